@@ -1,0 +1,54 @@
+/** The descriptor tree: how the entries of a request find their rule. */
+
+import type { Rule } from '../rule/rule';
+import type { ByteString, Entry } from './descriptor';
+import { matchesWildcard, type Wildcard } from './wildcard';
+
+export interface DescriptorNode {
+  /** Absent: a descriptor that ends here is answered OK, uncounted. */
+  readonly rule?: Rule;
+  readonly children: DescriptorLevel;
+}
+
+/** The children of one node. */
+export interface DescriptorLevel {
+  /** Nodes with a key and a value: by key, then by value. */
+  readonly byValue: ReadonlyMap<ByteString, ReadonlyMap<ByteString, DescriptorNode>>;
+  /** Nodes with a `*`, in the order they were declared in. */
+  readonly wildcards: readonly WildcardNode[];
+  /** Nodes with a key alone: they take every other value of it. */
+  readonly byKey: ReadonlyMap<ByteString, DescriptorNode>;
+}
+
+export interface WildcardNode {
+  readonly key: Wildcard;
+  readonly value: Wildcard;
+  readonly node: DescriptorNode;
+}
+
+/**
+ * The node for the entries, or undefined. At each level the exact value wins, then the first wildcard declared,
+ * then the key alone; there is no way back from a level that does not match, and the node must be as deep as the
+ * entries are many (the reference's rules).
+ */
+export function findNode(root: DescriptorLevel, entries: readonly Entry[]): DescriptorNode | undefined {
+  let level = root;
+  let node: DescriptorNode | undefined;
+  for (const entry of entries) {
+    node = findChild(level, entry);
+    if (node === undefined) return undefined;
+    level = node.children;
+  }
+  return node;
+}
+
+function findChild(level: DescriptorLevel, { key, value }: Entry): DescriptorNode | undefined {
+  return level.byValue.get(key)?.get(value) ?? findWildcard(level, { key, value }) ?? level.byKey.get(key);
+}
+
+function findWildcard(level: DescriptorLevel, { key, value }: Entry): DescriptorNode | undefined {
+  for (const wildcard of level.wildcards) {
+    if (matchesWildcard(wildcard.key, key) && matchesWildcard(wildcard.value, value)) return wildcard.node;
+  }
+  return undefined;
+}

@@ -1,0 +1,18 @@
+/** All that one load of the configuration made. A reload makes a new one; nothing here ever changes. */
+
+import type { ByteString } from '../descriptor/descriptor';
+import type { DescriptorLevel } from '../descriptor/tree';
+import type { Algorithm } from './limit';
+
+export interface Domain {
+  readonly name: ByteString;
+  /** What an override counts in when it replaces no rule of the domain. */
+  readonly defaultAlgorithm: Algorithm;
+  readonly root: DescriptorLevel;
+}
+
+export interface RuleSet {
+  /** 1 for the first load, one more for each that follows. */
+  readonly generation: number;
+  readonly domains: ReadonlyMap<ByteString, Domain>;
+}

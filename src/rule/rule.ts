@@ -1,0 +1,19 @@
+/** A rule: the node of a configuration that says what happens to the descriptors that end there. */
+
+import type { Limit } from './limit';
+
+export interface Rule {
+  /**
+   * The rule's place in its domain, one item per level as the reference names its statistics: `key_value` where
+   * the value is configured, else `key`. Known from the configuration alone, so bounded by it.
+   */
+  readonly path: readonly string[];
+  /** Every one is enforced; empty if the rule is `unlimited`. */
+  readonly limits: readonly Limit[];
+  /** Matched, answered OK with all that can remain, never counted. */
+  readonly unlimited: boolean;
+  /** Counted, reported, never denied. */
+  readonly shadowMode: boolean;
+  /** Denies only together with every other quota descriptor of the request. */
+  readonly quotaMode: boolean;
+}
