@@ -1,0 +1,62 @@
+--[[
+Token bucket, pure: no redis.call here. Twin of src/engine/token-bucket.ts, which explains it.
+State: { used = hits used, rest = parts of 1 / window_us hit, at_us = when }; stored as "used rest at_us".
+]]
+local token_bucket = {}
+
+function token_bucket.unpack(value)
+  local used, rest, at_us = string.match(value, '^(%d+) (%d+) (%d+)$')
+  return used and { used = tonumber(used), rest = tonumber(rest), at_us = tonumber(at_us) }
+end
+
+function token_bucket.pack(state)
+  return string.format('%.0f %.0f %.0f', state.used, state.rest, state.at_us)
+end
+
+function token_bucket.fresh(_, now_us)
+  return { used = 0, rest = 0, at_us = now_us }
+end
+
+function token_bucket.is_ahead(state, _, now_us)
+  return state.at_us > now_us
+end
+
+function token_bucket.advance(state, limit, now_us)
+  local elapsed_us = math.max(0, now_us - state.at_us)
+  local hits, rest = refill(elapsed_us, state.rest, limit.requests, limit.window_us)
+  if hits >= state.used then
+    return { used = 0, rest = 0, at_us = now_us }
+  end
+  return { used = state.used - hits, rest = rest, at_us = now_us }
+end
+
+function token_bucket.room(state, limit)
+  return limit.capacity - state.used
+end
+
+function token_bucket.charge(state, hits)
+  return { used = state.used + hits, rest = state.rest, at_us = state.at_us }
+end
+
+function token_bucket.refund(state, hits)
+  if hits >= state.used then
+    return { used = 0, rest = 0, at_us = state.at_us }
+  end
+  return { used = state.used - hits, rest = state.rest, at_us = state.at_us }
+end
+
+function token_bucket.retry_after_us(state, limit, hits)
+  local missing = state.used + hits - limit.capacity
+  return time_to_refill(missing, state.rest, limit.requests, limit.window_us)
+end
+
+function token_bucket.reset_after_us(state, limit)
+  if limit.requests == 0 then
+    return limit.window_us
+  end
+  return time_to_refill(state.used, state.rest, limit.requests, limit.window_us)
+end
+
+function token_bucket.is_unused(state)
+  return state.used == 0
+end

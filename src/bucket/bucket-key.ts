@@ -1,0 +1,48 @@
+/** The bucket key: which takes share a bucket, as one printable string. */
+
+import { createHash } from 'node:crypto';
+import type { ByteString, Entry } from '../descriptor/descriptor';
+import type { Algorithm, Limit } from '../rule/limit';
+
+/** Version of the buckets' state. A release that lays it out anew counts in new keys, never misreads old ones. */
+const STATE_VERSION = 1;
+
+const ALGORITHM_LETTERS: Readonly<Record<Algorithm, string>> = { token_bucket: 'tb', fixed_window: 'fw' };
+
+/** Longest domain, key or value written out; a longer one is named by its SHA-256. */
+const PART_LENGTH_MAX = 256;
+
+// Bytes that are no printable ASCII, the characters that a key is built with, and the colon of "weir:", which marks
+// keys that are no bucket.
+const UNSAFE = /[^!-~]|[%|={}~]|weir:/;
+const ESCAPED = /[^!-~]|[%|={}~]|(?<=weir):/g;
+
+/**
+ * `<prefix>1{domain}tb60|key=value|key=value`: state version, domain (the hash tag of Redis Cluster), algorithm,
+ * window in seconds, entries. Two buckets never share a key: every character that separates is escaped elsewhere. A
+ * limit's size is no part of it, so a changed limit keeps what was used.
+ */
+export function bucketKey({ prefix, domain, entries, limit }: BucketKeyInput): string {
+  const windowSeconds = limit.windowUs / 1_000_000;
+  let key = `${prefix}${STATE_VERSION}{${escapePart(domain)}}${ALGORITHM_LETTERS[limit.algorithm]}${windowSeconds}`;
+  for (const entry of entries) key += `|${escapePart(entry.key)}=${escapePart(entry.value)}`;
+  return key;
+}
+
+interface BucketKeyInput {
+  /** `CACHE_KEY_PREFIX`. */
+  readonly prefix: string;
+  readonly domain: ByteString;
+  readonly entries: readonly Entry[];
+  readonly limit: Limit;
+}
+
+function escapePart(part: ByteString): string {
+  // `~` is escaped in what is written out, so no text can pass for a digest.
+  if (part.length > PART_LENGTH_MAX) return `~${createHash('sha256').update(part, 'latin1').digest('hex')}`;
+  return UNSAFE.test(part) ? part.replace(ESCAPED, escapeByte) : part;
+}
+
+function escapeByte(byte: string): string {
+  return `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`;
+}

@@ -1,0 +1,54 @@
+/** What is asked of a store: takes, decided together in groups; and its answer, verdicts. */
+
+import type { Algorithm } from '../rule/limit';
+
+/** What an algorithm needs to know of a limit. */
+export interface BucketLimit {
+  readonly algorithm: Algorithm;
+  readonly windowUs: number;
+  readonly requestsPerUnit: number;
+  readonly capacity: number;
+}
+
+/** How a take that does not fit bears on the request. */
+export type Mode = 'enforced' | 'quota' | 'shadow';
+
+/** Hits to be taken from one bucket, under one limit. */
+export interface Take {
+  readonly bucketKey: string;
+  readonly limit: BucketLimit;
+  /** Positive: to be charged. 0: a peek. Negative: a refund. */
+  readonly hits: number;
+  readonly mode: Mode;
+  /** Place of its descriptor in the request: a quota descriptor is over when any of its takes does not fit. */
+  readonly descriptor: number;
+}
+
+/** All takes of one request: charged together or not at all. */
+export interface Group {
+  readonly takes: readonly Take[];
+  /** The request has a quota descriptor that always fits (unmatched, or shadow), so quota alone denies nothing. */
+  readonly quotaAlwaysFits: boolean;
+  /** `SHADOW_MODE`: whatever does not fit, the request is answered OK. */
+  readonly shadow: boolean;
+}
+
+export interface Verdict {
+  readonly fits: boolean;
+  /** Hits left after the group under this take's limit, at least 0. */
+  readonly remaining: number;
+  /** Time until the same hits would fit if nobody else took any; 0 if they fit, `NEVER` if they can't. */
+  readonly retryAfterUs: number;
+  /** Time until the bucket is full again (of a fixed window: until the window ends). */
+  readonly resetAfterUs: number;
+}
+
+export const NEVER = -1;
+
+export interface GroupVerdict {
+  readonly overLimit: boolean;
+  /** One for each take, in their order. */
+  readonly verdicts: readonly Verdict[];
+  /** Server time of the decision, in microseconds since 1970. */
+  readonly nowUs: number;
+}

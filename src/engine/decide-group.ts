@@ -1,0 +1,176 @@
+/**
+ * The decision on one group: which takes fit, whether the request is over its limits, and what is charged. Twin of
+ * `lua/include/decide-group.lua`: with Redis the decision runs there, with the embedded store here.
+ */
+
+import { NEVER, type BucketLimit, type Group, type GroupVerdict, type Take, type Verdict } from '../bucket/take';
+import type { Algorithm } from '../rule/limit';
+import type { Engine } from './engine';
+import { fixedWindow, type FixedWindowState } from './fixed-window';
+import { tokenBucket, type TokenBucketState } from './token-bucket';
+
+/** A bucket's state, with the algorithm it belongs to. */
+export type BucketState = TokenBucketState | FixedWindowState;
+
+/** How long a bucket is kept after it says nothing any more: covers a small step back of the clock. */
+export const EXPIRY_MARGIN_US = 2_000_000;
+
+/** One bucket after the group, to be stored. */
+export interface BucketWrite {
+  readonly bucketKey: string;
+  /** Absent: the bucket says no more than a fresh one and is to be forgotten. */
+  readonly state?: BucketState;
+  readonly expiresAfterUs: number;
+}
+
+export interface GroupDecision extends GroupVerdict {
+  /** Empty if the group is denied, but for buckets that are ahead of the clock. */
+  readonly writes: readonly BucketWrite[];
+}
+
+// Each state is made by the engine that reads it: a bucket's key names its algorithm.
+const ENGINES = { token_bucket: tokenBucket, fixed_window: fixedWindow } as Readonly<
+  Record<Algorithm, Engine<BucketState>>
+>;
+
+/** One bucket of the group: all takes on it are decided as one. */
+interface GroupBucket {
+  readonly engine: Engine<BucketState>;
+  /** The smallest limit of its takes: the one at which its state moves on. */
+  limit: BucketLimit;
+  /** Sum of the positive hits of its takes. */
+  hits: number;
+  refund: number;
+  readonly stored: BucketState | undefined;
+  state: BucketState;
+}
+
+/**
+ * Decides a group on the states that `read` gives.
+ *
+ * - All positive hits on one bucket are one sum; it fits a take if it fits that take's own limit.
+ * - The request is over if an enforced take does not fit, or if there are quota descriptors and each has a take that
+ *   does not fit. Then nothing is charged and no refund applied.
+ * - Else every take that fits is charged, one that does not (shadow, quota) is not; then refunds apply.
+ */
+export function decideGroup({ group, read, nowUs }: DecideGroupInput): GroupDecision {
+  const buckets = gatherBuckets({ group, read, nowUs });
+  const fits = group.takes.map((take) => {
+    const bucket = bucketOf(buckets, take);
+    return take.hits <= 0 || bucket.hits <= bucket.engine.room(bucket.state, take.limit);
+  });
+  const overLimit = !group.shadow && isOverLimit(group, fits);
+  const writes: BucketWrite[] = [];
+  for (const [bucketKey, bucket] of buckets) {
+    const changed = overLimit ? false : settle({ bucketKey, bucket, group, fits });
+    if (changed || mustBeRetimed(bucket, nowUs)) writes.push(toWrite({ bucketKey, bucket, nowUs }));
+  }
+  const verdicts = group.takes.map((take, i) =>
+    describe({ take, bucket: bucketOf(buckets, take), fits: fits[i] === true, nowUs }),
+  );
+  return { overLimit, verdicts, nowUs, writes };
+}
+
+interface DecideGroupInput {
+  readonly group: Group;
+  readonly read: (bucketKey: string) => BucketState | undefined;
+  readonly nowUs: number;
+}
+
+function gatherBuckets({ group, read, nowUs }: DecideGroupInput): Map<string, GroupBucket> {
+  const buckets = new Map<string, GroupBucket>();
+  for (const { bucketKey, limit, hits } of group.takes) {
+    let bucket = buckets.get(bucketKey);
+    if (bucket === undefined) {
+      const engine = ENGINES[limit.algorithm];
+      const stored = read(bucketKey);
+      bucket = { engine, limit, hits: 0, refund: 0, stored, state: stored ?? engine.fresh(limit, nowUs) };
+      buckets.set(bucketKey, bucket);
+    }
+    if (limit.requestsPerUnit < bucket.limit.requestsPerUnit) bucket.limit = limit;
+    if (hits > 0) bucket.hits += hits;
+    else bucket.refund -= hits;
+  }
+  for (const bucket of buckets.values()) {
+    bucket.state = bucket.engine.advance(bucket.state, bucket.limit, nowUs);
+  }
+  return buckets;
+}
+
+function isOverLimit(group: Group, fits: readonly boolean[]): boolean {
+  const quotaFits = new Map<number, boolean>();
+  for (const [i, take] of group.takes.entries()) {
+    const takeFits = fits[i] === true;
+    if (take.mode === 'enforced' && !takeFits) return true;
+    if (take.mode === 'quota') quotaFits.set(take.descriptor, (quotaFits.get(take.descriptor) ?? true) && takeFits);
+  }
+  return quotaFits.size > 0 && !group.quotaAlwaysFits && ![...quotaFits.values()].includes(true);
+}
+
+/** Charges what fits, applies refunds; whether that changed the bucket. */
+function settle({ bucketKey, bucket, group, fits }: SettleInput): boolean {
+  let charged = 0;
+  for (const [i, take] of group.takes.entries()) {
+    if (take.bucketKey === bucketKey && take.hits > 0 && fits[i] === true) charged += take.hits;
+  }
+  // A refund to a bucket that nobody has used changes nothing.
+  const refund = bucket.engine.isUnused(bucket.state) && charged === 0 ? 0 : bucket.refund;
+  if (charged > 0) bucket.state = bucket.engine.charge(bucket.state, charged);
+  if (refund > 0) bucket.state = bucket.engine.refund(bucket.state, refund);
+  return charged > 0 || refund > 0;
+}
+
+interface SettleInput {
+  readonly bucketKey: string;
+  readonly bucket: GroupBucket;
+  readonly group: Group;
+  readonly fits: readonly boolean[];
+}
+
+/**
+ * The one write that a denied group makes: a state from after now, left there by a clock that has since stepped back,
+ * is brought to now, or it would hold its used hits until the clock has caught up. A peek writes nothing even so.
+ */
+function mustBeRetimed(bucket: GroupBucket, nowUs: number): boolean {
+  return bucket.hits > 0 && bucket.stored !== undefined && bucket.engine.isAhead(bucket.stored, bucket.limit, nowUs);
+}
+
+function toWrite({ bucketKey, bucket, nowUs }: ToWriteInput): BucketWrite {
+  const { engine, state, limit } = bucket;
+  const expiresAfterUs = engine.resetAfterUs(state, limit, nowUs) + EXPIRY_MARGIN_US;
+  return engine.isUnused(state) ? { bucketKey, expiresAfterUs } : { bucketKey, state, expiresAfterUs };
+}
+
+interface ToWriteInput {
+  readonly bucketKey: string;
+  readonly bucket: GroupBucket;
+  readonly nowUs: number;
+}
+
+function describe({ take, bucket, fits, nowUs }: DescribeInput): Verdict {
+  const { engine, state } = bucket;
+  return {
+    fits,
+    remaining: Math.max(0, engine.room(state, take.limit)),
+    retryAfterUs: fits ? 0 : retryAfterUs({ take, bucket, nowUs }),
+    resetAfterUs: engine.resetAfterUs(state, take.limit, nowUs),
+  };
+}
+
+interface DescribeInput {
+  readonly take: Take;
+  readonly bucket: GroupBucket;
+  readonly fits: boolean;
+  readonly nowUs: number;
+}
+
+function retryAfterUs({ take, bucket, nowUs }: Omit<DescribeInput, 'fits'>): number {
+  if (bucket.hits > take.limit.capacity) return NEVER;
+  return bucket.engine.retryAfterUs(bucket.state, take.limit, bucket.hits, nowUs);
+}
+
+function bucketOf(buckets: ReadonlyMap<string, GroupBucket>, take: Take): GroupBucket {
+  const bucket = buckets.get(take.bucketKey);
+  if (bucket === undefined) throw new Error('a take without its bucket: gatherBuckets missed it');
+  return bucket;
+}

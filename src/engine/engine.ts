@@ -1,0 +1,26 @@
+/** What every algorithm is to the decision: a few pure functions over its state, with time as an argument. */
+
+import type { BucketLimit } from '../bucket/take';
+
+/**
+ * One algorithm. `State` holds whole numbers only: hits used, and a time that is never scaled by the rate, so that a
+ * changed limit keeps what was used. Every function is pure; the twin under `lua/include/` is the same, line for line.
+ */
+export interface Engine<State> {
+  /** The state of a bucket that nobody has used. */
+  fresh(limit: BucketLimit, nowUs: number): State;
+  /** Whether the state is from after `nowUs`: the clock has stepped back since. */
+  isAhead(state: State, limit: BucketLimit, nowUs: number): boolean;
+  /** The same bucket at `nowUs`. A state from after `nowUs` is taken to be of now, its used hits kept. */
+  advance(state: State, limit: BucketLimit, nowUs: number): State;
+  /** Hits that fit now; negative if a lowered limit is overdrawn. The state must be of now, as in all that follow. */
+  room(state: State, limit: BucketLimit): number;
+  charge(state: State, hits: number): State;
+  /** Gives hits back, never beyond a full bucket. */
+  refund(state: State, hits: number): State;
+  /** Time until `hits` more would fit, in microseconds; they are at most the capacity. */
+  retryAfterUs(state: State, limit: BucketLimit, hits: number, nowUs: number): number;
+  resetAfterUs(state: State, limit: BucketLimit, nowUs: number): number;
+  /** Whether the state says no more than a fresh one. */
+  isUnused(state: State): boolean;
+}

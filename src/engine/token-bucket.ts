@@ -1,0 +1,67 @@
+/**
+ * Token bucket: `capacity` hits at once, refilled evenly at `requestsPerUnit` per window. Twin of
+ * `lua/include/token-bucket.lua`: with Redis the decision runs there, with the embedded store here.
+ *
+ * The bucket remembers hits used, not tokens left: used hits drain as time passes, so a limit that changes keeps what
+ * was used. Lazy refill is the classic form of it (Turner, "New directions in communications", 1986; Wikipedia,
+ * "Token bucket"); kept here in whole hits and a rest, so that no fraction is ever rounded away.
+ */
+
+import { refill, timeToRefill } from './arithmetic';
+import type { Engine } from './engine';
+
+export interface TokenBucketState {
+  /** Hits used and not yet refilled. */
+  readonly used: number;
+  /** Progress towards the next hit refilled, in parts of `1 / windowUs` hit: the same unit at every rate. */
+  readonly rest: number;
+  /** When the two numbers above were true, in microseconds. */
+  readonly atUs: number;
+}
+
+export const tokenBucket: Engine<TokenBucketState> = {
+  fresh(_limit, nowUs) {
+    return { used: 0, rest: 0, atUs: nowUs };
+  },
+
+  isAhead(state, _limit, nowUs) {
+    return state.atUs > nowUs;
+  },
+
+  advance(state, limit, nowUs) {
+    const { requestsPerUnit: requests, windowUs } = limit;
+    const elapsedUs = Math.max(0, nowUs - state.atUs);
+    const { hits, rest } = refill({ elapsedUs, rest: state.rest, requests, windowUs });
+    if (hits >= state.used) return { used: 0, rest: 0, atUs: nowUs };
+    return { used: state.used - hits, rest, atUs: nowUs };
+  },
+
+  room(state, limit) {
+    return limit.capacity - state.used;
+  },
+
+  charge(state, hits) {
+    return { ...state, used: state.used + hits };
+  },
+
+  refund(state, hits) {
+    if (hits >= state.used) return { ...state, used: 0, rest: 0 };
+    return { ...state, used: state.used - hits };
+  },
+
+  retryAfterUs(state, limit, hits) {
+    const missing = state.used + hits - limit.capacity;
+    return timeToRefill({ hits: missing, rest: state.rest, requests: limit.requestsPerUnit, windowUs: limit.windowUs });
+  },
+
+  resetAfterUs(state, limit) {
+    const { requestsPerUnit: requests, windowUs } = limit;
+    // A rate of 0 never refills; one window is the only length that such a limit names.
+    if (requests === 0) return windowUs;
+    return timeToRefill({ hits: state.used, rest: state.rest, requests, windowUs });
+  },
+
+  isUnused(state) {
+    return state.used === 0;
+  },
+};

@@ -1,0 +1,93 @@
+/** Match: what each descriptor of a request is limited by. */
+
+import type { Mode } from '../bucket/take';
+import type { Descriptor, LimitOverride, RateLimitRequest } from '../descriptor/descriptor';
+import { findNode } from '../descriptor/tree';
+import { toText } from '../descriptor/byte-string';
+import { BadRequestError } from '../errors';
+import { isLimitProblem, makeLimit, type Algorithm, type Limit } from './limit';
+import type { Rule } from './rule';
+import type { Domain, RuleSet } from './rule-set';
+
+/** The modes that hold for every request. */
+export interface GlobalModes {
+  /** `SHADOW_MODE`: nothing is denied. */
+  readonly shadow: boolean;
+  /** `QUOTA_MODE`: every descriptor counts as a quota descriptor. */
+  readonly quota: boolean;
+}
+
+/** What one descriptor is limited by. */
+export interface Match {
+  /** All of them are enforced; none: the descriptor is answered OK, uncounted. */
+  readonly limits: readonly Limit[];
+  readonly unlimited: boolean;
+  readonly mode: Mode;
+  /** A quota descriptor that can't be over: then quota denies nothing in this request. */
+  readonly quotaAlwaysFits: boolean;
+  /** The name of what matched in statistics, one item per level; empty if nothing did. */
+  readonly path: readonly string[];
+}
+
+/** One match for each descriptor, in their order, and whether the domain is known at all. */
+export interface RequestMatch {
+  readonly domainFound: boolean;
+  readonly matches: readonly Match[];
+}
+
+/**
+ * @throws BadRequestError if an override makes no limit
+ */
+export function matchRequest({ ruleSet, request, modes }: MatchInput): RequestMatch {
+  const domain = ruleSet.domains.get(request.domain);
+  return {
+    domainFound: domain !== undefined,
+    matches: request.descriptors.map((descriptor, i) => matchDescriptor({ domain, descriptor, modes, index: i })),
+  };
+}
+
+interface MatchInput {
+  readonly ruleSet: RuleSet;
+  readonly request: RateLimitRequest;
+  readonly modes: GlobalModes;
+}
+
+function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorInput): Match {
+  const rule = domain === undefined ? undefined : findNode(domain.root, descriptor.entries)?.rule;
+  if (domain !== undefined && descriptor.override !== undefined) {
+    // An override takes the place of the rule, its modes included.
+    const algorithm = rule?.limits[0]?.algorithm ?? domain.defaultAlgorithm;
+    const limit = overrideLimit({ override: descriptor.override, algorithm, index });
+    const path = rule?.path ?? descriptor.entries.map((entry) => toText(entry.key));
+    return { limits: [limit], unlimited: false, mode: modes.quota ? 'quota' : 'enforced', quotaAlwaysFits: false, path };
+  }
+  if (rule === undefined) {
+    return { limits: [], unlimited: false, mode: 'enforced', quotaAlwaysFits: modes.quota, path: [] };
+  }
+  return { limits: rule.limits, unlimited: rule.unlimited, path: rule.path, ...modeOf(rule, modes) };
+}
+
+interface MatchDescriptorInput {
+  readonly domain: Domain | undefined;
+  readonly descriptor: Descriptor;
+  readonly modes: GlobalModes;
+  readonly index: number;
+}
+
+function modeOf(rule: Rule, modes: GlobalModes): Pick<Match, 'mode' | 'quotaAlwaysFits'> {
+  const quota = rule.quotaMode || modes.quota;
+  if (rule.shadowMode) return { mode: 'shadow', quotaAlwaysFits: quota && !rule.unlimited };
+  return { mode: quota ? 'quota' : 'enforced', quotaAlwaysFits: false };
+}
+
+function overrideLimit({ override, algorithm, index }: OverrideLimitInput): Limit {
+  const made = makeLimit({ ...override, algorithm });
+  if (isLimitProblem(made)) throw new BadRequestError(`descriptors[${index}].limit.${made.field} ${made.message}`);
+  return made;
+}
+
+interface OverrideLimitInput {
+  readonly override: LimitOverride;
+  readonly algorithm: Algorithm;
+  readonly index: number;
+}

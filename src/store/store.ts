@@ -1,0 +1,44 @@
+/** The store port: whatever keeps buckets and decides groups of takes on them. */
+
+import type { Group, GroupVerdict } from '../bucket/take';
+import { UnavailableError } from '../errors';
+
+export interface TakeOptions {
+  /** What is left of the caller's own deadline, in milliseconds. */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Decides whole groups. A store that adds something (a deadline, measurements, a fallback) wraps another store and is
+ * one itself; `src/app.ts` shows which wraps which.
+ */
+export interface Store {
+  /**
+   * One outcome for each group, in their order; a group that can't be decided fails alone.
+   *
+   * @throws StoreError if no group was decided, as far as is known here
+   */
+  take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]>;
+  /** Lets go of connections; calls in flight end first, or fail. */
+  close(): Promise<void>;
+}
+
+export type GroupOutcome = GroupVerdict | StoreError;
+
+/** Why a store did not decide; metrics have one series for each. */
+export const STORE_ERROR_REASONS = ['timeout', 'connection', 'script', 'overload', 'other'] as const;
+
+export type StoreErrorReason = (typeof STORE_ERROR_REASONS)[number];
+
+/** The store did not decide. Callers are told the message, so it never holds a bucket key. */
+export class StoreError extends UnavailableError {
+  override readonly name = 'StoreError';
+
+  constructor(
+    message: string,
+    readonly reason: StoreErrorReason,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}

@@ -1,0 +1,193 @@
+/** What every store must do, whatever it is made of: run by each store's own test file. */
+
+import type { Group, GroupVerdict } from '../../src/bucket/take';
+import { NEVER } from '../../src/bucket/take';
+import type { Store } from '../../src/store/store';
+import { groupOf, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/groups';
+import { loadTimelines, toStepOutcome } from '../support/timelines';
+
+/** A store with an empty memory and a clock that the suite sets. */
+export interface StoreUnderTest {
+  readonly store: Store;
+  setNow(nowUs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+const START_US = 1_800_000_000_000_000;
+
+export function describeStore(name: string, open: () => Promise<StoreUnderTest>): void {
+  describe(`${name} keeps the contract of a store`, () => {
+    let opened: StoreUnderTest;
+
+    beforeEach(async () => {
+      opened = await open();
+      await opened.setNow(START_US);
+    });
+
+    afterEach(() => opened.close());
+
+    async function decide(group: Group): Promise<GroupVerdict> {
+      const [outcome] = await opened.store.take([group]);
+      if (outcome === undefined || outcome instanceof Error) throw outcome ?? new Error('no outcome');
+      return outcome;
+    }
+
+    async function remaining(key: string, limit = TEN_PER_SECOND): Promise<number> {
+      return (await decide(groupOf([take(key, { hits: 0, limit })]))).verdicts[0]!.remaining;
+    }
+
+    describe('timelines', () => {
+      test.each(loadTimelines())('$name', async ({ steps }) => {
+        for (const { nowUs, group, expected } of steps) {
+          await opened.setNow(nowUs);
+          expect(toStepOutcome(await decide(group), expected.why)).toEqual(expected);
+        }
+      });
+    });
+
+    test('a verdict says when it was decided', async () => {
+      await opened.setNow(START_US + 123_456);
+      expect((await decide(groupOf([take('a')]))).nowUs).toBe(START_US + 123_456);
+    });
+
+    test('a group without takes is allowed', async () => {
+      expect(await decide(groupOf([]))).toEqual({ overLimit: false, verdicts: [], nowUs: START_US });
+    });
+
+    describe('all or nothing', () => {
+      test('a denied group takes nothing from the buckets that would have fitted', async () => {
+        await decide(groupOf([take('full', { hits: 10 })]));
+        const denied = await decide(groupOf([take('a', { hits: 4 }), take('full'), take('b', { limit: THREE_PER_MINUTE })]));
+        expect(denied.overLimit).toBe(true);
+        expect(denied.verdicts.map((verdict) => [verdict.fits, verdict.remaining])).toEqual([
+          [true, 10],
+          [false, 0],
+          [true, 3],
+        ]);
+        expect(await remaining('a')).toBe(10);
+        expect(await remaining('b', THREE_PER_MINUTE)).toBe(3);
+      });
+
+      test('an allowed group takes from every bucket, whatever the algorithms', async () => {
+        const allowed = await decide(groupOf([take('a', { hits: 4 }), take('b', { hits: 2, limit: THREE_PER_MINUTE })]));
+        expect(allowed.overLimit).toBe(false);
+        expect(allowed.verdicts.map((verdict) => verdict.remaining)).toEqual([6, 1]);
+      });
+
+      test('a refund of a denied group is not applied', async () => {
+        await decide(groupOf([take('full', { hits: 10 }), take('a', { hits: 5 })]));
+        expect((await decide(groupOf([take('full'), take('a', { hits: -5 })]))).overLimit).toBe(true);
+        expect(await remaining('a')).toBe(5);
+      });
+
+      test('groups of one call are decided in their order, each on what the last left', async () => {
+        const six = groupOf([take('a', { hits: 6 })]);
+        const outcomes = await opened.store.take([six, six, groupOf([take('a', { hits: 4 })])]);
+        expect(outcomes.map((outcome) => !(outcome instanceof Error) && outcome.overLimit)).toEqual([false, true, false]);
+        expect(await remaining('a')).toBe(0);
+      });
+    });
+
+    describe('duplicates: the hits of one group on one bucket are one sum', () => {
+      test('two that fit alone do not fit together', async () => {
+        const both = await decide(groupOf([take('a', { hits: 6 }), take('a', { hits: 5 })]));
+        expect(both.overLimit).toBe(true);
+        expect(both.verdicts.map((verdict) => verdict.fits)).toEqual([false, false]);
+        expect(await remaining('a')).toBe(10);
+      });
+
+      test('two that fit together are charged once each, and show the same rest', async () => {
+        const both = await decide(groupOf([take('a', { hits: 6 }), take('a', { hits: 4 })]));
+        expect(both.verdicts.map((verdict) => verdict.remaining)).toEqual([0, 0]);
+        expect(await remaining('a')).toBe(0);
+      });
+
+      test('each is judged by its own limit; what fits is charged', async () => {
+        const small = { ...TEN_PER_SECOND, requestsPerUnit: 3, capacity: 3 };
+        const group = groupOf([take('a', { hits: 2 }), take('a', { hits: 2, limit: small, mode: 'shadow' })]);
+        const decided = await decide(group);
+        expect(decided.overLimit).toBe(false);
+        expect(decided.verdicts.map((verdict) => [verdict.fits, verdict.remaining])).toEqual([
+          [true, 8],
+          [false, 1],
+        ]);
+        expect(await remaining('a')).toBe(8);
+      });
+
+      test('a peek and a refund beside a charge fit, and the refund comes after the charge', async () => {
+        const decided = await decide(groupOf([take('a', { hits: -2 }), take('a', { hits: 10 }), take('a', { hits: 0 })]));
+        expect(decided.verdicts.map((verdict) => [verdict.fits, verdict.remaining])).toEqual([
+          [true, 2],
+          [true, 2],
+          [true, 2],
+        ]);
+      });
+
+      test('a sum that no number of waits makes fit says never', async () => {
+        const decided = await decide(groupOf([take('a', { hits: 6 }), take('a', { hits: 6 })]));
+        expect(decided.verdicts.map((verdict) => verdict.retryAfterUs)).toEqual([NEVER, NEVER]);
+      });
+    });
+
+    describe('modes', () => {
+      test('a shadow take that does not fit denies nothing and is not charged', async () => {
+        const decided = await decide(groupOf([take('a', { hits: 11, mode: 'shadow' }), take('b')]));
+        expect(decided.overLimit).toBe(false);
+        expect(decided.verdicts.map((verdict) => verdict.fits)).toEqual([false, true]);
+        expect([await remaining('a'), await remaining('b')]).toEqual([10, 9]);
+      });
+
+      test('one quota descriptor over of two denies nothing', async () => {
+        const group = groupOf([take('a', { hits: 11, mode: 'quota' }), take('b', { mode: 'quota' })]);
+        expect((await decide(group)).overLimit).toBe(false);
+        expect([await remaining('a'), await remaining('b')]).toEqual([10, 9]);
+      });
+
+      test('all quota descriptors over deny', async () => {
+        const group = groupOf([take('a', { hits: 11, mode: 'quota' }), take('b', { hits: 11, mode: 'quota' }), take('c')]);
+        expect((await decide(group)).overLimit).toBe(true);
+        expect(await remaining('c')).toBe(10);
+      });
+
+      test('a quota descriptor is over as soon as one of its limits is', async () => {
+        const group = groupOf([
+          take('a', { hits: 11, mode: 'quota', descriptor: 7 }),
+          take('b', { mode: 'quota', descriptor: 7 }),
+        ]);
+        expect((await decide(group)).overLimit).toBe(true);
+      });
+
+      test('a quota descriptor that always fits keeps quota from denying, not an enforced one', async () => {
+        const quota = take('a', { hits: 11, mode: 'quota' });
+        expect((await decide(groupOf([quota], { quotaAlwaysFits: true }))).overLimit).toBe(false);
+        const enforced = take('b', { hits: 11 });
+        expect((await decide(groupOf([quota, enforced], { quotaAlwaysFits: true }))).overLimit).toBe(true);
+      });
+
+      test('a quota peek counts as fitting', async () => {
+        const group = groupOf([take('a', { hits: 11, mode: 'quota' }), take('b', { hits: 0, mode: 'quota' })]);
+        expect((await decide(group)).overLimit).toBe(false);
+      });
+
+      test('in global shadow mode nothing is denied, and what fits is charged', async () => {
+        const decided = await decide(groupOf([take('a', { hits: 11 }), take('b')], { shadow: true }));
+        expect(decided.overLimit).toBe(false);
+        expect(decided.verdicts.map((verdict) => verdict.fits)).toEqual([false, true]);
+        expect([await remaining('a'), await remaining('b')]).toEqual([10, 9]);
+      });
+    });
+
+    test('the order of the takes changes neither the outcome nor the charge', async () => {
+      const takes = [take('a', { hits: 3 }), take('b', { limit: THREE_PER_MINUTE }), take('a', { hits: 7 }), take('c')];
+      const forwards = await decide(groupOf(takes));
+      await opened.setNow(START_US + 3_600_000_000);
+      const backwards = await decide(groupOf([...takes].reverse()));
+      expect([...backwards.verdicts].reverse()).toEqual(forwards.verdicts);
+    });
+
+    test('keys of any printable text are kept apart', async () => {
+      await decide(groupOf([take('1{d}tb1|k=v', { hits: 10 })]));
+      expect(await remaining('1{d}tb1|k=w')).toBe(10);
+    });
+  });
+}

@@ -1,0 +1,28 @@
+/** Short ways to write groups in tests. */
+
+import type { BucketLimit, Group, Take } from '../../src/bucket/take';
+
+export const TEN_PER_SECOND: BucketLimit = {
+  algorithm: 'token_bucket',
+  windowUs: 1_000_000,
+  requestsPerUnit: 10,
+  capacity: 10,
+};
+
+export const THREE_PER_MINUTE: BucketLimit = {
+  algorithm: 'fixed_window',
+  windowUs: 60_000_000,
+  requestsPerUnit: 3,
+  capacity: 3,
+};
+
+/** A take of one hit at ten per second; each descriptor is its own unless told otherwise. */
+export function take(bucketKey: string, parts: Partial<Take> = {}): Take {
+  return { bucketKey, limit: TEN_PER_SECOND, hits: 1, mode: 'enforced', descriptor: 0, ...parts };
+}
+
+/** A group of takes, each of its own descriptor where none is named. */
+export function groupOf(takes: readonly Take[], parts: Partial<Omit<Group, 'takes'>> = {}): Group {
+  const numbered = takes.map((each, i) => ({ ...each, descriptor: each.descriptor === 0 ? i : each.descriptor }));
+  return { takes: numbered, shadow: false, quotaAlwaysFits: false, ...parts };
+}

@@ -1,0 +1,47 @@
+/** A real Redis store on a real Redis, with a clock that the test sets. */
+
+import { createClient } from 'redis';
+import { RedisStore } from '../../src/store/redis-store';
+import { loadClockedScript, setClock } from './clocked-script';
+import type { RedisServer } from './redis-server';
+
+export interface ClockedRedis {
+  readonly store: RedisStore;
+  /** For looking at the keys and for faults. */
+  readonly client: TestClient;
+  setNow(nowUs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type TestClient = ReturnType<typeof makeTestClient>;
+
+export function makeTestClient(port: number) {
+  return createClient({ socket: { host: '127.0.0.1', port }, RESP: 2 });
+}
+
+/** Empties the Redis first. */
+export async function openClockedRedis(server: RedisServer): Promise<ClockedRedis> {
+  const client = makeTestClient(server.port);
+  await client.connect();
+  await client.flushAll();
+  const store = new RedisStore({ ...storeOptions(server.port), script: loadClockedScript() });
+  await store.connect({ waitMs: 5_000 });
+  return {
+    store,
+    client,
+    setNow: (nowUs) => setClock(client, nowUs),
+    close: async () => {
+      await store.close();
+      client.destroy();
+    },
+  };
+}
+
+export function storeOptions(port: number) {
+  return {
+    connection: { socket: { host: '127.0.0.1', port } },
+    connectTimeoutMs: 1_000,
+    inFlightMax: 10_000,
+    onConnection: () => undefined,
+  };
+}

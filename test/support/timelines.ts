@@ -1,0 +1,72 @@
+/** The hand-checked timelines of `test/vectors/`, one step at a time, for whoever decides. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Group, GroupVerdict } from '../../src/bucket/take';
+import type { Code } from '../../src/engine/decision';
+import { NEVER } from '../../src/bucket/take';
+import type { Algorithm } from '../../src/rule/limit';
+
+interface VectorLimit {
+  readonly requests_per_unit: number;
+  readonly window_us: number;
+  readonly capacity: number;
+}
+
+/** Time since the start (µs), hits, then what is expected: code, remaining, reset (µs), why; perhaps another limit. */
+type VectorRow = readonly [number, number, Code, number, number, string, VectorLimit?];
+
+interface VectorFile {
+  readonly algorithm: Algorithm;
+  readonly start_us: number;
+  readonly timelines: readonly { readonly name: string; readonly limit: VectorLimit; readonly rows: readonly VectorRow[] }[];
+}
+
+export interface Step {
+  readonly nowUs: number;
+  readonly group: Group;
+  readonly expected: StepOutcome;
+}
+
+export interface StepOutcome {
+  readonly why: string;
+  readonly code: Code;
+  readonly remaining: number;
+  readonly resetUs: number;
+}
+
+export interface Timeline {
+  readonly name: string;
+  readonly steps: readonly Step[];
+}
+
+const VECTORS_DIR = path.join(__dirname, '..', 'vectors');
+
+/** All timelines, named `algorithm: timeline`. */
+export function loadTimelines(): readonly Timeline[] {
+  return readdirSync(VECTORS_DIR).flatMap((file) => {
+    const vectors = JSON.parse(readFileSync(path.join(VECTORS_DIR, file), 'utf8')) as VectorFile;
+    return vectors.timelines.map(({ name, limit, rows }) => ({
+      name: `${vectors.algorithm}: ${name}`,
+      steps: rows.map(([atUs, hits, code, remaining, resetUs, why, otherLimit]): Step => {
+        const { requests_per_unit: requestsPerUnit, window_us: windowUs, capacity } = otherLimit ?? limit;
+        const take = {
+          bucketKey: `vector:${vectors.algorithm}`,
+          limit: { algorithm: vectors.algorithm, requestsPerUnit, windowUs, capacity },
+          hits,
+          mode: 'enforced' as const,
+          descriptor: 0,
+        };
+        const group = { takes: [take], shadow: false, quotaAlwaysFits: false };
+        return { nowUs: vectors.start_us + atUs, group, expected: { why, code, remaining, resetUs } };
+      }),
+    }));
+  });
+}
+
+/** What a timeline says about a verdict, with the row's reason so that a difference explains itself. */
+export function toStepOutcome({ overLimit, verdicts }: GroupVerdict, why: string): StepOutcome {
+  const { fits, remaining, retryAfterUs, resetAfterUs } = verdicts[0]!;
+  const resetUs = fits || retryAfterUs === NEVER ? resetAfterUs : retryAfterUs;
+  return { why, code: overLimit ? 'OVER_LIMIT' : 'OK', remaining, resetUs };
+}
