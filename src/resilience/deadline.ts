@@ -12,16 +12,16 @@ export interface DeadlineOptions {
  * The call itself goes on: Redis may yet run it and charge. It is not sent again, since nobody knows whether it ran.
  */
 export class DeadlineStore implements Store {
-  readonly #store: Store;
-  readonly #timeoutMs: number;
+  private readonly store: Store;
+  private readonly timeoutMs: number;
 
   constructor(store: Store, { timeoutMs }: DeadlineOptions) {
-    this.#store = store;
-    this.#timeoutMs = timeoutMs;
+    this.store = store;
+    this.timeoutMs = timeoutMs;
   }
 
   take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
-    const timeoutMs = Math.min(this.#timeoutMs, options.timeoutMs ?? this.#timeoutMs);
+    const timeoutMs = Math.min(this.timeoutMs, options.timeoutMs ?? this.timeoutMs);
     return new Promise((resolve, reject) => {
       let immediate: NodeJS.Immediate | undefined;
       const timer = setTimeout(() => {
@@ -35,7 +35,7 @@ export class DeadlineStore implements Store {
         clearTimeout(timer);
         if (immediate !== undefined) clearImmediate(immediate);
       };
-      this.#store.take(groups, options).then(
+      this.store.take(groups, options).then(
         (outcomes) => {
           settled();
           resolve(outcomes);
@@ -49,6 +49,6 @@ export class DeadlineStore implements Store {
   }
 
   close(): Promise<void> {
-    return this.#store.close();
+    return this.store.close();
   }
 }

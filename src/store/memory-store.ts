@@ -18,77 +18,77 @@ interface StoredBucket {
 
 export class MemoryStore implements Store {
   /** In the order of their last use: the first is the next to be forgotten. */
-  readonly #buckets = new Map<string, StoredBucket>();
-  readonly #nowUs: () => number;
-  readonly #bucketsMax: number;
-  #sweep = this.#buckets.entries();
-  #evictions = 0;
+  private readonly buckets = new Map<string, StoredBucket>();
+  private readonly nowUs: () => number;
+  private readonly bucketsMax: number;
+  private sweep = this.buckets.entries();
+  private evictionCount = 0;
 
   constructor({ nowUs, bucketsMax }: MemoryStoreOptions) {
-    this.#nowUs = nowUs;
-    this.#bucketsMax = bucketsMax;
+    this.nowUs = nowUs;
+    this.bucketsMax = bucketsMax;
   }
 
   /** Buckets kept just now. */
   get size(): number {
-    return this.#buckets.size;
+    return this.buckets.size;
   }
 
   /** Buckets forgotten since the start because there were too many: each may let its limit pass once more. */
   get evictions(): number {
-    return this.#evictions;
+    return this.evictionCount;
   }
 
   take(groups: readonly Group[]): Promise<readonly GroupVerdict[]> {
-    const nowUs = this.#nowUs();
-    return Promise.resolve(groups.map((group) => this.#decide(group, nowUs)));
+    const nowUs = this.nowUs();
+    return Promise.resolve(groups.map((group) => this.decide(group, nowUs)));
   }
 
   close(): Promise<void> {
-    this.#buckets.clear();
+    this.buckets.clear();
     return Promise.resolve();
   }
 
-  #decide(group: Group, nowUs: number): GroupVerdict {
-    const { writes, ...verdict } = decideGroup({ group, nowUs, read: (bucketKey) => this.#read(bucketKey) });
+  private decide(group: Group, nowUs: number): GroupVerdict {
+    const { writes, ...verdict } = decideGroup({ group, nowUs, read: (bucketKey) => this.read(bucketKey) });
     for (const { bucketKey, state, expiresAfterUs } of writes) {
-      this.#buckets.delete(bucketKey);
-      if (state !== undefined) this.#buckets.set(bucketKey, { state, expiresAtUs: nowUs + expiresAfterUs });
+      this.buckets.delete(bucketKey);
+      if (state !== undefined) this.buckets.set(bucketKey, { state, expiresAtUs: nowUs + expiresAfterUs });
     }
     // More buckets are looked at than the group can have added, so garbage never outgrows the work.
-    this.#dropExpired({ nowUs, steps: group.takes.length + 1 });
-    this.#dropSurplus();
+    this.dropExpired({ nowUs, steps: group.takes.length + 1 });
+    this.dropSurplus();
     return verdict;
   }
 
-  #read(bucketKey: string): BucketState | undefined {
-    const bucket = this.#buckets.get(bucketKey);
+  private read(bucketKey: string): BucketState | undefined {
+    const bucket = this.buckets.get(bucketKey);
     if (bucket === undefined) return undefined;
     // A bucket that denies is not written; it moves to the end here, or a flood of new keys would wash it out.
-    this.#buckets.delete(bucketKey);
-    this.#buckets.set(bucketKey, bucket);
+    this.buckets.delete(bucketKey);
+    this.buckets.set(bucketKey, bucket);
     return bucket.state;
   }
 
   /** Goes round all buckets, a few at a time: no pause, whatever their number. */
-  #dropExpired({ nowUs, steps }: { readonly nowUs: number; readonly steps: number }): void {
+  private dropExpired({ nowUs, steps }: { readonly nowUs: number; readonly steps: number }): void {
     for (let step = 0; step < steps; step += 1) {
-      const next = this.#sweep.next();
+      const next = this.sweep.next();
       if (next.done === true) {
-        this.#sweep = this.#buckets.entries();
+        this.sweep = this.buckets.entries();
         return;
       }
       const [bucketKey, { expiresAtUs }] = next.value;
-      if (expiresAtUs <= nowUs) this.#buckets.delete(bucketKey);
+      if (expiresAtUs <= nowUs) this.buckets.delete(bucketKey);
     }
   }
 
-  #dropSurplus(): void {
-    while (this.#buckets.size > this.#bucketsMax) {
-      const [oldest] = this.#buckets.keys();
+  private dropSurplus(): void {
+    while (this.buckets.size > this.bucketsMax) {
+      const [oldest] = this.buckets.keys();
       if (oldest === undefined) return;
-      this.#buckets.delete(oldest);
-      this.#evictions += 1;
+      this.buckets.delete(oldest);
+      this.evictionCount += 1;
     }
   }
 }

@@ -27,27 +27,27 @@ const RECONNECT_MS_MAX = 1_000;
 type Client = ReturnType<typeof makeClient>;
 
 export class RedisStore implements Store {
-  readonly #client: Client;
-  readonly #script: Script;
-  readonly #inFlightMax: number;
-  #inFlight = 0;
+  private readonly client: Client;
+  private readonly script: Script;
+  private readonly inFlightMax: number;
+  private inFlight = 0;
 
   constructor(options: RedisStoreOptions) {
-    this.#client = makeClient(options);
-    this.#script = options.script ?? loadScript('take');
-    this.#inFlightMax = options.inFlightMax;
-    this.#client.on('ready', () => {
+    this.client = makeClient(options);
+    this.script = options.script ?? loadScript('take');
+    this.inFlightMax = options.inFlightMax;
+    this.client.on('ready', () => {
       options.onConnection({ connected: true });
-      this.#loadScript();
+      this.loadScript();
     });
-    this.#client.on('error', (error: unknown) => {
+    this.client.on('error', (error: unknown) => {
       options.onConnection({ connected: false, cause: describeError(error) });
     });
   }
 
   /** Starts to connect, and goes on trying until closed. Resolves when first connected, or after `waitMs` without. */
   async connect({ waitMs }: { readonly waitMs: number }): Promise<void> {
-    const connected = this.#client.connect().then(
+    const connected = this.client.connect().then(
       () => undefined,
       () => undefined, // Only close() ends the tries; each failed one was told to onConnection.
     );
@@ -60,39 +60,39 @@ export class RedisStore implements Store {
   }
 
   async take(groups: readonly Group[]): Promise<readonly GroupOutcome[]> {
-    if (this.#inFlight >= this.#inFlightMax) {
-      throw new StoreError(`over ${this.#inFlightMax} calls are waiting for Redis`, 'overload');
+    if (this.inFlight >= this.inFlightMax) {
+      throw new StoreError(`over ${this.inFlightMax} calls are waiting for Redis`, 'overload');
     }
-    this.#inFlight += 1;
+    this.inFlight += 1;
     try {
       const { keys, args } = encodeTakes(groups);
-      return decodeReply(await this.#run([String(keys.length), ...keys, ...args]), groups);
+      return decodeReply(await this.run([String(keys.length), ...keys, ...args]), groups);
     } catch (error) {
       throw toStoreError(error);
     } finally {
-      this.#inFlight -= 1;
+      this.inFlight -= 1;
     }
   }
 
   close(): Promise<void> {
-    this.#client.destroy();
+    this.client.destroy();
     return Promise.resolve();
   }
 
-  async #run(args: readonly string[]): Promise<unknown> {
+  private async run(args: readonly string[]): Promise<unknown> {
     try {
-      return await this.#client.sendCommand(['EVALSHA', this.#script.sha, ...args]);
+      return await this.client.sendCommand(['EVALSHA', this.script.sha, ...args]);
     } catch (error) {
       if (!(error instanceof ErrorReply) || !error.message.startsWith('NOSCRIPT')) throw error;
       // Redis has lost its scripts (restart, failover, SCRIPT FLUSH) and has run nothing. EVAL brings the script and
       // runs it in one step, so that no further flush can come between.
-      return await this.#client.sendCommand(['EVAL', this.#script.text, ...args]);
+      return await this.client.sendCommand(['EVAL', this.script.text, ...args]);
     }
   }
 
   /** So that the first call after a reconnect need not carry the script. */
-  #loadScript(): void {
-    this.#client.sendCommand(['SCRIPT', 'LOAD', this.#script.text]).catch(() => {
+  private loadScript(): void {
+    this.client.sendCommand(['SCRIPT', 'LOAD', this.script.text]).catch(() => {
       // Lost again, or not allowed to: the next call finds NOSCRIPT, or the same error, and tells it.
     });
   }

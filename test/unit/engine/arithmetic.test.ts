@@ -1,6 +1,7 @@
 /** The exact arithmetic, against BigInt. */
 
 import fc from 'fast-check';
+import { seeded } from '../../support/random';
 import { DURATION_US_MAX, divideUp, multiplyDivide, refill, timeToRefill } from '../../../src/engine/arithmetic';
 
 const UINT32 = 2 ** 32 - 1;
@@ -26,7 +27,7 @@ describe('multiplyDivide', () => {
       fc.property(windowUs, requests, fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), (m, b, part) => {
         expectExact({ a: Math.min(Math.floor(m * part), m - 1), b, m });
       }),
-      { numRuns: 5_000 },
+      seeded(5_000),
     );
   });
 
@@ -54,7 +55,7 @@ describe('refill and timeToRefill', () => {
         expect(refill({ elapsedUs: afterUs, ...rate }).hits).toBeGreaterThanOrEqual(hits);
         expect(refill({ elapsedUs: afterUs - 1, ...rate }).hits).toBeLessThan(hits);
       }),
-      { numRuns: 5_000 },
+      seeded(5_000),
     );
   });
 
@@ -71,7 +72,7 @@ describe('refill and timeToRefill', () => {
         const elapsedUs = steps.reduce((sum, step) => sum + step, 0);
         expect({ hits, rest }).toEqual(refill({ elapsedUs, rest: 0, requests: rate, windowUs: window }));
       }),
-      { numRuns: 2_000 },
+      seeded(2_000),
     );
   });
 

@@ -1,0 +1,137 @@
+/** The script as Redis runs it: what it reads, what it writes, what it leaves alone. */
+
+import type { Group } from '../../src/bucket/take';
+import type { Algorithm } from '../../src/rule/limit';
+import { ALGORITHMS } from '../../src/rule/limit';
+import { RedisStore } from '../../src/store/redis-store';
+import { StoreError } from '../../src/store/store';
+import { groupOf, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/groups';
+import { openClockedRedis, storeOptions, type ClockedRedis } from '../support/redis-store';
+import { startRedis, type RedisServer } from '../support/redis-server';
+
+const START_US = 1_800_000_000_000_000;
+const LIMITS = { token_bucket: TEN_PER_SECOND, fixed_window: THREE_PER_MINUTE } as const;
+const PAIRS = ALGORITHMS.flatMap((first) => ALGORITHMS.map((second): [Algorithm, Algorithm] => [first, second]));
+
+let server: RedisServer;
+let redis: ClockedRedis;
+
+beforeAll(async () => {
+  server = await startRedis();
+});
+
+afterAll(() => server.stop());
+
+beforeEach(async () => {
+  redis = await openClockedRedis(server);
+  await redis.setNow(START_US);
+});
+
+afterEach(() => redis.close());
+
+async function run(...groups: Group[]) {
+  return redis.store.take(groups);
+}
+
+/** Every key of Redis with its exact value and expiry, but for the clock. */
+async function dumpAll(): Promise<Record<string, unknown>> {
+  const dump: Record<string, unknown> = {};
+  for (const key of (await redis.client.keys('*')).sort()) {
+    if (key === 'test-clock-us') continue;
+    const value = await redis.client.sendCommand(['DUMP', key]);
+    const expiresAtMs = await redis.client.sendCommand(['PEXPIRETIME', key]);
+    dump[key] = { value, expiresAtMs };
+  }
+  return dump;
+}
+
+async function commandCalls(command: string): Promise<number> {
+  const stats = await redis.client.info('commandstats');
+  return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+}
+
+describe('a denied group changes no key', () => {
+  test.each(PAIRS)('%s denied, %s beside it', async (deniedBy, beside) => {
+    const exhausted = take('exhausted', { limit: LIMITS[deniedBy], hits: LIMITS[deniedBy].capacity });
+    await run(groupOf([exhausted, take('used', { limit: LIMITS[beside], hits: 1 })]));
+    const before = await dumpAll();
+    expect(Object.keys(before)).toEqual(['exhausted', 'used']);
+    await redis.setNow(START_US + 1_000);
+    const [outcome] = await run(
+      groupOf([
+        take('used', { limit: LIMITS[beside], hits: 1 }),
+        take('unused', { limit: LIMITS[beside], hits: 1 }),
+        take('exhausted', { limit: LIMITS[deniedBy], hits: 1 }),
+        take('used', { limit: LIMITS[beside], hits: -1 }),
+      ]),
+    );
+    expect(outcome).toMatchObject({ overLimit: true });
+    expect(await dumpAll()).toEqual(before);
+  });
+
+  test.each(ALGORITHMS)('nor does a peek (%s)', async (algorithm) => {
+    await run(groupOf([take('a', { limit: LIMITS[algorithm] })]));
+    const before = await dumpAll();
+    await redis.setNow(START_US - 3_600_000_000);
+    await run(groupOf([take('a', { limit: LIMITS[algorithm], hits: 0 }), take('b', { limit: LIMITS[algorithm], hits: 0 })]));
+    expect(await dumpAll()).toEqual(before);
+  });
+});
+
+test('a bucket is one string, and its TTL is the time to full and 2 s', async () => {
+  await run(groupOf([take('a', { hits: 5 }), take('b', { limit: THREE_PER_MINUTE })]));
+  expect(await redis.client.get('a')).toBe(`5 0 ${START_US}`);
+  expect(await redis.client.get('b')).toBe(`${START_US / 60_000_000} 1`);
+  const [a, b] = [await redis.client.pTTL('a'), await redis.client.pTTL('b')];
+  expect(a).toBeGreaterThan(2_000);
+  expect(a).toBeLessThanOrEqual(2_500);
+  expect(b).toBeGreaterThan(61_000);
+  expect(b).toBeLessThanOrEqual(62_000);
+});
+
+test('a bucket that is full again has no key', async () => {
+  await run(groupOf([take('a', { hits: 5 })]));
+  await run(groupOf([take('a', { hits: -5 })]));
+  expect(await dumpAll()).toEqual({});
+});
+
+test('the longest TTL there is, a hundred years, is one that Redis takes', async () => {
+  const slowest = { ...TEN_PER_SECOND, requestsPerUnit: 1, capacity: 1, windowUs: 3_153_600_000_000_000 };
+  const [outcome] = await run(groupOf([take('a', { limit: slowest })]));
+  expect(outcome).toMatchObject({ overLimit: false });
+  expect(await redis.client.pTTL('a')).toBeGreaterThan(3_153_599_000_000);
+});
+
+test('each bucket is read once and written once, however many groups and takes name it', async () => {
+  const [readsBefore, writesBefore] = [await commandCalls('get'), await commandCalls('set')];
+  await run(groupOf([take('a'), take('a'), take('b')]), groupOf([take('a')]));
+  // One further read and one further write are the clock's.
+  expect((await commandCalls('get')) - readsBefore).toBe(3);
+  expect((await commandCalls('set')) - writesBefore).toBe(2);
+});
+
+test('a key that holds no bucket fails its groups alone, and stays as it is', async () => {
+  await redis.client.lPush('list', 'x');
+  await redis.client.set('text', 'no bucket');
+  const outcomes = await run(groupOf([take('a')]), groupOf([take('b'), take('list')]), groupOf([take('text')]), groupOf([take('b')]));
+  expect(outcomes.map((outcome) => (outcome instanceof StoreError ? outcome.reason : outcome.overLimit))).toEqual([
+    false,
+    'script',
+    'script',
+    false,
+  ]);
+  expect(await redis.client.get('text')).toBe('no bucket');
+  expect(await redis.client.get('b')).toBe(`1 0 ${START_US}`);
+});
+
+test('the script that serves reads the time of Redis', async () => {
+  const store = new RedisStore(storeOptions(server.port));
+  await store.connect({ waitMs: 5_000 });
+  const [seconds, micros] = await redis.client.sendCommand<[string, string]>(['TIME']);
+  const [outcome] = await store.take([groupOf([take('a')])]);
+  await store.close();
+  if (outcome === undefined || outcome instanceof Error) throw new Error('no verdict');
+  const apartUs = outcome.nowUs - (Number(seconds) * 1_000_000 + Number(micros));
+  expect(apartUs).toBeGreaterThan(0);
+  expect(apartUs).toBeLessThan(10_000_000);
+});

@@ -1,0 +1,112 @@
+/** Random schedules of groups on a few buckets: what the twins, and later the model, must agree on. */
+
+import fc from 'fast-check';
+import type { BucketLimit, Group, Mode, Take } from '../../src/bucket/take';
+import { ALGORITHMS, UINT32_MAX, type Algorithm } from '../../src/rule/limit';
+import { HITS_MAX } from '../../src/descriptor/descriptor';
+
+export interface ScheduleStep {
+  readonly nowUs: number;
+  readonly group: Group;
+}
+
+const START_US = 1_800_000_000_000_000;
+
+/** Seconds to years; primes and powers, so that neither divides evenly into the other. */
+const WINDOWS_US = [1_000_000, 7_000_000, 60_000_000, 3_600_000_000, 86_400_000_000, 31_536_000_000_000];
+
+const requestsPerUnit = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: 1, max: 20 }) },
+  { weight: 1, arbitrary: fc.constantFrom(0, 1, 3, 1000, 300_000, UINT32_MAX) },
+  { weight: 1, arbitrary: fc.integer({ min: 0, max: UINT32_MAX }) },
+);
+
+const hits = fc.oneof(
+  { weight: 8, arbitrary: fc.integer({ min: 0, max: 12 }) },
+  { weight: 2, arbitrary: fc.integer({ min: -12, max: -1 }) },
+  { weight: 1, arbitrary: fc.constantFrom(HITS_MAX, -HITS_MAX, UINT32_MAX) },
+);
+
+const mode = fc.oneof(
+  { weight: 4, arbitrary: fc.constant<Mode>('enforced') },
+  { weight: 1, arbitrary: fc.constantFrom<Mode>('quota', 'shadow') },
+);
+
+/** A bucket keeps its algorithm and window, since its key names them; its limit may be another one at each take. */
+interface BucketPlan {
+  readonly bucketKey: string;
+  readonly algorithm: Algorithm;
+  readonly windowUs: number;
+}
+
+function takeOn(plans: readonly BucketPlan[]): fc.Arbitrary<Omit<Take, 'descriptor'>> {
+  return fc
+    .record({ plan: fc.constantFrom(...plans), requestsPerUnit, burst: fc.option(requestsPerUnit), hits, mode })
+    .map(({ plan, burst, ...parts }) => {
+      const capacity = plan.algorithm === 'token_bucket' && burst !== null ? burst : parts.requestsPerUnit;
+      const { bucketKey, algorithm, windowUs } = plan;
+      const limit: BucketLimit = { algorithm, windowUs, requestsPerUnit: parts.requestsPerUnit, capacity };
+      return { bucketKey, limit, hits: parts.hits, mode: parts.mode };
+    });
+}
+
+function groupOn(plans: readonly BucketPlan[]): fc.Arbitrary<Group> {
+  return fc
+    .record({
+      takes: fc.array(fc.tuple(takeOn(plans), fc.boolean()), { minLength: 1, maxLength: 4 }),
+      shadow: fc.integer({ min: 0, max: 9 }).map((tenth) => tenth === 0),
+      quotaAlwaysFits: fc.boolean(),
+    })
+    .map(({ takes, ...flags }) => {
+      let descriptor = 0;
+      return {
+        ...flags,
+        takes: takes.map(([take, sameDescriptor], i) => {
+          // A descriptor has one mode, so only a take of the same mode can join the one before.
+          if (i > 0 && !(sameDescriptor && takes[i - 1]?.[0].mode === take.mode)) descriptor += 1;
+          return { ...take, descriptor };
+        }),
+      };
+    });
+}
+
+/** Steps of time: none, a few µs, parts of a window, to its edge, far; and back. */
+function nextNowUs(nowUs: number, step: number, windowUs: number): number {
+  switch (step % 8) {
+    case 0:
+      return nowUs;
+    case 1:
+      return nowUs + (step % 1_000);
+    case 2:
+      return nowUs + Math.floor((windowUs * (step % 97)) / 97);
+    case 3:
+      return nowUs - (nowUs % windowUs) + windowUs;
+    case 4:
+      return nowUs - (nowUs % windowUs) + windowUs - 1;
+    case 5:
+      return nowUs + 3 * windowUs + (step % 1_009);
+    case 6:
+      return nowUs + (step % 1_000_003);
+    default:
+      return nowUs - (step % 3_600_000_000);
+  }
+}
+
+/** Schedules on up to three buckets, of this algorithm or, left out, of any. */
+export function schedules(algorithm?: Algorithm): fc.Arbitrary<readonly ScheduleStep[]> {
+  const plan = fc.record({
+    algorithm: algorithm === undefined ? fc.constantFrom(...ALGORITHMS) : fc.constant(algorithm),
+    windowUs: fc.constantFrom(...WINDOWS_US),
+  });
+  return fc.array(plan, { minLength: 1, maxLength: 3 }).chain((plans) => {
+    const buckets = plans.map((each, i) => ({ ...each, bucketKey: `bucket-${i}` }));
+    const step = fc.record({ time: fc.nat(), group: groupOn(buckets) });
+    return fc.array(step, { minLength: 1, maxLength: 12 }).map((steps) => {
+      let nowUs = START_US;
+      return steps.map(({ time, group }) => {
+        nowUs = nextNowUs(nowUs, time, group.takes[0]?.limit.windowUs ?? 1_000_000);
+        return { nowUs, group };
+      });
+    });
+  });
+}

@@ -1,0 +1,38 @@
+/** The script loader: includes in place, and each mistake told with its file and line. */
+
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { loadScript, LUA_DIR } from '../../src/store/script-loader';
+
+function folderWith(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'weir-lua-'));
+  for (const [name, text] of Object.entries(files)) writeFileSync(path.join(folder, name), text);
+  return folder;
+}
+
+test('take.lua loads whole, named by its SHA-1', () => {
+  const { text, sha } = loadScript('take');
+  expect(text).not.toContain('@include');
+  expect(text).toContain('local function decide_group');
+  expect(sha).toMatch(/^[0-9a-f]{40}$/);
+});
+
+test('the first folder that has an include wins', () => {
+  const folder = folderWith({ 'server-time.lua': '-- a clock of its own' });
+  const { text } = loadScript('take', { includeDirs: [folder, path.join(LUA_DIR, 'include')] });
+  expect(text).toContain('-- a clock of its own');
+  expect(text).not.toContain("redis.call('TIME')");
+});
+
+test('a missing include is told with the line that asks for it', () => {
+  const folder = folderWith({});
+  expect(() => loadScript('take', { includeDirs: [folder] })).toThrow(/take\.lua:\d+: no "arithmetic\.lua" in /);
+});
+
+test('an include that includes is refused', () => {
+  const folder = folderWith({ 'arithmetic.lua': '-- one\n--- @include "other"\n' });
+  expect(() => loadScript('take', { includeDirs: [folder, path.join(LUA_DIR, 'include')] })).toThrow(
+    /arithmetic\.lua:2: an include may not include; name it in the script itself/,
+  );
+});
