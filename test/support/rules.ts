@@ -1,0 +1,47 @@
+/** Short ways to write rules, trees and requests in tests. */
+
+import type { Descriptor, Entry, RateLimitRequest } from '../../src/descriptor/descriptor';
+import type { DescriptorLevel, DescriptorNode } from '../../src/descriptor/tree';
+import { isLimitProblem, makeLimit, type Limit, type LimitSpec } from '../../src/rule/limit';
+import type { RuleSet } from '../../src/rule/rule-set';
+import type { Rule } from '../../src/rule/rule';
+
+export function limitOf(spec: Partial<LimitSpec> = {}): Limit {
+  const made = makeLimit({ requestsPerUnit: 10, unit: 'second', algorithm: 'token_bucket', ...spec });
+  if (isLimitProblem(made)) throw new Error(`${made.field}: ${made.message}`);
+  return made;
+}
+
+export function ruleOf(parts: Partial<Rule> = {}): Rule {
+  return { path: ['test'], limits: [limitOf()], unlimited: false, shadowMode: false, quotaMode: false, ...parts };
+}
+
+/** A level with one node per `key` or `key=value`, each with this rule. */
+export function levelOf(rules: Readonly<Record<string, Rule | null>>): DescriptorLevel {
+  const byValue = new Map<string, Map<string, DescriptorNode>>();
+  const byKey = new Map<string, DescriptorNode>();
+  const noChildren: DescriptorLevel = { byValue: new Map(), wildcards: [], byKey: new Map() };
+  for (const [name, rule] of Object.entries(rules)) {
+    const node: DescriptorNode = rule === null ? { children: noChildren } : { rule, children: noChildren };
+    const [key = '', value] = name.split('=');
+    if (value === undefined) byKey.set(key, node);
+    else byValue.set(key, (byValue.get(key) ?? new Map<string, DescriptorNode>()).set(value, node));
+  }
+  return { byValue, wildcards: [], byKey };
+}
+
+export function ruleSetOf(root: DescriptorLevel): RuleSet {
+  return { generation: 1, domains: new Map([['d', { name: 'd', defaultAlgorithm: 'token_bucket', root }]]) };
+}
+
+/** Entries of `key=value` texts. */
+export function entriesOf(...texts: readonly string[]): Entry[] {
+  return texts.map((text) => {
+    const [key = '', value = ''] = text.split('=');
+    return { key, value };
+  });
+}
+
+export function requestOf(descriptors: readonly Descriptor[], parts: Partial<RateLimitRequest> = {}): RateLimitRequest {
+  return { domain: 'd', descriptors, hits: 1, ...parts };
+}

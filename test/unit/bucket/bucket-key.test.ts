@@ -1,0 +1,72 @@
+/** Bucket keys: readable, printable, and never shared by two buckets. */
+
+import fc from 'fast-check';
+import { bucketKey } from '../../../src/bucket/bucket-key';
+import type { Entry } from '../../../src/descriptor/descriptor';
+import { toByteString } from '../../../src/descriptor/byte-string';
+import { entriesOf, limitOf } from '../../support/rules';
+import { seeded } from '../../support/random';
+
+const limit = limitOf({ unit: 'minute' });
+
+function keyOf(domain: string, entries: readonly Entry[], prefix = ''): string {
+  return bucketKey({ prefix, domain, entries, limit });
+}
+
+test.each([
+  ['payments', entriesOf('merchant=acme'), '1{payments}tb60|merchant=acme'],
+  ['payments', entriesOf('plan=free', 'merchant=acme'), '1{payments}tb60|plan=free|merchant=acme'],
+  ['d', [], '1{d}tb60'],
+  ['d', entriesOf('k'), '1{d}tb60|k='],
+  ['d', [{ key: 'path', value: '/a?b=c|d' }], '1{d}tb60|path=/a?b%3dc%7cd'],
+  ['d', [{ key: 'ip', value: '2001:db8::1' }], '1{d}tb60|ip=2001:db8::1'],
+  ['d', [{ key: 'k', value: '\x00\xff é'.slice(0, 3) }], '1{d}tb60|k=%00%ff%20'],
+  ['d', [{ key: 'k', value: toByteString('é') }], '1{d}tb60|k=%c3%a9'],
+  ['weir:', [{ key: 'weir:x', value: 'weir' }], '1{weir%3a}tb60|weir%3ax=weir'],
+  ['{d}', entriesOf('k=100%'), '1{%7bd%7d}tb60|k=100%25'],
+])('domain %j, entries %j: %s', (domain, entries, expected) => {
+  expect(keyOf(domain, entries)).toBe(expected);
+});
+
+test('the algorithm and the window are part of it, the size of the limit is not', () => {
+  const key = (spec: Parameters<typeof limitOf>[0]) =>
+    bucketKey({ prefix: '', domain: 'd', entries: entriesOf('k=v'), limit: limitOf(spec) });
+  expect(key({ unit: 'hour' })).toBe('1{d}tb3600|k=v');
+  expect(key({ unit: 'hour', algorithm: 'fixed_window' })).toBe('1{d}fw3600|k=v');
+  expect(key({ unit: 'minute', unitMultiplier: 5 })).toBe('1{d}tb300|k=v');
+  expect(key({ unit: 'hour', requestsPerUnit: 7, burst: 9, name: 'n' })).toBe(key({ unit: 'hour' }));
+});
+
+test('the prefix of the settings stands before it', () => {
+  expect(keyOf('d', entriesOf('k=v'), 'eu-')).toBe('eu-1{d}tb60|k=v');
+});
+
+test('a long part is named by its digest, which no text can pass for', () => {
+  const long = 'x'.repeat(257);
+  const key = keyOf('d', [{ key: 'k', value: long }]);
+  const digest = key.slice(key.indexOf('~'));
+  expect(digest).toMatch(/^~[0-9a-f]{64}$/);
+  expect(keyOf('d', [{ key: 'k', value: digest }])).not.toBe(key);
+  expect(keyOf('d', [{ key: 'k', value: `${long}y` }])).not.toBe(key);
+});
+
+const piece = fc.oneof(
+  fc.constantFrom('a', 'b', '_', '|', '=', '{', '}', '%', '~', ':', 'weir:', '%7c', '\x00', ' ', '\xc3', '\xa9', ''),
+  fc.string({ unit: 'binary', maxLength: 3 }).map((text) => toByteString(text)),
+);
+const text = fc.array(piece, { maxLength: 4 }).map((pieces) => pieces.join(''));
+const entries = fc.array(fc.record({ key: text, value: text }), { maxLength: 3 });
+
+test('different requests have different keys, all printable, none with "weir:"', () => {
+  fc.assert(
+    fc.property(text, entries, text, entries, (domainA, entriesA, domainB, entriesB) => {
+      const [a, b] = [keyOf(domainA, entriesA), keyOf(domainB, entriesB)];
+      const same = JSON.stringify([domainA, entriesA]) === JSON.stringify([domainB, entriesB]);
+      expect(a === b).toBe(same);
+      expect(a).toMatch(/^[!-~]+$/);
+      expect(a).not.toContain('weir:');
+      expect(a.indexOf('}')).toBe(a.lastIndexOf('}'));
+    }),
+    seeded(20_000),
+  );
+});

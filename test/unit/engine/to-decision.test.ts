@@ -1,0 +1,74 @@
+/** Respond: statuses in the order of the descriptors, each with the limit that binds. */
+
+import { NEVER, type Verdict } from '../../../src/bucket/take';
+import { NOTHING_TAKEN, toDecision } from '../../../src/engine/to-decision';
+import type { Match } from '../../../src/rule/match';
+import { limitOf } from '../../support/rules';
+
+const plain: Match = { limits: [limitOf()], unlimited: false, mode: 'enforced', quotaAlwaysFits: false, path: [] };
+const unmatched: Match = { ...plain, limits: [] };
+
+function verdict(parts: Partial<Verdict>): Verdict {
+  return { fits: true, remaining: 5, retryAfterUs: 0, resetAfterUs: 500_000, ...parts };
+}
+
+function decisionOf(matches: readonly Match[], verdicts: readonly Verdict[], overLimit = false) {
+  return toDecision({ domainFound: true, matches }, { overLimit, verdicts, nowUs: 0 });
+}
+
+test('statuses stand one to one with the descriptors, limited or not', () => {
+  const unlimited: Match = { ...unmatched, unlimited: true };
+  const { statuses } = decisionOf([unmatched, plain, unlimited, plain], [verdict({ remaining: 1 }), verdict({ remaining: 2 })]);
+  expect(statuses.map(({ code, limitRemaining, currentLimit }) => [code, limitRemaining, currentLimit?.unit])).toEqual([
+    ['OK', 0, undefined],
+    ['OK', 1, 'second'],
+    ['OK', 4_294_967_295, undefined],
+    ['OK', 2, 'second'],
+  ]);
+});
+
+test('nothing limited, nothing taken', () => {
+  const { overallCode, statuses } = toDecision({ domainFound: false, matches: [unmatched] }, NOTHING_TAKEN);
+  expect([overallCode, statuses.length]).toEqual(['OK', 1]);
+});
+
+test.each([
+  ['fits', verdict({}), 500_000],
+  ['over', verdict({ fits: false, retryAfterUs: 70_000 }), 70_000],
+  ['over, never to fit', verdict({ fits: false, retryAfterUs: NEVER }), 500_000],
+])('the reset of what is %s', (_what, given, resetUs) => {
+  expect(decisionOf([plain], [given]).statuses[0]?.durationUntilResetUs).toBe(resetUs);
+});
+
+test('in a denied request, what would fit stays OK with its tokens untouched', () => {
+  const { overallCode, statuses } = decisionOf([plain, plain], [verdict({}), verdict({ fits: false, remaining: 0 })], true);
+  expect(overallCode).toBe('OVER_LIMIT');
+  expect(statuses.map(({ code, limitRemaining }) => [code, limitRemaining])).toEqual([
+    ['OK', 5],
+    ['OVER_LIMIT', 0],
+  ]);
+});
+
+test('a shadow descriptor shows OK, and that it did not fit is told inside', () => {
+  const [status] = decisionOf([{ ...plain, mode: 'shadow' }], [verdict({ fits: false, remaining: 0 })]).statuses;
+  expect(status).toMatchObject({ code: 'OK', fits: false, limitRemaining: 0 });
+});
+
+describe('of several limits the one that binds is shown', () => {
+  const names = ['a', 'b', 'c'];
+  const several: Match = { ...plain, limits: names.map((name) => limitOf({ name })) };
+
+  test.each([
+    ['the least remaining', [verdict({ remaining: 3 }), verdict({ remaining: 1 }), verdict({ remaining: 2 })], 'b'],
+    ['the first of equals', [verdict({}), verdict({}), verdict({})], 'a'],
+    ['one that does not fit', [verdict({ remaining: 0 }), verdict({ fits: false, remaining: 9 }), verdict({})], 'b'],
+    [
+      'the longest wait',
+      [verdict({ fits: false, retryAfterUs: 1 }), verdict({ fits: false, retryAfterUs: 3 }), verdict({ fits: false, retryAfterUs: 2 })],
+      'b',
+    ],
+    ['never, before any wait', [verdict({ fits: false, retryAfterUs: 9 }), verdict({ fits: false, retryAfterUs: NEVER }), verdict({})], 'b'],
+  ])('%s', (_why, verdicts, name) => {
+    expect(decisionOf([several], verdicts).statuses[0]?.currentLimit?.name).toBe(name);
+  });
+});

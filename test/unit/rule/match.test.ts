@@ -1,0 +1,97 @@
+/** Match: which limits a descriptor gets, from its rule or its override, in every mode. */
+
+import { BadRequestError } from '../../../src/errors';
+import { matchRequest, type GlobalModes } from '../../../src/rule/match';
+import type { Descriptor } from '../../../src/descriptor/descriptor';
+import type { Rule } from '../../../src/rule/rule';
+import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../../support/rules';
+
+const NO_MODES: GlobalModes = { shadow: false, quota: false };
+
+function matchOne(rules: Readonly<Record<string, Rule | null>>, descriptor: Descriptor, modes = NO_MODES) {
+  const ruleSet = ruleSetOf(levelOf(rules));
+  return matchRequest({ ruleSet, request: requestOf([descriptor]), modes }).matches[0];
+}
+
+test('a rule gives its limits, its mode and its path', () => {
+  const rule = ruleOf({ path: ['k_v'], quotaMode: true });
+  expect(matchOne({ 'k=v': rule }, { entries: entriesOf('k=v') })).toEqual({
+    limits: rule.limits,
+    unlimited: false,
+    mode: 'quota',
+    quotaAlwaysFits: false,
+    path: ['k_v'],
+  });
+});
+
+test.each([
+  ['no rule for the entries', entriesOf('other=v')],
+  ['a node without a limit', entriesOf('white=v')],
+  ['no entries at all', []],
+])('%s: nothing limits', (_why, entries) => {
+  const match = matchOne({ k: ruleOf(), white: null }, { entries });
+  expect(match).toEqual({ limits: [], unlimited: false, mode: 'enforced', quotaAlwaysFits: false, path: [] });
+});
+
+test('an unknown domain is told, and limits nothing, whatever is sent along', () => {
+  const override = { requestsPerUnit: 1, unit: 'second', unitMultiplier: 1 } as const;
+  const request = requestOf([{ entries: entriesOf('k=v'), override }], { domain: 'unknown' });
+  const matched = matchRequest({ ruleSet: ruleSetOf(levelOf({ k: ruleOf() })), request, modes: NO_MODES });
+  expect(matched.domainFound).toBe(false);
+  expect(matched.matches[0]?.limits).toEqual([]);
+});
+
+describe('an override', () => {
+  const override = { requestsPerUnit: 42, unit: 'minute', unitMultiplier: 2 } as const;
+
+  test('takes the place of the rule: its algorithm and path stay, its name and modes go', () => {
+    const limits = [limitOf({ name: 'plan', algorithm: 'fixed_window' })];
+    const rule = ruleOf({ path: ['k'], limits, shadowMode: true, quotaMode: true });
+    expect(matchOne({ k: rule }, { entries: entriesOf('k=v'), override })).toEqual({
+      limits: [limitOf({ ...override, algorithm: 'fixed_window' })],
+      unlimited: false,
+      mode: 'enforced',
+      quotaAlwaysFits: false,
+      path: ['k'],
+    });
+  });
+
+  test('of an unlimited rule limits after all', () => {
+    const match = matchOne({ k: ruleOf({ unlimited: true, limits: [] }) }, { entries: entriesOf('k=v'), override });
+    expect(match).toMatchObject({ unlimited: false, limits: [{ requestsPerUnit: 42, algorithm: 'token_bucket' }] });
+  });
+
+  test('without a rule counts by the default of the domain, under the names of its keys', () => {
+    const match = matchOne({}, { entries: entriesOf('k=v', 'l=w'), override });
+    expect(match).toMatchObject({ limits: [{ capacity: 42 }], path: ['k', 'l'] });
+  });
+
+  test('that makes no limit is a bad request that names the field', () => {
+    const entries = entriesOf('k=v');
+    const ask = () => matchOne({}, { entries, override: { requestsPerUnit: 1, unit: 'year', unitMultiplier: 101 } });
+    expect(ask).toThrow(BadRequestError);
+    expect(ask).toThrow('descriptors[0].limit.unit_multiplier makes a window of over 100 years; use a shorter one');
+  });
+});
+
+describe('modes', () => {
+  const quotaMode: GlobalModes = { shadow: false, quota: true };
+  const entries = entriesOf('k=v');
+
+  test.each<[string, Partial<Rule>, GlobalModes, string, boolean]>([
+    ['a plain rule', {}, NO_MODES, 'enforced', false],
+    ['a shadow rule', { shadowMode: true }, NO_MODES, 'shadow', false],
+    ['a quota rule', { quotaMode: true }, NO_MODES, 'quota', false],
+    ['a shadow rule with quota always fits', { shadowMode: true, quotaMode: true }, NO_MODES, 'shadow', true],
+    ['a plain rule under QUOTA_MODE', {}, quotaMode, 'quota', false],
+    ['a shadow rule under QUOTA_MODE always fits', { shadowMode: true }, quotaMode, 'shadow', true],
+    ['an unlimited rule is outside the count', { unlimited: true, limits: [] }, quotaMode, 'quota', false],
+  ])('%s', (_why, parts, modes, mode, quotaAlwaysFits) => {
+    expect(matchOne({ k: ruleOf(parts) }, { entries }, modes)).toMatchObject({ mode, quotaAlwaysFits });
+  });
+
+  test('an unmatched descriptor under QUOTA_MODE always fits', () => {
+    expect(matchOne({}, { entries }, quotaMode)).toMatchObject({ quotaAlwaysFits: true });
+    expect(matchOne({}, { entries }, NO_MODES)).toMatchObject({ quotaAlwaysFits: false });
+  });
+});

@@ -1,0 +1,91 @@
+/** A gRPC server with a fake decision behind it, and a client for it, for the tests of the transport. */
+
+import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
+import type { RateLimitRequest } from '../../../src/descriptor/descriptor';
+import type { Decision } from '../../../src/engine/decision';
+import { Health } from '../../../src/observability/health';
+import { makeAnswerCall, type CallContext, type Decide, type FailureKind } from '../../../src/transport/answer';
+import { GrpcServer } from '../../../src/transport/grpc-server';
+import { loadProto } from '../../../src/transport/proto';
+import type { WireRequest, WireResponse } from '../../../src/transport/wire';
+
+export const proto = loadProto();
+
+/** Answers every descriptor OK. */
+export function allow(request: RateLimitRequest): Decision {
+  return { overallCode: 'OK', statuses: request.descriptors.map(() => ({ code: 'OK', limitRemaining: 0 })) };
+}
+
+export class Harness {
+  readonly requests: RateLimitRequest[] = [];
+  readonly calls: CallContext[] = [];
+  readonly faults: unknown[] = [];
+  readonly failures: FailureKind[] = [];
+  readonly health = new Health();
+  readonly observed: { grpcMethod: string; seconds: number }[] = [];
+  /** What the next requests are answered by. */
+  decide: Decide = (request) => Promise.resolve(allow(request));
+  readonly answerCall = makeAnswerCall({
+    decide: (request, call) => {
+      this.requests.push(request);
+      this.calls.push(call);
+      return this.decide(request, call);
+    },
+    log: { error: ({ err }) => this.faults.push(err) },
+    onFailure: (kind) => this.failures.push(kind),
+  });
+  readonly server = new GrpcServer({ answerCall: this.answerCall, health: this.health, onCall: (call) => this.observed.push(call) });
+  port = 0;
+  private readonly clients: Client[] = [];
+
+  static async start(): Promise<Harness> {
+    const harness = new Harness();
+    harness.health.serve();
+    ({ port: harness.port } = await harness.server.start({ host: '127.0.0.1', port: 0 }));
+    return harness;
+  }
+
+  client(): Client {
+    const client = new Client(`127.0.0.1:${this.port}`, credentials.createInsecure());
+    this.clients.push(client);
+    return client;
+  }
+
+  async stop(): Promise<void> {
+    for (const client of this.clients) client.close();
+    await this.server.drain({ timeoutMs: 0 });
+  }
+
+  ask(request: WireRequest, { deadline }: { deadline?: number } = {}): Promise<WireResponse> {
+    return this.askBytes(proto.rateLimit.ShouldRateLimit.requestSerialize(request), deadline === undefined ? {} : { deadline });
+  }
+
+  askBytes(bytes: Buffer, options: { deadline?: number } = {}): Promise<WireResponse> {
+    const { path, responseDeserialize } = proto.rateLimit.ShouldRateLimit;
+    return unary({ client: this.client(), path, request: bytes, serialize: (raw: Buffer) => raw, deserialize: responseDeserialize, options });
+  }
+}
+
+export interface UnaryOptions<Request, Response> {
+  client: Client;
+  path: string;
+  request: Request;
+  serialize: (request: Request) => Buffer;
+  deserialize: (bytes: Buffer) => Response;
+  options?: { deadline?: number };
+}
+
+export function unary<Request, Response>({ client, path, request, serialize, deserialize, options = {} }: UnaryOptions<Request, Response>): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    client.makeUnaryRequest(path, serialize, deserialize, request, options, (error: ServiceError | null, response?: Response) => {
+      if (error === null) resolve(response!);
+      else reject(error);
+    });
+  });
+}
+
+/** A length-delimited field of the wire format, for messages that no encoder would write. */
+export function lengthDelimited(field: number, bytes: Buffer): Buffer {
+  expect(bytes.length).toBeLessThan(128);
+  return Buffer.concat([Buffer.from([(field << 3) | 2, bytes.length]), bytes]);
+}
