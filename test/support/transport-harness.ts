@@ -1,24 +1,26 @@
 /** A gRPC server with a fake decision behind it, and a client for it, for the tests of the transport. */
 
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
-import type { RateLimitRequest } from '../../../src/descriptor/descriptor';
-import type { Decision } from '../../../src/engine/decision';
-import { Health } from '../../../src/observability/health';
-import { makeAnswerCall, type CallContext, type Decide, type FailureKind } from '../../../src/transport/answer';
-import { GrpcServer } from '../../../src/transport/grpc-server';
-import { loadProto } from '../../../src/transport/proto';
-import type { WireRequest, WireResponse } from '../../../src/transport/wire';
+import type { RateLimitRequest } from '../../src/descriptor/descriptor';
+import type { Decision } from '../../src/engine/decision';
+import { Health } from '../../src/observability/health';
+import type { Decide } from '../../src/should-rate-limit';
+import type { TakeOptions } from '../../src/store/store';
+import { makeAnswerCall, type FailureKind } from '../../src/transport/answer';
+import { GrpcServer } from '../../src/transport/grpc-server';
+import { loadProto } from '../../src/transport/proto';
+import type { WireRequest, WireResponse } from '../../src/transport/wire';
 
 export const proto = loadProto();
 
 /** Answers every descriptor OK. */
 export function allow(request: RateLimitRequest): Decision {
-  return { overallCode: 'OK', statuses: request.descriptors.map(() => ({ code: 'OK', limitRemaining: 0 })) };
+  return { overallCode: 'OK', statuses: request.descriptors.map(() => ({ code: 'OK', limitRemaining: 0, fits: true })) };
 }
 
 export class Harness {
   readonly requests: RateLimitRequest[] = [];
-  readonly calls: CallContext[] = [];
+  readonly calls: TakeOptions[] = [];
   readonly faults: unknown[] = [];
   readonly failures: FailureKind[] = [];
   readonly health = new Health();
@@ -64,6 +66,20 @@ export class Harness {
     const { path, responseDeserialize } = proto.rateLimit.ShouldRateLimit;
     return unary({ client: this.client(), path, request: bytes, serialize: (raw: Buffer) => raw, deserialize: responseDeserialize, options });
   }
+}
+
+export interface Deferred {
+  promise: Promise<void>;
+  resolve: () => void;
+}
+
+/** A promise that is resolved from outside. */
+export function deferred(): Deferred {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
 }
 
 export interface UnaryOptions<Request, Response> {

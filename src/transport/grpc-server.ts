@@ -1,0 +1,90 @@
+/** The gRPC port: the rate limit service, health and reflection, served by grpc-js. */
+
+import { Server, ServerCredentials, status, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
+import { ReflectionService } from '@grpc/reflection';
+import type { BadRequestError } from '../errors';
+import type { Health } from '../observability/health';
+import type { TakeOptions } from '../store/store';
+import type { AnswerCall, FailureKind } from './answer';
+import { GrpcHealth } from './grpc-health';
+import { loadProto } from './proto';
+import type { WireRequest, WireResponse } from './wire';
+
+/** Bytes of one message; what is larger is answered RESOURCE_EXHAUSTED before it is decoded. */
+export const GRPC_MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
+
+const STATUS_OF: Readonly<Record<FailureKind, status>> = {
+  bad_request: status.INVALID_ARGUMENT,
+  unavailable: status.UNAVAILABLE,
+  fault: status.INTERNAL,
+};
+
+type RateLimitCall = ServerUnaryCall<WireRequest | BadRequestError, WireResponse>;
+
+export interface GrpcServerOptions {
+  readonly answerCall: AnswerCall;
+  readonly health: Health;
+  /** Called once for each ShouldRateLimit call, with the time from its arrival to its answer. */
+  readonly onCall: (call: { readonly grpcMethod: 'ShouldRateLimit'; readonly seconds: number }) => void;
+}
+
+export class GrpcServer {
+  private readonly server = new Server({ 'grpc.max_receive_message_length': GRPC_MESSAGE_BYTES_MAX });
+  private readonly grpcHealth: GrpcHealth;
+
+  constructor(private readonly options: GrpcServerOptions) {
+    const proto = loadProto();
+    this.grpcHealth = new GrpcHealth(options.health);
+    this.server.addService({ ...proto.rateLimit }, {
+      ShouldRateLimit: (call: RateLimitCall, answer: sendUnaryData<WireResponse>) => {
+        void this.shouldRateLimit(call, answer);
+      },
+    });
+    this.server.addService(proto.health, this.grpcHealth.handlers);
+    new ReflectionService(proto.reflection).addToServer(this.server);
+  }
+
+  /** Listens; port 0 takes a free one. Rejects if the address can't be bound. */
+  start({ host, port }: { readonly host: string; readonly port: number }): Promise<{ port: number }> {
+    const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+    return new Promise((resolve, reject) => {
+      this.server.bindAsync(address, ServerCredentials.createInsecure(), (error, boundPort) => {
+        if (error === null) resolve({ port: boundPort });
+        else reject(error);
+      });
+    });
+  }
+
+  /**
+   * Turns the health off, takes no new calls, and resolves when those in flight have their answers; after
+   * `timeoutMs` it cuts off what is left.
+   */
+  async drain({ timeoutMs }: { readonly timeoutMs: number }): Promise<void> {
+    this.options.health.startDrain();
+    this.grpcHealth.endWatches();
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => {
+        this.server.forceShutdown();
+        resolve();
+      }, timeoutMs);
+      this.server.tryShutdown(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  private async shouldRateLimit(call: RateLimitCall, answer: sendUnaryData<WireResponse>): Promise<void> {
+    const startedMs = performance.now();
+    const result = await this.options.answerCall(call.request, optionsOf(call));
+    if ('response' in result) answer(null, result.response);
+    else answer({ code: STATUS_OF[result.failure.kind], details: result.failure.message });
+    this.options.onCall({ grpcMethod: 'ShouldRateLimit', seconds: (performance.now() - startedMs) / 1000 });
+  }
+}
+
+function optionsOf(call: RateLimitCall): TakeOptions {
+  const deadline = call.getDeadline();
+  const timeoutMs = Math.max(0, Number(deadline) - Date.now());
+  return Number.isFinite(timeoutMs) ? { timeoutMs } : {};
+}

@@ -1,0 +1,53 @@
+/** What the HTTP port serves: /json, the rate limit service for those without gRPC, and /healthcheck. */
+
+import type { IncomingMessage } from 'node:http';
+import { BadRequestError } from '../errors';
+import type { Health } from '../observability/health';
+import type { AnswerCall, FailureKind } from './answer';
+import { readBody } from './http-body';
+import { textReply, type HttpReply, type Route } from './http-server';
+import { formatResponse, parseRequest } from './json';
+import type { WireRequest } from './wire';
+
+/** Bytes of a body of /json. */
+export const JSON_BODY_BYTES_MAX = 1024 * 1024;
+
+const STATUS_OF: Readonly<Record<FailureKind, number>> = { bad_request: 400, unavailable: 503, fault: 500 };
+
+export interface HttpRoutesOptions {
+  readonly answerCall: AnswerCall;
+  readonly health: Health;
+}
+
+export function httpRoutes({ answerCall, health }: HttpRoutesOptions): ReadonlyMap<string, Route> {
+  return new Map<string, Route>([
+    ['/json', (request) => answerJson(request, answerCall)],
+    ['/healthcheck', () => healthReply(health)],
+  ]);
+}
+
+async function answerJson(request: IncomingMessage, answerCall: AnswerCall): Promise<HttpReply> {
+  const read = await readBody(request, { bytesMax: JSON_BODY_BYTES_MAX }).catch(() => undefined);
+  if (read === undefined) return textReply(400, 'the body ended early\n');
+  if (read.body === undefined) return textReply(413, `the body is too large; send at most ${JSON_BODY_BYTES_MAX} bytes\n`);
+  const answer = await answerCall(parsed(read.body), {});
+  if ('failure' in answer) return textReply(STATUS_OF[answer.failure.kind], `${answer.failure.message}\n`);
+  const status = answer.response.overall_code === 1 ? 200 : 429;
+  return { status, contentType: 'application/json', body: formatResponse(answer.response) };
+}
+
+/** An unreadable body is answered, and counted, where every other bad request is. */
+function parsed(body: Buffer): WireRequest | BadRequestError {
+  try {
+    return parseRequest(body);
+  } catch (error) {
+    if (error instanceof BadRequestError) return error;
+    throw error;
+  }
+}
+
+function healthReply(health: Health): HttpReply {
+  if (health.status === 'NOT_SERVING') return textReply(500, 'NOT_SERVING\n');
+  const { degradations } = health;
+  return textReply(200, degradations.length === 0 ? 'OK' : `${['OK', ...degradations].join('\n')}\n`);
+}

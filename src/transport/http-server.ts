@@ -1,0 +1,92 @@
+/** A plain HTTP port: its bounds, its start, its drain. What it serves is a table of routes. */
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { FaultLog } from './answer';
+
+/** Milliseconds a client may take for its headers. */
+const HEADERS_TIMEOUT_MS = 10_000;
+
+/** Milliseconds a client may take for a whole request. */
+const REQUEST_TIMEOUT_MS = 30_000;
+
+/** Milliseconds an idle connection is kept. */
+const KEEP_ALIVE_TIMEOUT_MS = 60_000;
+
+/** Connections open at once; further ones are closed at once. */
+const CONNECTIONS_MAX = 10_000;
+
+export interface HttpReply {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+export type Route = (request: IncomingMessage) => HttpReply | Promise<HttpReply>;
+
+export interface HttpServerOptions {
+  /** By path, without the query; every method of a path is the same to us. */
+  readonly routes: ReadonlyMap<string, Route>;
+  readonly log: FaultLog;
+}
+
+export function textReply(status: number, body: string): HttpReply {
+  return { status, contentType: 'text/plain; charset=utf-8', body };
+}
+
+export class HttpServer {
+  private readonly server = createServer(
+    { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS },
+    (request, response) => {
+      void this.serve(request, response);
+    },
+  );
+
+  constructor(private readonly options: HttpServerOptions) {
+    this.server.maxConnections = CONNECTIONS_MAX;
+  }
+
+  /** Listens; port 0 takes a free one. Rejects if the address can't be bound. */
+  start({ host, port }: { readonly host: string; readonly port: number }): Promise<{ port: number }> {
+    return new Promise((resolve, reject) => {
+      this.server.once('error', reject);
+      this.server.listen({ host, port }, () => {
+        this.server.off('error', reject);
+        resolve({ port: (this.server.address() as AddressInfo).port });
+      });
+    });
+  }
+
+  /** Takes no new connections and resolves when the open requests are answered; after `timeoutMs` it cuts them off. */
+  close({ timeoutMs }: { readonly timeoutMs: number }): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        this.server.closeAllConnections();
+      }, timeoutMs);
+      this.server.close(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { status, contentType, body } = await this.reply(request);
+    // A server that is closing waits for its connections, so none is kept.
+    if (!this.server.listening) response.setHeader('connection', 'close');
+    response.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(body) });
+    response.end(body);
+  }
+
+  private async reply(request: IncomingMessage): Promise<HttpReply> {
+    const [path = ''] = (request.url ?? '').split('?', 1);
+    const route = this.options.routes.get(path);
+    if (route === undefined) return textReply(404, 'not found\n');
+    try {
+      return await route(request);
+    } catch (error) {
+      this.options.log.error({ err: error }, `the HTTP request for ${path} failed`);
+      return textReply(500, 'internal error; see the log of the rate limit service\n');
+    }
+  }
+}

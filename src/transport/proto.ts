@@ -1,0 +1,137 @@
+/** The services of proto/, loaded into what grpc-js serves; text of requests is decoded as bytes. */
+
+import * as path from 'node:path';
+import type * as grpc from '@grpc/grpc-js';
+import { fromJSON, type AnyDefinition, type PackageDefinition, type ServiceDefinition } from '@grpc/proto-loader';
+import { Root } from 'protobufjs';
+import type { ByteString } from '../descriptor/descriptor';
+import { BadRequestError } from '../errors';
+import { fileDescriptors } from './file-descriptors';
+import type { WireDescriptor, WireRequest, WireResponse } from './wire';
+
+// The same from src/ and from dist/.
+const PROTO_DIR = path.join(__dirname, '..', '..', 'proto');
+
+const PROTO_FILES = ['envoy/service/ratelimit/v3/rls.proto', 'grpc/health/v1/health.proto'];
+
+/** Text of a request that may be any bytes: a decoder that insists on UTF-8 would merge distinct values, or fail. */
+const BYTE_FIELDS: readonly (readonly [type: string, field: string])[] = [
+  ['envoy.service.ratelimit.v3.RateLimitRequest', 'domain'],
+  ['envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.Entry', 'key'],
+  ['envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.Entry', 'value'],
+];
+
+export interface Proto {
+  readonly rateLimit: RateLimitServiceDefinition;
+  readonly health: ServiceDefinition;
+  /** The services with their descriptors as proto/ has them: `string` where the decoder reads bytes. */
+  readonly reflection: PackageDefinition;
+}
+
+export interface RateLimitServiceDefinition {
+  readonly ShouldRateLimit: grpc.MethodDefinition<WireRequest | BadRequestError, WireResponse>;
+}
+
+/** Reads proto/ synchronously; for start-up. Throws if a file is missing or wrong. */
+export function loadProto(): Proto {
+  const root = readProtoFiles();
+  const files = fileDescriptors(root, PROTO_DIR);
+  patchByteFields(root);
+  // 64-bit numbers come as decimal digits, enums as numbers; absent fields stay absent.
+  const definitions = fromJSON(root.toJSON(), { keepCase: true, longs: String });
+  return {
+    rateLimit: rateLimitService(serviceOf(definitions, 'envoy.service.ratelimit.v3.RateLimitService')),
+    health: serviceOf(definitions, 'grpc.health.v1.Health'),
+    reflection: Object.fromEntries(
+      Object.entries(definitions).map(([name, definition]) => [name, withFiles(definition, files)]),
+    ),
+  };
+}
+
+function readProtoFiles(): Root {
+  const root = new Root();
+  root.resolvePath = (_origin, target) => path.resolve(PROTO_DIR, target);
+  root.loadSync(PROTO_FILES, { keepCase: true });
+  root.resolveAll();
+  return root;
+}
+
+function patchByteFields(root: Root): void {
+  for (const [typeName, fieldName] of BYTE_FIELDS) {
+    const field = root.lookupType(typeName).fields[fieldName];
+    if (field === undefined) throw new Error(`proto/ has no ${typeName}.${fieldName}`);
+    field.type = 'bytes';
+  }
+}
+
+function isService(definition: AnyDefinition): definition is ServiceDefinition {
+  return !('format' in definition);
+}
+
+function serviceOf(definitions: PackageDefinition, name: string): ServiceDefinition {
+  const definition = definitions[name];
+  if (definition === undefined || !isService(definition)) throw new Error(`proto/ has no service ${name}`);
+  return definition;
+}
+
+function withFiles(definition: AnyDefinition, fileDescriptorProtos: Buffer[]): AnyDefinition {
+  return isService(definition) ? definition : { ...definition, fileDescriptorProtos };
+}
+
+/** As the decoder leaves it: bytes where the wire has text. */
+interface DecodedRequest extends Omit<WireRequest, 'domain' | 'descriptors'> {
+  readonly domain?: Buffer;
+  readonly descriptors?: readonly DecodedDescriptor[];
+}
+
+interface DecodedDescriptor extends Omit<WireDescriptor, 'entries'> {
+  readonly entries?: readonly { readonly key?: Buffer; readonly value?: Buffer }[];
+}
+
+/**
+ * The service with a decoder that never throws: grpc-js would answer INTERNAL, as if the fault were ours, where the
+ * caller sent what is no message.
+ */
+function rateLimitService(service: ServiceDefinition): RateLimitServiceDefinition {
+  const method = service.ShouldRateLimit;
+  if (method === undefined) throw new Error('proto/ has no method ShouldRateLimit');
+  return {
+    ShouldRateLimit: {
+      ...method,
+      requestSerialize: (request) => {
+        if (request instanceof BadRequestError) throw request;
+        return method.requestSerialize(toDecodedRequest(request));
+      },
+      responseDeserialize: (bytes) => method.responseDeserialize(bytes) as WireResponse,
+      requestDeserialize: (bytes) => {
+        try {
+          return toWireRequest(method.requestDeserialize(bytes));
+        } catch {
+          return new BadRequestError('the message is no envoy.service.ratelimit.v3.RateLimitRequest');
+        }
+      },
+    },
+  };
+}
+
+function toWireRequest({ domain, descriptors, ...rest }: DecodedRequest): WireRequest {
+  return { ...rest, domain: byteString(domain), descriptors: descriptors?.map(toWireDescriptor) ?? [] };
+}
+
+function toWireDescriptor({ entries, ...rest }: DecodedDescriptor): WireDescriptor {
+  return { ...rest, entries: entries?.map(({ key, value }) => ({ key: byteString(key), value: byteString(value) })) ?? [] };
+}
+
+/** What a client sends; the way back of `toWireRequest`. */
+function toDecodedRequest({ domain = '', descriptors = [], ...rest }: WireRequest): DecodedRequest {
+  return { ...rest, domain: Buffer.from(domain, 'latin1'), descriptors: descriptors.map(toDecodedDescriptor) };
+}
+
+function toDecodedDescriptor({ entries = [], ...rest }: WireDescriptor): DecodedDescriptor {
+  const decoded = entries.map(({ key = '', value = '' }) => ({ key: Buffer.from(key, 'latin1'), value: Buffer.from(value, 'latin1') }));
+  return { ...rest, entries: decoded };
+}
+
+function byteString(bytes: Buffer | undefined): ByteString {
+  return bytes === undefined ? '' : bytes.toString('latin1');
+}

@@ -1,0 +1,80 @@
+/** From the wire's request to the domain's, or to the reason why it can't be decided. */
+
+import { DESCRIPTORS_MAX, ENTRIES_MAX, TEXT_BYTES_MAX } from '../descriptor/bounds';
+import { HITS_MAX, type ByteString, type Descriptor, type Entry, type LimitOverride, type RateLimitRequest } from '../descriptor/descriptor';
+import { BadRequestError } from '../errors';
+import { isLimitProblem, makeLimit } from '../rule/limit';
+import { UNIT_NAMES, type UnitName } from '../rule/unit';
+import { WIRE_UNITS, type WireDescriptor, type WireEntry, type WireOverride, type WireRequest } from './wire';
+
+const UNIT_BY_NUMBER: ReadonlyMap<number, UnitName> = new Map(UNIT_NAMES.map((unit) => [WIRE_UNITS[unit], unit]));
+
+/** @throws BadRequestError that names the field and what to do, and never quotes a key or a value. */
+export function toRequest(wire: WireRequest): RateLimitRequest {
+  const { domain = '', descriptors = [], hits_addend: hitsAddend = 0 } = wire;
+  if (domain === '') throw new BadRequestError('rate limit domain must not be empty');
+  checkText(domain, 'domain');
+  if (descriptors.length === 0) throw new BadRequestError('rate limit descriptor list must not be empty; send at least one');
+  if (descriptors.length > DESCRIPTORS_MAX) {
+    throw new BadRequestError(`descriptors has ${descriptors.length} items; send at most ${DESCRIPTORS_MAX}`);
+  }
+  // Envoy sends 0 with every call that is to count once.
+  const hits = hitsAddend === 0 ? 1 : hitsAddend;
+  return {
+    domain,
+    descriptors: descriptors.map((descriptor, index) => toDescriptor(descriptor, { path: `descriptors[${index}]`, requestHits: hits })),
+    hits,
+  };
+}
+
+interface DescriptorContext {
+  readonly path: string;
+  readonly requestHits: number;
+}
+
+function toDescriptor(wire: WireDescriptor, { path, requestHits }: DescriptorContext): Descriptor {
+  const { entries = [], limit } = wire;
+  if (entries.length > ENTRIES_MAX) {
+    throw new BadRequestError(`${path}.entries has ${entries.length} items; send at most ${ENTRIES_MAX}`);
+  }
+  const hits = toHits(wire, requestHits);
+  return {
+    entries: entries.map((entry, index) => toEntry(entry, `${path}.entries[${index}]`)),
+    ...(limit === undefined ? {} : { override: toOverride(limit, `${path}.limit`) }),
+    ...(hits === undefined ? {} : { hits }),
+  };
+}
+
+function toEntry({ key = '', value = '' }: WireEntry, path: string): Entry {
+  checkText(key, `${path}.key`);
+  checkText(value, `${path}.value`);
+  return { key, value };
+}
+
+function checkText(text: ByteString, path: string): void {
+  if (text.length > TEXT_BYTES_MAX) {
+    throw new BadRequestError(`${path} has ${text.length} bytes; send at most ${TEXT_BYTES_MAX}`);
+  }
+}
+
+/** The descriptor's own hits, or undefined. A refund without a number gives back the hits of the request. */
+function toHits(wire: WireDescriptor, requestHits: number): number | undefined {
+  const { hits_addend: hitsAddend, is_negative_hits: refund = false } = wire;
+  if (hitsAddend === undefined && !refund) return undefined;
+  const hits = hitsAddend === undefined ? requestHits : Math.min(Number(hitsAddend.value ?? '0'), HITS_MAX);
+  // 0 stays 0: a refund of nothing is a peek, and -0 is no number that anyone expects.
+  return refund && hits > 0 ? -hits : hits;
+}
+
+function toOverride(wire: WireOverride, path: string): LimitOverride {
+  const { requests_per_unit: requestsPerUnit = 0, unit: unitNumber = 0, unit_multiplier: multiplier } = wire;
+  const unit = UNIT_BY_NUMBER.get(unitNumber);
+  if (unit === undefined) {
+    throw new BadRequestError(`${path}.unit is ${unitNumber === 0 ? 'UNKNOWN' : unitNumber}; set SECOND, MINUTE, HOUR, DAY, WEEK, MONTH or YEAR`);
+  }
+  const unitMultiplier = multiplier === undefined ? 1 : (multiplier.value ?? 0);
+  // Which algorithm counts it is not known here; without a burst all of them have the same bounds.
+  const made = makeLimit({ requestsPerUnit, unit, unitMultiplier, algorithm: 'fixed_window' });
+  if (isLimitProblem(made)) throw new BadRequestError(`${path}.${made.field} ${made.message}`);
+  return { requestsPerUnit, unit, unitMultiplier };
+}

@@ -1,0 +1,134 @@
+/** The HTTP and debug ports over real connections: /json, /healthcheck, /rlconfig, /metrics, and the drain. */
+
+import { Registry } from 'prom-client';
+import { UnavailableError } from '../../src/errors';
+import { makeMetrics } from '../../src/observability/metrics';
+import { debugRoutes } from '../../src/transport/debug-routes';
+import { httpRoutes, JSON_BODY_BYTES_MAX } from '../../src/transport/http-routes';
+import { HttpServer } from '../../src/transport/http-server';
+import { allow, deferred, Harness } from '../support/transport-harness';
+
+const BODY = '{"domain":"edge","descriptors":[{"entries":[{"key":"user","value":"zoe"}]}]}';
+
+describe('the HTTP port', () => {
+  let harness: Harness;
+  let server: HttpServer;
+  let base: string;
+
+  beforeEach(async () => {
+    harness = new Harness();
+    harness.health.serve();
+    const routes = httpRoutes({ answerCall: harness.answerCall, health: harness.health });
+    server = new HttpServer({ routes, log: { error: ({ err }) => harness.faults.push(err) } });
+    base = `http://127.0.0.1:${(await server.start({ host: '127.0.0.1', port: 0 })).port}`;
+  });
+
+  afterEach(() => server.close({ timeoutMs: 0 }));
+
+  function postJson(body: string | Uint8Array<ArrayBuffer>): Promise<Response> {
+    return fetch(`${base}/json`, { method: 'POST', body });
+  }
+
+  it('answers an allowed request 200, in protojson', async () => {
+    const response = await postJson(BODY);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(await response.json()).toEqual({ overallCode: 'OK', statuses: [{ code: 'OK' }] });
+    expect(harness.requests).toEqual([{ domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'zoe' }] }], hits: 1 }]);
+  });
+
+  it('answers a denied request 429, whatever its method', async () => {
+    harness.decide = () => Promise.resolve({ overallCode: 'OVER_LIMIT', statuses: [] });
+    expect((await fetch(`${base}/json?x=1`, { method: 'PUT', body: BODY })).status).toBe(429);
+  });
+
+  it.each([
+    ['no JSON', '{', 400, /^the body is no JSON in UTF-8; send a RateLimitRequest as protojson writes it\n$/],
+    ['no body', '', 400, /^the body is no JSON/],
+    ['an unknown field', '{"domain":"edge","hits":1}', 400, /^hits is no known field; take it out\n$/],
+    ['a bad request', '{"domain":""}', 400, /^rate limit domain must not be empty\n$/],
+  ])('answers %s with a line of text', async (_name, body, status, text) => {
+    const response = await postJson(body);
+    expect(response.status).toBe(status);
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
+    expect(await response.text()).toMatch(text);
+    expect(harness.failures).toEqual(['bad_request']);
+  });
+
+  it('answers 503 if nothing can decide, and 500 without a word about a fault', async () => {
+    harness.decide = () => Promise.reject(new UnavailableError('redis does not answer'));
+    const unavailable = await postJson(BODY);
+    expect([unavailable.status, await unavailable.text()]).toEqual([503, 'redis does not answer\n']);
+    harness.decide = () => Promise.reject(new Error('key user=zoe broke'));
+    const fault = await postJson(BODY);
+    expect([fault.status, await fault.text()]).toEqual([500, 'internal error; see the log of the rate limit service\n']);
+  });
+
+  it('answers 413 to a body over its bound, announced or not, and lives on', async () => {
+    const large = new Uint8Array(JSON_BODY_BYTES_MAX + 1);
+    expect((await postJson(large)).status).toBe(413);
+    const chunked = await fetch(`${base}/json`, { method: 'POST', body: new Blob([large]).stream(), duplex: 'half' });
+    expect(chunked.status).toBe(413);
+    expect((await postJson(BODY)).status).toBe(200);
+  });
+
+  it('tells the health, with what is degraded', async () => {
+    const get = async (): Promise<[number, string]> => {
+      const response = await fetch(`${base}/healthcheck`);
+      return [response.status, await response.text()];
+    };
+    expect(await get()).toEqual([200, 'OK']);
+    harness.health.degrade('degraded: redis');
+    expect(await get()).toEqual([200, 'OK\ndegraded: redis\n']);
+    harness.health.recover('degraded: redis');
+    expect(await get()).toEqual([200, 'OK']);
+    harness.health.startDrain();
+    expect((await get())[0]).toBe(500);
+  });
+
+  it('answers 404 to the rest', async () => {
+    expect((await fetch(`${base}/metrics`)).status).toBe(404);
+  });
+
+  it('closes when open requests are answered', async () => {
+    const arrived = deferred();
+    const decided = deferred();
+    harness.decide = async (request) => {
+      arrived.resolve();
+      await decided.promise;
+      return allow(request);
+    };
+    const inFlight = postJson(BODY);
+    await arrived.promise;
+    const closed = server.close({ timeoutMs: 10_000 });
+    decided.resolve();
+    expect((await inFlight).status).toBe(200);
+    await closed;
+    await expect(postJson(BODY)).rejects.toThrow();
+  });
+});
+
+describe('the debug port', () => {
+  const registry = new Registry();
+  const routes = debugRoutes({ configLines: () => ['edge.user: unit=MINUTE requests_per_unit=3'], registry });
+  const server = new HttpServer({ routes, log: { error: () => undefined } });
+  let base: string;
+
+  beforeAll(async () => {
+    makeMetrics({ registry, version: '1.2.3', store: 'memory' });
+    base = `http://127.0.0.1:${(await server.start({ host: '127.0.0.1', port: 0 })).port}`;
+  });
+
+  afterAll(() => server.close({ timeoutMs: 0 }));
+
+  it.each([
+    ['/', '/metrics\n/rlconfig\n'],
+    ['/rlconfig', 'edge.user: unit=MINUTE requests_per_unit=3\n'],
+    ['/metrics', 'weir_build_info{version="1.2.3",store="memory"} 1\n'],
+    ['/metrics', 'nodejs_eventloop_lag_seconds'],
+  ])('serves %s', async (path, text) => {
+    const response = await fetch(base + path);
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain(text);
+  });
+});

@@ -1,0 +1,97 @@
+/** Reflection as a Go client uses it: buf, which knows no .proto file of ours. */
+
+import { execFile } from 'node:child_process';
+import * as path from 'node:path';
+import { promisify } from 'node:util';
+import { FileDescriptorProto } from 'protobufjs/ext/descriptor';
+import { Harness, proto } from '../support/transport-harness';
+
+const BUF = path.join(__dirname, '..', '..', 'node_modules', '.bin', 'buf');
+
+const RATE_LIMIT = 'envoy.service.ratelimit.v3.RateLimitService';
+
+describe.each(['grpc-v1', 'grpc-v1alpha'])('reflection %s', (reflectProtocol) => {
+  let harness: Harness;
+
+  beforeAll(async () => {
+    harness = await Harness.start();
+  });
+
+  afterAll(() => harness.stop());
+
+  async function buf(target: string, ...options: string[]): Promise<string> {
+    const url = `http://127.0.0.1:${harness.port}${target}`;
+    const args = ['curl', '--protocol', 'grpc', '--http2-prior-knowledge', '--reflect-protocol', reflectProtocol, ...options, url];
+    const { stdout } = await promisify(execFile)(BUF, args, { timeout: 20_000 });
+    return stdout;
+  }
+
+  it('lists the services and their methods', async () => {
+    expect((await buf('', '--list-services')).trim().split('\n')).toEqual([RATE_LIMIT, 'grpc.health.v1.Health']);
+    expect((await buf('', '--list-methods')).trim().split('\n')).toEqual([
+      `${RATE_LIMIT}/ShouldRateLimit`,
+      'grpc.health.v1.Health/Check',
+      'grpc.health.v1.Health/List',
+      'grpc.health.v1.Health/Watch',
+    ]);
+  });
+
+  it('lets ShouldRateLimit be called with text', async () => {
+    const request = {
+      domain: 'edge',
+      descriptors: [{ entries: [{ key: 'user', value: 'zoé' }], limit: { requestsPerUnit: 2, unit: 'WEEK', unitMultiplier: 3 }, hitsAddend: '5', isNegativeHits: true }],
+    };
+    harness.requests.length = 0;
+    const reply = JSON.parse(await buf(`/${RATE_LIMIT}/ShouldRateLimit`, '-d', JSON.stringify(request))) as object;
+    expect(reply).toEqual({ overallCode: 'OK', statuses: [{ code: 'OK' }] });
+    expect(harness.requests).toEqual([
+      {
+        domain: 'edge',
+        descriptors: [{ entries: [{ key: 'user', value: 'zo\xc3\xa9' }], override: { requestsPerUnit: 2, unit: 'week', unitMultiplier: 3 }, hits: -5 }],
+        hits: 1,
+      },
+    ]);
+  });
+
+  it.each(['Check', 'List'])('lets Health/%s be called', async (method) => {
+    expect(await buf(`/grpc.health.v1.Health/${method}`, '-d', '{}')).toContain('SERVING');
+  });
+});
+
+describe('the descriptors', () => {
+  const first = Object.values(proto.reflection).find((definition) => 'fileDescriptorProtos' in definition);
+  const encoded = first!.fileDescriptorProtos as Buffer[];
+  const files = encoded.map((bytes) => FileDescriptorProto.toObject(FileDescriptorProto.decode(bytes)) as { name: string; dependency?: string[] });
+
+  it('are one file for each .proto, by the name that others import it by', () => {
+    expect(files.map(({ name }) => name).sort()).toEqual([
+      'envoy/config/core/v3/base.proto',
+      'envoy/extensions/common/ratelimit/v3/ratelimit.proto',
+      'envoy/service/ratelimit/v3/rls.proto',
+      'envoy/type/v3/ratelimit_unit.proto',
+      'google/protobuf/duration.proto',
+      'google/protobuf/struct.proto',
+      'google/protobuf/timestamp.proto',
+      'google/protobuf/wrappers.proto',
+      'grpc/health/v1/health.proto',
+    ]);
+  });
+
+  it('name what they import', () => {
+    const rls = files.find(({ name }) => name === 'envoy/service/ratelimit/v3/rls.proto');
+    expect(rls?.dependency?.toSorted()).toEqual([
+      'envoy/config/core/v3/base.proto',
+      'envoy/extensions/common/ratelimit/v3/ratelimit.proto',
+      'google/protobuf/duration.proto',
+      'google/protobuf/struct.proto',
+      'google/protobuf/timestamp.proto',
+      'google/protobuf/wrappers.proto',
+    ]);
+  });
+
+  it('name map entries as protoc does', () => {
+    const text = Buffer.concat(encoded).toString('latin1');
+    expect(text).toContain('.google.protobuf.Struct.FieldsEntry');
+    expect(text).toContain('.grpc.health.v1.HealthListResponse.StatusesEntry');
+  });
+});

@@ -1,0 +1,72 @@
+/** /json's mapping: what protojson allows becomes the wire's request, the rest an error that names its path. */
+
+import { BadRequestError } from '../../../src/errors';
+import { formatResponse, parseRequest } from '../../../src/transport/json';
+import type { WireRequest, WireResponse } from '../../../src/transport/wire';
+
+function parse(text: string): WireRequest {
+  return parseRequest(Buffer.from(text));
+}
+
+describe('parseRequest', () => {
+  it.each<[string, string, WireRequest]>([
+    ['camelCase', '{"domain":"d","hitsAddend":2}', { domain: 'd', hits_addend: 2 }],
+    ['snake_case', '{"domain":"d","hits_addend":2}', { domain: 'd', hits_addend: 2 }],
+    ['a number as a string', '{"hitsAddend":"4294967295"}', { hits_addend: 4294967295 }],
+    ['null as absent', '{"domain":null,"descriptors":null}', {}],
+    ['hits of a descriptor as a number', '{"descriptors":[{"hitsAddend":0}]}', { descriptors: [{ hits_addend: { value: '0' } }] }],
+    ['hits of a descriptor as a string', '{"descriptors":[{"hits_addend":"18446744073709551615","isNegativeHits":true}]}', { descriptors: [{ hits_addend: { value: '18446744073709551615' }, is_negative_hits: true }] }],
+    ['the largest hits as a number', '{"descriptors":[{"hitsAddend":18446744073709551615}]}', { descriptors: [{ hits_addend: { value: '18446744073709551615' } }] }],
+    ['a unit by name', '{"descriptors":[{"limit":{"requestsPerUnit":1,"unit":"WEEK","unitMultiplier":2}}]}', { descriptors: [{ limit: { requests_per_unit: 1, unit: 7, unit_multiplier: { value: 2 } } }] }],
+    ['a unit by number', '{"descriptors":[{"limit":{"unit":99}}]}', { descriptors: [{ limit: { unit: 99 } }] }],
+    ['text as UTF-8 bytes', '{"domain":"é","descriptors":[{"entries":[{"key":"\\u0000","value":"\\ud800"}]}]}', { domain: '\xc3\xa9', descriptors: [{ entries: [{ key: '\0', value: '\xef\xbf\xbd' }] }] }],
+  ])('takes %s', (_name, text, expected) => {
+    expect(parse(text)).toEqual(expected);
+  });
+
+  it.each([
+    ['[]', 'the body must be an object'],
+    ['{"domain":1}', 'domain must be a string'],
+    ['{"nope":1}', 'nope is no known field; take it out'],
+    ['{"__proto__":{"domain":"d"}}', '__proto__ is no known field; take it out'],
+    ['{"hitsAddend":1,"hits_addend":1}', 'hits_addend is given twice; take one out'],
+    ['{"hitsAddend":4294967296}', 'hitsAddend must be a whole number from 0 to 4294967295'],
+    ['{"hitsAddend":-1}', 'hitsAddend must be a whole number from 0 to 4294967295'],
+    ['{"hitsAddend":1.5}', 'hitsAddend must be a whole number from 0 to 4294967295'],
+    ['{"hitsAddend":"x"}', 'hitsAddend must be a whole number from 0 to 4294967295'],
+    ['{"descriptors":{}}', 'descriptors must be a list'],
+    ['{"descriptors":[null]}', 'descriptors[0] must be an object'],
+    ['{"descriptors":[{},{"entries":[{"keys":"k"}]}]}', 'descriptors[1].entries[0].keys is no known field; take it out'],
+    ['{"descriptors":[{"isNegativeHits":"true"}]}', 'descriptors[0].isNegativeHits must be true or false'],
+    ['{"descriptors":[{"hitsAddend":"18446744073709551616"}]}', 'descriptors[0].hitsAddend must be a whole number from 0 to 18446744073709551615'],
+    ['{"descriptors":[{"limit":{"unit":"FORTNIGHT"}}]}', 'descriptors[0].limit.unit must be SECOND, MINUTE, HOUR, DAY, WEEK, MONTH, YEAR or its number'],
+  ])('refuses %s', (text, message) => {
+    expect(() => parse(text)).toThrow(new BadRequestError(message));
+  });
+
+  it('refuses bytes that are no UTF-8, and JSON that is too deep', () => {
+    expect(() => parseRequest(Buffer.from('{"domain":"\xff"}', 'latin1'))).toThrow(BadRequestError);
+    expect(() => parse('['.repeat(500_000))).toThrow(BadRequestError);
+  });
+});
+
+describe('formatResponse', () => {
+  it.each<[string, WireResponse, string]>([
+    ['defaults left out', { overall_code: 1, statuses: [{ code: 1, limit_remaining: 0 }] }, '{"overallCode":"OK","statuses":[{"code":"OK"}]}'],
+    [
+      'everything',
+      {
+        overall_code: 2,
+        statuses: [{ code: 2, current_limit: { requests_per_unit: 3, unit: 2, name: 'n', unit_multiplier: { value: 5 } }, limit_remaining: 4294967295, duration_until_reset: { seconds: 57 } }],
+      },
+      '{"overallCode":"OVER_LIMIT","statuses":[{"code":"OVER_LIMIT","currentLimit":{"requestsPerUnit":3,"unit":"MINUTE","name":"n","unitMultiplier":5},"limitRemaining":4294967295,"durationUntilReset":"57s"}]}',
+    ],
+    [
+      'a limit and a duration of zero',
+      { overall_code: 2, statuses: [{ code: 2, current_limit: { requests_per_unit: 0, unit: 1 }, limit_remaining: 0, duration_until_reset: { seconds: 0 } }] },
+      '{"overallCode":"OVER_LIMIT","statuses":[{"code":"OVER_LIMIT","currentLimit":{"unit":"SECOND"},"durationUntilReset":"0s"}]}',
+    ],
+  ])('writes %s', (_name, response, text) => {
+    expect(formatResponse(response)).toBe(text);
+  });
+});
