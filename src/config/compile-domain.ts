@@ -1,0 +1,105 @@
+/** Makes one domain's descriptor tree of what its file says. */
+
+import { toByteString } from '../descriptor/byte-string';
+import type { DescriptorLevel, DescriptorNode, WildcardNode } from '../descriptor/tree';
+import { compileWildcard } from '../descriptor/wildcard';
+import { isLimitProblem, makeLimit, type Algorithm, type Limit } from '../rule/limit';
+import type { Rule } from '../rule/rule';
+import type { FileProblems } from './problem-list';
+import type { DescriptorSpec, LimitedSpec } from './schema';
+import { joinPath, show } from './show';
+
+export class DomainCompiler {
+  constructor(
+    private readonly defaultAlgorithm: Algorithm,
+    private readonly problems: FileProblems,
+  ) {}
+
+  compileRoot(specs: readonly DescriptorSpec[]): DescriptorLevel {
+    return this.compileLevel(specs, []);
+  }
+
+  private compileLevel(specs: readonly DescriptorSpec[], parentPath: readonly string[]): DescriptorLevel {
+    const level = new LevelBuilder();
+    const seen = new Map<string, DescriptorSpec>();
+    for (const spec of specs) {
+      this.reportIfSeen(spec, seen);
+      level.add(spec, this.compileNode(spec, parentPath));
+    }
+    return level;
+  }
+
+  private compileNode(spec: DescriptorSpec, parentPath: readonly string[]): DescriptorNode {
+    const path = [...parentPath, spec.value === '' ? spec.key : `${spec.key}_${spec.value}`];
+    const children = this.compileLevel(spec.descriptors, path);
+    const rule = this.compileRule(spec, path);
+    return rule === undefined ? { children } : { rule, children };
+  }
+
+  private compileRule(spec: DescriptorSpec, path: readonly string[]): Rule | undefined {
+    const { rateLimit, shadowMode, quotaMode } = spec;
+    if (rateLimit === undefined) return undefined;
+    if (rateLimit.kind === 'unlimited') return { path, limits: [], unlimited: true, shadowMode, quotaMode };
+    const limit = this.compileLimit(rateLimit);
+    return limit && { path, limits: [limit], unlimited: false, shadowMode, quotaMode };
+  }
+
+  /** A missing `requests_per_unit` is 0, as in the reference: every hit is over. */
+  private compileLimit(spec: LimitedSpec): Limit | undefined {
+    const { unit, requestsPerUnit, unitMultiplier, burst, name, algorithm = this.defaultAlgorithm } = spec;
+    const made = makeLimit({
+      unit,
+      requestsPerUnit: requestsPerUnit?.value ?? 0,
+      name,
+      algorithm,
+      ...(unitMultiplier && { unitMultiplier: unitMultiplier.value }),
+      ...(burst && { burst: burst.value }),
+    });
+    if (!isLimitProblem(made)) return made;
+    const culprits = { requests_per_unit: requestsPerUnit, unit_multiplier: unitMultiplier, burst };
+    const culprit = culprits[made.field];
+    const message = culprit === undefined ? made.message : `${culprit.value} ${made.message}`;
+    this.problems.report({ offset: (culprit ?? spec).offset, path: joinPath(spec.path, made.field), message });
+    return undefined;
+  }
+
+  private reportIfSeen(spec: DescriptorSpec, seen: Map<string, DescriptorSpec>): void {
+    // The length keeps a_b with c apart from a with b_c.
+    const identity = `${spec.key.length}:${spec.key}${spec.value}`;
+    const first = seen.get(identity);
+    if (first === undefined) {
+      seen.set(identity, spec);
+      return;
+    }
+    const what = spec.value === '' ? `key ${show(spec.key)}` : `key ${show(spec.key)} with value ${show(spec.value)}`;
+    this.problems.report({
+      offset: spec.offset,
+      path: spec.path,
+      message: `${what} is configured twice here: on line ${this.problems.lineAt(first.offset)} and on line ${this.problems.lineAt(spec.offset)}; merge them`,
+    });
+  }
+}
+
+/** A level while its nodes are added; done, it is only ever read. */
+class LevelBuilder implements DescriptorLevel {
+  readonly byValue = new Map<string, Map<string, DescriptorNode>>();
+  readonly wildcards: WildcardNode[] = [];
+  readonly byKey = new Map<string, DescriptorNode>();
+
+  add({ key: keyText, value: valueText }: DescriptorSpec, node: DescriptorNode): void {
+    const key = toByteString(keyText);
+    const value = toByteString(valueText);
+    if (key.includes('*') || value.includes('*')) {
+      // A starred key without a value takes every value, as a plain key does.
+      this.wildcards.push({ key: compileWildcard(key), value: compileWildcard(value === '' ? '*' : value), node });
+      return;
+    }
+    if (value === '') {
+      this.byKey.set(key, node);
+      return;
+    }
+    const values = this.byValue.get(key);
+    if (values === undefined) this.byValue.set(key, new Map([[value, node]]));
+    else values.set(value, node);
+  }
+}

@@ -1,0 +1,58 @@
+/** Makes the rule set of configuration files: text in, immutable rules out, or every problem at once. */
+
+import { toByteString } from '../descriptor/byte-string';
+import type { Algorithm } from '../rule/limit';
+import type { Domain, RuleSet } from '../rule/rule-set';
+import { DomainCompiler } from './compile-domain';
+import type { ConfigProblem } from './config-error';
+import { ProblemList, type FileProblems } from './problem-list';
+import { readDomain, type DomainSpec } from './schema';
+import { parseYamlText, type ConfigFile } from './yaml-text';
+
+export interface CompileOptions {
+  /** In load order. */
+  readonly files: readonly ConfigFile[];
+  /** What counts where neither the limit nor its domain says. */
+  readonly defaultAlgorithm: Algorithm;
+  readonly generation: number;
+  /** Problems from before, such as unreadable files; they are thrown along with those found here. */
+  readonly problems?: readonly ConfigProblem[];
+}
+
+/** Pure. Throws ConfigError, and nothing else, on any text. */
+export function compileConfig({ files, defaultAlgorithm, generation, problems = [] }: CompileOptions): RuleSet {
+  const list = new ProblemList();
+  for (const problem of problems) list.add(problem);
+  const domains = new Map<string, Domain>();
+  const fileOfDomain = new Map<string, string>();
+  for (const file of files) {
+    const parsed = parseYamlText(file, list);
+    const spec = parsed.root && readDomain(parsed.root, parsed.problems);
+    if (spec === undefined) continue;
+    // Compiled even if the domain is a duplicate: its own problems are wanted too.
+    const domain = compileDomain(spec, { defaultAlgorithm, problems: parsed.problems });
+    reportIfTaken(spec, { takenBy: fileOfDomain.get(domain.name), problems: parsed.problems });
+    domains.set(domain.name, domain);
+    fileOfDomain.set(domain.name, file.name);
+  }
+  list.throwIfAny();
+  return { generation, domains };
+}
+
+function compileDomain(
+  spec: DomainSpec,
+  { defaultAlgorithm, problems }: { defaultAlgorithm: Algorithm; problems: FileProblems },
+): Domain {
+  const algorithm = spec.algorithm ?? defaultAlgorithm;
+  const root = new DomainCompiler(algorithm, problems).compileRoot(spec.descriptors);
+  return { name: toByteString(spec.name.value), defaultAlgorithm: algorithm, root };
+}
+
+function reportIfTaken(
+  { name }: DomainSpec,
+  { takenBy, problems }: { takenBy: string | undefined; problems: FileProblems },
+): void {
+  if (takenBy === undefined) return;
+  const message = `${problems.file} and ${takenBy} both configure it; put all of a domain into one file`;
+  problems.report({ offset: name.offset, path: 'domain', message });
+}

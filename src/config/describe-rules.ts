@@ -1,0 +1,51 @@
+/** Every rule of a rule set as a line of text, for `/rlconfig`. */
+
+import { toText } from '../descriptor/byte-string';
+import type { DescriptorLevel, DescriptorNode } from '../descriptor/tree';
+import type { Limit } from '../rule/limit';
+import type { RuleSet } from '../rule/rule-set';
+import type { Rule } from '../rule/rule';
+
+/**
+ * Sorted lines: the reference's fields first, then Weir's own, as
+ * `dom.key_value.key2: unit=MINUTE requests_per_unit=3, shadow_mode: false, quota_mode: false, algorithm: fixed_window`.
+ */
+export function describeRules(ruleSet: RuleSet): string[] {
+  const lines: string[] = [];
+  for (const domain of ruleSet.domains.values()) {
+    for (const rule of rulesOf(domain.root)) lines.push(...describeRule(toText(domain.name), rule));
+  }
+  return lines.sort();
+}
+
+function* rulesOf(level: DescriptorLevel): Generator<Rule> {
+  for (const node of nodesOf(level)) {
+    if (node.rule !== undefined) yield node.rule;
+    yield* rulesOf(node.children);
+  }
+}
+
+function* nodesOf(level: DescriptorLevel): Generator<DescriptorNode> {
+  for (const values of level.byValue.values()) yield* values.values();
+  for (const { node } of level.wildcards) yield node;
+  yield* level.byKey.values();
+}
+
+function describeRule(domain: string, rule: Rule): string[] {
+  const place = [domain, ...rule.path].join('.');
+  const modes = `shadow_mode: ${rule.shadowMode}, quota_mode: ${rule.quotaMode}`;
+  if (rule.unlimited) return [`${place}: unlimited, ${modes}`];
+  return rule.limits.map((limit) => `${place}: ${describeLimit(limit)}, ${modes}, ${describeCounting(limit)}`);
+}
+
+function describeLimit({ unit, requestsPerUnit }: Limit): string {
+  return `unit=${unit.toUpperCase()} requests_per_unit=${requestsPerUnit}`;
+}
+
+function describeCounting({ algorithm, capacity, requestsPerUnit, unitMultiplier, name }: Limit): string {
+  const parts = [`algorithm: ${algorithm}`];
+  if (capacity !== requestsPerUnit) parts.push(`burst: ${capacity}`);
+  if (unitMultiplier !== 1) parts.push(`unit_multiplier: ${unitMultiplier}`);
+  if (name !== '') parts.push(`name: ${name}`);
+  return parts.join(', ');
+}

@@ -1,0 +1,84 @@
+/** Reads REDIS_URL in its three forms: a URL, a host and port, or the path of a unix socket. */
+
+import { SettingsError } from './settings-error';
+
+/** One Redis server, as a client is made for it. */
+export interface RedisServer {
+  readonly socket: { readonly host: string; readonly port: number } | { readonly path: string };
+  readonly tls: boolean;
+  readonly database: number;
+  readonly username?: string;
+  readonly password?: string;
+}
+
+const REDIS_PORT_DEFAULT = 6379;
+
+/** A host, or an IPv6 address in brackets, and a port. */
+const HOST_PORT = /^(?:\[([^\]]+)\]|([^:/[\]]+)):(\d{1,5})$/;
+
+/** Throws SettingsError, which never shows the value: it may hold a password. */
+export function parseRedisUrl(value: string, socketType: 'unix' | 'tcp'): RedisServer {
+  if (/^rediss?:\/\//i.test(value)) return parseUrl(value);
+  if (value.includes(',')) {
+    throw refuse('it names several servers, and Sentinel and Cluster are not supported by this version; name one');
+  }
+  const hostPort = parseHostPort(value);
+  if (socketType === 'tcp') {
+    if (hostPort === undefined) throw refuse('it is no host:port, as REDIS_SOCKET_TYPE=tcp asks for; write it as host:6379');
+    return { socket: hostPort, tls: false, database: 0 };
+  }
+  if (hostPort !== undefined) {
+    throw refuse('it looks like host:port, but REDIS_SOCKET_TYPE is unix; set REDIS_SOCKET_TYPE=tcp');
+  }
+  if (value.includes('://')) throw refuse('it is no URL of Redis; start it with redis:// or rediss://');
+  return { socket: { path: value }, tls: false, database: 0 };
+}
+
+function parseHostPort(value: string): { host: string; port: number } | undefined {
+  const [, address, name, digits] = HOST_PORT.exec(value) ?? [];
+  const host = address ?? name;
+  const port = Number(digits);
+  return host === undefined || !(port >= 1 && port <= 65_535) ? undefined : { host, port };
+}
+
+function parseUrl(value: string): RedisServer {
+  const server = readUrl(value);
+  if (server === undefined) throw refuse('it is no valid URL; write it as redis://user:password@host:6379/0');
+  return server;
+}
+
+function readUrl(value: string): RedisServer | undefined {
+  if (!URL.canParse(value)) return undefined;
+  const url = new URL(value);
+  const host = decode(url.hostname)?.replace(/^\[|\]$/g, '');
+  const username = decode(url.username);
+  const password = decode(url.password);
+  const database = readDatabase(url.pathname);
+  if (!host || username === undefined || password === undefined || database === undefined) return undefined;
+  return {
+    socket: { host, port: url.port === '' ? REDIS_PORT_DEFAULT : Number(url.port) },
+    tls: url.protocol === 'rediss:',
+    database,
+    ...(username !== '' && { username }),
+    ...(password !== '' && { password }),
+  };
+}
+
+/** Undefined if a `%` in it is no escape. */
+function decode(escaped: string): string | undefined {
+  try {
+    return decodeURIComponent(escaped);
+  } catch {
+    return undefined;
+  }
+}
+
+/** 0 if the path names none. */
+function readDatabase(pathname: string): number | undefined {
+  const digits = /^\/?(\d{0,5})$/.exec(pathname)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+function refuse(message: string): SettingsError {
+  return new SettingsError([{ name: 'REDIS_URL', message }]);
+}

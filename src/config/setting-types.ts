@@ -1,0 +1,127 @@
+/** How the text of an environment variable becomes a value, type by type. */
+
+/** A value, or what to say instead of the usual "is not accepted". */
+export type Parsed<T> = { readonly value: T } | { readonly refusal: string };
+
+export interface SettingType<T> {
+  /** What is accepted, to complete the sentence "use …". */
+  readonly accepts: string;
+  /** Undefined: not accepted. The text is never empty. */
+  parse(text: string): Parsed<T> | undefined;
+}
+
+interface Range {
+  readonly min: number;
+  readonly max: number;
+}
+
+export function text(accepts = 'any text'): SettingType<string> {
+  return { accepts, parse: (value) => ({ value }) };
+}
+
+/** Text that matches a pattern. */
+export function textLike({ pattern, accepts }: { pattern: RegExp; accepts: string }): SettingType<string> {
+  return { accepts, parse: (value) => (pattern.test(value) ? { value } : undefined) };
+}
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ...['1', 't', 'T', 'true', 'TRUE', 'True'].map((spelling) => [spelling, true] as const),
+  ...['0', 'f', 'F', 'false', 'FALSE', 'False'].map((spelling) => [spelling, false] as const),
+]);
+
+/** The spellings of Go's strconv.ParseBool. */
+export function boolean(): SettingType<boolean> {
+  return {
+    accepts: 'true or false',
+    parse(value) {
+      const flag = BOOLEANS.get(value);
+      return flag === undefined ? undefined : { value: flag };
+    },
+  };
+}
+
+export function integer({ min, max }: Range): SettingType<number> {
+  return numeric(/^\d{1,16}$/, { min, max }, `a whole number from ${min} to ${max}`);
+}
+
+/** 0 asks the system for any free port. */
+export function port(): SettingType<number> {
+  return numeric(/^\d{1,5}$/, { min: 0, max: 65_535 }, 'a port from 0 to 65535 (0: any free one)');
+}
+
+export function ratio(): SettingType<number> {
+  return numeric(/^(\d+\.?\d*|\.\d+)$/, { min: 0, max: 1 }, 'a number from 0 to 1');
+}
+
+function numeric(pattern: RegExp, { min, max }: Range, accepts: string): SettingType<number> {
+  return {
+    accepts,
+    parse(digits) {
+      const value = pattern.test(digits) ? Number(digits) : NaN;
+      return value >= min && value <= max ? { value } : undefined;
+    },
+  };
+}
+
+/** One of the names, in any case; `refused` are names that get an answer of their own. */
+export function oneOf<const Name extends string>(
+  names: readonly Name[],
+  { refused = {} }: { refused?: Readonly<Record<string, string>> } = {},
+): SettingType<Name> {
+  return spelled(Object.fromEntries(names.map((name) => [name, name])) as Record<Name, Name>, refused);
+}
+
+/** One of the spellings, in any case, each standing for a value. */
+export function spelled<T extends string>(
+  values: Readonly<Record<string, T>>,
+  refused: Readonly<Record<string, string>> = {},
+): SettingType<T> {
+  const lowered = new Map(Object.entries(values).map(([spelling, value]) => [spelling.toLowerCase(), value]));
+  const refusals = new Map(Object.entries(refused).map(([spelling, why]) => [spelling.toLowerCase(), why]));
+  return {
+    accepts: Object.keys(values).join(', '),
+    parse(spelling) {
+      const value = lowered.get(spelling.toLowerCase());
+      if (value !== undefined) return { value };
+      const refusal = refusals.get(spelling.toLowerCase());
+      return refusal === undefined ? undefined : { refusal };
+    },
+  };
+}
+
+const UNIT_MS: ReadonlyMap<string, number> = new Map([
+  ['ns', 1e-6],
+  ['us', 1e-3],
+  ['µs', 1e-3],
+  ['μs', 1e-3],
+  ['ms', 1],
+  ['s', 1000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+]);
+
+const DURATION = /^(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
+
+/** A duration as Go writes it, such as 5ms, 1.5s or 1h30m; the value is in milliseconds. Bounds are written likewise. */
+export function duration({ min, max }: { min: string; max: string }): SettingType<number> {
+  const minMs = parseDurationMs(min) ?? 0;
+  const maxMs = parseDurationMs(max) ?? Infinity;
+  return {
+    accepts: `a duration from ${min} to ${max}, such as 5ms, 10s or 1h30m`,
+    parse(written) {
+      const value = parseDurationMs(written);
+      return value !== undefined && value >= minMs && value <= maxMs ? { value } : undefined;
+    },
+  };
+}
+
+function parseDurationMs(written: string): number | undefined {
+  // Go accepts a bare 0, and no other number without a unit.
+  if (written === '0') return 0;
+  if (!DURATION.test(written)) return undefined;
+  let totalMs = 0;
+  for (const [, digits, unit = ''] of written.matchAll(/([\d.]+)([a-zµμ]+)/g)) {
+    totalMs += Number(digits) * (UNIT_MS.get(unit) ?? NaN);
+  }
+  return totalMs;
+}

@@ -1,0 +1,229 @@
+/** Every setting of Weir: its environment variable, type, default and meaning. */
+
+import { ALGORITHMS } from '../rule/limit';
+import { boolean, duration, integer, oneOf, port, ratio, spelled, text, textLike, type SettingType } from './setting-types';
+
+export const GROUPS = ['Listening', 'Configuration', 'Decisions', 'Store', 'Logs and metrics', 'Life cycle'] as const;
+
+export interface SettingRow<T = unknown, Default extends string | undefined = string | undefined> {
+  /** The environment variable. */
+  readonly name: string;
+  readonly group: (typeof GROUPS)[number];
+  readonly type: SettingType<T>;
+  /** As it would be written in the environment; undefined: unset, and the value is undefined too. */
+  readonly default: Default;
+  /** One or more sentences, for the documentation. */
+  readonly meaning: string;
+  /** Its value, even a bad one, is never shown. */
+  readonly secret?: true;
+}
+
+/** Keeps a row's own types, so that Settings can be inferred from the table. */
+function row<T, Default extends string | undefined>(setting: SettingRow<T, Default>): SettingRow<T, Default> {
+  return setting;
+}
+
+const LOG_LEVELS = {
+  trace: 'trace',
+  debug: 'debug',
+  info: 'info',
+  warn: 'warn',
+  warning: 'warn',
+  error: 'error',
+  fatal: 'fatal',
+  panic: 'fatal',
+} as const;
+
+const NO_MEMCACHED = 'Weir does not support memcached, because its counts are not exact; use redis or memory';
+const NO_XDS = 'configuration over xDS is not supported yet; use FILE';
+
+/** No control characters, spaces, braces (they would move a key to another slot) or other bytes beyond ASCII. */
+const KEY_PREFIX = /^(?!.*weir:)[!-z|~]+$/;
+
+const listening = { group: 'Listening' } as const;
+const configuration = { group: 'Configuration' } as const;
+const decisions = { group: 'Decisions' } as const;
+const store = { group: 'Store' } as const;
+const logs = { group: 'Logs and metrics' } as const;
+const life = { group: 'Life cycle' } as const;
+
+/** By the property of Settings: the variable's name in camelCase, with the unit last. */
+export const SETTINGS_TABLE = {
+  host: row({ ...listening, name: 'HOST', type: text('an address'), default: '0.0.0.0', meaning: 'Address of the HTTP port.' }),
+  port: row({ ...listening, name: 'PORT', type: port(), default: '8080', meaning: 'HTTP port: `/json` and `/healthcheck`.' }),
+  grpcHost: row({
+    ...listening,
+    name: 'GRPC_HOST',
+    type: text('an address'),
+    default: '0.0.0.0',
+    meaning: 'Address of the gRPC port.',
+  }),
+  grpcPort: row({ ...listening, name: 'GRPC_PORT', type: port(), default: '8081', meaning: 'gRPC port, the one Envoy asks.' }),
+  debugHost: row({
+    ...listening,
+    name: 'DEBUG_HOST',
+    type: text('an address'),
+    default: '0.0.0.0',
+    meaning: 'Address of the debug port.',
+  }),
+  debugPort: row({
+    ...listening,
+    name: 'DEBUG_PORT',
+    type: port(),
+    default: '6070',
+    meaning: 'Debug port: the loaded rules and the state of the process.',
+  }),
+
+  configType: row({
+    ...configuration,
+    name: 'CONFIG_TYPE',
+    type: oneOf(['FILE'], { refused: { GRPC_XDS_SOTW: NO_XDS } }),
+    default: 'FILE',
+    meaning: 'Where the configuration comes from.',
+  }),
+  runtimeRoot: row({
+    ...configuration,
+    name: 'RUNTIME_ROOT',
+    type: text('a directory'),
+    default: undefined,
+    meaning:
+      'First part of the configuration directory, RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTORY: every .yaml and .yml file below it is read. ' +
+      'Unset, it is `/srv/runtime_data/current`. Not used with `--config`.',
+  }),
+  runtimeSubdirectory: row({
+    ...configuration,
+    name: 'RUNTIME_SUBDIRECTORY',
+    type: text('a directory'),
+    default: '',
+    meaning: 'Second part of the configuration directory.',
+  }),
+  runtimeAppdirectory: row({
+    ...configuration,
+    name: 'RUNTIME_APPDIRECTORY',
+    type: text('a directory'),
+    default: 'config',
+    meaning: 'Last part of the configuration directory.',
+  }),
+
+  defaultAlgorithm: row({
+    ...decisions,
+    name: 'DEFAULT_ALGORITHM',
+    type: oneOf(ALGORITHMS),
+    default: undefined,
+    meaning:
+      'How limits count where neither they nor their domain say. Unset: `token_bucket` with `--config`, else `fixed_window`, as envoyproxy/ratelimit counts.',
+  }),
+  nearLimitRatio: row({
+    ...decisions,
+    name: 'NEAR_LIMIT_RATIO',
+    type: ratio(),
+    default: '0.8',
+    meaning: 'Hits above this part of a limit count as near the limit in the metrics.',
+  }),
+  shadowMode: row({
+    ...decisions,
+    name: 'SHADOW_MODE',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Count and report everything, deny nothing.',
+  }),
+  quotaMode: row({
+    ...decisions,
+    name: 'QUOTA_MODE',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Treat every descriptor as one with `quota_mode: true`: a request is denied only if all of its descriptors are over their limits.',
+  }),
+
+  backendType: row({
+    ...store,
+    name: 'BACKEND_TYPE',
+    type: oneOf(['redis', 'memory'], { refused: { memcache: NO_MEMCACHED } }),
+    default: undefined,
+    meaning:
+      'Where hits are counted: in Redis, shared by all instances, or in the memory of this one. Unset: redis if REDIS_URL is set, else memory, which is refused when RUNTIME_ROOT is set.',
+  }),
+  redisUrl: row({
+    ...store,
+    name: 'REDIS_URL',
+    type: text('a host:port, the path of a socket, or a redis:// or rediss:// URL'),
+    default: undefined,
+    secret: true,
+    meaning:
+      'The Redis server: `host:port` (with REDIS_SOCKET_TYPE=tcp), the path of a unix socket, or a `redis://` or `rediss://` URL. Unset with BACKEND_TYPE=redis: the socket `/var/run/nutcracker/ratelimit.sock`.',
+  }),
+  redisSocketType: row({
+    ...store,
+    name: 'REDIS_SOCKET_TYPE',
+    type: oneOf(['unix', 'tcp']),
+    default: 'unix',
+    meaning: 'How to read a REDIS_URL that is no URL: as the path of a unix socket, or as `host:port`.',
+  }),
+  redisAuth: row({
+    ...store,
+    name: 'REDIS_AUTH',
+    type: text('a password, or user:password'),
+    default: undefined,
+    secret: true,
+    meaning: 'Password of the Redis server, or `user:password`. Wins over what REDIS_URL holds.',
+  }),
+  redisOpTimeoutMs: row({
+    ...store,
+    name: 'REDIS_OP_TIMEOUT',
+    type: duration({ min: '1ms', max: '1s' }),
+    default: '5ms',
+    meaning: 'How long one store call may take before the request is answered without it.',
+  }),
+  redisConnectTimeoutMs: row({
+    ...store,
+    name: 'REDIS_CONNECT_TIMEOUT',
+    type: duration({ min: '1ms', max: '1m' }),
+    default: '1s',
+    meaning: 'How long one attempt to connect to Redis may take.',
+  }),
+  redisInFlightMax: row({
+    ...store,
+    name: 'REDIS_IN_FLIGHT_MAX',
+    type: integer({ min: 1, max: 1_000_000 }),
+    default: '10000',
+    meaning: 'Store calls that may wait for Redis at once; beyond it a request is answered UNAVAILABLE at once.',
+  }),
+  cacheKeyPrefix: row({
+    ...store,
+    name: 'CACHE_KEY_PREFIX',
+    type: textLike({ pattern: KEY_PREFIX, accepts: 'printable ASCII without spaces, without { and }, and without weir:' }),
+    default: '',
+    meaning: 'Put before every key in Redis, so that several installations can share a server.',
+  }),
+  memoryBucketsMax: row({
+    ...store,
+    name: 'MEMORY_BUCKETS_MAX',
+    type: integer({ min: 1, max: 10_000_000 }),
+    default: '1000000',
+    meaning: 'Buckets that the memory store keeps; beyond it the least recently used goes first.',
+  }),
+
+  logLevel: row({
+    ...logs,
+    name: 'LOG_LEVEL',
+    type: spelled(LOG_LEVELS),
+    default: 'info',
+    meaning: 'The least severe messages to log. `warning` is `warn`, `panic` is `fatal`.',
+  }),
+  logFormat: row({ ...logs, name: 'LOG_FORMAT', type: oneOf(['text', 'json']), default: 'text', meaning: 'Form of each log line.' }),
+  metricSeriesMax: row({
+    ...logs,
+    name: 'METRIC_SERIES_MAX',
+    type: integer({ min: 1, max: 1_000_000 }),
+    default: '10000',
+    meaning: 'Rules with metrics of their own; the rest count under `other`.',
+  }),
+
+  drainTimeoutMs: row({
+    ...life,
+    name: 'DRAIN_TIMEOUT',
+    type: duration({ min: '0s', max: '10m' }),
+    default: '10s',
+    meaning: 'How long calls in flight may take to finish after SIGTERM.',
+  }),
+};

@@ -1,0 +1,137 @@
+/** Turns the YAML parser's tree into config nodes: resolves aliases and merge keys, refuses duplicate keys. */
+
+import { isAlias, isMap, isScalar, isSeq, type Alias, type Node, type Pair, type Scalar, type YAMLMap } from 'yaml';
+import { isNull, type ConfigNode, type MapField, type ScalarNode } from './config-node';
+import type { FileProblems } from './problem-list';
+import { joinPath } from './show';
+
+/** Nodes that aliases may repeat in one file, so that a few lines can't unfold into more than memory holds. */
+export const ALIASED_NODES_MAX = 1_000_000;
+
+const MERGE_KEY = '<<';
+
+export class YamlConverter {
+  /** Shared by all aliases of the anchor; converted nodes never change. */
+  private readonly anchors = new Map<string, ConfigNode>();
+  private aliasedNodes = 0;
+  /** False once a node had to be left out. */
+  private complete = true;
+
+  constructor(private readonly problems: FileProblems) {}
+
+  /**
+   * The whole document; an empty one is a null node. Undefined if something of it could not be converted: it is
+   * reported, and reading on would only report its absence again.
+   */
+  convertRoot(root: Node | null): ConfigNode | undefined {
+    const converted = root === null ? nullAt(0) : this.convert(root, '');
+    return this.complete ? converted : undefined;
+  }
+
+  private convert(node: Node, path: string): ConfigNode {
+    if (isAlias(node)) return this.resolveAlias(node, path);
+    const converted = this.convertContent(node, path);
+    // Only now: an alias within its own anchor finds nothing, so no node can contain itself.
+    if (node.anchor !== undefined) this.anchors.set(node.anchor, converted);
+    return converted;
+  }
+
+  private convertContent(node: Node, path: string): ConfigNode {
+    const offset = offsetOf(node);
+    if (isScalar(node)) return convertScalar(node, offset);
+    if (isMap<Node, Node | null>(node)) return this.convertMap(node, path);
+    if (!isSeq<Node>(node)) return nullAt(offset);
+    const items = node.items.map((item, index) => this.convert(item, `${path}[${index}]`));
+    return { kind: 'list', items, offset, size: 1 + totalSize(items) };
+  }
+
+  private convertMap(node: YAMLMap<Node, Node | null>, path: string): ConfigNode {
+    const fields = new Map<string, MapField>();
+    const merges: ConfigNode[] = [];
+    for (const pair of node.items) {
+      const keyOffset = offsetOf(pair.key);
+      const key = this.readKey(pair, path);
+      if (key === undefined) continue;
+      const value = this.convertValue(pair, joinPath(path, key.text));
+      if (key.plain && key.text === MERGE_KEY) merges.push(value);
+      else this.addField(fields, { key: key.text, field: { keyOffset, value }, path });
+    }
+    for (const merge of merges) this.mergeInto(fields, merge, path);
+    const values = Array.from(fields.values(), (field) => field.value);
+    return { kind: 'map', fields, offset: offsetOf(node), size: 1 + totalSize(values) };
+  }
+
+  private readKey({ key }: Pair<Node, Node | null>, path: string): ScalarNode | undefined {
+    const converted = this.convert(key, path);
+    if (converted.kind === 'scalar' && !isNull(converted)) return converted;
+    this.problems.report({ offset: offsetOf(key), path, message: 'a key must be text; write it as key: value' });
+    return undefined;
+  }
+
+  private convertValue({ key, value }: Pair<Node, Node | null>, path: string): ConfigNode {
+    return value === null ? nullAt(offsetOf(key)) : this.convert(value, path);
+  }
+
+  private addField(
+    fields: Map<string, MapField>,
+    { key, field, path }: { key: string; field: MapField; path: string },
+  ): void {
+    const first = fields.get(key);
+    if (first === undefined) {
+      fields.set(key, field);
+      return;
+    }
+    this.problems.report({
+      offset: field.keyOffset,
+      path: joinPath(path, key),
+      message: `given twice: on line ${this.problems.lineAt(first.keyOffset)} and on line ${this.problems.lineAt(field.keyOffset)}; keep one`,
+    });
+  }
+
+  /** `<<: *anchor` or `<<: [*first, *second]`: what the map says itself wins, then the first that says it. */
+  private mergeInto(fields: Map<string, MapField>, merged: ConfigNode, path: string): void {
+    const sources = merged.kind === 'list' ? merged.items : [merged];
+    for (const source of sources) {
+      if (source.kind !== 'map') {
+        this.leaveOut(source.offset, joinPath(path, MERGE_KEY), 'must be a map or a list of maps');
+        continue;
+      }
+      for (const [key, field] of source.fields) if (!fields.has(key)) fields.set(key, field);
+    }
+  }
+
+  private resolveAlias(alias: Alias, path: string): ConfigNode {
+    const offset = offsetOf(alias);
+    const target = this.anchors.get(alias.source);
+    if (target === undefined) {
+      return this.leaveOut(offset, path, `*${alias.source} has no anchor &${alias.source} that ends before it`);
+    }
+    this.aliasedNodes += target.size;
+    if (this.aliasedNodes <= ALIASED_NODES_MAX) return target;
+    return this.leaveOut(offset, path, `aliases repeat over ${ALIASED_NODES_MAX} nodes up to here; write fewer`);
+  }
+
+  private leaveOut(offset: number, path: string, message: string): ConfigNode {
+    this.problems.report({ offset, path, message });
+    this.complete = false;
+    return nullAt(offset);
+  }
+}
+
+function convertScalar(node: Scalar, offset: number): ConfigNode {
+  const text = typeof node.value === 'string' ? node.value : '';
+  const plain = node.type === 'PLAIN' && node.tag === undefined;
+  return { kind: 'scalar', text, plain, offset, size: 1 };
+}
+
+function nullAt(offset: number): ConfigNode {
+  return { kind: 'scalar', text: '', plain: true, offset, size: 1 };
+}
+
+function offsetOf(node: Node): number {
+  return node.range?.[0] ?? 0;
+}
+
+function totalSize(nodes: readonly ConfigNode[]): number {
+  return nodes.reduce((sum, { size }) => sum + size, 0);
+}

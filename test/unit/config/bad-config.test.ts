@@ -1,0 +1,117 @@
+/** One mistake per case, with the exact line that it must end in. */
+
+import { PROBLEMS_MAX } from '../../../src/config/problem-list';
+import { NESTING_MAX } from '../../../src/config/schema';
+import { YAML_DEPTH_MAX } from '../../../src/config/yaml-text';
+import { TEXT_BYTES_MAX } from '../../../src/descriptor/bounds';
+import { problemsOf } from './compile-config';
+
+const UNITS = 'second, minute, hour, day, week, month, year';
+const LIMIT = '    rate_limit:\n';
+
+/** A file of one descriptor, whose fields begin on line 3. */
+function descriptor(fields: string): string {
+  return `domain: d\ndescriptors:\n  - key: k\n${fields}`;
+}
+
+const CASES: readonly { mistake: string; text: string; line: string }[] = [
+  { mistake: 'an empty file', text: '', line: 'c.yaml:1:1: must be a map of the keys domain, descriptors, algorithm' },
+  { mistake: 'a list at the root', text: '- a\n', line: 'c.yaml:1:1: must be a map of the keys domain, descriptors, algorithm' },
+  { mistake: 'no domain', text: 'descriptors: []\n', line: 'c.yaml:1:1: domain: is missing; give it some text' },
+  { mistake: 'a null domain', text: 'domain: ~\n', line: 'c.yaml:1:1: domain: is missing; give it some text' },
+  { mistake: 'an empty domain', text: 'domain: ""\n', line: 'c.yaml:1:9: domain: must not be empty' },
+  { mistake: 'a domain that is a map', text: 'domain: {a: b}\n', line: 'c.yaml:1:9: domain: must be text, not a map' },
+  { mistake: 'broken YAML', text: 'domain: d: e\n', line: 'c.yaml:1:9: not valid YAML: Nested mappings are not allowed in compact mappings' },
+  { mistake: 'a tab', text: 'domain: d\n\tx: y\n', line: 'c.yaml:2:1: not valid YAML: Tabs are not allowed as indentation' },
+  { mistake: 'a second document', text: 'domain: d\n---\ndomain: e\n', line: 'c.yaml:2:1: a second YAML document; put each into a file of its own' },
+  { mistake: 'a tag', text: 'domain: !!int 5\n', line: 'c.yaml:1:9: Unresolved tag: tag:yaml.org,2002:int; tags have no meaning here, so remove it' },
+  { mistake: 'a duplicate YAML key', text: 'domain: d\n\ndomain: e\n', line: 'c.yaml:3:1: domain: given twice: on line 1 and on line 3; keep one' },
+  { mistake: 'a key that is a list', text: 'domain: d\n? [a]\n: b\n', line: 'c.yaml:2:3: a key must be text; write it as key: value' },
+  { mistake: 'an unknown alias', text: 'domain: *d\n', line: 'c.yaml:1:9: domain: *d has no anchor &d that ends before it' },
+  { mistake: 'an alias of what it stands in', text: 'domain: d\ndescriptors: &a [*a]\n', line: 'c.yaml:2:18: descriptors[0]: *a has no anchor &a that ends before it' },
+  { mistake: 'a merge of text', text: '<<: a\ndomain: d\n', line: 'c.yaml:1:5: <<: must be a map or a list of maps' },
+  { mistake: 'descriptors that are text', text: 'domain: d\ndescriptors: a\n', line: 'c.yaml:2:14: descriptors: must be a list, not a scalar' },
+  { mistake: 'a descriptor that is text', text: 'domain: d\ndescriptors: [a]\n', line: 'c.yaml:2:15: descriptors[0]: must be a map of the keys key, value, rate_limit, descriptors, shadow_mode, quota_mode' },
+  { mistake: 'a descriptor without a key', text: 'domain: d\ndescriptors:\n  - value: v\n', line: 'c.yaml:3:5: descriptors[0].key: is missing; give it some text' },
+  { mistake: 'an empty key', text: "domain: d\ndescriptors:\n  - key: ''\n", line: 'c.yaml:3:10: descriptors[0].key: must not be empty' },
+  { mistake: 'a misspelled key', text: descriptor('    ratelimit: {}\n'), line: 'c.yaml:4:5: descriptors[0].ratelimit: no key of a descriptor; did you mean rate_limit?' },
+  { mistake: 'an unknown key', text: 'domain: d\nfriends: 5\n', line: 'c.yaml:2:1: friends: no key of the file; use domain, descriptors, algorithm' },
+  { mistake: 'a key that is no word', text: 'domain: d\n"a\\nb": 5\n', line: 'c.yaml:2:1: "a\\nb": no key of the file; use domain, descriptors, algorithm' },
+  { mistake: 'a misplaced key', text: descriptor('    unit: second\n'), line: 'c.yaml:4:5: descriptors[0].unit: no key of a descriptor; it belongs inside rate_limit' },
+  { mistake: 'a misplaced mode', text: descriptor(`${LIMIT}      unit: day\n      shadow_mode: true\n`), line: 'c.yaml:6:7: descriptors[0].rate_limit.shadow_mode: no key of rate_limit; it belongs inside a descriptor' },
+  { mistake: 'a misplaced algorithm', text: descriptor('    algorithm: fixed_window\n'), line: 'c.yaml:4:5: descriptors[0].algorithm: no key of a descriptor; it belongs at the root of the file or inside rate_limit' },
+  { mistake: 'a key of a later version', text: descriptor('    detailed_metric: true\n'), line: 'c.yaml:4:5: descriptors[0].detailed_metric: known, but not supported by this version; remove it' },
+  { mistake: 'a quoted boolean', text: descriptor('    shadow_mode: "yes"\n'), line: 'c.yaml:4:18: descriptors[0].shadow_mode: "yes" is no boolean; use true or false, unquoted' },
+  { mistake: 'a boolean that is a number', text: descriptor('    quota_mode: 1\n'), line: 'c.yaml:4:17: descriptors[0].quota_mode: "1" is no boolean; use true or false, unquoted' },
+  { mistake: 'a rate_limit that is text', text: descriptor('    rate_limit: 5/s\n'), line: 'c.yaml:4:17: descriptors[0].rate_limit: must be a map of the keys unit, requests_per_unit, unlimited, name, unit_multiplier, burst, algorithm' },
+  { mistake: 'no unit', text: descriptor(`${LIMIT}      requests_per_unit: 5\n`), line: `c.yaml:5:7: descriptors[0].rate_limit.unit: is missing; use one of ${UNITS}` },
+  { mistake: 'a misspelled unit', text: descriptor(`${LIMIT}      unit: secnod\n`), line: `c.yaml:5:13: descriptors[0].rate_limit.unit: "secnod" is no unit; did you mean second? use one of ${UNITS}` },
+  { mistake: 'an unknown unit', text: descriptor(`${LIMIT}      unit: unknown\n`), line: `c.yaml:5:13: descriptors[0].rate_limit.unit: "unknown" is no unit; use one of ${UNITS}` },
+  { mistake: 'an unknown algorithm', text: 'domain: d\nalgorithm: gcra\n', line: 'c.yaml:2:12: algorithm: "gcra" is no algorithm; use one of token_bucket, fixed_window' },
+  { mistake: 'a unit beside unlimited', text: descriptor(`${LIMIT}      unlimited: yes\n      unit: day\n`), line: 'c.yaml:6:13: descriptors[0].rate_limit.unit: must not stand beside unlimited: true; remove one of them' },
+  ...['-1', '4294967296', '1.5', '1e3', '"5"', 'many'].map((number) => ({
+    mistake: `requests_per_unit: ${number}`,
+    text: descriptor(`${LIMIT}      unit: day\n      requests_per_unit: ${number}\n`),
+    line: `c.yaml:6:26: descriptors[0].rate_limit.requests_per_unit: "${number.replaceAll('"', '')}" must be a whole number from 0 to 4294967295, unquoted`,
+  })),
+  { mistake: 'a leading zero', text: descriptor(`${LIMIT}      unit: day\n      requests_per_unit: 010\n`), line: 'c.yaml:6:26: descriptors[0].rate_limit.requests_per_unit: "010" could be octal or decimal; write it without the leading zero' },
+  { mistake: 'a multiplier of 0', text: descriptor(`${LIMIT}      unit: day\n      unit_multiplier: 0\n`), line: 'c.yaml:6:24: descriptors[0].rate_limit.unit_multiplier: 0 must be a whole number from 1 to 4294967295' },
+  { mistake: 'a window of centuries', text: descriptor(`${LIMIT}      unit: year\n      unit_multiplier: 101\n`), line: 'c.yaml:6:24: descriptors[0].rate_limit.unit_multiplier: 101 makes a window of over 100 years; use a shorter one' },
+  { mistake: 'a bucket that never fills', text: descriptor(`${LIMIT}      {unit: day, burst: 5, algorithm: token_bucket}\n`), line: 'c.yaml:5:26: descriptors[0].rate_limit.burst: 5 takes over 100 years to fill at this rate; use a smaller burst or more requests_per_unit' },
+  { mistake: 'a descriptor twice', text: descriptor('  - key: k\n    value: v\n  - key: k\n'), line: 'c.yaml:6:5: descriptors[2]: key "k" is configured twice here: on line 3 and on line 6; merge them' },
+  { mistake: 'a wildcard twice', text: descriptor('    value: a*\n  - key: k\n    value: a*\n'), line: 'c.yaml:5:5: descriptors[1]: key "k" with value "a*" is configured twice here: on line 3 and on line 5; merge them' },
+];
+
+describe('A bad configuration', () => {
+  test.each(CASES)('with $mistake says so, and where', ({ text, line }) => {
+    expect(problemsOf(text)).toEqual([line]);
+  });
+
+  test('with one domain in two files names both', () => {
+    expect(problemsOf('domain: d\n', 'domain: d\n')).toEqual([
+      'c2.yaml:1:9: domain: c2.yaml and c.yaml both configure it; put all of a domain into one file',
+    ]);
+  });
+
+  test('shows every problem of every file at once', () => {
+    const text = descriptor('    vlaue: v\n    rate_limit:\n      unit: fortnight\n      requests_per_unit: lots\n');
+    expect(problemsOf(text, 'domain: [')).toEqual([
+      'c.yaml:4:5: descriptors[0].vlaue: no key of a descriptor; did you mean value?',
+      `c.yaml:6:13: descriptors[0].rate_limit.unit: "fortnight" is no unit; use one of ${UNITS}`,
+      'c.yaml:7:26: descriptors[0].rate_limit.requests_per_unit: "lots" must be a whole number from 0 to 4294967295, unquoted',
+      'c2.yaml:1:10: not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
+    ]);
+  });
+
+  test('shows at most a thousand problems, and counts the rest', () => {
+    const lines = problemsOf(`domain: d\ndescriptors: [${'a, '.repeat(PROBLEMS_MAX + 7)}]\n`);
+    expect(lines).toHaveLength(PROBLEMS_MAX + 1);
+    expect(lines.at(-1)).toBe('and 7 more');
+  });
+
+  test('nested too deep is refused where it gets too deep', () => {
+    const nested = (depth: number): string => `domain: d\n${'descriptors: [{key: k, '.repeat(depth)}${'}]'.repeat(depth)}\n`;
+    expect(problemsOf(nested(NESTING_MAX))).toEqual([]);
+    expect(problemsOf(nested(NESTING_MAX + 1))).toEqual([
+      expect.stringMatching(/: descriptors are nested more than 64 deep; no request has that many entries$/),
+    ]);
+    const tooDeep = expect.stringMatching(/^c\.yaml:\d+:\d+: the YAML is nested more than 256 deep$/) as string;
+    expect(problemsOf(nested(YAML_DEPTH_MAX))).toEqual([tooDeep]);
+    expect(problemsOf('['.repeat(100_000))).toEqual([tooDeep]);
+    expect(problemsOf('{a: '.repeat(100_000))).toEqual([tooDeep]);
+    expect(problemsOf('- '.repeat(100_000))).toEqual([tooDeep]);
+    expect(problemsOf('? '.repeat(100_000))).toEqual([tooDeep]);
+  });
+
+  test('unfolding without bound by its aliases is refused', () => {
+    const levels = Array.from({ length: 12 }, (_, n) => `a${n + 1}: &a${n + 1} [${`*a${n}, `.repeat(10)}]`);
+    const lines = problemsOf(`a0: &a0 x\n${levels.join('\n')}\n`);
+    expect(lines[0]).toMatch(/aliases repeat over 1000000 nodes up to here; write fewer$/);
+  });
+
+  test('with a key longer than any request can carry is refused', () => {
+    expect(problemsOf(`domain: ${'d'.repeat(TEXT_BYTES_MAX + 1)}\n`)).toEqual([
+      'c.yaml:1:9: domain: must not be longer than 65536 bytes; no request can be',
+    ]);
+  });
+});

@@ -1,0 +1,216 @@
+/** What a valid configuration becomes. */
+
+import { toByteString } from '../../../src/descriptor/byte-string';
+import type { Entry } from '../../../src/descriptor/descriptor';
+import { findNode, type DescriptorNode } from '../../../src/descriptor/tree';
+import type { RuleSet } from '../../../src/rule/rule-set';
+import { compileConfig } from '../../../src/config/compile';
+import { describeRules } from '../../../src/config/describe-rules';
+import { compileText, problemsOf } from './compile-config';
+
+function entries(...pairs: readonly (readonly [string, string])[]): Entry[] {
+  return pairs.map(([key, value]) => ({ key: toByteString(key), value: toByteString(value) }));
+}
+
+function nodeOf(ruleSet: RuleSet, ...pairs: readonly (readonly [string, string])[]): DescriptorNode | undefined {
+  const domain = ruleSet.domains.get('d');
+  return domain && findNode(domain.root, entries(...pairs));
+}
+
+/** The rule of a single descriptor `k` with these rate_limit fields. */
+function ruleOf(rateLimit: string): DescriptorNode['rule'] {
+  return nodeOf(compileText(`domain: d\ndescriptors: [{key: k, rate_limit: {${rateLimit}}}]\n`), ['k', 'any'])?.rule;
+}
+
+describe('A valid configuration', () => {
+  test('becomes a rule set of that generation', () => {
+    const ruleSet = compileConfig({
+      files: [
+        { name: 'a.yaml', text: '---\ndomain: d\ndescriptors:\n' },
+        { name: 'b.yaml', text: 'domain: e\nalgorithm: token_bucket\n' },
+      ],
+      defaultAlgorithm: 'fixed_window',
+      generation: 7,
+    });
+    expect(ruleSet.generation).toBe(7);
+    expect([...ruleSet.domains.values()].map(({ name, defaultAlgorithm }) => [name, defaultAlgorithm])).toEqual([
+      ['d', 'fixed_window'],
+      ['e', 'token_bucket'],
+    ]);
+  });
+
+  test('of no file is an empty rule set', () => {
+    expect(compileConfig({ files: [], defaultAlgorithm: 'fixed_window', generation: 1 }).domains.size).toBe(0);
+  });
+
+  test.each([
+    ['1234', '1234'],
+    ['true', 'true'],
+    ['on', 'on'],
+    ['0x1F', '0x1F'],
+    ['1.50', '1.50'],
+    ['"~"', '~'],
+    ['"a\\nb"', 'a\nb'],
+    ["'it''s'", "it's"],
+    ['größe', 'größe'],
+  ])('takes value: %s as the text %j', (yaml, value) => {
+    const ruleSet = compileText(`domain: d\ndescriptors:\n  - key: k\n    value: ${yaml}\n`);
+    expect(nodeOf(ruleSet, ['k', value])).toBeDefined();
+    expect(nodeOf(ruleSet, ['k', 'other'])).toBeUndefined();
+  });
+
+  test.each(['', '~', 'null', 'NULL', '""'])('takes value: %s as a key alone', (yaml) => {
+    expect(nodeOf(compileText(`domain: d\ndescriptors:\n  - key: k\n    value: ${yaml}\n`), ['k', 'any'])).toBeDefined();
+  });
+
+  test.each([
+    ['y', true],
+    ['Yes', true],
+    ['on', true],
+    ['TRUE', true],
+    ['N', false],
+    ['no', false],
+    ['Off', false],
+    ['false', false],
+    ['~', false],
+  ])('takes shadow_mode: %s as %s', (yaml, shadowMode) => {
+    const text = `domain: d\ndescriptors: [{key: k, shadow_mode: ${yaml}, rate_limit: {unit: day}}]\n`;
+    expect(nodeOf(compileText(text), ['k', 'v'])?.rule).toMatchObject({ shadowMode, quotaMode: false });
+  });
+
+  test.each([
+    ['5', 5],
+    ['+5', 5],
+    ['0', 0],
+    ['1_000', 1000],
+    ['0x1f', 31],
+    ['0o17', 15],
+    ['0b101', 5],
+    ['4294967295', 4294967295],
+  ])('takes requests_per_unit: %s as %d', (yaml, requestsPerUnit) => {
+    expect(ruleOf(`unit: day, requests_per_unit: ${yaml}`)?.limits).toMatchObject([{ requestsPerUnit }]);
+  });
+
+  test('takes units in any case, with multiplier, name, burst and algorithm', () => {
+    const fields = 'unit: MINUTE, unit_multiplier: 5, requests_per_unit: 3, name: n, burst: 9, algorithm: token_bucket';
+    expect(ruleOf(fields)).toEqual({
+      path: ['k'],
+      limits: [
+        {
+          requestsPerUnit: 3,
+          unit: 'minute',
+          unitMultiplier: 5,
+          name: 'n',
+          algorithm: 'token_bucket',
+          windowUs: 300_000_000,
+          capacity: 9,
+        },
+      ],
+      unlimited: false,
+      shadowMode: false,
+      quotaMode: false,
+    });
+  });
+
+  test('without requests_per_unit allows nothing, as the reference does', () => {
+    expect(ruleOf('unit: day')?.limits).toMatchObject([{ requestsPerUnit: 0, capacity: 0 }]);
+  });
+
+  test('unlimited has no limits, and may name requests_per_unit', () => {
+    expect(ruleOf('unlimited: true, requests_per_unit: 5')).toMatchObject({ unlimited: true, limits: [] });
+  });
+
+  test('without rate_limit has a node, and no rule', () => {
+    const ruleSet = compileText('domain: d\ndescriptors: [{key: k, shadow_mode: true}]\n');
+    expect(nodeOf(ruleSet, ['k', 'v'])).toMatchObject({ children: { wildcards: [] } });
+    expect(nodeOf(ruleSet, ['k', 'v'])?.rule).toBeUndefined();
+  });
+
+  test('counts by the limit, else by its domain, else by the default', () => {
+    const text = (root: string, own: string): string =>
+      `domain: d\n${root}descriptors: [{key: k, rate_limit: {unit: day, ${own}}}]\n`;
+    const algorithmOf = (root: string, own: string): unknown =>
+      nodeOf(compileText(text(root, own)), ['k', 'v'])?.rule?.limits[0]?.algorithm;
+    expect(algorithmOf('', '')).toBe('fixed_window');
+    expect(algorithmOf('algorithm: token_bucket\n', '')).toBe('token_bucket');
+    expect(algorithmOf('algorithm: token_bucket\n', 'algorithm: fixed_window')).toBe('fixed_window');
+  });
+
+  test('keeps keys and values apart', () => {
+    const text = 'domain: d\ndescriptors: [{key: a_b, value: c}, {key: a, value: b_c}, {key: a_b_c}]\n';
+    expect(problemsOf(text)).toEqual([]);
+  });
+
+  test('names each level of a rule as the reference names its statistics', () => {
+    const text = `domain: d
+descriptors:
+  - key: a
+    value: v
+    descriptors:
+      - key: b
+        descriptors:
+          - {key: c, value: 'x*', rate_limit: {unit: day}}
+`;
+    expect(nodeOf(compileText(text), ['a', 'v'], ['b', 'any'], ['c', 'xy'])?.rule?.path).toEqual(['a_v', 'b', 'c_x*']);
+  });
+
+  test('matches wildcards as they were declared, after exact values and before the key alone', () => {
+    const unit = (name: string): string => `rate_limit: {unit: day, name: ${name}}`;
+    const ruleSet = compileText(`domain: d
+descriptors:
+  - {key: ex, value: 'foo*', ${unit('first')}}
+  - {key: ex, value: foobar, ${unit('exact')}}
+  - {key: ex, value: 'foob*', ${unit('longer')}}
+  - {key: ex, ${unit('alone')}}
+  - {key: 'st*', ${unit('starred')}}
+`);
+    const nameOf = (key: string, value: string): unknown => nodeOf(ruleSet, [key, value])?.rule?.limits[0]?.name;
+    expect(nameOf('ex', 'foobar')).toBe('exact');
+    expect(nameOf('ex', 'foobaz')).toBe('first');
+    expect(nameOf('ex', 'zzz')).toBe('alone');
+    expect(nameOf('star', 'any')).toBe('starred');
+    expect(nameOf('sun', 'any')).toBeUndefined();
+  });
+
+  test('may repeat itself by anchors, aliases and merge keys', () => {
+    const ruleSet = compileText(`domain: d
+descriptors:
+  - key: a
+    rate_limit: &limit {unit: day, requests_per_unit: 5}
+  - key: b
+    rate_limit: *limit
+  - key: c
+    rate_limit:
+      <<: [{unit: hour, name: n}, *limit]
+      requests_per_unit: 7
+`);
+    expect(describeRules(ruleSet)).toEqual([
+      'd.a: unit=DAY requests_per_unit=5, shadow_mode: false, quota_mode: false, algorithm: fixed_window',
+      'd.b: unit=DAY requests_per_unit=5, shadow_mode: false, quota_mode: false, algorithm: fixed_window',
+      'd.c: unit=HOUR requests_per_unit=7, shadow_mode: false, quota_mode: false, algorithm: fixed_window, name: n',
+    ]);
+  });
+});
+
+describe('describeRules', () => {
+  test('lists every rule, sorted, with the fields of the reference first', () => {
+    const ruleSet = compileText(`domain: dom
+descriptors:
+  - key: key
+    value: value
+    shadow_mode: true
+    rate_limit: {unlimited: true}
+    descriptors:
+      - key: key2
+        quota_mode: true
+        rate_limit: {unit: minute, requests_per_unit: 3, algorithm: token_bucket, burst: 9, unit_multiplier: 2}
+  - key: 'a*'
+    rate_limit: {unit: day, requests_per_unit: 1}
+`);
+    expect(describeRules(ruleSet)).toEqual([
+      'dom.a*: unit=DAY requests_per_unit=1, shadow_mode: false, quota_mode: false, algorithm: fixed_window',
+      'dom.key_value.key2: unit=MINUTE requests_per_unit=3, shadow_mode: false, quota_mode: true, algorithm: token_bucket, burst: 9, unit_multiplier: 2',
+      'dom.key_value: unlimited, shadow_mode: true, quota_mode: false',
+    ]);
+  });
+});

@@ -1,0 +1,98 @@
+/** The environment becomes typed settings, or one error that names every bad value. */
+
+import { readSettings, type Environment } from '../../src/config/settings';
+import { SettingsError } from '../../src/config/settings-error';
+
+function problemsOf(env: Environment): string[] {
+  try {
+    readSettings(env);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.message.split('\n');
+    throw error;
+  }
+  return [];
+}
+
+describe('Settings', () => {
+  test('have their defaults in an empty environment', () => {
+    expect(readSettings({})).toEqual({
+      host: '0.0.0.0',
+      port: 8080,
+      grpcHost: '0.0.0.0',
+      grpcPort: 8081,
+      debugHost: '0.0.0.0',
+      debugPort: 6070,
+      configType: 'FILE',
+      runtimeRoot: undefined,
+      runtimeSubdirectory: '',
+      runtimeAppdirectory: 'config',
+      defaultAlgorithm: undefined,
+      nearLimitRatio: 0.8,
+      shadowMode: false,
+      quotaMode: false,
+      backendType: undefined,
+      redisUrl: undefined,
+      redisSocketType: 'unix',
+      redisAuth: undefined,
+      redisOpTimeoutMs: 5,
+      redisConnectTimeoutMs: 1000,
+      redisInFlightMax: 10_000,
+      cacheKeyPrefix: '',
+      memoryBucketsMax: 1_000_000,
+      logLevel: 'info',
+      logFormat: 'text',
+      metricSeriesMax: 10_000,
+      drainTimeoutMs: 10_000,
+    });
+  });
+
+  test('take an empty variable as unset', () => {
+    expect(readSettings({ PORT: '', REDIS_URL: '', RUNTIME_ROOT: '' })).toEqual(readSettings({}));
+  });
+
+  test.each([
+    ['LOG_LEVEL', 'WARNING', 'logLevel', 'warn'],
+    ['LOG_LEVEL', 'panic', 'logLevel', 'fatal'],
+    ['SHADOW_MODE', 'T', 'shadowMode', true],
+    ['SHADOW_MODE', '0', 'shadowMode', false],
+    ['PORT', '0', 'port', 0],
+    ['REDIS_OP_TIMEOUT', '1.5ms', 'redisOpTimeoutMs', 1.5],
+    ['REDIS_OP_TIMEOUT', '2000us', 'redisOpTimeoutMs', 2],
+    ['DRAIN_TIMEOUT', '1m30s', 'drainTimeoutMs', 90_000],
+    ['DRAIN_TIMEOUT', '0', 'drainTimeoutMs', 0],
+    ['NEAR_LIMIT_RATIO', '1', 'nearLimitRatio', 1],
+    ['BACKEND_TYPE', 'Redis', 'backendType', 'redis'],
+    ['CACHE_KEY_PREFIX', 'team-a:', 'cacheKeyPrefix', 'team-a:'],
+    ['DEFAULT_ALGORITHM', 'token_bucket', 'defaultAlgorithm', 'token_bucket'],
+  ] as const)('take %s=%s', (name, text, property, value) => {
+    expect(readSettings({ [name]: text })[property]).toBe(value);
+  });
+
+  test.each([
+    ['PORT', '65536', '"65536" is not accepted; use a port from 0 to 65535 (0: any free one), or leave it unset for "8080"'],
+    ['REDIS_OP_TIMEOUT', '5', '"5" is not accepted; use a duration from 1ms to 1s, such as 5ms, 10s or 1h30m, or leave it unset for "5ms"'],
+    ['REDIS_OP_TIMEOUT', '2s', '"2s" is not accepted; use a duration from 1ms to 1s, such as 5ms, 10s or 1h30m, or leave it unset for "5ms"'],
+    ['DRAIN_TIMEOUT', '-1s', '"-1s" is not accepted; use a duration from 0s to 10m, such as 5ms, 10s or 1h30m, or leave it unset for "10s"'],
+    ['SHADOW_MODE', 'yes', '"yes" is not accepted; use true or false, or leave it unset for "false"'],
+    ['NEAR_LIMIT_RATIO', '1.1', '"1.1" is not accepted; use a number from 0 to 1, or leave it unset for "0.8"'],
+    ['REDIS_IN_FLIGHT_MAX', '1e3', '"1e3" is not accepted; use a whole number from 1 to 1000000, or leave it unset for "10000"'],
+    ['LOG_LEVEL', 'loud', '"loud" is not accepted; use trace, debug, info, warn, warning, error, fatal, panic, or leave it unset for "info"'],
+    ['DEFAULT_ALGORITHM', 'gcra', '"gcra" is not accepted; use token_bucket, fixed_window, or leave it unset'],
+    ['BACKEND_TYPE', 'memcache', '"memcache" is refused: Weir does not support memcached, because its counts are not exact; use redis or memory'],
+    ['CONFIG_TYPE', 'GRPC_XDS_SOTW', '"GRPC_XDS_SOTW" is refused: configuration over xDS is not supported yet; use FILE'],
+  ])('refuse %s=%s', (name, text, message) => {
+    expect(problemsOf({ [name]: text })).toEqual([`${name}: ${message}`]);
+  });
+
+  test.each(['a{b', 'a}b', 'a b', 'a\n', 'weir:', 'x-weir:y', 'größe'])('refuse CACHE_KEY_PREFIX=%j', (text) => {
+    expect(problemsOf({ CACHE_KEY_PREFIX: text })).toHaveLength(1);
+  });
+
+  test('name every bad value at once', () => {
+    expect(problemsOf({ PORT: 'x', GRPC_PORT: 'y', LOG_FORMAT: 'z' })).toEqual([
+      expect.stringMatching(/^PORT: "x"/),
+      expect.stringMatching(/^GRPC_PORT: "y"/),
+      expect.stringMatching(/^LOG_FORMAT: "z"/),
+    ]);
+  });
+});
