@@ -1,0 +1,165 @@
+/** The table of all metrics but those of rules, and the only place that makes them. */
+
+import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+/** A metric as the documentation shows it. */
+export interface MetricRow {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly name: string;
+  readonly labels: readonly string[];
+  readonly help: string;
+}
+
+/** Seconds, from 50 µs: decisions take well under a millisecond. */
+export const LATENCY_BUCKETS_SECONDS: readonly number[] = [
+  0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+];
+
+export const METRICS = {
+  responseTime: {
+    type: 'histogram',
+    name: 'ratelimit_service_response_time_seconds',
+    labels: ['grpc_method'],
+    help: 'Time from the arrival of a gRPC call to its answer.',
+  },
+  totalRequests: {
+    type: 'counter',
+    name: 'ratelimit_service_total_requests',
+    labels: ['grpc_method'],
+    help: 'gRPC calls answered.',
+  },
+  shouldRateLimitError: {
+    type: 'counter',
+    name: 'ratelimit_service_should_rate_limit_error',
+    labels: ['err_type'],
+    help: 'Requests without a decision: redis_error if nothing could decide, service_error for every other reason.',
+  },
+  domainNotFound: {
+    type: 'counter',
+    name: 'ratelimit_service_rate_limit_domain_not_found',
+    labels: [],
+    help: 'Requests for a domain that has no rules.',
+  },
+  configLoadSuccess: {
+    type: 'counter',
+    name: 'ratelimit_service_config_load_success',
+    labels: [],
+    help: 'Configurations loaded.',
+  },
+  configLoadError: {
+    type: 'counter',
+    name: 'ratelimit_service_config_load_error',
+    labels: [],
+    help: 'Configurations refused; the last good one stays.',
+  },
+  storeLatency: {
+    type: 'histogram',
+    name: 'weir_store_latency_seconds',
+    labels: ['store'],
+    help: 'Time of one call to the store.',
+  },
+  storeErrors: {
+    type: 'counter',
+    name: 'weir_store_errors_total',
+    labels: ['store', 'reason'],
+    help: 'Store calls that failed: timeout, connection, script, overload or other.',
+  },
+  memoryStoreBuckets: {
+    type: 'gauge',
+    name: 'weir_memory_store_buckets',
+    labels: [],
+    help: 'Buckets that the memory store holds.',
+  },
+  memoryStoreEvictions: {
+    type: 'counter',
+    name: 'weir_memory_store_evictions_total',
+    labels: [],
+    help: 'Buckets that the memory store dropped to stay within its bound.',
+  },
+  buildInfo: {
+    type: 'gauge',
+    name: 'weir_build_info',
+    labels: ['version', 'store'],
+    help: '1, with the version of Weir and the store that counts.',
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
+type Rows = typeof METRICS;
+
+type MadeOf<Row extends MetricRow> = Row['type'] extends 'counter'
+  ? Counter<Row['labels'][number]>
+  : Row['type'] extends 'gauge'
+    ? Gauge<Row['labels'][number]>
+    : Histogram<Row['labels'][number]>;
+
+export type Metrics = { readonly [Row in keyof Rows]: MadeOf<Rows[Row]> };
+
+export interface MetricsOptions {
+  readonly registry: Registry;
+  readonly version: string;
+  /** `redis` or `memory`. */
+  readonly store: string;
+  /** Looked at whenever the metrics are read. */
+  readonly memoryStore?: { readonly size: number; readonly evictions: number } | undefined;
+}
+
+/** Registers every metric of the table and Node's own; once for each registry. */
+export function makeMetrics({ registry, version, store, memoryStore }: MetricsOptions): Metrics {
+  collectDefaultMetrics({ register: registry });
+  const metrics: Metrics = {
+    responseTime: histogram(registry, METRICS.responseTime),
+    totalRequests: counter(registry, METRICS.totalRequests),
+    shouldRateLimitError: counter(registry, METRICS.shouldRateLimitError),
+    domainNotFound: counter(registry, METRICS.domainNotFound),
+    configLoadSuccess: counter(registry, METRICS.configLoadSuccess),
+    configLoadError: counter(registry, METRICS.configLoadError),
+    storeLatency: histogram(registry, METRICS.storeLatency),
+    storeErrors: counter(registry, METRICS.storeErrors),
+    memoryStoreBuckets: gauge(registry, METRICS.memoryStoreBuckets, (made) => {
+      made.set(memoryStore?.size ?? 0);
+    }),
+    memoryStoreEvictions: counter(registry, METRICS.memoryStoreEvictions, (made) => {
+      made.reset();
+      made.inc(memoryStore?.evictions ?? 0);
+    }),
+    buildInfo: gauge(registry, METRICS.buildInfo),
+  };
+  metrics.buildInfo.set({ version, store }, 1);
+  return metrics;
+}
+
+interface RowOf<Label extends string> extends MetricRow {
+  readonly labels: readonly Label[];
+}
+
+/** A counter of this row, for the tables of other files as well. `collect` fills it whenever it is read. */
+export function counter<Label extends string>(
+  registry: Registry,
+  { name, help, labels }: RowOf<Label>,
+  collect?: (made: Counter<Label>) => void,
+): Counter<Label> {
+  return new Counter({ name, help, labelNames: [...labels], registers: [registry], ...collecting(collect) });
+}
+
+function gauge<Label extends string>(
+  registry: Registry,
+  { name, help, labels }: RowOf<Label>,
+  collect?: (made: Gauge<Label>) => void,
+): Gauge<Label> {
+  return new Gauge({ name, help, labelNames: [...labels], registers: [registry], ...collecting(collect) });
+}
+
+/** prom-client hands the metric to `collect` as `this`. */
+function collecting<Made>(collect: ((made: Made) => void) | undefined) {
+  return (
+    collect && {
+      collect(this: Made) {
+        collect(this);
+      },
+    }
+  );
+}
+
+function histogram<Label extends string>(registry: Registry, { name, help, labels }: RowOf<Label>): Histogram<Label> {
+  return new Histogram({ name, help, labelNames: [...labels], registers: [registry], buckets: [...LATENCY_BUCKETS_SECONDS] });
+}

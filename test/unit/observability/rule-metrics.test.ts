@@ -1,0 +1,58 @@
+/** What a request adds to the counters of its rules. */
+
+import { Registry } from 'prom-client';
+import { overridePath, RuleMetrics, type DescriptorRecord } from '../../../src/observability/rule-metrics';
+
+const RECORD: DescriptorRecord = { domain: 'edge', path: ['user'], hits: 1, fits: true, remaining: 9, capacity: 10, shadow: false };
+
+const PREFIX = 'ratelimit_service_rate_limit_';
+
+describe('RuleMetrics', () => {
+  let registry: Registry;
+  let metrics: RuleMetrics;
+
+  beforeEach(() => {
+    registry = new Registry();
+    metrics = new RuleMetrics({ registry, seriesMax: 2, nearLimitRatio: 0.8 });
+  });
+
+  async function series(): Promise<string[]> {
+    const text = await registry.metrics();
+    return text.split('\n').flatMap((line) => (line.startsWith(PREFIX) ? [line.slice(PREFIX.length)] : []));
+  }
+
+  it.each<[string, Partial<DescriptorRecord>, boolean, string[]]>([
+    ['hits that fit', {}, false, ['total_hits 1', 'within_limit 1']],
+    ['hits that do not fit', { fits: false, hits: 3 }, true, ['total_hits 3', 'over_limit 3']],
+    ['hits that would fit, of a denied request', {}, true, ['total_hits 1']],
+    ['hits over a rule in shadow mode', { fits: false, shadow: true }, false, ['total_hits 1', 'over_limit 1', 'shadow_mode 1']],
+    ['a peek', { hits: 0 }, false, []],
+    ['a refund', { hits: -5 }, false, []],
+    ['hits up to the near limit', { hits: 2, remaining: 2 }, false, ['total_hits 2', 'within_limit 2']],
+    ['hits across the near limit', { hits: 3, remaining: 1 }, false, ['total_hits 3', 'near_limit 1', 'within_limit 3']],
+    ['hits past the near limit', { hits: 2, remaining: 0 }, false, ['total_hits 2', 'near_limit 2', 'within_limit 2']],
+  ])('counts %s', async (_name, change, denied, expected) => {
+    metrics.record([{ ...RECORD, ...change }], { denied });
+    expect(await series()).toEqual(expected.map((line) => line.replace(' ', '{domain="edge",key1="user"} ')));
+  });
+
+  it('counts rules beyond the bound as one, and goes on with those it knows', async () => {
+    for (const key of ['a', 'b', 'c', 'd', 'a']) metrics.record([{ ...RECORD, path: [key], fits: false }], { denied: true });
+    expect((await series()).filter((line) => line.startsWith('over_limit'))).toEqual([
+      'over_limit{domain="edge",key1="a"} 2',
+      'over_limit{domain="edge",key1="b"} 1',
+      'over_limit{domain="other",key1="other"} 2',
+    ]);
+  });
+
+  it('gives eight levels a label, deeper ones a share of the last', async () => {
+    metrics.record([{ ...RECORD, domain: '\xc3\xa9', path: 'abcdefghij'.split('') }], { denied: true });
+    expect(await series()).toEqual([
+      'total_hits{domain="é",key1="a",key2="b",key3="c",key4="d",key5="e",key6="f",key7="g",key8="h.i.j"} 1',
+    ]);
+  });
+
+  it('names an override by its keys alone', () => {
+    expect(overridePath([{ key: 'user', value: 'zoe' }, { key: '\xc3\xa9', value: '' }])).toEqual(['user', 'é']);
+  });
+});
