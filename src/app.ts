@@ -1,0 +1,170 @@
+/** The composition root: the only file that knows every part, and which wraps which. */
+
+import { Registry } from 'prom-client';
+import type { RedisClientOptions } from 'redis';
+import { describeRules } from './config/describe-rules';
+import type { Settings } from './config/settings';
+import type { RedisConnection, StoreChoice } from './config/store-choice';
+import { Health } from './observability/health';
+import type { Logger } from './observability/logger';
+import { makeMetrics, type Metrics } from './observability/metrics';
+import { recordDecision } from './observability/record-decision';
+import { RuleMetrics } from './observability/rule-metrics';
+import { DeadlineStore } from './resilience/deadline';
+import type { RuleSet } from './rule/rule-set';
+import { makeShouldRateLimit } from './should-rate-limit';
+import { MeasuredStore, type StoreMeasure } from './store/measured-store';
+import { MemoryStore, monotonicNowUs } from './store/memory-store';
+import { RedisStore } from './store/redis-store';
+import type { Store } from './store/store';
+import { makeAnswerCall, type FailureKind } from './transport/answer';
+import { debugRoutes } from './transport/debug-routes';
+import { GrpcServer } from './transport/grpc-server';
+import { httpRoutes } from './transport/http-routes';
+import { HttpServer } from './transport/http-server';
+
+export interface AppOptions {
+  readonly settings: Settings;
+  readonly storeChoice: StoreChoice;
+  readonly ruleSet: RuleSet;
+  readonly log: Logger;
+  readonly version: string;
+}
+
+export interface App {
+  /** The ports it listens on, once port 0 has become a free one. */
+  readonly ports: { readonly grpc: number; readonly http: number; readonly debug: number };
+  /** Turns the health off, answers what is in flight, and closes everything. */
+  drain(): Promise<void>;
+}
+
+const DEGRADED_REDIS = 'degraded: redis';
+
+/** Wires the parts and listens. Rejects if a port can't be bound. */
+export async function startApp(options: AppOptions): Promise<App> {
+  const { settings, storeChoice, ruleSet, log, version } = options;
+  const registry = new Registry();
+  const health = new Health();
+  const ruleMetrics = new RuleMetrics({
+    registry,
+    seriesMax: settings.metricSeriesMax,
+    nearLimitRatio: settings.nearLimitRatio,
+  });
+  const innerStore =
+    storeChoice.kind === 'memory'
+      ? new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: settings.memoryBucketsMax })
+      : await openRedis({ settings, connection: storeChoice.connection, health, log });
+  const metrics = makeMetrics({
+    registry,
+    version,
+    store: storeChoice.kind,
+    memoryStore: innerStore instanceof MemoryStore ? innerStore : undefined,
+  });
+  metrics.configLoadSuccess.inc();
+  const store = new MeasuredStore(innerStore, measureBy(metrics, storeChoice.kind));
+  const shouldRateLimit = makeShouldRateLimit({
+    ruleSet: () => ruleSet,
+    store,
+    modes: { shadow: settings.shadowMode, quota: settings.quotaMode },
+    keyPrefix: settings.cacheKeyPrefix,
+    record: (decided) => {
+      recordDecision({ decided, metrics, ruleMetrics });
+    },
+  });
+  const answerCall = makeAnswerCall({
+    decide: shouldRateLimit,
+    log,
+    onFailure: (kind) => {
+      metrics.shouldRateLimitError.inc({ err_type: ERROR_TYPES[kind] });
+    },
+  });
+
+  const grpc = new GrpcServer({
+    answerCall,
+    health,
+    onCall: ({ grpcMethod, seconds }) => {
+      metrics.totalRequests.inc({ grpc_method: grpcMethod });
+      metrics.responseTime.observe({ grpc_method: grpcMethod }, seconds);
+    },
+  });
+  const http = new HttpServer({ routes: httpRoutes({ answerCall, health }), log });
+  const debug = new HttpServer({ routes: debugRoutes({ configLines: () => describeRules(ruleSet), registry }), log });
+
+  health.serve();
+  const ports = {
+    grpc: (await grpc.start({ host: settings.grpcHost, port: settings.grpcPort })).port,
+    http: (await http.start({ host: settings.host, port: settings.port })).port,
+    debug: (await debug.start({ host: settings.debugHost, port: settings.debugPort })).port,
+  };
+  return {
+    ports,
+    drain: async () => {
+      const bound = { timeoutMs: settings.drainTimeoutMs };
+      health.startDrain();
+      await Promise.all([grpc.drain(bound), http.close(bound)]);
+      await debug.close(bound);
+      await store.close();
+    },
+  };
+}
+
+/** `err_type` as the reference counts: what Redis is to blame for, and everything else. */
+const ERROR_TYPES: Readonly<Record<FailureKind, string>> = {
+  bad_request: 'service_error',
+  unavailable: 'redis_error',
+  fault: 'service_error',
+};
+
+function measureBy(metrics: Metrics, store: StoreChoice['kind']): StoreMeasure {
+  return {
+    onCall: (seconds) => {
+      metrics.storeLatency.observe({ store }, seconds);
+    },
+    onError: (reason) => {
+      metrics.storeErrors.inc({ store, reason });
+    },
+  };
+}
+
+/** Redis, answering in time or not at all. Resolves without it after REDIS_CONNECT_TIMEOUT: degraded, and trying on. */
+async function openRedis({ settings, connection, health, log }: OpenRedisInput): Promise<Store> {
+  const redis = new RedisStore({
+    connection: toClientOptions(connection),
+    connectTimeoutMs: settings.redisConnectTimeoutMs,
+    inFlightMax: settings.redisInFlightMax,
+    onConnection: watchRedis({ health, log, where: connection.description }),
+  });
+  await redis.connect({ waitMs: settings.redisConnectTimeoutMs });
+  return new DeadlineStore(redis, { timeoutMs: settings.redisOpTimeoutMs });
+}
+
+interface OpenRedisInput extends Pick<AppOptions, 'settings' | 'log'> {
+  readonly connection: RedisConnection;
+  readonly health: Health;
+}
+
+/** Tells health and log of each change, once: a Redis that stays away is tried many times. */
+function watchRedis({ health, log, where }: { readonly health: Health; readonly log: Logger; readonly where: string }) {
+  let known: boolean | undefined;
+  return ({ connected, cause }: { readonly connected: boolean; readonly cause?: string }) => {
+    if (connected === known) return;
+    known = connected;
+    if (connected) {
+      health.recover(DEGRADED_REDIS);
+      log.info(`connected to Redis at ${where}`);
+    } else {
+      health.degrade(DEGRADED_REDIS);
+      log.error(`no Redis at ${where} (${cause ?? 'no cause known'}): requests are answered UNAVAILABLE until it is back`);
+    }
+  };
+}
+
+function toClientOptions(connection: RedisConnection): Pick<RedisClientOptions, 'socket' | 'username' | 'password' | 'database'> {
+  const { socket, tls, database, username, password } = connection;
+  return {
+    socket: 'path' in socket ? { ...socket, tls: false } : tls ? { ...socket, tls } : socket,
+    database,
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+  };
+}

@@ -1,0 +1,49 @@
+/** `weir serve`: reads settings and configuration, serves until told to stop. */
+
+import { parseArgs } from 'node:util';
+import { startApp, type App } from '../app';
+import { readSettings, type Environment } from '../config/settings';
+import { chooseDefaultAlgorithm, chooseSource, loadRuleSet } from '../config/source';
+import { chooseStore } from '../config/store-choice';
+import { createLogger, type Logger } from '../observability/logger';
+import { VERSION } from '../version';
+
+export const SERVE_USAGE = `weir serve [--config FILE|DIR]
+
+  --config FILE|DIR  the rules: a YAML file, or a directory of them
+                     (default: RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTORY)
+
+Everything else is set by the environment: docs/settings.md.`;
+
+/**
+ * Resolves with the exit code after a drain.
+ *
+ * @throws SettingsError or ConfigError, each with a message for the operator
+ */
+export async function serve({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: { config: { type: 'string' } } });
+  const settings = readSettings(env);
+  const log = createLogger({ level: settings.logLevel, format: settings.logFormat });
+  const storeChoice = chooseStore(settings);
+  const source = chooseSource({ settings, ...(values.config !== undefined && { configPath: values.config }) });
+  const { algorithm, reason } = chooseDefaultAlgorithm({ source, settings });
+  const ruleSet = loadRuleSet({ source, defaultAlgorithm: algorithm, generation: 1 });
+  if (storeChoice.kind === 'memory' && storeChoice.warning !== undefined) log.warn(storeChoice.warning);
+  log.info(reason);
+  const app = await startApp({ settings, storeChoice, ruleSet, log, version: VERSION });
+  const { grpc, http, debug } = app.ports;
+  log.info(`Weir ${VERSION} serves ${ruleSet.domains.size} domain(s): gRPC on ${grpc}, HTTP on ${http}, debug on ${debug}`);
+  return untilStopped({ app, log });
+}
+
+/** SIGTERM and SIGINT drain; a second one is not waited for. */
+async function untilStopped({ app, log }: { readonly app: App; readonly log: Logger }): Promise<number> {
+  const signal = await new Promise<string>((resolve) => {
+    process.once('SIGTERM', resolve);
+    process.once('SIGINT', resolve);
+  });
+  log.info(`${signal}: health is off, calls in flight are answered, then this process ends`);
+  await app.drain();
+  log.info('drained');
+  return 0;
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env node
+/** The command `weir`: picks the subcommand, and turns what it throws into a message and an exit code. */
+
+import { serve, SERVE_USAGE } from './cli/serve';
+import { ConfigError } from './config/config-error';
+import { SettingsError } from './config/settings-error';
+import { VERSION } from './version';
+
+const USAGE = `Usage: weir COMMAND
+
+  ${SERVE_USAGE.split('\n').join('\n  ')}
+
+weir version    prints ${VERSION}
+weir help       prints this`;
+
+/** What was asked for is wrong: arguments, settings or configuration. */
+const EXIT_USAGE = 2;
+const EXIT_FAILURE = 1;
+
+async function main([command = '', ...args]: readonly string[]): Promise<number> {
+  switch (command) {
+    case 'serve':
+      return serve({ args, env: process.env });
+    case 'version':
+    case '--version':
+      console.log(VERSION);
+      return 0;
+    case 'help':
+    case '--help':
+      console.log(USAGE);
+      return 0;
+    default:
+      console.error(USAGE);
+      return EXIT_USAGE;
+  }
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof ConfigError || error instanceof SettingsError || isUsageError(error)) {
+    console.error(error.message);
+    return EXIT_USAGE;
+  }
+  console.error(error);
+  return EXIT_FAILURE;
+}
+
+/** What `parseArgs` throws for an option that it does not know. */
+function isUsageError(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+}
+
+main(process.argv.slice(2)).then(
+  (exitCode) => process.exit(exitCode),
+  (error: unknown) => process.exit(exitCodeOf(error)),
+);

@@ -1,0 +1,89 @@
+/** Never an over-grant: many callers on one key, through real processes, against the clock. */
+
+import type { WireResponse } from '../../src/transport/wire';
+import { startRedis, type RedisServer } from '../support/redis-server';
+import { OK, RlsClient } from '../support/rls-client';
+import { writeConfig } from '../support/temp-config';
+import { startWeir, type WeirProcess } from '../support/weir-process';
+
+const CALLERS = 64;
+const DURATION_MS = 3_000;
+const BURST = 10;
+const PER_SECOND = 10;
+const TIMEOUT_MS = 60_000;
+
+const CONFIG = writeConfig(`
+domain: load
+descriptors:
+  - key: client
+    rate_limit: { unit: second, requests_per_unit: ${PER_SECOND}, burst: ${BURST}, algorithm: token_bucket }
+`);
+
+interface Run {
+  readonly admittedAtMs: readonly number[];
+  readonly denied: number;
+  readonly startedMs: number;
+}
+
+/** All callers on one key until the time is over, spread over the processes. */
+async function runCallers(processes: readonly WeirProcess[]): Promise<Run> {
+  const clients = processes.map(({ grpcPort }) => new RlsClient(grpcPort));
+  const admittedAtMs: number[] = [];
+  let denied = 0;
+  await Promise.all(clients.map((client) => client.ask('load', [{ entries: { client: 'warm-up' } }])));
+  const startedMs = performance.now();
+  const call = async (client: RlsClient): Promise<void> => {
+    while (performance.now() - startedMs < DURATION_MS) {
+      const response: WireResponse = await client.ask('load', [{ entries: { client: 'hot' } }]);
+      if (response.overall_code === OK) admittedAtMs.push(performance.now());
+      else denied += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: CALLERS }, (_, i) => call(clients[i % clients.length]!)));
+  for (const client of clients) client.close();
+  return { admittedAtMs, denied, startedMs };
+}
+
+function expectExact({ admittedAtMs, denied, startedMs }: Run): void {
+  const lastMs = admittedAtMs.at(-1)!;
+  const atMost = BURST + PER_SECOND * ((lastMs - startedMs) / 1000);
+  // Counted from the first admission: the bucket was full until then.
+  const atLeast = Math.floor(BURST + PER_SECOND * ((lastMs - admittedAtMs[0]!) / 1000)) - 1;
+  process.stderr.write(`over-grant: admitted ${admittedAtMs.length}, bound ${atMost.toFixed(2)}, denied ${denied}\n`);
+  expect(admittedAtMs.length).toBeLessThanOrEqual(atMost);
+  expect(admittedAtMs.length).toBeGreaterThanOrEqual(atLeast);
+  expect(denied).toBeGreaterThan(CALLERS);
+}
+
+describe('burst 10, 10/s, 64 callers on one key for 3 s', () => {
+  let redis: RedisServer;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+
+  afterAll(() => redis.stop());
+
+  test(
+    'two processes on one Redis admit what one bucket holds, to the hit',
+    async () => {
+      const env = { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s' };
+      const processes = await Promise.all([startWeir({ config: CONFIG, env }), startWeir({ config: CONFIG, env })]);
+      const run = await runCallers(processes);
+      await Promise.all(processes.map((process) => process.stop()));
+      expectExact(run);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'one process on the embedded store does too',
+    async () => {
+      const weir = await startWeir({ config: CONFIG, env: { BACKEND_TYPE: 'memory' } });
+      const run = await runCallers([weir]);
+      await weir.stop();
+      expectExact(run);
+    },
+    TIMEOUT_MS,
+  );
+});

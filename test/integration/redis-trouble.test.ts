@@ -1,0 +1,175 @@
+/** What a caller sees when Redis forgets its scripts, restarts, or is away. */
+
+import { status, type ServiceError } from '@grpc/grpc-js';
+import { httpRequest } from '../support/http-client';
+import { startRedis, type RedisServer } from '../support/redis-server';
+import { makeTestClient } from '../support/redis-store';
+import { OK, OVER_LIMIT, RlsClient } from '../support/rls-client';
+import { writeConfig } from '../support/temp-config';
+import { startWeir, type WeirProcess } from '../support/weir-process';
+
+const CALLERS = 8;
+const TIMEOUT_MS = 60_000;
+
+const CONFIG = writeConfig(`
+domain: d
+descriptors:
+  - key: k
+    rate_limit: { unit: year, requests_per_unit: 1000000, algorithm: token_bucket }
+  - key: few
+    rate_limit: { unit: hour, requests_per_unit: 2, algorithm: token_bucket }
+`);
+
+interface Failure {
+  readonly atMs: number;
+  readonly tookMs: number;
+  readonly code: number;
+}
+
+let redis: RedisServer;
+let weir: WeirProcess;
+let client: RlsClient;
+
+beforeEach(async () => {
+  redis = await startRedis();
+  const env = { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '500ms' };
+  weir = await startWeir({ config: CONFIG, env });
+  client = new RlsClient(weir.grpcPort);
+});
+
+afterEach(async () => {
+  client.close();
+  await weir.stop();
+  await redis.stop();
+});
+
+/** Callers in a loop for as long as `during` runs; how many calls were answered, and every one that failed. */
+async function underTraffic(during: () => Promise<void>): Promise<{ answered: number; failures: Failure[] }> {
+  let running = true;
+  let answered = 0;
+  const failures: Failure[] = [];
+  const call = async (): Promise<void> => {
+    while (running) {
+      const startedMs = performance.now();
+      try {
+        await client.ask('d', [{ entries: { k: 'v' } }]);
+        answered += 1;
+      } catch (error) {
+        const atMs = performance.now();
+        failures.push({ atMs, tookMs: atMs - startedMs, code: (error as ServiceError).code });
+      }
+    }
+  };
+  const callers = Array.from({ length: CALLERS }, call);
+  await during();
+  running = false;
+  await Promise.all(callers);
+  return { answered, failures };
+}
+
+async function remaining(): Promise<number> {
+  return (await client.ask('d', [{ entries: { k: 'v' }, hits_addend: { value: '0' } }])).statuses[0]!.limit_remaining;
+}
+
+test(
+  'SCRIPT FLUSH in the middle of traffic: no call fails, no hit is lost or doubled',
+  async () => {
+    const admin = await makeTestClient(redis.port).connect();
+    const { answered, failures } = await underTraffic(async () => {
+      for (let flush = 0; flush < 20; flush += 1) {
+        await admin.scriptFlush();
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    });
+    admin.destroy();
+    expect(failures).toEqual([]);
+    expect(answered).toBeGreaterThan(100);
+    expect(await remaining()).toBe(1_000_000 - answered);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'a restart of Redis: calls fail while it is away, UNAVAILABLE and at once, and none after',
+  async () => {
+    let downFromMs = 0;
+    let backAtMs = 0;
+    const { answered, failures } = await underTraffic(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      downFromMs = performance.now();
+      redis.kill('SIGKILL');
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      expect((await httpRequest(`http://127.0.0.1:${weir.httpPort}/healthcheck`)).body).toBe('OK\ndegraded: redis\n');
+      await redis.restart();
+      backAtMs = await untilAnswered();
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    });
+    expect(answered).toBeGreaterThan(100);
+    expect(failures.length).toBeGreaterThan(0);
+    expect(new Set(failures.map(({ code }) => code))).toEqual(new Set([status.UNAVAILABLE]));
+    expect(Math.min(...failures.map(({ atMs }) => atMs))).toBeGreaterThanOrEqual(downFromMs);
+    expect(Math.max(...failures.map(({ atMs, tookMs }) => atMs - tookMs))).toBeLessThanOrEqual(backAtMs);
+    // Empty again, so full; then it counts as before.
+    expect((await client.ask('d', [{ entries: { few: 'v' } }])).overall_code).toBe(OK);
+    expect((await client.ask('d', [{ entries: { few: 'v' } }])).overall_code).toBe(OK);
+    expect((await client.ask('d', [{ entries: { few: 'v' } }])).overall_code).toBe(OVER_LIMIT);
+    expect((await httpRequest(`http://127.0.0.1:${weir.httpPort}/healthcheck`)).body).toBe('OK');
+  },
+  TIMEOUT_MS,
+);
+
+/** Tries until a call is answered again, at most 10 s; when that was. */
+async function untilAnswered(): Promise<number> {
+  for (let attempt = 0; attempt < 1_000; attempt += 1) {
+    try {
+      await client.ask('d', [{ entries: { k: 'v' } }]);
+      return performance.now();
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+  throw new Error('no call was answered within 10 s of the restart');
+}
+
+test(
+  'Redis stops answering: UNAVAILABLE after REDIS_OP_TIMEOUT, over gRPC and /json, and all is well when it goes on',
+  async () => {
+    await client.ask('d', [{ entries: { few: 'v' } }]);
+    redis.kill('SIGSTOP');
+    await expect(client.ask('d', [{ entries: { few: 'v' } }], { timeoutMs: 5_000 })).rejects.toMatchObject({
+      code: status.UNAVAILABLE,
+      details: 'the store did not answer within 500 ms',
+    });
+    const body = JSON.stringify({ domain: 'd', descriptors: [{ entries: [{ key: 'few', value: 'v' }] }] });
+    const json = await httpRequest(`http://127.0.0.1:${weir.httpPort}/json`, { method: 'POST', body });
+    expect([json.status, json.body]).toEqual([503, 'the store did not answer within 500 ms\n']);
+    redis.kill('SIGCONT');
+    // Both were sent, so both ran late: the first took the last hit.
+    expect((await client.ask('d', [{ entries: { few: 'v' } }], { timeoutMs: 5_000 })).overall_code).toBe(OVER_LIMIT);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'no Redis at the start: it serves, says so, and decides once Redis is there',
+  async () => {
+    redis.kill('SIGKILL');
+    const env = { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '500ms' };
+    const early = await startWeir({ config: CONFIG, env });
+    const earlyClient = new RlsClient(early.grpcPort);
+    await expect(earlyClient.ask('d', [{ entries: { few: 'v' } }])).rejects.toMatchObject({
+      code: status.UNAVAILABLE,
+      details: 'Redis is not connected',
+    });
+    expect(early.output()).toContain('no Redis at redis://127.0.0.1');
+    await redis.restart();
+    await untilAnswered();
+    for (let attempt = 0; attempt < 500 && !early.output().includes('connected to Redis'); attempt += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect((await earlyClient.ask('d', [{ entries: { few: 'v' } }])).overall_code).toBe(OK);
+    earlyClient.close();
+    expect(await early.stop()).toBe(0);
+  },
+  TIMEOUT_MS,
+);
