@@ -3,7 +3,8 @@ Takes groups of hits from buckets: each group all or nothing, on one reading of 
 
 KEYS[i]   the buckets, each once
 ARGV      for each group:   flags (1: shadow, 2: a quota descriptor always fits, 3: both), number of takes
-          for each take:    bucket (index into KEYS), algorithm (1 token bucket, 2 fixed window),
+          for each take:    bucket (index into KEYS), algorithm (1 token bucket, 2 fixed window, 3 leaky bucket,
+                            4 sliding window log, 5 sliding window counter),
                             mode (0 enforced, 1 quota, 2 shadow), descriptor, hits (0 peek, negative refund),
                             window_us, requests, capacity
           Whole numbers all, in decimal.
@@ -16,11 +17,14 @@ that fails has changed nothing. No key but those in KEYS is touched.
 ]]
 --- @include "arithmetic"
 --- @include "token-bucket"
+--- @include "leaky-bucket"
 --- @include "fixed-window"
+--- @include "sliding-window-log"
+--- @include "sliding-window-counter"
 --- @include "decide-group"
 --- @include "server-time"
 
-local ENGINES = { token_bucket, fixed_window }
+local ENGINES = { token_bucket, fixed_window, leaky_bucket, sliding_window_log, sliding_window_counter }
 local EXPIRY_MARGIN_US = 2000000
 
 local function read_bucket(key, engine)

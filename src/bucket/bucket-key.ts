@@ -7,7 +7,13 @@ import type { Algorithm, Limit } from '../rule/limit';
 /** Version of the buckets' state. A release that lays it out anew counts in new keys, never misreads old ones. */
 const STATE_VERSION = 1;
 
-const ALGORITHM_LETTERS: Readonly<Record<Algorithm, string>> = { token_bucket: 'tb', fixed_window: 'fw' };
+const ALGORITHM_LETTERS: Readonly<Record<Algorithm, string>> = {
+  token_bucket: 'tb',
+  leaky_bucket: 'lb',
+  fixed_window: 'fw',
+  sliding_window_log: 'sl',
+  sliding_window_counter: 'sc',
+};
 
 /** Longest domain, key or value written out; a longer one is named by its SHA-256. */
 const PART_LENGTH_MAX = 256;

@@ -7,10 +7,13 @@ import { NEVER, type BucketLimit, type Group, type GroupVerdict, type Take, type
 import type { Algorithm } from '../rule/limit';
 import type { Engine } from './engine';
 import { fixedWindow, type FixedWindowState } from './fixed-window';
+import { leakyBucket } from './leaky-bucket';
+import { slidingWindowCounter, type SlidingWindowCounterState } from './sliding-window-counter';
+import { slidingWindowLog, type SlidingWindowLogState } from './sliding-window-log';
 import { tokenBucket, type TokenBucketState } from './token-bucket';
 
 /** A bucket's state, with the algorithm it belongs to. */
-export type BucketState = TokenBucketState | FixedWindowState;
+export type BucketState = TokenBucketState | FixedWindowState | SlidingWindowLogState | SlidingWindowCounterState;
 
 /** How long a bucket is kept after it says nothing any more: covers a small step back of the clock. */
 export const EXPIRY_MARGIN_US = 2_000_000;
@@ -29,9 +32,13 @@ export interface GroupDecision extends GroupVerdict {
 }
 
 // Each state is made by the engine that reads it: a bucket's key names its algorithm.
-const ENGINES = { token_bucket: tokenBucket, fixed_window: fixedWindow } as Readonly<
-  Record<Algorithm, Engine<BucketState>>
->;
+const ENGINES = {
+  token_bucket: tokenBucket,
+  leaky_bucket: leakyBucket,
+  fixed_window: fixedWindow,
+  sliding_window_log: slidingWindowLog,
+  sliding_window_counter: slidingWindowCounter,
+} as Readonly<Record<Algorithm, Engine<BucketState>>>;
 
 /** One bucket of the group: all takes on it are decided as one. */
 interface GroupBucket {

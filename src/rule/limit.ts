@@ -2,12 +2,21 @@
 
 import { UNIT_US, WINDOW_US_MAX, type UnitName } from './unit';
 
-export const ALGORITHMS = ['token_bucket', 'fixed_window'] as const;
+export const ALGORITHMS = [
+  'token_bucket',
+  'leaky_bucket',
+  'fixed_window',
+  'sliding_window_log',
+  'sliding_window_counter',
+] as const;
 
 export type Algorithm = (typeof ALGORITHMS)[number];
 
 /** The largest `requests_per_unit` and `burst` (both are uint32 on the wire). */
 export const UINT32_MAX = 2 ** 32 - 1;
+
+/** The largest `sliding_window_log`: it remembers every hit, and a decision reads and writes them all. */
+export const LOG_LIMIT_MAX = 10_000;
 
 export interface Limit {
   /** As configured: what `current_limit` shows. */
@@ -19,7 +28,7 @@ export interface Limit {
   readonly algorithm: Algorithm;
   /** `unit` times `unit_multiplier`, in microseconds. */
   readonly windowUs: number;
-  /** The most hits that fit at once: `burst` of a token bucket, else `requests_per_unit`. */
+  /** The most hits that fit at once: `burst` of a token bucket, 1 + `burst` of a leaky one, else `requests_per_unit`. */
   readonly capacity: number;
 }
 
@@ -29,7 +38,7 @@ export interface LimitSpec {
   readonly unitMultiplier?: number;
   readonly name?: string;
   readonly algorithm: Algorithm;
-  /** Means something to `token_bucket` alone. */
+  /** Means something to `token_bucket` (default: `requestsPerUnit`) and `leaky_bucket` (default: 0) alone. */
   readonly burst?: number;
 }
 
@@ -41,7 +50,7 @@ export interface LimitProblem {
 
 /**
  * A limit made of its parts, or what is wrong with them. Bounds: uint32 numbers, a multiplier of at least 1, and
- * neither a window nor a time to full of over 100 years.
+ * neither a window nor a time to full of over 100 years; LOG_LIMIT_MAX for a log.
  */
 export function makeLimit(spec: LimitSpec): Limit | LimitProblem {
   const { requestsPerUnit, unit, unitMultiplier = 1, name = '', algorithm, burst } = spec;
@@ -58,7 +67,13 @@ export function makeLimit(spec: LimitSpec): Limit | LimitProblem {
   if (burst !== undefined && !isUint32(burst)) {
     return { field: 'burst', message: `must be a whole number from 0 to ${UINT32_MAX}` };
   }
-  const capacity = algorithm === 'token_bucket' && burst !== undefined ? burst : requestsPerUnit;
+  if (algorithm === 'sliding_window_log' && requestsPerUnit > LOG_LIMIT_MAX) {
+    return {
+      field: 'requests_per_unit',
+      message: `is over ${LOG_LIMIT_MAX}, the most that sliding_window_log remembers; use sliding_window_counter`,
+    };
+  }
+  const capacity = capacityOf(spec);
   if (capacity > 0 && (capacity / requestsPerUnit) * windowUs > WINDOW_US_MAX) {
     return {
       field: 'burst',
@@ -66,6 +81,13 @@ export function makeLimit(spec: LimitSpec): Limit | LimitProblem {
     };
   }
   return { requestsPerUnit, unit, unitMultiplier, name, algorithm, windowUs, capacity };
+}
+
+function capacityOf({ algorithm, requestsPerUnit, burst }: LimitSpec): number {
+  if (algorithm === 'token_bucket') return burst ?? requestsPerUnit;
+  // Nothing leaks out of a bucket with a rate of 0, so nothing may go in.
+  if (algorithm === 'leaky_bucket') return requestsPerUnit === 0 ? 0 : 1 + (burst ?? 0);
+  return requestsPerUnit;
 }
 
 export function isLimitProblem(made: Limit | LimitProblem): made is LimitProblem {

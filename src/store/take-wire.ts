@@ -4,7 +4,13 @@ import type { Group, GroupVerdict, Mode, Verdict } from '../bucket/take';
 import type { Algorithm } from '../rule/limit';
 import { StoreError, type GroupOutcome } from './store';
 
-const ALGORITHM_CODES: Readonly<Record<Algorithm, string>> = { token_bucket: '1', fixed_window: '2' };
+const ALGORITHM_CODES: Readonly<Record<Algorithm, string>> = {
+  token_bucket: '1',
+  fixed_window: '2',
+  leaky_bucket: '3',
+  sliding_window_log: '4',
+  sliding_window_counter: '5',
+};
 const MODE_CODES: Readonly<Record<Mode, string>> = { enforced: '0', quota: '1', shadow: '2' };
 const FLAG_SHADOW = 1;
 const FLAG_QUOTA_ALWAYS_FITS = 2;

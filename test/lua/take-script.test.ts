@@ -5,12 +5,11 @@ import type { Algorithm } from '../../src/rule/limit';
 import { ALGORITHMS } from '../../src/rule/limit';
 import { RedisStore } from '../../src/store/redis-store';
 import { StoreError } from '../../src/store/store';
-import { groupOf, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/groups';
+import { groupOf, LIMITS, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/groups';
 import { openClockedRedis, storeOptions, type ClockedRedis } from '../support/redis-store';
 import { startRedis, type RedisServer } from '../support/redis-server';
 
 const START_US = 1_800_000_000_000_000;
-const LIMITS = { token_bucket: TEN_PER_SECOND, fixed_window: THREE_PER_MINUTE } as const;
 const PAIRS = ALGORITHMS.flatMap((first) => ALGORITHMS.map((second): [Algorithm, Algorithm] => [first, second]));
 
 let server: RedisServer;

@@ -1,6 +1,7 @@
 /** The twins: Lua in a real Redis and TypeScript agree on every field of every verdict, and on every state. */
 
 import fc from 'fast-check';
+import { RESP_TYPES } from 'redis';
 import { decideGroup, type BucketState } from '../../src/engine/decide-group';
 import { ALGORITHMS } from '../../src/rule/limit';
 import { packState } from '../support/pack-state';
@@ -46,7 +47,7 @@ async function runOnBoth(steps: readonly ScheduleStep[]): Promise<void> {
     const [outcome] = await redis.store.take([group]);
     expect(outcome).toEqual(expected);
     const keys = [...new Set(group.takes.map((take) => take.bucketKey))];
-    const stored = await redis.client.mGet(keys);
-    expect(stored).toEqual(keys.map((key) => (states.has(key) ? packState(states.get(key)!) : null)));
+    const stored = await redis.client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer }).mGet(keys);
+    expect(stored.map((value) => value?.toString('latin1') ?? null)).toEqual(keys.map((key) => (states.has(key) ? packState(states.get(key)!) : null)));
   }
 }

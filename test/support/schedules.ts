@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import type { BucketLimit, Group, Mode, Take } from '../../src/bucket/take';
-import { ALGORITHMS, UINT32_MAX, type Algorithm } from '../../src/rule/limit';
+import { ALGORITHMS, LOG_LIMIT_MAX, UINT32_MAX, type Algorithm } from '../../src/rule/limit';
 import { HITS_MAX } from '../../src/descriptor/descriptor';
 
 export interface ScheduleStep {
@@ -39,13 +39,28 @@ interface BucketPlan {
   readonly windowUs: number;
 }
 
+/** As `makeLimit` does it, but for limits that it refuses: the engines must not mind them. */
+function limitOn({ algorithm, windowUs }: BucketPlan, requestsPerUnit: number, burst: number | null): BucketLimit {
+  const limit = { algorithm, windowUs, requestsPerUnit, capacity: requestsPerUnit };
+  switch (algorithm) {
+    case 'token_bucket':
+      return { ...limit, capacity: burst ?? requestsPerUnit };
+    case 'leaky_bucket':
+      return { ...limit, capacity: requestsPerUnit === 0 ? 0 : 1 + Math.min(burst ?? 0, UINT32_MAX - 1) };
+    case 'sliding_window_log':
+      return { ...limit, requestsPerUnit: requestsPerUnit % LOG_LIMIT_MAX, capacity: requestsPerUnit % LOG_LIMIT_MAX };
+    case 'fixed_window':
+    case 'sliding_window_counter':
+      return limit;
+  }
+}
+
 function takeOn(plans: readonly BucketPlan[]): fc.Arbitrary<Omit<Take, 'descriptor'>> {
   return fc
     .record({ plan: fc.constantFrom(...plans), requestsPerUnit, burst: fc.option(requestsPerUnit), hits, mode })
     .map(({ plan, burst, ...parts }) => {
-      const capacity = plan.algorithm === 'token_bucket' && burst !== null ? burst : parts.requestsPerUnit;
-      const { bucketKey, algorithm, windowUs } = plan;
-      const limit: BucketLimit = { algorithm, windowUs, requestsPerUnit: parts.requestsPerUnit, capacity };
+      const limit = limitOn(plan, parts.requestsPerUnit, burst);
+      const { bucketKey } = plan;
       return { bucketKey, limit, hits: parts.hits, mode: parts.mode };
     });
 }

@@ -1,0 +1,93 @@
+--[[
+Sliding window counter, pure: no redis.call here. Twin of src/engine/sliding-window-counter.ts, which explains it.
+State: { index = number of the window since 1970, current, previous = hits of it and of the one before, elapsed_us };
+stored as "index current previous".
+]]
+local sliding_window_counter = {}
+
+-- hits * overlap_us / window_us, rounded up.
+local function weigh(hits, overlap_us, window_us)
+  if overlap_us == window_us then
+    return hits
+  end
+  local quotient, remainder = multiply_divide(overlap_us, hits, window_us)
+  if remainder > 0 then
+    return quotient + 1
+  end
+  return quotient
+end
+
+-- How far a window must have gone for these hits of the one before to weigh no more than allowed.
+local function elapsed_until(hits, allowed, window_us)
+  if hits <= allowed then
+    return 0
+  end
+  local quotient = multiply_divide(allowed, window_us, hits)
+  return window_us - quotient
+end
+
+function sliding_window_counter.unpack(value)
+  local index, current, previous = string.match(value, '^(%d+) (%d+) (%d+)$')
+  return index and { index = tonumber(index), current = tonumber(current), previous = tonumber(previous) }
+end
+
+function sliding_window_counter.pack(state)
+  return string.format('%.0f %.0f %.0f', state.index, state.current, state.previous)
+end
+
+function sliding_window_counter.fresh(limit, now_us)
+  local elapsed_us = fmod(now_us, limit.window_us)
+  return { index = (now_us - elapsed_us) / limit.window_us, current = 0, previous = 0, elapsed_us = elapsed_us }
+end
+
+function sliding_window_counter.is_ahead(state, limit, now_us)
+  return state.index > sliding_window_counter.fresh(limit, now_us).index
+end
+
+function sliding_window_counter.advance(state, limit, now_us)
+  local now = sliding_window_counter.fresh(limit, now_us)
+  if state.index >= now.index then
+    now.current, now.previous = state.current, state.previous
+  elseif state.index == now.index - 1 then
+    now.previous = state.current
+  end
+  return now
+end
+
+function sliding_window_counter.room(state, limit)
+  return limit.capacity - state.current - weigh(state.previous, limit.window_us - state.elapsed_us, limit.window_us)
+end
+
+local function with_hits(state, current, previous)
+  return { index = state.index, current = current, previous = previous, elapsed_us = state.elapsed_us }
+end
+
+function sliding_window_counter.charge(state, hits)
+  return with_hits(state, state.current + hits, state.previous)
+end
+
+function sliding_window_counter.refund(state, hits)
+  local of_previous = math.max(0, hits - state.current)
+  return with_hits(state, math.max(0, state.current - hits), math.max(0, state.previous - of_previous))
+end
+
+function sliding_window_counter.retry_after_us(state, limit, hits)
+  local capacity, window_us = limit.capacity, limit.window_us
+  -- In this window the current hits stay; in the next one they are the earlier ones.
+  if state.current + hits <= capacity then
+    return math.max(0, elapsed_until(state.previous, capacity - state.current - hits, window_us) - state.elapsed_us)
+  end
+  return window_us - state.elapsed_us + elapsed_until(state.current, capacity - hits, window_us)
+end
+
+function sliding_window_counter.reset_after_us(state, limit)
+  local window_end_us = limit.window_us - state.elapsed_us
+  if state.current > 0 then
+    return window_end_us + limit.window_us
+  end
+  return state.previous > 0 and window_end_us or 0
+end
+
+function sliding_window_counter.is_unused(state)
+  return state.current == 0 and state.previous == 0
+end
