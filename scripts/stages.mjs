@@ -1,0 +1,17 @@
+// The stages of `npm test`, in order: what each runs, what it needs first, and how long it may take.
+
+/**
+ * A stage runs either a `tool` of node_modules (one test each) or jest on `folders`. `needs`: 'build', 'redis', 'envoy'.
+ * `workers` is jest's; stages that start servers run file by file, since each of their tests wants the cores for itself.
+ */
+export const STAGES = [
+  { name: 'build', build: true },
+  { name: 'types', tool: ['typescript/bin/tsc', '-p', 'tsconfig.json'], timeoutS: 300 },
+  { name: 'lint', tool: ['eslint/bin/eslint.js', '--no-error-on-unmatched-pattern', 'src', 'test', 'bench', 'scripts'], timeoutS: 300 },
+  { name: 'unit', folders: ['test/unit'], workers: 2, timeoutS: 300 },
+  { name: 'lua', folders: ['test/lua', 'test/parity'], needs: ['redis'], workers: 2, timeoutS: 600 },
+  { name: 'contract', folders: ['test/contract'], needs: ['redis'], workers: 2, timeoutS: 600 },
+  { name: 'integration', folders: ['test/integration'], needs: ['build', 'redis'], workers: 1, timeoutS: 900 },
+  { name: 'envoy', folders: ['test/envoy'], needs: ['build', 'redis', 'envoy'], workers: 1, timeoutS: 600 },
+  { name: 'docs', folders: ['test/docs', 'test/deploy'], needs: ['build', 'redis'], workers: 2, timeoutS: 300 },
+];

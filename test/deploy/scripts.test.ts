@@ -1,0 +1,19 @@
+/** The commands of package.json and of CI are the ones that the scripts know. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+const ROOT = resolve(__dirname, '..', '..');
+const stages = execFileSync(process.execPath, [resolve(ROOT, 'scripts', 'test.mjs'), '--list'], { encoding: 'utf8', timeout: 10_000 }).trim().split('\n');
+
+// `exec`: npm signals the shell that it starts, and a shell that waited would die of that alone and leave its child behind.
+test('every stage has an npm script of its own, and no other is named so', () => {
+  const { scripts } = JSON.parse(readFileSync(resolve(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
+  const named = Object.entries(scripts).filter(([name]) => name.startsWith('test:'));
+  expect(named).toEqual(stages.map((stage) => [`test:${stage}`, `exec node scripts/test.mjs ${stage}`]));
+});
+
+test('.ci/run calls npm test and nothing else', () => {
+  const lines = readFileSync(resolve(ROOT, '.ci', 'run'), 'utf8').split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  expect(lines).toEqual(['set -euo pipefail', 'cd "$(dirname "${BASH_SOURCE[0]}")/.."', 'exec npm test']);
+});
