@@ -1,0 +1,59 @@
+/** What can be known of the image without building it: its sources exist, it is not root, its ports are the server's. */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { DEPLOY, documentsOf } from './manifests';
+
+const ROOT = resolve(DEPLOY, '..');
+const instructions = readFileSync(resolve(DEPLOY, 'Dockerfile'), 'utf8')
+  .replace(/\\\n/g, ' ')
+  .split('\n')
+  .filter((line) => line !== '' && !line.startsWith('#'));
+
+/** The arguments of an instruction, at each place where it stands. */
+function argumentsOf(instruction: string): string[][] {
+  return instructions.filter((line) => line.startsWith(`${instruction} `)).map((line) => line.split(/\s+/).slice(1));
+}
+
+const copiedFromHere = argumentsOf('COPY')
+  .filter((parts) => !parts.some((part) => part.startsWith('--from=')))
+  .flatMap((parts) => parts.filter((part) => !part.startsWith('--')).slice(0, -1));
+
+test('every COPY source exists and passes .dockerignore', () => {
+  const [first, ...allowed] = readFileSync(resolve(ROOT, '.dockerignore'), 'utf8').split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  expect(first).toBe('*');
+  expect(copiedFromHere.length).toBeGreaterThan(0);
+  for (const source of copiedFromHere) {
+    expect({ source, exists: existsSync(resolve(ROOT, source)) }).toEqual({ source, exists: true });
+    expect(allowed).toContain(`!${source}`);
+  }
+  expect([...new Set(copiedFromHere)].sort()).toEqual(allowed.map((line) => line.slice(1)).sort());
+});
+
+test('the last stage holds what package.json would publish', () => {
+  const { files } = JSON.parse(readFileSync(resolve(ROOT, 'package.json'), 'utf8')) as { files: string[] };
+  const lastStage = instructions.slice(instructions.findLastIndex((line) => line.startsWith('FROM ')));
+  for (const name of files) expect(lastStage.some((line) => line.startsWith('COPY ') && line.endsWith(` ${name}`))).toBe(true);
+});
+
+test('the image runs as a numeric user that is not root, the same as in the Deployment', () => {
+  const [[user]] = argumentsOf('USER') as [[string]];
+  expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+  const [deployment] = documentsOf('kubernetes/deployment.yaml') as [{ spec: { template: { spec: { securityContext: { runAsUser: number; runAsGroup: number } } } } }];
+  const { runAsUser, runAsGroup } = deployment.spec.template.spec.securityContext;
+  expect(user).toBe(`${runAsUser}:${runAsGroup}`);
+});
+
+test('all stages are of one Node, the LTS of the day or newer', () => {
+  const images = new Set(argumentsOf('FROM').map(([image]) => image));
+  expect([...images]).toEqual(['node:26-slim']);
+});
+
+test('the ports are the three that the server listens on', () => {
+  expect(argumentsOf('EXPOSE')).toEqual([['8080', '8081', '6070']]);
+});
+
+test('/bin/ratelimit is executable here already', () => {
+  expect(statSync(resolve(DEPLOY, 'bin', 'ratelimit')).mode & 0o111).toBe(0o111);
+  expect(argumentsOf('COPY')).toContainEqual(['--chmod=755', 'deploy/bin/ratelimit', '/bin/ratelimit']);
+  expect(argumentsOf('ENTRYPOINT')).toEqual([['["/bin/ratelimit"]']]);
+});

@@ -1,0 +1,112 @@
+/** The Kubernetes manifests agree with each other, with the example config and with what the server reads. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { SETTINGS_TABLE } from '../../src/config/settings-table';
+import { DEPLOY, documentsOf } from './manifests';
+
+interface Container {
+  readonly image: string;
+  readonly command?: string[];
+  readonly env?: { name: string; value: string }[];
+  readonly ports: { name: string; containerPort: number }[];
+  readonly securityContext: unknown;
+  readonly readinessProbe: unknown;
+  readonly livenessProbe: unknown;
+  readonly volumeMounts?: { mountPath: string }[];
+}
+
+interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { name: string; namespace?: string };
+  readonly data: Record<string, string>;
+  readonly spec: {
+    readonly replicas: number;
+    readonly clusterIP?: string;
+    readonly selector: Record<string, string>;
+    readonly ports: { name: string; port: number; targetPort: string; appProtocol: string }[];
+    readonly template: {
+      readonly metadata: { labels: Record<string, string> };
+      readonly spec: {
+        readonly securityContext: unknown;
+        readonly terminationGracePeriodSeconds: number;
+        readonly containers: [Container];
+        readonly volumes: { configMap: { name: string } }[];
+      };
+    };
+  };
+}
+
+const FILES = readdirSync(resolve(DEPLOY, 'kubernetes')).filter((file) => file !== 'kustomization.yaml');
+const manifests = FILES.flatMap((file) => documentsOf(`kubernetes/${file}`)) as Manifest[];
+
+function find(kind: string, name: string): Manifest {
+  const found = manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
+  if (found === undefined) throw new Error(`there is no ${kind} ${name}`);
+  return found;
+}
+
+const pod = find('Deployment', 'weir').spec.template;
+const [weir] = pod.spec.containers;
+const environment = new Map(weir.env?.map(({ name, value }) => [name, value]));
+
+test('the kustomization lists every file, and none names a namespace', () => {
+  const [kustomization] = documentsOf('kubernetes/kustomization.yaml') as [{ resources: string[] }];
+  expect([...kustomization.resources].sort()).toEqual([...FILES].sort());
+  for (const { metadata } of manifests) expect(metadata.namespace).toBeUndefined();
+});
+
+test('the ConfigMap holds the example config, or scripts/write-config-map.mjs has to be run', () => {
+  expect(find('ConfigMap', 'weir-config').data).toEqual({ 'payments.yaml': readFileSync(resolve(DEPLOY, 'example', 'payments.yaml'), 'utf8') });
+});
+
+test('the ConfigMap is mounted where the RUNTIME_ variables point', () => {
+  const folder = ['RUNTIME_ROOT', 'RUNTIME_SUBDIRECTORY', 'RUNTIME_APPDIRECTORY'].map((name) => environment.get(name)).join('/');
+  expect(weir.volumeMounts).toEqual([expect.objectContaining({ mountPath: folder })]);
+  expect(pod.spec.volumes.map(({ configMap }) => configMap.name)).toEqual(['weir-config']);
+});
+
+test('every variable of the Deployment is a setting of the server', () => {
+  const settings = Object.values(SETTINGS_TABLE).map(({ name }) => name);
+  expect(environment.size).toBeGreaterThan(0);
+  expect(settings).toEqual(expect.arrayContaining([...environment.keys()]));
+});
+
+test('the ports of variables, containers and services agree', () => {
+  const ports = new Map(weir.ports.map(({ name, containerPort }) => [name, containerPort]));
+  expect(Object.fromEntries(ports)).toEqual({
+    http: Number(environment.get('PORT')),
+    grpc: Number(environment.get('GRPC_PORT')),
+    debug: Number(environment.get('DEBUG_PORT')),
+  });
+  for (const service of ['weir', 'weir-headless'].map((name) => find('Service', name))) {
+    expect(pod.metadata.labels).toMatchObject(service.spec.selector);
+    for (const { port, targetPort } of service.spec.ports) expect(port).toBe(ports.get(targetPort));
+    expect(service.spec.ports).toContainEqual({ name: 'grpc', port: 8081, targetPort: 'grpc', appProtocol: 'grpc' });
+  }
+  expect(find('Service', 'weir').spec.ports.map(({ port }) => port)).toEqual([8080, 8081, 6070]);
+  expect(find('Service', 'weir-headless').spec.clusterIP).toBe('None');
+});
+
+test('REDIS_URL is the Redis service, and that Redis evicts nothing', () => {
+  const redis = find('Service', 'weir-redis');
+  expect(environment.get('REDIS_URL')).toBe(`${redis.metadata.name}:${redis.spec.ports[0]!.port}`);
+  const server = find('Deployment', 'weir-redis').spec.template;
+  expect(server.metadata.labels).toMatchObject(redis.spec.selector);
+  expect(server.spec.containers[0]).toMatchObject({ args: expect.arrayContaining(['--maxmemory-policy', 'noeviction']) as unknown });
+});
+
+test('the pods are restricted, and Redis in trouble restarts none', () => {
+  for (const { spec } of [pod, find('Deployment', 'weir-redis').spec.template]) {
+    expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+    expect(spec.containers[0].securityContext).toEqual({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } });
+  }
+  expect(weir.readinessProbe).toMatchObject({ httpGet: { path: '/healthcheck', port: 'http' } });
+  expect(weir.livenessProbe).toMatchObject({ tcpSocket: { port: 'http' } });
+});
+
+test('the image is of this version, by the command that other manifests use', () => {
+  const { version } = JSON.parse(readFileSync(resolve(DEPLOY, '..', 'package.json'), 'utf8')) as { version: string };
+  expect(weir.image).toBe(`weir:${version}`);
+  expect(weir.command).toEqual(['/bin/ratelimit']);
+});

@@ -1,0 +1,64 @@
+/** What Envoy does when Weir can't decide is Envoy's own setting, failure_mode_deny, in every way of not deciding. */
+import { join } from 'node:path';
+import { startRedis, type RedisServer } from '../support/redis-server';
+import { startWeir, type WeirProcess } from '../support/weir-process';
+import { startGateway, warmUp, type Gateway } from './gateway';
+
+const LIMITS = join(__dirname, 'limits.yaml');
+const CALLER = { merchant: 'm-failure', client: 'c-failure' };
+
+describe('an Envoy with failure_mode_deny false, and one with true', () => {
+  let redis: RedisServer;
+  let weir: WeirProcess;
+  let allowing: Gateway;
+  let denying: Gateway;
+
+  beforeEach(async () => {
+    redis = await startRedis();
+    weir = await startWeir({ config: LIMITS, env: { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}` } });
+    allowing = await startGateway({ weirGrpcPort: weir.grpcPort });
+    denying = await startGateway({ weirGrpcPort: weir.grpcPort, failureModeDeny: true });
+    await warmUp(allowing);
+    await warmUp(denying);
+  });
+
+  afterEach(async () => {
+    await Promise.all([allowing.stop(), denying.stop()]);
+    await weir.stop();
+    await redis.stop();
+  });
+
+  test('Redis is killed: Weir answers UNAVAILABLE, which the one passes and the other refuses', async () => {
+    redis.kill('SIGKILL');
+    await expectUndecided();
+    // Weir itself lives on, and decides again as soon as its store does.
+    await redis.restart();
+    await waitForDecision(denying);
+  });
+
+  test('Weir is down: the one passes, the other refuses', async () => {
+    expect(await weir.stop()).toBe(0);
+    await expectUndecided();
+  });
+
+  async function expectUndecided(): Promise<void> {
+    for (let n = 0; n < 5; n++) {
+      const passed = await allowing.get('/login', CALLER);
+      expect({ status: passed.status, body: passed.body }).toEqual({ status: 200, body: 'from the backend' });
+      expect(passed.headers['x-ratelimit-limit']).toBeUndefined();
+      const refused = await denying.get('/login', CALLER);
+      expect({ status: refused.status, body: refused.body }).toEqual({ status: 500, body: '' });
+      expect(refused.headers['x-envoy-ratelimited']).toBeUndefined();
+    }
+  }
+});
+
+async function waitForDecision(gateway: Gateway): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (Date.now() < deadline) {
+    const { status, headers } = await gateway.get('/login', CALLER);
+    if (status === 200 && headers['x-ratelimit-limit'] !== undefined) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error('no decision within 10 s of the restart of Redis');
+}

@@ -1,0 +1,88 @@
+/** The chain that these tests ask: a client, Envoy with deploy/envoy/envoy.yaml, a backend that counts, and Weir beside it. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
+import { startEnvoy, type Replacements } from '../support/envoy';
+import { httpRequest, type HttpResponse } from '../support/http-client';
+import { freePort } from '../support/ports';
+
+export const ENVOY_CONFIG = resolve(__dirname, '..', '..', 'deploy', 'envoy', 'envoy.yaml');
+
+export interface Caller {
+  readonly merchant: string;
+  readonly client: string;
+}
+
+export interface Gateway {
+  /** One request through Envoy, with the headers that an authenticating gateway would have set. */
+  get(path: string, caller: Caller): Promise<HttpResponse>;
+  /** How many requests have reached the backend. */
+  backendRequests(): number;
+  stop(): Promise<void>;
+}
+
+export interface GatewayOptions {
+  readonly weirGrpcPort: number;
+  readonly failureModeDeny?: boolean;
+}
+
+export async function startGateway({ weirGrpcPort, failureModeDeny = false }: GatewayOptions): Promise<Gateway> {
+  const backend = await startBackend();
+  const [listenPort, adminPort] = [await freePort(), await freePort()];
+  const envoy = await startEnvoy({ config: { file: ENVOY_CONFIG }, adminPort, replacements: replacementsFor() });
+  return {
+    get: (path, { merchant, client }) =>
+      httpRequest(`http://127.0.0.1:${listenPort}${path}`, { headers: { 'x-plan': 'free', 'x-merchant': merchant, 'x-client': client } }),
+    backendRequests: () => backend.requests(),
+    stop: async () => {
+      await envoy.stop();
+      await backend.stop();
+    },
+  };
+
+  /** All in which the tested Envoy differs from the published file. */
+  function replacementsFor(): Replacements {
+    return {
+      '{address: 127.0.0.1, port_value: 9901}': `{address: 127.0.0.1, port_value: ${adminPort}}`,
+      '{address: 0.0.0.0, port_value: 10000}': `{address: 127.0.0.1, port_value: ${listenPort}}`,
+      '{address: backend, port_value: 8080}': `{address: 127.0.0.1, port_value: ${backend.port}}`,
+      '{address: weir, port_value: 8081}': `{address: 127.0.0.1, port_value: ${weirGrpcPort}}`,
+      // 20 ms are too few where a test, an Envoy, a Weir and a Redis share two cores.
+      'timeout: 0.02s': 'timeout: 0.5s',
+      'failure_mode_deny: false': `failure_mode_deny: ${failureModeDeny}`,
+    };
+  }
+}
+
+/** Envoy's first call opens the connection and may time out; from the first response with Weir's figures on, it stands. */
+export async function warmUp(gateway: Gateway): Promise<void> {
+  const ATTEMPTS_MAX = 20;
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const { headers } = await gateway.get('/search', { merchant: 'warm-up', client: `warm-up-${attempt}` });
+    if (headers['x-ratelimit-limit'] !== undefined) return;
+  }
+  throw new Error(`Weir has not answered Envoy in ${ATTEMPTS_MAX} requests`);
+}
+
+interface Backend {
+  readonly port: number;
+  requests(): number;
+  stop(): Promise<void>;
+}
+
+async function startBackend(): Promise<Backend> {
+  let requests = 0;
+  const server: Server = createServer((_request, response) => {
+    requests++;
+    response.end('from the backend');
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  return {
+    port: (server.address() as AddressInfo).port,
+    requests: () => requests,
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}
