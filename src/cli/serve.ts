@@ -2,6 +2,7 @@
 
 import { parseArgs } from 'node:util';
 import { startApp, type App } from '../app';
+import { checkReferenceSettings } from '../config/reference-settings';
 import { readSettings, type Environment } from '../config/settings';
 import { chooseDefaultAlgorithm, chooseSource, loadRuleSet } from '../config/source';
 import { chooseStore } from '../config/store-choice';
@@ -24,6 +25,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const { values } = parseArgs({ args: [...args], options: { config: { type: 'string' } } });
   const settings = readSettings(env);
   const log = createLogger({ level: settings.logLevel, format: settings.logFormat });
+  for (const warning of checkReferenceSettings(env)) log.warn(warning);
   const storeChoice = chooseStore(settings);
   const source = chooseSource({ settings, ...(values.config !== undefined && { configPath: values.config }) });
   const { algorithm, reason } = chooseDefaultAlgorithm({ source, settings });

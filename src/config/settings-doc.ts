@@ -1,5 +1,6 @@
 /** Writes `docs/settings.md` from the settings table. */
 
+import { REFERENCE_SETTINGS, type ReferenceSetting } from './reference-settings';
 import { GROUPS, SETTINGS_TABLE, type SettingRow } from './settings-table';
 
 const HEAD = `# Settings
@@ -15,6 +16,14 @@ by \`node scripts/write-settings-doc.mjs\` (after a build); a test compares the 
 
 const TABLE_HEAD = '| Variable | Accepts | Default | Meaning |\n|---|---|---|---|\n';
 
+const REFERENCE_HEAD = `## Known from envoyproxy/ratelimit, without a use here
+
+Weir says so at the start when one of these is set; where it would do something else than asked, it does not start.
+
+| Variable | Refused | Instead |
+|---|---|---|
+`;
+
 /** The whole page, ending with a newline. */
 export function renderSettingsDoc(): string {
   const rows: readonly SettingRow[] = Object.values(SETTINGS_TABLE);
@@ -22,11 +31,16 @@ export function renderSettingsDoc(): string {
     const lines = rows.filter((row) => row.group === group).map(renderRow);
     return `## ${group}\n\n${TABLE_HEAD}${lines.join('')}`;
   });
-  return [HEAD, ...chapters].join('\n');
+  return [HEAD, ...chapters, `${REFERENCE_HEAD}${REFERENCE_SETTINGS.map(renderReference).join('')}`].join('\n');
 }
 
 function renderRow({ name, type, meaning, secret, ...row }: SettingRow): string {
   const value = row.default === undefined ? 'unset' : row.default === '' ? 'empty' : `\`${row.default}\``;
   const note = secret ? ' Secret.' : '';
   return `| \`${name}\` | ${type.accepts} | ${value} | ${meaning}${note} |\n`;
+}
+
+function renderReference({ name, fine, refused, instead }: ReferenceSetting): string {
+  const but = fine.length === 0 ? '' : `, but at ${fine.map((value) => `\`${value}\``).join(', ')}`;
+  return `| \`${name}\` | ${refused ? `yes${but}` : 'no'} | ${instead} |\n`;
 }
