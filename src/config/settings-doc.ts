@@ -6,7 +6,7 @@ import { GROUPS, SETTINGS_TABLE, type SettingRow } from './settings-table';
 const HEAD = `# Settings
 
 Weir is set up by environment variables. This page is made from the table in \`src/config/settings-table.ts\`
-by \`node scripts/write-settings-doc.mjs\` (after a build); a test compares the two.
+by \`node scripts/write-docs.mjs\` (after a build); a test compares the two.
 
 - An empty variable counts as unset.
 - A duration is written as in Go: \`5ms\`, \`10s\`, \`1h30m\`.

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { renderSettingsDoc } from '../../src/config/settings-doc';
 import { SETTINGS_TABLE } from '../../src/config/settings-table';
 
-const REGENERATE = 'node scripts/write-settings-doc.mjs (after a build)';
+const REGENERATE = 'node scripts/write-docs.mjs (after a build)';
 
 const NAMES: readonly string[] = Object.values(SETTINGS_TABLE).map(({ name }) => name);
 

@@ -3,7 +3,7 @@
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
 import { toByteString } from '../../src/descriptor/byte-string';
 import { loadProto } from '../../src/transport/proto';
-import type { WireDescriptor, WireResponse } from '../../src/transport/wire';
+import type { WireDescriptor, WireRequest, WireResponse } from '../../src/transport/wire';
 
 const { path, requestSerialize, responseDeserialize } = loadProto().rateLimit.ShouldRateLimit;
 
@@ -16,6 +16,10 @@ export interface AskedDescriptor extends Omit<WireDescriptor, 'entries'> {
   readonly entries: Readonly<Record<string, string>>;
 }
 
+export interface AskOptions {
+  readonly timeoutMs?: number;
+}
+
 export class RlsClient {
   private readonly client: Client;
 
@@ -25,11 +29,13 @@ export class RlsClient {
   }
 
   /** Rejects with a ServiceError, whose `code` is the gRPC status. */
-  ask(domain: string, descriptors: readonly AskedDescriptor[], { timeoutMs }: { readonly timeoutMs?: number } = {}): Promise<WireResponse> {
-    const request = {
-      domain: toByteString(domain),
-      descriptors: descriptors.map(({ entries, ...rest }) => ({ ...rest, entries: Object.entries(entries).map(toWireEntry) })),
-    };
+  ask(domain: string, descriptors: readonly AskedDescriptor[], options: AskOptions = {}): Promise<WireResponse> {
+    const wire = descriptors.map(({ entries, ...rest }) => ({ ...rest, entries: Object.entries(entries).map(toWireEntry) }));
+    return this.askRaw({ domain: toByteString(domain), descriptors: wire }, options);
+  }
+
+  /** The same for text that is no UTF-8: the message's own byte strings. */
+  askRaw(request: WireRequest, { timeoutMs }: AskOptions = {}): Promise<WireResponse> {
     const options = timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
     return new Promise((resolve, reject) => {
       const done = (error: ServiceError | null, response?: WireResponse) => {

@@ -1,0 +1,73 @@
+/** The arrows between the folders of `src/` point inward, as docs/architecture.md says. */
+
+import path from 'node:path';
+import { sourceFiles } from '../support/source-files';
+
+/** What a folder may import beside itself; files directly in `src/` are listed by name. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  descriptor: ['rule'],
+  rule: ['descriptor', 'bucket', 'errors'],
+  bucket: ['descriptor', 'rule'],
+  engine: ['bucket', 'rule'],
+  store: ['bucket', 'engine', 'rule', 'errors'],
+  resilience: ['bucket', 'store'],
+  transport: ['descriptor', 'engine', 'rule', 'errors', 'store', 'should-rate-limit', 'observability'],
+  config: ['descriptor', 'rule'],
+  observability: ['descriptor', 'rule', 'engine', 'store', 'should-rate-limit'],
+  'should-rate-limit': ['descriptor', 'rule', 'bucket', 'engine', 'store'],
+  errors: [],
+  version: [],
+};
+
+const PURE = ['descriptor', 'rule', 'bucket', 'engine'];
+
+/** Libraries that a pure folder may use: none but hashing of long keys. */
+const PURE_LIBRARIES = ['node:crypto'];
+
+interface Import {
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+function importsOf(): Import[] {
+  return sourceFiles().flatMap(({ name, text }) =>
+    Array.from(text.matchAll(/^(?:import|export) [^;]*?from '([^']+)'/gm), ([, specifier]) => {
+      const isOwn = specifier!.startsWith('.');
+      const to = isOwn ? folderOf(path.posix.join(path.posix.dirname(name), specifier!)) : specifier!;
+      return { file: name, from: folderOf(name), to };
+    }),
+  );
+}
+
+function folderOf(name: string): string {
+  const [first = ''] = name.replace(/\.ts$/, '').split('/');
+  return first;
+}
+
+test('a folder imports only what lies further in', () => {
+  const wrong = importsOf().filter(({ from, to }) => {
+    const isOwn = to in MAY_IMPORT || ['app', 'cli', 'main'].includes(to);
+    const isRoot = ['app', 'cli', 'main'].includes(from);
+    return isOwn && !isRoot && from !== to && MAY_IMPORT[from]?.includes(to) !== true;
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('the domain uses no library and no edge', () => {
+  const edges = [...Object.keys(MAY_IMPORT), 'app', 'cli', 'main'].filter((folder) => !PURE.includes(folder));
+  const wrong = importsOf().filter(
+    ({ from, to }) => PURE.includes(from) && !PURE.includes(to) && to !== 'errors' && (edges.includes(to) || !PURE_LIBRARIES.includes(to)),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test('every folder is in the picture', () => {
+  const folders = new Set(sourceFiles().map(({ name }) => folderOf(name)));
+  expect([...folders].filter((folder) => !(folder in MAY_IMPORT)).sort()).toEqual(['app', 'cli', 'main']);
+});
+
+test('every file opens with a sentence on what it owns', () => {
+  const wrong = sourceFiles().filter(({ text }) => !/^(?:#!.*\n)?\/\*\*/.test(text));
+  expect(wrong.map(({ name }) => name)).toEqual([]);
+});

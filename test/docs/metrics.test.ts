@@ -1,0 +1,24 @@
+/** The page of metrics, the tables and what is served agree. */
+
+import { readFileSync } from 'node:fs';
+import { METRICS } from '../../src/observability/metrics';
+import { renderMetricsDoc } from '../../src/observability/metrics-doc';
+import { RULE_METRICS } from '../../src/observability/rule-metrics';
+import { httpRequest } from '../support/http-client';
+import { startWeir } from '../support/weir-process';
+
+test('docs/metrics.md is what the tables make', () => {
+  const written = readFileSync('docs/metrics.md', 'utf8');
+  if (written !== renderMetricsDoc()) throw new Error('docs/metrics.md is out of date; run node scripts/write-docs.mjs (after a build)');
+});
+
+test('a server serves every metric of the tables, and of its own no other', async () => {
+  const weir = await startWeir({ config: 'deploy/example/payments.yaml' });
+  const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`);
+  await weir.stop();
+  const served = Array.from(body.matchAll(/^# TYPE (\S+) (\S+)$/gm), ([, name, type]) => `${name} ${type}`);
+  const own = served.filter((line) => /^(?:weir|ratelimit)_/.test(line));
+  const expected = [...Object.values(METRICS), ...Object.values(RULE_METRICS)].map(({ name, type }) => `${name} ${type}`);
+  expect(own.sort()).toEqual(expected.sort());
+  expect(served).toContain('nodejs_eventloop_lag_seconds gauge');
+});

@@ -1,0 +1,95 @@
+/** What the README says to type does what the README says it does. */
+
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { compileConfig } from '../../src/config/compile';
+import { ConfigError } from '../../src/config/config-error';
+import { fencedBlocks } from '../support/markdown';
+import { startRedis } from '../support/redis-server';
+import { startWeir, type WeirProcess } from '../support/weir-process';
+
+const run = promisify(execFile);
+const README = readFileSync('README.md', 'utf8');
+const COMMANDS = fencedBlocks('README.md', 'sh');
+const BUF = path.resolve('node_modules/.bin/buf');
+
+let weir: WeirProcess;
+
+beforeAll(async () => {
+  weir = await startWeir({ config: 'deploy/example/payments.yaml' });
+});
+
+afterAll(() => weir.stop());
+
+/** The README's indented lines that begin so. */
+function shownLine(start: string): string {
+  const line = README.split('\n').find((each) => each.startsWith(`    ${start}`));
+  if (line === undefined) throw new Error(`the README shows no line that begins with ${start}`);
+  return line.trim();
+}
+
+test('npm start shows what the README shows', () => {
+  for (const start of ['WARN: Hits', 'INFO: Limits', 'INFO: Weir']) {
+    const [text] = shownLine(start).split(' …');
+    const told = weir.output().replaceAll(/\b\d{4,5}\b/g, 'PORT');
+    expect(told).toContain(text!.replaceAll(/\b\d{4,5}\b/g, 'PORT'));
+  }
+});
+
+test('curl to /json is answered as shown', async () => {
+  const command = COMMANDS.find((block) => block.startsWith('curl'))!;
+  const { stdout } = await run('sh', ['-c', command.replace('localhost:8080', `127.0.0.1:${weir.httpPort}`)]);
+  expect(stdout).toBe(shownLine('{"overallCode"'));
+});
+
+test("the grpcurl line's request and method work for a Go client that knows no .proto", async () => {
+  const command = COMMANDS.find((block) => block.startsWith('grpcurl'))!;
+  const [, data, method] = /-d '([^']+)' localhost:8081 (\S+)/.exec(command)!;
+  const url = `http://127.0.0.1:${weir.grpcPort}/${method}`;
+  const { stdout } = await run(BUF, ['curl', '--protocol', 'grpc', '--http2-prior-knowledge', '-d', data!, url]);
+  expect(JSON.parse(stdout)).toMatchObject({ overallCode: 'OK', statuses: [{ limitRemaining: 1 }] });
+});
+
+test('the other paths that it names answer', async () => {
+  for (const [, port, page] of README.matchAll(/curl localhost:(8080|6070)(\/\w+)/g)) {
+    const at = port === '8080' ? weir.httpPort : weir.debugPort;
+    const { stdout } = await run('curl', ['-sf', `http://127.0.0.1:${at}${page}`]);
+    expect(stdout).not.toBe('');
+  }
+});
+
+test('the environment for Redis counts in Redis', async () => {
+  const command = COMMANDS.find((block) => block.includes('REDIS_URL'))!;
+  const redis = await startRedis();
+  const env = Object.fromEntries(Array.from(command.matchAll(/([A-Z_]+)=(\S+)/g), ([, name, value]) => [name!, value!]));
+  const onRedis = await startWeir({
+    config: 'deploy/example/payments.yaml',
+    env: { ...env, REDIS_URL: env.REDIS_URL!.replace('6379', String(redis.port)) },
+  });
+  expect(onRedis.output()).toContain(`connected to Redis at redis://localhost:${redis.port}/0`);
+  await onRedis.stop();
+  await redis.stop();
+});
+
+test('the limits load, and the mistake is told as shown', () => {
+  const yaml = fencedBlocks('README.md', 'yaml').find((block) => block.startsWith('domain:'))!;
+  const compile = (text: string) => compileConfig({ files: [{ name: 'limits.yaml', text }], defaultAlgorithm: 'token_bucket', generation: 1 });
+  expect(compile(yaml).domains.size).toBe(1);
+  expect(() => compile(yaml.replace('unit: second', 'unit: secnod'))).toThrow(ConfigError);
+  expect(() => compile(yaml.replace('unit: second', 'unit: secnod'))).toThrow(shownLine('limits.yaml:').split(' …')[0]);
+});
+
+test('every page that it links to is there', () => {
+  for (const [, page] of README.matchAll(/\]\(([^)]+)\)/g)) expect(readFileSync(page!, 'utf8')).not.toBe('');
+});
+
+test('the Envoy filter that it shows is in the Envoy configuration', () => {
+  const shown = fencedBlocks('README.md', 'yaml').find((block) => block.startsWith('- name: envoy'))!;
+  const whole = readFileSync('deploy/envoy/envoy.yaml', 'utf8');
+  for (const word of ['envoy.filters.http.ratelimit', 'domain: payments', 'cluster_name: weir', 'transport_api_version: V3']) {
+    expect(shown).toContain(word);
+    expect(whole).toContain(word);
+  }
+});

@@ -1,0 +1,107 @@
+/** The process itself: how it starts, refuses to start, and ends. */
+
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { status } from '@grpc/grpc-js';
+import { httpRequest } from '../support/http-client';
+import { startRedis } from '../support/redis-server';
+import { OK, RlsClient } from '../support/rls-client';
+import { writeConfig } from '../support/temp-config';
+import { startWeir } from '../support/weir-process';
+
+const MAIN = path.resolve('dist/main.js');
+const CONFIG = writeConfig('domain: d\ndescriptors: [{ key: k, rate_limit: { unit: hour, requests_per_unit: 3 } }]\n');
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs `weir` to its end, at most 10 s. */
+function weir(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  return new Promise((resolve) => {
+    const options = { env: { PATH: process.env.PATH, ...env }, timeout: 10_000 };
+    const child = execFile(process.execPath, [MAIN, ...args], options, (_error, stdout, stderr) => {
+      resolve({ code: child.exitCode ?? -1, stdout, stderr });
+    });
+  });
+}
+
+describe('what it refuses, it tells on standard error and ends with 2', () => {
+  test('bad settings, all at once', async () => {
+    const { code, stderr } = await weir(['serve', '--config', CONFIG], { GRPC_PORT: 'x', REDIS_OP_TIMEOUT: '5' });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^GRPC_PORT: "x" is not accepted; use a port from 0 to 65535.*\nREDIS_OP_TIMEOUT: "5" is not accepted; use a duration/);
+  });
+
+  test('a bad configuration, with file, line and column', async () => {
+    const file = writeConfig('domain: d\ndescriptors:\n  - key: k\n    rate_limit: { unit: eon, requests_per_unit: 1 }\n');
+    const { code, stderr } = await weir(['serve', '--config', file]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`${file}:4:25: descriptors[0].rate_limit.unit: "eon" is no unit`);
+  });
+
+  test('no configuration', async () => {
+    const { code, stderr } = await weir(['serve'], { RUNTIME_ROOT: '/nowhere', BACKEND_TYPE: 'memory' });
+    expect(code).toBe(2);
+    expect(stderr).toContain('/nowhere');
+  });
+
+  test('an embedded store where pods share a configuration', async () => {
+    const { code, stderr } = await weir(['serve', '--config', CONFIG], { RUNTIME_ROOT: '/data' });
+    expect(code).toBe(2);
+    expect(stderr).toContain('BACKEND_TYPE: neither it nor REDIS_URL is set, but RUNTIME_ROOT is');
+  });
+
+  test.each([[['serve', '--confg', 'x']], [['sevre']], [[]]])('arguments %j', async (args) => {
+    const { code, stderr } = await weir(args);
+    expect(code).toBe(2);
+    expect(stderr).not.toBe('');
+  });
+});
+
+test('version and help', async () => {
+  expect(await weir(['version'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as unknown });
+  expect((await weir(['help'])).stdout).toContain('weir serve [--config FILE|DIR]');
+});
+
+test('a port that is taken ends it with 1', async () => {
+  const first = await startWeir({ config: CONFIG, env: { BACKEND_TYPE: 'memory' } });
+  const env = { GRPC_HOST: '127.0.0.1', GRPC_PORT: String(first.grpcPort), PORT: '0', DEBUG_PORT: '0', BACKEND_TYPE: 'memory' };
+  const { code, stderr } = await weir(['serve', '--config', CONFIG], env);
+  await first.stop();
+  expect(code).toBe(1);
+  expect(stderr).toContain('EADDRINUSE');
+});
+
+test('SIGTERM: health is off, the call in flight gets its answer, new ones are refused, exit code 0', async () => {
+  const redis = await startRedis();
+  const env = { REDIS_URL: `redis://127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s' };
+  const server = await startWeir({ config: CONFIG, env });
+  const client = new RlsClient(server.grpcPort);
+  await client.ask('d', [{ entries: { k: 'v' } }]);
+  // A Redis that pauses keeps the call in flight until after the signal.
+  redis.kill('SIGSTOP');
+  const inFlight = client.ask('d', [{ entries: { k: 'v' } }]);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const exitCode = server.stop();
+  await untilOutput(() => server.output(), 'SIGTERM: health is off');
+  const late = new RlsClient(server.grpcPort);
+  await expect(late.ask('d', [{ entries: { k: 'v' } }], { timeoutMs: 5_000 })).rejects.toMatchObject({ code: status.UNAVAILABLE });
+  await expect(httpRequest(`http://127.0.0.1:${server.httpPort}/healthcheck`)).rejects.toThrow();
+  redis.kill('SIGCONT');
+  expect((await inFlight).overall_code).toBe(OK);
+  expect(await exitCode).toBe(0);
+  client.close();
+  late.close();
+  await redis.stop();
+});
+
+/** Waits until the output holds the text, at most 5 s. */
+async function untilOutput(output: () => string, text: string): Promise<void> {
+  for (let attempt = 0; attempt < 500 && !output().includes(text); attempt += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  expect(output()).toContain(text);
+}
