@@ -6,11 +6,12 @@ ARGV      for each group:   flags (1: shadow, 2: a quota descriptor always fits,
           for each take:    bucket (index into KEYS), algorithm (1 token bucket, 2 fixed window, 3 leaky bucket,
                             4 sliding window log, 5 sliding window counter),
                             mode (0 enforced, 1 quota, 2 shadow), descriptor, hits (0 peek, negative refund),
-                            window_us, requests, capacity
+                            window_us, requests, capacity,
+                            number of edges (0, or of a calendar window at least 2), and the edges in us, ascending
           Whole numbers all, in decimal.
 
-Reply     now_us, then for each group: 1 denied | 0 allowed | -1 a bucket of it could not be read;
-          unless -1, for each take: 1 fits | 0 does not, remaining, retry after (us; -1 never), reset after (us)
+Reply     now_us, then for each group: 1 denied | 0 allowed | -1 a bucket of it could not be read |
+          -2 now_us lies outside the edges of a take; if decided, for each take: 1 fits | 0 does not, remaining, retry after (us; -1 never), reset after (us)
 
 Nothing is written before every group has been decided, and each bucket is read once and written at most once, so a run
 that fails has changed nothing. No key but those in KEYS is touched.
@@ -47,6 +48,18 @@ end
 
 local buckets = {}
 
+local function read_edges(at)
+  local count = tonumber(ARGV[at])
+  if count == 0 then
+    return nil
+  end
+  local edges_us = {}
+  for i = 1, count do
+    edges_us[i] = tonumber(ARGV[at + i])
+  end
+  return edges_us
+end
+
 local function read_take(at)
   local index = tonumber(ARGV[at])
   if not buckets[index] then
@@ -61,6 +74,7 @@ local function read_take(at)
       window_us = tonumber(ARGV[at + 5]),
       requests = tonumber(ARGV[at + 6]),
       capacity = tonumber(ARGV[at + 7]),
+      edges_us = read_edges(at + 8),
     },
   }
 end
@@ -76,10 +90,12 @@ while at <= #ARGV do
   for i = 1, take_count do
     group.takes[i] = read_take(at)
     is_unreadable = is_unreadable or group.takes[i].bucket.is_unreadable
-    at = at + 8
+    at = at + 9 + tonumber(ARGV[at + 8])
   end
   if is_unreadable then
     reply[#reply + 1] = -1
+  elseif is_outside_windows(group, now_us) then
+    reply[#reply + 1] = -2
   else
     decide_group(group, now_us, reply)
   end

@@ -67,6 +67,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     store,
     modes: { shadow: settings.shadowMode, quota: settings.quotaMode },
     keyPrefix: settings.cacheKeyPrefix,
+    nowUs: monotonicNowUs,
     record: (decided) => {
       recordDecision({ decided, metrics, ruleMetrics });
     },

@@ -3,10 +3,21 @@ The decision on one group, pure: no redis.call here. Twin of src/engine/decide-g
 
 A bucket is { engine, stored, state }: `stored` is what Redis holds (nil: nothing), `state` what it is to hold after
 the groups decided so far. A group is { shadow, quota_always_fits, takes }; a take is
-{ bucket, limit, hits, mode, descriptor } with limit { window_us, requests, capacity }.
+{ bucket, limit, hits, mode, descriptor } with limit { window_us, requests, capacity, edges_us or nil }.
 ]]
 local ENFORCED, QUOTA = 0, 1
 local NEVER = -1
+
+-- Whether some take names calendar windows of which none holds now_us: the caller must name others.
+local function is_outside_windows(group, now_us)
+  for _, take in ipairs(group.takes) do
+    local edges_us = take.limit.edges_us
+    if edges_us and (now_us < edges_us[1] or now_us >= edges_us[#edges_us]) then
+      return true
+    end
+  end
+  return false
+end
 
 -- All takes on one bucket, decided as one: their smallest limit, their hits summed, its state at now_us.
 local function gather_buckets(group, now_us)

@@ -1,11 +1,21 @@
 --[[
 Fixed window, pure: no redis.call here. Twin of src/engine/fixed-window.ts, which explains it.
-State: { index = number of the window since 1970, used = hits used in it }; stored as "index used".
+State: { index = number of the window since 1970 (of a calendar window its start), used = hits used in it }; stored as "index used".
 ]]
 local fixed_window = {}
 
-local function window_index(window_us, now_us)
-  return (now_us - fmod(now_us, window_us)) / window_us
+-- The window that holds now_us: its number (of a calendar window its start, in us), and when it ends.
+local function window_at(limit, now_us)
+  if not limit.edges_us then
+    local part_us = fmod(now_us, limit.window_us)
+    return (now_us - part_us) / limit.window_us, limit.window_us - part_us
+  end
+  local edges_us = limit.edges_us
+  local next_edge = 2
+  while edges_us[next_edge] <= now_us do
+    next_edge = next_edge + 1
+  end
+  return edges_us[next_edge - 1], edges_us[next_edge] - now_us
 end
 
 function fixed_window.unpack(value)
@@ -18,15 +28,15 @@ function fixed_window.pack(state)
 end
 
 function fixed_window.fresh(limit, now_us)
-  return { index = window_index(limit.window_us, now_us), used = 0 }
+  return { index = (window_at(limit, now_us)), used = 0 }
 end
 
 function fixed_window.is_ahead(state, limit, now_us)
-  return state.index > window_index(limit.window_us, now_us)
+  return state.index > (window_at(limit, now_us))
 end
 
 function fixed_window.advance(state, limit, now_us)
-  local index = window_index(limit.window_us, now_us)
+  local index = window_at(limit, now_us)
   return { index = index, used = state.index < index and 0 or state.used }
 end
 
@@ -46,11 +56,13 @@ function fixed_window.retry_after_us(state, limit, hits, now_us)
   if state.used + hits <= limit.capacity then
     return 0
   end
-  return limit.window_us - fmod(now_us, limit.window_us)
+  local _, ends_after_us = window_at(limit, now_us)
+  return ends_after_us
 end
 
 function fixed_window.reset_after_us(_, limit, now_us)
-  return limit.window_us - fmod(now_us, limit.window_us)
+  local _, ends_after_us = window_at(limit, now_us)
+  return ends_after_us
 end
 
 function fixed_window.is_unused(state)

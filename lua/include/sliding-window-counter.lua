@@ -85,7 +85,10 @@ function sliding_window_counter.reset_after_us(state, limit)
   if state.current > 0 then
     return window_end_us + limit.window_us
   end
-  return state.previous > 0 and window_end_us or 0
+  if state.previous > 0 then
+    return window_end_us
+  end
+  return limit.requests == 0 and limit.window_us or 0
 end
 
 function sliding_window_counter.is_unused(state)

@@ -139,10 +139,10 @@ end
 
 function sliding_window_log.reset_after_us(state, limit, now_us)
   local length = log_length(state)
-  if length == 0 then
-    return 0
+  if length > 0 then
+    return log_record(state, length) + limit.window_us - now_us
   end
-  return log_record(state, length) + limit.window_us - now_us
+  return limit.requests == 0 and limit.window_us or 0
 end
 
 function sliding_window_log.is_unused(state)

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { ByteString, Entry } from '../descriptor/descriptor';
-import type { Algorithm, Limit } from '../rule/limit';
+import { windowName, type Algorithm, type Limit } from '../rule/limit';
 
 /** Version of the buckets' state. A release that lays it out anew counts in new keys, never misreads old ones. */
 const STATE_VERSION = 1;
@@ -25,12 +25,11 @@ const ESCAPED = /[^!-~]|[%|={}~]|(?<=weir):/g;
 
 /**
  * `<prefix>1{domain}tb60|key=value|key=value`: state version, domain (the hash tag of Redis Cluster), algorithm,
- * window in seconds, entries. Two buckets never share a key: every character that separates is escaped elsewhere. A
+ * window (seconds, or `1month@Europe/Berlin`), entries. Two buckets never share a key: every character that separates is escaped elsewhere. A
  * limit's size is no part of it, so a changed limit keeps what was used.
  */
 export function bucketKey({ prefix, domain, entries, limit }: BucketKeyInput): string {
-  const windowSeconds = limit.windowUs / 1_000_000;
-  let key = `${prefix}${STATE_VERSION}{${escapePart(domain)}}${ALGORITHM_LETTERS[limit.algorithm]}${windowSeconds}`;
+  let key = `${prefix}${STATE_VERSION}{${escapePart(domain)}}${ALGORITHM_LETTERS[limit.algorithm]}${windowName(limit)}`;
   for (const entry of entries) key += `|${escapePart(entry.key)}=${escapePart(entry.value)}`;
   return key;
 }

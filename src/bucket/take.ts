@@ -8,6 +8,11 @@ export interface BucketLimit {
   readonly windowUs: number;
   readonly requestsPerUnit: number;
   readonly capacity: number;
+  /**
+   * Start and end of each window of the calendar around now, in microseconds, ascending: of a calendar limit only. A
+   * store has no calendar; it looks for its own now between them.
+   */
+  readonly edgesUs?: readonly number[];
 }
 
 /** How a take that does not fit bears on the request. */
@@ -31,6 +36,19 @@ export interface Group {
   readonly quotaAlwaysFits: boolean;
   /** `SHADOW_MODE`: whatever does not fit, the request is answered OK. */
   readonly shadow: boolean;
+}
+
+/** The store's now lies outside the windows that a take named: nothing was decided, and it is to be asked again. */
+export interface OutsideWindows {
+  readonly outsideAtUs: number;
+}
+
+/** Whether some take names windows of which none holds this time. Twin of `is_outside_windows` in Lua. */
+export function isOutsideWindows({ takes }: Group, nowUs: number): boolean {
+  return takes.some(({ limit: { edgesUs } }) => {
+    const [first, last] = [edgesUs?.[0], edgesUs?.at(-1)];
+    return first !== undefined && last !== undefined && (nowUs < first || nowUs >= last);
+  });
 }
 
 export interface Verdict {

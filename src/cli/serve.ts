@@ -29,7 +29,12 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const storeChoice = chooseStore(settings);
   const source = chooseSource({ settings, ...(values.config !== undefined && { configPath: values.config }) });
   const { algorithm, reason } = chooseDefaultAlgorithm({ source, settings });
-  const ruleSet = loadRuleSet({ source, defaultAlgorithm: algorithm, generation: 1 });
+  const ruleSet = loadRuleSet({
+    source,
+    defaultAlgorithm: algorithm,
+    calendarMonth: settings.useCalendarMonthRateLimit,
+    generation: 1,
+  });
   if (storeChoice.kind === 'memory' && storeChoice.warning !== undefined) log.warn(storeChoice.warning);
   log.info(reason);
   const app = await startApp({ settings, storeChoice, ruleSet, log, version: VERSION });

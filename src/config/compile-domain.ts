@@ -3,17 +3,27 @@
 import { toByteString } from '../descriptor/byte-string';
 import type { DescriptorLevel, DescriptorNode, WildcardNode } from '../descriptor/tree';
 import { compileWildcard } from '../descriptor/wildcard';
-import { isLimitProblem, makeLimit, type Algorithm, type Limit } from '../rule/limit';
+import { isLimitProblem, makeLimit, windowName, type Algorithm, type Limit } from '../rule/limit';
 import type { Rule } from '../rule/rule';
 import type { FileProblems } from './problem-list';
-import type { DescriptorSpec, LimitedSpec } from './schema';
+import type { LimitedSpec } from './limit-schema';
+import type { DescriptorSpec } from './schema';
 import { joinPath, show } from './show';
 
+export interface DomainCompilerOptions {
+  /** What counts where a limit does not say. */
+  readonly defaultAlgorithm: Algorithm;
+  /** `USE_CALENDAR_MONTH_RATE_LIMIT`: months are those of the calendar, in UTC. */
+  readonly calendarMonth: boolean;
+  readonly problems: FileProblems;
+}
+
 export class DomainCompiler {
-  constructor(
-    private readonly defaultAlgorithm: Algorithm,
-    private readonly problems: FileProblems,
-  ) {}
+  private readonly problems: FileProblems;
+
+  constructor(private readonly options: DomainCompilerOptions) {
+    this.problems = options.problems;
+  }
 
   compileRoot(specs: readonly DescriptorSpec[]): DescriptorLevel {
     return this.compileLevel(specs, []);
@@ -37,21 +47,46 @@ export class DomainCompiler {
   }
 
   private compileRule(spec: DescriptorSpec, path: readonly string[]): Rule | undefined {
-    const { rateLimit, shadowMode, quotaMode } = spec;
-    if (rateLimit === undefined) return undefined;
-    if (rateLimit.kind === 'unlimited') return { path, limits: [], unlimited: true, shadowMode, quotaMode };
-    const limit = this.compileLimit(rateLimit);
-    return limit && { path, limits: [limit], unlimited: false, shadowMode, quotaMode };
+    const { shadowMode, quotaMode } = spec;
+    if (spec.limits.length === 0) return undefined;
+    const replaces = spec.limits.flatMap((limit) => limit.replaces);
+    const unlimited = spec.limits.find(({ kind }) => kind === 'unlimited');
+    const limits = this.compileLimits(spec.limits.filter((limit) => limit.kind === 'limited'));
+    const name = unlimited?.name ?? '';
+    return { path, limits, unlimited: unlimited !== undefined, name, replaces, shadowMode, quotaMode };
+  }
+
+  /** Two limits of one algorithm and one window would be one bucket: the smaller one says it all. */
+  private compileLimits(specs: readonly LimitedSpec[]): Limit[] {
+    const seen = new Map<string, LimitedSpec>();
+    return specs.flatMap((spec) => {
+      const limit = this.compileLimit(spec);
+      if (limit === undefined) return [];
+      const identity = `${limit.algorithm} ${windowName(limit)}`;
+      const first = seen.get(identity);
+      if (first === undefined) seen.set(identity, spec);
+      else this.reportSameWindow(spec, { first, limit });
+      return [limit];
+    });
+  }
+
+  private reportSameWindow(spec: LimitedSpec, { first, limit }: { first: LimitedSpec; limit: Limit }): void {
+    const message = `counts in ${limit.algorithm} over the same window as the limit on line ${this.problems.lineAt(first.offset)}; keep the smaller one, or change one's algorithm or window`;
+    this.problems.report({ offset: spec.offset, path: spec.path, message });
   }
 
   /** A missing `requests_per_unit` is 0, as in the reference: every hit is over. */
   private compileLimit(spec: LimitedSpec): Limit | undefined {
-    const { unit, requestsPerUnit, unitMultiplier, burst, name, algorithm = this.defaultAlgorithm } = spec;
+    const { unit, requestsPerUnit, unitMultiplier, burst, name, calendar, timeZone } = spec;
+    // The windows of a calendar are fixed windows: asking for them asks for those.
+    const algorithm = spec.algorithm ?? (calendar ? 'fixed_window' : this.options.defaultAlgorithm);
+    const isCalendarMonth = this.options.calendarMonth && unit === 'month';
     const made = makeLimit({
       unit,
       requestsPerUnit: requestsPerUnit?.value ?? 0,
       name,
       algorithm,
+      calendarTimeZone: calendar || isCalendarMonth ? timeZone : undefined,
       ...(unitMultiplier && { unitMultiplier: unitMultiplier.value }),
       ...(burst && { burst: burst.value }),
     });

@@ -3,7 +3,7 @@
 import { toByteString } from '../descriptor/byte-string';
 import type { Algorithm } from '../rule/limit';
 import type { Domain, RuleSet } from '../rule/rule-set';
-import { DomainCompiler } from './compile-domain';
+import { DomainCompiler, type DomainCompilerOptions } from './compile-domain';
 import type { ConfigProblem } from './config-error';
 import { ProblemList, type FileProblems } from './problem-list';
 import { readDomain, type DomainSpec } from './schema';
@@ -14,13 +14,16 @@ export interface CompileOptions {
   readonly files: readonly ConfigFile[];
   /** What counts where neither the limit nor its domain says. */
   readonly defaultAlgorithm: Algorithm;
+  /** `USE_CALENDAR_MONTH_RATE_LIMIT`; default false. */
+  readonly calendarMonth?: boolean;
   readonly generation: number;
   /** Problems from before, such as unreadable files; they are thrown along with those found here. */
   readonly problems?: readonly ConfigProblem[];
 }
 
 /** Pure. Throws ConfigError, and nothing else, on any text. */
-export function compileConfig({ files, defaultAlgorithm, generation, problems = [] }: CompileOptions): RuleSet {
+export function compileConfig(options: CompileOptions): RuleSet {
+  const { files, defaultAlgorithm, calendarMonth = false, generation, problems = [] } = options;
   const list = new ProblemList();
   for (const problem of problems) list.add(problem);
   const domains = new Map<string, Domain>();
@@ -30,7 +33,7 @@ export function compileConfig({ files, defaultAlgorithm, generation, problems = 
     const spec = parsed.root && readDomain(parsed.root, parsed.problems);
     if (spec === undefined) continue;
     // Compiled even if the domain is a duplicate: its own problems are wanted too.
-    const domain = compileDomain(spec, { defaultAlgorithm, problems: parsed.problems });
+    const domain = compileDomain(spec, { defaultAlgorithm, calendarMonth, problems: parsed.problems });
     reportIfTaken(spec, { takenBy: fileOfDomain.get(domain.name), problems: parsed.problems });
     domains.set(domain.name, domain);
     fileOfDomain.set(domain.name, file.name);
@@ -41,11 +44,11 @@ export function compileConfig({ files, defaultAlgorithm, generation, problems = 
 
 function compileDomain(
   spec: DomainSpec,
-  { defaultAlgorithm, problems }: { defaultAlgorithm: Algorithm; problems: FileProblems },
+  { defaultAlgorithm, calendarMonth, problems }: DomainCompilerOptions,
 ): Domain {
   const algorithm = spec.algorithm ?? defaultAlgorithm;
-  const root = new DomainCompiler(algorithm, problems).compileRoot(spec.descriptors);
-  return { name: toByteString(spec.name.value), defaultAlgorithm: algorithm, root };
+  const root = new DomainCompiler({ defaultAlgorithm: algorithm, calendarMonth, problems }).compileRoot(spec.descriptors);
+  return { name: toByteString(spec.name.value), defaultAlgorithm: algorithm, calendarMonth, root };
 }
 
 function reportIfTaken(

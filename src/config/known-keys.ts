@@ -13,32 +13,40 @@ interface Level {
   readonly home: string;
 }
 
-export type LevelName = 'root' | 'descriptor' | 'rate_limit';
+export type LevelName = 'root' | 'descriptor' | 'rate_limit' | 'replaces';
 
 const LEVELS: Readonly<Record<LevelName, Level>> = {
   root: { keys: ['domain', 'descriptors', 'algorithm'], title: 'the file', home: 'at the root of the file' },
   descriptor: {
-    keys: ['key', 'value', 'rate_limit', 'descriptors', 'shadow_mode', 'quota_mode'],
+    keys: ['key', 'value', 'rate_limit', 'rate_limits', 'descriptors', 'shadow_mode', 'quota_mode'],
     title: 'a descriptor',
     home: 'inside a descriptor',
   },
   rate_limit: {
-    keys: ['unit', 'requests_per_unit', 'unlimited', 'name', 'unit_multiplier', 'burst', 'algorithm'],
+    keys: [
+      'unit',
+      'requests_per_unit',
+      'unlimited',
+      'name',
+      'replaces',
+      'unit_multiplier',
+      'burst',
+      'algorithm',
+      'calendar',
+      'time_zone',
+    ],
     title: 'rate_limit',
     home: 'inside rate_limit',
   },
+  replaces: { keys: ['name'], title: 'an item of replaces', home: 'inside an item of replaces' },
 };
 
 /** They change what is counted, so a configuration that needs one is refused rather than half obeyed. */
 const UNSUPPORTED_KEYS: ReadonlySet<string> = new Set([
-  'replaces',
   'detailed_metric',
   'value_to_metric',
   'share_threshold',
   'metadata',
-  'rate_limits',
-  'calendar',
-  'time_zone',
   'hash_tag',
   'failure_mode',
 ]);

@@ -1,9 +1,9 @@
 /** The YAML configuration's shape: what one file says, before anything is made of it. */
 
 import { ENTRIES_MAX } from '../descriptor/bounds';
-import { ALGORITHMS, type Algorithm } from '../rule/limit';
-import { UNIT_NAMES, type UnitName } from '../rule/unit';
+import type { Algorithm } from '../rule/limit';
 import type { ConfigNode } from './config-node';
+import { ALGORITHM_CHOICE, readLimits, type RateLimitSpec } from './limit-schema';
 import { MapReader, type Located } from './map-reader';
 import type { FileProblems } from './problem-list';
 import { joinPath } from './show';
@@ -22,7 +22,8 @@ export interface DescriptorSpec {
   readonly key: string;
   /** `""` if the key alone is configured. */
   readonly value: string;
-  readonly rateLimit?: RateLimitSpec;
+  /** None: whatever matches is let through uncounted. */
+  readonly limits: readonly RateLimitSpec[];
   readonly shadowMode: boolean;
   readonly quotaMode: boolean;
   readonly descriptors: readonly DescriptorSpec[];
@@ -30,23 +31,6 @@ export interface DescriptorSpec {
   /** In the document: `descriptors[0].descriptors[2]`. */
   readonly path: string;
 }
-
-export type RateLimitSpec = { readonly kind: 'unlimited' } | LimitedSpec;
-
-export interface LimitedSpec {
-  readonly kind: 'limited';
-  readonly unit: UnitName;
-  readonly requestsPerUnit?: Located<number>;
-  readonly unitMultiplier?: Located<number>;
-  readonly burst?: Located<number>;
-  readonly name: string;
-  readonly algorithm?: Algorithm;
-  readonly offset: number;
-  readonly path: string;
-}
-
-const ALGORITHM_CHOICE = { names: ALGORITHMS, what: 'algorithm' };
-const UNIT_CHOICE = { names: UNIT_NAMES, what: 'unit' };
 
 /** What the file says; undefined if it has no usable domain. Problems are reported, and never stop the reading. */
 export function readDomain(root: ConfigNode, problems: FileProblems): DomainSpec | undefined {
@@ -86,58 +70,10 @@ function readDescriptor(node: ConfigNode, { path, depth, problems }: Nesting): D
   if (reader === undefined) return undefined;
   const key = reader.requiredText('key');
   const value = reader.text('value');
-  const limitNode = reader.child('rate_limit');
-  const limitPath = joinPath(path, 'rate_limit');
-  const rateLimit = limitNode && readRateLimit(limitNode, { path: limitPath, problems });
+  const limits = readLimits(reader, { path, problems });
   const shadowMode = reader.flag('shadow_mode');
   const quotaMode = reader.flag('quota_mode');
   const descriptors = readDescriptors(reader, { path, depth: depth + 1, problems });
   if (key === undefined) return undefined;
-  const spec = { key: key.value, value: value?.value ?? '', shadowMode, quotaMode, descriptors, offset: reader.offset, path };
-  return rateLimit === undefined ? spec : { ...spec, rateLimit };
-}
-
-function readRateLimit(
-  node: ConfigNode,
-  { path, problems }: { path: string; problems: FileProblems },
-): RateLimitSpec | undefined {
-  const reader = MapReader.open(node, { level: 'rate_limit', path, problems });
-  if (reader === undefined) return undefined;
-  const unlimited = reader.flag('unlimited');
-  // Read in either case: a bad value is a mistake even where it would mean nothing.
-  const limited = readLimited(reader, path);
-  if (!unlimited) {
-    if (limited === undefined && reader.child('unit') === undefined) {
-      reader.reportMissing('unit', `use one of ${UNIT_NAMES.join(', ')}`);
-    }
-    return limited;
-  }
-  const unit = reader.child('unit');
-  if (unit !== undefined) {
-    const message = 'must not stand beside unlimited: true; remove one of them';
-    problems.report({ offset: unit.offset, path: joinPath(path, 'unit'), message });
-  }
-  return { kind: 'unlimited' };
-}
-
-/** Undefined without a usable unit. */
-function readLimited(reader: MapReader, path: string): LimitedSpec | undefined {
-  const unit = reader.choice('unit', UNIT_CHOICE);
-  const requestsPerUnit = reader.uint32('requests_per_unit');
-  const unitMultiplier = reader.uint32('unit_multiplier');
-  const burst = reader.uint32('burst');
-  const name = reader.text('name');
-  const algorithm = reader.choice('algorithm', ALGORITHM_CHOICE);
-  if (unit === undefined) return undefined;
-  return {
-    kind: 'limited',
-    unit: unit.value,
-    name: name?.value ?? '',
-    offset: reader.offset,
-    path,
-    ...(requestsPerUnit && { requestsPerUnit }),
-    ...(unitMultiplier && { unitMultiplier }),
-    ...(burst && { burst }),
-    ...(algorithm && { algorithm: algorithm.value }),
-  };
+  return { key: key.value, value: value?.value ?? '', limits, shadowMode, quotaMode, descriptors, offset: reader.offset, path };
 }

@@ -113,6 +113,13 @@ export const SETTINGS_TABLE = {
     meaning:
       'How limits count where neither they nor their domain say. Unset: `token_bucket` with `--config`, else `fixed_window`, as envoyproxy/ratelimit counts.',
   }),
+  useCalendarMonthRateLimit: row({
+    ...decisions,
+    name: 'USE_CALENDAR_MONTH_RATE_LIMIT',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Count `unit: month` in fixed windows by the months of the calendar in UTC, not by 30 days.',
+  }),
   nearLimitRatio: row({
     ...decisions,
     name: 'NEAR_LIMIT_RATIO',

@@ -45,12 +45,14 @@ export function chooseDefaultAlgorithm({
 export interface LoadOptions {
   readonly source: ConfigSource;
   readonly defaultAlgorithm: Algorithm;
+  /** `USE_CALENDAR_MONTH_RATE_LIMIT`. */
+  readonly calendarMonth: boolean;
   /** Of the rule set to be made: 1 for the first load. */
   readonly generation: number;
 }
 
 /** Reads and compiles the whole set. Throws ConfigError with every problem of every file. */
-export function loadRuleSet({ source, defaultAlgorithm, generation }: LoadOptions): RuleSet {
+export function loadRuleSet({ source, ...options }: LoadOptions): RuleSet {
   const { files, problems } = readConfigFiles(source);
-  return compileConfig({ files, problems, defaultAlgorithm, generation });
+  return compileConfig({ files, problems, ...options });
 }

@@ -1,15 +1,16 @@
 /**
- * Fixed window: `requestsPerUnit` hits in each window of the clock, windows aligned to 1970. Twin of
+ * Fixed window: `requestsPerUnit` hits in each window of the clock, windows aligned to 1970 or to a calendar. Twin of
  * `lua/include/fixed-window.lua`: with Redis the decision runs there, with the embedded store here.
  *
  * It is what the reference counts with, and has its known weakness: around the edge of two windows, up to twice the
  * limit can pass within one window's length.
  */
 
+import type { BucketLimit } from '../bucket/take';
 import type { Engine } from './engine';
 
 export interface FixedWindowState {
-  /** The window's number since 1970. */
+  /** The window's number since 1970; of a calendar window, which has none, its start in microseconds. */
   readonly index: number;
   /** Hits used in it. */
   readonly used: number;
@@ -17,15 +18,15 @@ export interface FixedWindowState {
 
 export const fixedWindow: Engine<FixedWindowState> = {
   fresh(limit, nowUs) {
-    return { index: windowIndex(limit.windowUs, nowUs), used: 0 };
+    return { index: windowAt(limit, nowUs).index, used: 0 };
   },
 
   isAhead(state, limit, nowUs) {
-    return state.index > windowIndex(limit.windowUs, nowUs);
+    return state.index > windowAt(limit, nowUs).index;
   },
 
   advance(state, limit, nowUs) {
-    const index = windowIndex(limit.windowUs, nowUs);
+    const { index } = windowAt(limit, nowUs);
     return { index, used: state.index < index ? 0 : state.used };
   },
 
@@ -43,11 +44,11 @@ export const fixedWindow: Engine<FixedWindowState> = {
 
   retryAfterUs(state, limit, hits, nowUs) {
     if (state.used + hits <= limit.capacity) return 0;
-    return limit.windowUs - (nowUs % limit.windowUs);
+    return windowAt(limit, nowUs).endsAfterUs;
   },
 
   resetAfterUs(_state, limit, nowUs) {
-    return limit.windowUs - (nowUs % limit.windowUs);
+    return windowAt(limit, nowUs).endsAfterUs;
   },
 
   isUnused(state) {
@@ -55,6 +56,18 @@ export const fixedWindow: Engine<FixedWindowState> = {
   },
 };
 
-function windowIndex(windowUs: number, nowUs: number): number {
-  return (nowUs - (nowUs % windowUs)) / windowUs;
+interface WindowAt {
+  readonly index: number;
+  readonly endsAfterUs: number;
+}
+
+function windowAt({ windowUs, edgesUs }: BucketLimit, nowUs: number): WindowAt {
+  if (edgesUs === undefined) {
+    const partUs = nowUs % windowUs;
+    return { index: (nowUs - partUs) / windowUs, endsAfterUs: windowUs - partUs };
+  }
+  const next = edgesUs.findIndex((edgeUs) => edgeUs > nowUs);
+  const [startUs, endUs] = [edgesUs[next - 1], edgesUs[next]];
+  if (startUs === undefined || endUs === undefined) throw new Error('a calendar take outside its windows: the store must ask first');
+  return { index: startUs, endsAfterUs: endUs - nowUs };
 }

@@ -62,7 +62,9 @@ export const slidingWindowCounter: Engine<SlidingWindowCounterState> = {
   resetAfterUs(state, limit) {
     const windowEndUs = limit.windowUs - state.elapsedUs;
     if (state.current > 0) return windowEndUs + limit.windowUs;
-    return state.previous > 0 ? windowEndUs : 0;
+    if (state.previous > 0) return windowEndUs;
+    // A limit of 0 is never free; one window is the only length that it names.
+    return limit.requestsPerUnit === 0 ? limit.windowUs : 0;
   },
 
   isUnused(state) {

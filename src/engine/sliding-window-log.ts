@@ -81,7 +81,9 @@ export const slidingWindowLog: Engine<SlidingWindowLogState> = {
 
   resetAfterUs(state, limit, nowUs) {
     const last = state.records.at(-1);
-    return last === undefined ? 0 : last.atUs + limit.windowUs - nowUs;
+    if (last !== undefined) return last.atUs + limit.windowUs - nowUs;
+    // A limit of 0 is never free; one window is the only length that it names.
+    return limit.requestsPerUnit === 0 ? limit.windowUs : 0;
   },
 
   isUnused(state) {

@@ -1,5 +1,6 @@
 /** A limit: so many requests per window, counted by one algorithm. */
 
+import { isCalendarUnit, type Calendar } from './calendar';
 import { UNIT_US, WINDOW_US_MAX, type UnitName } from './unit';
 
 export const ALGORITHMS = [
@@ -30,6 +31,8 @@ export interface Limit {
   readonly windowUs: number;
   /** The most hits that fit at once: `burst` of a token bucket, 1 + `burst` of a leaky one, else `requests_per_unit`. */
   readonly capacity: number;
+  /** Windows of the calendar in place of `windowUs`; `fixed_window` alone has them. */
+  readonly calendar?: Calendar;
 }
 
 export interface LimitSpec {
@@ -40,6 +43,8 @@ export interface LimitSpec {
   readonly algorithm: Algorithm;
   /** Means something to `token_bucket` (default: `requestsPerUnit`) and `leaky_bucket` (default: 0) alone. */
   readonly burst?: number;
+  /** The time zone whose calendar the windows follow. Means something to `fixed_window` by day or longer alone. */
+  readonly calendarTimeZone?: string | undefined;
 }
 
 /** Which field of a limit is out of bounds, and what to do about it. */
@@ -80,7 +85,19 @@ export function makeLimit(spec: LimitSpec): Limit | LimitProblem {
       message: `takes over 100 years to fill at this rate; use a smaller burst or more requests_per_unit`,
     };
   }
-  return { requestsPerUnit, unit, unitMultiplier, name, algorithm, windowUs, capacity };
+  const calendar = calendarOf(spec);
+  return { requestsPerUnit, unit, unitMultiplier, name, algorithm, windowUs, capacity, ...(calendar && { calendar }) };
+}
+
+/** Limits of one window name share a bucket, if all else is the same: seconds, or the calendar's unit and time zone. */
+export function windowName({ windowUs, calendar }: Pick<Limit, 'windowUs' | 'calendar'>): string {
+  if (calendar === undefined) return String(windowUs / 1_000_000);
+  return `${calendar.unitMultiplier}${calendar.unit}@${calendar.timeZone}`;
+}
+
+function calendarOf({ unit, unitMultiplier = 1, algorithm, calendarTimeZone }: LimitSpec): Calendar | undefined {
+  if (calendarTimeZone === undefined || algorithm !== 'fixed_window' || !isCalendarUnit(unit)) return undefined;
+  return { unit, unitMultiplier, timeZone: calendarTimeZone };
 }
 
 function capacityOf({ algorithm, requestsPerUnit, burst }: LimitSpec): number {

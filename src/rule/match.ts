@@ -40,10 +40,20 @@ export interface RequestMatch {
  */
 export function matchRequest({ ruleSet, request, modes }: MatchInput): RequestMatch {
   const domain = ruleSet.domains.get(request.domain);
+  const found = request.descriptors.map((descriptor, i) => matchDescriptor({ domain, descriptor, modes, index: i }));
+  const replaced = new Set(found.flatMap(({ replaces }) => replaces));
   return {
     domainFound: domain !== undefined,
-    matches: request.descriptors.map((descriptor, i) => matchDescriptor({ domain, descriptor, modes, index: i })),
+    matches: found.map((each) => (replaced.size === 0 ? each.match : withoutReplaced(each, { replaced, modes }))),
   };
+}
+
+/** What a match is once the limits that others replace are taken out; without any left, nothing limits. */
+function withoutReplaced({ match, unlimitedName }: Found, { replaced, modes }: ReplacedInput): Match {
+  const limits = match.limits.filter(({ name }) => !replaced.has(name));
+  const unlimited = match.unlimited && !replaced.has(unlimitedName);
+  if (limits.length === 0 && !unlimited) return nothingLimits(modes);
+  return { ...match, limits, unlimited };
 }
 
 interface MatchInput {
@@ -52,19 +62,37 @@ interface MatchInput {
   readonly modes: GlobalModes;
 }
 
-function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorInput): Match {
+interface ReplacedInput {
+  readonly replaced: ReadonlySet<string>;
+  readonly modes: GlobalModes;
+}
+
+/** A match before `replaces` has been looked at. */
+interface Found {
+  readonly match: Match;
+  readonly unlimitedName: string;
+  readonly replaces: readonly string[];
+}
+
+const NO_NAMES = { unlimitedName: '', replaces: [] };
+
+function nothingLimits(modes: GlobalModes): Match {
+  return { limits: [], unlimited: false, mode: 'enforced', quotaAlwaysFits: modes.quota, path: [] };
+}
+
+function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorInput): Found {
   const rule = domain === undefined ? undefined : findNode(domain.root, descriptor.entries)?.rule;
   if (domain !== undefined && descriptor.override !== undefined) {
     // An override takes the place of the rule, its modes included.
     const algorithm = rule?.limits[0]?.algorithm ?? domain.defaultAlgorithm;
-    const limit = overrideLimit({ override: descriptor.override, algorithm, index });
+    const limit = overrideLimit({ override: descriptor.override, algorithm, calendarMonth: domain.calendarMonth, index });
     const path = rule?.path ?? descriptor.entries.map((entry) => toText(entry.key));
-    return { limits: [limit], unlimited: false, mode: modes.quota ? 'quota' : 'enforced', quotaAlwaysFits: false, path };
+    const mode = modes.quota ? 'quota' : 'enforced';
+    return { match: { limits: [limit], unlimited: false, mode, quotaAlwaysFits: false, path }, ...NO_NAMES };
   }
-  if (rule === undefined) {
-    return { limits: [], unlimited: false, mode: 'enforced', quotaAlwaysFits: modes.quota, path: [] };
-  }
-  return { limits: rule.limits, unlimited: rule.unlimited, path: rule.path, ...modeOf(rule, modes) };
+  if (rule === undefined) return { match: nothingLimits(modes), ...NO_NAMES };
+  const { limits, unlimited, path, name: unlimitedName, replaces } = rule;
+  return { match: { limits, unlimited, path, ...modeOf(rule, modes) }, unlimitedName, replaces };
 }
 
 interface MatchDescriptorInput {
@@ -80,8 +108,9 @@ function modeOf(rule: Rule, modes: GlobalModes): Pick<Match, 'mode' | 'quotaAlwa
   return { mode: quota ? 'quota' : 'enforced', quotaAlwaysFits: false };
 }
 
-function overrideLimit({ override, algorithm, index }: OverrideLimitInput): Limit {
-  const made = makeLimit({ ...override, algorithm });
+function overrideLimit({ override, algorithm, calendarMonth, index }: OverrideLimitInput): Limit {
+  const calendarTimeZone = calendarMonth && override.unit === 'month' ? 'UTC' : undefined;
+  const made = makeLimit({ ...override, algorithm, calendarTimeZone });
   if (isLimitProblem(made)) throw new BadRequestError(`descriptors[${index}].limit.${made.field} ${made.message}`);
   return made;
 }
@@ -89,5 +118,6 @@ function overrideLimit({ override, algorithm, index }: OverrideLimitInput): Limi
 interface OverrideLimitInput {
   readonly override: LimitOverride;
   readonly algorithm: Algorithm;
+  readonly calendarMonth: boolean;
   readonly index: number;
 }

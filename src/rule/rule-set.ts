@@ -8,6 +8,8 @@ export interface Domain {
   readonly name: ByteString;
   /** What an override counts in when it replaces no rule of the domain. */
   readonly defaultAlgorithm: Algorithm;
+  /** `USE_CALENDAR_MONTH_RATE_LIMIT`, for overrides: configured limits have it in them. */
+  readonly calendarMonth: boolean;
   readonly root: DescriptorLevel;
 }
 

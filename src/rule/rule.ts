@@ -12,6 +12,10 @@ export interface Rule {
   readonly limits: readonly Limit[];
   /** Matched, answered OK with all that can remain, never counted. */
   readonly unlimited: boolean;
+  /** Name of an unlimited rule; limits have their own. */
+  readonly name: string;
+  /** Names of limits that do not apply to a request that this rule matches. */
+  readonly replaces: readonly string[];
   /** Counted, reported, never denied. */
   readonly shadowMode: boolean;
   /** Denies only together with every other quota descriptor of the request. */

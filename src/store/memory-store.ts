@@ -1,8 +1,8 @@
 /** The embedded store: buckets in this process's memory, decided by the TypeScript engines. */
 
-import type { Group, GroupVerdict } from '../bucket/take';
+import { isOutsideWindows, type Group } from '../bucket/take';
 import { decideGroup, type BucketState } from '../engine/decide-group';
-import type { Store } from './store';
+import type { GroupOutcome, Store } from './store';
 
 export interface MemoryStoreOptions {
   /** The clock, in microseconds since 1970. */
@@ -39,7 +39,7 @@ export class MemoryStore implements Store {
     return this.evictionCount;
   }
 
-  take(groups: readonly Group[]): Promise<readonly GroupVerdict[]> {
+  take(groups: readonly Group[]): Promise<readonly GroupOutcome[]> {
     const nowUs = this.nowUs();
     return Promise.resolve(groups.map((group) => this.decide(group, nowUs)));
   }
@@ -49,7 +49,8 @@ export class MemoryStore implements Store {
     return Promise.resolve();
   }
 
-  private decide(group: Group, nowUs: number): GroupVerdict {
+  private decide(group: Group, nowUs: number): GroupOutcome {
+    if (isOutsideWindows(group, nowUs)) return { outsideAtUs: nowUs };
     const { writes, ...verdict } = decideGroup({ group, nowUs, read: (bucketKey) => this.read(bucketKey) });
     for (const { bucketKey, state, expiresAfterUs } of writes) {
       this.buckets.delete(bucketKey);

@@ -1,6 +1,6 @@
 /** The store port: whatever keeps buckets and decides groups of takes on them. */
 
-import type { Group, GroupVerdict } from '../bucket/take';
+import type { Group, GroupVerdict, OutsideWindows } from '../bucket/take';
 import { UnavailableError } from '../errors';
 
 export interface TakeOptions {
@@ -23,7 +23,7 @@ export interface Store {
   close(): Promise<void>;
 }
 
-export type GroupOutcome = GroupVerdict | StoreError;
+export type GroupOutcome = GroupVerdict | OutsideWindows | StoreError;
 
 /** Why a store did not decide; metrics have one series for each. */
 export const STORE_ERROR_REASONS = ['timeout', 'connection', 'script', 'overload', 'other'] as const;

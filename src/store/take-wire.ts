@@ -16,6 +16,7 @@ const FLAG_SHADOW = 1;
 const FLAG_QUOTA_ALWAYS_FITS = 2;
 const GROUP_DENIED = 1;
 const GROUP_UNREADABLE = -1;
+const GROUP_OUTSIDE_WINDOWS = -2;
 const TAKE_FITS = 1;
 
 export interface TakeArguments {
@@ -41,6 +42,8 @@ export function encodeTakes(groups: readonly Group[]): TakeArguments {
         String(limit.windowUs),
         String(limit.requestsPerUnit),
         String(limit.capacity),
+        String(limit.edgesUs?.length ?? 0),
+        ...(limit.edgesUs?.map(String) ?? []),
       );
     }
   }
@@ -58,6 +61,7 @@ export function decodeReply(reply: unknown, groups: readonly Group[]): readonly 
     if (code === GROUP_UNREADABLE) {
       return new StoreError('the store holds something that is no bucket under the key of one', 'script');
     }
+    if (code === GROUP_OUTSIDE_WINDOWS) return { outsideAtUs: nowUs };
     const verdicts = group.takes.map(
       (): Verdict => ({ fits: next() === TAKE_FITS, remaining: next(), retryAfterUs: next(), resetAfterUs: next() }),
     );

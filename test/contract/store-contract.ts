@@ -4,6 +4,7 @@ import type { Group, GroupVerdict } from '../../src/bucket/take';
 import { NEVER } from '../../src/bucket/take';
 import type { Store } from '../../src/store/store';
 import { groupOf, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/groups';
+import { decided } from '../support/outcomes';
 import { loadTimelines, toStepOutcome } from '../support/timelines';
 
 /** A store with an empty memory and a clock that the suite sets. */
@@ -28,8 +29,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
 
     async function decide(group: Group): Promise<GroupVerdict> {
       const [outcome] = await opened.store.take([group]);
-      if (outcome === undefined || outcome instanceof Error) throw outcome ?? new Error('no outcome');
-      return outcome;
+      return decided(outcome);
     }
 
     async function remaining(key: string, limit = TEN_PER_SECOND): Promise<number> {
@@ -83,7 +83,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
       test('groups of one call are decided in their order, each on what the last left', async () => {
         const six = groupOf([take('a', { hits: 6 })]);
         const outcomes = await opened.store.take([six, six, groupOf([take('a', { hits: 4 })])]);
-        expect(outcomes.map((outcome) => !(outcome instanceof Error) && outcome.overLimit)).toEqual([false, true, false]);
+        expect(outcomes.map((outcome) => decided(outcome).overLimit)).toEqual([false, true, false]);
         expect(await remaining('a')).toBe(0);
       });
     });
@@ -183,6 +183,43 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
       await opened.setNow(START_US + 3_600_000_000);
       const backwards = await decide(groupOf([...takes].reverse()));
       expect([...backwards.verdicts].reverse()).toEqual(forwards.verdicts);
+    });
+
+    describe('calendar windows', () => {
+      const edgesUs = [START_US - 5_000_000, START_US, START_US + 7_000_000, START_US + 9_000_000];
+      const limit = { ...THREE_PER_MINUTE, edgesUs };
+
+      test.each([
+        [START_US - 5_000_000, 5_000_000],
+        [START_US - 1, 1],
+        [START_US, 7_000_000],
+        [START_US + 6_999_999, 1],
+        [START_US + 8_999_999, 1],
+      ])('at %i the window ends after %i µs', async (nowUs, resetAfterUs) => {
+        await opened.setNow(nowUs);
+        const { verdicts } = await decide(groupOf([take('a', { limit })]));
+        expect(verdicts).toEqual([{ fits: true, remaining: 2, retryAfterUs: 0, resetAfterUs }]);
+      });
+
+      test('each counts for itself', async () => {
+        expect((await decide(groupOf([take('a', { limit, hits: 3 })]))).overLimit).toBe(false);
+        expect((await decide(groupOf([take('a', { limit })]))).overLimit).toBe(true);
+        await opened.setNow(START_US + 7_000_000);
+        expect((await decide(groupOf([take('a', { limit })]))).overLimit).toBe(false);
+      });
+
+      test('the same window is the same bucket, whichever edges are named beside it', async () => {
+        await decide(groupOf([take('a', { limit, hits: 2 })]));
+        const shifted = { ...limit, edgesUs: [START_US, START_US + 7_000_000, START_US + 9_000_000] };
+        expect(await remaining('a', shifted)).toBe(1);
+      });
+
+      test.each([START_US - 5_000_001, START_US + 9_000_000])('at %i, outside all, nothing is decided', async (nowUs) => {
+        await opened.setNow(nowUs);
+        const outcomes = await opened.store.take([groupOf([take('a', { limit }), take('b')]), groupOf([take('b')])]);
+        expect(outcomes[0]).toEqual({ outsideAtUs: nowUs });
+        expect(decided(outcomes[1]).verdicts[0]).toMatchObject({ remaining: 9 });
+      });
     });
 
     test('keys of any printable text are kept apart', async () => {

@@ -21,8 +21,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 const PURE = ['descriptor', 'rule', 'bucket', 'engine'];
 
-/** Libraries that a pure folder may use: none but hashing of long keys. */
-const PURE_LIBRARIES = ['node:crypto'];
+/** Libraries that a pure folder may use: pure ones, for hashing long keys and for time zones. */
+const PURE_LIBRARIES = ['node:crypto', 'luxon'];
 
 interface Import {
   readonly file: string;

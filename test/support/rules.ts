@@ -13,7 +13,7 @@ export function limitOf(spec: Partial<LimitSpec> = {}): Limit {
 }
 
 export function ruleOf(parts: Partial<Rule> = {}): Rule {
-  return { path: ['test'], limits: [limitOf()], unlimited: false, shadowMode: false, quotaMode: false, ...parts };
+  return { path: ['test'], limits: [limitOf()], unlimited: false, name: '', replaces: [], shadowMode: false, quotaMode: false, ...parts };
 }
 
 /** A level with one node per `key` or `key=value`, each with this rule. */
@@ -31,7 +31,7 @@ export function levelOf(rules: Readonly<Record<string, Rule | null>>): Descripto
 }
 
 export function ruleSetOf(root: DescriptorLevel): RuleSet {
-  return { generation: 1, domains: new Map([['d', { name: 'd', defaultAlgorithm: 'token_bucket', root }]]) };
+  return { generation: 1, domains: new Map([['d', { name: 'd', defaultAlgorithm: 'token_bucket', calendarMonth: false, root }]]) };
 }
 
 /** Entries of `key=value` texts. */

@@ -7,7 +7,7 @@ import { entriesOf } from '../support/rules';
 const EMPTY: DescriptorLevel = { byValue: new Map(), wildcards: [], byKey: new Map() };
 
 function node(name: string, children = EMPTY): DescriptorNode {
-  return { rule: { path: [name], limits: [], unlimited: true, shadowMode: false, quotaMode: false }, children };
+  return { rule: { path: [name], limits: [], unlimited: true, name: '', replaces: [], shadowMode: false, quotaMode: false }, children };
 }
 
 /** The reference's own example, in this order: foo*, foobar, foob*, *, and the key alone. */

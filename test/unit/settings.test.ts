@@ -27,6 +27,7 @@ describe('Settings', () => {
       runtimeSubdirectory: '',
       runtimeAppdirectory: 'config',
       defaultAlgorithm: undefined,
+      useCalendarMonthRateLimit: false,
       nearLimitRatio: 0.8,
       shadowMode: false,
       quotaMode: false,
@@ -77,7 +78,7 @@ describe('Settings', () => {
     ['NEAR_LIMIT_RATIO', '1.1', '"1.1" is not accepted; use a number from 0 to 1, or leave it unset for "0.8"'],
     ['REDIS_IN_FLIGHT_MAX', '1e3', '"1e3" is not accepted; use a whole number from 1 to 1000000, or leave it unset for "10000"'],
     ['LOG_LEVEL', 'loud', '"loud" is not accepted; use trace, debug, info, warn, warning, error, fatal, panic, or leave it unset for "info"'],
-    ['DEFAULT_ALGORITHM', 'gcra', '"gcra" is not accepted; use token_bucket, fixed_window, or leave it unset'],
+    ['DEFAULT_ALGORITHM', 'gcra', '"gcra" is not accepted; use token_bucket, leaky_bucket, fixed_window, sliding_window_log, sliding_window_counter, or leave it unset'],
     ['BACKEND_TYPE', 'memcache', '"memcache" is refused: Weir does not support memcached, because its counts are not exact; use redis or memory'],
     ['CONFIG_TYPE', 'GRPC_XDS_SOTW', '"GRPC_XDS_SOTW" is refused: configuration over xDS is not supported yet; use FILE'],
   ])('refuse %s=%s', (name, text, message) => {

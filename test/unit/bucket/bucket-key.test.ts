@@ -37,6 +37,11 @@ test('the algorithm and the window are part of it, the size of the limit is not'
   expect(key({ unit: 'hour', requestsPerUnit: 7, burst: 9, name: 'n' })).toBe(key({ unit: 'hour' }));
 });
 
+test('a window of the calendar is named by its unit and time zone', () => {
+  const calendar = limitOf({ unit: 'month', algorithm: 'fixed_window', calendarTimeZone: 'Europe/Berlin' });
+  expect(bucketKey({ prefix: '', domain: 'd', entries: entriesOf('k=v'), limit: calendar })).toBe('1{d}fw1month@Europe/Berlin|k=v');
+});
+
 test('the prefix of the settings stands before it', () => {
   expect(keyOf('d', entriesOf('k=v'), 'eu-')).toBe('eu-1{d}tb60|k=v');
 });

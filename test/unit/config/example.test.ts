@@ -7,7 +7,7 @@ import type { Limit } from '../../../src/rule/limit';
 const ruleSet = loadRuleSet({
   source: { kind: 'path', path: 'deploy/example/payments.yaml' },
   defaultAlgorithm: 'token_bucket',
-  generation: 1,
+  calendarMonth: false, generation: 1,
 });
 
 function limitOf(descriptor: Readonly<Record<string, string>>): Limit | undefined {

@@ -107,6 +107,8 @@ describe('A valid configuration', () => {
         },
       ],
       unlimited: false,
+      name: '',
+      replaces: [],
       shadowMode: false,
       quotaMode: false,
     });
@@ -209,7 +211,7 @@ descriptors:
 `);
     expect(describeRules(ruleSet)).toEqual([
       'dom.a*: unit=DAY requests_per_unit=1, shadow_mode: false, quota_mode: false, algorithm: fixed_window',
-      'dom.key_value.key2: unit=MINUTE requests_per_unit=3, shadow_mode: false, quota_mode: true, algorithm: token_bucket, burst: 9, unit_multiplier: 2',
+      'dom.key_value.key2: unit=MINUTE requests_per_unit=3, shadow_mode: false, quota_mode: true, algorithm: token_bucket, capacity: 9, unit_multiplier: 2',
       'dom.key_value: unlimited, shadow_mode: true, quota_mode: false',
     ]);
   });

@@ -26,7 +26,7 @@ function write(name: string, text: string | Buffer): string {
 }
 
 function domainsOf(source: ConfigSource): string[] {
-  return [...loadRuleSet({ source, defaultAlgorithm: 'fixed_window', generation: 1 }).domains.keys()];
+  return [...loadRuleSet({ source, defaultAlgorithm: 'fixed_window', calendarMonth: false, generation: 1 }).domains.keys()];
 }
 
 function problemsOf(source: ConfigSource): string[] {

@@ -74,6 +74,49 @@ describe('an override', () => {
   });
 });
 
+describe('replaces', () => {
+  const basic = ruleOf({ limits: [limitOf({ name: 'basic' })] });
+  const premium = ruleOf({ path: ['premium'], limits: [limitOf({ name: 'premium' })], replaces: ['basic'] });
+  const matchAll = (rules: Readonly<Record<string, Rule | null>>, keys: readonly string[], modes = NO_MODES) =>
+    matchRequest({
+      ruleSet: ruleSetOf(levelOf(rules)),
+      request: requestOf(keys.map((key) => ({ entries: entriesOf(`${key}=v`) }))),
+      modes,
+    }).matches;
+
+  test.each([[['basic', 'premium']], [['premium', 'basic']]])('%j: the replaced limit does not apply, in any order', (keys) => {
+    const matches = matchAll({ basic, premium }, keys);
+    expect(matches[keys.indexOf('basic')]).toMatchObject({ limits: [], path: [] });
+    expect(matches[keys.indexOf('premium')]).toMatchObject({ limits: premium.limits });
+  });
+
+  test('alone it applies', () => {
+    expect(matchAll({ basic, premium }, ['basic'])[0]?.limits).toEqual(basic.limits);
+  });
+
+  test('two that replace each other both go', () => {
+    const other = ruleOf({ limits: [limitOf({ name: 'basic' })], replaces: ['premium'] });
+    expect(matchAll({ basic: other, premium }, ['basic', 'premium']).map(({ limits }) => limits)).toEqual([[], []]);
+  });
+
+  test('an unlimited rule replaces, and is replaced', () => {
+    const free = ruleOf({ unlimited: true, limits: [], name: 'basic' });
+    expect(matchAll({ free, premium }, ['free', 'premium'])[0]).toMatchObject({ unlimited: false, limits: [] });
+    const vip = ruleOf({ unlimited: true, limits: [], replaces: ['basic'] });
+    expect(matchAll({ basic, vip }, ['basic', 'vip'])[0]).toMatchObject({ limits: [] });
+  });
+
+  test('of several limits only the named one goes', () => {
+    const several = ruleOf({ limits: [limitOf({ name: 'basic' }), limitOf({ name: 'daily', unit: 'day' })] });
+    expect(matchAll({ several, premium }, ['several', 'premium'])[0]?.limits.map(({ name }) => name)).toEqual(['daily']);
+  });
+
+  test('what is replaced always fits under QUOTA_MODE, like what is unmatched', () => {
+    const quota: GlobalModes = { shadow: false, quota: true };
+    expect(matchAll({ basic, premium }, ['basic', 'premium'], quota)[0]).toMatchObject({ quotaAlwaysFits: true });
+  });
+});
+
 describe('modes', () => {
   const quotaMode: GlobalModes = { shadow: false, quota: true };
   const entries = entriesOf('k=v');

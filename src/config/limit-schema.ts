@@ -1,0 +1,139 @@
+/** The shape of `rate_limit` and `rate_limits`: what a descriptor says of its limits, before anything is made of it. */
+
+import { isTimeZone } from '../rule/calendar';
+import { ALGORITHMS, type Algorithm } from '../rule/limit';
+import { UNIT_NAMES, type UnitName } from '../rule/unit';
+import type { ConfigNode } from './config-node';
+import { MapReader, type Located } from './map-reader';
+import type { FileProblems } from './problem-list';
+import { joinPath, show } from './show';
+
+/** Limits of one descriptor. Each is a bucket more for every request that matches. */
+export const LIMITS_MAX = 16;
+
+export type RateLimitSpec = UnlimitedSpec | LimitedSpec;
+
+interface Named {
+  /** `""` if it has none. */
+  readonly name: string;
+  /** Names of limits that do not apply to a request to which this one does. */
+  readonly replaces: readonly string[];
+}
+
+export interface UnlimitedSpec extends Named {
+  readonly kind: 'unlimited';
+}
+
+export interface LimitedSpec extends Named {
+  readonly kind: 'limited';
+  readonly unit: UnitName;
+  readonly requestsPerUnit?: Located<number>;
+  readonly unitMultiplier?: Located<number>;
+  readonly burst?: Located<number>;
+  readonly algorithm?: Algorithm;
+  readonly calendar: boolean;
+  /** `UTC` if not given. */
+  readonly timeZone: string;
+  readonly offset: number;
+  readonly path: string;
+}
+
+export const ALGORITHM_CHOICE = { names: ALGORITHMS, what: 'algorithm' };
+const UNIT_CHOICE = { names: UNIT_NAMES, what: 'unit' };
+
+interface Place {
+  readonly path: string;
+  readonly problems: FileProblems;
+}
+
+/** The limits of a descriptor: of `rate_limit` one, of `rate_limits` as many as it lists. */
+export function readLimits(descriptor: MapReader, { path, problems }: Place): RateLimitSpec[] {
+  const one = descriptor.child('rate_limit');
+  const list = descriptor.list('rate_limits');
+  const onePath = joinPath(path, 'rate_limit');
+  const listPath = joinPath(path, 'rate_limits');
+  if (list === undefined) return one === undefined ? [] : [readRateLimit(one, { path: onePath, problems })].flatMap(present);
+  const report = (message: string) => {
+    problems.report({ offset: list.offset, path: listPath, message });
+  };
+  if (one !== undefined) report('must not stand beside rate_limit; move that limit into the list');
+  if (list.items.length === 0) report('is empty; list at least one limit, or leave it out');
+  if (list.items.length > LIMITS_MAX) report(`has ${list.items.length} limits; ${LIMITS_MAX} is the most`);
+  const limits = list.items.flatMap((item, index) => present(readRateLimit(item, { path: `${listPath}[${index}]`, problems })));
+  if (limits.some(({ kind }) => kind === 'unlimited')) report('holds unlimited: true, which no other limit can stand beside; use rate_limit');
+  return limits;
+}
+
+function present<T>(value: T | undefined): T[] {
+  return value === undefined ? [] : [value];
+}
+
+function readRateLimit(node: ConfigNode, { path, problems }: Place): RateLimitSpec | undefined {
+  const reader = MapReader.open(node, { level: 'rate_limit', path, problems });
+  if (reader === undefined) return undefined;
+  const unlimited = reader.flag('unlimited');
+  const named = readNames(reader, { path, problems });
+  // Read in either case: a bad value is a mistake even where it would mean nothing.
+  const limited = readLimited(reader, { path, problems, named });
+  if (!unlimited) {
+    if (limited === undefined && reader.child('unit') === undefined) {
+      reader.reportMissing('unit', `use one of ${UNIT_NAMES.join(', ')}`);
+    }
+    return limited;
+  }
+  const unit = reader.child('unit');
+  if (unit !== undefined) {
+    const message = 'must not stand beside unlimited: true; remove one of them';
+    problems.report({ offset: unit.offset, path: joinPath(path, 'unit'), message });
+  }
+  return { kind: 'unlimited', ...named };
+}
+
+/** Undefined without a usable unit. */
+function readLimited(reader: MapReader, { path, problems, named }: Place & { named: Named }): LimitedSpec | undefined {
+  const unit = reader.choice('unit', UNIT_CHOICE);
+  const requestsPerUnit = reader.uint32('requests_per_unit');
+  const unitMultiplier = reader.uint32('unit_multiplier');
+  const burst = reader.uint32('burst');
+  const algorithm = reader.choice('algorithm', ALGORITHM_CHOICE);
+  const calendar = reader.flag('calendar');
+  const timeZone = readTimeZone(reader, { path, problems });
+  if (unit === undefined) return undefined;
+  return {
+    kind: 'limited',
+    ...named,
+    unit: unit.value,
+    calendar,
+    timeZone,
+    offset: reader.offset,
+    path,
+    ...(requestsPerUnit && { requestsPerUnit }),
+    ...(unitMultiplier && { unitMultiplier }),
+    ...(burst && { burst }),
+    ...(algorithm && { algorithm: algorithm.value }),
+  };
+}
+
+function readTimeZone(reader: MapReader, { path, problems }: Place): string {
+  const timeZone = reader.text('time_zone');
+  if (timeZone === undefined || isTimeZone(timeZone.value)) return timeZone?.value ?? 'UTC';
+  const message = `${show(timeZone.value)} is no time zone known here; use an IANA name, such as Europe/Berlin`;
+  problems.report({ offset: timeZone.offset, path: joinPath(path, 'time_zone'), message });
+  return 'UTC';
+}
+
+function readNames(reader: MapReader, { path, problems }: Place): Named {
+  const name = reader.text('name')?.value ?? '';
+  const replacesPath = joinPath(path, 'replaces');
+  const replaces = (reader.list('replaces')?.items ?? []).flatMap((item, index) => {
+    const itemPath = `${replacesPath}[${index}]`;
+    const replaced = MapReader.open(item, { level: 'replaces', path: itemPath, problems })?.requiredText('name');
+    if (replaced === undefined) return [];
+    if (replaced.value === name) {
+      const message = `${show(name)} is the limit's own name; a limit can't replace itself`;
+      problems.report({ offset: replaced.offset, path: joinPath(itemPath, 'name'), message });
+    }
+    return [replaced.value];
+  });
+  return { name, replaces };
+}

@@ -1,0 +1,95 @@
+/** The path: what it asks the store, and what it makes of the answer. */
+
+import type { Group } from '../../src/bucket/take';
+import type { Decided } from '../../src/should-rate-limit';
+import { makeShouldRateLimit } from '../../src/should-rate-limit';
+import { MemoryStore } from '../../src/store/memory-store';
+import { StoreError, type GroupOutcome, type Store } from '../../src/store/store';
+import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../support/rules';
+
+const START_US = 1_800_000_000_000_000;
+const DAY_US = 86_400_000_000;
+const REQUEST = requestOf([{ entries: entriesOf('k=v') }]);
+
+function path(store: Store, { rule = ruleOf(), nowUs = START_US } = {}) {
+  const records: Decided[] = [];
+  const decide = makeShouldRateLimit({
+    ruleSet: () => ruleSetOf(levelOf({ k: rule })),
+    store,
+    modes: { shadow: false, quota: false },
+    keyPrefix: 'p-',
+    nowUs: () => nowUs,
+    record: (decided) => records.push(decided),
+  });
+  return { decide, records };
+}
+
+/** A store that keeps what it was asked, and answers what it is told. */
+class FakeStore implements Store {
+  readonly asked: Group[] = [];
+
+  constructor(private readonly outcomes: readonly GroupOutcome[]) {}
+
+  take(groups: readonly Group[]): Promise<readonly GroupOutcome[]> {
+    this.asked.push(...groups);
+    const outcome = this.outcomes[this.asked.length - 1];
+    return Promise.resolve(outcome === undefined ? [] : [outcome]);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+test('a limited request asks once, and is recorded', async () => {
+  const store = new MemoryStore({ nowUs: () => START_US, bucketsMax: 10 });
+  const { decide, records } = path(store);
+  const decision = await decide(REQUEST, {});
+  expect(decision).toMatchObject({ overallCode: 'OK', statuses: [{ code: 'OK', limitRemaining: 9, durationUntilResetUs: 100_000 }] });
+  expect(records).toEqual([{ request: REQUEST, matched: expect.anything() as unknown, decision }]);
+});
+
+test('a request in which nothing is limited asks nobody', async () => {
+  const store = new FakeStore([]);
+  const decision = await path(store).decide(requestOf([{ entries: entriesOf('other=v') }]), {});
+  expect(decision).toMatchObject({ overallCode: 'OK', statuses: [{ code: 'OK', limitRemaining: 0 }] });
+  expect(store.asked).toEqual([]);
+});
+
+test('keys carry the prefix, and takes the hits of their descriptor', async () => {
+  const store = new FakeStore([{ overLimit: false, nowUs: 0, verdicts: [] }]);
+  await path(store).decide(requestOf([{ entries: entriesOf('k=v') }, { entries: entriesOf('k=w'), hits: 0 }], { hits: 7 }), {});
+  expect(store.asked[0]?.takes.map(({ bucketKey, hits, descriptor }) => [bucketKey, hits, descriptor])).toEqual([
+    ['p-1{d}tb1|k=v', 7, 0],
+    ['p-1{d}tb1|k=w', 0, 1],
+  ]);
+});
+
+test("a group's own error is thrown", async () => {
+  const error = new StoreError('no', 'script');
+  await expect(path(new FakeStore([error])).decide(REQUEST, {})).rejects.toBe(error);
+});
+
+describe('windows of the calendar', () => {
+  const rule = ruleOf({ limits: [limitOf({ unit: 'day', algorithm: 'fixed_window', calendarTimeZone: 'UTC' })] });
+
+  test('the store is told the windows around now', async () => {
+    const store = new MemoryStore({ nowUs: () => START_US, bucketsMax: 10 });
+    // 2027-01-15 08:00: 16 hours to midnight.
+    expect(await path(store, { rule }).decide(REQUEST, {})).toMatchObject({ statuses: [{ durationUntilResetUs: 57_600_000_000 }] });
+  });
+
+  test('if its clock is elsewhere, it is asked once more, with the windows around its clock', async () => {
+    const farUs = START_US + 40 * DAY_US;
+    const store = new MemoryStore({ nowUs: () => farUs, bucketsMax: 10 });
+    expect(await path(store, { rule }).decide(REQUEST, {})).toMatchObject({
+      statuses: [{ limitRemaining: 9, durationUntilResetUs: 57_600_000_000 }],
+    });
+  });
+
+  test('a store that is never content is an error, not a loop', async () => {
+    const store = new FakeStore([{ outsideAtUs: 0 }, { outsideAtUs: 40 * DAY_US }, { outsideAtUs: 0 }]);
+    await expect(path(store, { rule }).decide(REQUEST, {})).rejects.toThrow('the store asked for other calendar windows twice');
+    expect(store.asked.length).toBe(2);
+  });
+});
