@@ -4,6 +4,20 @@ import { writeSync } from 'node:fs';
 
 const STDERR = 2;
 
+/** A whole number from 0 up to, but not, `below`. */
+export type Random = (below: number) => number;
+
+/** Random numbers for tests without fast-check, from the run's seed (mulberry32). */
+export function randomFrom({ seed } = seeded(1)): Random {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
 /** fast-check's parameters for so many runs. */
 export function seeded(numRuns: number): { readonly numRuns: number; readonly seed: number } {
   const seed = Number(process.env.WEIR_SEED ?? Math.floor(Math.random() * 2 ** 31));
