@@ -27,6 +27,12 @@ const hits = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(HITS_MAX, -HITS_MAX, UINT32_MAX) },
 );
 
+/** Around what fits at once, so that large limits are used up too. */
+const besideCapacity = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(undefined) },
+  { weight: 1, arbitrary: fc.constantFrom(-1, 0, 1) },
+);
+
 const mode = fc.oneof(
   { weight: 4, arbitrary: fc.constant<Mode>('enforced') },
   { weight: 1, arbitrary: fc.constantFrom<Mode>('quota', 'shadow') },
@@ -57,11 +63,12 @@ function limitOn({ algorithm, windowUs }: BucketPlan, requestsPerUnit: number, b
 
 function takeOn(plans: readonly BucketPlan[]): fc.Arbitrary<Omit<Take, 'descriptor'>> {
   return fc
-    .record({ plan: fc.constantFrom(...plans), requestsPerUnit, burst: fc.option(requestsPerUnit), hits, mode })
+    .record({ plan: fc.constantFrom(...plans), requestsPerUnit, burst: fc.option(requestsPerUnit), hits, besideCapacity, mode })
     .map(({ plan, burst, ...parts }) => {
       const limit = limitOn(plan, parts.requestsPerUnit, burst);
       const { bucketKey } = plan;
-      return { bucketKey, limit, hits: parts.hits, mode: parts.mode };
+      const hits = parts.besideCapacity === undefined ? parts.hits : Math.max(0, limit.capacity + parts.besideCapacity);
+      return { bucketKey, limit, hits, mode: parts.mode };
     });
 }
 
@@ -85,9 +92,9 @@ function groupOn(plans: readonly BucketPlan[]): fc.Arbitrary<Group> {
     });
 }
 
-/** Steps of time: none, a few µs, parts of a window, to its edge, far; and back. */
+/** Steps of time: none, a few µs, parts of a window, to its edge, far, exactly a window; and back: any way, 1 s, 1 h, a window. */
 function nextNowUs(nowUs: number, step: number, windowUs: number): number {
-  switch (step % 8) {
+  switch (step % 11) {
     case 0:
       return nowUs;
     case 1:
@@ -102,6 +109,12 @@ function nextNowUs(nowUs: number, step: number, windowUs: number): number {
       return nowUs + 3 * windowUs + (step % 1_009);
     case 6:
       return nowUs + (step % 1_000_003);
+    case 7:
+      return nowUs + windowUs;
+    case 8:
+      return nowUs - windowUs;
+    case 9:
+      return nowUs - (step % 2 === 0 ? 1_000_000 : 3_600_000_000);
     default:
       return nowUs - (step % 3_600_000_000);
   }

@@ -1,0 +1,32 @@
+/** The model and the TypeScript twin agree on every field of every verdict; `twins.test.ts` ties the Lua to that twin. */
+
+import fc from 'fast-check';
+import { decideGroup, type BucketState } from '../../src/engine/decide-group';
+import { ALGORITHMS } from '../../src/rule/limit';
+import { Model } from '../support/model/model';
+import { seeded } from '../support/random';
+import { schedules, type ScheduleStep } from '../support/schedules';
+
+const RUNS = 1_000;
+const TIMEOUT_MS = 120_000;
+
+test.each([...ALGORITHMS, undefined])(
+  'model and engine of %s agree (undefined: any mix)',
+  (algorithm) => {
+    fc.assert(fc.property(schedules(algorithm), runOnBoth), seeded(RUNS));
+  },
+  TIMEOUT_MS,
+);
+
+function runOnBoth(steps: readonly ScheduleStep[]): void {
+  const model = new Model();
+  const states = new Map<string, BucketState>();
+  for (const { nowUs, group } of steps) {
+    const { writes, ...verdict } = decideGroup({ group, nowUs, read: (key) => states.get(key) });
+    for (const { bucketKey, state } of writes) {
+      if (state === undefined) states.delete(bucketKey);
+      else states.set(bucketKey, state);
+    }
+    expect(verdict).toEqual(model.decide({ group, nowUs }));
+  }
+}
