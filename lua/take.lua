@@ -38,11 +38,15 @@ local function read_bucket(key, engine)
 end
 
 local function write_bucket(bucket)
-  if not bucket.engine.is_unused(bucket.state) then
+  if bucket.engine.is_unused(bucket.state) then
+    if bucket.exists then
+      redis.call('DEL', bucket.key)
+    end
+  elseif bucket.expires_after_us then
     local ttl_ms = math.ceil((bucket.expires_after_us + EXPIRY_MARGIN_US) / 1000)
     redis.call('SET', bucket.key, bucket.engine.pack(bucket.state), 'PX', string.format('%.0f', ttl_ms))
-  elseif bucket.exists then
-    redis.call('DEL', bucket.key)
+  else
+    redis.call('SET', bucket.key, bucket.engine.pack(bucket.state), 'KEEPTTL')
   end
 end
 

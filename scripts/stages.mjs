@@ -10,6 +10,7 @@ export const STAGES = [
   { name: 'lint', tool: ['eslint/bin/eslint.js', '--no-error-on-unmatched-pattern', 'src', 'test', 'bench', 'scripts'], timeoutS: 300 },
   { name: 'unit', folders: ['test/unit'], workers: 2, timeoutS: 300 },
   { name: 'lua', folders: ['test/lua', 'test/parity'], needs: ['redis'], workers: 2, timeoutS: 600 },
+  { name: 'mutants', folders: ['test/mutants'], needs: ['redis'], workers: 1, timeoutS: 900 },
   { name: 'contract', folders: ['test/contract'], needs: ['redis'], workers: 2, timeoutS: 600 },
   { name: 'integration', folders: ['test/integration'], needs: ['build', 'redis'], workers: 1, timeoutS: 900 },
   { name: 'envoy', folders: ['test/envoy'], needs: ['build', 'redis', 'envoy'], workers: 1, timeoutS: 600 },

@@ -32,6 +32,11 @@ local function gather_buckets(group, now_us)
     if take.limit.requests < of_group.limit.requests then
       of_group.limit = take.limit
     end
+    -- The smallest that refills at all: when the bucket is full under it, it is full under each.
+    local expiry_limit = of_group.expiry_limit
+    if take.limit.requests > 0 and (not expiry_limit or take.limit.requests < expiry_limit.requests) then
+      of_group.expiry_limit = take.limit
+    end
     if take.hits > 0 then
       of_group.hits = of_group.hits + take.hits
     else
@@ -102,7 +107,7 @@ local function append_verdict(reply, take, of_group, now_us)
   reply[n + 4] = engine.reset_after_us(state, take.limit, now_us)
 end
 
--- Decides the group, leaves each bucket's new state in it (is_dirty: to be written), appends the answer to the reply.
+-- Decides the group, leaves each bucket's new state in it (is_dirty: to be written; expires_after_us nil: to be kept as long as before), appends the answer to the reply.
 local function decide_group(group, now_us, reply)
   local gathered = gather_buckets(group, now_us)
   for _, take in ipairs(group.takes) do
@@ -117,9 +122,12 @@ local function decide_group(group, now_us, reply)
     local changed = not is_denied and settle(of_group, bucket.engine)
     -- The one write of a denied group: a state from after now, left by a clock that stepped back, is brought to now.
     if changed or (of_group.is_ahead and of_group.hits > 0) then
+      if of_group.expiry_limit or not bucket.state then
+        local expiry_limit = of_group.expiry_limit or of_group.limit
+        bucket.expires_after_us = bucket.engine.reset_after_us(of_group.state, expiry_limit, now_us)
+      end
       bucket.state = of_group.state
       bucket.is_dirty = true
-      bucket.expires_after_us = bucket.engine.reset_after_us(of_group.state, of_group.limit, now_us)
     end
   end
   reply[#reply + 1] = is_denied and 1 or 0

@@ -9,7 +9,7 @@
 /** The largest whole number up to which doubles are exact. */
 const EXACT_MAX = Number.MAX_SAFE_INTEGER;
 
-/** Every duration is cut to 100 years of 365 days: it says "never" well enough, and stays exact. */
+/** What a rate takes is cut to 100 years of 365 days: it says "never" well enough, and stays exact. */
 export const DURATION_US_MAX = 100 * 365 * 86_400 * 1_000_000;
 
 export interface Quotient {

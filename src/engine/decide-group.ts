@@ -23,7 +23,8 @@ export interface BucketWrite {
   readonly bucketKey: string;
   /** Absent: the bucket says no more than a fresh one and is to be forgotten. */
   readonly state?: BucketState;
-  readonly expiresAfterUs: number;
+  /** Absent: the bucket was there, and no limit of the group refills it: it is kept as long as it was to be. */
+  readonly expiresAfterUs?: number;
 }
 
 export interface GroupDecision extends GroupVerdict {
@@ -45,6 +46,8 @@ interface GroupBucket {
   readonly engine: Engine<BucketState>;
   /** The smallest limit of its takes: the one at which its state moves on. */
   limit: BucketLimit;
+  /** The smallest that refills at all: when the bucket is full under it, it is full under each. */
+  expiryLimit: BucketLimit | undefined;
   /** Sum of the positive hits of its takes. */
   hits: number;
   refund: number;
@@ -91,10 +94,12 @@ function gatherBuckets({ group, read, nowUs }: DecideGroupInput): Map<string, Gr
     if (bucket === undefined) {
       const engine = ENGINES[limit.algorithm];
       const stored = read(bucketKey);
-      bucket = { engine, limit, hits: 0, refund: 0, stored, state: stored ?? engine.fresh(limit, nowUs) };
+      const state = stored ?? engine.fresh(limit, nowUs);
+      bucket = { engine, limit, expiryLimit: undefined, hits: 0, refund: 0, stored, state };
       buckets.set(bucketKey, bucket);
     }
     if (limit.requestsPerUnit < bucket.limit.requestsPerUnit) bucket.limit = limit;
+    if (isSlower(limit, bucket.expiryLimit)) bucket.expiryLimit = limit;
     if (hits > 0) bucket.hits += hits;
     else bucket.refund -= hits;
   }
@@ -102,6 +107,10 @@ function gatherBuckets({ group, read, nowUs }: DecideGroupInput): Map<string, Gr
     bucket.state = bucket.engine.advance(bucket.state, bucket.limit, nowUs);
   }
   return buckets;
+}
+
+function isSlower(limit: BucketLimit, than: BucketLimit | undefined): boolean {
+  return limit.requestsPerUnit > 0 && limit.requestsPerUnit < (than?.requestsPerUnit ?? Infinity);
 }
 
 function isOverLimit(group: Group, fits: readonly boolean[]): boolean {
@@ -143,9 +152,11 @@ function mustBeRetimed(bucket: GroupBucket, nowUs: number): boolean {
 }
 
 function toWrite({ bucketKey, bucket, nowUs }: ToWriteInput): BucketWrite {
-  const { engine, state, limit } = bucket;
-  const expiresAfterUs = engine.resetAfterUs(state, limit, nowUs) + EXPIRY_MARGIN_US;
-  return engine.isUnused(state) ? { bucketKey, expiresAfterUs } : { bucketKey, state, expiresAfterUs };
+  const { engine, state, stored, limit, expiryLimit } = bucket;
+  if (engine.isUnused(state)) return { bucketKey };
+  if (expiryLimit === undefined && stored !== undefined) return { bucketKey, state };
+  const resetAfterUs = engine.resetAfterUs(state, expiryLimit ?? limit, nowUs);
+  return { bucketKey, state, expiresAfterUs: resetAfterUs + EXPIRY_MARGIN_US };
 }
 
 interface ToWriteInput {

@@ -53,8 +53,10 @@ export class MemoryStore implements Store {
     if (isOutsideWindows(group, nowUs)) return { outsideAtUs: nowUs };
     const { writes, ...verdict } = decideGroup({ group, nowUs, read: (bucketKey) => this.read(bucketKey) });
     for (const { bucketKey, state, expiresAfterUs } of writes) {
+      const before = this.buckets.get(bucketKey);
       this.buckets.delete(bucketKey);
-      if (state !== undefined) this.buckets.set(bucketKey, { state, expiresAtUs: nowUs + expiresAfterUs });
+      const expiresAtUs = expiresAfterUs === undefined ? (before?.expiresAtUs ?? nowUs) : nowUs + expiresAfterUs;
+      if (state !== undefined) this.buckets.set(bucketKey, { state, expiresAtUs });
     }
     // More buckets are looked at than the group can have added, so garbage never outgrows the work.
     this.dropExpired({ nowUs, steps: group.takes.length + 1 });

@@ -89,6 +89,21 @@ test('a bucket is one string, and its TTL is the time to full and 2 s', async ()
   expect(b).toBeLessThanOrEqual(62_000);
 });
 
+test('the TTL is that of the smallest limit of the group that refills', async () => {
+  const slow = { ...TEN_PER_SECOND, requestsPerUnit: 1 };
+  const none = { ...TEN_PER_SECOND, requestsPerUnit: 0, capacity: 0 };
+  await run(groupOf([take('a', { hits: 5 }), take('a', { hits: 0, limit: slow }), take('a', { hits: 1, limit: none, mode: 'shadow' })]));
+  expect(await redis.client.pTTL('a')).toBeGreaterThan(6_000);
+});
+
+test('a write under a limit that never refills keeps the TTL that was', async () => {
+  const none = { ...TEN_PER_SECOND, requestsPerUnit: 0, capacity: 0 };
+  await run(groupOf([take('a', { hits: 9, limit: { ...TEN_PER_SECOND, requestsPerUnit: 1 } })]));
+  await run(groupOf([take('a', { hits: -1, limit: none })]));
+  expect(await redis.client.get('a')).toBe(`8 0 ${START_US}`);
+  expect(await redis.client.pTTL('a')).toBeGreaterThan(10_000);
+});
+
 test('a bucket that is full again has no key', async () => {
   await run(groupOf([take('a', { hits: 5 })]));
   await run(groupOf([take('a', { hits: -5 })]));

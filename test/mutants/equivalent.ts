@@ -1,0 +1,45 @@
+/** Mutants that change nothing anyone can see, and why; each is named by its id. */
+
+const SAME_DIGITS = 'at a product of exactly 2^53 - 1 both branches are exact: halving gives the same digits';
+const ADVANCED_FIRST =
+  'a fresh state is only ever advanced, at the time it was made: the 0 hits that flow in are no fewer than those used, so it is made anew';
+const UNUSED_REST =
+  'an unused bucket is deleted, and advanced by a later group of the run, which makes it anew: until then nobody asks for its rest, for hits that are at most the capacity need no wait';
+const NO_HITS = 'a peek has 0 hits, and adding 0 to the charge or to the refund is the same';
+const NO_REFUND = 'a refund of 0 gives back a state with the same digits, whatever the algorithm';
+
+export const EQUIVALENT: Readonly<Record<string, string>> = {
+  'take.lua read_edges: for i = 1, count do | 1 -> 0':
+    'one further entry under 0, which neither #edges_us nor the search, from 2 on, ever sees',
+  'take.lua main: while at <= #ARGV do | <= -> <': 'a group has two arguments at least, so none begins at the last',
+  'take.lua main: local group = { shadow = flags == 1 or flags == 3, quota_always_fits = flags >= 2, takes = {} } | 2 -> 1':
+    'concerns flags of 1 alone, which is shadow: nothing is denied then, by quota or otherwise',
+  'take.lua main: for i = 1, #KEYS do | 1 -> 0': 'no bucket has the index 0, and an index without a bucket is passed over',
+  'include/arithmetic.lua main: local EXACT_MAX = 9007199254740991 | 9007199254740991 -> 9007199254740990': SAME_DIGITS,
+  'include/arithmetic.lua multiply_divide: if product <= EXACT_MAX then | <= -> <': SAME_DIGITS,
+  'include/token-bucket.lua fresh: return { used = 0, rest = 0, at_us = now_us } | 0 -> (-1)': ADVANCED_FIRST,
+  'include/token-bucket.lua fresh: return { used = 0, rest = 0, at_us = now_us } | 0 -> 1 #2': ADVANCED_FIRST,
+  'include/token-bucket.lua fresh: return { used = 0, rest = 0, at_us = now_us } | 0 -> (-1) #2': ADVANCED_FIRST,
+  'include/token-bucket.lua refund: if hits >= state.used then | >= -> >': `only the rest differs, where all is given back: ${UNUSED_REST}`,
+  'include/token-bucket.lua refund: return { used = 0, rest = 0, at_us = state.at_us } | 0 -> 1 #2': UNUSED_REST,
+  'include/token-bucket.lua refund: return { used = 0, rest = 0, at_us = state.at_us } | 0 -> (-1) #2': UNUSED_REST,
+  'include/fixed-window.lua window_at: local next_edge = 2 | 2 -> 1':
+    'the first edge is never after now, since the group was asked for its windows before: the search goes on to 2',
+  'include/sliding-window-log.lua unpack: if #value < 4 or (#value - 4) % RECORD_BYTES ~= 0 then | 4 -> 3':
+    'concerns 3 bytes alone, and -1 % 11 is 10: the second test refuses them',
+  'include/sliding-window-log.lua advance: if length == 0 or log_record(state, length) < now_us then | < -> <=':
+    'a last record of now is cut off and put back, with the same time and total',
+  'include/sliding-window-counter.lua elapsed_until: if hits <= allowed then | <= -> <':
+    'where they are the same, the quotient is the window itself, and nothing is left to wait; 0 of 0 hits makes NaN, which math.max(0, ...) turns to 0; the next window is only asked for with more hits than allowed',
+  'include/sliding-window-counter.lua elapsed_until: return 0 | 0 -> (-1)':
+    'this window alone gets here, and takes math.max(0, ...) of it: -1 less what has elapsed is below 0 as well; the next window is only asked for with more hits than allowed',
+  'include/decide-group.lua gather_buckets: if take.hits > 0 then | > -> >=': NO_HITS,
+  'include/decide-group.lua gather_buckets: if take.hits > 0 then | 0 -> (-1)': NO_HITS,
+  'include/decide-group.lua gather_buckets: if take.limit.requests < of_group.limit.requests then | < -> <=':
+    'limits of one bucket with equal requests have its window in common too: they differ in capacity alone, which no state moves on by',
+  'include/decide-group.lua settle: refund = 0 | 0 -> (-1)': 'whether there is a refund is asked by > 0 alone',
+  'include/decide-group.lua settle: if refund > 0 then | > -> >=': NO_REFUND,
+  'include/decide-group.lua settle: if refund > 0 then | 0 -> (-1)': NO_REFUND,
+  'include/decide-group.lua decide_group: if take.fits and take.hits > 0 then | > -> >=': NO_HITS,
+  'include/decide-group.lua decide_group: if take.fits and take.hits > 0 then | 0 -> (-1)': NO_HITS,
+};

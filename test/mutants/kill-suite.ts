@@ -1,0 +1,149 @@
+/** The checks that every mutant has to face: scenarios run on a real Redis, until the first difference. */
+
+import type { Script } from '../../src/store/script-loader';
+import type { ExpectedBucket, ExpectedCall, ExpectedScenario } from './scenario';
+
+/** Scenarios that are sent to Redis together, with keys of their own each. */
+export interface Batch {
+  readonly name: string;
+  readonly scenarios: readonly ExpectedScenario[];
+}
+
+/** Sends commands in their order and resolves to their replies; an error reply is an answer like any other. */
+export type SendAll = (commands: readonly (readonly string[])[]) => Promise<readonly unknown[]>;
+
+/** A command, and what is wrong with its reply if anything is. */
+interface Probe {
+  readonly command: readonly string[];
+  readonly fault?: (reply: unknown) => string | undefined;
+}
+
+/** The longest that a loaded machine lets pass between a write and the look at its TTL. */
+const TTL_SLACK_MS = 800;
+
+const NO_KEY = -2;
+const NO_EXPIRY = -1;
+
+/** What the script does wrong, seen first; undefined if nothing. */
+export async function findFault(script: Script, batches: readonly Batch[], sendAll: SendAll): Promise<string | undefined> {
+  for (const batch of batches) {
+    const fault = await faultIn(script, batch, sendAll);
+    if (fault !== undefined) return `${batch.name}: ${fault}`;
+  }
+  return undefined;
+}
+
+async function faultIn(script: Script, { scenarios }: Batch, sendAll: SendAll): Promise<string | undefined> {
+  const latest = new LatestTtl();
+  const probes: readonly Probe[] = [
+    ...[['FLUSHALL'], ['CONFIG', 'RESETSTAT']].map((command) => ({ command })),
+    ...scenarios.flatMap((scenario) => scenarioProbes(scenario, script, latest)),
+    commandCountProbe(scenarios),
+  ];
+  const replies = await sendAll(probes.map(({ command }) => command));
+  for (const [i, { fault }] of probes.entries()) {
+    const found = fault?.(replies[i]);
+    if (found !== undefined) return found;
+  }
+  return latest.fault();
+}
+
+function scenarioProbes({ name, setUp, setUpKeys, calls }: ExpectedScenario, script: Script, latest: LatestTtl): readonly Probe[] {
+  const expiries = new Map<string, unknown>(setUpKeys.map((key) => [key, NO_EXPIRY]));
+  return [
+    ...setUp.map((command) => ({ command })),
+    ...calls.flatMap((call, i) => {
+      const probes = callProbes({ call, script, expiries, latest });
+      return probes.map(({ command, fault }) => ({ command, fault: named(fault, `${name}, call ${i + 1}`) }));
+    }),
+  ];
+}
+
+function named(fault: Probe['fault'], name: string): (reply: unknown) => string | undefined {
+  return (reply) => {
+    const found = fault?.(reply);
+    return found === undefined ? undefined : `${name}: ${found}`;
+  };
+}
+
+interface CallProbesInput {
+  readonly call: ExpectedCall;
+  readonly script: Script;
+  /** Of each key, as last seen: a key that is not written keeps it to the millisecond. */
+  readonly expiries: Map<string, unknown>;
+  readonly latest: LatestTtl;
+}
+
+function callProbes({ call: { nowUs, args, reply, buckets }, script, expiries, latest }: CallProbesInput): readonly Probe[] {
+  return [
+    { command: ['SET', 'test-clock-us', String(nowUs)] },
+    { command: ['EVALSHA', script.sha, ...args], fault: (given) => replyFault(given, reply) },
+    ...(buckets.length === 0 ? [] : [{ command: ['MGET', ...buckets.map(({ key }) => key)], fault: (given: unknown) => valueFault(given, buckets) }]),
+    ...buckets.flatMap(({ key, change }): readonly Probe[] => [
+      ...(typeof change === 'string' ? [] : [{ command: ['PTTL', key], fault: (given: unknown) => latest.see(Number(given) - change.ttlMs) }]),
+      { command: ['PEXPIRETIME', key], fault: (given) => expiryFault({ key, change, given, expiries }) },
+    ]),
+  ];
+}
+
+function replyFault(given: unknown, expected: readonly number[]): string | undefined {
+  if (given instanceof Error) return `error ${given.message.slice(0, 80)}`;
+  return String(given) === String(expected) ? undefined : 'reply';
+}
+
+function valueFault(given: unknown, buckets: readonly ExpectedBucket[]): string | undefined {
+  const values = given as readonly (Buffer | null)[];
+  return buckets.every(({ value }, i) => (values[i]?.toString('latin1') ?? null) === value) ? undefined : 'stored state';
+}
+
+interface ExpiryFaultInput extends Pick<ExpectedBucket, 'key' | 'change'> {
+  readonly given: unknown;
+  readonly expiries: Map<string, unknown>;
+}
+
+function expiryFault({ key, change, given, expiries }: ExpiryFaultInput): string | undefined {
+  const before = expiries.get(key) ?? NO_KEY;
+  expiries.set(key, given);
+  if (change === 'kept' || change === 'rewritten') return given === before ? undefined : 'a key was written, made or lost that was to be left alone';
+  return change === 'deleted' && given !== NO_KEY ? 'a key was left' : undefined;
+}
+
+/**
+ * How far TTLs lie below the expected. Some time passes before each is looked at, but not each time: of many, the
+ * highest one has to be the expected to the millisecond.
+ */
+class LatestTtl {
+  private highestMs = Number.NEGATIVE_INFINITY;
+
+  see(aboveMs: number): string | undefined {
+    this.highestMs = Math.max(this.highestMs, aboveMs);
+    return aboveMs > 0 || aboveMs < -TTL_SLACK_MS ? 'TTL' : undefined;
+  }
+
+  fault(): string | undefined {
+    return this.highestMs < 0 && this.highestMs > Number.NEGATIVE_INFINITY ? 'TTL, by a millisecond' : undefined;
+  }
+}
+
+/** Each bucket is read once by each call, written once by each that changes it, and deleted only if it is there. */
+function commandCountProbe(scenarios: readonly ExpectedScenario[]): Probe {
+  const calls = scenarios.flatMap((scenario) => scenario.calls);
+  const changes = calls.flatMap((call) => call.buckets.map(({ change }) => change));
+  const expected = {
+    // Each call reads the clock, and had it set.
+    get: calls.length + changes.length,
+    set: calls.length + changes.filter((change) => change !== 'kept' && change !== 'deleted').length,
+    del: changes.filter((change) => change === 'deleted').length,
+  };
+  return {
+    command: ['INFO', 'commandstats'],
+    fault: (stats) => {
+      const wrong = Object.entries(expected).filter(([command, times]) => callsOf(command, String(stats)) !== times);
+      return wrong.length === 0 ? undefined : `number of commands: ${wrong.map(([command]) => command).join(', ')}`;
+    },
+  };
+}
+
+function callsOf(command: string, stats: string): number {
+  return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+}

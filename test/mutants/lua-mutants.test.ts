@@ -1,0 +1,94 @@
+/** Mutants of the Lua: every one is killed, or listed as equivalent with the reason. */
+
+import { mkdirSync, writeFileSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { loadClockedScript } from '../support/clocked-script';
+import { EQUIVALENT } from './equivalent';
+import { findFault } from './kill-suite';
+import { CLOCK_FILE, loadParts, scriptWith } from './lua-parts';
+import { mutantsOf, type Mutant } from './mutate';
+import { DeadlineError, startMutantRedis, type MutantRedis } from './mutant-redis';
+import { findClockFault } from './real-clock';
+import { loadBatches } from './scenarios';
+
+const CACHE_DIR = path.join(__dirname, '..', '..', '.cache');
+const TIMEOUT_MS = 600_000;
+const STDERR = 2;
+
+const batches = loadBatches();
+const mutants = loadParts().flatMap(mutantsOf);
+
+let redises: readonly MutantRedis[];
+
+beforeAll(async () => {
+  redises = await Promise.all([startMutantRedis(), startMutantRedis()]);
+});
+
+afterAll(() => Promise.all(redises.map((redis) => redis.stop())));
+
+test('each mutant has a name of its own, and each one listed as equivalent is there', () => {
+  const ids = mutants.map(({ id }) => id);
+  expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([]);
+  expect(Object.keys(EQUIVALENT).filter((id) => !ids.includes(id))).toEqual([]);
+});
+
+test('the script itself has no fault', async () => {
+  const [redis] = redises;
+  const clock = loadParts().find(({ file }) => file === CLOCK_FILE)!;
+  expect(await faultOf({ part: clock, text: clock.text }, redis!)).toBeUndefined();
+  const script = loadClockedScript();
+  await redis!.load(script);
+  expect(await findFault(script, batches, redis!.sendAll)).toBeUndefined();
+});
+
+test(
+  'every other mutant is killed',
+  async () => {
+    const killers = await faultsOfAll();
+    const rows = mutants.map((mutant) => ({ mutant, killer: killers.get(mutant), why: EQUIVALENT[mutant.id] }));
+    print(rows);
+    const names = (some: typeof rows) => some.map(({ mutant }) => mutant.id);
+    expect({
+      survivors: names(rows.filter(({ killer, why }) => killer === undefined && why === undefined)),
+      killedThoughListed: names(rows.filter(({ killer, why }) => killer !== undefined && why !== undefined)),
+    }).toEqual({ survivors: [], killedThoughListed: [] });
+  },
+  TIMEOUT_MS,
+);
+
+/** What kills each mutant; two are tried at a time, each on a Redis of its own. */
+async function faultsOfAll(): Promise<ReadonlyMap<Mutant, string | undefined>> {
+  const killers = new Map<Mutant, string | undefined>();
+  const queue = mutants.values();
+  await Promise.all(
+    redises.map(async (redis) => {
+      for (const mutant of queue) killers.set(mutant, await faultOf(mutant, redis));
+    }),
+  );
+  return killers;
+}
+
+async function faultOf(mutant: Pick<Mutant, 'part' | 'text'>, redis: MutantRedis): Promise<string | undefined> {
+  const script = scriptWith(mutant);
+  try {
+    await redis.load(script);
+    return mutant.part.file === CLOCK_FILE ? await findClockFault(script, redis.sendAll) : await findFault(script, batches, redis.sendAll);
+  } catch (error) {
+    if (error instanceof DeadlineError) return error.message;
+    throw error;
+  }
+}
+
+function print(rows: readonly { readonly mutant: Mutant; readonly killer: string | undefined; readonly why: string | undefined }[]): void {
+  const width = String(rows.length).length;
+  const lines = rows.map(({ mutant: { id, part, line }, killer, why }, i) => {
+    const fate = killer === undefined ? (why === undefined ? 'SURVIVED' : `equivalent: ${why}`) : `killed by ${killer}`;
+    return `${String(i + 1).padStart(width)}  ${part.file}:${line}  ${id.slice(part.file.length + 1)}  =>  ${fate}`;
+  });
+  const killed = rows.filter(({ killer }) => killer !== undefined).length;
+  const equivalent = rows.filter(({ killer, why }) => killer === undefined && why !== undefined).length;
+  const table = [...lines, `mutants: ${killed} killed of ${rows.length}, ${equivalent} equivalent`, ''].join('\n');
+  mkdirSync(CACHE_DIR, { recursive: true });
+  writeFileSync(path.join(CACHE_DIR, 'mutants.txt'), table);
+  writeSync(STDERR, table);
+}

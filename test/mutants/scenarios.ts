@@ -1,0 +1,355 @@
+/** The scenarios that mutants face: by hand for each rule of the decision, from the vectors, and random ones of a fixed seed. */
+
+import fc from 'fast-check';
+import type { BucketLimit, Take } from '../../src/bucket/take';
+import { ALGORITHMS, UINT32_MAX, type Algorithm } from '../../src/rule/limit';
+import { groupOf, LIMITS, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/groups';
+import { schedules } from '../support/schedules';
+import { loadTimelines } from '../support/timelines';
+import type { Batch } from './kill-suite';
+import { expectScenario, type Call, type Scenario } from './scenario';
+
+const START_US = 1_800_000_000_000_000;
+const SEED = 4;
+const SECOND_US = 1_000_000;
+const DAY_US = 86_400_000_000;
+const YEAR_US = 365 * DAY_US;
+const CENTURY_US = 100 * YEAR_US;
+
+/** The quick ones that kill most come first. */
+export function loadBatches(): readonly Batch[] {
+  return [
+    batch('scenario', [...decisions(), ...unreadable(), ...denials()]),
+    batch('edge', [...edges(), ...logs(), ...counters(), ...calendars()]),
+    batch('TTL', ttls()),
+    // A batch of its own: the one above needs every time to full to end on a microsecond.
+    batch('TTL of several limits', ttlsOfSeveralLimits()),
+    batch('timeline', timelines()),
+    ...[undefined, ...ALGORITHMS].map((algorithm) => batch(`random ${algorithm ?? 'mix'}`, randoms(algorithm))),
+  ];
+}
+
+function batch(name: string, scenarios: readonly Scenario[]): Batch {
+  return { name, scenarios: scenarios.map((scenario, i) => expectScenario(scenario, `${i}:`)) };
+}
+
+/** One call for each group, at START_US plus so many microseconds. */
+function inTurn(...calls: readonly (readonly [number, ...Take[]])[]): readonly Call[] {
+  return calls.map(([afterUs, ...takes]) => ({ nowUs: START_US + afterUs, groups: [groupOf(takes)] }));
+}
+
+/** All in one run of the script. */
+function atOnce(...groups: Call['groups']): readonly Call[] {
+  return [{ nowUs: START_US, groups }];
+}
+
+function limit(algorithm: Algorithm, requestsPerUnit: number, windowUs: number, capacity = requestsPerUnit): BucketLimit {
+  return { algorithm, requestsPerUnit, windowUs, capacity };
+}
+
+function decisions(): readonly Scenario[] {
+  const small = { ...TEN_PER_SECOND, requestsPerUnit: 3, capacity: 3 };
+  const over = take('a', { hits: 11, mode: 'quota' });
+  return [
+    { name: 'a group without takes', calls: atOnce(groupOf([])) },
+    { name: 'one after another', calls: inTurn([0, take('a', { hits: 4 }), take('b', { limit: THREE_PER_MINUTE })], [50_000, take('a', { hits: 7 })], [SECOND_US, take('a')]) },
+    { name: 'two that fit alone do not fit together', calls: inTurn([0, take('a', { hits: 6 }), take('a', { hits: 5 })], [0, take('a', { hits: 6 }), take('a', { hits: 4 })]) },
+    { name: 'each is judged by its own limit', calls: inTurn([0, take('a', { hits: 2 }), take('a', { hits: 2, limit: small, mode: 'shadow' })]) },
+    {
+      name: 'the state moves on at the smallest limit, whichever comes first',
+      calls: inTurn(
+        [0, take('a', { hits: 3 }), take('b', { hits: 3 })],
+        [500_000, take('a', { hits: 1, limit: small, mode: 'shadow' }), take('a'), take('b'), take('b', { hits: 1, limit: small, mode: 'shadow' })],
+      ),
+    },
+    {
+      name: 'of limits with one rate the first moves the state on',
+      calls: inTurn([0, take('a', { hits: 5 })], [50_000, take('a'), take('a', { limit: { ...TEN_PER_SECOND, windowUs: 2 * SECOND_US } })]),
+    },
+    { name: 'a refund comes after the charge', calls: inTurn([0, take('a', { hits: -2 }), take('a', { hits: 10 }), take('a', { hits: 0 })]) },
+    {
+      name: 'refunds beside their charge and after it: of all but one, of all, of more',
+      calls: ALGORITHMS.flatMap((algorithm) =>
+        [2, 3, 4].flatMap((hits) => {
+          const [beside, after] = [`${algorithm} beside ${hits}`, `${algorithm} after ${hits}`];
+          const [charge, refund] = [{ hits: 3, limit: LIMITS[algorithm] }, { hits: -hits, limit: LIMITS[algorithm] }];
+          return inTurn([0, take(beside, charge), take(beside, refund)], [0, take(after, charge)], [0, take(after, refund)], [0, take(after, refund)]);
+        }),
+      ),
+    },
+    { name: 'two refunds are one sum', calls: inTurn([0, take('a', { hits: 9 })], [0, take('a', { hits: -2 }), take('a', { hits: -3 })]) },
+    { name: 'an enforced take denies', calls: inTurn([0, take('a'), take('b', { hits: 11 })], [0, take('a')]) },
+    { name: 'a shadow take denies nothing', calls: inTurn([0, take('a', { hits: 11, mode: 'shadow' }), take('b')]) },
+    { name: 'one quota descriptor over of two', calls: inTurn([0, over, take('b', { mode: 'quota' })]) },
+    { name: 'all quota descriptors over', calls: inTurn([0, over, take('b', { hits: 11, mode: 'quota' }), take('c')]) },
+    { name: 'a quota descriptor is over with its first limit', calls: inTurn([0, { ...over, descriptor: 7 }, take('b', { mode: 'quota', descriptor: 7 })]) },
+    { name: 'a quota descriptor is over with its last limit', calls: inTurn([0, take('b', { mode: 'quota', descriptor: 7 }), { ...over, descriptor: 7 }]) },
+    { name: 'a quota peek counts as fitting', calls: inTurn([0, over, take('b', { hits: 0, mode: 'quota' })]) },
+    {
+      name: 'flags: shadow, quota always fits, both',
+      calls: [false, true].flatMap((shadow) =>
+        [false, true].flatMap((quotaAlwaysFits) => [
+          ...atOnce(groupOf([over], { shadow, quotaAlwaysFits })),
+          ...atOnce(groupOf([take('b'), take('c', { hits: 11 })], { shadow, quotaAlwaysFits })),
+        ]),
+      ),
+    },
+    {
+      name: 'groups of one run, each on what the last left',
+      calls: atOnce(groupOf([take('a', { hits: 6 }), take('b')]), groupOf([take('a', { hits: 6 })]), groupOf([]), groupOf([take('a', { hits: 4 })])),
+    },
+    { name: 'a charge of one group, taken back by the next', calls: atOnce(groupOf([take('a')]), groupOf([take('a', { hits: -1 })])) },
+    { name: 'a charge that a later group of the run denies keeps its TTL', calls: atOnce(groupOf([take('a', { hits: 5 })]), groupOf([take('a', { hits: 6 })]), groupOf([take('a', { hits: 0 })])) },
+    {
+      name: 'every algorithm in one group',
+      calls: inTurn([0, ...ALGORITHMS.map((algorithm) => take(algorithm, { limit: LIMITS[algorithm] }))]),
+    },
+    {
+      name: 'hits that can never fit, those that fill, those one over',
+      calls: ALGORITHMS.flatMap((algorithm) => [4, 3, 1].flatMap((hits) => inTurn([0, take(`of ${algorithm}`, { hits, limit: limit(algorithm, 3, SECOND_US) })]))),
+    },
+    {
+      name: 'a limit of 0',
+      calls: ALGORITHMS.flatMap((algorithm) => [1, 0, -1].flatMap((hits) => inTurn([7, take(algorithm, { hits, limit: limit(algorithm, 0, SECOND_US) })]))),
+    },
+    {
+      name: 'a limit lowered to 0 and below what was used',
+      calls: ALGORITHMS.flatMap((algorithm) => {
+        const on = (requests: number) => limit(algorithm, requests, SECOND_US);
+        return inTurn([0, take(algorithm, { hits: 5, limit: on(5) })], [9, take(algorithm, { limit: on(3) })], [9, take(algorithm, { hits: 0, limit: on(0) })], [9, take(algorithm, { limit: on(0) })]);
+      }),
+    },
+  ];
+}
+
+function unreadable(): readonly Scenario[] {
+  const texts: Readonly<Record<Algorithm, readonly string[]>> = {
+    token_bucket: ['text', '1 0 5x', 'x1 0 5', '1 0'],
+    leaky_bucket: ['1 0 5 '],
+    fixed_window: ['text', '30 1x', 'x30 1'],
+    sliding_window_log: ['abc', 'twelve bytes', ''.padEnd(14, 'x'), ''.padEnd(16, 'x')],
+    sliding_window_counter: ['text', '30 1 1x', 'x30 1 1'],
+  };
+  return [
+    { name: 'a list where a bucket is to be', unreadable: { list: null }, calls: atOnce(groupOf([take('b'), take('list')]), groupOf([take('list')]), groupOf([take('b')])) },
+    {
+      name: 'an unreadable bucket among readable ones, first and last',
+      unreadable: { list: null, text: 'text' },
+      calls: [...atOnce(groupOf([take('list'), take('b')]), groupOf([take('b'), take('text')]), groupOf([take('b')])), ...inTurn([0, take('b')])],
+    },
+    ...ALGORITHMS.flatMap((algorithm) =>
+      texts[algorithm].map((text): Scenario => ({
+        name: `"${text}" is no ${algorithm}`,
+        unreadable: { text },
+        calls: inTurn([0, take('text', { limit: LIMITS[algorithm] })], [0, take('text', { hits: 0, limit: LIMITS[algorithm] })]),
+      })),
+    ),
+    {
+      name: 'a log without records is a bucket',
+      stored: { a: { before: 7, records: [], nowUs: 0 } },
+      calls: inTurn([0, take('a', { hits: 0, limit: LIMITS.sliding_window_log })], [0, take('a', { limit: LIMITS.sliding_window_log })]),
+    },
+    {
+      name: 'an unused bucket that has a key loses it with its first refund after a charge',
+      stored: { a: { used: 0, rest: 0, atUs: START_US } },
+      calls: inTurn([0, take('a', { hits: -1 })], [0, take('a'), take('a', { hits: -1 })]),
+    },
+  ];
+}
+
+/** For every two algorithms: the first denies, the second is beside it, used and unused, and nothing changes. */
+function denials(): readonly Scenario[] {
+  return ALGORITHMS.flatMap((denying) =>
+    ALGORITHMS.map((beside): Scenario => {
+      const [denies, limit] = [LIMITS[denying], LIMITS[beside]];
+      return {
+        name: `${denying} denies, ${beside} beside it`,
+        calls: inTurn(
+          [0, take('full', { limit: denies, hits: denies.capacity }), take('used', { limit })],
+          [1_000, take('used', { limit }), take('unused', { limit }), take('full', { limit: denies }), take('used', { limit, hits: -1 })],
+          // The clock steps back: a denied group brings its own buckets to now, a peek does not.
+          [-3_600_000_000, take('used', { limit, hits: 0 }), take('full', { limit: denies, hits: 0 })],
+          [-3_600_000_000, take('used', { limit, hits: -1 }), take('full', { limit: denies })],
+          [-3_600_000_000, take('used', { limit }), take('full', { limit: denies })],
+        ),
+      };
+    }),
+  );
+}
+
+function edges(): readonly Scenario[] {
+  const yearly = (requests: number) => limit('token_bucket', requests, YEAR_US, UINT32_MAX);
+  return [
+    {
+      name: 'a shadow take that did not fit, and would after the refund beside it',
+      calls: ALGORITHMS.flatMap((algorithm) => {
+        const on = limit(algorithm, 10, SECOND_US);
+        // At the beginning of a window, and where a rest has gathered.
+        return [0, 50_000].flatMap((after) =>
+          [1, 2].flatMap((hits) => {
+            const key = `${algorithm} ${after} ${hits}`;
+            const [shadow, refund] = [take(key, { hits: 6, limit: on, mode: 'shadow' }), take(key, { hits: -hits, limit: on })];
+            return inTurn([0, take(key, { hits: 5, limit: on })], [after, shadow, refund, take(key, { hits: 0, limit: on })]);
+          }),
+        );
+      }),
+    },
+    { name: 'half a hit refilled', calls: inTurn([0, take('a', { hits: 5 })], [150_000, take('a', { hits: 0 })], [150_000, take('a')], [200_000, take('a')], [620_000, take('a', { hits: 9 })]) },
+    {
+      name: 'a bucket that no longer refills: the wait is one window',
+      calls: inTurn([0, take('a', { hits: 5 })], [0, take('a', { hits: 1, limit: limit('token_bucket', 0, SECOND_US, 5) })]),
+    },
+    { name: 'refilled to the last hit', calls: inTurn([0, take('a', { hits: 2 })], [199_999, take('a', { hits: 0 })], [200_000, take('a', { hits: 0 })], [200_000, take('a')]) },
+    {
+      name: 'a refund of all but one, of all, and of more, with a rest gathered',
+      calls: [4, 5, 6].flatMap((hits) => inTurn([0, take(`${hits}`, { hits: 5 })], [50_000, take(`${hits}`, { hits: -hits })], [60_000, take(`${hits}`, { hits: 0 })])),
+    },
+    {
+      // 28059810762433 * 321 is 2^53 + 1, which no double holds.
+      name: 'a product one over what is exact',
+      calls: inTurn([0, take('a', { hits: UINT32_MAX, limit: yearly(321) })], [28_059_810_762_433, take('a', { hits: 0, limit: yearly(321) })], [28_059_810_762_433, take('a', { limit: yearly(321) })], [28_059_810_762_434, take('a', { hits: -1, limit: yearly(321) })]),
+    },
+    {
+      // 1351542857142857 * 7 is three hundred years less one part: the halving ends one below 0.
+      name: 'one part less than a whole hit, after halving',
+      calls: inTurn([0, take('a', { hits: 7, limit: limit('token_bucket', 7, CENTURY_US) })], [1_351_542_857_142_857, take('a', { limit: limit('token_bucket', 7, CENTURY_US) })]),
+    },
+    {
+      name: 'no wait is over a hundred years',
+      calls: inTurn([0, take('a', { hits: 2, limit: limit('token_bucket', 1, CENTURY_US, 2) })], [5, take('a', { hits: 0, limit: limit('token_bucket', 1, CENTURY_US, 2) })], [5, take('a', { limit: limit('token_bucket', 1, CENTURY_US, 2) })]),
+    },
+    { name: 'a hundred years but for what has gathered', calls: inTurn([0, take('a', { limit: limit('token_bucket', 1, CENTURY_US) })], [5, take('a', { limit: limit('token_bucket', 1, CENTURY_US) })]) },
+    {
+      name: 'the edge of a window, of each that has one',
+      calls: ALGORITHMS.flatMap((algorithm) => {
+        const on = limit(algorithm, 5, 7 * SECOND_US);
+        const edge = 7 * SECOND_US - (START_US % (7 * SECOND_US));
+        return inTurn(...[-1, 0, 1, 7 * SECOND_US - 1, 7 * SECOND_US, 14 * SECOND_US].flatMap((at) => [[edge + at, take(algorithm, { limit: on, hits: 2 })] as const, [edge + at, take(algorithm, { limit: on, hits: 4 })] as const]));
+      }),
+    },
+    {
+      name: 'the clock steps back within a window and out of it',
+      calls: ALGORITHMS.flatMap((algorithm) => {
+        const on = limit(algorithm, 5, 60 * SECOND_US);
+        return inTurn([0, take(algorithm, { limit: on, hits: 2 })], [30 * SECOND_US, take(algorithm, { limit: on })], [10 * SECOND_US, take(algorithm, { limit: on, hits: 0 })], [10 * SECOND_US, take(algorithm, { limit: on })], [-60 * SECOND_US, take(algorithm, { limit: on, hits: 9 })], [-60 * SECOND_US, take(algorithm, { limit: on, hits: -1 })]);
+      }),
+    },
+  ];
+}
+
+function logs(): readonly Scenario[] {
+  const on = (requests: number) => limit('sliding_window_log', requests, SECOND_US);
+  const filled = [1, 2, 3, 4, 5].map((i) => [i * 100_000, take('a', { hits: i, limit: on(15) })] as const);
+  return [
+    {
+      name: 'a log of several records: each wait, each refund',
+      calls: [
+        ...inTurn(...filled),
+        ...inTurn(...[1, 2, 3, 4, 6, 7, 10, 11, 15].map((hits) => [600_000, take('a', { hits, limit: on(15) })] as const)),
+        ...inTurn([600_000, take('a', { hits: -3, limit: on(15) })], [600_000, take('a', { hits: -2, limit: on(15) })], [600_000, take('a', { hits: -5, limit: on(15) })], [600_000, take('a', { hits: 6, limit: on(15) })]),
+      ],
+    },
+    { name: 'records go one by one at the end of their window', calls: inTurn(...filled, ...[1_099_999, 1_100_000, 1_200_001, 1_400_000, 1_500_000].map((at) => [at, take('a', { limit: on(15) })] as const)) },
+    { name: 'hits of one microsecond are one record', calls: inTurn([0, take('a', { limit: on(9) })], [0, take('a', { limit: on(9) })], [1, take('a', { limit: on(9) })], [1, take('a', { hits: 2, limit: on(9) })]) },
+    { name: 'a step back onto a record, between two and before all', calls: inTurn(...filled, [300_000, take('a', { hits: 20, limit: on(15) })], [250_000, take('a', { hits: 0, limit: on(15) })], [250_000, take('a', { limit: on(16) })], [50_000, take('a', { limit: on(20) })]) },
+    {
+      name: 'sums beyond 2^32',
+      calls: inTurn(
+        [0, take('a', { hits: UINT32_MAX - 2, limit: on(UINT32_MAX) })],
+        [SECOND_US - 1, take('a', { hits: 2, limit: on(UINT32_MAX) })],
+        [SECOND_US, take('a', { hits: 1, limit: on(5) })],
+        [SECOND_US + 1, take('a', { hits: 2, limit: on(5) })],
+        [SECOND_US + 2, take('a', { hits: 2, limit: on(5) })],
+        [SECOND_US + 2, take('a', { hits: -2, limit: on(5) })],
+        [SECOND_US + 2, take('a', { hits: 4, limit: on(5) })],
+        [3 * SECOND_US, take('a', { hits: 4, limit: on(5) })],
+      ),
+    },
+  ];
+}
+
+function counters(): readonly Scenario[] {
+  const on = (requests: number, windowUs = 10 * SECOND_US) => limit('sliding_window_counter', requests, windowUs);
+  const huge = 2 ** 31;
+  return [
+    {
+      name: 'a counter through three windows',
+      calls: inTurn(...[0, 3, 5, 9.999999, 10, 10.000001, 12, 15, 19, 20, 25, 31, 55].flatMap((s) => [1, 3, 6].map((hits) => [s * SECOND_US, take('a', { hits, limit: on(6) })] as const))),
+    },
+    { name: 'a refund reaches into the window before', calls: inTurn([0, take('a', { hits: 5, limit: on(6) })], [12 * SECOND_US, take('a', { hits: 1, limit: on(6) })], [12 * SECOND_US, take('a', { hits: -3, limit: on(6) })], [13 * SECOND_US, take('a', { hits: -9, limit: on(6) })]) },
+    { name: 'a refund within this window leaves the one before', calls: inTurn([0, take('a', { hits: 5, limit: on(9) })], [15 * SECOND_US, take('a', { hits: 3, limit: on(9) })], [15 * SECOND_US, take('a', { hits: -2, limit: on(9) })], [15 * SECOND_US, take('a', { hits: -1, limit: on(9) })]) },
+    { name: 'the window before alone still counts', calls: inTurn([0, take('a', { hits: 5, limit: on(6) })], [12 * SECOND_US, take('a', { hits: 0, limit: on(6) })], [12 * SECOND_US, take('a', { hits: -1, limit: on(6) })], [13 * SECOND_US, take('a', { hits: 4, limit: on(6) })]) },
+    { name: 'one hit in the last microsecond that it weighs', calls: inTurn([0, take('a', { limit: on(1) })], [20 * SECOND_US - 1, take('a', { limit: on(1) })], [20 * SECOND_US, take('a', { limit: on(1) })]) },
+    {
+      // 2^30 * a day / 3623878656 is a whole number, and its odd part an even one: the halving ends on a whole divisor.
+      name: 'a wait that divides evenly in the midst of halving',
+      calls: inTurn([0, take('a', { hits: 3_623_878_656, limit: on(UINT32_MAX, DAY_US) })], [DAY_US, take('a', { hits: 1, limit: on(2 ** 30 + 1, DAY_US) })]),
+    },
+    {
+      // 786432 * a day / 2^31 is a whole number, and an odd one: the halving ends on a remainder of 0.
+      name: 'a wait that divides evenly after halving',
+      calls: inTurn([0, take('a', { hits: huge, limit: on(UINT32_MAX, DAY_US) })], [DAY_US, take('a', { hits: 1, limit: on(786_433, DAY_US) })]),
+    },
+  ];
+}
+
+/** Windows as a caller names them by their edges: here four, of unequal lengths. */
+function calendars(): readonly Scenario[] {
+  const edgesUs = [-23, 0, 25, 60].map((hour) => START_US + hour * 3_600_000_000);
+  const on = { ...limit('fixed_window', 3, DAY_US), edgesUs };
+  const [first, second, third, last] = edgesUs.map((edgeUs) => edgeUs - START_US);
+  const around = [first!, second!, third!, last!].flatMap((edge) => [edge - 1, edge, edge + 1_000]);
+  return [
+    { name: 'around each edge', calls: inTurn(...around.flatMap((at) => [2, 1, 1].map((hits) => [at, take('a', { hits, limit: on })] as const))) },
+    { name: 'around each edge, going back', calls: inTurn(...[...around].reverse().map((at) => [at, take('a', { hits: 2, limit: on })] as const)) },
+    { name: 'one window alone', calls: inTurn(...[-1, 0, 1_000, third! - 1, third!].map((at) => [at, take('a', { limit: { ...on, edgesUs: edgesUs.slice(1, 3) } })] as const)) },
+    { name: 'beside takes without edges, first and last', calls: inTurn([0, take('a'), take('b', { limit: on }), take('c', { limit: on, hits: 2 }), take('d')], [third!, take('a'), take('b', { limit: on }), take('d', { hits: 9 })]) },
+    {
+      name: 'a take outside its windows leaves its group alone undecided, wherever it stands',
+      calls: atOnce(
+        ...[0, 1, 2].map((place) => {
+          const outside = { ...on, edgesUs: edgesUs.slice(2) };
+          return groupOf([take('a'), take('b', { limit: place === 1 ? outside : on }), take('c', { limit: place === 2 ? outside : on })]);
+        }),
+      ),
+    },
+  ];
+}
+
+/** Times to full that end on a microsecond after a whole millisecond: rounding and margin show in Redis's TTL. */
+function ttls(): readonly Scenario[] {
+  const odd = THREE_PER_MINUTE.windowUs - (START_US % THREE_PER_MINUTE.windowUs) - 1;
+  return [{ name: 'rounded up', calls: Array.from({ length: 20 }, (_, i) => inTurn([odd - i * 1_000, take(`${i}`, { limit: THREE_PER_MINUTE })])).flat() }];
+}
+
+function ttlsOfSeveralLimits(): readonly Scenario[] {
+  const slow = { ...TEN_PER_SECOND, requestsPerUnit: 1 };
+  const none = { ...TEN_PER_SECOND, requestsPerUnit: 0, capacity: 0 };
+  return [
+    {
+      name: 'that of the smallest limit of the group that refills, whichever comes first',
+      calls: inTurn(
+        [0, take('a', { hits: 5 }), take('a', { hits: 0, limit: slow }), take('a', { limit: none, mode: 'shadow' })],
+        [0, take('b', { limit: none, mode: 'shadow' }), take('b', { hits: 0, limit: slow }), take('b', { hits: 5 })],
+      ),
+    },
+    { name: 'kept, where no limit of the group refills', calls: inTurn([0, take('a', { hits: 9, limit: slow })], [0, take('a', { hits: -1, limit: none })]) },
+    {
+      name: 'kept from an earlier group of the run',
+      calls: atOnce(groupOf([take('a', { hits: 9, limit: slow })]), groupOf([take('a', { hits: -1, limit: none })])),
+    },
+    { name: 'a window, where no limit ever refilled', calls: inTurn([0, take('a', { hits: 2, limit: { ...none, capacity: 5 } })]) },
+  ];
+}
+
+function timelines(): readonly Scenario[] {
+  return loadTimelines().map(({ name, steps }) => ({ name, calls: steps.map(({ nowUs, group }) => ({ nowUs, groups: [group] })) }));
+}
+
+function randoms(algorithm: Algorithm | undefined): readonly Scenario[] {
+  return fc.sample(schedules(algorithm), { numRuns: 60, seed: SEED }).map((steps, i) => ({
+    name: `schedule ${i}`,
+    // Every third one is a single run: its groups at one time.
+    calls: i % 3 === 2 ? [{ nowUs: steps[0]!.nowUs, groups: steps.map(({ group }) => group) }] : steps.map(({ nowUs, group }) => ({ nowUs, groups: [group] })),
+  }));
+}
