@@ -40,6 +40,10 @@ export interface App {
 
 const DEGRADED_REDIS = 'degraded: redis';
 
+/** A Redis without any answer for 20 deadlines, and at least this long, is looked for anew. */
+const SILENCE_MS_MIN = 1_000;
+const SILENCE_OF_TIMEOUTS = 20;
+
 /** Wires the parts and listens. Rejects if a port can't be bound. */
 export async function startApp(options: AppOptions): Promise<App> {
   const { settings, storeChoice, ruleSet, log, version } = options;
@@ -102,8 +106,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     drain: async () => {
       const bound = { timeoutMs: settings.drainTimeoutMs };
       health.startDrain();
-      await Promise.all([grpc.drain(bound), http.close(bound)]);
-      await debug.close(bound);
+      await Promise.all([grpc.drain(bound), http.close(bound), debug.close(bound)]);
       await store.close();
     },
   };
@@ -130,8 +133,9 @@ function measureBy(metrics: Metrics, store: StoreChoice['kind']): StoreMeasure {
 /** Redis, answering in time or not at all. Resolves without it after REDIS_CONNECT_TIMEOUT: degraded, and trying on. */
 async function openRedis({ settings, connection, health, log }: OpenRedisInput): Promise<Store> {
   const redis = new RedisStore({
-    connection: toClientOptions(connection),
+    server: toClientOptions(connection),
     connectTimeoutMs: settings.redisConnectTimeoutMs,
+    silenceMs: Math.max(SILENCE_MS_MIN, SILENCE_OF_TIMEOUTS * settings.redisOpTimeoutMs),
     inFlightMax: settings.redisInFlightMax,
     onConnection: watchRedis({ health, log, where: connection.description }),
   });

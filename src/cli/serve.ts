@@ -43,12 +43,14 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   return untilStopped({ app, log });
 }
 
-/** SIGTERM and SIGINT drain; a second one is not waited for. */
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+/** The first signal drains, as the reference does on each of the three; the next one ends the process at once. */
 async function untilStopped({ app, log }: { readonly app: App; readonly log: Logger }): Promise<number> {
   const signal = await new Promise<string>((resolve) => {
-    process.once('SIGTERM', resolve);
-    process.once('SIGINT', resolve);
+    for (const each of SIGNALS) process.on(each, resolve);
   });
+  for (const each of SIGNALS) process.removeAllListeners(each);
   log.info(`${signal}: health is off, calls in flight are answered, then this process ends`);
   await app.drain();
   log.info('drained');

@@ -22,6 +22,8 @@ export class MemoryStore implements Store {
   private readonly nowUs: () => number;
   private readonly bucketsMax: number;
   private sweep = this.buckets.entries();
+  /** Goes along the front of the map: a new one would pass every bucket that has gone before it finds the oldest. */
+  private oldest = this.buckets.keys();
   private evictionCount = 0;
 
   constructor({ nowUs, bucketsMax }: MemoryStoreOptions) {
@@ -88,9 +90,12 @@ export class MemoryStore implements Store {
 
   private dropSurplus(): void {
     while (this.buckets.size > this.bucketsMax) {
-      const [oldest] = this.buckets.keys();
-      if (oldest === undefined) return;
-      this.buckets.delete(oldest);
+      const next = this.oldest.next();
+      if (next.done === true) {
+        this.oldest = this.buckets.keys();
+        continue;
+      }
+      this.buckets.delete(next.value);
       this.evictionCount += 1;
     }
   }

@@ -7,6 +7,7 @@ import { Root } from 'protobufjs';
 import type { ByteString } from '../descriptor/descriptor';
 import { BadRequestError } from '../errors';
 import { fileDescriptors } from './file-descriptors';
+import { checkCounts } from './request-counts';
 import type { WireDescriptor, WireRequest, WireResponse } from './wire';
 
 // The same from src/ and from dist/.
@@ -105,8 +106,10 @@ function rateLimitService(service: ServiceDefinition): RateLimitServiceDefinitio
       responseDeserialize: (bytes) => method.responseDeserialize(bytes) as WireResponse,
       requestDeserialize: (bytes) => {
         try {
+          checkCounts(bytes);
           return toWireRequest(method.requestDeserialize(bytes));
-        } catch {
+        } catch (error) {
+          if (error instanceof BadRequestError) return error;
           return new BadRequestError('the message is no envoy.service.ratelimit.v3.RateLimitRequest');
         }
       },

@@ -14,10 +14,8 @@ export function toRequest(wire: WireRequest): RateLimitRequest {
   const { domain = '', descriptors = [], hits_addend: hitsAddend = 0 } = wire;
   if (domain === '') throw new BadRequestError('rate limit domain must not be empty');
   checkText(domain, 'domain');
+  checkDescriptorCount(descriptors.length);
   if (descriptors.length === 0) throw new BadRequestError('rate limit descriptor list must not be empty; send at least one');
-  if (descriptors.length > DESCRIPTORS_MAX) {
-    throw new BadRequestError(`descriptors has ${descriptors.length} items; send at most ${DESCRIPTORS_MAX}`);
-  }
   // Envoy sends 0 with every call that is to count once.
   const hits = hitsAddend === 0 ? 1 : hitsAddend;
   return {
@@ -27,6 +25,16 @@ export function toRequest(wire: WireRequest): RateLimitRequest {
   };
 }
 
+/** @throws BadRequestError */
+export function checkDescriptorCount(count: number): void {
+  if (count > DESCRIPTORS_MAX) throw new BadRequestError(`descriptors has ${count} items; send at most ${DESCRIPTORS_MAX}`);
+}
+
+/** @throws BadRequestError. `path` is the descriptor's. */
+export function checkEntryCount(count: number, path: string): void {
+  if (count > ENTRIES_MAX) throw new BadRequestError(`${path}.entries has ${count} items; send at most ${ENTRIES_MAX}`);
+}
+
 interface DescriptorContext {
   readonly path: string;
   readonly requestHits: number;
@@ -34,9 +42,7 @@ interface DescriptorContext {
 
 function toDescriptor(wire: WireDescriptor, { path, requestHits }: DescriptorContext): Descriptor {
   const { entries = [], limit } = wire;
-  if (entries.length > ENTRIES_MAX) {
-    throw new BadRequestError(`${path}.entries has ${entries.length} items; send at most ${ENTRIES_MAX}`);
-  }
+  checkEntryCount(entries.length, path);
   const hits = toHits(wire, requestHits);
   return {
     entries: entries.map((entry, index) => toEntry(entry, `${path}.entries[${index}]`)),

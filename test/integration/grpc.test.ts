@@ -108,6 +108,17 @@ describe('ShouldRateLimit over gRPC', () => {
     expect(harness.requests[0]?.descriptors.map(({ hits }) => hits)).toEqual([2 ** 32, 2 ** 32, 4294967295, 0, -3, undefined]);
   });
 
+  it('refuses two million empty descriptors by their bytes, without making them', async () => {
+    const bytes = Buffer.concat([lengthDelimited(1, Buffer.from('d')), Buffer.alloc(4_000_000, Buffer.from([0x12, 0x00]))]);
+    const heapBefore = process.memoryUsage().heapUsed;
+    await expect(harness.askBytes(bytes)).rejects.toMatchObject({
+      code: status.INVALID_ARGUMENT,
+      details: 'descriptors has 2000000 items; send at most 128',
+    });
+    // Decoded they take over 300 MB.
+    expect(process.memoryUsage().heapUsed - heapBefore).toBeLessThan(100_000_000);
+  });
+
   it('takes WEEK in an override', async () => {
     await harness.ask(withLimit({ requests_per_unit: 9, unit: 7 }));
     expect(harness.requests[0]?.descriptors).toEqual([{ entries: [], override: { requestsPerUnit: 9, unit: 'week', unitMultiplier: 1 } }]);

@@ -1,11 +1,13 @@
 /** The process itself: how it starts, refuses to start, and ends. */
 
 import { execFile } from 'node:child_process';
+import { connect } from 'node:net';
 import path from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { httpRequest } from '../support/http-client';
 import { startRedis } from '../support/redis-server';
 import { OK, RlsClient } from '../support/rls-client';
+import { TcpProxy } from '../support/tcp-proxy';
 import { writeConfig } from '../support/temp-config';
 import { startWeir } from '../support/weir-process';
 
@@ -77,16 +79,18 @@ test('a port that is taken ends it with 1', async () => {
 
 test('SIGTERM: health is off, the call in flight gets its answer, new ones are refused, exit code 0', async () => {
   const redis = await startRedis();
-  const env = { REDIS_URL: `redis://127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s' };
+  const proxy = await TcpProxy.start(redis.port);
+  const env = { REDIS_URL: `redis://127.0.0.1:${proxy.port}`, REDIS_OP_TIMEOUT: '1s' };
   const server = await startWeir({ config: CONFIG, env });
   const client = new RlsClient(server.grpcPort);
   await client.ask('d', [{ entries: { k: 'v' } }]);
   // A Redis that pauses keeps the call in flight until after the signal.
   redis.kill('SIGSTOP');
+  const bytesBefore = proxy.bytesFromClients;
   const inFlight = client.ask('d', [{ entries: { k: 'v' } }]);
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await until(() => proxy.bytesFromClients > bytesBefore);
   const exitCode = server.stop();
-  await untilOutput(() => server.output(), 'SIGTERM: health is off');
+  await until(() => server.output().includes('SIGTERM: health is off'));
   const late = new RlsClient(server.grpcPort);
   await expect(late.ask('d', [{ entries: { k: 'v' } }], { timeoutMs: 5_000 })).rejects.toMatchObject({ code: status.UNAVAILABLE });
   await expect(httpRequest(`http://127.0.0.1:${server.httpPort}/healthcheck`)).rejects.toThrow();
@@ -95,13 +99,36 @@ test('SIGTERM: health is off, the call in flight gets its answer, new ones are r
   expect(await exitCode).toBe(0);
   client.close();
   late.close();
+  await proxy.stop();
   await redis.stop();
 });
 
-/** Waits until the output holds the text, at most 5 s. */
-async function untilOutput(output: () => string, text: string): Promise<void> {
-  for (let attempt = 0; attempt < 500 && !output().includes(text); attempt += 1) {
+test('a second signal, of whatever kind, ends a drain at once', async () => {
+  const server = await startWeir({ config: CONFIG, env: { BACKEND_TYPE: 'memory', DRAIN_TIMEOUT: '10m' } });
+  // A request whose body never ends holds the drain.
+  const held = connect(server.httpPort, '127.0.0.1');
+  held.on('error', () => undefined);
+  held.write('POST /json HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n');
+  server.kill('SIGHUP');
+  await until(() => server.output().includes('SIGHUP: health is off'));
+  server.kill('SIGINT');
+  await until(() => !isRunning(server.pid));
+  held.destroy();
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Waits until it holds, at most 5 s. */
+async function until(holds: () => boolean): Promise<void> {
+  for (let attempt = 0; attempt < 500 && !holds(); attempt += 1) {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  expect(output()).toContain(text);
+  expect(holds()).toBe(true);
 }

@@ -5,6 +5,7 @@ import { httpRequest } from '../support/http-client';
 import { startRedis, type RedisServer } from '../support/redis-server';
 import { makeTestClient } from '../support/redis-store';
 import { OK, OVER_LIMIT, RlsClient } from '../support/rls-client';
+import { TcpProxy } from '../support/tcp-proxy';
 import { writeConfig } from '../support/temp-config';
 import { startWeir, type WeirProcess } from '../support/weir-process';
 
@@ -170,6 +171,59 @@ test(
     expect((await earlyClient.ask('d', [{ entries: { few: 'v' } }])).overall_code).toBe(OK);
     earlyClient.close();
     expect(await early.stop()).toBe(0);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'a connection that goes silent is given up, told, and found anew',
+  async () => {
+    const proxy = await TcpProxy.start(redis.port);
+    const env = { REDIS_URL: `redis://127.0.0.1:${proxy.port}`, REDIS_OP_TIMEOUT: '50ms', REDIS_IN_FLIGHT_MAX: '20' };
+    const server = await startWeir({ config: CONFIG, env });
+    const asker = new RlsClient(server.grpcPort);
+    await asker.ask('d', [{ entries: { few: 'silence' } }]);
+    proxy.silenceOpen();
+    // More calls than may wait: even when every place is taken by a call that nobody will answer, it comes back.
+    let answered = false;
+    for (let attempt = 0; attempt < 1_000 && !answered; attempt += 1) {
+      answered = await asker.ask('d', [{ entries: { few: 'silence' } }]).then(() => true, () => false);
+    }
+    expect(answered).toBe(true);
+    expect(proxy.connections).toBe(2);
+    expect(server.output()).toContain('no answer for 1000 ms');
+    asker.close();
+    await server.stop();
+    await proxy.stop();
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'after a failover a primary that became a replica is left for the new one',
+  async () => {
+    const second = await startRedis();
+    const admin = await makeTestClient(redis.port).connect();
+    const proxy = await TcpProxy.start(redis.port);
+    const env = { REDIS_URL: `redis://127.0.0.1:${proxy.port}`, REDIS_OP_TIMEOUT: '500ms' };
+    const server = await startWeir({ config: CONFIG, env });
+    const asker = new RlsClient(server.grpcPort);
+    await asker.ask('d', [{ entries: { k: 'v' } }]);
+    proxy.pointTo(second.port);
+    await admin.sendCommand(['REPLICAOF', '127.0.0.1', String(second.port)]);
+    await expect(asker.ask('d', [{ entries: { k: 'v' } }])).rejects.toMatchObject({ details: 'Redis answered the error READONLY' });
+    let answered = false;
+    for (let attempt = 0; attempt < 500 && !answered; attempt += 1) {
+      answered = await asker.ask('d', [{ entries: { k: 'v' } }]).then(() => true, () => false);
+      if (!answered) await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(answered).toBe(true);
+    expect(server.output()).toContain('Redis answered the error READONLY');
+    asker.close();
+    admin.destroy();
+    await server.stop();
+    await proxy.stop();
+    await second.stop();
   },
   TIMEOUT_MS,
 );

@@ -39,7 +39,8 @@ export async function openClockedRedis(server: RedisServer): Promise<ClockedRedi
 
 export function storeOptions(port: number) {
   return {
-    connection: { socket: { host: '127.0.0.1', port } },
+    server: { socket: { host: '127.0.0.1', port } },
+    silenceMs: 10_000,
     connectTimeoutMs: 1_000,
     inFlightMax: 10_000,
     onConnection: () => undefined,
