@@ -1,5 +1,5 @@
 // Compiles src/ to dist/ with tsc, when dist/ is missing or older than what it is made of.
-import { existsSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { installNpm } from './install-npm.mjs';
 import { ROOT, exitMissing, isMain, run } from './process.mjs';
@@ -20,6 +20,8 @@ export async function build() {
   const { code, timedOut } = await run(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--noEmitOnError'], { timeoutS: BUILD_TIMEOUT_S });
   if (code !== 0) return timedOut ? `tsc did not end within ${BUILD_TIMEOUT_S} s` : 'tsc found the errors above';
   removeOrphans(DIST);
+  // It is a command: `weir` in package.json's bin.
+  chmodSync(join(DIST, 'main.js'), 0o755);
   writeFileSync(STAMP, '');
   utimesSync(STAMP, begin, begin);
   return undefined;

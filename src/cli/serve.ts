@@ -2,7 +2,7 @@
 
 import { parseArgs } from 'node:util';
 import { startApp, type App } from '../app';
-import { checkReferenceSettings } from '../config/reference-settings';
+import { checkReferenceSettings } from '../config/check-reference-settings';
 import { readSettings, type Environment } from '../config/settings';
 import { chooseDefaultAlgorithm, chooseSource, loadRuleSet } from '../config/source';
 import { chooseStore } from '../config/store-choice';
@@ -35,6 +35,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
     calendarMonth: settings.useCalendarMonthRateLimit,
     generation: 1,
   });
+  for (const warning of ruleSet.warnings) log.warn(warning);
   if (storeChoice.kind === 'memory' && storeChoice.warning !== undefined) log.warn(storeChoice.warning);
   log.info(reason);
   const app = await startApp({ settings, storeChoice, ruleSet, log, version: VERSION });

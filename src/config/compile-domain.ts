@@ -7,6 +7,7 @@ import { isLimitProblem, makeLimit, windowName, type Algorithm, type Limit } fro
 import type { Rule } from '../rule/rule';
 import type { FileProblems } from './problem-list';
 import type { LimitedSpec } from './limit-schema';
+import { warnOfLimit } from './limit-warnings';
 import type { DescriptorSpec } from './schema';
 import { joinPath, show } from './show';
 
@@ -36,6 +37,7 @@ export class DomainCompiler {
       this.reportIfSeen(spec, seen);
       level.add(spec, this.compileNode(spec, parentPath));
     }
+    this.warnOfUnreachable(specs);
     return level;
   }
 
@@ -77,25 +79,41 @@ export class DomainCompiler {
 
   /** A missing `requests_per_unit` is 0, as in the reference: every hit is over. */
   private compileLimit(spec: LimitedSpec): Limit | undefined {
-    const { unit, requestsPerUnit, unitMultiplier, burst, name, calendar, timeZone } = spec;
+    const { unit, requestsPerUnit, unitMultiplier, burst, name, timeZone } = spec;
+    const calendar = spec.calendar?.value === true;
     // The windows of a calendar are fixed windows: asking for them asks for those.
     const algorithm = spec.algorithm ?? (calendar ? 'fixed_window' : this.options.defaultAlgorithm);
-    const isCalendarMonth = this.options.calendarMonth && unit === 'month';
+    const monthTimeZone = this.options.calendarMonth && unit.value === 'month' ? 'UTC' : undefined;
     const made = makeLimit({
-      unit,
+      unit: unit.value,
       requestsPerUnit: requestsPerUnit?.value ?? 0,
       name,
       algorithm,
-      calendarTimeZone: calendar || isCalendarMonth ? timeZone : undefined,
+      calendarTimeZone: calendar ? (timeZone?.value ?? 'UTC') : monthTimeZone,
       ...(unitMultiplier && { unitMultiplier: unitMultiplier.value }),
       ...(burst && { burst: burst.value }),
     });
-    if (!isLimitProblem(made)) return made;
+    if (!isLimitProblem(made)) {
+      warnOfLimit(spec, { limit: made, ...this.options });
+      return made;
+    }
     const culprits = { requests_per_unit: requestsPerUnit, unit_multiplier: unitMultiplier, burst };
     const culprit = culprits[made.field];
     const message = culprit === undefined ? made.message : `${culprit.value} ${made.message}`;
     this.problems.report({ offset: (culprit ?? spec).offset, path: joinPath(spec.path, made.field), message });
     return undefined;
+  }
+
+  /** A wildcard wins over the key alone wherever it is declared, and `*` takes every value, the empty one too. */
+  private warnOfUnreachable(specs: readonly DescriptorSpec[]): void {
+    const takers = new Map(specs.filter(({ value }) => value === '*').map((spec) => [spec.key, spec]));
+    for (const { key, value, offset, path } of specs) {
+      const taker = takers.get(key);
+      // A key with a star is a wildcard itself: the first declared wins there.
+      if (taker === undefined || value !== '' || key.includes('*')) continue;
+      const message = `key ${show(key)} alone is never matched: value "*" on line ${this.problems.lineAt(taker.offset)} takes every value; remove one of them`;
+      this.problems.warn({ offset, path, message });
+    }
   }
 
   private reportIfSeen(spec: DescriptorSpec, seen: Map<string, DescriptorSpec>): void {

@@ -39,7 +39,7 @@ export function compileConfig(options: CompileOptions): RuleSet {
     fileOfDomain.set(domain.name, file.name);
   }
   list.throwIfAny();
-  return { generation, domains };
+  return { generation, domains, warnings: list.warningLines() };
 }
 
 function compileDomain(

@@ -22,10 +22,15 @@ export class ConfigError extends Error {
     readonly problems: readonly ConfigProblem[],
     readonly omitted = 0,
   ) {
-    const lines = problems.map(formatProblem);
-    if (omitted > 0) lines.push(`and ${omitted} more`);
-    super(lines.join('\n'));
+    super(formatProblems(problems, omitted).join('\n'));
   }
+}
+
+/** A line for each, and one for all that are omitted. */
+export function formatProblems(problems: readonly ConfigProblem[], omitted: number): string[] {
+  const lines = problems.map(formatProblem);
+  if (omitted > 0) lines.push(`and ${omitted} more`);
+  return lines;
 }
 
 function formatProblem({ file, line, column, path, message }: ConfigProblem): string {

@@ -26,20 +26,22 @@ export interface UnlimitedSpec extends Named {
 
 export interface LimitedSpec extends Named {
   readonly kind: 'limited';
-  readonly unit: UnitName;
+  readonly unit: Located<UnitName>;
   readonly requestsPerUnit?: Located<number>;
   readonly unitMultiplier?: Located<number>;
   readonly burst?: Located<number>;
   readonly algorithm?: Algorithm;
-  readonly calendar: boolean;
-  /** `UTC` if not given. */
-  readonly timeZone: string;
+  readonly calendar?: Located<boolean>;
+  readonly timeZone?: Located<string>;
   readonly offset: number;
   readonly path: string;
 }
 
 export const ALGORITHM_CHOICE = { names: ALGORITHMS, what: 'algorithm' };
 const UNIT_CHOICE = { names: UNIT_NAMES, what: 'unit' };
+
+/** They say how a limit counts; what is unlimited is not counted. */
+const COUNTING_FIELDS = ['requests_per_unit', 'unit_multiplier', 'burst', 'algorithm', 'calendar', 'time_zone'];
 
 interface Place {
   readonly path: string;
@@ -71,7 +73,7 @@ function present<T>(value: T | undefined): T[] {
 function readRateLimit(node: ConfigNode, { path, problems }: Place): RateLimitSpec | undefined {
   const reader = MapReader.open(node, { level: 'rate_limit', path, problems });
   if (reader === undefined) return undefined;
-  const unlimited = reader.flag('unlimited');
+  const unlimited = reader.flag('unlimited')?.value === true;
   const named = readNames(reader, { path, problems });
   // Read in either case: a bad value is a mistake even where it would mean nothing.
   const limited = readLimited(reader, { path, problems, named });
@@ -86,7 +88,16 @@ function readRateLimit(node: ConfigNode, { path, problems }: Place): RateLimitSp
     const message = 'must not stand beside unlimited: true; remove one of them';
     problems.report({ offset: unit.offset, path: joinPath(path, 'unit'), message });
   }
+  warnOfCounting(reader, { path, problems });
   return { kind: 'unlimited', ...named };
+}
+
+function warnOfCounting(reader: MapReader, { path, problems }: Place): void {
+  for (const field of COUNTING_FIELDS) {
+    const node = reader.child(field);
+    if (node === undefined) continue;
+    problems.warn({ offset: node.offset, path: joinPath(path, field), message: 'has no effect beside unlimited: true; remove it' });
+  }
 }
 
 /** Undefined without a usable unit. */
@@ -102,24 +113,24 @@ function readLimited(reader: MapReader, { path, problems, named }: Place & { nam
   return {
     kind: 'limited',
     ...named,
-    unit: unit.value,
-    calendar,
-    timeZone,
+    unit,
     offset: reader.offset,
     path,
     ...(requestsPerUnit && { requestsPerUnit }),
     ...(unitMultiplier && { unitMultiplier }),
     ...(burst && { burst }),
     ...(algorithm && { algorithm: algorithm.value }),
+    ...(calendar && { calendar }),
+    ...(timeZone && { timeZone }),
   };
 }
 
-function readTimeZone(reader: MapReader, { path, problems }: Place): string {
+function readTimeZone(reader: MapReader, { path, problems }: Place): Located<string> | undefined {
   const timeZone = reader.text('time_zone');
-  if (timeZone === undefined || isTimeZone(timeZone.value)) return timeZone?.value ?? 'UTC';
+  if (timeZone === undefined || isTimeZone(timeZone.value)) return timeZone;
   const message = `${show(timeZone.value)} is no time zone known here; use an IANA name, such as Europe/Berlin`;
   problems.report({ offset: timeZone.offset, path: joinPath(path, 'time_zone'), message });
-  return 'UTC';
+  return undefined;
 }
 
 function readNames(reader: MapReader, { path, problems }: Place): Named {

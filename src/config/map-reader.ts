@@ -69,13 +69,12 @@ export class MapReader {
     return text;
   }
 
-  /** False if absent. */
-  flag(key: string): boolean {
+  flag(key: string): Located<boolean> | undefined {
     const node = this.get(key);
-    if (node === undefined) return false;
+    if (node === undefined) return undefined;
     const value = node.kind === 'scalar' && node.plain ? BOOLEANS.get(node.text) : undefined;
-    if (value === undefined) this.refuse(node, key, `${describe(node)} is no boolean; use true or false, unquoted`);
-    return value ?? false;
+    if (value !== undefined) return { value, offset: node.offset };
+    return this.refuse(node, key, `${describe(node)} is no boolean; use true or false, unquoted`);
   }
 
   uint32(key: string): Located<number> | undefined {

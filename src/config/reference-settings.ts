@@ -3,10 +3,8 @@
  * would do something else than asked, and which are only told.
  */
 
-import type { Environment } from './settings';
-import { SettingsError } from './settings-error';
-
 export interface ReferenceSetting {
+  /** A `*` at its end stands for any ending. */
   readonly name: string;
   /** Values at which Weir does just what is asked, in lower case: nothing is said. */
   readonly fine: readonly string[];
@@ -18,12 +16,21 @@ export interface ReferenceSetting {
 
 const OFF = ['false', '0', 'f'];
 const ON = ['true', '1', 't'];
+const ZERO = ['0', '0s'];
 const NO_TLS = 'TLS on the gRPC port is not supported by this version; leave it to a sidecar.';
+const NO_CONNECTION_AGE = 'Connections are kept until their client closes them, or a drain.';
 const NO_SHAPES = 'Sentinel and Cluster are not supported by this version; use SINGLE.';
+const NO_CLIENT_CERT = 'Client certificates towards Redis are not supported by this version.';
+const NO_CREDENTIALS = 'Credentials that change are not supported by this version; use REDIS_AUTH.';
+const NO_MEMCACHED = 'Weir does not support memcached, because its counts are not exact; use redis or memory.';
 const NO_STATSD = 'Metrics are served for Prometheus at /metrics on DEBUG_PORT.';
 const NO_XDS = 'Configuration over xDS is not supported by this version.';
 const NO_TRACING = 'Traces are not supported by this version.';
 const NO_POOL = 'One connection carries all calls.';
+const NO_HEADERS = 'Envoy writes headers from the statuses: enable_x_ratelimit_headers.';
+const NEEDS_CONFIG = 'Weir does not start without a configuration.';
+const ONE_REDIS = 'Limits per second are counted in the Redis of all others.';
+const FINDS_REDIS = 'Weir starts without Redis, says so, and connects as soon as it can.';
 
 function refused(name: string, fine: readonly string[], instead: string): ReferenceSetting {
   return { name, fine, refused: true, instead };
@@ -33,58 +40,88 @@ function ignored(name: string, fine: readonly string[], instead: string): Refere
   return { name, fine, refused: false, instead };
 }
 
+/** Several for one reason, none of them with a fine value. */
+function ignoredAll(names: readonly string[], instead: string): ReferenceSetting[] {
+  return names.map((name) => ignored(name, [], instead));
+}
+
 export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
   refused('GRPC_UDS', [], 'The gRPC port on a unix socket is not supported by this version; use GRPC_HOST and GRPC_PORT.'),
   refused('GRPC_SERVER_USE_TLS', OFF, NO_TLS),
   refused('GRPC_CLIENT_TLS_CACERT', [], NO_TLS),
+  refused('GRPC_CLIENT_TLS_SAN', [], NO_TLS),
   refused('REDIS_TYPE', ['single'], NO_SHAPES),
+  refused('REDIS_SENTINEL_AUTH', [], NO_SHAPES),
   refused('REDIS_TLS', OFF, 'Use a rediss:// URL in REDIS_URL.'),
-  refused('REDIS_TLS_CLIENT_CERT', [], 'Client certificates towards Redis are not supported by this version.'),
+  refused('REDIS_TLS_CLIENT_CERT', [], NO_CLIENT_CERT),
   refused('REDIS_TLS_CACERT', [], 'Set NODE_EXTRA_CA_CERTS to the file instead.'),
+  refused('REDIS_TLS_SKIP_HOSTNAME_VERIFICATION', OFF, "The name in Redis's certificate is always verified; let it name the host of REDIS_URL."),
+  refused('REDIS_AUTH_FILE', [], NO_CREDENTIALS),
+  refused('REDIS_AWS_IAM_AUTH', OFF, NO_CREDENTIALS),
+  refused('MEMCACHE_HOST_PORT', [], NO_MEMCACHED),
+  refused('MEMCACHE_SRV', [], NO_MEMCACHED),
   refused('MERGE_DOMAIN_CONFIG', OFF, 'Write each domain into one file.'),
-  ignored('REDIS_PERSECOND', OFF, 'Limits per second are counted in the Redis of all others.'),
-  ignored('REDIS_PERSECOND_URL', [], 'Limits per second are counted in the Redis of all others.'),
-  ignored('REDIS_POOL_SIZE', [], NO_POOL),
-  ignored('REDIS_POOL_ON_EMPTY_BEHAVIOR', [], NO_POOL),
-  ignored('REDIS_PIPELINE_WINDOW', ['0', '0s'], NO_POOL),
-  ignored('REDIS_PIPELINE_LIMIT', ['0'], NO_POOL),
+
+  ignored('PROTO', ['tcp'], 'Every port is on TCP.'),
+  ...ignoredAll(['GRPC_SERVER_TLS_CERT', 'GRPC_SERVER_TLS_KEY'], NO_TLS),
+  ...ignoredAll(['GRPC_MAX_CONNECTION_AGE', 'GRPC_MAX_CONNECTION_AGE_GRACE'], NO_CONNECTION_AGE),
+  ignored('GRPC_MAX_CONCURRENT_STREAMS', ZERO, 'The store bounds what waits for it: REDIS_IN_FLIGHT_MAX.'),
+
+  ignored('REDIS_PERSECOND', OFF, ONE_REDIS),
+  ignored('REDIS_PERSECOND_TLS', OFF, ONE_REDIS),
+  ...ignoredAll(['REDIS_PERSECOND_SOCKET_TYPE', 'REDIS_PERSECOND_TYPE', 'REDIS_PERSECOND_URL'], ONE_REDIS),
+  ...ignoredAll(['REDIS_PERSECOND_AUTH', 'REDIS_PERSECOND_SENTINEL_AUTH', 'REDIS_PERSECOND_TIMEOUT'], ONE_REDIS),
+  ...ignoredAll(['REDIS_PERSECOND_POOL_SIZE', 'REDIS_PERSECOND_POOL_ON_EMPTY_BEHAVIOR'], ONE_REDIS),
+  ...ignoredAll(['REDIS_PERSECOND_PIPELINE_WINDOW', 'REDIS_PERSECOND_PIPELINE_LIMIT'], ONE_REDIS),
+  ...ignoredAll(['REDIS_PERSECOND_CLUSTER_PIPELINE_PARALLELISM'], ONE_REDIS),
+  ignored('REDIS_TLS_CLIENT_KEY', [], NO_CLIENT_CERT),
+  ...ignoredAll(['REDIS_POOL_SIZE', 'REDIS_POOL_ON_EMPTY_BEHAVIOR'], NO_POOL),
+  ignored('REDIS_PIPELINE_WINDOW', ZERO, NO_POOL),
+  ignored('REDIS_PIPELINE_LIMIT', ZERO, NO_POOL),
+  ignored('REDIS_CLUSTER_PIPELINE_PARALLELISM', ['1'], NO_SHAPES),
   ignored('REDIS_TIMEOUT', [], 'A store call is bounded by REDIS_OP_TIMEOUT, a connection by REDIS_CONNECT_TIMEOUT.'),
   ignored('REDIS_HEALTH_CHECK_ACTIVE_CONNECTION', OFF, 'A lost Redis is told in the health body as `degraded: redis`.'),
+  ...ignoredAll(['REDIS_STARTUP_INITIAL_INTERVAL', 'REDIS_STARTUP_MAX_INTERVAL'], FINDS_REDIS),
+  ignored('REDIS_STARTUP_MAX_ELAPSED_TIME', ZERO, FINDS_REDIS),
+  ignored('REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR', ON, 'A connection to a Redis that became read-only is given up for a new one.'),
+  ...ignoredAll(['MEMCACHE_MAX_IDLE_CONNS', 'MEMCACHE_SRV_REFRESH'], NO_MEMCACHED),
+  ignored('MEMCACHE_TLS', OFF, NO_MEMCACHED),
+  ...ignoredAll(['MEMCACHE_TLS_CLIENT_CERT', 'MEMCACHE_TLS_CLIENT_KEY', 'MEMCACHE_TLS_CACERT'], NO_MEMCACHED),
+  ignored('MEMCACHE_TLS_SKIP_HOSTNAME_VERIFICATION', OFF, NO_MEMCACHED),
+
   ignored('EXPIRATION_JITTER_MAX_SECONDS', [], 'Buckets expire when they are full again.'),
   ignored('LOCAL_CACHE_SIZE_IN_BYTES', ['0'], 'Every request is decided in the store.'),
   ignored('STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT', ON, 'A denied request never takes anything.'),
-  ignored('LIMIT_RESPONSE_HEADERS_ENABLED', OFF, 'Envoy writes headers from the statuses: enable_x_ratelimit_headers.'),
+  ignored('LIMIT_RESPONSE_HEADERS_ENABLED', OFF, NO_HEADERS),
+  ignored('LIMIT_ALL_DESCRIPTORS_HEADERS_ENABLED', OFF, NO_HEADERS),
+  ...ignoredAll(['LIMIT_LIMIT_HEADER', 'LIMIT_REMAINING_HEADER', 'LIMIT_RESET_HEADER'], NO_HEADERS),
   ignored('RESPONSE_DYNAMIC_METADATA', OFF, 'Dynamic metadata is not supported by this version.'),
+
   ignored('USE_STATSD', OFF, NO_STATSD),
   ignored('USE_DOG_STATSD', OFF, NO_STATSD),
-  ignored('USE_PROMETHEUS', [], NO_STATSD),
-  ignored('PROMETHEUS_ADDR', [], NO_STATSD),
+  ...ignoredAll(['USE_DOG_STATSD_MOGRIFIERS', 'DOG_STATSD_MOGRIFIER_*'], NO_STATSD),
+  ...ignoredAll(['USE_PROMETHEUS', 'PROMETHEUS_ADDR'], NO_STATSD),
   ignored('PROMETHEUS_PATH', ['/metrics'], NO_STATSD),
   ignored('PROMETHEUS_MAPPER_YAML', [], NO_STATSD),
-  ignored('STATSD_HOST', [], NO_STATSD),
-  ignored('STATSD_PORT', [], NO_STATSD),
-  ignored('EXTRA_TAGS', [], NO_STATSD),
+  ignored('PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS', OFF, 'Times in metrics are in seconds.'),
+  ...ignoredAll(['STATSD_HOST', 'STATSD_PORT', 'STATSD_PROTOCOL', 'STATS_FLUSH_INTERVAL', 'EXTRA_TAGS'], NO_STATSD),
+  ignored('GOSTATS_LOGGING_SINK_DISABLED', ON, NO_STATSD),
   ignored('DISABLE_STATS', OFF, NO_STATSD),
+  ignored('SANITIZE_DESCRIPTOR_METRIC_DOTS', OFF, 'Labels of metrics have the dots of the configuration.'),
+  ignored('DESCRIPTOR_KEY_CONFIG', [], 'An override without a rule is counted under its keys alone.'),
   ignored('TRACING_ENABLED', OFF, NO_TRACING),
+  ...ignoredAll(['TRACING_SERVICE_NAME', 'TRACING_SERVICE_NAMESPACE', 'TRACING_SERVICE_INSTANCE_ID'], NO_TRACING),
+  ...ignoredAll(['TRACING_EXPORTER_PROTOCOL', 'TRACING_SAMPLING_RATE', 'OTEL_EXPORTER_OTLP_*'], NO_TRACING),
+
   ignored('RUNTIME_WATCH_ROOT', OFF, 'Configuration is read at start only.'),
   ignored('RUNTIME_IGNOREDOTFILES', ON, 'Files whose names start with a dot are never read.'),
-  ignored('HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED', ON, 'Weir does not start without a configuration.'),
-  ignored('FORCE_START_WITHOUT_INITIAL_CONFIG', OFF, 'Weir does not start without a configuration.'),
-  ignored('CONFIG_GRPC_XDS_SERVER_URL', [], NO_XDS),
-  ignored('GRPC_MAX_CONNECTION_AGE', [], 'Connections are kept until their client closes them, or a drain.'),
+  ignored('HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED', ON, NEEDS_CONFIG),
+  ignored('FORCE_START_WITHOUT_INITIAL_CONFIG', OFF, NEEDS_CONFIG),
+  ...ignoredAll(['CONFIG_GRPC_XDS_NODE_ID', 'CONFIG_GRPC_XDS_NODE_METADATA', 'CONFIG_GRPC_XDS_SERVER_URL'], NO_XDS),
+  ...ignoredAll(['CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL', 'CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS'], NO_XDS),
+  ignored('CONFIG_GRPC_XDS_SERVER_USE_TLS', OFF, NO_XDS),
+  ...ignoredAll(['CONFIG_GRPC_XDS_CLIENT_TLS_CERT', 'CONFIG_GRPC_XDS_CLIENT_TLS_KEY'], NO_XDS),
+  ...ignoredAll(['CONFIG_GRPC_XDS_SERVER_TLS_CACERT', 'CONFIG_GRPC_XDS_SERVER_TLS_SAN'], NO_XDS),
+  ...ignoredAll(['XDS_CLIENT_BACKOFF_INITIAL_INTERVAL', 'XDS_CLIENT_BACKOFF_MAX_INTERVAL'], NO_XDS),
+  ...ignoredAll(['XDS_CLIENT_BACKOFF_RANDOM_FACTOR', 'XDS_CLIENT_BACKOFF_JITTER', 'XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES'], NO_XDS),
 ];
-
-/**
- * One sentence for each variable that is set and has no effect.
- *
- * @throws SettingsError with every variable without which Weir would do something else than asked
- */
-export function checkReferenceSettings(env: Environment): readonly string[] {
-  const set = REFERENCE_SETTINGS.filter(({ name, fine }) => {
-    const value = env[name];
-    return value !== undefined && value !== '' && !fine.includes(value.toLowerCase());
-  });
-  const problems = set.filter(({ refused: isRefused }) => isRefused);
-  if (problems.length > 0) throw new SettingsError(problems.map(({ name, instead }) => ({ name, message: instead })));
-  return set.map(({ name, instead }) => `${name} has no effect here. ${instead}`);
-}

@@ -71,9 +71,30 @@ function readDescriptor(node: ConfigNode, { path, depth, problems }: Nesting): D
   const key = reader.requiredText('key');
   const value = reader.text('value');
   const limits = readLimits(reader, { path, problems });
-  const shadowMode = reader.flag('shadow_mode');
-  const quotaMode = reader.flag('quota_mode');
+  const modes = { shadow_mode: reader.flag('shadow_mode'), quota_mode: reader.flag('quota_mode') };
+  if (limits.length === 0) warnOfModes(modes, { path, problems });
   const descriptors = readDescriptors(reader, { path, depth: depth + 1, problems });
   if (key === undefined) return undefined;
-  return { key: key.value, value: value?.value ?? '', limits, shadowMode, quotaMode, descriptors, offset: reader.offset, path };
+  return {
+    key: key.value,
+    value: value?.value ?? '',
+    limits,
+    shadowMode: modes.shadow_mode?.value ?? false,
+    quotaMode: modes.quota_mode?.value ?? false,
+    descriptors,
+    offset: reader.offset,
+    path,
+  };
+}
+
+/** Of a descriptor without a limit: a mode is no matter of the descriptors below it. */
+function warnOfModes(
+  modes: Readonly<Record<string, Located<boolean> | undefined>>,
+  { path, problems }: Pick<Nesting, 'path' | 'problems'>,
+): void {
+  for (const [field, mode] of Object.entries(modes)) {
+    if (mode?.value !== true) continue;
+    const message = 'has no effect on a descriptor without a limit; remove it, or set it where the limit is';
+    problems.warn({ offset: mode.offset, path: joinPath(path, field), message });
+  }
 }

@@ -207,7 +207,8 @@ export const SETTINGS_TABLE = {
     name: 'MEMORY_BUCKETS_MAX',
     type: integer({ min: 1, max: 10_000_000 }),
     default: '1000000',
-    meaning: 'Buckets that the memory store keeps; beyond it the least recently used goes first.',
+    meaning:
+      'Buckets that the memory store keeps; beyond it the least recently used goes first. A bucket takes some 200 bytes, one of sliding_window_log up to 84 more for each hit.',
   }),
 
   logLevel: row({

@@ -46,12 +46,6 @@ export const METRICS = {
     labels: [],
     help: 'Configurations loaded.',
   },
-  configLoadError: {
-    type: 'counter',
-    name: 'ratelimit_service_config_load_error',
-    labels: [],
-    help: 'Configurations refused; the last good one stays.',
-  },
   storeLatency: {
     type: 'histogram',
     name: 'weir_store_latency_seconds',
@@ -112,7 +106,6 @@ export function makeMetrics({ registry, version, store, memoryStore }: MetricsOp
     shouldRateLimitError: counter(registry, METRICS.shouldRateLimitError),
     domainNotFound: counter(registry, METRICS.domainNotFound),
     configLoadSuccess: counter(registry, METRICS.configLoadSuccess),
-    configLoadError: counter(registry, METRICS.configLoadError),
     storeLatency: histogram(registry, METRICS.storeLatency),
     storeErrors: counter(registry, METRICS.storeErrors),
     memoryStoreBuckets: gauge(registry, METRICS.memoryStoreBuckets, (made) => {

@@ -2,7 +2,7 @@
 
 import type { Registry } from 'prom-client';
 import { toText } from '../descriptor/byte-string';
-import type { ByteString, Entry } from '../descriptor/descriptor';
+import type { ByteString } from '../descriptor/descriptor';
 import { counter, type MetricRow } from './metrics';
 
 /** Levels of a rule that have a label of their own; deeper ones share the last. */
@@ -37,7 +37,7 @@ interface Series {
 /** What became of one descriptor that a limit applies to. */
 export interface DescriptorRecord {
   readonly domain: ByteString;
-  /** `Rule.path`, the same list each time; of an override without a rule, `overridePath`. */
+  /** `Rule.path`, the same list each time; of an override without a rule, its keys alone, since anyone may send any value. */
   readonly path: readonly string[];
   /** As asked for; a peek or a refund counts nothing. */
   readonly hits: number;
@@ -122,11 +122,6 @@ export class RuleMetrics {
     yield* this.seriesByLabels.values();
     yield this.other;
   }
-}
-
-/** The path of an override that takes no rule's place: its keys alone, since anyone may send any value. */
-export function overridePath(entries: readonly Entry[]): readonly string[] {
-  return entries.map(({ key }) => toText(key));
 }
 
 function labelsOf(domain: ByteString, path: readonly string[]): Series['labels'] {

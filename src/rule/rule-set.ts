@@ -17,4 +17,6 @@ export interface RuleSet {
   /** 1 for the first load, one more for each that follows. */
   readonly generation: number;
   readonly domains: ReadonlyMap<ByteString, Domain>;
+  /** What the configuration says to no effect, as `file:line:col: path: message`; the last line may be `and 7 more`. */
+  readonly warnings: readonly string[];
 }

@@ -63,6 +63,14 @@ describe('what it refuses, it tells on standard error and ends with 2', () => {
   });
 });
 
+test('what has no effect is told at the start', async () => {
+  const config = writeConfig('domain: d\ndescriptors: [{ key: k, rate_limit: { unit: hour, requests_per_unit: 3, calendar: true, algorithm: fixed_window } }]\n');
+  const server = await startWeir({ config, env: { BACKEND_TYPE: 'memory', REDIS_POOL_SIZE: '5' } });
+  expect(server.output()).toContain('REDIS_POOL_SIZE has no effect here. One connection carries all calls.');
+  expect(server.output()).toContain('descriptors[0].rate_limit.calendar: has no effect, as every calendar has the same hours; remove it');
+  expect(await server.stop()).toBe(0);
+});
+
 test('version and help', async () => {
   expect(await weir(['version'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as unknown });
   expect((await weir(['help'])).stdout).toContain('weir serve [--config FILE|DIR]');

@@ -31,7 +31,8 @@ export function levelOf(rules: Readonly<Record<string, Rule | null>>): Descripto
 }
 
 export function ruleSetOf(root: DescriptorLevel): RuleSet {
-  return { generation: 1, domains: new Map([['d', { name: 'd', defaultAlgorithm: 'token_bucket', calendarMonth: false, root }]]) };
+  const domains = new Map([['d', { name: 'd', defaultAlgorithm: 'token_bucket' as const, calendarMonth: false, root }]]);
+  return { generation: 1, domains, warnings: [] };
 }
 
 /** Entries of `key=value` texts. */

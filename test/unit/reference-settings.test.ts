@@ -1,7 +1,23 @@
 /** The reference's variables without a use here: told, or refused, never silently ignored. */
 
-import { checkReferenceSettings, REFERENCE_SETTINGS } from '../../src/config/reference-settings';
+import { checkReferenceSettings } from '../../src/config/check-reference-settings';
+import { REFERENCE_SETTINGS } from '../../src/config/reference-settings';
+import type { Environment } from '../../src/config/settings';
+import { SettingsError } from '../../src/config/settings-error';
 import { SETTINGS_TABLE } from '../../src/config/settings-table';
+import { REFERENCE_NAMES } from './reference-names';
+
+const SUPPORTED: readonly string[] = Object.values(SETTINGS_TABLE).map(({ name }) => name);
+
+/** What is told or refused, as one text. */
+function saidOf(env: Environment): string {
+  try {
+    return checkReferenceSettings(env).join('\n');
+  } catch (error) {
+    if (error instanceof SettingsError) return error.message;
+    throw error;
+  }
+}
 
 test('nothing set, or set to what Weir does anyway: nothing is said', () => {
   const fine = REFERENCE_SETTINGS.flatMap(({ name, fine: values }) => values.map((value) => ({ [name]: value.toUpperCase() })));
@@ -24,6 +40,26 @@ test('what would be something else than asked stops the start, all of it at once
 });
 
 test('no variable is both supported and not', () => {
-  const supported: readonly string[] = Object.values(SETTINGS_TABLE).map(({ name }) => name);
-  expect(REFERENCE_SETTINGS.filter(({ name }) => supported.includes(name))).toEqual([]);
+  expect(REFERENCE_SETTINGS.filter(({ name }) => SUPPORTED.includes(name))).toEqual([]);
+  // Families too: a supported variable is never told to have no effect.
+  expect(SUPPORTED.filter((name) => saidOf({ [name]: 'anything' }) !== '')).toEqual([]);
+});
+
+test('no variable of the reference is ignored silently', () => {
+  const silent = REFERENCE_NAMES.filter((name) => !SUPPORTED.includes(name) && !new RegExp(`^${name}\\b`).test(saidOf({ [name]: 'anything' })));
+  expect(silent).toEqual([]);
+});
+
+test('the list of the reference has each name once, and every name that is told or refused', () => {
+  expect(new Set(REFERENCE_NAMES).size).toBe(REFERENCE_NAMES.length);
+  const listed = (name: string) => REFERENCE_NAMES.some((each) => (name.endsWith('*') ? each.startsWith(name.slice(0, -1)) : each === name));
+  expect(REFERENCE_SETTINGS.filter(({ name }) => !listed(name))).toEqual([]);
+  expect(new Set(REFERENCE_SETTINGS.map(({ name }) => name)).size).toBe(REFERENCE_SETTINGS.length);
+});
+
+test('a family of variables is told one by one, by their own names', () => {
+  expect(checkReferenceSettings({ DOG_STATSD_MOGRIFIER_B_NAME: 'b', DOG_STATSD_MOGRIFIER_A_NAME: 'a', DOG_STATSD_MOGRIFIER_C_NAME: '' })).toEqual([
+    'DOG_STATSD_MOGRIFIER_A_NAME has no effect here. Metrics are served for Prometheus at /metrics on DEBUG_PORT.',
+    'DOG_STATSD_MOGRIFIER_B_NAME has no effect here. Metrics are served for Prometheus at /metrics on DEBUG_PORT.',
+  ]);
 });

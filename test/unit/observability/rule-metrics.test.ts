@@ -1,7 +1,7 @@
 /** What a request adds to the counters of its rules. */
 
 import { Registry } from 'prom-client';
-import { overridePath, RuleMetrics, type DescriptorRecord } from '../../../src/observability/rule-metrics';
+import { RuleMetrics, type DescriptorRecord } from '../../../src/observability/rule-metrics';
 
 const RECORD: DescriptorRecord = { domain: 'edge', path: ['user'], hits: 1, fits: true, remaining: 9, capacity: 10, shadow: false };
 
@@ -50,9 +50,5 @@ describe('RuleMetrics', () => {
     expect(await series()).toEqual([
       'total_hits{domain="é",key1="a",key2="b",key3="c",key4="d",key5="e",key6="f",key7="g",key8="h.i.j"} 1',
     ]);
-  });
-
-  it('names an override by its keys alone', () => {
-    expect(overridePath([{ key: 'user', value: 'zoe' }, { key: '\xc3\xa9', value: '' }])).toEqual(['user', 'é']);
   });
 });

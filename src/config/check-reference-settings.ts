@@ -1,0 +1,28 @@
+/** Looks for the reference's variables in the environment, so that none is ignored silently. */
+
+import { REFERENCE_SETTINGS, type ReferenceSetting } from './reference-settings';
+import type { Environment } from './settings';
+import { SettingsError } from './settings-error';
+
+/**
+ * One sentence for each variable that is set and has no effect.
+ *
+ * @throws SettingsError with every variable without which Weir would do something else than asked
+ */
+export function checkReferenceSettings(env: Environment): readonly string[] {
+  const set = REFERENCE_SETTINGS.flatMap((setting) => namesIn(env, setting).map((name) => ({ ...setting, name })));
+  const problems = set.filter(({ refused }) => refused);
+  if (problems.length > 0) throw new SettingsError(problems.map(({ name, instead }) => ({ name, message: instead })));
+  return set.map(({ name, instead }) => `${name} has no effect here. ${instead}`);
+}
+
+/** The variables of that name, or of that family of names, that ask for something. */
+function namesIn(env: Environment, { name, fine }: ReferenceSetting): string[] {
+  const isFamily = name.endsWith('*');
+  const start = name.slice(0, -1);
+  const names = isFamily ? Object.keys(env).filter((each) => each.startsWith(start)).sort() : [name];
+  return names.filter((each) => {
+    const value = env[each];
+    return value !== undefined && value !== '' && !fine.includes(value.toLowerCase());
+  });
+}
