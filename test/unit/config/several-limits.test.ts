@@ -56,7 +56,7 @@ test.each([
 test('USE_CALENDAR_MONTH_RATE_LIMIT makes fixed windows of months those of the calendar in UTC, and no others', () => {
   const options = { calendarMonth: true, defaultAlgorithm: 'fixed_window' };
   const rule = ruleOf(`rate_limits:
-  - { unit: month, requests_per_unit: 5 }
+  - { unit: month, requests_per_unit: 5, time_zone: Europe/Berlin }
   - { unit: day, requests_per_unit: 5 }
   - { unit: month, requests_per_unit: 5, algorithm: token_bucket }`, options);
   expect(rule.limits.map(({ calendar }) => calendar?.timeZone)).toEqual(['UTC', undefined, undefined]);

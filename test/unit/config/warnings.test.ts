@@ -108,11 +108,6 @@ test.each<{ what: string; text: string; options?: Partial<CompileOptions> }>([
   { what: 'the example', text: EXAMPLE, options: { defaultAlgorithm: 'token_bucket' } },
   { what: 'a burst of its algorithms', text: limit('unit: day, requests_per_unit: 5, burst: 9, algorithm: leaky_bucket') },
   { what: 'a calendar', text: limit('unit: week, requests_per_unit: 5, calendar: true, time_zone: Europe/Berlin'), options: { defaultAlgorithm: 'token_bucket' } },
-  {
-    what: 'a time zone of the months that USE_CALENDAR_MONTH_RATE_LIMIT makes',
-    text: limit('unit: month, requests_per_unit: 5, time_zone: Europe/Berlin'),
-    options: { calendarMonth: true },
-  },
   { what: 'modes that are off', text: 'domain: d\ndescriptors: [{ key: k, shadow_mode: false, quota_mode: no }]\n' },
   { what: 'a mode beside unlimited', text: 'domain: d\ndescriptors: [{ key: k, quota_mode: true, rate_limit: { unlimited: true } }]\n' },
   { what: 'a limit of 0', text: limit('unit: day, requests_per_unit: 0') },
@@ -129,4 +124,11 @@ test('of more than anyone reads, the first are kept and the rest is counted', ()
   const warnings = warningsOf(`domain: d\ndescriptors:\n${limits.join('')}`);
   expect(warnings).toHaveLength(WARNINGS_MAX + 1);
   expect(warnings.at(-1)).toBe('and 7 more');
+});
+
+test('a time zone has no effect on the months that USE_CALENDAR_MONTH_RATE_LIMIT makes: those are of UTC', () => {
+  const text = limit('unit: month, requests_per_unit: 5, time_zone: Europe/Berlin');
+  expect(warningsOf(text, { calendarMonth: true })).toEqual([
+    'c.yaml:4:65: descriptors[0].rate_limit.time_zone: has no effect without calendar: true',
+  ]);
 });
