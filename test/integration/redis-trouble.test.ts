@@ -190,7 +190,7 @@ test(
       answered = await asker.ask('d', [{ entries: { few: 'silence' } }]).then(() => true, () => false);
     }
     expect(answered).toBe(true);
-    expect(proxy.connections).toBe(2);
+    expect(proxy.connections).toBeGreaterThan(1);
     expect(server.output()).toContain('no answer for 1000 ms');
     asker.close();
     await server.stop();
