@@ -107,7 +107,8 @@ local function append_verdict(reply, take, of_group, now_us)
   reply[n + 4] = engine.reset_after_us(state, take.limit, now_us)
 end
 
--- Decides the group, leaves each bucket's new state in it (is_dirty: to be written; expires_after_us nil: to be kept as long as before), appends the answer to the reply.
+-- Decides the group, leaves each bucket's new state in it (is_dirty: to be written; expires_after_us nil: to be kept
+-- as long as before), appends the answer to the reply.
 local function decide_group(group, now_us, reply)
   local gathered = gather_buckets(group, now_us)
   for _, take in ipairs(group.takes) do

@@ -25,8 +25,8 @@ const ESCAPED = /[^!-~]|[%|={}~]|(?<=weir):/g;
 
 /**
  * `<prefix>1{domain}tb60|key=value|key=value`: state version, domain (the hash tag of Redis Cluster), algorithm,
- * window (seconds, or `1month@Europe/Berlin`), entries. Two buckets never share a key: every character that separates is escaped elsewhere. A
- * limit's size is no part of it, so a changed limit keeps what was used.
+ * window (seconds, or `1month@Europe/Berlin`), entries. Two buckets never share a key: every character that separates
+ * is escaped elsewhere. A limit's size is no part of it, so a changed limit keeps what was used.
  */
 export function bucketKey({ prefix, domain, entries, limit }: BucketKeyInput): string {
   let key = `${prefix}${STATE_VERSION}{${escapePart(domain)}}${ALGORITHM_LETTERS[limit.algorithm]}${windowName(limit)}`;

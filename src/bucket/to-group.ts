@@ -1,8 +1,8 @@
 /** Key: the takes that a matched request asks of the store. */
 
 import type { RateLimitRequest } from '../descriptor/descriptor';
-import { calendarEdgesUs, type Calendar } from '../rule/calendar';
-import type { Limit } from '../rule/limit';
+import { calendarEdgesUs } from '../rule/calendar';
+import { windowName, type Limit } from '../rule/limit';
 import type { RequestMatch } from '../rule/match';
 import { bucketKey } from './bucket-key';
 import type { BucketLimit, Group, Take } from './take';
@@ -32,15 +32,21 @@ interface ToGroupInput {
   readonly nowUs: number;
 }
 
-/** The edges last asked for, of each calendar limit: they stay the same for a whole window. */
-const edgesOf = new WeakMap<Calendar, readonly number[]>();
+/** The edges last asked for, of each window's name: they stay the same for a whole window. */
+const edgesOf = new Map<string, readonly number[]>();
+
+/** Callers may name windows of their own; beyond so many, all are computed anew. */
+const EDGES_MAX = 1_000;
 
 function toBucketLimit(limit: Limit, nowUs: number): BucketLimit {
   const { calendar } = limit;
   if (calendar === undefined) return limit;
-  const known = edgesOf.get(calendar);
+  const name = windowName(limit);
+  const known = edgesOf.get(name);
   const [, startUs = Infinity, endUs = 0] = known ?? [];
-  const edgesUs = known !== undefined && startUs <= nowUs && nowUs < endUs ? known : calendarEdgesUs(calendar, nowUs);
-  edgesOf.set(calendar, edgesUs);
+  if (known !== undefined && startUs <= nowUs && nowUs < endUs) return { ...limit, edgesUs: known };
+  const edgesUs = calendarEdgesUs(calendar, nowUs);
+  if (edgesOf.size >= EDGES_MAX) edgesOf.clear();
+  edgesOf.set(name, edgesUs);
   return { ...limit, edgesUs };
 }

@@ -35,8 +35,11 @@ function scan(message: Uint8Array, field: number): Scanned {
   let count = 0;
   while (reader.pos < reader.len) {
     const tag = reader.uint32();
-    if (tag >>> 3 !== field || (tag & 7) !== LENGTH_DELIMITED) {
+    if (tag >>> 3 !== field) {
       reader.skipType(tag & 7);
+    } else if ((tag & 7) !== LENGTH_DELIMITED) {
+      // The decoder would not look: it takes the field for a submessage, whatever the wire type says.
+      throw new Error(`field ${field} has wire type ${tag & 7}`);
     } else if (first.length < DESCRIPTORS_MAX) {
       first.push(reader.bytes());
       count += 1;

@@ -119,6 +119,21 @@ describe('ShouldRateLimit over gRPC', () => {
     expect(process.memoryUsage().heapUsed - heapBefore).toBeLessThan(100_000_000);
   });
 
+  it.each([
+    ['descriptors', Buffer.from([0x10, 0x00])],
+    ['entries of one descriptor', Buffer.from([0x08, 0x00])],
+  ])('refuses a million %s under another wire type, which the decoder would take', async (what, piece) => {
+    const many = Buffer.alloc(2_000_000, piece);
+    const length = Buffer.from([0x12, 0x80, 0x89, 0x7a]);
+    const bytes = Buffer.concat([lengthDelimited(1, Buffer.from('d')), ...(what === 'descriptors' ? [many] : [length, many])]);
+    const heapBefore = process.memoryUsage().heapUsed;
+    await expect(harness.askBytes(bytes)).rejects.toMatchObject({
+      code: status.INVALID_ARGUMENT,
+      details: 'the message is no envoy.service.ratelimit.v3.RateLimitRequest',
+    });
+    expect(process.memoryUsage().heapUsed - heapBefore).toBeLessThan(100_000_000);
+  });
+
   it('takes WEEK in an override', async () => {
     await harness.ask(withLimit({ requests_per_unit: 9, unit: 7 }));
     expect(harness.requests[0]?.descriptors).toEqual([{ entries: [], override: { requestsPerUnit: 9, unit: 'week', unitMultiplier: 1 } }]);

@@ -1,0 +1,147 @@
+/** What the environment and the configuration set reaches the decision, through a process on a real Redis. */
+
+import type { WireDuration } from '../../src/transport/wire';
+import { startRedis, type RedisServer } from '../support/redis-server';
+import { makeTestClient } from '../support/redis-store';
+import { OK, OVER_LIMIT, RlsClient, type AskedDescriptor } from '../support/rls-client';
+import { writeConfig } from '../support/temp-config';
+import { startWeir } from '../support/weir-process';
+
+const CONFIG = writeConfig(`
+domain: d
+descriptors:
+  - key: one
+    rate_limit: { name: one, unit: year, requests_per_unit: 1, algorithm: token_bucket }
+  - key: two
+    rate_limit: { unit: year, requests_per_unit: 2, algorithm: fixed_window }
+  - key: premium
+    rate_limit: { unit: year, requests_per_unit: 9, algorithm: token_bucket, replaces: [{ name: one }] }
+  - key: month
+    rate_limit: { unit: month, requests_per_unit: 1, algorithm: fixed_window }
+  - key: berlin
+    rate_limit: { unit: day, requests_per_unit: 1, calendar: true, time_zone: Europe/Berlin }
+`);
+
+let redis: RedisServer;
+
+beforeAll(async () => {
+  redis = await startRedis();
+});
+
+afterAll(() => redis.stop());
+
+async function withWeir(env: Readonly<Record<string, string>>, use: (ask: Ask) => Promise<void>): Promise<void> {
+  const prefix = { CACHE_KEY_PREFIX: `${expect.getState().currentTestName?.replaceAll(/\W/g, '') ?? ''}-` };
+  const weir = await startWeir({ config: CONFIG, env: { REDIS_URL: `redis://127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s', ...prefix, ...env } });
+  const client = new RlsClient(weir.grpcPort);
+  await use(async (...descriptors) => client.ask('d', descriptors));
+  client.close();
+  await weir.stop();
+}
+
+type Ask = (...descriptors: readonly AskedDescriptor[]) => ReturnType<RlsClient['ask']>;
+
+const ONE = { entries: { one: 'v' } };
+const TWO = { entries: { two: 'v' } };
+const UNMATCHED = { entries: { unmatched: 'v' } };
+
+async function calls(command: string): Promise<number> {
+  const admin = await makeTestClient(redis.port).connect();
+  const stats = await admin.info('commandstats');
+  admin.destroy();
+  return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+}
+
+test('a request of three descriptors is one EVALSHA and one TIME; the script was loaded before, so no EVAL is needed', async () => {
+  await withWeir({}, async (ask) => {
+    const [evalsha, time] = [await calls('evalsha'), await calls('time')];
+    await ask(ONE, TWO, { entries: { premium: 'v' } });
+    expect([(await calls('evalsha')) - evalsha, (await calls('time')) - time, await calls('eval')]).toEqual([1, 1, 0]);
+  });
+});
+
+test('after a restart of Redis the script is loaded with the new connection: no call has to carry it', async () => {
+  await withWeir({}, async (ask) => {
+    await ask(TWO);
+    await redis.restart();
+    let answered = false;
+    for (let attempt = 0; attempt < 1_000 && !answered; attempt += 1) {
+      answered = await ask(TWO).then(() => true, () => false);
+      if (!answered) await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect([answered, await calls('eval')]).toEqual([true, 0]);
+  });
+});
+
+test('SHADOW_MODE: nothing is denied, statuses still tell', async () => {
+  await withWeir({ SHADOW_MODE: 'true' }, async (ask) => {
+    await ask(ONE);
+    expect(await ask(ONE, TWO)).toMatchObject({ overall_code: OK, statuses: [{ code: OVER_LIMIT }, { code: OK, limit_remaining: 1 }] });
+  });
+});
+
+test('QUOTA_MODE: only when every descriptor is over', async () => {
+  await withWeir({ QUOTA_MODE: 'true' }, async (ask) => {
+    await ask(ONE);
+    expect((await ask(ONE, TWO)).overall_code).toBe(OK);
+    expect((await ask(ONE, UNMATCHED)).overall_code).toBe(OK);
+    expect((await ask(ONE)).overall_code).toBe(OVER_LIMIT);
+  });
+});
+
+test('replaces: the replaced limit is not asked', async () => {
+  await withWeir({}, async (ask) => {
+    await ask(ONE);
+    expect((await ask(ONE)).overall_code).toBe(OVER_LIMIT);
+    const both = await ask(ONE, { entries: { premium: 'v' } });
+    expect(both).toMatchObject({ overall_code: OK, statuses: [{ code: OK, limit_remaining: 0 }, { limit_remaining: 8 }] });
+    expect(both.statuses[0]!.current_limit).toBeFalsy();
+  });
+});
+
+/** A client reads 64-bit numbers as text. */
+function secondsOf(duration: WireDuration | undefined): number {
+  return Number(`${duration?.seconds ?? NaN}`);
+}
+
+/** Seconds from now to the next such moment, give or take a few for the call itself. */
+function expectReset(resetSeconds: number, toMs: number): void {
+  const expected = (toMs - Date.now()) / 1000;
+  expect(Math.abs(resetSeconds - expected)).toBeLessThan(10);
+}
+
+test('USE_CALENDAR_MONTH_RATE_LIMIT: a month, configured or sent along, ends with the month in UTC', async () => {
+  await withWeir({ USE_CALENDAR_MONTH_RATE_LIMIT: 'true' }, async (ask) => {
+    const now = new Date();
+    const monthEnd = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
+    const override = { requests_per_unit: 5, unit: 5 };
+    const { statuses } = await ask({ entries: { month: 'v' } }, { entries: { month: 'w' }, limit: override });
+    for (const { duration_until_reset: reset } of statuses) expectReset(secondsOf(reset), monthEnd);
+    expect((await ask({ entries: { month: 'v' } })).overall_code).toBe(OVER_LIMIT);
+  });
+});
+
+test('calendar: true with a time_zone: the day ends at that midnight', async () => {
+  await withWeir({}, async (ask) => {
+    const { statuses } = await ask({ entries: { berlin: 'v' } });
+    const parts = new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Berlin', hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
+    const [hour = 0, minute = 0, second = 0] = parts.format(new Date()).split(':').map(Number);
+    const leftSeconds = 86_400 - hour * 3600 - minute * 60 - second;
+    // On the two days a year when the clock changes the day is an hour longer or shorter.
+    const offBy = Math.abs(secondsOf(statuses[0]!.duration_until_reset) - leftSeconds);
+    expect(Math.min(offBy, Math.abs(offBy - 3600))).toBeLessThan(10);
+    expect((await ask({ entries: { berlin: 'v' } })).overall_code).toBe(OVER_LIMIT);
+  });
+});
+
+test('an override with a unit_multiplier counts to its limit in its window', async () => {
+  await withWeir({}, async (ask) => {
+    const limit = { requests_per_unit: 2, unit: 4, unit_multiplier: { value: 7 } };
+    const descriptor = { entries: { one: 'override' }, limit };
+    const first = await ask(descriptor);
+    expect(first.statuses[0]).toMatchObject({ limit_remaining: 1, current_limit: { requests_per_unit: 2, unit: 4, unit_multiplier: { value: 7 } } });
+    // A token bucket of 2 in 7 days: one hit is back after three and a half.
+    expect(secondsOf(first.statuses[0]!.duration_until_reset)).toBe(302_400);
+    expect([(await ask(descriptor)).overall_code, (await ask(descriptor)).overall_code]).toEqual([OK, OVER_LIMIT]);
+  });
+});
