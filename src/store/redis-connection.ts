@@ -4,14 +4,14 @@ import { createClient, ErrorReply, type RedisClientOptions } from 'redis';
 
 export interface RedisConnectionOptions {
   /** Where Redis is and who we are there, as node-redis takes it. */
-  readonly server: Pick<RedisClientOptions, 'username' | 'password' | 'database' | 'socket'>;
-  /** Longest wait for a TCP or unix connection, in milliseconds. */
+  readonly server: Pick<RedisClientOptions, 'username' | 'password' | 'credentialsProvider' | 'database' | 'socket'>;
+  /** Longest wait for a connection, in milliseconds: until Redis has answered its first command. */
   readonly connectTimeoutMs: number;
   /** Without any answer for so long, in milliseconds, while commands wait, the connection is given up for a new one. */
   readonly silenceMs: number;
   /** Commands that may wait for Redis at once. */
   readonly inFlightMax: number;
-  /** Sent on every new connection before it counts as connected: its answer shows that there is a Redis. */
+  /** Sent on every new connection before it counts as connected. */
   readonly greeting: readonly string[];
   /** Told whenever Redis is found or lost. `cause` says why it was lost. */
   readonly onConnection: (state: { readonly connected: boolean; readonly cause?: string }) => void;
@@ -24,25 +24,40 @@ const CHECKS_OF_SILENCE = 4;
 const RECONNECT_MS_MIN = 10;
 const RECONNECT_MS_MAX = 1_000;
 
+/** A connection that lasted so long was a good one: the waits begin anew after it. */
+const GOOD_MS = 1_000;
+
 /** A server that says it is no longer the one to write to is left, but not more often than this. */
 const REDISCOVER_MS = 5_000;
 const NOT_THE_PRIMARY = ['READONLY', 'MASTERDOWN'];
 
 type Client = ReturnType<typeof makeClient>;
 
-/** A client and what is known of its answers. */
+/** A client and what is known of its answers. Times are of the monotonic clock. */
 interface Line {
   readonly client: Client;
   waiting: number;
-  /** When it last answered, or began to wait: on the monotonic clock. */
+  /** When it last answered, or began to wait. */
   heardMs: number;
+  /** When it was greeted; absent: not yet. */
+  foundMs?: number;
+  /** Ends the wait for the greeting. */
+  handshake?: NodeJS.Timeout;
 }
 
+/**
+ * Reconnecting is done here and not by node-redis: that one tries again at once when a connection that had opened is
+ * closed, so a server that accepts and closes (no password, too many clients) would be asked thousands of times a second.
+ */
 export class RedisConnection {
   private line: Line;
   private isClosed = false;
+  private tries = 0;
   private leftMs = -REDISCOVER_MS;
+  /** Since it was left as a replica: connected is told when it has taken a command, not before. */
+  private isDoubted = false;
   private readonly watch: NodeJS.Timeout;
+  private retry: NodeJS.Timeout | undefined;
   private onFirst: (() => void) | undefined;
 
   constructor(private readonly options: RedisConnectionOptions) {
@@ -54,12 +69,13 @@ export class RedisConnection {
 
   /** Starts to connect, and goes on trying until closed. Resolves when first connected, or after `waitMs` without. */
   async connect({ waitMs }: { readonly waitMs: number }): Promise<void> {
+    if (this.isClosed) return;
     let timer: NodeJS.Timeout | undefined;
     const first = new Promise<void>((resolve) => {
       this.onFirst = resolve;
       timer = setTimeout(resolve, waitMs);
     });
-    this.open(this.line);
+    void this.open(this.line);
     await first;
     clearTimeout(timer);
   }
@@ -70,7 +86,9 @@ export class RedisConnection {
     if (line.waiting === 0) line.heardMs = performance.now();
     line.waiting += 1;
     try {
-      return await line.client.sendCommand(command);
+      const reply = await line.client.sendCommand(command);
+      this.trust(line);
+      return reply;
     } catch (error) {
       if (error instanceof ErrorReply && NOT_THE_PRIMARY.includes(errorCode(error))) this.leaveReplica(line, error);
       throw error;
@@ -84,59 +102,85 @@ export class RedisConnection {
   close(): void {
     this.isClosed = true;
     clearInterval(this.watch);
-    this.line.client.destroy();
+    clearTimeout(this.retry);
+    drop(this.line);
+    this.onFirst?.();
   }
 
   private makeLine(): Line {
     const line: Line = { client: makeClient(this.options), waiting: 0, heardMs: performance.now() };
-    line.client.on('ready', () => {
-      this.greet(line);
-    });
     line.client.on('error', (error: unknown) => {
-      if (line === this.line) this.options.onConnection({ connected: false, cause: describeError(error) });
+      this.lose(line, describeError(error));
     });
     return line;
   }
 
-  private open({ client }: Line): void {
-    client.connect().catch(() => {
-      // Only close() and leave() end the tries; each failed one was told to onConnection.
-    });
+  /** Connects and greets. Until Redis has answered that, an open connection shows nothing. */
+  private async open(line: Line): Promise<void> {
+    const { connectTimeoutMs, greeting } = this.options;
+    line.handshake = setTimeout(() => {
+      this.lose(line, `no answer within ${connectTimeoutMs} ms`);
+    }, connectTimeoutMs);
+    try {
+      await line.client.connect();
+      // A short command first: of a long one, Redis tells nobody without a password what is wrong, it hangs up.
+      for (const command of [['PING'], greeting]) await line.client.sendCommand(command).catch(ignoreNoPermission);
+      this.find(line);
+    } catch (error) {
+      // Nothing has been asked for yet, so Redis's own words hold no key.
+      this.lose(line, error instanceof ErrorReply ? error.message : describeError(error));
+    }
   }
 
-  private greet(line: Line): void {
-    const connected = () => {
-      if (line !== this.line) return;
-      this.options.onConnection({ connected: true });
-      this.onFirst?.();
-    };
-    line.client.sendCommand(this.options.greeting).then(connected, (error: unknown) => {
-      // An answer all the same: what is wrong with it, the next command will find and tell.
-      if (error instanceof ErrorReply) connected();
-    });
+  private find(line: Line): void {
+    if (line !== this.line || this.isClosed) return;
+    clearTimeout(line.handshake);
+    line.foundMs = performance.now();
+    if (!this.isDoubted) this.options.onConnection({ connected: true });
+    this.onFirst?.();
+  }
+
+  private trust(line: Line): void {
+    if (!this.isDoubted || line !== this.line) return;
+    this.isDoubted = false;
+    this.options.onConnection({ connected: true });
   }
 
   /** A peer that is gone without a word (a lost host, a forgotten NAT entry) would keep every command for minutes. */
   private leaveIfSilent(): void {
-    const { waiting, heardMs } = this.line;
+    const { line } = this;
     const { silenceMs } = this.options;
-    if (waiting > 0 && performance.now() - heardMs > silenceMs) this.leave(`no answer for ${silenceMs} ms`);
+    if (line.waiting > 0 && performance.now() - line.heardMs > silenceMs) this.lose(line, `no answer for ${silenceMs} ms`);
   }
 
   private leaveReplica(line: Line, error: ErrorReply): void {
     if (line !== this.line || performance.now() - this.leftMs < REDISCOVER_MS) return;
-    this.leave(describeError(error));
+    this.leftMs = performance.now();
+    this.isDoubted = true;
+    this.lose(line, describeError(error));
   }
 
-  private leave(cause: string): void {
-    if (this.isClosed) return;
-    const { client } = this.line;
-    this.leftMs = performance.now();
+  /** Gives the line up, tells why, and opens another one after a while. */
+  private lose(line: Line, cause: string): void {
+    if (line !== this.line || this.isClosed) return;
+    const wasGood = line.foundMs !== undefined && performance.now() - line.foundMs >= GOOD_MS;
+    this.tries = wasGood ? 0 : this.tries + 1;
     this.line = this.makeLine();
+    drop(line);
     this.options.onConnection({ connected: false, cause });
-    client.destroy();
-    this.open(this.line);
+    this.retry = setTimeout(() => void this.open(this.line), reconnectAfterMs(this.tries));
   }
+}
+
+function drop({ client, handshake }: Line): void {
+  clearTimeout(handshake);
+  // One that is not open can't be destroyed, and need not be.
+  if (client.isOpen) client.destroy();
+}
+
+/** Not allowed to: Redis is there all the same, and what it matters for, the next command will find and tell. */
+function ignoreNoPermission(error: unknown): void {
+  if (!(error instanceof ErrorReply) || errorCode(error) !== 'NOPERM') throw error;
 }
 
 /** The first word of an error of Redis's: the rest may hold keys. */
@@ -146,13 +190,15 @@ export function errorCode(error: ErrorReply): string {
 
 function describeError(error: unknown): string {
   if (error instanceof ErrorReply) return `Redis answered the error ${errorCode(error)}`;
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  // Of a line of OpenSSL's, the part that is no address in its source.
+  return 'library' in error && 'reason' in error ? `TLS: ${String(error.reason)}` : error.message;
 }
 
 function makeClient({ server, connectTimeoutMs, inFlightMax }: RedisConnectionOptions) {
   return createClient({
     ...server,
-    socket: { ...server.socket, connectTimeout: connectTimeoutMs, reconnectStrategy: reconnectAfterMs },
+    socket: { ...server.socket, connectTimeout: connectTimeoutMs, reconnectStrategy: false },
     // The oldest protocol, understood by every server and proxy, and enough for whole numbers.
     RESP: 2,
     // A call without a connection fails at once: by the time of the reconnect Envoy has long gone on.
@@ -165,8 +211,8 @@ function makeClient({ server, connectTimeoutMs, inFlightMax }: RedisConnectionOp
   });
 }
 
-function reconnectAfterMs(retries: number): number {
-  const ceilingMs = Math.min(RECONNECT_MS_MAX, RECONNECT_MS_MIN * 2 ** Math.min(retries, 10));
+function reconnectAfterMs(tries: number): number {
+  const ceilingMs = Math.min(RECONNECT_MS_MAX, RECONNECT_MS_MIN * 2 ** Math.min(tries, 10));
   // Half of it is random, so that many instances do not come back in step.
   return Math.round(ceilingMs * (0.5 + Math.random() / 2));
 }
