@@ -1,7 +1,7 @@
 /** The composition root: the only file that knows every part, and which wraps which. */
 
+import { isIP } from 'node:net';
 import { Registry } from 'prom-client';
-import type { RedisClientOptions } from 'redis';
 import { describeRules } from './config/describe-rules';
 import type { Settings } from './config/settings';
 import type { RedisConnection, StoreChoice } from './config/store-choice';
@@ -15,7 +15,7 @@ import type { RuleSet } from './rule/rule-set';
 import { makeShouldRateLimit } from './should-rate-limit';
 import { MeasuredStore, type StoreMeasure } from './store/measured-store';
 import { MemoryStore, monotonicNowUs } from './store/memory-store';
-import { RedisStore } from './store/redis-store';
+import { RedisStore, type RedisStoreOptions } from './store/redis-store';
 import type { Store } from './store/store';
 import { makeAnswerCall, type FailureKind } from './transport/answer';
 import { debugRoutes } from './transport/debug-routes';
@@ -133,7 +133,7 @@ function measureBy(metrics: Metrics, store: StoreChoice['kind']): StoreMeasure {
 /** Redis, answering in time or not at all. Resolves without it after REDIS_CONNECT_TIMEOUT: degraded, and trying on. */
 async function openRedis({ settings, connection, health, log }: OpenRedisInput): Promise<Store> {
   const redis = new RedisStore({
-    server: toClientOptions(connection),
+    server: toClientOptions(connection, log),
     connectTimeoutMs: settings.redisConnectTimeoutMs,
     silenceMs: Math.max(SILENCE_MS_MIN, SILENCE_OF_TIMEOUTS * settings.redisOpTimeoutMs),
     inFlightMax: settings.redisInFlightMax,
@@ -164,12 +164,25 @@ function watchRedis({ health, log, where }: { readonly health: Health; readonly 
   };
 }
 
-function toClientOptions(connection: RedisConnection): Pick<RedisClientOptions, 'socket' | 'username' | 'password' | 'database'> {
-  const { socket, tls, database, username, password } = connection;
+function toClientOptions(connection: RedisConnection, log: Logger): RedisStoreOptions['server'] {
+  const { database, username, password, authFile } = connection;
+  const named = { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
+  const socket = toSocket(connection);
+  if (authFile === undefined) return { socket, database, ...named };
+  const credentials = async () => ({ ...named, ...(await authFile.read((problem) => { log.warn(problem); })) });
+  return { socket, database, credentialsProvider: { type: 'async-credentials-provider', credentials } };
+}
+
+function toSocket({ socket, tls }: RedisConnection): NonNullable<RedisStoreOptions['server']['socket']> {
+  if ('path' in socket) return { ...socket, tls: false };
+  if (tls === false) return socket;
   return {
-    socket: 'path' in socket ? { ...socket, tls: false } : tls ? { ...socket, tls } : socket,
-    database,
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
+    ...socket,
+    tls: true,
+    ...(tls.ca !== undefined && { ca: tls.ca }),
+    ...tls.identity,
+    // Node sends no name of its own accord, and one address may serve many Redis servers by their names.
+    ...(isIP(socket.host) === 0 && { servername: socket.host }),
+    ...(!tls.verifyHostname && { checkServerIdentity: () => undefined }),
   };
 }

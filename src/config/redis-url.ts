@@ -5,6 +5,7 @@ import { SettingsError } from './settings-error';
 /** One Redis server, as a client is made for it. */
 export interface RedisServer {
   readonly socket: { readonly host: string; readonly port: number } | { readonly path: string };
+  /** Whether the URL asks for it. */
   readonly tls: boolean;
   readonly database: number;
   readonly username?: string;

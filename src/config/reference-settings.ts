@@ -20,8 +20,6 @@ const ZERO = ['0', '0s'];
 const NO_TLS = 'TLS on the gRPC port is not supported by this version; leave it to a sidecar.';
 const NO_CONNECTION_AGE = 'Connections are kept until their client closes them, or a drain.';
 const NO_SHAPES = 'Sentinel and Cluster are not supported by this version; use SINGLE.';
-const NO_CLIENT_CERT = 'Client certificates towards Redis are not supported by this version.';
-const NO_CREDENTIALS = 'Credentials that change are not supported by this version; use REDIS_AUTH.';
 const NO_MEMCACHED = 'Weir does not support memcached, because its counts are not exact; use redis or memory.';
 const NO_STATSD = 'Metrics are served for Prometheus at /metrics on DEBUG_PORT.';
 const NO_XDS = 'Configuration over xDS is not supported by this version.';
@@ -52,12 +50,7 @@ export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
   refused('GRPC_CLIENT_TLS_SAN', [], NO_TLS),
   refused('REDIS_TYPE', ['single'], NO_SHAPES),
   refused('REDIS_SENTINEL_AUTH', [], NO_SHAPES),
-  refused('REDIS_TLS', OFF, 'Use a rediss:// URL in REDIS_URL.'),
-  refused('REDIS_TLS_CLIENT_CERT', [], NO_CLIENT_CERT),
-  refused('REDIS_TLS_CACERT', [], 'Set NODE_EXTRA_CA_CERTS to the file instead.'),
-  refused('REDIS_TLS_SKIP_HOSTNAME_VERIFICATION', OFF, "The name in Redis's certificate is always verified; let it name the host of REDIS_URL."),
-  refused('REDIS_AUTH_FILE', [], NO_CREDENTIALS),
-  refused('REDIS_AWS_IAM_AUTH', OFF, NO_CREDENTIALS),
+  refused('REDIS_AWS_IAM_AUTH', OFF, 'Credentials of AWS IAM are not supported by this version; use REDIS_AUTH or REDIS_AUTH_FILE.'),
   refused('MEMCACHE_HOST_PORT', [], NO_MEMCACHED),
   refused('MEMCACHE_SRV', [], NO_MEMCACHED),
   refused('MERGE_DOMAIN_CONFIG', OFF, 'Write each domain into one file.'),
@@ -74,7 +67,6 @@ export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
   ...ignoredAll(['REDIS_PERSECOND_POOL_SIZE', 'REDIS_PERSECOND_POOL_ON_EMPTY_BEHAVIOR'], ONE_REDIS),
   ...ignoredAll(['REDIS_PERSECOND_PIPELINE_WINDOW', 'REDIS_PERSECOND_PIPELINE_LIMIT'], ONE_REDIS),
   ...ignoredAll(['REDIS_PERSECOND_CLUSTER_PIPELINE_PARALLELISM'], ONE_REDIS),
-  ignored('REDIS_TLS_CLIENT_KEY', [], NO_CLIENT_CERT),
   ...ignoredAll(['REDIS_POOL_SIZE', 'REDIS_POOL_ON_EMPTY_BEHAVIOR'], NO_POOL),
   ignored('REDIS_PIPELINE_WINDOW', ZERO, NO_POOL),
   ignored('REDIS_PIPELINE_LIMIT', ZERO, NO_POOL),

@@ -1,5 +1,7 @@
 /** Decides which store counts the hits: Redis, and how to reach it, or the memory of this process. */
 
+import { parseRedisAuth, RedisAuthFile } from './redis-auth';
+import { readRedisTls, type RedisTls, type RedisTlsSettings } from './redis-tls';
 import { parseRedisUrl, type RedisServer } from './redis-url';
 import type { Settings } from './settings';
 import { SettingsError } from './settings-error';
@@ -12,12 +14,16 @@ export type StoreChoice =
   | { readonly kind: 'memory'; readonly warning?: string }
   | { readonly kind: 'redis'; readonly connection: RedisConnection };
 
-export interface RedisConnection extends RedisServer {
+export interface RedisConnection extends Omit<RedisServer, 'tls'> {
+  readonly tls: RedisTls | false;
+  /** Wins over username and password. */
+  readonly authFile?: RedisAuthFile;
   /** For logs: where the server is, without its password. */
   readonly description: string;
 }
 
-export type StoreSettings = Pick<Settings, 'backendType' | 'redisUrl' | 'redisSocketType' | 'redisAuth' | 'runtimeRoot'>;
+export type StoreSettings = RedisTlsSettings &
+  Pick<Settings, 'backendType' | 'redisUrl' | 'redisSocketType' | 'redisAuth' | 'redisAuthFile' | 'runtimeRoot'>;
 
 /** Throws SettingsError if no store can be chosen. */
 export function chooseStore(settings: StoreSettings): StoreChoice {
@@ -37,19 +43,19 @@ export function chooseStore(settings: StoreSettings): StoreChoice {
 }
 
 function chooseConnection(settings: StoreSettings): RedisConnection {
-  const { redisUrl, redisSocketType, redisAuth } = settings;
+  const { redisUrl, redisSocketType } = settings;
   const server: RedisServer =
     redisUrl === undefined
       ? { socket: { path: REDIS_SOCKET_DEFAULT }, tls: false, database: 0 }
       : parseRedisUrl(redisUrl, redisSocketType);
-  return { ...server, ...readAuth(redisAuth), description: describe(server) };
+  const tls = readRedisTls({ settings, askedByUrl: server.tls, isUnixSocket: 'path' in server.socket });
+  return { ...server, tls, ...readAuth(settings), description: describe({ ...server, tls: tls !== false }) };
 }
 
-/** `password` or `user:password`, split at the first colon as the reference does. */
-function readAuth(auth: string | undefined): { username?: string; password?: string } {
-  if (auth === undefined) return {};
-  const colon = auth.indexOf(':');
-  return colon < 0 ? { password: auth } : { username: auth.slice(0, colon), password: auth.slice(colon + 1) };
+function readAuth({ redisAuth, redisAuthFile }: StoreSettings): Pick<RedisConnection, 'username' | 'password' | 'authFile'> {
+  if (redisAuthFile === undefined) return redisAuth === undefined ? {} : parseRedisAuth(redisAuth);
+  if (redisAuth === undefined) return { authFile: new RedisAuthFile(redisAuthFile) };
+  throw new SettingsError([{ name: 'REDIS_AUTH_FILE', message: 'it is set, and REDIS_AUTH too; set one of the two' }]);
 }
 
 function describe({ socket, tls, database }: RedisServer): string {

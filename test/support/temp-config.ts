@@ -1,4 +1,4 @@
-/** A configuration file for one test. */
+/** Files for one test. */
 
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,16 @@ import path from 'node:path';
 
 /** Writes the YAML to a folder of its own; the path of the file. */
 export function writeConfig(yaml: string): string {
-  const file = path.join(mkdtempSync(path.join(tmpdir(), 'weir-config-')), 'config.yaml');
-  writeFileSync(file, yaml);
+  return write({ name: 'config.yaml', text: yaml });
+}
+
+/** Writes any text, likewise. */
+export function writeText(text: string): string {
+  return write({ name: 'text', text });
+}
+
+function write({ name, text }: { readonly name: string; readonly text: string }): string {
+  const file = path.join(mkdtempSync(path.join(tmpdir(), 'weir-config-')), name);
+  writeFileSync(file, text);
   return file;
 }

@@ -1,8 +1,12 @@
 /** Which store the settings choose, and how Redis is reached. */
 
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { RedisAuthFile } from '../../src/config/redis-auth';
 import { readSettings, type Environment } from '../../src/config/settings';
 import { SettingsError } from '../../src/config/settings-error';
 import { chooseStore } from '../../src/config/store-choice';
+import { makeCertificates } from '../support/certificates';
+import { writeText } from '../support/temp-config';
 
 const SECRET = 'hunter2';
 
@@ -42,11 +46,19 @@ describe('The store is', () => {
     [{ REDIS_URL: 'redis://h' }, { ...plain, socket: { host: 'h', port: 6379 }, description: 'redis://h:6379/0' }],
     [
       { REDIS_URL: `rediss://u:${SECRET}%21@[::1]:7/3` },
-      { tls: true, database: 3, socket: { host: '::1', port: 7 }, username: 'u', password: `${SECRET}!`, description: 'rediss://[::1]:7/3' },
+      { tls: { verifyHostname: true }, database: 3, socket: { host: '::1', port: 7 }, username: 'u', password: `${SECRET}!`, description: 'rediss://[::1]:7/3' },
     ],
     [
       { REDIS_URL: 'redis://u:old@h', REDIS_AUTH: SECRET },
       { ...plain, socket: { host: 'h', port: 6379 }, username: 'u', password: SECRET, description: 'redis://h:6379/0' },
+    ],
+    [
+      { REDIS_URL: 'h:1', REDIS_SOCKET_TYPE: 'tcp', REDIS_TLS: 'true', REDIS_TLS_SKIP_HOSTNAME_VERIFICATION: 'true' },
+      { tls: { verifyHostname: false }, database: 0, socket: { host: 'h', port: 1 }, description: 'rediss://h:1/0' },
+    ],
+    [
+      { REDIS_URL: 'redis://h', REDIS_TLS: '1' },
+      { tls: { verifyHostname: true }, database: 0, socket: { host: 'h', port: 6379 }, description: 'rediss://h:6379/0' },
     ],
   ])('Redis for %j', (env, connection) => {
     expect(connectionOf(env)).toEqual(connection);
@@ -67,3 +79,82 @@ describe('The store is', () => {
     expect(() => connectionOf(env)).not.toThrow(SECRET);
   });
 });
+
+describe('TLS towards Redis', () => {
+  const { ca, server, client } = makeCertificates();
+  const on: Environment = { REDIS_URL: 'rediss://h' };
+  const pair = { REDIS_TLS_CLIENT_CERT: client.cert, REDIS_TLS_CLIENT_KEY: client.key };
+
+  test('holds the text of the files', () => {
+    const tls = { ca: readFileSync(ca.cert, 'utf8'), verifyHostname: true };
+    const identity = { cert: readFileSync(client.cert, 'utf8'), key: readFileSync(client.key, 'utf8') };
+    expect(connectionOf({ ...on, REDIS_TLS_CACERT: ca.cert, ...pair })).toMatchObject({ tls: { ...tls, identity } });
+  });
+
+  test.each<[Environment, string]>([
+    [{ REDIS_URL: '/tmp/r.sock', REDIS_TLS: 'true' }, 'REDIS_TLS: Redis is asked over a unix socket'],
+    [{ BACKEND_TYPE: 'redis', REDIS_TLS: 'true' }, 'REDIS_TLS: Redis is asked over a unix socket'],
+    [{ ...on, REDIS_TLS_CACERT: '/nowhere' }, "REDIS_TLS_CACERT: /nowhere can't be read (ENOENT); name a PEM file"],
+    [{ ...on, REDIS_TLS_CACERT: client.key }, 'REDIS_TLS_CACERT: ' + client.key + ' holds no certificate'],
+    [{ ...on, REDIS_TLS_CLIENT_CERT: client.cert }, 'REDIS_TLS_CLIENT_KEY: it is not set, but REDIS_TLS_CLIENT_CERT is'],
+    [{ ...on, REDIS_TLS_CLIENT_KEY: client.key }, 'REDIS_TLS_CLIENT_CERT: it is not set, but REDIS_TLS_CLIENT_KEY is'],
+    [{ ...on, ...pair, REDIS_TLS_CLIENT_KEY: client.cert }, `REDIS_TLS_CLIENT_KEY: ${client.cert} holds no private key`],
+    [{ ...on, ...pair, REDIS_TLS_CLIENT_KEY: server.key }, 'REDIS_TLS_CLIENT_KEY: it is not the key of the certificate'],
+    [{ REDIS_URL: 'redis://h', REDIS_TLS_CACERT: ca.cert }, 'REDIS_TLS_CACERT: it is set, but TLS is off; set REDIS_TLS=true'],
+    [{ REDIS_URL: 'redis://h', REDIS_TLS_SKIP_HOSTNAME_VERIFICATION: 'true' }, 'REDIS_TLS_SKIP_HOSTNAME_VERIFICATION: it is set, but TLS is off'],
+  ])('is refused for %j', (env, message) => {
+    expect(() => connectionOf(env)).toThrow(SettingsError);
+    expect(() => connectionOf(env)).toThrow(message);
+  });
+
+  test('tells every file that is wrong at once', () => {
+    const env = { ...on, REDIS_TLS_CACERT: '/no/ca', REDIS_TLS_CLIENT_CERT: '/no/cert', REDIS_TLS_CLIENT_KEY: '/no/key' };
+    expect(() => connectionOf(env)).toThrow(/^REDIS_TLS_CACERT: .*\nREDIS_TLS_CLIENT_CERT: .*\nREDIS_TLS_CLIENT_KEY: /);
+  });
+});
+
+describe('REDIS_AUTH_FILE', () => {
+  function authFileOf(text: string): { file: string; authFile: RedisAuthFile } {
+    const file = writeText(text);
+    const choice = chooseStore(readSettings({ REDIS_URL: 'redis://h', REDIS_AUTH_FILE: file }));
+    return { file, authFile: (choice.kind === 'redis' ? choice.connection.authFile : undefined)! };
+  }
+
+  test.each([
+    ['pass word\n', { password: 'pass word' }],
+    ['user:pass:word\r\n', { username: 'user', password: 'pass:word' }],
+    ['password', { password: 'password' }],
+  ])('holds %j', async (text, auth) => {
+    expect(await authFileOf(text).authFile.read(fail)).toEqual(auth);
+  });
+
+  test('is read anew; while it is empty or gone the last password is used, and each reason told once', async () => {
+    const { file, authFile } = authFileOf('one');
+    const told: string[] = [];
+    const read = () => authFile.read((problem) => told.push(problem));
+    writeFileSync(file, 'two\n');
+    expect(await read()).toEqual({ password: 'two' });
+    writeFileSync(file, '\n');
+    expect([await read(), await read()]).toEqual([{ password: 'two' }, { password: 'two' }]);
+    rmSync(file);
+    expect([await read(), await read()]).toEqual([{ password: 'two' }, { password: 'two' }]);
+    const end = 'the password that it held last is used.';
+    expect(told).toEqual([`REDIS_AUTH_FILE: ${file} is empty; ${end}`, `REDIS_AUTH_FILE: ${file} can't be read (ENOENT); ${end}`]);
+    writeFileSync(file, 'u:three');
+    expect(await read()).toEqual({ username: 'u', password: 'three' });
+  });
+
+  test.each<[Environment, string]>([
+    [{ REDIS_AUTH_FILE: '/nowhere' }, "REDIS_AUTH_FILE: /nowhere can't be read (ENOENT); name a file that holds a password"],
+    [{ REDIS_AUTH_FILE: writeText('\n') }, 'is empty; name a file that holds a password'],
+    [{ REDIS_AUTH_FILE: writeText('x'), REDIS_AUTH: SECRET }, 'REDIS_AUTH_FILE: it is set, and REDIS_AUTH too; set one of the two'],
+  ])('is refused for %j', (env, message) => {
+    expect(() => connectionOf({ REDIS_URL: 'redis://h', ...env })).toThrow(SettingsError);
+    expect(() => connectionOf({ REDIS_URL: 'redis://h', ...env })).toThrow(message);
+  });
+});
+
+/** For a problem that must not be told. */
+function fail(problem: string): void {
+  throw new Error(problem);
+}

@@ -1,0 +1,326 @@
+/** How Weir reaches one Redis: over TLS or a unix socket, with the rights of docs/redis.md, with a password that changes. */
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createServer } from 'node:tls';
+import { RedisStore } from '../../src/store/redis-store';
+import { makeCertificates, type Pair } from '../support/certificates';
+import { groupOf, take } from '../support/groups';
+import { fencedBlocks } from '../support/markdown';
+import { freePort } from '../support/ports';
+import { startRedis, type RedisServer } from '../support/redis-server';
+import { makeTestClient, storeOptions, type TestClient } from '../support/redis-store';
+import { OK, RlsClient } from '../support/rls-client';
+import { writeConfig, writeText } from '../support/temp-config';
+import { startWeir, type WeirProcess } from '../support/weir-process';
+
+const TIMEOUT_MS = 60_000;
+
+const CONFIG = writeConfig('domain: d\ndescriptors: [{ key: k, rate_limit: { unit: hour, requests_per_unit: 1000 } }]\n');
+
+type Environment = Readonly<Record<string, string>>;
+
+interface Asked {
+  readonly weir: WeirProcess;
+  /** The code of one decision; rejects if there is none. */
+  readonly ask: () => Promise<number>;
+}
+
+/** A Weir of its own for `during`. */
+async function withWeir<T>(env: Environment, during: (asked: Asked) => Promise<T>): Promise<T> {
+  const weir = await startWeir({ config: CONFIG, env: { REDIS_OP_TIMEOUT: '500ms', ...env } });
+  const client = new RlsClient(weir.grpcPort);
+  try {
+    return await during({ weir, ask: async () => (await client.ask('d', [{ entries: { k: 'v' } }])).overall_code });
+  } finally {
+    client.close();
+    await weir.stop();
+  }
+}
+
+/** Tries until a call is answered, at most 10 s. */
+async function untilAnswered(ask: () => Promise<number>): Promise<number> {
+  for (let attempt = 0; attempt < 1_000; attempt += 1) {
+    const code = await ask().catch(() => undefined);
+    if (code !== undefined) return code;
+    await pause(10);
+  }
+  throw new Error('no call was answered within 10 s');
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+describe('TLS', () => {
+  const { ca, otherCa, server, elsewhere, client } = makeCertificates();
+  const identity = { REDIS_TLS_CLIENT_CERT: client.cert, REDIS_TLS_CLIENT_KEY: client.key };
+  const open: RedisServer[] = [];
+
+  afterEach(() => Promise.all(open.splice(0).map((redis) => redis.stop())));
+
+  /** The port on which a new Redis speaks TLS. */
+  async function startTlsRedis({ pair, clients = 'no' }: { pair: Pair; clients?: 'yes' | 'no' }): Promise<number> {
+    const port = await freePort();
+    const files = ['--tls-cert-file', pair.cert, '--tls-key-file', pair.key, '--tls-ca-cert-file', ca.cert];
+    open.push(await startRedis({ config: ['--tls-port', String(port), ...files, '--tls-auth-clients', clients] }));
+    return port;
+  }
+
+  async function decides(env: Environment): Promise<void> {
+    await withWeir(env, async ({ weir, ask }) => {
+      expect(await ask()).toBe(OK);
+      expect(weir.output()).toContain('connected to Redis at rediss://');
+    });
+  }
+
+  async function isRefused(env: Environment, cause: string | RegExp): Promise<void> {
+    await withWeir(env, async ({ weir, ask }) => {
+      await expect(ask()).rejects.toMatchObject({ details: 'Redis is not connected' });
+      expect(weir.output()).toMatch(cause);
+      expect(weir.output()).not.toContain('connected to Redis at');
+    });
+  }
+
+  test(
+    'decides over TLS, asked for by REDIS_TLS or by the URL',
+    async () => {
+      const port = await startTlsRedis({ pair: server });
+      await decides({ REDIS_URL: `127.0.0.1:${port}`, REDIS_SOCKET_TYPE: 'tcp', REDIS_TLS: 'true', REDIS_TLS_CACERT: ca.cert });
+      await decides({ REDIS_URL: `rediss://localhost:${port}`, REDIS_TLS_CACERT: ca.cert });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'a certificate that somebody else has signed is refused, also when its host is not verified, and the log says why',
+    async () => {
+      const url = { REDIS_URL: `rediss://127.0.0.1:${await startTlsRedis({ pair: server })}` };
+      await isRefused({ ...url, REDIS_TLS_CACERT: otherCa.cert }, 'self-signed certificate in certificate chain');
+      const skip = { REDIS_TLS_SKIP_HOSTNAME_VERIFICATION: 'true' };
+      await isRefused({ ...url, REDIS_TLS_CACERT: otherCa.cert, ...skip }, 'self-signed certificate in certificate chain');
+      await isRefused(url, 'self-signed certificate in certificate chain');
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'a certificate of another host is refused, and accepted with REDIS_TLS_SKIP_HOSTNAME_VERIFICATION',
+    async () => {
+      const env = { REDIS_URL: `rediss://127.0.0.1:${await startTlsRedis({ pair: elsewhere })}`, REDIS_TLS_CACERT: ca.cert };
+      await isRefused(env, "does not match certificate's altnames");
+      await decides({ ...env, REDIS_TLS_SKIP_HOSTNAME_VERIFICATION: 'true' });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'a Redis that asks for a client certificate gets it, or refuses',
+    async () => {
+      const port = await startTlsRedis({ pair: server, clients: 'yes' });
+      const env = { REDIS_URL: `rediss://127.0.0.1:${port}`, REDIS_TLS_CACERT: ca.cert };
+      await decides({ ...env, ...identity });
+      // Redis says why and hangs up at once: what is noticed first is a matter of luck.
+      await isRefused(env, /alert certificate required|ECONNRESET|EPIPE|Socket closed/);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'a port without TLS is told',
+    async () => {
+      const redis = await startRedis();
+      open.push(redis);
+      await isRefused({ REDIS_URL: `rediss://127.0.0.1:${redis.port}` }, /Connection timeout|no answer within/);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'the name of the host is sent, so that one address can serve several',
+    async () => {
+      const names: unknown[] = [];
+      const listener = createServer({ cert: readFileSync(server.cert), key: readFileSync(server.key) });
+      listener.on('secureConnection', (socket) => {
+        names.push((socket as { servername?: unknown }).servername);
+        socket.destroy();
+      });
+      await new Promise<void>((resolve) => listener.listen(0, 'localhost', resolve));
+      const { port } = listener.address() as AddressInfo;
+      await withWeir({ REDIS_URL: `rediss://localhost:${port}`, REDIS_TLS_CACERT: ca.cert }, () => Promise.resolve());
+      expect(names[0]).toBe('localhost');
+      listener.close();
+    },
+    TIMEOUT_MS,
+  );
+});
+
+test(
+  'decides over a unix socket',
+  async () => {
+    const socket = path.join(mkdtempSync(path.join(tmpdir(), 'weir-socket-')), 'redis.sock');
+    const redis = await startRedis({ config: ['--unixsocket', socket] });
+    await withWeir({ REDIS_URL: socket }, async ({ weir, ask }) => {
+      expect(await ask()).toBe(OK);
+      expect(weir.output()).toContain(`connected to Redis at unix socket ${socket}`);
+    });
+    await redis.stop();
+  },
+  TIMEOUT_MS,
+);
+
+describe('the ACL line of docs/redis.md', () => {
+  const page = readFileSync('docs/redis.md', 'utf8');
+  const rules = fencedBlocks('docs/redis.md', 'text').find((block) => block.startsWith('user weir '))!.trim().split(' ').slice(2);
+  const prefix = /`CACHE_KEY_PREFIX=([^`]+)`/.exec(page)![1]!;
+  /** Weir decides without these, but every connection is then an entry in the ACL log of Redis. */
+  const greetings = ['+ping', '+script|load'];
+  const rights = rules.filter((rule) => rule.startsWith('+') || rule.startsWith('~'));
+  let redis: RedisServer;
+  let admin: TestClient;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    admin = makeTestClient(redis.port);
+    await admin.connect();
+  });
+
+  afterAll(async () => {
+    admin.destroy();
+    await redis.stop();
+  });
+
+  interface Outcome {
+    /** Why there was no decision. */
+    readonly failure?: string;
+    /** What Redis's ACL log holds of it. */
+    readonly refused: readonly string[];
+  }
+
+  /** All that Weir ever does to Redis, as a user with these rules: a charge, a refund that makes the key go, lost scripts. */
+  async function use(ruleSet: readonly string[], database = 0): Promise<Outcome> {
+    await admin.flushAll();
+    await admin.scriptFlush();
+    await admin.sendCommand(['ACL', 'LOG', 'RESET']);
+    await admin.sendCommand(['ACL', 'SETUSER', 'weir', 'reset', ...ruleSet]);
+    const options = storeOptions(redis.port);
+    const server = { ...options.server, username: 'weir', password: 'PASSWORD', database };
+    const store = new RedisStore({ ...options, server });
+    const charge = async (hits: number) => {
+      const [outcome] = await store.take([groupOf([take(`${prefix}bucket`, { hits })])]);
+      if (outcome instanceof Error) throw outcome;
+    };
+    let failure: string | undefined;
+    try {
+      await store.connect({ waitMs: 300 });
+      for (const hits of [1, -1, 1]) await charge(hits);
+      await admin.scriptFlush();
+      await charge(1);
+    } catch (error) {
+      failure = (error as Error).message;
+    }
+    await store.close();
+    const entries = (await admin.aclLog()) as unknown as readonly { readonly object: string }[];
+    return { ...(failure !== undefined && { failure }), refused: entries.map(({ object }) => object) };
+  }
+
+  test('is enough', async () => {
+    expect(rights.length).toBeGreaterThan(5);
+    expect(await use(rules)).toEqual({ refused: [] });
+  });
+
+  test.each(rights.filter((right) => !greetings.includes(right)))('without %s there is no decision', async (right) => {
+    const { failure, refused } = await use(rules.filter((rule) => rule !== right));
+    expect(failure).toMatch(/^Redis answered the error (NOPERM|ERR)$|no bucket under the key/);
+    expect(refused).toEqual([right.startsWith('~') ? `${prefix}bucket` : right.slice(1)]);
+  });
+
+  test.each(greetings)('without %s Weir decides, and the ACL log of Redis tells', async (right) => {
+    expect(await use(rules.filter((rule) => rule !== right))).toEqual({ refused: [right.slice(1)] });
+  });
+
+  test('another database needs +select', async () => {
+    expect((await use(rules, 1)).failure).toBe('Redis is not connected');
+    expect(await use([...rules, '+select'], 1)).toEqual({ refused: [] });
+  });
+});
+
+describe('REDIS_AUTH_FILE', () => {
+  let redis: RedisServer;
+  let admin: TestClient;
+
+  beforeEach(async () => {
+    redis = await startRedis();
+    admin = makeTestClient(redis.port);
+    await admin.connect();
+    await setPassword('one');
+  });
+
+  afterEach(async () => {
+    admin.destroy();
+    await redis.stop();
+  });
+
+  async function setPassword(password: string): Promise<void> {
+    await admin.sendCommand(['ACL', 'SETUSER', 'weir', 'reset', 'on', `>${password}`, '~*', '+@all']);
+  }
+
+  async function cutConnections(): Promise<void> {
+    await admin.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal']);
+  }
+
+  test(
+    'a password that changes in Redis and in the file is picked up by the next connection',
+    async () => {
+      const file = writeText('weir:one\n');
+      await withWeir({ REDIS_URL: `redis://127.0.0.1:${redis.port}`, REDIS_AUTH_FILE: file }, async ({ weir, ask }) => {
+        expect(await ask()).toBe(OK);
+        await setPassword('two');
+        await cutConnections();
+        await expect(ask()).rejects.toMatchObject({ details: 'Redis is not connected' });
+        writeFileSync(file, 'weir:two\n');
+        expect(await untilAnswered(ask)).toBe(OK);
+
+        // Lost later, it is told, and what it held serves on.
+        rmSync(file);
+        await cutConnections();
+        expect(await untilAnswered(ask)).toBe(OK);
+        expect(weir.output()).toContain(`REDIS_AUTH_FILE: ${file} can't be read (ENOENT); the password that it held last is used.`);
+        expect(weir.output()).not.toMatch(/weir:|\bone\b|\btwo\b/);
+      });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'the order of docs/redis.md: no call fails',
+    async () => {
+      const file = writeText('weir:one');
+      await withWeir({ REDIS_URL: `redis://127.0.0.1:${redis.port}`, REDIS_AUTH_FILE: file }, async ({ ask }) => {
+        await admin.sendCommand(['ACL', 'SETUSER', 'weir', '>two']);
+        expect(await ask()).toBe(OK);
+        writeFileSync(file, 'weir:two');
+        expect(await ask()).toBe(OK);
+        await admin.sendCommand(['ACL', 'SETUSER', 'weir', '<one']);
+        expect(await ask()).toBe(OK);
+        await cutConnections();
+        expect(await untilAnswered(ask)).toBe(OK);
+      });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'a wrong password is told',
+    async () => {
+      const env = { REDIS_URL: `redis://weir@127.0.0.1:${redis.port}`, REDIS_AUTH: 'three' };
+      await withWeir(env, async ({ weir, ask }) => {
+        await expect(ask()).rejects.toMatchObject({ details: 'Redis is not connected' });
+        expect(weir.output()).toContain('WRONGPASS');
+      });
+    },
+    TIMEOUT_MS,
+  );
+});
