@@ -187,11 +187,9 @@ async function openRedis(input: OpenRedisInput): Promise<{ readonly store: Store
     assumed: settings.failureModeInstances,
     onCount: (count) => {
       metrics.instances.set(count);
+      store.chargeBack();
     },
   });
-  metrics.instances.set(instances.count);
-  await redis.connect({ waitMs: settings.redisConnectTimeoutMs });
-  instances.start();
   const store = new FallbackStore(new MeasuredStore(breaker, measure), {
     failureMode: settings.failureMode,
     local,
@@ -211,6 +209,9 @@ async function openRedis(input: OpenRedisInput): Promise<{ readonly store: Store
       metrics.chargeBackLostHits.inc(hits);
     },
   });
+  metrics.instances.set(instances.count);
+  await redis.connect({ waitMs: settings.redisConnectTimeoutMs });
+  instances.start();
   return { store, leave: () => instances.leave({ waitMs: LEAVE_MS }) };
 }
 
