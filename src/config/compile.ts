@@ -48,7 +48,8 @@ function compileDomain(
 ): Domain {
   const algorithm = spec.algorithm ?? defaultAlgorithm;
   const root = new DomainCompiler({ defaultAlgorithm: algorithm, calendarMonth, problems }).compileRoot(spec.descriptors);
-  return { name: toByteString(spec.name.value), defaultAlgorithm: algorithm, calendarMonth, root };
+  const hashTag = spec.hashTag === undefined ? {} : { hashTag: toByteString(spec.hashTag) };
+  return { name: toByteString(spec.name.value), defaultAlgorithm: algorithm, calendarMonth, ...hashTag, root };
 }
 
 function reportIfTaken(

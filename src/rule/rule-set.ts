@@ -10,6 +10,8 @@ export interface Domain {
   readonly defaultAlgorithm: Algorithm;
   /** `USE_CALENDAR_MONTH_RATE_LIMIT`, for overrides: configured limits have it in them. */
   readonly calendarMonth: boolean;
+  /** `hash_tag`: the entry whose value spreads the domain's buckets over a Redis Cluster. */
+  readonly hashTag?: ByteString;
   readonly root: DescriptorLevel;
 }
 

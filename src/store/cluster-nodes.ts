@@ -68,8 +68,8 @@ export class ClusterNodes {
   private isClosed = false;
   private askedMs = -LOOK_UP_MS_MIN;
   private isAsking = false;
-  /** Asked for again while it is being looked up: what made somebody ask may be newer than the answer. */
-  private isStale = false;
+  /** How often it was asked for. */
+  private asked = 0;
   private turn = 0;
   private cause: string | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -115,7 +115,7 @@ export class ClusterNodes {
 
   /** Looks up who has which slots: soon, never twice at once, and not more often than it is worth. */
   lookUp(): void {
-    this.isStale = true;
+    this.asked += 1;
     if (this.isClosed || this.isAsking || this.timer !== undefined) return;
     const waitMs = Math.max(0, this.askedMs + LOOK_UP_MS_MIN - performance.now());
     this.timer = setTimeout(() => {
@@ -158,7 +158,7 @@ export class ClusterNodes {
 
   private async ask(): Promise<void> {
     this.isAsking = true;
-    this.isStale = false;
+    const { asked } = this;
     this.askedMs = performance.now();
     const connected = [...this.nodes.values()].filter((node) => node.connected);
     this.turn += 1;
@@ -168,9 +168,9 @@ export class ClusterNodes {
       if (await this.learnFrom(node)) break;
     }
     this.isAsking = false;
-    this.dropIdle();
     this.tell();
-    if (this.isStale && connected.length > 0) this.lookUp();
+    // What somebody has asked for meanwhile may be newer than the answer.
+    if (this.asked > asked && connected.length > 0) this.lookUp();
   }
 
   /** Whether the node had an answer. */
@@ -178,8 +178,9 @@ export class ClusterNodes {
     try {
       const ranges = parseClusterSlots(await within(node.node.readSlots(), ANSWER_MS_MAX), node.address.host);
       this.cause = `${nodeName(node.address)}: it is in no cluster`;
-      if (ranges === undefined || this.isClosed) return false;
+      if (ranges === undefined) return false;
       this.learn(ranges);
+      this.dropIdle();
       node.isDoubted = false;
       return true;
     } catch (error) {
@@ -190,6 +191,7 @@ export class ClusterNodes {
   }
 
   private learn(ranges: readonly SlotRange[]): void {
+    if (this.isClosed) return;
     const owning = new Set<KnownNode>();
     this.owners.fill(undefined);
     for (const { first, last, primary } of ranges) {
@@ -204,9 +206,8 @@ export class ClusterNodes {
   /** Closed only when no call waits for it: what it has been asked, it is still to answer. */
   private dropIdle(): void {
     const nowMs = performance.now();
-    const inTable = new Set(this.owners);
     for (const [name, known] of this.nodes) {
-      if (known.isSeed || inTable.has(known) || known.calls > 0 || nowMs - known.usedMs < IDLE_MS_MAX) continue;
+      if (known.isSeed || this.owning.has(known) || known.calls > 0 || nowMs - known.usedMs < IDLE_MS_MAX) continue;
       this.nodes.delete(name);
       void known.node.store.close();
     }

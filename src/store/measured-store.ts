@@ -16,7 +16,7 @@ export class MeasuredStore implements Store {
 
   async take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
     const outcomes = await this.timed(() => this.store.take(groups, options));
-    for (const outcome of outcomes) if (outcome instanceof StoreError) this.measure.onError(outcome.reason);
+    for (const outcome of outcomes) if (outcome instanceof StoreError) this.tell(outcome.reason);
     return outcomes;
   }
 
@@ -33,10 +33,14 @@ export class MeasuredStore implements Store {
     try {
       return await call();
     } catch (error) {
-      this.measure.onError(error instanceof StoreError ? error.reason : 'other');
+      this.tell(error instanceof StoreError ? error.reason : 'other');
       throw error;
     } finally {
       this.measure.onCall((performance.now() - startedMs) / 1000);
     }
+  }
+
+  private tell(reason: StoreErrorReason): void {
+    if (reason !== 'redirected') this.measure.onError(reason);
   }
 }

@@ -1,6 +1,6 @@
 /** What a node of a Redis Cluster says when it has not run a call, and who is to be asked instead, or how. */
 
-import { ErrorReply } from 'redis';
+import type { ErrorReply } from 'redis';
 import { StoreError } from './store';
 
 /** The slot is elsewhere: for good, or for this call while it is being moved. Nothing has been run. */
