@@ -84,6 +84,8 @@ export class SplitStore implements Store {
     const would = asked && together(group, asked.decided);
     if (would !== undefined && (would.overLimit || group.dry === true)) return would;
 
+    // Now or never: what has been charged is given back even when it is late.
+    timeLeft.check();
     const charged = await this.step({ group, parts: asked?.decided.map(({ part }) => part) ?? parts, step: 'charge', timeLeft });
     const verdict = charged.problem ?? together(group, charged.decided);
     if ('verdicts' in verdict && !verdict.overLimit) return this.refund({ group, charged: charged.decided, verdict, timeLeft });

@@ -15,6 +15,11 @@ export class TimeLeft {
     if (leftMs <= 0) throw tooLate(this.timeoutMs);
     return leftMs;
   }
+
+  /** Throws StoreError when there is none. */
+  check(): void {
+    this.ms();
+  }
 }
 
 /** What the promise comes to, or a StoreError when it takes too long. */

@@ -15,8 +15,8 @@ function descriptor(fields: string): string {
 }
 
 const CASES: readonly { mistake: string; text: string; line: string }[] = [
-  { mistake: 'an empty file', text: '', line: 'c.yaml:1:1: must be a map of the keys domain, descriptors, algorithm' },
-  { mistake: 'a list at the root', text: '- a\n', line: 'c.yaml:1:1: must be a map of the keys domain, descriptors, algorithm' },
+  { mistake: 'an empty file', text: '', line: 'c.yaml:1:1: must be a map of the keys domain, descriptors, algorithm, hash_tag' },
+  { mistake: 'a list at the root', text: '- a\n', line: 'c.yaml:1:1: must be a map of the keys domain, descriptors, algorithm, hash_tag' },
   { mistake: 'no domain', text: 'descriptors: []\n', line: 'c.yaml:1:1: domain: is missing; give it some text' },
   { mistake: 'a null domain', text: 'domain: ~\n', line: 'c.yaml:1:1: domain: is missing; give it some text' },
   { mistake: 'an empty domain', text: 'domain: ""\n', line: 'c.yaml:1:9: domain: must not be empty' },
