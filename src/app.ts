@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { describeRules } from './config/describe-rules';
 import type { HostPort, RedisServer } from './config/redis-url';
 import type { Settings } from './config/settings';
-import type { RedisConnection, SentinelPlace, StoreChoice } from './config/store-choice';
+import type { ClusterPlace, RedisConnection, SentinelPlace, StoreChoice } from './config/store-choice';
 import { Health } from './observability/health';
 import type { Logger } from './observability/logger';
 import { makeMetrics, type Metrics } from './observability/metrics';
@@ -14,11 +14,15 @@ import { RuleMetrics } from './observability/rule-metrics';
 import { DeadlineStore } from './resilience/deadline';
 import type { RuleSet } from './rule/rule-set';
 import { makeShouldRateLimit } from './should-rate-limit';
+import { slotOf, SLOTS } from './store/cluster-slots';
 import { MeasuredStore, type StoreMeasure } from './store/measured-store';
 import { MemoryStore, monotonicNowUs } from './store/memory-store';
 import type { ConnectionState } from './store/redis-connection';
+import { isPerSecond, PerSecondStore } from './store/per-second-store';
+import { RedisClusterStore } from './store/redis-cluster-store';
 import { RedisSentinels } from './store/redis-sentinel';
 import { RedisStore, type RedisStoreOptions } from './store/redis-store';
+import { SplitStore } from './store/split-store';
 import type { Store } from './store/store';
 import { makeAnswerCall, type FailureKind } from './transport/answer';
 import { debugRoutes } from './transport/debug-routes';
@@ -42,6 +46,7 @@ export interface App {
 }
 
 const DEGRADED_REDIS = 'degraded: redis';
+const DEGRADED_REDIS_PER_SECOND = 'degraded: redis per second';
 
 /** A Redis without any answer for 20 deadlines, and at least this long, is looked for anew. */
 const SILENCE_MS_MIN = 1_000;
@@ -57,18 +62,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     seriesMax: settings.metricSeriesMax,
     nearLimitRatio: settings.nearLimitRatio,
   });
-  const innerStore =
-    storeChoice.kind === 'memory'
-      ? new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: settings.memoryBucketsMax })
-      : await openRedis({ settings, connection: storeChoice.connection, health, log });
-  const metrics = makeMetrics({
-    registry,
-    version,
-    store: storeChoice.kind,
-    memoryStore: innerStore instanceof MemoryStore ? innerStore : undefined,
-  });
+  const memoryStore = new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: settings.memoryBucketsMax });
+  const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore });
   metrics.configLoadSuccess.inc();
-  const store = new MeasuredStore(innerStore, measureBy(metrics, storeChoice.kind));
+  const store =
+    storeChoice.kind === 'memory'
+      ? new MeasuredStore(memoryStore, measureBy(metrics, 'memory'))
+      : await openStores({ settings, choice: storeChoice, health, log, metrics });
   const shouldRateLimit = makeShouldRateLimit({
     ruleSet: () => ruleSet,
     store,
@@ -122,7 +122,36 @@ const ERROR_TYPES: Readonly<Record<FailureKind, string>> = {
   fault: 'service_error',
 };
 
-function measureBy(metrics: Metrics, store: StoreChoice['kind']): StoreMeasure {
+/** One Redis, or two; where a request's buckets may be in several places, they are taken all or nothing. */
+async function openStores({ choice, ...parts }: OpenStoresInput): Promise<Store> {
+  const { settings, metrics } = parts;
+  const { connection, perSecond } = choice;
+  const isCluster = 'seeds' in connection.place;
+  const [main, second] = await Promise.all([
+    openRedis({ ...parts, connection, name: 'redis' }),
+    perSecond && openRedis({ ...parts, connection: perSecond, name: 'redis_per_second' }),
+  ]);
+  if (second === undefined && !isCluster) return main;
+  const isSecondCluster = perSecond !== undefined && 'seeds' in perSecond.place;
+  return new SplitStore(second === undefined ? main : new PerSecondStore(main, second), {
+    partOf: ({ bucketKey, limit }) => {
+      const isOfSecond = second !== undefined && isPerSecond(limit);
+      // Each slot of each Redis is a part, and a Redis that is no cluster is one.
+      const slot = (isOfSecond ? isSecondCluster : isCluster) ? slotOf(bucketKey) : 0;
+      return isOfSecond ? SLOTS + slot : slot;
+    },
+    timeoutMs: settings.redisOpTimeoutMs,
+    onHitsLost: (hits) => {
+      metrics.hitsLost.inc(hits);
+    },
+  });
+}
+
+interface OpenStoresInput extends Omit<OpenRedisInput, 'connection' | 'name'> {
+  readonly choice: Extract<StoreChoice, { kind: 'redis' }>;
+}
+
+function measureBy(metrics: Metrics, store: string): StoreMeasure {
   return {
     onCall: (seconds) => {
       metrics.storeLatency.observe({ store }, seconds);
@@ -134,23 +163,69 @@ function measureBy(metrics: Metrics, store: StoreChoice['kind']): StoreMeasure {
 }
 
 /** Redis, answering in time or not at all. Resolves without it after REDIS_CONNECT_TIMEOUT: degraded, and trying on. */
-async function openRedis({ settings, connection, health, log }: OpenRedisInput): Promise<Store> {
-  const { place } = connection;
-  const redis = new RedisStore({
-    server: toClientOptions(connection, log),
-    ...('sentinels' in place && { locator: openSentinels({ settings, place, tls: connection.tls }) }),
-    connectTimeoutMs: settings.redisConnectTimeoutMs,
-    silenceMs: Math.max(SILENCE_MS_MIN, SILENCE_OF_TIMEOUTS * settings.redisOpTimeoutMs),
-    inFlightMax: settings.redisInFlightMax,
-    onConnection: watchRedis({ health, log, where: connection.description }),
-  });
+async function openRedis(input: OpenRedisInput): Promise<Store> {
+  const { settings, connection, name, metrics, health, log } = input;
+  const { place, description: where } = connection;
+  const onConnection = watchRedis({ health, log, where, line: name === 'redis' ? DEGRADED_REDIS : DEGRADED_REDIS_PER_SECOND });
+  const { redis, store } =
+    'seeds' in place ? openCluster({ ...input, place, onConnection }) : openNode({ settings, connection: { ...connection, place }, log, onConnection });
   await redis.connect({ waitMs: settings.redisConnectTimeoutMs });
-  return new DeadlineStore(redis, { timeoutMs: settings.redisOpTimeoutMs });
+  return new MeasuredStore(store, measureBy(metrics, name));
 }
 
 interface OpenRedisInput extends Pick<AppOptions, 'settings' | 'log'> {
   readonly connection: RedisConnection;
+  /** In metrics. */
+  readonly name: 'redis' | 'redis_per_second';
   readonly health: Health;
+  readonly metrics: Metrics;
+}
+
+/** One server, and all that wraps it. */
+function openNode({ settings, connection, log, onConnection, isClusterNode = false }: OpenNodeInput) {
+  const { place, tls } = connection;
+  const redis = new RedisStore({
+    server: toClientOptions(connection, log),
+    ...('sentinels' in place && { locator: openSentinels({ settings, place, tls }) }),
+    isClusterNode,
+    connectTimeoutMs: settings.redisConnectTimeoutMs,
+    silenceMs: Math.max(SILENCE_MS_MIN, SILENCE_OF_TIMEOUTS * settings.redisOpTimeoutMs),
+    inFlightMax: settings.redisInFlightMax,
+    onConnection,
+  });
+  return { redis, store: new DeadlineStore(redis, { timeoutMs: settings.redisOpTimeoutMs }) };
+}
+
+interface OpenNodeInput extends Pick<AppOptions, 'settings' | 'log'> {
+  readonly connection: NodeConnection;
+  readonly onConnection: (state: ConnectionState) => void;
+  readonly isClusterNode?: boolean;
+}
+
+interface NodeConnection extends Omit<RedisConnection, 'place'> {
+  readonly place: Exclude<RedisConnection['place'], ClusterPlace>;
+}
+
+function openCluster({ settings, connection, place, metrics, log, onConnection }: OpenClusterInput) {
+  const redis = new RedisClusterStore({
+    seeds: place.seeds,
+    timeoutMs: settings.redisOpTimeoutMs,
+    connectTimeoutMs: settings.redisConnectTimeoutMs,
+    onConnection,
+    onRedirect: (kind) => {
+      metrics.clusterRedirects.inc({ kind });
+    },
+    makeNode: (address, onNodeConnection) => {
+      const node = openNode({ settings, connection: { ...connection, place: address }, log, onConnection: onNodeConnection, isClusterNode: true });
+      return { store: node.store, connect: (options) => node.redis.connect(options), readSlots: () => node.redis.readSlots() };
+    },
+  });
+  return { redis, store: redis };
+}
+
+interface OpenClusterInput extends OpenRedisInput {
+  readonly place: ClusterPlace;
+  readonly onConnection: (state: ConnectionState) => void;
 }
 
 interface OpenSentinelsInput extends Pick<AppOptions, 'settings'> {
@@ -164,22 +239,28 @@ function openSentinels({ settings, place, tls }: OpenSentinelsInput): RedisSenti
 }
 
 /** Tells health and log of each change, once: a Redis that stays away is tried many times. */
-function watchRedis({ health, log, where }: { readonly health: Health; readonly log: Logger; readonly where: string }) {
+function watchRedis({ health, log, where, line }: WatchRedisInput) {
   let known: boolean | undefined;
   return ({ connected, address, cause }: ConnectionState) => {
     if (connected === known) return;
     known = connected;
     if (connected) {
-      health.recover(DEGRADED_REDIS);
+      health.recover(line);
       log.info(address === undefined ? `connected to Redis at ${where}` : `connected to Redis at ${address}, the primary of ${where}`);
     } else {
-      health.degrade(DEGRADED_REDIS);
+      health.degrade(line);
       log.error(`no Redis at ${where} (${cause ?? 'no cause known'}): requests are answered UNAVAILABLE until it is back`);
     }
   };
 }
 
-function toClientOptions(connection: RedisConnection, log: Logger): RedisStoreOptions['server'] {
+interface WatchRedisInput extends Pick<OpenRedisInput, 'health' | 'log'> {
+  readonly where: string;
+  /** In the body of the health check. */
+  readonly line: string;
+}
+
+function toClientOptions(connection: NodeConnection, log: Logger): RedisStoreOptions['server'] {
   const { place, tls, database, username, password, authFile } = connection;
   const named = { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
   const server = { database, ...('sentinels' in place ? {} : { socket: toSocket(place, tls) }) };

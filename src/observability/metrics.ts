@@ -58,6 +58,18 @@ export const METRICS = {
     labels: ['store', 'reason'],
     help: 'Store calls that failed: timeout, connection, script, overload or other.',
   },
+  clusterRedirects: {
+    type: 'counter',
+    name: 'weir_redis_cluster_redirects_total',
+    labels: ['kind'],
+    help: 'Calls that a node of the Redis Cluster sent to another: moved for good, or ask while a slot is being moved.',
+  },
+  hitsLost: {
+    type: 'counter',
+    name: 'weir_split_hits_lost_total',
+    labels: [],
+    help: 'Hits, at most, that stayed charged though their request was denied or failed, or was to refund them: of requests whose buckets are in several slots or Redis servers.',
+  },
   memoryStoreBuckets: {
     type: 'gauge',
     name: 'weir_memory_store_buckets',
@@ -108,6 +120,8 @@ export function makeMetrics({ registry, version, store, memoryStore }: MetricsOp
     configLoadSuccess: counter(registry, METRICS.configLoadSuccess),
     storeLatency: histogram(registry, METRICS.storeLatency),
     storeErrors: counter(registry, METRICS.storeErrors),
+    clusterRedirects: counter(registry, METRICS.clusterRedirects),
+    hitsLost: counter(registry, METRICS.hitsLost),
     memoryStoreBuckets: gauge(registry, METRICS.memoryStoreBuckets, (made) => {
       made.set(memoryStore?.size ?? 0);
     }),

@@ -1,6 +1,7 @@
 /** The nodes of a Redis Cluster that are known, and which of them has which slot: learned, and looked up again. */
 
-import { knownHost, NODES_MAX, nodeName, parseClusterSlots, SLOTS, type NodeAddress, type SlotRange } from './cluster-slots';
+import { knownHost, NODES_MAX, parseClusterSlots, SLOTS, type NodeAddress, type SlotRange } from './cluster-slots';
+import { describeAddress, type ConnectionState } from './redis-connection';
 import type { Redirect } from './redirect-error';
 import type { Store } from './store';
 import { within } from './time-left';
@@ -13,11 +14,6 @@ export interface ClusterNode {
   connect(options: { readonly waitMs: number }): Promise<void>;
   /** What it answers to CLUSTER SLOTS. */
   readSlots(): Promise<unknown>;
-}
-
-export interface ConnectionState {
-  readonly connected: boolean;
-  readonly cause?: string;
 }
 
 export interface ClusterNodesOptions {
@@ -134,11 +130,11 @@ export class ClusterNodes {
 
   /** Undefined if there are too many already. */
   private nodeAt(address: NodeAddress): KnownNode | undefined {
-    const name = nodeName(address);
+    const name = describeAddress(address);
     const known = this.nodes.get(name);
     if (known !== undefined) return known;
     if (this.isClosed || this.nodes.size >= NODES_MAX) return undefined;
-    const isSeed = this.options.seeds.some((seed) => nodeName(seed) === name);
+    const isSeed = this.options.seeds.some((seed) => describeAddress(seed) === name);
     const made = new KnownNode(address, isSeed, this.options.makeNode(address, (state) => { this.hear(made, state); }));
     this.nodes.set(name, made);
     made.ready = made.node.connect({ waitMs: this.options.connectTimeoutMs }).then(() => {
@@ -173,21 +169,23 @@ export class ClusterNodes {
     if (this.asked > asked && connected.length > 0) this.lookUp();
   }
 
-  /** Whether the node had an answer. */
+  /** Whether the node knew. */
   private async learnFrom(node: KnownNode): Promise<boolean> {
     try {
       const ranges = parseClusterSlots(await within(node.node.readSlots(), ANSWER_MS_MAX), node.address.host);
-      this.cause = `${nodeName(node.address)}: it is in no cluster`;
-      if (ranges === undefined) return false;
-      this.learn(ranges);
-      this.dropIdle();
-      node.isDoubted = false;
-      return true;
+      if (ranges !== undefined) {
+        this.learn(ranges);
+        this.dropIdle();
+        this.cause = undefined;
+        node.isDoubted = false;
+        return true;
+      }
+      this.cause = `${describeAddress(node.address)}: it is in no cluster`;
     } catch (error) {
-      this.cause = `${nodeName(node.address)}: CLUSTER SLOTS: ${error instanceof Error ? error.message : String(error)}`;
-      node.isDoubted = true;
-      return false;
+      this.cause = `${describeAddress(node.address)}: CLUSTER SLOTS: ${error instanceof Error ? error.message : String(error)}`;
     }
+    node.isDoubted = true;
+    return false;
   }
 
   private learn(ranges: readonly SlotRange[]): void {
@@ -215,17 +213,34 @@ export class ClusterNodes {
 
   private tell(): void {
     if (this.isClosed) return;
-    const lost = [...this.owning].find((node) => !node.connected);
-    if (this.owning.size > 0 && lost === undefined) {
-      this.onWhole?.();
-      this.options.onConnection({ connected: true });
+    const cause = this.whyNotWhole();
+    if (cause !== undefined) {
+      this.options.onConnection({ connected: false, cause });
       return;
     }
-    const seed = [...this.nodes.values()].find((node) => !node.connected);
-    const culprit = lost ?? (this.cause === undefined ? seed : undefined);
-    const cause = culprit === undefined ? this.cause : `${nodeName(culprit.address)}: ${culprit.cause ?? 'not connected yet'}`;
-    this.options.onConnection({ connected: false, ...(cause !== undefined && { cause }) });
+    if (this.owning.size === 0 || [...this.owning].some((node) => !node.connected)) return;
+    this.onWhole?.();
+    this.options.onConnection({ connected: true });
   }
+
+  /** Undefined too while nothing has failed yet: a node is being dialled, or asked. */
+  private whyNotWhole(): string | undefined {
+    const [culprit] = [...this.owning].filter(isLost);
+    if (culprit !== undefined) return describeLost(culprit);
+    if (this.owning.size > 0) return undefined;
+    // Nobody has said yet who has what: one seed that answers is enough.
+    const seeds = [...this.nodes.values()];
+    const [seed] = seeds;
+    return this.cause ?? (seed !== undefined && seeds.every(isLost) ? describeLost(seed) : undefined);
+  }
+}
+
+function isLost({ connected, cause }: KnownNode): boolean {
+  return !connected && cause !== undefined;
+}
+
+function describeLost({ address, cause }: KnownNode): string {
+  return `${describeAddress(address)}: ${cause ?? 'lost'}`;
 }
 
 interface FollowInput {

@@ -1,5 +1,7 @@
 /** The slots of a Redis Cluster: which one a key belongs to, and who has them by the words of a node. */
 
+import { describeAddress } from './redis-connection';
+
 export const SLOTS = 16_384;
 
 /** More nodes than Redis Cluster is made for. */
@@ -46,7 +48,7 @@ export function parseClusterSlots(reply: unknown, asked: string): readonly SlotR
   if (!Array.isArray(reply)) return undefined;
   const ranges = reply.map((entry: unknown) => parseRange(entry, asked));
   const known = ranges.filter((range) => range !== undefined);
-  const primaries = new Set(known.map(({ primary }) => nodeName(primary)));
+  const primaries = new Set(known.map(({ primary }) => describeAddress(primary)));
   return known.length === 0 || known.length < ranges.length || primaries.size > NODES_MAX ? undefined : known;
 }
 
@@ -72,9 +74,4 @@ function isSlot(value: unknown): value is number {
 /** A host that is null or empty is that of whoever names it. */
 export function knownHost(host: unknown, asked: string): string {
   return typeof host === 'string' && host !== '' && host !== NO_HOSTNAME ? host : asked;
-}
-
-/** For maps and logs. */
-export function nodeName({ host, port }: NodeAddress): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

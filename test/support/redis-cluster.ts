@@ -6,6 +6,7 @@ import { makeTestClient, type TestClient } from './redis-store';
 import { startRedis, type RedisServer } from './redis-server';
 
 const SLOTS = 16_384;
+const PRIMARIES = 3;
 const NODE_TIMEOUT_MS = 1_000;
 const FORMED_WITHIN_MS = 20_000;
 const MIGRATED_AT_ONCE = 100;
@@ -18,9 +19,6 @@ export interface ClusterServer {
 }
 
 export interface ClusterOptions {
-  readonly primaries?: number;
-  /** Of each primary. */
-  readonly replicas?: number;
   /** Further arguments of each redis-server. */
   readonly config?: readonly string[];
 }
@@ -33,21 +31,34 @@ export class RedisCluster {
   ) {}
 
   /** Resolves when every server says that the cluster is whole, and every replica has its primary. */
-  static async start({ primaries = 3, replicas = 1, config = [] }: ClusterOptions = {}): Promise<RedisCluster> {
+  static async start(options: ClusterOptions = {}): Promise<RedisCluster> {
+    const cluster = await RedisCluster.startUnformed(options);
+    await cluster.form();
+    return cluster;
+  }
+
+  /** The servers alone, of which none knows another. */
+  static async startUnformed({ config = [] }: ClusterOptions = {}): Promise<RedisCluster> {
     const cluster = new RedisCluster([], config);
-    await Promise.all(Array.from({ length: primaries * (1 + replicas) }, () => cluster.addServer()));
-    const heads = cluster.servers.slice(0, primaries);
+    await Promise.all(Array.from({ length: PRIMARIES * 2 }, () => cluster.addServer()));
+    return cluster;
+  }
+
+  async form(): Promise<void> {
+    const heads = this.servers.slice(0, PRIMARIES);
     for (const [i, { client }] of heads.entries()) {
-      const [first, next] = [Math.floor((i * SLOTS) / primaries), Math.floor(((i + 1) * SLOTS) / primaries)];
+      const [first, next] = [Math.floor((i * SLOTS) / PRIMARIES), Math.floor(((i + 1) * SLOTS) / PRIMARIES)];
       await client.sendCommand(['CLUSTER', 'ADDSLOTSRANGE', String(first), String(next - 1)]);
     }
-    for (const each of cluster.servers.slice(1)) await cluster.meet(each);
-    await cluster.until('every server knows the others', async () => (await cluster.ask(['CLUSTER', 'NODES'])).every((nodes) => nodes.trim().split('\n').length === cluster.servers.length));
-    for (const [i, { client }] of cluster.servers.slice(primaries).entries()) {
-      await client.sendCommand(['CLUSTER', 'REPLICATE', heads[i % primaries]!.id]);
+    for (const each of this.servers.slice(1)) await this.meet(each);
+    await this.until('every server knows the others', async () => {
+      const nodes = await this.ask(['CLUSTER', 'NODES']);
+      return nodes.every((text) => text.trim().split('\n').length === this.servers.length && !text.includes('handshake'));
+    });
+    for (const [i, { client }] of this.servers.slice(PRIMARIES).entries()) {
+      await client.sendCommand(['CLUSTER', 'REPLICATE', heads[i % PRIMARIES]!.id]);
     }
-    await cluster.untilWhole();
-    return cluster;
+    await this.untilWhole();
   }
 
   /** `host:port` of each server, as REDIS_URL lists them. */
@@ -59,12 +70,12 @@ export class RedisCluster {
   async addServer(): Promise<ClusterServer> {
     const busPort = await freePort();
     const cluster = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-node-timeout', String(NODE_TIMEOUT_MS)];
-    const rest = ['--cluster-require-full-coverage', 'no', '--repl-diskless-sync-delay', '0', '--cluster-replica-validity-factor', '0'];
+    const rest = ['--cluster-require-full-coverage', 'no', '--repl-diskless-sync-delay', '0', '--cluster-replica-validity-factor', '0', '--cluster-allow-replica-migration', 'no'];
     const server = await startRedis({ config: [...cluster, ...rest, ...this.config] });
     const client = makeTestClient(server.port);
     client.on('error', () => undefined);
     await client.connect();
-    const added = { server, busPort, client, id: String(await client.sendCommand(['CLUSTER', 'MYID'])) };
+    const added = { server, busPort, client, id: await textOf(client, ['CLUSTER', 'MYID']) };
     this.servers.push(added);
     return added;
   }
@@ -86,7 +97,7 @@ export class RedisCluster {
   }
 
   async replicaOf(primary: ClusterServer): Promise<ClusterServer> {
-    const nodes = String(await primary.client.sendCommand(['CLUSTER', 'NODES']));
+    const nodes = await textOf(primary.client, ['CLUSTER', 'NODES']);
     const replica = this.servers.find(({ id }) => nodes.split('\n').some((line) => line.startsWith(id) && line.includes(`slave ${primary.id}`)));
     if (replica === undefined) throw new Error('the primary has no replica');
     return replica;
@@ -113,11 +124,15 @@ export class RedisCluster {
     await from.client.sendCommand(['CLUSTER', 'SETSLOT', String(slot), 'MIGRATING', to.id]);
   }
 
+  async keysIn({ slot, from }: Pick<SlotMove, 'slot' | 'from'>): Promise<readonly string[]> {
+    const keys = await from.client.sendCommand(['CLUSTER', 'GETKEYSINSLOT', String(slot), String(MIGRATED_AT_ONCE)]);
+    return keys as unknown as string[];
+  }
+
   /** Moves these keys of the slot, or all that are there. */
   async moveKeys({ slot, from, to }: SlotMove, keys?: readonly string[]): Promise<void> {
     for (let round = 0; round < 100; round += 1) {
-      const found = (await from.client.sendCommand(['CLUSTER', 'GETKEYSINSLOT', String(slot), String(MIGRATED_AT_ONCE)])) as unknown as string[];
-      const moved = found.filter((key) => keys?.includes(key) !== false);
+      const moved = (await this.keysIn({ slot, from })).filter((key) => keys?.includes(key) !== false);
       if (moved.length === 0) return;
       await from.client.sendCommand(['MIGRATE', '127.0.0.1', String(to.server.port), '', '0', '5000', 'KEYS', ...moved]);
     }
@@ -159,7 +174,7 @@ export class RedisCluster {
   /** What every server that runs answers. */
   private async ask(command: readonly string[]): Promise<string[]> {
     const running = this.servers.filter(({ client }) => client.isReady);
-    return Promise.all(running.map(async ({ client }) => String(await client.sendCommand(command))));
+    return Promise.all(running.map(({ client }) => textOf(client, command)));
   }
 
   private async until(what: string, isSo: () => Promise<boolean>): Promise<void> {
@@ -170,6 +185,10 @@ export class RedisCluster {
     }
     throw new Error(`${what}: not within ${FORMED_WITHIN_MS} ms`);
   }
+}
+
+async function textOf(client: TestClient, command: readonly string[]): Promise<string> {
+  return (await client.sendCommand(command)) as unknown as string;
 }
 
 export interface SlotMove {

@@ -1,7 +1,7 @@
 /** Slots of keys, and what nodes say of who has them. */
 
 import { bucketKey } from '../../src/bucket/bucket-key';
-import { NODES_MAX, nodeName, parseClusterSlots, slotOf, SLOTS } from '../../src/store/cluster-slots';
+import { NODES_MAX, parseClusterSlots, slotOf, SLOTS } from '../../src/store/cluster-slots';
 import { entriesOf, limitOf } from '../support/rules';
 
 test.each([
@@ -57,8 +57,4 @@ describe('CLUSTER SLOTS', () => {
   ])('%s is no answer', (_what, reply) => {
     expect(parseClusterSlots(reply, 'asked')).toBeUndefined();
   });
-});
-
-test('a node is named as people write it', () => {
-  expect([nodeName({ host: 'h', port: 1 }), nodeName({ host: '::1', port: 2 })]).toEqual(['h:1', '[::1]:2']);
 });

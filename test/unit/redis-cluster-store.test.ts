@@ -2,9 +2,9 @@
 
 import { ErrorReply } from 'redis';
 import type { Group, Settlement } from '../../src/bucket/take';
-import type { ConnectionState } from '../../src/store/cluster-nodes';
-import { nodeName, type NodeAddress } from '../../src/store/cluster-slots';
+import type { NodeAddress } from '../../src/store/cluster-slots';
 import { MemoryStore } from '../../src/store/memory-store';
+import { describeAddress, type ConnectionState } from '../../src/store/redis-connection';
 import { redirectOf } from '../../src/store/redirect-error';
 import { RedisClusterStore } from '../../src/store/redis-cluster-store';
 import { StoreError, type GroupOutcome, type Store, type TakeOptions } from '../../src/store/store';
@@ -80,13 +80,13 @@ function open(seeds: readonly NodeAddress[], late: readonly NodeAddress[] = []):
     onRedirect: (kind) => redirects.push(kind),
     makeNode: (address, onConnection) => {
       const node = new ScriptedNode(address, onConnection);
-      nodes.set(nodeName(address), node);
+      nodes.set(describeAddress(address), node);
       const connect = () => new Promise<void>((resolve) => {
         node.find = () => {
           onConnection({ connected: true });
           resolve();
         };
-        if (!late.some((each) => nodeName(each) === nodeName(address))) setImmediate(node.find);
+        if (!late.some((each) => describeAddress(each) === describeAddress(address))) setImmediate(node.find);
       });
       return { store: node, connect, readSlots: () => new Promise((resolve) => { node.slotsAsked += 1; resolve(node.slotsAnswer()); }) };
     },
@@ -94,7 +94,7 @@ function open(seeds: readonly NodeAddress[], late: readonly NodeAddress[] = []):
 }
 
 function node(address: NodeAddress): ScriptedNode {
-  return nodes.get(nodeName(address))!;
+  return nodes.get(describeAddress(address))!;
 }
 
 /** Polls, at most 3 s. */
