@@ -1,7 +1,10 @@
 /** A Weir on a real Redis Cluster: slots that move, primaries that change places or die, all of it under load. */
 
+import { readFileSync } from 'node:fs';
+import type { ServiceError } from '@grpc/grpc-js';
 import { slotOf } from '../../src/store/cluster-slots';
 import { httpRequest } from '../support/http-client';
+import { fencedBlocks } from '../support/markdown';
 import { RedisCluster } from '../support/redis-cluster';
 import { startRedis } from '../support/redis-server';
 import { OK, OVER_LIMIT, RlsClient, type AskedDescriptor } from '../support/rls-client';
@@ -342,3 +345,52 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   }
   throw new Error('not within 20 s');
 }
+
+describe('the rights of docs/redis.md', () => {
+  const line = fencedBlocks('docs/redis.md', 'text').find((block) => block.startsWith('user weir '))!.trim().split(' ').slice(2);
+  const more = /A cluster needs `([^`]+)` too/.exec(readFileSync('docs/redis.md', 'utf8'))![1]!.split(' ');
+  const slot = slotOf('{d}');
+
+  /** A Weir by these rights, while the slot of its only bucket moves. */
+  async function use(rights: readonly string[]): Promise<{ answers: string[]; refused: string[]; output: string }> {
+    const eachServer = (command: readonly string[]) => Promise.all(cluster.servers.map((server) => server.client.sendCommand(command)));
+    await eachServer(['ACL', 'SETUSER', 'weir', 'reset', ...rights]);
+    await eachServer(['ACL', 'LOG', 'RESET']);
+    const env = { REDIS_TYPE: 'cluster', REDIS_URL: cluster.url, REDIS_AUTH: 'weir:PASSWORD', CACHE_KEY_PREFIX: 'limits/', ...OP_TIMEOUT };
+    const second = await startWeir({ config: CONFIG, env });
+    const asker = new RlsClient(second.grpcPort);
+    const ask = async () => {
+      try {
+        return (await asker.ask('d', [{ entries: { once: 'v' } }])).overall_code === OK ? 'OK' : 'OVER_LIMIT';
+      } catch (error) {
+        return (error as ServiceError).details;
+      }
+    };
+    const from = await cluster.primaryOf('{d}');
+    const heads = await Promise.all(TENANTS.map((name) => cluster.primaryOf(tagOf(name))));
+    const to = heads.find(({ id }) => id !== from.id)!;
+    const answers = [await ask()];
+    await cluster.beginMove({ slot, from, to });
+    await cluster.moveKeys({ slot, from, to });
+    answers.push(await ask());
+    await cluster.endMove({ slot, from, to });
+    const logs = (await eachServer(['ACL', 'LOG'])) as unknown as string[][][];
+    asker.close();
+    await second.stop();
+    return { answers, refused: [...new Set(logs.flat().map((entry) => entry[entry.indexOf('object') + 1]!))], output: second.output() };
+  }
+
+  test(
+    'are enough, and less is not',
+    async () => {
+      expect(more).toEqual(['+cluster|slots', '+asking']);
+      expect(await use([...line, ...more])).toMatchObject({ answers: ['OK', 'OVER_LIMIT'], refused: [] });
+      const failure = 'no node of the Redis Cluster is known to have this bucket';
+      expect(await use([...line, '+cluster|slots'])).toMatchObject({ answers: ['OVER_LIMIT', failure], refused: ['asking'] });
+      const blind = await use([...line, '+asking']);
+      expect(blind).toMatchObject({ answers: [failure, failure], refused: ['cluster|slots'] });
+      expect(blind.output).toContain('CLUSTER SLOTS: Redis answered the error NOPERM');
+    },
+    TIMEOUT_MS,
+  );
+});
