@@ -258,7 +258,7 @@ test(
       await pause(1_000);
     });
     const gapMs = longestGapMs(load.admittedMs);
-    process.stderr.write(`failover of ${tookMs.toFixed(0)} ms: ${load.admitted} admitted, ${load.failures.length} failed, longest gap ${gapMs.toFixed(0)} ms\n`);
+    process.stderr.write(`failover of ${tookMs.toFixed(0)} ms: ${load.admitted} admitted, ${load.failures.length} failed, longest gap ${gapMs.toFixed(0)} ms\n${[...new Set(load.failures.map(({ message }) => `  ${message}\n`))].join('')}`);
     // Agreed by both: what the old primary has acknowledged, the new one has.
     const [charged] = await used(tenant(name));
     expect(charged).toBeGreaterThanOrEqual(load.admitted);
