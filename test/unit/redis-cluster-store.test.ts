@@ -204,7 +204,7 @@ describe('a redirect', () => {
       node(B).answers.push(redirect('MOVED 5061 a:1'));
     }
     await expect(ask(LOW)).rejects.toMatchObject({ reason: 'connection', message: 'no node of the Redis Cluster is known to have this bucket' });
-    expect(redirects).toHaveLength(4);
+    expect(redirects).toHaveLength(6);
   });
 
   test('is no failure of the node, a failure is', async () => {
