@@ -1,5 +1,6 @@
 /** A Redis Cluster as one store: each group goes to the node that has its slot, and follows a slot that moves. */
 
+import { setTimeout } from 'node:timers/promises';
 import type { Group, Settlement } from '../bucket/take';
 import { askByPart, storeErrorOf } from './ask-by-part';
 import { ClusterNodes, type ClusterNode, type ClusterNodesOptions, type KnownNode } from './cluster-nodes';
@@ -16,8 +17,12 @@ export interface RedisClusterStoreOptions extends ClusterNodesOptions {
   readonly onRedirect: (kind: Redirect['kind']) => void;
 }
 
-/** Redirects that one call follows: a slot has moved, is moving on, and one more. */
-const REDIRECTS_MAX = 3;
+/** Redirects that one call follows. Two that change places send calls to each other, for a moment. */
+const REDIRECTS_MAX = 5;
+
+/** A slot that has moved and is moving on takes two; before a further one, this wait. */
+const REDIRECTS_AT_ONCE = 2;
+const REDIRECT_PAUSE_MS = 1;
 
 /** Failures that say nothing against the node. */
 const FAULTLESS: readonly StoreErrorReason[] = ['redirected', 'overload'];
@@ -68,6 +73,7 @@ export class RedisClusterStore implements Store {
     let node = this.nodes.ownerOf(slot);
     let asking = false;
     for (let redirects = 0; node !== undefined && redirects <= REDIRECTS_MAX; redirects += 1) {
+      if (redirects > REDIRECTS_AT_ONCE) await setTimeout(REDIRECT_PAUSE_MS);
       try {
         return await this.askNode(node, { timeLeft, asking, ask });
       } catch (error) {

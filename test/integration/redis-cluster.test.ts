@@ -14,6 +14,8 @@ import { startWeir, type WeirProcess } from '../support/weir-process';
 const TIMEOUT_MS = 120_000;
 const CALLERS = 16;
 const LIMIT = 1_000_000;
+/** No multiple of the callers, so that some of those who ask at once are too many. */
+const FEW = 1_995;
 
 const CONFIG = writeConfig(`
 domain: d
@@ -25,7 +27,7 @@ descriptors:
       - key: path
         rate_limit: { unit: year, requests_per_unit: ${LIMIT}, algorithm: fixed_window }
       - key: few
-        rate_limit: { unit: year, requests_per_unit: 2000, algorithm: fixed_window }
+        rate_limit: { unit: year, requests_per_unit: ${FEW}, algorithm: fixed_window }
   - key: once
     rate_limit: { unit: year, requests_per_unit: 1, algorithm: fixed_window }
 `);
@@ -129,6 +131,9 @@ async function moveThereAndBack(tag: string, other: string): Promise<void> {
   for (const move of [{ slot, from, to }, { slot, from: to, to: from }]) {
     await cluster.beginMove(move);
     await pause(100);
+    // Who is asked with ASKING may need the script as well.
+    await move.to.client.sendCommand(['SCRIPT', 'FLUSH']);
+    await pause(50);
     const keys = await cluster.keysIn(move);
     await cluster.moveKeys(move, keys.slice(0, 1));
     await pause(100);
@@ -186,9 +191,9 @@ test(
     };
     await Promise.all(Array.from({ length: CALLERS }, call));
     // A caller that was denied while another gave back what it had just taken leaves the rest to whoever comes next.
-    expect(admitted).toBeLessThanOrEqual(2_000);
+    expect(admitted).toBeLessThanOrEqual(FEW);
     for (let i = 0; i < 100; i += 1) if (await passes()) admitted += 1;
-    expect([admitted, await used(few), await used(tenant(second))]).toEqual([2_000, [2_000], [2_000]]);
+    expect([admitted, await used(few), await used(tenant(second))]).toEqual([FEW, [FEW], [FEW]]);
   },
   TIMEOUT_MS,
 );
@@ -253,7 +258,7 @@ test(
       await pause(1_000);
     });
     const gapMs = longestGapMs(load.admittedMs);
-    process.stderr.write(`failover of ${tookMs.toFixed(0)} ms: ${load.admitted} admitted, ${load.failures.length} failed, longest gap ${gapMs.toFixed(0)} ms\n`);
+    process.stderr.write(`failover of ${tookMs.toFixed(0)} ms: ${load.admitted} admitted, ${load.failures.length} failed, longest gap ${gapMs.toFixed(0)} ms\n${[...new Set(load.failures.map(({ message }) => `  ${message}\n`))].join('')}`);
     // Agreed by both: what the old primary has acknowledged, the new one has.
     const [charged] = await used(tenant(name));
     expect(charged).toBeGreaterThanOrEqual(load.admitted);

@@ -3,6 +3,7 @@
 import { ErrorReply } from 'redis';
 import type { Group, Settlement } from '../../src/bucket/take';
 import type { NodeAddress } from '../../src/store/cluster-slots';
+import { MeasuredStore } from '../../src/store/measured-store';
 import { MemoryStore } from '../../src/store/memory-store';
 import { describeAddress, type ConnectionState } from '../../src/store/redis-connection';
 import { redirectOf } from '../../src/store/redirect-error';
@@ -216,7 +217,7 @@ describe('a redirect', () => {
       node(B).answers.push(redirect('MOVED 5061 a:1'));
     }
     await expect(ask(LOW)).rejects.toMatchObject({ reason: 'connection', message: 'no node of the Redis Cluster is known to have this bucket' });
-    expect(redirects).toHaveLength(4);
+    expect(redirects).toHaveLength(6);
   });
 
   test('is no failure of the node, a failure is', async () => {
@@ -228,6 +229,14 @@ describe('a redirect', () => {
     await expect(ask(LOW)).rejects.toMatchObject({ reason: 'script' });
     await until(() => node(A).slotsAsked + node(B).slotsAsked > asked);
   });
+});
+
+test('what is only to be asked otherwise is not measured as an error', async () => {
+  const reasons: string[] = [];
+  const measured = new MeasuredStore(store, { onCall: () => undefined, onError: (reason) => reasons.push(reason) });
+  node(A).answers.push(redirect('TRYAGAIN Multiple keys request during rehashing of slot'), new StoreError('gone', 'connection'));
+  for (let i = 0; i < 2; i += 1) await expect(measured.take([groupOf([take(LOW)])])).rejects.toBeInstanceOf(StoreError);
+  expect(reasons).toEqual(['connection']);
 });
 
 test('several groups of a slot that is torn apart are asked one by one, in their order', async () => {
