@@ -10,6 +10,8 @@ const READY_TIMEOUT_MS = 10_000;
 const PING_TIMEOUT_MS = 500;
 
 export interface RedisOptions {
+  /** Another server than the one that the other tests use. */
+  readonly binary?: string;
   /** Further arguments, as on redis-server's command line: `['--maxmemory', '10mb']`. */
   readonly config?: readonly string[];
 }
@@ -24,10 +26,11 @@ export interface RedisServer {
   restart(): Promise<void>;
 }
 
-export async function startRedis({ config = [] }: RedisOptions = {}): Promise<RedisServer> {
+export async function startRedis({ binary = process.env.WEIR_REDIS_SERVER ?? 'redis-server', config = [] }: RedisOptions = {}): Promise<RedisServer> {
   const port = await freePort();
   const directory = mkdtempSync(join(tmpdir(), 'weir-redis-'));
-  let child = await launch(port, directory, config);
+  const launch = () => launchRedis({ binary, port, directory, config });
+  let child = await launch();
   return {
     port,
     get pid() {
@@ -42,14 +45,19 @@ export async function startRedis({ config = [] }: RedisOptions = {}): Promise<Re
     },
     restart: async () => {
       await child.stop();
-      child = await launch(port, directory, config);
+      child = await launch();
     },
   };
 }
 
-async function launch(port: number, directory: string, config: readonly string[]): Promise<Child> {
+interface Launch extends Required<RedisOptions> {
+  readonly port: number;
+  readonly directory: string;
+}
+
+async function launchRedis({ binary, port, directory, config }: Launch): Promise<Child> {
   const child = startChild({
-    command: process.env.WEIR_REDIS_SERVER ?? 'redis-server',
+    command: binary,
     args: ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--save', '', '--appendonly', 'no', '--daemonize', 'no', ...config],
   });
   await waitUntilReady('redis-server', child, () => ping(port), READY_TIMEOUT_MS);
