@@ -15,7 +15,7 @@ describe.each(['memory', 'redis'])('Envoy in front of Weir on the %s store', (st
 
   beforeAll(async () => {
     redis = store === 'redis' ? await startRedis() : undefined;
-    const env: Record<string, string> = redis === undefined ? {} : { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}` };
+    const env: Record<string, string> = redis === undefined ? {} : { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '500ms' };
     weir = await startWeir({ config: LIMITS, env });
     gateway = await startGateway({ weirGrpcPort: weir.grpcPort });
     await warmUp(gateway);
