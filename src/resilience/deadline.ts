@@ -4,7 +4,7 @@ import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type Tak
 import type { Group, Settlement } from '../bucket/take';
 
 export interface DeadlineOptions {
-  /** Longest a call may take, in milliseconds; a caller with less left gets less. */
+  /** Longest a take may take, in milliseconds; a caller with less left gets less. Of a settlement, unless it is told otherwise. */
   readonly timeoutMs: number;
 }
 
@@ -21,19 +21,19 @@ export class DeadlineStore implements Store {
   }
 
   take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
-    return this.inTime(() => this.store.take(groups, options), options);
+    return this.inTime(() => this.store.take(groups, options), Math.min(this.timeoutMs, options.timeoutMs ?? this.timeoutMs));
   }
 
   settle(settlements: readonly Settlement[], options: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
-    return this.inTime(() => this.store.settle(settlements, options), options);
+    // No caller's answer waits for it: whoever settles may say how long it may take.
+    return this.inTime(() => this.store.settle(settlements, options), options.timeoutMs ?? this.timeoutMs);
   }
 
   close(): Promise<void> {
     return this.store.close();
   }
 
-  private inTime<Answer>(call: () => Promise<Answer>, options: TakeOptions): Promise<Answer> {
-    const timeoutMs = Math.min(this.timeoutMs, options.timeoutMs ?? this.timeoutMs);
+  private inTime<Answer>(call: () => Promise<Answer>, timeoutMs: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
       let immediate: NodeJS.Immediate | undefined;
       const timer = setTimeout(() => {

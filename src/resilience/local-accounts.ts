@@ -38,6 +38,9 @@ const NO_ACCOUNT = 0;
 /** Buckets charged in one call: well below a millisecond of Redis. */
 const CHARGED_AT_ONCE = 100;
 
+/** Nobody waits for a charge, so it may take longer than a call, in milliseconds. */
+const CHARGE_TIMEOUT_MS = 1_000;
+
 /** After a charge that failed the next one waits so long, in milliseconds. */
 const PAUSE_MS = 1_000;
 
@@ -118,7 +121,7 @@ export class LocalAccounts {
       account.admitted = 0;
       return toCharge({ bucketKey: account.bucketKey, limit: account.limit, hits });
     });
-    const outcomes = await this.options.store.settle(charges).catch((error: unknown) => charges.map(() => error));
+    const outcomes = await this.options.store.settle(charges, { timeoutMs: CHARGE_TIMEOUT_MS }).catch((error: unknown) => charges.map(() => error));
     let failed = 0;
     for (const [i, account] of due.entries()) {
       const outcome = outcomes[i];

@@ -47,8 +47,8 @@ export class RedisClusterStore implements Store {
     return askByPart<Group, GroupOutcome, number>(groups, { partOf: slotOfGroup, ask: oneByOneIfTorn(takeIn) });
   }
 
-  settle(settlements: readonly Settlement[], options: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
-    const timeLeft = this.timeLeft(options);
+  settle(settlements: readonly Settlement[], { timeoutMs = this.options.timeoutMs }: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
+    const timeLeft = new TimeLeft(timeoutMs);
     const settleIn = (slot: number, some: readonly Settlement[]) =>
       this.send({ slot, timeLeft }, ({ store }, sendOptions) => store.settle(some, sendOptions));
     const partOf = ({ bucketKey }: Settlement) => slotOf(bucketKey);

@@ -33,6 +33,17 @@ const OPERATIONS = [
   ['settle', (store: Store, timeoutMs?: number) => store.settle([settlement('a')], timeoutMs === undefined ? {} : { timeoutMs })],
 ] as const;
 
+test('a settlement may take longer than the deadline, if whoever settles says so', async () => {
+  const slow: Store = {
+    take: () => Promise.reject(new Error('not asked')),
+    settle: () => new Promise((resolve) => setTimeout(() => { resolve([7]); }, 20)),
+    close: () => Promise.resolve(),
+  };
+  const store = new DeadlineStore(slow, { timeoutMs: 2 });
+  await expect(store.settle([settlement('a')])).rejects.toThrow('the store did not answer within 2 ms');
+  expect(await store.settle([settlement('a')], { timeoutMs: 5_000 })).toEqual([7]);
+});
+
 describe.each(OPERATIONS)('%s', (_name, call) => {
   test('fails when the store has not answered by its deadline, or by the caller\'s', async () => {
     const silent = storeThat(() => new Promise(() => undefined));
