@@ -12,6 +12,7 @@ const PING_TIMEOUT_MS = 500;
 export interface RedisOptions {
   /** Further arguments, as on redis-server's command line: `['--maxmemory', '10mb']`. */
   readonly config?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface RedisServer {
@@ -20,14 +21,14 @@ export interface RedisServer {
   readonly pid: number;
   stop(): Promise<void>;
   kill(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
-  /** A new, empty process on the same port, whether or not the old one still runs. */
+  /** A new process on the same port and folder, whether or not the old one still runs; empty, unless `config` says to keep. */
   restart(): Promise<void>;
 }
 
-export async function startRedis({ config = [] }: RedisOptions = {}): Promise<RedisServer> {
+export async function startRedis({ config = [], env = {} }: RedisOptions = {}): Promise<RedisServer> {
   const port = await freePort();
   const directory = mkdtempSync(join(tmpdir(), 'weir-redis-'));
-  let child = await launch(port, directory, config);
+  let child = await launch({ port, directory, config, env });
   return {
     port,
     get pid() {
@@ -42,15 +43,21 @@ export async function startRedis({ config = [] }: RedisOptions = {}): Promise<Re
     },
     restart: async () => {
       await child.stop();
-      child = await launch(port, directory, config);
+      child = await launch({ port, directory, config, env });
     },
   };
 }
 
-async function launch(port: number, directory: string, config: readonly string[]): Promise<Child> {
+interface LaunchInput extends Required<RedisOptions> {
+  readonly port: number;
+  readonly directory: string;
+}
+
+async function launch({ port, directory, config, env }: LaunchInput): Promise<Child> {
   const child = startChild({
     command: process.env.WEIR_REDIS_SERVER ?? 'redis-server',
     args: ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--save', '', '--appendonly', 'no', '--daemonize', 'no', ...config],
+    env,
   });
   await waitUntilReady('redis-server', child, () => ping(port), READY_TIMEOUT_MS);
   return child;

@@ -1,0 +1,90 @@
+/** What may be admitted in a run with a fault, and what was: the bounds that docs/faults.md states, in numbers. */
+
+import type { Fault } from './fault';
+import { hotLimit, type Answer, type Asked, type LoadPlan } from './load';
+
+/** Hits admitted, and the most that may be. */
+export interface Admitted {
+  readonly admitted: number;
+  /** By the limit alone, as if nothing had happened. */
+  readonly allowed: number;
+  /** With what the instances may let pass beside the store, and what the fault has destroyed. */
+  readonly bound: number;
+}
+
+export interface Bounds {
+  readonly hot: Admitted;
+  readonly budget: Admitted;
+  /** On the key that is never used up: what the store has counted, and between what that may lie. */
+  readonly count: { readonly admitted: number; readonly charged: number | undefined; readonly chargedMin: number; readonly chargedMax: number };
+}
+
+export interface BoundsInput {
+  readonly fault: Pick<Fault, 'loses' | 'refills'>;
+  readonly answers: readonly Answer[];
+  readonly plan: LoadPlan;
+  readonly charged: number | undefined;
+  readonly strikeMs: number;
+  readonly endMs: number;
+  readonly instances: number;
+}
+
+/** As src/resilience/local-share.ts: what an instance decides by itself is four fifths of its part. */
+const LOCAL_SHARE = 0.8;
+
+/** Redis promises of `appendfsync everysec` and of replication that not much more than the last second is lost. */
+const LAST_SECONDS_MS = 2_000;
+
+export function boundsOf(input: BoundsInput): Bounds {
+  const { fault, answers, plan, charged } = input;
+  const perSecond = hotLimit(plan);
+  const hot = answers.filter(({ asked }) => asked === 'hot');
+  const elapsedMs = Math.max(...hot.map(({ answeredMs }) => answeredMs)) - Math.min(...hot.map(({ scheduledMs }) => scheduledMs));
+  const count = answers.filter(({ asked }) => asked === 'count');
+  const admitted = count.filter(isAdmitted).length;
+  const unsure = count.filter(({ outcome, byFallback }) => outcome === 'failed' || byFallback).length;
+  return {
+    hot: admittedOf('hot', {
+      ...input,
+      allowed: Math.floor(perSecond + (perSecond * elapsedMs) / 1000),
+      capacity: perSecond,
+      // Full again by the fault's doing, however often.
+      refilled: (fault.refills ?? 0) * perSecond,
+    }),
+    budget: admittedOf('budget', { ...input, allowed: plan.budget, capacity: plan.budget, refilled: 0 }),
+    count: { admitted, charged, chargedMin: admitted - lostHits('count', input), chargedMax: admitted + unsure },
+  };
+}
+
+interface LimitInput extends BoundsInput {
+  readonly allowed: number;
+  readonly capacity: number;
+  readonly refilled: number;
+}
+
+function admittedOf(asked: Asked, input: LimitInput): Admitted {
+  const { answers, allowed, capacity, refilled, instances } = input;
+  const admitted = answers.filter((answer) => answer.asked === asked && isAdmitted(answer));
+  const share = Math.max(1, Math.floor((capacity * LOCAL_SHARE) / instances));
+  // What nobody has decided beside the store needs no room in the bound.
+  const locally = Math.min(instances * share, admitted.filter(({ byFallback }) => byFallback).length);
+  const lost = Math.min(capacity, lostHits(asked, input));
+  return { admitted: admitted.length, allowed, bound: allowed + locally + lost + refilled };
+}
+
+/** Hits that the fault has made the store forget, at most. */
+function lostHits(asked: Asked, { fault, answers, strikeMs, endMs }: BoundsInput): number {
+  const admitted = answers.filter((answer) => answer.asked === asked && isAdmitted(answer) && !answer.byFallback);
+  switch (fault.loses) {
+    case 'nothing':
+      return 0;
+    case 'last_seconds':
+      return admitted.filter(({ answeredMs, scheduledMs }) => answeredMs >= strikeMs - LAST_SECONDS_MS && scheduledMs <= endMs).length;
+    case 'everything':
+      return admitted.filter(({ scheduledMs }) => scheduledMs <= endMs).length;
+  }
+}
+
+function isAdmitted({ outcome }: Answer): boolean {
+  return outcome === 'admitted';
+}

@@ -1,0 +1,126 @@
+/** Faults of memory: a Redis without any left, and floods of keys. */
+
+import type { TestClient } from '../support/redis-store';
+import type { WeirProcess } from '../support/weir-process';
+import { repeat, sleep, type Fault } from './fault';
+import { countFullIdleBuckets, floodFreshKeys, useIdleBuckets } from './flood';
+import { onRedis } from './single-redis';
+import { readMetrics, total } from './weir-readings';
+
+const IDLE_BUCKETS = 1_000;
+
+/** What another user of the same Redis writes: so many values of so many bytes at once, again and again. */
+const ROOM_BYTES = 2_000_000;
+const VALUE_BYTES = 10_000;
+const VALUES_AT_ONCE = 20;
+const WRITE_EVERY_MS = 10;
+
+/** By so much one Weir may grow in a flood: what it remembers of buckets is bounded, and a young heap is collected late. */
+const WEIR_GROWTH_BYTES_MAX = 250_000_000;
+
+/** What Redis's allocator may keep for itself after a flood. */
+const REDIS_GROWTH_BYTES_MAX = 2_000_000;
+
+/** Keys of the load itself, which come and go. */
+const OWN_KEYS = 100;
+const EXPIRY_MS_MAX = 20_000;
+const POLL_MS = 100;
+
+export const MEMORY_FAULTS: readonly Fault[] = [
+  {
+    name: 'maxmemory, noeviction',
+    done: 'Redis has no memory left and refuses every write, for 5 s',
+    loses: 'nothing',
+    open: onRedis(async ({ admin, size }) => {
+      await admin.sendCommand(['CONFIG', 'SET', 'maxmemory', '1']);
+      await sleep(size.faultMs);
+      await admin.sendCommand(['CONFIG', 'SET', 'maxmemory', '0']);
+      return undefined;
+    }),
+  },
+  {
+    name: 'maxmemory, allkeys-lru',
+    done: 'another user of the same Redis writes until keys are evicted, for 5 s; 1,000 half used buckets lie idle meanwhile',
+    loses: 'everything',
+    unnoticed: true,
+    open: onRedis(async ({ admin, size, weirs }) => {
+      await useIdleBuckets(weirs[0]!, { keys: IDLE_BUCKETS });
+      await admin.sendCommand(['CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru']);
+      await admin.sendCommand(['CONFIG', 'SET', 'maxmemory', String((await usedBytes(admin)) + ROOM_BYTES)]);
+      await repeat(makeWriter(admin), { everyMs: WRITE_EVERY_MS, forMs: size.faultMs });
+      const full = await countFullIdleBuckets(weirs[0]!, { keys: IDLE_BUCKETS });
+      await admin.sendCommand(['CONFIG', 'SET', 'maxmemory', '0']);
+      return `${full} of ${IDLE_BUCKETS} idle buckets evicted, so full again`;
+    }),
+  },
+  {
+    name: 'fresh keys',
+    done: '1,000,000 buckets that nobody has asked for before, 50 in a request',
+    loses: 'nothing',
+    open: onRedis(async ({ admin, weirs, size }) => {
+      const before = { redisBytes: await usedBytes(admin), weirBytes: await residentBytes(weirs) };
+      const failed = await floodFreshKeys(weirs, { keys: size.freshKeys });
+      const after = { redisBytes: await usedBytes(admin), weirBytes: await residentBytes(weirs) };
+      const expiredMs = await untilExpired(admin, before.redisBytes);
+      expectWithin('a Weir has grown', (after.weirBytes - before.weirBytes) / weirs.length, WEIR_GROWTH_BYTES_MAX);
+      if (failed > 0) throw new Error(`${failed} requests of the flood failed`);
+      return `a Weir grew by ${megabytes((after.weirBytes - before.weirBytes) / weirs.length)}; Redis by ${megabytes(after.redisBytes - before.redisBytes)}, back ${Math.round(expiredMs)} ms after the flood`;
+    }),
+  },
+  {
+    name: 'fresh keys, no Redis',
+    done: 'the same after `kill -9` of Redis; then a new, empty one',
+    loses: 'everything',
+    open: onRedis(async ({ redis, weirs, size }) => {
+      const before = await residentBytes(weirs);
+      redis.kill('SIGKILL');
+      const failed = await floodFreshKeys(weirs, { keys: size.freshKeys });
+      const after = await residentBytes(weirs);
+      await redis.restart();
+      expectWithin('a Weir has grown', (after - before) / weirs.length, WEIR_GROWTH_BYTES_MAX);
+      if (failed > 0) throw new Error(`${failed} requests of the flood failed`);
+      return `a Weir grew by ${megabytes((after - before) / weirs.length)}`;
+    }),
+  },
+];
+
+function makeWriter(admin: TestClient): () => Promise<unknown> {
+  const value = 'x'.repeat(VALUE_BYTES);
+  let written = 0;
+  return () =>
+    Promise.all(
+      Array.from({ length: VALUES_AT_ONCE }, () => {
+        written += 1;
+        return admin.sendCommand(['SET', `another-user:${written}`, value]);
+      }),
+    );
+}
+
+/** How long it takes until the keys of the flood are gone and their memory with them. */
+async function untilExpired(admin: TestClient, beforeBytes: number): Promise<number> {
+  const startedMs = performance.now();
+  for (;;) {
+    const [keys, bytes] = [Number(await admin.sendCommand(['DBSIZE'])), await usedBytes(admin)];
+    const elapsedMs = performance.now() - startedMs;
+    if (keys <= OWN_KEYS && bytes - beforeBytes <= REDIS_GROWTH_BYTES_MAX) return elapsedMs;
+    if (elapsedMs > EXPIRY_MS_MAX) throw new Error(`${EXPIRY_MS_MAX} ms after the flood Redis still holds ${keys} keys and ${bytes - beforeBytes} bytes more`);
+    await sleep(POLL_MS);
+  }
+}
+
+async function usedBytes(admin: TestClient): Promise<number> {
+  return Number(/^used_memory:(\d+)/m.exec(await admin.sendCommand<string>(['INFO', 'memory']))?.[1]);
+}
+
+/** Of all processes together. */
+async function residentBytes(weirs: readonly WeirProcess[]): Promise<number> {
+  return total(await readMetrics(weirs), { name: 'process_resident_memory_bytes' });
+}
+
+function expectWithin(what: string, bytes: number, bytesMax: number): void {
+  if (bytes > bytesMax) throw new Error(`${what} by ${megabytes(bytes)}, more than ${megabytes(bytesMax)}`);
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1e6)} MB`;
+}

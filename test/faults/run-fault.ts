@@ -1,0 +1,136 @@
+/** Runs one fault under load from begin to end, and says what was seen. */
+
+import { METRICS } from '../../src/observability/metrics';
+import { RlsClient } from '../support/rls-client';
+import { startWeir, type WeirProcess } from '../support/weir-process';
+import { boundsOf, type Bounds } from './bounds';
+import { sleep, type Fault, type Scene, type Size } from './fault';
+import { COUNT_LIMIT, DOMAIN, isFallback, Load, shareOf, writeLoadConfig, type Answer, type LoadPlan } from './load';
+import { difference, readMetrics, responseTimes, total, type ResponseTimes } from './weir-readings';
+
+const INSTANCES = 2;
+const POLL_MS = 10;
+
+/** Two heartbeats. */
+const MEET_MS = 10_000;
+
+/** How long the counts may take to become even after the load: what a fallback admitted is charged in the background. */
+const SETTLE_MS = 2_000;
+
+export interface FaultResult {
+  readonly name: string;
+  readonly done: string;
+  readonly seconds: number;
+  readonly answers: number;
+  readonly errors: number;
+  readonly fallbacks: number;
+  readonly breakerOpenings: number;
+  readonly inside: ResponseTimes;
+  /** From the time it was to be sent until the caller had the answer. */
+  readonly caller: { readonly p50Ms: number; readonly p99Ms: number; readonly maxMs: number };
+  readonly bounds: Bounds;
+  /** From the end of the fault until each process had decided by the store again; undefined: it did not within the time. */
+  readonly recoveryMs: number | undefined;
+  readonly noted: string;
+}
+
+export async function runFault(fault: Fault, size: Size): Promise<FaultResult> {
+  const scene = await fault.open(size);
+  const weirs: WeirProcess[] = [];
+  try {
+    const plan = planOf(size);
+    const config = writeLoadConfig(plan);
+    const options = { config, env: { LOG_LEVEL: 'info', ...size.env, ...scene.env } };
+    weirs.push(...(await Promise.all(Array.from({ length: INSTANCES }, () => startWeir(options)))));
+    await untilMet(weirs, scene);
+    return await measure({ fault, scene, weirs, plan, size });
+  } finally {
+    await Promise.all(weirs.map((weir) => weir.stop()));
+    await scene.close();
+  }
+}
+
+/** The first of the processes counted itself alone: it learns of the other at its next heartbeat, or with its next connection. */
+async function untilMet(weirs: readonly WeirProcess[], scene: Scene): Promise<void> {
+  await scene.reconnect();
+  for (const endMs = performance.now() + MEET_MS; performance.now() < endMs; await sleep(POLL_MS)) {
+    if (total(await readMetrics(weirs), METRICS.instances) === INSTANCES * INSTANCES) return;
+  }
+  throw new Error(`the processes did not count one another within ${MEET_MS} ms`);
+}
+
+/** The budget is used up in the middle of the fault. */
+function planOf({ perSecond, beforeMs, faultMs }: Size): LoadPlan {
+  return { perSecond, budget: Math.round((perSecond * shareOf('budget') * (beforeMs + faultMs / 2)) / 1000) };
+}
+
+interface MeasureInput {
+  readonly fault: Fault;
+  readonly scene: Scene;
+  readonly weirs: readonly WeirProcess[];
+  readonly plan: LoadPlan;
+  readonly size: Size;
+}
+
+async function measure({ fault, scene, weirs, plan, size }: MeasureInput): Promise<FaultResult> {
+  const load = await Load.start(weirs, plan);
+  const before = await readMetrics(weirs);
+  await sleep(size.beforeMs);
+  const strikeMs = performance.now();
+  const noted = await scene.strike({ weirs, size });
+  const endMs = performance.now();
+  const recoveryMs = await untilRecovered(load.answers, { endMs, waitMs: size.recoveryMsMax });
+  await sleep(size.afterMs);
+  await load.stop();
+  const readings = difference(before, await readMetrics(weirs));
+  const { answers } = load;
+  const charged = await readCharged(weirs[0]!, { expected: answers.filter(({ asked, outcome }) => asked === 'count' && outcome === 'admitted').length });
+  return {
+    name: fault.name,
+    done: fault.done,
+    seconds: (performance.now() - strikeMs + size.beforeMs) / 1000,
+    answers: answers.length,
+    errors: answers.filter(({ outcome }) => outcome === 'failed').length,
+    fallbacks: total(readings, METRICS.fallbackDecisions),
+    breakerOpenings: readings.get("weir_breaker_openings_total") ?? 0,
+    inside: responseTimes(readings),
+    caller: latencies(answers),
+    bounds: boundsOf({ fault, answers, plan, charged, strikeMs, endMs, instances: weirs.length }),
+    recoveryMs,
+    noted,
+  };
+}
+
+/** Waits until each process has decided by the store something that was sent after the fault. */
+async function untilRecovered(answers: readonly Answer[], { endMs, waitMs }: { readonly endMs: number; readonly waitMs: number }): Promise<number | undefined> {
+  while (performance.now() < endMs + waitMs) {
+    const byStore = answers.filter((answer) => answer.scheduledMs >= endMs && answer.outcome !== 'failed' && !answer.byFallback);
+    const firsts = Array.from({ length: INSTANCES }, (_, instance) => byStore.find((answer) => answer.instance === instance));
+    if (firsts.every((first) => first !== undefined)) return Math.max(...firsts.map(({ answeredMs }) => answeredMs)) - endMs;
+    await sleep(POLL_MS);
+  }
+  return undefined;
+}
+
+/** Hits that the store has counted on the key `count`. */
+async function readCharged({ grpcPort }: WeirProcess, { expected }: { readonly expected: number }): Promise<number | undefined> {
+  const client = new RlsClient(grpcPort);
+  try {
+    let charged: number | undefined;
+    for (const endMs = performance.now() + SETTLE_MS; performance.now() < endMs; await sleep(POLL_MS)) {
+      const response = await client.ask(DOMAIN, [{ entries: { count: 'one' }, hits_addend: { value: '0' } }]).catch(() => undefined);
+      if (response === undefined || isFallback(response)) continue;
+      charged = COUNT_LIMIT - response.statuses[0]!.limit_remaining;
+      if (charged >= expected) break;
+    }
+    return charged;
+  } finally {
+    client.close();
+  }
+}
+
+function latencies(answers: readonly Answer[]): FaultResult['caller'] {
+  const sorted = answers.map(({ scheduledMs, answeredMs }) => answeredMs - scheduledMs).sort((a, b) => a - b);
+  const quantile = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
+  return { p50Ms: quantile(0.5), p99Ms: quantile(0.99), maxMs: quantile(1) };
+}
