@@ -2,7 +2,7 @@
 The decision on one group, pure: no redis.call here. Twin of src/engine/decide-group.ts, which explains it.
 
 A bucket is { engine, stored, state }: `stored` is what Redis holds (nil: nothing), `state` what it is to hold after
-the groups decided so far. A group is { shadow, quota_always_fits, takes }; a take is
+the groups decided so far. A group is { shadow, quota_always_fits, dry, takes }; a take is
 { bucket, limit, hits, mode, descriptor } with limit { window_us, requests, capacity, edges_us or nil }.
 ]]
 local ENFORCED, QUOTA = 0, 1
@@ -11,8 +11,7 @@ local NEVER = -1
 -- Whether some take names calendar windows of which none holds now_us: the caller must name others.
 local function is_outside_windows(group, now_us)
   for _, take in ipairs(group.takes) do
-    local edges_us = take.limit.edges_us
-    if edges_us and (now_us < edges_us[1] or now_us >= edges_us[#edges_us]) then
+    if is_outside(take.limit, now_us) then
       return true
     end
   end
@@ -74,7 +73,7 @@ local function is_over_limit(group)
 end
 
 -- Charges what fits, applies refunds; whether that changed the bucket.
-local function settle(of_group, engine)
+local function apply_takes(of_group, engine)
   local refund = of_group.refund
   if engine.is_unused(of_group.state) and of_group.charged == 0 then
     -- A refund to a bucket that nobody has used changes nothing.
@@ -120,8 +119,8 @@ local function decide_group(group, now_us, reply)
   end
   local is_denied = not group.shadow and is_over_limit(group)
   for bucket, of_group in pairs(gathered) do
-    local changed = not is_denied and settle(of_group, bucket.engine)
-    -- The one write of a denied group: a state from after now, left by a clock that stepped back, is brought to now.
+    local changed = not is_denied and not group.dry and apply_takes(of_group, bucket.engine)
+    -- The one write of a denied or dry group: a state from after now, left by a clock that stepped back, is brought to now.
     if changed or (of_group.is_ahead and of_group.hits > 0) then
       if of_group.expiry_limit or not bucket.state then
         local expiry_limit = of_group.expiry_limit or of_group.limit

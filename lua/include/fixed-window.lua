@@ -4,6 +4,12 @@ State: { index = number of the window since 1970 (of a calendar window its start
 ]]
 local fixed_window = {}
 
+-- Whether the limit names calendar windows of which none holds that time.
+local function is_outside(limit, at_us)
+  local edges_us = limit.edges_us
+  return edges_us ~= nil and (at_us < edges_us[1] or at_us >= edges_us[#edges_us])
+end
+
 -- The window that holds now_us: its number (of a calendar window its start, in us), and when it ends.
 local function window_at(limit, now_us)
   if not limit.edges_us then
@@ -50,6 +56,15 @@ end
 
 function fixed_window.refund(state, hits)
   return { index = state.index, used = math.max(0, state.used - hits) }
+end
+
+function fixed_window.give_back(state, limit, hits, taken_at_us)
+  -- With its window the hits of a take are gone.
+  local given = 0
+  if window_at(limit, taken_at_us) == state.index then
+    given = math.min(hits, state.used)
+  end
+  return { index = state.index, used = state.used - given }, given
 end
 
 function fixed_window.retry_after_us(state, limit, hits, now_us)

@@ -71,6 +71,19 @@ function sliding_window_counter.refund(state, hits)
   return with_hits(state, math.max(0, state.current - hits), math.max(0, state.previous - of_previous))
 end
 
+function sliding_window_counter.give_back(state, limit, hits, taken_at_us)
+  local index = sliding_window_counter.fresh(limit, taken_at_us).index
+  if index == state.index then
+    local given = math.min(hits, state.current)
+    return with_hits(state, state.current - given, state.previous), given
+  end
+  if index == state.index - 1 then
+    local given = math.min(hits, state.previous)
+    return with_hits(state, state.current, state.previous - given), given
+  end
+  return state, 0
+end
+
 function sliding_window_counter.retry_after_us(state, limit, hits)
   local capacity, window_us = limit.capacity, limit.window_us
   -- In this window the current hits stay; in the next one they are the earlier ones.

@@ -129,6 +129,32 @@ function sliding_window_log.refund(state, hits)
   return { before = state.before, log = log, now_us = state.now_us }
 end
 
+function sliding_window_log.give_back(state, _, hits, taken_at_us)
+  local length = log_length(state)
+  local number = first_where(state, function(at_us)
+    return at_us >= taken_at_us
+  end)
+  if number > length or log_record(state, number) ~= taken_at_us then
+    return state, 0
+  end
+  local total_before = state.before
+  if number > 1 then
+    local _
+    _, total_before = log_record(state, number - 1)
+  end
+  local _, total = log_record(state, number)
+  local of_record = (total - total_before) % TOTAL_MODULUS
+  local given = math.min(hits, of_record)
+  -- A record without hits is none.
+  local first_kept = given == of_record and number + 1 or number
+  local lowered = {}
+  for later = first_kept, length do
+    local at_us, later_total = log_record(state, later)
+    lowered[#lowered + 1] = pack_record(at_us, (later_total - given) % TOTAL_MODULUS)
+  end
+  return { before = state.before, log = log_slice(state, 1, number - 1) .. table.concat(lowered), now_us = state.now_us }, given
+end
+
 function sliding_window_log.retry_after_us(state, limit, hits, now_us)
   local missing = hits - (limit.capacity - used_hits(state))
   if missing <= 0 then

@@ -45,6 +45,26 @@ function token_bucket.refund(state, hits)
   return { used = state.used - hits, rest = state.rest, at_us = state.at_us }
 end
 
+function token_bucket.give_back(state, limit, hits, taken_at_us, used_before)
+  local flowed, lost_rest = refill(math.max(0, state.at_us - taken_at_us), 0, limit.requests, limit.window_us)
+  local lost = flowed - math.max(0, used_before - 1)
+  if lost < 0 then
+    lost, lost_rest = 0, 0
+  end
+  local given = math.min(hits - lost, state.used)
+  if given <= 0 then
+    return state, 0
+  end
+  local used, rest = state.used - (hits - lost), state.rest - lost_rest
+  if rest < 0 then
+    used, rest = used + 1, rest + limit.window_us
+  end
+  if used <= 0 then
+    return { used = 0, rest = 0, at_us = state.at_us }, given
+  end
+  return { used = used, rest = rest, at_us = state.at_us }, given
+end
+
 function token_bucket.retry_after_us(state, limit, hits)
   local missing = state.used + hits - limit.capacity
   return time_to_refill(missing, state.rest, limit.requests, limit.window_us)

@@ -36,6 +36,20 @@ export interface Group {
   readonly quotaAlwaysFits: boolean;
   /** `SHADOW_MODE`: whatever does not fit, the request is answered OK. */
   readonly shadow: boolean;
+  /** Only asked: the answer says what would be, and nothing is charged or refunded. */
+  readonly dry?: true;
+}
+
+/** Hits that a bucket is put right by, without any decision. */
+export interface Settlement {
+  readonly bucketKey: string;
+  readonly limit: BucketLimit;
+  /** Positive: charged, as many as there is room for. Negative: so many hits of an earlier take given back. */
+  readonly hits: number;
+  /** Of hits given back: the server time of their take. */
+  readonly takenAtUs: number;
+  /** Of hits given back: hits used in the bucket before their take. Too low a number gives back less. */
+  readonly usedBefore: number;
 }
 
 /** The store's now lies outside the windows that a take named: nothing was decided, and it is to be asked again. */
@@ -45,10 +59,13 @@ export interface OutsideWindows {
 
 /** Whether some take names windows of which none holds this time. Twin of `is_outside_windows` in Lua. */
 export function isOutsideWindows({ takes }: Group, nowUs: number): boolean {
-  return takes.some(({ limit: { edgesUs } }) => {
-    const [first, last] = [edgesUs?.[0], edgesUs?.at(-1)];
-    return first !== undefined && last !== undefined && (nowUs < first || nowUs >= last);
-  });
+  return takes.some(({ limit }) => isOutside(limit, nowUs));
+}
+
+/** Whether the limit names calendar windows of which none holds this time. Twin of `is_outside` in Lua. */
+export function isOutside({ edgesUs }: BucketLimit, atUs: number): boolean {
+  const [first, last] = [edgesUs?.[0], edgesUs?.at(-1)];
+  return first !== undefined && last !== undefined && (atUs < first || atUs >= last);
 }
 
 export interface Verdict {

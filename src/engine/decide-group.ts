@@ -4,42 +4,25 @@
  */
 
 import { NEVER, type BucketLimit, type Group, type GroupVerdict, type Take, type Verdict } from '../bucket/take';
-import type { Algorithm } from '../rule/limit';
 import type { Engine } from './engine';
-import { fixedWindow, type FixedWindowState } from './fixed-window';
-import { leakyBucket } from './leaky-bucket';
-import { slidingWindowCounter, type SlidingWindowCounterState } from './sliding-window-counter';
-import { slidingWindowLog, type SlidingWindowLogState } from './sliding-window-log';
-import { tokenBucket, type TokenBucketState } from './token-bucket';
-
-/** A bucket's state, with the algorithm it belongs to. */
-export type BucketState = TokenBucketState | FixedWindowState | SlidingWindowLogState | SlidingWindowCounterState;
+import { ENGINES, type BucketState } from './engines';
 
 /** How long a bucket is kept after it says nothing any more: covers a small step back of the clock. */
 export const EXPIRY_MARGIN_US = 2_000_000;
 
-/** One bucket after the group, to be stored. */
+/** One bucket after a group or a settlement, to be stored. */
 export interface BucketWrite {
   readonly bucketKey: string;
   /** Absent: the bucket says no more than a fresh one and is to be forgotten. */
   readonly state?: BucketState;
-  /** Absent: the bucket was there, and no limit of the group refills it: it is kept as long as it was to be. */
+  /** Absent: the bucket was there, and nothing says how long from now: it is kept as long as it was to be. */
   readonly expiresAfterUs?: number;
 }
 
 export interface GroupDecision extends GroupVerdict {
-  /** Empty if the group is denied, but for buckets that are ahead of the clock. */
+  /** Empty if the group is denied or dry, but for buckets that are ahead of the clock. */
   readonly writes: readonly BucketWrite[];
 }
-
-// Each state is made by the engine that reads it: a bucket's key names its algorithm.
-const ENGINES = {
-  token_bucket: tokenBucket,
-  leaky_bucket: leakyBucket,
-  fixed_window: fixedWindow,
-  sliding_window_log: slidingWindowLog,
-  sliding_window_counter: slidingWindowCounter,
-} as Readonly<Record<Algorithm, Engine<BucketState>>>;
 
 /** One bucket of the group: all takes on it are decided as one. */
 interface GroupBucket {
@@ -62,6 +45,7 @@ interface GroupBucket {
  * - The request is over if an enforced take does not fit, or if there are quota descriptors and each has a take that
  *   does not fit. Then nothing is charged and no refund applied.
  * - Else every take that fits is charged, one that does not (shadow, quota) is not; then refunds apply.
+ * - Of a dry group all of that is said, and nothing done: remaining is what is there.
  */
 export function decideGroup({ group, read, nowUs }: DecideGroupInput): GroupDecision {
   const buckets = gatherBuckets({ group, read, nowUs });
@@ -72,7 +56,7 @@ export function decideGroup({ group, read, nowUs }: DecideGroupInput): GroupDeci
   const overLimit = !group.shadow && isOverLimit(group, fits);
   const writes: BucketWrite[] = [];
   for (const [bucketKey, bucket] of buckets) {
-    const changed = overLimit ? false : settle({ bucketKey, bucket, group, fits });
+    const changed = overLimit || group.dry === true ? false : applyTakes({ bucketKey, bucket, group, fits });
     if (changed || mustBeRetimed(bucket, nowUs)) writes.push(toWrite({ bucketKey, bucket, nowUs }));
   }
   const verdicts = group.takes.map((take, i) =>
@@ -113,7 +97,8 @@ function isSlower(limit: BucketLimit, than: BucketLimit | undefined): boolean {
   return limit.requestsPerUnit > 0 && limit.requestsPerUnit < (than?.requestsPerUnit ?? Infinity);
 }
 
-function isOverLimit(group: Group, fits: readonly boolean[]): boolean {
+/** Whether a group of which these takes fit is over its limits, `SHADOW_MODE` apart. */
+export function isOverLimit(group: Group, fits: readonly boolean[]): boolean {
   const quotaFits = new Map<number, boolean>();
   for (const [i, take] of group.takes.entries()) {
     const takeFits = fits[i] === true;
@@ -124,7 +109,7 @@ function isOverLimit(group: Group, fits: readonly boolean[]): boolean {
 }
 
 /** Charges what fits, applies refunds; whether that changed the bucket. */
-function settle({ bucketKey, bucket, group, fits }: SettleInput): boolean {
+function applyTakes({ bucketKey, bucket, group, fits }: ApplyTakesInput): boolean {
   let charged = 0;
   for (const [i, take] of group.takes.entries()) {
     if (take.bucketKey === bucketKey && take.hits > 0 && fits[i] === true) charged += take.hits;
@@ -136,7 +121,7 @@ function settle({ bucketKey, bucket, group, fits }: SettleInput): boolean {
   return charged > 0 || refund > 0;
 }
 
-interface SettleInput {
+interface ApplyTakesInput {
   readonly bucketKey: string;
   readonly bucket: GroupBucket;
   readonly group: Group;
@@ -144,7 +129,7 @@ interface SettleInput {
 }
 
 /**
- * The one write that a denied group makes: a state from after now, left there by a clock that has since stepped back,
+ * The one write that a denied or dry group makes: a state from after now, left there by a clock that has since stepped back,
  * is brought to now, or it would hold its used hits until the clock has caught up. A peek writes nothing even so.
  */
 function mustBeRetimed(bucket: GroupBucket, nowUs: number): boolean {

@@ -2,6 +2,20 @@
 
 import type { BucketLimit } from '../bucket/take';
 
+/** Hits of an earlier take. */
+export interface TakenHits {
+  readonly hits: number;
+  readonly takenAtUs: number;
+  /** Hits used in the bucket before the take. */
+  readonly usedBefore: number;
+}
+
+export interface GivenBack<State> {
+  readonly state: State;
+  /** How many hits of the take were given back, one of which a part was counted whole; 0: the state is as before. */
+  readonly given: number;
+}
+
 /**
  * One algorithm. `State` holds whole numbers only: hits used, and a time that is never scaled by the rate, so that a
  * changed limit keeps what was used. Every function is pure; the twin under `lua/include/` is the same, line for line.
@@ -18,6 +32,11 @@ export interface Engine<State> {
   charge(state: State, hits: number): State;
   /** Gives hits back, never beyond a full bucket. */
   refund(state: State, hits: number): State;
+  /**
+   * Takes hits of an earlier take off again, less what time has taken off them already: at no time does that leave more
+   * room than there would be if the take had never been, whatever others took meanwhile.
+   */
+  giveBack(state: State, limit: BucketLimit, taken: TakenHits): GivenBack<State>;
   /** Time until `hits` more would fit, in microseconds; they are at most the capacity. */
   retryAfterUs(state: State, limit: BucketLimit, hits: number, nowUs: number): number;
   resetAfterUs(state: State, limit: BucketLimit, nowUs: number): number;

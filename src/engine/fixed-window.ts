@@ -42,6 +42,12 @@ export const fixedWindow: Engine<FixedWindowState> = {
     return { ...state, used: Math.max(0, state.used - hits) };
   },
 
+  giveBack(state, limit, { hits, takenAtUs }) {
+    // With its window the hits of a take are gone.
+    const given = windowAt(limit, takenAtUs).index === state.index ? Math.min(hits, state.used) : 0;
+    return { state: { ...state, used: state.used - given }, given };
+  },
+
   retryAfterUs(state, limit, hits, nowUs) {
     if (state.used + hits <= limit.capacity) return 0;
     return windowAt(limit, nowUs).endsAfterUs;

@@ -49,6 +49,19 @@ export const slidingWindowCounter: Engine<SlidingWindowCounterState> = {
     return { ...state, current: Math.max(0, state.current - hits), previous: Math.max(0, state.previous - ofPrevious) };
   },
 
+  giveBack(state, limit, { hits, takenAtUs }) {
+    const { index } = slidingWindowCounter.fresh(limit, takenAtUs);
+    if (index === state.index) {
+      const given = Math.min(hits, state.current);
+      return { state: { ...state, current: state.current - given }, given };
+    }
+    if (index === state.index - 1) {
+      const given = Math.min(hits, state.previous);
+      return { state: { ...state, previous: state.previous - given }, given };
+    }
+    return { state, given: 0 };
+  },
+
   retryAfterUs(state, limit, hits) {
     const { current, previous, elapsedUs } = state;
     const { capacity, windowUs } = limit;

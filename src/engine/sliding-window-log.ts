@@ -71,6 +71,19 @@ export const slidingWindowLog: Engine<SlidingWindowLogState> = {
     return { before, records: [...records.slice(0, end), cut], nowUs };
   },
 
+  giveBack(state, _limit, { hits, takenAtUs }) {
+    const { before, records, nowUs } = state;
+    const place = firstWhere(records, (record) => record.atUs >= takenAtUs);
+    const record = records[place];
+    if (record?.atUs !== takenAtUs) return { state, given: 0 };
+    const ofRecord = wrap(record.total - (records[place - 1]?.total ?? before));
+    const given = Math.min(hits, ofRecord);
+    // A record without hits is none.
+    const kept = records.slice(given === ofRecord ? place + 1 : place);
+    const lowered = kept.map(({ atUs, total }) => ({ atUs, total: wrap(total - given) }));
+    return { state: { before, records: [...records.slice(0, place), ...lowered], nowUs }, given };
+  },
+
   retryAfterUs(state, limit, hits, nowUs) {
     const missing = hits - (limit.capacity - usedHits(state));
     if (missing <= 0) return 0;

@@ -49,6 +49,28 @@ export const tokenBucket: Engine<TokenBucketState> = {
     return { ...state, used: state.used - hits };
   },
 
+  /**
+   * What has flowed in since the take has restored the hits used before it first: more than `usedBefore - 1`, since a
+   * part of the last one may have been restored already. Only what flowed in beyond them can have restored hits of the
+   * take; had it never been, that much would have run over. Others who took meanwhile leave less to run over.
+   */
+  giveBack(state, limit, { hits, takenAtUs, usedBefore }) {
+    const { requestsPerUnit: requests, windowUs } = limit;
+    const flowed = refill({ elapsedUs: Math.max(0, state.atUs - takenAtUs), rest: 0, requests, windowUs });
+    const beyond = flowed.hits - Math.max(0, usedBefore - 1);
+    const lost = beyond < 0 ? { hits: 0, rest: 0 } : { hits: beyond, rest: flowed.rest };
+    const given = Math.min(hits - lost.hits, state.used);
+    if (given <= 0) return { state, given: 0 };
+    let used = state.used - (hits - lost.hits);
+    let rest = state.rest - lost.rest;
+    if (rest < 0) {
+      used += 1;
+      rest += windowUs;
+    }
+    if (used <= 0) return { state: { ...state, used: 0, rest: 0 }, given };
+    return { state: { ...state, used, rest }, given };
+  },
+
   retryAfterUs(state, limit, hits) {
     const missing = state.used + hits - limit.capacity;
     return timeToRefill({ hits: missing, rest: state.rest, requests: limit.requestsPerUnit, windowUs: limit.windowUs });

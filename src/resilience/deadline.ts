@@ -1,7 +1,7 @@
 /** A store that answers in time: a call that Redis has not answered by its deadline fails. */
 
 import { StoreError, type GroupOutcome, type Store, type TakeOptions } from '../store/store';
-import type { Group } from '../bucket/take';
+import type { Group, Settlement } from '../bucket/take';
 
 export interface DeadlineOptions {
   /** Longest a call may take, in milliseconds; a caller with less left gets less. */
@@ -21,6 +21,18 @@ export class DeadlineStore implements Store {
   }
 
   take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
+    return this.inTime(() => this.store.take(groups, options), options);
+  }
+
+  settle(settlements: readonly Settlement[], options: TakeOptions = {}): Promise<readonly number[]> {
+    return this.inTime(() => this.store.settle(settlements, options), options);
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+
+  private inTime<Answer>(call: () => Promise<Answer>, options: TakeOptions): Promise<Answer> {
     const timeoutMs = Math.min(this.timeoutMs, options.timeoutMs ?? this.timeoutMs);
     return new Promise((resolve, reject) => {
       let immediate: NodeJS.Immediate | undefined;
@@ -35,10 +47,10 @@ export class DeadlineStore implements Store {
         clearTimeout(timer);
         if (immediate !== undefined) clearImmediate(immediate);
       };
-      this.store.take(groups, options).then(
-        (outcomes) => {
+      call().then(
+        (answer) => {
           settled();
-          resolve(outcomes);
+          resolve(answer);
         },
         (error: unknown) => {
           settled();
@@ -46,9 +58,5 @@ export class DeadlineStore implements Store {
         },
       );
     });
-  }
-
-  close(): Promise<void> {
-    return this.store.close();
   }
 }

@@ -1,7 +1,9 @@
 /** The embedded store: buckets in this process's memory, decided by the TypeScript engines. */
 
-import { isOutsideWindows, type Group } from '../bucket/take';
-import { decideGroup, type BucketState } from '../engine/decide-group';
+import { isOutsideWindows, type Group, type Settlement } from '../bucket/take';
+import { decideGroup, type BucketWrite } from '../engine/decide-group';
+import type { BucketState } from '../engine/engines';
+import { settleBucket } from '../engine/settle-bucket';
 import type { GroupOutcome, Store } from './store';
 
 export interface MemoryStoreOptions {
@@ -46,6 +48,17 @@ export class MemoryStore implements Store {
     return Promise.resolve(groups.map((group) => this.decide(group, nowUs)));
   }
 
+  settle(settlements: readonly Settlement[]): Promise<readonly number[]> {
+    const nowUs = this.nowUs();
+    const applied = settlements.map((settlement) => {
+      const settled = settleBucket({ settlement, nowUs, stored: this.read(settlement.bucketKey) });
+      if (settled.write !== undefined) this.write(settled.write, nowUs);
+      return settled.applied;
+    });
+    this.bound({ nowUs, added: settlements.length });
+    return Promise.resolve(applied);
+  }
+
   close(): Promise<void> {
     this.buckets.clear();
     return Promise.resolve();
@@ -54,16 +67,22 @@ export class MemoryStore implements Store {
   private decide(group: Group, nowUs: number): GroupOutcome {
     if (isOutsideWindows(group, nowUs)) return { outsideAtUs: nowUs };
     const { writes, ...verdict } = decideGroup({ group, nowUs, read: (bucketKey) => this.read(bucketKey) });
-    for (const { bucketKey, state, expiresAfterUs } of writes) {
-      const before = this.buckets.get(bucketKey);
-      this.buckets.delete(bucketKey);
-      const expiresAtUs = expiresAfterUs === undefined ? (before?.expiresAtUs ?? nowUs) : nowUs + expiresAfterUs;
-      if (state !== undefined) this.buckets.set(bucketKey, { state, expiresAtUs });
-    }
-    // More buckets are looked at than the group can have added, so garbage never outgrows the work.
-    this.dropExpired({ nowUs, steps: group.takes.length + 1 });
-    this.dropSurplus();
+    for (const write of writes) this.write(write, nowUs);
+    this.bound({ nowUs, added: group.takes.length });
     return verdict;
+  }
+
+  private write({ bucketKey, state, expiresAfterUs }: BucketWrite, nowUs: number): void {
+    const before = this.buckets.get(bucketKey);
+    this.buckets.delete(bucketKey);
+    const expiresAtUs = expiresAfterUs === undefined ? (before?.expiresAtUs ?? nowUs) : nowUs + expiresAfterUs;
+    if (state !== undefined) this.buckets.set(bucketKey, { state, expiresAtUs });
+  }
+
+  /** More buckets are looked at than a call can have added, so garbage never outgrows the work. */
+  private bound({ nowUs, added }: { readonly nowUs: number; readonly added: number }): void {
+    this.dropExpired({ nowUs, steps: added + 1 });
+    this.dropSurplus();
   }
 
   private read(bucketKey: string): BucketState | undefined {

@@ -1,28 +1,35 @@
-/** The Redis store: each call is one EVALSHA of `lua/take.lua`, on Redis's own clock. */
+/** The Redis store: each call is one EVALSHA of `lua/take.lua` or `lua/settle.lua`, on Redis's own clock. */
 
 import { ErrorReply } from 'redis';
-import type { Group } from '../bucket/take';
+import type { Group, Settlement } from '../bucket/take';
 import { errorCode, RedisConnection, type RedisConnectionOptions } from './redis-connection';
 import { loadScript, type Script } from './script-loader';
+import type { ScriptArguments } from './script-wire';
+import { decodeApplied, encodeSettlements } from './settle-wire';
 import { StoreError, type GroupOutcome, type Store } from './store';
 import { decodeReply, encodeTakes } from './take-wire';
 
+export interface StoreScripts {
+  readonly take: Script;
+  readonly settle: Script;
+}
+
 export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'greeting'> {
-  /** Default: `lua/take.lua`. */
-  readonly script?: Script;
+  /** Default: those of `lua/`. */
+  readonly scripts?: StoreScripts;
 }
 
 export class RedisStore implements Store {
   private readonly connection: RedisConnection;
-  private readonly script: Script;
+  private readonly scripts: StoreScripts;
   private readonly inFlightMax: number;
   private inFlight = 0;
 
-  constructor({ script = loadScript('take'), ...options }: RedisStoreOptions) {
-    this.script = script;
+  constructor({ scripts = { take: loadScript('take'), settle: loadScript('settle') }, ...options }: RedisStoreOptions) {
+    this.scripts = scripts;
     this.inFlightMax = options.inFlightMax;
-    // So that the first call of a new connection need not carry the script.
-    this.connection = new RedisConnection({ ...options, greeting: ['SCRIPT', 'LOAD', script.text] });
+    // So that the first take of a new connection need not carry the script; a settlement can wait for its own.
+    this.connection = new RedisConnection({ ...options, greeting: ['SCRIPT', 'LOAD', scripts.take.text] });
   }
 
   /** Starts to connect, and goes on trying until closed. Resolves when first connected, or after `waitMs` without. */
@@ -30,19 +37,12 @@ export class RedisStore implements Store {
     return this.connection.connect(options);
   }
 
-  async take(groups: readonly Group[]): Promise<readonly GroupOutcome[]> {
-    if (this.inFlight >= this.inFlightMax) {
-      throw new StoreError(`over ${this.inFlightMax} calls are waiting for Redis`, 'overload');
-    }
-    this.inFlight += 1;
-    try {
-      const { keys, args } = encodeTakes(groups);
-      return decodeReply(await this.run([String(keys.length), ...keys, ...args]), groups);
-    } catch (error) {
-      throw toStoreError(error);
-    } finally {
-      this.inFlight -= 1;
-    }
+  take(groups: readonly Group[]): Promise<readonly GroupOutcome[]> {
+    return this.call(this.scripts.take, encodeTakes(groups), (reply) => decodeReply(reply, groups));
+  }
+
+  settle(settlements: readonly Settlement[]): Promise<readonly number[]> {
+    return this.call(this.scripts.settle, encodeSettlements(settlements), (reply) => decodeApplied(reply, settlements));
   }
 
   close(): Promise<void> {
@@ -50,14 +50,32 @@ export class RedisStore implements Store {
     return Promise.resolve();
   }
 
-  private async run(args: readonly string[]): Promise<unknown> {
+  private async call<Answer>(
+    script: Script,
+    { keys, args }: ScriptArguments,
+    decode: (reply: unknown) => Answer,
+  ): Promise<Answer> {
+    if (this.inFlight >= this.inFlightMax) {
+      throw new StoreError(`over ${this.inFlightMax} calls are waiting for Redis`, 'overload');
+    }
+    this.inFlight += 1;
     try {
-      return await this.connection.send(['EVALSHA', this.script.sha, ...args]);
+      return decode(await this.run(script, [String(keys.length), ...keys, ...args]));
+    } catch (error) {
+      throw toStoreError(error);
+    } finally {
+      this.inFlight -= 1;
+    }
+  }
+
+  private async run({ sha, text }: Script, args: readonly string[]): Promise<unknown> {
+    try {
+      return await this.connection.send(['EVALSHA', sha, ...args]);
     } catch (error) {
       if (!(error instanceof ErrorReply) || errorCode(error) !== 'NOSCRIPT') throw error;
       // Redis has lost its scripts (restart, failover, SCRIPT FLUSH) and has run nothing. EVAL brings the script and
       // runs it in one step, so that no further flush can come between.
-      return await this.connection.send(['EVAL', this.script.text, ...args]);
+      return await this.connection.send(['EVAL', text, ...args]);
     }
   }
 }

@@ -1,6 +1,6 @@
 /** The store port: whatever keeps buckets and decides groups of takes on them. */
 
-import type { Group, GroupVerdict, OutsideWindows } from '../bucket/take';
+import type { Group, GroupVerdict, OutsideWindows, Settlement } from '../bucket/take';
 import { UnavailableError } from '../errors';
 
 export interface TakeOptions {
@@ -19,6 +19,14 @@ export interface Store {
    * @throws StoreError if no group was decided, as far as is known here
    */
   take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]>;
+  /**
+   * Puts hits right in their order, without deciding anything; resolves to the hits applied of each. A charge stops at an
+   * empty bucket. Hits given back come back as far as time has not brought them back, never more: of a window that has
+   * ended, of a bucket that can't be read and outside the windows that a limit names, none.
+   *
+   * @throws StoreError if nothing was applied, as far as is known here
+   */
+  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly number[]>;
   /** Lets go of connections; calls in flight end first, or fail. */
   close(): Promise<void>;
 }

@@ -1,9 +1,10 @@
 /** What every store must do, whatever it is made of: run by each store's own test file. */
 
-import type { Group, GroupVerdict } from '../../src/bucket/take';
+import type { Group, GroupVerdict, Settlement } from '../../src/bucket/take';
 import { NEVER } from '../../src/bucket/take';
+import { ALGORITHMS } from '../../src/rule/limit';
 import type { Store } from '../../src/store/store';
-import { groupOf, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/groups';
+import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/groups';
 import { decided } from '../support/outcomes';
 import { loadTimelines, toStepOutcome } from '../support/timelines';
 
@@ -34,6 +35,11 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
 
     async function remaining(key: string, limit = TEN_PER_SECOND): Promise<number> {
       return (await decide(groupOf([take(key, { hits: 0, limit })]))).verdicts[0]!.remaining;
+    }
+
+    async function settle(bucketKey: string, parts: Partial<Settlement> = {}): Promise<number> {
+      const [applied] = await opened.store.settle([settlement(bucketKey, parts)]);
+      return applied!;
     }
 
     describe('timelines', () => {
@@ -219,6 +225,180 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         const outcomes = await opened.store.take([groupOf([take('a', { limit }), take('b')]), groupOf([take('b')])]);
         expect(outcomes[0]).toEqual({ outsideAtUs: nowUs });
         expect(decided(outcomes[1]).verdicts[0]).toMatchObject({ remaining: 9 });
+      });
+    });
+
+    describe('a dry group', () => {
+      const dry = { dry: true } as const;
+
+      test.each(ALGORITHMS)('takes nothing and says what would be (%s)', async (algorithm) => {
+        const limit = LIMITS[algorithm];
+        const [fits, over] = [groupOf([take('a', { limit, hits: 3 })]), groupOf([take('a', { limit, hits: 4 })])];
+        expect(await decide({ ...fits, ...dry })).toMatchObject({ overLimit: false, verdicts: [{ fits: true }] });
+        expect(await remaining('a', limit)).toBe(limit.capacity);
+        expect((await decide(groupOf([take('a', { limit, hits: limit.capacity - 2 })]))).overLimit).toBe(false);
+        const denied = await decide({ ...over, ...dry });
+        expect(denied.overLimit).toBe(true);
+        expect(await decide(over)).toEqual(denied);
+      });
+
+      test('is not denied where its group would not be: shadow, quota that always fits, global shadow', async () => {
+        const overA = take('a', { hits: 11 });
+        expect((await decide(groupOf([{ ...overA, mode: 'shadow' }], dry))).overLimit).toBe(false);
+        expect((await decide(groupOf([{ ...overA, mode: 'quota' }], dry))).overLimit).toBe(true);
+        expect((await decide(groupOf([{ ...overA, mode: 'quota' }], { ...dry, quotaAlwaysFits: true }))).overLimit).toBe(false);
+        expect((await decide(groupOf([overA], { ...dry, quotaAlwaysFits: true }))).overLimit).toBe(true);
+        expect((await decide(groupOf([overA], { ...dry, shadow: true }))).overLimit).toBe(false);
+      });
+
+      test('shows what is there, and refunds nothing', async () => {
+        await decide(groupOf([take('a', { hits: 6 })]));
+        const { verdicts } = await decide(groupOf([take('a', { hits: 3 }), take('a', { hits: -2 })], dry));
+        expect(verdicts.map((verdict) => verdict.remaining)).toEqual([4, 4]);
+        expect(await remaining('a')).toBe(4);
+      });
+
+      test('leaves its buckets to the groups behind it in the same call', async () => {
+        const ten = groupOf([take('a', { hits: 10 })]);
+        const outcomes = await opened.store.take([{ ...ten, ...dry }, ten, { ...ten, ...dry }]);
+        expect(outcomes.map((outcome) => decided(outcome).overLimit)).toEqual([false, false, true]);
+      });
+    });
+
+    describe('settle', () => {
+      test.each(ALGORITHMS)('a charge takes what there is room for, whatever the limit says (%s)', async (algorithm) => {
+        const limit = LIMITS[algorithm];
+        expect(await settle('a', { limit, hits: 1 })).toBe(1);
+        expect(await remaining('a', limit)).toBe(limit.capacity - 1);
+        expect(await settle('a', { limit, hits: 1000 })).toBe(limit.capacity - 1);
+        expect(await settle('a', { limit, hits: 1 })).toBe(0);
+        expect(await remaining('a', limit)).toBe(0);
+        expect((await decide(groupOf([take('a', { limit })]))).overLimit).toBe(true);
+      });
+
+      test('a charge under a lowered limit takes nothing from an overdrawn bucket', async () => {
+        await decide(groupOf([take('a', { hits: 8 })]));
+        expect(await settle('a', { limit: { ...TEN_PER_SECOND, requestsPerUnit: 5, capacity: 5 } })).toBe(0);
+        expect(await remaining('a')).toBe(2);
+      });
+
+      test.each(ALGORITHMS)('hits given back at once leave the bucket as it was (%s)', async (algorithm) => {
+        const limit = LIMITS[algorithm];
+        await decide(groupOf([take('a', { limit })]));
+        await opened.setNow(START_US + 7);
+        await decide(groupOf([take('a', { limit, hits: 2 })]));
+        const used = limit.capacity - (await remaining('a', limit));
+        expect(await settle('a', { limit, hits: -2, takenAtUs: START_US + 7, usedBefore: used - 2 })).toBe(2);
+        expect(await remaining('a', limit)).toBe(limit.capacity - 1);
+      });
+
+      test.each(ALGORITHMS)('hits come back beside those that others took since (%s)', async (algorithm) => {
+        const limit = { ...LIMITS[algorithm], requestsPerUnit: 10, capacity: 10, windowUs: 60_000_000 };
+        await decide(groupOf([take('a', { limit, hits: 3 })]));
+        await opened.setNow(START_US + 1);
+        await decide(groupOf([take('a', { limit, hits: 4 })]));
+        await opened.setNow(START_US + 2);
+        await decide(groupOf([take('a', { limit, hits: 2 })]));
+        expect(await settle('a', { limit, hits: -4, takenAtUs: START_US + 1, usedBefore: 3 })).toBe(4);
+        expect(await remaining('a', limit)).toBe(5);
+      });
+
+      test.each(ALGORITHMS)('no more comes back than is used (%s)', async (algorithm) => {
+        const limit = LIMITS[algorithm];
+        expect(await settle('a', { limit, hits: -1, takenAtUs: START_US, usedBefore: 0 })).toBe(0);
+        await decide(groupOf([take('a', { limit, hits: 2 })]));
+        expect(await settle('a', { limit, hits: -3, takenAtUs: START_US, usedBefore: 0 })).toBe(2);
+        expect(await remaining('a', limit)).toBe(limit.capacity);
+      });
+
+      test.each([
+        // START_US is the start of a window.
+        ['fixed_window', 59_999_999, 2, 2],
+        ['fixed_window', 60_000_000, 0, 2],
+        ['sliding_window_counter', 60_000_000, 2, 2],
+        ['sliding_window_counter', 119_999_999, 2, 2],
+        ['sliding_window_counter', 120_000_000, 0, 2],
+        ['sliding_window_log', 59_999_999, 2, 2],
+        ['sliding_window_log', 60_000_000, 0, 2],
+      ] as const)('%s: of two hits given back after %i µs, %i come back', async (algorithm, afterUs, applied, left) => {
+        const limit = LIMITS[algorithm];
+        await decide(groupOf([take('a', { limit, hits: 2 })]));
+        await opened.setNow(START_US + afterUs);
+        await decide(groupOf([take('a', { limit })]));
+        expect(await settle('a', { limit, hits: -2, takenAtUs: START_US, usedBefore: 0 })).toBe(applied);
+        expect(await remaining('a', limit)).toBe(left);
+      });
+
+      test('a log gives back only what was taken at that very time', async () => {
+        const limit = LIMITS.sliding_window_log;
+        await decide(groupOf([take('a', { limit, hits: 2 })]));
+        expect(await settle('a', { limit, hits: -2, takenAtUs: START_US - 1, usedBefore: 0 })).toBe(0);
+        expect(await settle('a', { limit, hits: -2, takenAtUs: START_US + 1, usedBefore: 0 })).toBe(0);
+        expect(await remaining('a', limit)).toBe(1);
+      });
+
+      test.each([
+        // Ten a second: a hit is refilled every 100 ms.
+        [0, 99_999, 4, 7],
+        [0, 100_000, 3, 7],
+        [0, 350_000, 1, 7],
+        [0, 400_000, 0, 7],
+        // Of one hit used before, a part may have been refilled already: all that flows in counts against the take.
+        [1, 100_000, 3, 6],
+        [2, 100_000, 4, 6],
+        [2, 200_000, 3, 6],
+        [4, 300_000, 4, 6],
+        [4, 400_000, 3, 6],
+      ])('a token bucket of %i used before a take of four, after %i µs: %i come back', async (usedBefore, afterUs, given, left) => {
+        const limit = { ...TEN_PER_SECOND, capacity: 20 };
+        if (usedBefore > 0) await decide(groupOf([take('a', { limit, hits: usedBefore })]));
+        await decide(groupOf([take('a', { limit, hits: 4 })]));
+        await opened.setNow(START_US + afterUs);
+        const now = await remaining('a', limit);
+        await decide(groupOf([take('a', { limit, hits: now - left })]));
+        expect(await remaining('a', limit)).toBe(left);
+        expect(await settle('a', { limit, hits: -4, takenAtUs: START_US, usedBefore })).toBe(given);
+      });
+
+      test('a clock that stepped back has refilled nothing', async () => {
+        await decide(groupOf([take('a', { hits: 4 })]));
+        await opened.setNow(START_US - 1_000_000);
+        expect(await settle('a', { hits: -4, takenAtUs: START_US })).toBe(4);
+        expect(await remaining('a')).toBe(10);
+      });
+
+      test('several in one call are applied in their order, each answered', async () => {
+        const limit = THREE_PER_MINUTE;
+        const applied = await opened.store.settle([
+          settlement('a', { hits: 8 }),
+          settlement('b', { limit, hits: 2 }),
+          settlement('a', { hits: 8 }),
+          settlement('a', { hits: -5, takenAtUs: START_US }),
+          settlement('a', { hits: 0 }),
+          settlement('b', { limit, hits: 2 }),
+        ]);
+        expect(applied).toEqual([8, 2, 2, 5, 0, 1]);
+        expect([await remaining('a'), await remaining('b', limit)]).toEqual([5, 0]);
+      });
+
+      test('none in a call is none', async () => {
+        expect(await opened.store.settle([])).toEqual([]);
+      });
+
+      test('calendar windows: nothing outside those named, and nothing of one that has ended', async () => {
+        const limit = { ...THREE_PER_MINUTE, edgesUs: [START_US - 5_000_000, START_US, START_US + 7_000_000] };
+        await decide(groupOf([take('a', { limit, hits: 2 })]));
+        const givenBack = { limit, hits: -1, usedBefore: 0 };
+        expect(await settle('a', { ...givenBack, takenAtUs: START_US - 1 })).toBe(0);
+        expect(await settle('a', { ...givenBack, takenAtUs: START_US - 5_000_001 })).toBe(0);
+        expect(await settle('a', { ...givenBack, takenAtUs: START_US + 7_000_000 })).toBe(0);
+        expect(await settle('a', { ...givenBack, takenAtUs: START_US })).toBe(1);
+        expect(await remaining('a', limit)).toBe(2);
+        for (const outsideUs of [START_US - 5_000_001, START_US + 7_000_000]) {
+          await opened.setNow(outsideUs);
+          expect(await settle('a', { limit })).toBe(0);
+          expect(await settle('a', { ...givenBack, takenAtUs: START_US })).toBe(0);
+        }
       });
     });
 

@@ -2,7 +2,7 @@
 
 import { mkdirSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
-import { loadClockedScript } from '../support/clocked-script';
+import { loadClockedScripts } from '../support/clocked-script';
 import { EQUIVALENT } from './equivalent';
 import { findFault } from './kill-suite';
 import { CLOCK_FILE, loadParts, scriptWith } from './lua-parts';
@@ -36,7 +36,7 @@ test('the script itself has no fault', async () => {
   const [redis] = redises;
   const clock = loadParts().find(({ file }) => file === CLOCK_FILE)!;
   expect(await faultOf({ part: clock, text: clock.text }, redis!)).toBeUndefined();
-  const script = loadClockedScript();
+  const script = loadClockedScripts().take;
   await redis!.load(script);
   expect(await findFault(script, batches, redis!.sendAll)).toBeUndefined();
 });

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { loadScript, LUA_DIR, type Script } from '../../src/store/script-loader';
-import { loadClockedScript } from '../support/clocked-script';
+import { loadClockedScripts } from '../support/clocked-script';
 
 export interface LuaPart {
   /** Seen from `lua/`. */
@@ -24,7 +24,7 @@ export function loadParts(): readonly LuaPart[] {
 
 /** The script with `text` in place of this part's own; on the tests' clock, unless the part is the clock itself. */
 export function scriptWith({ part, text }: { readonly part: LuaPart; readonly text: string }): Script {
-  const whole = (part.file === CLOCK_FILE ? loadScript('take') : loadClockedScript()).text;
+  const whole = (part.file === CLOCK_FILE ? loadScript('take') : loadClockedScripts().take).text;
   // The main file is in there in pieces, the includes between them.
   const pieces = part.file === 'take.lua' ? mainPieces(part.text, text) : [[part.text, text] as const];
   const mutated = pieces.reduce((script, [from, to]) => replaceOnce(script, from, to), whole);

@@ -1,7 +1,8 @@
 /** Scenarios: calls at given times, and what each must answer and leave in Redis, as the TypeScript twin says. */
 
 import { isOutsideWindows, type Group, type Take } from '../../src/bucket/take';
-import { decideGroup, type BucketState, type BucketWrite } from '../../src/engine/decide-group';
+import { decideGroup, type BucketWrite } from '../../src/engine/decide-group';
+import type { BucketState } from '../../src/engine/engines';
 import { encodeTakes } from '../../src/store/take-wire';
 import { packState } from '../support/pack-state';
 

@@ -1,7 +1,8 @@
 /** The model and the TypeScript twin agree on every field of every verdict; `twins.test.ts` ties the Lua to that twin. */
 
 import fc from 'fast-check';
-import { decideGroup, type BucketState } from '../../src/engine/decide-group';
+import { decideGroup } from '../../src/engine/decide-group';
+import type { BucketState } from '../../src/engine/engines';
 import { ALGORITHMS } from '../../src/rule/limit';
 import { Model } from '../support/model/model';
 import { seeded } from '../support/random';

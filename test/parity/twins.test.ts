@@ -2,7 +2,8 @@
 
 import fc from 'fast-check';
 import { RESP_TYPES } from 'redis';
-import { decideGroup, type BucketState } from '../../src/engine/decide-group';
+import { decideGroup } from '../../src/engine/decide-group';
+import type { BucketState } from '../../src/engine/engines';
 import { ALGORITHMS } from '../../src/rule/limit';
 import { packState } from '../support/pack-state';
 import { openClockedRedis, type ClockedRedis } from '../support/redis-store';

@@ -1,11 +1,13 @@
-/** `lua/take.lua` with a clock that the test sets: the script itself is the one that serves. */
+/** The scripts of `lua/` with a clock that the test sets: the scripts themselves are those that serve. */
 
 import path from 'node:path';
 import type { createClient } from 'redis';
-import { loadScript, LUA_DIR, type Script } from '../../src/store/script-loader';
+import type { StoreScripts } from '../../src/store/redis-store';
+import { loadScript, LUA_DIR } from '../../src/store/script-loader';
 
-export function loadClockedScript(): Script {
-  return loadScript('take', { includeDirs: [path.join(__dirname, 'lua'), path.join(LUA_DIR, 'include')] });
+export function loadClockedScripts(): StoreScripts {
+  const includeDirs = [path.join(__dirname, 'lua'), path.join(LUA_DIR, 'include')];
+  return { take: loadScript('take', { includeDirs }), settle: loadScript('settle', { includeDirs }) };
 }
 
 /** Sets the clock of every clocked script on this Redis. */

@@ -1,6 +1,6 @@
 /** Short ways to write groups in tests. */
 
-import type { BucketLimit, Group, Take } from '../../src/bucket/take';
+import type { BucketLimit, Group, Settlement, Take } from '../../src/bucket/take';
 import type { Algorithm } from '../../src/rule/limit';
 
 export const TEN_PER_SECOND: BucketLimit = {
@@ -29,6 +29,11 @@ export const LIMITS: Readonly<Record<Algorithm, BucketLimit>> = {
 /** A take of one hit at ten per second; each descriptor is its own unless told otherwise. */
 export function take(bucketKey: string, parts: Partial<Take> = {}): Take {
   return { bucketKey, limit: TEN_PER_SECOND, hits: 1, mode: 'enforced', descriptor: 0, ...parts };
+}
+
+/** One hit charged at ten per second. */
+export function settlement(bucketKey: string, parts: Partial<Settlement> = {}): Settlement {
+  return { bucketKey, limit: TEN_PER_SECOND, hits: 1, takenAtUs: 0, usedBefore: 0, ...parts };
 }
 
 /** A group of takes, each of its own descriptor where none is named. */

@@ -1,6 +1,6 @@
 /** A bucket's state as Redis holds it, in latin1: the other side of each Lua engine's `unpack`. */
 
-import type { BucketState } from '../../src/engine/decide-group';
+import type { BucketState } from '../../src/engine/engines';
 
 export function packState(state: BucketState): string {
   if ('rest' in state) return `${state.used} ${state.rest} ${state.atUs}`;

@@ -2,7 +2,7 @@
 
 import { createClient } from 'redis';
 import { RedisStore } from '../../src/store/redis-store';
-import { loadClockedScript, setClock } from './clocked-script';
+import { loadClockedScripts, setClock } from './clocked-script';
 import type { RedisServer } from './redis-server';
 
 export interface ClockedRedis {
@@ -24,7 +24,7 @@ export async function openClockedRedis(server: RedisServer): Promise<ClockedRedi
   const client = makeTestClient(server.port);
   await client.connect();
   await client.flushAll();
-  const store = new RedisStore({ ...storeOptions(server.port), script: loadClockedScript() });
+  const store = new RedisStore({ ...storeOptions(server.port), scripts: loadClockedScripts() });
   await store.connect({ waitMs: 5_000 });
   return {
     store,

@@ -36,6 +36,10 @@ class FakeStore implements Store {
     return Promise.resolve(outcome === undefined ? [] : [outcome]);
   }
 
+  settle(): Promise<readonly number[]> {
+    return Promise.reject(new Error('a request settles nothing'));
+  }
+
   close(): Promise<void> {
     return Promise.resolve();
   }

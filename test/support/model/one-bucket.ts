@@ -2,7 +2,8 @@
 
 import fc from 'fast-check';
 import type { BucketLimit, Verdict } from '../../../src/bucket/take';
-import { decideGroup, type BucketState } from '../../../src/engine/decide-group';
+import { decideGroup } from '../../../src/engine/decide-group';
+import type { BucketState } from '../../../src/engine/engines';
 import type { Algorithm } from '../../../src/rule/limit';
 import { groupOf, take } from '../groups';
 

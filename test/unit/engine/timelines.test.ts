@@ -1,6 +1,7 @@
 /** The hand-checked timelines, decided by the TypeScript engines. */
 
-import { decideGroup, type BucketState } from '../../../src/engine/decide-group';
+import { decideGroup } from '../../../src/engine/decide-group';
+import type { BucketState } from '../../../src/engine/engines';
 import { loadTimelines, toStepOutcome } from '../../support/timelines';
 
 test.each(loadTimelines())('$name', ({ steps }) => {

@@ -1,0 +1,51 @@
+--[[
+One settlement, pure: no redis.call here. Twin of src/engine/settle-bucket.ts, which explains it.
+
+A settlement is { bucket, limit, hits, taken_at_us, used_before }; a bucket and a limit are as in decide-group.lua.
+]]
+
+-- Leaves the bucket's new state in it, and expires_after_us; says how many hits were charged.
+local function charge_hits(settlement, state, now_us)
+  local bucket, limit = settlement.bucket, settlement.limit
+  local charged = math.min(settlement.hits, math.max(0, bucket.engine.room(state, limit)))
+  if charged == 0 then
+    return 0
+  end
+  local after = bucket.engine.charge(state, charged)
+  if limit.requests > 0 or not bucket.state then
+    bucket.expires_after_us = bucket.engine.reset_after_us(after, limit, now_us)
+  end
+  bucket.state = after
+  return charged
+end
+
+-- Leaves the bucket's new state in it; says how many hits were given back. The bucket is kept as long as before.
+local function give_back_hits(settlement, state)
+  local bucket, limit = settlement.bucket, settlement.limit
+  if is_outside(limit, settlement.taken_at_us) then
+    return 0
+  end
+  local after, given = bucket.engine.give_back(state, limit, -settlement.hits, settlement.taken_at_us, settlement.used_before)
+  if given == 0 then
+    return 0
+  end
+  bucket.state = after
+  return given
+end
+
+-- Applies the settlement to its bucket (is_dirty: to be written); says how many hits that came to.
+local function settle_bucket(settlement, now_us)
+  local bucket, limit = settlement.bucket, settlement.limit
+  if is_outside(limit, now_us) then
+    return 0
+  end
+  local state = bucket.engine.advance(bucket.state or bucket.engine.fresh(limit, now_us), limit, now_us)
+  local applied
+  if settlement.hits > 0 then
+    applied = charge_hits(settlement, state, now_us)
+  else
+    applied = give_back_hits(settlement, state)
+  end
+  bucket.is_dirty = bucket.is_dirty or applied > 0
+  return applied
+end
