@@ -27,6 +27,8 @@ export interface BoundsInput {
   readonly strikeMs: number;
   readonly endMs: number;
   readonly instances: number;
+  /** Hits admitted without the store whose charge it did not answer, by Weir's own count: it may never count them. */
+  readonly chargesLost: number;
 }
 
 /** As src/resilience/local-share.ts: what an instance decides by itself is four fifths of its part. */
@@ -36,7 +38,7 @@ const LOCAL_SHARE = 0.8;
 const LAST_SECONDS_MS = 2_000;
 
 export function boundsOf(input: BoundsInput): Bounds {
-  const { fault, answers, plan, charged } = input;
+  const { fault, answers, plan, charged, chargesLost } = input;
   const perSecond = hotLimit(plan);
   const hot = answers.filter(({ asked }) => asked === 'hot');
   const elapsedMs = Math.max(...hot.map(({ answeredMs }) => answeredMs)) - Math.min(...hot.map(({ scheduledMs }) => scheduledMs));
@@ -52,7 +54,7 @@ export function boundsOf(input: BoundsInput): Bounds {
       refilled: (fault.refills ?? 0) * perSecond,
     }),
     budget: admittedOf('budget', { ...input, allowed: plan.budget, capacity: plan.budget, refilled: 0 }),
-    count: { admitted, charged, chargedMin: admitted - lostHits('count', input), chargedMax: admitted + unsure },
+    count: { admitted, charged, chargedMin: admitted - lostHits('count', input) - chargesLost, chargedMax: admitted + unsure },
   };
 }
 
@@ -63,13 +65,25 @@ interface LimitInput extends BoundsInput {
 }
 
 function admittedOf(asked: Asked, input: LimitInput): Admitted {
-  const { answers, allowed, capacity, refilled, instances } = input;
-  const admitted = answers.filter((answer) => answer.asked === asked && isAdmitted(answer));
+  const { allowed, capacity, refilled, instances } = input;
+  const answers = input.answers.filter((answer) => answer.asked === asked);
+  const admitted = answers.filter(isAdmitted);
   const share = Math.max(1, Math.floor((capacity * LOCAL_SHARE) / instances));
   // What nobody has decided beside the store needs no room in the bound.
-  const locally = Math.min(instances * share, admitted.filter(({ byFallback }) => byFallback).length);
+  const locally = Math.min(countAbsences(answers) * share, admitted.filter(({ byFallback }) => byFallback).length);
   const lost = Math.min(capacity, lostHits(asked, input));
   return { admitted: admitted.length, allowed, bound: allowed + locally + lost + refilled };
+}
+
+/** How often one of the instances was without the store: each time it may let its share pass. */
+function countAbsences(answers: readonly Answer[]): number {
+  const wasAway = new Map<number, boolean>();
+  let absences = 0;
+  for (const { instance, byFallback } of [...answers].sort((a, b) => a.answeredMs - b.answeredMs)) {
+    if (byFallback && wasAway.get(instance) !== true) absences += 1;
+    wasAway.set(instance, byFallback);
+  }
+  return absences;
 }
 
 /** Hits that the fault has made the store forget, at most. */

@@ -10,7 +10,7 @@ const TIMEOUT_MS = isLong ? 600_000 : 60_000;
 const isCi = !['', '0', 'false'].includes(process.env.CI ?? '');
 
 /** Of the answers to an unnoticed fault: a machine that is busy for a moment is no storm. */
-const FALLBACK_SHARE_MAX = 0.005;
+const FALLBACK_SHARE_MAX = 0.02;
 
 const results: FaultResult[] = [];
 

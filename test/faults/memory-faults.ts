@@ -9,11 +9,15 @@ import { readMetrics, total } from './weir-readings';
 
 const IDLE_BUCKETS = 1_000;
 
-/** What another user of the same Redis writes: so many values of so many bytes at once, again and again. */
-const ROOM_BYTES = 2_000_000;
-const VALUE_BYTES = 10_000;
+/** What another user of the same Redis keeps in it, and then goes on to write: what is used least recently goes for it. */
+const OTHERS_VALUES = 5_000;
+const FILLED_AT_ONCE = 200;
+const VALUE_BYTES = 1_000;
 const VALUES_AT_ONCE = 20;
-const WRITE_EVERY_MS = 10;
+const WRITE_EVERY_MS = 20;
+
+/** Redis tells ages by the second: what is in use is to be younger than what is not. */
+const AGE_MS = 2_000;
 
 /** By so much one Weir may grow in a flood: what it remembers of buckets is bounded, and a young heap is collected late. */
 const WEIR_GROWTH_BYTES_MAX = 250_000_000;
@@ -40,14 +44,20 @@ export const MEMORY_FAULTS: readonly Fault[] = [
   },
   {
     name: 'maxmemory, allkeys-lru',
-    done: 'another user of the same Redis writes until keys are evicted, for 5 s; 1,000 half used buckets lie idle meanwhile',
+    done: 'Redis is full, and another user of it writes on, for 5 s; 1,000 half used buckets lie idle meanwhile',
     loses: 'everything',
     unnoticed: true,
     open: onRedis(async ({ admin, size, weirs }) => {
       await useIdleBuckets(weirs[0]!, { keys: IDLE_BUCKETS });
+      const write = makeWriter(admin);
+      for (let written = 0; written < OTHERS_VALUES; written += FILLED_AT_ONCE) {
+        await write({ values: FILLED_AT_ONCE });
+        await sleep(WRITE_EVERY_MS);
+      }
+      await sleep(AGE_MS);
       await admin.sendCommand(['CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru']);
-      await admin.sendCommand(['CONFIG', 'SET', 'maxmemory', String((await usedBytes(admin)) + ROOM_BYTES)]);
-      await repeat(makeWriter(admin), { everyMs: WRITE_EVERY_MS, forMs: size.faultMs });
+      await admin.sendCommand(['CONFIG', 'SET', 'maxmemory', String(await usedBytes(admin))]);
+      await repeat(() => write({ values: VALUES_AT_ONCE }), { everyMs: WRITE_EVERY_MS, forMs: size.faultMs });
       const full = await countFullIdleBuckets(weirs[0]!, { keys: IDLE_BUCKETS });
       await admin.sendCommand(['CONFIG', 'SET', 'maxmemory', '0']);
       return `${full} of ${IDLE_BUCKETS} idle buckets evicted, so full again`;
@@ -55,7 +65,7 @@ export const MEMORY_FAULTS: readonly Fault[] = [
   },
   {
     name: 'fresh keys',
-    done: '1,000,000 buckets that nobody has asked for before, 50 in a request',
+    done: '1,000,000 buckets that nobody has asked for before, 20 in a request',
     loses: 'nothing',
     open: onRedis(async ({ admin, weirs, size }) => {
       const before = { redisBytes: await usedBytes(admin), weirBytes: await residentBytes(weirs) };
@@ -84,16 +94,14 @@ export const MEMORY_FAULTS: readonly Fault[] = [
   },
 ];
 
-function makeWriter(admin: TestClient): () => Promise<unknown> {
+function makeWriter(admin: TestClient): (input: { readonly values: number }) => Promise<unknown> {
   const value = 'x'.repeat(VALUE_BYTES);
   let written = 0;
-  return () =>
-    Promise.all(
-      Array.from({ length: VALUES_AT_ONCE }, () => {
-        written += 1;
-        return admin.sendCommand(['SET', `another-user:${written}`, value]);
-      }),
-    );
+  const writeNext = (): Promise<unknown> => {
+    written += 1;
+    return admin.sendCommand(['SET', `another-user:${written}`, value]);
+  };
+  return ({ values }) => Promise.all(Array.from({ length: values }, writeNext));
 }
 
 /** How long it takes until the keys of the flood are gone and their memory with them. */

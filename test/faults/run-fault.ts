@@ -14,8 +14,9 @@ const POLL_MS = 10;
 /** Two heartbeats. */
 const MEET_MS = 10_000;
 
-/** How long the counts may take to become even after the load: what a fallback admitted is charged in the background. */
-const SETTLE_MS = 2_000;
+/** After the load the counts are awaited: what a fallback admitted is charged in the background. Unchanged for so long, they stand. */
+const SETTLE_MS = 8_000;
+const UNCHANGED_MS = 2_000;
 
 export interface FaultResult {
   readonly name: string;
@@ -84,7 +85,7 @@ async function measure({ fault, scene, weirs, plan, size }: MeasureInput): Promi
   await load.stop();
   const readings = difference(before, await readMetrics(weirs));
   const { answers } = load;
-  const charged = await readCharged(weirs[0]!, { expected: answers.filter(({ asked, outcome }) => asked === 'count' && outcome === 'admitted').length });
+  const charged = await readCharged(weirs, { expected: answers.filter(({ asked, outcome }) => asked === 'count' && outcome === 'admitted').length });
   return {
     name: fault.name,
     done: fault.done,
@@ -92,10 +93,10 @@ async function measure({ fault, scene, weirs, plan, size }: MeasureInput): Promi
     answers: answers.length,
     errors: answers.filter(({ outcome }) => outcome === 'failed').length,
     fallbacks: total(readings, METRICS.fallbackDecisions),
-    breakerOpenings: readings.get("weir_breaker_openings_total") ?? 0,
+    breakerOpenings: total(readings, METRICS.breakerOpenings),
     inside: responseTimes(readings),
     caller: latencies(answers),
-    bounds: boundsOf({ fault, answers, plan, charged, strikeMs, endMs, instances: weirs.length }),
+    bounds: boundsOf({ fault, answers, plan, charged, strikeMs, endMs, instances: weirs.length, chargesLost: total(readings, METRICS.chargeBackLostHits) }),
     recoveryMs,
     noted,
   };
@@ -112,21 +113,27 @@ async function untilRecovered(answers: readonly Answer[], { endMs, waitMs }: { r
   return undefined;
 }
 
-/** Hits that the store has counted on the key `count`. */
-async function readCharged({ grpcPort }: WeirProcess, { expected }: { readonly expected: number }): Promise<number | undefined> {
-  const client = new RlsClient(grpcPort);
-  try {
-    let charged: number | undefined;
-    for (const endMs = performance.now() + SETTLE_MS; performance.now() < endMs; await sleep(POLL_MS)) {
-      const response = await client.ask(DOMAIN, [{ entries: { count: 'one' }, hits_addend: { value: '0' } }]).catch(() => undefined);
-      if (response === undefined || isFallback(response)) continue;
-      charged = COUNT_LIMIT - response.statuses[0]!.limit_remaining;
-      if (charged >= expected) break;
+/** Hits that the store has counted on the key `count`; undefined if it does not say. Each process is asked: its next answer makes it charge. */
+async function readCharged(weirs: readonly WeirProcess[], { expected }: { readonly expected: number }): Promise<number | undefined> {
+  const clients = weirs.map(({ grpcPort }) => new RlsClient(grpcPort));
+  const startedMs = performance.now();
+  let charged: number | undefined;
+  let changedMs = startedMs;
+  while (performance.now() < Math.min(startedMs + SETTLE_MS, changedMs + UNCHANGED_MS) && (charged ?? 0) < expected) {
+    for (const client of clients) {
+      const now = await peekCount(client);
+      if (now === undefined || now !== charged) changedMs = performance.now();
+      charged = now ?? charged;
     }
-    return charged;
-  } finally {
-    client.close();
+    await sleep(POLL_MS);
   }
+  for (const client of clients) client.close();
+  return charged;
+}
+
+async function peekCount(client: RlsClient): Promise<number | undefined> {
+  const response = await client.ask(DOMAIN, [{ entries: { count: 'one' }, hits_addend: { value: '0' } }]).catch(() => undefined);
+  return response === undefined || isFallback(response) ? undefined : COUNT_LIMIT - response.statuses[0]!.limit_remaining;
 }
 
 function latencies(answers: readonly Answer[]): FaultResult['caller'] {

@@ -1,0 +1,79 @@
+/** Faults of a Redis Cluster of three primaries with a replica each; all buckets of the load are in one slot. */
+
+import { slotOf } from '../../src/store/cluster-slots';
+import { RedisCluster } from '../support/redis-cluster';
+import { sleep, type During, type Fault } from './fault';
+import { DOMAIN } from './load';
+import { killClients } from './single-redis';
+
+/** What every bucket of the domain has in its key. */
+const HASH_TAG = `{${DOMAIN}}`;
+
+const POLL_MS = 20;
+const TAKEN_OVER_WITHIN_MS = 20_000;
+
+interface OnCluster extends During {
+  readonly cluster: RedisCluster;
+}
+
+const onCluster =
+  (strike: (input: OnCluster) => Promise<string>): Fault['open'] =>
+  async () => {
+    const cluster = await RedisCluster.start();
+    return {
+      env: { REDIS_TYPE: 'cluster', REDIS_URL: cluster.url },
+      reconnect: async () => {
+        await Promise.all(cluster.servers.map(({ client }) => killClients(client)));
+      },
+      strike: (during) => strike({ ...during, cluster }),
+      close: () => cluster.stop(),
+    };
+  };
+
+export const CLUSTER_FAULTS: readonly Fault[] = [
+  {
+    name: 'Cluster: primary killed',
+    done: '`kill -9` of the primary of the hot slot (`cluster-node-timeout 1000`); over when its replica has taken over',
+    loses: 'last_seconds',
+    open: onCluster(async ({ cluster }) => {
+      const strikeMs = performance.now();
+      await cluster.killPrimaryOf(HASH_TAG);
+      await untilTakenOver(cluster);
+      return `taken over after ${Math.round(performance.now() - strikeMs)} ms`;
+    }),
+  },
+  {
+    name: 'Cluster: CLUSTER FAILOVER',
+    done: 'the replica of the hot slot takes over by agreement',
+    loses: 'nothing',
+    open: onCluster(async ({ cluster }) => {
+      await cluster.failOver(HASH_TAG);
+      return '';
+    }),
+  },
+  {
+    name: 'Cluster: hot slot moved',
+    done: 'the hot slot is moved to another primary and back, again and again for 5 s, while it counts',
+    loses: 'nothing',
+    unnoticed: true,
+    open: onCluster(async ({ cluster, size }) => {
+      const slot = slotOf(HASH_TAG);
+      const home = await cluster.primaryOf(HASH_TAG);
+      const [other] = cluster.servers.slice(0, 3).filter(({ id }) => id !== home.id);
+      const endMs = performance.now() + size.faultMs;
+      let moves = 0;
+      for (let [from, to] = [home, other!]; performance.now() < endMs; [from, to] = [to, from]) {
+        await cluster.moveSlot({ slot, from, to });
+        moves += 1;
+      }
+      return `${moves} moves`;
+    }),
+  },
+];
+
+async function untilTakenOver(cluster: RedisCluster): Promise<void> {
+  for (const endMs = performance.now() + TAKEN_OVER_WITHIN_MS; performance.now() < endMs; await sleep(POLL_MS)) {
+    if (await cluster.primaryOf(HASH_TAG).then(() => true, () => false)) return;
+  }
+  throw new Error(`no replica took over within ${TAKEN_OVER_WITHIN_MS} ms`);
+}
