@@ -1,7 +1,7 @@
 /** Faults of a Redis Cluster of three primaries with a replica each; all buckets of the load are in one slot. */
 
 import { slotOf } from '../../src/store/cluster-slots';
-import { RedisCluster } from '../support/redis-cluster';
+import { RedisCluster, type ClusterServer } from '../support/redis-cluster';
 import { sleep, type During, type Fault } from './fault';
 import { DOMAIN } from './load';
 import { killClients } from './single-redis';
@@ -11,6 +11,7 @@ const HASH_TAG = `{${DOMAIN}}`;
 
 const POLL_MS = 20;
 const TAKEN_OVER_WITHIN_MS = 20_000;
+const AGREED_WITHIN_MS = 20_000;
 
 interface OnCluster extends During {
   readonly cluster: RedisCluster;
@@ -53,7 +54,7 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'Cluster: hot slot moved',
-    done: 'the hot slot is moved to another primary and back, again and again for 5 s, while it counts',
+    done: 'the hot slot is moved to another primary and back, again and again for 5 s, each time when all servers have heard of the last one',
     loses: 'nothing',
     unnoticed: true,
     open: onCluster(async ({ cluster, size }) => {
@@ -64,6 +65,7 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
       let moves = 0;
       for (let [from, to] = [home, other!]; performance.now() < endMs; [from, to] = [to, from]) {
         await cluster.moveSlot({ slot, from, to });
+        await untilAgreed(cluster, { slot, id: to.id });
         moves += 1;
       }
       return `${moves} moves`;
@@ -76,4 +78,18 @@ async function untilTakenOver(cluster: RedisCluster): Promise<void> {
     if (await cluster.primaryOf(HASH_TAG).then(() => true, () => false)) return;
   }
   throw new Error(`no replica took over within ${TAKEN_OVER_WITHIN_MS} ms`);
+}
+
+/** A slot that is moved again before every server has heard of the last move may end up with nobody, or with two. */
+async function untilAgreed(cluster: RedisCluster, { slot, id }: { readonly slot: number; readonly id: string }): Promise<void> {
+  for (const endMs = performance.now() + AGREED_WITHIN_MS; performance.now() < endMs; await sleep(POLL_MS)) {
+    const owners = await Promise.all(cluster.servers.map(({ client }) => ownerOf(client, slot)));
+    if (owners.every((owner) => owner === id)) return;
+  }
+  throw new Error(`the servers did not agree on a slot within ${AGREED_WITHIN_MS} ms`);
+}
+
+async function ownerOf(client: ClusterServer['client'], slot: number): Promise<string | undefined> {
+  const ranges = await client.sendCommand<[number, number, [string, number, string]][]>(['CLUSTER', 'SLOTS']);
+  return ranges.find(([first, last]) => first <= slot && slot <= last)?.[2][2];
 }

@@ -45,10 +45,10 @@ ${results.map(({ name, done }) => `- **${name}**: ${done}.`).join('\n')}
 ### What callers saw
 
 ${table(
-  ['fault', 'answers', 'errors', 'by fallback', 'breaker opened', 'inside Weir, ms: p50 / p99 / max', 'within 10 ms', 'caller, ms: p50 / p99 / max', 'recovered after'],
+  ['fault', 'answers (a second)', 'errors', 'by fallback', 'breaker opened', 'inside Weir, ms: p50 / p99 / max', 'within 10 ms', 'caller, ms: p50 / p99 / max', 'recovered after'],
   results.map((result) => [
     result.name,
-    whole(result.answers),
+    `${whole(result.answers)} (${whole(result.answers / result.seconds)})`,
     whole(result.errors),
     whole(result.fallbacks),
     whole(result.breakerOpenings),

@@ -60,7 +60,7 @@ const CALLER_TIMEOUT_MS = 5_000;
 /** How often the schedule is looked at. */
 const TICK_MS = 2;
 
-/** Asked of each process before anything counts: the first calls compile what they run through. */
+/** The first calls of a process compile what they run through. */
 const WARM_UP_CALLS = 300;
 
 /** The limits of the load, as Weir's configuration; the path of the file. */
@@ -88,24 +88,18 @@ export class Load {
   private readonly clients: readonly RlsClient[];
   private readonly pending = new Set<Promise<void>>();
   private readonly startedMs = performance.now();
-  private timer: NodeJS.Timeout | undefined;
+  private readonly timer: NodeJS.Timeout;
   private sent = 0;
 
-  private constructor(
+  /** Starts at once. */
+  constructor(
     weirs: readonly WeirProcess[],
     private readonly plan: LoadPlan,
   ) {
     this.clients = weirs.map(({ grpcPort }) => new RlsClient(grpcPort));
-  }
-
-  /** Warms the processes up, and starts. */
-  static async start(weirs: readonly WeirProcess[], plan: LoadPlan): Promise<Load> {
-    await Promise.all(weirs.map(warmUp));
-    const load = new Load(weirs, plan);
-    load.timer = setInterval(() => {
-      load.sendDue();
+    this.timer = setInterval(() => {
+      this.sendDue();
     }, TICK_MS);
-    return load;
   }
 
   /** Resolves when everything that was sent has its answer, or has failed. */
@@ -141,7 +135,8 @@ export class Load {
   }
 }
 
-async function warmUp({ grpcPort }: WeirProcess): Promise<void> {
+/** Before anything counts. */
+export async function warmUp({ grpcPort }: WeirProcess): Promise<void> {
   const client = new RlsClient(grpcPort);
   for (let call = 0; call < WARM_UP_CALLS; call += 1) await client.ask(DOMAIN, [{ entries: { cold: 'warm-up' } }]).catch(() => undefined);
   client.close();

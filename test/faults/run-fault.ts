@@ -5,7 +5,7 @@ import { RlsClient } from '../support/rls-client';
 import { startWeir, type WeirProcess } from '../support/weir-process';
 import { boundsOf, type Bounds } from './bounds';
 import { sleep, type Fault, type Scene, type Size } from './fault';
-import { COUNT_LIMIT, DOMAIN, isFallback, Load, shareOf, writeLoadConfig, type Answer, type LoadPlan } from './load';
+import { COUNT_LIMIT, DOMAIN, isFallback, Load, shareOf, warmUp, writeLoadConfig, type Answer, type LoadPlan } from './load';
 import { difference, readMetrics, responseTimes, total, type ResponseTimes } from './weir-readings';
 
 const INSTANCES = 2;
@@ -74,22 +74,19 @@ interface MeasureInput {
 }
 
 async function measure({ fault, scene, weirs, plan, size }: MeasureInput): Promise<FaultResult> {
-  const load = await Load.start(weirs, plan);
+  await Promise.all(weirs.map(warmUp));
   const before = await readMetrics(weirs);
-  await sleep(size.beforeMs);
-  const strikeMs = performance.now();
-  const noted = await scene.strike({ weirs, size });
-  const endMs = performance.now();
-  const recoveryMs = await untilRecovered(load.answers, { endMs, waitMs: size.recoveryMsMax });
-  await sleep(size.afterMs);
-  await load.stop();
+  const load = new Load(weirs, plan);
+  const startedMs = performance.now();
+  const { strikeMs, endMs, recoveryMs, noted } = await strikeUnder(load, { scene, weirs, size });
+  const seconds = (performance.now() - startedMs) / 1000;
   const readings = difference(before, await readMetrics(weirs));
   const { answers } = load;
   const charged = await readCharged(weirs, { expected: answers.filter(({ asked, outcome }) => asked === 'count' && outcome === 'admitted').length });
   return {
     name: fault.name,
     done: fault.done,
-    seconds: (performance.now() - strikeMs + size.beforeMs) / 1000,
+    seconds,
     answers: answers.length,
     errors: answers.filter(({ outcome }) => outcome === 'failed').length,
     fallbacks: total(readings, METRICS.fallbackDecisions),
@@ -100,6 +97,28 @@ async function measure({ fault, scene, weirs, plan, size }: MeasureInput): Promi
     recoveryMs,
     noted,
   };
+}
+
+interface Struck {
+  readonly strikeMs: number;
+  readonly endMs: number;
+  readonly recoveryMs: number | undefined;
+  readonly noted: string;
+}
+
+/** The load ends with it, also when it fails. */
+async function strikeUnder(load: Load, { scene, weirs, size }: Pick<MeasureInput, 'scene' | 'weirs' | 'size'>): Promise<Struck> {
+  try {
+    await sleep(size.beforeMs);
+    const strikeMs = performance.now();
+    const noted = await scene.strike({ weirs, size });
+    const endMs = performance.now();
+    const recoveryMs = await untilRecovered(load.answers, { endMs, waitMs: size.recoveryMsMax });
+    await sleep(size.afterMs);
+    return { strikeMs, endMs, recoveryMs, noted };
+  } finally {
+    await load.stop();
+  }
 }
 
 /** Waits until each process has decided by the store something that was sent after the fault. */
