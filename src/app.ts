@@ -10,7 +10,11 @@ import type { Logger } from './observability/logger';
 import { makeMetrics, type Metrics } from './observability/metrics';
 import { recordDecision } from './observability/record-decision';
 import { RuleMetrics } from './observability/rule-metrics';
+import { BreakerStore, type BreakerState } from './resilience/breaker';
 import { DeadlineStore } from './resilience/deadline';
+import { FallbackStore } from './resilience/fallback';
+import { HEARTBEAT_TTL_MS, Instances } from './resilience/instances';
+import { LastKnown } from './resilience/last-known';
 import type { RuleSet } from './rule/rule-set';
 import { makeShouldRateLimit } from './should-rate-limit';
 import { MeasuredStore, type StoreMeasure } from './store/measured-store';
@@ -40,6 +44,18 @@ export interface App {
 
 const DEGRADED_REDIS = 'degraded: redis';
 
+/** A clock that is never set. */
+const nowMs = () => performance.now();
+
+/** About 20 MB each, if ever full. */
+const LAST_KNOWN_MAX = 100_000;
+const ACCOUNTS_MAX = 100_000;
+
+const INSTANCES_MAX = 1_000;
+
+/** How long a process that ends waits for Redis to hear of it, in milliseconds. */
+const LEAVE_MS = 100;
+
 /** A Redis without any answer for 20 deadlines, and at least this long, is looked for anew. */
 const SILENCE_MS_MIN = 1_000;
 const SILENCE_OF_TIMEOUTS = 20;
@@ -54,18 +70,15 @@ export async function startApp(options: AppOptions): Promise<App> {
     seriesMax: settings.metricSeriesMax,
     nearLimitRatio: settings.nearLimitRatio,
   });
-  const innerStore =
-    storeChoice.kind === 'memory'
-      ? new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: settings.memoryBucketsMax })
-      : await openRedis({ settings, connection: storeChoice.connection, health, log });
-  const metrics = makeMetrics({
-    registry,
-    version,
-    store: storeChoice.kind,
-    memoryStore: innerStore instanceof MemoryStore ? innerStore : undefined,
-  });
+  // With Redis it decides only while Redis does not, and as far as the failure modes say so.
+  const memoryStore = new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: settings.memoryBucketsMax });
+  const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore });
   metrics.configLoadSuccess.inc();
-  const store = new MeasuredStore(innerStore, measureBy(metrics, storeChoice.kind));
+  const measure = measureBy(metrics, storeChoice.kind);
+  const { store, leave } =
+    storeChoice.kind === 'memory'
+      ? { store: new MeasuredStore(memoryStore, measure), leave: undefined }
+      : await openRedis({ settings, connection: storeChoice.connection, health, log, metrics, measure, local: memoryStore });
   const shouldRateLimit = makeShouldRateLimit({
     ruleSet: () => ruleSet,
     store,
@@ -107,6 +120,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       const bound = { timeoutMs: settings.drainTimeoutMs };
       health.startDrain();
       await Promise.all([grpc.drain(bound), http.close(bound), debug.close(bound)]);
+      await leave?.();
       await store.close();
     },
   };
@@ -130,22 +144,93 @@ function measureBy(metrics: Metrics, store: StoreChoice['kind']): StoreMeasure {
   };
 }
 
-/** Redis, answering in time or not at all. Resolves without it after REDIS_CONNECT_TIMEOUT: degraded, and trying on. */
-async function openRedis({ settings, connection, health, log }: OpenRedisInput): Promise<Store> {
+/**
+ * Redis, asked within a deadline, not asked while it keeps failing, and with a fallback. Resolves without it after
+ * REDIS_CONNECT_TIMEOUT: degraded, and trying on.
+ */
+async function openRedis(input: OpenRedisInput): Promise<{ readonly store: Store; readonly leave: () => Promise<void> }> {
+  const { settings, connection, health, log, metrics, measure, local } = input;
+  const tellConnection = watchRedis({ health, log, where: connection.description });
   const redis = new RedisStore({
     server: toClientOptions(connection, log),
     connectTimeoutMs: settings.redisConnectTimeoutMs,
     silenceMs: Math.max(SILENCE_MS_MIN, SILENCE_OF_TIMEOUTS * settings.redisOpTimeoutMs),
     inFlightMax: settings.redisInFlightMax,
-    onConnection: watchRedis({ health, log, where: connection.description }),
+    onConnection: (state) => {
+      tellConnection(state);
+      if (!state.connected) return;
+      breaker.reset();
+      void instances.beat();
+    },
   });
+  const breaker = new BreakerStore(new DeadlineStore(redis, { timeoutMs: settings.redisOpTimeoutMs }), {
+    failures: settings.redisBreakerFailures,
+    windowMs: settings.redisBreakerWindowMs,
+    openMs: settings.redisBreakerOpenMs,
+    nowMs,
+    onState: watchBreaker({ health, log, metrics }),
+  });
+  const heart = { key: `${settings.cacheKeyPrefix}weir:instances`, ttlMs: HEARTBEAT_TTL_MS, instancesMax: INSTANCES_MAX };
+  const instances = new Instances({
+    beat: async (heartbeat) => {
+      const startedMs = nowMs();
+      const count = await redis.beat({ ...heart, ...heartbeat });
+      // No call waits for a heartbeat, so it can show that Redis answers in time again long before the next probe.
+      if (nowMs() - startedMs <= settings.redisOpTimeoutMs) breaker.reset();
+      return count;
+    },
+    assumed: settings.failureModeInstances,
+    onCount: (count) => {
+      metrics.instances.set(count);
+    },
+  });
+  metrics.instances.set(instances.count);
   await redis.connect({ waitMs: settings.redisConnectTimeoutMs });
-  return new DeadlineStore(redis, { timeoutMs: settings.redisOpTimeoutMs });
+  instances.start();
+  const store = new FallbackStore(new MeasuredStore(breaker, measure), {
+    failureMode: settings.failureMode,
+    local,
+    lastKnown: new LastKnown({ nowMs, bucketsMax: LAST_KNOWN_MAX }),
+    accountsMax: ACCOUNTS_MAX,
+    nowMs,
+    instances: () => instances.count,
+    onFallback: ({ local: localHits, open }) => {
+      metrics.fallbackDecisions.inc();
+      metrics.fallbackHits.inc({ failure_mode: 'local' }, localHits);
+      metrics.fallbackHits.inc({ failure_mode: 'open' }, open);
+    },
+    onChargedBack: (hits) => {
+      metrics.chargedBackHits.inc(hits);
+    },
+    onLost: (hits) => {
+      metrics.chargeBackLostHits.inc(hits);
+    },
+  });
+  return { store, leave: () => instances.leave({ waitMs: LEAVE_MS }) };
 }
 
 interface OpenRedisInput extends Pick<AppOptions, 'settings' | 'log'> {
   readonly connection: RedisConnection;
   readonly health: Health;
+  readonly metrics: Metrics;
+  readonly measure: StoreMeasure;
+  readonly local: Store;
+}
+
+const DEGRADED_BREAKER = 'degraded: redis breaker open';
+
+function watchBreaker({ health, log, metrics }: { readonly health: Health; readonly log: Logger; readonly metrics: Metrics }) {
+  return (state: BreakerState) => {
+    metrics.breakerOpen.set(state === 'closed' ? 0 : 1);
+    if (state === 'open') {
+      metrics.breakerOpenings.inc();
+      health.degrade(DEGRADED_BREAKER);
+      log.error('Redis has failed too often in a row: it is not asked for a while');
+    } else if (state === 'closed') {
+      health.recover(DEGRADED_BREAKER);
+      log.info('Redis is asked again');
+    }
+  };
 }
 
 /** Tells health and log of each change, once: a Redis that stays away is tried many times. */
@@ -159,7 +244,7 @@ function watchRedis({ health, log, where }: { readonly health: Health; readonly 
       log.info(`connected to Redis at ${where}`);
     } else {
       health.degrade(DEGRADED_REDIS);
-      log.error(`no Redis at ${where} (${cause ?? 'no cause known'}): requests are answered UNAVAILABLE until it is back`);
+      log.error(`no Redis at ${where} (${cause ?? 'no cause known'}): each limit is decided by its failure mode until it is back`);
     }
   };
 }

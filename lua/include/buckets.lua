@@ -17,7 +17,7 @@ local function read_bucket(key, engine)
 end
 
 local function write_bucket(bucket)
-  if bucket.engine.is_unused(bucket.state) then
+  if not bucket.state or bucket.engine.is_unused(bucket.state) then
     if bucket.exists then
       redis.call('DEL', bucket.key)
     end

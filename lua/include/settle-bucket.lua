@@ -19,7 +19,7 @@ local function charge_hits(settlement, state, now_us)
   return charged
 end
 
--- Leaves the bucket's new state in it; says how many hits were given back. The bucket is kept as long as before.
+-- Leaves the bucket's new state in it, or none; says how many hits were given back. It is kept as long as it was to be.
 local function give_back_hits(settlement, state)
   local bucket, limit = settlement.bucket, settlement.limit
   if is_outside(limit, settlement.taken_at_us) then
@@ -29,7 +29,11 @@ local function give_back_hits(settlement, state)
   if given == 0 then
     return 0
   end
-  bucket.state = after
+  if bucket.engine.is_unused(after) then
+    bucket.state = nil
+  else
+    bucket.state = after
+  end
   return given
 end
 

@@ -1,6 +1,6 @@
 /** What is asked of a store: takes, decided together in groups; and its answer, verdicts. */
 
-import type { Algorithm } from '../rule/limit';
+import type { Algorithm, FailureMode } from '../rule/limit';
 
 /** What an algorithm needs to know of a limit. */
 export interface BucketLimit {
@@ -25,6 +25,8 @@ export interface Take {
   /** Positive: to be charged. 0: a peek. Negative: a refund. */
   readonly hits: number;
   readonly mode: Mode;
+  /** What decides on it while the store can't; absent: the default. */
+  readonly failureMode?: FailureMode;
   /** Place of its descriptor in the request: a quota descriptor is over when any of its takes does not fit. */
   readonly descriptor: number;
 }
@@ -86,4 +88,6 @@ export interface GroupVerdict {
   readonly verdicts: readonly Verdict[];
   /** Server time of the decision, in microseconds since 1970. */
   readonly nowUs: number;
+  /** The store could not decide, and this was decided without it. */
+  readonly fallback?: true;
 }

@@ -15,7 +15,10 @@ export function toGroup({ request, matched, keyPrefix, shadow, nowUs }: ToGroupI
     const match = matched.matches[descriptor];
     for (const limit of match?.limits ?? []) {
       const key = bucketKey({ prefix: keyPrefix, domain, entries, limit });
-      takes.push({ bucketKey: key, limit: toBucketLimit(limit, nowUs), hits, mode: match?.mode ?? 'enforced', descriptor });
+      const mode = match?.mode ?? 'enforced';
+      const { failureMode } = limit;
+      const bucketLimit = toBucketLimit(limit, nowUs);
+      takes.push({ bucketKey: key, limit: bucketLimit, hits, mode, descriptor, ...(failureMode && { failureMode }) });
     }
   }
   return { takes, quotaAlwaysFits: matched.matches.some((match) => match.quotaAlwaysFits), shadow };

@@ -3,7 +3,7 @@
 import { toByteString } from '../descriptor/byte-string';
 import type { DescriptorLevel, DescriptorNode, WildcardNode } from '../descriptor/tree';
 import { compileWildcard } from '../descriptor/wildcard';
-import { isLimitProblem, makeLimit, windowName, type Algorithm, type Limit } from '../rule/limit';
+import { isLimitProblem, makeLimit, windowName, type Algorithm, type FailureMode, type Limit } from '../rule/limit';
 import type { Rule } from '../rule/rule';
 import type { FileProblems } from './problem-list';
 import type { LimitedSpec } from './limit-schema';
@@ -16,6 +16,8 @@ export interface DomainCompilerOptions {
   readonly defaultAlgorithm: Algorithm;
   /** `USE_CALENDAR_MONTH_RATE_LIMIT`: months are those of the calendar, in UTC. */
   readonly calendarMonth: boolean;
+  /** What decides, where a limit does not say, while the store can't; absent: `FAILURE_MODE`. */
+  readonly failureMode?: FailureMode | undefined;
   readonly problems: FileProblems;
 }
 
@@ -89,6 +91,7 @@ export class DomainCompiler {
       requestsPerUnit: requestsPerUnit?.value ?? 0,
       name,
       algorithm,
+      failureMode: spec.failureMode ?? this.options.failureMode,
       calendarTimeZone: calendar ? (timeZone?.value ?? 'UTC') : monthTimeZone,
       ...(unitMultiplier && { unitMultiplier: unitMultiplier.value }),
       ...(burst && { burst: burst.value }),

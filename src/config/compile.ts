@@ -47,8 +47,10 @@ function compileDomain(
   { defaultAlgorithm, calendarMonth, problems }: DomainCompilerOptions,
 ): Domain {
   const algorithm = spec.algorithm ?? defaultAlgorithm;
-  const root = new DomainCompiler({ defaultAlgorithm: algorithm, calendarMonth, problems }).compileRoot(spec.descriptors);
-  return { name: toByteString(spec.name.value), defaultAlgorithm: algorithm, calendarMonth, root };
+  const { failureMode } = spec;
+  const compiler = new DomainCompiler({ defaultAlgorithm: algorithm, calendarMonth, failureMode, problems });
+  const root = compiler.compileRoot(spec.descriptors);
+  return { name: toByteString(spec.name.value), defaultAlgorithm: algorithm, calendarMonth, root, ...(failureMode && { failureMode }) };
 }
 
 function reportIfTaken(

@@ -16,7 +16,7 @@ interface Level {
 export type LevelName = 'root' | 'descriptor' | 'rate_limit' | 'replaces';
 
 const LEVELS: Readonly<Record<LevelName, Level>> = {
-  root: { keys: ['domain', 'descriptors', 'algorithm'], title: 'the file', home: 'at the root of the file' },
+  root: { keys: ['domain', 'descriptors', 'algorithm', 'failure_mode'], title: 'the file', home: 'at the root of the file' },
   descriptor: {
     keys: ['key', 'value', 'rate_limit', 'rate_limits', 'descriptors', 'shadow_mode', 'quota_mode'],
     title: 'a descriptor',
@@ -34,6 +34,7 @@ const LEVELS: Readonly<Record<LevelName, Level>> = {
       'algorithm',
       'calendar',
       'time_zone',
+      'failure_mode',
     ],
     title: 'rate_limit',
     home: 'inside rate_limit',
@@ -48,7 +49,6 @@ const UNSUPPORTED_KEYS: ReadonlySet<string> = new Set([
   'share_threshold',
   'metadata',
   'hash_tag',
-  'failure_mode',
 ]);
 
 export function keysOf(level: LevelName): readonly string[] {

@@ -1,7 +1,7 @@
 /** The shape of `rate_limit` and `rate_limits`: what a descriptor says of its limits, before anything is made of it. */
 
 import { isTimeZone } from '../rule/calendar';
-import { ALGORITHMS, type Algorithm } from '../rule/limit';
+import { ALGORITHMS, FAILURE_MODES, type Algorithm, type FailureMode } from '../rule/limit';
 import { UNIT_NAMES, type UnitName } from '../rule/unit';
 import type { ConfigNode } from './config-node';
 import { MapReader, type Located } from './map-reader';
@@ -33,15 +33,17 @@ export interface LimitedSpec extends Named {
   readonly algorithm?: Algorithm;
   readonly calendar?: Located<boolean>;
   readonly timeZone?: Located<string>;
+  readonly failureMode?: FailureMode;
   readonly offset: number;
   readonly path: string;
 }
 
 export const ALGORITHM_CHOICE = { names: ALGORITHMS, what: 'algorithm' };
+export const FAILURE_MODE_CHOICE = { names: FAILURE_MODES, what: 'failure mode' };
 const UNIT_CHOICE = { names: UNIT_NAMES, what: 'unit' };
 
 /** They say how a limit counts; what is unlimited is not counted. */
-const COUNTING_FIELDS = ['requests_per_unit', 'unit_multiplier', 'burst', 'algorithm', 'calendar', 'time_zone'];
+const COUNTING_FIELDS = ['requests_per_unit', 'unit_multiplier', 'burst', 'algorithm', 'calendar', 'time_zone', 'failure_mode'];
 
 interface Place {
   readonly path: string;
@@ -109,6 +111,7 @@ function readLimited(reader: MapReader, { path, problems, named }: Place & { nam
   const algorithm = reader.choice('algorithm', ALGORITHM_CHOICE);
   const calendar = reader.flag('calendar');
   const timeZone = readTimeZone(reader, { path, problems });
+  const failureMode = reader.choice('failure_mode', FAILURE_MODE_CHOICE);
   if (unit === undefined) return undefined;
   return {
     kind: 'limited',
@@ -122,6 +125,7 @@ function readLimited(reader: MapReader, { path, problems, named }: Place & { nam
     ...(algorithm && { algorithm: algorithm.value }),
     ...(calendar && { calendar }),
     ...(timeZone && { timeZone }),
+    ...(failureMode && { failureMode: failureMode.value }),
   };
 }
 

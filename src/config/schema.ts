@@ -1,9 +1,9 @@
 /** The YAML configuration's shape: what one file says, before anything is made of it. */
 
 import { ENTRIES_MAX } from '../descriptor/bounds';
-import type { Algorithm } from '../rule/limit';
+import type { Algorithm, FailureMode } from '../rule/limit';
 import type { ConfigNode } from './config-node';
-import { ALGORITHM_CHOICE, readLimits, type RateLimitSpec } from './limit-schema';
+import { ALGORITHM_CHOICE, FAILURE_MODE_CHOICE, readLimits, type RateLimitSpec } from './limit-schema';
 import { MapReader, type Located } from './map-reader';
 import type { FileProblems } from './problem-list';
 import { joinPath } from './show';
@@ -15,6 +15,8 @@ export interface DomainSpec {
   readonly name: Located<string>;
   /** Absent: the default of the source. */
   readonly algorithm?: Algorithm;
+  /** Absent: `FAILURE_MODE`. */
+  readonly failureMode?: FailureMode;
   readonly descriptors: readonly DescriptorSpec[];
 }
 
@@ -38,9 +40,11 @@ export function readDomain(root: ConfigNode, problems: FileProblems): DomainSpec
   if (reader === undefined) return undefined;
   const name = reader.requiredText('domain');
   const algorithm = reader.choice('algorithm', ALGORITHM_CHOICE);
+  const failureMode = reader.choice('failure_mode', FAILURE_MODE_CHOICE);
   const descriptors = readDescriptors(reader, { path: '', depth: 1, problems });
   if (name === undefined) return undefined;
-  return { name, descriptors, ...(algorithm && { algorithm: algorithm.value }) };
+  const defaults = { ...(algorithm && { algorithm: algorithm.value }), ...(failureMode && { failureMode: failureMode.value }) };
+  return { name, descriptors, ...defaults };
 }
 
 /** Where the descriptors of a list stand: `depth` is 1 at the root. */

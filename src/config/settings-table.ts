@@ -1,6 +1,6 @@
 /** Every setting of Weir: its environment variable, type, default and meaning. */
 
-import { ALGORITHMS } from '../rule/limit';
+import { ALGORITHMS, FAILURE_MODES } from '../rule/limit';
 import { boolean, duration, integer, oneOf, port, ratio, spelled, text, textLike, type SettingType } from './setting-types';
 
 export const GROUPS = ['Listening', 'Configuration', 'Decisions', 'Store', 'Logs and metrics', 'Life cycle'] as const;
@@ -236,6 +236,42 @@ export const SETTINGS_TABLE = {
     type: integer({ min: 1, max: 1_000_000 }),
     default: '10000',
     meaning: 'Store calls that may wait for Redis at once; beyond it a request is answered UNAVAILABLE at once.',
+  }),
+  redisBreakerFailures: row({
+    ...store,
+    name: 'REDIS_BREAKER_FAILURES',
+    type: integer({ min: 1, max: 1000 }),
+    default: '5',
+    meaning: 'Store calls that fail in a row, within REDIS_BREAKER_WINDOW, before Redis is not asked any more.',
+  }),
+  redisBreakerWindowMs: row({
+    ...store,
+    name: 'REDIS_BREAKER_WINDOW',
+    type: duration({ min: '10ms', max: '10m' }),
+    default: '10s',
+    meaning: 'How old the first of those failures may be.',
+  }),
+  redisBreakerOpenMs: row({
+    ...store,
+    name: 'REDIS_BREAKER_OPEN',
+    type: duration({ min: '10ms', max: '10m' }),
+    default: '30s',
+    meaning: 'How long Redis is then not asked before one call tries. A new connection, or a heartbeat (every 5 s) that is answered in time, ends the wait at once.',
+  }),
+  failureMode: row({
+    ...store,
+    name: 'FAILURE_MODE',
+    type: oneOf(FAILURE_MODES),
+    default: 'local',
+    meaning:
+      'What decides while Redis does not, for limits that do not say `failure_mode`: `local` (this process, by its share of the limit), `open` (all pass), `closed` (none does), `unavailable` (nobody: Envoy goes by its failure_mode_deny).',
+  }),
+  failureModeInstances: row({
+    ...store,
+    name: 'FAILURE_MODE_INSTANCES',
+    type: integer({ min: 1, max: 1000 }),
+    default: '1',
+    meaning: 'How many instances share a limit in mode `local` as long as Redis has not been there to count them.',
   }),
   cacheKeyPrefix: row({
     ...store,

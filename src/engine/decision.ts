@@ -20,6 +20,8 @@ export interface DescriptorStatus {
 export interface Decision {
   readonly overallCode: Code;
   readonly statuses: readonly DescriptorStatus[];
+  /** Decided without the store, which could not. */
+  readonly fallback?: true;
 }
 
 /** What an unlimited rule shows as its remaining hits: all that the wire can say. */

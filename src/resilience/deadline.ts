@@ -1,6 +1,6 @@
 /** A store that answers in time: a call that Redis has not answered by its deadline fails. */
 
-import { StoreError, type GroupOutcome, type Store, type TakeOptions } from '../store/store';
+import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../store/store';
 import type { Group, Settlement } from '../bucket/take';
 
 export interface DeadlineOptions {
@@ -24,7 +24,7 @@ export class DeadlineStore implements Store {
     return this.inTime(() => this.store.take(groups, options), options);
   }
 
-  settle(settlements: readonly Settlement[], options: TakeOptions = {}): Promise<readonly number[]> {
+  settle(settlements: readonly Settlement[], options: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
     return this.inTime(() => this.store.settle(settlements, options), options);
   }
 

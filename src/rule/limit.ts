@@ -13,6 +13,14 @@ export const ALGORITHMS = [
 
 export type Algorithm = (typeof ALGORITHMS)[number];
 
+/**
+ * What decides while the store can't: a share of the limit counted in this process, yes to all, no to all, or nobody
+ * (the answer is UNAVAILABLE, and Envoy's `failure_mode_deny` decides).
+ */
+export const FAILURE_MODES = ['local', 'open', 'closed', 'unavailable'] as const;
+
+export type FailureMode = (typeof FAILURE_MODES)[number];
+
 /** The largest `requests_per_unit` and `burst` (both are uint32 on the wire). */
 export const UINT32_MAX = 2 ** 32 - 1;
 
@@ -31,6 +39,8 @@ export interface Limit {
   readonly windowUs: number;
   /** The most hits that fit at once: `burst` of a token bucket, 1 + `burst` of a leaky one, else `requests_per_unit`. */
   readonly capacity: number;
+  /** Absent: `FAILURE_MODE`. */
+  readonly failureMode?: FailureMode;
   /** Windows of the calendar in place of `windowUs`; `fixed_window` alone has them. */
   readonly calendar?: Calendar;
 }
@@ -45,6 +55,7 @@ export interface LimitSpec {
   readonly burst?: number;
   /** The time zone whose calendar the windows follow. Means something to `fixed_window` by day or longer alone. */
   readonly calendarTimeZone?: string | undefined;
+  readonly failureMode?: FailureMode | undefined;
 }
 
 /** Which field of a limit is out of bounds, and what to do about it. */
@@ -58,7 +69,7 @@ export interface LimitProblem {
  * neither a window nor a time to full of over 100 years; LOG_LIMIT_MAX for a log.
  */
 export function makeLimit(spec: LimitSpec): Limit | LimitProblem {
-  const { requestsPerUnit, unit, unitMultiplier = 1, name = '', algorithm, burst } = spec;
+  const { requestsPerUnit, unit, unitMultiplier = 1, name = '', algorithm, burst, failureMode } = spec;
   if (!isUint32(requestsPerUnit)) {
     return { field: 'requests_per_unit', message: `must be a whole number from 0 to ${UINT32_MAX}` };
   }
@@ -86,7 +97,8 @@ export function makeLimit(spec: LimitSpec): Limit | LimitProblem {
     };
   }
   const calendar = calendarOf(spec);
-  return { requestsPerUnit, unit, unitMultiplier, name, algorithm, windowUs, capacity, ...(calendar && { calendar }) };
+  const optional = { ...(calendar && { calendar }), ...(failureMode && { failureMode }) };
+  return { requestsPerUnit, unit, unitMultiplier, name, algorithm, windowUs, capacity, ...optional };
 }
 
 /** Limits of one window name share a bucket, if all else is the same: seconds, or the calendar's unit and time zone. */

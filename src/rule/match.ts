@@ -5,7 +5,7 @@ import type { Descriptor, LimitOverride, RateLimitRequest } from '../descriptor/
 import { findNode } from '../descriptor/tree';
 import { toText } from '../descriptor/byte-string';
 import { BadRequestError } from '../errors';
-import { isLimitProblem, makeLimit, type Algorithm, type Limit } from './limit';
+import { isLimitProblem, makeLimit, type Algorithm, type FailureMode, type Limit } from './limit';
 import type { Rule } from './rule';
 import type { Domain, RuleSet } from './rule-set';
 
@@ -85,7 +85,9 @@ function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorIn
   if (domain !== undefined && descriptor.override !== undefined) {
     // An override takes the place of the rule, its modes included.
     const algorithm = rule?.limits[0]?.algorithm ?? domain.defaultAlgorithm;
-    const limit = overrideLimit({ override: descriptor.override, algorithm, calendarMonth: domain.calendarMonth, index });
+    const failureMode = rule?.limits[0]?.failureMode ?? domain.failureMode;
+    const { calendarMonth } = domain;
+    const limit = overrideLimit({ override: descriptor.override, algorithm, calendarMonth, failureMode, index });
     const path = rule?.path ?? descriptor.entries.map((entry) => toText(entry.key));
     const mode = modes.quota ? 'quota' : 'enforced';
     return { match: { limits: [limit], unlimited: false, mode, quotaAlwaysFits: false, path }, ...NO_NAMES };
@@ -108,9 +110,9 @@ function modeOf(rule: Rule, modes: GlobalModes): Pick<Match, 'mode' | 'quotaAlwa
   return { mode: quota ? 'quota' : 'enforced', quotaAlwaysFits: false };
 }
 
-function overrideLimit({ override, algorithm, calendarMonth, index }: OverrideLimitInput): Limit {
+function overrideLimit({ override, algorithm, calendarMonth, failureMode, index }: OverrideLimitInput): Limit {
   const calendarTimeZone = calendarMonth && override.unit === 'month' ? 'UTC' : undefined;
-  const made = makeLimit({ ...override, algorithm, calendarTimeZone });
+  const made = makeLimit({ ...override, algorithm, calendarTimeZone, failureMode });
   if (isLimitProblem(made)) throw new BadRequestError(`descriptors[${index}].limit.${made.field} ${made.message}`);
   return made;
 }
@@ -119,5 +121,6 @@ interface OverrideLimitInput {
   readonly override: LimitOverride;
   readonly algorithm: Algorithm;
   readonly calendarMonth: boolean;
+  readonly failureMode: FailureMode | undefined;
   readonly index: number;
 }

@@ -2,7 +2,7 @@
 
 import type { ByteString } from '../descriptor/descriptor';
 import type { DescriptorLevel } from '../descriptor/tree';
-import type { Algorithm } from './limit';
+import type { Algorithm, FailureMode } from './limit';
 
 export interface Domain {
   readonly name: ByteString;
@@ -10,6 +10,8 @@ export interface Domain {
   readonly defaultAlgorithm: Algorithm;
   /** `USE_CALENDAR_MONTH_RATE_LIMIT`, for overrides: configured limits have it in them. */
   readonly calendarMonth: boolean;
+  /** For overrides; absent: `FAILURE_MODE`. */
+  readonly failureMode?: FailureMode;
   readonly root: DescriptorLevel;
 }
 

@@ -1,7 +1,7 @@
 /** A store that tells how long each call took and why one failed. */
 
 import type { Group, Settlement } from '../bucket/take';
-import { StoreError, type GroupOutcome, type Store, type StoreErrorReason, type TakeOptions } from './store';
+import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreErrorReason, type TakeOptions } from './store';
 
 export interface StoreMeasure {
   onCall(seconds: number): void;
@@ -14,24 +14,24 @@ export class MeasuredStore implements Store {
     private readonly measure: StoreMeasure,
   ) {}
 
-  async take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
-    const outcomes = await this.timed(() => this.store.take(groups, options));
-    for (const outcome of outcomes) if (outcome instanceof StoreError) this.measure.onError(outcome.reason);
-    return outcomes;
+  take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
+    return this.counted(() => this.store.take(groups, options));
   }
 
-  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly number[]> {
-    return this.timed(() => this.store.settle(settlements, options));
+  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
+    return this.counted(() => this.store.settle(settlements, options));
   }
 
   close(): Promise<void> {
     return this.store.close();
   }
 
-  private async timed<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+  private async counted<Outcome>(call: () => Promise<readonly (Outcome | StoreError)[]>): Promise<readonly (Outcome | StoreError)[]> {
     const startedMs = performance.now();
     try {
-      return await call();
+      const outcomes = await call();
+      for (const outcome of outcomes) if (outcome instanceof StoreError) this.measure.onError(outcome.reason);
+      return outcomes;
     } catch (error) {
       this.measure.onError(error instanceof StoreError ? error.reason : 'other');
       throw error;

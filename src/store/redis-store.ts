@@ -1,17 +1,29 @@
 /** The Redis store: each call is one EVALSHA of `lua/take.lua` or `lua/settle.lua`, on Redis's own clock. */
 
-import { ErrorReply } from 'redis';
+import { ClientClosedError, ClientOfflineError, ErrorReply } from 'redis';
 import type { Group, Settlement } from '../bucket/take';
 import { errorCode, RedisConnection, type RedisConnectionOptions } from './redis-connection';
 import { loadScript, type Script } from './script-loader';
 import type { ScriptArguments } from './script-wire';
 import { decodeApplied, encodeSettlements } from './settle-wire';
-import { StoreError, type GroupOutcome, type Store } from './store';
+import { StoreError, type GroupOutcome, type SettleOutcome, type Store } from './store';
 import { decodeReply, encodeTakes } from './take-wire';
 
 export interface StoreScripts {
   readonly take: Script;
   readonly settle: Script;
+}
+
+/** A heartbeat of this process, in the key that all instances share. */
+export interface BeatInput {
+  readonly key: string;
+  readonly name: string;
+  /** False: the instance leaves. */
+  readonly lives: boolean;
+  /** For how long a heartbeat counts, in milliseconds. */
+  readonly ttlMs: number;
+  /** Most instances that are written down. */
+  readonly instancesMax: number;
 }
 
 export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'greeting'> {
@@ -22,6 +34,7 @@ export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'greetin
 export class RedisStore implements Store {
   private readonly connection: RedisConnection;
   private readonly scripts: StoreScripts;
+  private readonly heartbeat = loadScript('heartbeat');
   private readonly inFlightMax: number;
   private inFlight = 0;
 
@@ -41,8 +54,14 @@ export class RedisStore implements Store {
     return this.call(this.scripts.take, encodeTakes(groups), (reply) => decodeReply(reply, groups));
   }
 
-  settle(settlements: readonly Settlement[]): Promise<readonly number[]> {
+  settle(settlements: readonly Settlement[]): Promise<readonly SettleOutcome[]> {
     return this.call(this.scripts.settle, encodeSettlements(settlements), (reply) => decodeApplied(reply, settlements));
+  }
+
+  /** Says in Redis that an instance lives, or leaves; how many live. */
+  beat({ key, name, lives, ttlMs, instancesMax }: BeatInput): Promise<number> {
+    const args = [name, lives ? '1' : '0', String(ttlMs), String(instancesMax)];
+    return this.call(this.heartbeat, { keys: [key], args }, Number);
   }
 
   close(): Promise<void> {
@@ -56,7 +75,7 @@ export class RedisStore implements Store {
     decode: (reply: unknown) => Answer,
   ): Promise<Answer> {
     if (this.inFlight >= this.inFlightMax) {
-      throw new StoreError(`over ${this.inFlightMax} calls are waiting for Redis`, 'overload');
+      throw new StoreError(`over ${this.inFlightMax} calls are waiting for Redis`, 'overload', { mayHaveRun: false });
     }
     this.inFlight += 1;
     try {
@@ -84,7 +103,9 @@ export class RedisStore implements Store {
 function toStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   if (error instanceof ErrorReply) {
-    return new StoreError(`Redis answered the error ${errorCode(error)}`, 'script', { cause: error });
+    // A script writes when all is decided, or not at all.
+    return new StoreError(`Redis answered the error ${errorCode(error)}`, 'script', { cause: error, mayHaveRun: false });
   }
-  return new StoreError('Redis is not connected', 'connection', { cause: error });
+  const mayHaveRun = !(error instanceof ClientOfflineError || error instanceof ClientClosedError);
+  return new StoreError('Redis is not connected', 'connection', { cause: error, mayHaveRun });
 }

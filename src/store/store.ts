@@ -26,27 +26,37 @@ export interface Store {
    *
    * @throws StoreError if nothing was applied, as far as is known here
    */
-  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly number[]>;
+  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]>;
   /** Lets go of connections; calls in flight end first, or fail. */
   close(): Promise<void>;
 }
 
 export type GroupOutcome = GroupVerdict | OutsideWindows | StoreError;
 
+/** Hits applied. */
+export type SettleOutcome = number | StoreError;
+
 /** Why a store did not decide; metrics have one series for each. */
-export const STORE_ERROR_REASONS = ['timeout', 'connection', 'script', 'overload', 'other'] as const;
+export const STORE_ERROR_REASONS = ['timeout', 'connection', 'script', 'overload', 'breaker', 'other'] as const;
 
 export type StoreErrorReason = (typeof STORE_ERROR_REASONS)[number];
+
+interface StoreErrorOptions extends ErrorOptions {
+  readonly mayHaveRun?: boolean;
+}
 
 /** The store did not decide. Callers are told the message, so it never holds a bucket key. */
 export class StoreError extends UnavailableError {
   override readonly name = 'StoreError';
+  /** False: the store surely has not run the call, and has charged nothing. */
+  readonly mayHaveRun: boolean;
 
   constructor(
     message: string,
     readonly reason: StoreErrorReason,
-    options?: ErrorOptions,
+    { mayHaveRun = true, ...options }: StoreErrorOptions = {},
   ) {
     super(message, options);
+    this.mayHaveRun = mayHaveRun;
   }
 }

@@ -8,8 +8,15 @@ const WIRE_CODES: Readonly<Record<Code, WireCode>> = { OK: 1, OVER_LIMIT: 2 };
 
 const SECOND_US = 1_000_000;
 
+/** For Envoy's access log: the answer was decided without the store. */
+const FALLBACK_METADATA = { fields: { decided_by: { stringValue: 'fallback' } } };
+
 export function toWireResponse(decision: Decision): WireResponse {
-  return { overall_code: WIRE_CODES[decision.overallCode], statuses: decision.statuses.map(toWireStatus) };
+  return {
+    overall_code: WIRE_CODES[decision.overallCode],
+    statuses: decision.statuses.map(toWireStatus),
+    ...(decision.fallback && { dynamic_metadata: FALLBACK_METADATA }),
+  };
 }
 
 function toWireStatus(status: DescriptorStatus): WireStatus {

@@ -43,6 +43,12 @@ export type WireCode = 1 | 2;
 export interface WireResponse {
   readonly overall_code: WireCode;
   readonly statuses: readonly WireStatus[];
+  readonly dynamic_metadata?: WireStruct;
+}
+
+/** A google.protobuf.Struct of texts; the fields of that type are camelCase in protobufjs. */
+export interface WireStruct {
+  readonly fields: Readonly<Record<string, { readonly stringValue: string }>>;
 }
 
 export interface WireStatus {

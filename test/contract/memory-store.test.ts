@@ -1,7 +1,8 @@
 /** The embedded store: the contract, and its bounds. */
 
+import { ALGORITHMS } from '../../src/rule/limit';
 import { MemoryStore } from '../../src/store/memory-store';
-import { groupOf, take } from '../support/groups';
+import { groupOf, LIMITS, settlement, take } from '../support/groups';
 import { describeStore } from './store-contract';
 
 describeStore('MemoryStore', () => {
@@ -45,6 +46,24 @@ describe('MemoryStore bounds its memory', () => {
     const store = new MemoryStore({ nowUs: () => 0, bucketsMax: 10 });
     await store.take([groupOf([take('a', { hits: 3 })])]);
     await store.take([groupOf([take('a', { hits: -3 })])]);
+    expect(store.size).toBe(0);
+  });
+
+  test.each(ALGORITHMS)('and so does one whose hits were given back (%s)', async (algorithm) => {
+    const limit = LIMITS[algorithm];
+    const store = new MemoryStore({ nowUs: () => 1, bucketsMax: 10 });
+    await store.take([groupOf([take('a', { limit, hits: 2 })])]);
+    expect(await store.settle([settlement('a', { limit, hits: -2, takenAtUs: 1 })])).toEqual([2]);
+    expect(store.size).toBe(0);
+  });
+
+  test('settlements keep to the bound, and move garbage out as groups do', async () => {
+    let nowUs = 0;
+    const store = new MemoryStore({ nowUs: () => nowUs, bucketsMax: 5 });
+    for (let i = 0; i < 10; i += 1) await store.settle([settlement(`a-${i}`)]);
+    expect([store.size, store.evictions]).toEqual([5, 5]);
+    nowUs = 60_000_000;
+    for (let i = 0; i < 5; i += 1) await store.settle([settlement('b', { hits: 0 })]);
     expect(store.size).toBe(0);
   });
 });

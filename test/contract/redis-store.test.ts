@@ -1,6 +1,10 @@
 /** The Redis store on a real Redis, alone and behind the deadline: the contract. */
 
+import { BreakerStore } from '../../src/resilience/breaker';
 import { DeadlineStore } from '../../src/resilience/deadline';
+import { FallbackStore } from '../../src/resilience/fallback';
+import { LastKnown } from '../../src/resilience/last-known';
+import { MemoryStore } from '../../src/store/memory-store';
 import { openClockedRedis } from '../support/redis-store';
 import { startRedis, type RedisServer } from '../support/redis-server';
 import { describeStore } from './store-contract';
@@ -14,6 +18,26 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 describeStore('RedisStore', () => openClockedRedis(server));
+
+describeStore('FallbackStore over BreakerStore over RedisStore', async () => {
+  const opened = await openClockedRedis(server);
+  const nowMs = () => performance.now();
+  const breaker = new BreakerStore(opened.store, { failures: 5, windowMs: 10_000, openMs: 30_000, nowMs, onState: () => undefined });
+  const store = new FallbackStore(breaker, {
+    failureMode: 'closed',
+    local: new MemoryStore({ nowUs: () => 0, bucketsMax: 1 }),
+    lastKnown: new LastKnown({ nowMs, bucketsMax: 100 }),
+    accountsMax: 1,
+    nowMs,
+    instances: () => 1,
+    onFallback: () => {
+      throw new Error('a fallback has decided');
+    },
+    onChargedBack: () => undefined,
+    onLost: () => undefined,
+  });
+  return { ...opened, store };
+});
 
 describeStore('DeadlineStore over RedisStore', async () => {
   const opened = await openClockedRedis(server);

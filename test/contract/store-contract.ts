@@ -5,7 +5,7 @@ import { NEVER } from '../../src/bucket/take';
 import { ALGORITHMS } from '../../src/rule/limit';
 import type { Store } from '../../src/store/store';
 import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/groups';
-import { decided } from '../support/outcomes';
+import { decided, hitsOf } from '../support/outcomes';
 import { loadTimelines, toStepOutcome } from '../support/timelines';
 
 /** A store with an empty memory and a clock that the suite sets. */
@@ -39,7 +39,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
 
     async function settle(bucketKey: string, parts: Partial<Settlement> = {}): Promise<number> {
       const [applied] = await opened.store.settle([settlement(bucketKey, parts)]);
-      return applied!;
+      return hitsOf(applied);
     }
 
     describe('timelines', () => {

@@ -10,7 +10,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bucket: ['descriptor', 'rule'],
   engine: ['bucket', 'rule'],
   store: ['bucket', 'engine', 'rule', 'errors'],
-  resilience: ['bucket', 'store'],
+  resilience: ['bucket', 'rule', 'store'],
   transport: ['descriptor', 'engine', 'rule', 'errors', 'store', 'should-rate-limit', 'observability'],
   config: ['descriptor', 'rule'],
   observability: ['descriptor', 'rule', 'engine', 'store', 'should-rate-limit'],

@@ -7,14 +7,18 @@ const UNUSED_REST =
   'an unused bucket is deleted, and advanced by a later group of the run, which makes it anew: until then nobody asks for its rest, for hits that are at most the capacity need no wait';
 const NO_HITS = 'a peek has 0 hits, and adding 0 to the charge or to the refund is the same';
 const NO_REFUND = 'a refund of 0 gives back a state with the same digits, whatever the algorithm';
+const NONE_GIVEN = 'none is given back then, and settle_bucket leaves the state as it was, whichever it is handed';
+const FORGOTTEN = 'a bucket left with 0 used is forgotten, whatever its rest';
+const NO_CHARGE = 'a settlement of 0 hits applies none as a charge either';
 
 export const EQUIVALENT: Readonly<Record<string, string>> = {
-  'take.lua read_edges: for i = 1, count do | 1 -> 0':
+  'include/buckets.lua read_edges: for i = 1, count do | 1 -> 0':
     'one further entry under 0, which neither #edges_us nor the search, from 2 on, ever sees',
   'take.lua main: while at <= #ARGV do | <= -> <': 'a group has two arguments at least, so none begins at the last',
-  'take.lua main: local group = { shadow = flags == 1 or flags == 3, quota_always_fits = flags >= 2, takes = {} } | 2 -> 1':
-    'concerns flags of 1 alone, which is shadow: nothing is denied then, by quota or otherwise',
-  'take.lua main: for i = 1, #KEYS do | 1 -> 0': 'no bucket has the index 0, and an index without a bucket is passed over',
+  'take.lua read_flags: return { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, takes = {} } | 2 -> 1 #2':
+    'concerns shadow without the flag of 2 alone: nothing is denied then, by quota or otherwise',
+  'settle.lua main: while at <= #ARGV do | <= -> <': 'a settlement has nine arguments at least, so none begins at the last',
+  'include/buckets.lua write_buckets: for i = 1, #KEYS do | 1 -> 0': 'no bucket has the index 0, and an index without a bucket is passed over',
   'include/arithmetic.lua main: local EXACT_MAX = 9007199254740991 | 9007199254740991 -> 9007199254740990': SAME_DIGITS,
   'include/arithmetic.lua multiply_divide: if product <= EXACT_MAX then | <= -> <': SAME_DIGITS,
   'include/token-bucket.lua fresh: return { used = 0, rest = 0, at_us = now_us } | 0 -> (-1)': ADVANCED_FIRST,
@@ -23,6 +27,12 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
   'include/token-bucket.lua refund: if hits >= state.used then | >= -> >': `only the rest differs, where all is given back: ${UNUSED_REST}`,
   'include/token-bucket.lua refund: return { used = 0, rest = 0, at_us = state.at_us } | 0 -> 1 #2': UNUSED_REST,
   'include/token-bucket.lua refund: return { used = 0, rest = 0, at_us = state.at_us } | 0 -> (-1) #2': UNUSED_REST,
+  'include/token-bucket.lua give_back: if given <= 0 then | <= -> <': NONE_GIVEN,
+  'include/token-bucket.lua give_back: if given <= 0 then | 0 -> (-1)': NONE_GIVEN,
+  'include/token-bucket.lua give_back: if used <= 0 then | <= -> <': FORGOTTEN,
+  'include/token-bucket.lua give_back: if used <= 0 then | 0 -> (-1)': FORGOTTEN,
+  'include/token-bucket.lua give_back: return { used = 0, rest = 0, at_us = state.at_us }, given | 0 -> 1 #2': FORGOTTEN,
+  'include/token-bucket.lua give_back: return { used = 0, rest = 0, at_us = state.at_us }, given | 0 -> (-1) #2': FORGOTTEN,
   'include/fixed-window.lua window_at: local next_edge = 2 | 2 -> 1':
     'the first edge is never after now, since the group was asked for its windows before: the search goes on to 2',
   'include/sliding-window-log.lua unpack: if #value < 4 or (#value - 4) % RECORD_BYTES ~= 0 then | 4 -> 3':
@@ -33,13 +43,15 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
     'where they are the same, the quotient is the window itself, and nothing is left to wait; 0 of 0 hits makes NaN, which math.max(0, ...) turns to 0; the next window is only asked for with more hits than allowed',
   'include/sliding-window-counter.lua elapsed_until: return 0 | 0 -> (-1)':
     'this window alone gets here, and takes math.max(0, ...) of it: -1 less what has elapsed is below 0 as well; the next window is only asked for with more hits than allowed',
+  'include/settle-bucket.lua settle_bucket: if settlement.hits > 0 then | > -> >=': NO_CHARGE,
+  'include/settle-bucket.lua settle_bucket: if settlement.hits > 0 then | 0 -> (-1)': NO_CHARGE,
   'include/decide-group.lua gather_buckets: if take.hits > 0 then | > -> >=': NO_HITS,
   'include/decide-group.lua gather_buckets: if take.hits > 0 then | 0 -> (-1)': NO_HITS,
   'include/decide-group.lua gather_buckets: if take.limit.requests < of_group.limit.requests then | < -> <=':
     'limits of one bucket with equal requests have its window in common too: they differ in capacity alone, which no state moves on by',
-  'include/decide-group.lua settle: refund = 0 | 0 -> (-1)': 'whether there is a refund is asked by > 0 alone',
-  'include/decide-group.lua settle: if refund > 0 then | > -> >=': NO_REFUND,
-  'include/decide-group.lua settle: if refund > 0 then | 0 -> (-1)': NO_REFUND,
+  'include/decide-group.lua apply_takes: refund = 0 | 0 -> (-1)': 'whether there is a refund is asked by > 0 alone',
+  'include/decide-group.lua apply_takes: if refund > 0 then | > -> >=': NO_REFUND,
+  'include/decide-group.lua apply_takes: if refund > 0 then | 0 -> (-1)': NO_REFUND,
   'include/decide-group.lua decide_group: if take.fits and take.hits > 0 then | > -> >=': NO_HITS,
   'include/decide-group.lua decide_group: if take.fits and take.hits > 0 then | 0 -> (-1)': NO_HITS,
 };

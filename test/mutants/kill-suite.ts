@@ -1,6 +1,6 @@
 /** The checks that every mutant has to face: scenarios run on a real Redis, until the first difference. */
 
-import type { Script } from '../../src/store/script-loader';
+import type { StoreScripts } from '../../src/store/redis-store';
 import type { ExpectedBucket, ExpectedCall, ExpectedScenario } from './scenario';
 
 /** Scenarios that are sent to Redis together, with keys of their own each. */
@@ -24,20 +24,20 @@ const TTL_SLACK_MS = 800;
 const NO_KEY = -2;
 const NO_EXPIRY = -1;
 
-/** What the script does wrong, seen first; undefined if nothing. */
-export async function findFault(script: Script, batches: readonly Batch[], sendAll: SendAll): Promise<string | undefined> {
+/** What the scripts do wrong, seen first; undefined if nothing. */
+export async function findFault(scripts: StoreScripts, batches: readonly Batch[], sendAll: SendAll): Promise<string | undefined> {
   for (const batch of batches) {
-    const fault = await faultIn(script, batch, sendAll);
+    const fault = await faultIn(scripts, batch, sendAll);
     if (fault !== undefined) return `${batch.name}: ${fault}`;
   }
   return undefined;
 }
 
-async function faultIn(script: Script, { scenarios }: Batch, sendAll: SendAll): Promise<string | undefined> {
+async function faultIn(scripts: StoreScripts, { scenarios }: Batch, sendAll: SendAll): Promise<string | undefined> {
   const latest = new LatestTtl();
   const probes: readonly Probe[] = [
     ...[['FLUSHALL'], ['CONFIG', 'RESETSTAT']].map((command) => ({ command })),
-    ...scenarios.flatMap((scenario) => scenarioProbes(scenario, script, latest)),
+    ...scenarios.flatMap((scenario) => scenarioProbes(scenario, scripts, latest)),
     commandCountProbe(scenarios),
   ];
   const replies = await sendAll(probes.map(({ command }) => command));
@@ -48,12 +48,12 @@ async function faultIn(script: Script, { scenarios }: Batch, sendAll: SendAll): 
   return latest.fault();
 }
 
-function scenarioProbes({ name, setUp, setUpKeys, calls }: ExpectedScenario, script: Script, latest: LatestTtl): readonly Probe[] {
+function scenarioProbes({ name, setUp, setUpKeys, calls }: ExpectedScenario, scripts: StoreScripts, latest: LatestTtl): readonly Probe[] {
   const expiries = new Map<string, unknown>(setUpKeys.map((key) => [key, NO_EXPIRY]));
   return [
     ...setUp.map((command) => ({ command })),
     ...calls.flatMap((call, i) => {
-      const probes = callProbes({ call, script, expiries, latest });
+      const probes = callProbes({ call, scripts, expiries, latest });
       return probes.map(({ command, fault }) => ({ command, fault: named(fault, `${name}, call ${i + 1}`) }));
     }),
   ];
@@ -68,16 +68,16 @@ function named(fault: Probe['fault'], name: string): (reply: unknown) => string 
 
 interface CallProbesInput {
   readonly call: ExpectedCall;
-  readonly script: Script;
+  readonly scripts: StoreScripts;
   /** Of each key, as last seen: a key that is not written keeps it to the millisecond. */
   readonly expiries: Map<string, unknown>;
   readonly latest: LatestTtl;
 }
 
-function callProbes({ call: { nowUs, args, reply, buckets }, script, expiries, latest }: CallProbesInput): readonly Probe[] {
+function callProbes({ call: { nowUs, script, args, reply, buckets }, scripts, expiries, latest }: CallProbesInput): readonly Probe[] {
   return [
     { command: ['SET', 'test-clock-us', String(nowUs)] },
-    { command: ['EVALSHA', script.sha, ...args], fault: (given) => replyFault(given, reply) },
+    { command: ['EVALSHA', scripts[script].sha, ...args], fault: (given) => replyFault(given, reply) },
     ...(buckets.length === 0 ? [] : [{ command: ['MGET', ...buckets.map(({ key }) => key)], fault: (given: unknown) => valueFault(given, buckets) }]),
     ...buckets.flatMap(({ key, change }): readonly Probe[] => [
       ...(typeof change === 'string' ? [] : [{ command: ['PTTL', key], fault: (given: unknown) => latest.see(Number(given) - change.ttlMs) }]),

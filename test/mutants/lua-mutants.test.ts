@@ -5,7 +5,7 @@ import path from 'node:path';
 import { loadClockedScripts } from '../support/clocked-script';
 import { EQUIVALENT } from './equivalent';
 import { findFault } from './kill-suite';
-import { CLOCK_FILE, loadParts, scriptWith } from './lua-parts';
+import { CLOCK_FILE, loadParts, scriptsWith } from './lua-parts';
 import { mutantsOf, type Mutant } from './mutate';
 import { DeadlineError, startMutantRedis, type MutantRedis } from './mutant-redis';
 import { findClockFault } from './real-clock';
@@ -32,13 +32,13 @@ test('each mutant has a name of its own, and each one listed as equivalent is th
   expect(Object.keys(EQUIVALENT).filter((id) => !ids.includes(id))).toEqual([]);
 });
 
-test('the script itself has no fault', async () => {
+test('the scripts themselves have no fault', async () => {
   const [redis] = redises;
   const clock = loadParts().find(({ file }) => file === CLOCK_FILE)!;
   expect(await faultOf({ part: clock, text: clock.text }, redis!)).toBeUndefined();
-  const script = loadClockedScripts().take;
-  await redis!.load(script);
-  expect(await findFault(script, batches, redis!.sendAll)).toBeUndefined();
+  const scripts = loadClockedScripts();
+  await redis!.load(scripts);
+  expect(await findFault(scripts, batches, redis!.sendAll)).toBeUndefined();
 });
 
 test(
@@ -69,10 +69,10 @@ async function faultsOfAll(): Promise<ReadonlyMap<Mutant, string | undefined>> {
 }
 
 async function faultOf(mutant: Pick<Mutant, 'part' | 'text'>, redis: MutantRedis): Promise<string | undefined> {
-  const script = scriptWith(mutant);
+  const scripts = scriptsWith(mutant);
   try {
-    await redis.load(script);
-    return mutant.part.file === CLOCK_FILE ? await findClockFault(script, redis.sendAll) : await findFault(script, batches, redis.sendAll);
+    await redis.load(scripts);
+    return mutant.part.file === CLOCK_FILE ? await findClockFault(scripts.take, redis.sendAll) : await findFault(scripts, batches, redis.sendAll);
   } catch (error) {
     if (error instanceof DeadlineError) return error.message;
     throw error;

@@ -1,8 +1,9 @@
-/** The files that `lua/take.lua` is put together from, and scripts put together with one of them changed. */
+/** The files that the scripts are put together from, and scripts put together with one of them changed. */
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { StoreScripts } from '../../src/store/redis-store';
 import { loadScript, LUA_DIR, type Script } from '../../src/store/script-loader';
 import { loadClockedScripts } from '../support/clocked-script';
 
@@ -15,20 +16,25 @@ export interface LuaPart {
 /** The one file that a clocked script replaces. */
 export const CLOCK_FILE = 'include/server-time.lua';
 
-/** Every file of the script that serves. */
+/** Every file of the scripts that serve, each once. */
 export function loadParts(): readonly LuaPart[] {
-  const main = readPart('take.lua');
-  const includes = [...main.text.matchAll(/^--- @include "(.+)"$/gm)].map((match) => readPart(`include/${match[1]!}.lua`));
-  return [main, ...includes];
+  const mains = ['take.lua', 'settle.lua'].map(readPart);
+  const includes = mains.flatMap(({ text }) => Array.from(text.matchAll(/^--- @include "(.+)"$/gm), ([, name]) => `include/${name!}.lua`));
+  return [...mains, ...[...new Set(includes)].map(readPart)];
 }
 
-/** The script with `text` in place of this part's own; on the tests' clock, unless the part is the clock itself. */
-export function scriptWith({ part, text }: { readonly part: LuaPart; readonly text: string }): Script {
-  const whole = (part.file === CLOCK_FILE ? loadScript('take') : loadClockedScripts().take).text;
-  // The main file is in there in pieces, the includes between them.
-  const pieces = part.file === 'take.lua' ? mainPieces(part.text, text) : [[part.text, text] as const];
-  const mutated = pieces.reduce((script, [from, to]) => replaceOnce(script, from, to), whole);
-  return { text: mutated, sha: createHash('sha1').update(mutated).digest('hex') };
+/** The scripts with `text` in place of this part's own; on the tests' clock, unless the part is the clock itself. */
+export function scriptsWith({ part, text }: { readonly part: LuaPart; readonly text: string }): StoreScripts {
+  const whole = part.file === CLOCK_FILE ? { take: loadScript('take'), settle: loadScript('settle') } : loadClockedScripts();
+  if (part.file === 'take.lua') return { ...whole, take: replaced(whole.take, mainPieces(part.text, text)) };
+  if (part.file === 'settle.lua') return { ...whole, settle: replaced(whole.settle, mainPieces(part.text, text)) };
+  const [take, settle] = [whole.take, whole.settle].map((script) => (script.text.includes(part.text) ? replaced(script, [[part.text, text]]) : script));
+  return { take: take!, settle: settle! };
+}
+
+function replaced(script: Script, pieces: readonly (readonly [string, string])[]): Script {
+  const text = pieces.reduce((whole, [from, to]) => replaceOnce(whole, from, to), script.text);
+  return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
 function mainPieces(from: string, to: string): readonly (readonly [string, string])[] {

@@ -1,7 +1,7 @@
 /** A Redis that survives mutants: each batch has a deadline, and a script that loops for ever costs one restart. */
 
 import { RESP_TYPES } from 'redis';
-import type { Script } from '../../src/store/script-loader';
+import type { StoreScripts } from '../../src/store/redis-store';
 import { startRedis } from '../support/redis-server';
 import { makeTestClient } from '../support/redis-store';
 import type { SendAll } from './kill-suite';
@@ -12,8 +12,8 @@ const DEADLINE_MS = 3_000;
 export class DeadlineError extends Error {}
 
 export interface MutantRedis {
-  /** Makes EVALSHA know this script, and no other. */
-  load(script: Script): Promise<void>;
+  /** Makes EVALSHA know these scripts, and no other. */
+  load(scripts: StoreScripts): Promise<void>;
   /** @throws DeadlineError if the batch did not end; the Redis is then a new, empty one */
   readonly sendAll: SendAll;
   stop(): Promise<void>;
@@ -39,9 +39,9 @@ export async function startMutantRedis(): Promise<MutantRedis> {
     throw new DeadlineError(`no end within ${DEADLINE_MS} ms`);
   };
   return {
-    load: async ({ text, sha }) => {
-      const [, loaded] = await sendAll([['SCRIPT', 'FLUSH'], ['SCRIPT', 'LOAD', text]]);
-      if (String(loaded) !== sha) throw new Error(`Redis does not take the script: ${String(loaded)}`);
+    load: async ({ take, settle }) => {
+      const [, ...loaded] = await sendAll([['SCRIPT', 'FLUSH'], ...[take, settle].map(({ text }) => ['SCRIPT', 'LOAD', text])]);
+      if (String(loaded) !== String([take.sha, settle.sha])) throw new Error(`Redis does not take the scripts: ${String(loaded)}`);
     },
     sendAll,
     stop: async () => {

@@ -135,7 +135,7 @@ function statementEdits({ text }: LuaPart, tokens: readonly Token[]): readonly E
 
 /** What could be wrong with a TTL: too short by half, without its margin, or not there. */
 function ttlEdits({ file, text }: LuaPart): readonly Edit[] {
-  if (file !== 'take.lua') return [];
+  if (file !== 'include/buckets.lua') return [];
   const changes = [
     { piece: "'%.0f', ttl_ms", by: "'%.0f', math.floor(ttl_ms / 2)", change: 'TTL halved' },
     { piece: ' + EXPIRY_MARGIN_US', by: '', change: 'TTL without its margin' },
@@ -143,7 +143,7 @@ function ttlEdits({ file, text }: LuaPart): readonly Edit[] {
   ];
   return changes.map(({ piece, by, change }) => {
     const from = text.indexOf(piece);
-    if (from < 0) throw new Error(`take.lua no longer holds "${piece}": say anew how its TTL is to be mutated`);
+    if (from < 0) throw new Error(`${file} no longer holds "${piece}": say anew how its TTL is to be mutated`);
     return { from, to: from + piece.length, by, change };
   });
 }

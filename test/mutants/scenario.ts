@@ -1,15 +1,25 @@
 /** Scenarios: calls at given times, and what each must answer and leave in Redis, as the TypeScript twin says. */
 
-import { isOutsideWindows, type Group, type Take } from '../../src/bucket/take';
+import { isOutsideWindows, type Group, type Settlement } from '../../src/bucket/take';
 import { decideGroup, type BucketWrite } from '../../src/engine/decide-group';
 import type { BucketState } from '../../src/engine/engines';
+import { settleBucket } from '../../src/engine/settle-bucket';
+import type { StoreScripts } from '../../src/store/redis-store';
+import { encodeSettlements } from '../../src/store/settle-wire';
 import { encodeTakes } from '../../src/store/take-wire';
 import { packState } from '../support/pack-state';
 
-/** One run of the script. */
-export interface Call {
+/** One run of a script. */
+export type Call = TakeCall | SettleCall;
+
+export interface TakeCall {
   readonly nowUs: number;
   readonly groups: readonly Group[];
+}
+
+export interface SettleCall {
+  readonly nowUs: number;
+  readonly settlements: readonly Settlement[];
 }
 
 export interface Scenario {
@@ -24,6 +34,7 @@ export interface Scenario {
 /** A call ready to be made, and what it must come to. */
 export interface ExpectedCall {
   readonly nowUs: number;
+  readonly script: keyof StoreScripts;
   /** Behind the script's name: number of keys, keys, arguments. */
   readonly args: readonly string[];
   readonly reply: readonly number[];
@@ -62,24 +73,27 @@ export function expectScenario({ name, calls, stored = {}, unreadable = {} }: Sc
       ...[...texts].map(([key, text]) => (text === null ? ['LPUSH', key, 'x'] : ['APPEND', key, text])),
     ],
     setUpKeys: [...states.keys(), ...texts.keys()],
-    calls: calls.map(({ nowUs, groups }) => {
-      const prefixed = groups.map((group) => ({ ...group, takes: group.takes.map((take) => withPrefix(take, prefix)) }));
-      return expectCall({ call: { nowUs, groups: prefixed }, states, texts });
+    calls: calls.map((call) => {
+      if ('settlements' in call) {
+        const settlements = call.settlements.map((settlement) => withPrefix(settlement, prefix));
+        return expectSettleCall({ call: { ...call, settlements }, states, texts });
+      }
+      const groups = call.groups.map((group) => ({ ...group, takes: group.takes.map((take) => withPrefix(take, prefix)) }));
+      return expectTakeCall({ call: { ...call, groups }, states, texts });
     }),
   };
 }
 
-interface ExpectCallInput {
-  readonly call: Call;
+interface ExpectCallInput<SomeCall extends Call> {
+  readonly call: SomeCall;
   /** Moved on by the call. */
   readonly states: Map<string, BucketState>;
   readonly texts: ReadonlyMap<string, string | null>;
 }
 
-function expectCall({ call: { nowUs, groups }, states, texts }: ExpectCallInput): ExpectedCall {
+function expectTakeCall({ call: { nowUs, groups }, states, texts }: ExpectCallInput<TakeCall>): ExpectedCall {
   const { keys, args } = encodeTakes(groups);
-  const before = new Set(states.keys());
-  const writes = new Map<string, BucketWrite>();
+  const run = new ExpectedRun(states, texts);
   const reply = [nowUs];
   for (const group of groups) {
     if (group.takes.some((take) => texts.has(take.bucketKey))) {
@@ -95,19 +109,50 @@ function expectCall({ call: { nowUs, groups }, states, texts }: ExpectCallInput)
     for (const { fits, remaining, retryAfterUs, resetAfterUs } of decided.verdicts) {
       reply.push(fits ? 1 : 0, remaining, retryAfterUs, resetAfterUs);
     }
-    for (const write of decided.writes) {
-      const expiresAfterUs = write.expiresAfterUs ?? writes.get(write.bucketKey)?.expiresAfterUs;
-      writes.set(write.bucketKey, { ...write, ...(expiresAfterUs !== undefined && { expiresAfterUs }) });
-      if (write.state === undefined) states.delete(write.bucketKey);
-      else states.set(write.bucketKey, write.state);
-    }
+    decided.writes.forEach((write) => { run.write(write); });
   }
-  const buckets = keys.map((key): ExpectedBucket => {
-    const state = states.get(key);
-    const value = state === undefined ? (texts.get(key) ?? null) : packState(state);
-    return { key, value, change: changeOf(writes.get(key), before.has(key)) };
+  return { nowUs, script: 'take', args: [String(keys.length), ...keys, ...args], reply, buckets: run.buckets(keys) };
+}
+
+function expectSettleCall({ call: { nowUs, settlements }, states, texts }: ExpectCallInput<SettleCall>): ExpectedCall {
+  const { keys, args } = encodeSettlements(settlements);
+  const run = new ExpectedRun(states, texts);
+  const reply = settlements.map((settlement) => {
+    if (texts.has(settlement.bucketKey)) return 0;
+    const { applied, write } = settleBucket({ settlement, nowUs, stored: states.get(settlement.bucketKey) });
+    if (write !== undefined) run.write(write);
+    return applied;
   });
-  return { nowUs, args: [String(keys.length), ...keys, ...args], reply, buckets };
+  return { nowUs, script: 'settle', args: [String(keys.length), ...keys, ...args], reply, buckets: run.buckets(keys) };
+}
+
+/** What one run does to the buckets. */
+class ExpectedRun {
+  private readonly before: ReadonlySet<string>;
+  private readonly writes = new Map<string, BucketWrite>();
+
+  constructor(
+    private readonly states: Map<string, BucketState>,
+    private readonly texts: ReadonlyMap<string, string | null>,
+  ) {
+    this.before = new Set(states.keys());
+  }
+
+  write(write: BucketWrite): void {
+    const { bucketKey, state } = write;
+    const expiresAfterUs = write.expiresAfterUs ?? this.writes.get(bucketKey)?.expiresAfterUs;
+    this.writes.set(bucketKey, { ...write, ...(expiresAfterUs !== undefined && { expiresAfterUs }) });
+    if (state === undefined) this.states.delete(bucketKey);
+    else this.states.set(bucketKey, state);
+  }
+
+  buckets(keys: readonly string[]): readonly ExpectedBucket[] {
+    return keys.map((key) => {
+      const state = this.states.get(key);
+      const value = state === undefined ? (this.texts.get(key) ?? null) : packState(state);
+      return { key, value, change: changeOf(this.writes.get(key), this.before.has(key)) };
+    });
+  }
 }
 
 function changeOf(write: BucketWrite | undefined, existed: boolean): ExpectedBucket['change'] {
@@ -116,6 +161,6 @@ function changeOf(write: BucketWrite | undefined, existed: boolean): ExpectedBuc
   return existed ? 'deleted' : 'kept';
 }
 
-function withPrefix(take: Take, prefix: string): Take {
-  return { ...take, bucketKey: prefix + take.bucketKey };
+function withPrefix<OnBucket extends { readonly bucketKey: string }>(onBucket: OnBucket, prefix: string): OnBucket {
+  return { ...onBucket, bucketKey: prefix + onBucket.bucketKey };
 }

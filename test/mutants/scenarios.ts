@@ -1,10 +1,10 @@
 /** The scenarios that mutants face: by hand for each rule of the decision, from the vectors, and random ones of a fixed seed. */
 
 import fc from 'fast-check';
-import type { BucketLimit, Take } from '../../src/bucket/take';
+import type { BucketLimit, Group, Settlement, Take } from '../../src/bucket/take';
 import { ALGORITHMS, UINT32_MAX, type Algorithm } from '../../src/rule/limit';
-import { groupOf, LIMITS, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/groups';
-import { schedules } from '../support/schedules';
+import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/groups';
+import { schedules, settlingSchedules } from '../support/schedules';
 import { loadTimelines } from '../support/timelines';
 import type { Batch } from './kill-suite';
 import { expectScenario, type Call, type Scenario } from './scenario';
@@ -21,11 +21,14 @@ export function loadBatches(): readonly Batch[] {
   return [
     batch('scenario', [...decisions(), ...unreadable(), ...denials()]),
     batch('edge', [...edges(), ...logs(), ...counters(), ...calendars()]),
+    batch('settlement', [...settlements(), ...givenBack(), ...settledCalendars()]),
     batch('TTL', ttls()),
     // A batch of its own: the one above needs every time to full to end on a microsecond.
     batch('TTL of several limits', ttlsOfSeveralLimits()),
+    batch('TTL of settlements', ttlsOfSettlements()),
     batch('timeline', timelines()),
     ...[undefined, ...ALGORITHMS].map((algorithm) => batch(`random ${algorithm ?? 'mix'}`, randoms(algorithm))),
+    ...[undefined, ...ALGORITHMS].map((algorithm) => batch(`random settlements, ${algorithm ?? 'mix'}`, randomSettlements(algorithm))),
   ];
 }
 
@@ -39,8 +42,18 @@ function inTurn(...calls: readonly (readonly [number, ...Take[]])[]): readonly C
 }
 
 /** All in one run of the script. */
-function atOnce(...groups: Call['groups']): readonly Call[] {
+function atOnce(...groups: readonly Group[]): readonly Call[] {
   return [{ nowUs: START_US, groups }];
+}
+
+/** One call, its times taken as microseconds after START_US. */
+function settleAt(afterUs: number, ...settlements: readonly Settlement[]): Call {
+  return { nowUs: START_US + afterUs, settlements };
+}
+
+/** Hits of a take so many microseconds after START_US, given back. */
+function back(key: string, hits: number, [limit, takenAfterUs, usedBefore = 0]: readonly [BucketLimit, number, number?]): Settlement {
+  return settlement(key, { hits: -hits, limit, takenAtUs: START_US + takenAfterUs, usedBefore });
 }
 
 function limit(algorithm: Algorithm, requestsPerUnit: number, windowUs: number, capacity = requestsPerUnit): BucketLimit {
@@ -86,13 +99,26 @@ function decisions(): readonly Scenario[] {
     { name: 'a quota descriptor is over with its last limit', calls: inTurn([0, take('b', { mode: 'quota', descriptor: 7 }), { ...over, descriptor: 7 }]) },
     { name: 'a quota peek counts as fitting', calls: inTurn([0, over, take('b', { hits: 0, mode: 'quota' })]) },
     {
-      name: 'flags: shadow, quota always fits, both',
+      name: 'flags: shadow, quota always fits, dry, and each with each',
       calls: [false, true].flatMap((shadow) =>
-        [false, true].flatMap((quotaAlwaysFits) => [
-          ...atOnce(groupOf([over], { shadow, quotaAlwaysFits })),
-          ...atOnce(groupOf([take('b'), take('c', { hits: 11 })], { shadow, quotaAlwaysFits })),
-        ]),
+        [false, true].flatMap((quotaAlwaysFits) =>
+          [{}, { dry: true } as const].flatMap((dry) => [
+            ...atOnce(groupOf([over], { shadow, quotaAlwaysFits, ...dry })),
+            ...atOnce(groupOf([take('b'), take('c', { hits: 11 })], { shadow, quotaAlwaysFits, ...dry })),
+          ]),
+        ),
       ),
+    },
+    {
+      name: 'a dry group leaves its buckets to the next one of the run',
+      calls: atOnce(groupOf([take('a', { hits: 10 }), take('b', { hits: -1 })], { dry: true }), groupOf([take('a', { hits: 10 })]), groupOf([take('a')], { dry: true })),
+    },
+    {
+      name: 'a dry group brings a bucket from after now to now, and takes nothing',
+      calls: ALGORITHMS.flatMap((algorithm) => {
+        const on = { limit: LIMITS[algorithm] };
+        return [...inTurn([0, take(algorithm, { ...on, hits: 2 })]), { nowUs: START_US - 3_600_000_000, groups: [groupOf([take(algorithm, on)], { dry: true })] }];
+      }),
     },
     {
       name: 'groups of one run, each on what the last left',
@@ -316,6 +342,166 @@ function calendars(): readonly Scenario[] {
   ];
 }
 
+function settlements(): readonly Scenario[] {
+  const small = { ...TEN_PER_SECOND, requestsPerUnit: 3, capacity: 3 };
+  return [
+    { name: 'no settlement', calls: [settleAt(0)] },
+    {
+      name: 'a charge: of some, of more than there is room for, of an empty bucket',
+      calls: ALGORITHMS.flatMap((algorithm) => {
+        const on = (hits: number) => settlement(algorithm, { limit: LIMITS[algorithm], hits });
+        return [settleAt(0, on(1)), settleAt(7, on(0)), settleAt(7, on(5)), settleAt(8, on(1)), ...inTurn([9, take(algorithm, { limit: LIMITS[algorithm] })])];
+      }),
+    },
+    { name: 'a charge of what there is room for to the hit', calls: [settleAt(0, settlement('a', { hits: 10 }), settlement('b', { hits: 9 }), settlement('c', { hits: 11 }))] },
+    { name: 'an overdrawn bucket is not charged', calls: [...inTurn([0, take('a', { hits: 8 })]), settleAt(0, settlement('a', { limit: small })), settleAt(10, settlement('a', { limit: small }))] },
+    {
+      name: 'a bucket from after now is brought to now by what is applied, and left by what is not',
+      calls: ALGORITHMS.flatMap((algorithm) => {
+        const on = LIMITS[algorithm];
+        return [
+          ...inTurn([0, take(algorithm, { limit: on, hits: 2 })]),
+          settleAt(-3_600_000_000, settlement(algorithm, { limit: on, hits: 0 }), back(algorithm, 1, [on, -3_600_000_001, 20])),
+          settleAt(-3_600_000_000, settlement(algorithm, { limit: on })),
+        ];
+      }),
+    },
+    {
+      name: 'several of one bucket, in their order, read once and written once',
+      calls: [settleAt(0, settlement('a', { hits: 8 }), settlement('b'), settlement('a', { hits: 8 }), back('a', 5, [TEN_PER_SECOND, 0]), settlement('a'))],
+    },
+    {
+      name: 'charged and given back whole in one run: nothing is left, and nothing to delete',
+      calls: ALGORITHMS.map((algorithm) => {
+        const on = LIMITS[algorithm];
+        return settleAt(0, settlement(algorithm, { limit: on, hits: 2 }), back(algorithm, 2, [on, 0]));
+      }),
+    },
+    {
+      name: 'given back whole and charged again in one run',
+      calls: ALGORITHMS.flatMap((algorithm) => {
+        const on = LIMITS[algorithm];
+        return [...inTurn([0, take(algorithm, { limit: on, hits: 2 })]), settleAt(0, back(algorithm, 2, [on, 0]), settlement(algorithm, { limit: on }))];
+      }),
+    },
+    {
+      name: 'what is no bucket stays as it is, first and last',
+      unreadable: { list: null, text: 'text' },
+      calls: [settleAt(0, settlement('list'), settlement('a'), settlement('text'), back('list', 1, [TEN_PER_SECOND, 0]), settlement('a'))],
+    },
+  ];
+}
+
+/** What comes back of hits, by how far time has gone. */
+function givenBack(): readonly Scenario[] {
+  const { token_bucket: token, fixed_window: fixed, sliding_window_counter: counter } = LIMITS;
+  const log = limit('sliding_window_log', 15, SECOND_US);
+  const filled = [1, 2, 3, 4, 5].map((i) => [i * 100_000, take('a', { hits: i, limit: log })] as const);
+  const minute = 60 * SECOND_US;
+  return [
+    ...ALGORITHMS.map((algorithm): Scenario => ({
+      name: `${algorithm}: part, all, more than all, none of what was taken`,
+      calls: [1, 2, 3].flatMap((hits) => {
+        const [key, on] = [`${hits}`, LIMITS[algorithm]];
+        return [...inTurn([0, take(key, { limit: on, hits: 2 })]), settleAt(0, back(key, hits, [on, 0])), settleAt(0, back(key, 0, [on, 0])), settleAt(1, back(key, 9, [on, 0, 9]))];
+      }),
+    })),
+    {
+      name: 'a token bucket, by what was used before and what has flowed in',
+      calls: [0, 1, 2, 3, 6].flatMap((before) =>
+        [1, 50_000, 99_999, 100_000, 150_000, 200_000, 250_000, 300_000, 410_000, 500_000].flatMap((at) =>
+          [0, 2].flatMap((others) => {
+            const key = `${before} ${at} ${others}`;
+            const on = { ...token, capacity: 20 };
+            return [...inTurn([-70_000, take(key, { limit: on, hits: before })], [0, take(key, { limit: on, hits: 3 })], [20_000, take(key, { limit: on, hits: others })]), settleAt(at, back(key, 3, [on, 0, before])), ...inTurn([at, take(key, { limit: on })])];
+          }),
+        ),
+      ),
+    },
+    {
+      name: 'a token bucket whose rest is as much as is lost of it, one part more, one less',
+      // One flows in each second: a rest is in parts of a microsecond.
+      calls: [-1, 0, 1].flatMap((more) => {
+        const [key, on] = [`${more}`, limit('token_bucket', 1, SECOND_US, 20)];
+        return [...inTurn([0, take(key, { limit: on, hits: 9 })], [300_000, take(key, { limit: on, hits: 2 })]), settleAt(700_000, back(key, 2, [on, 400_000 - 100_000 + more - 300_000, 0]))];
+      }),
+    },
+    {
+      name: 'a token bucket left with less than one hit is full',
+      calls: [0, 1, 2].flatMap((left) => {
+        const key = `${left}`;
+        return [...inTurn([0, take(key, { hits: 3 + left })], [50_000, take(key, { hits: 0 })]), settleAt(50_000, back(key, 3, [token, 50_000])), ...inTurn([60_000, take(key)])];
+      }),
+    },
+    {
+      name: 'a fixed window: before its end and after it',
+      calls: [minute - 1, minute, minute + 1].flatMap((at) => [...inTurn([0, take(`${at}`, { limit: fixed, hits: 2 })], [at, take(`${at}`, { limit: fixed })]), settleAt(at, back(`${at}`, 2, [fixed, 0]))]),
+    },
+    {
+      name: 'a counter: off the window of the take, this one or the one before',
+      calls: [minute - 1, minute, 2 * minute - 1, 2 * minute, 3 * minute].flatMap((at) =>
+        [1, 2, 3].flatMap((hits) => {
+          const [key, on] = [`${at} ${hits}`, { ...counter, requestsPerUnit: 9, capacity: 9 }];
+          return [...inTurn([0, take(key, { limit: on, hits: 2 })], [at, take(key, { limit: on, hits: 4 })]), settleAt(at, back(key, hits, [on, 0])), settleAt(at, back(key, 5, [on, at])), settleAt(at, back(key, 1, [on, at + minute]))];
+        }),
+      ),
+    },
+    {
+      name: 'a log: some and all of each record, and none beside them',
+      calls: [1, 2, 3, 4, 5].flatMap((i) =>
+        [1, i, i + 1].flatMap((hits) => {
+          const key = `${i} ${hits}`;
+          return [...inTurn(...filled.map(([at, each]) => [at, { ...each, bucketKey: key }] as const)), settleAt(600_000, ...[-1, 1, 0].map((beside) => back(key, hits, [log, i * 100_000 + beside]))), ...inTurn([600_000, take(key, { hits: 15, limit: log })])];
+        }),
+      ),
+    },
+    { name: 'a log whose first record has gone', calls: [...inTurn(...filled), settleAt(1_150_000, back('a', 1, [log, 100_000]), back('a', 1, [log, 200_000]), back('a', 9, [log, 200_000]))] },
+    {
+      name: 'a log of sums beyond 2^32',
+      calls: ['a', 'b', 'c'].flatMap((key, part) => {
+        const huge = limit('sliding_window_log', UINT32_MAX, SECOND_US);
+        const taken = [[SECOND_US - 3, 2], [SECOND_US - 2, 2], [SECOND_US - 1, 3]] as const;
+        return [
+          ...inTurn([0, take(key, { hits: UINT32_MAX - 2, limit: huge })], ...taken.map(([at, hits]) => [at, take(key, { hits, limit: huge })] as const)),
+          ...[1, 2, 9].map((hits) => settleAt(SECOND_US, back(key, hits, [log, SECOND_US - 3 + part]))),
+          ...inTurn([SECOND_US, take(key, { hits: 15, limit: log })]),
+        ];
+      }),
+    },
+  ];
+}
+
+function settledCalendars(): readonly Scenario[] {
+  const edgesUs = [-23, 0, 25, 60].map((hour) => START_US + hour * 3_600_000_000);
+  const on = { ...limit('fixed_window', 5, DAY_US), edgesUs };
+  const afterUs = edgesUs.map((edgeUs) => edgeUs - START_US);
+  const around = afterUs.flatMap((edge) => [edge - 1, edge]);
+  return [
+    {
+      name: 'charges around each edge',
+      calls: around.map((at) => settleAt(at, settlement('a', { limit: on, hits: 4 }), settlement('a', { limit: on, hits: 4 }))),
+    },
+    {
+      name: 'hits of around each edge, given back around each edge',
+      calls: around.flatMap((at) => [...inTurn([at, take(`${at}`, { limit: on, hits: 3 })]), ...around.map((takenAt) => settleAt(at, back(`${at}`, 1, [on, takenAt])))]),
+    },
+    { name: 'a charge does not mind when hits were taken', calls: [settleAt(0, settlement('a', { limit: on, takenAtUs: 1 }))] },
+  ];
+}
+
+function ttlsOfSettlements(): readonly Scenario[] {
+  const slow = { ...TEN_PER_SECOND, requestsPerUnit: 1 };
+  const none = { ...TEN_PER_SECOND, requestsPerUnit: 0, capacity: 10 };
+  return [
+    { name: 'of a charge: the time to full under its limit', calls: [settleAt(0, settlement('a', { hits: 5 })), settleAt(0, settlement('a', { limit: slow })), settleAt(0, settlement('a', { limit: { ...slow, requestsPerUnit: 2 } }))] },
+    { name: 'kept by hits given back', calls: [...inTurn([0, take('a', { hits: 9, limit: slow })]), settleAt(0, back('a', 5, [TEN_PER_SECOND, 0]))] },
+    { name: 'that of the charge beside hits given back', calls: [settleAt(0, settlement('a', { hits: 9, limit: slow }), back('a', 5, [TEN_PER_SECOND, 0]))] },
+    { name: 'kept by a charge where the limit never refills', calls: [...inTurn([0, take('a', { hits: 4, limit: slow })]), settleAt(0, settlement('a', { limit: none }))] },
+    { name: 'a window, where no limit ever refilled', calls: [settleAt(0, settlement('a', { limit: none }))] },
+    { name: 'of the last charge in a run', calls: [settleAt(0, settlement('a', { limit: slow }), settlement('a'))] },
+  ];
+}
+
 /** Times to full that end on a microsecond after a whole millisecond: rounding and margin show in Redis's TTL. */
 function ttls(): readonly Scenario[] {
   const odd = THREE_PER_MINUTE.windowUs - (START_US % THREE_PER_MINUTE.windowUs) - 1;
@@ -351,5 +537,12 @@ function randoms(algorithm: Algorithm | undefined): readonly Scenario[] {
     name: `schedule ${i}`,
     // Every third one is a single run: its groups at one time.
     calls: i % 3 === 2 ? [{ nowUs: steps[0]!.nowUs, groups: steps.map(({ group }) => group) }] : steps.map(({ nowUs, group }) => ({ nowUs, groups: [group] })),
+  }));
+}
+
+function randomSettlements(algorithm: Algorithm | undefined): readonly Scenario[] {
+  return fc.sample(settlingSchedules(algorithm), { numRuns: 60, seed: SEED }).map((steps, i) => ({
+    name: `schedule ${i}`,
+    calls: steps.map((step) => ('group' in step ? { nowUs: step.nowUs, groups: [step.group] } : step)),
   }));
 }

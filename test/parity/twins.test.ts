@@ -2,14 +2,16 @@
 
 import fc from 'fast-check';
 import { RESP_TYPES } from 'redis';
-import { decideGroup } from '../../src/engine/decide-group';
+import type { Group, Settlement } from '../../src/bucket/take';
+import { decideGroup, type BucketWrite } from '../../src/engine/decide-group';
 import type { BucketState } from '../../src/engine/engines';
+import { settleBucket } from '../../src/engine/settle-bucket';
 import { ALGORITHMS } from '../../src/rule/limit';
 import { packState } from '../support/pack-state';
 import { openClockedRedis, type ClockedRedis } from '../support/redis-store';
 import { startRedis, type RedisServer } from '../support/redis-server';
 import { seeded } from '../support/random';
-import { schedules, type ScheduleStep } from '../support/schedules';
+import { schedules, settlingSchedules, type ScheduleStep, type SettlingStep } from '../support/schedules';
 
 const RUNS = 1_000;
 const TIMEOUT_MS = 120_000;
@@ -35,20 +37,50 @@ test.each([...ALGORITHMS, undefined])(
   TIMEOUT_MS,
 );
 
-async function runOnBoth(steps: readonly ScheduleStep[]): Promise<void> {
+test.each([...ALGORITHMS, undefined])(
+  'twins of %s agree with dry groups and settlements in between (undefined: any mix)',
+  async (algorithm) => {
+    await fc.assert(fc.asyncProperty(settlingSchedules(algorithm), runOnBoth), seeded(RUNS));
+  },
+  TIMEOUT_MS,
+);
+
+async function runOnBoth(steps: readonly (ScheduleStep | SettlingStep)[]): Promise<void> {
   await redis.client.flushAll();
   const states = new Map<string, BucketState>();
-  for (const { nowUs, group } of steps) {
-    const { writes, ...expected } = decideGroup({ group, nowUs, read: (key) => states.get(key) });
-    for (const { bucketKey, state } of writes) {
-      if (state === undefined) states.delete(bucketKey);
-      else states.set(bucketKey, state);
+  for (const step of steps) {
+    await redis.setNow(step.nowUs);
+    if ('group' in step) {
+      expect(await redis.store.take([step.group])).toEqual([decide(step.group, { states, nowUs: step.nowUs })]);
+    } else {
+      const expected = step.settlements.map((settlement) => settle(settlement, { states, nowUs: step.nowUs }));
+      expect(await redis.store.settle(step.settlements)).toEqual(expected);
     }
-    await redis.setNow(nowUs);
-    const [outcome] = await redis.store.take([group]);
-    expect(outcome).toEqual(expected);
-    const keys = [...new Set(group.takes.map((take) => take.bucketKey))];
+    const keys = [...new Set(('group' in step ? step.group.takes : step.settlements).map(({ bucketKey }) => bucketKey))];
     const stored = await redis.client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer }).mGet(keys);
     expect(stored.map((value) => value?.toString('latin1') ?? null)).toEqual(keys.map((key) => (states.has(key) ? packState(states.get(key)!) : null)));
   }
+}
+
+/** What the TypeScript twin works on. */
+interface Memory {
+  readonly states: Map<string, BucketState>;
+  readonly nowUs: number;
+}
+
+function decide(group: Group, { states, nowUs }: Memory) {
+  const { writes, ...verdict } = decideGroup({ group, nowUs, read: (key) => states.get(key) });
+  for (const write of writes) apply(write, states);
+  return verdict;
+}
+
+function settle(settlement: Settlement, { states, nowUs }: Memory): number {
+  const { applied, write } = settleBucket({ settlement, nowUs, stored: states.get(settlement.bucketKey) });
+  if (write !== undefined) apply(write, states);
+  return applied;
+}
+
+function apply({ bucketKey, state }: BucketWrite, states: Map<string, BucketState>): void {
+  if (state === undefined) states.delete(bucketKey);
+  else states.set(bucketKey, state);
 }

@@ -3,11 +3,14 @@
 import path from 'node:path';
 import type { createClient } from 'redis';
 import type { StoreScripts } from '../../src/store/redis-store';
-import { loadScript, LUA_DIR } from '../../src/store/script-loader';
+import { loadScript, LUA_DIR, type Script } from '../../src/store/script-loader';
+
+export function loadClockedScript(name: string): Script {
+  return loadScript(name, { includeDirs: [path.join(__dirname, 'lua'), path.join(LUA_DIR, 'include')] });
+}
 
 export function loadClockedScripts(): StoreScripts {
-  const includeDirs = [path.join(__dirname, 'lua'), path.join(LUA_DIR, 'include')];
-  return { take: loadScript('take', { includeDirs }), settle: loadScript('settle', { includeDirs }) };
+  return { take: loadClockedScript('take'), settle: loadClockedScript('settle') };
 }
 
 /** Sets the clock of every clocked script on this Redis. */

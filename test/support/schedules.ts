@@ -1,13 +1,18 @@
-/** Random schedules of groups on a few buckets: what the twins, and later the model, must agree on. */
+/** Random schedules of groups and settlements on a few buckets: what the twins, and of groups the model, must agree on. */
 
 import fc from 'fast-check';
-import type { BucketLimit, Group, Mode, Take } from '../../src/bucket/take';
+import type { BucketLimit, Group, Mode, Settlement, Take } from '../../src/bucket/take';
 import { ALGORITHMS, LOG_LIMIT_MAX, UINT32_MAX, type Algorithm } from '../../src/rule/limit';
 import { HITS_MAX } from '../../src/descriptor/descriptor';
 
 export interface ScheduleStep {
   readonly nowUs: number;
   readonly group: Group;
+}
+
+export interface SettlingStep {
+  readonly nowUs: number;
+  readonly settlements: readonly Settlement[];
 }
 
 const START_US = 1_800_000_000_000_000;
@@ -122,12 +127,7 @@ function nextNowUs(nowUs: number, step: number, windowUs: number): number {
 
 /** Schedules on up to three buckets, of this algorithm or, left out, of any. */
 export function schedules(algorithm?: Algorithm): fc.Arbitrary<readonly ScheduleStep[]> {
-  const plan = fc.record({
-    algorithm: algorithm === undefined ? fc.constantFrom(...ALGORITHMS) : fc.constant(algorithm),
-    windowUs: fc.constantFrom(...WINDOWS_US),
-  });
-  return fc.array(plan, { minLength: 1, maxLength: 3 }).chain((plans) => {
-    const buckets = plans.map((each, i) => ({ ...each, bucketKey: `bucket-${i}` }));
+  return bucketPlans(algorithm).chain((buckets) => {
     const step = fc.record({ time: fc.nat(), group: groupOn(buckets) });
     return fc.array(step, { minLength: 1, maxLength: 12 }).map((steps) => {
       let nowUs = START_US;
@@ -137,4 +137,45 @@ export function schedules(algorithm?: Algorithm): fc.Arbitrary<readonly Schedule
       });
     });
   });
+}
+
+/** The same with dry groups and settlements among them; hits given back are mostly of a time at which there was a step. */
+export function settlingSchedules(algorithm?: Algorithm): fc.Arbitrary<readonly (ScheduleStep | SettlingStep)[]> {
+  return bucketPlans(algorithm).chain((buckets) => {
+    const step = fc.record({
+      time: fc.nat(),
+      group: groupOn(buckets),
+      kind: fc.constantFrom('take', 'dry', 'settle', 'settle'),
+      settlements: fc.array(settlementOn(buckets), { minLength: 1, maxLength: 3 }),
+    });
+    return fc.array(step, { minLength: 1, maxLength: 12 }).map((steps) => {
+      const times = [START_US];
+      return steps.map(({ time, group, kind, settlements }) => {
+        const nowUs = nextNowUs(times.at(-1) ?? START_US, time, settlements[0]?.limit.windowUs ?? 1_000_000);
+        times.push(nowUs);
+        if (kind !== 'settle') return { nowUs, group: kind === 'dry' ? { ...group, dry: true } : group };
+        return { nowUs, settlements: settlements.map(({ stepsAgo, ...parts }) => ({ ...parts, takenAtUs: times.at(-1 - stepsAgo) ?? START_US + 1 })) };
+      });
+    });
+  });
+}
+
+interface PlannedSettlement extends Omit<Settlement, 'takenAtUs'> {
+  readonly stepsAgo: number;
+}
+
+function settlementOn(plans: readonly BucketPlan[]): fc.Arbitrary<PlannedSettlement> {
+  return fc
+    .record({ take: takeOn(plans), isGivenBack: fc.boolean(), stepsAgo: fc.nat(4), usedBefore: fc.nat(12) })
+    .map(({ take: { bucketKey, limit, hits }, isGivenBack, ...parts }) => {
+      return { ...parts, bucketKey, limit, hits: isGivenBack ? -Math.abs(hits) : hits };
+    });
+}
+
+function bucketPlans(algorithm: Algorithm | undefined): fc.Arbitrary<readonly BucketPlan[]> {
+  const plan = fc.record({
+    algorithm: algorithm === undefined ? fc.constantFrom(...ALGORITHMS) : fc.constant(algorithm),
+    windowUs: fc.constantFrom(...WINDOWS_US),
+  });
+  return fc.array(plan, { minLength: 1, maxLength: 3 }).map((plans) => plans.map((each, i) => ({ ...each, bucketKey: `bucket-${i}` })));
 }

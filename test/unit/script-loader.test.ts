@@ -11,10 +11,13 @@ function folderWith(files: Readonly<Record<string, string>>): string {
   return folder;
 }
 
-test('take.lua loads whole, named by its SHA-1', () => {
-  const { text, sha } = loadScript('take');
+test.each([
+  ['take', 'local function decide_group'],
+  ['settle', 'local function settle_bucket'],
+])('%s.lua loads whole, named by its SHA-1', (name, part) => {
+  const { text, sha } = loadScript(name);
   expect(text).not.toContain('@include');
-  expect(text).toContain('local function decide_group');
+  expect(text).toContain(part);
   expect(sha).toMatch(/^[0-9a-f]{40}$/);
 });
 

@@ -138,6 +138,19 @@ describe('A valid configuration', () => {
     expect(algorithmOf('algorithm: token_bucket\n', 'algorithm: fixed_window')).toBe('fixed_window');
   });
 
+  test('fails by the limit, else by its domain, else as FAILURE_MODE says', () => {
+    const text = (root: string, own: string): string =>
+      `domain: d\n${root}descriptors: [{key: k, rate_limit: {unit: day, ${own}}}]\n`;
+    const modeOf = (root: string, own: string): unknown => nodeOf(compileText(text(root, own)), ['k', 'v'])?.rule?.limits[0]?.failureMode;
+    expect(modeOf('', '')).toBeUndefined();
+    expect(modeOf('failure_mode: open\n', '')).toBe('open');
+    expect(modeOf('failure_mode: open\n', 'failure_mode: closed')).toBe('closed');
+    expect(compileText(text('failure_mode: open\n', '')).domains.get('d')).toMatchObject({ failureMode: 'open' });
+    expect(problemsOf('domain: d\nfailure_mode: deny\n')).toEqual([
+      'c.yaml:2:15: failure_mode: "deny" is no failure mode; use one of local, open, closed, unavailable',
+    ]);
+  });
+
   test('keeps keys and values apart', () => {
     const text = 'domain: d\ndescriptors: [{key: a_b, value: c}, {key: a, value: b_c}, {key: a_b_c}]\n';
     expect(problemsOf(text)).toEqual([]);

@@ -66,6 +66,12 @@ describe('an override', () => {
     expect(match).toMatchObject({ limits: [{ capacity: 42 }], path: ['k', 'l'] });
   });
 
+  test('fails by the mode of the limit that it replaces, else of the domain', () => {
+    const replaced = matchOne({ k: ruleOf({ limits: [limitOf({ failureMode: 'closed' })] }) }, { entries: entriesOf('k=v'), override });
+    expect(replaced).toMatchObject({ limits: [{ requestsPerUnit: 42, failureMode: 'closed' }] });
+    expect(matchOne({}, { entries: entriesOf('k=v'), override })).not.toMatchObject({ limits: [{ failureMode: 'closed' }] });
+  });
+
   test('that makes no limit is a bad request that names the field', () => {
     const entries = entriesOf('k=v');
     const ask = () => matchOne({}, { entries, override: { requestsPerUnit: 1, unit: 'year', unitMultiplier: 101 } });

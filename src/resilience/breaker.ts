@@ -1,0 +1,97 @@
+/** A store that stops asking a store that keeps failing: a circuit breaker around it. */
+
+import CircuitBreaker from 'opossum';
+import type { Group, Settlement } from '../bucket/take';
+import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../store/store';
+
+export type BreakerState = 'closed' | 'open' | 'half_open';
+
+export interface BreakerOptions {
+  /** Failures in a row that open it. */
+  readonly failures: number;
+  /** They count if the first of them is no older than this, in milliseconds. */
+  readonly windowMs: number;
+  /** How long it stays open before one call may try again, in milliseconds. */
+  readonly openMs: number;
+  /** A clock that is never set, in milliseconds. */
+  readonly nowMs: () => number;
+  readonly onState: (state: BreakerState) => void;
+}
+
+/**
+ * While open, no call waits: each fails at once with the reason `breaker`. After `openMs` one call is let through: it
+ * closes the breaker or opens it anew, and all others still fail at once. A call refused for overload says nothing about
+ * the store, so it is no failure; nor is a group that fails alone.
+ */
+export class BreakerStore implements Store {
+  private readonly circuit: CircuitBreaker<[() => Promise<unknown>]>;
+  /** When each of the failures in a row was; at most `failures`. */
+  private failedAtMs: number[] = [];
+
+  constructor(
+    private readonly store: Store,
+    private readonly options: BreakerOptions,
+  ) {
+    this.circuit = new CircuitBreaker((call: () => Promise<unknown>) => call(), {
+      // Deadlines are the deadline's; when to open is decided below, by failures in a row and not by a percentage.
+      timeout: false,
+      volumeThreshold: Number.MAX_SAFE_INTEGER,
+      resetTimeout: options.openMs,
+      // Statistics that nobody reads: one bucket, never rotated.
+      rollingCountBuckets: 1,
+      rollingPercentilesEnabled: false,
+      enableSnapshots: false,
+    });
+    this.circuit.on('success', () => {
+      this.failedAtMs = [];
+    });
+    this.circuit.on('failure', (error) => {
+      this.countFailure(error);
+    });
+    this.circuit.on('open', () => {
+      options.onState('open');
+    });
+    this.circuit.on('halfOpen', () => {
+      options.onState('half_open');
+    });
+    this.circuit.on('close', () => {
+      options.onState('closed');
+    });
+  }
+
+  take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
+    return this.fire(() => this.store.take(groups, options));
+  }
+
+  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
+    return this.fire(() => this.store.settle(settlements, options));
+  }
+
+  /** The store has shown that it is there: it is asked again at once. */
+  reset(): void {
+    if (!this.circuit.closed) this.circuit.close();
+  }
+
+  close(): Promise<void> {
+    this.circuit.shutdown();
+    return this.store.close();
+  }
+
+  private async fire<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+    try {
+      // The circuit resolves to what its call does.
+      return (await this.circuit.fire(call)) as Answer;
+    } catch (error) {
+      if (!(error instanceof Error) || !CircuitBreaker.isOurError(error)) throw error;
+      throw new StoreError('the store has failed too often and is not asked for a while', 'breaker', { cause: error, mayHaveRun: false });
+    }
+  }
+
+  private countFailure(error: Error): void {
+    if (error instanceof StoreError && error.reason === 'overload') return;
+    const { failures, windowMs, nowMs } = this.options;
+    const now = nowMs();
+    this.failedAtMs = [...this.failedAtMs.filter((atMs) => now - atMs <= windowMs), now].slice(-failures);
+    if (this.failedAtMs.length >= failures && this.circuit.closed) this.circuit.open();
+  }
+}

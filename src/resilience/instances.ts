@@ -1,0 +1,70 @@
+/** How many instances share the store: counted by heartbeats in it. */
+
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+
+/** Between two heartbeats, in milliseconds. */
+export const HEARTBEAT_MS = 5_000;
+
+/** For how long a heartbeat counts, in milliseconds: two may be missed. */
+export const HEARTBEAT_TTL_MS = 3 * HEARTBEAT_MS;
+
+export interface Heartbeat {
+  /** Names one process; another one at each start. */
+  readonly name: string;
+  /** False: it leaves, and is not counted any more. */
+  readonly lives: boolean;
+}
+
+export interface InstancesOptions {
+  /** Beats once in the store; how many live. Rejects if the store can't. */
+  readonly beat: (heartbeat: Heartbeat) => Promise<number>;
+  /** What is assumed until the store has told. */
+  readonly assumed: number;
+  /** Told each time that the store has told. */
+  readonly onCount: (count: number) => void;
+}
+
+/** While the store is away the last known number stands: that is what it is for. */
+export class Instances {
+  private known: number;
+  private readonly name = randomUUID();
+  private timer: NodeJS.Timeout | undefined;
+  /** A store that hangs is not sent a second heartbeat on top of the first. */
+  private isBeating = false;
+
+  constructor(private readonly options: InstancesOptions) {
+    this.known = options.assumed;
+  }
+
+  /** At least 1. */
+  get count(): number {
+    return this.known;
+  }
+
+  /** Beats regularly from now on; the first beat is its caller's. */
+  start(): void {
+    this.timer = setInterval(() => void this.beat(), HEARTBEAT_MS);
+    this.timer.unref();
+  }
+
+  async beat(): Promise<void> {
+    if (this.isBeating) return;
+    this.isBeating = true;
+    try {
+      this.known = Math.max(1, await this.options.beat({ name: this.name, lives: true }));
+      this.options.onCount(this.known);
+    } catch {
+      // The next beat tries again.
+    } finally {
+      this.isBeating = false;
+    }
+  }
+
+  /** Beats no more, and says so to the others: at most for `waitMs`, in case the store is away. */
+  async leave({ waitMs }: { readonly waitMs: number }): Promise<void> {
+    clearInterval(this.timer);
+    const left = this.options.beat({ name: this.name, lives: false }).catch(() => undefined);
+    await Promise.race([left, setTimeout(waitMs, undefined, { ref: false })]);
+  }
+}

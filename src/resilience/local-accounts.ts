@@ -1,0 +1,157 @@
+/** What this instance lets pass without the store: buckets of its own, and what the store is charged for afterwards. */
+
+import type { BucketLimit, Group, Settlement, Take } from '../bucket/take';
+import { StoreError, type GroupOutcome, type Store } from '../store/store';
+import type { LastKnown } from './last-known';
+import { shareOfHits, toLocalShare } from './local-share';
+
+export interface LocalAccountsOptions {
+  /** Keeps the buckets of this instance. */
+  readonly local: Store;
+  /** What is charged afterwards. */
+  readonly store: Store;
+  readonly lastKnown: LastKnown;
+  /** Most buckets whose hits are charged back; beyond it they start full, and the store never counts their hits. */
+  readonly accountsMax: number;
+  /** A clock that is never set, in milliseconds. */
+  readonly nowMs: () => number;
+  /** Live instances, as last known, at least 1. */
+  readonly instances: () => number;
+  /** Hits that the store has been charged for. */
+  readonly onChargedBack: (hits: number) => void;
+  /** Hits let pass here that the store may never count: its answer to the charge was lost. */
+  readonly onLost: (hits: number) => void;
+}
+
+interface Account {
+  readonly bucketKey: string;
+  readonly localKey: string;
+  readonly instances: number;
+  limit: BucketLimit;
+  /** Hits let pass here that the store has not been asked to count. */
+  admitted: number;
+}
+
+/** Names the bucket of a take for which there was no account. */
+const NO_ACCOUNT = 0;
+
+/** Buckets charged in one call: well below a millisecond of Redis. */
+const CHARGED_AT_ONCE = 100;
+
+/** After a charge that failed the next one waits so long, in milliseconds. */
+const PAUSE_MS = 1_000;
+
+export class LocalAccounts {
+  private readonly accounts = new Map<string, Account>();
+  /** Ends the keys of its own buckets: one that is opened anew after a charge-back begins anew. */
+  private opened = 0;
+  private isCharging = false;
+  private pausedUntilMs = -Infinity;
+
+  constructor(private readonly options: LocalAccountsOptions) {}
+
+  /**
+   * The take on this instance's own bucket. The first one on a bucket leaves in it the share of what was last known to be
+   * left. Its hits count as admitted until `release` says that they were not.
+   */
+  toLocal(take: Take): Take {
+    const account = this.accounts.get(take.bucketKey) ?? this.open(take);
+    if (account === undefined) {
+      const limit = toLocalShare(take.limit, { instances: this.options.instances() });
+      return { ...take, bucketKey: `${take.bucketKey}/${NO_ACCOUNT}`, limit };
+    }
+    account.limit = take.limit;
+    account.admitted = Math.max(0, account.admitted + take.hits);
+    return { ...take, bucketKey: account.localKey, limit: toLocalShare(take.limit, account) };
+  }
+
+  /** These hits did not pass. */
+  release({ bucketKey, hits }: Take): void {
+    const account = this.accounts.get(bucketKey);
+    if (account !== undefined) account.admitted = Math.max(0, account.admitted - hits);
+  }
+
+  /**
+   * The store decides again: charges it for what has passed here and still counts. A charge that may have been run is not
+   * sent again, since twice is too much. A bucket that could not be charged keeps what it has used here, so a store that
+   * comes and goes, or is there in part, does not make its share anew.
+   */
+  chargeBack(): void {
+    if (this.accounts.size === 0 || this.isCharging || this.options.nowMs() < this.pausedUntilMs) return;
+    this.isCharging = true;
+    void this.chargeAll().finally(() => {
+      this.isCharging = false;
+    });
+  }
+
+  private open({ bucketKey, limit }: Take): Account | undefined {
+    if (this.accounts.size >= this.options.accountsMax) return undefined;
+    this.opened += 1;
+    const account = { bucketKey, localKey: `${bucketKey}/${this.opened}`, instances: this.options.instances(), limit, admitted: 0 };
+    this.accounts.set(bucketKey, account);
+    this.seed(account);
+    return account;
+  }
+
+  private seed({ bucketKey, localKey, instances, limit }: Account): void {
+    const remaining = this.options.lastKnown.remaining(bucketKey, limit);
+    const share = toLocalShare(limit, { instances });
+    const hits = share.capacity - Math.min(share.capacity, shareOfHits(remaining, { instances }));
+    if (hits > 0) void this.options.local.settle([toCharge({ bucketKey: localKey, limit: share, hits })]);
+  }
+
+  private async chargeAll(): Promise<void> {
+    const due = [...this.accounts.values()];
+    for (let from = 0; from < due.length; from += CHARGED_AT_ONCE) {
+      const charged = await this.charge(due.slice(from, from + CHARGED_AT_ONCE));
+      if (charged === 'all') continue;
+      this.pausedUntilMs = this.options.nowMs() + PAUSE_MS;
+      if (charged === 'none') return;
+    }
+  }
+
+  private async charge(due: readonly Account[]): Promise<'all' | 'some' | 'none'> {
+    const counted = await this.options.local.take(due.map(toPeek));
+    // Also of nothing: it shows that the store counts this bucket again.
+    const charges = due.map((account, i) => {
+      const hits = Math.min(account.admitted, usedOf(account, counted[i]));
+      account.admitted = 0;
+      return toCharge({ bucketKey: account.bucketKey, limit: account.limit, hits });
+    });
+    const outcomes = await this.options.store.settle(charges).catch((error: unknown) => charges.map(() => error));
+    let failed = 0;
+    for (const [i, account] of due.entries()) {
+      const outcome = outcomes[i];
+      const hits = charges[i]?.hits ?? 0;
+      this.accounts.delete(account.bucketKey);
+      if (typeof outcome === 'number') {
+        this.options.onChargedBack(outcome);
+        // While it was charged, more may have passed.
+        if (account.admitted > 0) this.accounts.set(account.bucketKey, account);
+      } else {
+        failed += 1;
+        if (outcome instanceof StoreError && !outcome.mayHaveRun) account.admitted += hits;
+        else this.options.onLost(hits);
+        // Last in line: others may lie where the store is there.
+        this.accounts.set(account.bucketKey, account);
+      }
+    }
+    if (failed === 0) return 'all';
+    return failed < due.length ? 'some' : 'none';
+  }
+}
+
+/** What its own bucket still counts. A window of the calendar that is over counts nothing. */
+function usedOf({ limit, instances }: Account, outcome: GroupOutcome | undefined): number {
+  if (outcome === undefined || !('verdicts' in outcome)) return 0;
+  return toLocalShare(limit, { instances }).capacity - (outcome.verdicts[0]?.remaining ?? 0);
+}
+
+function toPeek({ localKey, limit, instances }: Account): Group {
+  const peek: Take = { bucketKey: localKey, limit: toLocalShare(limit, { instances }), hits: 0, mode: 'enforced', descriptor: 0 };
+  return { takes: [peek], quotaAlwaysFits: false, shadow: false };
+}
+
+function toCharge(charge: Pick<Settlement, 'bucketKey' | 'limit' | 'hits'>): Settlement {
+  return { ...charge, takenAtUs: 0, usedBefore: 0 };
+}

@@ -1,0 +1,55 @@
+/** Stores that wrap a store: the contract through them, and what each adds to both operations. */
+
+import { DeadlineStore } from '../../src/resilience/deadline';
+import { MeasuredStore } from '../../src/store/measured-store';
+import { MemoryStore } from '../../src/store/memory-store';
+import { StoreError, type Store } from '../../src/store/store';
+import { groupOf, settlement, take } from '../support/groups';
+import { describeStore } from './store-contract';
+
+const NO_MEASURE = { onCall: () => undefined, onError: () => undefined };
+
+describeStore('DeadlineStore over MeasuredStore over MemoryStore', () => {
+  let nowUs = 0;
+  const memory = new MemoryStore({ nowUs: () => nowUs, bucketsMax: 1000 });
+  const store = new DeadlineStore(new MeasuredStore(memory, NO_MEASURE), { timeoutMs: 5_000 });
+  return Promise.resolve({
+    store,
+    setNow: (value) => {
+      nowUs = value;
+      return Promise.resolve();
+    },
+    close: () => store.close(),
+  });
+});
+
+/** A store of which every call ends as told. */
+function storeThat(ends: () => Promise<never>): Store {
+  return { take: ends, settle: ends, close: () => Promise.resolve() };
+}
+
+const OPERATIONS = [
+  ['take', (store: Store, timeoutMs?: number) => store.take([groupOf([take('a')])], timeoutMs === undefined ? {} : { timeoutMs })],
+  ['settle', (store: Store, timeoutMs?: number) => store.settle([settlement('a')], timeoutMs === undefined ? {} : { timeoutMs })],
+] as const;
+
+describe.each(OPERATIONS)('%s', (_name, call) => {
+  test('fails when the store has not answered by its deadline, or by the caller\'s', async () => {
+    const silent = storeThat(() => new Promise(() => undefined));
+    await expect(call(new DeadlineStore(silent, { timeoutMs: 2 }))).rejects.toThrow('the store did not answer within 2 ms');
+    await expect(call(new DeadlineStore(silent, { timeoutMs: 60_000 }), 1)).rejects.toThrow('the store did not answer within 1 ms');
+  });
+
+  test('is measured, and its error by reason', async () => {
+    const [seconds, reasons]: [number[], string[]] = [[], []];
+    const measure = { onCall: (value: number) => seconds.push(value), onError: (reason: string) => reasons.push(reason) };
+    await call(new MeasuredStore(new MemoryStore({ nowUs: () => 0, bucketsMax: 1 }), measure));
+    expect(reasons).toEqual([]);
+    const failing = storeThat(() => Promise.reject(new StoreError('gone', 'connection')));
+    await expect(call(new MeasuredStore(failing, measure))).rejects.toThrow('gone');
+    const broken = storeThat(() => Promise.reject(new Error('a fault')));
+    await expect(call(new MeasuredStore(broken, measure))).rejects.toThrow('a fault');
+    expect(reasons).toEqual(['connection', 'other']);
+    expect(seconds).toHaveLength(3);
+  });
+});

@@ -1,0 +1,132 @@
+/** The circuit breaker: when it opens, what waits meanwhile, when it tries again. */
+
+import { BreakerStore, type BreakerState } from '../../../src/resilience/breaker';
+import { MemoryStore } from '../../../src/store/memory-store';
+import type { StoreError } from '../../../src/store/store';
+import { SwitchedStore } from '../../support/switched-store';
+
+const OPTIONS = { failures: 3, windowMs: 10_000, openMs: 30_000 };
+
+beforeEach(() => {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] });
+});
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+function open() {
+  const inner = new SwitchedStore(new MemoryStore({ nowUs: () => 0, bucketsMax: 1 }));
+  const states: BreakerState[] = [];
+  const clock = { nowMs: 0 };
+  const breaker = new BreakerStore(inner, { ...OPTIONS, nowMs: () => clock.nowMs, onState: (state) => states.push(state) });
+  const reasons = async (calls: number): Promise<string[]> => {
+    const seen: string[] = [];
+    for (let i = 0; i < calls; i += 1) {
+      seen.push(await breaker.take([]).then(() => 'ok', (error: unknown) => (error as StoreError).reason));
+    }
+    return seen;
+  };
+  return { inner, states, clock, breaker, reasons };
+}
+
+test('failures in a row open it, and then nobody is asked', async () => {
+  const { inner, states, reasons, breaker } = open();
+  inner.failing = { reason: 'timeout' };
+  expect(await reasons(5)).toEqual(['timeout', 'timeout', 'timeout', 'breaker', 'breaker']);
+  expect(inner.asked.take).toBe(3);
+  expect(states).toEqual(['open']);
+  await breaker.close();
+});
+
+test('a success between them starts the count anew', async () => {
+  const { inner, states, reasons, breaker } = open();
+  for (let round = 0; round < 3; round += 1) {
+    inner.failing = { reason: 'connection' };
+    await reasons(2);
+    inner.failing = undefined;
+    await reasons(1);
+  }
+  expect(states).toEqual([]);
+  await breaker.close();
+});
+
+test('failures too far apart do not count together', async () => {
+  const { inner, states, clock, reasons, breaker } = open();
+  inner.failing = { reason: 'timeout' };
+  for (let failure = 0; failure < 6; failure += 1) {
+    clock.nowMs += 6_000;
+    await reasons(1);
+  }
+  expect(states).toEqual([]);
+  await breaker.close();
+});
+
+test('overload is no failure of the store', async () => {
+  const { inner, states, reasons, breaker } = open();
+  inner.failing = { reason: 'overload' };
+  expect(await reasons(10)).toEqual(Array(10).fill('overload'));
+  expect(states).toEqual([]);
+  await breaker.close();
+});
+
+test('after a while one call tries; while it does, all others still fail at once', async () => {
+  const { inner, states, reasons, breaker } = open();
+  inner.failing = { reason: 'timeout' };
+  await reasons(3);
+  jest.advanceTimersByTime(OPTIONS.openMs - 1);
+  expect(await reasons(1)).toEqual(['breaker']);
+  jest.advanceTimersByTime(1);
+  expect(states).toEqual(['open', 'half_open']);
+  inner.failing = undefined;
+  let release = (): void => undefined;
+  inner.hold = new Promise((resolve) => (release = resolve));
+  const probe = breaker.take([]);
+  await new Promise(setImmediate);
+  expect(await reasons(2)).toEqual(['breaker', 'breaker']);
+  release();
+  inner.hold = undefined;
+  expect(await probe).toEqual([]);
+  expect(states).toEqual(['open', 'half_open', 'closed']);
+  expect(await reasons(1)).toEqual(['ok']);
+  await breaker.close();
+});
+
+test('a store that shows that it is there is asked at once', async () => {
+  const { inner, states, reasons, breaker } = open();
+  inner.failing = { reason: 'connection' };
+  await reasons(3);
+  inner.failing = undefined;
+  breaker.reset();
+  expect(await reasons(2)).toEqual(['ok', 'ok']);
+  breaker.reset();
+  expect(states).toEqual(['open', 'closed']);
+  await breaker.close();
+});
+
+test('settlements fail at once as well, and count', async () => {
+  const { inner, breaker } = open();
+  inner.failing = { reason: 'timeout' };
+  for (let i = 0; i < 3; i += 1) await expect(breaker.settle([])).rejects.toMatchObject({ reason: 'timeout' });
+  await expect(breaker.settle([])).rejects.toMatchObject({ reason: 'breaker', mayHaveRun: false });
+  expect(inner.asked.settle).toBe(3);
+  await breaker.close();
+});
+
+test('a fault of ours is passed on as it is', async () => {
+  const { breaker, inner } = open();
+  inner.hold = Promise.reject(new TypeError('ours'));
+  await expect(breaker.take([])).rejects.toThrow(TypeError);
+  await breaker.close();
+});
+
+test('a probe that fails opens it for as long again', async () => {
+  const { inner, states, reasons, breaker } = open();
+  inner.failing = { reason: 'timeout' };
+  await reasons(3);
+  jest.advanceTimersByTime(OPTIONS.openMs);
+  expect(await reasons(2)).toEqual(['timeout', 'breaker']);
+  jest.advanceTimersByTime(OPTIONS.openMs);
+  expect(states).toEqual(['open', 'half_open', 'open', 'half_open']);
+  await breaker.close();
+});

@@ -1,0 +1,307 @@
+/** The fallback: what decides while the store can't, by failure mode, how much passes, and what is charged for it. */
+
+import { FallbackStore, type FallbackOptions } from '../../../src/resilience/fallback';
+import { LastKnown } from '../../../src/resilience/last-known';
+import { ALGORITHMS, type FailureMode } from '../../../src/rule/limit';
+import { MemoryStore } from '../../../src/store/memory-store';
+import { StoreError, type GroupOutcome, type Store } from '../../../src/store/store';
+import { groupOf, LIMITS, take, TEN_PER_SECOND } from '../../support/groups';
+import { decided } from '../../support/outcomes';
+import { SwitchedStore, type Failure } from '../../support/switched-store';
+
+const START_US = 1_800_000_000_000_000;
+
+function open({ failing, accountsMax = 10, ...options }: Partial<FallbackOptions> & { failing?: Failure } = {}) {
+  const clock = { nowMs: 0 };
+  const nowUs = () => START_US + clock.nowMs * 1_000;
+  const redis = new MemoryStore({ nowUs, bucketsMax: 100 });
+  const switched = new SwitchedStore(redis);
+  switched.failing = failing;
+  const passed = { local: 0, open: 0, decisions: 0, chargedBack: 0, lost: 0 };
+  const store = new FallbackStore(switched, {
+    failureMode: 'local',
+    local: new MemoryStore({ nowUs, bucketsMax: 100 }),
+    lastKnown: new LastKnown({ nowMs: () => clock.nowMs, bucketsMax: 100 }),
+    accountsMax,
+    nowMs: () => clock.nowMs,
+    instances: () => 1,
+    onFallback: ({ local, open: opened }) => {
+      passed.local += local;
+      passed.open += opened;
+      passed.decisions += 1;
+    },
+    onChargedBack: (hits) => (passed.chargedBack += hits),
+    onLost: (hits) => (passed.lost += hits),
+    ...options,
+  });
+  const ask = async (key: string, hits: number, mode?: FailureMode) => {
+    const [outcome] = await store.take([groupOf([take(key, { hits, ...(mode && { failureMode: mode }) })])]);
+    return decided(outcome);
+  };
+  /** How many of so many single hits pass. */
+  const admittedOf = async (key: string, calls: number) => {
+    let admitted = 0;
+    for (let i = 0; i < calls; i += 1) if (!(await ask(key, 1)).overLimit) admitted += 1;
+    return admitted;
+  };
+  const usedInStore = async (key: string, limit = TEN_PER_SECOND) => {
+    const [outcome] = await redis.take([groupOf([take(key, { hits: 0, limit })])]);
+    return limit.capacity - decided(outcome).verdicts[0]!.remaining;
+  };
+  return { store, switched, clock, passed, ask, admittedOf, usedInStore };
+}
+
+const DOWN: Failure = { reason: 'connection', mayHaveRun: false };
+
+test.each([
+  ['local', 8, [false, true], { local: 8, open: 0 }],
+  ['open', 80, [false, false], { local: 0, open: 81 }],
+  ['closed', 1, [true, true], { local: 0, open: 0 }],
+] as const)('%s', async (failureMode, hits, over, hitsPassed) => {
+  const { ask, passed } = open({ failureMode, failing: DOWN });
+  const first = await ask('a', hits);
+  const second = await ask('a', 1);
+  expect([first.overLimit, second.overLimit]).toEqual(over);
+  expect([first.fallback, second.fallback]).toEqual([true, true]);
+  expect(passed).toMatchObject({ ...hitsPassed, decisions: 2 });
+});
+
+test('unavailable: the error of the store', async () => {
+  await expect(open({ failureMode: 'unavailable', failing: { reason: 'timeout' } }).ask('a', 1)).rejects.toMatchObject({ reason: 'timeout' });
+});
+
+test('one take that nobody may decide fails its whole group', async () => {
+  const { store } = open({ failing: DOWN });
+  const [outcome] = await store.take([groupOf([take('a'), take('b', { failureMode: 'unavailable' })])]);
+  expect(outcome).toBeInstanceOf(StoreError);
+});
+
+test('modes of one request are decided together: closed denies, and nothing is taken', async () => {
+  const { store, ask, switched, passed } = open({ failing: DOWN });
+  const [denied] = await store.take([groupOf([take('a', { hits: 8 }), take('b', { failureMode: 'closed' }), take('c', { failureMode: 'open' })])]);
+  expect(decided(denied).verdicts.map((verdict) => verdict.fits)).toEqual([true, false, true]);
+  expect(passed).toMatchObject({ local: 0, open: 0 });
+  expect((await ask('a', 8)).overLimit).toBe(false);
+  switched.failing = undefined;
+  await ask('z', 1);
+  await settled();
+  expect(passed).toMatchObject({ chargedBack: 8 });
+});
+
+test('overload is shed, not decided', async () => {
+  await expect(open({ failing: { reason: 'overload' }, failureMode: 'open' }).ask('a', 1)).rejects.toMatchObject({ reason: 'overload' });
+});
+
+test('of several groups only those that failed are decided here', async () => {
+  const verdict = { overLimit: true, verdicts: [], nowUs: 7 };
+  const outcomes: readonly GroupOutcome[] = [verdict, new StoreError('no', 'script')];
+  const { store: innermost, switched } = open();
+  const inner: Store = { take: () => Promise.resolve(outcomes), settle: (entries) => switched.settle(entries), close: () => innermost.close() };
+  const { store } = around(inner);
+  const [first, second] = await store.take([groupOf([take('a')]), groupOf([take('b')])]);
+  expect(first).toBe(verdict);
+  expect(decided(second)).toMatchObject({ overLimit: false, fallback: true });
+});
+
+test('a fault of ours is no fault of the store', async () => {
+  const { switched } = open();
+  const inner: Store = {
+    take: () => Promise.reject(new TypeError('ours')),
+    settle: (entries) => switched.settle(entries),
+    close: () => switched.close(),
+  };
+  await expect(around(inner).store.take([groupOf([take('a')])])).rejects.toThrow('ours');
+});
+
+function around(inner: Store) {
+  const nowUs = () => START_US;
+  const store = new FallbackStore(inner, {
+    failureMode: 'local',
+    local: new MemoryStore({ nowUs, bucketsMax: 100 }),
+    lastKnown: new LastKnown({ nowMs: () => 0, bucketsMax: 100 }),
+    accountsMax: 10,
+    nowMs: () => 0,
+    instances: () => 1,
+    onFallback: () => undefined,
+    onChargedBack: () => undefined,
+    onLost: () => undefined,
+  });
+  return { store };
+}
+
+/** Lets everything run that waits for nothing but promises. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('what passes here', () => {
+  test.each([
+    [10, 8],
+    [7, 5],
+    [1, 1],
+    [0, 0],
+  ])('begins with the share of what was last known to be left: of %i, %i', async (left, share) => {
+    const { ask, admittedOf, switched } = open();
+    if (left < 10) await ask('a', 10 - left);
+    switched.failing = DOWN;
+    expect(await admittedOf('a', 20)).toBe(share);
+  });
+
+  test('a bucket that was used up long ago begins full', async () => {
+    const { ask, admittedOf, switched, clock } = open();
+    await ask('a', 10);
+    clock.nowMs += 1_000;
+    switched.failing = DOWN;
+    expect(await admittedOf('a', 20)).toBe(8);
+  });
+
+  test('refills at the rate of the share', async () => {
+    const { admittedOf, clock } = open({ failing: DOWN });
+    expect(await admittedOf('a', 20)).toBe(8);
+    clock.nowMs += 1_000;
+    expect(await admittedOf('a', 20)).toBe(8);
+  });
+
+  test('the number of instances of its first decision stands', async () => {
+    let instances = 1;
+    const { admittedOf } = open({ failing: DOWN, instances: () => instances });
+    expect(await admittedOf('a', 6)).toBe(6);
+    instances = 2;
+    expect(await admittedOf('a', 6)).toBe(2);
+    expect(await admittedOf('b', 6)).toBe(4);
+  });
+
+  test('beyond so many buckets each has its share all the same, once', async () => {
+    const { admittedOf, switched, ask, passed } = open({ failing: DOWN, accountsMax: 1 });
+    expect(await admittedOf('a', 20)).toBe(8);
+    expect(await admittedOf('b', 20)).toBe(8);
+    expect(await admittedOf('b', 20)).toBe(0);
+    switched.failing = undefined;
+    await ask('z', 1);
+    await settled();
+    expect(passed.chargedBack).toBe(8);
+  });
+});
+
+describe('when the store is back it is charged', () => {
+  test.each(ALGORITHMS)('for what passed and still counts: %s', async (algorithm) => {
+    const limit = { ...LIMITS[algorithm], requestsPerUnit: 10, capacity: 10 };
+    const { store, switched, usedInStore, passed } = open({ failing: DOWN });
+    await store.take([groupOf([take('a', { hits: 5, limit })])]);
+    await store.take([groupOf([take('a', { hits: 4, limit })])]);
+    switched.failing = undefined;
+    await store.take([groupOf([take('z', { limit })])]);
+    await settled();
+    expect(await usedInStore('a', limit)).toBe(5);
+    expect(passed).toMatchObject({ local: 5, chargedBack: 5, lost: 0 });
+  });
+
+  test('not for what has come back since', async () => {
+    const { admittedOf, ask, switched, clock, usedInStore } = open({ failing: DOWN });
+    expect(await admittedOf('a', 8)).toBe(8);
+    clock.nowMs += 500;
+    switched.failing = undefined;
+    await ask('z', 1);
+    await settled();
+    expect(await usedInStore('a')).toBe(4);
+  });
+
+  test('not for what it counted itself', async () => {
+    const { ask, admittedOf, switched, usedInStore } = open();
+    await ask('a', 5);
+    switched.failing = DOWN;
+    expect(await admittedOf('a', 20)).toBe(4);
+    switched.failing = undefined;
+    await ask('z', 1);
+    await settled();
+    expect(await usedInStore('a')).toBe(9);
+  });
+
+  test('twice at most for a call whose answer was lost', async () => {
+    const { ask, switched, usedInStore } = open({ failing: { reason: 'timeout', runs: true, only: 'take' } });
+    await ask('a', 3);
+    switched.failing = undefined;
+    await ask('z', 1);
+    await settled();
+    expect(await usedInStore('a')).toBe(6);
+  });
+
+  test('once, even if its answer to the charge was lost', async () => {
+    const { ask, switched, usedInStore, passed, clock } = open({ failing: DOWN });
+    await ask('a', 3);
+    switched.failing = { reason: 'timeout', runs: true, only: 'settle' };
+    await ask('z', 1);
+    await settled();
+    expect(passed).toMatchObject({ chargedBack: 0, lost: 3 });
+    switched.failing = undefined;
+    clock.nowMs += 1_000;
+    await ask('z', 1);
+    await settled();
+    expect(switched.asked.settle).toBe(2);
+    expect(passed).toMatchObject({ chargedBack: 0, lost: 3 });
+    clock.nowMs -= 1_000;
+    expect(await usedInStore('a')).toBe(3);
+  });
+
+  test('later, if the charge surely was not run; and until then what is used up here stays used up', async () => {
+    const limit = { ...LIMITS.fixed_window, requestsPerUnit: 10, capacity: 10 };
+    const { store, switched, usedInStore, passed, clock } = open({ failing: DOWN });
+    const ask = async (key: string) => decided((await store.take([groupOf([take(key, { hits: 8, limit })])]))[0]);
+    expect((await ask('a')).overLimit).toBe(false);
+    switched.failing = { ...DOWN, only: 'settle' };
+    await ask('z');
+    await settled();
+    switched.failing = DOWN;
+    expect((await ask('a')).overLimit).toBe(true);
+    switched.failing = undefined;
+    await ask('y');
+    await settled();
+    // After a charge that failed the next one waits.
+    expect(switched.asked.settle).toBe(1);
+    clock.nowMs += 1_000;
+    await ask('x');
+    await settled();
+    expect(passed).toMatchObject({ chargedBack: 8, lost: 0 });
+    expect(await usedInStore('a', limit)).toBe(8);
+  });
+
+  test('also for what passes while it is charged', async () => {
+    const { ask, switched, usedInStore, passed } = open({ failing: DOWN });
+    await ask('a', 3);
+    switched.failing = undefined;
+    let release = (): void => undefined;
+    const charged = ask('z', 1);
+    switched.hold = new Promise((resolve) => (release = resolve));
+    await charged;
+    await settled();
+    switched.failing = DOWN;
+    const late = ask('a', 2);
+    release();
+    await late;
+    switched.failing = undefined;
+    switched.hold = undefined;
+    await settled();
+    await ask('z', 1);
+    await settled();
+    expect(await usedInStore('a')).toBe(5);
+    expect(passed).toMatchObject({ chargedBack: 5 });
+  });
+
+  test('and the next time that it is away, its share is there anew', async () => {
+    const { admittedOf, ask, switched, clock } = open({ failing: DOWN });
+    expect(await admittedOf('a', 20)).toBe(8);
+    switched.failing = undefined;
+    await ask('z', 1);
+    await settled();
+    await ask('a', 0);
+    switched.failing = DOWN;
+    // Two are left in the store, and a share of two is one.
+    expect(await admittedOf('a', 20)).toBe(1);
+    clock.nowMs += 1_000;
+    switched.failing = undefined;
+    await ask('z', 1);
+    await settled();
+    switched.failing = DOWN;
+    expect(await admittedOf('a', 20)).toBe(8);
+  });
+});

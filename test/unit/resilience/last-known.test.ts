@@ -1,0 +1,46 @@
+/** What is remembered of each bucket for when its store is away. */
+
+import type { BucketLimit, Verdict } from '../../../src/bucket/take';
+import { LastKnown } from '../../../src/resilience/last-known';
+import { TEN_PER_SECOND, THREE_PER_MINUTE } from '../../support/groups';
+
+function verdict(remaining: number, resetAfterUs: number): Verdict {
+  return { fits: true, remaining, retryAfterUs: 0, resetAfterUs };
+}
+
+function open({ bucketsMax = 10 } = {}) {
+  const clock = { nowMs: 1_000 };
+  return { clock, lastKnown: new LastKnown({ nowMs: () => clock.nowMs, bucketsMax }) };
+}
+
+test('a bucket never heard of is full', () => {
+  expect(open().lastKnown.remaining('a', TEN_PER_SECOND)).toBe(10);
+});
+
+test.each<[string, BucketLimit, readonly (readonly [number, number])[]]>([
+  ['a bucket drains evenly', TEN_PER_SECOND, [[0, 2], [500, 6], [501, 6], [999, 9], [1_000, 10]]],
+  ['a window is used up until it ends', { ...THREE_PER_MINUTE, capacity: 10 }, [[0, 2], [999, 2], [1_000, 10]]],
+])('%s', (_name, limit, expected) => {
+  const { clock, lastKnown } = open();
+  lastKnown.hear('a', limit, verdict(2, 1_000_000));
+  for (const [afterMs, remaining] of expected) {
+    clock.nowMs = 1_000 + afterMs;
+    expect([afterMs, lastKnown.remaining('a', limit)]).toEqual([afterMs, remaining]);
+  }
+});
+
+test('what was heard last counts, and under a smaller limit nothing may be left', () => {
+  const { lastKnown } = open();
+  lastKnown.hear('a', TEN_PER_SECOND, verdict(2, 1_000_000));
+  lastKnown.hear('a', TEN_PER_SECOND, verdict(1, 1_000_000));
+  expect(lastKnown.remaining('a', TEN_PER_SECOND)).toBe(1);
+  expect(lastKnown.remaining('a', { ...TEN_PER_SECOND, capacity: 5 })).toBe(0);
+  lastKnown.hear('a', TEN_PER_SECOND, verdict(10, 0));
+  expect(lastKnown.remaining('a', TEN_PER_SECOND)).toBe(10);
+});
+
+test('beyond its bound the one not heard of longest is forgotten', () => {
+  const { lastKnown } = open({ bucketsMax: 2 });
+  for (const key of ['a', 'b', 'a', 'c', 'd']) lastKnown.hear(key, TEN_PER_SECOND, verdict(2, 1_000_000));
+  expect(['a', 'b', 'c', 'd'].map((key) => lastKnown.remaining(key, TEN_PER_SECOND))).toEqual([10, 10, 2, 2]);
+});
