@@ -41,7 +41,7 @@ export async function runFault(fault: Fault, size: Size): Promise<FaultResult> {
   try {
     const plan = planOf(size);
     const config = writeLoadConfig(plan);
-    const options = { config, env: { LOG_LEVEL: 'info', ...size.env, ...scene.env } };
+    const options = { config, env: { FAILURE_MODE: 'local', ...size.env, ...scene.env } };
     weirs.push(...(await Promise.all(Array.from({ length: INSTANCES }, () => startWeir(options)))));
     await untilMet(weirs, scene);
     return await measure({ fault, scene, weirs, plan, size });
