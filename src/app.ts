@@ -3,8 +3,9 @@
 import { isIP } from 'node:net';
 import { Registry } from 'prom-client';
 import { describeRules } from './config/describe-rules';
+import type { HostPort, RedisServer } from './config/redis-url';
 import type { Settings } from './config/settings';
-import type { RedisConnection, StoreChoice } from './config/store-choice';
+import type { RedisConnection, SentinelPlace, StoreChoice } from './config/store-choice';
 import { Health } from './observability/health';
 import type { Logger } from './observability/logger';
 import { makeMetrics, type Metrics } from './observability/metrics';
@@ -19,6 +20,8 @@ import type { RuleSet } from './rule/rule-set';
 import { makeShouldRateLimit } from './should-rate-limit';
 import { MeasuredStore, type StoreMeasure } from './store/measured-store';
 import { MemoryStore, monotonicNowUs } from './store/memory-store';
+import type { ConnectionState } from './store/redis-connection';
+import { RedisSentinels } from './store/redis-sentinel';
 import { RedisStore, type RedisStoreOptions } from './store/redis-store';
 import type { Store } from './store/store';
 import { makeAnswerCall, type FailureKind } from './transport/answer';
@@ -151,8 +154,10 @@ function measureBy(metrics: Metrics, store: StoreChoice['kind']): StoreMeasure {
 async function openRedis(input: OpenRedisInput): Promise<{ readonly store: Store; readonly leave: () => Promise<void> }> {
   const { settings, connection, health, log, metrics, measure, local } = input;
   const tellConnection = watchRedis({ health, log, where: connection.description });
+  const { place } = connection;
   const redis = new RedisStore({
     server: toClientOptions(connection, log),
+    ...('sentinels' in place && { locator: openSentinels({ settings, place, tls: connection.tls }) }),
     connectTimeoutMs: settings.redisConnectTimeoutMs,
     silenceMs: Math.max(SILENCE_MS_MIN, SILENCE_OF_TIMEOUTS * settings.redisOpTimeoutMs),
     inFlightMax: settings.redisInFlightMax,
@@ -182,11 +187,9 @@ async function openRedis(input: OpenRedisInput): Promise<{ readonly store: Store
     assumed: settings.failureModeInstances,
     onCount: (count) => {
       metrics.instances.set(count);
+      store.chargeBack();
     },
   });
-  metrics.instances.set(instances.count);
-  await redis.connect({ waitMs: settings.redisConnectTimeoutMs });
-  instances.start();
   const store = new FallbackStore(new MeasuredStore(breaker, measure), {
     failureMode: settings.failureMode,
     local,
@@ -206,6 +209,9 @@ async function openRedis(input: OpenRedisInput): Promise<{ readonly store: Store
       metrics.chargeBackLostHits.inc(hits);
     },
   });
+  metrics.instances.set(instances.count);
+  await redis.connect({ waitMs: settings.redisConnectTimeoutMs });
+  instances.start();
   return { store, leave: () => instances.leave({ waitMs: LEAVE_MS }) };
 }
 
@@ -233,15 +239,25 @@ function watchBreaker({ health, log, metrics }: { readonly health: Health; reado
   };
 }
 
+interface OpenSentinelsInput extends Pick<AppOptions, 'settings'> {
+  readonly place: SentinelPlace;
+  readonly tls: RedisConnection['tls'];
+}
+
+function openSentinels({ settings, place, tls }: OpenSentinelsInput): RedisSentinels {
+  const toSocketOf = (address: HostPort) => toSocket(address, tls);
+  return new RedisSentinels({ ...place, toSocket: toSocketOf, connectTimeoutMs: settings.redisConnectTimeoutMs });
+}
+
 /** Tells health and log of each change, once: a Redis that stays away is tried many times. */
 function watchRedis({ health, log, where }: { readonly health: Health; readonly log: Logger; readonly where: string }) {
   let known: boolean | undefined;
-  return ({ connected, cause }: { readonly connected: boolean; readonly cause?: string }) => {
+  return ({ connected, address, cause }: ConnectionState) => {
     if (connected === known) return;
     known = connected;
     if (connected) {
       health.recover(DEGRADED_REDIS);
-      log.info(`connected to Redis at ${where}`);
+      log.info(address === undefined ? `connected to Redis at ${where}` : `connected to Redis at ${address}, the primary of ${where}`);
     } else {
       health.degrade(DEGRADED_REDIS);
       log.error(`no Redis at ${where} (${cause ?? 'no cause known'}): each limit is decided by its failure mode until it is back`);
@@ -250,24 +266,24 @@ function watchRedis({ health, log, where }: { readonly health: Health; readonly 
 }
 
 function toClientOptions(connection: RedisConnection, log: Logger): RedisStoreOptions['server'] {
-  const { database, username, password, authFile } = connection;
+  const { place, tls, database, username, password, authFile } = connection;
   const named = { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
-  const socket = toSocket(connection);
-  if (authFile === undefined) return { socket, database, ...named };
+  const server = { database, ...('sentinels' in place ? {} : { socket: toSocket(place, tls) }) };
+  if (authFile === undefined) return { ...server, ...named };
   const credentials = async () => ({ ...named, ...(await authFile.read((problem) => { log.warn(problem); })) });
-  return { socket, database, credentialsProvider: { type: 'async-credentials-provider', credentials } };
+  return { ...server, credentialsProvider: { type: 'async-credentials-provider', credentials } };
 }
 
-function toSocket({ socket, tls }: RedisConnection): NonNullable<RedisStoreOptions['server']['socket']> {
-  if ('path' in socket) return { ...socket, tls: false };
-  if (tls === false) return socket;
+function toSocket(place: RedisServer['socket'], tls: RedisConnection['tls']): NonNullable<RedisStoreOptions['server']['socket']> {
+  if ('path' in place) return { ...place, tls: false };
+  if (tls === false) return place;
   return {
-    ...socket,
+    ...place,
     tls: true,
     ...(tls.ca !== undefined && { ca: tls.ca }),
     ...tls.identity,
     // Node sends no name of its own accord, and one address may serve many Redis servers by their names.
-    ...(isIP(socket.host) === 0 && { servername: socket.host }),
+    ...(isIP(place.host) === 0 && { servername: place.host }),
     ...(!tls.verifyHostname && { checkServerIdentity: () => undefined }),
   };
 }

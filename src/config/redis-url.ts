@@ -1,10 +1,10 @@
-/** Reads REDIS_URL in its three forms: a URL, a host and port, or the path of a unix socket. */
+/** Reads REDIS_URL in its forms: a URL, a host and port, the path of a unix socket, or a master's name and its sentinels. */
 
 import { SettingsError } from './settings-error';
 
 /** One Redis server, as a client is made for it. */
 export interface RedisServer {
-  readonly socket: { readonly host: string; readonly port: number } | { readonly path: string };
+  readonly socket: HostPort | { readonly path: string };
   /** Whether the URL asks for it. */
   readonly tls: boolean;
   readonly database: number;
@@ -12,7 +12,23 @@ export interface RedisServer {
   readonly password?: string;
 }
 
+export interface HostPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A primary, found by asking the sentinels that watch it. */
+export interface SentinelGroup {
+  readonly masterName: string;
+  readonly sentinels: readonly HostPort[];
+}
+
 const REDIS_PORT_DEFAULT = 6379;
+
+const SENTINELS_MAX = 16;
+
+/** What Redis allows for the name of a master. */
+const MASTER_NAME = /^[\w.-]+$/;
 
 /** A host, or an IPv6 address in brackets, and a port. */
 const HOST_PORT = /^(?:\[([^\]]+)\]|([^:/[\]]+)):(\d{1,5})$/;
@@ -21,7 +37,7 @@ const HOST_PORT = /^(?:\[([^\]]+)\]|([^:/[\]]+)):(\d{1,5})$/;
 export function parseRedisUrl(value: string, socketType: 'unix' | 'tcp'): RedisServer {
   if (/^rediss?:\/\//i.test(value)) return parseUrl(value);
   if (value.includes(',')) {
-    throw refuse('it names several servers, and Sentinel and Cluster are not supported by this version; name one');
+    throw refuse('it names several servers, but REDIS_TYPE is single; name one, or set REDIS_TYPE=sentinel (Cluster is not supported by this version)');
   }
   const hostPort = parseHostPort(value);
   if (socketType === 'tcp') {
@@ -35,7 +51,24 @@ export function parseRedisUrl(value: string, socketType: 'unix' | 'tcp'): RedisS
   return { socket: { path: value }, tls: false, database: 0 };
 }
 
-function parseHostPort(value: string): { host: string; port: number } | undefined {
+/** Throws SettingsError likewise. The form is the reference's: the name of the master, then host:port of each sentinel. */
+export function parseSentinelUrl(value: string): SentinelGroup {
+  const [masterName = '', ...places] = value.split(',').map((part) => part.trim());
+  const sentinels = places.map(parseHostPort);
+  if (!MASTER_NAME.test(masterName)) throw refuseSentinels("does not begin with the master's name");
+  if (sentinels.length === 0) throw refuseSentinels('names no sentinel');
+  if (sentinels.length > SENTINELS_MAX) throw refuseSentinels(`names more than ${SENTINELS_MAX} sentinels`);
+  if (!sentinels.every((each) => each !== undefined)) {
+    throw refuseSentinels(`names a sentinel (number ${sentinels.indexOf(undefined) + 1}) that is no host:port`);
+  }
+  return { masterName, sentinels };
+}
+
+function refuseSentinels(fault: string): SettingsError {
+  return refuse(`REDIS_TYPE is sentinel, and it ${fault}; write it as NAME,host1:26379,host2:26379`);
+}
+
+function parseHostPort(value: string): HostPort | undefined {
   const [, address, name, digits] = HOST_PORT.exec(value) ?? [];
   const host = address ?? name;
   const port = Number(digits);

@@ -19,7 +19,7 @@ const ON = ['true', '1', 't'];
 const ZERO = ['0', '0s'];
 const NO_TLS = 'TLS on the gRPC port is not supported by this version; leave it to a sidecar.';
 const NO_CONNECTION_AGE = 'Connections are kept until their client closes them, or a drain.';
-const NO_SHAPES = 'Sentinel and Cluster are not supported by this version; use SINGLE.';
+const NO_CLUSTER = 'Cluster is not supported by this version.';
 const NO_MEMCACHED = 'Weir does not support memcached, because its counts are not exact; use redis or memory.';
 const NO_STATSD = 'Metrics are served for Prometheus at /metrics on DEBUG_PORT.';
 const NO_XDS = 'Configuration over xDS is not supported by this version.';
@@ -48,8 +48,6 @@ export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
   refused('GRPC_SERVER_USE_TLS', OFF, NO_TLS),
   refused('GRPC_CLIENT_TLS_CACERT', [], NO_TLS),
   refused('GRPC_CLIENT_TLS_SAN', [], NO_TLS),
-  refused('REDIS_TYPE', ['single'], NO_SHAPES),
-  refused('REDIS_SENTINEL_AUTH', [], NO_SHAPES),
   refused('REDIS_AWS_IAM_AUTH', OFF, 'Credentials of AWS IAM are not supported by this version; use REDIS_AUTH or REDIS_AUTH_FILE.'),
   refused('MEMCACHE_HOST_PORT', [], NO_MEMCACHED),
   refused('MEMCACHE_SRV', [], NO_MEMCACHED),
@@ -70,7 +68,7 @@ export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
   ...ignoredAll(['REDIS_POOL_SIZE', 'REDIS_POOL_ON_EMPTY_BEHAVIOR'], NO_POOL),
   ignored('REDIS_PIPELINE_WINDOW', ZERO, NO_POOL),
   ignored('REDIS_PIPELINE_LIMIT', ZERO, NO_POOL),
-  ignored('REDIS_CLUSTER_PIPELINE_PARALLELISM', ['1'], NO_SHAPES),
+  ignored('REDIS_CLUSTER_PIPELINE_PARALLELISM', ['1'], NO_CLUSTER),
   ignored('REDIS_TIMEOUT', [], 'A store call is bounded by REDIS_OP_TIMEOUT, a connection by REDIS_CONNECT_TIMEOUT.'),
   ignored('REDIS_HEALTH_CHECK_ACTIVE_CONNECTION', OFF, 'A lost Redis is told in the health body as `degraded: redis`.'),
   ...ignoredAll(['REDIS_STARTUP_INITIAL_INTERVAL', 'REDIS_STARTUP_MAX_INTERVAL'], FINDS_REDIS),

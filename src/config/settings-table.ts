@@ -35,6 +35,7 @@ const LOG_LEVELS = {
 } as const;
 
 const NO_MEMCACHED = 'Weir does not support memcached, because its counts are not exact; use redis or memory';
+const NO_CLUSTER = 'Cluster is not supported by this version; use single or sentinel';
 const NO_XDS = 'configuration over xDS is not supported yet; use FILE';
 
 /** No control characters, spaces, braces (they would move a key to another slot) or other bytes beyond ASCII. */
@@ -153,11 +154,18 @@ export const SETTINGS_TABLE = {
   redisUrl: row({
     ...store,
     name: 'REDIS_URL',
-    type: text('a host:port, the path of a socket, or a redis:// or rediss:// URL'),
+    type: text('a host:port, the path of a socket, a redis:// or rediss:// URL, or NAME,host1:26379,host2:26379'),
     default: undefined,
     secret: true,
     meaning:
-      'The Redis server: `host:port` (with REDIS_SOCKET_TYPE=tcp), the path of a unix socket, or a `redis://` or `rediss://` URL. Unset with BACKEND_TYPE=redis: the socket `/var/run/nutcracker/ratelimit.sock`.',
+      'The Redis server: `host:port` (with REDIS_SOCKET_TYPE=tcp), the path of a unix socket, or a `redis://` or `rediss://` URL; with REDIS_TYPE=sentinel, the name of the master and the sentinels, `NAME,host1:26379,host2:26379`. Unset with BACKEND_TYPE=redis: the socket `/var/run/nutcracker/ratelimit.sock`.',
+  }),
+  redisType: row({
+    ...store,
+    name: 'REDIS_TYPE',
+    type: oneOf(['single', 'sentinel'], { refused: { cluster: NO_CLUSTER } }),
+    default: 'single',
+    meaning: 'One Redis server, or the primary that the sentinels of REDIS_URL name.',
   }),
   redisSocketType: row({
     ...store,
@@ -181,12 +189,20 @@ export const SETTINGS_TABLE = {
     default: undefined,
     meaning: 'File that holds what REDIS_AUTH would. Read for every new connection, so that the password may change while Weir runs.',
   }),
+  redisSentinelAuth: row({
+    ...store,
+    name: 'REDIS_SENTINEL_AUTH',
+    type: text('a password, or user:password'),
+    default: undefined,
+    secret: true,
+    meaning: 'Password of the sentinels, or `user:password`. REDIS_AUTH is for the servers that they watch.',
+  }),
   redisTls: row({
     ...store,
     name: 'REDIS_TLS',
     type: boolean(),
     default: 'false',
-    meaning: 'Connect to Redis over TLS. A `rediss://` URL does so in any case.',
+    meaning: 'Connect to Redis, and to sentinels, over TLS. A `rediss://` URL does so in any case.',
   }),
   redisTlsClientCert: row({
     ...store,

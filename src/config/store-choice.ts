@@ -1,8 +1,8 @@
 /** Decides which store counts the hits: Redis, and how to reach it, or the memory of this process. */
 
-import { parseRedisAuth, RedisAuthFile } from './redis-auth';
+import { parseRedisAuth, RedisAuthFile, type RedisAuth } from './redis-auth';
 import { readRedisTls, type RedisTls, type RedisTlsSettings } from './redis-tls';
-import { parseRedisUrl, type RedisServer } from './redis-url';
+import { parseRedisUrl, parseSentinelUrl, type HostPort, type RedisServer, type SentinelGroup } from './redis-url';
 import type { Settings } from './settings';
 import { SettingsError } from './settings-error';
 
@@ -14,7 +14,8 @@ export type StoreChoice =
   | { readonly kind: 'memory'; readonly warning?: string }
   | { readonly kind: 'redis'; readonly connection: RedisConnection };
 
-export interface RedisConnection extends Omit<RedisServer, 'tls'> {
+export interface RedisConnection extends Omit<RedisServer, 'tls' | 'socket'> {
+  readonly place: RedisServer['socket'] | SentinelPlace;
   readonly tls: RedisTls | false;
   /** Wins over username and password. */
   readonly authFile?: RedisAuthFile;
@@ -22,13 +23,30 @@ export interface RedisConnection extends Omit<RedisServer, 'tls'> {
   readonly description: string;
 }
 
+/** Whatever the sentinels say. */
+export interface SentinelPlace extends SentinelGroup {
+  /** Who we are to the sentinels. */
+  readonly auth: Partial<RedisAuth>;
+}
+
 export type StoreSettings = RedisTlsSettings &
-  Pick<Settings, 'backendType' | 'redisUrl' | 'redisSocketType' | 'redisAuth' | 'redisAuthFile' | 'runtimeRoot'>;
+  Pick<
+    Settings,
+    | 'backendType'
+    | 'redisUrl'
+    | 'redisType'
+    | 'redisSocketType'
+    | 'redisAuth'
+    | 'redisAuthFile'
+    | 'redisSentinelAuth'
+    | 'runtimeRoot'
+  >;
 
 /** Throws SettingsError if no store can be chosen. */
 export function chooseStore(settings: StoreSettings): StoreChoice {
-  const { backendType, redisUrl, runtimeRoot } = settings;
+  const { backendType, redisUrl, redisType, runtimeRoot } = settings;
   if (backendType === 'memory') return { kind: 'memory' };
+  if (redisType === 'sentinel') return { kind: 'redis', connection: chooseSentinels(settings) };
   if (backendType === 'redis' || redisUrl !== undefined) return { kind: 'redis', connection: chooseConnection(settings) };
   if (runtimeRoot === undefined) {
     const warning =
@@ -43,13 +61,30 @@ export function chooseStore(settings: StoreSettings): StoreChoice {
 }
 
 function chooseConnection(settings: StoreSettings): RedisConnection {
-  const { redisUrl, redisSocketType } = settings;
-  const server: RedisServer =
+  const { redisUrl, redisSocketType, redisSentinelAuth } = settings;
+  if (redisSentinelAuth !== undefined) {
+    throw new SettingsError([{ name: 'REDIS_SENTINEL_AUTH', message: 'it is set, but REDIS_TYPE is single; set REDIS_TYPE=sentinel, or leave it unset' }]);
+  }
+  const { socket, ...server }: RedisServer =
     redisUrl === undefined
       ? { socket: { path: REDIS_SOCKET_DEFAULT }, tls: false, database: 0 }
       : parseRedisUrl(redisUrl, redisSocketType);
-  const tls = readRedisTls({ settings, askedByUrl: server.tls, isUnixSocket: 'path' in server.socket });
-  return { ...server, tls, ...readAuth(settings), description: describe({ ...server, tls: tls !== false }) };
+  const tls = readRedisTls({ settings, askedByUrl: server.tls, isUnixSocket: 'path' in socket });
+  return { ...server, place: socket, tls, ...readAuth(settings), description: describe({ ...server, socket, tls: tls !== false }) };
+}
+
+/** Database 0: the form has no place for another. */
+function chooseSentinels(settings: StoreSettings): RedisConnection {
+  const { redisUrl, redisSentinelAuth } = settings;
+  if (redisUrl === undefined) {
+    const message = 'REDIS_TYPE is sentinel, and it is not set; write it as NAME,host1:26379,host2:26379';
+    throw new SettingsError([{ name: 'REDIS_URL', message }]);
+  }
+  const { masterName, sentinels } = parseSentinelUrl(redisUrl);
+  const auth = redisSentinelAuth === undefined ? {} : parseRedisAuth(redisSentinelAuth);
+  const tls = readRedisTls({ settings, askedByUrl: false, isUnixSocket: false });
+  const description = `${masterName}, asking the sentinels ${sentinels.map(describeHostPort).join(', ')}`;
+  return { place: { masterName, sentinels, auth }, database: 0, tls, ...readAuth(settings), description };
 }
 
 function readAuth({ redisAuth, redisAuthFile }: StoreSettings): Pick<RedisConnection, 'username' | 'password' | 'authFile'> {
@@ -60,6 +95,9 @@ function readAuth({ redisAuth, redisAuthFile }: StoreSettings): Pick<RedisConnec
 
 function describe({ socket, tls, database }: RedisServer): string {
   if ('path' in socket) return `unix socket ${socket.path}`;
-  const host = socket.host.includes(':') ? `[${socket.host}]` : socket.host;
-  return `${tls ? 'rediss' : 'redis'}://${host}:${socket.port}/${database}`;
+  return `${tls ? 'rediss' : 'redis'}://${describeHostPort(socket)}/${database}`;
+}
+
+function describeHostPort({ host, port }: HostPort): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -53,6 +53,11 @@ export class FallbackStore implements Store {
     return this.store.settle(settlements, options);
   }
 
+  /** The store has been seen to be there: it is charged, even if no call comes this way for a while. */
+  chargeBack(): void {
+    this.accounts.chargeBack();
+  }
+
   async close(): Promise<void> {
     await this.store.close();
     await this.options.local.close();

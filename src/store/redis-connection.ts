@@ -2,9 +2,27 @@
 
 import { createClient, ErrorReply, type RedisClientOptions } from 'redis';
 
+/** Knows where a primary is that may move. */
+export interface RedisLocator {
+  /** Where it is now. Rejects, within a bounded time, if nobody knows. */
+  locate(): Promise<RedisPlace>;
+  close(): void;
+}
+
+export interface RedisPlace {
+  /** host:port, for people and to see whether it has moved. */
+  readonly address: string;
+  /** The same as node-redis takes it. */
+  readonly socket: NonNullable<RedisClientOptions['socket']>;
+  /** Whether enough of those that know say so to leave a connection that works. */
+  readonly isAgreed: boolean;
+}
+
 export interface RedisConnectionOptions {
   /** Where Redis is and who we are there, as node-redis takes it. */
   readonly server: Pick<RedisClientOptions, 'username' | 'password' | 'credentialsProvider' | 'database' | 'socket'>;
+  /** Takes the place of `server.socket`: asked before each dial, and every now and then. Closed with the connection. */
+  readonly locator?: RedisLocator;
   /** Longest wait for a connection, in milliseconds: until Redis has answered its first command. */
   readonly connectTimeoutMs: number;
   /** Without any answer for so long, in milliseconds, while commands wait, the connection is given up for a new one. */
@@ -12,9 +30,17 @@ export interface RedisConnectionOptions {
   /** Commands that may wait for Redis at once. */
   readonly inFlightMax: number;
   /** Sent on every new connection before it counts as connected. */
-  readonly greeting: readonly string[];
-  /** Told whenever Redis is found or lost. `cause` says why it was lost. */
-  readonly onConnection: (state: { readonly connected: boolean; readonly cause?: string }) => void;
+  readonly greetings: readonly (readonly string[])[];
+  /** Told whenever Redis is found or lost. */
+  readonly onConnection: (state: ConnectionState) => void;
+}
+
+export interface ConnectionState {
+  readonly connected: boolean;
+  /** Where it was found, if a locator was asked. */
+  readonly address?: string;
+  /** Why it was lost. */
+  readonly cause?: string;
 }
 
 /** How often within a silence it is looked for. */
@@ -31,16 +57,22 @@ const GOOD_MS = 1_000;
 const REDISCOVER_MS = 5_000;
 const NOT_THE_PRIMARY = ['READONLY', 'MASTERDOWN'];
 
+/** How often it is asked whether the primary has moved: what the old one counts from then on is lost. */
+const RELOCATE_MS = 500;
+
 type Client = ReturnType<typeof makeClient>;
 
 /** A client and what is known of its answers. Times are of the monotonic clock. */
 interface Line {
-  readonly client: Client;
+  /** Absent: not dialled yet. */
+  client?: Client;
   waiting: number;
   /** When it last answered, or began to wait. */
   heardMs: number;
   /** When it was greeted; absent: not yet. */
   foundMs?: number;
+  /** Whether it said itself that it is one. */
+  isPrimary?: boolean;
   /** Ends the wait for the greeting. */
   handshake?: NodeJS.Timeout;
 }
@@ -56,15 +88,23 @@ export class RedisConnection {
   private leftMs = -REDISCOVER_MS;
   /** Since it was left as a replica: connected is told when it has taken a command, not before. */
   private isDoubted = false;
+  /** Where the last dial went, if a locator was asked. */
+  private address: string | undefined;
+  private isAskingAgain = false;
   private readonly watch: NodeJS.Timeout;
+  private readonly relocation: NodeJS.Timeout | undefined;
   private retry: NodeJS.Timeout | undefined;
   private onFirst: (() => void) | undefined;
 
   constructor(private readonly options: RedisConnectionOptions) {
-    this.line = this.makeLine();
+    this.line = makeLine();
     // Timers run before input is read, and after a pause of this process an answer may lie here unread: read it first.
     this.watch = setInterval(() => setImmediate(() => { this.leaveIfSilent(); }), options.silenceMs / CHECKS_OF_SILENCE);
     this.watch.unref();
+    const { locator } = options;
+    if (locator === undefined) return;
+    this.relocation = setInterval(() => void this.leaveIfMoved(locator), RELOCATE_MS);
+    this.relocation.unref();
   }
 
   /** Starts to connect, and goes on trying until closed. Resolves when first connected, or after `waitMs` without. */
@@ -83,10 +123,13 @@ export class RedisConnection {
   /** Rejects with Redis's ErrorReply, or with node-redis's error if there is no connection or it is lost meanwhile. */
   async send(command: readonly string[]): Promise<unknown> {
     const { line } = this;
+    const { client } = line;
+    // What has not been greeted may be no primary, and what it counted would be lost.
+    if (client === undefined || line.foundMs === undefined) throw new Error('not connected');
     if (line.waiting === 0) line.heardMs = performance.now();
     line.waiting += 1;
     try {
-      const reply = await line.client.sendCommand(command);
+      const reply = await client.sendCommand(command);
       this.trust(line);
       return reply;
     } catch (error) {
@@ -102,29 +145,32 @@ export class RedisConnection {
   close(): void {
     this.isClosed = true;
     clearInterval(this.watch);
+    clearInterval(this.relocation);
     clearTimeout(this.retry);
     drop(this.line);
+    this.options.locator?.close();
     this.onFirst?.();
-  }
-
-  private makeLine(): Line {
-    const line: Line = { client: makeClient(this.options), waiting: 0, heardMs: performance.now() };
-    line.client.on('error', (error: unknown) => {
-      this.lose(line, describeError(error));
-    });
-    return line;
   }
 
   /** Connects and greets. Until Redis has answered that, an open connection shows nothing. */
   private async open(line: Line): Promise<void> {
-    const { connectTimeoutMs, greeting } = this.options;
-    line.handshake = setTimeout(() => {
-      this.lose(line, `no answer within ${connectTimeoutMs} ms`);
-    }, connectTimeoutMs);
+    const { server, locator, connectTimeoutMs, greetings } = this.options;
     try {
-      await line.client.connect();
+      const { address, socket } = locator === undefined ? { socket: server.socket } : await locator.locate();
+      if (line !== this.line || this.isClosed) return;
+      this.address = address;
+      const client = makeClient(this.options, socket);
+      line.client = client;
+      client.on('error', (error: unknown) => {
+        this.lose(line, describeError(error));
+      });
+      line.handshake = setTimeout(() => {
+        this.lose(line, `no answer within ${connectTimeoutMs} ms`);
+      }, connectTimeoutMs);
+      await client.connect();
       // A short command first: of a long one, Redis tells nobody without a password what is wrong, it hangs up.
-      for (const command of [['PING'], greeting]) await line.client.sendCommand(command).catch(ignoreNoPermission);
+      for (const command of [['PING'], ...greetings]) await client.sendCommand(command).catch(ignoreNoPermission);
+      if (locator !== undefined) await this.checkPrimary({ line, client, locator });
       this.find(line);
     } catch (error) {
       // Nothing has been asked for yet, so Redis's own words hold no key.
@@ -132,18 +178,36 @@ export class RedisConnection {
     }
   }
 
+  /**
+   * Throws unless the server is the primary, by its own word and, once that is there, by the locator's: one that was
+   * stopped takes a dial, and answers when it goes on as the primary that it was.
+   */
+  private async checkPrimary({ line, client, locator }: CheckPrimaryInput): Promise<void> {
+    const role = await client.sendCommand(['ROLE']).catch(ignoreNoPermission);
+    clearTimeout(line.handshake);
+    if (Array.isArray(role) && role[0] !== 'master') throw new Error(`${this.address ?? 'it'} is no primary but a ${String(role[0])}`);
+    const { address } = await locator.locate();
+    if (address !== this.address) throw new Error(`the primary moved to ${address}`);
+    line.isPrimary = role !== undefined;
+  }
+
   private find(line: Line): void {
     if (line !== this.line || this.isClosed) return;
     clearTimeout(line.handshake);
     line.foundMs = performance.now();
-    if (!this.isDoubted) this.options.onConnection({ connected: true });
+    if (line.isPrimary === true) this.isDoubted = false;
+    if (!this.isDoubted) this.tellConnected();
     this.onFirst?.();
   }
 
   private trust(line: Line): void {
     if (!this.isDoubted || line !== this.line) return;
     this.isDoubted = false;
-    this.options.onConnection({ connected: true });
+    this.tellConnected();
+  }
+
+  private tellConnected(): void {
+    this.options.onConnection({ connected: true, ...(this.address !== undefined && { address: this.address }) });
   }
 
   /** A peer that is gone without a word (a lost host, a forgotten NAT entry) would keep every command for minutes. */
@@ -151,6 +215,28 @@ export class RedisConnection {
     const { line } = this;
     const { silenceMs } = this.options;
     if (line.waiting > 0 && performance.now() - line.heardMs > silenceMs) this.lose(line, `no answer for ${silenceMs} ms`);
+  }
+
+  /**
+   * A primary that lost its place without knowing (stopped and continued, cut off from the others) takes commands as
+   * before, and a dial to one that is gone, or the pause before the next, would outlast the news of its successor.
+   */
+  private async leaveIfMoved(locator: RedisLocator): Promise<void> {
+    // A slow answer is not asked for twice.
+    if (this.isAskingAgain || this.address === undefined) return;
+    this.isAskingAgain = true;
+    try {
+      const { line } = this;
+      const { address, isAgreed } = await locator.locate();
+      if (address !== this.address && (isAgreed || line.foundMs === undefined)) {
+        if (line === this.line) this.tries = 0;
+        this.lose(line, `the primary moved to ${address}`);
+      }
+    } catch {
+      // Nobody knows: it is not known to have moved.
+    } finally {
+      this.isAskingAgain = false;
+    }
   }
 
   private leaveReplica(line: Line, error: ErrorReply): void {
@@ -165,17 +251,28 @@ export class RedisConnection {
     if (line !== this.line || this.isClosed) return;
     const wasGood = line.foundMs !== undefined && performance.now() - line.foundMs >= GOOD_MS;
     this.tries = wasGood ? 0 : this.tries + 1;
-    this.line = this.makeLine();
+    this.line = makeLine();
     drop(line);
     this.options.onConnection({ connected: false, cause });
+    clearTimeout(this.retry);
     this.retry = setTimeout(() => void this.open(this.line), reconnectAfterMs(this.tries));
   }
+}
+
+interface CheckPrimaryInput {
+  readonly line: Line;
+  readonly client: Client;
+  readonly locator: RedisLocator;
+}
+
+function makeLine(): Line {
+  return { waiting: 0, heardMs: performance.now() };
 }
 
 function drop({ client, handshake }: Line): void {
   clearTimeout(handshake);
   // One that is not open can't be destroyed, and need not be.
-  if (client.isOpen) client.destroy();
+  if (client?.isOpen === true) client.destroy();
 }
 
 /** Not allowed to: Redis is there all the same, and what it matters for, the next command will find and tell. */
@@ -188,22 +285,27 @@ export function errorCode(error: ErrorReply): string {
   return /^[A-Z]+/.exec(error.message)?.[0] ?? 'ERR';
 }
 
-function describeError(error: unknown): string {
+/** As people write it. */
+export function describeAddress({ host, port }: { readonly host: string; readonly port: number }): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+export function describeError(error: unknown): string {
   if (error instanceof ErrorReply) return `Redis answered the error ${errorCode(error)}`;
   if (!(error instanceof Error)) return String(error);
   // Of a line of OpenSSL's, the part that is no address in its source.
   return 'library' in error && 'reason' in error ? `TLS: ${String(error.reason)}` : error.message;
 }
 
-function makeClient({ server, connectTimeoutMs, inFlightMax }: RedisConnectionOptions) {
+function makeClient({ server, connectTimeoutMs, inFlightMax }: RedisConnectionOptions, socket: RedisClientOptions['socket']) {
   return createClient({
     ...server,
-    socket: { ...server.socket, connectTimeout: connectTimeoutMs, reconnectStrategy: false },
+    socket: { ...socket, connectTimeout: connectTimeoutMs, reconnectStrategy: false },
     // The oldest protocol, understood by every server and proxy, and enough for whole numbers.
     RESP: 2,
     // A call without a connection fails at once: by the time of the reconnect Envoy has long gone on.
     disableOfflineQueue: true,
-    // Commands that wait, a greeting, and one more.
+    // Commands that wait, a greeting at a time, and one more.
     commandsQueueMaxLength: inFlightMax + 2,
     // CLIENT SETINFO and maintenance notices are nothing Weir needs, and commands that a strict ACL refuses.
     disableClientInfo: true,

@@ -26,7 +26,7 @@ export interface BeatInput {
   readonly instancesMax: number;
 }
 
-export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'greeting'> {
+export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'greetings'> {
   /** Default: those of `lua/`. */
   readonly scripts?: StoreScripts;
 }
@@ -41,8 +41,9 @@ export class RedisStore implements Store {
   constructor({ scripts = { take: loadScript('take'), settle: loadScript('settle') }, ...options }: RedisStoreOptions) {
     this.scripts = scripts;
     this.inFlightMax = options.inFlightMax;
-    // So that the first take of a new connection need not carry the script; a settlement can wait for its own.
-    this.connection = new RedisConnection({ ...options, greeting: ['SCRIPT', 'LOAD', scripts.take.text] });
+    // So that the first call of a new connection need not carry its script.
+    const greetings = [scripts.take, scripts.settle, this.heartbeat].map(({ text }) => ['SCRIPT', 'LOAD', text]);
+    this.connection = new RedisConnection({ ...options, greetings });
   }
 
   /** Starts to connect, and goes on trying until closed. Resolves when first connected, or after `waitMs` without. */

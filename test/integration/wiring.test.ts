@@ -30,8 +30,13 @@ beforeAll(async () => {
 
 afterAll(() => redis.stop());
 
+/** Keys of one test are no keys of another. */
+function keyPrefix(): string {
+  return `${expect.getState().currentTestName?.replaceAll(/\W/g, '') ?? ''}-`;
+}
+
 async function withWeir(env: Readonly<Record<string, string>>, use: (ask: Ask) => Promise<void>): Promise<void> {
-  const prefix = { CACHE_KEY_PREFIX: `${expect.getState().currentTestName?.replaceAll(/\W/g, '') ?? ''}-` };
+  const prefix = { CACHE_KEY_PREFIX: keyPrefix() };
   const weir = await startWeir({ config: CONFIG, env: { REDIS_URL: `redis://127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s', ...prefix, ...env } });
   const client = new RlsClient(weir.grpcPort);
   await use(async (...descriptors) => client.ask('d', descriptors));
@@ -52,11 +57,25 @@ async function calls(command: string): Promise<number> {
   return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
 }
 
+/** What changes with each heartbeat of the one instance of this test. */
+async function heartbeat(): Promise<string | null> {
+  const admin = await makeTestClient(redis.port).connect();
+  const value = await admin.get(`${keyPrefix()}weir:instances`);
+  admin.destroy();
+  return value;
+}
+
 test('a request of three descriptors is one EVALSHA and one TIME; the script was loaded before, so no EVAL is needed', async () => {
   await withWeir({}, async (ask) => {
-    const [evalsha, time] = [await calls('evalsha'), await calls('time')];
-    await ask(ONE, TWO, { entries: { premium: 'v' } });
-    expect([(await calls('evalsha')) - evalsha, (await calls('time')) - time, await calls('eval')]).toEqual([1, 1, 0]);
+    let counted: number[] | undefined;
+    for (let attempt = 0; attempt < 5 && counted === undefined; attempt += 1) {
+      const [evalsha, time, heartbeats] = [await calls('evalsha'), await calls('time'), await heartbeat()];
+      await ask(ONE, TWO, { entries: { premium: 'v' } });
+      const after = [(await calls('evalsha')) - evalsha, (await calls('time')) - time, await calls('eval')];
+      // A heartbeat in between is an EVALSHA and a TIME of its own: count again.
+      if ((await heartbeat()) === heartbeats) counted = after;
+    }
+    expect(counted).toEqual([1, 1, 0]);
   });
 });
 

@@ -63,7 +63,8 @@ async function launch({ port, directory, config, env }: LaunchInput): Promise<Ch
   return child;
 }
 
-function ping(port: number): Promise<boolean> {
+/** Whether a Redis, or a sentinel, answers there. */
+export function ping(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' }, () => socket.write('PING\r\n'));
     const answer = (isPong: boolean): void => {

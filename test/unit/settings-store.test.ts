@@ -32,33 +32,51 @@ describe('The store is', () => {
   test.each<[Environment, object]>([
     [
       { BACKEND_TYPE: 'redis' },
-      { ...plain, socket: { path: '/var/run/nutcracker/ratelimit.sock' }, description: 'unix socket /var/run/nutcracker/ratelimit.sock' },
+      { ...plain, place: { path: '/var/run/nutcracker/ratelimit.sock' }, description: 'unix socket /var/run/nutcracker/ratelimit.sock' },
     ],
-    [{ REDIS_URL: '/tmp/r.sock' }, { ...plain, socket: { path: '/tmp/r.sock' }, description: 'unix socket /tmp/r.sock' }],
+    [{ REDIS_URL: '/tmp/r.sock' }, { ...plain, place: { path: '/tmp/r.sock' }, description: 'unix socket /tmp/r.sock' }],
     [
       { REDIS_URL: 'h:1', REDIS_SOCKET_TYPE: 'tcp', REDIS_AUTH: SECRET },
-      { ...plain, socket: { host: 'h', port: 1 }, password: SECRET, description: 'redis://h:1/0' },
+      { ...plain, place: { host: 'h', port: 1 }, password: SECRET, description: 'redis://h:1/0' },
     ],
     [
       { REDIS_URL: '[::1]:7', REDIS_SOCKET_TYPE: 'tcp', REDIS_AUTH: 'u:p:q' },
-      { ...plain, socket: { host: '::1', port: 7 }, username: 'u', password: 'p:q', description: 'redis://[::1]:7/0' },
+      { ...plain, place: { host: '::1', port: 7 }, username: 'u', password: 'p:q', description: 'redis://[::1]:7/0' },
     ],
-    [{ REDIS_URL: 'redis://h' }, { ...plain, socket: { host: 'h', port: 6379 }, description: 'redis://h:6379/0' }],
+    [{ REDIS_URL: 'redis://h' }, { ...plain, place: { host: 'h', port: 6379 }, description: 'redis://h:6379/0' }],
     [
       { REDIS_URL: `rediss://u:${SECRET}%21@[::1]:7/3` },
-      { tls: { verifyHostname: true }, database: 3, socket: { host: '::1', port: 7 }, username: 'u', password: `${SECRET}!`, description: 'rediss://[::1]:7/3' },
+      { tls: { verifyHostname: true }, database: 3, place: { host: '::1', port: 7 }, username: 'u', password: `${SECRET}!`, description: 'rediss://[::1]:7/3' },
     ],
     [
       { REDIS_URL: 'redis://u:old@h', REDIS_AUTH: SECRET },
-      { ...plain, socket: { host: 'h', port: 6379 }, username: 'u', password: SECRET, description: 'redis://h:6379/0' },
+      { ...plain, place: { host: 'h', port: 6379 }, username: 'u', password: SECRET, description: 'redis://h:6379/0' },
     ],
     [
       { REDIS_URL: 'h:1', REDIS_SOCKET_TYPE: 'tcp', REDIS_TLS: 'true', REDIS_TLS_SKIP_HOSTNAME_VERIFICATION: 'true' },
-      { tls: { verifyHostname: false }, database: 0, socket: { host: 'h', port: 1 }, description: 'rediss://h:1/0' },
+      { tls: { verifyHostname: false }, database: 0, place: { host: 'h', port: 1 }, description: 'rediss://h:1/0' },
+    ],
+    [
+      { REDIS_TYPE: 'SENTINEL', REDIS_URL: 'my.master_1,h1:26379', REDIS_AUTH: SECRET },
+      {
+        ...plain,
+        place: { masterName: 'my.master_1', sentinels: [{ host: 'h1', port: 26379 }], auth: {} },
+        password: SECRET,
+        description: 'my.master_1, asking the sentinels h1:26379',
+      },
+    ],
+    [
+      { REDIS_TYPE: 'sentinel', REDIS_URL: 'm, h:1, [::1]:2', REDIS_SENTINEL_AUTH: `u:${SECRET}`, REDIS_TLS: 'true' },
+      {
+        tls: { verifyHostname: true },
+        database: 0,
+        place: { masterName: 'm', sentinels: [{ host: 'h', port: 1 }, { host: '::1', port: 2 }], auth: { username: 'u', password: SECRET } },
+        description: 'm, asking the sentinels h:1, [::1]:2',
+      },
     ],
     [
       { REDIS_URL: 'redis://h', REDIS_TLS: '1' },
-      { tls: { verifyHostname: true }, database: 0, socket: { host: 'h', port: 6379 }, description: 'rediss://h:6379/0' },
+      { tls: { verifyHostname: true }, database: 0, place: { host: 'h', port: 6379 }, description: 'rediss://h:6379/0' },
     ],
   ])('Redis for %j', (env, connection) => {
     expect(connectionOf(env)).toEqual(connection);
@@ -68,7 +86,16 @@ describe('The store is', () => {
     [{ REDIS_URL: 'h:1' }, 'looks like host:port, but REDIS_SOCKET_TYPE is unix; set REDIS_SOCKET_TYPE=tcp'],
     [{ REDIS_URL: SECRET, REDIS_SOCKET_TYPE: 'tcp' }, 'write it as host:6379'],
     [{ REDIS_URL: 'h:0', REDIS_SOCKET_TYPE: 'tcp' }, 'write it as host:6379'],
-    [{ REDIS_URL: 'h:1,h:2', REDIS_SOCKET_TYPE: 'tcp' }, 'names several servers'],
+    [{ REDIS_URL: 'h:1,h:2', REDIS_SOCKET_TYPE: 'tcp' }, 'names several servers, but REDIS_TYPE is single'],
+    [{ REDIS_TYPE: 'cluster', REDIS_URL: 'h:1,h:2' }, 'is refused: Cluster is not supported by this version'],
+    [{ REDIS_TYPE: 'sentinel' }, 'REDIS_URL: REDIS_TYPE is sentinel, and it is not set; write it as NAME,host1:26379,host2:26379'],
+    [{ REDIS_TYPE: 'sentinel', REDIS_URL: 'h:1,h:2' }, "REDIS_URL: REDIS_TYPE is sentinel, and it does not begin with the master's name"],
+    [{ REDIS_TYPE: 'sentinel', REDIS_URL: `redis://u:${SECRET}@h` }, "it does not begin with the master's name"],
+    [{ REDIS_TYPE: 'sentinel', REDIS_URL: 'm' }, 'and it names no sentinel'],
+    [{ REDIS_TYPE: 'sentinel', REDIS_URL: 'm,h:1,' }, 'and it names a sentinel (number 2) that is no host:port'],
+    [{ REDIS_TYPE: 'sentinel', REDIS_URL: `m,${SECRET}` }, 'and it names a sentinel (number 1) that is no host:port'],
+    [{ REDIS_TYPE: 'sentinel', REDIS_URL: `m${',h:1'.repeat(17)}` }, 'and it names more than 16 sentinels'],
+    [{ REDIS_SENTINEL_AUTH: SECRET, REDIS_URL: 'redis://h' }, 'REDIS_SENTINEL_AUTH: it is set, but REDIS_TYPE is single'],
     [{ REDIS_URL: `http://u:${SECRET}@h` }, 'is no URL of Redis'],
     [{ REDIS_URL: `redis://u:${SECRET}%zz@h` }, 'is no valid URL'],
     [{ REDIS_URL: `redis://u:${SECRET}@h/x` }, 'is no valid URL'],

@@ -196,6 +196,15 @@ describe('when the store is back it is charged', () => {
     expect(passed).toMatchObject({ local: 5, chargedBack: 5, lost: 0 });
   });
 
+  test('also when no call comes this way', async () => {
+    const { store, ask, switched, usedInStore } = open({ failing: DOWN });
+    await ask('a', 5);
+    switched.failing = undefined;
+    store.chargeBack();
+    await settled();
+    expect(await usedInStore('a')).toBe(5);
+  });
+
   test('not for what has come back since', async () => {
     const { admittedOf, ask, switched, clock, usedInStore } = open({ failing: DOWN });
     expect(await admittedOf('a', 8)).toBe(8);
