@@ -74,17 +74,19 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
 ];
 
 async function untilTakenOver(cluster: RedisCluster): Promise<void> {
-  for (const endMs = performance.now() + TAKEN_OVER_WITHIN_MS; performance.now() < endMs; await sleep(POLL_MS)) {
+  for (const endMs = performance.now() + TAKEN_OVER_WITHIN_MS; performance.now() < endMs; ) {
     if (await cluster.primaryOf(HASH_TAG).then(() => true, () => false)) return;
+    await sleep(POLL_MS);
   }
   throw new Error(`no replica took over within ${TAKEN_OVER_WITHIN_MS} ms`);
 }
 
 /** A slot that is moved again before every server has heard of the last move may end up with nobody, or with two. */
 async function untilAgreed(cluster: RedisCluster, { slot, id }: { readonly slot: number; readonly id: string }): Promise<void> {
-  for (const endMs = performance.now() + AGREED_WITHIN_MS; performance.now() < endMs; await sleep(POLL_MS)) {
+  for (const endMs = performance.now() + AGREED_WITHIN_MS; performance.now() < endMs; ) {
     const owners = await Promise.all(cluster.servers.map(({ client }) => ownerOf(client, slot)));
     if (owners.every((owner) => owner === id)) return;
+    await sleep(POLL_MS);
   }
   throw new Error(`the servers did not agree on a slot within ${AGREED_WITHIN_MS} ms`);
 }

@@ -45,6 +45,8 @@ export interface Size {
   readonly freshKeys: number;
   /** Of the processes, beside what a fault sets. */
   readonly env: Readonly<Record<string, string>>;
+  /** Of those that are to notice nothing. */
+  readonly unnoticedEnv: Readonly<Record<string, string>>;
 }
 
 const LONG: Size = {
@@ -56,6 +58,7 @@ const LONG: Size = {
   freshKeys: 1_000_000,
   // As delivered: the published table is of the defaults.
   env: {},
+  unnoticedEnv: {},
 };
 
 const SHORT: Size = {
@@ -65,8 +68,9 @@ const SHORT: Size = {
   afterMs: 300,
   recoveryMsMax: 10_000,
   freshKeys: 50_000,
-  // A machine that is busy for a moment is no fault; a pause, a stop and a slow Redis still are.
+  // A machine that is busy for a moment is no fault; a stop, a slow Redis and a pause of 200 ms still are.
   env: { REDIS_BREAKER_OPEN: '500ms', REDIS_OP_TIMEOUT: '25ms' },
+  unnoticedEnv: { REDIS_OP_TIMEOUT: '150ms' },
 };
 
 export const isLong = process.env.WEIR_FAULTS === 'long';

@@ -20,13 +20,17 @@ export async function floodFreshKeys(weirs: readonly WeirProcess[], { keys }: { 
   const startedMs = performance.now();
   const pending: Promise<void>[] = [];
   let failed = 0;
-  for (let sent = 0; sent < keys / AT_ONCE; await sleep(TICK_MS)) {
+  for (let sent = 0; sent < keys / AT_ONCE; ) {
     const due = Math.min(keys / AT_ONCE, ((performance.now() - startedMs) * FLOOD_PER_SECOND) / 1000);
     for (; sent < due; sent += 1) {
       const descriptors = range(sent).map((i): AskedDescriptor => ({ entries: { fresh: `address-${i}` } }));
       const call = clients[sent % clients.length]!.ask(DOMAIN, descriptors);
-      pending.push(call.then(() => undefined, () => { failed += 1; }));
+      const countFailed = (): void => {
+        failed += 1;
+      };
+      pending.push(call.then(() => undefined, countFailed));
     }
+    await sleep(TICK_MS);
   }
   await Promise.all(pending);
   for (const client of clients) client.close();

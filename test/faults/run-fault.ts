@@ -41,7 +41,7 @@ export async function runFault(fault: Fault, size: Size): Promise<FaultResult> {
   try {
     const plan = planOf(size);
     const config = writeLoadConfig(plan);
-    const options = { config, env: { FAILURE_MODE: 'local', ...size.env, ...scene.env } };
+    const options = { config, env: { FAILURE_MODE: 'local', ...size.env, ...(fault.unnoticed && size.unnoticedEnv), ...scene.env } };
     weirs.push(...(await Promise.all(Array.from({ length: INSTANCES }, () => startWeir(options)))));
     await untilMet(weirs, scene);
     return await measure({ fault, scene, weirs, plan, size });
@@ -54,8 +54,9 @@ export async function runFault(fault: Fault, size: Size): Promise<FaultResult> {
 /** The first of the processes counted itself alone: it learns of the other at its next heartbeat, or with its next connection. */
 async function untilMet(weirs: readonly WeirProcess[], scene: Scene): Promise<void> {
   await scene.reconnect();
-  for (const endMs = performance.now() + MEET_MS; performance.now() < endMs; await sleep(POLL_MS)) {
+  for (const endMs = performance.now() + MEET_MS; performance.now() < endMs; ) {
     if (total(await readMetrics(weirs), METRICS.instances) === INSTANCES * INSTANCES) return;
+    await sleep(POLL_MS);
   }
   throw new Error(`the processes did not count one another within ${MEET_MS} ms`);
 }
