@@ -8,7 +8,7 @@ export const STAGES = [
   { name: 'build', build: true },
   { name: 'types', tool: ['typescript/bin/tsc', '-p', 'tsconfig.json'], timeoutS: 300 },
   { name: 'lint', tool: ['eslint/bin/eslint.js', '--no-error-on-unmatched-pattern', 'src', 'test', 'bench', 'scripts'], timeoutS: 300 },
-  { name: 'unit', folders: ['test/unit'], workers: 2, timeoutS: 300 },
+  { name: 'unit', folders: ['test/unit', 'test/simulation'], workers: 2, timeoutS: 300 },
   { name: 'lua', folders: ['test/lua', 'test/parity'], needs: ['redis'], workers: 2, timeoutS: 600 },
   { name: 'mutants', folders: ['test/mutants'], needs: ['redis'], workers: 1, timeoutS: 900 },
   { name: 'contract', folders: ['test/contract'], needs: ['redis'], workers: 2, timeoutS: 600 },
