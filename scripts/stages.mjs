@@ -2,7 +2,8 @@
 
 /**
  * A stage runs either a `tool` of node_modules (one test each) or jest on `folders`. `needs`: 'build', 'redis', 'envoy'.
- * `long`: it has a long form, `npm run test:NAME`, which the variable asks for. `workers` is jest's; stages that start servers run file by file, since each of their tests wants the cores for itself.
+ * `long`: it has a long form, which `npm run test:NAME` runs by setting the variable. `workers` is jest's; stages that start
+ * servers run file by file, since each of their tests wants the cores for itself.
  */
 export const STAGES = [
   { name: 'build', build: true },

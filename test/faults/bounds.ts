@@ -8,7 +8,9 @@ export interface Admitted {
   readonly admitted: number;
   /** By the limit alone, as if nothing had happened. */
   readonly allowed: number;
-  /** With what the instances may let pass beside the store, and what the fault has destroyed. */
+  /** Hits that the fault may have destroyed, or made the bucket refill. */
+  readonly destroyed: number;
+  /** With that, and with what the instances may let pass beside the store. */
   readonly bound: number;
 }
 
@@ -72,7 +74,8 @@ function admittedOf(asked: Asked, input: LimitInput): Admitted {
   // What nobody has decided beside the store needs no room in the bound.
   const locally = Math.min(countAbsences(answers) * share, admitted.filter(({ byFallback }) => byFallback).length);
   const lost = Math.min(capacity, lostHits(asked, input));
-  return { admitted: admitted.length, allowed, bound: allowed + locally + lost + refilled };
+  const destroyed = lost + refilled;
+  return { admitted: admitted.length, allowed, destroyed, bound: allowed + locally + destroyed };
 }
 
 /** How often one of the instances was without the store: each time it may let its share pass. */

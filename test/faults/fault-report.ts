@@ -21,12 +21,12 @@ export function publishFaults(report: FaultsReport): void {
 }
 
 export function describeResult(result: FaultResult): string {
-  const { name, answers, errors, fallbacks, breakerOpenings, bounds, noted } = result;
+  const { name, answers, errors, fallbacks, breakerOpenings, passedHits, chargedBackHits, bounds, noted } = result;
   const { count } = bounds;
   return [
     `${name}: ${answers} answers, ${errors} errors, ${fallbacks} by fallback, ${breakerOpenings} openings`,
     `inside ${insideCell(result)}, caller ${callerCell(result)}`,
-    `hot ${admittedCell(bounds.hot)}, budget ${admittedCell(bounds.budget)}`,
+    `hot ${admittedCell(bounds.hot)}, budget ${admittedCell(bounds.budget)}, passed ${passedHits}, charged back ${chargedBackHits}`,
     `charged ${count.charged ?? '?'} of ${count.admitted} (${count.chargedMin} to ${count.chargedMax}), recovered ${recoveryCell(result)}`,
     ...(noted === '' ? [] : [noted]),
   ].join('; ');
@@ -62,11 +62,12 @@ ${table(
 ### What was counted
 
 ${table(
-  ['fault', 'hot: admitted / allowed / bound', 'budget: admitted / allowed / bound', 'admitted and charged', 'also seen'],
-  results.map(({ name, bounds: { hot, budget, count }, noted }) => [
+  ['fault', 'hot: admitted / allowed / bound', 'budget: admitted / allowed / bound', 'by fallback, charged back', 'count: admitted, counted', 'also seen'],
+  results.map(({ name, passedHits, chargedBackHits, bounds: { hot, budget, count }, noted }) => [
     name,
     admittedCell(hot),
     admittedCell(budget),
+    `${whole(passedHits)}, ${whole(chargedBackHits)}`,
     `${whole(count.admitted)}, ${count.charged === undefined ? '?' : whole(count.charged)}`,
     noted,
   ]),

@@ -35,12 +35,16 @@ function defineTest(fault: Fault): void {
   );
 }
 
-function expectKept({ unnoticed }: Fault, { answers, errors, fallbacks, recoveryMs, bounds }: FaultResult): void {
+function expectKept({ unnoticed }: Fault, result: FaultResult): void {
+  const { answers, errors, fallbacks, recoveryMs, bounds } = result;
   expect(answers).toBeGreaterThan(100);
   expect(errors).toBe(0);
   expect(recoveryMs).toBeDefined();
   expect(bounds.hot.admitted).toBeLessThanOrEqual(bounds.hot.bound);
   expect(bounds.budget.admitted).toBeLessThanOrEqual(bounds.budget.bound);
+  // And by Weir's own count: what passed without Redis, and was not charged afterwards.
+  const excess = [bounds.hot, bounds.budget].map(({ admitted, allowed, destroyed }) => Math.max(0, admitted - allowed - destroyed));
+  expect(excess[0]! + excess[1]!).toBeLessThanOrEqual(result.passedHits - result.chargedBackHits);
   // No hit that was admitted is forgotten, and none is charged twice but those of calls whose outcome nobody knew.
   expect(bounds.count.charged).toBeGreaterThanOrEqual(bounds.count.chargedMin);
   expect(bounds.count.charged).toBeLessThanOrEqual(bounds.count.chargedMax);

@@ -26,6 +26,9 @@ export interface FaultResult {
   readonly errors: number;
   readonly fallbacks: number;
   readonly breakerOpenings: number;
+  /** By Weir's own count: hits of all keys let pass without the store, and those that the store was charged for. */
+  readonly passedHits: number;
+  readonly chargedBackHits: number;
   readonly inside: ResponseTimes;
   /** From the time it was to be sent until the caller had the answer. */
   readonly caller: { readonly p50Ms: number; readonly p99Ms: number; readonly maxMs: number };
@@ -81,18 +84,22 @@ async function measure({ fault, scene, weirs, plan, size }: MeasureInput): Promi
   const startedMs = performance.now();
   const { strikeMs, endMs, recoveryMs, noted } = await strikeUnder(load, { scene, weirs, size });
   const seconds = (performance.now() - startedMs) / 1000;
-  const readings = difference(before, await readMetrics(weirs));
   const { answers } = load;
+  const atEnd = difference(before, await readMetrics(weirs));
   const charged = await readCharged(weirs, { expected: answers.filter(({ asked, outcome }) => asked === 'count' && outcome === 'admitted').length });
+  // After that: what passed without the store has been charged by now.
+  const readings = difference(before, await readMetrics(weirs));
   return {
     name: fault.name,
     done: fault.done,
     seconds,
     answers: answers.length,
     errors: answers.filter(({ outcome }) => outcome === 'failed').length,
-    fallbacks: total(readings, METRICS.fallbackDecisions),
-    breakerOpenings: total(readings, METRICS.breakerOpenings),
-    inside: responseTimes(readings),
+    fallbacks: total(atEnd, METRICS.fallbackDecisions),
+    breakerOpenings: total(atEnd, METRICS.breakerOpenings),
+    passedHits: total(readings, METRICS.fallbackHits),
+    chargedBackHits: total(readings, METRICS.chargedBackHits),
+    inside: responseTimes(atEnd),
     caller: latencies(answers),
     bounds: boundsOf({ fault, answers, plan, charged, strikeMs, endMs, instances: weirs.length, chargesLost: total(readings, METRICS.chargeBackLostHits) }),
     recoveryMs,
