@@ -21,8 +21,8 @@ export interface ShiftedClock {
   /** For the processes that are to have this clock. */
   readonly env: Readonly<Record<string, string>>;
   /** How far it is ahead of the machine's from now on, in milliseconds; it steps. The monotonic clock does not. */
-  shift(aheadMs: number): void;
-  close(): void;
+  readonly shift: (aheadMs: number) => void;
+  readonly close: () => void;
 }
 
 export function makeShiftedClock(): ShiftedClock {
