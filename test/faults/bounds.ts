@@ -52,10 +52,11 @@ export function boundsOf(input: BoundsInput): Bounds {
       ...input,
       allowed: Math.floor(perSecond + (perSecond * elapsedMs) / 1000),
       capacity: perSecond,
+      refill: perSecond,
       // Full again by the fault's doing, however often.
       refilled: (fault.refills ?? 0) * perSecond,
     }),
-    budget: admittedOf('budget', { ...input, allowed: plan.budget, capacity: plan.budget, refilled: 0 }),
+    budget: admittedOf('budget', { ...input, allowed: plan.budget, capacity: plan.budget, refill: 0, refilled: 0 }),
     count: { admitted, charged, chargedMin: admitted - lostHits('count', input) - chargesLost, chargedMax: admitted + unsure },
   };
 }
@@ -63,28 +64,44 @@ export function boundsOf(input: BoundsInput): Bounds {
 interface LimitInput extends BoundsInput {
   readonly allowed: number;
   readonly capacity: number;
+  /** Of one second. */
+  readonly refill: number;
   readonly refilled: number;
 }
 
 function admittedOf(asked: Asked, input: LimitInput): Admitted {
-  const { allowed, capacity, refilled, instances } = input;
+  const { allowed, capacity, refill, refilled, instances } = input;
   const answers = input.answers.filter((answer) => answer.asked === asked);
   const admitted = answers.filter(isAdmitted);
   const share = Math.max(1, Math.floor((capacity * LOCAL_SHARE) / instances));
+  const shareRefill = (refill * LOCAL_SHARE) / instances;
+  const locally = absencesOf(answers).reduce((sum, { fromMs, toMs }) => sum + share + (shareRefill * (toMs - fromMs)) / 1000, 0);
   // What nobody has decided beside the store needs no room in the bound.
-  const locally = Math.min(countAbsences(answers) * share, admitted.filter(({ byFallback }) => byFallback).length);
-  const lost = Math.min(capacity, lostHits(asked, input));
-  const destroyed = lost + refilled;
-  return { admitted: admitted.length, allowed, destroyed, bound: allowed + locally + destroyed };
+  const admittedLocally = admitted.filter(({ byFallback }) => byFallback).length;
+  const destroyed = Math.min(capacity, lostHits(asked, input)) + refilled;
+  return { admitted: admitted.length, allowed, destroyed, bound: Math.floor(allowed + Math.min(locally, admittedLocally) + destroyed) };
 }
 
-/** How often one of the instances was without the store: each time it may let its share pass. */
-function countAbsences(answers: readonly Answer[]): number {
-  const wasAway = new Map<number, boolean>();
-  let absences = 0;
-  for (const { instance, byFallback } of [...answers].sort((a, b) => a.answeredMs - b.answeredMs)) {
-    if (byFallback && wasAway.get(instance) !== true) absences += 1;
-    wasAway.set(instance, byFallback);
+interface Absence {
+  readonly fromMs: number;
+  toMs: number;
+}
+
+/** When one of the instances was without the store: each time it may let its share pass, and what that refills meanwhile. */
+function absencesOf(answers: readonly Answer[]): readonly Absence[] {
+  const absences: Absence[] = [];
+  const current = new Map<number, Absence>();
+  for (const { instance, byFallback, scheduledMs, answeredMs } of [...answers].sort((a, b) => a.answeredMs - b.answeredMs)) {
+    const absence = current.get(instance);
+    if (!byFallback) {
+      current.delete(instance);
+    } else if (absence === undefined) {
+      const begun = { fromMs: scheduledMs, toMs: answeredMs };
+      current.set(instance, begun);
+      absences.push(begun);
+    } else {
+      absence.toMs = answeredMs;
+    }
   }
   return absences;
 }

@@ -2,7 +2,7 @@
 
 import { slotOf } from '../../src/store/cluster-slots';
 import { RedisCluster, type ClusterServer } from '../support/redis-cluster';
-import { sleep, type During, type Fault } from './fault';
+import { sleep, type During, type Fault, type Seen } from './fault';
 import { DOMAIN } from './load';
 import { killClients } from './single-redis';
 
@@ -18,7 +18,7 @@ interface OnCluster extends During {
 }
 
 const onCluster =
-  (strike: (input: OnCluster) => Promise<string>): Fault['open'] =>
+  (strike: (input: OnCluster) => Promise<Seen>): Fault['open'] =>
   async () => {
     const cluster = await RedisCluster.start();
     return {
@@ -40,7 +40,7 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
       const strikeMs = performance.now();
       await cluster.killPrimaryOf(HASH_TAG);
       await untilTakenOver(cluster);
-      return `taken over after ${Math.round(performance.now() - strikeMs)} ms`;
+      return { noted: `taken over after ${Math.round(performance.now() - strikeMs)} ms` };
     }),
   },
   {
@@ -49,7 +49,7 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     loses: 'nothing',
     open: onCluster(async ({ cluster }) => {
       await cluster.failOver(HASH_TAG);
-      return '';
+      return {};
     }),
   },
   {
@@ -68,7 +68,7 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
         await untilAgreed(cluster, { slot, id: to.id });
         moves += 1;
       }
-      return `${moves} moves`;
+      return { noted: `${moves} moves` };
     }),
   },
 ];

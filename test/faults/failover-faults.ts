@@ -3,7 +3,7 @@
 import { startSentinelGroup, type SentinelGroup } from '../support/redis-sentinel';
 import type { RedisServer } from '../support/redis-server';
 import { makeTestClient } from '../support/redis-store';
-import { sleep, type During, type Fault } from './fault';
+import { sleep, type During, type Fault, type Seen } from './fault';
 import { killClients } from './single-redis';
 
 interface OnSentinels extends During {
@@ -12,7 +12,7 @@ interface OnSentinels extends During {
 }
 
 const onSentinels =
-  (strike: (input: OnSentinels) => Promise<string>): Fault['open'] =>
+  (strike: (input: OnSentinels) => Promise<Seen>): Fault['open'] =>
   async () => {
     const group = await startSentinelGroup();
     const primary = group.servers[0]!;
@@ -55,6 +55,6 @@ export const FAILOVER_FAULTS: readonly Fault[] = [
   },
 ];
 
-function failedOver(afterMs: number): string {
-  return `failover after ${Math.round(afterMs)} ms`;
+function failedOver(afterMs: number): Seen {
+  return { noted: `failover after ${Math.round(afterMs)} ms` };
 }

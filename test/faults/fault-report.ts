@@ -21,14 +21,14 @@ export function publishFaults(report: FaultsReport): void {
 }
 
 export function describeResult(result: FaultResult): string {
-  const { name, answers, errors, fallbacks, breakerOpenings, passedHits, chargedBackHits, bounds, noted } = result;
+  const { name, answers, errors, fallbacks, breakerOpenings, passedHits, chargedBackHits, bounds, seen: { noted } } = result;
   const { count } = bounds;
   return [
     `${name}: ${answers} answers, ${errors} errors, ${fallbacks} by fallback, ${breakerOpenings} openings`,
     `inside ${insideCell(result)}, caller ${callerCell(result)}`,
     `hot ${admittedCell(bounds.hot)}, budget ${admittedCell(bounds.budget)}, passed ${passedHits}, charged back ${chargedBackHits}`,
     `charged ${count.charged ?? '?'} of ${count.admitted} (${count.chargedMin} to ${count.chargedMax}), recovered ${recoveryCell(result)}`,
-    ...(noted === '' ? [] : [noted]),
+    ...(noted === undefined ? [] : [noted]),
   ].join('; ');
 }
 
@@ -63,7 +63,7 @@ ${table(
 
 ${table(
   ['fault', 'hot: admitted / allowed / bound', 'budget: admitted / allowed / bound', 'by fallback, charged back', 'count: admitted, counted', 'also seen'],
-  results.map(({ name, passedHits, chargedBackHits, bounds: { hot, budget, count }, noted }) => [
+  results.map(({ name, passedHits, chargedBackHits, bounds: { hot, budget, count }, seen: { noted = '' } }) => [
     name,
     admittedCell(hot),
     admittedCell(budget),

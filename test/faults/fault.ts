@@ -24,9 +24,16 @@ export interface Scene {
   readonly env: Readonly<Record<string, string>>;
   /** Ends every connection to the store: Weir's processes then count one another at once, and not at their next heartbeat. */
   reconnect(): Promise<void>;
-  /** Resolves when the fault is over; to what else was seen. */
-  strike(during: During): Promise<string>;
+  /** Resolves when the fault is over. */
+  strike(during: During): Promise<Seen>;
   close(): Promise<void>;
+}
+
+/** What else was seen of a fault. */
+export interface Seen {
+  readonly noted?: string;
+  /** What of this fault's own promises did not hold. */
+  readonly broken?: string;
 }
 
 export interface During {

@@ -37,6 +37,7 @@ function defineTest(fault: Fault): void {
 
 function expectKept({ unnoticed }: Fault, result: FaultResult): void {
   const { answers, errors, fallbacks, recoveryMs, bounds } = result;
+  expect(result.seen.broken).toBeUndefined();
   expect(answers).toBeGreaterThan(100);
   expect(errors).toBe(0);
   expect(recoveryMs).toBeDefined();
@@ -48,7 +49,8 @@ function expectKept({ unnoticed }: Fault, result: FaultResult): void {
   // No hit that was admitted is forgotten, and none is charged twice but those of calls whose outcome nobody knew.
   expect(bounds.count.charged).toBeGreaterThanOrEqual(bounds.count.chargedMin);
   expect(bounds.count.charged).toBeLessThanOrEqual(bounds.count.chargedMax);
-  if (unnoticed === true) expect(fallbacks).toBeLessThanOrEqual(answers * FALLBACK_SHARE_MAX);
+  // By the default deadline a busy machine is a slow Redis: only the short form is patient enough to tell.
+  if (unnoticed === true && !isLong) expect(fallbacks).toBeLessThanOrEqual(answers * FALLBACK_SHARE_MAX);
 }
 
 FAULTS.forEach(defineTest);

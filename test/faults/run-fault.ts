@@ -4,7 +4,7 @@ import { METRICS } from '../../src/observability/metrics';
 import { RlsClient } from '../support/rls-client';
 import { startWeir, type WeirProcess } from '../support/weir-process';
 import { boundsOf, type Bounds } from './bounds';
-import { sleep, type Fault, type Scene, type Size } from './fault';
+import { sleep, type Fault, type Scene, type Seen, type Size } from './fault';
 import { COUNT_LIMIT, DOMAIN, isFallback, Load, shareOf, warmUp, writeLoadConfig, type Answer, type LoadPlan } from './load';
 import { difference, readMetrics, responseTimes, total, type ResponseTimes } from './weir-readings';
 
@@ -35,7 +35,7 @@ export interface FaultResult {
   readonly bounds: Bounds;
   /** From the end of the fault until each process had decided by the store again; undefined: it did not within the time. */
   readonly recoveryMs: number | undefined;
-  readonly noted: string;
+  readonly seen: Seen;
 }
 
 export async function runFault(fault: Fault, size: Size): Promise<FaultResult> {
@@ -82,7 +82,7 @@ async function measure({ fault, scene, weirs, plan, size }: MeasureInput): Promi
   const before = await readMetrics(weirs);
   const load = new Load(weirs, plan);
   const startedMs = performance.now();
-  const { strikeMs, endMs, recoveryMs, noted } = await strikeUnder(load, { scene, weirs, size });
+  const { strikeMs, endMs, recoveryMs, seen } = await strikeUnder(load, { scene, weirs, size });
   const seconds = (performance.now() - startedMs) / 1000;
   const { answers } = load;
   const atEnd = difference(before, await readMetrics(weirs));
@@ -103,7 +103,7 @@ async function measure({ fault, scene, weirs, plan, size }: MeasureInput): Promi
     caller: latencies(answers),
     bounds: boundsOf({ fault, answers, plan, charged, strikeMs, endMs, instances: weirs.length, chargesLost: total(readings, METRICS.chargeBackLostHits) }),
     recoveryMs,
-    noted,
+    seen,
   };
 }
 
@@ -111,7 +111,7 @@ interface Struck {
   readonly strikeMs: number;
   readonly endMs: number;
   readonly recoveryMs: number | undefined;
-  readonly noted: string;
+  readonly seen: Seen;
 }
 
 /** The load ends with it, also when it fails. */
@@ -119,11 +119,11 @@ async function strikeUnder(load: Load, { scene, weirs, size }: Pick<MeasureInput
   try {
     await sleep(size.beforeMs);
     const strikeMs = performance.now();
-    const noted = await scene.strike({ weirs, size });
+    const seen = await scene.strike({ weirs, size });
     const endMs = performance.now();
     const recoveryMs = await untilRecovered(load.answers, { endMs, waitMs: size.recoveryMsMax });
     await sleep(size.afterMs);
-    return { strikeMs, endMs, recoveryMs, noted };
+    return { strikeMs, endMs, recoveryMs, seen };
   } finally {
     await load.stop();
   }

@@ -3,7 +3,7 @@
 import { makeTestClient, type TestClient } from '../support/redis-store';
 import { startRedis, type RedisOptions, type RedisServer } from '../support/redis-server';
 import { TcpProxy } from '../support/tcp-proxy';
-import type { During, Fault } from './fault';
+import type { During, Fault, Seen } from './fault';
 
 export interface OnRedis extends During {
   readonly redis: RedisServer;
@@ -15,8 +15,7 @@ export interface OnProxy extends OnRedis {
   readonly proxy: TcpProxy;
 }
 
-/** What else was seen; nothing, mostly. */
-type Strike<Input> = (input: Input) => Promise<string | undefined>;
+type Strike<Input> = (input: Input) => Promise<Seen | undefined>;
 
 export interface OnRedisOptions extends RedisOptions {
   /** Of the Weir processes. */
@@ -31,7 +30,7 @@ export function onRedis(strike: Strike<OnRedis>, { weirEnv = {}, onClose, ...opt
     return {
       env: { REDIS_URL: `redis://127.0.0.1:${redis.port}`, ...weirEnv },
       reconnect: () => withAdmin(redis, killClients),
-      strike: async (during) => (await withAdmin(redis, (admin) => strike({ ...during, redis, admin }))) ?? '',
+      strike: async (during) => (await withAdmin(redis, (admin) => strike({ ...during, redis, admin }))) ?? {},
       close: async () => {
         await redis.stop();
         onClose?.();
@@ -48,7 +47,7 @@ export function onProxy(strike: Strike<OnProxy>): Fault['open'] {
     return {
       env: { REDIS_URL: `redis://127.0.0.1:${proxy.port}` },
       reconnect: () => withAdmin(redis, killClients),
-      strike: async (during) => (await withAdmin(redis, (admin) => strike({ ...during, redis, admin, proxy }))) ?? '',
+      strike: async (during) => (await withAdmin(redis, (admin) => strike({ ...during, redis, admin, proxy }))) ?? {},
       close: async () => {
         await proxy.stop();
         await redis.stop();
