@@ -24,12 +24,15 @@ const UNSAFE = /[^!-~]|[%|={}~]|weir:/;
 const ESCAPED = /[^!-~]|[%|={}~]|(?<=weir):/g;
 
 /**
- * `<prefix>1{domain}tb60|key=value|key=value`: state version, domain (the hash tag of Redis Cluster), algorithm,
- * window (seconds, or `1month@Europe/Berlin`), entries. Two buckets never share a key: every character that separates
- * is escaped elsewhere. A limit's size is no part of it, so a changed limit keeps what was used.
+ * `<prefix>1{domain}tb60|key=value|key=value`: state version, hash tag (it chooses the slot in a Redis Cluster: domain,
+ * or `domain|value` with the value of the entry that the domain spreads by), algorithm, window (seconds, or
+ * `1month@Europe/Berlin`), entries. Two buckets never share a key: every character that separates is escaped elsewhere.
+ * A limit's size is no part of it, so a changed limit keeps what was used.
  */
-export function bucketKey({ prefix, domain, entries, limit }: BucketKeyInput): string {
-  let key = `${prefix}${STATE_VERSION}{${escapePart(domain)}}${ALGORITHM_LETTERS[limit.algorithm]}${windowName(limit)}`;
+export function bucketKey({ prefix, domain, hashTag, entries, limit }: BucketKeyInput): string {
+  const spread = hashTag === undefined ? undefined : entries.find((entry) => entry.key === hashTag);
+  const tag = spread === undefined ? escapePart(domain) : `${escapePart(domain)}|${escapePart(spread.value)}`;
+  let key = `${prefix}${STATE_VERSION}{${tag}}${ALGORITHM_LETTERS[limit.algorithm]}${windowName(limit)}`;
   for (const entry of entries) key += `|${escapePart(entry.key)}=${escapePart(entry.value)}`;
   return key;
 }
@@ -38,6 +41,8 @@ interface BucketKeyInput {
   /** `CACHE_KEY_PREFIX`. */
   readonly prefix: string;
   readonly domain: ByteString;
+  /** Key of the entry whose value the domain's buckets are spread by. */
+  readonly hashTag?: ByteString | undefined;
   readonly entries: readonly Entry[];
   readonly limit: Limit;
 }

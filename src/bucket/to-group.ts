@@ -14,7 +14,7 @@ export function toGroup({ request, matched, keyPrefix, shadow, nowUs }: ToGroupI
   for (const [descriptor, { entries, hits = request.hits }] of descriptors.entries()) {
     const match = matched.matches[descriptor];
     for (const limit of match?.limits ?? []) {
-      const key = bucketKey({ prefix: keyPrefix, domain, entries, limit });
+      const key = bucketKey({ prefix: keyPrefix, domain, hashTag: matched.hashTag, entries, limit });
       const mode = match?.mode ?? 'enforced';
       const { failureMode } = limit;
       const bucketLimit = toBucketLimit(limit, nowUs);

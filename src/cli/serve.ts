@@ -36,7 +36,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
     generation: 1,
   });
   for (const warning of ruleSet.warnings) log.warn(warning);
-  if (storeChoice.kind === 'memory' && storeChoice.warning !== undefined) log.warn(storeChoice.warning);
+  if (storeChoice.warning !== undefined) log.warn(storeChoice.warning);
   log.info(reason);
   const app = await startApp({ settings, storeChoice, ruleSet, log, version: VERSION });
   const { grpc, http, debug } = app.ports;

@@ -49,8 +49,9 @@ function compileDomain(
   const algorithm = spec.algorithm ?? defaultAlgorithm;
   const { failureMode } = spec;
   const compiler = new DomainCompiler({ defaultAlgorithm: algorithm, calendarMonth, failureMode, problems });
+  const hashTag = spec.hashTag === undefined ? {} : { hashTag: toByteString(spec.hashTag) };
   const root = compiler.compileRoot(spec.descriptors);
-  return { name: toByteString(spec.name.value), defaultAlgorithm: algorithm, calendarMonth, root, ...(failureMode && { failureMode }) };
+  return { name: toByteString(spec.name.value), defaultAlgorithm: algorithm, calendarMonth, root, ...hashTag, ...(failureMode && { failureMode }) };
 }
 
 function reportIfTaken(

@@ -3,7 +3,7 @@
 import { toText } from '../descriptor/byte-string';
 import type { DescriptorLevel, DescriptorNode } from '../descriptor/tree';
 import type { Limit } from '../rule/limit';
-import type { RuleSet } from '../rule/rule-set';
+import type { Domain, RuleSet } from '../rule/rule-set';
 import type { Rule } from '../rule/rule';
 
 /**
@@ -13,7 +13,7 @@ import type { Rule } from '../rule/rule';
 export function describeRules(ruleSet: RuleSet): string[] {
   const lines: string[] = [];
   for (const domain of ruleSet.domains.values()) {
-    for (const rule of rulesOf(domain.root)) lines.push(...describeRule(toText(domain.name), rule));
+    for (const rule of rulesOf(domain.root)) lines.push(...describeRule(domain, rule));
   }
   return lines.sort();
 }
@@ -31,11 +31,12 @@ function* nodesOf(level: DescriptorLevel): Generator<DescriptorNode> {
   yield* level.byKey.values();
 }
 
-function describeRule(domain: string, rule: Rule): string[] {
-  const place = [domain, ...rule.path].join('.');
+function describeRule({ name, hashTag }: Domain, rule: Rule): string[] {
+  const place = [toText(name), ...rule.path].join('.');
   const modes = `shadow_mode: ${rule.shadowMode}, quota_mode: ${rule.quotaMode}`;
   if (rule.unlimited) return [`${place}: unlimited, ${modes}`];
-  return rule.limits.map((limit) => `${place}: ${describeLimit(limit)}, ${modes}, ${describeCounting(limit)}`);
+  const spread = hashTag === undefined ? '' : `, hash_tag: ${toText(hashTag)}`;
+  return rule.limits.map((limit) => `${place}: ${describeLimit(limit)}, ${modes}, ${describeCounting(limit)}${spread}`);
 }
 
 function describeLimit({ unit, requestsPerUnit }: Limit): string {

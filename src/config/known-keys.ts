@@ -16,7 +16,7 @@ interface Level {
 export type LevelName = 'root' | 'descriptor' | 'rate_limit' | 'replaces';
 
 const LEVELS: Readonly<Record<LevelName, Level>> = {
-  root: { keys: ['domain', 'descriptors', 'algorithm', 'failure_mode'], title: 'the file', home: 'at the root of the file' },
+  root: { keys: ['domain', 'descriptors', 'algorithm', 'failure_mode', 'hash_tag'], title: 'the file', home: 'at the root of the file' },
   descriptor: {
     keys: ['key', 'value', 'rate_limit', 'rate_limits', 'descriptors', 'shadow_mode', 'quota_mode'],
     title: 'a descriptor',
@@ -48,7 +48,6 @@ const UNSUPPORTED_KEYS: ReadonlySet<string> = new Set([
   'value_to_metric',
   'share_threshold',
   'metadata',
-  'hash_tag',
 ]);
 
 export function keysOf(level: LevelName): readonly string[] {

@@ -64,8 +64,14 @@ export class MapReader {
       this.reportMissing(key, 'give it some text');
       return undefined;
     }
+    return this.optionalText(key);
+  }
+
+  /** Text that may be left out, but not be empty. */
+  optionalText(key: string): Located<string> | undefined {
+    const node = this.get(key);
     const text = this.text(key);
-    if (text?.value === '') return this.refuse(node, key, 'must not be empty');
+    if (node !== undefined && text?.value === '') return this.refuse(node, key, 'must not be empty');
     return text;
   }
 

@@ -1,4 +1,4 @@
-/** Reads REDIS_URL in its forms: a URL, a host and port, the path of a unix socket, or a master's name and its sentinels. */
+/** Reads REDIS_URL in its forms: a URL, a host and port, the path of a unix socket, a master and its sentinels, or nodes of a cluster. */
 
 import { SettingsError } from './settings-error';
 
@@ -26,6 +26,7 @@ export interface SentinelGroup {
 const REDIS_PORT_DEFAULT = 6379;
 
 const SENTINELS_MAX = 16;
+const SEEDS_MAX = 100;
 
 /** What Redis allows for the name of a master. */
 const MASTER_NAME = /^[\w.-]+$/;
@@ -37,7 +38,7 @@ const HOST_PORT = /^(?:\[([^\]]+)\]|([^:/[\]]+)):(\d{1,5})$/;
 export function parseRedisUrl(value: string, socketType: 'unix' | 'tcp'): RedisServer {
   if (/^rediss?:\/\//i.test(value)) return parseUrl(value);
   if (value.includes(',')) {
-    throw refuse('it names several servers, but REDIS_TYPE is single; name one, or set REDIS_TYPE=sentinel (Cluster is not supported by this version)');
+    throw refuse('it names several servers, but REDIS_TYPE is single; name one, or set REDIS_TYPE=cluster or sentinel');
   }
   const hostPort = parseHostPort(value);
   if (socketType === 'tcp') {
@@ -66,6 +67,19 @@ export function parseSentinelUrl(value: string): SentinelGroup {
 
 function refuseSentinels(fault: string): SettingsError {
   return refuse(`REDIS_TYPE is sentinel, and it ${fault}; write it as NAME,host1:26379,host2:26379`);
+}
+
+/** Throws SettingsError likewise. The form is the reference's: host:port of some nodes, which name the others. */
+export function parseClusterUrl(value: string): readonly HostPort[] {
+  const seeds = value.split(',').map((part) => parseHostPort(part.trim()));
+  if (seeds.length > SEEDS_MAX) throw refuseSeeds(`names more than ${SEEDS_MAX} nodes`);
+  const valid = seeds.filter((seed) => seed !== undefined);
+  if (valid.length === seeds.length) return valid;
+  throw refuseSeeds(`names a node (number ${seeds.indexOf(undefined) + 1}) that is no host:port`);
+}
+
+function refuseSeeds(fault: string): SettingsError {
+  return refuse(`REDIS_TYPE is cluster, and it ${fault}; write it as host1:6379,host2:6379`);
 }
 
 function parseHostPort(value: string): HostPort | undefined {

@@ -19,7 +19,7 @@ const ON = ['true', '1', 't'];
 const ZERO = ['0', '0s'];
 const NO_TLS = 'TLS on the gRPC port is not supported by this version; leave it to a sidecar.';
 const NO_CONNECTION_AGE = 'Connections are kept until their client closes them, or a drain.';
-const NO_CLUSTER = 'Cluster is not supported by this version.';
+const ALL_SLOTS_AT_ONCE = 'All slots of a request are asked at once.';
 const NO_MEMCACHED = 'Weir does not support memcached, because its counts are not exact; use redis or memory.';
 const NO_STATSD = 'Metrics are served for Prometheus at /metrics on DEBUG_PORT.';
 const NO_XDS = 'Configuration over xDS is not supported by this version.';
@@ -27,7 +27,6 @@ const NO_TRACING = 'Traces are not supported by this version.';
 const NO_POOL = 'One connection carries all calls.';
 const NO_HEADERS = 'Envoy writes headers from the statuses: enable_x_ratelimit_headers.';
 const NEEDS_CONFIG = 'Weir does not start without a configuration.';
-const ONE_REDIS = 'Limits per second are counted in the Redis of all others.';
 const FINDS_REDIS = 'Weir starts without Redis, says so, and connects as soon as it can.';
 
 function refused(name: string, fine: readonly string[], instead: string): ReferenceSetting {
@@ -58,18 +57,13 @@ export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
   ...ignoredAll(['GRPC_MAX_CONNECTION_AGE', 'GRPC_MAX_CONNECTION_AGE_GRACE'], NO_CONNECTION_AGE),
   ignored('GRPC_MAX_CONCURRENT_STREAMS', ZERO, 'The store bounds what waits for it: REDIS_IN_FLIGHT_MAX.'),
 
-  ignored('REDIS_PERSECOND', OFF, ONE_REDIS),
-  ignored('REDIS_PERSECOND_TLS', OFF, ONE_REDIS),
-  ...ignoredAll(['REDIS_PERSECOND_SOCKET_TYPE', 'REDIS_PERSECOND_TYPE', 'REDIS_PERSECOND_URL'], ONE_REDIS),
-  ...ignoredAll(['REDIS_PERSECOND_AUTH', 'REDIS_PERSECOND_SENTINEL_AUTH', 'REDIS_PERSECOND_TIMEOUT'], ONE_REDIS),
-  ...ignoredAll(['REDIS_PERSECOND_POOL_SIZE', 'REDIS_PERSECOND_POOL_ON_EMPTY_BEHAVIOR'], ONE_REDIS),
-  ...ignoredAll(['REDIS_PERSECOND_PIPELINE_WINDOW', 'REDIS_PERSECOND_PIPELINE_LIMIT'], ONE_REDIS),
-  ...ignoredAll(['REDIS_PERSECOND_CLUSTER_PIPELINE_PARALLELISM'], ONE_REDIS),
-  ...ignoredAll(['REDIS_POOL_SIZE', 'REDIS_POOL_ON_EMPTY_BEHAVIOR'], NO_POOL),
-  ignored('REDIS_PIPELINE_WINDOW', ZERO, NO_POOL),
-  ignored('REDIS_PIPELINE_LIMIT', ZERO, NO_POOL),
-  ignored('REDIS_CLUSTER_PIPELINE_PARALLELISM', ['1'], NO_CLUSTER),
-  ignored('REDIS_TIMEOUT', [], 'A store call is bounded by REDIS_OP_TIMEOUT, a connection by REDIS_CONNECT_TIMEOUT.'),
+  ...['REDIS', 'REDIS_PERSECOND'].flatMap((redis) => [
+    ...ignoredAll([`${redis}_POOL_SIZE`, `${redis}_POOL_ON_EMPTY_BEHAVIOR`], NO_POOL),
+    ignored(`${redis}_PIPELINE_WINDOW`, ZERO, NO_POOL),
+    ignored(`${redis}_PIPELINE_LIMIT`, ZERO, NO_POOL),
+    ignored(`${redis}_CLUSTER_PIPELINE_PARALLELISM`, ['0', '1'], ALL_SLOTS_AT_ONCE),
+    ignored(`${redis}_TIMEOUT`, [], 'A store call is bounded by REDIS_OP_TIMEOUT, a connection by REDIS_CONNECT_TIMEOUT.'),
+  ]),
   ignored('REDIS_HEALTH_CHECK_ACTIVE_CONNECTION', OFF, 'A lost Redis is told in the health body as `degraded: redis`.'),
   ...ignoredAll(['REDIS_STARTUP_INITIAL_INTERVAL', 'REDIS_STARTUP_MAX_INTERVAL'], FINDS_REDIS),
   ignored('REDIS_STARTUP_MAX_ELAPSED_TIME', ZERO, FINDS_REDIS),

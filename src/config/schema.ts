@@ -6,7 +6,7 @@ import type { ConfigNode } from './config-node';
 import { ALGORITHM_CHOICE, FAILURE_MODE_CHOICE, readLimits, type RateLimitSpec } from './limit-schema';
 import { MapReader, type Located } from './map-reader';
 import type { FileProblems } from './problem-list';
-import { joinPath } from './show';
+import { joinPath, show } from './show';
 
 /** Levels of descriptors. A request has no more entries than that, so deeper ones could never match. */
 export const NESTING_MAX = ENTRIES_MAX;
@@ -17,6 +17,8 @@ export interface DomainSpec {
   readonly algorithm?: Algorithm;
   /** Absent: `FAILURE_MODE`. */
   readonly failureMode?: FailureMode;
+  /** Key of an entry. */
+  readonly hashTag?: string;
   readonly descriptors: readonly DescriptorSpec[];
 }
 
@@ -41,10 +43,20 @@ export function readDomain(root: ConfigNode, problems: FileProblems): DomainSpec
   const name = reader.requiredText('domain');
   const algorithm = reader.choice('algorithm', ALGORITHM_CHOICE);
   const failureMode = reader.choice('failure_mode', FAILURE_MODE_CHOICE);
+  const hashTag = reader.optionalText('hash_tag');
   const descriptors = readDescriptors(reader, { path: '', depth: 1, problems });
+  if (hashTag !== undefined && !isKeyOf(descriptors, hashTag.value)) {
+    const message = `has no effect, as no descriptor has the key ${show(hashTag.value)}; name the key whose values spread the buckets, or remove it`;
+    problems.warn({ offset: hashTag.offset, path: 'hash_tag', message });
+  }
   if (name === undefined) return undefined;
   const defaults = { ...(algorithm && { algorithm: algorithm.value }), ...(failureMode && { failureMode: failureMode.value }) };
-  return { name, descriptors, ...defaults };
+  return { name, descriptors, ...defaults, ...(hashTag && { hashTag: hashTag.value }) };
+}
+
+/** Of some descriptor on any level. A key with a star may take any. */
+function isKeyOf(descriptors: readonly DescriptorSpec[], name: string): boolean {
+  return descriptors.some(({ key, descriptors: children }) => key === name || key.includes('*') || isKeyOf(children, name));
 }
 
 /** Where the descriptors of a list stand: `depth` is 1 at the root. */

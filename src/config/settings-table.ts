@@ -35,7 +35,6 @@ const LOG_LEVELS = {
 } as const;
 
 const NO_MEMCACHED = 'Weir does not support memcached, because its counts are not exact; use redis or memory';
-const NO_CLUSTER = 'Cluster is not supported by this version; use single or sentinel';
 const NO_XDS = 'configuration over xDS is not supported yet; use FILE';
 
 /** No control characters, spaces, braces (they would move a key to another slot) or other bytes beyond ASCII. */
@@ -154,18 +153,18 @@ export const SETTINGS_TABLE = {
   redisUrl: row({
     ...store,
     name: 'REDIS_URL',
-    type: text('a host:port, the path of a socket, a redis:// or rediss:// URL, or NAME,host1:26379,host2:26379'),
+    type: text('a host:port, the path of a socket, a redis:// or rediss:// URL, host1:6379,host2:6379 of a cluster, or NAME,host1:26379,host2:26379'),
     default: undefined,
     secret: true,
     meaning:
-      'The Redis server: `host:port` (with REDIS_SOCKET_TYPE=tcp), the path of a unix socket, or a `redis://` or `rediss://` URL; with REDIS_TYPE=sentinel, the name of the master and the sentinels, `NAME,host1:26379,host2:26379`. Unset with BACKEND_TYPE=redis: the socket `/var/run/nutcracker/ratelimit.sock`.',
+      'The Redis server: `host:port` (with REDIS_SOCKET_TYPE=tcp), the path of a unix socket, or a `redis://` or `rediss://` URL; with REDIS_TYPE=sentinel, the name of the master and the sentinels, `NAME,host1:26379,host2:26379`; with REDIS_TYPE=cluster, some of its nodes, `host1:6379,host2:6379`. Unset with BACKEND_TYPE=redis: the socket `/var/run/nutcracker/ratelimit.sock`.',
   }),
   redisType: row({
     ...store,
     name: 'REDIS_TYPE',
-    type: oneOf(['single', 'sentinel'], { refused: { cluster: NO_CLUSTER } }),
+    type: oneOf(['single', 'sentinel', 'cluster']),
     default: 'single',
-    meaning: 'One Redis server, or the primary that the sentinels of REDIS_URL name.',
+    meaning: 'One Redis server, the primary that the sentinels of REDIS_URL name, or a Redis Cluster.',
   }),
   redisSocketType: row({
     ...store,
@@ -231,6 +230,65 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'false',
     meaning: "Accept a certificate of Redis's that names another host. Who signed it is still verified.",
+  }),
+  redisPersecond: row({
+    ...store,
+    name: 'REDIS_PERSECOND',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Count limits of one second in a Redis of their own. The certificates of REDIS_TLS_… are for both.',
+  }),
+  redisPersecondUrl: row({
+    ...store,
+    name: 'REDIS_PERSECOND_URL',
+    type: text('what REDIS_URL takes'),
+    default: undefined,
+    secret: true,
+    meaning: 'The Redis for limits of one second, as REDIS_URL. Unset: the socket `/var/run/nutcracker/ratelimitpersecond.sock`.',
+  }),
+  redisPersecondType: row({
+    ...store,
+    name: 'REDIS_PERSECOND_TYPE',
+    type: oneOf(['single', 'sentinel', 'cluster']),
+    default: 'single',
+    meaning: 'As REDIS_TYPE, for limits of one second.',
+  }),
+  redisPersecondSocketType: row({
+    ...store,
+    name: 'REDIS_PERSECOND_SOCKET_TYPE',
+    type: oneOf(['unix', 'tcp']),
+    default: 'unix',
+    meaning: 'As REDIS_SOCKET_TYPE, for limits of one second.',
+  }),
+  redisPersecondAuth: row({
+    ...store,
+    name: 'REDIS_PERSECOND_AUTH',
+    type: text('a password, or user:password'),
+    default: undefined,
+    secret: true,
+    meaning: 'As REDIS_AUTH, for limits of one second.',
+  }),
+  redisPersecondAuthFile: row({
+    ...store,
+    name: 'REDIS_PERSECOND_AUTH_FILE',
+    type: text('the path of a file'),
+    default: undefined,
+    meaning: 'As REDIS_AUTH_FILE, for limits of one second.',
+  }),
+  redisPersecondSentinelAuth: row({
+    ...store,
+    name: 'REDIS_PERSECOND_SENTINEL_AUTH',
+    type: text('a password, or user:password'),
+    default: undefined,
+    secret: true,
+    meaning: 'As REDIS_SENTINEL_AUTH, for limits of one second.',
+  }),
+  redisPersecondTls: row({
+    ...store,
+    name: 'REDIS_PERSECOND_TLS',
+    type: boolean(),
+    default: 'false',
+    meaning: 'As REDIS_TLS, for limits of one second.',
   }),
   redisOpTimeoutMs: row({
     ...store,

@@ -2,20 +2,29 @@
 
 import { parseRedisAuth, RedisAuthFile, type RedisAuth } from './redis-auth';
 import { readRedisTls, type RedisTls, type RedisTlsSettings } from './redis-tls';
-import { parseRedisUrl, parseSentinelUrl, type HostPort, type RedisServer, type SentinelGroup } from './redis-url';
+import { asPerSecond, perSecondWarning, settingsByRedis, type PerSecondSettings } from './per-second';
+import { parseClusterUrl, parseRedisUrl, parseSentinelUrl, type HostPort, type RedisServer, type SentinelGroup } from './redis-url';
 import type { Settings } from './settings';
 import { SettingsError } from './settings-error';
 
-/** The reference's default of REDIS_URL. */
+/** The reference's defaults of REDIS_URL and REDIS_PERSECOND_URL. */
 const REDIS_SOCKET_DEFAULT = '/var/run/nutcracker/ratelimit.sock';
+const PERSECOND_SOCKET_DEFAULT = '/var/run/nutcracker/ratelimitpersecond.sock';
 
 export type StoreChoice =
   /** With a warning if nobody asked for it. */
   | { readonly kind: 'memory'; readonly warning?: string }
-  | { readonly kind: 'redis'; readonly connection: RedisConnection };
+  | {
+      readonly kind: 'redis';
+      readonly connection: RedisConnection;
+      /** For limits of one second. */
+      readonly perSecond?: RedisConnection;
+      /** Of settings without effect. */
+      readonly warning?: string;
+    };
 
 export interface RedisConnection extends Omit<RedisServer, 'tls' | 'socket'> {
-  readonly place: RedisServer['socket'] | SentinelPlace;
+  readonly place: RedisServer['socket'] | SentinelPlace | ClusterPlace;
   readonly tls: RedisTls | false;
   /** Wins over username and password. */
   readonly authFile?: RedisAuthFile;
@@ -29,25 +38,22 @@ export interface SentinelPlace extends SentinelGroup {
   readonly auth: Partial<RedisAuth>;
 }
 
-export type StoreSettings = RedisTlsSettings &
-  Pick<
-    Settings,
-    | 'backendType'
-    | 'redisUrl'
-    | 'redisType'
-    | 'redisSocketType'
-    | 'redisAuth'
-    | 'redisAuthFile'
-    | 'redisSentinelAuth'
-    | 'runtimeRoot'
-  >;
+/** Whoever has the slot, by the word of these nodes and of those that they name. */
+export interface ClusterPlace {
+  readonly seeds: readonly HostPort[];
+}
+
+/** What says how one Redis is reached. */
+export type RedisSettings = RedisTlsSettings &
+  Pick<Settings, 'redisUrl' | 'redisType' | 'redisSocketType' | 'redisAuth' | 'redisAuthFile' | 'redisSentinelAuth'>;
+
+export type StoreSettings = RedisSettings & PerSecondSettings & Pick<Settings, 'backendType' | 'runtimeRoot'>;
 
 /** Throws SettingsError if no store can be chosen. */
 export function chooseStore(settings: StoreSettings): StoreChoice {
   const { backendType, redisUrl, redisType, runtimeRoot } = settings;
   if (backendType === 'memory') return { kind: 'memory' };
-  if (redisType === 'sentinel') return { kind: 'redis', connection: chooseSentinels(settings) };
-  if (backendType === 'redis' || redisUrl !== undefined) return { kind: 'redis', connection: chooseConnection(settings) };
+  if (backendType === 'redis' || redisUrl !== undefined || redisType !== 'single') return chooseRedis(settings);
   if (runtimeRoot === undefined) {
     const warning =
       'Hits are counted in the memory of this process alone, because neither BACKEND_TYPE nor REDIS_URL is set; ' +
@@ -60,21 +66,39 @@ export function chooseStore(settings: StoreSettings): StoreChoice {
   throw new SettingsError([{ name: 'BACKEND_TYPE', message }]);
 }
 
-function chooseConnection(settings: StoreSettings): RedisConnection {
-  const { redisUrl, redisSocketType, redisSentinelAuth } = settings;
+function chooseRedis(settings: StoreSettings): StoreChoice {
+  const { main, perSecond } = settingsByRedis(settings);
+  const connection = chooseConnection(main, REDIS_SOCKET_DEFAULT);
+  const warning = perSecondWarning(settings);
+  return {
+    kind: 'redis',
+    connection,
+    ...(perSecond && { perSecond: asPerSecond(() => chooseConnection(perSecond, PERSECOND_SOCKET_DEFAULT)) }),
+    ...(warning !== undefined && { warning }),
+  };
+}
+
+function chooseConnection(settings: RedisSettings, socketDefault: string): RedisConnection {
+  const { redisType, redisSentinelAuth } = settings;
+  if (redisType === 'sentinel') return chooseSentinels(settings);
   if (redisSentinelAuth !== undefined) {
-    throw new SettingsError([{ name: 'REDIS_SENTINEL_AUTH', message: 'it is set, but REDIS_TYPE is single; set REDIS_TYPE=sentinel, or leave it unset' }]);
+    throw new SettingsError([{ name: 'REDIS_SENTINEL_AUTH', message: `it is set, but REDIS_TYPE is ${redisType}; set REDIS_TYPE=sentinel, or leave it unset` }]);
   }
+  return redisType === 'cluster' ? chooseCluster(settings) : chooseSingle(settings, socketDefault);
+}
+
+function chooseSingle(settings: RedisSettings, socketDefault: string): RedisConnection {
+  const { redisUrl, redisSocketType } = settings;
   const { socket, ...server }: RedisServer =
     redisUrl === undefined
-      ? { socket: { path: REDIS_SOCKET_DEFAULT }, tls: false, database: 0 }
+      ? { socket: { path: socketDefault }, tls: false, database: 0 }
       : parseRedisUrl(redisUrl, redisSocketType);
   const tls = readRedisTls({ settings, askedByUrl: server.tls, isUnixSocket: 'path' in socket });
   return { ...server, place: socket, tls, ...readAuth(settings), description: describe({ ...server, socket, tls: tls !== false }) };
 }
 
 /** Database 0: the form has no place for another. */
-function chooseSentinels(settings: StoreSettings): RedisConnection {
+function chooseSentinels(settings: RedisSettings): RedisConnection {
   const { redisUrl, redisSentinelAuth } = settings;
   if (redisUrl === undefined) {
     const message = 'REDIS_TYPE is sentinel, and it is not set; write it as NAME,host1:26379,host2:26379';
@@ -87,7 +111,20 @@ function chooseSentinels(settings: StoreSettings): RedisConnection {
   return { place: { masterName, sentinels, auth }, database: 0, tls, ...readAuth(settings), description };
 }
 
-function readAuth({ redisAuth, redisAuthFile }: StoreSettings): Pick<RedisConnection, 'username' | 'password' | 'authFile'> {
+/** Database 0: a cluster has no other. */
+function chooseCluster(settings: RedisSettings): RedisConnection {
+  const { redisUrl } = settings;
+  if (redisUrl === undefined) {
+    const message = 'REDIS_TYPE is cluster, and it is not set; write it as host1:6379,host2:6379';
+    throw new SettingsError([{ name: 'REDIS_URL', message }]);
+  }
+  const seeds = parseClusterUrl(redisUrl);
+  const tls = readRedisTls({ settings, askedByUrl: false, isUnixSocket: false });
+  const description = `the cluster of ${seeds.map(describeHostPort).join(', ')}`;
+  return { place: { seeds }, database: 0, tls, ...readAuth(settings), description };
+}
+
+function readAuth({ redisAuth, redisAuthFile }: RedisSettings): Pick<RedisConnection, 'username' | 'password' | 'authFile'> {
   if (redisAuthFile === undefined) return redisAuth === undefined ? {} : parseRedisAuth(redisAuth);
   if (redisAuth === undefined) return { authFile: new RedisAuthFile(redisAuthFile) };
   throw new SettingsError([{ name: 'REDIS_AUTH_FILE', message: 'it is set, and REDIS_AUTH too; set one of the two' }]);

@@ -62,7 +62,7 @@ export const METRICS = {
     type: 'gauge',
     name: 'weir_breaker_open',
     labels: [],
-    help: '1 while Redis is not asked because it kept failing.',
+    help: 'Redis servers that are not asked just now because they kept failing.',
   },
   breakerOpenings: {
     type: 'counter',
@@ -99,6 +99,18 @@ export const METRICS = {
     name: 'weir_instances',
     labels: [],
     help: 'Live instances on the same Redis, as last counted: each has its share of a limit while Redis is away.',
+  },
+  clusterRedirects: {
+    type: 'counter',
+    name: 'weir_redis_cluster_redirects_total',
+    labels: ['kind'],
+    help: 'Calls that a node of the Redis Cluster sent to another: moved for good, or ask while a slot is being moved.',
+  },
+  hitsLost: {
+    type: 'counter',
+    name: 'weir_split_hits_lost_total',
+    labels: [],
+    help: 'Hits, at most, that stayed charged though their request was denied or failed, or was to refund them: of requests whose buckets are in several slots or Redis servers.',
   },
   memoryStoreBuckets: {
     type: 'gauge',
@@ -157,6 +169,8 @@ export function makeMetrics({ registry, version, store, memoryStore }: MetricsOp
     chargedBackHits: counter(registry, METRICS.chargedBackHits),
     chargeBackLostHits: counter(registry, METRICS.chargeBackLostHits),
     instances: gauge(registry, METRICS.instances),
+    clusterRedirects: counter(registry, METRICS.clusterRedirects),
+    hitsLost: counter(registry, METRICS.hitsLost),
     memoryStoreBuckets: gauge(registry, METRICS.memoryStoreBuckets, (made) => {
       made.set(memoryStore?.size ?? 0);
     }),

@@ -4,7 +4,8 @@ import CircuitBreaker from 'opossum';
 import type { Group, Settlement } from '../bucket/take';
 import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../store/store';
 
-export type BreakerState = 'closed' | 'open' | 'half_open';
+/** `gone`: nobody asks that store any more. */
+export type BreakerState = 'closed' | 'open' | 'half_open' | 'gone';
 
 export interface BreakerOptions {
   /** Failures in a row that open it. */
@@ -21,7 +22,8 @@ export interface BreakerOptions {
 /**
  * While open, no call waits: each fails at once with the reason `breaker`. After `openMs` one call is let through: it
  * closes the breaker or opens it anew, and all others still fail at once. A call refused for overload says nothing about
- * the store, so it is no failure; nor is a group that fails alone.
+ * the store, so it is no failure; nor is a group that fails alone, or a
+ * redirect.
  */
 export class BreakerStore implements Store {
   private readonly circuit: CircuitBreaker<[() => Promise<unknown>]>;
@@ -37,6 +39,8 @@ export class BreakerStore implements Store {
       timeout: false,
       volumeThreshold: Number.MAX_SAFE_INTEGER,
       resetTimeout: options.openMs,
+      // A node that names another one is there.
+      errorFilter: (error: unknown) => error instanceof StoreError && error.reason === 'redirected',
       // Statistics that nobody reads: one bucket, never rotated.
       rollingCountBuckets: 1,
       rollingPercentilesEnabled: false,
@@ -74,6 +78,7 @@ export class BreakerStore implements Store {
 
   close(): Promise<void> {
     this.circuit.shutdown();
+    this.options.onState('gone');
     return this.store.close();
   }
 

@@ -1,7 +1,7 @@
 /** Match: what each descriptor of a request is limited by. */
 
 import type { Mode } from '../bucket/take';
-import type { Descriptor, LimitOverride, RateLimitRequest } from '../descriptor/descriptor';
+import type { ByteString, Descriptor, LimitOverride, RateLimitRequest } from '../descriptor/descriptor';
 import { findNode } from '../descriptor/tree';
 import { toText } from '../descriptor/byte-string';
 import { BadRequestError } from '../errors';
@@ -32,6 +32,8 @@ export interface Match {
 /** One match for each descriptor, in their order, and whether the domain is known at all. */
 export interface RequestMatch {
   readonly domainFound: boolean;
+  /** The domain's. */
+  readonly hashTag?: ByteString | undefined;
   readonly matches: readonly Match[];
 }
 
@@ -44,6 +46,7 @@ export function matchRequest({ ruleSet, request, modes }: MatchInput): RequestMa
   const replaced = new Set(found.flatMap(({ replaces }) => replaces));
   return {
     domainFound: domain !== undefined,
+    hashTag: domain?.hashTag,
     matches: found.map((each) => (replaced.size === 0 ? each.match : withoutReplaced(each, { replaced, modes }))),
   };
 }

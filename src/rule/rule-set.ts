@@ -12,6 +12,8 @@ export interface Domain {
   readonly calendarMonth: boolean;
   /** For overrides; absent: `FAILURE_MODE`. */
   readonly failureMode?: FailureMode;
+  /** `hash_tag`: the entry whose value spreads the domain's buckets over a Redis Cluster. */
+  readonly hashTag?: ByteString;
   readonly root: DescriptorLevel;
 }
 

@@ -30,13 +30,17 @@ export class MeasuredStore implements Store {
     const startedMs = performance.now();
     try {
       const outcomes = await call();
-      for (const outcome of outcomes) if (outcome instanceof StoreError) this.measure.onError(outcome.reason);
+      for (const outcome of outcomes) if (outcome instanceof StoreError) this.tell(outcome.reason);
       return outcomes;
     } catch (error) {
-      this.measure.onError(error instanceof StoreError ? error.reason : 'other');
+      this.tell(error instanceof StoreError ? error.reason : 'other');
       throw error;
     } finally {
       this.measure.onCall((performance.now() - startedMs) / 1000);
     }
+  }
+
+  private tell(reason: StoreErrorReason): void {
+    if (reason !== 'redirected') this.measure.onError(reason);
   }
 }

@@ -305,8 +305,8 @@ function makeClient({ server, connectTimeoutMs, inFlightMax }: RedisConnectionOp
     RESP: 2,
     // A call without a connection fails at once: by the time of the reconnect Envoy has long gone on.
     disableOfflineQueue: true,
-    // Commands that wait, a greeting at a time, and one more.
-    commandsQueueMaxLength: inFlightMax + 2,
+    // Commands that wait, an ASKING before each, a greeting at a time, and one more.
+    commandsQueueMaxLength: 2 * inFlightMax + 2,
     // CLIENT SETINFO and maintenance notices are nothing Weir needs, and commands that a strict ACL refuses.
     disableClientInfo: true,
     maintNotifications: 'disabled',

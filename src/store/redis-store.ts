@@ -3,10 +3,11 @@
 import { ClientClosedError, ClientOfflineError, ErrorReply } from 'redis';
 import type { Group, Settlement } from '../bucket/take';
 import { errorCode, RedisConnection, type RedisConnectionOptions } from './redis-connection';
+import { redirectOf } from './redirect-error';
 import { loadScript, type Script } from './script-loader';
 import type { ScriptArguments } from './script-wire';
 import { decodeApplied, encodeSettlements } from './settle-wire';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store } from './store';
+import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from './store';
 import { decodeReply, encodeTakes } from './take-wire';
 
 export interface StoreScripts {
@@ -29,17 +30,21 @@ export interface BeatInput {
 export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'greetings'> {
   /** Default: those of `lua/`. */
   readonly scripts?: StoreScripts;
+  /** A node of a Redis Cluster: where it sends us is told as a RedirectError. Default: false. */
+  readonly isClusterNode?: boolean;
 }
 
 export class RedisStore implements Store {
   private readonly connection: RedisConnection;
   private readonly scripts: StoreScripts;
   private readonly heartbeat = loadScript('heartbeat');
+  private readonly isClusterNode: boolean;
   private readonly inFlightMax: number;
   private inFlight = 0;
 
-  constructor({ scripts = { take: loadScript('take'), settle: loadScript('settle') }, ...options }: RedisStoreOptions) {
+  constructor({ scripts = { take: loadScript('take'), settle: loadScript('settle') }, isClusterNode = false, ...options }: RedisStoreOptions) {
     this.scripts = scripts;
+    this.isClusterNode = isClusterNode;
     this.inFlightMax = options.inFlightMax;
     // So that the first call of a new connection need not carry its script.
     const greetings = [scripts.take, scripts.settle, this.heartbeat].map(({ text }) => ['SCRIPT', 'LOAD', text]);
@@ -51,18 +56,29 @@ export class RedisStore implements Store {
     return this.connection.connect(options);
   }
 
-  take(groups: readonly Group[]): Promise<readonly GroupOutcome[]> {
-    return this.call(this.scripts.take, encodeTakes(groups), (reply) => decodeReply(reply, groups));
+  take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
+    const call = { script: this.scripts.take, ...encodeTakes(groups), options };
+    return this.call(call, (reply) => decodeReply(reply, groups));
   }
 
-  settle(settlements: readonly Settlement[]): Promise<readonly SettleOutcome[]> {
-    return this.call(this.scripts.settle, encodeSettlements(settlements), (reply) => decodeApplied(reply, settlements));
+  settle(settlements: readonly Settlement[], options: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
+    const call = { script: this.scripts.settle, ...encodeSettlements(settlements), options };
+    return this.call(call, (reply) => decodeApplied(reply, settlements));
+  }
+
+  /** What CLUSTER SLOTS answers: who has which slots, as far as this node knows. */
+  async readSlots(): Promise<unknown> {
+    try {
+      return await this.connection.send(['CLUSTER', 'SLOTS']);
+    } catch (error) {
+      throw toStoreError(error);
+    }
   }
 
   /** Says in Redis that an instance lives, or leaves; how many live. */
-  beat({ key, name, lives, ttlMs, instancesMax }: BeatInput): Promise<number> {
+  beat({ key, name, lives, ttlMs, instancesMax }: BeatInput, options: TakeOptions = {}): Promise<number> {
     const args = [name, lives ? '1' : '0', String(ttlMs), String(instancesMax)];
-    return this.call(this.heartbeat, { keys: [key], args }, Number);
+    return this.call({ script: this.heartbeat, keys: [key], args, options }, Number);
   }
 
   close(): Promise<void> {
@@ -70,34 +86,46 @@ export class RedisStore implements Store {
     return Promise.resolve();
   }
 
-  private async call<Answer>(
-    script: Script,
-    { keys, args }: ScriptArguments,
-    decode: (reply: unknown) => Answer,
-  ): Promise<Answer> {
+  private async call<Answer>(call: ScriptCall, decode: (reply: unknown) => Answer): Promise<Answer> {
     if (this.inFlight >= this.inFlightMax) {
       throw new StoreError(`over ${this.inFlightMax} calls are waiting for Redis`, 'overload', { mayHaveRun: false });
     }
     this.inFlight += 1;
     try {
-      return decode(await this.run(script, [String(keys.length), ...keys, ...args]));
+      return decode(await this.run(call));
     } catch (error) {
-      throw toStoreError(error);
+      throw this.redirectOf(error) ?? toStoreError(error);
     } finally {
       this.inFlight -= 1;
     }
   }
 
-  private async run({ sha, text }: Script, args: readonly string[]): Promise<unknown> {
+  private redirectOf(error: unknown): StoreError | undefined {
+    return this.isClusterNode && error instanceof ErrorReply ? redirectOf(error) : undefined;
+  }
+
+  private async run({ script, keys, args, options }: ScriptCall): Promise<unknown> {
+    const rest = [String(keys.length), ...keys, ...args];
     try {
-      return await this.connection.send(['EVALSHA', sha, ...args]);
+      return await this.send(['EVALSHA', script.sha, ...rest], options);
     } catch (error) {
       if (!(error instanceof ErrorReply) || errorCode(error) !== 'NOSCRIPT') throw error;
       // Redis has lost its scripts (restart, failover, SCRIPT FLUSH) and has run nothing. EVAL brings the script and
       // runs it in one step, so that no further flush can come between.
-      return await this.connection.send(['EVAL', text, ...args]);
+      return await this.send(['EVAL', script.text, ...rest], options);
     }
   }
+
+  private send(command: readonly string[], { asking = false }: TakeOptions): Promise<unknown> {
+    // It holds for the next command of the connection alone; should it fail, that one is answered MOVED, or fails too.
+    if (asking) this.connection.send(['ASKING']).catch(() => undefined);
+    return this.connection.send(command);
+  }
+}
+
+interface ScriptCall extends ScriptArguments {
+  readonly script: Script;
+  readonly options: TakeOptions;
 }
 
 /** Tells callers what is wrong without Redis's own text, which may hold keys: of an error reply, its first word. */

@@ -6,6 +6,8 @@ import { UnavailableError } from '../errors';
 export interface TakeOptions {
   /** What is left of the caller's own deadline, in milliseconds. */
   readonly timeoutMs?: number;
+  /** Said to a node of a Redis Cluster that a slot is being moved to: it answers for it before it has it. */
+  readonly asking?: boolean;
 }
 
 /**
@@ -36,8 +38,11 @@ export type GroupOutcome = GroupVerdict | OutsideWindows | StoreError;
 /** Hits applied. */
 export type SettleOutcome = number | StoreError;
 
-/** Why a store did not decide; metrics have one series for each. */
-export const STORE_ERROR_REASONS = ['timeout', 'connection', 'script', 'overload', 'breaker', 'other'] as const;
+/**
+ * Why a store did not decide; metrics have one series for each, but for `redirected`: that is no failure, only the
+ * wrong place to ask, or the wrong way.
+ */
+export const STORE_ERROR_REASONS = ['timeout', 'connection', 'script', 'overload', 'redirected', 'breaker', 'other'] as const;
 
 export type StoreErrorReason = (typeof STORE_ERROR_REASONS)[number];
 

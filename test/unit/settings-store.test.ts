@@ -75,6 +75,10 @@ describe('The store is', () => {
       },
     ],
     [
+      { REDIS_TYPE: 'Cluster', REDIS_URL: 'h:1, [::1]:2', REDIS_AUTH: SECRET },
+      { ...plain, place: { seeds: [{ host: 'h', port: 1 }, { host: '::1', port: 2 }] }, password: SECRET, description: 'the cluster of h:1, [::1]:2' },
+    ],
+    [
       { REDIS_URL: 'redis://h', REDIS_TLS: '1' },
       { tls: { verifyHostname: true }, database: 0, place: { host: 'h', port: 6379 }, description: 'rediss://h:6379/0' },
     ],
@@ -87,7 +91,11 @@ describe('The store is', () => {
     [{ REDIS_URL: SECRET, REDIS_SOCKET_TYPE: 'tcp' }, 'write it as host:6379'],
     [{ REDIS_URL: 'h:0', REDIS_SOCKET_TYPE: 'tcp' }, 'write it as host:6379'],
     [{ REDIS_URL: 'h:1,h:2', REDIS_SOCKET_TYPE: 'tcp' }, 'names several servers, but REDIS_TYPE is single'],
-    [{ REDIS_TYPE: 'cluster', REDIS_URL: 'h:1,h:2' }, 'is refused: Cluster is not supported by this version'],
+    [{ REDIS_TYPE: 'cluster' }, 'REDIS_URL: REDIS_TYPE is cluster, and it is not set; write it as host1:6379,host2:6379'],
+    [{ REDIS_TYPE: 'cluster', REDIS_URL: `h:1,${SECRET}` }, 'REDIS_TYPE is cluster, and it names a node (number 2) that is no host:port'],
+    [{ REDIS_TYPE: 'cluster', REDIS_URL: `redis://u:${SECRET}@h:1` }, 'it names a node (number 1) that is no host:port'],
+    [{ REDIS_TYPE: 'cluster', REDIS_URL: Array(101).fill('h:1').join() }, 'it names more than 100 nodes'],
+    [{ REDIS_TYPE: 'cluster', REDIS_URL: 'h:1', REDIS_SENTINEL_AUTH: SECRET }, 'REDIS_SENTINEL_AUTH: it is set, but REDIS_TYPE is cluster'],
     [{ REDIS_TYPE: 'sentinel' }, 'REDIS_URL: REDIS_TYPE is sentinel, and it is not set; write it as NAME,host1:26379,host2:26379'],
     [{ REDIS_TYPE: 'sentinel', REDIS_URL: 'h:1,h:2' }, "REDIS_URL: REDIS_TYPE is sentinel, and it does not begin with the master's name"],
     [{ REDIS_TYPE: 'sentinel', REDIS_URL: `redis://u:${SECRET}@h` }, "it does not begin with the master's name"],
@@ -104,6 +112,61 @@ describe('The store is', () => {
     expect(() => connectionOf(env)).toThrow(SettingsError);
     expect(() => connectionOf(env)).toThrow(message);
     expect(() => connectionOf(env)).not.toThrow(SECRET);
+  });
+});
+
+describe('The Redis for limits of one second', () => {
+  const { ca } = makeCertificates();
+  const main: Environment = { REDIS_URL: 'redis://h' };
+
+  function perSecondOf(env: Environment): unknown {
+    const choice = chooseStore(readSettings({ ...main, ...env }));
+    return choice.kind === 'redis' ? choice.perSecond : choice;
+  }
+
+  test('is none unless asked for; a place for it is then told to have no effect', () => {
+    expect(chooseStore(readSettings(main))).not.toHaveProperty('perSecond');
+    expect(chooseStore(readSettings(main))).not.toHaveProperty('warning');
+    const choice = chooseStore(readSettings({ ...main, REDIS_PERSECOND_URL: 'redis://p' }));
+    expect(choice).not.toHaveProperty('perSecond');
+    expect(choice.warning).toMatch(/^REDIS_PERSECOND_URL has no effect, as REDIS_PERSECOND is not true/);
+  });
+
+  const socket = '/var/run/nutcracker/ratelimitpersecond.sock';
+  test.each<[Environment, object]>([
+    [{}, { tls: false, database: 0, place: { path: socket }, description: `unix socket ${socket}` }],
+    [
+      { REDIS_PERSECOND_URL: 'p:1', REDIS_PERSECOND_SOCKET_TYPE: 'tcp', REDIS_PERSECOND_AUTH: SECRET, REDIS_AUTH: 'other' },
+      { tls: false, database: 0, place: { host: 'p', port: 1 }, password: SECRET, description: 'redis://p:1/0' },
+    ],
+    [
+      { REDIS_PERSECOND_URL: 'p:1,q:2', REDIS_PERSECOND_TYPE: 'cluster', REDIS_PERSECOND_TLS: 'true' },
+      { tls: { verifyHostname: true }, database: 0, place: { seeds: [{ host: 'p', port: 1 }, { host: 'q', port: 2 }] }, description: 'the cluster of p:1, q:2' },
+    ],
+  ])('is reached by %j', (env, connection) => {
+    expect(perSecondOf({ REDIS_PERSECOND: 'true', ...env })).toEqual(connection);
+  });
+
+  test('has the certificates of the first; one of the two without TLS is no mistake, both are', () => {
+    const env = { ...main, REDIS_PERSECOND: 'true', REDIS_TLS_CACERT: ca.cert };
+    const tls = { ca: readFileSync(ca.cert, 'utf8'), verifyHostname: true };
+    expect(chooseStore(readSettings({ ...env, REDIS_PERSECOND_URL: 'rediss://p' }))).toMatchObject({ connection: { tls: false }, perSecond: { tls } });
+    expect(chooseStore(readSettings({ ...env, REDIS_URL: 'rediss://h', REDIS_PERSECOND_URL: 'redis://p' }))).toMatchObject({ connection: { tls }, perSecond: { tls: false } });
+    expect(chooseStore(readSettings({ ...env, REDIS_TLS: 'true', REDIS_PERSECOND_TLS: 'true', REDIS_PERSECOND_URL: 'redis://p' }))).toMatchObject({ connection: { tls }, perSecond: { tls } });
+    expect(() => chooseStore(readSettings({ ...env, REDIS_PERSECOND_URL: 'redis://p' }))).toThrow('REDIS_TLS_CACERT: it is set, but TLS is off');
+  });
+
+  test.each<[Environment, string]>([
+    [{ REDIS_PERSECOND_URL: 'p:1' }, 'REDIS_PERSECOND_URL: it looks like host:port, but REDIS_PERSECOND_SOCKET_TYPE is unix; set REDIS_PERSECOND_SOCKET_TYPE=tcp'],
+    [{ REDIS_PERSECOND_URL: 'p:1,q:1', REDIS_PERSECOND_SOCKET_TYPE: 'tcp' }, 'REDIS_PERSECOND_URL: it names several servers, but REDIS_PERSECOND_TYPE is single'],
+    [{ REDIS_PERSECOND_TYPE: 'sentinel' }, 'REDIS_PERSECOND_URL: REDIS_PERSECOND_TYPE is sentinel, and it is not set'],
+    [{ REDIS_PERSECOND_TLS: 'true' }, 'REDIS_PERSECOND_TLS: Redis is asked over a unix socket'],
+    [{ REDIS_PERSECOND_AUTH: SECRET, REDIS_PERSECOND_AUTH_FILE: writeText('x') }, 'REDIS_PERSECOND_AUTH_FILE: it is set, and REDIS_PERSECOND_AUTH too'],
+    [{ REDIS_PERSECOND_SENTINEL_AUTH: SECRET, REDIS_PERSECOND_URL: 'redis://p' }, 'REDIS_PERSECOND_SENTINEL_AUTH: it is set, but REDIS_PERSECOND_TYPE is single'],
+  ])('refused for %j, by its own names', (env, message) => {
+    expect(() => perSecondOf({ REDIS_PERSECOND: 'true', ...env })).toThrow(SettingsError);
+    expect(() => perSecondOf({ REDIS_PERSECOND: 'true', ...env })).toThrow(message);
+    expect(() => perSecondOf({ REDIS_PERSECOND: 'true', ...env })).not.toThrow(SECRET);
   });
 });
 

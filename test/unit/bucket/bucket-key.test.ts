@@ -9,8 +9,8 @@ import { seeded } from '../../support/random';
 
 const limit = limitOf({ unit: 'minute' });
 
-function keyOf(domain: string, entries: readonly Entry[], prefix = ''): string {
-  return bucketKey({ prefix, domain, entries, limit });
+function keyOf(domain: string, entries: readonly Entry[], { prefix = '', hashTag }: { prefix?: string; hashTag?: string } = {}): string {
+  return bucketKey({ prefix, domain, hashTag, entries, limit });
 }
 
 test.each([
@@ -43,7 +43,18 @@ test('a window of the calendar is named by its unit and time zone', () => {
 });
 
 test('the prefix of the settings stands before it', () => {
-  expect(keyOf('d', entriesOf('k=v'), 'eu-')).toBe('eu-1{d}tb60|k=v');
+  expect(keyOf('d', entriesOf('k=v'), { prefix: 'eu-' })).toBe('eu-1{d}tb60|k=v');
+});
+
+test.each([
+  [entriesOf('tenant=acme', 'path=/'), '1{d|acme}tb60|tenant=acme|path=/'],
+  [entriesOf('path=/', 'tenant=acme'), '1{d|acme}tb60|path=/|tenant=acme'],
+  [entriesOf('path=/'), '1{d}tb60|path=/'],
+  [entriesOf('tenant'), '1{d|}tb60|tenant='],
+  [[{ key: 'tenant', value: '{a}|b' }], '1{d|%7ba%7d%7cb}tb60|tenant=%7ba%7d%7cb'],
+  [entriesOf('tenant=a', 'tenant=b'), '1{d|a}tb60|tenant=a|tenant=b'],
+])('spread by tenant, entries %j: %s', (entries, expected) => {
+  expect(keyOf('d', entries, { hashTag: 'tenant' })).toBe(expected);
 });
 
 test('a long part is named by its digest, which no text can pass for', () => {
@@ -64,8 +75,9 @@ const entries = fc.array(fc.record({ key: text, value: text }), { maxLength: 3 }
 
 test('different requests have different keys, all printable, none with "weir:"', () => {
   fc.assert(
-    fc.property(text, entries, text, entries, (domainA, entriesA, domainB, entriesB) => {
-      const [a, b] = [keyOf(domainA, entriesA), keyOf(domainB, entriesB)];
+    fc.property(text, entries, text, entries, fc.option(text, { nil: undefined }), (domainA, entriesA, domainB, entriesB, hashTag) => {
+      const spread = hashTag === undefined ? {} : { hashTag: entriesA[0]?.key ?? hashTag };
+      const [a, b] = [keyOf(domainA, entriesA, spread), keyOf(domainB, entriesB, spread)];
       const same = JSON.stringify([domainA, entriesA]) === JSON.stringify([domainB, entriesB]);
       expect(a === b).toBe(same);
       expect(a).toMatch(/^[!-~]+$/);

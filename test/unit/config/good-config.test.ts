@@ -208,6 +208,14 @@ descriptors:
 });
 
 describe('describeRules', () => {
+  test('says by what the buckets of a domain are spread', () => {
+    const ruleSet = compileText('domain: d\nhash_tag: größe\ndescriptors: [{key: größe, rate_limit: {unit: day, requests_per_unit: 1}}]\n');
+    expect(ruleSet.domains.get('d')?.hashTag).toBe(toByteString('größe'));
+    expect(describeRules(ruleSet)).toEqual([
+      'd.größe: unit=DAY requests_per_unit=1, shadow_mode: false, quota_mode: false, algorithm: fixed_window, hash_tag: größe',
+    ]);
+  });
+
   test('lists every rule, sorted, with the fields of the reference first', () => {
     const ruleSet = compileText(`domain: dom
 descriptors:

@@ -93,6 +93,13 @@ const CASES: readonly { what: string; text: string; options?: Partial<CompileOpt
     ].map(([column, field]) => `${LIMIT}:${column}: descriptors[0].rate_limit.${field}: has no effect beside unlimited: true; remove it`),
   },
   {
+    what: 'a hash_tag that no descriptor has as its key',
+    text: 'domain: d\nhash_tag: tenat\ndescriptors:\n  - { key: k, descriptors: [{ key: tenant }] }\n',
+    lines: [
+      'c.yaml:2:11: hash_tag: has no effect, as no descriptor has the key "tenat"; name the key whose values spread the buckets, or remove it',
+    ],
+  },
+  {
     what: 'a key alone behind a wildcard for every value',
     text: 'domain: d\ndescriptors:\n  - { key: k }\n  - { key: k, value: "*" }\n',
     lines: ['c.yaml:3:5: descriptors[0]: key "k" alone is never matched: value "*" on line 4 takes every value; remove one of them'],
@@ -110,6 +117,8 @@ test.each<{ what: string; text: string; options?: Partial<CompileOptions> }>([
   { what: 'a calendar', text: limit('unit: week, requests_per_unit: 5, calendar: true, time_zone: Europe/Berlin'), options: { defaultAlgorithm: 'token_bucket' } },
   { what: 'modes that are off', text: 'domain: d\ndescriptors: [{ key: k, shadow_mode: false, quota_mode: no }]\n' },
   { what: 'a mode beside unlimited', text: 'domain: d\ndescriptors: [{ key: k, quota_mode: true, rate_limit: { unlimited: true } }]\n' },
+  { what: 'a hash_tag further down', text: 'domain: d\nhash_tag: tenant\ndescriptors:\n  - { key: k, descriptors: [{ key: tenant }] }\n' },
+  { what: 'a hash_tag that a wildcard may take', text: 'domain: d\nhash_tag: tenant\ndescriptors: [{ key: "ten*" }]\n' },
   { what: 'a limit of 0', text: limit('unit: day, requests_per_unit: 0') },
   {
     what: 'wildcards that leave something to the key alone',

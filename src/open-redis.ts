@@ -1,0 +1,208 @@
+/** Opens a Redis in each of its shapes (one server, behind sentinels, a cluster), and wires what wraps each server. */
+
+import { isIP } from 'node:net';
+import type { HostPort, RedisServer } from './config/redis-url';
+import type { Settings } from './config/settings';
+import type { ClusterPlace, RedisConnection, SentinelPlace } from './config/store-choice';
+import type { Health } from './observability/health';
+import type { Logger } from './observability/logger';
+import type { Metrics } from './observability/metrics';
+import { BreakerStore, type BreakerState } from './resilience/breaker';
+import { DeadlineStore } from './resilience/deadline';
+import { RedisClusterStore } from './store/redis-cluster-store';
+import { describeAddress, type ConnectionState } from './store/redis-connection';
+import { RedisSentinels } from './store/redis-sentinel';
+import { RedisStore, type BeatInput, type RedisStoreOptions } from './store/redis-store';
+import type { Store, TakeOptions } from './store/store';
+
+/** A Redis without any answer for 20 deadlines, and at least this long, is looked for anew. */
+const SILENCE_MS_MIN = 1_000;
+const SILENCE_OF_TIMEOUTS = 20;
+
+const DEGRADED_BREAKER = 'degraded: redis breaker open';
+
+/** A clock that is never set. */
+const nowMs = () => performance.now();
+
+export interface OpenRedisInput {
+  readonly settings: Settings;
+  readonly log: Logger;
+  readonly health: Health;
+  readonly metrics: Metrics;
+  readonly breakers: Breakers;
+  readonly connection: RedisConnection;
+  /** In the body of the health check, while it is away. */
+  readonly degraded: string;
+  /** Each time that it has been found. */
+  readonly onConnected: () => void;
+}
+
+export interface OpenedRedis {
+  /** Each server asked within a deadline, and not asked while it keeps failing. */
+  readonly store: Store;
+  /** Starts to connect, and goes on trying until the store is closed. Resolves when connected, or after `waitMs`. */
+  connect(options: { readonly waitMs: number }): Promise<void>;
+  /** Says there that an instance lives, or leaves; how many live. */
+  beat(heartbeat: BeatInput): Promise<number>;
+}
+
+export function openRedis(input: OpenRedisInput): OpenedRedis {
+  const { connection, onConnected } = input;
+  const { place } = connection;
+  const tell = watchRedis({ ...input, where: connection.description });
+  const onConnection = (state: ConnectionState): void => {
+    tell(state);
+    if (state.connected) onConnected();
+  };
+  if ('seeds' in place) return openCluster({ ...input, place, onConnection });
+  return openServer({ ...input, connection: { ...connection, place }, onConnection, isClusterNode: false });
+}
+
+/** The breakers of all servers, as health, log and metrics tell them. */
+export class Breakers {
+  private readonly open = new Set<symbol>();
+
+  constructor(private readonly watchers: Pick<OpenRedisInput, 'health' | 'log' | 'metrics'>) {}
+
+  /** What a breaker of this server is to tell of each of its states. */
+  watch(server: string): (state: BreakerState) => void {
+    const { health, log, metrics } = this.watchers;
+    const breaker = Symbol(server);
+    return (state) => {
+      if (state === 'half_open') return;
+      if (state === 'open') {
+        this.open.add(breaker);
+        metrics.breakerOpenings.inc();
+        log.error(`Redis at ${server} has failed too often in a row: it is not asked for a while`);
+      } else {
+        this.open.delete(breaker);
+        if (state === 'closed') log.info(`Redis at ${server} is asked again`);
+      }
+      metrics.breakerOpen.set(this.open.size);
+      if (this.open.size > 0) health.degrade(DEGRADED_BREAKER);
+      else health.recover(DEGRADED_BREAKER);
+    };
+  }
+}
+
+/** One server, and all that wraps it. */
+function openServer({ settings, connection, log, breakers, onConnection, isClusterNode }: OpenServerInput) {
+  const { place, tls, description } = connection;
+  const redis = new RedisStore({
+    server: toClientOptions(connection, log),
+    ...('sentinels' in place && { locator: openSentinels({ settings, place, tls }) }),
+    isClusterNode,
+    connectTimeoutMs: settings.redisConnectTimeoutMs,
+    silenceMs: Math.max(SILENCE_MS_MIN, SILENCE_OF_TIMEOUTS * settings.redisOpTimeoutMs),
+    inFlightMax: settings.redisInFlightMax,
+    onConnection: (state) => {
+      if (state.connected) breaker.reset();
+      onConnection(state);
+    },
+  });
+  const breaker = new BreakerStore(new DeadlineStore(redis, { timeoutMs: settings.redisOpTimeoutMs }), {
+    failures: settings.redisBreakerFailures,
+    windowMs: settings.redisBreakerWindowMs,
+    openMs: settings.redisBreakerOpenMs,
+    nowMs,
+    onState: breakers.watch(description),
+  });
+  return {
+    store: breaker,
+    connect: (options: { readonly waitMs: number }) => redis.connect(options),
+    readSlots: () => redis.readSlots(),
+    beat: async (heartbeat: BeatInput, options?: TakeOptions) => {
+      const startedMs = nowMs();
+      const count = await redis.beat(heartbeat, options);
+      // No call waits for a heartbeat, so it can show that Redis answers in time again long before the next probe.
+      if (nowMs() - startedMs <= settings.redisOpTimeoutMs) breaker.reset();
+      return count;
+    },
+  };
+}
+
+interface OpenServerInput extends Pick<OpenRedisInput, 'settings' | 'log' | 'breakers'> {
+  readonly connection: ServerConnection;
+  readonly onConnection: (state: ConnectionState) => void;
+  readonly isClusterNode: boolean;
+}
+
+interface ServerConnection extends Omit<RedisConnection, 'place'> {
+  readonly place: Exclude<RedisConnection['place'], ClusterPlace>;
+}
+
+function openCluster(input: OpenClusterInput): OpenedRedis {
+  const { settings, connection, place, metrics, onConnection } = input;
+  const redis = new RedisClusterStore({
+    seeds: place.seeds,
+    timeoutMs: settings.redisOpTimeoutMs,
+    connectTimeoutMs: settings.redisConnectTimeoutMs,
+    onConnection,
+    onRedirect: (kind) => {
+      metrics.clusterRedirects.inc({ kind });
+    },
+    makeNode: (address, onNodeConnection) => {
+      const ofNode = { ...connection, place: address, description: describeAddress(address) };
+      return openServer({ ...input, connection: ofNode, onConnection: onNodeConnection, isClusterNode: true });
+    },
+  });
+  return { store: redis, connect: (options) => redis.connect(options), beat: (heartbeat) => redis.beat(heartbeat) };
+}
+
+interface OpenClusterInput extends OpenRedisInput {
+  readonly place: ClusterPlace;
+  readonly onConnection: (state: ConnectionState) => void;
+}
+
+interface OpenSentinelsInput extends Pick<OpenRedisInput, 'settings'> {
+  readonly place: SentinelPlace;
+  readonly tls: RedisConnection['tls'];
+}
+
+function openSentinels({ settings, place, tls }: OpenSentinelsInput): RedisSentinels {
+  const toSocketOf = (address: HostPort) => toSocket(address, tls);
+  return new RedisSentinels({ ...place, toSocket: toSocketOf, connectTimeoutMs: settings.redisConnectTimeoutMs });
+}
+
+/** Tells health and log of each change, once: a Redis that stays away is tried many times. */
+function watchRedis({ health, log, where, degraded }: WatchRedisInput) {
+  let known: boolean | undefined;
+  return ({ connected, address, cause }: ConnectionState) => {
+    if (connected === known) return;
+    known = connected;
+    if (connected) {
+      health.recover(degraded);
+      log.info(address === undefined ? `connected to Redis at ${where}` : `connected to Redis at ${address}, the primary of ${where}`);
+    } else {
+      health.degrade(degraded);
+      log.error(`no Redis at ${where} (${cause ?? 'no cause known'}): each limit is decided by its failure mode until it is back`);
+    }
+  };
+}
+
+interface WatchRedisInput extends Pick<OpenRedisInput, 'health' | 'log' | 'degraded'> {
+  readonly where: string;
+}
+
+function toClientOptions(connection: ServerConnection, log: Logger): RedisStoreOptions['server'] {
+  const { place, tls, database, username, password, authFile } = connection;
+  const named = { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
+  const server = { database, ...('sentinels' in place ? {} : { socket: toSocket(place, tls) }) };
+  if (authFile === undefined) return { ...server, ...named };
+  const credentials = async () => ({ ...named, ...(await authFile.read((problem) => { log.warn(problem); })) });
+  return { ...server, credentialsProvider: { type: 'async-credentials-provider', credentials } };
+}
+
+function toSocket(place: RedisServer['socket'], tls: RedisConnection['tls']): NonNullable<RedisStoreOptions['server']['socket']> {
+  if ('path' in place) return { ...place, tls: false };
+  if (tls === false) return place;
+  return {
+    ...place,
+    tls: true,
+    ...(tls.ca !== undefined && { ca: tls.ca }),
+    ...tls.identity,
+    // Node sends no name of its own accord, and one address may serve many Redis servers by their names.
+    ...(isIP(place.host) === 0 && { servername: place.host }),
+    ...(!tls.verifyHostname && { checkServerIdentity: () => undefined }),
+  };
+}

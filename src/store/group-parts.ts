@@ -1,0 +1,97 @@
+/** A group in parts: what each part is asked, and what their answers come to together. Pure. */
+
+import type { Group, GroupVerdict, Settlement, Take, Verdict } from '../bucket/take';
+import { isOverLimit } from '../engine/decide-group';
+
+/** Takes of a group that are asked for together, by their places in it. */
+export interface Part {
+  readonly takes: readonly (Take & { readonly place: number })[];
+}
+
+/** A part that was decided. */
+export interface DecidedPart {
+  readonly part: Part;
+  readonly verdict: GroupVerdict;
+}
+
+/** The takes of a group, or of a part of one, by some property, in their order. */
+export function partsBy({ takes }: Part, propertyOf: (take: Take) => string | number): Part[] {
+  const parts = new Map<string | number, Part['takes'][number][]>();
+  for (const take of takes) {
+    const property = propertyOf(take);
+    const part = parts.get(property);
+    if (part === undefined) parts.set(property, [take]);
+    else part.push(take);
+  }
+  return Array.from(parts.values(), (ofPart) => ({ takes: ofPart }));
+}
+
+export function wholeOf({ takes }: Group): Part {
+  return { takes: takes.map((take, place) => ({ ...take, place })) };
+}
+
+/** Whether a request of these takes can be denied at all. */
+export function mayDeny({ takes, shadow }: Group): boolean {
+  return !shadow && takes.some(({ mode, hits }) => mode !== 'shadow' && hits > 0);
+}
+
+/**
+ * The part as a group of its own, with its hits as they are to be now. Its quota takes alone deny nothing: what fits is
+ * taken, and whether quota denies is seen from all parts together.
+ */
+export function groupOfPart({ takes }: Part, { shadow, step }: GroupOfPartInput): Group {
+  const asked = takes.map(({ bucketKey, limit, hits, mode, descriptor }) => ({ bucketKey, limit, hits: HITS_OF[step](hits), mode, descriptor }));
+  return { takes: asked, quotaAlwaysFits: true, shadow, ...(step === 'ask' && { dry: true }) };
+}
+
+/** First it is only asked, then charges are taken, and last come refunds. */
+export type Step = 'ask' | 'charge' | 'refund';
+
+const HITS_OF: Readonly<Record<Step, (hits: number) => number>> = {
+  ask: (hits) => hits,
+  charge: (hits) => Math.max(0, hits),
+  refund: (hits) => Math.min(0, hits),
+};
+
+interface GroupOfPartInput {
+  /** `SHADOW_MODE`. */
+  readonly shadow: boolean;
+  readonly step: Step;
+}
+
+/** What the parts' verdicts are for the whole group: it may be over although no part is. */
+export function together(group: Group, parts: readonly DecidedPart[]): GroupVerdict {
+  const verdicts = new Array<Verdict>(group.takes.length);
+  for (const { part, verdict } of parts) {
+    for (const [i, { place }] of part.takes.entries()) {
+      const own = verdict.verdicts[i];
+      if (own !== undefined) verdicts[place] = own;
+    }
+  }
+  const overLimit = !group.shadow && isOverLimit(group, verdicts.map(({ fits }) => fits));
+  return { overLimit, verdicts, nowUs: Math.max(...parts.map(({ verdict }) => verdict.nowUs)) };
+}
+
+/** What gives back all that the part has charged. */
+export function settlementsOf({ part, verdict: { overLimit, verdicts, nowUs } }: DecidedPart): Settlement[] {
+  if (overLimit) return [];
+  const judged = part.takes.flatMap((take, i) => {
+    const verdict = verdicts[i];
+    return verdict === undefined ? [] : [{ take, verdict }];
+  });
+  const buckets = new Set(part.takes.map(({ bucketKey }) => bucketKey));
+  return [...buckets].flatMap((bucketKey): Settlement[] => {
+    const [first, ...others] = judged.filter(({ take }) => take.bucketKey === bucketKey);
+    if (first === undefined) return [];
+    const hits = positiveHits([first, ...others].flatMap(({ take, verdict }) => (verdict.fits ? [take] : [])));
+    // The smallest limit is the one at which the group has moved the bucket on.
+    const { take, verdict } = others.reduce((a, b) => (b.take.limit.requestsPerUnit < a.take.limit.requestsPerUnit ? b : a), first);
+    const usedBefore = Math.max(0, take.limit.capacity - verdict.remaining - hits);
+    return hits === 0 ? [] : [{ bucketKey, limit: take.limit, hits: -hits, takenAtUs: nowUs, usedBefore }];
+  });
+}
+
+/** What these takes are to charge, at most. */
+export function positiveHits(takes: readonly Take[]): number {
+  return takes.reduce((sum, { hits }) => sum + Math.max(0, hits), 0);
+}

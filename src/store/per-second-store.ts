@@ -1,0 +1,38 @@
+/** Two stores as one: limits of one second are counted in a store of their own, all others in the first. */
+
+import type { BucketLimit, Group, Settlement } from '../bucket/take';
+import { askByPart } from './ask-by-part';
+import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from './store';
+
+const SECOND_US = 1_000_000;
+
+/** Whether the limit's bucket is in the store for limits per second: as the reference divides, by the unit. */
+export function isPerSecond({ windowUs }: BucketLimit): boolean {
+  return windowUs === SECOND_US;
+}
+
+/** All takes of a group must be of one store: `SplitStore` sees to that. */
+export class PerSecondStore implements Store {
+  constructor(
+    private readonly others: Store,
+    private readonly perSecond: Store,
+  ) {}
+
+  take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
+    const partOf = ({ takes: [first] }: Group) => this.storeOf(first?.limit);
+    return askByPart<Group, GroupOutcome, Store>(groups, { partOf, ask: (store, some) => store.take(some, options) });
+  }
+
+  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
+    const partOf = ({ limit }: Settlement) => this.storeOf(limit);
+    return askByPart<Settlement, SettleOutcome, Store>(settlements, { partOf, ask: (store, some) => store.settle(some, options) });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.others.close(), this.perSecond.close()]);
+  }
+
+  private storeOf(limit: BucketLimit | undefined): Store {
+    return limit !== undefined && isPerSecond(limit) ? this.perSecond : this.others;
+  }
+}

@@ -1,0 +1,71 @@
+/** Groups split bucket by bucket, by slots and by servers: the contract. */
+
+import { slotOf } from '../../src/store/cluster-slots';
+import { MemoryStore } from '../../src/store/memory-store';
+import { isPerSecond, PerSecondStore } from '../../src/store/per-second-store';
+import { RedisClusterStore } from '../../src/store/redis-cluster-store';
+import { SplitStore, type SplitStoreOptions } from '../../src/store/split-store';
+import type { Store } from '../../src/store/store';
+import { startRedis, type RedisServer } from '../support/redis-server';
+import { openClockedRedis } from '../support/redis-store';
+import { describeStore, type StoreUnderTest } from './store-contract';
+
+let server: RedisServer;
+
+beforeAll(async () => {
+  server = await startRedis();
+});
+
+afterAll(() => server.stop());
+
+function split(store: Store, partOf: SplitStoreOptions['partOf'] = ({ bucketKey }) => bucketKey): SplitStore {
+  const onHitsLost = (hits: number) => {
+    throw new Error(`${hits} hits lost`);
+  };
+  return new SplitStore(store, { partOf, timeoutMs: 5_000, onHitsLost });
+}
+
+/** A store over stores in memory, of which all have the clock that the suite sets. */
+async function overMemory(make: (newMemory: () => MemoryStore) => Promise<Store>): Promise<StoreUnderTest> {
+  let nowUs = 0;
+  const store = await make(() => new MemoryStore({ nowUs: () => nowUs, bucketsMax: 1000 }));
+  return {
+    store,
+    setNow: (value) => {
+      nowUs = value;
+      return Promise.resolve();
+    },
+    close: () => store.close(),
+  };
+}
+
+describeStore('SplitStore over MemoryStore', () => overMemory((newMemory) => Promise.resolve(split(newMemory()))));
+
+describeStore('SplitStore over PerSecondStore', () =>
+  overMemory((newMemory) => Promise.resolve(split(new PerSecondStore(newMemory(), newMemory()), ({ limit }) => String(isPerSecond(limit))))),
+);
+
+describeStore('SplitStore over RedisClusterStore', () =>
+  overMemory(async (newMemory) => {
+    const table = [0, 1, 2, 3].map((n) => [n * 4_096, n * 4_096 + 4_095, [`node-${n}`, 1, 'id']]);
+    const store = new RedisClusterStore({
+      seeds: [{ host: 'node-0', port: 1 }],
+      timeoutMs: 5_000,
+      connectTimeoutMs: 5_000,
+      onConnection: () => undefined,
+      onRedirect: () => undefined,
+      makeNode: (_address, onConnection) => ({
+        store: newMemory(),
+        connect: () => Promise.resolve().then(() => { onConnection({ connected: true }); }),
+        readSlots: () => Promise.resolve(table),
+      }),
+    });
+    await store.connect({ waitMs: 5_000 });
+    return split(store, ({ bucketKey }) => slotOf(bucketKey));
+  }),
+);
+
+describeStore('SplitStore over RedisStore', async () => {
+  const opened = await openClockedRedis(server);
+  return { ...opened, store: split(opened.store) };
+});

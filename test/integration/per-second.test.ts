@@ -1,0 +1,89 @@
+/** REDIS_PERSECOND: limits of one second are counted in a Redis of their own, and a request is all or nothing over both. */
+
+import { httpRequest } from '../support/http-client';
+import { startRedis, type RedisServer } from '../support/redis-server';
+import { makeTestClient } from '../support/redis-store';
+import { OK, OVER_LIMIT, RlsClient, type AskedDescriptor } from '../support/rls-client';
+import { writeConfig } from '../support/temp-config';
+import { startWeir, type WeirProcess } from '../support/weir-process';
+
+const TIMEOUT_MS = 60_000;
+
+const CONFIG = writeConfig(`
+domain: d
+descriptors:
+  - key: second
+    rate_limit: { unit: second, requests_per_unit: 1000000, algorithm: token_bucket }
+  - key: seconds
+    rate_limit: { unit: second, unit_multiplier: 2, requests_per_unit: 10, algorithm: token_bucket }
+  - key: year
+    rate_limit: { unit: year, requests_per_unit: 3, algorithm: token_bucket }
+  - key: both
+    rate_limits:
+      - { unit: second, requests_per_unit: 10, algorithm: fixed_window }
+      - { unit: year, requests_per_unit: 5, algorithm: fixed_window }
+`);
+
+let main: RedisServer;
+let perSecond: RedisServer;
+let weir: WeirProcess;
+let client: RlsClient;
+
+beforeEach(async () => {
+  [main, perSecond] = [await startRedis(), await startRedis()];
+  const env = {
+    REDIS_URL: `redis://127.0.0.1:${main.port}`,
+    REDIS_PERSECOND: 'true',
+    REDIS_PERSECOND_SOCKET_TYPE: 'tcp',
+    REDIS_PERSECOND_URL: `127.0.0.1:${perSecond.port}`,
+    REDIS_OP_TIMEOUT: '1s',
+  };
+  weir = await startWeir({ config: CONFIG, env });
+  client = new RlsClient(weir.grpcPort);
+}, TIMEOUT_MS);
+
+afterEach(async () => {
+  client.close();
+  await weir.stop();
+  await Promise.all([main.stop(), perSecond.stop()]);
+}, TIMEOUT_MS);
+
+function of(key: string): AskedDescriptor {
+  return { entries: { [key]: 'v' } };
+}
+
+async function keysOf({ port }: RedisServer): Promise<string[]> {
+  const admin = await makeTestClient(port).connect();
+  const keys = await admin.keys('*');
+  admin.destroy();
+  return keys.sort();
+}
+
+test('each bucket is where its window says', async () => {
+  for (const key of ['second', 'seconds', 'year', 'both']) expect((await client.ask('d', [of(key)])).overall_code).toBe(OK);
+  expect(await keysOf(main)).toEqual(['1{d}fw31536000|both=v', '1{d}tb2|seconds=v', '1{d}tb31536000|year=v']);
+  expect((await keysOf(perSecond)).every((key) => ['1{d}fw1|both=v', '1{d}tb1|second=v'].includes(key))).toBe(true);
+  expect(weir.output()).toContain(`connected to Redis at redis://127.0.0.1:${perSecond.port}/0`);
+});
+
+test('a request over both is all or nothing', async () => {
+  const request = [of('second'), of('year')];
+  for (let i = 0; i < 3; i += 1) expect((await client.ask('d', request)).overall_code).toBe(OK);
+  const denied = await client.ask('d', [{ ...of('second'), hits_addend: { value: '900000' } }, of('year')]);
+  expect([denied.overall_code, denied.statuses.map(({ code }) => code)]).toEqual([OVER_LIMIT, [OK, OVER_LIMIT]]);
+  // Charged, it would not let this pass.
+  expect((await client.ask('d', [{ ...of('second'), hits_addend: { value: '900000' } }])).overall_code).toBe(OK);
+});
+
+test('one of the two is away: what the other counts is decided, and health says which', async () => {
+  perSecond.kill('SIGKILL');
+  let body = '';
+  for (let attempt = 0; attempt < 500 && !body.includes('degraded'); attempt += 1) {
+    body = (await httpRequest(`http://127.0.0.1:${weir.httpPort}/healthcheck`)).body;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  expect(body).toBe('OK\ndegraded: redis per second\n');
+  await expect(client.ask('d', [of('second'), of('year')])).rejects.toMatchObject({ details: 'Redis is not connected' });
+  const { overall_code: code, statuses } = await client.ask('d', [of('year')]);
+  expect([code, statuses[0]!.limit_remaining]).toEqual([OK, 2]);
+});
