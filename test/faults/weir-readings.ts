@@ -11,6 +11,8 @@ export async function readMetrics(weirs: readonly WeirProcess[]): Promise<Readin
   const pages = await Promise.all(weirs.map(({ debugPort }) => httpRequest(`http://127.0.0.1:${debugPort}/metrics`)));
   const sums = new Map<string, number>();
   for (const { body } of pages) {
+    // One with labels has no series before it counts.
+    for (const [, name] of body.matchAll(/^# TYPE (\S+) counter$/gm)) sums.set(name!, sums.get(name!) ?? 0);
     for (const [, series, value] of body.matchAll(/^([a-z_]+(?:\{[^}]*\})?) (\S+)$/gm)) {
       sums.set(series!, (sums.get(series!) ?? 0) + Number(value));
     }
