@@ -19,8 +19,11 @@ const WRITE_EVERY_MS = 20;
 /** Redis tells ages by the second: what is in use is to be younger than what is not. */
 const AGE_MS = 2_000;
 
-/** By so much one Weir may grow in a flood: what it remembers of buckets is bounded, and a young heap is collected late. */
-const WEIR_GROWTH_BYTES_MAX = 250_000_000;
+/**
+ * By so much one Weir may grow in a flood: a million buckets of its own (MEMORY_BUCKETS_MAX) of 200 bytes, what it was last
+ * told of 100,000 and owes for 100,000, and as much again of garbage that is collected late.
+ */
+const WEIR_GROWTH_BYTES_MAX = 480_000_000;
 
 /** What Redis's allocator may keep for itself after a flood. */
 const REDIS_GROWTH_BYTES_MAX = 2_000_000;

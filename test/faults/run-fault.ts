@@ -14,9 +14,13 @@ const POLL_MS = 10;
 /** Two heartbeats. */
 const MEET_MS = 10_000;
 
-/** After the load the counts are awaited: what a fallback admitted is charged in the background. Unchanged for so long, they stand. */
-const SETTLE_MS = 8_000;
-const UNCHANGED_MS = 2_000;
+/**
+ * After the load the counts are awaited: what passed without Redis is charged in the background, with a heartbeat at the
+ * latest. Enough and unchanged for a moment, or unchanged for longer than a heartbeat takes, they stand.
+ */
+const SETTLE_MS = 60_000;
+const UNCHANGED_MS = 300;
+const HEARTBEAT_MS = 7_000;
 
 export interface FaultResult {
   readonly name: string;
@@ -86,7 +90,8 @@ async function measure({ fault, scene, weirs, plan, size }: MeasureInput): Promi
   const seconds = (performance.now() - startedMs) / 1000;
   const { answers } = load;
   const atEnd = difference(before, await readMetrics(weirs));
-  const charged = await readCharged(weirs, { expected: answers.filter(({ asked, outcome }) => asked === 'count' && outcome === 'admitted').length });
+  const run = { fault, answers, plan, strikeMs, endMs, instances: weirs.length };
+  const charged = await readCharged(weirs, { enough: boundsOf({ ...run, charged: undefined, chargesLost: 0 }).count.chargedMin });
   // After that: what passed without the store has been charged by now.
   const readings = difference(before, await readMetrics(weirs));
   return {
@@ -101,7 +106,7 @@ async function measure({ fault, scene, weirs, plan, size }: MeasureInput): Promi
     chargedBackHits: total(readings, METRICS.chargedBackHits),
     inside: responseTimes(atEnd),
     caller: latencies(answers),
-    bounds: boundsOf({ fault, answers, plan, charged, strikeMs, endMs, instances: weirs.length, chargesLost: total(readings, METRICS.chargeBackLostHits) }),
+    bounds: boundsOf({ ...run, charged, chargesLost: total(readings, METRICS.chargeBackLostHits) }),
     recoveryMs,
     seen,
   };
@@ -140,13 +145,15 @@ async function untilRecovered(answers: readonly Answer[], { endMs, waitMs }: { r
   return undefined;
 }
 
-/** Hits that the store has counted on the key `count`; undefined if it does not say. Each process is asked: its next answer makes it charge. */
-async function readCharged(weirs: readonly WeirProcess[], { expected }: { readonly expected: number }): Promise<number | undefined> {
+/** Hits that the store has counted on the key `count`, once it is so many or no more come; undefined if it does not say. */
+async function readCharged(weirs: readonly WeirProcess[], { enough }: { readonly enough: number }): Promise<number | undefined> {
   const clients = weirs.map(({ grpcPort }) => new RlsClient(grpcPort));
   const startedMs = performance.now();
   let charged: number | undefined;
   let changedMs = startedMs;
-  while (performance.now() < Math.min(startedMs + SETTLE_MS, changedMs + UNCHANGED_MS) && (charged ?? 0) < expected) {
+  const isSettled = (): boolean => performance.now() - changedMs > ((charged ?? 0) >= enough ? UNCHANGED_MS : HEARTBEAT_MS);
+  while (!isSettled() && performance.now() < startedMs + SETTLE_MS) {
+    // Each of them: its next answer makes it charge.
     for (const client of clients) {
       const now = await peekCount(client);
       if (now === undefined || now !== charged) changedMs = performance.now();
