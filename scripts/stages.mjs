@@ -1,7 +1,7 @@
 // The stages of `npm test`, in order: what each runs, what it needs first, and how long it may take.
 
 /**
- * A stage runs either a `tool` of node_modules (one test each) or jest on `folders`. `needs`: 'build', 'redis', 'envoy'.
+ * A stage runs either a `tool` of node_modules (one test each) or jest on `folders`. `needs`: 'build', 'redis', 'redisVersions', 'envoy'.
  * `long`: it has a long form, which `npm run test:NAME` runs by setting the variable. `workers` is jest's; stages that start
  * servers run file by file, since each of their tests wants the cores for itself.
  */
@@ -13,7 +13,7 @@ export const STAGES = [
   { name: 'lua', folders: ['test/lua', 'test/parity'], needs: ['redis'], workers: 2, timeoutS: 600 },
   { name: 'mutants', folders: ['test/mutants'], needs: ['redis'], workers: 1, timeoutS: 900 },
   { name: 'contract', folders: ['test/contract'], needs: ['redis'], workers: 2, timeoutS: 600 },
-  { name: 'integration', folders: ['test/integration'], needs: ['build', 'redis'], workers: 1, timeoutS: 900 },
+  { name: 'integration', folders: ['test/integration'], needs: ['build', 'redis', 'redisVersions'], workers: 1, timeoutS: 900 },
   { name: 'faults', folders: ['test/faults'], needs: ['build', 'redis'], workers: 1, timeoutS: 600, long: { variable: 'WEIR_FAULTS', timeoutS: 3600 } },
   { name: 'envoy', folders: ['test/envoy'], needs: ['build', 'redis', 'envoy'], workers: 1, timeoutS: 600 },
   { name: 'docs', folders: ['test/docs', 'test/deploy'], needs: ['build', 'redis'], workers: 2, timeoutS: 300 },

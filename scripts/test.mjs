@@ -6,12 +6,15 @@ import { build } from './build.mjs';
 import { installEnvoy } from './install-envoy.mjs';
 import { installNpm } from './install-npm.mjs';
 import { installRedis } from './install-redis.mjs';
+import { installRedisVersions } from './install-redis-versions.mjs';
 import { ROOT, exitMissing, run } from './process.mjs';
 import { STAGES } from './stages.mjs';
 
-/** What a stage may need beside the npm packages: how it is had, and the variable that tells the tests where it is. */
+/** What a stage may need beside the npm packages: how it is had, and the variable that tells the tests where it is, if they need one. */
 const TOOLS = {
   redis: { install: installRedis, variable: 'WEIR_REDIS_SERVER' },
+  // The tests find them where they are, and each says for itself when its version is missing.
+  redisVersions: { install: installRedisVersions },
   envoy: { install: installEnvoy, variable: 'WEIR_ENVOY' },
 };
 const isCi = !['', '0', 'false'].includes(process.env.CI ?? '');
@@ -62,7 +65,7 @@ async function runStage(stage) {
     } else {
       const { path, missing } = await TOOLS[need].install();
       if (missing !== undefined) return withoutTool(missing);
-      env[TOOLS[need].variable] = path;
+      if (path !== undefined) env[TOOLS[need].variable] = path;
     }
   }
   if (stage.build === true) return outcome(await build());

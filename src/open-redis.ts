@@ -69,12 +69,12 @@ export class Breakers {
     const { health, log, metrics } = this.watchers;
     const breaker = Symbol(server);
     return (state) => {
-      if (state === 'half_open') return;
       if (state === 'open') {
         this.open.add(breaker);
         metrics.breakerOpenings.inc();
         log.error(`Redis at ${server} has failed too often in a row: it is not asked for a while`);
       } else {
+        // Half open, the next call asks; a server that nobody asks any more stays so.
         this.open.delete(breaker);
         if (state === 'closed') log.info(`Redis at ${server} is asked again`);
       }

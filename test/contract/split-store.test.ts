@@ -58,6 +58,7 @@ describeStore('SplitStore over RedisClusterStore', () =>
         store: newMemory(),
         connect: () => Promise.resolve().then(() => { onConnection({ connected: true }); }),
         readSlots: () => Promise.resolve(table),
+        beat: () => Promise.resolve(1),
       }),
     });
     await store.connect({ waitMs: 5_000 });

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createServer } from 'node:tls';
 import { RedisStore } from '../../src/store/redis-store';
+import { readAclLine } from '../support/acl-line';
 import { makeCertificates, type Pair } from '../support/certificates';
 import { groupOf, take } from '../support/groups';
-import { fencedBlocks } from '../support/markdown';
 import { freePort } from '../support/ports';
 import { startRedis, type RedisServer } from '../support/redis-server';
 import { makeTestClient, storeOptions, type TestClient } from '../support/redis-store';
@@ -172,9 +172,7 @@ test(
 );
 
 describe('the ACL line of docs/redis.md', () => {
-  const page = readFileSync('docs/redis.md', 'utf8');
-  const rules = fencedBlocks('docs/redis.md', 'text').find((block) => block.startsWith('user weir '))!.trim().split(' ').slice(2);
-  const prefix = /`CACHE_KEY_PREFIX=([^`]+)`/.exec(page)![1]!;
+  const { rules, prefix } = readAclLine();
   /** Weir decides without these, but every connection is then an entry in the ACL log of Redis. */
   const greetings = ['+ping', '+script|load'];
   const rights = rules.filter((rule) => rule.startsWith('+') || rule.startsWith('~'));

@@ -40,8 +40,11 @@ export class RedisCluster {
   /** The servers alone, of which none knows another. */
   static async startUnformed({ config = [] }: ClusterOptions = {}): Promise<RedisCluster> {
     const cluster = new RedisCluster([], config);
-    await Promise.all(Array.from({ length: PRIMARIES * 2 }, () => cluster.addServer()));
-    return cluster;
+    const started = await Promise.allSettled(Array.from({ length: PRIMARIES * 2 }, () => cluster.addServer()));
+    const failed = started.find((outcome) => outcome.status === 'rejected');
+    if (failed === undefined) return cluster;
+    await cluster.stop();
+    throw failed.reason;
   }
 
   async form(): Promise<void> {

@@ -10,6 +10,8 @@ const READY_TIMEOUT_MS = 10_000;
 const PING_TIMEOUT_MS = 500;
 
 export interface RedisOptions {
+  /** Another server than the one that the other tests use. */
+  readonly binary?: string;
   /** Further arguments, as on redis-server's command line: `['--maxmemory', '10mb']`. */
   readonly config?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -25,10 +27,11 @@ export interface RedisServer {
   restart(): Promise<void>;
 }
 
-export async function startRedis({ config = [], env = {} }: RedisOptions = {}): Promise<RedisServer> {
+export async function startRedis({ binary = process.env.WEIR_REDIS_SERVER ?? 'redis-server', config = [], env = {} }: RedisOptions = {}): Promise<RedisServer> {
   const port = await freePort();
   const directory = mkdtempSync(join(tmpdir(), 'weir-redis-'));
-  let child = await launch({ port, directory, config, env });
+  const launch = () => launchRedis({ binary, port, directory, config, env });
+  let child = await launch();
   return {
     port,
     get pid() {
@@ -43,19 +46,19 @@ export async function startRedis({ config = [], env = {} }: RedisOptions = {}): 
     },
     restart: async () => {
       await child.stop();
-      child = await launch({ port, directory, config, env });
+      child = await launch();
     },
   };
 }
 
-interface LaunchInput extends Required<RedisOptions> {
+interface Launch extends Required<RedisOptions> {
   readonly port: number;
   readonly directory: string;
 }
 
-async function launch({ port, directory, config, env }: LaunchInput): Promise<Child> {
+async function launchRedis({ binary, port, directory, config, env }: Launch): Promise<Child> {
   const child = startChild({
-    command: process.env.WEIR_REDIS_SERVER ?? 'redis-server',
+    command: binary,
     args: ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--save', '', '--appendonly', 'no', '--daemonize', 'no', ...config],
     env,
   });

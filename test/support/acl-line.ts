@@ -1,0 +1,21 @@
+/** The rights that docs/redis.md says Weir needs, as the page has them. */
+
+import { readFileSync } from 'node:fs';
+import { fencedBlocks } from './markdown';
+
+const PAGE = 'docs/redis.md';
+
+export interface AclLine {
+  /** What stands behind `user weir`: `on`, `>PASSWORD`, the keys and the commands. */
+  readonly rules: readonly string[];
+  /** The CACHE_KEY_PREFIX that it is written for. */
+  readonly prefix: string;
+}
+
+export function readAclLine(): AclLine {
+  const line = fencedBlocks(PAGE, 'text').find((block) => block.startsWith('user weir '))!;
+  return {
+    rules: line.trim().split(' ').slice(2),
+    prefix: /`CACHE_KEY_PREFIX=([^`]+)`/.exec(readFileSync(PAGE, 'utf8'))![1]!,
+  };
+}
