@@ -61,7 +61,7 @@ const CALLER_TIMEOUT_MS = 5_000;
 const TICK_MS = 2;
 
 /** The first calls of a process compile what they run through. */
-const WARM_UP_CALLS = 300;
+const WARM_UP_CALLS = 150;
 
 /** The limits of the load, as Weir's configuration; the path of the file. */
 export function writeLoadConfig(plan: LoadPlan): string {
