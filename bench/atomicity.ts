@@ -1,5 +1,6 @@
 /** `npm run bench:atomicity [-- --short]`: a decision by one script against a decision by commands, and whose clock it may be on. */
 
+import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { startRedis } from '../test/support/redis-server';
 import { redisVersion, startAfresh } from './admin';
@@ -10,6 +11,8 @@ import { describeEnvironment, loadAverage } from './environment';
 import { publishSection } from './generated-doc';
 import { measureOverGrant } from './over-grant';
 import { closeAll, openClient, openWays } from './ways';
+
+const BENCHMARKS_PAGE = path.join(__dirname, '..', 'docs', 'benchmarks.md');
 
 interface Size {
   readonly rounds: number;
@@ -31,7 +34,7 @@ async function main(): Promise<void> {
     const markdown = renderAtomicity(result);
     console.log(`\n${markdown}\n`);
     // The published figures are those of a full run.
-    if (!values.short) publishSection({ name: 'atomicity', markdown });
+    if (!values.short) publishSection({ file: BENCHMARKS_PAGE, name: 'atomicity', command: 'npm run bench:atomicity', markdown });
     failIfOverGranted(result);
   } finally {
     await redis.stop();

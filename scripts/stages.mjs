@@ -2,7 +2,8 @@
 
 /**
  * A stage runs either a `tool` of node_modules (one test each) or jest on `folders`. `needs`: 'build', 'redis', 'redisVersions', 'envoy'.
- * `workers` is jest's; stages that start servers run file by file, since each of their tests wants the cores for itself.
+ * `long`: it has a long form, which `npm run test:NAME` runs by setting the variable. `workers` is jest's; stages that start
+ * servers run file by file, since each of their tests wants the cores for itself.
  */
 export const STAGES = [
   { name: 'build', build: true },
@@ -13,6 +14,7 @@ export const STAGES = [
   { name: 'mutants', folders: ['test/mutants'], needs: ['redis'], workers: 1, timeoutS: 900 },
   { name: 'contract', folders: ['test/contract'], needs: ['redis'], workers: 2, timeoutS: 600 },
   { name: 'integration', folders: ['test/integration'], needs: ['build', 'redis', 'redisVersions'], workers: 1, timeoutS: 900 },
+  { name: 'faults', folders: ['test/faults'], needs: ['build', 'redis'], workers: 1, timeoutS: 600, long: { variable: 'WEIR_FAULTS', timeoutS: 3600 } },
   { name: 'envoy', folders: ['test/envoy'], needs: ['build', 'redis', 'envoy'], workers: 1, timeoutS: 600 },
   { name: 'docs', folders: ['test/docs', 'test/deploy'], needs: ['build', 'redis'], workers: 2, timeoutS: 300 },
 ];

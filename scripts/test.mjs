@@ -1,4 +1,4 @@
-// `npm test [-- stage…]`: installs what is missing, runs the named stages (all, when none is named), and counts their tests.
+// `npm test [-- stage… --long]`: installs what is missing, runs the named stages (all, when none is named), and counts their tests.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,9 +23,10 @@ const isCi = !['', '0', 'false'].includes(process.env.CI ?? '');
 const ONE_PASSED = { passed: 1, failed: 0, skipped: 0 };
 const ONE_FAILED = { passed: 0, failed: 1, skipped: 0 };
 
-await main(process.argv.slice(2));
+const args = process.argv.slice(2);
+await main({ names: args.filter((arg) => arg !== '--long'), isLong: args.includes('--long') });
 
-async function main(names) {
+async function main({ names, isLong }) {
   if (names[0] === '--list') {
     console.log(STAGES.map(({ name }) => name).join('\n'));
     return;
@@ -39,7 +40,7 @@ async function main(names) {
   for (const stage of STAGES.filter(({ name }) => names.length === 0 || names.includes(name))) {
     console.log(`\n=== ${stage.name}`);
     const begin = Date.now();
-    const result = { name: stage.name, ...(await runStage(stage)), seconds: (Date.now() - begin) / 1000 };
+    const result = { name: stage.name, ...(await runStage(isLong ? toLong(stage) : stage)), seconds: (Date.now() - begin) / 1000 };
     console.log(`--- ${line(result)}`);
     results.push(result);
     if (stage.build === true && result.failed > 0) {
@@ -50,8 +51,13 @@ async function main(names) {
   summarize(results);
 }
 
+/** The long form of a stage that has one. */
+function toLong({ long, ...stage }) {
+  return long === undefined ? stage : { ...stage, timeoutS: long.timeoutS, env: { [long.variable]: 'long' } };
+}
+
 async function runStage(stage) {
-  const env = {};
+  const env = { ...stage.env };
   for (const need of stage.needs ?? []) {
     if (need === 'build') {
       const failure = await build();

@@ -14,6 +14,7 @@ export interface RedisOptions {
   readonly binary?: string;
   /** Further arguments, as on redis-server's command line: `['--maxmemory', '10mb']`. */
   readonly config?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface RedisServer {
@@ -22,14 +23,14 @@ export interface RedisServer {
   readonly pid: number;
   stop(): Promise<void>;
   kill(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
-  /** A new, empty process on the same port, whether or not the old one still runs. */
+  /** A new process on the same port and folder, whether or not the old one still runs; empty, unless `config` says to keep. */
   restart(): Promise<void>;
 }
 
-export async function startRedis({ binary = process.env.WEIR_REDIS_SERVER ?? 'redis-server', config = [] }: RedisOptions = {}): Promise<RedisServer> {
+export async function startRedis({ binary = process.env.WEIR_REDIS_SERVER ?? 'redis-server', config = [], env = {} }: RedisOptions = {}): Promise<RedisServer> {
   const port = await freePort();
   const directory = mkdtempSync(join(tmpdir(), 'weir-redis-'));
-  const launch = () => launchRedis({ binary, port, directory, config });
+  const launch = () => launchRedis({ binary, port, directory, config, env });
   let child = await launch();
   return {
     port,
@@ -55,10 +56,11 @@ interface Launch extends Required<RedisOptions> {
   readonly directory: string;
 }
 
-async function launchRedis({ binary, port, directory, config }: Launch): Promise<Child> {
+async function launchRedis({ binary, port, directory, config, env }: Launch): Promise<Child> {
   const child = startChild({
     command: binary,
     args: ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--save', '', '--appendonly', 'no', '--daemonize', 'no', ...config],
+    env,
   });
   await waitUntilReady('redis-server', child, () => ping(port), READY_TIMEOUT_MS);
   return child;

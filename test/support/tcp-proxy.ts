@@ -1,4 +1,4 @@
-/** A TCP proxy on loopback that can go silent, and forward new connections elsewhere. */
+/** A TCP proxy on loopback that can go silent, be slow, lose replies, reset, and forward new connections elsewhere. */
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -7,6 +7,8 @@ export class TcpProxy {
   private readonly pairs = new Set<readonly [Socket, Socket]>();
   private connectionCount = 0;
   private bytesCount = 0;
+  private replyDelayMs = 0;
+  private losesReply: () => boolean = () => false;
 
   private constructor(
     private readonly server: Server,
@@ -47,8 +49,26 @@ export class TcpProxy {
   silenceOpen(): void {
     for (const [client, server] of this.pairs) {
       client.unpipe(server).pause();
-      server.unpipe(client).pause();
+      server.pause();
     }
+  }
+
+  /** From now on what the server sends comes so much later, in order; 0 ends it. */
+  delayReplies(delayMs: number): void {
+    this.replyDelayMs = delayMs;
+  }
+
+  /**
+   * From now on each time the server sends something this says whether it is lost. TCP loses nothing within a
+   * connection, so the connection ends with it, as when the host or the network between has failed.
+   */
+  loseReplies(isLost: () => boolean): void {
+    this.losesReply = isLost;
+  }
+
+  /** Ends the open connections without a farewell (RST). */
+  resetOpen(): void {
+    for (const pair of this.pairs) for (const socket of pair) socket.resetAndDestroy();
   }
 
   async stop(): Promise<void> {
@@ -65,7 +85,7 @@ export class TcpProxy {
       this.bytesCount += bytes.length;
     });
     client.pipe(server);
-    server.pipe(client);
+    server.on('data', this.makeReplyPath(pair));
     for (const socket of pair) {
       socket.on('error', () => undefined);
       socket.on('close', () => {
@@ -73,5 +93,24 @@ export class TcpProxy {
         this.pairs.delete(pair);
       });
     }
+  }
+
+  /** Passes on what the server sends. Each timer lets go the oldest that waits, so that a shorter delay overtakes nothing. */
+  private makeReplyPath(pair: readonly [Socket, Socket]): (bytes: Buffer) => void {
+    const [client] = pair;
+    const waiting: Buffer[] = [];
+    const passOldest = (): void => {
+      const bytes = waiting.shift();
+      if (bytes !== undefined && !client.destroyed) client.write(bytes);
+    };
+    return (bytes) => {
+      if (this.losesReply()) {
+        for (const socket of pair) socket.resetAndDestroy();
+        return;
+      }
+      waiting.push(bytes);
+      if (this.replyDelayMs === 0 && waiting.length === 1) passOldest();
+      else setTimeout(passOldest, this.replyDelayMs);
+    };
   }
 }

@@ -1,0 +1,106 @@
+/** The tables of docs/faults.md, and the line that a run prints of each fault. */
+
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
+import { describeEnvironment, loadAverage } from '../../bench/environment';
+import { publishSection } from '../../bench/generated-doc';
+import type { Size } from './fault';
+import { hotLimit } from './load';
+import type { FaultResult } from './run-fault';
+import type { Admitted } from './bounds';
+
+export const FAULTS_PAGE = path.join(__dirname, '..', '..', 'docs', 'faults.md');
+
+export interface FaultsReport {
+  readonly results: readonly FaultResult[];
+  readonly size: Size;
+}
+
+export function publishFaults(report: FaultsReport): void {
+  publishSection({ file: FAULTS_PAGE, name: 'faults', command: 'npm run test:faults', markdown: renderFaults(report) });
+}
+
+export function describeResult(result: FaultResult): string {
+  const { name, answers, errors, fallbacks, breakerOpenings, passedHits, chargedBackHits, bounds, seen: { noted } } = result;
+  const { count } = bounds;
+  return [
+    `${name}: ${answers} answers, ${errors} errors, ${fallbacks} by fallback, ${breakerOpenings} openings`,
+    `inside ${insideCell(result)}, caller ${callerCell(result)}`,
+    `hot ${admittedCell(bounds.hot)}, budget ${admittedCell(bounds.budget)}, passed ${passedHits}, charged back ${chargedBackHits}`,
+    `charged ${count.charged ?? '?'} of ${count.admitted} (${count.chargedMin} to ${count.chargedMax}), recovered ${recoveryCell(result)}`,
+    ...(noted === undefined ? [] : [noted]),
+  ].join('; ');
+}
+
+function renderFaults({ results, size }: FaultsReport): string {
+  const { date, node, cores, processor } = describeEnvironment({ redis: redisVersion() });
+  return `\`npm run test:faults\`, ${date}: Node ${node}, Redis ${redisVersion()}, ${cores} cores (${processor}), which two Weir processes, Redis, the
+callers and whatever else ran here shared; load average ${loadAverage()} at the end. ${size.perSecond} requests a second to two Weir processes with default
+settings, ${size.beforeMs / 1000} s before each fault and ${size.afterMs / 1000} s after the recovery; the hot limit is ${hotLimit(size)} a second.
+
+### What was done
+
+${results.map(({ name, done }) => `- **${name}**: ${done}.`).join('\n')}
+
+### What callers saw
+
+${table(
+  ['fault', 'answers (a second)', 'errors', 'by fallback', 'breaker opened', 'inside Weir, ms: p50 / p99 / max', 'within 10 ms', 'caller, ms: p50 / p99 / max', 'recovered after'],
+  results.map((result) => [
+    result.name,
+    `${whole(result.answers)} (${whole(result.answers / result.seconds)})`,
+    whole(result.errors),
+    whole(result.fallbacks),
+    whole(result.breakerOpenings),
+    insideCell(result),
+    `${(result.inside.withinShare * 100).toFixed(2)} %`,
+    callerCell(result),
+    recoveryCell(result),
+  ]),
+)}
+
+### What was counted
+
+${table(
+  ['fault', 'hot: admitted / allowed / bound', 'budget: admitted / allowed / bound', 'by fallback, charged back', 'count: admitted, counted', 'also seen'],
+  results.map(({ name, passedHits, chargedBackHits, bounds: { hot, budget, count }, seen: { noted = '' } }) => [
+    name,
+    admittedCell(hot),
+    admittedCell(budget),
+    `${whole(passedHits)}, ${whole(chargedBackHits)}`,
+    `${whole(count.admitted)}, ${count.charged === undefined ? '?' : whole(count.charged)}`,
+    noted,
+  ]),
+)}`;
+}
+
+function redisVersion(): string {
+  const told = execFileSync(process.env.WEIR_REDIS_SERVER ?? 'redis-server', ['--version'], { encoding: 'utf8' });
+  return /v=(\S+)/.exec(told)?.[1] ?? 'unknown';
+}
+
+function insideCell({ inside: { p50Ms, p99Ms, maxMs } }: FaultResult): string {
+  return [p50Ms, p99Ms, maxMs].map((edge) => `≤ ${edge}`).join(' / ');
+}
+
+function callerCell({ caller: { p50Ms, p99Ms, maxMs } }: FaultResult): string {
+  return [p50Ms, p99Ms, maxMs].map((ms) => ms.toFixed(1)).join(' / ');
+}
+
+function recoveryCell({ recoveryMs, fallbacks, errors }: FaultResult): string {
+  if (recoveryMs === undefined) return 'never';
+  return fallbacks + errors === 0 ? '-' : `${whole(recoveryMs)} ms`;
+}
+
+function admittedCell({ admitted, allowed, bound }: Admitted): string {
+  return `${whole(admitted)} / ${whole(allowed)} / ${whole(bound)}`;
+}
+
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  return [line(header), `|${'---|'.repeat(header.length)}`, ...rows.map(line)].join('\n');
+}
+
+function whole(value: number): string {
+  return Math.round(value).toLocaleString('en-US');
+}
