@@ -20,7 +20,7 @@ import { MeasuredStore, type StoreMeasure } from './store/measured-store';
 import { MemoryStore, monotonicNowUs } from './store/memory-store';
 import { isPerSecond, PerSecondStore } from './store/per-second-store';
 import { SplitStore } from './store/split-store';
-import type { Store } from './store/store';
+import { StoreError, type Store } from './store/store';
 import { makeAnswerCall, type FailureKind } from './transport/answer';
 import { debugRoutes } from './transport/debug-routes';
 import { GrpcServer } from './transport/grpc-server';
@@ -48,9 +48,11 @@ const DEGRADED_REDIS_PER_SECOND = 'degraded: redis per second';
 /** A clock that is never set. */
 const nowMs = () => performance.now();
 
-/** About 20 MB each, if ever full. */
-const LAST_KNOWN_MAX = 100_000;
-const ACCOUNTS_MAX = 100_000;
+/** With Redis: buckets that are remembered and charged for while it is away, some 100 MB in all if ever full. */
+const LAST_KNOWN_MAX = 50_000;
+const ACCOUNTS_MAX = 50_000;
+/** More than accounts, so that none loses its bucket. */
+const FALLBACK_BUCKETS_MAX = 2 * ACCOUNTS_MAX;
 
 const INSTANCES_MAX = 1_000;
 
@@ -68,7 +70,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     nearLimitRatio: settings.nearLimitRatio,
   });
   // With Redis it decides only while Redis does not, and as far as the failure modes say so.
-  const memoryStore = new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: settings.memoryBucketsMax });
+  const bucketsMax = storeChoice.kind === 'memory' ? settings.memoryBucketsMax : FALLBACK_BUCKETS_MAX;
+  const memoryStore = new MemoryStore({ nowUs: monotonicNowUs, bucketsMax });
   const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore });
   metrics.configLoadSuccess.inc();
   const { store, leave } =
@@ -160,13 +163,25 @@ async function openStore(input: OpenStoreInput): Promise<{ readonly store: Store
     },
   });
   const heart = { key: `${settings.cacheKeyPrefix}weir:instances`, ttlMs: HEARTBEAT_TTL_MS, instancesMax: INSTANCES_MAX };
+  let isToldOfHeartbeat = false;
   const instances = new Instances({
-    beat: (heartbeat) => main.beat({ ...heart, ...heartbeat }),
+    beat: (heartbeat) => {
+      // Only to show that it answers in time: instances are counted in the first.
+      second?.beat({ ...heart, ...heartbeat }).catch(() => undefined);
+      return main.beat({ ...heart, ...heartbeat });
+    },
     assumed: settings.failureModeInstances,
     onCount: (count) => {
       metrics.instances.set(count);
       store.chargeBack();
     },
+    onError: (error) => {
+      // One that is refused counts nobody, though Redis may well decide: told once.
+      if (isToldOfHeartbeat || !(error instanceof StoreError) || error.reason !== 'script') return;
+      isToldOfHeartbeat = true;
+      log.warn(`no heartbeat in Redis, so instances are not counted: ${error.message}`);
+    },
+    nowMs,
   });
   metrics.instances.set(instances.count);
 

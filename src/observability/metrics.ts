@@ -56,7 +56,7 @@ export const METRICS = {
     type: 'counter',
     name: 'weir_store_errors_total',
     labels: ['store', 'reason'],
-    help: 'Store calls that failed: timeout, connection, script, overload, breaker or other.',
+    help: 'Store calls that failed: timeout, caller_timeout (the caller waited for less than half of REDIS_OP_TIMEOUT), connection, script, overload, breaker or other.',
   },
   breakerOpen: {
     type: 'gauge',

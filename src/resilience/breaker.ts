@@ -2,10 +2,13 @@
 
 import CircuitBreaker from 'opossum';
 import type { Group, Settlement } from '../bucket/take';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../store/store';
+import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreErrorReason, type TakeOptions } from '../store/store';
 
 /** `gone`: nobody asks that store any more. */
 export type BreakerState = 'closed' | 'open' | 'half_open' | 'gone';
+
+/** What a call may fail of though the store is well: too many at once, or a caller that could not wait. */
+const FAULTLESS: readonly StoreErrorReason[] = ['overload', 'caller_timeout'];
 
 export interface BreakerOptions {
   /** Failures in a row that open it. */
@@ -21,8 +24,8 @@ export interface BreakerOptions {
 
 /**
  * While open, no call waits: each fails at once with the reason `breaker`. After `openMs` one call is let through: it
- * closes the breaker or opens it anew, and all others still fail at once. A call refused for overload says nothing about
- * the store, so it is no failure; nor is a group that fails alone, or a
+ * closes the breaker or opens it anew, and all others still fail at once. A call refused for overload, or
+ * given up by its caller, says nothing about the store, so it is no failure; nor is a group that fails alone, or a
  * redirect.
  */
 export class BreakerStore implements Store {
@@ -73,6 +76,7 @@ export class BreakerStore implements Store {
 
   /** The store has shown that it is there: it is asked again at once. */
   reset(): void {
+    this.failedAtMs = [];
     if (!this.circuit.closed) this.circuit.close();
   }
 
@@ -93,7 +97,7 @@ export class BreakerStore implements Store {
   }
 
   private countFailure(error: Error): void {
-    if (error instanceof StoreError && error.reason === 'overload') return;
+    if (error instanceof StoreError && FAULTLESS.includes(error.reason)) return;
     const { failures, windowMs, nowMs } = this.options;
     const now = nowMs();
     this.failedAtMs = [...this.failedAtMs.filter((atMs) => now - atMs <= windowMs), now].slice(-failures);

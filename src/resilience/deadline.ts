@@ -8,6 +8,9 @@ export interface DeadlineOptions {
   readonly timeoutMs: number;
 }
 
+/** A caller that can wait for less than this part of the deadline shows nothing about the store by giving up. */
+const ENOUGH = 0.5;
+
 /**
  * The call itself goes on: Redis may yet run it and charge. It is not sent again, since nobody knows whether it ran.
  */
@@ -40,7 +43,7 @@ export class DeadlineStore implements Store {
         // Timers run before input is read. After a pause of this process the answer may lie here unread, so what
         // has arrived is read first: an immediate runs after it.
         immediate = setImmediate(() => {
-          reject(new StoreError(`the store did not answer within ${timeoutMs} ms`, 'timeout'));
+          reject(new StoreError(`the store did not answer within ${timeoutMs} ms`, timeoutMs < ENOUGH * this.timeoutMs ? 'caller_timeout' : 'timeout'));
         });
       }, timeoutMs);
       const settled = () => {

@@ -21,17 +21,24 @@ export interface InstancesOptions {
   readonly beat: (heartbeat: Heartbeat) => Promise<number>;
   /** What is assumed until the store has told. */
   readonly assumed: number;
-  /** Told each time that the store has told. */
+  /** Told each time that the store has told: how many are taken to live. */
   readonly onCount: (count: number) => void;
+  readonly onError: (error: unknown) => void;
+  /** A clock that is never set, in milliseconds. */
+  readonly nowMs: () => number;
 }
 
-/** While the store is away the last known number stands: that is what it is for. */
+/**
+ * While the store is away the last known number stands: that is what it is for. A lower one is believed when it has been
+ * told for as long as a heartbeat counts: a store that has restarted empty counts those first that are back first.
+ */
 export class Instances {
   private known: number;
   private readonly name = randomUUID();
   private timer: NodeJS.Timeout | undefined;
   /** A store that hangs is not sent a second heartbeat on top of the first. */
   private isBeating = false;
+  private lowerSinceMs: number | undefined;
 
   constructor(private readonly options: InstancesOptions) {
     this.known = options.assumed;
@@ -52,13 +59,25 @@ export class Instances {
     if (this.isBeating) return;
     this.isBeating = true;
     try {
-      this.known = Math.max(1, await this.options.beat({ name: this.name, lives: true }));
+      this.hear(Math.max(1, await this.options.beat({ name: this.name, lives: true })));
       this.options.onCount(this.known);
-    } catch {
+    } catch (error) {
       // The next beat tries again.
+      this.lowerSinceMs = undefined;
+      this.options.onError(error);
     } finally {
       this.isBeating = false;
     }
+  }
+
+  private hear(count: number): void {
+    if (count < this.known) {
+      const nowMs = this.options.nowMs();
+      this.lowerSinceMs ??= nowMs;
+      if (nowMs - this.lowerSinceMs < HEARTBEAT_TTL_MS) return;
+    }
+    this.known = count;
+    this.lowerSinceMs = undefined;
   }
 
   /** Beats no more, and says so to the others: at most for `waitMs`, in case the store is away. */

@@ -26,20 +26,47 @@ export class LastKnown {
   constructor(private readonly options: LastKnownOptions) {}
 
   hear(bucketKey: string, limit: BucketLimit, { remaining, resetAfterUs }: Verdict): void {
-    this.buckets.delete(bucketKey);
     const used = limit.capacity - remaining;
-    if (used <= 0) return;
-    this.buckets.set(bucketKey, { used, resetAfterUs, atMs: this.options.nowMs() });
-    while (this.buckets.size > this.options.bucketsMax) this.forgetOldest();
+    // Under a smaller limit on the same bucket, more may be used than it can say.
+    if (remaining === 0 && this.used(bucketKey, limit) > used) return;
+    this.buckets.delete(bucketKey);
+    if (used > 0) this.keep(bucketKey, { used, resetAfterUs, atMs: this.options.nowMs() });
+  }
+
+  /** Hits that passed elsewhere, and count as long as told, on top of what was heard. */
+  charge({ bucketKey, limit, hits, resetAfterUs }: ChargeInput): void {
+    if (hits <= 0) return;
+    const leftUs = this.resetAfterUs(bucketKey);
+    const used = Math.min(limit.capacity, this.used(bucketKey, limit) + hits);
+    this.buckets.delete(bucketKey);
+    this.keep(bucketKey, { used, resetAfterUs: Math.max(leftUs, resetAfterUs), atMs: this.options.nowMs() });
   }
 
   /** Hits that are left of the limit by now, if nobody has taken any since. */
   remaining(bucketKey: string, limit: BucketLimit): number {
+    return Math.max(0, limit.capacity - this.used(bucketKey, limit));
+  }
+
+  /** A bucket drains evenly; of windows, what was used may have been used at their end. */
+  private used(bucketKey: string, { algorithm }: BucketLimit): number {
     const heard = this.buckets.get(bucketKey);
-    if (heard === undefined) return limit.capacity;
-    const elapsedUs = (this.options.nowMs() - heard.atMs) * US_PER_MS;
-    if (elapsedUs >= heard.resetAfterUs) return limit.capacity;
-    return Math.max(0, limit.capacity - stillUsed(heard, limit, elapsedUs));
+    if (heard === undefined) return 0;
+    const leftUs = this.resetAfterUs(bucketKey);
+    if (leftUs === 0) return 0;
+    const drains = algorithm === 'token_bucket' || algorithm === 'leaky_bucket';
+    return drains && heard.resetAfterUs < Infinity ? Math.ceil((heard.used * leftUs) / heard.resetAfterUs) : heard.used;
+  }
+
+  /** Time until the bucket is full again, as far as it was heard of. */
+  private resetAfterUs(bucketKey: string): number {
+    const heard = this.buckets.get(bucketKey);
+    if (heard === undefined) return 0;
+    return Math.max(0, heard.resetAfterUs - (this.options.nowMs() - heard.atMs) * US_PER_MS);
+  }
+
+  private keep(bucketKey: string, heard: Heard): void {
+    this.buckets.set(bucketKey, heard);
+    while (this.buckets.size > this.options.bucketsMax) this.forgetOldest();
   }
 
   private forgetOldest(): void {
@@ -49,8 +76,9 @@ export class LastKnown {
   }
 }
 
-/** A bucket drains evenly; of windows, what was used may have been used at their end. */
-function stillUsed({ used, resetAfterUs }: Heard, { algorithm }: BucketLimit, elapsedUs: number): number {
-  const drains = algorithm === 'token_bucket' || algorithm === 'leaky_bucket';
-  return drains ? Math.ceil(used * (1 - elapsedUs / resetAfterUs)) : used;
+interface ChargeInput {
+  readonly bucketKey: string;
+  readonly limit: BucketLimit;
+  readonly hits: number;
+  readonly resetAfterUs: number;
 }

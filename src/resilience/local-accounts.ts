@@ -11,7 +11,7 @@ export interface LocalAccountsOptions {
   /** What is charged afterwards. */
   readonly store: Store;
   readonly lastKnown: LastKnown;
-  /** Most buckets whose hits are charged back; beyond it they start full, and the store never counts their hits. */
+  /** Most buckets whose hits are charged back; beyond it the one not asked for longest is dropped. */
   readonly accountsMax: number;
   /** A clock that is never set, in milliseconds. */
   readonly nowMs: () => number;
@@ -19,7 +19,7 @@ export interface LocalAccountsOptions {
   readonly instances: () => number;
   /** Hits that the store has been charged for. */
   readonly onChargedBack: (hits: number) => void;
-  /** Hits let pass here that the store may never count: its answer to the charge was lost. */
+  /** Hits let pass here that the store may never count: its answer to the charge was lost, or the account was dropped. */
   readonly onLost: (hits: number) => void;
 }
 
@@ -32,9 +32,6 @@ interface Account {
   admitted: number;
 }
 
-/** Names the bucket of a take for which there was no account. */
-const NO_ACCOUNT = 0;
-
 /** Buckets charged in one call: well below a millisecond of Redis. */
 const CHARGED_AT_ONCE = 100;
 
@@ -45,7 +42,10 @@ const CHARGE_TIMEOUT_MS = 1_000;
 const PAUSE_MS = 1_000;
 
 export class LocalAccounts {
+  /** In the order of their last use. */
   private readonly accounts = new Map<string, Account>();
+  /** Goes along the front of the map, as that of the embedded store does. */
+  private oldest = this.accounts.values();
   /** Ends the keys of its own buckets: one that is opened anew after a charge-back begins anew. */
   private opened = 0;
   private isCharging = false;
@@ -59,25 +59,25 @@ export class LocalAccounts {
    */
   toLocal(take: Take): Take {
     const account = this.accounts.get(take.bucketKey) ?? this.open(take);
-    if (account === undefined) {
-      const limit = toLocalShare(take.limit, { instances: this.options.instances() });
-      return { ...take, bucketKey: `${take.bucketKey}/${NO_ACCOUNT}`, limit };
-    }
-    account.limit = take.limit;
-    account.admitted = Math.max(0, account.admitted + take.hits);
+    // Last in line to be dropped.
+    this.accounts.delete(account.bucketKey);
+    this.accounts.set(account.bucketKey, account);
+    // Of limits that share the bucket the largest: the others would cut off what it counts.
+    if (take.limit.capacity > account.limit.capacity) account.limit = take.limit;
+    account.admitted += Math.max(0, take.hits);
     return { ...take, bucketKey: account.localKey, limit: toLocalShare(take.limit, account) };
   }
 
-  /** These hits did not pass. */
+  /** These hits did not pass; or, if they are fewer than none, they were given back. */
   release({ bucketKey, hits }: Take): void {
     const account = this.accounts.get(bucketKey);
-    if (account !== undefined) account.admitted = Math.max(0, account.admitted - hits);
+    if (account !== undefined) account.admitted = Math.max(0, account.admitted - Math.abs(hits));
   }
 
   /**
    * The store decides again: charges it for what has passed here and still counts. A charge that may have been run is not
-   * sent again, since twice is too much. A bucket that could not be charged keeps what it has used here, so a store that
-   * comes and goes, or is there in part, does not make its share anew.
+   * sent again, since twice is too much. A bucket that could not be charged keeps what it has used here, and of one that
+   * was it is remembered: a store that comes and goes, or is there in part, does not make a share anew.
    */
   chargeBack(): void {
     if (this.accounts.size === 0 || this.isCharging || this.options.nowMs() < this.pausedUntilMs) return;
@@ -87,13 +87,31 @@ export class LocalAccounts {
     });
   }
 
-  private open({ bucketKey, limit }: Take): Account | undefined {
-    if (this.accounts.size >= this.options.accountsMax) return undefined;
+  private open({ bucketKey, limit }: Take): Account {
+    if (this.accounts.size >= this.options.accountsMax) this.dropOldest();
     this.opened += 1;
     const account = { bucketKey, localKey: `${bucketKey}/${this.opened}`, instances: this.options.instances(), limit, admitted: 0 };
-    this.accounts.set(bucketKey, account);
     this.seed(account);
     return account;
+  }
+
+  /** Of the bucket not asked for longest, the store may never count what has passed; here it is remembered. */
+  private dropOldest(): void {
+    const next = this.oldest.next();
+    if (next.done === true) {
+      this.oldest = this.accounts.values();
+      this.dropOldest();
+      return;
+    }
+    const account = next.value;
+    this.accounts.delete(account.bucketKey);
+    if (account.admitted > 0) this.options.onLost(account.admitted);
+    this.remember(account, account.admitted, resetOf(toLocalShare(account.limit, account), account.admitted));
+  }
+
+  /** So that its share is not there anew the next time. */
+  private remember({ bucketKey, limit }: Account, hits: number, resetAfterUs: number): void {
+    this.options.lastKnown.charge({ bucketKey, limit, hits, resetAfterUs });
   }
 
   private seed({ bucketKey, localKey, instances, limit }: Account): void {
@@ -101,6 +119,11 @@ export class LocalAccounts {
     const share = toLocalShare(limit, { instances });
     const hits = share.capacity - Math.min(share.capacity, shareOfHits(remaining, { instances }));
     if (hits > 0) void this.options.local.settle([toCharge({ bucketKey: localKey, limit: share, hits })]);
+  }
+
+  /** Not dropped meanwhile. */
+  private isOpen(account: Account): boolean {
+    return this.accounts.get(account.bucketKey) === account;
   }
 
   private async chargeAll(): Promise<void> {
@@ -126,17 +149,17 @@ export class LocalAccounts {
     for (const [i, account] of due.entries()) {
       const outcome = outcomes[i];
       const hits = charges[i]?.hits ?? 0;
-      this.accounts.delete(account.bucketKey);
       if (typeof outcome === 'number') {
         this.options.onChargedBack(outcome);
+        this.remember(account, hits, resetAfterUsOf(counted[i]));
         // While it was charged, more may have passed.
-        if (account.admitted > 0) this.accounts.set(account.bucketKey, account);
+        if (account.admitted === 0 && this.isOpen(account)) this.accounts.delete(account.bucketKey);
       } else {
         failed += 1;
         if (outcome instanceof StoreError && !outcome.mayHaveRun) account.admitted += hits;
         else this.options.onLost(hits);
         // Last in line: others may lie where the store is there.
-        this.accounts.set(account.bucketKey, account);
+        if (this.isOpen(account) && this.accounts.delete(account.bucketKey)) this.accounts.set(account.bucketKey, account);
       }
     }
     if (failed === 0) return 'all';
@@ -148,6 +171,16 @@ export class LocalAccounts {
 function usedOf({ limit, instances }: Account, outcome: GroupOutcome | undefined): number {
   if (outcome === undefined || !('verdicts' in outcome)) return 0;
   return toLocalShare(limit, { instances }).capacity - (outcome.verdicts[0]?.remaining ?? 0);
+}
+
+function resetAfterUsOf(outcome: GroupOutcome | undefined): number {
+  return outcome !== undefined && 'verdicts' in outcome ? (outcome.verdicts[0]?.resetAfterUs ?? 0) : 0;
+}
+
+/** At most: until so many hits are back, or a window that has just begun is over. */
+function resetOf({ algorithm, requestsPerUnit, windowUs }: BucketLimit, hits: number): number {
+  const drains = algorithm === 'token_bucket' || algorithm === 'leaky_bucket';
+  return drains ? (hits * windowUs) / requestsPerUnit : windowUs;
 }
 
 function toPeek({ localKey, limit, instances }: Account): Group {

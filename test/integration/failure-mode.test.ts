@@ -59,11 +59,11 @@ async function metric(weir: WeirProcess, name: string): Promise<number> {
   return Number(new RegExp(`^${name.replace(/[{}]/g, '\\$&')} (\\S+)$`, 'm').exec(body)?.[1]);
 }
 
-/** Polls at most 20 s. */
+/** Polls at most 40 s. */
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const endsMs = performance.now() + 20_000;
+  const endsMs = performance.now() + 40_000;
   while (!(await holds())) {
-    if (performance.now() > endsMs) throw new Error(`after 20 s still not: ${what}`);
+    if (performance.now() > endsMs) throw new Error(`after 40 s still not: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

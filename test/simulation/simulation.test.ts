@@ -66,6 +66,8 @@ interface Tally {
   unheard: number;
   /** Let pass by an instance since Redis last confirmed a charge for it. */
   readonly local: number[];
+  /** Let pass by an instance in all. */
+  readonly localInAll: number[];
   /** Sent in charges whose answer did not come. */
   unconfirmed: number;
 }
@@ -124,7 +126,7 @@ class Simulation {
   private readonly time = new VirtualTime();
   private readonly redis = new SimulatedRedis({ time: this.time, startUs: START_US });
   private readonly tallies = Object.fromEntries(
-    KEYS.map((key): [string, Tally] => [key, { passed: 0, unheard: 0, local: Array.from({ length: INSTANCES }, () => 0), unconfirmed: 0 }]),
+    KEYS.map((key): [string, Tally] => [key, { passed: 0, unheard: 0, local: Array.from({ length: INSTANCES }, () => 0), localInAll: Array.from({ length: INSTANCES }, () => 0), unconfirmed: 0 }]),
   );
   private readonly instances = Array.from(
     { length: INSTANCES },
@@ -186,6 +188,10 @@ class Simulation {
       if (!fallback) continue;
       const local = (tally.local[instance] ?? 0) + hits;
       tally.local[instance] = local;
+      const inAll = (tally.localInAll[instance] ?? 0) + hits;
+      tally.localInAll[instance] = inAll;
+      // However often Redis comes and goes.
+      if (inAll > BUDGET.capacity) throw new Error(`${inAll} hits of ${key} passed at one instance in all; the limit is ${BUDGET.capacity}`);
       if (local > SHARE) throw new Error(`${local} hits of ${key} passed at one instance in one absence of Redis; its share is ${SHARE}`);
     }
     return !fallback;

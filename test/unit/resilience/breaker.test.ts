@@ -62,6 +62,26 @@ test('failures too far apart do not count together', async () => {
   await breaker.close();
 });
 
+test('callers that give up are no failure of the store', async () => {
+  const { inner, states, reasons, breaker } = open();
+  inner.failing = { reason: 'caller_timeout' };
+  await reasons(10);
+  expect(states).toEqual([]);
+  await breaker.close();
+});
+
+test('once it has been closed from outside, failures count anew', async () => {
+  const { inner, states, reasons, breaker } = open();
+  inner.failing = { reason: 'timeout' };
+  await reasons(3);
+  breaker.reset();
+  await reasons(2);
+  expect(states).toEqual(['open', 'closed']);
+  await reasons(1);
+  expect(states).toEqual(['open', 'closed', 'open']);
+  await breaker.close();
+});
+
 test('overload is no failure of the store', async () => {
   const { inner, states, reasons, breaker } = open();
   inner.failing = { reason: 'overload' };

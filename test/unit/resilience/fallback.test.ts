@@ -171,15 +171,59 @@ describe('what passes here', () => {
     expect(await admittedOf('b', 6)).toBe(4);
   });
 
-  test('beyond so many buckets each has its share all the same, once', async () => {
-    const { admittedOf, switched, ask, passed } = open({ failing: DOWN, accountsMax: 1 });
+  test('beyond so many buckets the one not asked for longest is dropped: told, and remembered', async () => {
+    const { admittedOf, passed } = open({ failing: DOWN, accountsMax: 2 });
     expect(await admittedOf('a', 20)).toBe(8);
     expect(await admittedOf('b', 20)).toBe(8);
-    expect(await admittedOf('b', 20)).toBe(0);
+    await admittedOf('a', 1);
+    expect(await admittedOf('c', 20)).toBe(8);
+    expect(passed.lost).toBe(8);
+    expect(await admittedOf('a', 20)).toBe(0);
+    // Of b, two are left of ten, and the share of two is one.
+    expect(await admittedOf('b', 20)).toBe(1);
+  });
+
+  test('the largest of the limits on one bucket says what is charged', async () => {
+    const { store, switched, usedInStore } = open({ failing: DOWN });
+    const large = { ...TEN_PER_SECOND, requestsPerUnit: 100, capacity: 100 };
+    await store.take([groupOf([take('a', { hits: 50, limit: large })])]);
+    await store.take([groupOf([take('a', { hits: 1 })])]);
     switched.failing = undefined;
-    await ask('z', 1);
+    store.chargeBack();
     await settled();
-    expect(passed.chargedBack).toBe(8);
+    expect(await usedInStore('a', large)).toBe(50);
+  });
+
+  test('refunds lower what is charged, and those of a denied request do not', async () => {
+    const { store, ask, switched, usedInStore } = open({ failing: DOWN });
+    await ask('a', 5);
+    await ask('a', -2);
+    await store.take([groupOf([take('a', { hits: -2 }), take('b', { failureMode: 'closed' })])]);
+    switched.failing = undefined;
+    store.chargeBack();
+    await settled();
+    expect(await usedInStore('a')).toBe(3);
+  });
+
+  test.each([
+    ['a store that comes and goes', undefined],
+    ['a store that never decides on this bucket, and takes each charge', { reason: 'script', only: 'take' } as const],
+  ])('%s makes no share anew', async (_name, between) => {
+    const year = { ...TEN_PER_SECOND, windowUs: 31_536_000_000_000 };
+    const { store, switched, clock } = open({ failing: DOWN });
+    let admitted = 0;
+    for (let outage = 0; outage < 20; outage += 1) {
+      switched.failing = between ?? DOWN;
+      for (let i = 0; i < 10; i += 1) {
+        const [outcome] = await store.take([groupOf([take('a', { limit: year })])]);
+        if (!decided(outcome).overLimit) admitted += 1;
+      }
+      switched.failing = between;
+      clock.nowMs += 2_000;
+      store.chargeBack();
+      await settled();
+    }
+    expect(admitted).toBe(year.capacity);
   });
 });
 

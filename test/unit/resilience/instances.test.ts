@@ -1,6 +1,6 @@
 /** The count of instances, as far as the store tells it. */
 
-import { HEARTBEAT_MS, Instances, type Heartbeat } from '../../../src/resilience/instances';
+import { HEARTBEAT_MS, HEARTBEAT_TTL_MS, Instances, type Heartbeat } from '../../../src/resilience/instances';
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] });
@@ -12,21 +12,48 @@ afterEach(() => {
 
 function open(beat: (heartbeat: Heartbeat) => Promise<number>) {
   const counts: number[] = [];
-  const instances = new Instances({ beat, assumed: 4, onCount: (count) => counts.push(count) });
-  return { instances, counts };
+  const errors: unknown[] = [];
+  const clock = { nowMs: 0 };
+  const instances = new Instances({
+    beat,
+    assumed: 4,
+    onCount: (count) => counts.push(count),
+    onError: (error) => errors.push(error),
+    nowMs: () => clock.nowMs,
+  });
+  return { instances, counts, errors, clock };
 }
 
 test('what is assumed stands until the store tells, and what it told last stands while it is away', async () => {
   let answer = () => Promise.reject<number>(new Error('away'));
-  const { instances, counts } = open(() => answer());
+  const { instances, counts, errors } = open(() => answer());
   await instances.beat();
-  expect(instances.count).toBe(4);
-  answer = () => Promise.resolve(2);
+  expect([instances.count, errors]).toEqual([4, [new Error('away')]]);
+  answer = () => Promise.resolve(6);
   await instances.beat();
   answer = () => Promise.reject<number>(new Error('away'));
   await instances.beat();
-  expect(instances.count).toBe(2);
-  expect(counts).toEqual([2]);
+  expect([instances.count, counts]).toEqual([6, [6]]);
+});
+
+test('fewer are believed when they have been told for as long as a heartbeat counts', async () => {
+  let answer: number | undefined = 2;
+  const { instances, clock } = open(() => (answer === undefined ? Promise.reject(new Error('away')) : Promise.resolve(answer)));
+  const countAt = async (atMs: number): Promise<number> => {
+    clock.nowMs = atMs;
+    await instances.beat();
+    return instances.count;
+  };
+  expect([await countAt(0), await countAt(HEARTBEAT_TTL_MS - 1), await countAt(HEARTBEAT_TTL_MS)]).toEqual([4, 4, 2]);
+  // A store that was away meanwhile has told for no time yet; nor has one that told of more in between.
+  answer = 1;
+  expect([await countAt(20_000), await countAt(30_000)]).toEqual([2, 2]);
+  answer = undefined;
+  expect(await countAt(31_000)).toBe(2);
+  answer = 1;
+  expect([await countAt(36_000), await countAt(50_000), await countAt(51_000)]).toEqual([2, 2, 1]);
+  answer = 3;
+  expect(await countAt(52_000)).toBe(3);
 });
 
 test('it beats on, under one name, and not again while the store has not answered', async () => {

@@ -39,6 +39,31 @@ test('what was heard last counts, and under a smaller limit nothing may be left'
   expect(lastKnown.remaining('a', TEN_PER_SECOND)).toBe(10);
 });
 
+test('a smaller limit on the same bucket says nothing of what is used beyond it', () => {
+  const { lastKnown } = open();
+  const small = { ...TEN_PER_SECOND, capacity: 3 };
+  lastKnown.hear('a', TEN_PER_SECOND, verdict(1, 1_000_000));
+  lastKnown.hear('a', small, verdict(0, 300_000));
+  lastKnown.hear('a', { ...small, capacity: 0 }, verdict(0, 300_000));
+  expect(lastKnown.remaining('a', TEN_PER_SECOND)).toBe(1);
+  lastKnown.hear('a', small, verdict(1, 200_000));
+  expect(lastKnown.remaining('a', TEN_PER_SECOND)).toBe(8);
+});
+
+test('what passed elsewhere comes on top, for as long as told', () => {
+  const { clock, lastKnown } = open();
+  lastKnown.charge({ bucketKey: 'a', limit: TEN_PER_SECOND, hits: 0, resetAfterUs: 1_000_000 });
+  expect(lastKnown.remaining('a', TEN_PER_SECOND)).toBe(10);
+  lastKnown.hear('a', TEN_PER_SECOND, verdict(8, 200_000));
+  lastKnown.charge({ bucketKey: 'a', limit: TEN_PER_SECOND, hits: 4, resetAfterUs: 1_200_000 });
+  expect(lastKnown.remaining('a', TEN_PER_SECOND)).toBe(4);
+  clock.nowMs += 600;
+  expect(lastKnown.remaining('a', TEN_PER_SECOND)).toBe(7);
+  lastKnown.charge({ bucketKey: 'a', limit: TEN_PER_SECOND, hits: 100, resetAfterUs: Infinity });
+  clock.nowMs += 1_000_000;
+  expect(lastKnown.remaining('a', TEN_PER_SECOND)).toBe(0);
+});
+
 test('beyond its bound the one not heard of longest is forgotten', () => {
   const { lastKnown } = open({ bucketsMax: 2 });
   for (const key of ['a', 'b', 'a', 'c', 'd']) lastKnown.hear(key, TEN_PER_SECOND, verdict(2, 1_000_000));
