@@ -21,6 +21,9 @@ const SILENCE_OF_TIMEOUTS = 20;
 
 const DEGRADED_BREAKER = 'degraded: redis breaker open';
 
+/** A server that was too slow is pinged so often until it answers in time, in milliseconds. */
+const PING_MS = 1_000;
+
 /** A clock that is never set. */
 const nowMs = () => performance.now();
 
@@ -88,6 +91,8 @@ export class Breakers {
 /** One server, and all that wraps it. */
 function openServer({ settings, connection, log, breakers, onConnection, isClusterNode }: OpenServerInput) {
   const { place, tls, description } = connection;
+  const tellBreaker = breakers.watch(description);
+  let pings: NodeJS.Timeout | undefined;
   const redis = new RedisStore({
     server: toClientOptions(connection, log),
     ...('sentinels' in place && { locator: openSentinels({ settings, place, tls }) }),
@@ -105,18 +110,26 @@ function openServer({ settings, connection, log, breakers, onConnection, isClust
     windowMs: settings.redisBreakerWindowMs,
     openMs: settings.redisBreakerOpenMs,
     nowMs,
-    onState: breakers.watch(description),
+    onState: (state) => {
+      tellBreaker(state);
+      clearInterval(pings);
+      if (state === 'open' && breaker.isTooSlow) pings = setInterval(() => void closeIfInTime(() => redis.ping()), PING_MS).unref();
+    },
   });
+  /** No call waits for what is asked here, so it can show that Redis answers in time again long before the next probe. */
+  const closeIfInTime = async (ask: () => Promise<unknown>): Promise<void> => {
+    const startedMs = nowMs();
+    const answered = await ask().then(() => true, () => false);
+    if (answered && nowMs() - startedMs <= settings.redisOpTimeoutMs) breaker.reset();
+  };
   return {
     store: breaker,
     connect: (options: { readonly waitMs: number }) => redis.connect(options),
     readSlots: () => redis.readSlots(),
-    beat: async (heartbeat: BeatInput, options?: TakeOptions) => {
-      const startedMs = nowMs();
-      const count = await redis.beat(heartbeat, options);
-      // No call waits for a heartbeat, so it can show that Redis answers in time again long before the next probe.
-      if (nowMs() - startedMs <= settings.redisOpTimeoutMs) breaker.reset();
-      return count;
+    beat: (heartbeat: BeatInput, options?: TakeOptions) => {
+      const beat = redis.beat(heartbeat, options);
+      void closeIfInTime(() => beat);
+      return beat;
     },
   };
 }

@@ -32,6 +32,7 @@ export class BreakerStore implements Store {
   private readonly circuit: CircuitBreaker<[() => Promise<unknown>]>;
   /** When each of the failures in a row was; at most `failures`. */
   private failedAtMs: number[] = [];
+  private failedBy: unknown;
 
   constructor(
     private readonly store: Store,
@@ -80,6 +81,11 @@ export class BreakerStore implements Store {
     if (!this.circuit.closed) this.circuit.close();
   }
 
+  /** Whether the last failure was an answer that did not come in time. */
+  get isTooSlow(): boolean {
+    return this.failedBy instanceof StoreError && this.failedBy.reason === 'timeout';
+  }
+
   close(): Promise<void> {
     this.circuit.shutdown();
     this.options.onState('gone');
@@ -98,6 +104,7 @@ export class BreakerStore implements Store {
 
   private countFailure(error: Error): void {
     if (error instanceof StoreError && FAULTLESS.includes(error.reason)) return;
+    this.failedBy = error;
     const { failures, windowMs, nowMs } = this.options;
     const now = nowMs();
     this.failedAtMs = [...this.failedAtMs.filter((atMs) => now - atMs <= windowMs), now].slice(-failures);

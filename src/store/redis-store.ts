@@ -81,6 +81,11 @@ export class RedisStore implements Store {
     return this.call({ script: this.heartbeat, keys: [key], args, options }, Number);
   }
 
+  /** Resolves when Redis answers. */
+  async ping(): Promise<void> {
+    await this.connection.send(['PING']);
+  }
+
   close(): Promise<void> {
     this.connection.close();
     return Promise.resolve();
