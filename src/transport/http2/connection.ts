@@ -76,6 +76,8 @@ export class Connection {
   /** Calls that go on although the peer has reset them. */
   private orphans = 0;
   private lastStreamId = 0;
+  /** The last stream before which the peer left some out. */
+  private skippedBefore = { from: 0, to: 0 };
   private sendWindow = CONNECTION_WINDOW_DEFAULT;
   private receiveWindow = CONNECTION_WINDOW;
   private consumed = 0;
@@ -350,11 +352,13 @@ export class Connection {
       return;
     }
     if (streamId <= this.lastStreamId) {
+      if (streamId > this.skippedBefore.from && streamId < this.skippedBefore.to) throw protocolError('HEADERS of a stream that was left out');
       this.checkEnded(streamId);
       return;
     }
     // After the last GOAWAY the peer knows that nobody looks at these.
     if (this.drainState === 'last') return;
+    if (streamId > this.lastStreamId + 2) this.skippedBefore = { from: this.lastStreamId, to: streamId };
     this.lastStreamId = streamId;
     if (dependsOnItself) throw new StreamError(streamId, ErrorCode.PROTOCOL_ERROR, 'a stream that depends on itself');
     if (head.kind === 'malformed' || (head.isTrailers && head.kind !== 'too_large')) throw new StreamError(streamId, ErrorCode.PROTOCOL_ERROR, 'a malformed request');
