@@ -120,10 +120,9 @@ function toHeaders(fields: readonly HeaderField[]): OutgoingHttpHeaders {
   return headers;
 }
 
-function toFields(headers: IncomingHttpHeaders): HeaderField[] {
-  return Object.entries(headers).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).map((one) => ({ name, value: one ?? '' })),
-  );
+/** `:status` is a number here, which the type of other headers does not say. */
+function toFields(headers: Readonly<Record<string, string | number | string[] | undefined>>): HeaderField[] {
+  return Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((one) => ({ name, value: String(one) })));
 }
 
 function toErrorCode(rstCode: number): ErrorCode {

@@ -8,7 +8,7 @@ import { ByteBudget } from './byte-budget';
 import { Connection } from './connection';
 import { Loopback } from './loopback';
 import { RateLimitCall, type RateLimitCallParts } from './rate-limit-call';
-import { refuseHeaders } from './refusal';
+import { refuseLarge, refuseOtherHttp } from './refusal';
 
 /** Connections at once: Envoy opens one for each of its threads. */
 export const CONNECTIONS_MAX = 16_384;
@@ -117,7 +117,8 @@ export class LeanServer {
         this.scheduleWrite(peer);
       },
       open: (_connection, stream, head) => {
-        if (head.kind === 'too_large') return refuseHeaders(connection, stream);
+        if (head.kind === 'too_large') return refuseLarge(connection, stream);
+        if (head.kind === 'no_grpc') return refuseOtherHttp(connection, stream, head);
         if (head.kind !== 'rate_limit') return bridge.open(connection, stream, head);
         const call = new RateLimitCall(this.callParts, { connection, stream, timeoutMs: head.timeoutMs });
         if (call.deadlineMs !== undefined) this.watchDeadline(call);

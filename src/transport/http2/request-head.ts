@@ -8,10 +8,10 @@ export const SHOULD_RATE_LIMIT_PATH = '/envoy.service.ratelimit.v3.RateLimitServ
 
 export interface RequestHead {
   /**
-   * `malformed` is an error of HTTP/2; `too_large` is over a bound. `rate_limit` is a plain call of ShouldRateLimit; anything
-   * else, also a call of it that is not plain, is `other`.
+   * `malformed` is an error of HTTP/2; `too_large` is over a bound; `no_grpc` is a request of HTTP, as a browser's.
+   * `rate_limit` is a plain call of ShouldRateLimit; any other call, also one of it that is not plain, is `other`.
    */
-  readonly kind: 'rate_limit' | 'other' | 'malformed' | 'too_large';
+  readonly kind: 'rate_limit' | 'other' | 'no_grpc' | 'malformed' | 'too_large';
   readonly fields: readonly HeaderField[];
   /** Of `grpc-timeout`; of a rate_limit only. */
   readonly timeoutMs: number | undefined;
@@ -42,7 +42,7 @@ export function readRequestHead({ fields, tooLarge }: HeaderList): RequestHead {
   const timeouts = valuesOf(fields, 'grpc-timeout');
   const timeoutMs = timeouts[0] === undefined ? undefined : toTimeoutMs(timeouts[0]);
   const isPlain = isPlainCall(fields) && (timeouts.length === 0 || timeoutMs !== undefined);
-  return { fields, isTrailers, contentLength, timeoutMs, kind: isPlain ? 'rate_limit' : 'other' };
+  return { fields, isTrailers, contentLength, timeoutMs, kind: isPlain ? 'rate_limit' : isGrpc(fields) ? 'other' : 'no_grpc' };
 }
 
 export function valuesOf(fields: readonly HeaderField[], wanted: string): readonly string[] {
@@ -75,6 +75,10 @@ function hasPseudoHeaders(fields: readonly HeaderField[]): boolean {
 
 function areOneLength(lengths: readonly string[]): boolean {
   return lengths.every((length) => DIGITS.test(length) && length === lengths[0]);
+}
+
+function isGrpc(fields: readonly HeaderField[]): boolean {
+  return valuesOf(fields, 'content-type')[0]?.startsWith('application/grpc') ?? false;
 }
 
 /** What is odd goes to grpc-js, which has an answer for everything: another content type, compression, another method. */
