@@ -68,10 +68,12 @@ class BridgedStream implements StreamHandler {
     });
     request.once('end', () => {
       if (this.isOver) return;
+      this.isOver = true;
       connection.endWith(stream, this.trailers);
     });
     request.once('close', () => {
-      if (request.rstCode !== constants.NGHTTP2_NO_ERROR) connection.reset(stream, toErrorCode(request.rstCode));
+      // Without an end: it was reset, or the session is gone.
+      if (!this.isOver) connection.reset(stream, toErrorCode(request.rstCode));
     });
   }
 
@@ -126,5 +128,6 @@ function toFields(headers: Readonly<Record<string, string | number | string[] | 
 }
 
 function toErrorCode(rstCode: number): ErrorCode {
+  if (rstCode === constants.NGHTTP2_NO_ERROR) return ErrorCode.INTERNAL_ERROR;
   return Object.values(ErrorCode).find((code) => code === rstCode) ?? ErrorCode.INTERNAL_ERROR;
 }

@@ -141,6 +141,14 @@ export class Connection {
     this.tellOutput();
   }
 
+  /** For a peer that does not answer the ping: tells it which stream was the last. */
+  finishDrain(): void {
+    if (this.drainState !== 'told' || this.isClosed) return;
+    this.drainState = 'last';
+    this.writer.goaway(this.lastStreamId, ErrorCode.NO_ERROR);
+    this.tellOutput();
+  }
+
   /** Nothing is sent after this, whatever comes. */
   close(): void {
     if (this.isClosed) return;
@@ -437,10 +445,8 @@ export class Connection {
     if ((flags & Flag.ACK) === 0) {
       this.writer.frame(FrameType.PING, { flags: Flag.ACK, streamId: 0, payload });
       this.tellOutput();
-    } else if (this.drainState === 'told' && payload.equals(DRAIN_PING)) {
-      this.drainState = 'last';
-      this.writer.goaway(this.lastStreamId, ErrorCode.NO_ERROR);
-      this.tellOutput();
+    } else if (payload.equals(DRAIN_PING)) {
+      this.finishDrain();
     }
   }
 

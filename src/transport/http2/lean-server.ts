@@ -29,6 +29,9 @@ const DEADLINE_STEP_MS = 5;
 /** TCP asks a silent peer after so long whether it is there. */
 const KEEP_ALIVE_MS = 60_000;
 
+/** How long a drain waits for a peer to say that it knows. */
+const DRAIN_ANSWER_MS = 1000;
+
 /** How long the last words of a connection may take. */
 const LAST_WORDS_MS = 1000;
 
@@ -92,14 +95,16 @@ export class LeanServer {
     const answered = new Promise<void>((resolve) => {
       this.onEmpty = resolve;
     });
-    for (const peer of [...this.peers]) peer.connection.startDrain();
-    this.flush();
-    for (const peer of [...this.peers]) this.endIfDrained(peer);
+    for (const { connection } of this.peers) connection.startDrain();
+    const answerTimer = setTimeout(() => {
+      for (const { connection } of this.peers) connection.finishDrain();
+    }, DRAIN_ANSWER_MS);
     const timer = setTimeout(() => {
       for (const peer of [...this.peers]) this.drop(peer);
     }, timeoutMs);
     if (this.peers.size > 0) await answered;
     clearTimeout(timer);
+    clearTimeout(answerTimer);
     clearInterval(this.watchTimer);
     clearTimeout(this.deadlineTimer);
     this.loopback.close();

@@ -248,8 +248,19 @@ describe('drain', () => {
     const [last] = peer.send(frame(PING, 0, notice[1]!.payload, Flag.ACK));
     expect(last).toMatchObject({ type: GOAWAY, payload: uint32(3, 0) });
     expect(peer.connection.isDrained).toBe(true);
+    peer.connection.finishDrain();
+    expect(peer.frames()).toEqual([]);
     // After that it is the peer's mistake, and harmless.
     peer.send(headers(5, { endStream: false }), frame(DATA, 5, none, Flag.END_STREAM));
     expect([peer.opened.length, peer.connection.isClosed]).toEqual([2, false]);
+  });
+
+  test('a peer that does not answer is told the last stream all the same', () => {
+    const peer = new Peer();
+    peer.send(headers(1));
+    peer.connection.startDrain();
+    peer.frames();
+    peer.connection.finishDrain();
+    expect(peer.frames()).toMatchObject([{ type: GOAWAY, payload: uint32(1, 0) }]);
   });
 });
