@@ -141,6 +141,13 @@ export class Connection {
     this.tellOutput();
   }
 
+  /** Answers calls whose deadline has come; whether there are others that have one. */
+  endLate(nowMs: number): boolean {
+    let isWaiting = false;
+    for (const stream of this.streams.values()) if (stream.handler?.endIfLate?.(nowMs) === true) isWaiting = true;
+    return isWaiting;
+  }
+
   /** For a peer that does not answer the ping: tells it which stream was the last. */
   finishDrain(): void {
     if (this.drainState !== 'told' || this.isClosed) return;

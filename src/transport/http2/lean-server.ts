@@ -47,7 +47,6 @@ export class LeanServer {
   });
   private readonly peers = new Set<Peer>();
   private readonly writing: Peer[] = [];
-  private readonly waiting = new Set<RateLimitCall>();
   private deadlineTimer: NodeJS.Timeout | undefined;
   private watchTimer: NodeJS.Timeout | undefined;
   private onEmpty: (() => void) | undefined;
@@ -126,7 +125,7 @@ export class LeanServer {
         if (head.kind === 'no_grpc') return refuseOtherHttp(connection, stream, head);
         if (head.kind !== 'rate_limit') return bridge.open(connection, stream, head);
         const call = new RateLimitCall(this.callParts, { connection, stream, timeoutMs: head.timeoutMs });
-        if (call.deadlineMs !== undefined) this.watchDeadline(call);
+        if (call.deadlineMs !== undefined) this.watchDeadlines();
         return call;
       },
     });
@@ -214,14 +213,14 @@ export class LeanServer {
     }, WATCH_MS).unref();
   }
 
-  private watchDeadline(call: RateLimitCall): void {
-    this.waiting.add(call);
+  /** Looks through the open streams: a list of those that wait would keep each call for longer than it lives. */
+  private watchDeadlines(): void {
     this.deadlineTimer ??= setTimeout(() => {
       this.deadlineTimer = undefined;
       const now = nowMs();
-      const calls = [...this.waiting];
-      this.waiting.clear();
-      for (const waiting of calls) if (!waiting.endIfLate(now)) this.watchDeadline(waiting);
+      let isWaiting = false;
+      for (const { connection } of this.peers) if (connection.endLate(now)) isWaiting = true;
+      if (isWaiting) this.watchDeadlines();
     }, DEADLINE_STEP_MS);
   }
 }

@@ -78,13 +78,12 @@ export class RateLimitCall implements StreamHandler {
     if (this.isWorking) this.connection.countOrphan(1);
   }
 
-  /** Whether it is over. Answers a caller that has stopped waiting. */
   endIfLate(nowMs: number): boolean {
-    if (!this.isOver && this.deadlineMs !== undefined && nowMs >= this.deadlineMs) {
-      this.connection.answerAtOnce(this.stream, DEADLINE_EXCEEDED);
-      this.onReset();
-    }
-    return this.isOver;
+    if (this.isOver || this.deadlineMs === undefined) return false;
+    if (nowMs < this.deadlineMs) return true;
+    this.connection.answerAtOnce(this.stream, DEADLINE_EXCEEDED);
+    this.onReset();
+    return false;
   }
 
   private keep(bytes: Buffer, start: number, end: number): void {
