@@ -178,7 +178,7 @@ describe('windows', () => {
       peer.connection.send(stream, big);
       peer.connection.endWith(stream, CALL_BLOCK);
     }
-    const got = new Map([1, 3].map((id) => [id, { bytes: [] as Buffer[], ended: false }]));
+    const got = new Map([1, 3].map((id) => [id, { bytes: [] as Buffer[], ended: false, window: 65_535 }]));
     let window = 65_535;
     for (let turn = 0; turn < 200 && ![...got.values()].every(({ ended }) => ended); turn++) {
       for (const { type, streamId, flags, payload } of peer.frames()) {
@@ -187,12 +187,15 @@ describe('windows', () => {
         expect(payload.length).toBeLessThanOrEqual(16_384);
         if (type === DATA) {
           stream.bytes.push(payload);
+          stream.window -= payload.length;
           window -= payload.length;
+          expect(stream.window).toBeGreaterThanOrEqual(0);
         }
         if (flags & Flag.END_STREAM) stream.ended = true;
       }
       expect(window).toBeGreaterThanOrEqual(0);
       window += 3000;
+      got.get(1 + 2 * (turn % 2))!.window += 3000;
       peer.connection.push(Buffer.concat([frame(WINDOW_UPDATE, 0, uint32(3000)), frame(WINDOW_UPDATE, 1 + 2 * (turn % 2), uint32(3000))]));
     }
     for (const { bytes, ended } of got.values()) expect([Buffer.concat(bytes).equals(big), ended]).toEqual([true, true]);
