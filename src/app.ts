@@ -23,9 +23,10 @@ import { SplitStore } from './store/split-store';
 import { StoreError, type Store } from './store/store';
 import { makeAnswerCall, type FailureKind } from './transport/answer';
 import { debugRoutes } from './transport/debug-routes';
-import { GrpcServer } from './transport/grpc-server';
+import { GrpcServer, type GrpcServerOptions } from './transport/grpc-server';
 import { httpRoutes } from './transport/http-routes';
 import { HttpServer } from './transport/http-server';
+import { LeanServer } from './transport/http2/lean-server';
 
 export interface AppOptions {
   readonly settings: Settings;
@@ -96,14 +97,16 @@ export async function startApp(options: AppOptions): Promise<App> {
     },
   });
 
-  const grpc = new GrpcServer({
+  const grpcOptions: GrpcServerOptions = {
     answerCall,
     health,
     onCall: ({ grpcMethod, seconds }) => {
       metrics.totalRequests.inc({ grpc_method: grpcMethod });
       metrics.responseTime.observe({ grpc_method: grpcMethod }, seconds);
     },
-  });
+  };
+  const grpcJs = new GrpcServer(grpcOptions);
+  const grpc = settings.transport === 'lean' ? new LeanServer({ ...grpcOptions, grpc: grpcJs, log }) : grpcJs;
   const http = new HttpServer({ routes: httpRoutes({ answerCall, health }), log });
   const debug = new HttpServer({ routes: debugRoutes({ configLines: () => describeRules(ruleSet), registry }), log });
 

@@ -59,6 +59,14 @@ export const SETTINGS_TABLE = {
     meaning: 'Address of the gRPC port.',
   }),
   grpcPort: row({ ...listening, name: 'GRPC_PORT', type: port(), default: '8081', meaning: 'gRPC port, the one Envoy asks.' }),
+  transport: row({
+    ...listening,
+    name: 'TRANSPORT',
+    type: oneOf(['grpc-js', 'lean']),
+    default: 'grpc-js',
+    meaning:
+      "What speaks HTTP/2 on the gRPC port: `grpc-js`, or Weir's own server (`lean`), which answers `ShouldRateLimit` at a fraction of the CPU time and has grpc-js answer every other call.",
+  }),
   debugHost: row({
     ...listening,
     name: 'DEBUG_HOST',

@@ -1,23 +1,16 @@
 /** The gRPC port: the rate limit service, health and reflection, served by grpc-js. */
 
-import { Server, ServerCredentials, status, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
+import type { Socket } from 'node:net';
+import { Server, ServerCredentials, type ConnectionInjector, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
 import type { BadRequestError } from '../errors';
 import type { Health } from '../observability/health';
 import type { TakeOptions } from '../store/store';
-import type { AnswerCall, FailureKind } from './answer';
+import type { AnswerCall } from './answer';
 import { GrpcHealth } from './grpc-health';
+import { GRPC_MESSAGE_BYTES_MAX, STATUS_OF } from './grpc-status';
 import { loadProto } from './proto';
 import type { WireRequest, WireResponse } from './wire';
-
-/** Bytes of one message; what is larger is answered RESOURCE_EXHAUSTED before it is decoded. */
-export const GRPC_MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
-
-const STATUS_OF: Readonly<Record<FailureKind, status>> = {
-  bad_request: status.INVALID_ARGUMENT,
-  unavailable: status.UNAVAILABLE,
-  fault: status.INTERNAL,
-};
 
 type RateLimitCall = ServerUnaryCall<WireRequest | BadRequestError, WireResponse>;
 
@@ -31,6 +24,7 @@ export interface GrpcServerOptions {
 export class GrpcServer {
   private readonly server = new Server({ 'grpc.max_receive_message_length': GRPC_MESSAGE_BYTES_MAX });
   private readonly grpcHealth: GrpcHealth;
+  private injector: ConnectionInjector | undefined;
 
   constructor(private readonly options: GrpcServerOptions) {
     const proto = loadProto();
@@ -53,6 +47,17 @@ export class GrpcServer {
         else reject(error);
       });
     });
+  }
+
+  /** Serves a connection that was not made on a port of this server's. */
+  readonly inject = (socket: Socket): void => {
+    this.injector ??= this.server.createConnectionInjector(ServerCredentials.createInsecure());
+    this.injector.injectConnection(socket);
+  };
+
+  /** So that a drain does not wait for streams that never end by themselves. */
+  endWatches(): void {
+    this.grpcHealth.endWatches();
   }
 
   /**

@@ -1,13 +1,13 @@
-/** The services of proto/, loaded into what grpc-js serves; text of requests is decoded as bytes. */
+/** The services of proto/, loaded into what grpc-js serves; the rate limit service has a codec of its own. */
 
 import * as path from 'node:path';
 import type * as grpc from '@grpc/grpc-js';
 import { fromJSON, type AnyDefinition, type PackageDefinition, type ServiceDefinition } from '@grpc/proto-loader';
 import { Root } from 'protobufjs';
-import type { ByteString } from '../descriptor/descriptor';
 import { BadRequestError } from '../errors';
+import { decodeRequest } from './codec/decode-request';
+import { encodeResponse } from './codec/encode-response';
 import { fileDescriptors } from './file-descriptors';
-import { checkCounts } from './request-counts';
 import type { WireDescriptor, WireRequest, WireResponse } from './wire';
 
 // The same from src/ and from dist/.
@@ -79,19 +79,19 @@ function withFiles(definition: AnyDefinition, fileDescriptorProtos: Buffer[]): A
   return isService(definition) ? definition : { ...definition, fileDescriptorProtos };
 }
 
-/** As the decoder leaves it: bytes where the wire has text. */
-interface DecodedRequest extends Omit<WireRequest, 'domain' | 'descriptors'> {
-  readonly domain?: Buffer;
-  readonly descriptors?: readonly DecodedDescriptor[];
+/** As protobufjs takes it: bytes where the wire has text. */
+interface BytesRequest extends Omit<WireRequest, 'domain' | 'descriptors'> {
+  readonly domain: Buffer;
+  readonly descriptors: readonly BytesDescriptor[];
 }
 
-interface DecodedDescriptor extends Omit<WireDescriptor, 'entries'> {
-  readonly entries?: readonly { readonly key?: Buffer; readonly value?: Buffer }[];
+interface BytesDescriptor extends Omit<WireDescriptor, 'entries'> {
+  readonly entries: readonly { readonly key: Buffer; readonly value: Buffer }[];
 }
 
 /**
  * The service with a decoder that never throws: grpc-js would answer INTERNAL, as if the fault were ours, where the
- * caller sent what is no message.
+ * caller sent what is no message. What a client needs is left to protobufjs.
  */
 function rateLimitService(service: ServiceDefinition): RateLimitServiceDefinition {
   const method = service.ShouldRateLimit;
@@ -101,40 +101,20 @@ function rateLimitService(service: ServiceDefinition): RateLimitServiceDefinitio
       ...method,
       requestSerialize: (request) => {
         if (request instanceof BadRequestError) throw request;
-        return method.requestSerialize(toDecodedRequest(request));
+        return method.requestSerialize(toBytesRequest(request));
       },
       responseDeserialize: (bytes) => method.responseDeserialize(bytes) as WireResponse,
-      requestDeserialize: (bytes) => {
-        try {
-          checkCounts(bytes);
-          return toWireRequest(method.requestDeserialize(bytes));
-        } catch (error) {
-          if (error instanceof BadRequestError) return error;
-          return new BadRequestError('the message is no envoy.service.ratelimit.v3.RateLimitRequest');
-        }
-      },
+      requestDeserialize: (bytes) => decodeRequest(bytes),
+      // grpc-js keeps what it is given, the encoder does not.
+      responseSerialize: (response) => Buffer.from(encodeResponse(response)),
     },
   };
 }
 
-function toWireRequest({ domain, descriptors, ...rest }: DecodedRequest): WireRequest {
-  return { ...rest, domain: byteString(domain), descriptors: descriptors?.map(toWireDescriptor) ?? [] };
+function toBytesRequest({ domain = '', descriptors = [], ...rest }: WireRequest): BytesRequest {
+  return { ...rest, domain: Buffer.from(domain, 'latin1'), descriptors: descriptors.map(toBytesDescriptor) };
 }
 
-function toWireDescriptor({ entries, ...rest }: DecodedDescriptor): WireDescriptor {
-  return { ...rest, entries: entries?.map(({ key, value }) => ({ key: byteString(key), value: byteString(value) })) ?? [] };
-}
-
-/** What a client sends; the way back of `toWireRequest`. */
-function toDecodedRequest({ domain = '', descriptors = [], ...rest }: WireRequest): DecodedRequest {
-  return { ...rest, domain: Buffer.from(domain, 'latin1'), descriptors: descriptors.map(toDecodedDescriptor) };
-}
-
-function toDecodedDescriptor({ entries = [], ...rest }: WireDescriptor): DecodedDescriptor {
-  const decoded = entries.map(({ key = '', value = '' }) => ({ key: Buffer.from(key, 'latin1'), value: Buffer.from(value, 'latin1') }));
-  return { ...rest, entries: decoded };
-}
-
-function byteString(bytes: Buffer | undefined): ByteString {
-  return bytes === undefined ? '' : bytes.toString('latin1');
+function toBytesDescriptor({ entries = [], ...rest }: WireDescriptor): BytesDescriptor {
+  return { ...rest, entries: entries.map(({ key = '', value = '' }) => ({ key: Buffer.from(key, 'latin1'), value: Buffer.from(value, 'latin1') })) };
 }

@@ -8,7 +8,9 @@ import { startGateway, warmUp, type Gateway } from './gateway';
 const LIMITS = join(__dirname, 'limits.yaml');
 const SECONDS_PER_TOKEN = 3600 / 3;
 
-describe.each(['memory', 'redis'])('Envoy in front of Weir on the %s store', (store) => {
+const WAYS = ['memory', 'redis'].flatMap((store) => ['grpc-js', 'lean'].map((transport) => [store, transport] as const));
+
+describe.each(WAYS)('Envoy in front of Weir on the %s store (%s)', (store, transport) => {
   let redis: RedisServer | undefined;
   let weir: WeirProcess;
   let gateway: Gateway;
@@ -16,7 +18,7 @@ describe.each(['memory', 'redis'])('Envoy in front of Weir on the %s store', (st
   beforeAll(async () => {
     redis = store === 'redis' ? await startRedis() : undefined;
     const env: Record<string, string> = redis === undefined ? {} : { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '500ms' };
-    weir = await startWeir({ config: LIMITS, env });
+    weir = await startWeir({ config: LIMITS, env: { TRANSPORT: transport, ...env } });
     gateway = await startGateway({ weirGrpcPort: weir.grpcPort });
     await warmUp(gateway);
   });

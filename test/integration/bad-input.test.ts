@@ -1,4 +1,4 @@
-/** Hostile and odd requests, through real processes on both stores: each has its answer, and the server lives on. */
+/** Hostile and odd requests, through real processes on both stores and transports: each has its answer, and the server lives on. */
 
 import { status } from '@grpc/grpc-js';
 import { httpRequest } from '../support/http-client';
@@ -14,7 +14,9 @@ descriptors:
     rate_limit: { unit: hour, requests_per_unit: 3, algorithm: token_bucket }
 `);
 
-describe.each(['memory', 'redis'])('on the %s store', (store) => {
+const WAYS = ['memory', 'redis'].flatMap((store) => ['grpc-js', 'lean'].map((transport) => [store, transport] as const));
+
+describe.each(WAYS)('on the %s store, over %s', (store, transport) => {
   let redis: RedisServer | undefined;
   let weir: WeirProcess;
   let client: RlsClient;
@@ -23,7 +25,7 @@ describe.each(['memory', 'redis'])('on the %s store', (store) => {
   beforeAll(async () => {
     redis = store === 'redis' ? await startRedis() : undefined;
     const url = { REDIS_URL: `redis://127.0.0.1:${redis?.port ?? 0}`, REDIS_OP_TIMEOUT: '1s' };
-    weir = await startWeir({ config: CONFIG, env: redis === undefined ? { BACKEND_TYPE: 'memory' } : url });
+    weir = await startWeir({ config: CONFIG, env: { TRANSPORT: transport, ...(redis === undefined ? { BACKEND_TYPE: 'memory' } : url) } });
     client = new RlsClient(weir.grpcPort);
   });
 

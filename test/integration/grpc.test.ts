@@ -1,9 +1,9 @@
-/** ShouldRateLimit over real channels: what is refused and how, what is kept, and what a fault looks like. */
+/** ShouldRateLimit over real channels, by both transports: what is refused and how, what is kept, and what a fault looks like. */
 
 import { status } from '@grpc/grpc-js';
 import { UnavailableError } from '../../src/errors';
 import type { WireRequest } from '../../src/transport/wire';
-import { allow, deferred, Harness, lengthDelimited } from '../support/transport-harness';
+import { allow, deferred, Harness, lengthDelimited, TRANSPORTS } from '../support/transport-harness';
 
 const OK_REQUEST: WireRequest = { domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'zoe' }] }] };
 
@@ -11,11 +11,11 @@ function withLimit(limit: object): WireRequest {
   return { domain: 'edge', descriptors: [{ entries: [], limit }] };
 }
 
-describe('ShouldRateLimit over gRPC', () => {
+describe.each(TRANSPORTS)('ShouldRateLimit over gRPC (%s)', (transport) => {
   let harness: Harness;
 
   beforeEach(async () => {
-    harness = await Harness.start();
+    harness = await Harness.start(transport);
   });
 
   afterEach(() => harness.stop());
@@ -147,6 +147,17 @@ describe('ShouldRateLimit over gRPC', () => {
     expect(harness.calls[1]).toEqual({});
   });
 
+  it('answers a caller whose deadline has come, though nothing is decided yet, and the next one', async () => {
+    const decided = deferred();
+    harness.decide = async (request) => {
+      await decided.promise;
+      return allow(request);
+    };
+    await expect(harness.ask(OK_REQUEST, { deadline: Date.now() + 60 })).rejects.toMatchObject({ code: status.DEADLINE_EXCEEDED });
+    decided.resolve();
+    await expect(harness.ask(OK_REQUEST)).resolves.toMatchObject({ overall_code: 1 });
+  });
+
   it('answers UNAVAILABLE with its message if nothing can decide', async () => {
     harness.decide = () => Promise.reject(new UnavailableError('redis does not answer'));
     await expect(harness.ask(OK_REQUEST)).rejects.toMatchObject({ code: status.UNAVAILABLE, details: 'redis does not answer' });
@@ -175,11 +186,11 @@ describe('ShouldRateLimit over gRPC', () => {
   });
 });
 
-describe('drain', () => {
+describe.each(TRANSPORTS)('drain (%s)', (transport) => {
   let harness: Harness;
 
   beforeEach(async () => {
-    harness = await Harness.start();
+    harness = await Harness.start(transport);
   });
 
   afterEach(() => harness.stop());

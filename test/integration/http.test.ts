@@ -16,7 +16,7 @@ describe('the HTTP port', () => {
   let base: string;
 
   beforeEach(async () => {
-    harness = new Harness();
+    harness = new Harness('grpc-js');
     harness.health.serve();
     const routes = httpRoutes({ answerCall: harness.answerCall, health: harness.health });
     server = new HttpServer({ routes, log: { error: ({ err }) => harness.faults.push(err) } });

@@ -4,17 +4,17 @@ import { execFile } from 'node:child_process';
 import * as path from 'node:path';
 import { promisify } from 'node:util';
 import { FileDescriptorProto } from 'protobufjs/ext/descriptor';
-import { Harness, proto } from '../support/transport-harness';
+import { Harness, proto, TRANSPORTS } from '../support/transport-harness';
 
 const BUF = path.join(__dirname, '..', '..', 'node_modules', '.bin', 'buf');
 
 const RATE_LIMIT = 'envoy.service.ratelimit.v3.RateLimitService';
 
-describe.each(['grpc-v1', 'grpc-v1alpha'])('reflection %s', (reflectProtocol) => {
+describe.each(TRANSPORTS.flatMap((transport) => ['grpc-v1', 'grpc-v1alpha'].map((protocol) => [protocol, transport] as const)))('reflection %s (%s)', (reflectProtocol, transport) => {
   let harness: Harness;
 
   beforeAll(async () => {
-    harness = await Harness.start();
+    harness = await Harness.start(transport);
   });
 
   afterAll(() => harness.stop());

@@ -1,4 +1,4 @@
-/** A gRPC server with a fake decision behind it, and a client for it, for the tests of the transport. */
+/** A gRPC server, by either transport, with a fake decision behind it, and a client for it, for the tests of the transport. */
 
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
 import type { RateLimitRequest } from '../../src/descriptor/descriptor';
@@ -8,6 +8,7 @@ import type { Decide } from '../../src/should-rate-limit';
 import type { TakeOptions } from '../../src/store/store';
 import { makeAnswerCall, type FailureKind } from '../../src/transport/answer';
 import { GrpcServer } from '../../src/transport/grpc-server';
+import { LeanServer } from '../../src/transport/http2/lean-server';
 import { loadProto } from '../../src/transport/proto';
 import type { WireRequest, WireResponse } from '../../src/transport/wire';
 
@@ -18,6 +19,10 @@ export function allow(request: RateLimitRequest): Decision {
   return { overallCode: 'OK', statuses: request.descriptors.map(() => ({ code: 'OK', limitRemaining: 0, fits: true })) };
 }
 
+export const TRANSPORTS = ['grpc-js', 'lean'] as const;
+
+export type Transport = (typeof TRANSPORTS)[number];
+
 export class Harness {
   readonly requests: RateLimitRequest[] = [];
   readonly calls: TakeOptions[] = [];
@@ -27,28 +32,35 @@ export class Harness {
   readonly observed: { grpcMethod: string; seconds: number }[] = [];
   /** What the next requests are answered by. */
   decide: Decide = (request) => Promise.resolve(allow(request));
+  readonly log = { error: ({ err }: { err: unknown }): unknown => this.faults.push(err) };
   readonly answerCall = makeAnswerCall({
     decide: (request, call) => {
       this.requests.push(request);
       this.calls.push(call);
       return this.decide(request, call);
     },
-    log: { error: ({ err }) => this.faults.push(err) },
+    log: this.log,
     onFailure: (kind) => this.failures.push(kind),
   });
-  readonly server = new GrpcServer({ answerCall: this.answerCall, health: this.health, onCall: (call) => this.observed.push(call) });
+  readonly server: GrpcServer | LeanServer;
   port = 0;
   private readonly clients: Client[] = [];
 
-  static async start(): Promise<Harness> {
-    const harness = new Harness();
+  constructor(transport: Transport) {
+    const options = { answerCall: this.answerCall, health: this.health, onCall: (call: Harness['observed'][number]) => this.observed.push(call) };
+    const grpc = new GrpcServer(options);
+    this.server = transport === 'grpc-js' ? grpc : new LeanServer({ ...options, grpc, log: this.log });
+  }
+
+  static async start(transport: Transport): Promise<Harness> {
+    const harness = new Harness(transport);
     harness.health.serve();
     ({ port: harness.port } = await harness.server.start({ host: '127.0.0.1', port: 0 }));
     return harness;
   }
 
   client(): Client {
-    const client = new Client(`127.0.0.1:${this.port}`, credentials.createInsecure());
+    const client = new Client(`127.0.0.1:${this.port}`, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
     this.clients.push(client);
     return client;
   }

@@ -1,0 +1,140 @@
+/** From bytes to the wire's request, without a step between: each field where the wire has it, text as its bytes. */
+
+import { DESCRIPTORS_MAX, ENTRIES_MAX } from '../../descriptor/bounds';
+import { BadRequestError } from '../../errors';
+import { checkDescriptorCount, checkEntryCount } from '../request';
+import type { WireDescriptor, WireEntry, WireOverride, WireRequest, WireUint32, WireUint64 } from '../wire';
+import { LENGTH_DELIMITED, MalformedError, VARINT, WireReader } from './wire-reader';
+
+/** What is read field by field, and merged when a submessage comes twice. */
+type Writable<Message> = { -readonly [Field in keyof Message]: Message[Field] };
+
+/** Tags of the fields, from proto/: number and wire type. */
+const REQUEST = { domain: len(1), descriptors: len(2), hitsAddend: varint(3) } as const;
+const DESCRIPTOR = { entries: len(1), limit: len(2), hitsAddend: len(3), isNegativeHits: varint(4) } as const;
+const ENTRY = { key: len(1), value: len(2) } as const;
+const OVERRIDE = { requestsPerUnit: varint(1), unit: varint(2), unitMultiplier: len(3) } as const;
+const WRAPPED = { value: varint(1) } as const;
+
+/**
+ * Never throws: answers why there is no request. Descriptors and entries beyond their bounds are counted and not made, or
+ * millions of empty ones would be millions of objects.
+ */
+export function decodeRequest(bytes: Buffer, range?: { readonly start: number; readonly end: number }): WireRequest | BadRequestError {
+  try {
+    return readRequest(new WireReader(bytes, range));
+  } catch (error) {
+    if (error instanceof BadRequestError) return error;
+    return new BadRequestError('the message is no envoy.service.ratelimit.v3.RateLimitRequest');
+  }
+}
+
+function readRequest(reader: WireReader): WireRequest {
+  let domain = '';
+  let hitsAddend = 0;
+  let count = 0;
+  const descriptors: WireDescriptor[] = [];
+  while (reader.more()) {
+    const tag = reader.tag();
+    if (tag === REQUEST.domain) {
+      domain = reader.text();
+    } else if (tag === REQUEST.descriptors) {
+      count += 1;
+      if (count > DESCRIPTORS_MAX) reader.skip(tag);
+      else descriptors.push(submessage(reader, descriptors.length, readDescriptor));
+    } else if (tag === REQUEST.hitsAddend) {
+      hitsAddend = reader.uint32();
+    } else {
+      skipUnknown(reader, tag, 3);
+    }
+  }
+  checkDescriptorCount(count);
+  return { domain, descriptors, hits_addend: hitsAddend };
+}
+
+function readDescriptor(reader: WireReader, index: number): WireDescriptor {
+  let count = 0;
+  const entries: WireEntry[] = [];
+  const descriptor: Writable<WireDescriptor> = { entries };
+  while (reader.more()) {
+    const tag = reader.tag();
+    if (tag === DESCRIPTOR.entries) {
+      count += 1;
+      if (count > ENTRIES_MAX) reader.skip(tag);
+      else entries.push(submessage(reader, undefined, readEntry));
+    } else if (tag === DESCRIPTOR.limit) {
+      descriptor.limit = submessage(reader, descriptor.limit ?? {}, readOverride);
+    } else if (tag === DESCRIPTOR.hitsAddend) {
+      descriptor.hits_addend = submessage(reader, descriptor.hits_addend ?? {}, readUint64);
+    } else if (tag === DESCRIPTOR.isNegativeHits) {
+      descriptor.is_negative_hits = reader.bool();
+    } else {
+      skipUnknown(reader, tag, 4);
+    }
+  }
+  checkEntryCount(count, `descriptors[${index}]`);
+  return descriptor;
+}
+
+function readEntry(reader: WireReader): WireEntry {
+  let key = '';
+  let value = '';
+  while (reader.more()) {
+    const tag = reader.tag();
+    if (tag === ENTRY.key) key = reader.text();
+    else if (tag === ENTRY.value) value = reader.text();
+    else skipUnknown(reader, tag, 2);
+  }
+  return { key, value };
+}
+
+function readOverride(reader: WireReader, override: Writable<WireOverride>): WireOverride {
+  while (reader.more()) {
+    const tag = reader.tag();
+    if (tag === OVERRIDE.requestsPerUnit) override.requests_per_unit = reader.uint32();
+    else if (tag === OVERRIDE.unit) override.unit = reader.int32();
+    else if (tag === OVERRIDE.unitMultiplier) override.unit_multiplier = submessage(reader, override.unit_multiplier ?? {}, readUint32);
+    else skipUnknown(reader, tag, 3);
+  }
+  return override;
+}
+
+function readUint32(reader: WireReader, wrapped: Writable<WireUint32>): WireUint32 {
+  while (reader.more()) {
+    const tag = reader.tag();
+    if (tag === WRAPPED.value) wrapped.value = reader.uint32();
+    else skipUnknown(reader, tag, 1);
+  }
+  return wrapped;
+}
+
+function readUint64(reader: WireReader, wrapped: Writable<WireUint64>): WireUint64 {
+  while (reader.more()) {
+    const tag = reader.tag();
+    if (tag === WRAPPED.value) wrapped.value = reader.uint64();
+    else skipUnknown(reader, tag, 1);
+  }
+  return wrapped;
+}
+
+/** `context` is what the submessage is read into, or what its reader has to know. */
+function submessage<Context, Message>(reader: WireReader, context: Context, read: (reader: WireReader, context: Context) => Message): Message {
+  const outer = reader.enter();
+  const message = read(reader, context);
+  reader.leave(outer);
+  return message;
+}
+
+/** `last` is the highest number of a known field; all up to it are known. */
+function skipUnknown(reader: WireReader, tag: number, last: number): void {
+  if (tag >>> 3 <= last) throw new MalformedError('a field under another wire type');
+  reader.skip(tag);
+}
+
+function len(field: number): number {
+  return (field << 3) | LENGTH_DELIMITED;
+}
+
+function varint(field: number): number {
+  return (field << 3) | VARINT;
+}

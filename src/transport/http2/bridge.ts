@@ -1,0 +1,133 @@
+/** Hands streams that are no decision to grpc-js in the same process: one client session of node:http2 for a connection. */
+
+import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { Connection } from './connection';
+import { ErrorCode, StreamError } from './errors';
+import { encodeHeaderBlock } from './hpack-encoder';
+import type { HeaderField } from './header-field';
+import type { RequestHead } from './request-head';
+import type { Stream, StreamHandler } from './stream';
+
+/** What may wait for the peer's window, of one stream, before grpc-js has to wait. */
+const WAITING_BYTES_MAX = 64 * 1024;
+
+const NO_TRAILERS = Buffer.alloc(0);
+
+export class Bridge {
+  private session: ClientHttp2Session | undefined;
+
+  /** `dial` makes a connection to grpc-js. */
+  constructor(private readonly dial: () => Socket) {}
+
+  open(connection: Connection, stream: Stream, { fields }: RequestHead): StreamHandler {
+    return new BridgedStream({ connection, stream, request: this.request(stream, fields) });
+  }
+
+  close(): void {
+    this.session?.destroy();
+  }
+
+  private request(stream: Stream, fields: readonly HeaderField[]): ClientHttp2Stream {
+    try {
+      return this.live().request(toHeaders(fields), { endStream: stream.remoteEnded });
+    } catch {
+      // Headers that node:http2 does not send, as two content types.
+      throw new StreamError(stream.id, ErrorCode.PROTOCOL_ERROR, 'headers that no gRPC call has');
+    }
+  }
+
+  private live(): ClientHttp2Session {
+    if (this.session !== undefined && !this.session.closed && !this.session.destroyed) return this.session;
+    const session = connect('http://bridge', { createConnection: this.dial });
+    // Each stream of it has its own error; the session is made anew for the next one.
+    session.on('error', () => undefined);
+    this.session = session;
+    return session;
+  }
+}
+
+interface BridgedStreamParts {
+  readonly connection: Connection;
+  readonly stream: Stream;
+  readonly request: ClientHttp2Stream;
+}
+
+class BridgedStream implements StreamHandler {
+  private isOver = false;
+  private trailers: Buffer = NO_TRAILERS;
+
+  constructor(private readonly parts: BridgedStreamParts) {
+    const { connection, stream, request } = parts;
+    request.on('error', () => undefined);
+    request.once('response', (headers, flags: number) => {
+      this.onResponse(headers, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0);
+    });
+    request.once('trailers', (headers: IncomingHttpHeaders) => {
+      this.trailers = encodeHeaderBlock(toFields(headers));
+    });
+    request.once('end', () => {
+      if (this.isOver) return;
+      this.isOver = true;
+      connection.endWith(stream, this.trailers);
+    });
+    request.once('close', () => {
+      // Without an end: it was reset, or the session is gone.
+      if (!this.isOver) connection.reset(stream, toErrorCode(request.rstCode));
+    });
+  }
+
+  onData(bytes: Buffer, start: number, end: number): void {
+    const { connection, stream, request } = this.parts;
+    if (!request.writable) {
+      connection.consume(stream, end - start);
+      return;
+    }
+    // The peer may send as much again once grpc-js has taken it.
+    request.write(Buffer.from(bytes.subarray(start, end)), () => {
+      connection.consume(stream, end - start);
+    });
+  }
+
+  onEnd(): void {
+    if (this.parts.request.writable) this.parts.request.end();
+  }
+
+  onReset(code: ErrorCode): void {
+    this.isOver = true;
+    this.parts.request.close(code);
+  }
+
+  onDrained(): void {
+    this.parts.request.resume();
+  }
+
+  private onResponse(headers: IncomingHttpHeaders, isLast: boolean): void {
+    const { connection, stream, request } = this.parts;
+    connection.sendHeaders(stream, encodeHeaderBlock(toFields(headers)), { endStream: isLast });
+    this.isOver = isLast;
+    // Not before: node:http2 may have data first, and the peer must have the headers.
+    request.on('data', (chunk: Buffer) => {
+      if (connection.send(stream, chunk) > WAITING_BYTES_MAX) request.pause();
+    });
+  }
+}
+
+function toHeaders(fields: readonly HeaderField[]): OutgoingHttpHeaders {
+  const headers = Object.create(null) as Record<string, string | string[]>;
+  for (const { name, value } of fields) {
+    const before = headers[name];
+    headers[name] = before === undefined ? value : [...(typeof before === 'string' ? [before] : before), value];
+  }
+  return headers;
+}
+
+/** `:status` is a number here, which the type of other headers does not say. */
+function toFields(headers: Readonly<Record<string, string | number | string[] | undefined>>): HeaderField[] {
+  return Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((one) => ({ name, value: String(one) })));
+}
+
+function toErrorCode(rstCode: number): ErrorCode {
+  if (rstCode === constants.NGHTTP2_NO_ERROR) return ErrorCode.INTERNAL_ERROR;
+  return Object.values(ErrorCode).find((code) => code === rstCode) ?? ErrorCode.INTERNAL_ERROR;
+}

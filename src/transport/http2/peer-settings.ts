@@ -1,0 +1,46 @@
+/** What the peer says of itself in SETTINGS, as far as it matters to a server that pushes nothing. */
+
+import { ConnectionError, ErrorCode } from './errors';
+import { readUint32, type Frame } from './frames';
+
+const SETTING_BYTES = 6;
+const ENABLE_PUSH = 2;
+const INITIAL_WINDOW_SIZE = 4;
+const MAX_FRAME_SIZE = 5;
+
+export const WINDOW_MAX = 2 ** 31 - 1;
+
+const FRAME_BYTES_LEAST = 16_384;
+const FRAME_BYTES_MOST = 2 ** 24 - 1;
+
+export class PeerSettings {
+  initialWindow = 65_535;
+  frameBytesMax = FRAME_BYTES_LEAST;
+
+  /** @throws ConnectionError for a value that may not be */
+  apply({ bytes, start, end }: Frame): void {
+    if ((end - start) % SETTING_BYTES !== 0) throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, 'SETTINGS of an odd length');
+    for (let position = start; position < end; position += SETTING_BYTES) {
+      this.set(((bytes[position] ?? 0) << 8) | (bytes[position + 1] ?? 0), readUint32(bytes, position + 2));
+    }
+  }
+
+  private set(id: number, value: number): void {
+    switch (id) {
+      case ENABLE_PUSH:
+        if (value > 1) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `SETTINGS_ENABLE_PUSH is ${value}`);
+        return;
+      case INITIAL_WINDOW_SIZE:
+        if (value > WINDOW_MAX) throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, `SETTINGS_INITIAL_WINDOW_SIZE is ${value}`);
+        this.initialWindow = value;
+        return;
+      case MAX_FRAME_SIZE:
+        if (value < FRAME_BYTES_LEAST || value > FRAME_BYTES_MOST) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `SETTINGS_MAX_FRAME_SIZE is ${value}`);
+        this.frameBytesMax = value;
+        return;
+      default:
+        // The rest is for whoever pushes, opens streams, or has the peer remember header fields: not us.
+        return;
+    }
+  }
+}

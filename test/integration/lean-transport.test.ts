@@ -1,0 +1,142 @@
+/** What the lean transport does beside answering decisions: every other call, whatever else comes to the port, and a drain without loss. */
+
+import * as http2 from 'node:http2';
+import { connect } from 'node:net';
+import { Client, compressionAlgorithms, credentials, status } from '@grpc/grpc-js';
+import { PREFACE, FrameType } from '../../src/transport/http2/frames';
+import { encodeHeaderBlock } from '../../src/transport/http2/hpack-encoder';
+import type { WireRequest, WireResponse } from '../../src/transport/wire';
+import { deferred, allow, Harness, proto, unary } from '../support/transport-harness';
+import { CALL_FIELDS, frame, framesOf, headers, resetOf, type Received } from '../unit/transport/http2/peer';
+
+const OK_REQUEST: WireRequest = { domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'zoe' }] }] };
+
+let harness: Harness;
+
+beforeEach(async () => {
+  harness = await Harness.start('lean');
+});
+
+afterEach(async () => {
+  await harness.stop();
+  expect(harness.faults).toEqual([]);
+});
+
+function decide(client: Client, request = OK_REQUEST): Promise<WireResponse> {
+  const { path, requestSerialize, responseDeserialize } = proto.rateLimit.ShouldRateLimit;
+  return unary({ client, path, request, serialize: requestSerialize, deserialize: responseDeserialize });
+}
+
+function check(client: Client): Promise<object> {
+  const { path, requestSerialize, responseDeserialize } = proto.health.Check!;
+  return unary({ client, path, request: {}, serialize: requestSerialize, deserialize: responseDeserialize });
+}
+
+/** Sends frames as they are, and reads until `until`, or the connection's end. */
+function raw(bytes: Buffer, until: (frames: Received[]) => boolean): Promise<Received[]> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(harness.port, '127.0.0.1');
+    let received = Buffer.alloc(0);
+    const finish = (): void => {
+      socket.destroy();
+      resolve(framesOf(received));
+    };
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      if (until(framesOf(received))) finish();
+    });
+    socket.on('end', finish);
+    socket.on('error', reject);
+    socket.write(Buffer.concat([PREFACE, frame(FrameType.SETTINGS, 0), bytes]));
+  });
+}
+
+test('any mix of calls on one connection works', async () => {
+  const client = harness.client();
+  const calls = Array.from({ length: 600 }, (_, index) => (index % 3 === 0 ? check(client) : decide(client)));
+  const answers = await Promise.all(calls);
+  for (const [index, answer] of answers.entries()) expect(answer).toMatchObject(index % 3 === 0 ? { status: 1 } : { overall_code: 1 });
+  expect(harness.requests).toHaveLength(400);
+});
+
+test('a method that nobody has is UNIMPLEMENTED', async () => {
+  const { requestSerialize, responseDeserialize } = proto.health.Check!;
+  const asked = unary({ client: harness.client(), path: '/no.such/Method', request: {}, serialize: requestSerialize, deserialize: responseDeserialize });
+  await expect(asked).rejects.toMatchObject({ code: status.UNIMPLEMENTED });
+});
+
+test('a compressed request is decided', async () => {
+  const client = new Client(`127.0.0.1:${harness.port}`, credentials.createInsecure(), { 'grpc.default_compression_algorithm': compressionAlgorithms.gzip, 'grpc.use_local_subchannel_pool': 1 });
+  await expect(decide(client)).resolves.toMatchObject({ overall_code: 1 });
+  client.close();
+});
+
+test('a message of many frames is decided', async () => {
+  const value = 'x'.repeat(60_000);
+  await decide(harness.client(), { domain: 'edge', descriptors: Array.from({ length: 20 }, () => ({ entries: [{ key: 'k', value }] })) });
+  expect(harness.requests[0]?.descriptors.map(({ entries }) => entries[0]?.value.length)).toEqual(Array(20).fill(60_000));
+});
+
+test.each(['GET', 'POST', 'HEAD'])('%s without gRPC is answered 415, and the port lives on', async (method) => {
+  const session = http2.connect(`http://127.0.0.1:${harness.port}`);
+  const request = session.request({ ':method': method, ':path': '/' });
+  request.end();
+  const [answer] = await Promise.all([new Promise<http2.IncomingHttpHeaders & http2.IncomingHttpStatusHeader>((resolve) => request.once('response', resolve)), new Promise((resolve) => request.resume().once('end', resolve))]);
+  expect(answer[':status']).toBe(415);
+  session.close();
+  await expect(decide(harness.client())).resolves.toMatchObject({ overall_code: 1 });
+});
+
+test('headers over the bound are RESOURCE_EXHAUSTED', async () => {
+  const block = encodeHeaderBlock([...CALL_FIELDS, ...Array.from({ length: 200 }, () => ({ name: 'x', value: 'y' }))]);
+  const frames = await raw(headers(1, { block }), (all) => all.some(({ type }) => type === FrameType.HEADERS));
+  expect(frames.find(({ type }) => type === FrameType.HEADERS)?.payload.toString('latin1')).toContain('headers of over 32768 bytes or 128 fields');
+});
+
+test('a call of grpc-js with headers that node:http2 does not send ends alone', async () => {
+  const fields = CALL_FIELDS.map((field) => (field.name === ':path' ? { ...field, value: '/grpc.health.v1.Health/Check' } : field));
+  const block = encodeHeaderBlock([...fields, { name: 'content-type', value: 'application/grpc' }, { name: 'user-agent', value: 'a' }, { name: 'user-agent', value: 'b' }]);
+  const frames = await raw(headers(1, { block }), (all) => resetOf(all, 1) !== undefined);
+  expect(resetOf(frames, 1)).toBe(1);
+  await expect(decide(harness.client())).resolves.toMatchObject({ overall_code: 1 });
+});
+
+test.each<[string, Buffer, string]>([
+  ['no message', Buffer.alloc(0), 'Received no request message'],
+  ['a message that ends early', Buffer.from([0, 0, 0, 0, 9, 1]), 'Received a message that ends early'],
+  ['half a prefix', Buffer.from([0, 0]), 'Received a message that ends early'],
+  ['two messages', Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), 'Received a second request message'],
+  ['a message said to be compressed', Buffer.from([1, 0, 0, 0, 0]), 'Received a compressed message without grpc-encoding'],
+  ['a message of 4 GiB', Buffer.from([0, 255, 255, 255, 255, 1]), 'Received message larger than max'],
+])('%s is refused at once', async (_what, body, details) => {
+  const frames = await raw(Buffer.concat([headers(1, { endStream: false }), frame(FrameType.DATA, 1, body, 0x1)]), (all) => all.some(({ type }) => type === FrameType.HEADERS));
+  expect(decodeURIComponent(frames.find(({ type }) => type === FrameType.HEADERS)!.payload.toString('latin1'))).toContain(details);
+  expect(harness.requests).toEqual([]);
+});
+
+test('what does not speak HTTP/2 is told so and let go', async () => {
+  const socket = connect(harness.port, '127.0.0.1');
+  socket.write('GET / HTTP/1.1\r\nhost: weir\r\n\r\n');
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  await new Promise((resolve) => socket.once('close', resolve));
+  expect(Buffer.concat(chunks).toString('latin1')).toContain('this port speaks HTTP/2 with prior knowledge');
+});
+
+test('a peer that says it is done still gets its answer', async () => {
+  const decided = deferred();
+  harness.decide = async (request) => {
+    await decided.promise;
+    return allow(request);
+  };
+  const message = proto.rateLimit.ShouldRateLimit.requestSerialize(OK_REQUEST);
+  const body = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]);
+  const socket = connect({ port: harness.port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.end(Buffer.concat([PREFACE, frame(FrameType.SETTINGS, 0), headers(1, { endStream: false }), frame(FrameType.DATA, 1, body, 0x1)]));
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  setTimeout(decided.resolve, 50);
+  await closed;
+  expect(framesOf(Buffer.concat(chunks)).filter(({ streamId, type }) => streamId === 1 && type === FrameType.DATA)).toHaveLength(1);
+});

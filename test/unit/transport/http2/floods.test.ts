@@ -1,0 +1,172 @@
+/** The floods that HTTP/2 is known for, each by its CVE: the connection ends, or what they cost has a bound. */
+
+import { ErrorCode } from '../../../../src/transport/http2/errors';
+import { STREAMS_MAX } from '../../../../src/transport/http2/connection';
+import { FrameType } from '../../../../src/transport/http2/frames';
+import { CALL_BLOCK, frame, headers, Peer, resetOf, setting, uint32 } from './peer';
+
+const { ENHANCE_YOUR_CALM, REFUSED_STREAM } = ErrorCode;
+
+function many(count: number, one: (index: number) => Buffer): Buffer {
+  return Buffer.concat(Array.from({ length: count }, (_, index) => one(index)));
+}
+
+/** Bytes that one connection may be made to hold ready for a peer that reads nothing, before it is no longer read from. */
+const OUTPUT_BYTES_MAX = 256 * 1024;
+
+test.each<[string, string, (index: number) => Buffer]>([
+  ['PING', 'CVE-2019-9512', () => frame(FrameType.PING, 0, Buffer.alloc(8))],
+  ['SETTINGS', 'CVE-2019-9515', () => frame(FrameType.SETTINGS, 0, setting(3, 100))],
+  ['SETTINGS ACK', 'CVE-2019-9515', () => frame(FrameType.SETTINGS, 0, Buffer.alloc(0), 0x1)],
+  ['PRIORITY', 'CVE-2019-9513', (index) => frame(FrameType.PRIORITY, 1 + 2 * (index % 100_000), Buffer.concat([uint32(0), Buffer.from([16])]))],
+  ['WINDOW_UPDATE', 'CVE-2019-9511', () => frame(FrameType.WINDOW_UPDATE, 0, uint32(1))],
+  ['frames that nobody knows', 'CVE-2019-9518', () => frame(0xbe, 0)],
+  ['GOAWAY', 'CVE-2019-9518', () => frame(FrameType.GOAWAY, 0, uint32(0, 0))],
+])('a flood of %s (%s) is cut off, its answers bounded', (_name, _cve, one) => {
+  const peer = new Peer();
+  const frames = peer.send(many(2500, one));
+  expect(peer.goaway(frames)).toBe(ENHANCE_YOUR_CALM);
+  expect(frames.reduce((bytes, { payload }) => bytes + 9 + payload.length, 0)).toBeLessThan(OUTPUT_BYTES_MAX);
+});
+
+test('the same frames at a pace that keepalive or flow control need are no flood', () => {
+  const peer = new Peer();
+  for (let second = 0; second < 60; second++) {
+    peer.nowMs += 1000;
+    peer.send(many(400, () => frame(FrameType.PING, 0, Buffer.alloc(8))));
+  }
+  expect(peer.connection.isClosed).toBe(false);
+});
+
+test('frames of calls that are answered are no flood, at any pace', () => {
+  const peer = new Peer((connection, stream) => {
+    connection.sendHeaders(stream, CALL_BLOCK, { endStream: true });
+    return undefined;
+  });
+  for (let id = 1; id < 40_000; id += 2) peer.send(headers(id), frame(FrameType.PING, 0, Buffer.alloc(8)), frame(FrameType.WINDOW_UPDATE, 0, uint32(1)));
+  expect(peer.connection.isClosed).toBe(false);
+});
+
+describe('rapid reset (CVE-2023-44487)', () => {
+  const pair = (id: number): Buffer => Buffer.concat([headers(id), frame(FrameType.RST_STREAM, id, uint32(ErrorCode.CANCEL))]);
+
+  test('a flood is cut off', () => {
+    const peer = new Peer();
+    const frames = peer.send(many(15_000, (index) => pair(1 + 2 * index)));
+    expect(peer.goaway(frames)).toBe(ENHANCE_YOUR_CALM);
+    expect(peer.opened.length).toBeLessThanOrEqual(10_001);
+  });
+
+  test('a call that is reset counts until its work is done: no more are under way than streams are allowed', () => {
+    let working = 0;
+    const peer = new Peer((connection) => {
+      working += 1;
+      return {
+        onData: () => undefined,
+        onEnd: () => undefined,
+        onReset: () => {
+          connection.countOrphan(1);
+        },
+      };
+    });
+    const frames = peer.send(many(3000, (index) => pair(1 + 2 * index)));
+    expect(working).toBe(STREAMS_MAX);
+    expect(resetOf(frames, 1 + 2 * STREAMS_MAX)).toBe(REFUSED_STREAM);
+    // One is done: the next is taken.
+    peer.connection.countOrphan(-1);
+    peer.send(headers(8001));
+    expect(working).toBe(STREAMS_MAX + 1);
+  });
+
+  test('calls that all time out at once, and again, are no flood', () => {
+    const peer = new Peer();
+    let id = -1;
+    for (let round = 0; round < 50; round++) {
+      const ids = Array.from({ length: 500 }, () => (id += 2));
+      peer.send(...ids.map((one) => headers(one)));
+      peer.nowMs += 100;
+      peer.send(...ids.map((one) => frame(FrameType.RST_STREAM, one, uint32(ErrorCode.INTERNAL_ERROR))));
+    }
+    expect(peer.connection.isClosed).toBe(false);
+    expect(peer.resets).toHaveLength(25_000);
+  });
+
+  test('resets that we are made to send (CVE-2025-8671) are counted alike', () => {
+    const peer = new Peer();
+    const provoked = (id: number): Buffer => Buffer.concat([headers(id, { endStream: false }), frame(FrameType.WINDOW_UPDATE, id, uint32(0))]);
+    // Time enough for the frames, not for the resets.
+    for (let index = 0; index < 12_000 && !peer.connection.isClosed; index++) {
+      if (index % 1000 === 0) peer.nowMs += 1;
+      peer.send(provoked(1 + 2 * index));
+    }
+    expect(peer.connection.isClosed).toBe(true);
+  });
+});
+
+describe('header blocks', () => {
+  test('CONTINUATION without end (CVE-2024-27316) is cut off by its number', () => {
+    const peer = new Peer();
+    const frames = peer.send(frame(FrameType.HEADERS, 1, CALL_BLOCK), many(100, () => frame(FrameType.CONTINUATION, 1)));
+    expect(peer.goaway(frames)).toBe(ENHANCE_YOUR_CALM);
+  });
+
+  test('and by its bytes', () => {
+    const peer = new Peer();
+    const frames = peer.send(frame(FrameType.HEADERS, 1, CALL_BLOCK), many(3, () => frame(FrameType.CONTINUATION, 1, Buffer.alloc(16_384))));
+    expect(peer.goaway(frames)).toBe(ENHANCE_YOUR_CALM);
+  });
+
+  test('a list over the bound opens a stream that is refused, and the connection lives (CVE-2019-9516, CVE-2016-6581)', () => {
+    const peer = new Peer();
+    const empty = Buffer.concat(Array<Buffer>(200).fill(Buffer.from([0x00, 0x01, 0x61, 0x00])));
+    peer.send(headers(1, { block: Buffer.concat([CALL_BLOCK, empty]) }));
+    expect(peer.opened[0]?.head.kind).toBe('too_large');
+    expect(peer.connection.isClosed).toBe(false);
+    peer.send(headers(3));
+    expect(peer.opened[1]?.head.kind).toBe('rate_limit');
+  });
+});
+
+test('DATA without bytes or end (CVE-2019-9518) is cut off', () => {
+  const peer = new Peer();
+  const frames = peer.send(headers(1, { endStream: false }), many(2500, () => frame(FrameType.DATA, 1)));
+  expect(peer.goaway(frames)).toBe(ENHANCE_YOUR_CALM);
+});
+
+test('DATA of padding alone takes its window and is given it back', () => {
+  const peer = new Peer();
+  peer.send(headers(1, { endStream: false }));
+  for (let index = 0; index < 100; index++) peer.send(frame(FrameType.DATA, 1, Buffer.concat([Buffer.from([255]), Buffer.alloc(255)]), 0x8));
+  expect(peer.connection.isClosed).toBe(false);
+  expect(peer.received).toBe(0);
+});
+
+test('streams beyond the bound are refused, and those that are open go on', () => {
+  const peer = new Peer();
+  const frames = peer.send(many(STREAMS_MAX + 5, (index) => headers(1 + 2 * index, { endStream: false })));
+  expect(peer.opened).toHaveLength(STREAMS_MAX);
+  expect(resetOf(frames, 1 + 2 * STREAMS_MAX)).toBe(REFUSED_STREAM);
+  expect(peer.connection.isClosed).toBe(false);
+});
+
+test('windows moved by SETTINGS again and again (CVE-2019-9515) cost one pass for each frame', () => {
+  const peer = new Peer();
+  peer.send(many(STREAMS_MAX, (index) => headers(1 + 2 * index)));
+  const payload = Buffer.concat(Array.from({ length: 2700 }, (_, index) => setting(4, index % 2 === 0 ? 0 : 65_535)));
+  const started = performance.now();
+  for (let index = 0; index < 100; index++) peer.send(frame(FrameType.SETTINGS, 0, payload));
+  // Each setting on each stream would be some 276 million steps.
+  expect(performance.now() - started).toBeLessThan(2000);
+});
+
+test('a window that stays shut (CVE-2019-9517) holds an answer back, once for each stream, and is told', () => {
+  const peer = new Peer((connection, stream) => {
+    connection.answer(stream, { head: frame(FrameType.HEADERS, 0), message: Buffer.alloc(100), trailers: frame(FrameType.HEADERS, 0) });
+    return undefined;
+  });
+  peer.send(frame(FrameType.SETTINGS, 0, setting(4, 0)));
+  const frames = peer.send(many(STREAMS_MAX + 1, (index) => headers(1 + 2 * index)));
+  expect(frames.some(({ type }) => type === FrameType.DATA)).toBe(false);
+  expect(peer.connection.isBlocked).toBe(true);
+  expect(resetOf(frames, 1 + 2 * STREAMS_MAX)).toBe(REFUSED_STREAM);
+});
