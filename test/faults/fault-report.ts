@@ -2,6 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
+import { status } from '@grpc/grpc-js';
 import { describeEnvironment, loadAverage } from '../../bench/environment';
 import { publishSection } from '../../bench/generated-doc';
 import type { Size } from './fault';
@@ -21,10 +22,10 @@ export function publishFaults(report: FaultsReport): void {
 }
 
 export function describeResult(result: FaultResult): string {
-  const { name, answers, errors, fallbacks, breakerOpenings, passedHits, chargedBackHits, bounds, seen: { noted } } = result;
+  const { name, answers, fallbacks, breakerOpenings, passedHits, chargedBackHits, bounds, seen: { noted } } = result;
   const { count } = bounds;
   return [
-    `${name}: ${answers} answers, ${errors} errors, ${fallbacks} by fallback, ${breakerOpenings} openings`,
+    `${name}: ${answers} answers, ${errorsCell(result)} errors, ${fallbacks} by fallback, ${breakerOpenings} openings`,
     `inside ${insideCell(result)}, caller ${callerCell(result)}`,
     `hot ${admittedCell(bounds.hot)}, budget ${admittedCell(bounds.budget)}, passed ${passedHits}, charged back ${chargedBackHits}`,
     `charged ${count.charged ?? '?'} of ${count.admitted} (${count.chargedMin} to ${count.chargedMax}), recovered ${recoveryCell(result)}`,
@@ -49,7 +50,7 @@ ${table(
   results.map((result) => [
     result.name,
     `${whole(result.answers)} (${whole(result.answers / result.seconds)})`,
-    whole(result.errors),
+    errorsCell(result),
     whole(result.fallbacks),
     whole(result.breakerOpenings),
     insideCell(result),
@@ -77,6 +78,11 @@ ${table(
 function redisVersion(): string {
   const told = execFileSync(process.env.WEIR_REDIS_SERVER ?? 'redis-server', ['--version'], { encoding: 'utf8' });
   return /v=(\S+)/.exec(told)?.[1] ?? 'unknown';
+}
+
+function errorsCell({ errors, errorStatuses }: FaultResult): string {
+  const named = [...errorStatuses].map(([code, count]) => `${whole(count)} ${status[code] ?? code}`);
+  return errors === 0 ? '0' : `${whole(errors)} (${named.join(', ')})`;
 }
 
 function insideCell({ inside: { p50Ms, p99Ms, maxMs } }: FaultResult): string {

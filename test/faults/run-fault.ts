@@ -1,5 +1,6 @@
 /** Runs one fault under load from begin to end, and says what was seen. */
 
+import { status } from '@grpc/grpc-js';
 import { METRICS } from '../../src/observability/metrics';
 import { RlsClient } from '../support/rls-client';
 import { startWeir, type WeirProcess } from '../support/weir-process';
@@ -28,6 +29,8 @@ export interface FaultResult {
   readonly seconds: number;
   readonly answers: number;
   readonly errors: number;
+  /** The gRPC statuses of those, each with its number. */
+  readonly errorStatuses: ReadonlyMap<number, number>;
   readonly fallbacks: number;
   readonly breakerOpenings: number;
   /** By Weir's own count: hits of all keys let pass without the store, and those that the store was charged for. */
@@ -100,6 +103,7 @@ async function measure({ fault, scene, weirs, plan, size }: MeasureInput): Promi
     seconds,
     answers: answers.length,
     errors: answers.filter(({ outcome }) => outcome === 'failed').length,
+    errorStatuses: countStatuses(answers),
     fallbacks: total(atEnd, METRICS.fallbackDecisions),
     breakerOpenings: total(atEnd, METRICS.breakerOpenings),
     passedHits: total(readings, METRICS.fallbackHits),
@@ -168,6 +172,12 @@ async function readCharged(weirs: readonly WeirProcess[], { enough }: { readonly
 async function peekCount(client: RlsClient): Promise<number | undefined> {
   const response = await client.ask(DOMAIN, [{ entries: { count: 'one' }, hits_addend: { value: '0' } }]).catch(() => undefined);
   return response === undefined || isFallback(response) ? undefined : COUNT_LIMIT - response.statuses[0]!.limit_remaining;
+}
+
+function countStatuses(answers: readonly Answer[]): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  for (const { outcome, status: code = status.UNKNOWN } of answers) if (outcome === 'failed') counts.set(code, (counts.get(code) ?? 0) + 1);
+  return counts;
 }
 
 function latencies(answers: readonly Answer[]): FaultResult['caller'] {

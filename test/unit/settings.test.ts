@@ -20,6 +20,7 @@ describe('Settings', () => {
       port: 8080,
       grpcHost: '0.0.0.0',
       grpcPort: 8081,
+      transport: 'grpc-js',
       debugHost: '0.0.0.0',
       debugPort: 6070,
       configType: 'FILE',
