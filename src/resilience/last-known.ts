@@ -1,6 +1,7 @@
 /** What the store last said of each bucket: with that, a bucket that is decided without it does not start full. */
 
 import type { BucketLimit, Verdict } from '../bucket/take';
+import { FrontOfMap } from '../store/front-of-map';
 
 export interface LastKnownOptions {
   /** A clock that is never set, in milliseconds. */
@@ -20,8 +21,7 @@ const US_PER_MS = 1_000;
 export class LastKnown {
   /** In the order in which they were heard of. */
   private readonly buckets = new Map<string, Heard>();
-  /** Goes along the front of the map, as that of the embedded store does. */
-  private oldest = this.buckets.keys();
+  private readonly front = new FrontOfMap(this.buckets);
 
   constructor(private readonly options: LastKnownOptions) {}
 
@@ -66,13 +66,12 @@ export class LastKnown {
 
   private keep(bucketKey: string, heard: Heard): void {
     this.buckets.set(bucketKey, heard);
-    while (this.buckets.size > this.options.bucketsMax) this.forgetOldest();
-  }
-
-  private forgetOldest(): void {
-    const next = this.oldest.next();
-    if (next.done === true) this.oldest = this.buckets.keys();
-    else this.buckets.delete(next.value);
+    this.front.used();
+    while (this.buckets.size > this.options.bucketsMax) {
+      const oldest = this.front.next();
+      if (oldest === undefined) return;
+      this.buckets.delete(oldest);
+    }
   }
 }
 

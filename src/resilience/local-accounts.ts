@@ -1,6 +1,7 @@
 /** What this instance lets pass without the store: buckets of its own, and what the store is charged for afterwards. */
 
 import type { BucketLimit, Group, Settlement, Take } from '../bucket/take';
+import { FrontOfMap } from '../store/front-of-map';
 import { StoreError, type GroupOutcome, type Store } from '../store/store';
 import type { LastKnown } from './last-known';
 import { shareOfHits, toLocalShare } from './local-share';
@@ -44,8 +45,7 @@ const PAUSE_MS = 1_000;
 export class LocalAccounts {
   /** In the order of their last use. */
   private readonly accounts = new Map<string, Account>();
-  /** Goes along the front of the map, as that of the embedded store does. */
-  private oldest = this.accounts.values();
+  private readonly front = new FrontOfMap(this.accounts);
   /** Ends the keys of its own buckets: one that is opened anew after a charge-back begins anew. */
   private opened = 0;
   private isCharging = false;
@@ -59,6 +59,7 @@ export class LocalAccounts {
    */
   toLocal(take: Take): Take {
     const account = this.accounts.get(take.bucketKey) ?? this.open(take);
+    this.front.used();
     // Last in line to be dropped.
     this.accounts.delete(account.bucketKey);
     this.accounts.set(account.bucketKey, account);
@@ -97,13 +98,8 @@ export class LocalAccounts {
 
   /** Of the bucket not asked for longest, the store may never count what has passed; here it is remembered. */
   private dropOldest(): void {
-    const next = this.oldest.next();
-    if (next.done === true) {
-      this.oldest = this.accounts.values();
-      this.dropOldest();
-      return;
-    }
-    const account = next.value;
+    const account = this.accounts.get(this.front.next() ?? '');
+    if (account === undefined) return;
     this.accounts.delete(account.bucketKey);
     if (account.admitted > 0) this.options.onLost(account.admitted);
     this.remember(account, account.admitted, resetOf(toLocalShare(account.limit, account), account.admitted));

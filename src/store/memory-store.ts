@@ -4,6 +4,7 @@ import { isOutsideWindows, type Group, type Settlement } from '../bucket/take';
 import { decideGroup, type BucketWrite } from '../engine/decide-group';
 import type { BucketState } from '../engine/engines';
 import { settleBucket } from '../engine/settle-bucket';
+import { FrontOfMap } from './front-of-map';
 import type { GroupOutcome, Store } from './store';
 
 export interface MemoryStoreOptions {
@@ -24,8 +25,7 @@ export class MemoryStore implements Store {
   private readonly nowUs: () => number;
   private readonly bucketsMax: number;
   private sweep = this.buckets.entries();
-  /** Goes along the front of the map: a new one would pass every bucket that has gone before it finds the oldest. */
-  private oldest = this.buckets.keys();
+  private readonly front = new FrontOfMap(this.buckets);
   private evictionCount = 0;
 
   constructor({ nowUs, bucketsMax }: MemoryStoreOptions) {
@@ -108,13 +108,11 @@ export class MemoryStore implements Store {
   }
 
   private dropSurplus(): void {
+    this.front.used();
     while (this.buckets.size > this.bucketsMax) {
-      const next = this.oldest.next();
-      if (next.done === true) {
-        this.oldest = this.buckets.keys();
-        continue;
-      }
-      this.buckets.delete(next.value);
+      const oldest = this.front.next();
+      if (oldest === undefined) return;
+      this.buckets.delete(oldest);
       this.evictionCount += 1;
     }
   }
