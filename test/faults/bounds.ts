@@ -46,6 +46,8 @@ export function boundsOf(input: BoundsInput): Bounds {
   const elapsedMs = Math.max(...hot.map(({ answeredMs }) => answeredMs)) - Math.min(...hot.map(({ scheduledMs }) => scheduledMs));
   const count = answers.filter(({ asked }) => asked === 'count');
   const admitted = count.filter(isAdmitted).length;
+  // What Weir lost is told of all keys together; of this one it is no more than has passed on it without the store.
+  const passed = count.filter((answer) => isAdmitted(answer) && answer.byFallback).length;
   const unsure = count.filter(({ outcome, byFallback }) => outcome === 'failed' || byFallback).length;
   return {
     hot: admittedOf('hot', {
@@ -57,7 +59,7 @@ export function boundsOf(input: BoundsInput): Bounds {
       refilled: (fault.refills ?? 0) * perSecond,
     }),
     budget: admittedOf('budget', { ...input, allowed: plan.budget, capacity: plan.budget, refill: 0, refilled: 0 }),
-    count: { admitted, charged, chargedMin: admitted - lostHits('count', input) - chargesLost, chargedMax: admitted + unsure },
+    count: { admitted, charged, chargedMin: admitted - lostHits('count', input) - Math.min(chargesLost, passed), chargedMax: admitted + unsure },
   };
 }
 
