@@ -12,6 +12,8 @@ export interface Admitted {
   readonly destroyed: number;
   /** With that, and with what the instances may let pass beside the store. */
   readonly bound: number;
+  /** Of all times that one process was without the store: by how much the worst let pass more than its share; 0: none did. */
+  readonly overShare: number;
 }
 
 export interface Bounds {
@@ -46,6 +48,8 @@ export function boundsOf(input: BoundsInput): Bounds {
   const elapsedMs = Math.max(...hot.map(({ answeredMs }) => answeredMs)) - Math.min(...hot.map(({ scheduledMs }) => scheduledMs));
   const count = answers.filter(({ asked }) => asked === 'count');
   const admitted = count.filter(isAdmitted).length;
+  // What Weir lost is told of all keys together; of this one it is no more than has passed on it without the store.
+  const passed = count.filter((answer) => isAdmitted(answer) && answer.byFallback).length;
   const unsure = count.filter(({ outcome, byFallback }) => outcome === 'failed' || byFallback).length;
   return {
     hot: admittedOf('hot', {
@@ -57,7 +61,7 @@ export function boundsOf(input: BoundsInput): Bounds {
       refilled: (fault.refills ?? 0) * perSecond,
     }),
     budget: admittedOf('budget', { ...input, allowed: plan.budget, capacity: plan.budget, refill: 0, refilled: 0 }),
-    count: { admitted, charged, chargedMin: admitted - lostHits('count', input) - chargesLost, chargedMax: admitted + unsure },
+    count: { admitted, charged, chargedMin: admitted - lostHits('count', input) - Math.min(chargesLost, passed), chargedMax: admitted + unsure },
   };
 }
 
@@ -75,32 +79,37 @@ function admittedOf(asked: Asked, input: LimitInput): Admitted {
   const admitted = answers.filter(isAdmitted);
   const share = Math.max(1, Math.floor((capacity * LOCAL_SHARE) / instances));
   const shareRefill = (refill * LOCAL_SHARE) / instances;
-  const locally = absencesOf(answers).reduce((sum, { fromMs, toMs }) => sum + share + (shareRefill * (toMs - fromMs)) / 1000, 0);
+  const absences = absencesOf(answers).map(({ fromMs, toMs, admitted: passed }) => ({ passed, most: share + (shareRefill * (toMs - fromMs)) / 1000 }));
+  const locally = absences.reduce((sum, { most }) => sum + most, 0);
+  const overShare = Math.max(0, ...absences.map(({ passed, most }) => Math.ceil(passed - most)));
   // What nobody has decided beside the store needs no room in the bound.
   const admittedLocally = admitted.filter(({ byFallback }) => byFallback).length;
   const destroyed = Math.min(capacity, lostHits(asked, input)) + refilled;
-  return { admitted: admitted.length, allowed, destroyed, bound: Math.floor(allowed + Math.min(locally, admittedLocally) + destroyed) };
+  return { admitted: admitted.length, allowed, destroyed, bound: Math.floor(allowed + Math.min(locally, admittedLocally) + destroyed), overShare };
 }
 
 interface Absence {
   readonly fromMs: number;
   toMs: number;
+  /** Hits that this instance let pass meanwhile. */
+  admitted: number;
 }
 
 /** When one of the instances was without the store: each time it may let its share pass, and what that refills meanwhile. */
 function absencesOf(answers: readonly Answer[]): readonly Absence[] {
   const absences: Absence[] = [];
   const current = new Map<number, Absence>();
-  for (const { instance, byFallback, scheduledMs, answeredMs } of [...answers].sort((a, b) => a.answeredMs - b.answeredMs)) {
+  for (const { instance, byFallback, scheduledMs, answeredMs, outcome } of [...answers].sort((a, b) => a.answeredMs - b.answeredMs)) {
     const absence = current.get(instance);
     if (!byFallback) {
       current.delete(instance);
     } else if (absence === undefined) {
-      const begun = { fromMs: scheduledMs, toMs: answeredMs };
+      const begun = { fromMs: scheduledMs, toMs: answeredMs, admitted: outcome === 'admitted' ? 1 : 0 };
       current.set(instance, begun);
       absences.push(begun);
     } else {
       absence.toMs = answeredMs;
+      if (outcome === 'admitted') absence.admitted += 1;
     }
   }
   return absences;

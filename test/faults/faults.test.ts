@@ -43,6 +43,8 @@ function expectKept({ unnoticed }: Fault, result: FaultResult): void {
   expect(recoveryMs).toBeDefined();
   expect(bounds.hot.admitted).toBeLessThanOrEqual(bounds.hot.bound);
   expect(bounds.budget.admitted).toBeLessThanOrEqual(bounds.budget.bound);
+  // The sum over a run with many absences is wide; each absence by itself is not.
+  expect([bounds.hot.overShare, bounds.budget.overShare]).toEqual([0, 0]);
   // And by Weir's own count: what passed without Redis, and was not charged afterwards.
   const excess = [bounds.hot, bounds.budget].map(({ admitted, allowed, destroyed }) => Math.max(0, admitted - allowed - destroyed));
   expect(excess[0]! + excess[1]!).toBeLessThanOrEqual(result.passedHits - result.chargedBackHits);
