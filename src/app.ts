@@ -141,10 +141,22 @@ const ERROR_TYPES: Readonly<Record<FailureKind, string>> = {
 async function openStore(input: OpenStoreInput): Promise<{ readonly store: Store; readonly leave: () => Promise<void> }> {
   const { settings, choice, health, log, metrics, local } = input;
   const parts = { settings, health, log, metrics, breakers: new Breakers({ health, log, metrics }) };
-  const main = openRedis({ ...parts, connection: choice.connection, degraded: DEGRADED_REDIS, onConnected: () => void instances.beat() });
+  const main = openRedis({
+    ...parts,
+    connection: choice.connection,
+    measure: measureBy(metrics, 'redis'),
+    degraded: DEGRADED_REDIS,
+    onConnected: () => void instances.beat(),
+  });
   const second =
     choice.perSecond &&
-    openRedis({ ...parts, connection: choice.perSecond, degraded: DEGRADED_REDIS_PER_SECOND, onConnected: () => undefined });
+    openRedis({
+      ...parts,
+      connection: choice.perSecond,
+      measure: measureBy(metrics, 'redis_per_second'),
+      degraded: DEGRADED_REDIS_PER_SECOND,
+      onConnected: () => undefined,
+    });
 
   const store = new FallbackStore(inParts({ settings, choice, metrics, main, second }), {
     failureMode: settings.failureMode,
@@ -203,12 +215,11 @@ interface OpenStoreInput extends Pick<AppOptions, 'settings' | 'log'> {
 
 /** One Redis, or two; where a request's buckets may be in several places, they are taken all or nothing. */
 function inParts({ settings, choice, metrics, main, second }: InPartsInput): Store {
-  const first = new MeasuredStore(main.store, measureBy(metrics, 'redis'));
   const isCluster = 'seeds' in choice.connection.place;
-  if (second === undefined && !isCluster) return first;
+  if (second === undefined && !isCluster) return main.store;
   const isSecondCluster = choice.perSecond !== undefined && 'seeds' in choice.perSecond.place;
-  const both = second && new PerSecondStore(first, new MeasuredStore(second.store, measureBy(metrics, 'redis_per_second')));
-  return new SplitStore(both ?? first, {
+  const both = second && new PerSecondStore(main.store, second.store);
+  return new SplitStore(both ?? main.store, {
     partOf: ({ bucketKey, limit }) => {
       const isOfSecond = second !== undefined && isPerSecond(limit);
       // Each slot of each Redis is a part, and a Redis that is no cluster is one.

@@ -50,13 +50,13 @@ export const METRICS = {
     type: 'histogram',
     name: 'weir_store_latency_seconds',
     labels: ['store'],
-    help: 'Time of one call to the store.',
+    help: 'Time of one command to the store, which decides many requests when many come at once.',
   },
   storeErrors: {
     type: 'counter',
     name: 'weir_store_errors_total',
     labels: ['store', 'reason'],
-    help: 'Store calls that failed: timeout, caller_timeout (the caller waited for less than half of REDIS_OP_TIMEOUT), connection, script, overload, breaker or other.',
+    help: 'Commands to the store that failed: timeout, connection, script, breaker or other; and calls given up before or meanwhile: overload, timeout (waited for a store that does not answer), caller_timeout (the caller had no more time), connection.',
   },
   breakerOpen: {
     type: 'gauge',

@@ -54,6 +54,7 @@ describeStore('SplitStore over RedisClusterStore', () =>
       connectTimeoutMs: 5_000,
       onConnection: () => undefined,
       onRedirect: () => undefined,
+      onUnasked: () => undefined,
       makeNode: (_address, onConnection) => ({
         store: newMemory(),
         connect: () => Promise.resolve().then(() => { onConnection({ connected: true }); }),
