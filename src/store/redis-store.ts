@@ -57,8 +57,8 @@ export class RedisStore implements Store {
   }
 
   take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
-    const call = { script: this.scripts.take, ...encodeTakes(groups), options };
-    return this.call(call, (reply) => decodeReply(reply, groups));
+    const { keys, args, folds } = encodeTakes(groups);
+    return this.call({ script: this.scripts.take, keys, args, options }, (reply) => decodeReply(reply, folds));
   }
 
   settle(settlements: readonly Settlement[], options: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
