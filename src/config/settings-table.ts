@@ -319,6 +319,13 @@ export const SETTINGS_TABLE = {
     default: '10000',
     meaning: 'Calls that may wait for a Redis server at once; beyond it a request is answered UNAVAILABLE at once.',
   }),
+  denyCacheMax: row({
+    ...store,
+    name: 'DENY_CACHE_MAX',
+    type: integer({ min: 0, max: 1_000_000 }),
+    default: '10000',
+    meaning: 'Buckets whose denials are remembered, each until the hits would fit again and at most for a second: the same hits are denied without asking Redis. 0 turns it off.',
+  }),
   redisBreakerFailures: row({
     ...store,
     name: 'REDIS_BREAKER_FAILURES',

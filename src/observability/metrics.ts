@@ -70,6 +70,12 @@ export const METRICS = {
     labels: [],
     help: 'How often Redis has failed too often in a row, or again when it was asked after a while.',
   },
+  denyCacheDenials: {
+    type: 'counter',
+    name: 'weir_deny_cache_denials_total',
+    labels: [],
+    help: 'Requests denied by the deny cache, without asking Redis.',
+  },
   fallbackDecisions: {
     type: 'counter',
     name: 'weir_fallback_decisions_total',
@@ -164,6 +170,7 @@ export function makeMetrics({ registry, version, store, memoryStore }: MetricsOp
     storeErrors: counter(registry, METRICS.storeErrors),
     breakerOpen: gauge(registry, METRICS.breakerOpen),
     breakerOpenings: counter(registry, METRICS.breakerOpenings),
+    denyCacheDenials: counter(registry, METRICS.denyCacheDenials),
     fallbackDecisions: counter(registry, METRICS.fallbackDecisions),
     fallbackHits: counter(registry, METRICS.fallbackHits),
     chargedBackHits: counter(registry, METRICS.chargedBackHits),

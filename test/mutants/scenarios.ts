@@ -7,7 +7,7 @@ import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } f
 import { schedules, settlingSchedules } from '../support/schedules';
 import { loadTimelines } from '../support/timelines';
 import type { Batch } from './kill-suite';
-import { expectScenario, type Call, type Scenario } from './scenario';
+import { expectScenario, type Call, type ExpectedBucket, type ExpectedScenario, type Scenario } from './scenario';
 
 const START_US = 1_800_000_000_000_000;
 const SEED = 4;
@@ -20,6 +20,7 @@ const CENTURY_US = 100 * YEAR_US;
 export function loadBatches(): readonly Batch[] {
   return [
     batch('scenario', [...decisions(), ...folds(), ...unreadable(), ...denials()]),
+    { name: 'fold that can\'t be', scenarios: [foldOfLog()] },
     batch('edge', [...edges(), ...logs(), ...counters(), ...calendars()]),
     batch('settlement', [...settlements(), ...givenBack(), ...settledCalendars()]),
     batch('TTL', ttls()),
@@ -208,6 +209,18 @@ function folds(): readonly Scenario[] {
       })),
     },
   ];
+}
+
+/** What no caller sends: a fold with a log, on which the script fails when half of its answer is there. */
+function foldOfLog(): ExpectedScenario {
+  const [ofBucket, ofLog] = ['1 0 0 1 1000000 10 10 0', '4 0 0 1 60000000 3 3 0'];
+  const args = `4 a a log a 2 0 1 ${ofBucket} 0 2 ${ofBucket} ${ofLog} 1 1 1 2 1 2 1 1 1`.split(' ');
+  const buckets: readonly ExpectedBucket[] = [
+    { key: 'a', value: `2 0 ${START_US}`, change: { ttlMs: 2_200 } },
+    { key: 'log', value: null, change: 'kept' },
+  ];
+  const reply = [START_US, 1, 1, 9, 0, 100_000, -3, 1, 1, 8, 0, 200_000];
+  return { name: 'fails alone', setUp: [], setUpKeys: [], calls: [{ nowUs: START_US, script: 'take', args, reply, buckets }] };
 }
 
 function unreadable(): readonly Scenario[] {
