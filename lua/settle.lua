@@ -2,9 +2,9 @@
 Puts buckets right without deciding anything, on one reading of Redis's clock: charges hits that have passed elsewhere,
 and gives back hits of earlier takes.
 
-KEYS[i]   the buckets, each once
-ARGV      for each settlement: bucket (index into KEYS), algorithm (1 token bucket, 2 fixed window, 3 leaky bucket,
-                               4 sliding window log, 5 sliding window counter),
+KEYS[i]   the bucket of settlement i; a bucket may come more than once
+ARGV      for each settlement: algorithm (1 token bucket, 2 fixed window, 3 leaky bucket, 4 sliding window log, 5 sliding
+                               window counter),
                                hits (positive: charged, as many as there is room for; negative: given back),
                                taken_at_us, used_before (of hits given back: now_us of their take, and the hits used
                                before it; else 0),
@@ -27,27 +27,30 @@ in KEYS is touched.
 --- @include "server-time"
 --- @include "buckets"
 
-local function read_settlement(at)
-  return {
-    bucket = bucket_at(at),
-    hits = tonumber(ARGV[at + 2]),
-    taken_at_us = tonumber(ARGV[at + 3]),
-    used_before = tonumber(ARGV[at + 4]),
-    limit = limit_at(at + 5),
+-- The settlement on this key whose arguments begin at `at`, and where they end.
+local function read_settlement(key, at)
+  local limit, next_at = limit_at(at + 4)
+  local settlement = {
+    bucket = bucket_of(key, ENGINES[tonumber(ARGV[at])]),
+    hits = tonumber(ARGV[at + 1]),
+    taken_at_us = tonumber(ARGV[at + 2]),
+    used_before = tonumber(ARGV[at + 3]),
+    limit = limit,
   }
+  return settlement, next_at
 end
 
 local now_us = server_time_us()
 local reply = {}
 local at = 1
-while at <= #ARGV do
-  local settlement = read_settlement(at)
+for i, key in ipairs(KEYS) do
+  local settlement
+  settlement, at = read_settlement(key, at)
   if settlement.bucket.is_unreadable then
-    reply[#reply + 1] = 0
+    reply[i] = 0
   else
-    reply[#reply + 1] = settle_bucket(settlement, now_us)
+    reply[i] = settle_bucket(settlement, now_us)
   end
-  at = at + 9 + tonumber(ARGV[at + 8])
 end
 
 write_buckets()

@@ -1,21 +1,27 @@
 --[[
 Takes groups of hits from buckets: each group all or nothing, on one reading of Redis's clock.
 
-KEYS[i]   the buckets, each once
-ARGV      for each group:   flags (a sum of 1: shadow, 2: a quota descriptor always fits, 4: dry, nothing is taken),
+KEYS      the buckets of the groups in their order, one for each take; a bucket may come more than once
+ARGV      number of shapes: what groups have in common but for their buckets
+          for each shape:   flags (a sum of 1: shadow, 2: a quota descriptor always fits, 4: dry, nothing is taken),
                             number of takes
-          for each take:    bucket (index into KEYS), algorithm (1 token bucket, 2 fixed window, 3 leaky bucket,
-                            4 sliding window log, 5 sliding window counter),
-                            mode (0 enforced, 1 quota, 2 shadow), descriptor, hits (0 peek, negative refund),
+          for each take:    algorithm (1 token bucket, 2 fixed window, 3 leaky bucket, 4 sliding window log, 5 sliding
+                            window counter), mode (0 enforced, 1 quota, 2 shadow), descriptor, hits (0 peek, negative refund),
                             window_us, requests, capacity,
                             number of edges (0, or of a calendar window at least 2), and the edges in us, ascending
+          and then for each run of groups of one shape: shape (1 the first), number of groups,
+                            times (2 or more: each of them is that many groups, decided one after the other. A fold: not
+                            dry, without refunds and logs, each bucket once)
           Whole numbers all, in decimal.
 
-Reply     now_us, then for each group: 1 denied | 0 allowed (of a dry one: would be) | -1 a bucket of it could not be read |
-          -2 now_us lies outside the edges of a take; if decided, for each take: 1 fits | 0 does not, remaining, retry after (us; -1 never), reset after (us)
+Reply     now_us, then for each group: how many times it is allowed (of a dry one: would be), 0: denied | -1 a bucket of it
+          could not be read | -2 now_us lies outside the edges of a take | -3 it can't be decided; if it was decided,
+          for each take: 1 fits | 0 does not, remaining, retry after (us; -1 never), reset after (us)
+          or, of a fold: the state of its bucket at now_us before the first of its groups, as two numbers (used and rest;
+          used and 0; current and previous)
 
 Nothing is written before every group has been decided, and each bucket is read once and written at most once, so a run
-that fails has changed nothing. No key but those in KEYS is touched.
+that fails has changed nothing; nor has a group that can't be decided. No key but those in KEYS is touched.
 ]]
 --- @include "arithmetic"
 --- @include "token-bucket"
@@ -27,41 +33,72 @@ that fails has changed nothing. No key but those in KEYS is touched.
 --- @include "server-time"
 --- @include "buckets"
 
+-- The take of a shape whose arguments begin at `at`, and where they end. Its bucket is another one for each group.
 local function read_take(at)
-  return {
-    bucket = bucket_at(at),
-    mode = tonumber(ARGV[at + 2]),
-    descriptor = tonumber(ARGV[at + 3]),
-    hits = tonumber(ARGV[at + 4]),
-    limit = limit_at(at + 5),
+  local limit, next_at = limit_at(at + 4)
+  local take = {
+    engine = ENGINES[tonumber(ARGV[at])],
+    mode = tonumber(ARGV[at + 1]),
+    descriptor = tonumber(ARGV[at + 2]),
+    hits = tonumber(ARGV[at + 3]),
+    limit = limit,
   }
+  return take, next_at
 end
 
 -- Flags are a sum of 1, 2 and 4.
-local function read_flags(flags)
-  return { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, takes = {} }
+local function read_shape(at)
+  local flags = tonumber(ARGV[at])
+  local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, takes = {} }
+  local take_count = tonumber(ARGV[at + 1])
+  at = at + 2
+  for i = 1, take_count do
+    shape.takes[i], at = read_take(at)
+  end
+  return shape, at
+end
+
+-- Gives the takes their buckets, from that key on; whether all of them can be read.
+local function name_buckets(group, first_key)
+  local is_readable = true
+  for i, take in ipairs(group.takes) do
+    take.bucket = bucket_of(KEYS[first_key + i - 1], take.engine)
+    is_readable = is_readable and not take.bucket.is_unreadable
+  end
+  return is_readable
 end
 
 local now_us = server_time_us()
 local reply = { now_us }
-local at = 1
-while at <= #ARGV do
-  local group = read_flags(tonumber(ARGV[at]))
-  local take_count = tonumber(ARGV[at + 1])
-  local is_unreadable = false
-  at = at + 2
-  for i = 1, take_count do
-    group.takes[i] = read_take(at)
-    is_unreadable = is_unreadable or group.takes[i].bucket.is_unreadable
-    at = at + 9 + tonumber(ARGV[at + 8])
-  end
-  if is_unreadable then
-    reply[#reply + 1] = -1
+
+-- Appends to the reply what is decided, or why nothing is.
+local function answer_group(group, times, first_key)
+  local length = #reply
+  if not name_buckets(group, first_key) then
+    reply[length + 1] = -1
   elseif is_outside_windows(group, now_us) then
-    reply[#reply + 1] = -2
-  else
-    decide_group(group, now_us, reply)
+    reply[length + 1] = -2
+  elseif not pcall(decide_group, group, times, now_us, reply) then
+    for i = #reply, length + 1, -1 do
+      reply[i] = nil
+    end
+    reply[length + 1] = -3
   end
+end
+
+local shapes = {}
+local at = 2
+for i = 1, tonumber(ARGV[1]) do
+  shapes[i], at = read_shape(at)
+end
+local key = 1
+while at <= #ARGV do
+  local group, group_count, times = shapes[tonumber(ARGV[at])], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+  for _ = 1, group_count do
+    answer_group(group, times, key)
+    key = key + #group.takes
+  end
+  at = at + 3
 end
 
 write_buckets()

@@ -9,7 +9,8 @@ import type { Logger } from './observability/logger';
 import { makeMetrics, type Metrics } from './observability/metrics';
 import { recordDecision } from './observability/record-decision';
 import { RuleMetrics } from './observability/rule-metrics';
-import { Breakers, openRedis, type OpenedRedis } from './open-redis';
+import { Breakers, openRedis, type OpenedRedis, type OpenRedisInput } from './open-redis';
+import { DenyCacheStore } from './resilience/deny-cache';
 import { FallbackStore } from './resilience/fallback';
 import { HEARTBEAT_TTL_MS, Instances } from './resilience/instances';
 import { LastKnown } from './resilience/last-known';
@@ -19,7 +20,7 @@ import { slotOf, SLOTS } from './store/cluster-slots';
 import { MeasuredStore, type StoreMeasure } from './store/measured-store';
 import { MemoryStore, monotonicNowUs } from './store/memory-store';
 import { isPerSecond, PerSecondStore } from './store/per-second-store';
-import { SplitStore } from './store/split-store';
+import { SplitStore, type SplitStoreOptions } from './store/split-store';
 import { StoreError, type Store } from './store/store';
 import { makeAnswerCall, type FailureKind } from './transport/answer';
 import { debugRoutes } from './transport/debug-routes';
@@ -152,15 +153,24 @@ const ERROR_TYPES: Readonly<Record<FailureKind, string>> = {
 async function openStore(input: OpenStoreInput): Promise<{ readonly store: Store; readonly leave: () => Promise<void> }> {
   const { settings, workers, choice, health, log, metrics, local } = input;
   const parts = { settings, health, log, metrics, breakers: new Breakers({ health, log, metrics }) };
-  const main = openRedis({ ...parts, connection: choice.connection, degraded: DEGRADED_REDIS, onConnected: () => void instances.beat() });
-  const second =
-    choice.perSecond &&
-    openRedis({ ...parts, connection: choice.perSecond, degraded: DEGRADED_REDIS_PER_SECOND, onConnected: () => undefined });
+  // What has been lost meanwhile may have been what denied.
+  const onSecond = () => { denyCache.clear(); };
+  const onMain = () => {
+    denyCache.clear();
+    void instances.beat();
+  };
+  const measure = measureBy(metrics, 'redis');
+  const main = openRedis({ ...parts, measure, connection: choice.connection, degraded: DEGRADED_REDIS, onConnected: onMain });
+  const second = choice.perSecond && openSecond({ ...parts, connection: choice.perSecond, onConnected: onSecond });
 
-  const store = new FallbackStore(inParts({ settings, choice, metrics, main, second }), {
+  const lastKnown = new LastKnown({ nowMs, bucketsMax: LAST_KNOWN_MAX });
+  const parted = inParts({ settings, choice, metrics, main, second, onGivenBack: (settlements) => { denyCache.forget(settlements); } });
+  const onDenied = () => { metrics.denyCacheDenials.inc(); };
+  const denyCache = new DenyCacheStore(parted, { nowMs, bucketsMax: settings.denyCacheMax, lastKnown, onDenied });
+  const store = new FallbackStore(settings.denyCacheMax === 0 ? parted : denyCache, {
     failureMode: settings.failureMode,
     local,
-    lastKnown: new LastKnown({ nowMs, bucketsMax: LAST_KNOWN_MAX }),
+    lastKnown,
     accountsMax: ACCOUNTS_MAX,
     nowMs,
     instances: () => instances.count,
@@ -213,14 +223,18 @@ interface OpenStoreInput extends Pick<AppOptions, 'settings' | 'workers' | 'log'
   readonly local: Store;
 }
 
+/** The Redis for limits of one second. */
+function openSecond(input: Omit<OpenRedisInput, 'measure' | 'degraded'>): OpenedRedis {
+  return openRedis({ ...input, measure: measureBy(input.metrics, 'redis_per_second'), degraded: DEGRADED_REDIS_PER_SECOND });
+}
+
 /** One Redis, or two; where a request's buckets may be in several places, they are taken all or nothing. */
-function inParts({ settings, choice, metrics, main, second }: InPartsInput): Store {
-  const first = new MeasuredStore(main.store, measureBy(metrics, 'redis'));
+function inParts({ settings, choice, metrics, main, second, onGivenBack }: InPartsInput): Store {
   const isCluster = 'seeds' in choice.connection.place;
-  if (second === undefined && !isCluster) return first;
+  if (second === undefined && !isCluster) return main.store;
   const isSecondCluster = choice.perSecond !== undefined && 'seeds' in choice.perSecond.place;
-  const both = second && new PerSecondStore(first, new MeasuredStore(second.store, measureBy(metrics, 'redis_per_second')));
-  return new SplitStore(both ?? first, {
+  const both = second && new PerSecondStore(main.store, second.store);
+  return new SplitStore(both ?? main.store, {
     partOf: ({ bucketKey, limit }) => {
       const isOfSecond = second !== undefined && isPerSecond(limit);
       // Each slot of each Redis is a part, and a Redis that is no cluster is one.
@@ -231,12 +245,14 @@ function inParts({ settings, choice, metrics, main, second }: InPartsInput): Sto
     onHitsLost: (hits) => {
       metrics.hitsLost.inc(hits);
     },
+    onGivenBack,
   });
 }
 
 interface InPartsInput extends Pick<OpenStoreInput, 'settings' | 'choice' | 'metrics'> {
   readonly main: OpenedRedis;
   readonly second: OpenedRedis | undefined;
+  readonly onGivenBack: SplitStoreOptions['onGivenBack'];
 }
 
 function measureBy(metrics: Metrics, store: string): StoreMeasure {

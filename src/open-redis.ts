@@ -9,6 +9,9 @@ import type { Logger } from './observability/logger';
 import type { Metrics } from './observability/metrics';
 import { BreakerStore, type BreakerState } from './resilience/breaker';
 import { DeadlineStore } from './resilience/deadline';
+import { BatchingStore } from './store/batching-store';
+import { slotOfGroup } from './store/cluster-slots';
+import { MeasuredStore, type StoreMeasure } from './store/measured-store';
 import { RedisClusterStore } from './store/redis-cluster-store';
 import { describeAddress, type ConnectionState } from './store/redis-connection';
 import { RedisSentinels } from './store/redis-sentinel';
@@ -34,6 +37,8 @@ export interface OpenRedisInput {
   readonly metrics: Metrics;
   readonly breakers: Breakers;
   readonly connection: RedisConnection;
+  /** Told of each command to it, and of each call that it is not asked for. */
+  readonly measure: StoreMeasure;
   /** In the body of the health check, while it is away. */
   readonly degraded: string;
   /** Each time that it has been found. */
@@ -41,7 +46,7 @@ export interface OpenRedisInput {
 }
 
 export interface OpenedRedis {
-  /** Each server asked within a deadline, and not asked while it keeps failing. */
+  /** Each server asked for many calls at once, within a deadline, and not asked while it keeps failing. */
   readonly store: Store;
   /** Starts to connect, and goes on trying until the store is closed. Resolves when connected, or after `waitMs`. */
   connect(options: { readonly waitMs: number }): Promise<void>;
@@ -89,7 +94,7 @@ export class Breakers {
 }
 
 /** One server, and all that wraps it. */
-function openServer({ settings, connection, log, breakers, onConnection, isClusterNode }: OpenServerInput) {
+function openServer({ settings, connection, log, breakers, measure, onConnection, isClusterNode }: OpenServerInput) {
   const { place, tls, description } = connection;
   const tellBreaker = breakers.watch(description);
   let pings: NodeJS.Timeout | undefined;
@@ -122,8 +127,18 @@ function openServer({ settings, connection, log, breakers, onConnection, isClust
     const answered = await ask().then(() => true, () => false);
     if (answered && nowMs() - startedMs <= settings.redisOpTimeoutMs) breaker.reset();
   };
+  // Outside all of these: deadline, breaker and measurement are of a command, however many calls it carries.
+  const batching = new BatchingStore(new MeasuredStore(breaker, measure), {
+    partOf: isClusterNode ? slotOfGroup : () => 0,
+    callsMax: settings.redisInFlightMax,
+    timeoutMs: settings.redisOpTimeoutMs,
+    nowMs,
+    onGivenUp: (reason) => {
+      measure.onError(reason);
+    },
+  });
   return {
-    store: breaker,
+    store: batching,
     connect: (options: { readonly waitMs: number }) => redis.connect(options),
     readSlots: () => redis.readSlots(),
     beat: (heartbeat: BeatInput, options?: TakeOptions) => {
@@ -134,7 +149,7 @@ function openServer({ settings, connection, log, breakers, onConnection, isClust
   };
 }
 
-interface OpenServerInput extends Pick<OpenRedisInput, 'settings' | 'log' | 'breakers'> {
+interface OpenServerInput extends Pick<OpenRedisInput, 'settings' | 'log' | 'breakers' | 'measure'> {
   readonly connection: ServerConnection;
   readonly onConnection: (state: ConnectionState) => void;
   readonly isClusterNode: boolean;
@@ -145,7 +160,7 @@ interface ServerConnection extends Omit<RedisConnection, 'place'> {
 }
 
 function openCluster(input: OpenClusterInput): OpenedRedis {
-  const { settings, connection, place, metrics, onConnection } = input;
+  const { settings, connection, place, metrics, measure, onConnection } = input;
   const redis = new RedisClusterStore({
     seeds: place.seeds,
     timeoutMs: settings.redisOpTimeoutMs,
@@ -153,6 +168,9 @@ function openCluster(input: OpenClusterInput): OpenedRedis {
     onConnection,
     onRedirect: (kind) => {
       metrics.clusterRedirects.inc({ kind });
+    },
+    onUnasked: (reason) => {
+      measure.onError(reason);
     },
     makeNode: (address, onNodeConnection) => {
       const ofNode = { ...connection, place: address, description: describeAddress(address) };

@@ -5,15 +5,22 @@ clock, the one include that calls redis.
 local ENGINES = { token_bucket, fixed_window, leaky_bucket, sliding_window_log, sliding_window_counter }
 local EXPIRY_MARGIN_US = 2000000
 
+-- By their keys.
 local buckets = {}
 
 local function read_bucket(key, engine)
   local value = redis.pcall('GET', key)
-  if not value then
-    return { key = key, engine = engine }
-  end
-  local state = type(value) == 'string' and engine.unpack(value)
-  return { key = key, engine = engine, exists = true, state = state or nil, is_unreadable = not state }
+  local state = type(value) == 'string' and engine.unpack(value) or nil
+  return {
+    key = key,
+    engine = engine,
+    exists = value ~= false,
+    state = state,
+    is_unreadable = value and not state,
+    is_dirty = false,
+    expires_after_us = nil,
+    of_group = nil,
+  }
 end
 
 local function write_bucket(bucket)
@@ -23,48 +30,41 @@ local function write_bucket(bucket)
     end
   elseif bucket.expires_after_us then
     local ttl_ms = math.ceil((bucket.expires_after_us + EXPIRY_MARGIN_US) / 1000)
-    redis.call('SET', bucket.key, bucket.engine.pack(bucket.state), 'PX', string.format('%.0f', ttl_ms))
+    redis.call('SET', bucket.key, bucket.engine.pack(bucket.state), 'PX', string.format('%d', ttl_ms))
   else
     redis.call('SET', bucket.key, bucket.engine.pack(bucket.state), 'KEEPTTL')
   end
 end
 
--- The bucket that two arguments from `at` on name: index into KEYS, algorithm.
-local function bucket_at(at)
-  local index = tonumber(ARGV[at])
-  if not buckets[index] then
-    buckets[index] = read_bucket(KEYS[index], ENGINES[tonumber(ARGV[at + 1])])
+local function bucket_of(key, engine)
+  local bucket = buckets[key]
+  if not bucket then
+    bucket = read_bucket(key, engine)
+    buckets[key] = bucket
   end
-  return buckets[index]
+  return bucket
 end
 
-local function read_edges(at)
-  local count = tonumber(ARGV[at])
-  if count == 0 then
-    return nil
-  end
-  local edges_us = {}
-  for i = 1, count do
-    edges_us[i] = tonumber(ARGV[at + i])
-  end
-  return edges_us
-end
-
--- The limit that the arguments from `at` on name: window_us, requests, capacity, number of edges, edges.
+-- The limit that the arguments from `at` on name (window_us, requests, capacity, number of edges, edges), and where they end.
 local function limit_at(at)
-  return {
-    window_us = tonumber(ARGV[at]),
-    requests = tonumber(ARGV[at + 1]),
-    capacity = tonumber(ARGV[at + 2]),
-    edges_us = read_edges(at + 3),
-  }
+  local limit = { window_us = tonumber(ARGV[at]), requests = tonumber(ARGV[at + 1]), capacity = tonumber(ARGV[at + 2]) }
+  local edge_count = tonumber(ARGV[at + 3])
+  if edge_count > 0 then
+    limit.edges_us = {}
+    for i = 1, edge_count do
+      limit.edges_us[i] = tonumber(ARGV[at + 3 + i])
+    end
+  end
+  return limit, at + 4 + edge_count
 end
 
 -- Writes the buckets that the run has changed.
 local function write_buckets()
-  for i = 1, #KEYS do
-    if buckets[i] and buckets[i].is_dirty then
-      write_bucket(buckets[i])
+  for _, key in ipairs(KEYS) do
+    local bucket = buckets[key]
+    if bucket.is_dirty then
+      write_bucket(bucket)
+      bucket.is_dirty = false
     end
   end
 end

@@ -1,9 +1,10 @@
 --[[
 The decision on one group, pure: no redis.call here. Twin of src/engine/decide-group.ts, which explains it.
 
-A bucket is { engine, stored, state }: `stored` is what Redis holds (nil: nothing), `state` what it is to hold after
-the groups decided so far. A group is { shadow, quota_always_fits, dry, takes }; a take is
-{ bucket, limit, hits, mode, descriptor } with limit { window_us, requests, capacity, edges_us or nil }.
+A bucket is { engine, state }: what it is to hold after the groups decided so far (nil: nothing). A group is
+{ shadow, quota_always_fits, dry, takes }; a take is { bucket, limit, hits, mode, descriptor } with limit
+{ window_us, requests, capacity, edges_us or nil }. A group may come several times in a row (a fold): that is decided in one step,
+as src/engine/unfold.ts tells it.
 ]]
 local ENFORCED, QUOTA = 0, 1
 local NEVER = -1
@@ -18,15 +19,19 @@ local function is_outside_windows(group, now_us)
   return false
 end
 
--- All takes on one bucket, decided as one: their smallest limit, their hits summed, its state at now_us.
+-- All takes on one bucket, decided as one: their smallest limit, their hits summed, its state at now_us, left in the bucket as
+-- `of_group`; and the list of these buckets. (Tables are made with all their fields: to let one grow takes twice the time.)
 local function gather_buckets(group, now_us)
   local gathered = {}
   for _, take in ipairs(group.takes) do
-    local bucket = take.bucket
-    local of_group = gathered[bucket]
+    take.bucket.of_group = nil
+  end
+  for _, take in ipairs(group.takes) do
+    local of_group = take.bucket.of_group
     if not of_group then
-      of_group = { limit = take.limit, hits = 0, refund = 0, charged = 0 }
-      gathered[bucket] = of_group
+      of_group = { limit = take.limit, expiry_limit = nil, hits = 0, refund = 0, charged = 0, state = nil, is_changed = nil, expires_after_us = nil }
+      take.bucket.of_group = of_group
+      gathered[#gathered + 1] = take.bucket
     end
     if take.limit.requests < of_group.limit.requests then
       of_group.limit = take.limit
@@ -42,57 +47,80 @@ local function gather_buckets(group, now_us)
       of_group.refund = of_group.refund - take.hits
     end
   end
-  for bucket, of_group in pairs(gathered) do
+  for _, bucket in ipairs(gathered) do
+    local of_group = bucket.of_group
     local before = bucket.state or bucket.engine.fresh(of_group.limit, now_us)
-    of_group.is_ahead = bucket.state ~= nil and bucket.engine.is_ahead(before, of_group.limit, now_us)
+    -- The one write of a denied or dry group: a state from after now, left by a clock that stepped back, is brought to now.
+    of_group.is_changed = bucket.state ~= nil and of_group.hits > 0 and bucket.engine.is_ahead(before, of_group.limit, now_us)
     of_group.state = bucket.engine.advance(before, of_group.limit, now_us)
   end
   return gathered
 end
 
--- Over: an enforced take does not fit, or there are quota descriptors and each has a take that does not.
-local function is_over_limit(group)
-  local quota_fits = {}
+-- How many of so many groups in a row the take fits, if each charges it.
+local function times_that_fit(take, times)
+  if take.hits <= 0 then
+    return times
+  end
+  local of_group = take.bucket.of_group
+  local room = take.bucket.engine.room(of_group.state, take.limit)
+  if of_group.hits > room then
+    return 0
+  end
+  return math.min(times, (room - fmod(room, of_group.hits)) / of_group.hits)
+end
+
+-- How many of them are not over: until an enforced take no longer fits, or each quota descriptor has a take that does not. One
+-- that is denied charges nothing, so all that follow are denied as well.
+local function times_allowed(group, times)
+  local allowed, quota_fits = times, {}
   for _, take in ipairs(group.takes) do
-    if take.mode == ENFORCED and not take.fits then
-      return true
-    end
-    if take.mode == QUOTA then
-      quota_fits[take.descriptor] = quota_fits[take.descriptor] ~= false and take.fits
+    if take.mode == ENFORCED then
+      allowed = math.min(allowed, take.fits)
+    elseif take.mode == QUOTA then
+      quota_fits[take.descriptor] = math.min(quota_fits[take.descriptor] or times, take.fits)
     end
   end
   if group.quota_always_fits or next(quota_fits) == nil then
-    return false
+    return allowed
   end
+  local by_quota = 0
   for _, fits in pairs(quota_fits) do
-    if fits then
-      return false
-    end
+    by_quota = math.max(by_quota, fits)
   end
-  return true
+  return math.min(allowed, by_quota)
 end
 
--- Charges what fits, applies refunds; whether that changed the bucket.
-local function apply_takes(of_group, engine)
-  local refund = of_group.refund
-  if engine.is_unused(of_group.state) and of_group.charged == 0 then
+-- Charges what fits, as often as the group is allowed, and applies refunds.
+local function apply_takes(group, gathered, allowed)
+  for _, take in ipairs(group.takes) do
+    if take.hits > 0 then
+      local of_group = take.bucket.of_group
+      of_group.charged = of_group.charged + math.min(allowed, take.fits) * take.hits
+    end
+  end
+  for _, bucket in ipairs(gathered) do
+    local engine, of_group = bucket.engine, bucket.of_group
     -- A refund to a bucket that nobody has used changes nothing.
-    refund = 0
+    local refunds = of_group.refund > 0 and (of_group.charged > 0 or not engine.is_unused(of_group.state))
+    if of_group.charged > 0 then
+      of_group.state = engine.charge(of_group.state, of_group.charged)
+      of_group.is_changed = true
+    end
+    if refunds then
+      of_group.state = engine.refund(of_group.state, of_group.refund)
+      of_group.is_changed = true
+    end
   end
-  if of_group.charged > 0 then
-    of_group.state = engine.charge(of_group.state, of_group.charged)
-  end
-  if refund > 0 then
-    of_group.state = engine.refund(of_group.state, refund)
-  end
-  return of_group.charged > 0 or refund > 0
 end
 
 -- Appends to the reply: fits, remaining, retry after (us), reset after (us).
-local function append_verdict(reply, take, of_group, now_us)
-  local engine, state = take.bucket.engine, of_group.state
+local function append_verdict(reply, take, now_us)
+  local bucket = take.bucket
+  local engine, of_group = bucket.engine, bucket.of_group
+  local state = of_group.state
   local retry_after_us = 0
-  if not take.fits then
+  if take.fits == 0 then
     if of_group.hits > take.limit.capacity then
       retry_after_us = NEVER
     else
@@ -100,38 +128,53 @@ local function append_verdict(reply, take, of_group, now_us)
     end
   end
   local n = #reply
-  reply[n + 1] = take.fits and 1 or 0
+  reply[n + 1] = take.fits
   reply[n + 2] = math.max(0, engine.room(state, take.limit))
   reply[n + 3] = retry_after_us
   reply[n + 4] = engine.reset_after_us(state, take.limit, now_us)
 end
 
--- Decides the group, leaves each bucket's new state in it (is_dirty: to be written; expires_after_us nil: to be kept
--- as long as before), appends the answer to the reply.
-local function decide_group(group, now_us, reply)
+-- Appends to the reply the state that was found, as two numbers.
+local function append_found(reply, take)
+  local bucket = take.bucket
+  local n = #reply
+  reply[n + 1], reply[n + 2] = bucket.engine.to_numbers(bucket.of_group.state)
+end
+
+-- Decides the group, as often as it comes in a row, and appends the answer to the reply. Leaves each bucket's new state in
+-- it (is_dirty: to be written; expires_after_us nil: to be kept as long as before), at the very end: an error before has
+-- changed none.
+local function decide_group(group, times, now_us, reply)
   local gathered = gather_buckets(group, now_us)
   for _, take in ipairs(group.takes) do
-    local of_group = gathered[take.bucket]
-    take.fits = take.hits <= 0 or of_group.hits <= take.bucket.engine.room(of_group.state, take.limit)
-    if take.fits and take.hits > 0 then
-      of_group.charged = of_group.charged + take.hits
+    take.fits = times_that_fit(take, times)
+  end
+  local allowed = group.shadow and times or times_allowed(group, times)
+  reply[#reply + 1] = allowed
+  if times > 1 then
+    for _, take in ipairs(group.takes) do
+      append_found(reply, take)
     end
   end
-  local is_denied = not group.shadow and is_over_limit(group)
-  for bucket, of_group in pairs(gathered) do
-    local changed = not is_denied and not group.dry and apply_takes(of_group, bucket.engine)
-    -- The one write of a denied or dry group: a state from after now, left by a clock that stepped back, is brought to now.
-    if changed or (of_group.is_ahead and of_group.hits > 0) then
-      if of_group.expiry_limit or not bucket.state then
-        local expiry_limit = of_group.expiry_limit or of_group.limit
-        bucket.expires_after_us = bucket.engine.reset_after_us(of_group.state, expiry_limit, now_us)
-      end
-      bucket.state = of_group.state
-      bucket.is_dirty = true
+  if allowed > 0 and not group.dry then
+    apply_takes(group, gathered, allowed)
+  end
+  for _, bucket in ipairs(gathered) do
+    local of_group = bucket.of_group
+    of_group.expires_after_us = bucket.expires_after_us
+    if of_group.is_changed and (of_group.expiry_limit or not bucket.state) then
+      of_group.expires_after_us = bucket.engine.reset_after_us(of_group.state, of_group.expiry_limit or of_group.limit, now_us)
     end
   end
-  reply[#reply + 1] = is_denied and 1 or 0
-  for _, take in ipairs(group.takes) do
-    append_verdict(reply, take, gathered[take.bucket], now_us)
+  if times == 1 then
+    for _, take in ipairs(group.takes) do
+      append_verdict(reply, take, now_us)
+    end
+  end
+  for _, bucket in ipairs(gathered) do
+    local of_group = bucket.of_group
+    if of_group.is_changed then
+      bucket.state, bucket.expires_after_us, bucket.is_dirty = of_group.state, of_group.expires_after_us, true
+    end
   end
 end

@@ -30,7 +30,11 @@ function fixed_window.unpack(value)
 end
 
 function fixed_window.pack(state)
-  return string.format('%.0f %.0f', state.index, state.used)
+  return string.format('%d %d', state.index, state.used)
+end
+
+function fixed_window.to_numbers(state)
+  return state.used, 0
 end
 
 function fixed_window.fresh(limit, now_us)

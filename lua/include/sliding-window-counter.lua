@@ -32,7 +32,11 @@ function sliding_window_counter.unpack(value)
 end
 
 function sliding_window_counter.pack(state)
-  return string.format('%.0f %.0f %.0f', state.index, state.current, state.previous)
+  return string.format('%d %d %d', state.index, state.current, state.previous)
+end
+
+function sliding_window_counter.to_numbers(state)
+  return state.current, state.previous
 end
 
 function sliding_window_counter.fresh(limit, now_us)

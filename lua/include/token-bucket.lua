@@ -10,7 +10,11 @@ function token_bucket.unpack(value)
 end
 
 function token_bucket.pack(state)
-  return string.format('%.0f %.0f %.0f', state.used, state.rest, state.at_us)
+  return string.format('%d %d %d', state.used, state.rest, state.at_us)
+end
+
+function token_bucket.to_numbers(state)
+  return state.used, state.rest
 end
 
 function token_bucket.fresh(_, now_us)

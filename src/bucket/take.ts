@@ -90,4 +90,6 @@ export interface GroupVerdict {
   readonly nowUs: number;
   /** The store could not decide, and this was decided without it. */
   readonly fallback?: true;
+  /** Denied by what the store has said before, without asking it again. */
+  readonly cached?: true;
 }

@@ -74,7 +74,7 @@ export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
   ignored('MEMCACHE_TLS_SKIP_HOSTNAME_VERIFICATION', OFF, NO_MEMCACHED),
 
   ignored('EXPIRATION_JITTER_MAX_SECONDS', [], 'Buckets expire when they are full again.'),
-  ignored('LOCAL_CACHE_SIZE_IN_BYTES', ['0'], 'Every request is decided in the store.'),
+  ignored('LOCAL_CACHE_SIZE_IN_BYTES', ['0'], 'Denials are remembered all the same: DENY_CACHE_MAX.'),
   ignored('STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT', ON, 'A denied request never takes anything.'),
   ignored('LIMIT_RESPONSE_HEADERS_ENABLED', OFF, NO_HEADERS),
   ignored('LIMIT_ALL_DESCRIPTORS_HEADERS_ENABLED', OFF, NO_HEADERS),

@@ -303,7 +303,7 @@ export const SETTINGS_TABLE = {
     name: 'REDIS_OP_TIMEOUT',
     type: duration({ min: '1ms', max: '1s' }),
     default: '5ms',
-    meaning: 'How long one store call may take before the request is answered without it.',
+    meaning: 'How long one command to Redis may take before the requests that it decides are answered without it.',
   }),
   redisConnectTimeoutMs: row({
     ...store,
@@ -317,14 +317,21 @@ export const SETTINGS_TABLE = {
     name: 'REDIS_IN_FLIGHT_MAX',
     type: integer({ min: 1, max: 1_000_000 }),
     default: '10000',
-    meaning: 'Store calls that may wait for Redis at once; beyond it a request is answered UNAVAILABLE at once.',
+    meaning: 'Calls that may wait for a Redis server at once; beyond it a request is answered UNAVAILABLE at once.',
+  }),
+  denyCacheMax: row({
+    ...store,
+    name: 'DENY_CACHE_MAX',
+    type: integer({ min: 0, max: 1_000_000 }),
+    default: '10000',
+    meaning: 'Buckets whose denials are remembered, each until the hits would fit again and at most for a second: the same hits are denied without asking Redis. 0 turns it off.',
   }),
   redisBreakerFailures: row({
     ...store,
     name: 'REDIS_BREAKER_FAILURES',
     type: integer({ min: 1, max: 1000 }),
     default: '5',
-    meaning: 'Store calls that fail in a row, within REDIS_BREAKER_WINDOW, before Redis is not asked any more.',
+    meaning: 'Commands to Redis that fail in a row, however many requests each decides, within REDIS_BREAKER_WINDOW, before Redis is not asked any more.',
   }),
   redisBreakerWindowMs: row({
     ...store,

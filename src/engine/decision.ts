@@ -22,6 +22,8 @@ export interface Decision {
   readonly statuses: readonly DescriptorStatus[];
   /** Decided without the store, which could not. */
   readonly fallback?: true;
+  /** Denied by what the store had said before; which descriptors, their `fits` says. */
+  readonly cached?: true;
 }
 
 /** What an unlimited rule shows as its remaining hits: all that the wire can say. */

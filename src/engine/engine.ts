@@ -21,6 +21,11 @@ export interface GivenBack<State> {
  * changed limit keeps what was used. Every function is pure; the twin under `lua/include/` is the same, line for line.
  */
 export interface Engine<State> {
+  /**
+   * A state of now, of the two numbers that `to_numbers` makes of it in Lua: hits used and rest, or hits of the windows.
+   * Absent: it is more than two, and groups on it are not folded.
+   */
+  ofNumbers?(numbers: readonly [number, number], limit: BucketLimit, nowUs: number): State;
   /** The state of a bucket that nobody has used. */
   fresh(limit: BucketLimit, nowUs: number): State;
   /** Whether the state is from after `nowUs`: the clock has stepped back since. */

@@ -17,6 +17,10 @@ export interface FixedWindowState {
 }
 
 export const fixedWindow: Engine<FixedWindowState> = {
+  ofNumbers([used], limit, nowUs) {
+    return { index: windowAt(limit, nowUs).index, used };
+  },
+
   fresh(limit, nowUs) {
     return { index: windowAt(limit, nowUs).index, used: 0 };
   },

@@ -21,6 +21,10 @@ export interface SlidingWindowCounterState {
 }
 
 export const slidingWindowCounter: Engine<SlidingWindowCounterState> = {
+  ofNumbers([current, previous], limit, nowUs) {
+    return { ...slidingWindowCounter.fresh(limit, nowUs), current, previous };
+  },
+
   fresh(limit, nowUs) {
     const elapsedUs = nowUs % limit.windowUs;
     return { index: (nowUs - elapsedUs) / limit.windowUs, current: 0, previous: 0, elapsedUs };

@@ -14,14 +14,14 @@ interface Judged {
   readonly verdict: Verdict;
 }
 
-export function toDecision(matched: RequestMatch, { overLimit, verdicts, fallback }: GroupVerdict): Decision {
+export function toDecision(matched: RequestMatch, { overLimit, verdicts, fallback, cached }: GroupVerdict): Decision {
   let next = 0;
   const statuses = matched.matches.map((match) => {
     const own = verdicts.slice(next, next + match.limits.length);
     next += match.limits.length;
     return toStatus(match, own);
   });
-  return { overallCode: overLimit ? 'OVER_LIMIT' : 'OK', statuses, ...(fallback && { fallback }) };
+  return { overallCode: overLimit ? 'OVER_LIMIT' : 'OK', statuses, ...(fallback && { fallback }), ...(cached && { cached }) };
 }
 
 function toStatus(match: Match, verdicts: readonly Verdict[]): DescriptorStatus {

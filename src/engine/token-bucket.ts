@@ -20,6 +20,10 @@ export interface TokenBucketState {
 }
 
 export const tokenBucket: Engine<TokenBucketState> = {
+  ofNumbers([used, rest], _limit, nowUs) {
+    return { used, rest, atUs: nowUs };
+  },
+
   fresh(_limit, nowUs) {
     return { used: 0, rest: 0, atUs: nowUs };
   },

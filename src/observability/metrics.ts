@@ -52,13 +52,13 @@ export const METRICS = {
     type: 'histogram',
     name: 'weir_store_latency_seconds',
     labels: ['store'],
-    help: 'Time of one call to the store.',
+    help: 'Time of one command to the store, which decides many requests when many come at once.',
   },
   storeErrors: {
     type: 'counter',
     name: 'weir_store_errors_total',
     labels: ['store', 'reason'],
-    help: 'Store calls that failed: timeout, caller_timeout (the caller waited for less than half of REDIS_OP_TIMEOUT), connection, script, overload, breaker or other.',
+    help: 'Commands to the store that failed: timeout, connection, script, breaker or other; and calls given up before or meanwhile: overload, timeout (waited for a store that does not answer), caller_timeout (the caller had no more time), connection.',
   },
   breakerOpen: {
     type: 'gauge',
@@ -72,6 +72,12 @@ export const METRICS = {
     name: 'weir_breaker_openings_total',
     labels: [],
     help: 'How often Redis has failed too often in a row, or again when it was asked after a while.',
+  },
+  denyCacheDenials: {
+    type: 'counter',
+    name: 'weir_deny_cache_denials_total',
+    labels: [],
+    help: 'Requests denied by the deny cache, without asking Redis.',
   },
   fallbackDecisions: {
     type: 'counter',
@@ -185,6 +191,7 @@ export function makeMetrics({ registry, version, store, memoryStore }: MetricsOp
     storeErrors: counter(registry, METRICS.storeErrors),
     breakerOpen: gauge(registry, METRICS.breakerOpen),
     breakerOpenings: counter(registry, METRICS.breakerOpenings),
+    denyCacheDenials: counter(registry, METRICS.denyCacheDenials),
     fallbackDecisions: counter(registry, METRICS.fallbackDecisions),
     fallbackHits: counter(registry, METRICS.fallbackHits),
     chargedBackHits: counter(registry, METRICS.chargedBackHits),

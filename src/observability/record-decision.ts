@@ -22,6 +22,7 @@ export function recordDecision({ decided, metrics, ruleMetrics }: RecordInput): 
       remaining: limitRemaining,
       capacity: currentLimit.capacity,
       shadow: match.mode === 'shadow',
+      cached: decision.cached === true,
     });
   }
   ruleMetrics.record(records, { denied: decision.overallCode === 'OVER_LIMIT' });

@@ -18,6 +18,7 @@ const LABEL_CHARS_MAX = 256;
 export const RULE_METRICS = {
   totalHits: row('total_hits', 'Hits of every request that the rule matched.'),
   overLimit: row('over_limit', 'Hits that did not fit the rule.'),
+  overLimitWithLocalCache: row('over_limit_with_local_cache', 'Of these, hits that were denied by the deny cache, without asking Redis.'),
   nearLimit: row('near_limit', 'Hits that fitted, past the near limit ratio.'),
   withinLimit: row('within_limit', 'Hits that fitted, of requests that were allowed.'),
   shadowMode: row('shadow_mode', 'Hits that did not fit a rule in shadow mode.'),
@@ -45,6 +46,8 @@ export interface DescriptorRecord {
   readonly remaining: number;
   readonly capacity: number;
   readonly shadow: boolean;
+  /** Decided without asking the store again. */
+  readonly cached: boolean;
 }
 
 export interface RuleMetricsOptions {
@@ -82,6 +85,7 @@ export class RuleMetrics {
       counts.totalHits += descriptor.hits;
       if (!descriptor.fits) {
         counts.overLimit += descriptor.hits;
+        if (descriptor.cached) counts.overLimitWithLocalCache += descriptor.hits;
         if (descriptor.shadow) counts.shadowMode += descriptor.hits;
       } else if (!denied) {
         counts.withinLimit += descriptor.hits;
@@ -139,5 +143,5 @@ function labelText(text: string): string {
 }
 
 function noCounts(): Counts {
-  return { totalHits: 0, overLimit: 0, nearLimit: 0, withinLimit: 0, shadowMode: 0 };
+  return { totalHits: 0, overLimit: 0, overLimitWithLocalCache: 0, nearLimit: 0, withinLimit: 0, shadowMode: 0 };
 }

@@ -38,7 +38,7 @@ export class FallbackStore implements Store {
       if (!(error instanceof StoreError)) throw error;
       return groups.map(() => error);
     });
-    for (const [i, outcome] of outcomes.entries()) if ('verdicts' in outcome) this.hear(groups[i], outcome);
+    for (const [i, outcome] of outcomes.entries()) if ('verdicts' in outcome && outcome.cached !== true) this.hear(groups[i], outcome);
     if (!outcomes.some((outcome) => outcome instanceof StoreError)) return outcomes;
     return Promise.all(
       groups.map(async (group, i) => {

@@ -58,7 +58,7 @@ export class LastKnown {
   }
 
   /** Time until the bucket is full again, as far as it was heard of. */
-  private resetAfterUs(bucketKey: string): number {
+  resetAfterUs(bucketKey: string): number {
     const heard = this.buckets.get(bucketKey);
     if (heard === undefined) return 0;
     return Math.max(0, heard.resetAfterUs - (this.options.nowMs() - heard.atMs) * US_PER_MS);

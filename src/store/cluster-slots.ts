@@ -1,5 +1,6 @@
 /** The slots of a Redis Cluster: which one a key belongs to, and who has them by the words of a node. */
 
+import type { Group } from '../bucket/take';
 import { describeAddress } from './redis-connection';
 
 export const SLOTS = 16_384;
@@ -38,6 +39,11 @@ export function slotOf(key: string): number {
     crc = ((crc << 8) & 0xffff) ^ (CRC_TABLE[(crc >> 8) ^ (key.charCodeAt(at) & 0xff)] ?? 0);
   }
   return crc & (SLOTS - 1);
+}
+
+/** Of a group whose buckets are all of one slot. */
+export function slotOfGroup({ takes: [first] }: Group): number {
+  return first === undefined ? 0 : slotOf(first.bucketKey);
 }
 
 /**

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Group, Settlement } from '../bucket/take';
 import { askByPart, storeErrorOf } from './ask-by-part';
 import { ClusterNodes, type ClusterNode, type ClusterNodesOptions, type KnownNode } from './cluster-nodes';
-import { slotOf } from './cluster-slots';
+import { slotOf, slotOfGroup } from './cluster-slots';
 import type { BeatInput } from './redis-store';
 import { RedirectError, TryAgainError, type Redirect } from './redirect-error';
 import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreErrorReason, type TakeOptions } from './store';
@@ -15,6 +15,8 @@ export interface RedisClusterStoreOptions extends ClusterNodesOptions {
   readonly timeoutMs: number;
   /** Told of every redirect. */
   readonly onRedirect: (kind: Redirect['kind']) => void;
+  /** Told of a call that failed without any node's failure. */
+  readonly onUnasked: (reason: StoreErrorReason) => void;
 }
 
 /** Redirects that one call follows. Two that change places send calls to each other, for a moment. */
@@ -43,21 +45,22 @@ export class RedisClusterStore implements Store {
   take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
     const timeLeft = this.timeLeft(options);
     const takeIn = (slot: number, some: readonly Group[]) =>
-      this.send({ slot, timeLeft }, ({ store }, sendOptions) => store.take(some, sendOptions));
+      this.send({ slot, timeLeft, timeoutMs: options.timeoutMs }, ({ store }, sendOptions) => store.take(some, sendOptions));
     return askByPart<Group, GroupOutcome, number>(groups, { partOf: slotOfGroup, ask: oneByOneIfTorn(takeIn) });
   }
 
   settle(settlements: readonly Settlement[], { timeoutMs = this.options.timeoutMs }: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
     const timeLeft = new TimeLeft(timeoutMs);
     const settleIn = (slot: number, some: readonly Settlement[]) =>
-      this.send({ slot, timeLeft }, ({ store }, sendOptions) => store.settle(some, sendOptions));
+      this.send({ slot, timeLeft, timeoutMs }, ({ store }, sendOptions) => store.settle(some, sendOptions));
     const partOf = ({ bucketKey }: Settlement) => slotOf(bucketKey);
     return askByPart<Settlement, SettleOutcome, number>(settlements, { partOf, ask: oneByOneIfTorn(settleIn) });
   }
 
   /** Says in the cluster that an instance lives, or leaves; how many live. */
   beat(heartbeat: BeatInput): Promise<number> {
-    return this.send({ slot: slotOf(heartbeat.key), timeLeft: this.timeLeft({}) }, (node, options) => node.beat(heartbeat, options));
+    const { timeoutMs } = this.options;
+    return this.send({ slot: slotOf(heartbeat.key), timeLeft: this.timeLeft({}), timeoutMs }, (node, options) => node.beat(heartbeat, options));
   }
 
   close(): Promise<void> {
@@ -69,32 +72,37 @@ export class RedisClusterStore implements Store {
   }
 
   /** Asks the slot's node, and whomever it names instead: a redirect says that nothing has been run. */
-  private async send<Answer>({ slot, timeLeft }: SendInput, ask: Ask<Answer>): Promise<Answer> {
+  private async send<Answer>({ slot, timeLeft, ...first }: SendInput, ask: Ask<Answer>): Promise<Answer> {
     let node = this.nodes.ownerOf(slot);
+    let { timeoutMs } = first;
     let asking = false;
     for (let redirects = 0; node !== undefined && redirects <= REDIRECTS_MAX; redirects += 1) {
       if (redirects > REDIRECTS_AT_ONCE) await setTimeout(REDIRECT_PAUSE_MS);
       try {
-        return await this.askNode(node, { timeLeft, asking, ask });
+        return await this.askNode(node, { timeLeft, timeoutMs, asking, ask });
       } catch (error) {
         if (!(error instanceof RedirectError)) throw error;
         const { redirect } = error;
         this.options.onRedirect(redirect.kind);
         asking = redirect.kind === 'ask';
+        timeoutMs = timeLeft.ms();
         node = this.nodes.follow({ redirect, slot, from: node });
       }
     }
     this.nodes.lookUp();
+    this.options.onUnasked('connection');
     throw new StoreError('no node of the Redis Cluster is known to have this bucket', 'connection', { mayHaveRun: false });
   }
 
-  private async askNode<Answer>(known: KnownNode, { timeLeft, asking, ask }: AskNodeInput<Answer>): Promise<Answer> {
+  private async askNode<Answer>(known: KnownNode, { timeLeft, timeoutMs, asking, ask }: AskNodeInput<Answer>): Promise<Answer> {
     known.calls += 1;
     known.usedMs = performance.now();
     try {
       // Just learned of: by the time it is connected the call may still be in time.
-      if (!known.isReady) await within(known.ready, timeLeft.ms());
-      return await ask(known.node, { timeoutMs: timeLeft.ms(), asking });
+      const isLate = !known.isReady;
+      if (isLate) await within(known.ready, timeLeft.ms());
+      const leftMs = isLate ? timeLeft.ms() : timeoutMs;
+      return await ask(known.node, { ...(leftMs !== undefined && { timeoutMs: leftMs }), asking });
     } catch (error) {
       if (!(error instanceof StoreError) || !FAULTLESS.includes(error.reason)) this.nodes.doubt(known);
       throw error;
@@ -109,10 +117,13 @@ type Ask<Answer> = (node: ClusterNode, options: TakeOptions) => Promise<Answer>;
 interface SendInput {
   readonly slot: number;
   readonly timeLeft: TimeLeft;
+  /** Of the first try: a call that is not redirected may wait for its turn before its time runs. Undefined: the node's own. */
+  readonly timeoutMs: number | undefined;
 }
 
 interface AskNodeInput<Answer> {
   readonly timeLeft: TimeLeft;
+  readonly timeoutMs: number | undefined;
   readonly asking: boolean;
   readonly ask: Ask<Answer>;
 }
@@ -135,8 +146,4 @@ function oneByOneIfTorn<Item, Answer>(
     for (const item of items) answers.push(...(await ask(slot, [item]).catch((error: unknown) => [storeErrorOf(error)])));
     return answers;
   };
-}
-
-function slotOfGroup({ takes: [first] }: Group): number {
-  return first === undefined ? 0 : slotOf(first.bucketKey);
 }

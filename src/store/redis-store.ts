@@ -7,7 +7,7 @@ import { redirectOf } from './redirect-error';
 import { loadScript, type Script } from './script-loader';
 import type { ScriptArguments } from './script-wire';
 import { decodeApplied, encodeSettlements } from './settle-wire';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from './store';
+import { overloadError, StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from './store';
 import { decodeReply, encodeTakes } from './take-wire';
 
 export interface StoreScripts {
@@ -57,8 +57,8 @@ export class RedisStore implements Store {
   }
 
   take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
-    const call = { script: this.scripts.take, ...encodeTakes(groups), options };
-    return this.call(call, (reply) => decodeReply(reply, groups));
+    const { keys, args, folds } = encodeTakes(groups);
+    return this.call({ script: this.scripts.take, keys, args, options }, (reply) => decodeReply(reply, folds));
   }
 
   settle(settlements: readonly Settlement[], options: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
@@ -92,9 +92,7 @@ export class RedisStore implements Store {
   }
 
   private async call<Answer>(call: ScriptCall, decode: (reply: unknown) => Answer): Promise<Answer> {
-    if (this.inFlight >= this.inFlightMax) {
-      throw new StoreError(`over ${this.inFlightMax} calls are waiting for Redis`, 'overload', { mayHaveRun: false });
-    }
+    if (this.inFlight >= this.inFlightMax) throw overloadError(this.inFlightMax);
     this.inFlight += 1;
     try {
       return decode(await this.run(call));

@@ -17,6 +17,8 @@ export interface SplitStoreOptions {
   readonly timeoutMs: number;
   /** Told of hits that stay charged, or may, though they were to be given back or refunded. */
   readonly onHitsLost: (hits: number) => void;
+  /** Told of buckets that hits were given back to, or may have been. */
+  readonly onGivenBack: (settlements: readonly Settlement[]) => void;
 }
 
 export class SplitStore implements Store {
@@ -127,6 +129,7 @@ export class SplitStore implements Store {
     if (settlements.length > 0) {
       const applied = await this.store.settle(settlements, { timeoutMs: this.options.timeoutMs }).catch(() => []);
       given = applied.reduce<number>((sum, hits) => sum + (hits instanceof StoreError ? 0 : hits), 0);
+      this.options.onGivenBack(settlements);
     }
     const lost = unknownHits + chargedHits - given;
     if (lost > 0) this.options.onHitsLost(lost);

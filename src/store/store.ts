@@ -65,3 +65,8 @@ export class StoreError extends UnavailableError {
     this.mayHaveRun = mayHaveRun;
   }
 }
+
+/** So many wait already: the call is shed, and nothing decides it in its place. */
+export function overloadError(callsMax: number): StoreError {
+  return new StoreError(`over ${callsMax} calls are waiting for Redis`, 'overload', { mayHaveRun: false });
+}

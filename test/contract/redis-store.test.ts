@@ -4,6 +4,7 @@ import { BreakerStore } from '../../src/resilience/breaker';
 import { DeadlineStore } from '../../src/resilience/deadline';
 import { FallbackStore } from '../../src/resilience/fallback';
 import { LastKnown } from '../../src/resilience/last-known';
+import { BatchingStore } from '../../src/store/batching-store';
 import { MemoryStore } from '../../src/store/memory-store';
 import { openClockedRedis } from '../support/redis-store';
 import { startRedis, type RedisServer } from '../support/redis-server';
@@ -37,6 +38,11 @@ describeStore('FallbackStore over BreakerStore over RedisStore', async () => {
     onLost: () => undefined,
   });
   return { ...opened, store };
+});
+
+describeStore('BatchingStore over RedisStore', async () => {
+  const opened = await openClockedRedis(server);
+  return { ...opened, store: new BatchingStore(opened.store, { partOf: () => 0, callsMax: 100, timeoutMs: 5_000, nowMs: () => performance.now(), onGivenUp: () => undefined }) };
 });
 
 describeStore('DeadlineStore over RedisStore', async () => {

@@ -22,7 +22,7 @@ function split(store: Store, partOf: SplitStoreOptions['partOf'] = ({ bucketKey 
   const onHitsLost = (hits: number) => {
     throw new Error(`${hits} hits lost`);
   };
-  return new SplitStore(store, { partOf, timeoutMs: 5_000, onHitsLost });
+  return new SplitStore(store, { partOf, timeoutMs: 5_000, onHitsLost, onGivenBack: () => undefined });
 }
 
 /** A store over stores in memory, of which all have the clock that the suite sets. */
@@ -54,6 +54,7 @@ describeStore('SplitStore over RedisClusterStore', () =>
       connectTimeoutMs: 5_000,
       onConnection: () => undefined,
       onRedirect: () => undefined,
+      onUnasked: () => undefined,
       makeNode: (_address, onConnection) => ({
         store: newMemory(),
         connect: () => Promise.resolve().then(() => { onConnection({ connected: true }); }),

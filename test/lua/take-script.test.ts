@@ -139,6 +139,22 @@ test('a key that holds no bucket fails its groups alone, and stays as it is', as
   expect(await redis.client.get('b')).toBe(`1 0 ${START_US}`);
 });
 
+test('a bucket on which the script fails fails its groups alone, folded or not', async () => {
+  const index = Math.floor(START_US / THREE_PER_MINUTE.windowUs);
+  await redis.client.set('broken', `${index} 1 ${'9'.repeat(400)}`);
+  await redis.setNow(START_US + 1_000);
+  const broken = groupOf([take('a'), take('broken', { limit: LIMITS.sliding_window_counter })]);
+  const outcomes = await run(groupOf([take('a')]), broken, broken, { ...broken }, groupOf([take('a')]));
+  expect(outcomes.map((outcome) => (outcome instanceof StoreError ? [outcome.reason, outcome.mayHaveRun] : decided(outcome).verdicts[0]!.remaining))).toEqual([
+    9,
+    ['script', false],
+    ['script', false],
+    ['script', false],
+    8,
+  ]);
+  expect(await redis.client.get('a')).toMatch(/^2 /);
+});
+
 test('the script that serves reads the time of Redis', async () => {
   const store = new RedisStore(storeOptions(server.port));
   await store.connect({ waitMs: 5_000 });

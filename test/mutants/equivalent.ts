@@ -6,19 +6,18 @@ const ADVANCED_FIRST =
 const UNUSED_REST =
   'an unused bucket is deleted, and advanced by a later group of the run, which makes it anew: until then nobody asks for its rest, for hits that are at most the capacity need no wait';
 const NO_HITS = 'a peek has 0 hits, and adding 0 to the charge or to the refund is the same';
-const NO_REFUND = 'a refund of 0 gives back a state with the same digits, whatever the algorithm';
 const NONE_GIVEN = 'none is given back then, and settle_bucket leaves the state as it was, whichever it is handed';
 const FORGOTTEN = 'a bucket left with 0 used is forgotten, whatever its rest';
 const NO_CHARGE = 'a settlement of 0 hits applies none as a charge either';
 
 export const EQUIVALENT: Readonly<Record<string, string>> = {
-  'include/buckets.lua read_edges: for i = 1, count do | 1 -> 0':
+  'include/buckets.lua limit_at: if edge_count > 0 then | 0 -> 1': 'windows have two edges at least',
+  'include/buckets.lua limit_at: for i = 1, edge_count do | 1 -> 0':
     'one further entry under 0, which neither #edges_us nor the search, from 2 on, ever sees',
   'take.lua main: while at <= #ARGV do | <= -> <': 'a group has two arguments at least, so none begins at the last',
-  'take.lua read_flags: return { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, takes = {} } | 2 -> 1 #2':
+  'take.lua answer_group: for i = #reply, length + 1, -1 do | 1 -> 2': 'what stands at length + 1 is written over by the next line',
+  'take.lua read_shape: local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, takes = {} } | 2 -> 1 #2':
     'concerns shadow without the flag of 2 alone: nothing is denied then, by quota or otherwise',
-  'settle.lua main: while at <= #ARGV do | <= -> <': 'a settlement has nine arguments at least, so none begins at the last',
-  'include/buckets.lua write_buckets: for i = 1, #KEYS do | 1 -> 0': 'no bucket has the index 0, and an index without a bucket is passed over',
   'include/arithmetic.lua main: local EXACT_MAX = 9007199254740991 | 9007199254740991 -> 9007199254740990': SAME_DIGITS,
   'include/arithmetic.lua multiply_divide: if product <= EXACT_MAX then | <= -> <': SAME_DIGITS,
   'include/token-bucket.lua fresh: return { used = 0, rest = 0, at_us = now_us } | 0 -> (-1)': ADVANCED_FIRST,
@@ -49,9 +48,7 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
   'include/decide-group.lua gather_buckets: if take.hits > 0 then | 0 -> (-1)': NO_HITS,
   'include/decide-group.lua gather_buckets: if take.limit.requests < of_group.limit.requests then | < -> <=':
     'limits of one bucket with equal requests have its window in common too: they differ in capacity alone, which no state moves on by',
-  'include/decide-group.lua apply_takes: refund = 0 | 0 -> (-1)': 'whether there is a refund is asked by > 0 alone',
-  'include/decide-group.lua apply_takes: if refund > 0 then | > -> >=': NO_REFUND,
-  'include/decide-group.lua apply_takes: if refund > 0 then | 0 -> (-1)': NO_REFUND,
-  'include/decide-group.lua decide_group: if take.fits and take.hits > 0 then | > -> >=': NO_HITS,
-  'include/decide-group.lua decide_group: if take.fits and take.hits > 0 then | 0 -> (-1)': NO_HITS,
+  'include/decide-group.lua times_allowed: local by_quota = 0 | 0 -> (-1)': 'the largest of some numbers, none of which is below 0',
+  'include/decide-group.lua apply_takes: if take.hits > 0 then | > -> >=': NO_HITS,
+  'include/decide-group.lua apply_takes: if take.hits > 0 then | 0 -> (-1)': NO_HITS,
 };

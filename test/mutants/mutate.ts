@@ -137,9 +137,9 @@ function statementEdits({ text }: LuaPart, tokens: readonly Token[]): readonly E
 function ttlEdits({ file, text }: LuaPart): readonly Edit[] {
   if (file !== 'include/buckets.lua') return [];
   const changes = [
-    { piece: "'%.0f', ttl_ms", by: "'%.0f', math.floor(ttl_ms / 2)", change: 'TTL halved' },
+    { piece: "'%d', ttl_ms", by: "'%d', math.floor(ttl_ms / 2)", change: 'TTL halved' },
     { piece: ' + EXPIRY_MARGIN_US', by: '', change: 'TTL without its margin' },
-    { piece: ", 'PX', string.format('%.0f', ttl_ms)", by: '', change: 'no TTL' },
+    { piece: ", 'PX', string.format('%d', ttl_ms)", by: '', change: 'no TTL' },
   ];
   return changes.map(({ piece, by, change }) => {
     const from = text.indexOf(piece);

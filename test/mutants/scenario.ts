@@ -1,8 +1,8 @@
 /** Scenarios: calls at given times, and what each must answer and leave in Redis, as the TypeScript twin says. */
 
-import { isOutsideWindows, type Group, type Settlement } from '../../src/bucket/take';
+import { isOutside, isOutsideWindows, type Group, type Settlement, type Take } from '../../src/bucket/take';
 import { decideGroup, type BucketWrite } from '../../src/engine/decide-group';
-import type { BucketState } from '../../src/engine/engines';
+import { ENGINES, type BucketState } from '../../src/engine/engines';
 import { settleBucket } from '../../src/engine/settle-bucket';
 import type { StoreScripts } from '../../src/store/redis-store';
 import { encodeSettlements } from '../../src/store/settle-wire';
@@ -29,6 +29,8 @@ export interface Scenario {
   readonly stored?: Readonly<Record<string, BucketState>>;
   /** Keys that hold no bucket but this text; null: a list. */
   readonly unreadable?: Readonly<Record<string, string | null>>;
+  /** Keys that hold a bucket on which any decision fails. */
+  readonly broken?: Readonly<Record<string, string>>;
 }
 
 /** A call ready to be made, and what it must come to. */
@@ -57,14 +59,16 @@ export interface ExpectedScenario {
   readonly calls: readonly ExpectedCall[];
 }
 
-/** How the reply says that a group was not decided: a bucket could not be read, or the time is outside its windows. */
+/** How the reply says that a group was not decided: a bucket could not be read, the time is outside its windows, it failed. */
 const UNREADABLE = -1;
 const OUTSIDE_WINDOWS = -2;
+const FAILED = -3;
 
 /** Lets the twin decide the scenario. Its keys begin with `prefix`, so that several share one Redis. */
-export function expectScenario({ name, calls, stored = {}, unreadable = {} }: Scenario, prefix: string): ExpectedScenario {
+export function expectScenario({ name, calls, stored = {}, unreadable = {}, broken = {} }: Scenario, prefix: string): ExpectedScenario {
   const states = new Map(Object.entries(stored).map(([key, state]) => [prefix + key, state]));
-  const texts = new Map(Object.entries(unreadable).map(([key, text]) => [prefix + key, text]));
+  const texts = new Map(Object.entries({ ...unreadable, ...broken }).map(([key, text]) => [prefix + key, text]));
+  const failing = new Set(Object.keys(broken).map((key) => prefix + key));
   return {
     name,
     // Not SET: the script's own are counted.
@@ -78,8 +82,9 @@ export function expectScenario({ name, calls, stored = {}, unreadable = {} }: Sc
         const settlements = call.settlements.map((settlement) => withPrefix(settlement, prefix));
         return expectSettleCall({ call: { ...call, settlements }, states, texts });
       }
-      const groups = call.groups.map((group) => ({ ...group, takes: group.takes.map((take) => withPrefix(take, prefix)) }));
-      return expectTakeCall({ call: { ...call, groups }, states, texts });
+      // What is one object stays one: it is folded.
+      const prefixed = new Map([...new Set(call.groups)].map((group) => [group, { ...group, takes: group.takes.map((take) => withPrefix(take, prefix)) }]));
+      return expectTakeCall({ call: { ...call, groups: call.groups.map((group) => prefixed.get(group)!) }, states, texts, failing });
     }),
   };
 }
@@ -91,12 +96,12 @@ interface ExpectCallInput<SomeCall extends Call> {
   readonly texts: ReadonlyMap<string, string | null>;
 }
 
-function expectTakeCall({ call: { nowUs, groups }, states, texts }: ExpectCallInput<TakeCall>): ExpectedCall {
-  const { keys, args } = encodeTakes(groups);
+function expectTakeCall({ call: { nowUs, groups }, states, texts, failing }: ExpectTakeCallInput): ExpectedCall {
+  const { keys, args, folds } = encodeTakes(groups);
   const run = new ExpectedRun(states, texts);
   const reply = [nowUs];
-  for (const group of groups) {
-    if (group.takes.some((take) => texts.has(take.bucketKey))) {
+  for (const { group, places } of folds) {
+    if (group.takes.some(({ bucketKey }) => texts.has(bucketKey) && !failing.has(bucketKey))) {
       reply.push(UNREADABLE);
       continue;
     }
@@ -104,14 +109,35 @@ function expectTakeCall({ call: { nowUs, groups }, states, texts }: ExpectCallIn
       reply.push(OUTSIDE_WINDOWS);
       continue;
     }
-    const decided = decideGroup({ group, nowUs, read: (key) => states.get(key) });
-    reply.push(decided.overLimit ? 1 : 0);
-    for (const { fits, remaining, retryAfterUs, resetAfterUs } of decided.verdicts) {
-      reply.push(fits ? 1 : 0, remaining, retryAfterUs, resetAfterUs);
+    if (group.takes.some(({ bucketKey }) => failing.has(bucketKey))) {
+      reply.push(FAILED);
+      continue;
     }
-    decided.writes.forEach((write) => { run.write(write); });
+    const found = group.takes.flatMap((take) => numbersFound(take, states.get(take.bucketKey), nowUs));
+    const decided = places.map(() => {
+      const one = decideGroup({ group, nowUs, read: (key) => states.get(key) });
+      one.writes.forEach((write) => { run.write(write); });
+      return one;
+    });
+    reply.push(decided.filter(({ overLimit }) => !overLimit).length);
+    if (places.length > 1) reply.push(...found);
+    else reply.push(...decided.flatMap(({ verdicts }) => verdicts.flatMap(({ fits, remaining, retryAfterUs, resetAfterUs }) => [fits ? 1 : 0, remaining, retryAfterUs, resetAfterUs])));
   }
   return { nowUs, script: 'take', args: [String(keys.length), ...keys, ...args], reply, buckets: run.buckets(keys) };
+}
+
+interface ExpectTakeCallInput extends ExpectCallInput<TakeCall> {
+  readonly failing: ReadonlySet<string>;
+}
+
+/** What a fold is told of a bucket: nothing of one that is never folded. */
+function numbersFound({ limit }: Take, stored: BucketState | undefined, nowUs: number): readonly number[] {
+  if (isOutside(limit, nowUs)) return [];
+  const engine = ENGINES[limit.algorithm];
+  const state = engine.advance(stored ?? engine.fresh(limit, nowUs), limit, nowUs);
+  if ('rest' in state) return [state.used, state.rest];
+  if ('current' in state) return [state.current, state.previous];
+  return 'used' in state ? [state.used, 0] : [];
 }
 
 function expectSettleCall({ call: { nowUs, settlements }, states, texts }: ExpectCallInput<SettleCall>): ExpectedCall {
@@ -147,7 +173,7 @@ class ExpectedRun {
   }
 
   buckets(keys: readonly string[]): readonly ExpectedBucket[] {
-    return keys.map((key) => {
+    return [...new Set(keys)].map((key) => {
       const state = this.states.get(key);
       const value = state === undefined ? (this.texts.get(key) ?? null) : packState(state);
       return { key, value, change: changeOf(this.writes.get(key), this.before.has(key)) };

@@ -7,7 +7,7 @@ import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } f
 import { schedules, settlingSchedules } from '../support/schedules';
 import { loadTimelines } from '../support/timelines';
 import type { Batch } from './kill-suite';
-import { expectScenario, type Call, type Scenario } from './scenario';
+import { expectScenario, type Call, type ExpectedBucket, type ExpectedScenario, type Scenario } from './scenario';
 
 const START_US = 1_800_000_000_000_000;
 const SEED = 4;
@@ -19,7 +19,8 @@ const CENTURY_US = 100 * YEAR_US;
 /** The quick ones that kill most come first. */
 export function loadBatches(): readonly Batch[] {
   return [
-    batch('scenario', [...decisions(), ...unreadable(), ...denials()]),
+    batch('scenario', [...decisions(), ...folds(), ...unreadable(), ...denials()]),
+    { name: 'fold that can\'t be', scenarios: [foldOfLog()] },
     batch('edge', [...edges(), ...logs(), ...counters(), ...calendars()]),
     batch('settlement', [...settlements(), ...givenBack(), ...settledCalendars()]),
     batch('TTL', ttls()),
@@ -146,6 +147,80 @@ function decisions(): readonly Scenario[] {
       }),
     },
   ];
+}
+
+/** One group many times. */
+function times(count: number, group: Group): readonly Group[] {
+  return Array.from({ length: count }, () => group);
+}
+
+function folds(): readonly Scenario[] {
+  const foldable = ALGORITHMS.filter((algorithm) => algorithm !== 'sliding_window_log');
+  const quota = (key: string, hits: number, descriptor = 0) => take(key, { hits, mode: 'quota', descriptor });
+  return [
+    {
+      name: 'a fold that fits in part, of one hit and of three, twice',
+      calls: foldable.flatMap((algorithm) =>
+        [1, 3].flatMap((hits) => {
+          const group = groupOf([take(`${algorithm} ${hits}`, { hits, limit: limit(algorithm, 10, SECOND_US) })]);
+          return [...atOnce(...times(2, group)), ...atOnce(...times(12, group)), { nowUs: START_US + 450_000, groups: times(3, group) }];
+        }),
+      ),
+    },
+    { name: 'a fold of hits that never fit, that just fit, and of peeks', calls: [11, 10, 0].flatMap((hits) => atOnce(...times(3, groupOf([take(`a${hits}`, { hits })])))) },
+    { name: 'a fold beside a bucket that denies after the second', calls: atOnce(...times(4, groupOf([take('a'), take('b', { hits: 4 }), take('c', { hits: 0 })]))) },
+    { name: 'shadow and quota takes of a fold are charged as long as they fit', calls: atOnce(...times(5, groupOf([take('a', { hits: 4, mode: 'shadow' }), quota('b', 3), take('c')], { quotaAlwaysFits: true }))) },
+    { name: 'of quota descriptors the last that fits decides', calls: atOnce(...times(9, groupOf([quota('a', 4), quota('b', 3), take('c')]))) },
+    { name: 'of the limits of a quota descriptor the first that does not', calls: atOnce(...times(9, groupOf([quota('a', 4, 7), quota('b', 2, 7), quota('c', 3, 8)]))) },
+    { name: 'a fold in global shadow mode', calls: atOnce(...times(5, groupOf([take('a', { hits: 3 }), take('b', { hits: 11 }), quota('c', 9)], { shadow: true }))) },
+    {
+      name: 'folds and single groups of one shape and of others, each with its own keys',
+      calls: atOnce(
+        ...['a', 'b', 'c'].map((key) => groupOf([take(key)])),
+        ...times(2, groupOf([take('d')])),
+        ...times(2, groupOf([take('e')])),
+        groupOf([take('f', { hits: 2 }), take('g', { limit: THREE_PER_MINUTE })]),
+        groupOf([take('h', { hits: 2 }), take('a', { limit: TEN_PER_SECOND })]),
+        groupOf([take('b')]),
+      ),
+    },
+    {
+      name: 'a fold brings a bucket from after now to now, and charges it if it may',
+      calls: foldable.flatMap((algorithm) => {
+        const on = { limit: LIMITS[algorithm] };
+        return [2, 3].flatMap((used) => {
+          const key = `${algorithm} ${used}`;
+          return [...inTurn([0, take(key, { ...on, hits: used })]), { nowUs: START_US - 3_600_000_000, groups: times(3, groupOf([take(key, on)])) }];
+        });
+      }),
+    },
+    { name: 'a fold whose limit was lowered below what is used', calls: [...inTurn([0, take('a', { hits: 9 })]), ...atOnce(...times(2, groupOf([take('a', { limit: limit('token_bucket', 3, SECOND_US) })])))] },
+    { name: 'a fold on a list', unreadable: { list: null }, calls: atOnce(...times(3, groupOf([take('b'), take('list')])), groupOf([take('b')])) },
+    {
+      name: 'a group that can\'t be decided fails alone, and leaves no trace in buckets that others of the run use',
+      broken: { broken: `${Math.floor(START_US / THREE_PER_MINUTE.windowUs)} 1 ${'9'.repeat(400)}` },
+      calls: [1, 2].map((count) => ({
+        nowUs: START_US + 1_000,
+        groups: [
+          groupOf([take('a', { hits: 3 })]),
+          ...times(count, groupOf([take('a', { hits: 2 }), take('broken', { limit: LIMITS.sliding_window_counter })])),
+          groupOf([take('a', { hits: 1 })]),
+        ],
+      })),
+    },
+  ];
+}
+
+/** What no caller sends: a fold with a log, on which the script fails when half of its answer is there. */
+function foldOfLog(): ExpectedScenario {
+  const [ofBucket, ofLog] = ['1 0 0 1 1000000 10 10 0', '4 0 0 1 60000000 3 3 0'];
+  const args = `4 a a log a 2 0 1 ${ofBucket} 0 2 ${ofBucket} ${ofLog} 1 1 1 2 1 2 1 1 1`.split(' ');
+  const buckets: readonly ExpectedBucket[] = [
+    { key: 'a', value: `2 0 ${START_US}`, change: { ttlMs: 2_200 } },
+    { key: 'log', value: null, change: 'kept' },
+  ];
+  const reply = [START_US, 1, 1, 9, 0, 100_000, -3, 1, 1, 8, 0, 200_000];
+  return { name: 'fails alone', setUp: [], setUpKeys: [], calls: [{ nowUs: START_US, script: 'take', args, reply, buckets }] };
 }
 
 function unreadable(): readonly Scenario[] {

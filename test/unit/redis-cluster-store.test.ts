@@ -26,6 +26,7 @@ let table: unknown;
 let nodes: Map<string, ScriptedNode>;
 let states: ConnectionState[];
 let redirects: string[];
+let unasked: string[];
 let store: RedisClusterStore;
 
 /** Answers as it is told, else out of its memory. */
@@ -77,12 +78,14 @@ function open(seeds: readonly NodeAddress[], late: readonly NodeAddress[] = []):
   nodes = new Map();
   states = [];
   redirects = [];
+  unasked = [];
   return new RedisClusterStore({
     seeds,
     timeoutMs: OP_TIMEOUT_MS,
     connectTimeoutMs: 1_000,
     onConnection: (state) => states.push(state),
     onRedirect: (kind) => redirects.push(kind),
+    onUnasked: (reason) => unasked.push(reason),
     makeNode: (address, onConnection) => {
       const node = new ScriptedNode(address, onConnection);
       nodes.set(describeAddress(address), node);
@@ -218,6 +221,7 @@ describe('a redirect', () => {
     }
     await expect(ask(LOW)).rejects.toMatchObject({ reason: 'connection', message: 'no node of the Redis Cluster is known to have this bucket' });
     expect(redirects).toHaveLength(6);
+    expect(unasked).toEqual(['connection']);
   });
 
   test('is no failure of the node, a failure is', async () => {

@@ -27,7 +27,7 @@ test('nothing set, or set to what Weir does anyway: nothing is said', () => {
 test('what has no effect is told', () => {
   expect(checkReferenceSettings({ LOCAL_CACHE_SIZE_IN_BYTES: '1048576', REDIS_POOL_SIZE: '20' })).toEqual([
     'REDIS_POOL_SIZE has no effect here. One connection carries all calls.',
-    'LOCAL_CACHE_SIZE_IN_BYTES has no effect here. Every request is decided in the store.',
+    'LOCAL_CACHE_SIZE_IN_BYTES has no effect here. Denials are remembered all the same: DENY_CACHE_MAX.',
   ]);
 });
 

@@ -56,6 +56,7 @@ describe('Settings', () => {
       redisOpTimeoutMs: 5,
       redisConnectTimeoutMs: 1000,
       redisInFlightMax: 10_000,
+      denyCacheMax: 10_000,
       redisBreakerFailures: 5,
       redisBreakerWindowMs: 10_000,
       redisBreakerOpenMs: 30_000,

@@ -46,12 +46,19 @@ class ScriptedStore implements Store {
 
 let inner: ScriptedStore;
 let lost: number[];
+let givenBack: string[];
 let store: SplitStore;
 
 beforeEach(() => {
   inner = new ScriptedStore();
   lost = [];
-  store = new SplitStore(inner, { partOf, timeoutMs: TIMEOUT_MS, onHitsLost: (hits) => lost.push(hits) });
+  givenBack = [];
+  store = new SplitStore(inner, {
+    partOf,
+    timeoutMs: TIMEOUT_MS,
+    onHitsLost: (hits) => lost.push(hits),
+    onGivenBack: (settlements) => givenBack.push(...settlements.map(({ bucketKey }) => bucketKey)),
+  });
 });
 
 /** The first letter of its key. */
@@ -123,6 +130,7 @@ describe('a race: the room is gone between asking and taking', () => {
     expect(verdict.overLimit).toBe(true);
     expect(verdict.verdicts.map(({ fits, remaining }) => [fits, remaining])).toEqual([[true, before], [false, 0]]);
     expect(inner.settled).toMatchObject([{ bucketKey: 'a', hits: -2, takenAtUs: inner.nowUs, usedBefore: limit.capacity - before }]);
+    expect(givenBack).toEqual(['a']);
     expect([await inner.remaining('a', limit), lost]).toEqual([before, []]);
   });
 
@@ -301,7 +309,7 @@ test('concurrent callers on two buckets in different parts: never over, and char
         for (let n = delays[turn % delays.length]!; n > 0; n -= 1) await Promise.resolve();
         return ask();
       };
-      store = new SplitStore(inner, { partOf, timeoutMs: 5_000, onHitsLost: (each) => lost.push(each) });
+      store = new SplitStore(inner, { partOf, timeoutMs: 5_000, onHitsLost: (each) => lost.push(each), onGivenBack: () => undefined });
       const answers = await Promise.all(callers.map(({ a, b }) => decide(groupOf([take('a', { hits: a, limit }), take('b', { hits: b })]))));
       const admitted = callers.filter((_, i) => !decided(answers[i]).overLimit);
       const sum = (of: 'a' | 'b') => admitted.reduce((total, each) => total + each[of], 0);

@@ -3,7 +3,7 @@
 import { Registry } from 'prom-client';
 import { RuleMetrics, type DescriptorRecord } from '../../../src/observability/rule-metrics';
 
-const RECORD: DescriptorRecord = { domain: 'edge', path: ['user'], hits: 1, fits: true, remaining: 9, capacity: 10, shadow: false };
+const RECORD: DescriptorRecord = { domain: 'edge', path: ['user'], hits: 1, fits: true, remaining: 9, capacity: 10, shadow: false, cached: false };
 
 const PREFIX = 'ratelimit_service_rate_limit_';
 
@@ -24,6 +24,7 @@ describe('RuleMetrics', () => {
   it.each<[string, Partial<DescriptorRecord>, boolean, string[]]>([
     ['hits that fit', {}, false, ['total_hits 1', 'within_limit 1']],
     ['hits that do not fit', { fits: false, hits: 3 }, true, ['total_hits 3', 'over_limit 3']],
+    ['hits that did not fit as was known', { fits: false, hits: 3, cached: true }, true, ['total_hits 3', 'over_limit 3', 'over_limit_with_local_cache 3']],
     ['hits that would fit, of a denied request', {}, true, ['total_hits 1']],
     ['hits over a rule in shadow mode', { fits: false, shadow: true }, false, ['total_hits 1', 'over_limit 1', 'shadow_mode 1']],
     ['a peek', { hits: 0 }, false, []],

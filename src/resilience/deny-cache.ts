@@ -1,0 +1,226 @@
+/** A store that remembers denials: what can't fit before a known time is denied without asking again. */
+
+import { NEVER, type BucketLimit, type Group, type GroupVerdict, type Settlement, type Take, type Verdict } from '../bucket/take';
+import { FrontOfMap } from '../store/front-of-map';
+import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../store/store';
+import type { LastKnown } from './last-known';
+
+export interface DenyCacheOptions {
+  /** A clock that is never set, in milliseconds. */
+  readonly nowMs: () => number;
+  /** Most buckets whose denial is remembered; beyond it the oldest is forgotten. */
+  readonly bucketsMax: number;
+  /** What is shown of the takes that nothing is remembered of. */
+  readonly lastKnown: Pick<LastKnown, 'remaining' | 'resetAfterUs'>;
+  /** Told of each group that was denied here. */
+  readonly onDenied: () => void;
+}
+
+/** An instance elsewhere may have given hits back, or have a larger limit: so long it may go unnoticed here. */
+const REMEMBERED_MS_MAX = 1_000;
+
+const US_PER_MS = 1_000;
+
+/** So many hits, or more, did not fit a bucket under that limit. */
+interface Denial {
+  readonly limit: BucketLimit;
+  readonly hits: number;
+  readonly verdict: Verdict;
+  /** When the store was about to be asked: its durations run from later on, so they are over later. */
+  readonly askedMs: number;
+  readonly untilMs: number;
+  readonly nowUs: number;
+}
+
+/**
+ * Hits come back with time alone, so until the retry time of a denial the same hits, or more, can't fit the same bucket under
+ * the same limit, whoever else asks. What makes room sooner is a refund, hits given back, a larger limit and a store that
+ * forgets: a bucket that one of these comes to from here is forgotten at once, and all of them with `clear`.
+ *
+ * An enforced take alone denies a request by what is remembered; a request that is shown as shadowed, dry, or asks for nothing
+ * is always asked for. The denial of a fallback is none of the store's: this is to lie below it.
+ */
+export class DenyCacheStore implements Store {
+  /** By bucket key, the oldest first. */
+  private readonly denials = new Map<string, Denial>();
+  private readonly front = new FrontOfMap(this.denials);
+  /** Counts what made room. A denial that the store was asked for before may be from before it. */
+  private changes = 0;
+  /** By bucket key, while calls are under way: the number of its last change. */
+  private readonly changedAt = new Map<string, number>();
+  private allChangedAt = 0;
+  private asking = 0;
+
+  constructor(
+    private readonly store: Store,
+    private readonly options: DenyCacheOptions,
+  ) {}
+
+  take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
+    const askedMs = this.options.nowMs();
+    if (this.denials.size === 0) return this.ask(groups, { askedMs, options });
+    const denied = groups.map((group) => this.denyOrForget(group, askedMs));
+    const known = denied.filter((verdict) => verdict !== undefined);
+    if (known.length === groups.length) return Promise.resolve(known);
+    if (known.length === 0) return this.ask(groups, { askedMs, options });
+    return this.askOthers(groups, denied, { askedMs, options });
+  }
+
+  async settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
+    try {
+      return await this.store.settle(settlements, options);
+    } finally {
+      this.forget(settlements);
+    }
+  }
+
+  /** Hits have been given back to these buckets, or may have been. */
+  forget(changed: readonly Pick<Settlement, 'bucketKey'>[]): void {
+    for (const { bucketKey } of changed) this.change(bucketKey);
+  }
+
+  /** The store may have forgotten anything. */
+  clear(): void {
+    this.denials.clear();
+    this.changedAt.clear();
+    this.changes += 1;
+    this.allChangedAt = this.changes;
+  }
+
+  close(): Promise<void> {
+    this.clear();
+    return this.store.close();
+  }
+
+  private async askOthers(groups: readonly Group[], denied: readonly (GroupVerdict | undefined)[], input: AskInput): Promise<readonly GroupOutcome[]> {
+    const outcomes = await this.ask(groups.filter((_, i) => denied[i] === undefined), input);
+    const answers = outcomes.values();
+    return denied.flatMap((verdict) => verdict ?? answers.next().value ?? []);
+  }
+
+  private async ask(groups: readonly Group[], { askedMs, options }: AskInput): Promise<readonly GroupOutcome[]> {
+    const changes = this.changes;
+    this.asking += 1;
+    try {
+      const outcomes = await this.store.take(groups, options);
+      for (const [i, group] of groups.entries()) {
+        const outcome = outcomes[i];
+        if (outcome !== undefined && 'verdicts' in outcome && outcome.overLimit) this.remember({ group, outcome, askedMs, changes });
+      }
+      return outcomes;
+    } finally {
+      this.asking -= 1;
+      for (const { takes } of groups) for (const { bucketKey, hits } of takes) if (hits < 0) this.change(bucketKey);
+      if (this.asking === 0 && this.changedAt.size > 0) this.changedAt.clear();
+    }
+  }
+
+  /** The denial that is known of the group; if none, its buckets are forgotten that it may make room in. */
+  private denyOrForget(group: Group, nowMs: number): GroupVerdict | undefined {
+    if (!group.takes.some(({ bucketKey }) => this.denials.has(bucketKey))) return undefined;
+    const known = group.takes.map((take) => this.denialOf(take, group, nowMs));
+    const first = known.find((denial) => denial !== undefined);
+    if (first === undefined || group.shadow || group.dry === true) {
+      for (const take of group.takes) if (this.mayMakeRoom(take)) this.denials.delete(take.bucketKey);
+      return undefined;
+    }
+    this.options.onDenied();
+    const verdicts = group.takes.map((take, i) => {
+      const denial = known[i];
+      return denial === undefined ? this.describe(take) : describeDenial(denial, nowMs);
+    });
+    return { overLimit: true, verdicts, nowUs: first.nowUs + Math.floor((nowMs - first.askedMs) * US_PER_MS), cached: true };
+  }
+
+  private denialOf({ bucketKey, limit, hits, mode }: Take, { takes }: Group, nowMs: number): Denial | undefined {
+    if (hits <= 0 || mode !== 'enforced') return undefined;
+    const denial = this.denials.get(bucketKey);
+    if (denial === undefined) return undefined;
+    if (denial.untilMs <= nowMs) {
+      this.denials.delete(bucketKey);
+      return undefined;
+    }
+    return isSameLimit(denial.limit, limit) && hitsOn(bucketKey, takes) >= denial.hits ? denial : undefined;
+  }
+
+  /** Under a larger limit a bucket may be refilled faster. */
+  private mayMakeRoom({ bucketKey, limit, hits }: Take): boolean {
+    const denial = this.denials.get(bucketKey);
+    return denial !== undefined && (hits < 0 || !isSameLimit(denial.limit, limit));
+  }
+
+  private remember({ group: { takes, shadow, dry }, outcome: { verdicts, nowUs }, askedMs, changes }: RememberInput): void {
+    if (shadow || dry === true || changes < this.allChangedAt) return;
+    for (const [i, { bucketKey, limit, hits, mode }] of takes.entries()) {
+      const verdict = verdicts[i];
+      if (mode !== 'enforced' || hits <= 0 || verdict === undefined || verdict.fits) continue;
+      if (changes < (this.changedAt.get(bucketKey) ?? 0) || !isOnlyLimit(limit, bucketKey, takes)) continue;
+      const waitMs = verdict.retryAfterUs === NEVER ? Infinity : verdict.retryAfterUs / US_PER_MS;
+      const untilMs = askedMs + Math.min(REMEMBERED_MS_MAX, waitMs);
+      if (untilMs > this.options.nowMs()) this.keep(bucketKey, { limit, hits: hitsOn(bucketKey, takes), verdict, askedMs, untilMs, nowUs });
+    }
+  }
+
+  private keep(bucketKey: string, denial: Denial): void {
+    this.denials.delete(bucketKey);
+    this.denials.set(bucketKey, denial);
+    this.front.used();
+    while (this.denials.size > this.options.bucketsMax) {
+      const oldest = this.front.next();
+      if (oldest === undefined) return;
+      this.denials.delete(oldest);
+    }
+  }
+
+  private change(bucketKey: string): void {
+    this.denials.delete(bucketKey);
+    if (this.asking === 0) return;
+    this.changes += 1;
+    if (this.changedAt.size >= this.options.bucketsMax) {
+      // Too many to tell apart: of none of the calls under way a denial is remembered.
+      this.changedAt.clear();
+      this.allChangedAt = this.changes;
+    }
+    this.changedAt.set(bucketKey, this.changes);
+  }
+
+  /** A take that would fit for all that is known here. */
+  private describe({ bucketKey, limit }: Take): Verdict {
+    const { lastKnown } = this.options;
+    return { fits: true, remaining: lastKnown.remaining(bucketKey, limit), retryAfterUs: 0, resetAfterUs: Math.ceil(lastKnown.resetAfterUs(bucketKey)) };
+  }
+}
+
+interface AskInput {
+  readonly askedMs: number;
+  readonly options: TakeOptions | undefined;
+}
+
+interface RememberInput {
+  readonly group: Group;
+  readonly outcome: GroupVerdict;
+  readonly askedMs: number;
+  /** How many there were when it was asked for. */
+  readonly changes: number;
+}
+
+function describeDenial({ verdict: { remaining, retryAfterUs, resetAfterUs }, askedMs }: Denial, nowMs: number): Verdict {
+  const left = (durationUs: number) => Math.max(0, Math.ceil(durationUs - (nowMs - askedMs) * US_PER_MS));
+  return { fits: false, remaining, retryAfterUs: retryAfterUs === NEVER ? NEVER : left(retryAfterUs), resetAfterUs: left(resetAfterUs) };
+}
+
+function isSameLimit(a: BucketLimit, b: BucketLimit): boolean {
+  return a === b || (a.requestsPerUnit === b.requestsPerUnit && a.capacity === b.capacity && a.windowUs === b.windowUs);
+}
+
+/** A smaller limit beside it slows the refill down, and makes the wait longer than it is without. */
+function isOnlyLimit(limit: BucketLimit, bucketKey: string, takes: readonly Take[]): boolean {
+  return takes.every((take) => take.bucketKey !== bucketKey || isSameLimit(take.limit, limit));
+}
+
+/** The positive hits of a group on one bucket are one sum. */
+function hitsOn(bucketKey: string, takes: readonly Take[]): number {
+  let sum = 0;
+  for (const take of takes) if (take.hits > 0 && take.bucketKey === bucketKey) sum += take.hits;
+  return sum;
+}

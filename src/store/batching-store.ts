@@ -1,0 +1,224 @@
+/** A store that gathers the takes of many callers and asks its store for all of them at once. */
+
+import type { Group, Settlement } from '../bucket/take';
+import { RedirectError, TryAgainError } from './redirect-error';
+import { overloadError, StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreErrorReason, type TakeOptions } from './store';
+
+export interface BatchingOptions {
+  /** Names what one command may serve, a slot of a Redis Cluster; all groups of a call are of one part. */
+  readonly partOf: (group: Group) => number;
+  /** Calls that may wait at once, sent or not; beyond it a call fails at once. */
+  readonly callsMax: number;
+  /** How long a command may take, in milliseconds. A caller with less time is given up by a timer of its own. */
+  readonly timeoutMs: number;
+  /** A clock that is never set, in milliseconds. */
+  readonly nowMs: () => number;
+  /** Told of each call that fails here; of a command that fails, whoever is below is told. */
+  readonly onGivenUp: (reason: StoreErrorReason) => void;
+}
+
+/** Takes of one command: a run of the script stays well below a millisecond. A call that has more goes alone. */
+export const BATCH_TAKES_MAX = 100;
+
+/** Commands of one part under way; while they are, calls gather for the next. */
+export const BATCHES_IN_FLIGHT_MAX = 2;
+
+/** A call that waits: for its turn, or for the answer to its command. */
+interface Call {
+  readonly groups: readonly Group[];
+  readonly resolve: (outcomes: readonly GroupOutcome[]) => void;
+  readonly reject: (error: unknown) => void;
+  readonly arrivedMs: number;
+  readonly timeoutMs: number;
+  timer: NodeJS.Timeout | undefined;
+  isSent: boolean;
+  /** It has its answer. */
+  isOver: boolean;
+}
+
+/** The calls of one part. */
+interface Lane {
+  waiting: Call[];
+  inFlight: number;
+  isScheduled: boolean;
+  /** The last command was not answered in time. */
+  isStalled: boolean;
+}
+
+/**
+ * What one turn of the event loop has read goes together: no call waits for others to come. Only while commands are under
+ * way do calls gather, as many as come until one returns. So a batch grows with the load, and an idle store asks at once.
+ *
+ * A command that fails fails all its calls. Settlements, and what a node is asked for out of turn, pass by.
+ */
+export class BatchingStore implements Store {
+  /** By part: one, or as many as there are slots. */
+  private readonly lanes = new Map<number, Lane>();
+  private calls = 0;
+
+  constructor(
+    private readonly store: Store,
+    private readonly options: BatchingOptions,
+  ) {}
+
+  take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
+    const [first] = groups;
+    if (first === undefined || options.asking === true) return this.store.take(groups, options);
+    const { callsMax, nowMs, onGivenUp, partOf } = this.options;
+    if (this.calls >= callsMax) {
+      onGivenUp('overload');
+      return Promise.reject(overloadError(callsMax));
+    }
+    return new Promise((resolve, reject) => {
+      const { timeoutMs = Infinity } = options;
+      const call: Call = { groups, resolve, reject, arrivedMs: nowMs(), timeoutMs, timer: undefined, isSent: false, isOver: false };
+      this.calls += 1;
+      this.limitTime(call, timeoutMs);
+      const lane = this.laneOf(partOf(first));
+      lane.waiting.push(call);
+      this.schedule(lane);
+    });
+  }
+
+  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
+    return this.store.settle(settlements, options);
+  }
+
+  close(): Promise<void> {
+    for (const { waiting } of this.lanes.values()) {
+      for (const call of waiting.splice(0)) this.fail(call, new StoreError('Redis is not connected', 'connection', { mayHaveRun: false }));
+    }
+    return this.store.close();
+  }
+
+  private laneOf(part: number): Lane {
+    const known = this.lanes.get(part);
+    if (known !== undefined) return known;
+    const lane: Lane = { waiting: [], inFlight: 0, isScheduled: false, isStalled: false };
+    this.lanes.set(part, lane);
+    return lane;
+  }
+
+  /** After all input of this turn has been read. */
+  private schedule(lane: Lane): void {
+    if (lane.isScheduled || lane.waiting.length === 0 || lane.inFlight >= BATCHES_IN_FLIGHT_MAX) return;
+    lane.isScheduled = true;
+    setImmediate(() => {
+      lane.isScheduled = false;
+      while (lane.waiting.length > 0 && lane.inFlight < BATCHES_IN_FLIGHT_MAX) this.send(lane, this.nextBatch(lane));
+    });
+  }
+
+  /** Takes the calls of the next command out of those that wait, and gives up those that need no answer any more. */
+  private nextBatch(lane: Lane): Call[] {
+    const nowMs = this.options.nowMs();
+    const batch: Call[] = [];
+    let takes = 0;
+    let taken = 0;
+    for (const call of lane.waiting) {
+      const more = takesOf(call);
+      if (batch.length > 0 && takes + more > BATCH_TAKES_MAX) break;
+      taken += 1;
+      if (call.isOver || this.isTooLate({ call, lane, nowMs })) continue;
+      takes += more;
+      batch.push(call);
+    }
+    if (taken === lane.waiting.length) lane.waiting = [];
+    else lane.waiting.splice(0, taken);
+    return batch;
+  }
+
+  /**
+   * A caller whose time is over has gone. Others wait as long as the store answers, since load makes no limit wider; while it
+   * does not, no longer than a command may take.
+   */
+  private isTooLate({ call, lane, nowMs }: IsTooLateInput): boolean {
+    const waitedMs = nowMs - call.arrivedMs;
+    if (waitedMs >= call.timeoutMs) this.giveUp(call);
+    else if (lane.isStalled && waitedMs >= this.options.timeoutMs) this.fail(call, tooLate(this.options.timeoutMs, 'timeout', { mayHaveRun: false }));
+    else this.limitTime(call, call.timeoutMs - waitedMs);
+    return call.isOver;
+  }
+
+  private send(lane: Lane, batch: readonly Call[]): void {
+    if (batch.length === 0) return;
+    lane.inFlight += 1;
+    void this.ask(batch).then((outcome) => {
+      lane.isStalled = outcome instanceof StoreError && outcome.reason === 'timeout';
+      lane.inFlight -= 1;
+      this.schedule(lane);
+    });
+  }
+
+  /** One command, and to each call its own of what comes of it. Never rejects; resolves to what it failed of. */
+  private async ask(batch: readonly Call[]): Promise<unknown> {
+    const [first, ...others] = batch;
+    if (first === undefined) return undefined;
+    for (const call of batch) call.isSent = true;
+    const groups = others.length === 0 ? first.groups : batch.flatMap((call) => call.groups);
+    try {
+      const outcomes = await this.store.take(groups);
+      let at = 0;
+      for (const call of batch) {
+        const end = at + call.groups.length;
+        if (this.end(call)) call.resolve(batch.length === 1 ? outcomes : outcomes.slice(at, end));
+        at = end;
+      }
+      return undefined;
+    } catch (error) {
+      if (others.length > 0 && isOfSomeBuckets(error)) {
+        const answers = await Promise.all(batch.filter(({ isOver }) => !isOver).map((call) => this.ask([call])));
+        return answers.find((answer) => answer !== undefined);
+      }
+      for (const call of batch) if (this.end(call)) call.reject(error);
+      return error;
+    }
+  }
+
+  /** Gives the caller its answer when its time is over, if that is before the command's. */
+  private limitTime(call: Call, leftMs: number): void {
+    if (call.timer !== undefined || leftMs >= this.options.timeoutMs) return;
+    // Timers run before input is read: an answer that lies here unread counts.
+    call.timer = setTimeout(() => setImmediate(() => { this.giveUp(call); }), leftMs);
+  }
+
+  private giveUp(call: Call): void {
+    this.fail(call, tooLate(call.timeoutMs, 'caller_timeout', { mayHaveRun: call.isSent }));
+  }
+
+  private fail(call: Call, error: StoreError): void {
+    if (!this.end(call)) return;
+    this.options.onGivenUp(error.reason);
+    call.reject(error);
+  }
+
+  /** False if it has its answer already. */
+  private end(call: Call): boolean {
+    if (call.isOver) return false;
+    call.isOver = true;
+    this.calls -= 1;
+    clearTimeout(call.timer);
+    return true;
+  }
+}
+
+interface IsTooLateInput {
+  readonly call: Call;
+  readonly lane: Lane;
+  readonly nowMs: number;
+}
+
+function takesOf({ groups }: Call): number {
+  let takes = 0;
+  for (const group of groups) takes += group.takes.length;
+  return takes;
+}
+
+/** Of a slot that is being moved some buckets are here and some there: each call is answered for its own alone. */
+function isOfSomeBuckets(error: unknown): boolean {
+  return error instanceof TryAgainError || (error instanceof RedirectError && error.redirect.kind === 'ask');
+}
+
+function tooLate(timeoutMs: number, reason: StoreErrorReason, options: { readonly mayHaveRun: boolean }): StoreError {
+  return new StoreError(`the store did not answer within ${timeoutMs} ms`, reason, options);
+}

@@ -1,0 +1,294 @@
+/** The deny cache: what it answers, what it never does, and that its answers are those of the store. */
+
+import fc from 'fast-check';
+import type { BucketLimit, Group, Take } from '../../../src/bucket/take';
+import { NEVER } from '../../../src/bucket/take';
+import { DenyCacheStore } from '../../../src/resilience/deny-cache';
+import { LastKnown } from '../../../src/resilience/last-known';
+import { ALGORITHMS } from '../../../src/rule/limit';
+import { MemoryStore } from '../../../src/store/memory-store';
+import type { GroupOutcome } from '../../../src/store/store';
+import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../../support/groups';
+import { decided } from '../../support/outcomes';
+import { seeded } from '../../support/random';
+import { schedules, type ScheduleStep } from '../../support/schedules';
+import { SwitchedStore } from '../../support/switched-store';
+
+const START_US = 1_800_000_000_000_000;
+const RUNS = 1_000;
+const TWO_PER_SECOND: BucketLimit = { ...TEN_PER_SECOND, requestsPerUnit: 2, capacity: 2 };
+const TEN_PER_HOUR: BucketLimit = { ...TEN_PER_SECOND, windowUs: 3_600_000_000 };
+
+function open({ bucketsMax = 100 } = {}) {
+  const clock = { nowMs: 0 };
+  const inner = new SwitchedStore(new MemoryStore({ nowUs: () => START_US + Math.round(clock.nowMs * 1_000), bucketsMax: 10_000 }));
+  const nowMs = () => clock.nowMs;
+  const lastKnown = new LastKnown({ nowMs, bucketsMax: 100 });
+  const denied = { here: 0 };
+  const cache = new DenyCacheStore(inner, { nowMs, bucketsMax, lastKnown, onDenied: () => (denied.here += 1) });
+  const decide = async (group: Group) => decided((await cache.take([group]))[0]);
+  /** Answers, and says whether the store was asked for it. */
+  const ask = async (group: Group) => {
+    const before = inner.asked.take;
+    const verdict = await decide(group);
+    return { verdict, asked: inner.asked.take > before };
+  };
+  const one = (key: string, parts: Partial<Take> = {}) => ask(groupOf([take(key, parts)]));
+  /** Uses the bucket up and has a hit denied. */
+  const exhaust = async (key: string, limit = TEN_PER_SECOND) => {
+    await one(key, { limit, hits: limit.capacity });
+    expect((await one(key, { limit })).verdict.overLimit).toBe(true);
+  };
+  return { cache, inner, clock, lastKnown, denied, ask, one, exhaust };
+}
+
+test('what was denied is denied without asking the store, with the time that is left', async () => {
+  const { clock, denied, one, exhaust } = open();
+  await exhaust('a');
+  clock.nowMs = 60;
+  const { verdict, asked } = await one('a');
+  expect(asked).toBe(false);
+  expect(verdict).toEqual({
+    overLimit: true,
+    cached: true,
+    nowUs: START_US + 60_000,
+    verdicts: [{ fits: false, remaining: 0, retryAfterUs: 40_000, resetAfterUs: 940_000 }],
+  });
+  expect(denied.here).toBe(1);
+});
+
+test('until these hits would fit again', async () => {
+  const { clock, one, exhaust } = open();
+  await exhaust('a');
+  clock.nowMs = 99.999;
+  expect((await one('a')).asked).toBe(false);
+  clock.nowMs = 100;
+  const { verdict, asked } = await one('a');
+  expect([asked, verdict.overLimit]).toEqual([true, false]);
+});
+
+test('for a second at most, however long they would not, or never', async () => {
+  const { clock, one, exhaust } = open();
+  await exhaust('a', TEN_PER_HOUR);
+  expect((await one('b', { hits: 11 })).verdict.verdicts[0]!.retryAfterUs).toBe(NEVER);
+  clock.nowMs = 999;
+  expect((await one('a', { limit: TEN_PER_HOUR })).asked).toBe(false);
+  const never = await one('b', { hits: 11 });
+  expect(never).toMatchObject({ asked: false, verdict: { verdicts: [{ fits: false, remaining: 10, retryAfterUs: NEVER, resetAfterUs: 0 }] } });
+  clock.nowMs = 1_000;
+  expect((await one('a', { limit: TEN_PER_HOUR })).asked).toBe(true);
+  expect((await one('b', { hits: 11 })).asked).toBe(true);
+});
+
+test('as many hits, or more, and no fewer', async () => {
+  const { one } = open();
+  await one('a', { hits: 8 });
+  await one('a', { hits: 4 });
+  expect(await one('a', { hits: 4 })).toMatchObject({ asked: false, verdict: { verdicts: [{ remaining: 2 }] } });
+  expect((await one('a', { hits: 9 })).asked).toBe(false);
+  expect(await one('a', { hits: 2 })).toMatchObject({ asked: true, verdict: { overLimit: false } });
+});
+
+test('the hits of a group on a bucket are one sum', async () => {
+  const { ask, one } = open();
+  const six = take('a', { hits: 6 });
+  expect((await ask(groupOf([six, six]))).verdict.overLimit).toBe(true);
+  expect((await ask(groupOf([six, six]))).asked).toBe(false);
+  expect((await one('a', { hits: 12 })).asked).toBe(false);
+  expect(await ask(groupOf([six]))).toMatchObject({ asked: true, verdict: { overLimit: false } });
+});
+
+test('the other takes of such a group are shown to fit, with what was last known to be left', async () => {
+  const { ask, clock, exhaust, lastKnown, one } = open();
+  const { verdict } = await one('b', { hits: 4, limit: THREE_PER_MINUTE, mode: 'shadow' });
+  expect(verdict.verdicts[0]!.fits).toBe(false);
+  await one('c', { hits: 3 });
+  lastKnown.hear('c', TEN_PER_SECOND, { fits: true, remaining: 7, retryAfterUs: 0, resetAfterUs: 300_000 });
+  await exhaust('a');
+  clock.nowMs = 50;
+  const group = groupOf([take('c'), take('b', { hits: 4, limit: THREE_PER_MINUTE, mode: 'shadow' }), take('a'), take('d', { hits: -1 })]);
+  const answered = await ask(group);
+  expect(answered.asked).toBe(false);
+  expect(answered.verdict.verdicts.map(({ fits, remaining, resetAfterUs }) => [fits, remaining, resetAfterUs])).toEqual([
+    [true, 7, 250_000],
+    [true, 3, 0],
+    [false, 0, 950_000],
+    [true, 10, 0],
+  ]);
+});
+
+describe('never answered, and never remembered', () => {
+  test.each([
+    ['a shadow take', groupOf([take('a', { mode: 'shadow' })])],
+    ['a quota take', groupOf([take('a', { mode: 'quota' })])],
+    ['a peek', groupOf([take('a', { hits: 0 })])],
+    ['a refund of nothing that was used', groupOf([take('b', { hits: -1 })])],
+    ['a dry group', groupOf([take('a')], { dry: true })],
+    ['a group under SHADOW_MODE', groupOf([take('a')], { shadow: true })],
+    ['a larger limit', groupOf([take('a', { limit: { ...TEN_PER_HOUR, capacity: 11, requestsPerUnit: 11 } })])],
+  ])('%s', async (_what, group) => {
+    const remembering = open();
+    await remembering.exhaust('a', TEN_PER_HOUR);
+    const { takes, ...flags } = group;
+    const same = { ...flags, takes: takes.map((each) => (each.limit === TEN_PER_SECOND ? { ...each, limit: TEN_PER_HOUR } : each)) };
+    expect((await remembering.ask(same)).asked).toBe(true);
+
+    const asking = open();
+    await asking.one('a', { hits: 10, limit: TEN_PER_HOUR });
+    await asking.ask(same);
+    await asking.ask(same);
+    expect(asking.denied.here).toBe(0);
+    expect((await asking.one('a', { limit: TEN_PER_HOUR })).asked).toBe(true);
+  });
+
+  test('a limit beside a smaller one on its bucket, which slows the refill down', async () => {
+    const { ask, one } = open();
+    await one('a', { hits: 10 });
+    await ask(groupOf([take('a'), take('a', { limit: TWO_PER_SECOND, mode: 'shadow' })]));
+    expect((await one('a')).asked).toBe(true);
+  });
+
+  test('the denial of a fallback', async () => {
+    const { cache, inner } = open();
+    inner.failing = { reason: 'connection' };
+    await expect(cache.take([groupOf([take('a')])])).rejects.toThrow('no');
+    inner.failing = undefined;
+    const [outcome] = await cache.take([groupOf([take('a')])]);
+    expect(decided(outcome).overLimit).toBe(false);
+  });
+});
+
+describe('forgotten at once', () => {
+  test('after a refund', async () => {
+    const { one, exhaust } = open();
+    await exhaust('a', TEN_PER_HOUR);
+    await one('a', { hits: -1, limit: TEN_PER_HOUR });
+    expect(await one('a', { limit: TEN_PER_HOUR })).toMatchObject({ asked: true, verdict: { overLimit: false } });
+  });
+
+  test('after hits given back, here or below', async () => {
+    const { cache, one, exhaust } = open();
+    await exhaust('a', TEN_PER_HOUR);
+    await cache.settle([settlement('a', { hits: -1, limit: TEN_PER_HOUR, takenAtUs: START_US })]);
+    expect((await one('a', { limit: TEN_PER_HOUR })).asked).toBe(true);
+    await exhaust('b', TEN_PER_HOUR);
+    cache.forget([{ bucketKey: 'b' }]);
+    expect((await one('b', { limit: TEN_PER_HOUR })).asked).toBe(true);
+  });
+
+  test('with a store that may have forgotten', async () => {
+    const { cache, one, exhaust } = open();
+    await exhaust('a', TEN_PER_HOUR);
+    cache.clear();
+    expect((await one('a', { limit: TEN_PER_HOUR })).asked).toBe(true);
+  });
+
+  test('by another limit on the bucket, which may refill it faster', async () => {
+    const { one, exhaust } = open();
+    await exhaust('a', TEN_PER_HOUR);
+    await one('a', { limit: { ...TEN_PER_HOUR, requestsPerUnit: 1_000 } });
+    expect((await one('a', { limit: TEN_PER_HOUR })).asked).toBe(true);
+  });
+
+  test.each<[string, (cache: DenyCacheStore) => unknown]>([
+    ['a refund', (cache) => cache.take([groupOf([take('a', { hits: -1, limit: TEN_PER_HOUR })])])],
+    ['hits given back below', (cache) => { cache.forget([{ bucketKey: 'a' }]); }],
+    ['a store that may have forgotten', (cache) => { cache.clear(); }],
+  ])('a denial that is from before %s, and comes after it, is not remembered', async (_what, change) => {
+    const { cache, inner, one } = open();
+    await one('a', { hits: 10, limit: TEN_PER_HOUR });
+    const takeOf = inner.take.bind(inner);
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    inner.take = async (groups) => {
+      const outcomes = await takeOf(groups);
+      await answered;
+      return outcomes;
+    };
+    const late = cache.take([groupOf([take('a', { limit: TEN_PER_HOUR })])]);
+    inner.take = takeOf;
+    await change(cache);
+    answer();
+    expect(decided((await late)[0]).overLimit).toBe(true);
+    expect((await one('a', { limit: TEN_PER_HOUR })).asked).toBe(true);
+  });
+});
+
+test('of several groups only those are asked for that are not known, and each has its answer', async () => {
+  const { cache, inner, exhaust } = open();
+  await exhaust('a', TEN_PER_HOUR);
+  const [known, other] = [groupOf([take('a', { limit: TEN_PER_HOUR })]), groupOf([take('b', { hits: 4 })])];
+  const outcomes = await cache.take([known, other, known, other]);
+  expect(outcomes.map((outcome) => decided(outcome).overLimit)).toEqual([true, false, true, false]);
+  expect(outcomes.map((outcome) => decided(outcome).verdicts[0]!.remaining)).toEqual([0, 6, 0, 2]);
+  expect(inner.asked.take).toBe(3);
+});
+
+test('beyond its bound the oldest denial is forgotten', async () => {
+  const { one, exhaust } = open({ bucketsMax: 2 });
+  for (const key of ['a', 'b', 'c']) await exhaust(key, TEN_PER_HOUR);
+  expect((await one('b', { limit: TEN_PER_HOUR })).asked).toBe(false);
+  expect((await one('c', { limit: TEN_PER_HOUR })).asked).toBe(false);
+  expect((await one('a', { limit: TEN_PER_HOUR })).asked).toBe(true);
+});
+
+test('a flood on an exhausted key asks the store once a second', async () => {
+  const { clock, inner, one, exhaust } = open();
+  await exhaust('a', TEN_PER_HOUR);
+  const before = inner.asked.take;
+  for (let i = 1; i <= 10_000; i += 1) {
+    clock.nowMs = i;
+    expect((await one('a', { limit: TEN_PER_HOUR })).verdict.overLimit).toBe(true);
+  }
+  expect(inner.asked.take - before).toBe(10);
+});
+
+/** As one instance is asked: a bucket's limit stays, and the clock does not step back. */
+function asOneInstance(steps: readonly ScheduleStep[]): readonly ScheduleStep[] {
+  const limits = new Map<string, BucketLimit>();
+  let nowUs = START_US;
+  let clockUs = START_US;
+  return steps.map((step) => {
+    // Half of the steps are short ones, so that denials are asked for again while they are remembered.
+    const aheadUs = Math.max(0, step.nowUs - clockUs);
+    clockUs = step.nowUs;
+    nowUs += aheadUs % 2 === 0 ? aheadUs % 700_000 : aheadUs;
+    const takes = step.group.takes.map((each) => {
+      // A limit of 0 that holds hits would never refill, and none is made.
+      const limit = limits.get(each.bucketKey) ?? { ...each.limit, capacity: each.limit.requestsPerUnit === 0 ? 0 : each.limit.capacity };
+      limits.set(each.bucketKey, limit);
+      return { ...each, limit };
+    });
+    return { nowUs, group: { ...step.group, takes } };
+  });
+}
+
+test.each([...ALGORITHMS, undefined])('its answers are the store\'s, whatever is asked (%s; undefined: any mix)', async (algorithm) => {
+  let answeredHere = 0;
+  await fc.assert(
+    fc.asyncProperty(schedules(algorithm), async (planned) => {
+      const opened = open();
+      const clock = { nowUs: START_US };
+      const plain = new MemoryStore({ nowUs: () => clock.nowUs, bucketsMax: 10_000 });
+      const codes = (outcomes: readonly GroupOutcome[]) => outcomes.map((outcome) => decided(outcome).overLimit);
+      const steps = asOneInstance(planned);
+      // Each twice: what was denied is asked for again.
+      for (const { nowUs, group } of steps.flatMap((step) => [step, { ...step, nowUs: step.nowUs + 3 }])) {
+        clock.nowUs = Math.max(clock.nowUs, nowUs);
+        opened.clock.nowMs = (clock.nowUs - START_US) / 1_000;
+        expect(codes(await opened.cache.take([group]))).toEqual(codes(await plain.take([group])));
+      }
+      answeredHere += opened.denied.here;
+    }),
+    seeded(RUNS),
+  );
+  expect(answeredHere).toBeGreaterThan(RUNS / 20);
+});
+
+test('an exhausted bucket of each algorithm is remembered', async () => {
+  for (const algorithm of ALGORITHMS) {
+    const { one, exhaust } = open();
+    await exhaust('a', LIMITS[algorithm]);
+    expect((await one('a', { limit: LIMITS[algorithm] })).asked).toBe(false);
+  }
+});
