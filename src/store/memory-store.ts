@@ -38,7 +38,13 @@ export class MemoryStore implements Store {
 
   take(groups: readonly Group[]): Promise<readonly GroupOutcome[]> {
     const nowUs = this.nowUs();
-    return Promise.resolve(groups.map((group) => this.decide(group, nowUs)));
+    const outcomes = new Array<GroupOutcome>(groups.length);
+    let next = 0;
+    for (const group of groups) {
+      outcomes[next] = this.decide(group, nowUs);
+      next += 1;
+    }
+    return Promise.resolve(outcomes);
   }
 
   settle(settlements: readonly Settlement[]): Promise<readonly number[]> {
