@@ -6,6 +6,10 @@ export class AsideStates {
   private readonly states: (BucketState | undefined)[] = [];
   private readonly freeNumbers: number[] = [];
 
+  get size(): number {
+    return this.states.length - this.freeNumbers.length;
+  }
+
   get(number: number | undefined): BucketState | undefined {
     return number === undefined ? undefined : this.states[number];
   }

@@ -62,6 +62,11 @@ export class BucketTable {
     return this.records.bytes + this.index.bytes;
   }
 
+  /** States that are in no record, since they have no fixed size: logs. */
+  get aside(): number {
+    return this.asides.size;
+  }
+
   /** Buckets that were looked at because the index grew or shrank, since the start. */
   get moved(): number {
     return this.index.moved;

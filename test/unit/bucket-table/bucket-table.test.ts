@@ -123,6 +123,21 @@ test('states of every engine come back as they went, also those that no record h
   }
 });
 
+test('a state that was kept aside goes with its bucket, or when another takes its place', () => {
+  const table = new BucketTable({ sinceUs: SINCE_US });
+  const log: BucketState = { before: 0, records: [{ atUs: 1, total: 1 }], nowUs: 1 };
+  for (const key of ['a', 'b', 'c', 'd']) table.set(key, log, SINCE_US + SECOND_US);
+  expect(table.aside).toBe(4);
+  table.delete('a');
+  table.deleteOldest();
+  table.set('c', tokens(1));
+  expect(table.aside).toBe(1);
+  table.set('d', log);
+  expect(table.aside).toBe(1);
+  table.dropExpired({ nowUs: SINCE_US + SECOND_US, steps: 4 });
+  expect([table.size, table.aside]).toEqual([0, 0]);
+});
+
 describe('memory', () => {
   const BUCKETS = 300_000;
 

@@ -14,6 +14,7 @@ const ALIKE = [
   ...['=', '==', 'abc=', 'abc=d', 'abcd=', 'abc=d=', 'abcd', 'abc=\0', 'xbc=d'],
   ...['1{d}tb60|a=1', '1{d}tb60|a=2', '1{d}tb61|a=1', '1{d}tb60|a=1|b=1', '1{d}tb60|a='],
   ...['\xff', 'ÿ'.repeat(4), 'Ā', 'a\u0100', '\u0161', '\ud800', '\udc00', '💥'],
+  ...['\u0100\0', '\0\u0001', '\u0100\0\0\0', '\0\u0001\0\0'],
   ...[KEY_BYTES_MAX - 1, KEY_BYTES_MAX, KEY_BYTES_MAX + 1, KEY_BYTES_MAX + 2, 5_000].map((length) => 'z'.repeat(length)),
   ...[KEY_BYTES_MAX, KEY_BYTES_MAX + 1].map((length) => `${'z'.repeat(length - 1)}=`),
 ];
