@@ -26,6 +26,9 @@ export interface GroupDecision extends GroupVerdict {
 
 /** One bucket of the group: all takes on it are decided as one. */
 interface GroupBucket {
+  readonly bucketKey: string;
+  /** Place of its first take in the group. */
+  readonly first: number;
   readonly engine: Engine<BucketState>;
   /** The smallest limit of its takes: the one at which its state moves on. */
   limit: BucketLimit;
@@ -33,6 +36,8 @@ interface GroupBucket {
   expiryLimit: BucketLimit | undefined;
   /** Sum of the positive hits of its takes. */
   hits: number;
+  /** Of them, those that fit. */
+  charged: number;
   refund: number;
   readonly stored: BucketState | undefined;
   state: BucketState;
@@ -48,22 +53,29 @@ interface GroupBucket {
  * - Of a dry group all of that is said, and nothing done: remaining is what is there.
  */
 export function decideGroup({ group, read, nowUs }: DecideGroupInput): GroupDecision {
-  const buckets = gatherBuckets({ group, read, nowUs });
-  const fits = group.takes.map((take) => {
-    const bucket = bucketOf(buckets, take);
-    return take.hits <= 0 || bucket.hits <= bucket.engine.room(bucket.state, take.limit);
-  });
+  const { takes } = group;
+  const ofTakes = gatherBuckets({ group, read, nowUs });
+  const fits = new Array<boolean>(takes.length);
+  for (let i = 0; i < takes.length; i += 1) fits[i] = fitTake(takeAt(takes, i), bucketAt(ofTakes, i));
   const overLimit = !group.shadow && isOverLimit(group, fits);
-  const writes: BucketWrite[] = [];
-  for (const [bucketKey, bucket] of buckets) {
-    const changed = overLimit || group.dry === true ? false : applyTakes({ bucketKey, bucket, group, fits });
-    if (changed || mustBeRetimed(bucket, nowUs)) writes.push(toWrite({ bucketKey, bucket, nowUs }));
+  let writes: BucketWrite[] | undefined;
+  for (let i = 0; i < takes.length; i += 1) {
+    const bucket = bucketAt(ofTakes, i);
+    if (bucket.first !== i) continue;
+    const changed = overLimit || group.dry === true ? false : applyTakes(bucket);
+    if (!changed && !mustBeRetimed(bucket, nowUs)) continue;
+    const write = toWrite(bucket, nowUs);
+    if (writes === undefined) writes = [write];
+    else writes.push(write);
   }
-  const verdicts = group.takes.map((take, i) =>
-    describe({ take, bucket: bucketOf(buckets, take), fits: fits[i] === true, nowUs }),
-  );
-  return { overLimit, verdicts, nowUs, writes };
+  const verdicts = new Array<Verdict>(takes.length);
+  for (let i = 0; i < takes.length; i += 1) {
+    verdicts[i] = describe({ take: takeAt(takes, i), bucket: bucketAt(ofTakes, i), fits: fits[i] === true, nowUs });
+  }
+  return { overLimit, verdicts, nowUs, writes: writes ?? NO_WRITES };
 }
+
+const NO_WRITES: readonly BucketWrite[] = [];
 
 interface DecideGroupInput {
   readonly group: Group;
@@ -71,26 +83,49 @@ interface DecideGroupInput {
   readonly nowUs: number;
 }
 
-function gatherBuckets({ group, read, nowUs }: DecideGroupInput): Map<string, GroupBucket> {
-  const buckets = new Map<string, GroupBucket>();
-  for (const { bucketKey, limit, hits } of group.takes) {
-    let bucket = buckets.get(bucketKey);
+/** Takes of a group that are looked through for those on one bucket; for more there is a Map. */
+const LOOKED_THROUGH_MAX = 8;
+
+/** The bucket of each take, in their order. */
+function gatherBuckets({ group, read, nowUs }: DecideGroupInput): readonly GroupBucket[] {
+  const { takes } = group;
+  const ofTakes = new Array<GroupBucket>(takes.length);
+  const byKey = takes.length > LOOKED_THROUGH_MAX ? new Map<string, GroupBucket>() : undefined;
+  for (let i = 0; i < takes.length; i += 1) {
+    const { bucketKey, limit, hits } = takeAt(takes, i);
+    let bucket = byKey === undefined ? lookThrough(ofTakes, i, bucketKey) : byKey.get(bucketKey);
     if (bucket === undefined) {
       const engine = ENGINES[limit.algorithm];
       const stored = read(bucketKey);
       const state = stored ?? engine.fresh(limit, nowUs);
-      bucket = { engine, limit, expiryLimit: undefined, hits: 0, refund: 0, stored, state };
-      buckets.set(bucketKey, bucket);
+      bucket = { bucketKey, first: i, engine, limit, expiryLimit: undefined, hits: 0, charged: 0, refund: 0, stored, state };
+      byKey?.set(bucketKey, bucket);
     }
     if (limit.requestsPerUnit < bucket.limit.requestsPerUnit) bucket.limit = limit;
     if (isSlower(limit, bucket.expiryLimit)) bucket.expiryLimit = limit;
     if (hits > 0) bucket.hits += hits;
     else bucket.refund -= hits;
+    ofTakes[i] = bucket;
   }
-  for (const bucket of buckets.values()) {
-    bucket.state = bucket.engine.advance(bucket.state, bucket.limit, nowUs);
+  for (let i = 0; i < takes.length; i += 1) {
+    const bucket = bucketAt(ofTakes, i);
+    if (bucket.first === i) bucket.state = bucket.engine.advance(bucket.state, bucket.limit, nowUs);
   }
-  return buckets;
+  return ofTakes;
+}
+
+/** The bucket of the first so many takes that has this key. */
+function lookThrough(ofTakes: readonly GroupBucket[], takes: number, bucketKey: string): GroupBucket | undefined {
+  for (let i = 0; i < takes; i += 1) if (ofTakes[i]?.bucketKey === bucketKey) return ofTakes[i];
+  return undefined;
+}
+
+/** Whether a take fits; its hits are then those to be charged. */
+function fitTake({ hits, limit }: Take, bucket: GroupBucket): boolean {
+  if (hits <= 0) return true;
+  if (bucket.hits > bucket.engine.room(bucket.state, limit)) return false;
+  bucket.charged += hits;
+  return true;
 }
 
 function isSlower(limit: BucketLimit, than: BucketLimit | undefined): boolean {
@@ -99,33 +134,26 @@ function isSlower(limit: BucketLimit, than: BucketLimit | undefined): boolean {
 
 /** Whether a group of which these takes fit is over its limits, `SHADOW_MODE` apart. */
 export function isOverLimit(group: Group, fits: readonly boolean[]): boolean {
-  const quotaFits = new Map<number, boolean>();
-  for (const [i, take] of group.takes.entries()) {
+  let quotaFits: Map<number, boolean> | undefined;
+  for (let i = 0; i < group.takes.length; i += 1) {
+    const take = group.takes[i];
     const takeFits = fits[i] === true;
-    if (take.mode === 'enforced' && !takeFits) return true;
-    if (take.mode === 'quota') quotaFits.set(take.descriptor, (quotaFits.get(take.descriptor) ?? true) && takeFits);
+    if (take?.mode === 'enforced' && !takeFits) return true;
+    if (take?.mode !== 'quota') continue;
+    quotaFits ??= new Map();
+    quotaFits.set(take.descriptor, (quotaFits.get(take.descriptor) ?? true) && takeFits);
   }
-  return quotaFits.size > 0 && !group.quotaAlwaysFits && ![...quotaFits.values()].includes(true);
+  return quotaFits !== undefined && !group.quotaAlwaysFits && ![...quotaFits.values()].includes(true);
 }
 
 /** Charges what fits, applies refunds; whether that changed the bucket. */
-function applyTakes({ bucketKey, bucket, group, fits }: ApplyTakesInput): boolean {
-  let charged = 0;
-  for (const [i, take] of group.takes.entries()) {
-    if (take.bucketKey === bucketKey && take.hits > 0 && fits[i] === true) charged += take.hits;
-  }
+function applyTakes(bucket: GroupBucket): boolean {
+  const { engine, charged } = bucket;
   // A refund to a bucket that nobody has used changes nothing.
-  const refund = bucket.engine.isUnused(bucket.state) && charged === 0 ? 0 : bucket.refund;
-  if (charged > 0) bucket.state = bucket.engine.charge(bucket.state, charged);
-  if (refund > 0) bucket.state = bucket.engine.refund(bucket.state, refund);
+  const refund = engine.isUnused(bucket.state) && charged === 0 ? 0 : bucket.refund;
+  if (charged > 0) bucket.state = engine.charge(bucket.state, charged);
+  if (refund > 0) bucket.state = engine.refund(bucket.state, refund);
   return charged > 0 || refund > 0;
-}
-
-interface ApplyTakesInput {
-  readonly bucketKey: string;
-  readonly bucket: GroupBucket;
-  readonly group: Group;
-  readonly fits: readonly boolean[];
 }
 
 /**
@@ -136,18 +164,11 @@ function mustBeRetimed(bucket: GroupBucket, nowUs: number): boolean {
   return bucket.hits > 0 && bucket.stored !== undefined && bucket.engine.isAhead(bucket.stored, bucket.limit, nowUs);
 }
 
-function toWrite({ bucketKey, bucket, nowUs }: ToWriteInput): BucketWrite {
-  const { engine, state, stored, limit, expiryLimit } = bucket;
+function toWrite({ bucketKey, engine, state, stored, limit, expiryLimit }: GroupBucket, nowUs: number): BucketWrite {
   if (engine.isUnused(state)) return { bucketKey };
   if (expiryLimit === undefined && stored !== undefined) return { bucketKey, state };
   const resetAfterUs = engine.resetAfterUs(state, expiryLimit ?? limit, nowUs);
   return { bucketKey, state, expiresAfterUs: resetAfterUs + EXPIRY_MARGIN_US };
-}
-
-interface ToWriteInput {
-  readonly bucketKey: string;
-  readonly bucket: GroupBucket;
-  readonly nowUs: number;
 }
 
 function describe({ take, bucket, fits, nowUs }: DescribeInput): Verdict {
@@ -172,8 +193,14 @@ function retryAfterUs({ take, bucket, nowUs }: Omit<DescribeInput, 'fits'>): num
   return bucket.engine.retryAfterUs(bucket.state, take.limit, bucket.hits, nowUs);
 }
 
-function bucketOf(buckets: ReadonlyMap<string, GroupBucket>, take: Take): GroupBucket {
-  const bucket = buckets.get(take.bucketKey);
+function takeAt(takes: readonly Take[], i: number): Take {
+  const take = takes[i];
+  if (take === undefined) throw new Error('fewer takes than the group has');
+  return take;
+}
+
+function bucketAt(ofTakes: readonly GroupBucket[], i: number): GroupBucket {
+  const bucket = ofTakes[i];
   if (bucket === undefined) throw new Error('a take without its bucket: gatherBuckets missed it');
   return bucket;
 }
