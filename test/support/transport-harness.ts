@@ -65,19 +65,25 @@ export class Harness {
     return client;
   }
 
-  async stop(): Promise<void> {
+  async stop({ timeoutMs } = { timeoutMs: 0 }): Promise<void> {
     for (const client of this.clients) client.close();
-    await this.server.drain({ timeoutMs: 0 });
+    await this.server.drain({ timeoutMs });
   }
 
-  ask(request: WireRequest, { deadline }: { deadline?: number } = {}): Promise<WireResponse> {
-    return this.askBytes(proto.rateLimit.ShouldRateLimit.requestSerialize(request), deadline === undefined ? {} : { deadline });
+  ask(request: WireRequest, options: AskOptions = {}): Promise<WireResponse> {
+    return this.askBytes(proto.rateLimit.ShouldRateLimit.requestSerialize(request), options);
   }
 
-  askBytes(bytes: Buffer, options: { deadline?: number } = {}): Promise<WireResponse> {
+  askBytes(bytes: Buffer, { client = this.client(), ...options }: AskOptions = {}): Promise<WireResponse> {
     const { path, responseDeserialize } = proto.rateLimit.ShouldRateLimit;
-    return unary({ client: this.client(), path, request: bytes, serialize: (raw: Buffer) => raw, deserialize: responseDeserialize, options });
+    return unary({ client, path, request: bytes, serialize: (raw: Buffer) => raw, deserialize: responseDeserialize, options });
   }
+}
+
+interface AskOptions {
+  readonly deadline?: number;
+  /** Else one of its own. */
+  readonly client?: Client;
 }
 
 export interface Deferred {

@@ -145,6 +145,15 @@ export class Connection {
     this.sender.goaway(this.streams.lastId, ErrorCode.NO_ERROR);
   }
 
+  /** The peer sends nothing any more: a request that is not whole never will be. */
+  endInput(): void {
+    for (const stream of [...this.streams.values()]) {
+      if (stream.remoteEnded) continue;
+      this.reset(stream, ErrorCode.CANCEL);
+      stream.handler?.onReset(ErrorCode.CANCEL);
+    }
+  }
+
   /** Nothing is sent after this, whatever comes. */
   close(): void {
     if (this.isClosed) return;

@@ -140,6 +140,7 @@ export class LeanServer {
     });
     // A peer that has said everything still gets its answers.
     socket.on('end', () => {
+      connection.endInput();
       if (connection.load === 0) this.drop(peer);
     });
     // Told by 'close', which follows.
