@@ -20,7 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** They know every part. */
-const ROOTS = ['app', 'cli', 'main', 'open-redis'];
+const ROOTS = ['app', 'cli', 'main', 'open-grpc', 'open-redis'];
 
 const PURE = ['descriptor', 'rule', 'bucket', 'engine'];
 
