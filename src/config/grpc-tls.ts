@@ -53,8 +53,9 @@ interface Paths {
   readonly clientCa: string | undefined;
 }
 
-/** What was read: text, or why it could not be. */
-type Contents = readonly (string | Error)[];
+/** A file's text, or why it could not be read. */
+type Content = { readonly text: string } | { readonly fault: string };
+type Contents = readonly Content[];
 
 export interface GrpcTlsEvents {
   readonly onChange: (material: GrpcTlsMaterial) => void;
@@ -74,7 +75,7 @@ export class GrpcTlsFiles {
   /** Throws SettingsError: at the start there is nothing else to go by. */
   constructor({ cert, key, clientCa }: Paths) {
     this.names = [['GRPC_SERVER_TLS_CERT', cert], ['GRPC_SERVER_TLS_KEY', key], ...(clientCa === undefined ? [] : [['GRPC_CLIENT_TLS_CACERT', clientCa] as const])];
-    const contents = this.names.map(([, path]) => attempt(() => readFileSync(path, 'utf8')));
+    const contents = this.names.map(([, path]) => readNow(path));
     const { material, problems } = this.check(contents);
     if (material === undefined) throw new SettingsError(problems);
     this.material = material;
@@ -94,7 +95,7 @@ export class GrpcTlsFiles {
     // A file system may take its time.
     if (this.isReading) return;
     this.isReading = true;
-    const contents = await Promise.all(this.names.map(([, path]) => readFile(path, 'utf8').catch(toError)));
+    const contents = await Promise.all(this.names.map(([, path]) => read(path)));
     this.isReading = false;
     this.compare(contents, events);
   }
@@ -121,39 +122,56 @@ export class GrpcTlsFiles {
   }
 
   private check(contents: Contents): { readonly material?: GrpcTlsMaterial; readonly problems: readonly SettingProblem[] } {
-    const problems = this.names.flatMap(([name, path], index) => problemOf({ name, path, content: contents[index] ?? '' }));
+    const problems = this.names.flatMap(([name, path], index) => problemOf({ name, path, content: contents[index] ?? { text: '' } }));
     if (problems.length > 0) return { problems };
-    const [cert = '', key = '', clientCa] = contents.map(String);
+    const [cert = '', key = '', clientCa] = contents.map((content) => ('text' in content ? content.text : ''));
     const material = { cert, key, ...(clientCa !== undefined && { clientCa }) };
     if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
       return { problems: [{ name: 'GRPC_SERVER_TLS_KEY', message: 'it is not the key of the certificate in GRPC_SERVER_TLS_CERT; name the two that belong together' }] };
     }
     // What only a use of them shows, as a key that is too short for OpenSSL.
-    const refusal = attempt(() => createSecureContext({ cert, key, ca: clientCa }));
-    return refusal instanceof Error ? { problems: [{ name: 'GRPC_SERVER_TLS_CERT', message: `OpenSSL refuses it (${refusal.message}); make another` }] } : { material, problems };
+    const fault = faultOf(() => createSecureContext({ cert, key, ca: clientCa }));
+    return fault === undefined ? { material, problems } : { problems: [{ name: 'GRPC_SERVER_TLS_CERT', message: `OpenSSL refuses it (${fault}); make another` }] };
   }
 }
 
-function problemOf({ name, path, content }: { readonly name: string; readonly path: string; readonly content: string | Error }): SettingProblem[] {
-  if (content instanceof Error) return [{ name, message: `${path} can't be read (${(content as NodeJS.ErrnoException).code ?? String(content)}); name a PEM file` }];
+function problemOf({ name, path, content }: { readonly name: string; readonly path: string; readonly content: Content }): SettingProblem[] {
+  if ('fault' in content) return [{ name, message: `${path} can't be read (${content.fault}); name a PEM file` }];
   const isKey = name === 'GRPC_SERVER_TLS_KEY';
-  const read = attempt(() => (isKey ? createPrivateKey(content) : new X509Certificate(content)));
-  if (!(read instanceof Error)) return [];
+  if (faultOf(() => (isKey ? createPrivateKey(content.text) : new X509Certificate(content.text))) === undefined) return [];
   return [{ name, message: `${path} holds no ${isKey ? 'private key without a passphrase' : 'certificate'}; name a PEM file with one` }];
 }
 
 function stateOf(contents: Contents): string {
-  return JSON.stringify(contents.map((content) => (content instanceof Error ? { error: content.message } : content)));
+  return JSON.stringify(contents);
 }
 
-function attempt<T>(read: () => T): T | Error {
+function readNow(path: string): Content {
   try {
-    return read();
+    return { text: readFileSync(path, 'utf8') };
   } catch (error) {
-    return toError(error);
+    return { fault: describe(error) };
   }
 }
 
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
+async function read(path: string): Promise<Content> {
+  try {
+    return { text: await readFile(path, 'utf8') };
+  } catch (error) {
+    return { fault: describe(error) };
+  }
+}
+
+/** Undefined: it works. */
+function faultOf(use: () => unknown): string | undefined {
+  try {
+    use();
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function describe(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? String(error);
 }

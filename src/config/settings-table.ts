@@ -44,7 +44,7 @@ const KEY_PREFIX = /^(?!.*weir:)[!-z|~]+$/;
 const DNS_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9])?)*$/i;
 
 /** What a socket's address has room for, on every system. */
-const SOCKET_PATH = /^.{1,103}$/;
+const SOCKET_PATH = /^[ -~]{1,103}$/;
 
 const listening = { group: 'Listening' } as const;
 const configuration = { group: 'Configuration' } as const;
@@ -76,7 +76,7 @@ export const SETTINGS_TABLE = {
   grpcUds: row({
     ...listening,
     name: 'GRPC_UDS',
-    type: textLike({ pattern: SOCKET_PATH, accepts: 'the path of a socket, of up to 103 bytes' }),
+    type: textLike({ pattern: SOCKET_PATH, accepts: 'the path of a socket, of up to 103 ASCII characters' }),
     default: undefined,
     meaning:
       'Path of a unix socket that takes the place of GRPC_HOST and GRPC_PORT. A file that a dead process has left there is replaced; one on which somebody listens is not. It is removed at the end.',

@@ -10,6 +10,9 @@ import { removeStaleSocket } from './unix-socket';
 /** Connections at once: Envoy opens one for each of its threads. */
 export const CONNECTIONS_MAX = 16_384;
 
+/** How long a client may take to begin: with TLS, and with HTTP/2. */
+export const HANDSHAKE_TIMEOUT_MS = 10_000;
+
 /** TCP asks a silent peer after so long whether it is there. */
 const TCP_KEEP_ALIVE_MS = 60_000;
 
@@ -18,7 +21,8 @@ export type GrpcAddress = { readonly host: string; readonly port: number } | { r
 export interface GrpcListenerOptions {
   readonly measure: ConnectionMeasure;
   readonly tls?: ServerTls | undefined;
-  readonly connectionsMax?: number | undefined;
+  readonly connectionsMax?: number;
+  readonly handshakeTimeoutMs?: number;
   /** Whether a peer that has said everything may still be answered. */
   readonly allowHalfOpen: boolean;
   readonly onSocket: (socket: Socket) => void;
@@ -30,10 +34,11 @@ export class GrpcListener {
   private readonly sockets = new Set<Socket>();
 
   constructor(private readonly options: GrpcListenerOptions) {
-    const { tls, allowHalfOpen, onSocket, measure } = options;
+    const { tls, allowHalfOpen, onSocket, measure, connectionsMax = CONNECTIONS_MAX, handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS } = options;
     const socketOptions = { allowHalfOpen, noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS };
-    this.server = tls === undefined ? createServer(socketOptions, onSocket) : this.secured(createTlsServer({ ...socketOptions, ...tlsOptionsOf(tls) }), tls);
-    this.server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
+    this.server =
+      tls === undefined ? createServer(socketOptions, onSocket) : this.secured(createTlsServer({ ...socketOptions, ...tlsOptionsOf(tls, { handshakeTimeoutMs }) }), tls);
+    this.server.maxConnections = connectionsMax;
     this.server.prependListener('connection', (socket) => {
       this.sockets.add(socket);
       measure.onOpen();

@@ -21,9 +21,6 @@ export interface ServerTls {
 
 const ALPN = 'h2';
 
-/** How long a client may take until both sides agree. */
-export const TLS_HANDSHAKE_TIMEOUT_MS = 10_000;
-
 /** What new material changes. Whether there is a client CA stays as it was. */
 export function secureContextOf({ cert, key, clientCa }: ServerTlsMaterial): TlsOptions {
   const identity = { minVersion: 'TLSv1.2', cert, key } as const;
@@ -31,12 +28,13 @@ export function secureContextOf({ cert, key, clientCa }: ServerTlsMaterial): Tls
   return clientCa === undefined ? identity : { ...identity, ca: clientCa, secureOptions: constants.SSL_OP_NO_TICKET };
 }
 
-export function tlsOptionsOf({ material }: ServerTls): TlsOptions {
+/** `handshakeTimeoutMs` is how long a client may take until both sides agree. */
+export function tlsOptionsOf({ material }: ServerTls, { handshakeTimeoutMs }: { readonly handshakeTimeoutMs: number }): TlsOptions {
   const isMutual = material.clientCa !== undefined;
   return {
     ...secureContextOf(material),
     ALPNProtocols: [ALPN],
-    handshakeTimeout: TLS_HANDSHAKE_TIMEOUT_MS,
+    handshakeTimeout: handshakeTimeoutMs,
     requestCert: isMutual,
     rejectUnauthorized: isMutual,
   };

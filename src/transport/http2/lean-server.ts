@@ -55,6 +55,7 @@ export class LeanServer {
       measure: this.measure,
       tls: options.tls,
       connectionsMax: this.bounds.connectionsMax,
+      handshakeTimeoutMs: this.bounds.handshakeTimeoutMs,
       // A peer that has said everything still gets its answers.
       allowHalfOpen: true,
       onSocket: (socket) => {
