@@ -35,9 +35,9 @@ export class GrpcListener {
 
   constructor(private readonly options: GrpcListenerOptions) {
     const { tls, allowHalfOpen, onSocket, measure, connectionsMax = CONNECTIONS_MAX, handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS } = options;
-    const socketOptions = { allowHalfOpen, noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS };
+    const tcp = { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS };
     this.server =
-      tls === undefined ? createServer(socketOptions, onSocket) : this.secured(createTlsServer({ ...socketOptions, ...tlsOptionsOf(tls, { handshakeTimeoutMs }) }), tls);
+      tls === undefined ? createServer({ ...tcp, allowHalfOpen }, onSocket) : this.secured(createTlsServer({ ...tcp, ...tlsOptionsOf(tls, { handshakeTimeoutMs }) }), tls);
     this.server.maxConnections = connectionsMax;
     this.server.prependListener('connection', (socket) => {
       this.sockets.add(socket);
@@ -82,12 +82,14 @@ export class GrpcListener {
   }
 
   private secured(server: TlsServer, tls: ServerTls): TlsServer {
-    const { measure, onSocket } = this.options;
+    const { measure, onSocket, allowHalfOpen } = this.options;
     server.on('secureConnection', (socket) => {
       // Told by 'close', which follows.
       socket.on('error', () => undefined);
       const objection = objectionTo(socket, tls);
       if (objection === undefined) {
+        // Not before: who goes away during the handshake is gone.
+        socket.allowHalfOpen = allowHalfOpen;
         onSocket(socket);
         return;
       }
@@ -101,6 +103,7 @@ export class GrpcListener {
       else if (typeof distrust === 'string') measure.onEnd('tls', `a client at ${placeOf(socket)} was refused: its certificate is not trusted (${distrust})`);
       // One that went away by itself, as a probe of the port does, was not ended by us.
       else if (error.code !== 'ECONNRESET') measure.onEnd('tls', `the TLS handshake of a client at ${placeOf(socket)} failed: ${error.message}`);
+      socket.destroy();
     });
     tls.onReady?.((material) => {
       server.setSecureContext(secureContextOf(material));
