@@ -2,6 +2,7 @@
 
 import { Registry } from 'prom-client';
 import { describeRules } from './config/describe-rules';
+import { readGrpcTls } from './config/grpc-tls';
 import type { Settings } from './config/settings';
 import type { StoreChoice } from './config/store-choice';
 import { Health } from './observability/health';
@@ -9,6 +10,7 @@ import type { Logger } from './observability/logger';
 import { makeMetrics, type Metrics } from './observability/metrics';
 import { recordDecision } from './observability/record-decision';
 import { RuleMetrics } from './observability/rule-metrics';
+import { GrpcPort } from './open-grpc';
 import { Breakers, openRedis, type OpenedRedis } from './open-redis';
 import { FallbackStore } from './resilience/fallback';
 import { HEARTBEAT_TTL_MS, Instances } from './resilience/instances';
@@ -23,10 +25,8 @@ import { SplitStore } from './store/split-store';
 import { StoreError, type Store } from './store/store';
 import { makeAnswerCall, type FailureKind } from './transport/answer';
 import { debugRoutes } from './transport/debug-routes';
-import { GrpcServer, type GrpcServerOptions } from './transport/grpc-server';
 import { httpRoutes } from './transport/http-routes';
 import { HttpServer } from './transport/http-server';
-import { LeanServer } from './transport/http2/lean-server';
 import type { MetricSnapshot, WorkerPorts } from './workers/messages';
 
 export interface AppOptions {
@@ -44,7 +44,7 @@ export interface AppOptions {
 }
 
 export interface App {
-  /** The ports it listens on, once port 0 has become a free one; a worker has no debug port. */
+  /** The ports it listens on, once port 0 has become a free one, for gRPC perhaps the path of a unix socket; a worker has no debug port. */
   readonly ports: WorkerPorts & { readonly debug?: number };
   /** Turns the health off, answers what is in flight, and closes everything. */
   drain(): Promise<void>;
@@ -68,9 +68,10 @@ const INSTANCES_MAX = 1_000;
 /** How long a process that ends waits for Redis to hear of it, in milliseconds. */
 const LEAVE_MS = 100;
 
-/** Wires the parts and listens. Rejects if a port can't be bound. */
+/** Wires the parts and listens. Rejects if a port can't be bound, and with SettingsError for files that can't be used. */
 export async function startApp(options: AppOptions): Promise<App> {
   const { settings, storeChoice, ruleSet, log, version, isWorker, workers } = options;
+  const tlsFiles = readGrpcTls(settings);
   const registry = new Registry();
   const health = new Health();
   const ruleMetrics = new RuleMetrics({
@@ -105,23 +106,25 @@ export async function startApp(options: AppOptions): Promise<App> {
     },
   });
 
-  const grpcOptions: GrpcServerOptions = {
+  const grpc = new GrpcPort({
+    settings,
+    tlsFiles,
+    log,
+    metrics,
     answerCall,
     health,
     onCall: ({ grpcMethod, seconds }) => {
       metrics.totalRequests.inc({ grpc_method: grpcMethod });
       metrics.responseTime.observe({ grpc_method: grpcMethod }, seconds);
     },
-  };
-  const grpcJs = new GrpcServer(grpcOptions);
-  const grpc = settings.transport === 'lean' ? new LeanServer({ ...grpcOptions, grpc: grpcJs, log }) : grpcJs;
+  });
   const http = new HttpServer({ routes: httpRoutes({ answerCall, health }), log });
   const debug = isWorker ? undefined : new HttpServer({ routes: debugRoutes({ configLines: () => describeRules(ruleSet), metrics: registry }), log });
 
   await options.untilMayListen?.();
   health.serve();
   const ports = {
-    grpc: (await grpc.start({ host: settings.grpcHost, port: settings.grpcPort })).port,
+    grpc: await grpc.start(),
     http: (await http.start({ host: settings.host, port: settings.port })).port,
     ...(debug && { debug: (await debug.start({ host: settings.debugHost, port: settings.debugPort })).port }),
   };

@@ -3,10 +3,10 @@
 import { ConnectionError, ErrorCode } from './errors';
 import { FloodGuard } from './flood-guard';
 import { FrameParser, FrameType } from './frames';
-import { HEADER_LIST_BYTES_MAX } from './hpack-decoder';
 import { WINDOW_MAX } from './peer-settings';
 import { CONNECTION_WINDOW_EXTRA, ReceiveWindows } from './receive-windows';
-import { Receiver, STREAMS_MAX } from './receiver';
+import { ownSettings } from './own-settings';
+import { Receiver } from './receiver';
 import type { RequestHead } from './request-head';
 import { Sender, type PreparedAnswer } from './sender';
 import type { Stream, StreamHandler } from './stream';
@@ -15,12 +15,11 @@ import { StreamTable } from './stream-table';
 /** Nobody else pings with this: its answer says that the peer knows of the drain. */
 const DRAIN_PING = Buffer.from('weirgone', 'latin1');
 
-/** SETTINGS_MAX_CONCURRENT_STREAMS, SETTINGS_MAX_HEADER_LIST_SIZE. */
-const SETTINGS_PAYLOAD = Buffer.alloc(12);
-SETTINGS_PAYLOAD.writeUInt16BE(3, 0);
-SETTINGS_PAYLOAD.writeUInt32BE(STREAMS_MAX, 2);
-SETTINGS_PAYLOAD.writeUInt16BE(6, 6);
-SETTINGS_PAYLOAD.writeUInt32BE(HEADER_LIST_BYTES_MAX, 8);
+/** Whatever comes after it says that the peer is there. */
+const KEEPALIVE_PING = Buffer.from('weirlive', 'latin1');
+
+/** Streams at once, unless it is said otherwise. */
+export const STREAMS_MAX = 1024;
 
 export interface ConnectionOptions {
   /** Who answers a stream. It may do so at once. */
@@ -29,6 +28,11 @@ export interface ConnectionOptions {
   readonly onOutput: (connection: Connection) => void;
   /** Told what should not happen; the connection is over. */
   readonly onFault: (error: unknown) => void;
+  /** The peer has broken a rule or a bound (or there was a fault), and the connection is over. */
+  readonly onFail?: (error: ConnectionError) => void;
+  /** A stream beyond `streamsMax` was refused. */
+  readonly onRefused?: () => void;
+  readonly streamsMax?: number;
   readonly nowMs: () => number;
 }
 
@@ -48,6 +52,7 @@ export class Connection {
   private isDrainTold = false;
 
   constructor(private readonly options: ConnectionOptions) {
+    const { streamsMax = STREAMS_MAX } = options;
     this.floods = new FloodGuard(options.nowMs);
     this.sender = new Sender({
       nowMs: options.nowMs,
@@ -63,6 +68,8 @@ export class Connection {
       sender: this.sender,
       windows: this.windows,
       floods: this.floods,
+      streamsMax,
+      onRefused: () => options.onRefused?.(),
       open: (stream, head) => options.open(this, stream, head),
       forget: (stream) => {
         this.forget(stream);
@@ -72,7 +79,7 @@ export class Connection {
       },
     });
     // At once: many clients say nothing before they have it.
-    this.sender.control(FrameType.SETTINGS, 0, SETTINGS_PAYLOAD);
+    this.sender.control(FrameType.SETTINGS, 0, ownSettings(streamsMax));
     this.sender.windowUpdate(0, CONNECTION_WINDOW_EXTRA);
   }
 
@@ -154,6 +161,11 @@ export class Connection {
     }
   }
 
+  /** Asks a peer that has been silent for a sign of life. */
+  ping(): void {
+    if (!this.isClosed) this.sender.control(FrameType.PING, 0, KEEPALIVE_PING);
+  }
+
   /** Nothing is sent after this, whatever comes. */
   close(): void {
     if (this.isClosed) return;
@@ -163,10 +175,11 @@ export class Connection {
     this.sender.forgetAll();
   }
 
-  fail({ code, message }: ConnectionError): void {
+  fail(error: ConnectionError): void {
     if (this.isClosed) return;
-    this.sender.goaway(this.streams.lastId, code, message);
+    this.sender.goaway(this.streams.lastId, error.code, error.message);
     this.close();
+    this.options.onFail?.(error);
   }
 
   answer(stream: Stream, answer: PreparedAnswer): void {

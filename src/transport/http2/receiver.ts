@@ -11,9 +11,6 @@ import type { Sender } from './sender';
 import { Stream, type StreamHandler } from './stream';
 import type { StreamTable } from './stream-table';
 
-/** Streams at once, told to the peer. One that the peer has reset counts until its work is done. */
-export const STREAMS_MAX = 1024;
-
 const PING_BYTES = 8;
 
 export interface ReceiverParts {
@@ -21,6 +18,9 @@ export interface ReceiverParts {
   readonly sender: Sender;
   readonly windows: ReceiveWindows;
   readonly floods: FloodGuard;
+  /** Streams at once. One that the peer has reset counts until its work is done. */
+  readonly streamsMax: number;
+  readonly onRefused: () => void;
   /** Who answers a stream. It may do so at once. */
   readonly open: (stream: Stream, head: RequestHead) => StreamHandler;
   /** A stream is over, and nothing of it is kept. */
@@ -152,7 +152,10 @@ export class Receiver {
     this.parts.streams.begin(streamId);
     if (dependsOnItself) throw new StreamError(streamId, ErrorCode.PROTOCOL_ERROR, 'a stream that depends on itself');
     if (head.kind === 'malformed' || (head.isTrailers && head.kind !== 'too_large')) throw new StreamError(streamId, ErrorCode.PROTOCOL_ERROR, 'a malformed request');
-    if (this.parts.streams.load >= STREAMS_MAX) throw new StreamError(streamId, ErrorCode.REFUSED_STREAM, 'too many streams');
+    if (this.parts.streams.load >= this.parts.streamsMax) {
+      this.parts.onRefused();
+      throw new StreamError(streamId, ErrorCode.REFUSED_STREAM, 'too many streams');
+    }
     const stream = new Stream(streamId, this.parts.sender.initialWindow, head.contentLength);
     this.parts.streams.open(stream);
     if (endStream) this.endRemote(stream);

@@ -1,7 +1,7 @@
 /** The floods that HTTP/2 is known for, each by its CVE: the connection ends, or what they cost has a bound. */
 
 import { ErrorCode } from '../../../../src/transport/http2/errors';
-import { STREAMS_MAX } from '../../../../src/transport/http2/receiver';
+import { STREAMS_MAX } from '../../../../src/transport/http2/connection';
 import { FrameType } from '../../../../src/transport/http2/frames';
 import { CALL_BLOCK, frame, headers, Peer, resetOf, setting, uint32 } from './peer';
 
