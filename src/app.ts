@@ -1,5 +1,6 @@
 /** The composition root: the only file that knows every part, and which wraps which. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { describeRules } from './config/describe-rules';
 import { readGrpcTls } from './config/grpc-tls';
@@ -46,7 +47,7 @@ export interface AppOptions {
 export interface App {
   /** The ports it listens on, once port 0 has become a free one, for gRPC perhaps the path of a unix socket; a worker has no debug port. */
   readonly ports: WorkerPorts & { readonly debug?: number };
-  /** Turns the health off, answers what is in flight, and closes everything. */
+  /** Turns the health off, answers everything for a while, then what is in flight, and closes everything. */
   drain(): Promise<void>;
   readMetrics(): Promise<MetricSnapshot>;
 }
@@ -133,6 +134,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     drain: async () => {
       const bound = { timeoutMs: settings.drainTimeoutMs };
       health.startDrain();
+      // Whoever asks for the health goes elsewhere; who has not asked yet is still answered.
+      await sleep(settings.drainDelayMs);
       await Promise.all([grpc.drain(bound), http.close(bound), debug?.close(bound)]);
       await leave?.();
       await store.close();

@@ -58,8 +58,7 @@ export async function startWorkers({ settings, count, ruleSet, log }: StartWorke
   return {
     ports: { ...ports, debug: port },
     drain: async () => {
-      const bound = { timeoutMs: settings.drainTimeoutMs };
-      await Promise.all([pool.drain(bound), debug.close(bound)]);
+      await Promise.all([pool.drain({ timeoutMs: settings.drainDelayMs + settings.drainTimeoutMs }), debug.close({ timeoutMs: settings.drainTimeoutMs })]);
     },
   };
 }

@@ -92,7 +92,7 @@ interface UntilStoppedInput {
 }
 
 async function untilStopped({ app, log, told }: UntilStoppedInput): Promise<number> {
-  log.info(`${await told}: health is off, calls in flight are answered, then this process ends`);
+  log.info(`${await told}: health is off, calls are answered for DRAIN_DELAY, those in flight after that, then this process ends`);
   await app.drain();
   log.info('drained');
   return 0;

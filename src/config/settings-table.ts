@@ -486,11 +486,19 @@ export const SETTINGS_TABLE = {
     meaning:
       'Processes that serve, on the same ports; `auto`: one for each core. More than one needs Redis. Each is an instance in mode `local`, and has its own REDIS_IN_FLIGHT_MAX and METRIC_SERIES_MAX.',
   }),
+  drainDelayMs: row({
+    ...life,
+    name: 'DRAIN_DELAY',
+    type: duration({ min: '0s', max: '10m' }),
+    default: '5s',
+    meaning:
+      'How long everything is still answered after SIGTERM, but with the health off: time for proxies to go elsewhere before connections are refused. Longer than the interval of their health checks.',
+  }),
   drainTimeoutMs: row({
     ...life,
     name: 'DRAIN_TIMEOUT',
     type: duration({ min: '0s', max: '10m' }),
     default: '10s',
-    meaning: 'How long calls in flight may take to finish after SIGTERM.',
+    meaning: 'How long calls in flight may take to finish after that.',
   }),
 };
