@@ -28,6 +28,7 @@ import { makeAnswerCall, type FailureKind } from './transport/answer';
 import { debugRoutes } from './transport/debug-routes';
 import { httpRoutes } from './transport/http-routes';
 import { HttpServer } from './transport/http-server';
+import { warmUp } from './warm-up/warm-up';
 import type { MetricSnapshot, WorkerPorts } from './workers/messages';
 
 export interface AppOptions {
@@ -85,6 +86,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const memoryStore = new MemoryStore({ nowUs: monotonicNowUs, bucketsMax });
   const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore });
   metrics.configLoadSuccess.inc();
+  if (settings.warmUp) await warmUpAndTell({ settings, metrics, log });
   const { store, leave } =
     storeChoice.kind === 'memory'
       ? { store: new MeasuredStore(memoryStore, measureBy(metrics, 'memory')), leave: undefined }
@@ -143,6 +145,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     // Its values are the same; only its type says otherwise.
     readMetrics: async () => (await registry.getMetricsAsJSON()) as unknown as MetricSnapshot,
   };
+}
+
+/** Before there is anything that it could keep waiting. */
+async function warmUpAndTell({ settings, metrics, log }: Pick<AppOptions, 'settings' | 'log'> & { readonly metrics: Metrics }): Promise<void> {
+  const { calls, ms } = await warmUp({ transport: settings.transport, metrics });
+  log.debug(`warmed up by ${calls} calls in ${ms.toFixed(0)} ms`);
 }
 
 /** `err_type` as the reference counts: what Redis is to blame for, and everything else. */

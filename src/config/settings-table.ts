@@ -486,6 +486,13 @@ export const SETTINGS_TABLE = {
     meaning:
       'Processes that serve, on the same ports; `auto`: one for each core. More than one needs Redis. Each is an instance in mode `local`, and has its own REDIS_IN_FLIGHT_MAX and METRIC_SERIES_MAX.',
   }),
+  warmUp: row({
+    ...life,
+    name: 'WARM_UP',
+    type: boolean(),
+    default: 'true',
+    meaning: 'Run some thousand requests of its own before it listens, for a fifth of a second at most, so that the first answers are in time. They touch no bucket and no metric.',
+  }),
   drainDelayMs: row({
     ...life,
     name: 'DRAIN_DELAY',

@@ -16,7 +16,8 @@ export const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** TCP asks a silent peer after so long whether it is there. */
 const TCP_KEEP_ALIVE_MS = 60_000;
 
-export type GrpcAddress = { readonly host: string; readonly port: number } | { readonly path: string; readonly mode: number };
+/** `isPrivate`: of this process alone, where workers have their ports in common. */
+export type GrpcAddress = { readonly host: string; readonly port: number; readonly isPrivate?: true } | { readonly path: string; readonly mode: number };
 
 export interface GrpcListenerOptions {
   readonly measure: ConnectionMeasure;
@@ -57,7 +58,7 @@ export class GrpcListener {
     if ('path' in address) await removeStaleSocket(address.path);
     await new Promise<void>((resolve, reject) => {
       this.server.once('error', reject);
-      this.server.listen('path' in address ? { path: address.path } : { host: address.host, port: address.port }, () => {
+      this.server.listen('path' in address ? { path: address.path } : { host: address.host, port: address.port, exclusive: address.isPrivate === true }, () => {
         this.server.off('error', reject);
         resolve();
       });
