@@ -207,6 +207,7 @@ export class Receiver {
     this.parts.floods.useControl();
     this.hasSettings = true;
     this.parts.sender.applySettings(frame, this.parts.streams.values());
+    this.payForDribbles();
   }
 
   private onPing(frame: Frame): void {
@@ -222,6 +223,10 @@ export class Receiver {
     }
   }
 
+  private payForDribbles(): void {
+    for (let left = this.parts.sender.takeDribbles(); left > 0; left -= 1) this.parts.floods.useControl();
+  }
+
   private onWindowUpdate(frame: Frame): void {
     const { streamId, bytes, start } = frame;
     checkLength(frame, (length) => length === 4);
@@ -230,12 +235,15 @@ export class Receiver {
     if (streamId === 0) {
       if (increment === 0) throw protocolError('WINDOW_UPDATE by 0');
       this.parts.sender.widen(increment);
+      this.payForDribbles();
       return;
     }
     this.parts.streams.checkNotIdle(streamId);
     const stream = this.parts.streams.get(streamId);
     if (increment === 0) throw new StreamError(streamId, ErrorCode.PROTOCOL_ERROR, 'WINDOW_UPDATE by 0');
-    if (stream !== undefined) this.parts.sender.widenOf(stream, increment);
+    if (stream === undefined) return;
+    this.parts.sender.widenOf(stream, increment);
+    this.payForDribbles();
   }
 
   private failStream({ streamId, code }: StreamError): void {

@@ -8,6 +8,9 @@ import type { Outbox, Stream } from './stream';
 
 const CONNECTION_WINDOW_DEFAULT = 65_535;
 
+/** DATA that is smaller, and not the last of what waits, costs more than it brings: a peer that opens its windows so pays for it. */
+const DRIBBLE_BYTES = 64;
+
 const NO_BYTES = Buffer.alloc(0);
 
 export interface SenderOptions {
@@ -33,6 +36,7 @@ export class Sender {
   private readonly blocked = new Set<Stream>();
   private window = CONNECTION_WINDOW_DEFAULT;
   private outputTold = true;
+  private dribbles = 0;
 
   constructor(private readonly options: SenderOptions) {
     this.progressMs = options.nowMs();
@@ -152,6 +156,13 @@ export class Sender {
     this.pump(stream);
   }
 
+  /** How many frames were dribbles since this was asked last. */
+  takeDribbles(): number {
+    const { dribbles } = this;
+    this.dribbles = 0;
+    return dribbles;
+  }
+
   /** Nothing of this stream waits any more. */
   forget(stream: Stream): void {
     this.blocked.delete(stream);
@@ -175,6 +186,7 @@ export class Sender {
       outbox.bytes -= allowed;
       if (allowed === chunk.length) chunks.shift();
       else chunks[0] = chunk.subarray(allowed);
+      if (allowed < chunk.length && allowed < DRIBBLE_BYTES) this.dribbles += 1;
       this.progressMs = this.options.nowMs();
       this.tellOutput();
     }
