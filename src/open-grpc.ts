@@ -13,7 +13,7 @@ import { LeanServer } from './transport/http2/lean-server';
 import type { ServerTls, ServerTlsMaterial } from './transport/server-tls';
 
 /** How often the files of certificates are read. */
-const CERTIFICATES_MS = 5000;
+const CERTIFICATES_MS = 2000;
 
 export interface GrpcPortOptions extends Pick<GrpcServerOptions, 'answerCall' | 'health' | 'onCall'> {
   readonly settings: Settings;
