@@ -24,9 +24,14 @@ export interface Gateway {
 export interface GatewayOptions {
   readonly weirGrpcPort: number;
   readonly failureModeDeny?: boolean;
+  /** What else differs from the published file. */
+  readonly replacements?: Replacements;
 }
 
-export async function startGateway({ weirGrpcPort, failureModeDeny = false }: GatewayOptions): Promise<Gateway> {
+/** Where Weir is, in the published file. */
+export const ENDPOINT = '- endpoint: {address: {socket_address: {address: weir, port_value: 8081}}}';
+
+export async function startGateway({ weirGrpcPort, failureModeDeny = false, replacements = {} }: GatewayOptions): Promise<Gateway> {
   const backend = await startBackend();
   const [listenPort, adminPort] = [await freePort(), await freePort()];
   const envoy = await startEnvoy({ config: { file: ENVOY_CONFIG }, adminPort, replacements: replacementsFor() });
@@ -46,10 +51,11 @@ export async function startGateway({ weirGrpcPort, failureModeDeny = false }: Ga
       '{address: 127.0.0.1, port_value: 9901}': `{address: 127.0.0.1, port_value: ${adminPort}}`,
       '{address: 0.0.0.0, port_value: 10000}': `{address: 127.0.0.1, port_value: ${listenPort}}`,
       '{address: backend, port_value: 8080}': `{address: 127.0.0.1, port_value: ${backend.port}}`,
-      '{address: weir, port_value: 8081}': `{address: 127.0.0.1, port_value: ${weirGrpcPort}}`,
+      [ENDPOINT]: ENDPOINT.replace('weir', '127.0.0.1').replace('8081', String(weirGrpcPort)),
       // 20 ms are too few where a test, an Envoy, a Weir and a Redis share two cores.
       'timeout: 0.02s': 'timeout: 0.5s',
       'failure_mode_deny: false': `failure_mode_deny: ${failureModeDeny}`,
+      ...replacements,
     };
   }
 }
