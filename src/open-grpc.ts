@@ -19,6 +19,8 @@ export interface GrpcPortOptions extends Pick<GrpcServerOptions, 'answerCall' | 
   readonly settings: Settings;
   /** Undefined: no TLS. */
   readonly tlsFiles: GrpcTlsFiles | undefined;
+  /** One of several processes on this port: whoever runs them has made way for its socket. */
+  readonly isWorker: boolean;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
@@ -48,7 +50,7 @@ export class GrpcPort {
       this.server = new GrpcServer({ ...calls, ...edge });
     }
     const { grpcHost: host, grpcPort: port, grpcUds: path, grpcUdsMode: mode } = settings;
-    this.address = path === undefined ? { host, port } : { path, mode };
+    this.address = path === undefined ? { host, port } : { path, mode, isShared: options.isWorker };
   }
 
   /** Listens, and answers where: the port, once 0 has become a free one, or the path of the socket. */

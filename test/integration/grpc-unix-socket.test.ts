@@ -9,6 +9,7 @@ import { credentials, type Client } from '@grpc/grpc-js';
 import type { WireRequest, WireResponse } from '../../src/transport/wire';
 import { makeCertificates } from '../support/certificates';
 import { httpRequest } from '../support/http-client';
+import { startRedis } from '../support/redis-server';
 import { writeConfig } from '../support/temp-config';
 import { Harness, proto, TRANSPORTS, unary } from '../support/transport-harness';
 import { startWeir } from '../support/weir-process';
@@ -93,6 +94,23 @@ describe.each(TRANSPORTS)('a unix socket (%s)', (transport) => {
     expect(await weir.stop()).toBe(0);
     expect(existsSync(socketPath)).toBe(false);
   });
+});
+
+test('several workers share one, in place of what a dead process has left', async () => {
+  leaveStaleSocket();
+  const redis = await startRedis();
+  const config = writeConfig('domain: edge\ndescriptors: [{ key: user, rate_limit: { unit: hour, requests_per_unit: 1000 } }]\n');
+  const env = { REDIS_URL: `redis://127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s', TRANSPORT: 'lean', WORKERS: '2', GRPC_UDS: socketPath };
+  const weir = await startWeir({ config, env });
+  expect(lstatSync(socketPath).mode & 0o777).toBe(MODE);
+  for (let n = 0; n < 8; n++) {
+    const client = new Harness('lean').client({ target: `unix:${socketPath}` });
+    await expect(ask(client)).resolves.toMatchObject({ overall_code: 1 });
+    client.close();
+  }
+  expect(await weir.stop()).toBe(0);
+  expect(existsSync(socketPath)).toBe(false);
+  await redis.stop();
 });
 
 test('a socket that refuses us for another reason than that nobody listens is left alone', async () => {

@@ -33,6 +33,7 @@ describe('Settings', () => {
       grpcKeepaliveTimeMs: 60_000,
       grpcKeepaliveTimeoutMs: 20_000,
       transport: 'grpc-js',
+      workers: 1,
       debugHost: '0.0.0.0',
       debugPort: 6070,
       configType: 'FILE',
