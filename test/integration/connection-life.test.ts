@@ -1,13 +1,18 @@
 /** The life of connections to the gRPC port: their age under load, peers that go silent or read nothing, their bounds, and what is counted. */
 
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@grpc/grpc-js';
 import { DEFAULT_RULES } from '../../src/transport/connection-rules';
 import { FrameType, PREFACE } from '../../src/transport/http2/frames';
 import { LEAN_BOUNDS } from '../../src/transport/http2/lean-bounds';
 import type { WireRequest, WireResponse } from '../../src/transport/wire';
-import { allow, deferred, Harness, proto, TRANSPORTS, unary, type HarnessOptions, type Transport } from '../support/transport-harness';
+import { httpRequest } from '../support/http-client';
+import { RlsClient } from '../support/rls-client';
 import { TcpProxy } from '../support/tcp-proxy';
+import { writeConfig } from '../support/temp-config';
+import { allow, deferred, Harness, proto, TRANSPORTS, unary, type HarnessOptions, type Transport } from '../support/transport-harness';
+import { startWeir } from '../support/weir-process';
 import { frame, framesOf, headers, resetOf, setting, type Received } from '../unit/transport/http2/peer';
 
 const REQUEST: WireRequest = { domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'zoe' }] }] };
@@ -17,14 +22,19 @@ const WAIT_MS = 10_000;
 const WATCH_MS = 10;
 
 let harness: Harness;
+const started: Harness[] = [];
 
+/** What a test has started; it is stopped after it. */
 async function start(transport: Transport, { bounds, ...options }: HarnessOptions = {}): Promise<void> {
   harness = await Harness.start(transport, { bounds: { watchMs: WATCH_MS, ...bounds }, ...options });
+  started.push(harness);
 }
 
 afterEach(async () => {
-  await harness.stop();
-  expect(harness.faults).toEqual([]);
+  for (const one of started.splice(0)) {
+    await one.stop();
+    expect(one.faults).toEqual([]);
+  }
 });
 
 function ask(client: Client): Promise<WireResponse> {
@@ -36,7 +46,7 @@ async function until(condition: () => boolean): Promise<void> {
   const deadline = Date.now() + WAIT_MS;
   while (!condition()) {
     if (Date.now() > deadline) throw new Error('it has not come to be');
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await sleep(5);
   }
 }
 
@@ -152,6 +162,31 @@ describe.each(TRANSPORTS)('a peer that has gone silent (%s)', (transport) => {
   });
 });
 
+test('a pause of Weir itself is no silence of its peers', async () => {
+  const config = writeConfig('domain: edge\ndescriptors: [{ key: user, rate_limit: { unit: hour, requests_per_unit: 1000 } }]\n');
+  const env = { BACKEND_TYPE: 'memory', TRANSPORT: 'lean', GRPC_KEEPALIVE_TIME: '1s', GRPC_KEEPALIVE_TIMEOUT: '1s' };
+  const weir = await startWeir({ config, env });
+  const proxy = await TcpProxy.start(weir.grpcPort);
+  const clients = Array.from({ length: 12 }, () => new RlsClient(proxy.port));
+  for (const [index, client] of clients.entries()) {
+    await client.ask('edge', [{ entries: { user: String(index) } }]);
+    await sleep(80);
+  }
+  // Pings arrive late, so that at any time some are on their way.
+  proxy.delayReplies(700);
+  await sleep(1000);
+  weir.kill('SIGSTOP');
+  await sleep(2500);
+  weir.kill('SIGCONT');
+  await sleep(1200);
+  const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`);
+  expect(body).toContain('weir_grpc_connections_ended_total{reason="keepalive"} 0\n');
+  expect(body).toContain(`weir_grpc_connections ${clients.length}\n`);
+  for (const client of clients) client.close();
+  await proxy.stop();
+  await weir.stop();
+});
+
 describe('with a clock that is set by hand', () => {
   let nowMs = 0;
 
@@ -163,7 +198,7 @@ describe('with a clock that is set by hand', () => {
   test('a peer that says nothing is let go after 10 s, and not before', async () => {
     const [silent, begun] = [await RawPeer.open(), await RawPeer.begin()];
     nowMs += LEAN_BOUNDS.handshakeTimeoutMs;
-    await new Promise((resolve) => setTimeout(resolve, 5 * WATCH_MS));
+    await sleep(5 * WATCH_MS);
     expect(silent.isClosed).toBe(false);
     nowMs += 1;
     await until(() => silent.isClosed);
@@ -176,7 +211,7 @@ describe('with a clock that is set by hand', () => {
     const peer = await RawPeer.begin(setting(4, 0));
     peer.send(...call(1));
     await until(() => peer.frames().some(({ type }) => type === FrameType.HEADERS));
-    await new Promise((resolve) => setTimeout(resolve, 5 * WATCH_MS));
+    await sleep(5 * WATCH_MS);
     expect(peer.isClosed).toBe(false);
     nowMs += LEAN_BOUNDS.stallTimeoutMs + 1;
     await until(() => peer.isClosed);
@@ -194,7 +229,7 @@ describe('with a clock that is set by hand', () => {
     for (let n = 0; n < 60; n++) peer.send(...call(1 + 2 * n));
     await until(() => harness.requests.length === 60);
     const observed = harness.connections.ended.length;
-    await new Promise((resolve) => setTimeout(resolve, 5 * WATCH_MS));
+    await sleep(5 * WATCH_MS);
     expect(observed).toBe(0);
     nowMs += LEAN_BOUNDS.stallTimeoutMs + 1;
     await until(() => harness.connections.open === 0);
@@ -222,7 +257,7 @@ describe('bounds', () => {
     const peers = [await RawPeer.begin(), await RawPeer.begin(), await RawPeer.begin()];
     const answered = (peer: RawPeer, text: string) => peer.frames().some(({ type, payload }) => type === FrameType.HEADERS && payload.toString('latin1').includes(text));
     for (const peer of peers.slice(0, 2)) peer.send(...call(1, { pieces: 2 }));
-    await new Promise((resolve) => setTimeout(resolve, 5 * WATCH_MS));
+    await sleep(5 * WATCH_MS);
     peers[2]!.send(...call(1, { pieces: 2 }));
     await until(() => answered(peers[2]!, 'too much is waiting for the end of its message'));
     // The others are not touched, and the one that goes makes room.
