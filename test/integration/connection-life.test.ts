@@ -164,19 +164,19 @@ describe.each(TRANSPORTS)('a peer that has gone silent (%s)', (transport) => {
 
 test('a pause of Weir itself is no silence of its peers', async () => {
   const config = writeConfig('domain: edge\ndescriptors: [{ key: user, rate_limit: { unit: hour, requests_per_unit: 1000 } }]\n');
-  const env = { BACKEND_TYPE: 'memory', TRANSPORT: 'lean', GRPC_KEEPALIVE_TIME: '1s', GRPC_KEEPALIVE_TIMEOUT: '1s' };
+  const env = { BACKEND_TYPE: 'memory', TRANSPORT: 'lean', GRPC_KEEPALIVE_TIME: '1s', GRPC_KEEPALIVE_TIMEOUT: '2s' };
   const weir = await startWeir({ config, env });
   const proxy = await TcpProxy.start(weir.grpcPort);
   const clients = Array.from({ length: 12 }, () => new RlsClient(proxy.port));
   for (const [index, client] of clients.entries()) {
     await client.ask('edge', [{ entries: { user: String(index) } }]);
-    await sleep(80);
+    await sleep(160);
   }
   // Pings arrive late, so that at any time some are on their way.
-  proxy.delayReplies(700);
-  await sleep(1000);
+  proxy.delayReplies(950);
+  await sleep(2000);
   weir.kill('SIGSTOP');
-  await sleep(2500);
+  await sleep(3500);
   weir.kill('SIGCONT');
   await sleep(1200);
   const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`);
