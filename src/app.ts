@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { describeRules } from './config/describe-rules';
-import { readGrpcTls } from './config/grpc-tls';
+import type { GrpcTlsFiles } from './config/grpc-tls';
 import type { Settings } from './config/settings';
 import type { StoreChoice } from './config/store-choice';
 import { Health } from './observability/health';
@@ -37,6 +37,8 @@ export interface AppOptions {
   readonly ruleSet: RuleSet;
   readonly log: Logger;
   readonly version: string;
+  /** Undefined: no TLS on the gRPC port. */
+  readonly grpcTls: GrpcTlsFiles | undefined;
   /** One of several processes: whoever runs it has the debug port. */
   readonly isWorker: boolean;
   /** Awaited when all is there but the ports. */
@@ -46,7 +48,7 @@ export interface AppOptions {
 }
 
 export interface App {
-  /** The ports it listens on, once port 0 has become a free one, for gRPC perhaps the path of a unix socket; a worker has no debug port. */
+  /** The ports it listens on, once port 0 has become a free one; a worker has no debug port. */
   readonly ports: WorkerPorts & { readonly debug?: number };
   /** Turns the health off, answers everything for a while, then what is in flight, and closes everything. */
   drain(): Promise<void>;
@@ -70,10 +72,9 @@ const INSTANCES_MAX = 1_000;
 /** How long a process that ends waits for Redis to hear of it, in milliseconds. */
 const LEAVE_MS = 100;
 
-/** Wires the parts and listens. Rejects if a port can't be bound, and with SettingsError for files that can't be used. */
+/** Wires the parts and listens. Rejects if a port can't be bound. */
 export async function startApp(options: AppOptions): Promise<App> {
-  const { settings, storeChoice, ruleSet, log, version, isWorker, workers } = options;
-  const tlsFiles = readGrpcTls(settings);
+  const { settings, storeChoice, ruleSet, log, version, isWorker, workers, grpcTls } = options;
   const registry = new Registry();
   const health = new Health();
   const ruleMetrics = new RuleMetrics({
@@ -111,7 +112,8 @@ export async function startApp(options: AppOptions): Promise<App> {
 
   const grpc = new GrpcPort({
     settings,
-    tlsFiles,
+    tlsFiles: grpcTls,
+    isWorker,
     log,
     metrics,
     answerCall,

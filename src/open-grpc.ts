@@ -13,12 +13,14 @@ import { LeanServer } from './transport/http2/lean-server';
 import type { ServerTls, ServerTlsMaterial } from './transport/server-tls';
 
 /** How often the files of certificates are read. */
-const CERTIFICATES_MS = 5000;
+const CERTIFICATES_MS = 2000;
 
 export interface GrpcPortOptions extends Pick<GrpcServerOptions, 'answerCall' | 'health' | 'onCall'> {
   readonly settings: Settings;
   /** Undefined: no TLS. */
   readonly tlsFiles: GrpcTlsFiles | undefined;
+  /** One of several processes on this port: whoever runs them has made way for its socket. */
+  readonly isWorker: boolean;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
@@ -48,7 +50,7 @@ export class GrpcPort {
       this.server = new GrpcServer({ ...calls, ...edge });
     }
     const { grpcHost: host, grpcPort: port, grpcUds: path, grpcUdsMode: mode } = settings;
-    this.address = path === undefined ? { host, port } : { path, mode };
+    this.address = path === undefined ? { host, port } : { path, mode, isShared: options.isWorker };
   }
 
   /** Listens, and answers where: the port, once 0 has become a free one, or the path of the socket. */

@@ -9,7 +9,7 @@ export interface MetricRow {
   readonly labels: readonly string[];
   readonly help: string;
   /** How the values of several workers become one; default: their sum. */
-  readonly aggregator?: 'sum' | 'max' | 'first';
+  readonly aggregator?: 'sum' | 'min' | 'max' | 'first';
 }
 
 /** Seconds, from 50 µs: decisions take well under a millisecond. */
@@ -64,6 +64,7 @@ export const METRICS = {
   grpcCertificateExpiry: {
     type: 'gauge',
     name: 'weir_grpc_certificate_expiry_timestamp_seconds',
+    aggregator: 'min',
     labels: [],
     help: 'When the certificate in use on the gRPC port runs out, in Unix time; 0 without TLS.',
   },

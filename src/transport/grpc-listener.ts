@@ -17,7 +17,9 @@ export const HANDSHAKE_TIMEOUT_MS = 10_000;
 const TCP_KEEP_ALIVE_MS = 60_000;
 
 /** `isPrivate`: of this process alone, where workers have their ports in common. */
-export type GrpcAddress = { readonly host: string; readonly port: number; readonly isPrivate?: true } | { readonly path: string; readonly mode: number };
+export type GrpcAddress =
+  | { readonly host: string; readonly port: number; readonly isPrivate?: true }
+  | { readonly path: string; readonly mode: number; readonly isShared?: boolean };
 
 export interface GrpcListenerOptions {
   readonly measure: ConnectionMeasure;
@@ -55,7 +57,8 @@ export class GrpcListener {
 
   /** Listens; port 0 takes a free one, and a unix socket has 0. Rejects if the address can't be bound. */
   async listen(address: GrpcAddress): Promise<{ port: number }> {
-    if ('path' in address) await removeStaleSocket(address.path);
+    // Of workers the first to listen would be taken for a stranger by the next.
+    if ('path' in address && address.isShared !== true) await removeStaleSocket(address.path);
     await new Promise<void>((resolve, reject) => {
       this.server.once('error', reject);
       this.server.listen('path' in address ? { path: address.path } : { host: address.host, port: address.port, exclusive: address.isPrivate === true }, () => {

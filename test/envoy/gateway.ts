@@ -32,7 +32,8 @@ export interface GatewayOptions {
   readonly replacements?: Replacements;
 }
 
-const ENDPOINT = '- endpoint: {address: {socket_address: {address: weir, port_value: 8081}}}';
+/** Where Weir is, in the published file. */
+export const ENDPOINT = '- endpoint: {address: {socket_address: {address: weir, port_value: 8081}}}';
 
 function endpoint(port: number): string {
   return ENDPOINT.replace('weir', '127.0.0.1').replace('8081', String(port));

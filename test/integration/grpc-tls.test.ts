@@ -1,13 +1,18 @@
 /** TLS on the gRPC port, over both transports: who is let in, who is not and is counted, and certificates that change while calls run. */
 
-import { readFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
-import { credentials, status, type ChannelCredentials, type Client } from '@grpc/grpc-js';
+import { Client, credentials, status, type ChannelCredentials } from '@grpc/grpc-js';
 import type { ServerTls, ServerTlsMaterial } from '../../src/transport/server-tls';
 import type { WireRequest, WireResponse } from '../../src/transport/wire';
 import { CLIENT_NAME, makeCertificates, type Pair } from '../support/certificates';
+import { httpRequest } from '../support/http-client';
+import { writeConfig } from '../support/temp-config';
 import { Harness, proto, TRANSPORTS, unary, type HarnessOptions } from '../support/transport-harness';
+import { startWeir } from '../support/weir-process';
 
 const REQUEST: WireRequest = { domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'zoe' }] }] };
 const WAIT_MS = 10_000;
@@ -25,18 +30,18 @@ function trusting(pair?: Pair, authority = certificates.ca): ChannelCredentials 
 }
 
 function ask(client: Client): Promise<WireResponse> {
-  const { path, requestSerialize, responseDeserialize } = proto.rateLimit.ShouldRateLimit;
-  return unary({ client, path, request: REQUEST, serialize: requestSerialize, deserialize: responseDeserialize, options: { deadline: Date.now() + WAIT_MS } });
+  const { path: method, requestSerialize, responseDeserialize } = proto.rateLimit.ShouldRateLimit;
+  return unary({ client, path: method, request: REQUEST, serialize: requestSerialize, deserialize: responseDeserialize, options: { deadline: Date.now() + WAIT_MS } });
 }
 
 function check(client: Client): Promise<object> {
-  const { path, requestSerialize, responseDeserialize } = proto.health.Check!;
-  return unary({ client, path, request: {}, serialize: requestSerialize, deserialize: responseDeserialize });
+  const { path: method, requestSerialize, responseDeserialize } = proto.health.Check!;
+  return unary({ client, path: method, request: {}, serialize: requestSerialize, deserialize: responseDeserialize });
 }
 
-async function until(condition: () => boolean): Promise<void> {
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + WAIT_MS;
-  while (!condition()) {
+  while (!(await condition())) {
     if (Date.now() > deadline) throw new Error('it has not come to be');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
@@ -237,4 +242,77 @@ test('a handshake that takes too long is ended and counted', async () => {
   await new Promise((resolve) => socket.once('close', resolve));
   expect(harness.connections.ended).toEqual([{ reason: 'handshake_timeout', details: expect.stringContaining('did not finish its TLS handshake in time') as string }]);
   await harness.stop();
+});
+
+test('a process: certificates that Kubernetes replaces are taken, bad ones are told and counted, while calls run and none fails', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'weir-mounted-'));
+  /** As Kubernetes updates a mounted secret: a new folder, and the link to it moved over the old one. */
+  const mount = (version: string, fill: (into: string) => void) => {
+    mkdirSync(path.join(folder, version));
+    fill(path.join(folder, version));
+    symlinkSync(version, path.join(folder, '..new'));
+    renameSync(path.join(folder, '..new'), path.join(folder, '..data'));
+  };
+  const pairInto = (pair: Pair) => (into: string) => {
+    copyFileSync(pair.cert, path.join(into, 'tls.crt'));
+    copyFileSync(pair.key, path.join(into, 'tls.key'));
+  };
+  for (const name of ['tls.crt', 'tls.key']) symlinkSync(path.join('..data', name), path.join(folder, name));
+  mount('..1', pairInto(certificates.server));
+  const weir = await startWeir({
+    config: writeConfig('domain: edge\ndescriptors: [{ key: user, rate_limit: { unit: hour, requests_per_unit: 1000000 } }]\n'),
+    env: {
+      BACKEND_TYPE: 'memory',
+      TRANSPORT: 'lean',
+      GRPC_SERVER_USE_TLS: 'true',
+      GRPC_SERVER_TLS_CERT: path.join(folder, 'tls.crt'),
+      GRPC_SERVER_TLS_KEY: path.join(folder, 'tls.key'),
+      GRPC_CLIENT_TLS_CACERT: certificates.ca.cert,
+      GRPC_CLIENT_TLS_SAN: CLIENT_NAME,
+    },
+  });
+  const client = () => new Client(`127.0.0.1:${weir.grpcPort}`, trusting(certificates.namedClient), { 'grpc.use_local_subchannel_pool': 1 });
+  const metrics = async () => (await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`)).body;
+  const ending = new AbortController();
+  const steady = client();
+  const load = (async () => {
+    let asked = 0;
+    for (; !ending.signal.aborted; asked++) {
+      expect(await ask(steady)).toMatchObject({ overall_code: 1 });
+      const fresh = client();
+      expect(await ask(fresh)).toMatchObject({ overall_code: 1 });
+      fresh.close();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    return asked;
+  })();
+  mount('..2', (into) => {
+    for (const name of ['tls.crt', 'tls.key']) writeFileSync(path.join(into, name), 'x');
+  });
+  await until(async () => (await metrics()).includes('weir_grpc_certificate_reloads_total{result="error"} 1\n'));
+  expect(weir.output()).toContain(`GRPC_SERVER_TLS_CERT: ${path.join(folder, 'tls.crt')} holds no certificate; name a PEM file with one`);
+  expect(weir.output()).toContain('The last good certificates stay in use on the gRPC port.');
+  mount('..3', pairInto(certificates.renewed));
+  await until(async () => (await metrics()).includes('weir_grpc_certificate_reloads_total{result="success"} 1\n'));
+  const shown = await new Promise((resolve, reject) => {
+    const { cert, key } = certificates.namedClient;
+    const socket = connect({ port: weir.grpcPort, host: '127.0.0.1', ca, cert: pem(cert), key: pem(key), ALPNProtocols: ['h2'] }, () => {
+      resolve(socket.getPeerCertificate().subject.CN);
+      socket.destroy();
+    });
+    socket.on('error', reject);
+  });
+  expect(shown).toBe('renewed');
+  // Who is refused is told, with the reason.
+  const nameless = new Client(`127.0.0.1:${weir.grpcPort}`, trusting(certificates.client));
+  await expect(ask(nameless)).rejects.toMatchObject({ code: status.UNAVAILABLE });
+  nameless.close();
+  expect(weir.output()).toContain(`was refused: its certificate does not carry the DNS name ${CLIENT_NAME}`);
+  expect(await metrics()).toMatch(/^weir_grpc_connections_ended_total\{reason="tls"\} [1-9]/m);
+  expect(await metrics()).toMatch(/^weir_grpc_certificate_expiry_timestamp_seconds 1\.?\d+/m);
+  ending.abort();
+  expect(await load).toBeGreaterThan(0);
+  steady.close();
+  expect(await weir.stop()).toBe(0);
+  rmSync(folder, { recursive: true });
 });

@@ -186,8 +186,11 @@ export class LeanServer {
 
   private watch(): void {
     this.watchTimer ??= setInterval(() => {
-      const nowMs = this.nowMs();
-      for (const peer of [...this.peers]) this.judge(peer, nowMs);
+      // What has come already is read first: after a pause of this process nobody is to blame for it.
+      setImmediate(() => {
+        const nowMs = this.nowMs();
+        for (const peer of [...this.peers]) this.judge(peer, nowMs);
+      });
     }, this.bounds.watchMs).unref();
   }
 
