@@ -24,6 +24,8 @@ function serve(args) {
   const server = spawn(process.execPath, [join('dist', 'main.js'), ...args], {
     cwd: ROOT,
     stdio: 'inherit',
+    // Nobody has to be warned before a Ctrl-C.
+    env: { DRAIN_DELAY: '0s', ...process.env },
     // Its own process group: the terminal's signals reach it once, through here.
     detached: true,
   });

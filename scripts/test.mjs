@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from './build.mjs';
 import { installEnvoy } from './install-envoy.mjs';
+import { installGoClient } from './install-go-client.mjs';
+import { installGrpcio } from './install-grpcio.mjs';
+import { installH2spec } from './install-h2spec.mjs';
 import { installNpm } from './install-npm.mjs';
 import { installRedis } from './install-redis.mjs';
 import { installRedisVersions } from './install-redis-versions.mjs';
@@ -16,6 +19,9 @@ const TOOLS = {
   // The tests find them where they are, and each says for itself when its version is missing.
   redisVersions: { install: installRedisVersions },
   envoy: { install: installEnvoy, variable: 'WEIR_ENVOY' },
+  h2spec: { install: installH2spec, variable: 'WEIR_H2SPEC' },
+  goClient: { install: installGoClient, variable: 'WEIR_GO_CLIENT' },
+  grpcio: { install: installGrpcio, variable: 'WEIR_GRPCIO' },
 };
 const isCi = !['', '0', 'false'].includes(process.env.CI ?? '');
 

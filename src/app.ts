@@ -1,7 +1,9 @@
 /** The composition root: the only file that knows every part, and which wraps which. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { describeRules } from './config/describe-rules';
+import type { GrpcTlsFiles } from './config/grpc-tls';
 import type { Settings } from './config/settings';
 import type { StoreChoice } from './config/store-choice';
 import { Health } from './observability/health';
@@ -9,6 +11,7 @@ import type { Logger } from './observability/logger';
 import { makeMetrics, type Metrics } from './observability/metrics';
 import { recordDecision } from './observability/record-decision';
 import { RuleMetrics } from './observability/rule-metrics';
+import { GrpcPort } from './open-grpc';
 import { Breakers, openRedis, type OpenedRedis, type OpenRedisInput } from './open-redis';
 import { DenyCacheStore } from './resilience/deny-cache';
 import { FallbackStore } from './resilience/fallback';
@@ -24,10 +27,9 @@ import { SplitStore, type SplitStoreOptions } from './store/split-store';
 import { StoreError, type Store } from './store/store';
 import { makeAnswerCall, type FailureKind } from './transport/answer';
 import { debugRoutes } from './transport/debug-routes';
-import { GrpcServer, type GrpcServerOptions } from './transport/grpc-server';
 import { httpRoutes } from './transport/http-routes';
 import { HttpServer } from './transport/http-server';
-import { LeanServer } from './transport/http2/lean-server';
+import { warmUp } from './warm-up/warm-up';
 import type { MetricSnapshot, WorkerPorts } from './workers/messages';
 
 export interface AppOptions {
@@ -36,6 +38,8 @@ export interface AppOptions {
   readonly ruleSet: RuleSet;
   readonly log: Logger;
   readonly version: string;
+  /** Undefined: no TLS on the gRPC port. */
+  readonly grpcTls: GrpcTlsFiles | undefined;
   /** One of several processes: whoever runs it has the debug port. */
   readonly isWorker: boolean;
   /** Awaited when all is there but the ports. */
@@ -47,7 +51,7 @@ export interface AppOptions {
 export interface App {
   /** The ports it listens on, once port 0 has become a free one; a worker has no debug port. */
   readonly ports: WorkerPorts & { readonly debug?: number };
-  /** Turns the health off, answers what is in flight, and closes everything. */
+  /** Turns the health off, answers everything for a while, then what is in flight, and closes everything. */
   drain(): Promise<void>;
   readMetrics(): Promise<MetricSnapshot>;
 }
@@ -71,7 +75,7 @@ const LEAVE_MS = 100;
 
 /** Wires the parts and listens. Rejects if a port can't be bound. */
 export async function startApp(options: AppOptions): Promise<App> {
-  const { settings, storeChoice, ruleSet, log, version, isWorker, workers } = options;
+  const { settings, storeChoice, ruleSet, log, version, isWorker, workers, grpcTls } = options;
   const registry = new Registry();
   const health = new Health();
   const ruleMetrics = new RuleMetrics({
@@ -84,6 +88,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const memoryStore = new MemoryStore({ nowUs: monotonicNowUs, bucketsMax });
   const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore });
   metrics.configLoadSuccess.inc();
+  if (settings.warmUp) await warmUpAndTell({ settings, metrics, log });
   const { store, leave } =
     storeChoice.kind === 'memory'
       ? { store: new MeasuredStore(memoryStore, measureBy(metrics, 'memory')), leave: undefined }
@@ -106,23 +111,26 @@ export async function startApp(options: AppOptions): Promise<App> {
     },
   });
 
-  const grpcOptions: GrpcServerOptions = {
+  const grpc = new GrpcPort({
+    settings,
+    tlsFiles: grpcTls,
+    isWorker,
+    log,
+    metrics,
     answerCall,
     health,
     onCall: ({ grpcMethod, seconds }) => {
       metrics.totalRequests.inc({ grpc_method: grpcMethod });
       metrics.responseTime.observe({ grpc_method: grpcMethod }, seconds);
     },
-  };
-  const grpcJs = new GrpcServer(grpcOptions);
-  const grpc = settings.transport === 'lean' ? new LeanServer({ ...grpcOptions, grpc: grpcJs, log }) : grpcJs;
+  });
   const http = new HttpServer({ routes: httpRoutes({ answerCall, health }), log });
   const debug = isWorker ? undefined : new HttpServer({ routes: debugRoutes({ configLines: () => describeRules(ruleSet), metrics: registry }), log });
 
   await options.untilMayListen?.();
   health.serve();
   const ports = {
-    grpc: (await grpc.start({ host: settings.grpcHost, port: settings.grpcPort })).port,
+    grpc: await grpc.start(),
     http: (await http.start({ host: settings.host, port: settings.port })).port,
     ...(debug && { debug: (await debug.start({ host: settings.debugHost, port: settings.debugPort })).port }),
   };
@@ -131,6 +139,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     drain: async () => {
       const bound = { timeoutMs: settings.drainTimeoutMs };
       health.startDrain();
+      // Whoever asks for the health goes elsewhere; who has not asked yet is still answered.
+      await sleep(settings.drainDelayMs);
       await Promise.all([grpc.drain(bound), http.close(bound), debug?.close(bound)]);
       await leave?.();
       await store.close();
@@ -138,6 +148,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     // Its values are the same; only its type says otherwise.
     readMetrics: async () => (await registry.getMetricsAsJSON()) as unknown as MetricSnapshot,
   };
+}
+
+/** Before there is anything that it could keep waiting. */
+async function warmUpAndTell({ settings, metrics, log }: Pick<AppOptions, 'settings' | 'log'> & { readonly metrics: Metrics }): Promise<void> {
+  const { calls, ms } = await warmUp({ transport: settings.transport, metrics });
+  log.debug(`warmed up by ${calls} calls in ${ms.toFixed(0)} ms`);
 }
 
 /** `err_type` as the reference counts: what Redis is to blame for, and everything else. */

@@ -9,6 +9,7 @@ import { WORKER_METRICS } from './observability/metrics';
 import type { RuleSet } from './rule/rule-set';
 import { debugRoutes } from './transport/debug-routes';
 import { HttpServer } from './transport/http-server';
+import { removeStaleSocket } from './transport/unix-socket';
 import type { WorkerPorts } from './workers/messages';
 import { WorkerMetrics } from './workers/worker-metrics';
 import { WorkerPool } from './workers/worker-pool';
@@ -54,12 +55,12 @@ export async function startWorkers({ settings, count, ruleSet, log }: StartWorke
   });
   const debug = new HttpServer({ routes: debugRoutes({ configLines: () => describeRules(ruleSet), metrics }), log });
   const { port } = await debug.start({ host: settings.debugHost, port: settings.debugPort });
+  if (settings.grpcUds !== undefined) await removeStaleSocket(settings.grpcUds);
   const ports = await pool.start();
   return {
     ports: { ...ports, debug: port },
     drain: async () => {
-      const bound = { timeoutMs: settings.drainTimeoutMs };
-      await Promise.all([pool.drain(bound), debug.close(bound)]);
+      await Promise.all([pool.drain({ timeoutMs: settings.drainDelayMs + settings.drainTimeoutMs }), debug.close({ timeoutMs: settings.drainTimeoutMs })]);
     },
   };
 }

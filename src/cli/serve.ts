@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { startApp, type App, type AppOptions } from '../app';
 import { checkReferenceSettings } from '../config/check-reference-settings';
 import { chooseWorkers } from '../config/choose-workers';
+import { readGrpcTls } from '../config/grpc-tls';
 import { readSettings, type Environment } from '../config/settings';
 import { chooseDefaultAlgorithm, chooseSource, loadRuleSet } from '../config/source';
 import { chooseStore } from '../config/store-choice';
@@ -32,6 +33,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const log = createLogger({ level: settings.logLevel, format: settings.logFormat, worker: cluster.worker?.id });
   const storeChoice = chooseStore(settings);
   const workers = chooseWorkers({ settings, storeChoice });
+  const grpcTls = readGrpcTls(settings);
   const source = chooseSource({ settings, ...(values.config !== undefined && { configPath: values.config }) });
   const { algorithm, reason } = chooseDefaultAlgorithm({ source, settings });
   const ruleSet = loadRuleSet({
@@ -40,7 +42,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
     calendarMonth: settings.useCalendarMonthRateLimit,
     generation: 1,
   });
-  const appOptions = { settings, storeChoice, ruleSet, log, version: VERSION, workers };
+  const appOptions = { settings, storeChoice, ruleSet, log, version: VERSION, workers, grpcTls };
   if (cluster.isWorker) return serveAsWorker(appOptions);
   const warnings = [...checkReferenceSettings(env), ...ruleSet.warnings, ...(storeChoice.warning === undefined ? [] : [storeChoice.warning])];
   for (const warning of warnings) log.warn(warning);
@@ -92,7 +94,7 @@ interface UntilStoppedInput {
 }
 
 async function untilStopped({ app, log, told }: UntilStoppedInput): Promise<number> {
-  log.info(`${await told}: health is off, calls in flight are answered, then this process ends`);
+  log.info(`${await told}: health is off, calls are answered for DRAIN_DELAY, those in flight after that, then this process ends`);
   await app.drain();
   log.info('drained');
   return 0;

@@ -17,8 +17,6 @@ export interface ReferenceSetting {
 const OFF = ['false', '0', 'f'];
 const ON = ['true', '1', 't'];
 const ZERO = ['0', '0s'];
-const NO_TLS = 'TLS on the gRPC port is not supported by this version; leave it to a sidecar.';
-const NO_CONNECTION_AGE = 'Connections are kept until their client closes them, or a drain.';
 const ALL_SLOTS_AT_ONCE = 'All slots of a request are asked at once.';
 const NO_MEMCACHED = 'Weir does not support memcached, because its counts are not exact; use redis or memory.';
 const NO_STATSD = 'Metrics are served for Prometheus at /metrics on DEBUG_PORT.';
@@ -43,19 +41,12 @@ function ignoredAll(names: readonly string[], instead: string): ReferenceSetting
 }
 
 export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
-  refused('GRPC_UDS', [], 'The gRPC port on a unix socket is not supported by this version; use GRPC_HOST and GRPC_PORT.'),
-  refused('GRPC_SERVER_USE_TLS', OFF, NO_TLS),
-  refused('GRPC_CLIENT_TLS_CACERT', [], NO_TLS),
-  refused('GRPC_CLIENT_TLS_SAN', [], NO_TLS),
   refused('REDIS_AWS_IAM_AUTH', OFF, 'Credentials of AWS IAM are not supported by this version; use REDIS_AUTH or REDIS_AUTH_FILE.'),
   refused('MEMCACHE_HOST_PORT', [], NO_MEMCACHED),
   refused('MEMCACHE_SRV', [], NO_MEMCACHED),
   refused('MERGE_DOMAIN_CONFIG', OFF, 'Write each domain into one file.'),
 
-  ignored('PROTO', ['tcp'], 'Every port is on TCP.'),
-  ...ignoredAll(['GRPC_SERVER_TLS_CERT', 'GRPC_SERVER_TLS_KEY'], NO_TLS),
-  ...ignoredAll(['GRPC_MAX_CONNECTION_AGE', 'GRPC_MAX_CONNECTION_AGE_GRACE'], NO_CONNECTION_AGE),
-  ignored('GRPC_MAX_CONCURRENT_STREAMS', ZERO, 'The store bounds what waits for it: REDIS_IN_FLIGHT_MAX.'),
+  ignored('PROTO', ['tcp'], 'Every port is on TCP; GRPC_UDS puts the gRPC port on a unix socket.'),
 
   ...['REDIS', 'REDIS_PERSECOND'].flatMap((redis) => [
     ...ignoredAll([`${redis}_POOL_SIZE`, `${redis}_POOL_ON_EMPTY_BEHAVIOR`], NO_POOL),

@@ -58,6 +58,14 @@ export function port(): SettingType<number> {
   return numeric(/^\d{1,5}$/, { min: 0, max: 65_535 }, 'a port from 0 to 65535 (0: any free one)');
 }
 
+/** Permissions of a file in octal digits, as chmod takes them. */
+export function fileMode(): SettingType<number> {
+  return {
+    accepts: 'three octal digits, such as 0660',
+    parse: (digits) => (/^0?[0-7]{3}$/.test(digits) ? { value: Number.parseInt(digits, 8) } : undefined),
+  };
+}
+
 export function ratio(): SettingType<number> {
   return numeric(/^(\d+\.?\d*|\.\d+)$/, { min: 0, max: 1 }, 'a number from 0 to 1');
 }

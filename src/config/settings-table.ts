@@ -1,7 +1,7 @@
 /** Every setting of Weir: its environment variable, type, default and meaning. */
 
 import { ALGORITHMS, FAILURE_MODES } from '../rule/limit';
-import { boolean, count, duration, integer, oneOf, port, ratio, spelled, text, textLike, type SettingType } from './setting-types';
+import { boolean, count, duration, fileMode, integer, oneOf, port, ratio, spelled, text, textLike, type SettingType } from './setting-types';
 
 export const GROUPS = ['Listening', 'Configuration', 'Decisions', 'Store', 'Logs and metrics', 'Life cycle'] as const;
 
@@ -40,6 +40,12 @@ const NO_XDS = 'configuration over xDS is not supported yet; use FILE';
 /** No control characters, spaces, braces (they would move a key to another slot) or other bytes beyond ASCII. */
 const KEY_PREFIX = /^(?!.*weir:)[!-z|~]+$/;
 
+/** A name of certificates, without a wildcard. */
+const DNS_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9])?)*$/i;
+
+/** What a socket's address has room for, on every system. */
+const SOCKET_PATH = /^[ -~]{1,103}$/;
+
 const listening = { group: 'Listening' } as const;
 const configuration = { group: 'Configuration' } as const;
 const decisions = { group: 'Decisions' } as const;
@@ -66,6 +72,91 @@ export const SETTINGS_TABLE = {
     default: 'grpc-js',
     meaning:
       "What speaks HTTP/2 on the gRPC port: `grpc-js`, or Weir's own server (`lean`), which answers `ShouldRateLimit` at a fraction of the CPU time and has grpc-js answer every other call.",
+  }),
+  grpcUds: row({
+    ...listening,
+    name: 'GRPC_UDS',
+    type: textLike({ pattern: SOCKET_PATH, accepts: 'the path of a socket, of up to 103 ASCII characters' }),
+    default: undefined,
+    meaning:
+      'Path of a unix socket that takes the place of GRPC_HOST and GRPC_PORT. A file that a dead process has left there is replaced; one on which somebody listens is not. It is removed at the end.',
+  }),
+  grpcUdsMode: row({
+    ...listening,
+    name: 'GRPC_UDS_MODE',
+    type: fileMode(),
+    default: '0660',
+    meaning: 'Permissions of that socket. Whoever may write to it may connect: by default the user of Weir, and the group of the file.',
+  }),
+  grpcServerUseTls: row({
+    ...listening,
+    name: 'GRPC_SERVER_USE_TLS',
+    type: boolean(),
+    default: 'false',
+    meaning: 'TLS (1.2 or newer, ALPN `h2`) on the gRPC port.',
+  }),
+  grpcServerTlsCert: row({
+    ...listening,
+    name: 'GRPC_SERVER_TLS_CERT',
+    type: text('the path of a PEM file'),
+    default: undefined,
+    meaning: 'Certificate of the gRPC port, with what stands between it and its root. Changed files are taken for new connections within seconds; until they are whole and belong together, the last good ones stay.',
+  }),
+  grpcServerTlsKey: row({
+    ...listening,
+    name: 'GRPC_SERVER_TLS_KEY',
+    type: text('the path of a PEM file'),
+    default: undefined,
+    meaning: 'Private key of GRPC_SERVER_TLS_CERT, without a passphrase.',
+  }),
+  grpcClientTlsCacert: row({
+    ...listening,
+    name: 'GRPC_CLIENT_TLS_CACERT',
+    type: text('the path of a PEM file'),
+    default: undefined,
+    meaning: "Certificates of those that may have signed clients' certificates, and of nobody else: every client must then show one. Read anew as GRPC_SERVER_TLS_CERT is. Unset: clients need none.",
+  }),
+  grpcClientTlsSan: row({
+    ...listening,
+    name: 'GRPC_CLIENT_TLS_SAN',
+    type: textLike({ pattern: DNS_NAME, accepts: 'a DNS name' }),
+    default: undefined,
+    meaning: "A DNS name that each client's certificate must carry as a subject alternative name. Needs GRPC_CLIENT_TLS_CACERT.",
+  }),
+  grpcMaxConcurrentStreams: row({
+    ...listening,
+    name: 'GRPC_MAX_CONCURRENT_STREAMS',
+    type: integer({ min: 1, max: 1_000_000 }),
+    default: '1024',
+    meaning: 'Calls at once on one connection; the client is told, and opens no more.',
+  }),
+  grpcMaxConnectionAgeMs: row({
+    ...listening,
+    name: 'GRPC_MAX_CONNECTION_AGE',
+    type: duration({ min: '0s', max: '480h' }),
+    default: '24h',
+    meaning: 'Age, give or take a tenth, at which a client is asked to connect anew, so that new instances get their part of the connections. 0: never.',
+  }),
+  grpcMaxConnectionAgeGraceMs: row({
+    ...listening,
+    name: 'GRPC_MAX_CONNECTION_AGE_GRACE',
+    type: duration({ min: '1s', max: '480h' }),
+    default: '1h',
+    meaning: 'How long calls on a connection of that age may go on before it is closed.',
+  }),
+  grpcKeepaliveTimeMs: row({
+    ...listening,
+    name: 'GRPC_KEEPALIVE_TIME',
+    type: duration({ min: '0s', max: '480h' }),
+    default: '1m',
+    meaning: 'A client that has said nothing for so long is sent a PING of HTTP/2 (with `TRANSPORT=grpc-js` every client is, each time so long has gone by). 0: never.',
+  }),
+  grpcKeepaliveTimeoutMs: row({
+    ...listening,
+    name: 'GRPC_KEEPALIVE_TIMEOUT',
+    type: duration({ min: '1s', max: '1h' }),
+    default: '20s',
+    meaning: 'How long the client may take to answer it before its connection is closed.',
   }),
   debugHost: row({
     ...listening,
@@ -402,11 +493,26 @@ export const SETTINGS_TABLE = {
     meaning:
       'Processes that serve, on the same ports; `auto`: one for each core. More than one needs Redis. Each is an instance in mode `local`, and has its own REDIS_IN_FLIGHT_MAX and METRIC_SERIES_MAX.',
   }),
+  warmUp: row({
+    ...life,
+    name: 'WARM_UP',
+    type: boolean(),
+    default: 'true',
+    meaning: 'Run some thousand requests of its own before it listens, for a fifth of a second at most, so that the first answers are in time. They touch no bucket and no metric.',
+  }),
+  drainDelayMs: row({
+    ...life,
+    name: 'DRAIN_DELAY',
+    type: duration({ min: '0s', max: '10m' }),
+    default: '5s',
+    meaning:
+      'How long everything is still answered after SIGTERM, but with the health off: time for proxies to go elsewhere before connections are refused. Longer than the interval of their health checks.',
+  }),
   drainTimeoutMs: row({
     ...life,
     name: 'DRAIN_TIMEOUT',
     type: duration({ min: '0s', max: '10m' }),
     default: '10s',
-    meaning: 'How long calls in flight may take to finish after SIGTERM.',
+    meaning: 'How long calls in flight may take to finish after that.',
   }),
 };

@@ -9,7 +9,7 @@ export interface MetricRow {
   readonly labels: readonly string[];
   readonly help: string;
   /** How the values of several workers become one; default: their sum. */
-  readonly aggregator?: 'sum' | 'max' | 'first';
+  readonly aggregator?: 'sum' | 'min' | 'max' | 'first';
 }
 
 /** Seconds, from 50 µs: decisions take well under a millisecond. */
@@ -35,6 +35,38 @@ export const METRICS = {
     name: 'ratelimit_service_should_rate_limit_error',
     labels: ['err_type'],
     help: 'Requests without a decision: redis_error if nothing could decide, service_error for every other reason.',
+  },
+  grpcConnections: {
+    type: 'gauge',
+    name: 'weir_grpc_connections',
+    labels: [],
+    help: 'Connections to the gRPC port that are open.',
+  },
+  grpcConnectionsEnded: {
+    type: 'counter',
+    name: 'weir_grpc_connections_ended_total',
+    labels: ['reason'],
+    help:
+      'Connections to the gRPC port that Weir has ended or not let in: protocol_error, flood, handshake_timeout, stalled, max_age, keepalive, tls, too_many or fault (its own). With TRANSPORT=grpc-js only handshake_timeout (of TLS), tls and too_many are seen.',
+  },
+  grpcStreamsRefused: {
+    type: 'counter',
+    name: 'weir_grpc_streams_refused_total',
+    labels: [],
+    help: 'Calls refused because GRPC_MAX_CONCURRENT_STREAMS were open on their connection. Not seen with TRANSPORT=grpc-js.',
+  },
+  grpcCertificateReloads: {
+    type: 'counter',
+    name: 'weir_grpc_certificate_reloads_total',
+    labels: ['result'],
+    help: 'Changed certificates of the gRPC port: success if they are in use now, error if the last good ones are.',
+  },
+  grpcCertificateExpiry: {
+    type: 'gauge',
+    name: 'weir_grpc_certificate_expiry_timestamp_seconds',
+    aggregator: 'min',
+    labels: [],
+    help: 'When the certificate in use on the gRPC port runs out, in Unix time; 0 without TLS.',
   },
   domainNotFound: {
     type: 'counter',
@@ -185,6 +217,11 @@ export function makeMetrics({ registry, version, store, memoryStore }: MetricsOp
     responseTime: histogram(registry, METRICS.responseTime),
     totalRequests: counter(registry, METRICS.totalRequests),
     shouldRateLimitError: counter(registry, METRICS.shouldRateLimitError),
+    grpcConnections: gauge(registry, METRICS.grpcConnections),
+    grpcConnectionsEnded: counter(registry, METRICS.grpcConnectionsEnded),
+    grpcStreamsRefused: counter(registry, METRICS.grpcStreamsRefused),
+    grpcCertificateReloads: counter(registry, METRICS.grpcCertificateReloads),
+    grpcCertificateExpiry: gauge(registry, METRICS.grpcCertificateExpiry),
     domainNotFound: counter(registry, METRICS.domainNotFound),
     configLoadSuccess: counter(registry, METRICS.configLoadSuccess),
     storeLatency: histogram(registry, METRICS.storeLatency),

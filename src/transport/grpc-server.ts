@@ -1,15 +1,19 @@
 /** The gRPC port: the rate limit service, health and reflection, served by grpc-js. */
 
 import type { Socket } from 'node:net';
-import { Server, ServerCredentials, type ConnectionInjector, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
+import { Server, ServerCredentials, type ConnectionInjector, type sendUnaryData, type ServerOptions, type ServerUnaryCall } from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
 import type { BadRequestError } from '../errors';
 import type { Health } from '../observability/health';
 import type { TakeOptions } from '../store/store';
 import type { AnswerCall } from './answer';
+import { UNMEASURED, type ConnectionMeasure } from './connection-measure';
+import { DEFAULT_RULES, type ConnectionRules } from './connection-rules';
 import { GrpcHealth } from './grpc-health';
+import { GrpcListener, type GrpcAddress } from './grpc-listener';
 import { GRPC_MESSAGE_BYTES_MAX, STATUS_OF } from './grpc-status';
 import { loadProto } from './proto';
+import type { ServerTls } from './server-tls';
 import type { WireRequest, WireResponse } from './wire';
 
 type RateLimitCall = ServerUnaryCall<WireRequest | BadRequestError, WireResponse>;
@@ -19,15 +23,21 @@ export interface GrpcServerOptions {
   readonly health: Health;
   /** Called once for each ShouldRateLimit call, with the time from its arrival to its answer. */
   readonly onCall: (call: { readonly grpcMethod: 'ShouldRateLimit'; readonly seconds: number }) => void;
+  readonly tls?: ServerTls | undefined;
+  readonly rules?: ConnectionRules;
+  readonly measure?: ConnectionMeasure;
 }
 
 export class GrpcServer {
-  private readonly server = new Server({ 'grpc.max_receive_message_length': GRPC_MESSAGE_BYTES_MAX });
+  private readonly server: Server;
   private readonly grpcHealth: GrpcHealth;
   private injector: ConnectionInjector | undefined;
+  private listener: GrpcListener | undefined;
+  private isDraining = false;
 
   constructor(private readonly options: GrpcServerOptions) {
     const proto = loadProto();
+    this.server = new Server(channelOptions(options.rules ?? DEFAULT_RULES));
     this.grpcHealth = new GrpcHealth(options.health);
     this.server.addService({ ...proto.rateLimit }, {
       ShouldRateLimit: (call: RateLimitCall, answer: sendUnaryData<WireResponse>) => {
@@ -38,19 +48,24 @@ export class GrpcServer {
     new ReflectionService(proto.reflection).addToServer(this.server);
   }
 
-  /** Listens; port 0 takes a free one. Rejects if the address can't be bound. */
-  start({ host, port }: { readonly host: string; readonly port: number }): Promise<{ port: number }> {
-    const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-    return new Promise((resolve, reject) => {
-      this.server.bindAsync(address, ServerCredentials.createInsecure(), (error, boundPort) => {
-        if (error === null) resolve({ port: boundPort });
-        else reject(error);
-      });
+  /** Listens; port 0 takes a free one, and a unix socket has 0. Rejects if the address can't be bound. */
+  start(address: GrpcAddress): Promise<{ port: number }> {
+    this.listener = new GrpcListener({
+      measure: this.options.measure ?? UNMEASURED,
+      tls: this.options.tls,
+      allowHalfOpen: false,
+      onSocket: this.inject,
     });
+    return this.listener.listen(address);
   }
 
   /** Serves a connection that was not made on a port of this server's. */
   readonly inject = (socket: Socket): void => {
+    // What came while its last connections were being closed.
+    if (this.isDraining) {
+      socket.destroy();
+      return;
+    }
     this.injector ??= this.server.createConnectionInjector(ServerCredentials.createInsecure());
     this.injector.injectConnection(socket);
   };
@@ -67,6 +82,8 @@ export class GrpcServer {
   async drain({ timeoutMs }: { readonly timeoutMs: number }): Promise<void> {
     this.options.health.startDrain();
     this.grpcHealth.endWatches();
+    const closed = this.listener?.close();
+    this.isDraining = true;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {
         this.server.forceShutdown();
@@ -77,6 +94,8 @@ export class GrpcServer {
         resolve();
       });
     });
+    this.listener?.cut();
+    await closed;
   }
 
   private async shouldRateLimit(call: RateLimitCall, answer: sendUnaryData<WireResponse>): Promise<void> {
@@ -86,6 +105,16 @@ export class GrpcServer {
     else answer({ code: STATUS_OF[result.failure.kind], details: result.failure.message });
     this.options.onCall({ grpcMethod: 'ShouldRateLimit', seconds: (performance.now() - startedMs) / 1000 });
   }
+}
+
+/** The rules in the words of grpc-js, which keeps them itself. */
+function channelOptions({ streamsMax, maxAgeMs, maxAgeGraceMs, keepaliveTimeMs, keepaliveTimeoutMs }: ConnectionRules): ServerOptions {
+  return {
+    'grpc.max_receive_message_length': GRPC_MESSAGE_BYTES_MAX,
+    'grpc.max_concurrent_streams': streamsMax,
+    ...(maxAgeMs > 0 && { 'grpc.max_connection_age_ms': maxAgeMs, 'grpc.max_connection_age_grace_ms': maxAgeGraceMs }),
+    ...(keepaliveTimeMs > 0 && { 'grpc.keepalive_time_ms': keepaliveTimeMs, 'grpc.keepalive_timeout_ms': keepaliveTimeoutMs }),
+  };
 }
 
 function optionsOf(call: RateLimitCall): TakeOptions {

@@ -9,7 +9,8 @@ export interface MetricSeries {
 }
 
 export interface WorkerPorts {
-  readonly grpc: number;
+  /** Or the path of a unix socket. */
+  readonly grpc: number | string;
   readonly http: number;
 }
 

@@ -21,7 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** They know every part. */
-const ROOTS = ['app', 'cli', 'main', 'open-redis', 'start-workers'];
+const ROOTS = ['app', 'cli', 'main', 'open-grpc', 'open-redis', 'start-workers', 'warm-up'];
 
 const PURE = ['descriptor', 'rule', 'bucket', 'engine'];
 

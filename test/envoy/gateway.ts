@@ -18,15 +18,28 @@ export interface Gateway {
   get(path: string, caller: Caller): Promise<HttpResponse>;
   /** How many requests have reached the backend. */
   backendRequests(): number;
+  /** A page of Envoy's own. */
+  admin(path: string): Promise<string>;
   stop(): Promise<void>;
 }
 
 export interface GatewayOptions {
   readonly weirGrpcPort: number;
+  /** A second Weir, which gets every other call. */
+  readonly otherWeirGrpcPort?: number;
   readonly failureModeDeny?: boolean;
+  /** What else differs from the published file. */
+  readonly replacements?: Replacements;
 }
 
-export async function startGateway({ weirGrpcPort, failureModeDeny = false }: GatewayOptions): Promise<Gateway> {
+/** Where Weir is, in the published file. */
+export const ENDPOINT = '- endpoint: {address: {socket_address: {address: weir, port_value: 8081}}}';
+
+function endpoint(port: number): string {
+  return ENDPOINT.replace('weir', '127.0.0.1').replace('8081', String(port));
+}
+
+export async function startGateway({ weirGrpcPort, otherWeirGrpcPort, failureModeDeny = false, replacements = {} }: GatewayOptions): Promise<Gateway> {
   const backend = await startBackend();
   const [listenPort, adminPort] = [await freePort(), await freePort()];
   const envoy = await startEnvoy({ config: { file: ENVOY_CONFIG }, adminPort, replacements: replacementsFor() });
@@ -34,6 +47,7 @@ export async function startGateway({ weirGrpcPort, failureModeDeny = false }: Ga
     get: (path, { merchant, client }) =>
       httpRequest(`http://127.0.0.1:${listenPort}${path}`, { headers: { 'x-plan': 'free', 'x-merchant': merchant, 'x-client': client } }),
     backendRequests: () => backend.requests(),
+    admin: async (path) => (await httpRequest(`http://127.0.0.1:${adminPort}${path}`)).body,
     stop: async () => {
       await envoy.stop();
       await backend.stop();
@@ -46,10 +60,11 @@ export async function startGateway({ weirGrpcPort, failureModeDeny = false }: Ga
       '{address: 127.0.0.1, port_value: 9901}': `{address: 127.0.0.1, port_value: ${adminPort}}`,
       '{address: 0.0.0.0, port_value: 10000}': `{address: 127.0.0.1, port_value: ${listenPort}}`,
       '{address: backend, port_value: 8080}': `{address: 127.0.0.1, port_value: ${backend.port}}`,
-      '{address: weir, port_value: 8081}': `{address: 127.0.0.1, port_value: ${weirGrpcPort}}`,
+      [ENDPOINT]: [weirGrpcPort, ...(otherWeirGrpcPort === undefined ? [] : [otherWeirGrpcPort])].map(endpoint).join(`\n${' '.repeat(8)}`),
       // 20 ms are too few where a test, an Envoy, a Weir and a Redis share two cores.
       'timeout: 0.02s': 'timeout: 0.5s',
       'failure_mode_deny: false': `failure_mode_deny: ${failureModeDeny}`,
+      ...replacements,
     };
   }
 }

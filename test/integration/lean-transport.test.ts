@@ -123,6 +123,18 @@ test('what does not speak HTTP/2 is told so and let go', async () => {
   expect(Buffer.concat(chunks).toString('latin1')).toContain('this port speaks HTTP/2 with prior knowledge');
 });
 
+test('a peer that hangs up in the middle of its calls is let go, and they with it', async () => {
+  const message = proto.rateLimit.ShouldRateLimit.requestSerialize(OK_REQUEST);
+  const other = encodeHeaderBlock(CALL_FIELDS.map((field) => (field.name === ':path' ? { ...field, value: '/grpc.health.v1.Health/Check' } : field)));
+  const socket = connect({ port: harness.port, host: '127.0.0.1', allowHalfOpen: true });
+  const halves = [headers(1, { endStream: false }), frame(FrameType.DATA, 1, Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message.subarray(1)])), headers(3, { endStream: false, block: other })];
+  socket.end(Buffer.concat([PREFACE, frame(FrameType.SETTINGS, 0), ...halves]));
+  // Its own side stays open: only the server can end this.
+  await new Promise((resolve) => socket.resume().once('end', resolve));
+  socket.destroy();
+  expect(harness.requests).toEqual([]);
+});
+
 test('a peer that says it is done still gets its answer', async () => {
   const decided = deferred();
   harness.decide = async (request) => {

@@ -1,4 +1,4 @@
-/** Certificates for one test file, made by openssl: two authorities, and what the first has signed. */
+/** Certificates for one test file, made by openssl: two authorities, and what they have signed. */
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
@@ -13,14 +13,21 @@ export interface Pair {
 
 export interface Certificates {
   readonly ca: Pair;
-  /** Has signed nothing. */
+  /** Has signed `stranger` only. */
   readonly otherCa: Pair;
   /** For 127.0.0.1 and localhost. */
   readonly server: Pair;
   /** For a host that is not here. */
   readonly elsewhere: Pair;
+  /** The same again, with another key. */
+  readonly renewed: Pair;
   readonly client: Pair;
+  /** A client's that names CLIENT_NAME. */
+  readonly namedClient: Pair;
+  readonly stranger: Pair;
 }
+
+export const CLIENT_NAME = 'envoy.weir.test';
 
 /** Everything that openssl needs to be told by a file. */
 const OPENSSL_CONFIG = '[req]\ndistinguished_name = dn\n[dn]\n';
@@ -40,12 +47,18 @@ export function makeCertificates(): Certificates {
   };
   const authority = ['basicConstraints=critical,CA:TRUE'];
   const ca = make('weir-test-ca', authority);
+  const otherCa = make('weir-other-ca', authority);
+  const here = ['basicConstraints=CA:FALSE', 'subjectAltName=IP:127.0.0.1,DNS:localhost'];
+  const named = ['basicConstraints=CA:FALSE', `subjectAltName=DNS:${CLIENT_NAME}`];
   return {
     ca,
-    otherCa: make('weir-other-ca', authority),
-    server: make('redis', ['basicConstraints=CA:FALSE', 'subjectAltName=IP:127.0.0.1,DNS:localhost'], ca),
+    otherCa,
+    server: make('redis', here, ca),
+    renewed: make('renewed', here, ca),
     elsewhere: make('elsewhere', ['basicConstraints=CA:FALSE', 'subjectAltName=DNS:redis.elsewhere.test'], ca),
     client: make('weir', ['basicConstraints=CA:FALSE'], ca),
+    namedClient: make('envoy', named, ca),
+    stranger: make('stranger', named, otherCa),
   };
 }
 

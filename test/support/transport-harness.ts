@@ -1,14 +1,16 @@
 /** A gRPC server, by either transport, with a fake decision behind it, and a client for it, for the tests of the transport. */
 
-import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
+import { Client, credentials, type ChannelCredentials, type ChannelOptions, type ServiceError } from '@grpc/grpc-js';
 import type { RateLimitRequest } from '../../src/descriptor/descriptor';
 import type { Decision } from '../../src/engine/decision';
 import { Health } from '../../src/observability/health';
 import type { Decide } from '../../src/should-rate-limit';
 import type { TakeOptions } from '../../src/store/store';
 import { makeAnswerCall, type FailureKind } from '../../src/transport/answer';
+import type { EndReason } from '../../src/transport/connection-measure';
+import type { GrpcAddress } from '../../src/transport/grpc-listener';
 import { GrpcServer } from '../../src/transport/grpc-server';
-import { LeanServer } from '../../src/transport/http2/lean-server';
+import { LeanServer, type LeanServerOptions } from '../../src/transport/http2/lean-server';
 import { loadProto } from '../../src/transport/proto';
 import type { WireRequest, WireResponse } from '../../src/transport/wire';
 
@@ -22,6 +24,17 @@ export function allow(request: RateLimitRequest): Decision {
 export const TRANSPORTS = ['grpc-js', 'lean'] as const;
 
 export type Transport = (typeof TRANSPORTS)[number];
+
+/** How the port is set up; by default as without any setting. */
+export interface HarnessOptions extends Partial<Pick<LeanServerOptions, 'tls' | 'rules' | 'bounds' | 'nowMs'>> {
+  readonly address?: GrpcAddress;
+}
+
+export interface HarnessClientOptions {
+  readonly credentials?: ChannelCredentials;
+  readonly target?: string;
+  readonly channel?: ChannelOptions;
+}
 
 export class Harness {
   readonly requests: RateLimitRequest[] = [];
@@ -42,42 +55,56 @@ export class Harness {
     log: this.log,
     onFailure: (kind) => this.failures.push(kind),
   });
+  /** What was told of connections. */
+  readonly connections = { open: 0, ended: [] as { reason: EndReason; details: string }[], refused: 0 };
   readonly server: GrpcServer | LeanServer;
   port = 0;
   private readonly clients: Client[] = [];
 
-  constructor(transport: Transport) {
-    const options = { answerCall: this.answerCall, health: this.health, onCall: (call: Harness['observed'][number]) => this.observed.push(call) };
-    const grpc = new GrpcServer(options);
-    this.server = transport === 'grpc-js' ? grpc : new LeanServer({ ...options, grpc, log: this.log });
+  constructor(transport: Transport, options: Omit<HarnessOptions, 'address'> = {}) {
+    const { answerCall, health, log, connections } = this;
+    const calls = { answerCall, health, onCall: (call: Harness['observed'][number]) => this.observed.push(call) };
+    const measure = {
+      onOpen: () => (connections.open += 1),
+      onClose: () => (connections.open -= 1),
+      onEnd: (reason: EndReason, details: string) => connections.ended.push({ reason, details }),
+      onStreamRefused: () => (connections.refused += 1),
+    };
+    this.server = transport === 'grpc-js' ? new GrpcServer({ ...calls, ...options, measure }) : new LeanServer({ ...calls, ...options, measure, grpc: new GrpcServer(calls), log });
   }
 
-  static async start(transport: Transport): Promise<Harness> {
-    const harness = new Harness(transport);
+  static async start(transport: Transport, { address = { host: '127.0.0.1', port: 0 }, ...options }: HarnessOptions = {}): Promise<Harness> {
+    const harness = new Harness(transport, options);
     harness.health.serve();
-    ({ port: harness.port } = await harness.server.start({ host: '127.0.0.1', port: 0 }));
+    ({ port: harness.port } = await harness.server.start(address));
     return harness;
   }
 
-  client(): Client {
-    const client = new Client(`127.0.0.1:${this.port}`, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
+  client({ credentials: shown = credentials.createInsecure(), target = `127.0.0.1:${this.port}`, channel = {} }: HarnessClientOptions = {}): Client {
+    const client = new Client(target, shown, { 'grpc.use_local_subchannel_pool': 1, ...channel });
     this.clients.push(client);
     return client;
   }
 
-  async stop(): Promise<void> {
+  async stop({ timeoutMs } = { timeoutMs: 0 }): Promise<void> {
     for (const client of this.clients) client.close();
-    await this.server.drain({ timeoutMs: 0 });
+    await this.server.drain({ timeoutMs });
   }
 
-  ask(request: WireRequest, { deadline }: { deadline?: number } = {}): Promise<WireResponse> {
-    return this.askBytes(proto.rateLimit.ShouldRateLimit.requestSerialize(request), deadline === undefined ? {} : { deadline });
+  ask(request: WireRequest, options: AskOptions = {}): Promise<WireResponse> {
+    return this.askBytes(proto.rateLimit.ShouldRateLimit.requestSerialize(request), options);
   }
 
-  askBytes(bytes: Buffer, options: { deadline?: number } = {}): Promise<WireResponse> {
+  askBytes(bytes: Buffer, { client = this.client(), ...options }: AskOptions = {}): Promise<WireResponse> {
     const { path, responseDeserialize } = proto.rateLimit.ShouldRateLimit;
-    return unary({ client: this.client(), path, request: bytes, serialize: (raw: Buffer) => raw, deserialize: responseDeserialize, options });
+    return unary({ client, path, request: bytes, serialize: (raw: Buffer) => raw, deserialize: responseDeserialize, options });
   }
+}
+
+interface AskOptions {
+  readonly deadline?: number;
+  /** Else one of its own. */
+  readonly client?: Client;
 }
 
 export interface Deferred {

@@ -48,6 +48,8 @@ export async function startWeir({ config, env = {}, args = [], command = SERVE }
       DEBUG_PORT: String(debugPort),
       // A test of Redis must not pass by what decides without it; one of the fallback says otherwise.
       FAILURE_MODE: 'unavailable',
+      // A test that ends has nobody to warn.
+      DRAIN_DELAY: '0s',
       ...env,
     },
   });

@@ -1,50 +1,39 @@
 /** The gRPC port by our own HTTP/2: answers ShouldRateLimit itself, and has grpc-js answer everything else. */
 
-import { createServer, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { FaultLog } from '../answer';
+import { UNMEASURED, type ConnectionMeasure, type EndReason } from '../connection-measure';
+import { DEFAULT_RULES, type ConnectionRules } from '../connection-rules';
+import { GrpcListener, type GrpcAddress } from '../grpc-listener';
 import type { GrpcServer, GrpcServerOptions } from '../grpc-server';
 import { Bridge } from './bridge';
 import { ByteBudget } from './byte-budget';
 import { Connection } from './connection';
+import { ErrorCode, type ConnectionError } from './errors';
+import { LEAN_BOUNDS, type LeanBounds } from './lean-bounds';
 import { Loopback } from './loopback';
+import { Peer } from './peer';
+import { PeerWatch } from './peer-watch';
 import { RateLimitCall, type RateLimitCallParts } from './rate-limit-call';
 import { refuseLarge, refuseOtherHttp } from './refusal';
-
-/** Connections at once: Envoy opens one for each of its threads. */
-export const CONNECTIONS_MAX = 16_384;
-
-/** What a connection that reads too slowly may leave waiting in this process before it is not read from either. */
-const WAITING_BYTES_MAX = 1024 * 1024;
-
-/** How long a peer may take to say that it speaks HTTP/2, and to take what waits for it. */
-const HANDSHAKE_TIMEOUT_MS = 10_000;
-const STALL_TIMEOUT_MS = 30_000;
-
-/** How often connections are looked at for that. */
-const WATCH_MS = 1000;
 
 /** How exactly a caller's deadline is kept; only while callers wait. */
 const DEADLINE_STEP_MS = 5;
 
-/** TCP asks a silent peer after so long whether it is there. */
-const KEEP_ALIVE_MS = 60_000;
-
 /** How long a drain waits for a peer to say that it knows. */
 const DRAIN_ANSWER_MS = 1000;
-
-/** How long the last words of a connection may take. */
-const LAST_WORDS_MS = 1000;
 
 export interface LeanServerOptions extends GrpcServerOptions {
   /** Serves what this server does not. It has no port of its own. */
   readonly grpc: GrpcServer;
   readonly log: FaultLog;
+  readonly bounds?: Partial<LeanBounds>;
+  /** A clock that is never set. */
+  readonly nowMs?: () => number;
 }
 
 export class LeanServer {
-  private readonly server: Server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS }, (socket) => {
-    this.accept(socket);
-  });
+  private readonly listener: GrpcListener;
   private readonly peers = new Set<Peer>();
   private readonly writing: Peer[] = [];
   private deadlineTimer: NodeJS.Timeout | undefined;
@@ -52,31 +41,42 @@ export class LeanServer {
   private onEmpty: (() => void) | undefined;
   private readonly callParts: RateLimitCallParts;
   private readonly loopback: Loopback;
+  private readonly bounds: LeanBounds;
+  private readonly rules: ConnectionRules;
+  private readonly measure: ConnectionMeasure;
+  private readonly nowMs: () => number;
 
   constructor(private readonly options: LeanServerOptions) {
-    this.server.maxConnections = CONNECTIONS_MAX;
+    this.bounds = { ...LEAN_BOUNDS, ...options.bounds };
+    this.rules = options.rules ?? DEFAULT_RULES;
+    this.measure = options.measure ?? UNMEASURED;
+    this.nowMs = options.nowMs ?? monotonicNowMs;
+    this.listener = new GrpcListener({
+      measure: this.measure,
+      tls: options.tls,
+      connectionsMax: this.bounds.connectionsMax,
+      handshakeTimeoutMs: this.bounds.handshakeTimeoutMs,
+      // A peer that has said everything still gets its answers.
+      allowHalfOpen: true,
+      onSocket: (socket) => {
+        this.accept(socket);
+      },
+    });
     this.loopback = new Loopback(options.grpc.inject);
     this.callParts = {
       answerCall: options.answerCall,
-      budget: new ByteBudget(),
-      nowMs,
+      budget: new ByteBudget(this.bounds.unfinishedBytesMax),
+      nowMs: this.nowMs,
       onAnswer: (seconds) => {
         options.onCall({ grpcMethod: 'ShouldRateLimit', seconds });
       },
     };
   }
 
-  /** Listens; port 0 takes a free one. Rejects if the address can't be bound. */
-  async start({ host, port }: { readonly host: string; readonly port: number }): Promise<{ port: number }> {
+  /** Listens; port 0 takes a free one, and a unix socket has 0. Rejects if the address can't be bound. */
+  async start(address: GrpcAddress): Promise<{ port: number }> {
     await this.loopback.start();
-    return new Promise((resolve, reject) => {
-      this.server.once('error', reject);
-      this.server.listen({ host, port }, () => {
-        this.server.off('error', reject);
-        const address = this.server.address();
-        resolve({ port: typeof address === 'object' && address !== null ? address.port : port });
-      });
-    });
+    return this.listener.listen(address);
   }
 
   /**
@@ -85,11 +85,7 @@ export class LeanServer {
    */
   async drain({ timeoutMs }: { readonly timeoutMs: number }): Promise<void> {
     this.options.health.startDrain();
-    const closed = new Promise<void>((resolve) => {
-      this.server.close(() => {
-        resolve();
-      });
-    });
+    const closed = this.listener.close();
     this.options.grpc.endWatches();
     const answered = new Promise<void>((resolve) => {
       this.onEmpty = resolve;
@@ -107,16 +103,22 @@ export class LeanServer {
     clearInterval(this.watchTimer);
     clearTimeout(this.deadlineTimer);
     this.loopback.close();
+    this.listener.cut();
     await Promise.all([closed, this.options.grpc.drain({ timeoutMs })]);
   }
 
   private accept(socket: Socket): void {
     const bridge = new Bridge(() => this.loopback.dial());
     const connection: Connection = new Connection({
-      nowMs,
+      nowMs: this.nowMs,
+      streamsMax: this.rules.streamsMax,
       onFault: (error) => {
         this.options.log.error({ err: error }, 'a gRPC connection failed');
       },
+      onFail: (error) => {
+        this.measure.onEnd(reasonOf(error), `${error.message} (${peer.place})`);
+      },
+      onRefused: this.measure.onStreamRefused,
       onOutput: () => {
         this.scheduleWrite(peer);
       },
@@ -129,7 +131,9 @@ export class LeanServer {
         return call;
       },
     });
-    const peer: Peer = { socket, connection, bridge, acceptedMs: nowMs(), isWriting: false, writtenBytes: 0, writtenMs: nowMs() };
+    const { bounds, rules } = this;
+    const watch = new PeerWatch({ socket, connection, bounds, rules, nowMs: this.nowMs(), random: Math.random() });
+    const peer = new Peer({ socket, connection, bridge, watch });
     this.peers.add(peer);
     this.watch();
     socket.on('data', (chunk: Buffer) => {
@@ -138,8 +142,8 @@ export class LeanServer {
     socket.on('drain', () => {
       socket.resume();
     });
-    // A peer that has said everything still gets its answers.
     socket.on('end', () => {
+      connection.endInput();
       if (connection.load === 0) this.drop(peer);
     });
     // Told by 'close', which follows.
@@ -166,38 +170,12 @@ export class LeanServer {
     const peers = this.writing.splice(0);
     for (const peer of peers) {
       peer.isWriting = false;
-      this.write(peer);
+      peer.write();
     }
-  }
-
-  private write(peer: Peer): void {
-    const { socket, connection } = peer;
-    const output = connection.takeOutput();
-    if (socket.destroyed || socket.writableEnded) return;
-    if (connection.isClosed) {
-      this.sayLast(peer, output);
-      return;
-    }
-    if (output.length > 0 && !socket.write(output) && socket.writableLength > WAITING_BYTES_MAX) socket.pause();
-    this.endIfDrained(peer);
-  }
-
-  private endIfDrained(peer: Peer): void {
-    const { socket, connection } = peer;
-    const isFinished = connection.load === 0 && (socket.readableEnded || connection.isDrained);
-    if (isFinished && !peer.isWriting && !socket.writableEnded) this.sayLast(peer, Buffer.alloc(0));
-  }
-
-  private sayLast({ socket, connection }: Peer, output: Buffer): void {
-    connection.close();
-    socket.end(output);
-    setTimeout(() => socket.destroy(), LAST_WORDS_MS).unref();
   }
 
   private drop(peer: Peer): void {
-    peer.connection.close();
-    peer.bridge.close();
-    peer.socket.destroy();
+    peer.close();
     this.peers.delete(peer);
     if (this.peers.size === 0) {
       clearInterval(this.watchTimer);
@@ -208,49 +186,38 @@ export class LeanServer {
 
   private watch(): void {
     this.watchTimer ??= setInterval(() => {
-      const now = nowMs();
-      for (const peer of [...this.peers]) if (isStuck(peer, now)) this.drop(peer);
-    }, WATCH_MS).unref();
+      // What has come already is read first: after a pause of this process nobody is to blame for it.
+      setImmediate(() => {
+        const nowMs = this.nowMs();
+        for (const peer of [...this.peers]) this.judge(peer, nowMs);
+      });
+    }, this.bounds.watchMs).unref();
+  }
+
+  private judge(peer: Peer, nowMs: number): void {
+    const judgement = peer.watch.judge(nowMs);
+    if (judgement === undefined) return;
+    if (judgement !== 'over') this.measure.onEnd(judgement.reason, `${judgement.details} (${peer.place})`);
+    if (judgement === 'over' || judgement.isOver) this.drop(peer);
   }
 
   /** Looks through the open streams: a list of those that wait would keep each call for longer than it lives. */
   private watchDeadlines(): void {
     this.deadlineTimer ??= setTimeout(() => {
       this.deadlineTimer = undefined;
-      const now = nowMs();
+      const nowMs = this.nowMs();
       let isWaiting = false;
-      for (const { connection } of this.peers) if (connection.endLate(now)) isWaiting = true;
+      for (const { connection } of this.peers) if (connection.endLate(nowMs)) isWaiting = true;
       if (isWaiting) this.watchDeadlines();
     }, DEADLINE_STEP_MS);
   }
 }
 
-/** A connection and what belongs to it. */
-interface Peer {
-  readonly socket: Socket;
-  readonly connection: Connection;
-  readonly bridge: Bridge;
-  readonly acceptedMs: number;
-  isWriting: boolean;
-  /** What the socket had written when it last did, and when that was. */
-  writtenBytes: number;
-  writtenMs: number;
+function reasonOf({ code }: ConnectionError): EndReason {
+  if (code === ErrorCode.ENHANCE_YOUR_CALM) return 'flood';
+  return code === ErrorCode.INTERNAL_ERROR ? 'fault' : 'protocol_error';
 }
 
-function isStuck(peer: Peer, now: number): boolean {
-  const { socket, connection, acceptedMs } = peer;
-  const written = socket.bytesWritten - socket.writableLength;
-  if (socket.writableLength === 0 || written !== peer.writtenBytes) {
-    peer.writtenBytes = written;
-    peer.writtenMs = now;
-  }
-  return (
-    (!connection.hasSettings && now - acceptedMs > HANDSHAKE_TIMEOUT_MS) ||
-    now - peer.writtenMs > STALL_TIMEOUT_MS ||
-    (connection.isBlocked && now - connection.progressMs > STALL_TIMEOUT_MS)
-  );
-}
-
-function nowMs(): number {
+function monotonicNowMs(): number {
   return performance.now();
 }

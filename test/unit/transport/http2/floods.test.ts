@@ -91,15 +91,52 @@ describe('rapid reset (CVE-2023-44487)', () => {
     expect(peer.resets).toHaveLength(25_000);
   });
 
-  test('resets that we are made to send (CVE-2025-8671) are counted alike', () => {
+  /** What makes a server reset a stream that it has begun to answer. */
+  const PROVOCATIONS: [string, (id: number) => Buffer[]][] = [
+    ['WINDOW_UPDATE by 0', (id) => [headers(id), frame(FrameType.WINDOW_UPDATE, id, uint32(0))]],
+    ['a window beyond 2^31 - 1', (id) => [headers(id), frame(FrameType.WINDOW_UPDATE, id, uint32(2 ** 31 - 1))]],
+    ['PRIORITY of an odd length', (id) => [headers(id), frame(FrameType.PRIORITY, id, Buffer.alloc(4))]],
+    ['PRIORITY on itself', (id) => [headers(id), frame(FrameType.PRIORITY, id, Buffer.concat([uint32(id), Buffer.from([16])]))]],
+    ['HEADERS after the end', (id) => [headers(id), headers(id)]],
+    ['DATA after the end', (id) => [headers(id), frame(FrameType.DATA, id, Buffer.alloc(1))]],
+    ['trailers that are none', (id) => [headers(id, { endStream: false }), headers(id)]],
+  ];
+
+  test.each(PROVOCATIONS)('resets that we are made to send (CVE-2025-8671), by %s, are counted alike', (_what, provoke) => {
     const peer = new Peer();
-    const provoked = (id: number): Buffer => Buffer.concat([headers(id, { endStream: false }), frame(FrameType.WINDOW_UPDATE, id, uint32(0))]);
     // Time enough for the frames, not for the resets.
     for (let index = 0; index < 12_000 && !peer.connection.isClosed; index++) {
       if (index % 1000 === 0) peer.nowMs += 1;
-      peer.send(provoked(1 + 2 * index));
+      peer.send(...provoke(1 + 2 * index));
     }
     expect(peer.connection.isClosed).toBe(true);
+  });
+
+  test.each(PROVOCATIONS)('and start no more work than streams are allowed, by %s', (_what, provoke) => {
+    let working = 0;
+    const peer = new Peer((connection) => {
+      working += 1;
+      return {
+        onData: () => undefined,
+        onEnd: () => undefined,
+        onReset: () => {
+          connection.countOrphan(1);
+        },
+      };
+    });
+    for (let index = 0; index < 3000; index++) {
+      peer.nowMs += 10;
+      peer.send(...provoke(1 + 2 * index));
+    }
+    expect(working).toBe(STREAMS_MAX);
+  });
+
+  test('streams that are refused for what they say (CVE-2019-9514) are cut off, and nobody is asked', () => {
+    const peer = new Peer();
+    const malformed = CALL_BLOCK.subarray(0, 1);
+    const frames = peer.send(many(15_000, (index) => headers(1 + 2 * index, { block: malformed })));
+    expect(peer.goaway(frames)).toBe(ENHANCE_YOUR_CALM);
+    expect(peer.opened).toEqual([]);
   });
 });
 
@@ -125,6 +162,21 @@ describe('header blocks', () => {
     peer.send(headers(3));
     expect(peer.opened[1]?.head.kind).toBe('rate_limit');
   });
+});
+
+test('a field remembered once and named a thousand times (an HPACK bomb, CVE-2016-6581) is not unpacked', () => {
+  const peer = new Peer();
+  const value = 'a'.repeat(3900);
+  const remembered = Buffer.concat([Buffer.from([0x40, 0x01, 0x78, 0x7f, 0xbd, 0x1d]), Buffer.from(value)]);
+  peer.send(headers(1, { block: Buffer.concat([CALL_BLOCK, remembered]) }));
+  expect(peer.opened[0]?.head.fields.at(-1)).toEqual({ name: 'x', value });
+  for (let id = 3; id < 400; id += 2) peer.send(headers(id, { block: Buffer.concat([CALL_BLOCK, Buffer.alloc(10_000, 0xbe)]) }));
+  expect(peer.opened).toHaveLength(200);
+  for (const { head } of peer.opened.slice(1)) {
+    expect(head.kind).toBe('too_large');
+    expect(head.fields.length).toBeLessThan(20);
+  }
+  expect(peer.connection.isClosed).toBe(false);
 });
 
 test('DATA without bytes or end (CVE-2019-9518) is cut off', () => {
@@ -157,6 +209,47 @@ test('windows moved by SETTINGS again and again (CVE-2019-9515) cost one pass fo
   for (let index = 0; index < 100; index++) peer.send(frame(FrameType.SETTINGS, 0, payload));
   // Each setting on each stream would be some 276 million steps.
   expect(performance.now() - started).toBeLessThan(2000);
+});
+
+describe('windows opened by one byte at a time (CVE-2019-9511)', () => {
+  /** Streams that each have 1000 bytes waiting for a window. */
+  function waiting(streams: number): Peer {
+    const peer = new Peer((connection, stream) => {
+      connection.answer(stream, { head: frame(FrameType.HEADERS, 0), message: Buffer.alloc(1000), trailers: frame(FrameType.HEADERS, 0) });
+      return undefined;
+    });
+    peer.send(frame(FrameType.SETTINGS, 0, setting(4, 0)), many(streams, (index) => headers(1 + 2 * index)));
+    peer.send(frame(FrameType.WINDOW_UPDATE, 0, uint32(2 ** 30)));
+    return peer;
+  }
+
+  test('by SETTINGS for all streams at once: cut off, its frames of one byte are few', () => {
+    const peer = waiting(STREAMS_MAX);
+    const sent: number[] = [];
+    let code: number | undefined;
+    for (let window = 1; window < 1000 && code === undefined; window++) {
+      const frames = peer.send(frame(FrameType.SETTINGS, 0, setting(4, window)));
+      sent.push(frames.filter(({ type }) => type === FrameType.DATA).length);
+      code = peer.goaway(frames);
+    }
+    expect(code).toBe(ENHANCE_YOUR_CALM);
+    expect(sent.reduce((sum, count) => sum + count)).toBeLessThan(8 * STREAMS_MAX);
+  });
+
+  test('by WINDOW_UPDATE for one stream: cut off', () => {
+    const peer = waiting(3);
+    const frames = peer.send(many(1100, (index) => frame(FrameType.WINDOW_UPDATE, 1 + 2 * (index % 3), uint32(1))));
+    expect(peer.goaway(frames)).toBe(ENHANCE_YOUR_CALM);
+  });
+
+  test('a client with a small window that it keeps open gets its answers', () => {
+    const peer = waiting(10);
+    for (let round = 0; round < 10; round++) {
+      peer.nowMs += 100;
+      peer.send(many(10, (index) => frame(FrameType.WINDOW_UPDATE, 1 + 2 * index, uint32(128))));
+    }
+    expect([peer.connection.isClosed, peer.connection.load]).toEqual([false, 0]);
+  });
 });
 
 test('a window that stays shut (CVE-2019-9517) holds an answer back, once for each stream, and is told', () => {

@@ -1,0 +1,69 @@
+/** How long the first calls of a fresh process take, with a warm-up before it listens and without, by each transport. */
+
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { SHOULD_RATE_LIMIT_PATH } from '../src/transport/http2/request-head';
+import { loadProto } from '../src/transport/proto';
+import { WarmUpCaller, type Call } from '../src/warm-up/warm-up-caller';
+import { startWeir } from '../test/support/weir-process';
+
+const TRIES = process.argv.includes('--short') ? 3 : 10;
+
+const CELLS = ['grpc-js', 'lean'].flatMap((transport) => ['false', 'true'].map((warmUp) => ({ transport, warmUp, firstMs: [] as number[], firstCpuMs: [] as number[], tenthMs: [] as number[], startMs: [] as number[] })));
+
+const { requestSerialize } = loadProto().rateLimit.ShouldRateLimit;
+
+function callOf(user: string): Call {
+  const entries = [{ key: 'endpoint', value: '/search' }];
+  const path = [{ key: 'path', value: '/search' }, { key: 'client', value: user }];
+  return { path: SHOULD_RATE_LIMIT_PATH, message: requestSerialize({ domain: 'payments', descriptors: [{ entries }, { entries: path }] }) };
+}
+
+async function timeMs(action: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
+  await action();
+  return performance.now() - startedMs;
+}
+
+/** A connection and a call on it, as the first request through a proxy needs; then nine more, one by one. */
+async function measure(cell: (typeof CELLS)[number]): Promise<void> {
+  const startedMs = performance.now();
+  const weir = await startWeir({ config: 'deploy/example/payments.yaml', env: { BACKEND_TYPE: 'memory', TRANSPORT: cell.transport, WARM_UP: cell.warmUp } });
+  cell.startMs.push(performance.now() - startedMs);
+  let caller: WarmUpCaller | undefined;
+  const cpuBeforeMs = mainThreadMs(weir.pid);
+  cell.firstMs.push(
+    await timeMs(() => {
+      caller = new WarmUpCaller(weir.grpcPort);
+      return caller.call([callOf('first')]);
+    }),
+  );
+  cell.firstCpuMs.push(mainThreadMs(weir.pid) - cpuBeforeMs);
+  for (let call = 2; call < 10; call += 1) await caller!.call([callOf(`user-${call}`)]);
+  cell.tenthMs.push(await timeMs(() => caller!.call([callOf('tenth')])));
+  caller!.close();
+  await weir.stop();
+}
+
+/** Processor time of the thread that answers: the same on a busy machine. */
+function mainThreadMs(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
+}
+
+function spread(values: readonly number[]): string {
+  const sorted = values.toSorted((a, b) => a - b);
+  return `${sorted[Math.floor(sorted.length / 2)]!.toFixed(1)} (${sorted[0]!.toFixed(1)} to ${sorted.at(-1)!.toFixed(1)})`;
+}
+
+async function main(): Promise<void> {
+  execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' });
+  // The caller's own code has run before it counts.
+  await measure({ ...CELLS[0]!, firstMs: [], firstCpuMs: [], tenthMs: [], startMs: [] });
+  for (let left = TRIES; left > 0; left -= 1) for (const cell of CELLS) await measure(cell);
+  console.log(`${TRIES} processes each, ms: median (least to most)`);
+  for (const { transport, warmUp, firstMs, firstCpuMs, tenthMs, startMs } of CELLS) {
+    console.log(`${transport}, WARM_UP=${warmUp}: connection and first call ${spread(firstMs)}, of it processor time ${spread(firstCpuMs)}, tenth call ${spread(tenthMs)}, start ${spread(startMs)}`);
+  }
+}
+
+void main();

@@ -1,0 +1,264 @@
+/** What a connection receives: the rules of HTTP/2 for each frame, and what it means for the stream that it is of. */
+
+import { ErrorCode, StreamError } from './errors';
+import type { FloodGuard } from './flood-guard';
+import { checkLength, protocolError, unpad } from './frame-checks';
+import { Flag, FrameType, readUint31, type Frame } from './frames';
+import { HeaderBlocks } from './header-blocks';
+import type { ReceiveWindows } from './receive-windows';
+import type { RequestHead } from './request-head';
+import type { Sender } from './sender';
+import { Stream, type StreamHandler } from './stream';
+import type { StreamTable } from './stream-table';
+
+const PING_BYTES = 8;
+
+export interface ReceiverParts {
+  readonly streams: StreamTable;
+  readonly sender: Sender;
+  readonly windows: ReceiveWindows;
+  readonly floods: FloodGuard;
+  /** Streams at once. One that the peer has reset counts until its work is done. */
+  readonly streamsMax: number;
+  readonly onRefused: () => void;
+  /** Who answers a stream. It may do so at once. */
+  readonly open: (stream: Stream, head: RequestHead) => StreamHandler;
+  /** A stream is over, and nothing of it is kept. */
+  readonly forget: (stream: Stream) => void;
+  readonly onPingAnswer: (payload: Buffer) => void;
+}
+
+export class Receiver {
+  hasSettings = false;
+  private readonly headerBlocks = new HeaderBlocks();
+  private headersOf: { readonly streamId: number; readonly endStream: boolean } | undefined;
+
+  constructor(private readonly parts: ReceiverParts) {}
+
+  /** @throws ConnectionError if the connection can't go on, and whatever those throw who answer a stream */
+  take(frame: Frame): void {
+    try {
+      this.handle(frame);
+    } catch (error) {
+      if (!(error instanceof StreamError)) throw error;
+      this.failStream(error);
+    }
+  }
+
+  private handle(frame: Frame): void {
+    const { type, streamId } = frame;
+    if (!this.hasSettings && type !== FrameType.SETTINGS) throw protocolError('the first frame is not SETTINGS');
+    if (this.headersOf !== undefined && (type !== FrameType.CONTINUATION || streamId !== this.headersOf.streamId)) {
+      throw protocolError('a header block was not finished');
+    }
+    switch (type) {
+      case FrameType.DATA:
+        this.onData(frame);
+        return;
+      case FrameType.HEADERS:
+        this.onHeaders(frame);
+        return;
+      case FrameType.PRIORITY:
+        this.onPriority(frame);
+        return;
+      case FrameType.RST_STREAM:
+        this.onReset(frame);
+        return;
+      case FrameType.SETTINGS:
+        this.onSettings(frame);
+        return;
+      case FrameType.PUSH_PROMISE:
+        throw protocolError('PUSH_PROMISE from a client');
+      case FrameType.PING:
+        this.onPing(frame);
+        return;
+      case FrameType.GOAWAY:
+        checkLength(frame, (length) => length >= 8);
+        if (streamId !== 0) throw protocolError('GOAWAY of a stream');
+        this.parts.floods.useControl();
+        return;
+      case FrameType.WINDOW_UPDATE:
+        this.onWindowUpdate(frame);
+        return;
+      case FrameType.CONTINUATION:
+        this.onContinuation(frame);
+        return;
+      default:
+        this.parts.floods.useControl();
+    }
+  }
+
+  private onData(frame: Frame): void {
+    const { streamId, flags, bytes } = frame;
+    if (streamId === 0) throw protocolError('DATA without a stream');
+    const size = frame.end - frame.start;
+    this.parts.windows.receive(size);
+    const { start, end } = unpad(frame);
+    const endStream = (flags & Flag.END_STREAM) !== 0;
+    if (start === end && !endStream) this.parts.floods.useControl();
+    const stream = this.parts.streams.get(streamId);
+    if (stream === undefined) {
+      this.parts.windows.consumeOfNone(size);
+      this.onFrameOfEnded(streamId);
+      return;
+    }
+    this.parts.windows.receiveOf(stream, size);
+    stream.received += end - start;
+    if (endStream) this.endRemote(stream);
+    if (size > end - start) this.parts.windows.consume(stream, size - (end - start));
+    if (end > start) stream.handler?.onData(bytes, start, end);
+    if (endStream) stream.handler?.onEnd();
+  }
+
+  private onHeaders(frame: Frame): void {
+    const { streamId, flags, bytes } = frame;
+    if (streamId % 2 === 0) throw protocolError('HEADERS of a stream that is not for clients');
+    const { start, end } = unpad(frame);
+    const priorityBytes = flags & Flag.PRIORITY ? 5 : 0;
+    if (end - start < priorityBytes) throw protocolError('HEADERS shorter than their priority');
+    const dependsOnItself = priorityBytes > 0 && readUint31(bytes, start) === streamId;
+    const endStream = (flags & Flag.END_STREAM) !== 0;
+    this.headersOf = { streamId, endStream };
+    if (flags & Flag.END_HEADERS) {
+      this.headersOf = undefined;
+      this.onHead(this.headerBlocks.decode(bytes, start + priorityBytes, end), { streamId, endStream, dependsOnItself });
+    } else {
+      this.headerBlocks.begin(bytes, start + priorityBytes, end);
+    }
+  }
+
+  private onContinuation({ streamId, flags, bytes, start, end }: Frame): void {
+    const begun = this.headersOf;
+    if (begun === undefined) throw protocolError('CONTINUATION of nothing');
+    this.headerBlocks.append(bytes, start, end);
+    if ((flags & Flag.END_HEADERS) === 0) return;
+    this.headersOf = undefined;
+    this.onHead(this.headerBlocks.finish(), { streamId, endStream: begun.endStream, dependsOnItself: false });
+  }
+
+  private onHead(head: RequestHead, { streamId, endStream, dependsOnItself }: { streamId: number; endStream: boolean; dependsOnItself: boolean }): void {
+    const known = this.parts.streams.get(streamId);
+    if (known !== undefined) {
+      this.onTrailers(known, head, endStream);
+      return;
+    }
+    if (streamId <= this.parts.streams.lastId) {
+      this.parts.streams.checkNotSkipped(streamId);
+      this.onFrameOfEnded(streamId);
+      return;
+    }
+    // After the last GOAWAY the peer knows that nobody looks at these.
+    if (this.parts.streams.isComplete) return;
+    this.parts.streams.begin(streamId);
+    if (dependsOnItself) throw new StreamError(streamId, ErrorCode.PROTOCOL_ERROR, 'a stream that depends on itself');
+    if (head.kind === 'malformed' || (head.isTrailers && head.kind !== 'too_large')) throw new StreamError(streamId, ErrorCode.PROTOCOL_ERROR, 'a malformed request');
+    if (this.parts.streams.load >= this.parts.streamsMax) {
+      this.parts.onRefused();
+      throw new StreamError(streamId, ErrorCode.REFUSED_STREAM, 'too many streams');
+    }
+    const stream = new Stream(streamId, this.parts.sender.initialWindow, head.contentLength);
+    this.parts.streams.open(stream);
+    if (endStream) this.endRemote(stream);
+    stream.handler = this.parts.open(stream, head);
+    if (endStream) stream.handler.onEnd();
+  }
+
+  private onTrailers(stream: Stream, head: RequestHead, endStream: boolean): void {
+    if (stream.remoteEnded) throw new StreamError(stream.id, ErrorCode.STREAM_CLOSED, 'HEADERS after the end');
+    if (!endStream || !head.isTrailers || head.kind === 'malformed') throw new StreamError(stream.id, ErrorCode.PROTOCOL_ERROR, 'malformed trailers');
+    this.endRemote(stream);
+    stream.handler?.onEnd();
+  }
+
+  private endRemote(stream: Stream): void {
+    stream.remoteEnded = true;
+    if (stream.contentLength !== undefined && stream.contentLength !== stream.received) {
+      throw new StreamError(stream.id, ErrorCode.PROTOCOL_ERROR, 'content-length is not what was sent');
+    }
+  }
+
+  private onPriority(frame: Frame): void {
+    const { streamId, bytes, start, end } = frame;
+    if (streamId === 0) throw protocolError('PRIORITY without a stream');
+    this.parts.floods.useControl();
+    if (end - start !== 5) throw new StreamError(streamId, ErrorCode.FRAME_SIZE_ERROR, 'PRIORITY of an odd length');
+    if (readUint31(bytes, start) === streamId) throw new StreamError(streamId, ErrorCode.PROTOCOL_ERROR, 'a stream that depends on itself');
+  }
+
+  private onReset(frame: Frame): void {
+    const { streamId } = frame;
+    checkLength(frame, (length) => length === 4);
+    this.parts.streams.checkNotIdle(streamId);
+    const stream = this.parts.streams.get(streamId);
+    this.parts.floods.useReset();
+    if (stream === undefined) return;
+    this.parts.forget(stream);
+    stream.handler?.onReset(ErrorCode.CANCEL);
+  }
+
+  private onSettings(frame: Frame): void {
+    const { streamId, flags } = frame;
+    if (streamId !== 0) throw protocolError('SETTINGS of a stream');
+    if (flags & Flag.ACK) {
+      checkLength(frame, (length) => length === 0);
+      this.parts.floods.useControl();
+      return;
+    }
+    this.parts.floods.useControl();
+    this.hasSettings = true;
+    this.parts.sender.applySettings(frame, this.parts.streams.values());
+    this.payForDribbles();
+  }
+
+  private onPing(frame: Frame): void {
+    const { streamId, flags, bytes, start, end } = frame;
+    if (streamId !== 0) throw protocolError('PING of a stream');
+    checkLength(frame, (length) => length === PING_BYTES);
+    this.parts.floods.useControl();
+    const payload = bytes.subarray(start, end);
+    if ((flags & Flag.ACK) === 0) {
+      this.parts.sender.control(FrameType.PING, Flag.ACK, payload);
+    } else {
+      this.parts.onPingAnswer(payload);
+    }
+  }
+
+  private payForDribbles(): void {
+    for (let left = this.parts.sender.takeDribbles(); left > 0; left -= 1) this.parts.floods.useControl();
+  }
+
+  private onWindowUpdate(frame: Frame): void {
+    const { streamId, bytes, start } = frame;
+    checkLength(frame, (length) => length === 4);
+    this.parts.floods.useControl();
+    const increment = readUint31(bytes, start);
+    if (streamId === 0) {
+      if (increment === 0) throw protocolError('WINDOW_UPDATE by 0');
+      this.parts.sender.widen(increment);
+      this.payForDribbles();
+      return;
+    }
+    this.parts.streams.checkNotIdle(streamId);
+    const stream = this.parts.streams.get(streamId);
+    if (increment === 0) throw new StreamError(streamId, ErrorCode.PROTOCOL_ERROR, 'WINDOW_UPDATE by 0');
+    if (stream === undefined) return;
+    this.parts.sender.widenOf(stream, increment);
+    this.payForDribbles();
+  }
+
+  private failStream({ streamId, code }: StreamError): void {
+    this.parts.floods.useReset();
+    const stream = this.parts.streams.get(streamId);
+    this.parts.sender.reset(streamId, code);
+    this.parts.streams.remember(streamId);
+    if (stream === undefined) return;
+    this.parts.forget(stream);
+    stream.handler?.onReset(code);
+  }
+
+  /** It costs, whether it may come or not. */
+  private onFrameOfEnded(streamId: number): void {
+    this.parts.floods.useControl();
+    this.parts.streams.checkEnded(streamId);
+  }
+}

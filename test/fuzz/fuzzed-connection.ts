@@ -1,0 +1,212 @@
+/** One connection of the lean transport in this process: fed by a frame source, answered at random times and sizes, checked as it speaks. */
+
+import { isDeepStrictEqual } from 'node:util';
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import type { Answer, AnswerCall } from '../../src/transport/answer';
+import { encodeHeaderBlock } from '../../src/transport/http2/hpack-encoder';
+import type { ByteBudget } from '../../src/transport/http2/byte-budget';
+import { Connection } from '../../src/transport/http2/connection';
+import { ErrorCode } from '../../src/transport/http2/errors';
+import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../../src/transport/http2/frames';
+import { RateLimitCall } from '../../src/transport/http2/rate-limit-call';
+import { refuseLarge, refuseOtherHttp } from '../../src/transport/http2/refusal';
+import type { Stream, StreamHandler } from '../../src/transport/http2/stream';
+import type { WireStatus } from '../../src/transport/wire';
+import type { Random } from '../support/random';
+import { frame, setting, uint32 } from '../unit/transport/http2/peer';
+import { AnswerCheck } from './answer-check';
+import { FrameSource, REQUEST, type Temper } from './frame-source';
+
+/** Frames that a connection lives for, at most; one in so many lives long enough to use up its windows several times. */
+const LIFE_FRAMES = 2000;
+const LONG_LIFE_FRAMES = 30_000;
+const LONG_LIFE_OF = 40;
+
+const STATUS: WireStatus = { code: 1, limit_remaining: 7, current_limit: { requests_per_unit: 10, unit: 1 } };
+
+/** Statuses of an answer that is larger than a frame. */
+const MANY_STATUSES = 3000;
+
+const HEADERS = encodeHeaderBlock([{ name: ':status', value: '200' }]);
+const TRAILERS = encodeHeaderBlock([{ name: 'grpc-status', value: '0' }]);
+
+type Wire = Parameters<AnswerCall>[0];
+
+export interface FuzzedConnectionParts {
+  readonly random: Random;
+  readonly temper: Temper;
+  readonly budget: ByteBudget;
+}
+
+export class FuzzedConnection {
+  frames = 0;
+  private nowMs = 0;
+  private readonly random: Random;
+  private readonly source: FrameSource;
+  private readonly check = new AnswerCheck();
+  private readonly connection: Connection;
+  private readonly faults: unknown[] = [];
+  private readonly life: number;
+  /** What is done later: answers, and windows given back. */
+  private readonly later: (() => void)[] = [];
+
+  constructor(private readonly parts: FuzzedConnectionParts) {
+    this.random = parts.random;
+    this.source = new FrameSource(parts.random, parts.temper);
+    this.life = 1 + this.random(this.random(LONG_LIFE_OF) === 0 ? LONG_LIFE_FRAMES : LIFE_FRAMES);
+    this.connection = new Connection({
+      nowMs: () => this.nowMs,
+      onFault: (error) => this.faults.push(error),
+      onOutput: () => undefined,
+      open: (connection, stream, head) => {
+        if (head.kind === 'too_large') return refuseLarge(connection, stream);
+        if (head.kind === 'no_grpc') return refuseOtherHttp(connection, stream, head);
+        if (head.kind !== 'rate_limit') return this.otherCall(connection, stream);
+        const callParts = { answerCall: (wire: Wire) => this.answer(wire), budget: parts.budget, nowMs: () => this.nowMs, onAnswer: () => undefined };
+        return new RateLimitCall(callParts, { connection, stream, timeoutMs: head.timeoutMs });
+      },
+    });
+    const first = this.source.settings();
+    this.check.sent(first);
+    this.connection.push(Buffer.concat([PREFACE, first]));
+  }
+
+  /** Some frames more; whether there are any left. */
+  async step(): Promise<boolean> {
+    const chunk: Buffer[] = [];
+    for (let count = 1 + this.random(20); count > 0; count -= 1) chunk.push(this.next());
+    this.feed(Buffer.concat(chunk));
+    this.nowMs += this.random(20);
+    if (this.random(4) === 0) this.connection.endLate(this.nowMs);
+    for (let count = this.random(this.later.length + 1); count > 0; count -= 1) this.later.shift()?.();
+    if (this.random(400) === 0) this.connection.startDrain();
+    // Answers come in a later turn, as they do from a store.
+    await Promise.resolve();
+    this.read();
+    return this.frames < this.life && !this.connection.isClosed;
+  }
+
+  /** The client sends what is left, opens all windows, and waits: every call has its answer now, or the connection has said why not. */
+  async finish(): Promise<void> {
+    for (const one of this.source.finish()) this.feed(this.count(one));
+    if (!this.connection.isClosed && this.parts.temper === 'polite') this.feed(Buffer.concat([this.count(frame(FrameType.SETTINGS, 0, setting(4, 2 ** 24))), this.count(frame(FrameType.WINDOW_UPDATE, 0, uint32(2 ** 28)))]));
+    for (let turn = 0; turn < 100 && (turn < 3 || this.later.length > 0); turn += 1) {
+      for (const act of this.later.splice(0)) act();
+      this.read();
+      await turnOfTheLoop();
+    }
+    this.read();
+    const { connection, check } = this;
+    if (this.faults.length > 0) throw new Error('a fault', { cause: this.faults[0] });
+    if (this.parts.temper === 'polite') {
+      if (connection.isClosed) throw new Error(`a polite client was sent away, with code ${String(check.goaway)}`);
+      if (check.waiting > 0) throw new Error(`${check.waiting} calls were never answered`);
+    }
+    if (connection.isClosed && (check.goaway ?? 0) === 0) throw new Error('closed without a word');
+    connection.close();
+    // Calls under way learn of it when they are decided.
+    for (const act of this.later.splice(0)) act();
+    await turnOfTheLoop();
+    if (connection.load !== 0) throw new Error(`${connection.load} streams are counted of a connection that is over`);
+  }
+
+  private next(): Buffer {
+    return this.count(this.source.next(this.check.waiting));
+  }
+
+  private count(one: Buffer): Buffer {
+    this.frames += 1;
+    if (this.parts.temper !== 'hostile') this.check.sent(one);
+    return one;
+  }
+
+  /** In pieces of any size, as a network would. */
+  private feed(bytes: Buffer): void {
+    if (this.random(3) > 0) {
+      this.connection.push(bytes);
+      return;
+    }
+    for (let at = 0; at < bytes.length; ) {
+      const size = 1 + this.random(this.random(2) === 0 ? 20 : 3000);
+      // A copy, since the transport may keep what it was not given.
+      const piece = Buffer.from(bytes.subarray(at, at + size));
+      this.connection.push(piece);
+      piece.fill(0xff);
+      at += size;
+    }
+  }
+
+  private read(): void {
+    const output = this.connection.takeOutput();
+    if (this.parts.temper === 'hostile') this.readLast(output);
+    else this.check.received(output);
+  }
+
+  /** Of what is said to a hostile client only that it is frames, and that the last word is the last. */
+  private readLast(output: Buffer): void {
+    for (let at = 0; at < output.length; ) {
+      if (this.check.goaway !== undefined && this.check.goaway !== 0) throw new Error('a frame after the GOAWAY that ended the connection');
+      const length = output.readUIntBE(at, 3);
+      if (output[at + 3] === FrameType.GOAWAY) this.check.goaway = output.readUInt32BE(at + FRAME_HEADER_BYTES + 4);
+      at += FRAME_HEADER_BYTES + length;
+      if (at > output.length) throw new Error('half a frame was written');
+    }
+  }
+
+  private answer(wire: Wire): Promise<Answer> {
+    if (this.parts.temper === 'polite' && !isDeepStrictEqual(wire, REQUEST)) this.faults.push(new Error('a call has another message than it was sent with'));
+    const answer = this.anyAnswer();
+    if (this.random(3) > 0) return Promise.resolve(answer);
+    return new Promise((resolve) => {
+      this.later.push(() => {
+        resolve(answer);
+      });
+    });
+  }
+
+  private anyAnswer(): Answer {
+    const dice = this.random(100);
+    if (dice === 0) return { failure: { kind: 'unavailable', message: 'no store: é' } };
+    return { response: { overall_code: 1, statuses: Array<WireStatus>(dice === 1 ? MANY_STATUSES : 1).fill(STATUS) } };
+  }
+
+  /** In the place of grpc-js: headers, some messages, trailers, each at its own time; or a reset. */
+  private otherCall(connection: Connection, stream: Stream): StreamHandler {
+    let isOver = false;
+    const act = (action: () => void): void => {
+      this.later.push(() => {
+        if (!isOver) action();
+      });
+    };
+    return {
+      onData: (_bytes, start, end) => {
+        act(() => {
+          connection.consume(stream, end - start);
+        });
+      },
+      onEnd: () => {
+        if (this.random(20) === 0) {
+          act(() => {
+            connection.reset(stream, ErrorCode.CANCEL);
+          });
+          return;
+        }
+        act(() => {
+          connection.sendHeaders(stream, HEADERS, { endStream: false });
+        });
+        for (let messages = this.random(4); messages > 0; messages -= 1) {
+          const size = this.random(20) === 0 ? this.random(70_000) : this.random(100);
+          act(() => {
+            connection.send(stream, Buffer.alloc(size));
+          });
+        }
+        act(() => {
+          connection.endWith(stream, this.random(4) === 0 ? Buffer.alloc(0) : TRAILERS);
+        });
+      },
+      onReset: () => {
+        isOver = true;
+      },
+    };
+  }
+}

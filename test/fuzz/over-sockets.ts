@@ -1,0 +1,150 @@
+/** The same frames over real sockets to a whole server, grpc-js behind it: clients that stop reading, hang up or leave half-way among them. */
+
+import { connect, type Socket } from 'node:net';
+import { setImmediate as turnOfTheLoop, setTimeout as sleep } from 'node:timers/promises';
+import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../../src/transport/http2/frames';
+import { randomFrom, type Random } from '../support/random';
+import { Harness } from '../support/transport-harness';
+import { frame, setting, uint32 } from '../unit/transport/http2/peer';
+import { AnswerCheck } from './answer-check';
+import { FrameSource, REQUEST, TEMPERS } from './frame-source';
+
+const CONNECTIONS = 16;
+
+const LIFE_FRAMES = 1000;
+
+/** How long a polite client waits for its answers before the server is said to hang. */
+const ANSWER_TIMEOUT_MS = 20_000;
+
+/** How long the server may take to let go of everybody. */
+const DRAIN_TIMEOUT_MS = 10_000;
+
+export interface OverSocketsResult {
+  readonly frames: number;
+  readonly connections: number;
+  /** Calls of a client of its own, asked while all that went on. */
+  readonly asked: number;
+}
+
+/** @throws Error that says what went wrong */
+export async function fuzzOverSockets({ seed, frames }: { readonly seed: number; readonly frames: number }): Promise<OverSocketsResult> {
+  const random = randomFrom({ seed });
+  const harness = await Harness.start('lean');
+  const result = { frames: 0, connections: 0, asked: 0 };
+  const clients = Array.from({ length: CONNECTIONS }, async () => {
+    while (result.frames < frames) {
+      result.frames += await runClient(harness.port, random(2 ** 31));
+      result.connections += 1;
+    }
+  });
+  const isOver = { yes: false };
+  const asking = askOn(harness, isOver);
+  try {
+    await Promise.all(clients);
+  } finally {
+    isOver.yes = true;
+    result.asked = await asking;
+  }
+  const startedMs = performance.now();
+  await harness.stop({ timeoutMs: 2 * DRAIN_TIMEOUT_MS });
+  if (performance.now() - startedMs > DRAIN_TIMEOUT_MS) throw new Error('the server did not let go of connections that are gone');
+  if (harness.faults.length > 0) throw new Error(`${harness.faults.length} faults`, { cause: harness.faults[0] });
+  return result;
+}
+
+/** Somebody who only wants decisions gets each of them. */
+async function askOn(harness: Harness, isOver: { readonly yes: boolean }): Promise<number> {
+  let asked = 0;
+  const client = harness.client();
+  while (!isOver.yes) {
+    await harness.ask(REQUEST, { client, deadline: Date.now() + ANSWER_TIMEOUT_MS });
+    asked += 1;
+    await sleep(5);
+  }
+  return asked;
+}
+
+async function runClient(port: number, seed: number): Promise<number> {
+  const random = randomFrom({ seed });
+  const client = new FuzzedClient(connect({ port, host: '127.0.0.1', noDelay: true }), random);
+  try {
+    return await client.run();
+  } catch (error) {
+    throw new Error(`the client of seed ${seed} was wronged: ${String(error)}`, { cause: error });
+  }
+}
+
+class FuzzedClient {
+  private frames = 0;
+  private readonly check = new AnswerCheck();
+  private readonly source: FrameSource;
+  private readonly isPolite: boolean;
+  private rest: Buffer = Buffer.alloc(0);
+  private broken: unknown;
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly random: Random,
+  ) {
+    const temper = TEMPERS[random(TEMPERS.length)]!;
+    this.isPolite = temper === 'polite';
+    this.source = new FrameSource(random, temper);
+    socket.on('data', (chunk: Buffer) => {
+      this.read(chunk);
+    });
+    socket.on('error', () => undefined);
+  }
+
+  async run(): Promise<number> {
+    const first = this.source.settings();
+    this.check.sent(first);
+    this.socket.write(Buffer.concat([PREFACE, first]));
+    for (let life = this.random(LIFE_FRAMES); this.frames < life && !this.isGone(); ) {
+      this.socket.cork();
+      for (let count = this.random(30); count > 0; count -= 1) this.send(this.source.next(this.check.waiting));
+      this.socket.uncork();
+      // Who does not read makes the server hold back.
+      if (!this.isPolite && this.random(50) === 0) this.socket.pause();
+      await turnOfTheLoop();
+    }
+    if (this.isPolite) await this.finish();
+    else if (this.random(3) === 0) this.socket.end();
+    this.socket.resume();
+    if (this.isPolite || this.random(2) === 0) this.socket.destroy();
+    else setTimeout(() => this.socket.destroy(), this.random(100));
+    return this.frames;
+  }
+
+  private async finish(): Promise<void> {
+    for (const one of this.source.finish()) this.send(one);
+    this.send(frame(FrameType.SETTINGS, 0, setting(4, 2 ** 24)));
+    this.send(frame(FrameType.WINDOW_UPDATE, 0, uint32(2 ** 28)));
+    for (const deadline = performance.now() + ANSWER_TIMEOUT_MS; this.check.waiting > 0 && !this.isGone() && performance.now() < deadline; ) await sleep(2);
+    if (this.broken !== undefined) throw this.broken as Error;
+    if (this.check.goaway !== undefined) throw new Error(`sent away, with code ${this.check.goaway}`);
+    if (this.check.waiting > 0) throw new Error(`${this.check.waiting} calls were never answered`);
+  }
+
+  private isGone(): boolean {
+    return this.socket.destroyed || this.socket.writableEnded || this.broken !== undefined || this.socket.readableEnded;
+  }
+
+  private send(one: Buffer): void {
+    this.frames += 1;
+    if (this.isPolite) this.check.sent(one);
+    this.socket.write(one);
+  }
+
+  private read(chunk: Buffer): void {
+    if (!this.isPolite) return;
+    const bytes = Buffer.concat([this.rest, chunk]);
+    let end = 0;
+    while (end + FRAME_HEADER_BYTES <= bytes.length && end + FRAME_HEADER_BYTES + bytes.readUIntBE(end, 3) <= bytes.length) end += FRAME_HEADER_BYTES + bytes.readUIntBE(end, 3);
+    this.rest = bytes.subarray(end);
+    try {
+      this.check.received(bytes.subarray(0, end));
+    } catch (error) {
+      this.broken ??= error;
+    }
+  }
+}

@@ -1,0 +1,316 @@
+/** The life of connections to the gRPC port: their age under load, peers that go silent or read nothing, their bounds, and what is counted. */
+
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@grpc/grpc-js';
+import { DEFAULT_RULES } from '../../src/transport/connection-rules';
+import { FrameType, PREFACE } from '../../src/transport/http2/frames';
+import { LEAN_BOUNDS } from '../../src/transport/http2/lean-bounds';
+import type { WireRequest, WireResponse } from '../../src/transport/wire';
+import { httpRequest } from '../support/http-client';
+import { RlsClient } from '../support/rls-client';
+import { TcpProxy } from '../support/tcp-proxy';
+import { writeConfig } from '../support/temp-config';
+import { allow, deferred, Harness, proto, TRANSPORTS, unary, type HarnessOptions, type Transport } from '../support/transport-harness';
+import { startWeir } from '../support/weir-process';
+import { frame, framesOf, headers, resetOf, setting, type Received } from '../unit/transport/http2/peer';
+
+const REQUEST: WireRequest = { domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'zoe' }] }] };
+const WAIT_MS = 10_000;
+
+/** How often connections are looked at: in these tests more often than once a second. */
+const WATCH_MS = 10;
+
+let harness: Harness;
+const started: Harness[] = [];
+
+/** What a test has started; it is stopped after it. */
+async function start(transport: Transport, { bounds, ...options }: HarnessOptions = {}): Promise<void> {
+  harness = await Harness.start(transport, { bounds: { watchMs: WATCH_MS, ...bounds }, ...options });
+  started.push(harness);
+}
+
+afterEach(async () => {
+  for (const one of started.splice(0)) {
+    await one.stop();
+    expect(one.faults).toEqual([]);
+  }
+});
+
+function ask(client: Client): Promise<WireResponse> {
+  const { path, requestSerialize, responseDeserialize } = proto.rateLimit.ShouldRateLimit;
+  return unary({ client, path, request: REQUEST, serialize: requestSerialize, deserialize: responseDeserialize, options: { deadline: Date.now() + WAIT_MS } });
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + WAIT_MS;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error('it has not come to be');
+    await sleep(5);
+  }
+}
+
+/** A peer that sends frames as they are, and keeps what comes. */
+class RawPeer {
+  isClosed = false;
+  private received: Buffer = Buffer.alloc(0);
+
+  constructor(readonly socket: Socket) {
+    socket.on('data', (chunk: Buffer) => {
+      this.received = Buffer.concat([this.received, chunk]);
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      this.isClosed = true;
+    });
+  }
+
+  static async open(): Promise<RawPeer> {
+    const peer = new RawPeer(connect(harness.port, '127.0.0.1'));
+    await new Promise((resolve) => peer.socket.once('connect', resolve));
+    return peer;
+  }
+
+  /** One that has said that it speaks HTTP/2. */
+  static async begin(...settings: Buffer[]): Promise<RawPeer> {
+    const peer = await RawPeer.open();
+    peer.send(PREFACE, frame(FrameType.SETTINGS, 0, Buffer.concat(settings)));
+    await until(() => peer.frames().length > 0);
+    return peer;
+  }
+
+  send(...frames: Buffer[]): void {
+    this.socket.write(Buffer.concat(frames));
+  }
+
+  frames(): Received[] {
+    // What has come of a frame is not one yet.
+    let end = 0;
+    while (end + 9 <= this.received.length && end + 9 + this.received.readUIntBE(end, 3) <= this.received.length) end += 9 + this.received.readUIntBE(end, 3);
+    return framesOf(this.received.subarray(0, end));
+  }
+}
+
+function call(streamId: number, { pieces = 1 } = {}): Buffer[] {
+  const message = proto.rateLimit.ShouldRateLimit.requestSerialize(REQUEST);
+  const body = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]);
+  if (pieces === 1) return [headers(streamId, { endStream: false }), frame(FrameType.DATA, streamId, body, 0x1)];
+  return [headers(streamId, { endStream: false }), frame(FrameType.DATA, streamId, body.subarray(0, -1))];
+}
+
+test('connections that come to their age under load are replaced, and no call fails (lean)', async () => {
+  await start('lean', { rules: { ...DEFAULT_RULES, maxAgeMs: 150, maxAgeGraceMs: WAIT_MS } });
+  const RENEWALS = 10;
+  const client = harness.client();
+  const isDone = () => harness.connections.ended.length >= RENEWALS;
+  const deadline = Date.now() + WAIT_MS;
+  const asked = await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      let count = 0;
+      for (; !isDone() && Date.now() < deadline; count++) expect(await ask(client)).toMatchObject({ overall_code: 1 });
+      return count;
+    }),
+  );
+  expect(harness.connections.ended.slice(0, RENEWALS).map(({ reason }) => reason)).toEqual(Array(RENEWALS).fill('max_age'));
+  expect(harness.requests).toHaveLength(asked.reduce((sum, one) => sum + one, 0));
+  // The old ones have gone by themselves, long before the end of their grace.
+  await until(() => harness.connections.open <= 2);
+});
+
+test('a connection of grpc-js that comes to its age is closed, and its client comes again (grpc-js)', async () => {
+  await start('grpc-js', { rules: { ...DEFAULT_RULES, maxAgeMs: 100, maxAgeGraceMs: WAIT_MS } });
+  const client = harness.client();
+  // One call after another: none is on its way when the connection ends.
+  for (let n = 0; n < 5; n++) {
+    await expect(ask(client)).resolves.toMatchObject({ overall_code: 1 });
+    await until(() => harness.connections.open === 0);
+  }
+});
+
+test('a call that goes on beyond the age of its connection is answered within the grace, and cut off after it', async () => {
+  const rules = { ...DEFAULT_RULES, maxAgeMs: 50, maxAgeGraceMs: 500 };
+  await start('lean', { rules });
+  const release = [deferred(), deferred()];
+  let asked = 0;
+  harness.decide = async (request) => {
+    await release[asked++]!.promise;
+    return allow(request);
+  };
+  const slow = ask(harness.client());
+  await until(() => harness.connections.ended.length === 1);
+  release[0]!.resolve();
+  await expect(slow).resolves.toMatchObject({ overall_code: 1 });
+  const never = ask(harness.client());
+  await expect(never).rejects.toThrow();
+  release[1]!.resolve();
+});
+
+describe.each(TRANSPORTS)('a peer that has gone silent (%s)', (transport) => {
+  test('is pinged, and let go when it does not answer; one that answers stays', async () => {
+    await start(transport, { rules: { ...DEFAULT_RULES, keepaliveTimeMs: 200, keepaliveTimeoutMs: 1000 } });
+    const proxy = await TcpProxy.start(harness.port);
+    const [silent, idle] = [harness.client({ target: `127.0.0.1:${proxy.port}` }), harness.client()];
+    await Promise.all([ask(silent), ask(idle)]);
+    expect(harness.connections.open).toBe(2);
+    proxy.silenceOpen();
+    await until(() => harness.connections.open === 1);
+    expect(harness.connections.ended.map(({ reason }) => reason)).toEqual(transport === 'lean' ? ['keepalive'] : []);
+    // It has been idle all the while, on the connection that it had.
+    await ask(idle);
+    expect(harness.connections.open).toBe(1);
+    await proxy.stop();
+  });
+});
+
+test('a pause of Weir itself is no silence of its peers', async () => {
+  const config = writeConfig('domain: edge\ndescriptors: [{ key: user, rate_limit: { unit: hour, requests_per_unit: 1000 } }]\n');
+  const env = { BACKEND_TYPE: 'memory', TRANSPORT: 'lean', GRPC_KEEPALIVE_TIME: '1s', GRPC_KEEPALIVE_TIMEOUT: '2s' };
+  const weir = await startWeir({ config, env });
+  const proxy = await TcpProxy.start(weir.grpcPort);
+  const clients = Array.from({ length: 12 }, () => new RlsClient(proxy.port));
+  for (const [index, client] of clients.entries()) {
+    await client.ask('edge', [{ entries: { user: String(index) } }]);
+    await sleep(160);
+  }
+  // Pings arrive late, so that at any time some are on their way.
+  proxy.delayReplies(950);
+  await sleep(2000);
+  weir.kill('SIGSTOP');
+  await sleep(3500);
+  weir.kill('SIGCONT');
+  await sleep(1200);
+  const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`);
+  expect(body).toContain('weir_grpc_connections_ended_total{reason="keepalive"} 0\n');
+  expect(body).toContain(`weir_grpc_connections ${clients.length}\n`);
+  for (const client of clients) client.close();
+  await proxy.stop();
+  await weir.stop();
+});
+
+describe('with a clock that is set by hand', () => {
+  let nowMs = 0;
+
+  beforeEach(async () => {
+    nowMs = 1000;
+    await start('lean', { nowMs: () => nowMs });
+  });
+
+  test('a peer that says nothing is let go after 10 s, and not before', async () => {
+    const [silent, begun] = [await RawPeer.open(), await RawPeer.begin()];
+    nowMs += LEAN_BOUNDS.handshakeTimeoutMs;
+    await sleep(5 * WATCH_MS);
+    expect(silent.isClosed).toBe(false);
+    nowMs += 1;
+    await until(() => silent.isClosed);
+    expect(harness.connections.ended).toEqual([{ reason: 'handshake_timeout', details: 'no HTTP/2 within 10000 ms (127.0.0.1)' }]);
+    expect(begun.isClosed).toBe(false);
+    begun.socket.destroy();
+  });
+
+  test('a peer that opens no window for what it has asked is let go after 30 s', async () => {
+    const peer = await RawPeer.begin(setting(4, 0));
+    peer.send(...call(1));
+    await until(() => peer.frames().some(({ type }) => type === FrameType.HEADERS));
+    await sleep(5 * WATCH_MS);
+    expect(peer.isClosed).toBe(false);
+    nowMs += LEAN_BOUNDS.stallTimeoutMs + 1;
+    await until(() => peer.isClosed);
+    expect(harness.connections.ended.map(({ reason }) => reason)).toEqual(['stalled']);
+  });
+
+  test('a peer that does not read from its socket is let go after 30 s', async () => {
+    const peer = await RawPeer.begin(setting(4, 2 ** 31 - 1));
+    peer.socket.pause();
+    const widen = Buffer.alloc(4);
+    widen.writeUInt32BE(2 ** 30);
+    peer.send(frame(FrameType.WINDOW_UPDATE, 0, widen));
+    // Answers of 100,000 bytes, more than the system keeps for a socket.
+    harness.decide = (request) => Promise.resolve({ ...allow(request), statuses: Array.from({ length: 20_000 }, () => ({ code: 'OK' as const, limitRemaining: 4_294_967_295, fits: true })) });
+    for (let n = 0; n < 60; n++) peer.send(...call(1 + 2 * n));
+    await until(() => harness.requests.length === 60);
+    const observed = harness.connections.ended.length;
+    await sleep(5 * WATCH_MS);
+    expect(observed).toBe(0);
+    nowMs += LEAN_BOUNDS.stallTimeoutMs + 1;
+    await until(() => harness.connections.open === 0);
+    expect(harness.connections.ended.map(({ reason }) => reason)).toEqual(['stalled']);
+    peer.socket.destroy();
+  });
+});
+
+describe('bounds', () => {
+  test('of connections: one more is not let in and is counted; when one goes, another may come', async () => {
+    await start('lean', { bounds: { connectionsMax: 3 } });
+    const peers = [await RawPeer.begin(), await RawPeer.begin(), await RawPeer.begin()];
+    const late = await RawPeer.open();
+    await until(() => late.isClosed);
+    expect(harness.connections.ended).toEqual([{ reason: 'too_many', details: '3 connections are open, and one more came from 127.0.0.1' }]);
+    peers[0]!.socket.destroy();
+    await until(() => harness.connections.open === 2);
+    const next = await RawPeer.begin();
+    for (const { socket } of [...peers, next]) socket.destroy();
+  });
+
+  test('of unfinished messages, over all connections: what is over is refused, and room is made by those that end', async () => {
+    const bytes = call(1)[1]!.length - 9;
+    await start('lean', { bounds: { unfinishedBytesMax: 2 * bytes } });
+    const peers = [await RawPeer.begin(), await RawPeer.begin(), await RawPeer.begin()];
+    const answered = (peer: RawPeer, text: string) => peer.frames().some(({ type, payload }) => type === FrameType.HEADERS && payload.toString('latin1').includes(text));
+    for (const peer of peers.slice(0, 2)) peer.send(...call(1, { pieces: 2 }));
+    await sleep(5 * WATCH_MS);
+    peers[2]!.send(...call(1, { pieces: 2 }));
+    await until(() => answered(peers[2]!, 'too much is waiting for the end of its message'));
+    // The others are not touched, and the one that goes makes room.
+    peers[0]!.socket.resetAndDestroy();
+    await until(() => harness.connections.open === 2);
+    peers[2]!.send(...call(3, { pieces: 2 }));
+    const message = proto.rateLimit.ShouldRateLimit.requestSerialize(REQUEST);
+    for (const [peer, streamId] of [[peers[1]!, 1], [peers[2]!, 3]] as const) {
+      peer.send(frame(FrameType.DATA, streamId, message.subarray(-1), 0x1));
+      await until(() => peer.frames().some((one) => one.streamId === streamId && one.type === FrameType.DATA));
+      peer.socket.destroy();
+    }
+    expect(harness.requests).toHaveLength(2);
+  });
+
+  test.each(TRANSPORTS)('of streams: the peer is told (%s)', async (transport) => {
+    await start(transport, { rules: { ...DEFAULT_RULES, streamsMax: 7 } });
+    const peer = await RawPeer.begin();
+    const settings = peer.frames().find(({ type, flags }) => type === FrameType.SETTINGS && flags === 0)!.payload;
+    const told = new Map(Array.from({ length: settings.length / 6 }, (_, index) => [settings.readUInt16BE(6 * index), settings.readUInt32BE(6 * index + 2)]));
+    expect(told.get(3)).toBe(7);
+    peer.socket.destroy();
+  });
+
+  test('of streams: one more is refused and counted, and may come again', async () => {
+    await start('lean', { rules: { ...DEFAULT_RULES, streamsMax: 2 } });
+    const decided = deferred();
+    harness.decide = async (request) => {
+      await decided.promise;
+      return allow(request);
+    };
+    const peer = await RawPeer.begin();
+    for (const streamId of [1, 3, 5]) peer.send(...call(streamId));
+    await until(() => resetOf(peer.frames(), 5) !== undefined);
+    expect(resetOf(peer.frames(), 5)).toBe(7);
+    expect(harness.connections.refused).toBe(1);
+    decided.resolve();
+    await until(() => peer.frames().filter(({ type }) => type === FrameType.DATA).length === 2);
+    peer.send(...call(7));
+    await until(() => peer.frames().filter(({ type }) => type === FrameType.DATA).length === 3);
+    expect(harness.connections.ended).toEqual([]);
+    peer.socket.destroy();
+  });
+});
+
+test.each<[string, string, Buffer[]]>([
+  ['breaks a rule', 'protocol_error', [PREFACE, frame(FrameType.SETTINGS, 0), frame(FrameType.DATA, 0)]],
+  ['does not speak HTTP/2', 'protocol_error', [Buffer.from('GET / HTTP/1.1\r\n\r\n')]],
+  ['floods', 'flood', [PREFACE, frame(FrameType.SETTINGS, 0), ...Array<Buffer>(5000).fill(frame(FrameType.PING, 0, Buffer.alloc(8)))]],
+])('a peer that %s is ended and counted as %s', async (_what, reason, frames) => {
+  await start('lean');
+  const peer = await RawPeer.open();
+  peer.send(...frames);
+  await until(() => peer.isClosed);
+  expect(harness.connections.ended.map((one) => one.reason)).toEqual([reason]);
+});

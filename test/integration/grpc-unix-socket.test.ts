@@ -1,0 +1,125 @@
+/** The gRPC port on a unix socket (GRPC_UDS), over both transports: who may connect, what is replaced, and what is left. */
+
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { credentials, type Client } from '@grpc/grpc-js';
+import type { WireRequest, WireResponse } from '../../src/transport/wire';
+import { makeCertificates } from '../support/certificates';
+import { httpRequest } from '../support/http-client';
+import { startRedis } from '../support/redis-server';
+import { writeConfig } from '../support/temp-config';
+import { Harness, proto, TRANSPORTS, unary } from '../support/transport-harness';
+import { startWeir } from '../support/weir-process';
+
+const REQUEST: WireRequest = { domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'zoe' }] }] };
+const MODE = 0o660;
+
+let folder: string;
+let socketPath: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'weir-uds-'));
+  socketPath = path.join(folder, 'grpc.sock');
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+function ask(client: Client): Promise<WireResponse> {
+  const { path: method, requestSerialize, responseDeserialize } = proto.rateLimit.ShouldRateLimit;
+  return unary({ client, path: method, request: REQUEST, serialize: requestSerialize, deserialize: responseDeserialize });
+}
+
+/** A process that listened there and was killed. */
+function leaveStaleSocket(): void {
+  const script = `require('net').createServer().listen(${JSON.stringify(socketPath)}, () => process.kill(process.pid, 'SIGKILL'))`;
+  expect(() => execFileSync(process.execPath, ['-e', script], { stdio: 'pipe' })).toThrow();
+  expect(lstatSync(socketPath).isSocket()).toBe(true);
+}
+
+describe.each(TRANSPORTS)('a unix socket (%s)', (transport) => {
+  const start = () => Harness.start(transport, { address: { path: socketPath, mode: MODE } });
+
+  test('is served, may be connected to by its user and group, and is gone at the end', async () => {
+    const harness = await start();
+    const client = harness.client({ target: `unix:${socketPath}` });
+    for (let n = 0; n < 20; n++) await expect(ask(client)).resolves.toMatchObject({ overall_code: 1 });
+    expect(lstatSync(socketPath).mode & 0o777).toBe(MODE);
+    await harness.stop();
+    expect(existsSync(socketPath)).toBe(false);
+  });
+
+  test('is served over TLS as well', async () => {
+    const { server, ca } = makeCertificates();
+    const material = { cert: readFileSync(server.cert, 'utf8'), key: readFileSync(server.key, 'utf8') };
+    const harness = await Harness.start(transport, { address: { path: socketPath, mode: MODE }, tls: { material } });
+    const client = harness.client({ target: `unix:${socketPath}`, credentials: credentials.createSsl(readFileSync(ca.cert)), channel: { 'grpc.ssl_target_name_override': 'localhost' } });
+    await expect(ask(client)).resolves.toMatchObject({ overall_code: 1 });
+    await harness.stop();
+  });
+
+  test('that a dead process has left is replaced', async () => {
+    leaveStaleSocket();
+    const harness = await start();
+    await expect(ask(harness.client({ target: `unix:${socketPath}` }))).resolves.toMatchObject({ overall_code: 1 });
+    await harness.stop();
+  });
+
+  test('on which somebody listens is not', async () => {
+    const first = await start();
+    await expect(start()).rejects.toThrow(`GRPC_UDS: somebody listens on ${socketPath} already; stop them, or name another path`);
+    await expect(ask(first.client({ target: `unix:${socketPath}` }))).resolves.toMatchObject({ overall_code: 1 });
+    await first.stop();
+  });
+
+  test('is not put where a file is that is no socket', async () => {
+    writeFileSync(socketPath, 'precious');
+    await expect(start()).rejects.toThrow(`GRPC_UDS: ${socketPath} is there already and is no socket`);
+    expect(readFileSync(socketPath, 'utf8')).toBe('precious');
+  });
+
+  test('of a process: the path is told, the rest is on its ports, and nothing is left of it', async () => {
+    const config = writeConfig('domain: edge\ndescriptors: [{ key: user, rate_limit: { unit: hour, requests_per_unit: 3 } }]\n');
+    const weir = await startWeir({ config, env: { BACKEND_TYPE: 'memory', TRANSPORT: transport, GRPC_UDS: socketPath, GRPC_UDS_MODE: '0600' } });
+    expect(weir.output()).toContain(`gRPC on ${socketPath}, HTTP on ${weir.httpPort}`);
+    expect(lstatSync(socketPath).mode & 0o777).toBe(0o600);
+    const client = new Harness(transport).client({ target: `unix:${socketPath}` });
+    await expect(ask(client)).resolves.toMatchObject({ overall_code: 1 });
+    client.close();
+    expect((await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`)).body).toMatch(/^weir_grpc_connections [01]$/m);
+    expect(await weir.stop()).toBe(0);
+    expect(existsSync(socketPath)).toBe(false);
+  });
+});
+
+test('several workers share one, in place of what a dead process has left', async () => {
+  leaveStaleSocket();
+  const redis = await startRedis();
+  const config = writeConfig('domain: edge\ndescriptors: [{ key: user, rate_limit: { unit: hour, requests_per_unit: 1000 } }]\n');
+  const env = { REDIS_URL: `redis://127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s', TRANSPORT: 'lean', WORKERS: '2', GRPC_UDS: socketPath };
+  const weir = await startWeir({ config, env });
+  expect(lstatSync(socketPath).mode & 0o777).toBe(MODE);
+  for (let n = 0; n < 8; n++) {
+    const client = new Harness('lean').client({ target: `unix:${socketPath}` });
+    await expect(ask(client)).resolves.toMatchObject({ overall_code: 1 });
+    client.close();
+  }
+  expect(await weir.stop()).toBe(0);
+  expect(existsSync(socketPath)).toBe(false);
+  await redis.stop();
+});
+
+test('a socket that refuses us for another reason than that nobody listens is left alone', async () => {
+  // Its backlog is full or its owner does not let us: somebody may well be there.
+  const other = createServer();
+  await new Promise<void>((listening) => other.listen(socketPath, listening));
+  chmodSync(socketPath, 0);
+  const start = Harness.start('lean', { address: { path: socketPath, mode: MODE } });
+  await expect(start).rejects.toThrow('somebody listens');
+  expect(existsSync(socketPath)).toBe(true);
+  await new Promise((closed) => other.close(closed));
+});
