@@ -97,12 +97,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     },
   });
 
+  const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });
   const grpcOptions: GrpcServerOptions = {
     answerCall,
     health,
-    onCall: ({ grpcMethod, seconds }) => {
-      metrics.totalRequests.inc({ grpc_method: grpcMethod });
-      metrics.responseTime.observe({ grpc_method: grpcMethod }, seconds);
+    onCall: ({ seconds }) => {
+      responseTimes.observe(seconds);
     },
   };
   const grpcJs = new GrpcServer(grpcOptions);
@@ -228,9 +228,10 @@ interface InPartsInput extends Pick<OpenStoreInput, 'settings' | 'choice' | 'met
 }
 
 function measureBy(metrics: Metrics, store: string): StoreMeasure {
+  const latencies = metrics.storeLatency.with({ store });
   return {
     onCall: (seconds) => {
-      metrics.storeLatency.observe({ store }, seconds);
+      latencies.observe(seconds);
     },
     onError: (reason) => {
       metrics.storeErrors.inc({ store, reason });
