@@ -32,7 +32,7 @@ interface ToGroupInput {
   /** `SHADOW_MODE`. */
   readonly shadow: boolean;
   /** About when the store will decide: the calendar windows around it are named to the store. */
-  readonly nowUs: number;
+  readonly nowUs: () => number;
 }
 
 /** The edges last asked for, of each window's name: they stay the same for a whole window. */
@@ -41,9 +41,10 @@ const edgesOf = new Map<string, readonly number[]>();
 /** Callers may name windows of their own; beyond so many, all are computed anew. */
 const EDGES_MAX = 1_000;
 
-function toBucketLimit(limit: Limit, nowUs: number): BucketLimit {
+function toBucketLimit(limit: Limit, clockUs: () => number): BucketLimit {
   const { calendar } = limit;
   if (calendar === undefined) return limit;
+  const nowUs = clockUs();
   const name = windowName(limit);
   const known = edgesOf.get(name);
   const [, startUs = Infinity, endUs = 0] = known ?? [];

@@ -3,16 +3,19 @@
 import type { Socket } from 'node:net';
 import { Server, ServerCredentials, type ConnectionInjector, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
+import type { RateLimitRequest } from '../descriptor/descriptor';
+import type { Decision } from '../engine/decision';
 import type { BadRequestError } from '../errors';
 import type { Health } from '../observability/health';
 import type { TakeOptions } from '../store/store';
 import type { AnswerCall } from './answer';
+import { encodeResponse } from './codec/encode-response';
 import { GrpcHealth } from './grpc-health';
 import { GRPC_MESSAGE_BYTES_MAX, STATUS_OF } from './grpc-status';
+import { KnownRequests } from './known-requests';
 import { loadProto } from './proto';
-import type { WireRequest, WireResponse } from './wire';
 
-type RateLimitCall = ServerUnaryCall<WireRequest | BadRequestError, WireResponse>;
+type RateLimitCall = ServerUnaryCall<RateLimitRequest | BadRequestError, Decision>;
 
 export interface GrpcServerOptions {
   readonly answerCall: AnswerCall;
@@ -23,14 +26,22 @@ export interface GrpcServerOptions {
 
 export class GrpcServer {
   private readonly server = new Server({ 'grpc.max_receive_message_length': GRPC_MESSAGE_BYTES_MAX });
+  private readonly requests = new KnownRequests();
   private readonly grpcHealth: GrpcHealth;
   private injector: ConnectionInjector | undefined;
 
   constructor(private readonly options: GrpcServerOptions) {
     const proto = loadProto();
     this.grpcHealth = new GrpcHealth(options.health);
-    this.server.addService({ ...proto.rateLimit }, {
-      ShouldRateLimit: (call: RateLimitCall, answer: sendUnaryData<WireResponse>) => {
+    const method = {
+      ...proto.rateLimit.ShouldRateLimit,
+      // grpc-js would answer INTERNAL to what can't be read, as if the fault were ours: so this never throws.
+      requestDeserialize: (bytes: Buffer) => this.requests.read(bytes),
+      // grpc-js keeps what it is given, the encoder does not.
+      responseSerialize: (decision: Decision) => Buffer.from(encodeResponse(decision)),
+    };
+    this.server.addService({ ShouldRateLimit: method }, {
+      ShouldRateLimit: (call: RateLimitCall, answer: sendUnaryData<Decision>) => {
         void this.shouldRateLimit(call, answer);
       },
     });
@@ -79,10 +90,10 @@ export class GrpcServer {
     });
   }
 
-  private async shouldRateLimit(call: RateLimitCall, answer: sendUnaryData<WireResponse>): Promise<void> {
+  private async shouldRateLimit(call: RateLimitCall, answer: sendUnaryData<Decision>): Promise<void> {
     const startedMs = performance.now();
     const result = await this.options.answerCall(call.request, optionsOf(call));
-    if ('response' in result) answer(null, result.response);
+    if ('decision' in result) answer(null, result.decision);
     else answer({ code: STATUS_OF[result.failure.kind], details: result.failure.message });
     this.options.onCall({ grpcMethod: 'ShouldRateLimit', seconds: (performance.now() - startedMs) / 1000 });
   }

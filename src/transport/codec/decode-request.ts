@@ -1,6 +1,7 @@
 /** From bytes to the wire's request, without a step between: each field where the wire has it, text as its bytes. */
 
 import { DESCRIPTORS_MAX, ENTRIES_MAX } from '../../descriptor/bounds';
+import type { ByteString } from '../../descriptor/descriptor';
 import { BadRequestError } from '../../errors';
 import { checkDescriptorCount, checkEntryCount } from '../request';
 import type { WireDescriptor, WireEntry, WireOverride, WireRequest, WireUint32, WireUint64 } from '../wire';
@@ -20,9 +21,9 @@ const WRAPPED = { value: varint(1) } as const;
  * Never throws: answers why there is no request. Descriptors and entries beyond their bounds are counted and not made, or
  * millions of empty ones would be millions of objects.
  */
-export function decodeRequest(bytes: Buffer, range?: { readonly start: number; readonly end: number }): WireRequest | BadRequestError {
+export function decodeRequest(message: ByteString): WireRequest | BadRequestError {
   try {
-    return readRequest(new WireReader(bytes, range));
+    return readRequest(new WireReader(message));
   } catch (error) {
     if (error instanceof BadRequestError) return error;
     return new BadRequestError('the message is no envoy.service.ratelimit.v3.RateLimitRequest');
@@ -72,7 +73,7 @@ function readDescriptor(reader: WireReader, index: number): WireDescriptor {
       skipUnknown(reader, tag, 4);
     }
   }
-  checkEntryCount(count, `descriptors[${index}]`);
+  checkEntryCount(count, index);
   return descriptor;
 }
 

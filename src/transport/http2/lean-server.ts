@@ -3,6 +3,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { FaultLog } from '../answer';
 import type { GrpcServer, GrpcServerOptions } from '../grpc-server';
+import { KnownRequests } from '../known-requests';
 import { Bridge } from './bridge';
 import { ByteBudget } from './byte-budget';
 import { Connection } from './connection';
@@ -58,6 +59,7 @@ export class LeanServer {
     this.loopback = new Loopback(options.grpc.inject);
     this.callParts = {
       answerCall: options.answerCall,
+      requests: new KnownRequests(),
       budget: new ByteBudget(),
       nowMs,
       onAnswer: (seconds) => {
