@@ -1,13 +1,13 @@
 /** The path of a request: match its descriptors to rules, key their buckets, decide them all at once, respond. */
 
 import { Preparation } from './bucket/preparation';
-import type { Group, GroupVerdict, OutsideWindows } from './bucket/take';
+import type { GroupVerdict, OutsideWindows } from './bucket/take';
 import type { RateLimitRequest } from './descriptor/descriptor';
 import type { Decision } from './engine/decision';
 import { NOTHING_TAKEN, toDecision } from './engine/to-decision';
 import type { GlobalModes, RequestMatch } from './rule/match';
 import type { RuleSet } from './rule/rule-set';
-import type { Store, TakeOptions } from './store/store';
+import type { GroupOutcome, Store, TakeOptions } from './store/store';
 
 /** Answers one request; `docs/architecture.md` draws every way out. */
 export type Decide = (request: RateLimitRequest, options: TakeOptions) => Promise<Decision>;
@@ -41,17 +41,27 @@ export function makeShouldRateLimit(parts: ShouldRateLimitParts): Decide {
   return async function shouldRateLimit(request, options) {
     const preparation = preparationInForce();
     const { matched, group } = preparation.of(request);
-    let outcome = await takeOne(store, group, options);
-    if ('outsideAtUs' in outcome) {
-      // The store's clock lies outside the calendar windows that were named to it: it is asked once more.
-      const { outsideAtUs } = outcome;
-      outcome = await takeOne(store, preparation.groupAt(request, matched, () => outsideAtUs), options);
-      if ('outsideAtUs' in outcome) throw new Error('the store asked for other calendar windows twice');
-    }
-    const decision = toDecision(matched, outcome);
+    const outcome = group.takes.length === 0 ? NOTHING_TAKEN : only(await store.take([group], options));
+    const verdict = 'outsideAtUs' in outcome ? await askAgain(outcome, { preparation, request, matched, options }) : outcome;
+    const decision = toDecision(matched, verdict);
     record({ request, matched, decision });
     return decision;
   };
+
+  /** The store's clock lies outside the calendar windows that were named to it: it is asked once more. */
+  async function askAgain({ outsideAtUs }: OutsideWindows, { preparation, request, matched, options }: Asked): Promise<GroupVerdict> {
+    const group = preparation.groupAt(request, matched, () => outsideAtUs);
+    const outcome = only(await store.take([group], options));
+    if ('outsideAtUs' in outcome) throw new Error('the store asked for other calendar windows twice');
+    return outcome;
+  }
+}
+
+interface Asked {
+  readonly preparation: Preparation;
+  readonly request: RateLimitRequest;
+  readonly matched: RequestMatch;
+  readonly options: TakeOptions;
 }
 
 /** The preparation for the rules in force: another rule set knows nothing of what an earlier one has found out. */
@@ -64,9 +74,9 @@ function preparing({ ruleSet, ...rest }: ShouldRateLimitParts): () => Preparatio
   };
 }
 
-async function takeOne(store: Store, group: Group, options: TakeOptions): Promise<GroupVerdict | OutsideWindows> {
-  if (group.takes.length === 0) return NOTHING_TAKEN;
-  const [outcome] = await store.take([group], options);
+/** The outcome of the one group that was asked for. */
+function only(outcomes: readonly GroupOutcome[]): GroupVerdict | OutsideWindows {
+  const outcome = outcomes[0];
   if (outcome === undefined) throw new Error('the store answered no outcome for a group');
   if (outcome instanceof Error) throw outcome;
   return outcome;

@@ -11,14 +11,16 @@ import type { BucketLimit, Group, Take } from './take';
 export function toGroup({ request, matched, keyPrefix, shadow, nowUs }: ToGroupInput): Group {
   const { domain, descriptors } = request;
   const takes: Take[] = [];
-  for (const [descriptor, { entries, hits = request.hits }] of descriptors.entries()) {
+  for (let descriptor = 0; descriptor < descriptors.length; descriptor += 1) {
+    const asked = descriptors[descriptor];
     const match = matched.matches[descriptor];
-    for (const limit of match?.limits ?? []) {
+    if (asked === undefined || match === undefined) continue;
+    const { entries, hits = request.hits } = asked;
+    const { mode } = match;
+    for (const limit of match.limits) {
       const key = bucketKey({ prefix: keyPrefix, domain, hashTag: matched.hashTag, entries, limit });
-      const mode = match?.mode ?? 'enforced';
-      const { failureMode } = limit;
-      const bucketLimit = toBucketLimit(limit, nowUs);
-      takes.push({ bucketKey: key, limit: bucketLimit, hits, mode, descriptor, ...(failureMode && { failureMode }) });
+      const take = { bucketKey: key, limit: toBucketLimit(limit, nowUs), hits, mode, descriptor };
+      takes.push(limit.failureMode === undefined ? take : { ...take, failureMode: limit.failureMode });
     }
   }
   return { takes, quotaAlwaysFits: matched.matches.some((match) => match.quotaAlwaysFits), shadow };

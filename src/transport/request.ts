@@ -5,7 +5,7 @@ import { HITS_MAX, type ByteString, type Descriptor, type Entry, type LimitOverr
 import { BadRequestError } from '../errors';
 import { isLimitProblem, makeLimit } from '../rule/limit';
 import { UNIT_NAMES, type UnitName } from '../rule/unit';
-import { WIRE_UNITS, type WireDescriptor, type WireEntry, type WireOverride, type WireRequest } from './wire';
+import { WIRE_UNITS, type WireDescriptor, type WireOverride, type WireRequest } from './wire';
 
 const UNIT_BY_NUMBER: ReadonlyMap<number, UnitName> = new Map(UNIT_NAMES.map((unit) => [WIRE_UNITS[unit], unit]));
 
@@ -39,8 +39,13 @@ interface DescriptorContext {
 function toDescriptor(wire: WireDescriptor, { index, requestHits }: DescriptorContext): Descriptor {
   const { entries: wireEntries = [], limit } = wire;
   checkEntryCount(wireEntries.length, index);
-  const entries = wireEntries.map(toEntry);
-  for (const entry of entries) checkEntry(entry, { entries, index });
+  const entries: Entry[] = [];
+  for (const { key = '', value = '' } of wireEntries) {
+    // Where a text stands is only said of one that is too long.
+    if (key.length > TEXT_BYTES_MAX) throw tooLong(`descriptors[${index}].entries[${entries.length}].key`, key);
+    if (value.length > TEXT_BYTES_MAX) throw tooLong(`descriptors[${index}].entries[${entries.length}].value`, value);
+    entries.push({ key, value });
+  }
   const hits = toHits(wire, requestHits);
   if (hits === undefined && limit === undefined) return { entries };
   return {
@@ -48,18 +53,6 @@ function toDescriptor(wire: WireDescriptor, { index, requestHits }: DescriptorCo
     ...(limit === undefined ? {} : { override: toOverride(limit, index) }),
     ...(hits === undefined ? {} : { hits }),
   };
-}
-
-function toEntry({ key = '', value = '' }: WireEntry): Entry {
-  return { key, value };
-}
-
-/** Where a text stands is only said of one that is too long. */
-function checkEntry(entry: Entry, { entries, index }: { readonly entries: readonly Entry[]; readonly index: number }): void {
-  const { key, value } = entry;
-  if (key.length <= TEXT_BYTES_MAX && value.length <= TEXT_BYTES_MAX) return;
-  const path = `descriptors[${index}].entries[${entries.indexOf(entry)}]`;
-  throw key.length > TEXT_BYTES_MAX ? tooLong(`${path}.key`, key) : tooLong(`${path}.value`, value);
 }
 
 function tooLong(path: string, { length }: ByteString): BadRequestError {

@@ -111,18 +111,19 @@ export class RateLimitCall implements StreamHandler {
     if (from + length > end) this.refuse(status.INTERNAL, 'Received a message that ends early');
     else if (from + length < end) this.refuseSecond();
     else if (bytes[start] !== 0) this.refuse(status.INTERNAL, 'Received a compressed message without grpc-encoding');
-    else void this.decide(bytes, from, end);
+    else this.decide(bytes, from, end);
   }
 
-  private async decide(bytes: Buffer, start: number, end: number): Promise<void> {
+  private decide(bytes: Buffer, start: number, end: number): void {
     this.isWorking = true;
     const { deadlineMs, parts } = this;
     const call = deadlineMs === undefined ? {} : { timeoutMs: Math.max(0, deadlineMs - parts.nowMs()) };
-    const answer = await parts.answerCall(parts.requests.read(bytes, start, end), call);
-    this.isWorking = false;
-    if (this.isOver) this.connection.countOrphan(-1);
-    else this.answer(answer);
-    parts.onAnswer((parts.nowMs() - this.startedMs) / 1000);
+    void parts.answerCall(parts.requests.read(bytes, start, end), call).then((answer) => {
+      this.isWorking = false;
+      if (this.isOver) this.connection.countOrphan(-1);
+      else this.answer(answer);
+      parts.onAnswer((parts.nowMs() - this.startedMs) / 1000);
+    });
   }
 
   private answer(answer: Answer): void {
