@@ -37,8 +37,8 @@ export class KnownRequests {
     if (message.length > KNOWN_MESSAGE_BYTES_MAX) return toRequestOrError(message);
     const known = this.young.get(message);
     if (known !== undefined) return known;
-    const forgotten = this.old.get(message);
-    if (forgotten !== undefined) return this.remember(message, forgotten);
+    const older = this.old.get(message);
+    if (older !== undefined) return this.remember(message, older);
     const request = toRequestOrError(message);
     if (request instanceof BadRequestError || !this.wasSeen(message)) return request;
     return this.remember(message, { ...request, recurs: true });

@@ -61,7 +61,7 @@ test('random messages and damaged ones, in the middle of others: as read by who 
     return message;
   });
   let known = 0;
-  for (let step = 0; step < 5000; step += 1) {
+  for (let step = 0; step < 3000; step += 1) {
     const message = messages[random(messages.length)]!;
     const [before, after] = [Buffer.alloc(random(20), 0xaa), Buffer.alloc(random(20), 0x0a)];
     const read = requests.read(Buffer.concat([before, message, after]), before.length, before.length + message.length);
@@ -73,7 +73,7 @@ test('random messages and damaged ones, in the middle of others: as read by who 
       expect(withoutMark(read)).toEqual(anew);
     }
   }
-  expect(known).toBeGreaterThan(2000);
+  expect(known).toBeGreaterThan(1000);
 });
 
 test('a flood of fresh messages leaves nothing behind, and forgets no one who goes on asking', () => {
@@ -87,11 +87,13 @@ test('a flood of fresh messages leaves nothing behind, and forgets no one who go
 test('of messages that all come twice it holds no more than its bounds, and keeps those that go on coming', () => {
   const requests = new KnownRequests();
   const hot = makeKnown(requests, messageOf('hot'));
+  let most = 0;
   for (let i = 0; i < 40_000; i += 1) {
     makeKnown(requests, messageOf(`twice-${i}`));
-    expect(requests.size).toBeLessThanOrEqual(2 * KNOWN_DESCRIPTORS_MAX);
+    most = Math.max(most, requests.size);
     if (i % 1000 === 0) expect(requests.read(messageOf('hot'))).toBe(hot);
   }
+  expect(most).toBeLessThanOrEqual(2 * KNOWN_DESCRIPTORS_MAX);
   expect(requests.size).toBeGreaterThan(KNOWN_DESCRIPTORS_MAX / 2);
 });
 
@@ -100,7 +102,7 @@ test.each([
   ['of many bytes', (i: number) => messageOf(`${i}`.padStart(1000, '.')), (2 * KNOWN_BYTES_MAX) / 1000],
 ])('fewer messages %s', (_what, message, most) => {
   const requests = new KnownRequests();
-  for (let i = 0; i < 10_000; i += 1) makeKnown(requests, message(i));
+  for (let i = 0; i < 2600; i += 1) makeKnown(requests, message(i));
   expect(requests.size).toBeLessThanOrEqual(most);
   expect(requests.size).toBeGreaterThan(most / 3);
 });
