@@ -111,6 +111,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     },
   });
 
+  const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });
   const grpc = new GrpcPort({
     settings,
     tlsFiles: grpcTls,
@@ -119,9 +120,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     metrics,
     answerCall,
     health,
-    onCall: ({ grpcMethod, seconds }) => {
-      metrics.totalRequests.inc({ grpc_method: grpcMethod });
-      metrics.responseTime.observe({ grpc_method: grpcMethod }, seconds);
+    onCall: ({ seconds }) => {
+      responseTimes.observe(seconds);
     },
   });
   const http = new HttpServer({ routes: httpRoutes({ answerCall, health }), log });
@@ -272,9 +272,10 @@ interface InPartsInput extends Pick<OpenStoreInput, 'settings' | 'choice' | 'met
 }
 
 function measureBy(metrics: Metrics, store: string): StoreMeasure {
+  const latencies = metrics.storeLatency.with({ store });
   return {
     onCall: (seconds) => {
-      metrics.storeLatency.observe({ store }, seconds);
+      latencies.observe(seconds);
     },
     onError: (reason) => {
       metrics.storeErrors.inc({ store, reason });

@@ -1,13 +1,13 @@
 /** The path of a request: match its descriptors to rules, key their buckets, decide them all at once, respond. */
 
-import { toGroup } from './bucket/to-group';
-import type { Group, GroupVerdict, OutsideWindows } from './bucket/take';
+import { Preparation } from './bucket/preparation';
+import type { GroupVerdict, OutsideWindows } from './bucket/take';
 import type { RateLimitRequest } from './descriptor/descriptor';
 import type { Decision } from './engine/decision';
 import { NOTHING_TAKEN, toDecision } from './engine/to-decision';
-import { matchRequest, type GlobalModes, type RequestMatch } from './rule/match';
+import type { GlobalModes, RequestMatch } from './rule/match';
 import type { RuleSet } from './rule/rule-set';
-import type { Store, TakeOptions } from './store/store';
+import type { GroupOutcome, Store, TakeOptions } from './store/store';
 
 /** Answers one request; `docs/architecture.md` draws every way out. */
 export type Decide = (request: RateLimitRequest, options: TakeOptions) => Promise<Decision>;
@@ -36,41 +36,48 @@ export interface Decided {
  * decide.
  */
 export function makeShouldRateLimit(parts: ShouldRateLimitParts): Decide {
-  const { ruleSet, store, modes, keyPrefix, nowUs, record } = parts;
+  const { store, record } = parts;
+  const preparationInForce = preparing(parts);
   return async function shouldRateLimit(request, options) {
-    const matched = matchRequest({ ruleSet: ruleSet(), request, modes });
-    const verdict = await decide({
-      store,
-      options,
-      nowUs: nowUs(),
-      groupAt: (atUs) => toGroup({ request, matched, keyPrefix, shadow: modes.shadow, nowUs: atUs }),
-    });
+    const preparation = preparationInForce();
+    const { matched, group } = preparation.of(request);
+    const outcome = group.takes.length === 0 ? NOTHING_TAKEN : only(await store.take([group], options));
+    const verdict = 'outsideAtUs' in outcome ? await askAgain(outcome, { preparation, request, matched, options }) : outcome;
     const decision = toDecision(matched, verdict);
     record({ request, matched, decision });
     return decision;
   };
+
+  /** The store's clock lies outside the calendar windows that were named to it: it is asked once more. */
+  async function askAgain({ outsideAtUs }: OutsideWindows, { preparation, request, matched, options }: Asked): Promise<GroupVerdict> {
+    const group = preparation.groupAt(request, matched, () => outsideAtUs);
+    const outcome = only(await store.take([group], options));
+    if ('outsideAtUs' in outcome) throw new Error('the store asked for other calendar windows twice');
+    return outcome;
+  }
 }
 
-/** Asks the store, and once more if its clock lies outside the calendar windows that were named to it. */
-async function decide({ store, groupAt, options, nowUs }: DecideInput): Promise<GroupVerdict> {
-  const outcome = await takeOne(store, groupAt(nowUs), options);
-  if (!('outsideAtUs' in outcome)) return outcome;
-  const again = await takeOne(store, groupAt(outcome.outsideAtUs), options);
-  if ('outsideAtUs' in again) throw new Error('the store asked for other calendar windows twice');
-  return again;
+interface Asked {
+  readonly preparation: Preparation;
+  readonly request: RateLimitRequest;
+  readonly matched: RequestMatch;
+  readonly options: TakeOptions;
 }
 
-async function takeOne(store: Store, group: Group, options: TakeOptions): Promise<GroupVerdict | OutsideWindows> {
-  if (group.takes.length === 0) return NOTHING_TAKEN;
-  const [outcome] = await store.take([group], options);
+/** The preparation for the rules in force: another rule set knows nothing of what an earlier one has found out. */
+function preparing({ ruleSet, ...rest }: ShouldRateLimitParts): () => Preparation {
+  let preparation: Preparation | undefined;
+  return () => {
+    const inForce = ruleSet();
+    if (preparation?.ruleSet !== inForce) preparation = new Preparation({ ...rest, ruleSet: inForce });
+    return preparation;
+  };
+}
+
+/** The outcome of the one group that was asked for. */
+function only(outcomes: readonly GroupOutcome[]): GroupVerdict | OutsideWindows {
+  const outcome = outcomes[0];
   if (outcome === undefined) throw new Error('the store answered no outcome for a group');
   if (outcome instanceof Error) throw outcome;
   return outcome;
-}
-
-interface DecideInput {
-  readonly store: Store;
-  readonly groupAt: (atUs: number) => Group;
-  readonly options: TakeOptions;
-  readonly nowUs: number;
 }

@@ -11,14 +11,16 @@ import type { BucketLimit, Group, Take } from './take';
 export function toGroup({ request, matched, keyPrefix, shadow, nowUs }: ToGroupInput): Group {
   const { domain, descriptors } = request;
   const takes: Take[] = [];
-  for (const [descriptor, { entries, hits = request.hits }] of descriptors.entries()) {
+  for (let descriptor = 0; descriptor < descriptors.length; descriptor += 1) {
+    const asked = descriptors[descriptor];
     const match = matched.matches[descriptor];
-    for (const limit of match?.limits ?? []) {
+    if (asked === undefined || match === undefined) continue;
+    const { entries, hits = request.hits } = asked;
+    const { mode } = match;
+    for (const limit of match.limits) {
       const key = bucketKey({ prefix: keyPrefix, domain, hashTag: matched.hashTag, entries, limit });
-      const mode = match?.mode ?? 'enforced';
-      const { failureMode } = limit;
-      const bucketLimit = toBucketLimit(limit, nowUs);
-      takes.push({ bucketKey: key, limit: bucketLimit, hits, mode, descriptor, ...(failureMode && { failureMode }) });
+      const take = { bucketKey: key, limit: toBucketLimit(limit, nowUs), hits, mode, descriptor };
+      takes.push(limit.failureMode === undefined ? take : { ...take, failureMode: limit.failureMode });
     }
   }
   return { takes, quotaAlwaysFits: matched.matches.some((match) => match.quotaAlwaysFits), shadow };
@@ -32,7 +34,7 @@ interface ToGroupInput {
   /** `SHADOW_MODE`. */
   readonly shadow: boolean;
   /** About when the store will decide: the calendar windows around it are named to the store. */
-  readonly nowUs: number;
+  readonly nowUs: () => number;
 }
 
 /** The edges last asked for, of each window's name: they stay the same for a whole window. */
@@ -41,9 +43,10 @@ const edgesOf = new Map<string, readonly number[]>();
 /** Callers may name windows of their own; beyond so many, all are computed anew. */
 const EDGES_MAX = 1_000;
 
-function toBucketLimit(limit: Limit, nowUs: number): BucketLimit {
+function toBucketLimit(limit: Limit, clockUs: () => number): BucketLimit {
   const { calendar } = limit;
   if (calendar === undefined) return limit;
+  const nowUs = clockUs();
   const name = windowName(limit);
   const known = edgesOf.get(name);
   const [, startUs = Infinity, endUs = 0] = known ?? [];

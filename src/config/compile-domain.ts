@@ -1,8 +1,9 @@
 /** Makes one domain's descriptor tree of what its file says. */
 
 import { toByteString } from '../descriptor/byte-string';
-import type { DescriptorLevel, DescriptorNode, WildcardNode } from '../descriptor/tree';
+import { NO_CHILDREN, type DescriptorLevel, type DescriptorNode } from '../descriptor/tree';
 import { compileWildcard } from '../descriptor/wildcard';
+import { WildcardIndex } from '../descriptor/wildcard-index';
 import { isLimitProblem, makeLimit, windowName, type Algorithm, type FailureMode, type Limit } from '../rule/limit';
 import type { Rule } from '../rule/rule';
 import type { FileProblems } from './problem-list';
@@ -33,6 +34,7 @@ export class DomainCompiler {
   }
 
   private compileLevel(specs: readonly DescriptorSpec[], parentPath: readonly string[]): DescriptorLevel {
+    if (specs.length === 0) return NO_CHILDREN;
     const level = new LevelBuilder();
     const seen = new Map<string, DescriptorSpec>();
     for (const spec of specs) {
@@ -139,7 +141,7 @@ export class DomainCompiler {
 /** A level while its nodes are added; done, it is only ever read. */
 class LevelBuilder implements DescriptorLevel {
   readonly byValue = new Map<string, Map<string, DescriptorNode>>();
-  readonly wildcards: WildcardNode[] = [];
+  readonly wildcards = new WildcardIndex();
   readonly byKey = new Map<string, DescriptorNode>();
 
   add({ key: keyText, value: valueText }: DescriptorSpec, node: DescriptorNode): void {
@@ -147,7 +149,7 @@ class LevelBuilder implements DescriptorLevel {
     const value = toByteString(valueText);
     if (key.includes('*') || value.includes('*')) {
       // A starred key without a value takes every value, as a plain key does.
-      this.wildcards.push({ key: compileWildcard(key), value: compileWildcard(value === '' ? '*' : value), node });
+      this.wildcards.add({ key: compileWildcard(key), value: compileWildcard(value === '' ? '*' : value), node });
       return;
     }
     if (value === '') {

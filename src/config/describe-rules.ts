@@ -27,7 +27,7 @@ function* rulesOf(level: DescriptorLevel): Generator<Rule> {
 
 function* nodesOf(level: DescriptorLevel): Generator<DescriptorNode> {
   for (const values of level.byValue.values()) yield* values.values();
-  for (const { node } of level.wildcards) yield node;
+  for (const { node } of level.wildcards.nodes) yield node;
   yield* level.byKey.values();
 }
 

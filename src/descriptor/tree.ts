@@ -2,7 +2,7 @@
 
 import type { Rule } from '../rule/rule';
 import type { ByteString, Entry } from './descriptor';
-import { matchesWildcard, type Wildcard } from './wildcard';
+import { WildcardIndex } from './wildcard-index';
 
 export interface DescriptorNode {
   /** Absent: a descriptor that ends here is answered OK, uncounted. */
@@ -14,17 +14,14 @@ export interface DescriptorNode {
 export interface DescriptorLevel {
   /** Nodes with a key and a value: by key, then by value. */
   readonly byValue: ReadonlyMap<ByteString, ReadonlyMap<ByteString, DescriptorNode>>;
-  /** Nodes with a `*`, in the order they were declared in. */
-  readonly wildcards: readonly WildcardNode[];
+  /** Nodes with a `*`. */
+  readonly wildcards: WildcardIndex;
   /** Nodes with a key alone: they take every other value of it. */
   readonly byKey: ReadonlyMap<ByteString, DescriptorNode>;
 }
 
-export interface WildcardNode {
-  readonly key: Wildcard;
-  readonly value: Wildcard;
-  readonly node: DescriptorNode;
-}
+/** Below a node that has no children. */
+export const NO_CHILDREN: DescriptorLevel = { byValue: new Map(), wildcards: new WildcardIndex(), byKey: new Map() };
 
 /**
  * The node for the entries, or undefined. At each level the exact value wins, then the first wildcard declared,
@@ -42,13 +39,7 @@ export function findNode(root: DescriptorLevel, entries: readonly Entry[]): Desc
   return node;
 }
 
-function findChild(level: DescriptorLevel, { key, value }: Entry): DescriptorNode | undefined {
-  return level.byValue.get(key)?.get(value) ?? findWildcard(level, { key, value }) ?? level.byKey.get(key);
-}
-
-function findWildcard(level: DescriptorLevel, { key, value }: Entry): DescriptorNode | undefined {
-  for (const wildcard of level.wildcards) {
-    if (matchesWildcard(wildcard.key, key) && matchesWildcard(wildcard.value, value)) return wildcard.node;
-  }
-  return undefined;
+function findChild(level: DescriptorLevel, entry: Entry): DescriptorNode | undefined {
+  const { key, value } = entry;
+  return level.byValue.get(key)?.get(value) ?? level.wildcards.find(entry) ?? level.byKey.get(key);
 }

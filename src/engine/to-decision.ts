@@ -8,34 +8,32 @@ import { UNLIMITED_REMAINING, type Decision, type DescriptorStatus } from './dec
 /** The decision of a request in which nothing is limited. */
 export const NOTHING_TAKEN: GroupVerdict = { overLimit: false, verdicts: [], nowUs: 0 };
 
-/** A limit of a descriptor and what the store said of it. */
-interface Judged {
-  readonly limit: Limit;
-  readonly verdict: Verdict;
-}
-
-export function toDecision(matched: RequestMatch, { overLimit, verdicts, fallback, cached }: GroupVerdict): Decision {
+export function toDecision({ matches }: RequestMatch, { overLimit, verdicts, fallback, cached }: GroupVerdict): Decision {
+  const statuses: DescriptorStatus[] = [];
   let next = 0;
-  const statuses = matched.matches.map((match) => {
-    const own = verdicts.slice(next, next + match.limits.length);
+  for (const match of matches) {
+    statuses.push(toStatus(match, verdicts, next));
     next += match.limits.length;
-    return toStatus(match, own);
-  });
-  return { overallCode: overLimit ? 'OVER_LIMIT' : 'OK', statuses, ...(fallback && { fallback }), ...(cached && { cached }) };
+  }
+  const overallCode = overLimit ? 'OVER_LIMIT' : 'OK';
+  return { overallCode, statuses, ...(fallback && { fallback }), ...(cached && { cached }) };
 }
 
-function toStatus(match: Match, verdicts: readonly Verdict[]): DescriptorStatus {
-  const judged = match.limits.flatMap((limit, i): Judged[] => {
-    const verdict = verdicts[i];
-    return verdict === undefined ? [] : [{ limit, verdict }];
-  });
-  const [first, ...others] = judged;
-  if (first === undefined) {
-    return { code: 'OK', limitRemaining: match.unlimited ? UNLIMITED_REMAINING : 0, fits: true };
+/** The verdicts on the limits of one descriptor stand together, from `first` on. */
+function toStatus({ limits, unlimited, mode }: Match, verdicts: readonly Verdict[], first: number): DescriptorStatus {
+  let limit: Limit | undefined;
+  let verdict: Verdict | undefined;
+  for (let i = 0; i < limits.length; i += 1) {
+    const other = verdicts[first + i];
+    if (other === undefined || (verdict !== undefined && !bindsMore(other, verdict))) continue;
+    limit = limits[i];
+    verdict = other;
   }
-  const { limit, verdict } = others.reduce((binding, other) => (bindsMore(other, binding) ? other : binding), first);
+  if (limit === undefined || verdict === undefined) {
+    return { code: 'OK', limitRemaining: unlimited ? UNLIMITED_REMAINING : 0, fits: true };
+  }
   return {
-    code: verdict.fits || match.mode === 'shadow' ? 'OK' : 'OVER_LIMIT',
+    code: verdict.fits || mode === 'shadow' ? 'OK' : 'OVER_LIMIT',
     currentLimit: limit,
     limitRemaining: verdict.remaining,
     durationUntilResetUs: durationUntilResetUs(verdict),
@@ -44,7 +42,7 @@ function toStatus(match: Match, verdicts: readonly Verdict[]): DescriptorStatus 
 }
 
 /** Of several limits the one that binds: one that does not fit first (the longest wait), then the least remaining. */
-function bindsMore({ verdict: a }: Judged, { verdict: b }: Judged): boolean {
+function bindsMore(a: Verdict, b: Verdict): boolean {
   if (a.fits !== b.fits) return !a.fits;
   return a.fits ? a.remaining < b.remaining : waitUs(a) > waitUs(b);
 }

@@ -11,9 +11,10 @@ export function recordDecision({ decided, metrics, ruleMetrics }: RecordInput): 
     return;
   }
   const records: DescriptorRecord[] = [];
-  for (const [i, { currentLimit, fits, limitRemaining }] of decision.statuses.entries()) {
-    const match = matched.matches[i];
-    if (match === undefined || currentLimit === undefined) continue;
+  for (let i = 0; i < decision.statuses.length; i += 1) {
+    const [status, match] = [decision.statuses[i], matched.matches[i]];
+    if (match === undefined || status?.currentLimit === undefined) continue;
+    const { currentLimit, fits, limitRemaining } = status;
     records.push({
       domain: request.domain,
       path: match.path,

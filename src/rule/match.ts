@@ -42,31 +42,26 @@ export interface RequestMatch {
  */
 export function matchRequest({ ruleSet, request, modes }: MatchInput): RequestMatch {
   const domain = ruleSet.domains.get(request.domain);
-  const found = request.descriptors.map((descriptor, i) => matchDescriptor({ domain, descriptor, modes, index: i }));
-  const replaced = new Set(found.flatMap(({ replaces }) => replaces));
-  return {
-    domainFound: domain !== undefined,
-    hashTag: domain?.hashTag,
-    matches: found.map((each) => (replaced.size === 0 ? each.match : withoutReplaced(each, { replaced, modes }))),
-  };
+  const found = request.descriptors.map((descriptor, index) => matchDescriptor({ domain, descriptor, modes, index }));
+  const replaces = found.some((each) => each.replaces.length > 0);
+  const matches = replaces ? withoutReplaced(found, modes) : found.map(({ match }) => match);
+  return { domainFound: domain !== undefined, hashTag: domain?.hashTag, matches };
 }
 
-/** What a match is once the limits that others replace are taken out; without any left, nothing limits. */
-function withoutReplaced({ match, unlimitedName }: Found, { replaced, modes }: ReplacedInput): Match {
-  const limits = match.limits.filter(({ name }) => !replaced.has(name));
-  const unlimited = match.unlimited && !replaced.has(unlimitedName);
-  if (limits.length === 0 && !unlimited) return nothingLimits(modes);
-  return { ...match, limits, unlimited };
+/** What the matches are once the limits that others replace are taken out; where none is left, nothing limits. */
+function withoutReplaced(found: readonly Found[], modes: GlobalModes): Match[] {
+  const replaced = new Set(found.flatMap(({ replaces }) => replaces));
+  return found.map(({ match, unlimitedName }) => {
+    const limits = match.limits.filter(({ name }) => !replaced.has(name));
+    const unlimited = match.unlimited && !replaced.has(unlimitedName);
+    if (limits.length === 0 && !unlimited) return nothingLimits(modes);
+    return { ...match, limits, unlimited };
+  });
 }
 
 interface MatchInput {
   readonly ruleSet: RuleSet;
   readonly request: RateLimitRequest;
-  readonly modes: GlobalModes;
-}
-
-interface ReplacedInput {
-  readonly replaced: ReadonlySet<string>;
   readonly modes: GlobalModes;
 }
 
@@ -97,7 +92,8 @@ function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorIn
   }
   if (rule === undefined) return { match: nothingLimits(modes), ...NO_NAMES };
   const { limits, unlimited, path, name: unlimitedName, replaces } = rule;
-  return { match: { limits, unlimited, path, ...modeOf(rule, modes) }, unlimitedName, replaces };
+  const { mode, quotaAlwaysFits } = modeOf(rule, modes);
+  return { match: { limits, unlimited, mode, quotaAlwaysFits, path }, unlimitedName, replaces };
 }
 
 interface MatchDescriptorInput {

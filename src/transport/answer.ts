@@ -1,11 +1,10 @@
 /** The one way from a request to its answer: whatever happens in between, there is exactly one, and it is safe to send. */
 
+import type { RateLimitRequest } from '../descriptor/descriptor';
+import type { Decision } from '../engine/decision';
 import { BadRequestError, UnavailableError } from '../errors';
 import type { Decide } from '../should-rate-limit';
 import type { TakeOptions } from '../store/store';
-import { toRequest } from './request';
-import { toWireResponse } from './response';
-import type { WireRequest, WireResponse } from './wire';
 
 /** Where a fault is told to the operator. */
 export interface FaultLog {
@@ -20,10 +19,10 @@ export interface Failure {
   readonly message: string;
 }
 
-export type Answer = { readonly response: WireResponse } | { readonly failure: Failure };
+export type Answer = { readonly decision: Decision } | { readonly failure: Failure };
 
-/** Never rejects. A BadRequestError in place of the message says why there is none. */
-export type AnswerCall = (wire: WireRequest | BadRequestError, call: TakeOptions) => Promise<Answer>;
+/** Never rejects. A BadRequestError in place of the request says why there is none. */
+export type AnswerCall = (request: RateLimitRequest | BadRequestError, call: TakeOptions) => Promise<Answer>;
 
 export interface AnswerOptions {
   readonly decide: Decide;
@@ -33,17 +32,25 @@ export interface AnswerOptions {
 }
 
 export function makeAnswerCall({ decide, log, onFailure }: AnswerOptions): AnswerCall {
-  return async (wire, call) => {
+  const fail = (error: unknown): Answer => {
+    const failure = toFailure(error);
+    if (failure.kind === 'fault') log.error({ err: error }, 'a rate limit request failed');
+    onFailure(failure.kind);
+    return { failure };
+  };
+  // Not async, which would cost each call a promise more.
+  return (request, call) => {
     try {
-      if (wire instanceof BadRequestError) throw wire;
-      return { response: toWireResponse(await decide(toRequest(wire), call)) };
+      if (request instanceof BadRequestError) throw request;
+      return decide(request, call).then(toAnswer, fail);
     } catch (error) {
-      const failure = toFailure(error);
-      if (failure.kind === 'fault') log.error({ err: error }, 'a rate limit request failed');
-      onFailure(failure.kind);
-      return { failure };
+      return Promise.resolve(fail(error));
     }
   };
+}
+
+function toAnswer(decision: Decision): Answer {
+  return { decision };
 }
 
 function toFailure(error: unknown): Failure {

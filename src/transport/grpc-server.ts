@@ -3,20 +3,23 @@
 import type { Socket } from 'node:net';
 import { Server, ServerCredentials, type ConnectionInjector, type sendUnaryData, type ServerOptions, type ServerUnaryCall } from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
+import type { RateLimitRequest } from '../descriptor/descriptor';
+import type { Decision } from '../engine/decision';
 import type { BadRequestError } from '../errors';
 import type { Health } from '../observability/health';
 import type { TakeOptions } from '../store/store';
 import type { AnswerCall } from './answer';
+import { encodeResponse } from './codec/encode-response';
 import { UNMEASURED, type ConnectionMeasure } from './connection-measure';
 import { DEFAULT_RULES, type ConnectionRules } from './connection-rules';
 import { GrpcHealth } from './grpc-health';
 import { GrpcListener, type GrpcAddress } from './grpc-listener';
 import { GRPC_MESSAGE_BYTES_MAX, STATUS_OF } from './grpc-status';
+import { KnownRequests } from './known-requests';
 import { loadProto } from './proto';
 import type { ServerTls } from './server-tls';
-import type { WireRequest, WireResponse } from './wire';
 
-type RateLimitCall = ServerUnaryCall<WireRequest | BadRequestError, WireResponse>;
+type RateLimitCall = ServerUnaryCall<RateLimitRequest | BadRequestError, Decision>;
 
 export interface GrpcServerOptions {
   readonly answerCall: AnswerCall;
@@ -30,6 +33,7 @@ export interface GrpcServerOptions {
 
 export class GrpcServer {
   private readonly server: Server;
+  private readonly requests = new KnownRequests();
   private readonly grpcHealth: GrpcHealth;
   private injector: ConnectionInjector | undefined;
   private listener: GrpcListener | undefined;
@@ -39,8 +43,15 @@ export class GrpcServer {
     const proto = loadProto();
     this.server = new Server(channelOptions(options.rules ?? DEFAULT_RULES));
     this.grpcHealth = new GrpcHealth(options.health);
-    this.server.addService({ ...proto.rateLimit }, {
-      ShouldRateLimit: (call: RateLimitCall, answer: sendUnaryData<WireResponse>) => {
+    const method = {
+      ...proto.rateLimit.ShouldRateLimit,
+      // grpc-js would answer INTERNAL to what can't be read, as if the fault were ours: so this never throws.
+      requestDeserialize: (bytes: Buffer) => this.requests.read(bytes),
+      // grpc-js keeps what it is given, the encoder does not.
+      responseSerialize: (decision: Decision) => Buffer.from(encodeResponse(decision)),
+    };
+    this.server.addService({ ShouldRateLimit: method }, {
+      ShouldRateLimit: (call: RateLimitCall, answer: sendUnaryData<Decision>) => {
         void this.shouldRateLimit(call, answer);
       },
     });
@@ -98,10 +109,10 @@ export class GrpcServer {
     await closed;
   }
 
-  private async shouldRateLimit(call: RateLimitCall, answer: sendUnaryData<WireResponse>): Promise<void> {
+  private async shouldRateLimit(call: RateLimitCall, answer: sendUnaryData<Decision>): Promise<void> {
     const startedMs = performance.now();
     const result = await this.options.answerCall(call.request, optionsOf(call));
-    if ('response' in result) answer(null, result.response);
+    if ('decision' in result) answer(null, result.decision);
     else answer({ code: STATUS_OF[result.failure.kind], details: result.failure.message });
     this.options.onCall({ grpcMethod: 'ShouldRateLimit', seconds: (performance.now() - startedMs) / 1000 });
   }

@@ -1,13 +1,15 @@
 /** What the HTTP port serves: /json, the rate limit service for those without gRPC, and /healthcheck. */
 
 import type { IncomingMessage } from 'node:http';
+import type { RateLimitRequest } from '../descriptor/descriptor';
 import { BadRequestError } from '../errors';
 import type { Health } from '../observability/health';
 import type { AnswerCall, FailureKind } from './answer';
 import { readBody } from './http-body';
 import { textReply, type HttpReply, type Route } from './http-server';
 import { formatResponse, parseRequest } from './json';
-import type { WireRequest } from './wire';
+import { toRequest } from './request';
+import { toWireResponse } from './response';
 
 /** Bytes of a body of /json. */
 export const JSON_BODY_BYTES_MAX = 1024 * 1024;
@@ -32,14 +34,15 @@ async function answerJson(request: IncomingMessage, answerCall: AnswerCall): Pro
   if (read.body === undefined) return textReply(413, `the body is too large; send at most ${JSON_BODY_BYTES_MAX} bytes\n`);
   const answer = await answerCall(parsed(read.body), {});
   if ('failure' in answer) return textReply(STATUS_OF[answer.failure.kind], `${answer.failure.message}\n`);
-  const status = answer.response.overall_code === 1 ? 200 : 429;
-  return { status, contentType: 'application/json', body: formatResponse(answer.response) };
+  const { decision } = answer;
+  const status = decision.overallCode === 'OK' ? 200 : 429;
+  return { status, contentType: 'application/json', body: formatResponse(toWireResponse(decision)) };
 }
 
 /** An unreadable body is answered, and counted, where every other bad request is. */
-function parsed(body: Buffer): WireRequest | BadRequestError {
+function parsed(body: Buffer): RateLimitRequest | BadRequestError {
   try {
-    return parseRequest(body);
+    return toRequest(parseRequest(body));
   } catch (error) {
     if (error instanceof BadRequestError) return error;
     throw error;

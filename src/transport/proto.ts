@@ -4,9 +4,6 @@ import * as path from 'node:path';
 import type * as grpc from '@grpc/grpc-js';
 import { fromJSON, type AnyDefinition, type PackageDefinition, type ServiceDefinition } from '@grpc/proto-loader';
 import { Root } from 'protobufjs';
-import { BadRequestError } from '../errors';
-import { decodeRequest } from './codec/decode-request';
-import { encodeResponse } from './codec/encode-response';
 import { fileDescriptors } from './file-descriptors';
 import type { WireDescriptor, WireRequest, WireResponse } from './wire';
 
@@ -30,7 +27,7 @@ export interface Proto {
 }
 
 export interface RateLimitServiceDefinition {
-  readonly ShouldRateLimit: grpc.MethodDefinition<WireRequest | BadRequestError, WireResponse>;
+  readonly ShouldRateLimit: Omit<grpc.MethodDefinition<WireRequest, WireResponse>, 'requestDeserialize' | 'responseSerialize'>;
 }
 
 /** Reads proto/ synchronously; for start-up. Throws if a file is missing or wrong. */
@@ -89,24 +86,18 @@ interface BytesDescriptor extends Omit<WireDescriptor, 'entries'> {
   readonly entries: readonly { readonly key: Buffer; readonly value: Buffer }[];
 }
 
-/**
- * The service with a decoder that never throws: grpc-js would answer INTERNAL, as if the fault were ours, where the
- * caller sent what is no message. What a client needs is left to protobufjs.
- */
+/** What a client needs is left to protobufjs; a server has a codec of its own. */
 function rateLimitService(service: ServiceDefinition): RateLimitServiceDefinition {
   const method = service.ShouldRateLimit;
   if (method === undefined) throw new Error('proto/ has no method ShouldRateLimit');
+  const { path: methodPath, requestStream, responseStream, responseDeserialize } = method;
   return {
     ShouldRateLimit: {
-      ...method,
-      requestSerialize: (request) => {
-        if (request instanceof BadRequestError) throw request;
-        return method.requestSerialize(toBytesRequest(request));
-      },
-      responseDeserialize: (bytes) => method.responseDeserialize(bytes) as WireResponse,
-      requestDeserialize: (bytes) => decodeRequest(bytes),
-      // grpc-js keeps what it is given, the encoder does not.
-      responseSerialize: (response) => Buffer.from(encodeResponse(response)),
+      path: methodPath,
+      requestStream,
+      responseStream,
+      requestSerialize: (request) => method.requestSerialize(toBytesRequest(request)),
+      responseDeserialize: (bytes) => responseDeserialize(bytes) as WireResponse,
     },
   };
 }

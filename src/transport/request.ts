@@ -5,7 +5,7 @@ import { HITS_MAX, type ByteString, type Descriptor, type Entry, type LimitOverr
 import { BadRequestError } from '../errors';
 import { isLimitProblem, makeLimit } from '../rule/limit';
 import { UNIT_NAMES, type UnitName } from '../rule/unit';
-import { WIRE_UNITS, type WireDescriptor, type WireEntry, type WireOverride, type WireRequest } from './wire';
+import { WIRE_UNITS, type WireDescriptor, type WireOverride, type WireRequest } from './wire';
 
 const UNIT_BY_NUMBER: ReadonlyMap<number, UnitName> = new Map(UNIT_NAMES.map((unit) => [WIRE_UNITS[unit], unit]));
 
@@ -13,16 +13,12 @@ const UNIT_BY_NUMBER: ReadonlyMap<number, UnitName> = new Map(UNIT_NAMES.map((un
 export function toRequest(wire: WireRequest): RateLimitRequest {
   const { domain = '', descriptors = [], hits_addend: hitsAddend = 0 } = wire;
   if (domain === '') throw new BadRequestError('rate limit domain must not be empty');
-  checkText(domain, 'domain');
+  if (domain.length > TEXT_BYTES_MAX) throw tooLong('domain', domain);
   checkDescriptorCount(descriptors.length);
   if (descriptors.length === 0) throw new BadRequestError('rate limit descriptor list must not be empty; send at least one');
   // Envoy sends 0 with every call that is to count once.
   const hits = hitsAddend === 0 ? 1 : hitsAddend;
-  return {
-    domain,
-    descriptors: descriptors.map((descriptor, index) => toDescriptor(descriptor, { path: `descriptors[${index}]`, requestHits: hits })),
-    hits,
-  };
+  return { domain, descriptors: descriptors.map((descriptor, index) => toDescriptor(descriptor, { index, requestHits: hits })), hits };
 }
 
 /** @throws BadRequestError */
@@ -30,37 +26,37 @@ export function checkDescriptorCount(count: number): void {
   if (count > DESCRIPTORS_MAX) throw new BadRequestError(`descriptors has ${count} items; send at most ${DESCRIPTORS_MAX}`);
 }
 
-/** @throws BadRequestError. `path` is the descriptor's. */
-export function checkEntryCount(count: number, path: string): void {
-  if (count > ENTRIES_MAX) throw new BadRequestError(`${path}.entries has ${count} items; send at most ${ENTRIES_MAX}`);
+/** @throws BadRequestError. `index` is the descriptor's. */
+export function checkEntryCount(count: number, index: number): void {
+  if (count > ENTRIES_MAX) throw new BadRequestError(`descriptors[${index}].entries has ${count} items; send at most ${ENTRIES_MAX}`);
 }
 
 interface DescriptorContext {
-  readonly path: string;
+  readonly index: number;
   readonly requestHits: number;
 }
 
-function toDescriptor(wire: WireDescriptor, { path, requestHits }: DescriptorContext): Descriptor {
-  const { entries = [], limit } = wire;
-  checkEntryCount(entries.length, path);
+function toDescriptor(wire: WireDescriptor, { index, requestHits }: DescriptorContext): Descriptor {
+  const { entries: wireEntries = [], limit } = wire;
+  checkEntryCount(wireEntries.length, index);
+  const entries: Entry[] = [];
+  for (const { key = '', value = '' } of wireEntries) {
+    // Where a text stands is only said of one that is too long.
+    if (key.length > TEXT_BYTES_MAX) throw tooLong(`descriptors[${index}].entries[${entries.length}].key`, key);
+    if (value.length > TEXT_BYTES_MAX) throw tooLong(`descriptors[${index}].entries[${entries.length}].value`, value);
+    entries.push({ key, value });
+  }
   const hits = toHits(wire, requestHits);
+  if (hits === undefined && limit === undefined) return { entries };
   return {
-    entries: entries.map((entry, index) => toEntry(entry, `${path}.entries[${index}]`)),
-    ...(limit === undefined ? {} : { override: toOverride(limit, `${path}.limit`) }),
+    entries,
+    ...(limit === undefined ? {} : { override: toOverride(limit, index) }),
     ...(hits === undefined ? {} : { hits }),
   };
 }
 
-function toEntry({ key = '', value = '' }: WireEntry, path: string): Entry {
-  checkText(key, `${path}.key`);
-  checkText(value, `${path}.value`);
-  return { key, value };
-}
-
-function checkText(text: ByteString, path: string): void {
-  if (text.length > TEXT_BYTES_MAX) {
-    throw new BadRequestError(`${path} has ${text.length} bytes; send at most ${TEXT_BYTES_MAX}`);
-  }
+function tooLong(path: string, { length }: ByteString): BadRequestError {
+  return new BadRequestError(`${path} has ${length} bytes; send at most ${TEXT_BYTES_MAX}`);
 }
 
 /** The descriptor's own hits, or undefined. A refund without a number gives back the hits of the request. */
@@ -72,7 +68,8 @@ function toHits(wire: WireDescriptor, requestHits: number): number | undefined {
   return refund && hits > 0 ? -hits : hits;
 }
 
-function toOverride(wire: WireOverride, path: string): LimitOverride {
+function toOverride(wire: WireOverride, index: number): LimitOverride {
+  const path = `descriptors[${index}].limit`;
   const { requests_per_unit: requestsPerUnit = 0, unit: unitNumber = 0, unit_multiplier: multiplier } = wire;
   const unit = UNIT_BY_NUMBER.get(unitNumber);
   if (unit === undefined) {

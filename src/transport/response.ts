@@ -1,15 +1,15 @@
-/** From a decision to the wire's response. */
+/** From a decision to the wire's response: codes, units and roundings, and the message as plain objects for /json. */
 
 import type { Code, Decision, DescriptorStatus } from '../engine/decision';
 import { UINT32_MAX, type Limit } from '../rule/limit';
 import { WIRE_UNITS, type WireCode, type WireLimit, type WireResponse, type WireStatus } from './wire';
 
-const WIRE_CODES: Readonly<Record<Code, WireCode>> = { OK: 1, OVER_LIMIT: 2 };
+export const WIRE_CODES: Readonly<Record<Code, WireCode>> = { OK: 1, OVER_LIMIT: 2 };
 
 const SECOND_US = 1_000_000;
 
 /** For Envoy's access log: the answer was decided without the store. */
-const FALLBACK_METADATA = { fields: { decided_by: { stringValue: 'fallback' } } };
+export const FALLBACK_METADATA = { fields: { decided_by: { stringValue: 'fallback' } } };
 
 export function toWireResponse(decision: Decision): WireResponse {
   return {
@@ -24,11 +24,8 @@ function toWireStatus(status: DescriptorStatus): WireStatus {
   return {
     code: WIRE_CODES[code],
     ...(currentLimit === undefined ? {} : { current_limit: toWireLimit(currentLimit) }),
-    limit_remaining: Math.min(Math.max(limitRemaining, 0), UINT32_MAX),
-    // Envoy cuts what is below a second, and a client told to come back too early is denied again.
-    ...(durationUntilResetUs === undefined
-      ? {}
-      : { duration_until_reset: { seconds: Math.ceil(durationUntilResetUs / SECOND_US) } }),
+    limit_remaining: toWireRemaining(limitRemaining),
+    ...(durationUntilResetUs === undefined ? {} : { duration_until_reset: { seconds: toWireSeconds(durationUntilResetUs) } }),
   };
 }
 
@@ -39,4 +36,13 @@ function toWireLimit({ requestsPerUnit, unit, name, unitMultiplier }: Limit): Wi
     ...(name === '' ? {} : { name }),
     ...(unitMultiplier === 1 ? {} : { unit_multiplier: { value: unitMultiplier } }),
   };
+}
+
+export function toWireRemaining(limitRemaining: number): number {
+  return Math.min(Math.max(limitRemaining, 0), UINT32_MAX);
+}
+
+/** Envoy cuts what is below a second, and a client told to come back too early is denied again. */
+export function toWireSeconds(durationUs: number): number {
+  return Math.ceil(durationUs / SECOND_US);
 }

@@ -1,6 +1,7 @@
 /** What Weir's own metrics say of a run: the sum over its processes, and the difference between two readings. */
 
-import { LATENCY_BUCKETS_SECONDS, METRICS } from '../../src/observability/metrics';
+import { LATENCY_BUCKETS_SECONDS } from '../../src/observability/latency-histogram';
+import { METRICS } from '../../src/observability/metrics';
 import { httpRequest } from '../support/http-client';
 import type { WeirProcess } from '../support/weir-process';
 

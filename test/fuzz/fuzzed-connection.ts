@@ -11,7 +11,10 @@ import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../../src/transport/http
 import { RateLimitCall } from '../../src/transport/http2/rate-limit-call';
 import { refuseLarge, refuseOtherHttp } from '../../src/transport/http2/refusal';
 import type { Stream, StreamHandler } from '../../src/transport/http2/stream';
-import type { WireStatus } from '../../src/transport/wire';
+import type { Decision, DescriptorStatus } from '../../src/engine/decision';
+import { makeLimit, type Limit } from '../../src/rule/limit';
+import { KnownRequests } from '../../src/transport/known-requests';
+import { toRequest } from '../../src/transport/request';
 import type { Random } from '../support/random';
 import { frame, setting, uint32 } from '../unit/transport/http2/peer';
 import { AnswerCheck } from './answer-check';
@@ -22,7 +25,13 @@ const LIFE_FRAMES = 2000;
 const LONG_LIFE_FRAMES = 30_000;
 const LONG_LIFE_OF = 40;
 
-const STATUS: WireStatus = { code: 1, limit_remaining: 7, current_limit: { requests_per_unit: 10, unit: 1 } };
+const LIMIT = makeLimit({ requestsPerUnit: 10, unit: 'second', algorithm: 'fixed_window' }) as Limit;
+
+const STATUS: DescriptorStatus = { code: 'OK', limitRemaining: 7, currentLimit: LIMIT, fits: true };
+
+/** What a polite client asks, as it is to arrive; and once it has come twice. */
+const ASKED = toRequest(REQUEST);
+const ASKED_AGAIN = { ...ASKED, recurs: true };
 
 /** Statuses of an answer that is larger than a frame. */
 const MANY_STATUSES = 3000;
@@ -30,7 +39,7 @@ const MANY_STATUSES = 3000;
 const HEADERS = encodeHeaderBlock([{ name: ':status', value: '200' }]);
 const TRAILERS = encodeHeaderBlock([{ name: 'grpc-status', value: '0' }]);
 
-type Wire = Parameters<AnswerCall>[0];
+type Asked = Parameters<AnswerCall>[0];
 
 export interface FuzzedConnectionParts {
   readonly random: Random;
@@ -44,6 +53,7 @@ export class FuzzedConnection {
   private readonly random: Random;
   private readonly source: FrameSource;
   private readonly check = new AnswerCheck();
+  private readonly requests = new KnownRequests();
   private readonly connection: Connection;
   private readonly faults: unknown[] = [];
   private readonly life: number;
@@ -62,7 +72,7 @@ export class FuzzedConnection {
         if (head.kind === 'too_large') return refuseLarge(connection, stream);
         if (head.kind === 'no_grpc') return refuseOtherHttp(connection, stream, head);
         if (head.kind !== 'rate_limit') return this.otherCall(connection, stream);
-        const callParts = { answerCall: (wire: Wire) => this.answer(wire), budget: parts.budget, nowMs: () => this.nowMs, onAnswer: () => undefined };
+        const callParts = { answerCall: (request: Asked) => this.answer(request), requests: this.requests, budget: parts.budget, nowMs: () => this.nowMs, onAnswer: () => undefined };
         return new RateLimitCall(callParts, { connection, stream, timeoutMs: head.timeoutMs });
       },
     });
@@ -153,8 +163,8 @@ export class FuzzedConnection {
     }
   }
 
-  private answer(wire: Wire): Promise<Answer> {
-    if (this.parts.temper === 'polite' && !isDeepStrictEqual(wire, REQUEST)) this.faults.push(new Error('a call has another message than it was sent with'));
+  private answer(request: Asked): Promise<Answer> {
+    if (this.parts.temper === 'polite' && !isDeepStrictEqual(request, ASKED) && !isDeepStrictEqual(request, ASKED_AGAIN)) this.faults.push(new Error('a call has another message than it was sent with'));
     const answer = this.anyAnswer();
     if (this.random(3) > 0) return Promise.resolve(answer);
     return new Promise((resolve) => {
@@ -167,7 +177,8 @@ export class FuzzedConnection {
   private anyAnswer(): Answer {
     const dice = this.random(100);
     if (dice === 0) return { failure: { kind: 'unavailable', message: 'no store: é' } };
-    return { response: { overall_code: 1, statuses: Array<WireStatus>(dice === 1 ? MANY_STATUSES : 1).fill(STATUS) } };
+    const statuses = Array<DescriptorStatus>(dice === 1 ? MANY_STATUSES : 1).fill(STATUS);
+    return { decision: { overallCode: 'OK', statuses } satisfies Decision };
   }
 
   /** In the place of grpc-js: headers, some messages, trailers, each at its own time; or a reset. */

@@ -1,7 +1,8 @@
 /** Short ways to write rules, trees and requests in tests. */
 
 import type { Descriptor, Entry, RateLimitRequest } from '../../src/descriptor/descriptor';
-import type { DescriptorLevel, DescriptorNode } from '../../src/descriptor/tree';
+import { NO_CHILDREN, type DescriptorLevel, type DescriptorNode } from '../../src/descriptor/tree';
+import { WildcardIndex } from '../../src/descriptor/wildcard-index';
 import { isLimitProblem, makeLimit, type Limit, type LimitSpec } from '../../src/rule/limit';
 import type { RuleSet } from '../../src/rule/rule-set';
 import type { Rule } from '../../src/rule/rule';
@@ -20,14 +21,13 @@ export function ruleOf(parts: Partial<Rule> = {}): Rule {
 export function levelOf(rules: Readonly<Record<string, Rule | null>>): DescriptorLevel {
   const byValue = new Map<string, Map<string, DescriptorNode>>();
   const byKey = new Map<string, DescriptorNode>();
-  const noChildren: DescriptorLevel = { byValue: new Map(), wildcards: [], byKey: new Map() };
   for (const [name, rule] of Object.entries(rules)) {
-    const node: DescriptorNode = rule === null ? { children: noChildren } : { rule, children: noChildren };
+    const node: DescriptorNode = rule === null ? { children: NO_CHILDREN } : { rule, children: NO_CHILDREN };
     const [key = '', value] = name.split('=');
     if (value === undefined) byKey.set(key, node);
     else byValue.set(key, (byValue.get(key) ?? new Map<string, DescriptorNode>()).set(value, node));
   }
-  return { byValue, wildcards: [], byKey };
+  return { byValue, wildcards: new WildcardIndex(), byKey };
 }
 
 export function ruleSetOf(root: DescriptorLevel): RuleSet {

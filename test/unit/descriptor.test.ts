@@ -1,38 +1,38 @@
 /** The descriptor tree: the reference's order of matching, and wildcards. */
 
-import { findNode, type DescriptorLevel, type DescriptorNode } from '../../src/descriptor/tree';
+import { findNode, NO_CHILDREN, type DescriptorLevel, type DescriptorNode } from '../../src/descriptor/tree';
 import { compileWildcard, matchesWildcard } from '../../src/descriptor/wildcard';
+import { WildcardIndex, type WildcardNode } from '../../src/descriptor/wildcard-index';
+import { randomFrom } from '../support/random';
 import { entriesOf } from '../support/rules';
 
-const EMPTY: DescriptorLevel = { byValue: new Map(), wildcards: [], byKey: new Map() };
-
-function node(name: string, children = EMPTY): DescriptorNode {
+function node(name: string, children = NO_CHILDREN): DescriptorNode {
   return { rule: { path: [name], limits: [], unlimited: true, name: '', replaces: [], shadowMode: false, quotaMode: false }, children };
+}
+
+function wildcard(key: string, value: string): WildcardNode {
+  return { key: compileWildcard(key), value: compileWildcard(value), node: node(`${key}=${value}`) };
 }
 
 /** The reference's own example, in this order: foo*, foobar, foob*, *, and the key alone. */
 const EXAMPLE: DescriptorLevel = {
   byValue: new Map([['ex', new Map([['foobar', node('exact')]])]]),
-  wildcards: ['foo*', 'foob*', '*'].map((value) => ({
-    key: compileWildcard('ex'),
-    value: compileWildcard(value),
-    node: node(value),
-  })),
+  wildcards: new WildcardIndex(['foo*', 'foob*', '*'].map((value) => wildcard('ex', value))),
   byKey: new Map([['ex', node('key alone')]]),
 };
 
 const NESTED: DescriptorLevel = {
-  byValue: new Map([['nest', new Map([['1', node('nest', { ...EMPTY, byKey: new Map([['sub', node('sub')]]) })]])]]),
-  wildcards: [],
+  byValue: new Map([['nest', new Map([['1', node('nest', { ...NO_CHILDREN, byKey: new Map([['sub', node('sub')]]) })]])]]),
+  wildcards: new WildcardIndex(),
   byKey: new Map([['nest', node('default')]]),
 };
 
 test.each([
-  ['foo', 'foo*', 'a star matches nothing, too'],
+  ['foo', 'ex=foo*', 'a star matches nothing, too'],
   ['foobar', 'exact', 'the exact value beats every wildcard'],
-  ['foobaz', 'foo*', 'the first declared beats the longer'],
-  ['zzz', '*', 'the key alone is out of reach behind a star'],
-  ['', '*', 'an empty value as well'],
+  ['foobaz', 'ex=foo*', 'the first declared beats the longer'],
+  ['zzz', 'ex=*', 'the key alone is out of reach behind a star'],
+  ['', 'ex=*', 'an empty value as well'],
 ])('ex=%s: %s (%s)', (value, expected) => {
   expect(findNode(EXAMPLE, [{ key: 'ex', value }])?.rule?.path).toEqual([expected]);
 });
@@ -64,4 +64,66 @@ test.each([
   ['a**b', 'ab', true],
 ])('pattern %s, text %j: %s', (pattern, text, matches) => {
   expect(matchesWildcard(compileWildcard(pattern), text)).toBe(matches);
+});
+
+describe('many wildcards', () => {
+  test('the one found is the first declared that matches, whatever they begin and end with', () => {
+    const random = randomFrom();
+    const text = (letters: string, length: number) => Array.from({ length: random(length) }, () => letters[random(letters.length)]).join('');
+    for (let run = 0; run < 300; run += 1) {
+      const declared = Array.from({ length: 1 + random(30) }, () => wildcard(random(4) === 0 ? text('k*', 3) : 'k', text('ab*', 6)));
+      const index = new WildcardIndex(declared);
+      for (let ask = 0; ask < 30; ask += 1) {
+        const entry = { key: text('k', 3), value: text('ab', 7) };
+        const scanned = declared.find(({ key, value }) => matchesWildcard(key, entry.key) && matchesWildcard(value, entry.value));
+        expect(index.find(entry)).toBe(scanned?.node);
+      }
+      expect(index.nodes.map((placed) => placed.node)).toEqual(declared.map((each) => each.node));
+    }
+  });
+
+  test.each(['%*', '*.%'])('of thousands like %s, those with the literal of the value are compared', (pattern) => {
+    let compared = 0;
+    const counted = (text: string): WildcardNode => {
+      const compiled = compileWildcard(text);
+      const value = {
+        ...compiled,
+        get prefix() {
+          compared += 1;
+          return compiled.prefix;
+        },
+      };
+      return { ...wildcard('host', text), value };
+    };
+    const texts = Array.from({ length: 5000 }, (_, i) => pattern.replace('%', `tenant-${i}.example`));
+    const index = new WildcardIndex(texts.map(counted));
+    compared = 0;
+    const value = pattern.replace('%', 'tenant-4711.example').replace('*', 'a');
+    expect(index.find({ key: 'host', value })?.rule?.path).toEqual([`host=${pattern.replace('%', 'tenant-4711.example')}`]);
+    expect(compared).toBe(1);
+  });
+});
+
+/** Counts what is looked up in it. */
+class CountingMap<Value> extends Map<string, Value> {
+  static lookups = 0;
+
+  override get(key: string): Value | undefined {
+    CountingMap.lookups += 1;
+    return super.get(key);
+  }
+}
+
+test.each([10, 100_000])('%i configured values: the same lookups for one request', (count) => {
+  const values = new CountingMap<DescriptorNode>();
+  for (let i = 0; i < count; i += 1) values.set(`user-${i}`, node('exact'));
+  const level: DescriptorLevel = { ...NO_CHILDREN, byValue: new CountingMap([['user', values]]), byKey: new CountingMap([['user', node('key alone')]]) };
+  const lookups = (value: string) => {
+    CountingMap.lookups = 0;
+    return [findNode(level, [{ key: 'user', value }])?.rule?.path[0], CountingMap.lookups];
+  };
+  expect([lookups('user-7'), lookups('unknown')]).toEqual([
+    ['exact', 2],
+    ['key alone', 3],
+  ]);
 });

@@ -1,6 +1,7 @@
 /** From bytes to the wire's request, without a step between: each field where the wire has it, text as its bytes. */
 
 import { DESCRIPTORS_MAX, ENTRIES_MAX } from '../../descriptor/bounds';
+import type { ByteString } from '../../descriptor/descriptor';
 import { BadRequestError } from '../../errors';
 import { checkDescriptorCount, checkEntryCount } from '../request';
 import type { WireDescriptor, WireEntry, WireOverride, WireRequest, WireUint32, WireUint64 } from '../wire';
@@ -20,9 +21,9 @@ const WRAPPED = { value: varint(1) } as const;
  * Never throws: answers why there is no request. Descriptors and entries beyond their bounds are counted and not made, or
  * millions of empty ones would be millions of objects.
  */
-export function decodeRequest(bytes: Buffer, range?: { readonly start: number; readonly end: number }): WireRequest | BadRequestError {
+export function decodeRequest(message: ByteString): WireRequest | BadRequestError {
   try {
-    return readRequest(new WireReader(bytes, range));
+    return readRequest(new WireReader(message));
   } catch (error) {
     if (error instanceof BadRequestError) return error;
     return new BadRequestError('the message is no envoy.service.ratelimit.v3.RateLimitRequest');
@@ -41,7 +42,7 @@ function readRequest(reader: WireReader): WireRequest {
     } else if (tag === REQUEST.descriptors) {
       count += 1;
       if (count > DESCRIPTORS_MAX) reader.skip(tag);
-      else descriptors.push(submessage(reader, descriptors.length, readDescriptor));
+      else descriptors.push(readDescriptor(reader, descriptors.length));
     } else if (tag === REQUEST.hitsAddend) {
       hitsAddend = reader.uint32();
     } else {
@@ -53,6 +54,7 @@ function readRequest(reader: WireReader): WireRequest {
 }
 
 function readDescriptor(reader: WireReader, index: number): WireDescriptor {
+  const outer = reader.enter();
   let count = 0;
   const entries: WireEntry[] = [];
   const descriptor: Writable<WireDescriptor> = { entries };
@@ -61,22 +63,24 @@ function readDescriptor(reader: WireReader, index: number): WireDescriptor {
     if (tag === DESCRIPTOR.entries) {
       count += 1;
       if (count > ENTRIES_MAX) reader.skip(tag);
-      else entries.push(submessage(reader, undefined, readEntry));
+      else entries.push(readEntry(reader));
     } else if (tag === DESCRIPTOR.limit) {
-      descriptor.limit = submessage(reader, descriptor.limit ?? {}, readOverride);
+      descriptor.limit = readOverride(reader, descriptor.limit ?? {});
     } else if (tag === DESCRIPTOR.hitsAddend) {
-      descriptor.hits_addend = submessage(reader, descriptor.hits_addend ?? {}, readUint64);
+      descriptor.hits_addend = readUint64(reader, descriptor.hits_addend ?? {});
     } else if (tag === DESCRIPTOR.isNegativeHits) {
       descriptor.is_negative_hits = reader.bool();
     } else {
       skipUnknown(reader, tag, 4);
     }
   }
-  checkEntryCount(count, `descriptors[${index}]`);
+  checkEntryCount(count, index);
+  reader.leave(outer);
   return descriptor;
 }
 
 function readEntry(reader: WireReader): WireEntry {
+  const outer = reader.enter();
   let key = '';
   let value = '';
   while (reader.more()) {
@@ -85,44 +89,43 @@ function readEntry(reader: WireReader): WireEntry {
     else if (tag === ENTRY.value) value = reader.text();
     else skipUnknown(reader, tag, 2);
   }
+  reader.leave(outer);
   return { key, value };
 }
 
 function readOverride(reader: WireReader, override: Writable<WireOverride>): WireOverride {
+  const outer = reader.enter();
   while (reader.more()) {
     const tag = reader.tag();
     if (tag === OVERRIDE.requestsPerUnit) override.requests_per_unit = reader.uint32();
     else if (tag === OVERRIDE.unit) override.unit = reader.int32();
-    else if (tag === OVERRIDE.unitMultiplier) override.unit_multiplier = submessage(reader, override.unit_multiplier ?? {}, readUint32);
+    else if (tag === OVERRIDE.unitMultiplier) override.unit_multiplier = readUint32(reader, override.unit_multiplier ?? {});
     else skipUnknown(reader, tag, 3);
   }
+  reader.leave(outer);
   return override;
 }
 
 function readUint32(reader: WireReader, wrapped: Writable<WireUint32>): WireUint32 {
+  const outer = reader.enter();
   while (reader.more()) {
     const tag = reader.tag();
     if (tag === WRAPPED.value) wrapped.value = reader.uint32();
     else skipUnknown(reader, tag, 1);
   }
+  reader.leave(outer);
   return wrapped;
 }
 
 function readUint64(reader: WireReader, wrapped: Writable<WireUint64>): WireUint64 {
+  const outer = reader.enter();
   while (reader.more()) {
     const tag = reader.tag();
     if (tag === WRAPPED.value) wrapped.value = reader.uint64();
     else skipUnknown(reader, tag, 1);
   }
-  return wrapped;
-}
-
-/** `context` is what the submessage is read into, or what its reader has to know. */
-function submessage<Context, Message>(reader: WireReader, context: Context, read: (reader: WireReader, context: Context) => Message): Message {
-  const outer = reader.enter();
-  const message = read(reader, context);
   reader.leave(outer);
-  return message;
+  return wrapped;
 }
 
 /** `last` is the highest number of a known field; all up to it are known. */

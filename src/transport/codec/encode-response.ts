@@ -1,6 +1,9 @@
-/** From the wire's response to bytes, each field that is there where the wire has it, also one with its default. */
+/** From a decision to the bytes of the wire's response, without a step between; `toWireResponse` says the same in objects. */
 
-import type { WireLimit, WireResponse, WireStatus, WireStruct } from '../wire';
+import type { Decision, DescriptorStatus } from '../../engine/decision';
+import type { Limit } from '../../rule/limit';
+import { FALLBACK_METADATA, toWireRemaining, toWireSeconds, WIRE_CODES } from '../response';
+import { WIRE_UNITS, type WireStruct } from '../wire';
 import { WireWriter } from './wire-writer';
 
 /** Field numbers, from proto/. */
@@ -16,36 +19,36 @@ const VALUE = { stringValue: 3 } as const;
 /** Nothing is encoded while something else is: one buffer does for all. */
 const writer = new WireWriter();
 
-/** The answer is valid until the next call. */
-export function encodeResponse({ overall_code: overallCode, statuses, dynamic_metadata: metadata }: WireResponse): Buffer {
+/** Each field that is there is written, also one with its default. The answer is valid until the next call. */
+export function encodeResponse({ overallCode, statuses, fallback }: Decision): Buffer {
   writer.reset();
-  writer.number(RESPONSE.overallCode, overallCode);
+  writer.number(RESPONSE.overallCode, WIRE_CODES[overallCode]);
   for (const status of statuses) writeStatus(status);
-  if (metadata !== undefined) writeStruct(metadata);
+  if (fallback === true) writeStruct(FALLBACK_METADATA);
   return writer.bytes();
 }
 
-function writeStatus({ code, current_limit: limit, limit_remaining: remaining, duration_until_reset: duration }: WireStatus): void {
+function writeStatus({ code, currentLimit, limitRemaining, durationUntilResetUs }: DescriptorStatus): void {
   const start = writer.begin(RESPONSE.statuses);
-  writer.number(STATUS.code, code);
-  if (limit !== undefined) writeLimit(limit);
-  writer.number(STATUS.limitRemaining, remaining);
-  if (duration !== undefined) {
+  writer.number(STATUS.code, WIRE_CODES[code]);
+  if (currentLimit !== undefined) writeLimit(currentLimit);
+  writer.number(STATUS.limitRemaining, toWireRemaining(limitRemaining));
+  if (durationUntilResetUs !== undefined) {
     const durationStart = writer.begin(STATUS.durationUntilReset);
-    writer.number(DURATION.seconds, duration.seconds);
+    writer.number(DURATION.seconds, toWireSeconds(durationUntilResetUs));
     writer.end(durationStart);
   }
   writer.end(start);
 }
 
-function writeLimit({ requests_per_unit: requestsPerUnit, unit, name, unit_multiplier: multiplier }: WireLimit): void {
+function writeLimit({ requestsPerUnit, unit, name, unitMultiplier }: Limit): void {
   const start = writer.begin(STATUS.currentLimit);
   writer.number(LIMIT.requestsPerUnit, requestsPerUnit);
-  writer.number(LIMIT.unit, unit);
-  if (name !== undefined) writer.text(LIMIT.name, name);
-  if (multiplier !== undefined) {
+  writer.number(LIMIT.unit, WIRE_UNITS[unit]);
+  if (name !== '') writer.text(LIMIT.name, name);
+  if (unitMultiplier !== 1) {
     const multiplierStart = writer.begin(LIMIT.unitMultiplier);
-    writer.number(WRAPPED.value, multiplier.value);
+    writer.number(WRAPPED.value, unitMultiplier);
     writer.end(multiplierStart);
   }
   writer.end(start);

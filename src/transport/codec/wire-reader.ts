@@ -1,4 +1,4 @@
-/** A cursor over the bytes of a protobuf message: tags, values and submessages, and what is unknown skipped. */
+/** A cursor over a protobuf message, one character per byte: tags, values and submessages, and what is unknown skipped. */
 
 import type { ByteString } from '../../descriptor/descriptor';
 
@@ -26,17 +26,14 @@ export class MalformedError extends Error {
  * it for an unknown one. No encoder writes that.
  */
 export class WireReader {
-  private position: number;
+  private position = 0;
   private end: number;
   /** The upper half of the varint that was read last. */
   private high = 0;
 
-  constructor(
-    private readonly bytes: Buffer,
-    { start, end }: { readonly start: number; readonly end: number } = { start: 0, end: bytes.length },
-  ) {
-    this.position = start;
-    this.end = end;
+  /** As text, a message is cut into its keys and values without a copy, and is the key to what is known of it. */
+  constructor(private readonly message: ByteString) {
+    this.end = message.length;
   }
 
   /** Whether the message, or the submessage that was entered, goes on. */
@@ -93,7 +90,7 @@ export class WireReader {
 
   text(): ByteString {
     const end = this.lengthEnd();
-    const text = this.bytes.toString('latin1', this.position, end);
+    const text = this.message.slice(this.position, end);
     this.position = end;
     return text;
   }
@@ -155,7 +152,7 @@ export class WireReader {
 
   private byte(): number {
     if (this.position >= this.end) throw new MalformedError('it ends early');
-    return this.bytes[this.position++] ?? 0;
+    return this.message.charCodeAt(this.position++);
   }
 
   private advance(length: number): void {

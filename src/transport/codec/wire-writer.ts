@@ -14,6 +14,8 @@ const UNIT_BYTES_MAX = 3;
 export class WireWriter {
   private buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
   private position = 0;
+  /** The first so many bytes of the buffer, by length, for the short ones: a view costs as much as an answer to write. */
+  private views: Buffer[] = [];
 
   reset(): void {
     this.position = 0;
@@ -21,7 +23,8 @@ export class WireWriter {
 
   /** What has been written since `reset`; valid until the next one. */
   bytes(): Buffer {
-    return this.buffer.subarray(0, this.position);
+    if (this.position >= FIRST_BYTES) return this.buffer.subarray(0, this.position);
+    return (this.views[this.position] ??= this.buffer.subarray(0, this.position));
   }
 
   /** A whole number from 0 to 2^53. */
@@ -76,6 +79,7 @@ export class WireWriter {
     const larger = Buffer.allocUnsafeSlow((this.position + bytes) * 2);
     this.buffer.copy(larger, 0, 0, this.position);
     this.buffer = larger;
+    this.views = [];
   }
 }
 

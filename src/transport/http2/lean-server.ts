@@ -6,6 +6,7 @@ import { UNMEASURED, type ConnectionMeasure, type EndReason } from '../connectio
 import { DEFAULT_RULES, type ConnectionRules } from '../connection-rules';
 import { GrpcListener, type GrpcAddress } from '../grpc-listener';
 import type { GrpcServer, GrpcServerOptions } from '../grpc-server';
+import { KnownRequests } from '../known-requests';
 import { Bridge } from './bridge';
 import { ByteBudget } from './byte-budget';
 import { Connection } from './connection';
@@ -65,6 +66,7 @@ export class LeanServer {
     this.loopback = new Loopback(options.grpc.inject);
     this.callParts = {
       answerCall: options.answerCall,
+      requests: new KnownRequests(),
       budget: new ByteBudget(this.bounds.unfinishedBytesMax),
       nowMs: this.nowMs,
       onAnswer: (seconds) => {

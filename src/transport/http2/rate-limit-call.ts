@@ -1,10 +1,10 @@
 /** One call of ShouldRateLimit on a stream: its one message is read, decided, and answered once. */
 
 import { status } from '@grpc/grpc-js';
-import { decodeRequest } from '../codec/decode-request';
 import { encodeResponse } from '../codec/encode-response';
 import type { Answer, AnswerCall } from '../answer';
 import { GRPC_MESSAGE_BYTES_MAX, STATUS_OF } from '../grpc-status';
+import type { KnownRequests } from '../known-requests';
 import { ANSWER_HEAD, errorFrame, OK_TRAILERS } from './answer-frames';
 import type { ByteBudget } from './byte-budget';
 import type { Connection } from './connection';
@@ -17,6 +17,7 @@ const DEADLINE_EXCEEDED = errorFrame(status.DEADLINE_EXCEEDED, 'Deadline exceede
 
 export interface RateLimitCallParts {
   readonly answerCall: AnswerCall;
+  readonly requests: KnownRequests;
   readonly budget: ByteBudget;
   readonly nowMs: () => number;
   /** Called once for each call that was decided or refused as a message, with the time from its arrival to its answer. */
@@ -110,24 +111,25 @@ export class RateLimitCall implements StreamHandler {
     if (from + length > end) this.refuse(status.INTERNAL, 'Received a message that ends early');
     else if (from + length < end) this.refuseSecond();
     else if (bytes[start] !== 0) this.refuse(status.INTERNAL, 'Received a compressed message without grpc-encoding');
-    else void this.decide(bytes, from, end);
+    else this.decide(bytes, from, end);
   }
 
-  private async decide(bytes: Buffer, start: number, end: number): Promise<void> {
+  private decide(bytes: Buffer, start: number, end: number): void {
     this.isWorking = true;
     const { deadlineMs, parts } = this;
     const call = deadlineMs === undefined ? {} : { timeoutMs: Math.max(0, deadlineMs - parts.nowMs()) };
-    const answer = await parts.answerCall(decodeRequest(bytes, { start, end }), call);
-    this.isWorking = false;
-    if (this.isOver) this.connection.countOrphan(-1);
-    else this.answer(answer);
-    parts.onAnswer((parts.nowMs() - this.startedMs) / 1000);
+    void parts.answerCall(parts.requests.read(bytes, start, end), call).then((answer) => {
+      this.isWorking = false;
+      if (this.isOver) this.connection.countOrphan(-1);
+      else this.answer(answer);
+      parts.onAnswer((parts.nowMs() - this.startedMs) / 1000);
+    });
   }
 
   private answer(answer: Answer): void {
     this.isOver = true;
-    if ('response' in answer) {
-      this.connection.answer(this.stream, { head: ANSWER_HEAD, message: encodeResponse(answer.response), trailers: OK_TRAILERS });
+    if ('decision' in answer) {
+      this.connection.answer(this.stream, { head: ANSWER_HEAD, message: encodeResponse(answer.decision), trailers: OK_TRAILERS });
     } else {
       this.connection.answerAtOnce(this.stream, errorFrame(STATUS_OF[answer.failure.kind], answer.failure.message));
     }

@@ -124,7 +124,7 @@ describe('A valid configuration', () => {
 
   test('without rate_limit has a node, and no rule', () => {
     const ruleSet = compileText('domain: d\ndescriptors: [{key: k, shadow_mode: true}]\n');
-    expect(nodeOf(ruleSet, ['k', 'v'])).toMatchObject({ children: { wildcards: [] } });
+    expect(nodeOf(ruleSet, ['k', 'v'])).toMatchObject({ children: { byKey: new Map() } });
     expect(nodeOf(ruleSet, ['k', 'v'])?.rule).toBeUndefined();
   });
 

@@ -1,36 +1,46 @@
 /** The response encoder: what it writes is, byte for byte, what protobufjs writes. */
 
 import fc from 'fast-check';
+import type { Code, Decision, DescriptorStatus } from '../../../../src/engine/decision';
+import type { Limit } from '../../../../src/rule/limit';
+import { UNIT_NAMES } from '../../../../src/rule/unit';
 import { encodeResponse } from '../../../../src/transport/codec/encode-response';
-import type { WireLimit, WireResponse, WireStatus } from '../../../../src/transport/wire';
+import { toWireResponse } from '../../../../src/transport/response';
 import { seeded } from '../../../support/random';
 import { encodeResponseByProtobufjs } from './protobufjs-codec';
 
 const uint32 = fc.oneof(fc.integer({ min: 0, max: 2 ** 32 - 1 }), fc.constantFrom(0, 127, 128, 16_383, 16_384, 2 ** 31, 2 ** 32 - 1));
 const name = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 20 }), fc.constantFrom('', 'n'.repeat(126), 'n'.repeat(127), 'é'.repeat(64), '🙂'.repeat(5000)));
-const code = fc.constantFrom<1 | 2>(1, 2);
+const code = fc.constantFrom<Code>('OK', 'OVER_LIMIT');
 
-const limit: fc.Arbitrary<WireLimit> = fc.record(
-  { requests_per_unit: uint32, unit: fc.integer({ min: 1, max: 7 }), name, unit_multiplier: fc.record({ value: uint32 }) },
-  { requiredKeys: ['requests_per_unit', 'unit'] },
-);
-const status: fc.Arbitrary<WireStatus> = fc.record(
-  { code, current_limit: limit, limit_remaining: uint32, duration_until_reset: fc.record({ seconds: fc.oneof(uint32, fc.integer({ min: 0, max: 2 ** 53 - 1 })) }) },
-  { requiredKeys: ['code', 'limit_remaining'] },
-);
-const response: fc.Arbitrary<WireResponse> = fc.record(
+const limit: fc.Arbitrary<Limit> = fc.record({
+  requestsPerUnit: uint32,
+  unit: fc.constantFrom(...UNIT_NAMES),
+  unitMultiplier: fc.oneof(uint32, fc.constant(1)),
+  name,
+  algorithm: fc.constant('token_bucket' as const),
+  windowUs: fc.constant(1),
+  capacity: uint32,
+});
+const status: fc.Arbitrary<DescriptorStatus> = fc.record(
   {
-    overall_code: code,
-    statuses: fc.array(status, { maxLength: 8 }),
-    dynamic_metadata: fc.constant({ fields: { decided_by: { stringValue: 'fallback' }, other: { stringValue: 'é' } } }),
+    code,
+    currentLimit: limit,
+    limitRemaining: fc.oneof(uint32, fc.constantFrom(-1, 2 ** 32)),
+    durationUntilResetUs: fc.oneof(uint32, fc.integer({ min: 0, max: 2 ** 53 - 1 })),
+    fits: fc.boolean(),
   },
-  { requiredKeys: ['overall_code', 'statuses'] },
+  { requiredKeys: ['code', 'limitRemaining', 'fits'] },
+);
+const decision: fc.Arbitrary<Decision> = fc.record(
+  { overallCode: code, statuses: fc.array(status, { maxLength: 8 }), fallback: fc.constant(true as const) },
+  { requiredKeys: ['overallCode', 'statuses'] },
 );
 
-test('the bytes are those of protobufjs', () => {
+test('the bytes are those that protobufjs makes of the same answer as objects', () => {
   fc.assert(
-    fc.property(response, (answer) => {
-      expect(Buffer.from(encodeResponse(answer)).toString('hex')).toBe(encodeResponseByProtobufjs(answer).toString('hex'));
+    fc.property(decision, (answer) => {
+      expect(Buffer.from(encodeResponse(answer)).toString('hex')).toBe(encodeResponseByProtobufjs(toWireResponse(answer)).toString('hex'));
     }),
     seeded(1000),
   );

@@ -1,0 +1,215 @@
+/** What each step of a decision costs, without the network and Redis: microseconds of fresh requests and of one that recurs. */
+
+import { Registry } from 'prom-client';
+import { Preparation } from '../src/bucket/preparation';
+import type { Group, GroupVerdict } from '../src/bucket/take';
+import { toByteString } from '../src/descriptor/byte-string';
+import type { RateLimitRequest } from '../src/descriptor/descriptor';
+import { NO_CHILDREN } from '../src/descriptor/tree';
+import { WildcardIndex } from '../src/descriptor/wildcard-index';
+import { compileWildcard } from '../src/descriptor/wildcard';
+import { toDecision } from '../src/engine/to-decision';
+import { BadRequestError } from '../src/errors';
+import { LatencyHistogram } from '../src/observability/latency-histogram';
+import { makeMetrics } from '../src/observability/metrics';
+import { recordDecision } from '../src/observability/record-decision';
+import { RuleMetrics } from '../src/observability/rule-metrics';
+import { isLimitProblem, makeLimit, type Limit } from '../src/rule/limit';
+import type { Rule } from '../src/rule/rule';
+import type { RuleSet } from '../src/rule/rule-set';
+import { makeShouldRateLimit } from '../src/should-rate-limit';
+import { MemoryStore, monotonicNowUs } from '../src/store/memory-store';
+import type { Store } from '../src/store/store';
+import { makeAnswerCall } from '../src/transport/answer';
+import { encodeResponse } from '../src/transport/codec/encode-response';
+import { KnownRequests } from '../src/transport/known-requests';
+import { loadProto } from '../src/transport/proto';
+
+const isShort = process.argv.includes('--short');
+const ROUNDS = isShort ? 3 : 9;
+const WARM_UP_ROUNDS = 3;
+const MESSAGES = 100_000;
+const STEPS_A_ROUND = isShort ? 50_000 : MESSAGES;
+const IN_FLIGHT = 256;
+const MODES = { shadow: false, quota: false };
+
+const { requestSerialize } = loadProto().rateLimit.ShouldRateLimit;
+
+function limitOf(): Limit {
+  const made = makeLimit({ requestsPerUnit: 1_000_000, unit: 'second', algorithm: 'token_bucket' });
+  if (isLimitProblem(made)) throw new Error(made.message);
+  return made;
+}
+
+function ruleOf(name: string): Rule {
+  return { path: [name], limits: [limitOf()], unlimited: false, name: '', replaces: [], shadowMode: false, quotaMode: false };
+}
+
+/** A key alone, a key with so many values, and one with so many wildcards. */
+function ruleSetOf(configured: number): RuleSet {
+  const values = new Map(Array.from({ length: configured }, (_, i) => [`plan-${i}`, { rule: ruleOf('plan'), children: NO_CHILDREN }]));
+  const wildcards = Array.from({ length: configured }, (_, i) => ({
+    key: compileWildcard('path'),
+    value: compileWildcard(toByteString(`/api/${i}/*`)),
+    node: { rule: ruleOf('path'), children: NO_CHILDREN },
+  }));
+  const root = {
+    byValue: new Map([['plan', values]]),
+    wildcards: new WildcardIndex(wildcards),
+    byKey: new Map([
+      ['user', { rule: ruleOf('user'), children: NO_CHILDREN }],
+      ['route', { rule: ruleOf('route'), children: NO_CHILDREN }],
+    ]),
+  };
+  return { generation: 1, domains: new Map([['edge', { name: 'edge', defaultAlgorithm: 'token_bucket', calendarMonth: false, root }]]), warnings: [] };
+}
+
+type Shape = (i: number) => readonly (readonly [key: string, value: string])[];
+
+/** One descriptor for each entry. */
+const SHAPES: Readonly<Record<string, Shape>> = {
+  'one descriptor': (i) => [['user', `user-${100_000 + i}`]],
+  'two descriptors': (i) => [
+    ['user', `user-${100_000 + i}`],
+    ['route', '/api/v1/items'],
+  ],
+};
+
+function messagesOf(shape: Shape): Buffer[] {
+  return Array.from({ length: MESSAGES }, (_, i) =>
+    requestSerialize({ domain: 'edge', descriptors: shape(i).map(([key, value]) => ({ entries: [{ key, value }] })) }),
+  );
+}
+
+function requestOf(requests: KnownRequests, message: Buffer): RateLimitRequest {
+  const request = requests.read(message);
+  if (request instanceof BadRequestError) throw request;
+  return request;
+}
+
+/** Processor time, median of the rounds, in microseconds. The first rounds only warm up. */
+function timed(step: (i: number) => unknown): number {
+  const rounds: number[] = [];
+  for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round += 1) {
+    const before = process.cpuUsage();
+    for (let i = 0; i < STEPS_A_ROUND; i += 1) step(i);
+    if (round >= 0) rounds.push(usedUs(before) / STEPS_A_ROUND);
+  }
+  return median(rounds);
+}
+
+/** The same of a step that waits, as many at once as a busy server has. */
+async function timedInFlight(step: (i: number) => Promise<unknown>): Promise<number> {
+  const rounds: number[] = [];
+  for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round += 1) {
+    const before = process.cpuUsage();
+    for (let i = 0; i < STEPS_A_ROUND; i += IN_FLIGHT) {
+      const steps: Promise<unknown>[] = [];
+      for (let j = i; j < i + IN_FLIGHT && j < STEPS_A_ROUND; j += 1) steps.push(step(j));
+      await Promise.all(steps);
+    }
+    if (round >= 0) rounds.push(usedUs(before) / STEPS_A_ROUND);
+  }
+  return median(rounds);
+}
+
+function usedUs(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}
+
+/** Fits everything: a decision without what the store costs. */
+function verdictOf({ takes }: Group): GroupVerdict {
+  return { overLimit: false, nowUs: 0, verdicts: takes.map(() => ({ fits: true, remaining: 999_999, retryAfterUs: 0, resetAfterUs: 1 })) };
+}
+
+const constantStore: Store = {
+  take: (groups) => Promise.resolve(groups.map(verdictOf)),
+  settle: () => Promise.resolve([]),
+  close: () => Promise.resolve(),
+};
+
+async function measure(shape: Shape): Promise<void> {
+  const messages = messagesOf(shape);
+  const ruleSet = ruleSetOf(10);
+  const registry = new Registry();
+  const metrics = makeMetrics({ registry, version: 'bench', store: 'memory' });
+  const ruleMetrics = new RuleMetrics({ registry, seriesMax: 1000, nearLimitRatio: 0.8 });
+  const times = new LatencyHistogram<'of'>(registry, { name: 'bench_seconds', help: 'Times.' }).with({ of: 'bench' });
+  const preparation = new Preparation({ ruleSet, modes: MODES, keyPrefix: '', nowUs: monotonicNowUs });
+  const requests = new KnownRequests();
+  // Not by reading the messages: V8 would learn that what is read lives long, and put it where it is costly to let go of.
+  const fresh = messages.map((_, i): RateLimitRequest => ({ domain: 'edge', descriptors: shape(i).map(([key, value]) => ({ entries: [{ key, value }] })), hits: 1 }));
+  const hot = messages[4711]!;
+  requestOf(requests, hot);
+  const recurring = requestOf(requests, hot);
+  const prepared = preparation.of(recurring);
+  const verdict = verdictOf(prepared.group);
+  const decision = toDecision(prepared.matched, verdict);
+  const decided = { request: recurring, matched: prepared.matched, decision };
+
+  const read = [timed((i) => requests.read(messages[i]!)), timed(() => requests.read(hot))] as const;
+  // A store looks a key up in a map: then it is in one piece.
+  const keys = new Map<string, true>();
+  const found = [timed((i) => keys.get(preparation.of(fresh[i]!).group.takes[0]!.bucketKey)), timed(() => preparation.of(recurring))] as const;
+  const steps: readonly (readonly [step: string, ...us: number[]])[] = [
+    ['bytes to request', ...read],
+    ['match and key', ...found],
+    ['verdict to decision', timed(() => toDecision(prepared.matched, verdict))],
+    ['decision to bytes', timed(() => encodeResponse(decision))],
+    ['metrics', timed(() => {
+      recordDecision({ decided, metrics, ruleMetrics });
+    })],
+    ['time to histogram', timed((i) => {
+      times.observe(i / 1e8);
+    })],
+  ];
+  for (const [step, ...us] of steps) print(step, us);
+  const answering = (store: Store) => {
+    const record = (made: typeof decided) => {
+      recordDecision({ decided: made, metrics, ruleMetrics });
+    };
+    const decide = makeShouldRateLimit({ ruleSet: () => ruleSet, store, modes: MODES, keyPrefix: '', nowUs: monotonicNowUs, record });
+    const answerCall = makeAnswerCall({ decide, log: { error: console.error }, onFailure: () => undefined });
+    return async (message: Buffer) => {
+      const answer = await answerCall(requests.read(message), {});
+      if ('failure' in answer) throw new Error(answer.failure.message);
+      encodeResponse(answer.decision);
+    };
+  };
+  const constant = answering(constantStore);
+  print('all but the store', [await timedInFlight((i) => constant(messages[i]!)), await timedInFlight(() => constant(hot))]);
+  const embedded = answering(new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: 200_000 }));
+  print('all, embedded store', [await timedInFlight((i) => embedded(messages[i]!)), await timedInFlight(() => embedded(hot))]);
+}
+
+/** The same request under ten configured values, and under very many. */
+function measureMatching(): void {
+  for (const [what, key, value] of [['values', 'plan', 'plan-7'], ['wildcards', 'path', '/api/7/items']] as const) {
+    const us = [10, 100_000].map((configured) => {
+      const preparation = new Preparation({ ruleSet: ruleSetOf(configured), modes: MODES, keyPrefix: '', nowUs: monotonicNowUs });
+      const request = { domain: 'edge', descriptors: [{ entries: [{ key, value }] }], hits: 1 };
+      if (preparation.of(request).group.takes.length !== 1) throw new Error('no rule was matched');
+      return timed(() => preparation.of(request));
+    });
+    print(`match and key: 10, 100,000 ${what}`, us);
+  }
+}
+
+function print(step: string, us: readonly number[]): void {
+  console.log(`  ${step.padEnd(36)}${us.map((each) => each.toFixed(3).padStart(8)).join('')} µs`);
+}
+
+async function main(): Promise<void> {
+  for (const [name, shape] of Object.entries(SHAPES)) {
+    console.log(`${name}: fresh, recurring`);
+    await measure(shape);
+  }
+  measureMatching();
+}
+
+void main();

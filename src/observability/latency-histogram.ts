@@ -1,0 +1,73 @@
+/** A histogram of times: observing adds to plain numbers, and what prom-client needs is made of them when it is read. */
+
+import type { Metric, Registry } from 'prom-client';
+
+/** Seconds, from 50 µs: decisions take well under a millisecond. */
+export const LATENCY_BUCKETS_SECONDS: readonly number[] = [
+  0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+];
+
+type Labels<Label extends string> = Readonly<Record<Label, string>>;
+
+/** The times under one set of labels. Kept by who observes them: nothing is looked up for each. */
+export class LatencySeries {
+  /** Times of each bucket alone; the last are beyond all of them. */
+  private readonly counts: number[] = [...LATENCY_BUCKETS_SECONDS, Infinity].map(() => 0);
+  private sum = 0;
+
+  observe(seconds: number): void {
+    let bucket = 0;
+    while (seconds > (LATENCY_BUCKETS_SECONDS[bucket] ?? Infinity)) bucket += 1;
+    this.counts[bucket] = (this.counts[bucket] ?? 0) + 1;
+    this.sum += seconds;
+  }
+
+  get count(): number {
+    return this.counts.reduce((sum, each) => sum + each, 0);
+  }
+
+  /** As Prometheus has it: each bucket counts what the smaller ones do as well. */
+  values(name: string, labels: Labels<string>): object[] {
+    let count = 0;
+    const buckets = this.counts.map((each, bucket) => {
+      count += each;
+      return { metricName: `${name}_bucket`, labels: { le: LATENCY_BUCKETS_SECONDS[bucket] ?? '+Inf', ...labels }, value: count };
+    });
+    return [...buckets, { metricName: `${name}_sum`, labels, value: this.sum }, { metricName: `${name}_count`, labels, value: count }];
+  }
+}
+
+export class LatencyHistogram<Label extends string> {
+  private readonly series = new Map<string, { readonly labels: Labels<Label>; readonly times: LatencySeries }>();
+
+  constructor(registry: Registry, { name, help }: { readonly name: string; readonly help: string }) {
+    const metric = {
+      name,
+      help,
+      type: 'histogram',
+      aggregator: 'sum',
+      get: () => Promise.resolve({ name, help, type: 'histogram', aggregator: 'sum', values: this.values(name) }),
+    };
+    // All that a registry asks of a metric; its type names the classes that it brings along.
+    registry.registerMetric(metric as unknown as Metric);
+  }
+
+  /** The series of these labels, from now on also shown while it is empty. */
+  with(labels: Labels<Label>): LatencySeries {
+    const key = JSON.stringify(labels);
+    const known = this.series.get(key);
+    if (known !== undefined) return known.times;
+    const times = new LatencySeries();
+    this.series.set(key, { labels, times });
+    return times;
+  }
+
+  /** How many times were observed, by labels. */
+  counts(): { readonly labels: Labels<Label>; readonly count: number }[] {
+    return Array.from(this.series.values(), ({ labels, times }) => ({ labels, count: times.count }));
+  }
+
+  private values(name: string): object[] {
+    return Array.from(this.series.values(), ({ labels, times }) => times.values(name, labels)).flat();
+  }
+}
