@@ -8,7 +8,7 @@ const STDERR = 2;
 export type Random = (below: number) => number;
 
 /** Random numbers for tests without fast-check, from the run's seed (mulberry32). */
-export function randomFrom({ seed } = seeded(1)): Random {
+export function randomFrom({ seed }: { readonly seed: number } = seeded(1)): Random {
   let state = seed;
   return (below) => {
     state = (state + 0x6d2b79f5) | 0;
