@@ -123,7 +123,7 @@ export class RlsConnection {
   private readFrame(bytes: Buffer, at: number, end: number): void {
     const flags = bytes[at + 4]!;
     const start = at + FRAME_HEADER_BYTES;
-    switch (bytes[at + 3]) {
+    switch (bytes[at + 3]!) {
       case FrameType.DATA:
         this.takeMessage(slotOf(streamIdOf(bytes, at)), bytes.subarray(start, end));
         return;
