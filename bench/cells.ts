@@ -87,8 +87,8 @@ function open(contender: ContenderName, rates: readonly OpenRate[] = ALL_RATES):
   return rates.map((rate) => ({ contender, workload: 'many', load: { kind: 'open', rate } }));
 }
 
-function byH2load(contender: ContenderName): Cell[] {
-  return ALL_STREAMS.map((streams) => ({ contender, workload: 'many', load: { kind: 'h2load', streams } }));
+function byH2load(contender: ContenderName, all: readonly number[] = ALL_STREAMS): Cell[] {
+  return all.map((streams) => ({ contender, workload: 'many', load: { kind: 'h2load', streams } }));
 }
 
 /** In the order of a round; what an open loop takes half of comes before it. */
@@ -133,6 +133,8 @@ const SHORT: readonly Cell[] = [
   ...closed('redis_grpc_js', 'many'),
   ...closed('one_evalsha', 'many'),
   ...closed('one_evalsha', 'hot'),
+  ...byH2load('constant_grpc_js', [64]),
+  ...byH2load('constant_lean', [64]),
   ...open('constant_grpc_js', [2_000]),
   ...open('redis', [2_000]),
 ];

@@ -96,8 +96,8 @@ function closedSection({ cells, rounds }: DecisionsResult): string {
       optional(all, ({ redisCalls }) => redisCalls, threeDigits),
       whole(median(all, ({ residentBytes }) => residentBytes) / MIB),
       worst(all, ({ overGrant }) => overGrant, percent),
-      sum(all, ({ fallbacks }) => fallbacks),
-      sum(all, ({ failed }) => failed),
+      sumOf(all, ({ fallbacks }) => fallbacks),
+      sumOf(all, ({ failed }) => failed),
     ];
   });
   const header = ['server', 'asked for', 'streams', 'CPU µs', 'to grpc-js', 'per second', 'busy', 'Redis CPU µs', 'Redis calls', 'RSS MiB', 'over-grant', 'without Redis', 'failed'];
@@ -134,7 +134,7 @@ function openSection({ cells, rounds }: DecisionsResult): string {
       threeDigits(median(all, ({ serverUs }) => serverUs)),
       threeDigits(lateMs),
       keptUp({ lateMs, perSecond, rate }),
-      sum(all, ({ failed }) => failed),
+      sumOf(all, ({ failed }) => failed),
     ];
   });
   return `### How long an answer takes
@@ -166,7 +166,7 @@ function witnessSection({ cells, rounds }: DecisionsResult): string {
       ...[own, cell].map((each) => spread(spreadOf(roundsOf(each, rounds).map(({ serverUs }) => serverUs)), threeDigits)),
       ratioToBase(own, rounds, `closed ${streams}`),
       ratioToBase(cell, rounds, `h2load ${streams}`),
-      sum(roundsOf(cell, rounds), ({ failed }) => failed),
+      sumOf(roundsOf(cell, rounds), ({ failed }) => failed),
     ];
   });
   return `### A second witness
@@ -216,18 +216,28 @@ function worst(rounds: readonly CellRound[], of: (round: CellRound) => number | 
   return values.length === 0 ? '-' : format(Math.max(...values));
 }
 
-function sum(rounds: readonly CellRound[], of: (round: CellRound) => number | undefined): string {
-  const values = known(rounds, of);
-  return values.length === 0 ? '-' : whole(values.reduce((total, value) => total + value, 0));
+function sumOf(rounds: readonly CellRound[], of: (round: CellRound) => number | undefined): string {
+  return known(rounds, of).length === 0 ? '-' : whole(total(rounds, of));
 }
 
 /** What fails the run, for a person; none if nothing does. */
-export function failuresOf({ cells, rounds }: Pick<DecisionsResult, 'cells' | 'rounds'>): readonly string[] {
-  const beyond = measureBar(rounds).map(failureOf).filter((failure) => failure !== undefined);
-  const wrong = cells.flatMap((cell) => {
+export function failuresOf(result: Pick<DecisionsResult, 'cells' | 'rounds'>): readonly string[] {
+  return [...measureBar(result.rounds).map(failureOf).filter((failure) => failure !== undefined), ...wrongCounts(result)];
+}
+
+/** What must be none in every row, and is not. */
+export function wrongCounts({ cells, rounds }: Pick<DecisionsResult, 'cells' | 'rounds'>): readonly string[] {
+  return cells.flatMap((cell) => {
     const all = roundsOf(cell, rounds);
-    const counts = { 'hits over-granted': worst(all, ({ overGrant }) => overGrant, String), 'decisions without Redis': sum(all, ({ fallbacks }) => fallbacks), 'failed calls': sum(all, ({ failed }) => failed) };
-    return Object.entries(counts).filter(([, count]) => count !== '-' && count !== '0').map(([what, count]) => `${cellId(cell)}: ${what}: ${count}`);
+    const counts: readonly (readonly [what: string, count: number])[] = [
+      ['over-granted, as a part of what was allowed', Math.max(0, ...known(all, ({ overGrant }) => overGrant))],
+      ['decided without Redis', total(all, ({ fallbacks }) => fallbacks)],
+      ['failed', total(all, ({ failed }) => failed)],
+    ];
+    return counts.filter(([, count]) => count > 0).map(([what, count]) => `${cellId(cell)}: ${what}: ${count}`);
   });
-  return [...beyond, ...wrong];
+}
+
+function total(rounds: readonly CellRound[], of: (round: CellRound) => number | undefined): number {
+  return known(rounds, of).reduce((sum, value) => sum + value, 0);
 }

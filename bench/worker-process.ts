@@ -3,9 +3,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-
-/** Lets node load TypeScript where it lies. */
-export const LOAD_TYPESCRIPT = ['--require', path.join(__dirname, '..', 'scripts', 'load-typescript.cjs')];
+import { LOAD_TYPESCRIPT } from './load-typescript';
 
 export interface WorkerProcess<Job, Result> {
   readonly pid: number;

@@ -1,7 +1,7 @@
 // The stages of `npm test`, in order: what each runs, what it needs first, and how long it may take.
 
 /**
- * A stage runs either a `tool` of node_modules (one test each) or jest on `folders`. `needs`: 'build', 'redis', 'redisVersions', 'envoy'.
+ * A stage runs either a `tool` of node_modules (one test each) or jest on `folders`. `needs`: 'build', 'redis', 'redisVersions', 'envoy', 'h2load'.
  * `long`: it has a long form, which `npm run test:NAME` runs by setting the variable. `workers` is jest's; stages that start
  * servers run file by file, since each of their tests wants the cores for itself.
  */
@@ -16,5 +16,6 @@ export const STAGES = [
   { name: 'integration', folders: ['test/integration'], needs: ['build', 'redis', 'redisVersions'], workers: 1, timeoutS: 900 },
   { name: 'faults', folders: ['test/faults'], needs: ['build', 'redis'], workers: 1, timeoutS: 600, long: { variable: 'WEIR_FAULTS', timeoutS: 3600 } },
   { name: 'envoy', folders: ['test/envoy'], needs: ['build', 'redis', 'envoy'], workers: 1, timeoutS: 600 },
+  { name: 'bench', folders: ['test/bench'], needs: ['build', 'redis', 'h2load'], workers: 1, timeoutS: 300 },
   { name: 'docs', folders: ['test/docs', 'test/deploy'], needs: ['build', 'redis'], workers: 2, timeoutS: 300 },
 ];

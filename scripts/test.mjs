@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from './build.mjs';
 import { installEnvoy } from './install-envoy.mjs';
+import { installH2load } from './install-h2load.mjs';
 import { installNpm } from './install-npm.mjs';
 import { installRedis } from './install-redis.mjs';
 import { installRedisVersions } from './install-redis-versions.mjs';
@@ -16,6 +17,7 @@ const TOOLS = {
   // The tests find them where they are, and each says for itself when its version is missing.
   redisVersions: { install: installRedisVersions },
   envoy: { install: installEnvoy, variable: 'WEIR_ENVOY' },
+  h2load: { install: installH2load, variable: 'WEIR_H2LOAD' },
 };
 const isCi = !['', '0', 'false'].includes(process.env.CI ?? '');
 

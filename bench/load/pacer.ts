@@ -2,6 +2,7 @@
 
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { LOAD_TYPESCRIPT } from '../load-typescript';
 
 export interface PacerData {
   readonly periodMs: number;
@@ -13,7 +14,7 @@ export interface PacerData {
 export function startPacer({ perSecond, onTick }: { readonly perSecond: number; readonly onTick: () => void }): () => void {
   const end = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const workerData: PacerData = { periodMs: 1000 / perSecond, end };
-  const worker = new Worker(path.join(__dirname, 'pacer-thread.ts'), { workerData });
+  const worker = new Worker(path.join(__dirname, 'pacer-thread.ts'), { workerData, execArgv: LOAD_TYPESCRIPT });
   worker.on('message', onTick);
   return () => {
     worker.off('message', onTick);
