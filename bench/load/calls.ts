@@ -1,12 +1,12 @@
 /** What a generator asks: one call of ShouldRateLimit as frames, made once, and varied in place by stream and key. */
 
-import { encodeHeaderBlock } from '../../src/transport/http2/hpack-encoder';
 import { FRAME_HEADER_BYTES, Flag, FrameType } from '../../src/transport/http2/frames';
 import { SHOULD_RATE_LIMIT_PATH } from '../../src/transport/http2/request-head';
 import { loadProto } from '../../src/transport/proto';
+import { encodeHeaderBlocks } from './header-block';
 
-/** As Envoy sends them. */
-const HEADER_BLOCK = encodeHeaderBlock([
+/** As Envoy sends them: what a connection has said once it says by number. */
+const HEADERS = encodeHeaderBlocks([
   { name: ':method', value: 'POST' },
   { name: ':path', value: SHOULD_RATE_LIMIT_PATH },
   { name: ':authority', value: 'rls' },
@@ -23,7 +23,6 @@ const HEADER_BLOCK = encodeHeaderBlock([
 export const MESSAGE_PREFIX_BYTES = 5;
 
 const KEY_DIGITS = 7;
-export const KEYS_MAX = 10 ** KEY_DIGITS;
 const [ZERO, BASE] = [0x30, 10];
 
 export interface Asked {
@@ -46,6 +45,17 @@ export function encodeBody({ domain, entryKeys }: Asked): Buffer {
   return Buffer.concat([prefix, message]);
 }
 
+/** The first call of a connection, which says its headers in full, and the later ones. */
+export interface Calls {
+  readonly first: Call;
+  readonly later: Call;
+}
+
+export function prepareCalls(asked: Asked): Calls {
+  const body = encodeBody(asked);
+  return { first: new Call(HEADERS.first, body), later: new Call(HEADERS.later, body) };
+}
+
 export class Call {
   readonly dataBytes: number;
   private readonly frames: Buffer;
@@ -53,10 +63,9 @@ export class Call {
   /** Where the digits of each descriptor's value begin. */
   private readonly digitsAt: readonly number[];
 
-  constructor(asked: Asked) {
-    const body = encodeBody(asked);
+  constructor(headerBlock: Buffer, body: Buffer) {
     this.dataBytes = body.length;
-    const headers = frame({ type: FrameType.HEADERS, flags: Flag.END_HEADERS, payload: HEADER_BLOCK });
+    const headers = frame({ type: FrameType.HEADERS, flags: Flag.END_HEADERS, payload: headerBlock });
     this.frames = Buffer.concat([headers, frame({ type: FrameType.DATA, flags: Flag.END_STREAM, payload: body })]);
     this.dataAt = headers.length;
     this.digitsAt = placesOf(this.frames, keyValue(0)).map((at) => at + keyValue(0).length - KEY_DIGITS);

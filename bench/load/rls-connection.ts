@@ -2,7 +2,7 @@
 
 import { connect, type Socket } from 'node:net';
 import { FRAME_HEADER_BYTES, Flag, FrameType, PREFACE } from '../../src/transport/http2/frames';
-import { frame, MESSAGE_PREFIX_BYTES, type Call } from './calls';
+import { frame, MESSAGE_PREFIX_BYTES, type Call, type Calls } from './calls';
 
 /** Calls under way on one connection at most: beyond a power of two, two would share a slot. */
 const SLOTS = 2 ** 15;
@@ -27,7 +27,7 @@ export type Outcome = 'admitted' | 'denied' | 'failed';
 export interface RlsConnectionOptions {
   readonly host: string;
   readonly port: number;
-  readonly call: Call;
+  readonly calls: Calls;
   readonly onAnswer: (answer: { readonly outcome: Outcome; readonly key: number; readonly dueMs: number }) => void;
   /** After all answers that one read has brought. */
   readonly onAnswers: () => void;
@@ -42,6 +42,7 @@ export class RlsConnection {
   private readonly dueMs = new Float64Array(SLOTS);
   private underWay = 0;
   private nextId = 1;
+  private call: Call;
   private streamsMax = SLOTS;
   private sendWindow = WINDOW_AT_FIRST;
   private piece = Buffer.allocUnsafe(PIECE_BYTES);
@@ -50,7 +51,8 @@ export class RlsConnection {
   private rest: Buffer | undefined;
 
   constructor(private readonly options: RlsConnectionOptions) {
-    const { host, port, onBroken } = options;
+    const { host, port, calls, onBroken } = options;
+    this.call = calls.first;
     this.socket = connect({ host, port, noDelay: true });
     this.socket.on('data', (chunk: Buffer) => {
       this.read(chunk);
@@ -72,12 +74,13 @@ export class RlsConnection {
 
   /** Whether the peer's windows and bounds allow one call more. */
   get canAsk(): boolean {
-    return this.underWay < this.streamsMax && this.sendWindow >= this.options.call.dataBytes && this.codes[slotOf(this.nextId)] === 0;
+    return this.underWay < this.streamsMax && this.sendWindow >= this.call.dataBytes && this.codes[slotOf(this.nextId)] === 0;
   }
 
   /** Sent at the next `flush`. */
   ask({ key, dueMs }: { readonly key: number; readonly dueMs: number }): void {
-    const { call } = this.options;
+    const { call } = this;
+    this.call = this.options.calls.later;
     if (this.to + call.bytes > this.piece.length) {
       this.flush();
       // What was written before may still be on its way out.

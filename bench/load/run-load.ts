@@ -1,6 +1,6 @@
 /** One run of a load: so many streams kept busy (a closed loop), or so many calls a second come what may (an open loop). */
 
-import { Call, type Asked } from './calls';
+import { prepareCalls, type Asked, type Calls } from './calls';
 import { keysOf, type KeyChoice } from './keys';
 import { Latencies, type Quantiles } from './latencies';
 import { startPacer } from './pacer';
@@ -50,7 +50,7 @@ export function runLoad(job: LoadJob): Promise<LoadResult> {
 }
 
 class LoadRun {
-  private readonly call: Call;
+  private readonly calls: Calls;
   private readonly nextKey: () => number;
   private readonly connections: RlsConnection[];
   private readonly counts: Record<Outcome, number> = { admitted: 0, denied: 0, failed: 0 };
@@ -65,7 +65,7 @@ class LoadRun {
   private broken: string | undefined;
 
   constructor(private readonly job: LoadJob) {
-    this.call = new Call(job.asked);
+    this.calls = prepareCalls(job.asked);
     this.nextKey = keysOf(job.keys);
     this.left = job.callsMax ?? Infinity;
     this.admittedOfWatched = new Uint32Array(job.watchedBelow);
@@ -114,7 +114,7 @@ class LoadRun {
   private open(): RlsConnection {
     const connection: RlsConnection = new RlsConnection({
       ...this.job,
-      call: this.call,
+      calls: this.calls,
       onAnswer: ({ outcome, key, dueMs }) => {
         this.counts[outcome] += 1;
         if (outcome === 'admitted' && key < this.admittedOfWatched.length) this.admittedOfWatched[key]! += 1;

@@ -1,10 +1,12 @@
 /** The generator's arithmetic: what it writes, which keys it draws, when calls are due, and which latency is the 99th of a hundred. */
 
-import { Call, encodeBody, frame, keyValue, MESSAGE_PREFIX_BYTES } from '../../../bench/load/calls';
+import { encodeBody, frame, keyValue, MESSAGE_PREFIX_BYTES, prepareCalls } from '../../../bench/load/calls';
+import { encodeHeaderBlocks } from '../../../bench/load/header-block';
 import { keysOf } from '../../../bench/load/keys';
 import { Latencies } from '../../../bench/load/latencies';
 import { Schedule } from '../../../bench/load/schedule';
 import { decodeRequest } from '../../../src/transport/codec/decode-request';
+import { HpackDecoder } from '../../../src/transport/http2/hpack-decoder';
 import { FRAME_HEADER_BYTES, FrameParser, FrameType, PREFACE, type Frame } from '../../../src/transport/http2/frames';
 
 const ASKED = { domain: 'bench', entryKeys: ['user', 'tenant'] };
@@ -20,10 +22,10 @@ function parse(bytes: Buffer): { readonly type: number; readonly streamId: numbe
 
 describe('a call', () => {
   test('is HEADERS and DATA of its stream, and asks for its key in every descriptor', () => {
-    const call = new Call(ASKED);
-    const bytes = Buffer.alloc(2 * call.bytes);
-    call.write(bytes, 0, { streamId: 2 ** 31 - 1, key: 9_999_999 });
-    call.write(bytes, call.bytes, { streamId: 3, key: 40 });
+    const { first, later } = prepareCalls(ASKED);
+    const bytes = Buffer.alloc(first.bytes + later.bytes);
+    first.write(bytes, 0, { streamId: 2 ** 31 - 1, key: 9_999_999 });
+    later.write(bytes, first.bytes, { streamId: 3, key: 40 });
 
     const frames = parse(bytes);
     expect(frames.map(({ type, streamId }) => [type, streamId])).toEqual([
@@ -41,7 +43,7 @@ describe('a call', () => {
   });
 
   test('that is written where another stood leaves nothing of it', () => {
-    const call = new Call(ASKED);
+    const { later: call } = prepareCalls(ASKED);
     const [fresh, used] = [Buffer.alloc(call.bytes), Buffer.alloc(call.bytes)];
     call.write(used, 0, { streamId: 9, key: 7_654_321 });
     for (const bytes of [fresh, used]) call.write(bytes, 0, { streamId: 1, key: 5 });
@@ -49,7 +51,23 @@ describe('a call', () => {
   });
 
   test('counts what it takes of the window', () => {
-    expect(new Call(ASKED).dataBytes).toBe(encodeBody(ASKED).length);
+    expect(prepareCalls(ASKED).later.dataBytes).toBe(encodeBody(ASKED).length);
+  });
+
+  test('has headers that a peer reads as the same, the first time in full and then by number', () => {
+    const fields = [
+      { name: ':method', value: 'POST' },
+      { name: ':path', value: '/any' },
+      { name: 'te', value: 'trailers' },
+      { name: ':scheme', value: 'http' },
+      { name: 'x-forwarded-for', value: '10.0.0.7' },
+    ];
+    const { first, later } = encodeHeaderBlocks(fields);
+    const decoder = new HpackDecoder();
+    const decode = (block: Buffer) => decoder.decode(block).fields;
+    expect([decode(first), decode(later), decode(later)]).toEqual([fields, fields, fields]);
+    expect(later.length).toBe(fields.length);
+    expect(() => encodeHeaderBlocks([{ name: 'te', value: 'x'.repeat(127) }])).toThrow('does not fit');
   });
 
   test('a frame has its length, type, flags and stream in front', () => {
