@@ -1,6 +1,6 @@
 /** The tables of `npm run bench`, in Markdown. */
 
-import { failureOf, gateOf, holds, measureBar, NOT_YET, type Measured, type Round } from './bar';
+import { failureOf, holds, measureBar, type Measured, type Round } from './bar';
 import type { BucketsMemory } from './buckets-memory';
 import { CONNECTIONS, cellId, WORKLOADS, type Cell } from './cells';
 import { CONTENDERS } from './contenders';
@@ -22,7 +22,7 @@ export interface DecisionsResult {
   readonly memory: BucketsMemory;
 }
 
-const TITLES: Readonly<Record<Cell['contender'], string>> = { ...CONTENDERS, one_evalsha: '`RedisStore` alone, one `EVALSHA` per decision' };
+export const TITLES: Readonly<Record<Cell['contender'], string>> = { ...CONTENDERS, one_evalsha: '`RedisStore` alone, one `EVALSHA` per decision' };
 
 /** What every ratio of processor time is a ratio to. */
 const BASE = 'constant_grpc_js';
@@ -59,20 +59,11 @@ ${notes.map((note) => `\n${note}\n`).join('')}
 function barSection({ rounds }: DecisionsResult): string {
   const rows = measureBar(rounds).map((measured) => {
     const { row, spread: figures } = measured;
-    const gate = gateOf(row);
-    return [
-      row.title,
-      figures === undefined ? 'not measured' : spread(figures, threeDigits),
-      String(row.atMost),
-      verdictOf(measured),
-      row.name in NOT_YET ? `not yet: ${NOT_YET[row.name]!}` : gate === undefined ? 'told' : `over ${threeDigits(gate)} fails a run`,
-    ];
+    return [row.title, figures === undefined ? 'not measured' : spread(figures, threeDigits), String(row.atMost), verdictOf(measured)];
   });
   return `### The bar
 
-${table(['', 'measured', 'at most', 'holds', 'kept'], rows)}
-
-Besides, a run fails by a single hit over-granted, decision made without Redis, or call that failed, in any row.`;
+${table(['', 'measured', 'at most', 'holds'], rows)}`;
 }
 
 function verdictOf(measured: Measured): string {
