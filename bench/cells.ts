@@ -1,5 +1,6 @@
 /** What is measured: which server, asked for what, by how many at once or how often. */
 
+import type { UnitName } from '../src/rule/unit';
 import type { Asked } from './load/calls';
 import type { ContenderName } from './contenders';
 
@@ -8,46 +9,50 @@ export const CONNECTIONS = 4;
 /** Keys of a row that is not about one key. */
 const MANY_KEYS = 100_000;
 
+/** As `limits.yaml` has it. */
+export interface WorkloadLimit {
+  readonly requests: number;
+  readonly unit: UnitName;
+  readonly perSeconds: number;
+}
+
 export interface Workload {
   readonly title: string;
   readonly asked: Asked;
   readonly keyCount: number;
-  /** Of `limits.yaml`. */
-  readonly limit: { readonly requests: number; readonly perSeconds: number };
+  readonly limit: WorkloadLimit;
   /** The first keys, whose buckets are read before and after; a bucket that runs dry is not told by what remains. */
   readonly watchedBelow: number;
   readonly runsDry?: true;
 }
-
-const YEAR_SECONDS = 365 * 86_400;
 
 export const WORKLOADS = {
   many: {
     title: '100,000 keys',
     asked: { domain: 'bench', entryKeys: ['user'] },
     keyCount: MANY_KEYS,
-    limit: { requests: 100_000, perSeconds: YEAR_SECONDS },
+    limit: { requests: 100_000, unit: 'year', perSeconds: 365 * 86_400 },
     watchedBelow: 100,
   },
   two: {
     title: '100,000 keys, two descriptors',
     asked: { domain: 'bench', entryKeys: ['user', 'tenant'] },
     keyCount: MANY_KEYS,
-    limit: { requests: 100_000, perSeconds: YEAR_SECONDS },
+    limit: { requests: 100_000, unit: 'year', perSeconds: 365 * 86_400 },
     watchedBelow: 100,
   },
   hot: {
     title: 'one hot key',
     asked: { domain: 'bench', entryKeys: ['hot'] },
     keyCount: 1,
-    limit: { requests: 100_000_000, perSeconds: YEAR_SECONDS },
+    limit: { requests: 20_000_000, unit: 'hour', perSeconds: 3_600 },
     watchedBelow: 1,
   },
   exhausted: {
     title: 'one exhausted key: all over limit',
     asked: { domain: 'bench', entryKeys: ['exhausted'] },
     keyCount: 1,
-    limit: { requests: 10, perSeconds: 60 },
+    limit: { requests: 10, unit: 'minute', perSeconds: 60 },
     watchedBelow: 1,
     runsDry: true,
   },

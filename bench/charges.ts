@@ -1,40 +1,52 @@
-/** Hits admitted against hits allowed: by what a limit lets pass, or by what was charged, which is read from when buckets are full again. */
+/** Hits admitted against hits allowed: by what a limit lets pass, or by what was charged, which buckets tell when asked before and after. */
 
 import type { RlsClient } from '../test/support/rls-client';
-import type { Workload } from './cells';
+import type { Workload, WorkloadLimit } from './cells';
 import { keyValue } from './load/calls';
 
-/** Of one bucket: seconds until it is full again, rounded up. */
-export type FullAgain = readonly number[];
+/** What a peek tells of one bucket. */
+export interface Peek {
+  readonly remaining: number;
+  /** Until it is full again, rounded up. */
+  readonly resetSeconds: number;
+}
 
 /** A peek at each bucket that is watched: for each key, one for each descriptor. */
-export async function readFullAgain(client: RlsClient, { asked, watchedBelow }: Workload): Promise<FullAgain> {
+export async function peekAtWatched(client: RlsClient, { asked, watchedBelow }: Workload): Promise<readonly Peek[]> {
   const keys = Array.from({ length: watchedBelow }, (_, key) => keyValue(key));
   const responses = await Promise.all(
     keys.map((value) => client.ask(asked.domain, asked.entryKeys.map((entryKey) => ({ entries: { [entryKey]: value }, hits_addend: { value: '0' } })))),
   );
-  return responses.flatMap(({ statuses }) => statuses.map(({ duration_until_reset: duration }) => duration?.seconds ?? 0));
+  return responses.flatMap(({ statuses }) =>
+    statuses.map(({ limit_remaining: remaining, duration_until_reset: duration }) => ({ remaining, resetSeconds: duration?.seconds ?? 0 })),
+  );
 }
 
 export interface ChargedInput {
-  readonly before: FullAgain;
-  readonly after: FullAgain;
+  readonly before: readonly Peek[];
+  readonly after: readonly Peek[];
   /** Between the two readings, at most. */
   readonly elapsedSeconds: number;
-  readonly limit: Workload['limit'];
+  readonly limit: Pick<WorkloadLimit, 'requests' | 'perSeconds'>;
 }
 
 /**
- * The most hits that may have been charged to each bucket: it will be full so much later than before, less the time that
- * has passed. A reading is rounded by less than a second, which is a small part of a hit where a refill is slow.
+ * The most hits that may have been charged to each bucket, which refilled meanwhile. Two ways to tell, each with its
+ * rounding, of which the lower counts: it will be full so much later, to the second, which is exact where a refill is
+ * slow; so much less remains, to the hit, which is exact where it is fast.
  */
 export function chargedMost({ before, after, elapsedSeconds, limit }: ChargedInput): number[] {
-  const secondsPerHit = limit.perSeconds / limit.requests;
-  return after.map((later, bucket) => Math.floor((later - (before[bucket] ?? 0) + elapsedSeconds + 1) / secondsPerHit));
+  const perSecond = limit.requests / limit.perSeconds;
+  return after.map((later, bucket) => {
+    const earlier = before[bucket] ?? { remaining: limit.requests, resetSeconds: 0 };
+    const byReset = (later.resetSeconds - earlier.resetSeconds + elapsedSeconds + 1) * perSecond;
+    const byRemaining = earlier.remaining - later.remaining + elapsedSeconds * perSecond + 1;
+    return Math.max(0, Math.floor(Math.min(byReset, byRemaining)));
+  });
 }
 
 /** What a limit lets pass in that time at most, from a full bucket. */
-export function allowedMost({ requests, perSeconds }: Workload['limit'], elapsedSeconds: number): number {
+export function allowedMost({ requests, perSeconds }: Pick<WorkloadLimit, 'requests' | 'perSeconds'>, elapsedSeconds: number): number {
   return requests + (requests * elapsedSeconds) / perSeconds;
 }
 

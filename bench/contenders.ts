@@ -62,7 +62,7 @@ export async function startContenders({ redisPort, cores, target }: StartInput):
 
 /**
  * Redis shares its core with a generator that takes all it can get: an answer of Redis's may come later than any deadline
- * for operators. What decides without Redis is not what is measured.
+ * for operators. So it may take as long as the setting allows: what decides without Redis is not what is measured.
  */
 const PATIENT = { REDIS_OP_TIMEOUT: '1s' };
 

@@ -6,7 +6,7 @@ import { RlsClient } from '../test/support/rls-client';
 import { readMetrics, total } from '../test/faults/weir-readings';
 import { countCalls, processorTimeUs as redisTimeUs } from './admin';
 import { CONNECTIONS, WORKLOADS, type Cell, type OpenRate, type Workload } from './cells';
-import { allowedMost, chargedMost, overGrant, readFullAgain } from './charges';
+import { allowedMost, chargedMost, overGrant, peekAtWatched } from './charges';
 import type { Contender, ContenderName } from './contenders';
 import type { Cores } from './cores';
 import { runH2load } from './h2load';
@@ -63,6 +63,18 @@ interface Outcome {
 const SATURATING_STREAMS = 64;
 const HALF = 0.5;
 
+const COMPILE_CALLS = 20_000;
+const COMPILE_MS_MAX = 10_000;
+const FILL_MS_MAX = 60_000;
+
+/** A load that keeps a server busy. */
+const SATURATING = {
+  load: { kind: 'closed', streams: SATURATING_STREAMS },
+  asked: WORKLOADS.many.asked,
+  keys: { count: WORKLOADS.many.keyCount, order: { seed: 0 } },
+  watchedBelow: 0,
+} as const satisfies Partial<LoadJob>;
+
 export class CellMeter {
   private readonly clients = new Map<Contender, RlsClient>();
   /** Of buckets that run dry: when they were first asked for, and what was admitted since. */
@@ -73,7 +85,25 @@ export class CellMeter {
 
   constructor(private readonly options: CellMeterOptions) {}
 
-  /** The first calls run uncompiled, at many times the cost; what they admit counts all the same. */
+  /** The first thousands of calls run uncompiled, at many times the cost: so many are made of each server. */
+  async compile(): Promise<void> {
+    for (const contender of this.options.contenders.values()) {
+      await this.ask(contender, { ...SATURATING, durationMs: COMPILE_MS_MAX, callsMax: COMPILE_CALLS });
+    }
+  }
+
+  /** Every key has its bucket: as it is after a while, and not as it is at first. */
+  async fill(): Promise<void> {
+    const { asked, keyCount, limit }: Workload = WORKLOADS.many;
+    const keys = { count: keyCount, order: 'in_turn' } as const;
+    for (const name of ['embedded', 'redis'] as const) {
+      await this.ask(this.options.contenders.get(name)!, { ...SATURATING, durationMs: FILL_MS_MAX, callsMax: keyCount, keys });
+    }
+    const callers = CONNECTIONS * SATURATING_STREAMS;
+    await this.options.oneEvalsha.run({ callers, durationMs: FILL_MS_MAX, decisionsMax: keyCount, entryKey: asked.entryKeys[0]!, limit, keys });
+  }
+
+  /** One round that is not told. What it admits counts all the same. */
   async warmUp(cell: Cell, durationMs: number): Promise<void> {
     await this.meterAny(cell, durationMs);
   }
@@ -103,7 +133,7 @@ export class CellMeter {
     const fallbacksBefore = await readFallbacks(contender);
     const startMs = performance.now();
     const dry = this.dry.get(contender) ?? { sinceMs: startMs, admitted: 0 };
-    const before = workload.runsDry === true ? [] : await readFullAgain(this.clientOf(contender), workload);
+    const before = workload.runsDry === true ? [] : await peekAtWatched(this.clientOf(contender), workload);
     const { result, ...round } = await this.meter(cell, durationMs, contender);
     const admitted = result?.admittedOfWatched ?? [];
     const fallbacks = (await readFallbacks(contender)) - fallbacksBefore;
@@ -113,7 +143,7 @@ export class CellMeter {
       const elapsedSeconds = (performance.now() - dry.sinceMs) / 1000;
       return { ...round, fallbacks, overGrant: overGrant([dry.admitted], [allowedMost(workload.limit, elapsedSeconds)]) };
     }
-    const after = await readFullAgain(this.clientOf(contender), workload);
+    const after = await peekAtWatched(this.clientOf(contender), workload);
     const elapsedSeconds = (performance.now() - startMs) / 1000;
     const allowed = chargedMost({ before, after, elapsedSeconds, limit: workload.limit });
     const admittedOfBuckets = admitted.flatMap((hits) => workload.asked.entryKeys.map(() => hits));
@@ -147,34 +177,36 @@ export class CellMeter {
     };
   }
 
-  private async runLoad({ host, port }: Contender, cell: Cell, durationMs: number): Promise<Outcome> {
-    const { generator, cores } = this.options;
+  private async runLoad(contender: Contender, cell: Cell, durationMs: number): Promise<Outcome> {
+    const { cores } = this.options;
     const { load } = cell;
     const { asked, keyCount, watchedBelow }: Workload = WORKLOADS[cell.workload];
     if (load.kind === 'h2load') {
-      const { done, succeeded, perSecond } = await runH2load({ port, connections: CONNECTIONS, streams: load.streams, durationMs, asked, core: cores?.load });
+      const { done, succeeded, perSecond } = await runH2load({ port: contender.port, connections: CONNECTIONS, streams: load.streams, durationMs, asked, core: cores?.load });
       return { decisions: succeeded, denied: 0, failed: done - succeeded, perSecond, elapsedMs: (succeeded / perSecond) * 1000 };
     }
-    const result = await generator.run({
-      host,
-      port,
-      connections: CONNECTIONS,
+    const result = await this.ask(contender, {
       load: load.kind === 'closed' ? load : { kind: 'open', perSecond: this.rateOf(cell, load.rate) },
       durationMs,
       asked,
       keys: { count: keyCount, order: { seed: this.nextSeed() } },
       watchedBelow,
     });
-    if (result.broken !== undefined) throw new Error(`${cell.contender}: ${result.broken}`);
     const decisions = result.admitted + result.denied;
     return { ...result, decisions, perSecond: (decisions * 1000) / result.elapsedMs, result };
+  }
+
+  private async ask({ name, host, port }: Contender, job: Omit<LoadJob, 'host' | 'port' | 'connections'>): Promise<LoadResult> {
+    const result = await this.options.generator.run({ host, port, connections: CONNECTIONS, ...job });
+    if (result.broken !== undefined) throw new Error(`${name}: ${result.broken}`);
+    return result;
   }
 
   private async runOneEvalsha({ workload, load }: Cell, durationMs: number): Promise<Outcome> {
     const { asked, keyCount, limit }: Workload = WORKLOADS[workload];
     const callers = CONNECTIONS * (load.kind === 'open' ? 1 : load.streams);
     const keys = { count: keyCount, order: { seed: this.nextSeed() } };
-    const result = await this.options.oneEvalsha.run({ callers, durationMs, entryKey: asked.entryKeys[0]!, requestsPerYear: limit.requests, keys });
+    const result = await this.options.oneEvalsha.run({ callers, durationMs, entryKey: asked.entryKeys[0]!, limit, keys });
     return { ...result, denied: 0, perSecond: (result.decisions * 1000) / result.elapsedMs };
   }
 

@@ -5,6 +5,7 @@ import type { Group } from '../src/bucket/take';
 import { isLimitProblem, makeLimit } from '../src/rule/limit';
 import { RedisStore } from '../src/store/redis-store';
 import { storeOptions } from '../test/support/redis-store';
+import type { WorkloadLimit } from './cells';
 import { keyValue } from './load/calls';
 import { keysOf, type KeyChoice } from './load/keys';
 
@@ -14,8 +15,10 @@ const PREFIX = 'one-evalsha:';
 export interface OneEvalshaJob {
   readonly callers: number;
   readonly durationMs: number;
+  /** It ends earlier once so many decisions were made. */
+  readonly decisionsMax?: number;
   readonly entryKey: string;
-  readonly requestsPerYear: number;
+  readonly limit: WorkloadLimit;
   readonly keys: KeyChoice;
 }
 
@@ -28,8 +31,8 @@ export interface OneEvalshaResult {
 const store = new RedisStore(storeOptions(Number(process.argv[2])));
 const connected = store.connect({ waitMs: 5_000 });
 
-async function run({ callers, durationMs, entryKey, requestsPerYear, keys }: OneEvalshaJob): Promise<OneEvalshaResult> {
-  const limit = makeLimit({ requestsPerUnit: requestsPerYear, unit: 'year', algorithm: 'token_bucket' });
+async function run({ callers, durationMs, decisionsMax = Infinity, entryKey, limit: { requests, unit }, keys }: OneEvalshaJob): Promise<OneEvalshaResult> {
+  const limit = makeLimit({ requestsPerUnit: requests, unit, algorithm: 'token_bucket' });
   if (isLimitProblem(limit)) throw new Error(limit.message);
   const nextKey = keysOf(keys);
   const group = (): Group => {
@@ -41,7 +44,7 @@ async function run({ callers, durationMs, entryKey, requestsPerYear, keys }: One
   const startMs = performance.now();
   let [decisions, failed] = [0, 0];
   const caller = async (): Promise<void> => {
-    while (performance.now() - startMs < durationMs) {
+    while (performance.now() - startMs < durationMs && decisions < decisionsMax) {
       const [outcome] = await store.take([group()]);
       if (outcome !== undefined && 'overLimit' in outcome) decisions += 1;
       else failed += 1;

@@ -53,15 +53,24 @@ test('a target has a host, a port and a process', () => {
 describe('hits admitted against hits allowed', () => {
   const slow = { requests: 100, perSeconds: 10_000 };
 
-  test('what was charged is read from when a bucket is full again: so much later, and the time that passed', () => {
+  const peeks = (figures: readonly (readonly [remaining: number, resetSeconds: number])[]) => figures.map(([remaining, resetSeconds]) => ({ remaining, resetSeconds }));
+
+  test('where a refill is slow, it is read from when a bucket is full again: so much later, and the time that passed', () => {
     // A hit takes 100 s to come back. The first was charged 3 in 7 s, the second none, the third had been full.
-    const charged = chargedMost({ before: [500, 400, 0], after: [793, 393, 193], elapsedSeconds: 7, limit: slow });
-    expect(charged).toEqual([3, 0, 2]);
+    const [before, after] = [peeks([[95, 500], [96, 400], [100, 0]]), peeks([[92, 793], [96, 393], [98, 193]])];
+    expect(chargedMost({ before, after, elapsedSeconds: 7, limit: slow })).toEqual([3, 0, 2]);
   });
 
   test('a reading is rounded up by less than a second, which makes no hit of none', () => {
-    expect(chargedMost({ before: [500], after: [593], elapsedSeconds: 6, limit: slow })).toEqual([1]);
-    expect(chargedMost({ before: [500], after: [500], elapsedSeconds: 6, limit: slow })).toEqual([0]);
+    const charged = (resetSeconds: number) => chargedMost({ before: peeks([[95, 500]]), after: peeks([[94, resetSeconds]]), elapsedSeconds: 6, limit: slow });
+    expect([charged(593), charged(500)]).toEqual([[1], [0]]);
+  });
+
+  test('where it is fast, it is read from what remains: so much less, and what has refilled', () => {
+    const fast = { requests: 1_000_000, perSeconds: 100 };
+    const charged = chargedMost({ before: peeks([[900_000, 10]]), after: peeks([[880_000, 12]]), elapsedSeconds: 0.5, limit: fast });
+    // 20,000 less, though 5,000 came back; one may be hidden in the rounding.
+    expect(charged).toEqual([25_001]);
   });
 
   test('a limit lets pass what it holds and what refills', () => {
