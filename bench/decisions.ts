@@ -12,6 +12,11 @@ const BENCHMARKS_PAGE = path.join(__dirname, '..', 'docs', 'benchmarks.md');
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { short: { type: 'boolean', default: false }, target: { type: 'string' }, pid: { type: 'string' } } });
   const target = targetOf(values);
+  if (target === 'unclear') {
+    console.error('A target is named by both: --target host:port --pid N');
+    process.exitCode = 1;
+    return;
+  }
   const result = await measureDecisions({ ...(values.short ? SHORT : FULL), target, tell: (text) => { console.log(`${new Date().toISOString()} ${text}`); } });
   const markdown = renderDecisions(result);
   console.log(`\n${markdown}\n`);
@@ -23,11 +28,9 @@ async function main(): Promise<void> {
   }
 }
 
-function targetOf({ target, pid }: { readonly target?: string | undefined; readonly pid?: string | undefined }): Target | undefined {
+function targetOf({ target, pid }: { readonly target?: string | undefined; readonly pid?: string | undefined }): Target | undefined | 'unclear' {
   if (target === undefined && pid === undefined) return undefined;
-  const parsed = target === undefined ? undefined : parseTarget(target, Number(pid));
-  if (parsed === undefined) throw new Error('a target is named by both: --target host:port --pid N');
-  return parsed;
+  return (target === undefined ? undefined : parseTarget(target, Number(pid))) ?? 'unclear';
 }
 
 void main();
