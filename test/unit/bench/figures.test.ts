@@ -143,7 +143,7 @@ describe('the bar', () => {
 
   test('a row that is over its gate says so; one that is not, or is not kept, says nothing', () => {
     const row = { ...named('lean_transport'), name: 'kept' };
-    const at = (median: number) => ({ row, spread: { median, min: median, max: median } });
+    const at = (median: number) => ({ row, spread: { median, min: 0, max: 9 } });
     expect(failureOf(at(0.0601))).toContain('over 0.06');
     expect(failureOf(at(0.06))).toBeUndefined();
     expect(failureOf({ row, spread: undefined })).toBeUndefined();
