@@ -1,13 +1,16 @@
 /** The generator's arithmetic: what it writes, which keys it draws, when calls are due, and which latency is the 99th of a hundred. */
 
+import { loadSync, type ServiceDefinition } from '@grpc/proto-loader';
 import { encodeBody, frame, keyValue, MESSAGE_PREFIX_BYTES, prepareCalls } from '../../../bench/load/calls';
 import { encodeHeaderBlocks } from '../../../bench/load/header-block';
 import { keysOf } from '../../../bench/load/keys';
 import { Latencies } from '../../../bench/load/latencies';
 import { Schedule } from '../../../bench/load/schedule';
-import { decodeRequest } from '../../../src/transport/codec/decode-request';
 import { HpackDecoder } from '../../../src/transport/http2/hpack-decoder';
 import { FRAME_HEADER_BYTES, FrameParser, FrameType, PREFACE, type Frame } from '../../../src/transport/http2/frames';
+
+const definitions = loadSync('envoy/service/ratelimit/v3/rls.proto', { includeDirs: ['proto'] });
+const method = (definitions['envoy.service.ratelimit.v3.RateLimitService'] as ServiceDefinition).ShouldRateLimit!;
 
 const ASKED = { domain: 'bench', entryKeys: ['user', 'tenant'] };
 
@@ -34,7 +37,7 @@ describe('a call', () => {
       [FrameType.HEADERS, 3],
       [FrameType.DATA, 3],
     ]);
-    const requests = [frames[1]!, frames[3]!].map(({ payload }) => decodeRequest(payload.subarray(MESSAGE_PREFIX_BYTES)));
+    const requests = [frames[1]!, frames[3]!].map(({ payload }) => method.requestDeserialize(payload.subarray(MESSAGE_PREFIX_BYTES)));
     const descriptorsOf = (key: number) => ['user', 'tenant'].map((entryKey) => ({ entries: [{ key: entryKey, value: keyValue(key) }] }));
     expect(requests).toMatchObject([
       { domain: 'bench', descriptors: descriptorsOf(9_999_999) },
