@@ -3,8 +3,8 @@
 import type { ClockVariant, Guard } from './caller-clocks';
 import { LAYOUTS, type Cost } from './cost';
 import type { Environment } from './environment';
+import { percent, spread, table, whole } from './markdown';
 import { BURST, CALLERS, PER_SECOND, type OverGrant } from './over-grant';
-import type { Spread } from './statistics';
 import type { Way, WayName } from './ways';
 
 export interface AtomicityResult {
@@ -153,23 +153,6 @@ ${table(['clock', 'skew', 'the script uses', 'admitted', 'over-grant', 'to the i
 - \`now - stored\` as it comes: a step back takes tokens away, the next step forward gives them back.
 - \`max(0, now - stored)\`: a step back takes nothing away but is stored, so each step forward is paid out anew.
 - \`max(now, stored)\`: the stored time never goes back; the skew is paid out once, if the instance behind comes first.`;
-}
-
-function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  return [line(header), `|${'---|'.repeat(header.length)}`, ...rows.map(line)].join('\n');
-}
-
-function spread({ median, min, max }: Spread, format: (value: number) => string): string {
-  return `${format(median)} (${format(min)} to ${format(max)})`;
-}
-
-function whole(value: number): string {
-  return Math.round(value).toLocaleString('en-US');
-}
-
-function percent(share: number): string {
-  return `${(share * 100).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })} %`;
 }
 
 function ratio(value: number, base: number): string {

@@ -2,7 +2,7 @@
 
 /**
  * A stage runs either a `tool` of node_modules (one test each) or jest on `folders`. `needs`: 'build', 'redis', 'redisVersions', 'envoy',
- * 'h2spec', 'goClient', 'grpcio'.
+ * 'h2spec', 'goClient', 'grpcio', 'h2load'.
  * `long`: it has a long form, which `npm run test:NAME` runs by setting the variable. `workers` is jest's; stages that start
  * servers run file by file, since each of their tests wants the cores for itself.
  */
@@ -18,5 +18,6 @@ export const STAGES = [
   { name: 'faults', folders: ['test/faults'], needs: ['build', 'redis'], workers: 1, timeoutS: 600, long: { variable: 'WEIR_FAULTS', timeoutS: 3600 } },
   { name: 'envoy', folders: ['test/envoy'], needs: ['build', 'redis', 'envoy'], workers: 1, timeoutS: 600, long: { variable: 'WEIR_DRAINS', timeoutS: 1800 } },
   { name: 'clients', folders: ['test/clients'], needs: ['build', 'h2spec', 'goClient', 'grpcio'], workers: 1, timeoutS: 600 },
+  { name: 'bench', folders: ['test/bench'], needs: ['build', 'redis', 'h2load'], workers: 1, timeoutS: 300 },
   { name: 'docs', folders: ['test/docs', 'test/deploy'], needs: ['build', 'redis'], workers: 2, timeoutS: 300 },
 ];

@@ -6,6 +6,7 @@ import { build } from './build.mjs';
 import { installEnvoy } from './install-envoy.mjs';
 import { installGoClient } from './install-go-client.mjs';
 import { installGrpcio } from './install-grpcio.mjs';
+import { installH2load } from './install-h2load.mjs';
 import { installH2spec } from './install-h2spec.mjs';
 import { installNpm } from './install-npm.mjs';
 import { installRedis } from './install-redis.mjs';
@@ -22,6 +23,7 @@ const TOOLS = {
   h2spec: { install: installH2spec, variable: 'WEIR_H2SPEC' },
   goClient: { install: installGoClient, variable: 'WEIR_GO_CLIENT' },
   grpcio: { install: installGrpcio, variable: 'WEIR_GRPCIO' },
+  h2load: { install: installH2load, variable: 'WEIR_H2LOAD' },
 };
 const isCi = !['', '0', 'false'].includes(process.env.CI ?? '');
 

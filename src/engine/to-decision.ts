@@ -16,7 +16,8 @@ export function toDecision({ matches }: RequestMatch, { overLimit, verdicts, fal
     next += match.limits.length;
   }
   const overallCode = overLimit ? 'OVER_LIMIT' : 'OK';
-  return { overallCode, statuses, ...(fallback && { fallback }), ...(cached && { cached }) };
+  if (fallback === true) return { overallCode, statuses, fallback };
+  return cached === true ? { overallCode, statuses, cached } : { overallCode, statuses };
 }
 
 /** The verdicts on the limits of one descriptor stand together, from `first` on. */

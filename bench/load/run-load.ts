@@ -1,0 +1,176 @@
+/** One run of a load: so many streams kept busy (a closed loop), or so many calls a second come what may (an open loop). */
+
+import { prepareCalls, type Asked, type Calls } from './calls';
+import { keysOf, type KeyChoice } from './keys';
+import { Latencies, type Quantiles } from './latencies';
+import { startPacer } from './pacer';
+import { RlsConnection, type Outcome } from './rls-connection';
+import { Schedule } from './schedule';
+
+/** Connections say their settings in this time, before the first call. */
+const SETTLE_MS = 50;
+/** How long answers are waited for once no more is asked. */
+const ANSWERS_MS = 5_000;
+const CHECK_MS = 2;
+/** An open loop wakes at most so often; what is due by then goes together. */
+const TICKS_PER_SECOND_MAX = 5_000;
+
+export interface LoadJob {
+  readonly host: string;
+  readonly port: number;
+  readonly connections: number;
+  readonly load: { readonly kind: 'closed'; readonly streams: number } | { readonly kind: 'open'; readonly perSecond: number };
+  readonly durationMs: number;
+  /** It ends earlier once so many calls were asked. */
+  readonly callsMax?: number;
+  readonly asked: Asked;
+  readonly keys: KeyChoice;
+  /** Keys whose admitted calls are counted one by one: all below this number. */
+  readonly watchedBelow: number;
+}
+
+export interface LoadResult {
+  /** From the first call until the last answer. */
+  readonly elapsedMs: number;
+  readonly admitted: number;
+  readonly denied: number;
+  /** Errors, and calls that were never answered. */
+  readonly failed: number;
+  /** Why the first of them failed, if a connection broke. */
+  readonly broken?: string;
+  readonly admittedOfWatched: readonly number[];
+  /** Of an open loop: from the time that a call was due until its answer. */
+  readonly latencyMs?: Quantiles;
+  /** Of an open loop: from the time that a call was due until it was sent. */
+  readonly lateMs?: Quantiles;
+}
+
+export function runLoad(job: LoadJob): Promise<LoadResult> {
+  return new LoadRun(job).run();
+}
+
+class LoadRun {
+  private readonly calls: Calls;
+  private readonly nextKey: () => number;
+  private readonly connections: RlsConnection[];
+  private readonly counts: Record<Outcome, number> = { admitted: 0, denied: 0, failed: 0 };
+  private readonly admittedOfWatched: Uint32Array;
+  private readonly latencies = new Latencies();
+  private readonly lates = new Latencies();
+  /** Due, while no window was open. */
+  private readonly waiting: number[] = [];
+  private turn = 0;
+  private left: number;
+  private isAsking = false;
+  private broken: string | undefined;
+
+  constructor(private readonly job: LoadJob) {
+    this.calls = prepareCalls(job.asked);
+    this.nextKey = keysOf(job.keys);
+    this.left = job.callsMax ?? Infinity;
+    this.admittedOfWatched = new Uint32Array(job.watchedBelow);
+    this.connections = Array.from({ length: job.connections }, () => this.open());
+  }
+
+  async run(): Promise<LoadResult> {
+    await pause(SETTLE_MS);
+    const startMs = performance.now();
+    this.isAsking = true;
+    if (this.job.load.kind === 'closed') await this.runClosed(startMs);
+    else await this.runOpen(startMs, this.job.load.perSecond);
+    this.isAsking = false;
+    const inFlight = (): number => this.connections.reduce((sum, connection) => sum + connection.inFlight, this.waiting.length);
+    await this.until(() => inFlight() === 0, ANSWERS_MS);
+    const elapsedMs = performance.now() - startMs;
+    const unanswered = inFlight();
+    for (const connection of this.connections) connection.close();
+    return {
+      elapsedMs,
+      ...this.counts,
+      failed: this.counts.failed + unanswered,
+      ...(this.broken !== undefined && { broken: this.broken }),
+      admittedOfWatched: [...this.admittedOfWatched],
+      ...(this.job.load.kind === 'open' && { latencyMs: this.latencies.quantiles(), lateMs: this.lates.quantiles() }),
+    };
+  }
+
+  private async runClosed(startMs: number): Promise<void> {
+    for (const connection of this.connections) this.fill(connection);
+    await this.until(() => this.left === 0, startMs + this.job.durationMs - performance.now());
+  }
+
+  private async runOpen(startMs: number, perSecond: number): Promise<void> {
+    const { durationMs } = this.job;
+    const schedule = new Schedule({ startMs, perSecond, durationMs });
+    const ask = (): void => {
+      for (let due = schedule.dueBy(performance.now()); due > 0; due -= 1) this.waiting.push(schedule.take());
+      this.askWaiting();
+    };
+    const stop = startPacer({ perSecond: Math.min(perSecond, TICKS_PER_SECOND_MAX), onTick: ask });
+    await this.until(() => schedule.isOver, durationMs + ANSWERS_MS);
+    stop();
+  }
+
+  private open(): RlsConnection {
+    const connection: RlsConnection = new RlsConnection({
+      ...this.job,
+      calls: this.calls,
+      onAnswer: ({ outcome, key, dueMs }) => {
+        this.counts[outcome] += 1;
+        if (outcome === 'admitted' && key < this.admittedOfWatched.length) this.admittedOfWatched[key]! += 1;
+        if (dueMs > 0) this.latencies.add(performance.now() - dueMs);
+      },
+      onAnswers: () => {
+        if (this.job.load.kind === 'open') this.askWaiting();
+        else if (this.isAsking) this.fill(connection);
+      },
+      onBroken: (reason) => {
+        this.broken ??= reason;
+      },
+    });
+    return connection;
+  }
+
+  /** As many streams of it as there are to be. */
+  private fill(connection: RlsConnection): void {
+    const { load } = this.job;
+    const streams = load.kind === 'closed' ? load.streams : 0;
+    for (; connection.inFlight < streams && connection.canAsk && this.left > 0; this.left -= 1) {
+      connection.ask({ key: this.nextKey(), dueMs: 0 });
+    }
+    connection.flush();
+  }
+
+  /** What is due, to one connection after another, as far as they take more. */
+  private askWaiting(): void {
+    const nowMs = performance.now();
+    let sent = 0;
+    for (let refused = 0; sent < this.waiting.length && refused < this.connections.length; ) {
+      const connection = this.connections[this.turn]!;
+      this.turn = (this.turn + 1) % this.connections.length;
+      if (!connection.canAsk) {
+        refused += 1;
+        continue;
+      }
+      refused = 0;
+      const dueMs = this.waiting[sent]!;
+      this.lates.add(nowMs - dueMs);
+      connection.ask({ key: this.nextKey(), dueMs });
+      sent += 1;
+    }
+    this.waiting.splice(0, sent);
+    for (const connection of this.connections) connection.flush();
+  }
+
+  /** Resolves when it is so, when a connection broke, or after the time. */
+  private async until(isSo: () => boolean, timeoutMs: number): Promise<void> {
+    const endMs = performance.now() + timeoutMs;
+    while (!isSo() && this.broken === undefined && performance.now() < endMs) await pause(CHECK_MS);
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

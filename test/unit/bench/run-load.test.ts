@@ -1,0 +1,127 @@
+/** The generator against a real server: every answer is counted as what it is, and one that never comes is not forgotten. */
+
+import { runLoad, type LoadJob } from '../../../bench/load/run-load';
+import type { Decision } from '../../../src/engine/decision';
+import { BadRequestError } from '../../../src/errors';
+import { Health } from '../../../src/observability/health';
+import type { Decide } from '../../../src/should-rate-limit';
+import { makeAnswerCall } from '../../../src/transport/answer';
+import { GrpcServer } from '../../../src/transport/grpc-server';
+import { LeanServer } from '../../../src/transport/http2/lean-server';
+
+const [OK, OVER_LIMIT]: Decision[] = [
+  { overallCode: 'OK', statuses: [{ code: 'OK', limitRemaining: 1, fits: true }] },
+  { overallCode: 'OVER_LIMIT', statuses: [{ code: 'OVER_LIMIT', limitRemaining: 0, fits: false }] },
+];
+
+const TRANSPORTS = ['lean', 'grpc-js'] as const;
+
+let stop: (() => Promise<void>) | undefined;
+
+afterEach(async () => {
+  await stop?.();
+  stop = undefined;
+});
+
+async function serve(transport: (typeof TRANSPORTS)[number], decide: Decide): Promise<number> {
+  const health = new Health();
+  const log = { error: () => undefined };
+  const options = { answerCall: makeAnswerCall({ decide, log, onFailure: () => undefined }), health, onCall: () => undefined };
+  const grpc = new GrpcServer(options);
+  const server = transport === 'lean' ? new LeanServer({ ...options, grpc, log }) : grpc;
+  const { port } = await server.start({ host: '127.0.0.1', port: 0 });
+  stop = () => server.drain({ timeoutMs: 1_000 });
+  return port;
+}
+
+function job(port: number, parts: Partial<LoadJob>): LoadJob {
+  return {
+    host: '127.0.0.1',
+    port,
+    connections: 2,
+    load: { kind: 'closed', streams: 4 },
+    durationMs: 10_000,
+    callsMax: 900,
+    asked: { domain: 'bench', entryKeys: ['user'] },
+    keys: { count: 3, order: 'in_turn' },
+    watchedBelow: 2,
+    ...parts,
+  };
+}
+
+/** By the key's number: 0 is let pass, 1 is denied, 2 is an error. */
+const byKey: Decide = ({ descriptors }) => {
+  const value = descriptors[0]!.entries[0]!.value;
+  if (value.endsWith('2')) return Promise.reject(new BadRequestError('no'));
+  return Promise.resolve((value.endsWith('1') ? OVER_LIMIT : OK)!);
+};
+
+describe.each(TRANSPORTS)('on %s', (transport) => {
+  test('a closed loop asks as often as it is told, and counts admitted, denied and failed', async () => {
+    const result = await runLoad(job(await serve(transport, byKey), {}));
+    expect(result).toMatchObject({ admitted: 300, denied: 300, failed: 300, admittedOfWatched: [300, 0] });
+    expect(result.broken).toBeUndefined();
+    expect(result.latencyMs).toBeUndefined();
+  });
+
+  test('it keeps so many streams under way, and never more', async () => {
+    let [underWay, most] = [0, 0];
+    const slow: Decide = async () => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      underWay -= 1;
+      return OK!;
+    };
+    await runLoad(job(await serve(transport, slow), { callsMax: 200 }));
+    expect(most).toBe(8);
+  });
+
+  test('an open loop makes every call of its schedule, and takes the time of each', async () => {
+    const port = await serve(transport, byKey);
+    const { latencyMs, lateMs, ...counts } = await runLoad(job(port, { load: { kind: 'open', perSecond: 1_500 }, durationMs: 200 }));
+    expect(counts).toMatchObject({ admitted: 100, denied: 100, failed: 100 });
+    expect(latencyMs!.p50).toBeGreaterThan(lateMs!.p50);
+    expect(latencyMs!.p999).toBeGreaterThanOrEqual(latencyMs!.p99);
+  });
+});
+
+test('latency counts from when a call was due: a server that stalls does not stall the question', async () => {
+  const STALL_MS = 300;
+  const startMs = performance.now();
+  let isFirst = true;
+  const stalling: Decide = () => {
+    if (isFirst) {
+      isFirst = false;
+      const untilMs = performance.now() + STALL_MS;
+      while (performance.now() < untilMs);
+    }
+    return Promise.resolve(OK!);
+  };
+  const { admitted, latencyMs } = await runLoad(job(await serve('lean', stalling), { load: { kind: 'open', perSecond: 1_000 }, durationMs: 400 }));
+  expect(admitted).toBe(400);
+  expect(performance.now() - startMs).toBeGreaterThan(STALL_MS);
+  // Of 400 calls 300 were due while it stood still: half of all waited for 100 ms or more.
+  expect(latencyMs!.p50).toBeGreaterThan(50);
+});
+
+test('a call that is never answered has failed', async () => {
+  let asked = 0;
+  const silent: Decide = () => {
+    asked += 1;
+    return asked === 5 ? new Promise(() => undefined) : Promise.resolve(OK!);
+  };
+  const result = await runLoad(job(await serve('lean', silent), { callsMax: 20 }));
+  expect(result).toMatchObject({ admitted: 19, denied: 0, failed: 1 });
+});
+
+test('a server that is not there is told', async () => {
+  const port = await serve('lean', byKey);
+  await stop!();
+  stop = undefined;
+  const { broken, admitted } = await runLoad(job(port, {}));
+  expect(broken).toContain('ECONNREFUSED');
+  expect(admitted).toBe(0);
+});
