@@ -56,10 +56,9 @@ export async function warmUp({ transport, metrics }: WarmUpOptions): Promise<War
   }, MS_MAX);
   // Envoy asks for the health before anything else.
   await caller.call([{ path: CHECK_PATH, message: Buffer.alloc(0) }]);
-  const batch = batchOfCalls();
   let calls = 0;
   const cpuBefore = process.cpuUsage();
-  for (; calls < CALLS && cpuMsSince(cpuBefore) < CPU_MS_MAX && !caller.isClosed; calls += batch.length) await caller.call(batch);
+  for (; calls < CALLS && cpuMsSince(cpuBefore) < CPU_MS_MAX && !caller.isClosed; calls += BATCH) await caller.call(batchOfCalls(calls));
   clearTimeout(giveUp);
   caller.close();
   await server.drain({ timeoutMs: 0 });
@@ -95,12 +94,13 @@ function cpuMsSince(before: NodeJS.CpuUsage): number {
   return (user + system) / 1000;
 }
 
-/** Of each algorithm, of one descriptor and of two, by users who come again. */
-function batchOfCalls(): Call[] {
+/** Of each algorithm, of one descriptor and of two, by users who come again and, every third, by one who comes for the first time. */
+function batchOfCalls(callsBefore: number): Call[] {
   return Array.from({ length: BATCH }, (_, index) => {
     const algorithm = ALGORITHMS[index % ALGORITHMS.length] ?? '';
+    const user = `user-${index % 3 === 0 ? callsBefore + index : index}`;
     const descriptorOf = (user: string): Buffer => field(2, field(1, field(1, algorithm)), field(1, field(1, 'user'), field(2, user)));
-    const descriptors = [descriptorOf(`user-${index}`), ...(index % 2 === 0 ? [descriptorOf('everybody')] : [])];
+    const descriptors = [descriptorOf(user), ...(index % 2 === 0 ? [descriptorOf('everybody')] : [])];
     return { path: SHOULD_RATE_LIMIT_PATH, message: Buffer.concat([field(1, DOMAIN), ...descriptors]) };
   });
 }
