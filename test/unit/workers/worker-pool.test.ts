@@ -89,7 +89,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-test('none listens before all could; then one does, and the others when it serves', async () => {
+test('none listens before all could; then one after the other', async () => {
   const scene = makeScene(3);
   const started = scene.pool.start();
   const told = (): readonly number[] => scene.workers.filter((worker) => worker.told.length > 0).map(({ id }) => id);
@@ -101,8 +101,11 @@ test('none listens before all could; then one does, and the others when it serve
   expect(told()).toEqual([1]);
   scene.workers[0]!.say({ kind: 'ready', ports: PORTS });
   await settled();
+  expect(told()).toEqual([1, 2]);
+  scene.workers[1]!.say({ kind: 'ready', ports: PORTS });
+  await settled();
   expect(told()).toEqual([1, 2, 3]);
-  for (const worker of scene.workers.slice(1)) worker.say({ kind: 'ready', ports: PORTS });
+  scene.workers[2]!.say({ kind: 'ready', ports: PORTS });
   await started;
   expect(scene.pool.size).toBe(3);
 });
