@@ -466,7 +466,7 @@ export const SETTINGS_TABLE = {
     type: integer({ min: 1, max: 10_000_000 }),
     default: '1000000',
     meaning:
-      'Buckets that the memory store keeps; beyond it the least recently used goes first. A bucket takes some 200 bytes, one of sliding_window_log up to 84 more for each hit.',
+      'Buckets that the memory store keeps; beyond it the least recently used goes first. A bucket takes 40 bytes and those of its key from the first value on, 300 at most; one of sliding_window_log up to 84 more for each hit.',
   }),
 
   logLevel: row({
