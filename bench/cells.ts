@@ -135,7 +135,6 @@ const SHORT: readonly Cell[] = [
   ...closed('redis', 'two'),
   ...closed('redis', 'hot'),
   ...closed('redis', 'exhausted'),
-  ...closed('redis_grpc_js', 'many'),
   ...closed('one_evalsha', 'many'),
   ...closed('one_evalsha', 'hot'),
   ...byH2load('constant_grpc_js', [64]),
@@ -143,6 +142,11 @@ const SHORT: readonly Cell[] = [
   ...open('constant_grpc_js', [2_000]),
   ...open('redis', [2_000]),
 ];
+
+/** The servers that these ask. */
+export function contendersOf(cells: readonly Cell[]): ReadonlySet<ContenderName> {
+  return new Set(cells.map(({ contender }) => contender).filter((name) => name !== 'one_evalsha'));
+}
 
 export function cellsOf({ short, target }: { readonly short: boolean; readonly target: boolean }): readonly Cell[] {
   return [...(short ? SHORT : FULL), ...(target ? TARGET : [])];

@@ -41,23 +41,30 @@ export interface Target {
 }
 
 export interface StartInput {
+  readonly names: ReadonlySet<ContenderName>;
   readonly redisPort: number;
   readonly cores: Cores | undefined;
   readonly target: Target | undefined;
 }
 
-export async function startContenders({ redisPort, cores, target }: StartInput): Promise<ReadonlyMap<ContenderName, Contender>> {
+export async function startContenders({ names, redisPort, cores, target }: StartInput): Promise<ReadonlyMap<ContenderName, Contender>> {
   const redis = { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redisPort}`, ...PATIENT };
-  const started = [
-    await startGrpcJs(),
-    await startLean(),
-    await startOurs('embedded', { TRANSPORT: 'lean' }),
-    await startOurs('embedded_grpc_js', { TRANSPORT: 'grpc-js' }),
-    await startOurs('redis', { TRANSPORT: 'lean', ...redis }),
-    await startOurs('redis_grpc_js', { TRANSPORT: 'grpc-js', ...redis }),
-  ];
-  for (const { pid } of started) pin(pid, cores?.server);
-  return new Map([...started, ...(target === undefined ? [] : [asContender(target)])].map((contender) => [contender.name, contender]));
+  const starts: Readonly<Record<Exclude<ContenderName, 'target'>, () => Promise<Contender>>> = {
+    constant_grpc_js: startGrpcJs,
+    constant_lean: startLean,
+    embedded: () => startOurs('embedded', { TRANSPORT: 'lean' }),
+    embedded_grpc_js: () => startOurs('embedded_grpc_js', { TRANSPORT: 'grpc-js' }),
+    redis: () => startOurs('redis', { TRANSPORT: 'lean', ...redis }),
+    redis_grpc_js: () => startOurs('redis_grpc_js', { TRANSPORT: 'grpc-js', ...redis }),
+  };
+  const contenders = new Map<ContenderName, Contender>(target && [['target', asContender(target)]]);
+  for (const name of names) {
+    if (name === 'target') continue;
+    const contender = await starts[name]();
+    pin(contender.pid, cores?.server);
+    contenders.set(name, contender);
+  }
+  return contenders;
 }
 
 /**

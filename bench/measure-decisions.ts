@@ -4,7 +4,7 @@ import { startRedis } from '../test/support/redis-server';
 import { redisVersion } from './admin';
 import type { Round } from './bar';
 import { measureBucketsMemory } from './buckets-memory';
-import { cellId, cellsOf, type Cell } from './cells';
+import { cellId, cellsOf, contendersOf, type Cell } from './cells';
 import { describeTargetCores, startContenders, type Target } from './contenders';
 import { findCores, pin, type Cores } from './cores';
 import type { DecisionsResult } from './decisions-report';
@@ -40,18 +40,18 @@ export interface MeasureInput extends Size {
 
 export async function measureDecisions(input: MeasureInput): Promise<DecisionsResult> {
   const { target, tell } = input;
+  const cells = cellsOf({ short: input.short, target: target !== undefined });
   const cores = findCores();
   const loadBefore = loadAverage();
   const redis = await startRedis();
   const admin = await openClient(redis.port);
-  const contenders = await startContenders({ redisPort: redis.port, cores, target });
+  const contenders = await startContenders({ names: contendersOf(cells), redisPort: redis.port, cores, target });
   const generator = startWorker<LoadJob, LoadResult>('load/generator.ts');
   const oneEvalsha = startWorker<OneEvalshaJob, OneEvalshaResult>('one-evalsha.ts', [String(redis.port)]);
   for (const pid of [redis.pid, generator.pid, process.pid]) pin(pid, cores?.load);
   pin(oneEvalsha.pid, cores?.server);
   const meter = new CellMeter({ contenders, generator, oneEvalsha, redis, admin, cores });
   try {
-    const cells = cellsOf({ short: input.short, target: target !== undefined });
     const rounds = await measureRounds(input, meter, cells);
     tell('measuring what a bucket takes …');
     const memory = await measureBucketsMemory({ ...input, generator, admin, cores, onRedis: contenders.get('redis')! });
