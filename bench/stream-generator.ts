@@ -1,6 +1,7 @@
 /** Keeps so many streams of ShouldRateLimit under way on so many connections, by prepared frames, and counts their ends. */
 
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { encodeHeaderBlock } from '../src/transport/http2/hpack-encoder';
 import { SHOULD_RATE_LIMIT_PATH } from '../src/transport/http2/request-head';
 import { loadProto } from '../src/transport/proto';
@@ -27,13 +28,24 @@ const BLOCK = encodeHeaderBlock([
 const message = loadProto().rateLimit.ShouldRateLimit.requestSerialize({ domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'user-4711' }] }] });
 const BODY = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]);
 
+export interface StreamGeneratorOptions {
+  readonly port: number;
+  readonly connections: number;
+  /** On each of them. */
+  readonly streams: number;
+  readonly isTls?: boolean;
+}
+
 export class StreamGenerator {
   done = 0;
   private readonly sockets: Socket[];
   private isStopped = false;
 
-  constructor({ port, connections, streams }: { readonly port: number; readonly connections: number; readonly streams: number }) {
-    this.sockets = Array.from({ length: connections }, () => this.open(port, streams));
+  constructor({ port, connections, streams, isTls = false }: StreamGeneratorOptions) {
+    const place = { port, host: '127.0.0.1', noDelay: true };
+    // Who it is does not matter to what it costs.
+    const dial = () => (isTls ? connectTls({ ...place, ALPNProtocols: ['h2'], rejectUnauthorized: false }) : connect(place));
+    this.sockets = Array.from({ length: connections }, () => this.open(dial(), streams));
   }
 
   stop(): void {
@@ -41,8 +53,7 @@ export class StreamGenerator {
     for (const socket of this.sockets) socket.destroy();
   }
 
-  private open(port: number, streams: number): Socket {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  private open(socket: Socket, streams: number): Socket {
     const unlimited = Buffer.alloc(4);
     unlimited.writeUInt32BE(2 ** 31 - 1 - 65_535);
     const preface = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(SETTINGS, 0, Buffer.alloc(0)), frame(WINDOW_UPDATE, 0, unlimited)]);

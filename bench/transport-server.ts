@@ -1,5 +1,6 @@
-/** A process that serves ShouldRateLimit by one transport with a constant decision, and says what processor time it has used. */
+/** A process that serves ShouldRateLimit by one transport with a constant decision, over TLS if it is given files for that, and says what processor time it has used. */
 
+import { readFileSync } from 'node:fs';
 import type { Decision } from '../src/engine/decision';
 import { Health } from '../src/observability/health';
 import { makeAnswerCall } from '../src/transport/answer';
@@ -11,9 +12,11 @@ const ALLOWED: Decision = { overallCode: 'OK', statuses: [{ code: 'OK', limitRem
 const health = new Health();
 const log = { error: console.error };
 const answerCall = makeAnswerCall({ decide: () => Promise.resolve(ALLOWED), log, onFailure: () => undefined });
-const options = { answerCall, health, onCall: () => undefined };
+const [transport, cert, key] = process.argv.slice(2);
+const tls = cert === undefined || key === undefined ? undefined : { material: { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') } };
+const options = { answerCall, health, onCall: () => undefined, tls };
 const grpc = new GrpcServer(options);
-const server = process.argv[2] === 'lean' ? new LeanServer({ ...options, grpc, log }) : grpc;
+const server = transport === 'lean' ? new LeanServer({ ...options, grpc, log }) : grpc;
 
 health.serve();
 process.on('message', () => process.send?.({ cpu: process.cpuUsage() }));

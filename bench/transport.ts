@@ -1,12 +1,14 @@
-/** What a call of ShouldRateLimit with a constant decision costs the server by each transport: processor time, both in one run, in turns. */
+/** What a call of ShouldRateLimit with a constant decision costs the server by each transport: processor time, both in one run, in turns; with --tls over TLS. */
 
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeCertificates } from '../test/support/certificates';
 import { StreamGenerator } from './stream-generator';
 
 const isShort = process.argv.includes('--short');
+const isTls = process.argv.includes('--tls');
 const ROUNDS = isShort ? 3 : 7;
 const ROUND_MS = isShort ? 500 : 1500;
 const WARM_UP_MS = 1000;
@@ -19,8 +21,8 @@ interface Running {
   readonly port: number;
 }
 
-async function start(transport: string): Promise<Running> {
-  const child = fork(path.join(__dirname, 'transport-server.ts'), [transport], { execArgv: ['--require', path.join(__dirname, '..', 'scripts', 'load-typescript.cjs')] });
+async function start(transport: string, files: readonly string[]): Promise<Running> {
+  const child = fork(path.join(__dirname, 'transport-server.ts'), [transport, ...files], { execArgv: ['--require', path.join(__dirname, '..', 'scripts', 'load-typescript.cjs')] });
   const [{ port }] = (await once(child, 'message')) as [{ port: number }];
   return { child, port };
 }
@@ -33,7 +35,7 @@ async function cpuUs({ child }: Running): Promise<number> {
 }
 
 async function round(running: Running, streams: number): Promise<number> {
-  const generator = new StreamGenerator({ port: running.port, connections: CONNECTIONS, streams });
+  const generator = new StreamGenerator({ port: running.port, connections: CONNECTIONS, streams, isTls });
   await sleep(100);
   const [doneBefore, cpuBefore] = [generator.done, await cpuUs(running)];
   await sleep(ROUND_MS);
@@ -48,9 +50,11 @@ function median(values: readonly number[]): number {
 }
 
 async function main(): Promise<void> {
-  const servers = { 'grpc-js': await start('grpc-js'), lean: await start('lean') };
+  const pair = isTls ? makeCertificates().server : undefined;
+  const files = pair === undefined ? [] : [pair.cert, pair.key];
+  const servers = { 'grpc-js': await start('grpc-js', files), lean: await start('lean', files) };
   for (const transport of TRANSPORTS) {
-    const warmUp = new StreamGenerator({ port: servers[transport].port, connections: CONNECTIONS, streams: 64 });
+    const warmUp = new StreamGenerator({ port: servers[transport].port, connections: CONNECTIONS, streams: 64, isTls });
     await sleep(WARM_UP_MS);
     warmUp.stop();
   }

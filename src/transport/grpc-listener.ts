@@ -106,7 +106,7 @@ export class GrpcListener {
       if (error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT') measure.onEnd('handshake_timeout', `a client at ${placeOf(socket)} did not finish its TLS handshake in time`);
       else if (typeof distrust === 'string') measure.onEnd('tls', `a client at ${placeOf(socket)} was refused: its certificate is not trusted (${distrust})`);
       // One that went away by itself, as a probe of the port does, was not ended by us.
-      else if (error.code !== 'ECONNRESET') measure.onEnd('tls', `the TLS handshake of a client at ${placeOf(socket)} failed: ${error.message}`);
+      else if (error.code !== 'ECONNRESET') measure.onEnd('tls', `the TLS handshake of a client at ${placeOf(socket)} failed: ${reasonOf(error)}`);
       socket.destroy();
     });
     tls.onReady?.((material) => {
@@ -114,6 +114,11 @@ export class GrpcListener {
     });
     return server;
   }
+}
+
+/** OpenSSL's own words, if it is an error of OpenSSL's: the message has numbers around them. */
+function reasonOf(error: Error): string {
+  return 'reason' in error ? String(error.reason) : error.message;
 }
 
 /** Where a peer is, for the log. */

@@ -1,18 +1,18 @@
 /** The life of connections to the gRPC port: their age under load, peers that go silent or read nothing, their bounds, and what is counted. */
 
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client } from '@grpc/grpc-js';
+import { connect as connectTls } from 'node:tls';
+import { credentials, type ChannelCredentials, type Client } from '@grpc/grpc-js';
+import type { Decision } from '../../src/engine/decision';
 import { DEFAULT_RULES } from '../../src/transport/connection-rules';
 import { FrameType, PREFACE } from '../../src/transport/http2/frames';
 import { LEAN_BOUNDS } from '../../src/transport/http2/lean-bounds';
 import type { WireRequest, WireResponse } from '../../src/transport/wire';
-import { httpRequest } from '../support/http-client';
-import { RlsClient } from '../support/rls-client';
+import { makeCertificates } from '../support/certificates';
 import { TcpProxy } from '../support/tcp-proxy';
-import { writeConfig } from '../support/temp-config';
 import { allow, deferred, Harness, proto, TRANSPORTS, unary, type HarnessOptions, type Transport } from '../support/transport-harness';
-import { startWeir } from '../support/weir-process';
 import { frame, framesOf, headers, resetOf, setting, type Received } from '../unit/transport/http2/peer';
 
 const REQUEST: WireRequest = { domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'zoe' }] }] };
@@ -21,13 +21,18 @@ const WAIT_MS = 10_000;
 /** How often connections are looked at: in these tests more often than once a second. */
 const WATCH_MS = 10;
 
+const certificates = makeCertificates();
+const tls = { material: { cert: readFileSync(certificates.server.cert, 'utf8'), key: readFileSync(certificates.server.key, 'utf8') } };
+
 let harness: Harness;
+let isTls = false;
 const started: Harness[] = [];
 
 /** What a test has started; it is stopped after it. */
 async function start(transport: Transport, { bounds, ...options }: HarnessOptions = {}): Promise<void> {
   harness = await Harness.start(transport, { bounds: { watchMs: WATCH_MS, ...bounds }, ...options });
   started.push(harness);
+  isTls = options.tls !== undefined;
 }
 
 afterEach(async () => {
@@ -66,8 +71,9 @@ class RawPeer {
   }
 
   static async open(): Promise<RawPeer> {
-    const peer = new RawPeer(connect(harness.port, '127.0.0.1'));
-    await new Promise((resolve) => peer.socket.once('connect', resolve));
+    const place = { port: harness.port, host: '127.0.0.1' };
+    const peer = new RawPeer(isTls ? connectTls({ ...place, ca: readFileSync(certificates.ca.cert), ALPNProtocols: ['h2'] }) : connect(place));
+    await new Promise((resolve) => peer.socket.once(isTls ? 'secureConnect' : 'connect', resolve));
     return peer;
   }
 
@@ -145,11 +151,15 @@ test('a call that goes on beyond the age of its connection is answered within th
   release[1]!.resolve();
 });
 
-describe.each(TRANSPORTS)('a peer that has gone silent (%s)', (transport) => {
+describe.each<[Transport, string, HarnessOptions, ChannelCredentials]>([
+  ['grpc-js', '', {}, credentials.createInsecure()],
+  ['lean', '', {}, credentials.createInsecure()],
+  ['lean', ', TLS', { tls }, credentials.createSsl(readFileSync(certificates.ca.cert))],
+])('a peer that has gone silent (%s%s)', (transport, _tls, options, shown) => {
   test('is pinged, and let go when it does not answer; one that answers stays', async () => {
-    await start(transport, { rules: { ...DEFAULT_RULES, keepaliveTimeMs: 200, keepaliveTimeoutMs: 1000 } });
+    await start(transport, { ...options, rules: { ...DEFAULT_RULES, keepaliveTimeMs: 200, keepaliveTimeoutMs: 1000 } });
     const proxy = await TcpProxy.start(harness.port);
-    const [silent, idle] = [harness.client({ target: `127.0.0.1:${proxy.port}` }), harness.client()];
+    const [silent, idle] = [harness.client({ target: `127.0.0.1:${proxy.port}`, credentials: shown }), harness.client({ credentials: shown })];
     await Promise.all([ask(silent), ask(idle)]);
     expect(harness.connections.open).toBe(2);
     proxy.silenceOpen();
@@ -160,31 +170,6 @@ describe.each(TRANSPORTS)('a peer that has gone silent (%s)', (transport) => {
     expect(harness.connections.open).toBe(1);
     await proxy.stop();
   });
-});
-
-test('a pause of Weir itself is no silence of its peers', async () => {
-  const config = writeConfig('domain: edge\ndescriptors: [{ key: user, rate_limit: { unit: hour, requests_per_unit: 1000 } }]\n');
-  const env = { BACKEND_TYPE: 'memory', TRANSPORT: 'lean', GRPC_KEEPALIVE_TIME: '1s', GRPC_KEEPALIVE_TIMEOUT: '2s' };
-  const weir = await startWeir({ config, env });
-  const proxy = await TcpProxy.start(weir.grpcPort);
-  const clients = Array.from({ length: 12 }, () => new RlsClient(proxy.port));
-  for (const [index, client] of clients.entries()) {
-    await client.ask('edge', [{ entries: { user: String(index) } }]);
-    await sleep(160);
-  }
-  // Pings arrive late, so that at any time some are on their way.
-  proxy.delayReplies(950);
-  await sleep(2000);
-  weir.kill('SIGSTOP');
-  await sleep(3500);
-  weir.kill('SIGCONT');
-  await sleep(1200);
-  const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`);
-  expect(body).toContain('weir_grpc_connections_ended_total{reason="keepalive"} 0\n');
-  expect(body).toContain(`weir_grpc_connections ${clients.length}\n`);
-  for (const client of clients) client.close();
-  await proxy.stop();
-  await weir.stop();
 });
 
 describe('with a clock that is set by hand', () => {
@@ -207,6 +192,29 @@ describe('with a clock that is set by hand', () => {
     begun.socket.destroy();
   });
 
+  test('a pause of Weir itself is no silence of its peers: what has come meanwhile is read first', async () => {
+    await start('lean', { nowMs: () => nowMs, rules: { ...DEFAULT_RULES, keepaliveTimeMs: 1000, keepaliveTimeoutMs: 1000 } });
+    const peer = await RawPeer.begin();
+    await sleep(5 * WATCH_MS);
+    nowMs += 1001;
+    const ping = ({ type, flags }: Received) => type === FrameType.PING && flags === 0;
+    await until(() => peer.frames().some(ping));
+    await new Promise<void>((resolve) => {
+      // Once timers are run next, before sockets are read.
+      setImmediate(() => {
+        peer.send(frame(FrameType.PING, 0, peer.frames().find(ping)!.payload, 1));
+        nowMs += 10_000;
+        const end = performance.now() + 3 * WATCH_MS;
+        while (performance.now() < end);
+        resolve();
+      });
+    });
+    await sleep(5 * WATCH_MS);
+    expect(peer.isClosed).toBe(false);
+    expect(harness.connections.ended).toEqual([]);
+    peer.socket.destroy();
+  });
+
   test('a peer that opens no window for what it has asked is let go after 30 s', async () => {
     const peer = await RawPeer.begin(setting(4, 0));
     peer.send(...call(1));
@@ -218,14 +226,19 @@ describe('with a clock that is set by hand', () => {
     expect(harness.connections.ended.map(({ reason }) => reason)).toEqual(['stalled']);
   });
 
-  test('a peer that does not read from its socket is let go after 30 s', async () => {
+  test.each<[string, HarnessOptions]>([
+    ['', {}],
+    [' (TLS)', { tls }],
+  ])('a peer that does not read from its socket is let go after 30 s%s', async (_tls, options) => {
+    await start('lean', { ...options, nowMs: () => nowMs });
     const peer = await RawPeer.begin(setting(4, 2 ** 31 - 1));
     peer.socket.pause();
     const widen = Buffer.alloc(4);
     widen.writeUInt32BE(2 ** 30);
     peer.send(frame(FrameType.WINDOW_UPDATE, 0, widen));
     // Answers of 100,000 bytes, more than the system keeps for a socket.
-    harness.decide = (request) => Promise.resolve({ ...allow(request), statuses: Array.from({ length: 20_000 }, () => ({ code: 'OK' as const, limitRemaining: 4_294_967_295, fits: true })) });
+    const statuses = Array(20_000).fill({ code: 'OK', limitRemaining: 4_294_967_295, fits: true }) as Decision['statuses'];
+    harness.decide = () => Promise.resolve({ overallCode: 'OK', statuses });
     for (let n = 0; n < 60; n++) peer.send(...call(1 + 2 * n));
     await until(() => harness.requests.length === 60);
     const observed = harness.connections.ended.length;

@@ -186,9 +186,9 @@ export class LeanServer {
 
   private watch(): void {
     this.watchTimer ??= setInterval(() => {
-      // What has come already is read first: after a pause of this process nobody is to blame for it.
+      const nowMs = this.nowMs();
+      // What had come by now is read first: a pause of this process is nobody's silence.
       setImmediate(() => {
-        const nowMs = this.nowMs();
         for (const peer of [...this.peers]) this.judge(peer, nowMs);
       });
     }, this.bounds.watchMs).unref();
