@@ -111,6 +111,23 @@ test('SIGTERM: health is off, the call in flight gets its answer, new ones are r
   await redis.stop();
 });
 
+test.each(['grpc-js', 'lean'])('DRAIN_DELAY: the health is off, and everything is still answered, also on new connections (%s)', async (transport) => {
+  const server = await startWeir({ config: CONFIG, env: { BACKEND_TYPE: 'memory', TRANSPORT: transport, DRAIN_DELAY: '2s' } });
+  const client = new RlsClient(server.grpcPort);
+  await client.ask('d', [{ entries: { k: 'v' } }]);
+  const exitCode = server.stop();
+  await until(() => server.output().includes('SIGTERM: health is off'));
+  const late = new RlsClient(server.grpcPort);
+  expect((await client.ask('d', [{ entries: { k: 'v' } }])).overall_code).toBe(OK);
+  expect((await late.ask('d', [{ entries: { k: 'v' } }])).overall_code).toBe(OK);
+  const { status: healthStatus } = await httpRequest(`http://127.0.0.1:${server.httpPort}/healthcheck`);
+  expect(healthStatus).not.toBe(200);
+  expect(await exitCode).toBe(0);
+  await expect(late.ask('d', [{ entries: { k: 'v' } }], { timeoutMs: 2000 })).rejects.toMatchObject({ code: status.UNAVAILABLE });
+  client.close();
+  late.close();
+});
+
 test('a second signal, of whatever kind, ends a drain at once', async () => {
   const server = await startWeir({ config: CONFIG, env: { BACKEND_TYPE: 'memory', DRAIN_TIMEOUT: '10m' } });
   // A request whose body never ends holds the drain.

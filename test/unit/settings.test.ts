@@ -79,7 +79,9 @@ describe('Settings', () => {
       logLevel: 'info',
       logFormat: 'text',
       metricSeriesMax: 10_000,
+      drainDelayMs: 5000,
       drainTimeoutMs: 10_000,
+      warmUp: true,
     });
   });
 
@@ -97,6 +99,8 @@ describe('Settings', () => {
     ['REDIS_OP_TIMEOUT', '2000us', 'redisOpTimeoutMs', 2],
     ['DRAIN_TIMEOUT', '1m30s', 'drainTimeoutMs', 90_000],
     ['DRAIN_TIMEOUT', '0', 'drainTimeoutMs', 0],
+    ['DRAIN_DELAY', '0s', 'drainDelayMs', 0],
+    ['WARM_UP', 'false', 'warmUp', false],
     ['NEAR_LIMIT_RATIO', '1', 'nearLimitRatio', 1],
     ['BACKEND_TYPE', 'Redis', 'backendType', 'redis'],
     ['CACHE_KEY_PREFIX', 'team-a:', 'cacheKeyPrefix', 'team-a:'],
