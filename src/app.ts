@@ -28,6 +28,7 @@ import { GrpcServer, type GrpcServerOptions } from './transport/grpc-server';
 import { httpRoutes } from './transport/http-routes';
 import { HttpServer } from './transport/http-server';
 import { LeanServer } from './transport/http2/lean-server';
+import type { MetricSnapshot, WorkerPorts } from './workers/messages';
 
 export interface AppOptions {
   readonly settings: Settings;
@@ -35,13 +36,20 @@ export interface AppOptions {
   readonly ruleSet: RuleSet;
   readonly log: Logger;
   readonly version: string;
+  /** One of several processes: whoever runs it has the debug port. */
+  readonly isWorker: boolean;
+  /** Awaited when all is there but the ports. */
+  readonly untilMayListen?: () => Promise<void>;
+  /** Processes that serve on this machine under these settings. */
+  readonly workers: number;
 }
 
 export interface App {
-  /** The ports it listens on, once port 0 has become a free one. */
-  readonly ports: { readonly grpc: number; readonly http: number; readonly debug: number };
+  /** The ports it listens on, once port 0 has become a free one; a worker has no debug port. */
+  readonly ports: WorkerPorts & { readonly debug?: number };
   /** Turns the health off, answers what is in flight, and closes everything. */
   drain(): Promise<void>;
+  readMetrics(): Promise<MetricSnapshot>;
 }
 
 const DEGRADED_REDIS = 'degraded: redis';
@@ -63,7 +71,7 @@ const LEAVE_MS = 100;
 
 /** Wires the parts and listens. Rejects if a port can't be bound. */
 export async function startApp(options: AppOptions): Promise<App> {
-  const { settings, storeChoice, ruleSet, log, version } = options;
+  const { settings, storeChoice, ruleSet, log, version, isWorker, workers } = options;
   const registry = new Registry();
   const health = new Health();
   const ruleMetrics = new RuleMetrics({
@@ -79,7 +87,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const { store, leave } =
     storeChoice.kind === 'memory'
       ? { store: new MeasuredStore(memoryStore, measureBy(metrics, 'memory')), leave: undefined }
-      : await openStore({ settings, choice: storeChoice, health, log, metrics, local: memoryStore });
+      : await openStore({ settings, workers, choice: storeChoice, health, log, metrics, local: memoryStore });
   const shouldRateLimit = makeShouldRateLimit({
     ruleSet: () => ruleSet,
     store,
@@ -109,23 +117,26 @@ export async function startApp(options: AppOptions): Promise<App> {
   const grpcJs = new GrpcServer(grpcOptions);
   const grpc = settings.transport === 'lean' ? new LeanServer({ ...grpcOptions, grpc: grpcJs, log }) : grpcJs;
   const http = new HttpServer({ routes: httpRoutes({ answerCall, health }), log });
-  const debug = new HttpServer({ routes: debugRoutes({ configLines: () => describeRules(ruleSet), registry }), log });
+  const debug = isWorker ? undefined : new HttpServer({ routes: debugRoutes({ configLines: () => describeRules(ruleSet), metrics: registry }), log });
 
+  await options.untilMayListen?.();
   health.serve();
   const ports = {
     grpc: (await grpc.start({ host: settings.grpcHost, port: settings.grpcPort })).port,
     http: (await http.start({ host: settings.host, port: settings.port })).port,
-    debug: (await debug.start({ host: settings.debugHost, port: settings.debugPort })).port,
+    ...(debug && { debug: (await debug.start({ host: settings.debugHost, port: settings.debugPort })).port }),
   };
   return {
     ports,
     drain: async () => {
       const bound = { timeoutMs: settings.drainTimeoutMs };
       health.startDrain();
-      await Promise.all([grpc.drain(bound), http.close(bound), debug.close(bound)]);
+      await Promise.all([grpc.drain(bound), http.close(bound), debug?.close(bound)]);
       await leave?.();
       await store.close();
     },
+    // Its values are the same; only its type says otherwise.
+    readMetrics: async () => (await registry.getMetricsAsJSON()) as unknown as MetricSnapshot,
   };
 }
 
@@ -140,7 +151,7 @@ const ERROR_TYPES: Readonly<Record<FailureKind, string>> = {
  * Redis, and what decides without it. Resolves without it after REDIS_CONNECT_TIMEOUT: degraded, and trying on.
  */
 async function openStore(input: OpenStoreInput): Promise<{ readonly store: Store; readonly leave: () => Promise<void> }> {
-  const { settings, choice, health, log, metrics, local } = input;
+  const { settings, workers, choice, health, log, metrics, local } = input;
   const parts = { settings, health, log, metrics, breakers: new Breakers({ health, log, metrics }) };
   // What has been lost meanwhile may have been what denied.
   const onSecond = () => { denyCache.clear(); };
@@ -183,7 +194,8 @@ async function openStore(input: OpenStoreInput): Promise<{ readonly store: Store
       second?.beat({ ...heart, ...heartbeat }).catch(() => undefined);
       return main.beat({ ...heart, ...heartbeat });
     },
-    assumed: settings.failureModeInstances,
+    // Each worker has a share of its own.
+    assumed: settings.failureModeInstances * workers,
     onCount: (count) => {
       metrics.instances.set(count);
       store.chargeBack();
@@ -204,7 +216,7 @@ async function openStore(input: OpenStoreInput): Promise<{ readonly store: Store
   return { store, leave: () => instances.leave({ waitMs: LEAVE_MS }) };
 }
 
-interface OpenStoreInput extends Pick<AppOptions, 'settings' | 'log'> {
+interface OpenStoreInput extends Pick<AppOptions, 'settings' | 'workers' | 'log'> {
   readonly choice: Extract<StoreChoice, { kind: 'redis' }>;
   readonly health: Health;
   readonly metrics: Metrics;

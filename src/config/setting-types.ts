@@ -44,6 +44,15 @@ export function integer({ min, max }: Range): SettingType<number> {
   return numeric(/^\d{1,16}$/, { min, max }, `a whole number from ${min} to ${max}`);
 }
 
+/** At least 1, or `auto`. */
+export function count({ max }: Pick<Range, 'max'>): SettingType<number | 'auto'> {
+  const numbers = integer({ min: 1, max });
+  return {
+    accepts: `${numbers.accepts}, or auto`,
+    parse: (written) => (written.toLowerCase() === 'auto' ? { value: 'auto' } : numbers.parse(written)),
+  };
+}
+
 /** 0 asks the system for any free port. */
 export function port(): SettingType<number> {
   return numeric(/^\d{1,5}$/, { min: 0, max: 65_535 }, 'a port from 0 to 65535 (0: any free one)');

@@ -1,7 +1,7 @@
 /** Every setting of Weir: its environment variable, type, default and meaning. */
 
 import { ALGORITHMS, FAILURE_MODES } from '../rule/limit';
-import { boolean, duration, integer, oneOf, port, ratio, spelled, text, textLike, type SettingType } from './setting-types';
+import { boolean, count, duration, integer, oneOf, port, ratio, spelled, text, textLike, type SettingType } from './setting-types';
 
 export const GROUPS = ['Listening', 'Configuration', 'Decisions', 'Store', 'Logs and metrics', 'Life cycle'] as const;
 
@@ -394,6 +394,14 @@ export const SETTINGS_TABLE = {
     meaning: 'Rules with metrics of their own; the rest count under `other`.',
   }),
 
+  workers: row({
+    ...life,
+    name: 'WORKERS',
+    type: count({ max: 256 }),
+    default: '1',
+    meaning:
+      'Processes that serve, on the same ports; `auto`: one for each core. More than one needs Redis. Each is an instance in mode `local`, and has its own REDIS_IN_FLIGHT_MAX and METRIC_SERIES_MAX.',
+  }),
   drainTimeoutMs: row({
     ...life,
     name: 'DRAIN_TIMEOUT',

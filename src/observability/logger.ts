@@ -11,6 +11,8 @@ export type LogLevel = keyof Logger;
 export interface LoggerConfig {
   readonly level: LogLevel;
   readonly format: 'text' | 'json';
+  /** Number of the worker that logs, on each line; absent if there is one process only. */
+  readonly worker?: number | undefined;
   /** Standard error if absent. Written to line by line, at once, so that nothing is lost at exit. */
   readonly destination?: { write(line: string): unknown };
 }
@@ -18,11 +20,11 @@ export interface LoggerConfig {
 const MESSAGE_KEY = '@message';
 const TIMESTAMP_KEY = '@timestamp';
 
-export function createLogger({ level, format, destination = process.stderr }: LoggerConfig): Logger {
+export function createLogger({ level, format, worker, destination = process.stderr }: LoggerConfig): Logger {
   const options: LoggerOptions = {
     level,
     // The process and the host are the log collector's to add.
-    base: null,
+    base: worker === undefined ? null : { worker },
     messageKey: MESSAGE_KEY,
     timestamp: () => `,"${TIMESTAMP_KEY}":"${new Date().toISOString()}"`,
     formatters: { level: (label) => ({ level: label }) },

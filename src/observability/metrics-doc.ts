@@ -1,6 +1,6 @@
 /** Writes `docs/metrics.md` from the tables of metrics. */
 
-import { METRICS, type MetricRow } from './metrics';
+import { METRICS, WORKER_METRICS, type MetricRow } from './metrics';
 import { RULE_METRICS } from './rule-metrics';
 
 const HEAD = `# Metrics
@@ -8,6 +8,10 @@ const HEAD = `# Metrics
 Served for Prometheus at \`/metrics\` on DEBUG_PORT. This page is made from the tables in \`src/observability/\` by
 \`node scripts/write-docs.mjs\` (after a build); a test compares the two. Node's own metrics (\`process_*\`, \`nodejs_*\`) are
 prom-client's defaults.
+
+With \`WORKERS\` over 1 they are those of all workers together: sums, but for gauges of what all see alike
+(\`weir_instances\`, \`weir_breaker_open\`: the largest). Counters do not run backwards when a worker ends: what it had counted
+when it was last asked stays.
 
 ## By rule
 
@@ -25,7 +29,7 @@ const TABLE_HEAD = '| Metric | Type | Labels | Meaning |\n|---|---|---|---|\n';
 /** The whole page, ending with a newline. */
 export function renderMetricsDoc(): string {
   const ruleRows = Object.values(RULE_METRICS).map((row) => renderRow({ ...row, labels: ['domain', 'key1', '…', 'key8'] }));
-  const otherRows = Object.values(METRICS).map(renderRow);
+  const otherRows = Object.values({ ...METRICS, ...WORKER_METRICS }).map(renderRow);
   return `${HEAD}\n${TABLE_HEAD}${ruleRows.join('')}\n## Of the service\n\n${TABLE_HEAD}${otherRows.join('')}`;
 }
 

@@ -8,6 +8,8 @@ export interface MetricRow {
   readonly name: string;
   readonly labels: readonly string[];
   readonly help: string;
+  /** How the values of several workers become one; default: their sum. */
+  readonly aggregator?: 'sum' | 'max' | 'first';
 }
 
 /** Seconds, from 50 µs: decisions take well under a millisecond. */
@@ -61,6 +63,7 @@ export const METRICS = {
   breakerOpen: {
     type: 'gauge',
     name: 'weir_breaker_open',
+    aggregator: 'max',
     labels: [],
     help: 'Redis servers that are not asked just now because they kept failing.',
   },
@@ -103,6 +106,7 @@ export const METRICS = {
   instances: {
     type: 'gauge',
     name: 'weir_instances',
+    aggregator: 'max',
     labels: [],
     help: 'Live instances on the same Redis, as last counted: each has its share of a limit while Redis is away.',
   },
@@ -133,8 +137,25 @@ export const METRICS = {
   buildInfo: {
     type: 'gauge',
     name: 'weir_build_info',
+    aggregator: 'first',
     labels: ['version', 'store'],
     help: '1, with the version of Weir and the store that counts.',
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
+/** Of the process that runs the workers: only if there are several. */
+export const WORKER_METRICS = {
+  workers: {
+    type: 'gauge',
+    name: 'weir_workers',
+    labels: [],
+    help: 'Workers that serve just now; with WORKERS over 1 only.',
+  },
+  restarts: {
+    type: 'counter',
+    name: 'weir_worker_restarts_total',
+    labels: [],
+    help: 'Workers begun in place of one that ended; with WORKERS over 1 only.',
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
@@ -206,10 +227,10 @@ export function counter<Label extends string>(
 
 function gauge<Label extends string>(
   registry: Registry,
-  { name, help, labels }: RowOf<Label>,
+  { name, help, labels, aggregator = 'sum' }: RowOf<Label>,
   collect?: (made: Gauge<Label>) => void,
 ): Gauge<Label> {
-  return new Gauge({ name, help, labelNames: [...labels], registers: [registry], ...collecting(collect) });
+  return new Gauge({ name, help, aggregator, labelNames: [...labels], registers: [registry], ...collecting(collect) });
 }
 
 /** prom-client hands the metric to `collect` as `this`. */

@@ -1,17 +1,22 @@
 /** What the debug port serves: the rules as loaded, and the metrics. */
 
-import type { Registry } from 'prom-client';
 import { textReply, type Route } from './http-server';
 
 export interface DebugRoutesOptions {
   /** One line for each configured rule, without a line end. */
   readonly configLines: () => readonly string[];
-  readonly registry: Registry;
+  readonly metrics: MetricsText;
 }
 
-export function debugRoutes({ configLines, registry }: DebugRoutesOptions): ReadonlyMap<string, Route> {
+/** The metrics for Prometheus; a registry is one. */
+export interface MetricsText {
+  readonly contentType: string;
+  metrics(): Promise<string>;
+}
+
+export function debugRoutes({ configLines, metrics }: DebugRoutesOptions): ReadonlyMap<string, Route> {
   const routes = new Map<string, Route>([
-    ['/metrics', async () => ({ status: 200, contentType: registry.contentType, body: await registry.metrics() })],
+    ['/metrics', async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.metrics() })],
     ['/rlconfig', () => textReply(200, lines(configLines()))],
   ]);
   const paths = [...routes.keys()].sort();

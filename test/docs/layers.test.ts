@@ -14,13 +14,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   transport: ['descriptor', 'engine', 'rule', 'errors', 'store', 'should-rate-limit', 'observability'],
   config: ['descriptor', 'rule'],
   observability: ['descriptor', 'rule', 'engine', 'store', 'should-rate-limit'],
+  workers: ['observability'],
   'should-rate-limit': ['descriptor', 'rule', 'bucket', 'engine', 'store'],
   errors: [],
   version: [],
 };
 
 /** They know every part. */
-const ROOTS = ['app', 'cli', 'main', 'open-redis'];
+const ROOTS = ['app', 'cli', 'main', 'open-redis', 'start-workers'];
 
 const PURE = ['descriptor', 'rule', 'bucket', 'engine'];
 

@@ -110,7 +110,7 @@ describe('the HTTP port', () => {
 
 describe('the debug port', () => {
   const registry = new Registry();
-  const routes = debugRoutes({ configLines: () => ['edge.user: unit=MINUTE requests_per_unit=3'], registry });
+  const routes = debugRoutes({ configLines: () => ['edge.user: unit=MINUTE requests_per_unit=3'], metrics: registry });
   const server = new HttpServer({ routes, log: { error: () => undefined } });
   let base: string;
 

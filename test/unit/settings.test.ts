@@ -21,6 +21,7 @@ describe('Settings', () => {
       grpcHost: '0.0.0.0',
       grpcPort: 8081,
       transport: 'grpc-js',
+      workers: 1,
       debugHost: '0.0.0.0',
       debugPort: 6070,
       configType: 'FILE',

@@ -26,7 +26,8 @@ export class Loopback {
   start(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.server.once('error', reject);
-      this.server.listen({ host: LOOPBACK, port: 0 }, () => {
+      // `exclusive`: among workers a port would be shared, and another one's calls come here.
+      this.server.listen({ host: LOOPBACK, port: 0, exclusive: true }, () => {
         this.server.off('error', reject);
         resolve();
       });

@@ -1,0 +1,189 @@
+/** The processes that serve: begun one after the other, begun anew when one ends, ended together. */
+
+import type { Logger } from '../observability/logger';
+import type { FromWorker, MetricSnapshot, ToWorker, WorkerPorts } from './messages';
+
+/** Before a worker that has ended is begun anew: doubled each time, up to the longest. */
+const RESTART_MS_MIN = 100;
+const RESTART_MS_MAX = 5_000;
+
+/** A worker that lived so long was a good one: the waits begin anew after it. */
+const GOOD_MS = 10_000;
+
+/** How long workers have beyond their own drain, before they are killed. */
+const DRAIN_MARGIN_MS = 2_000;
+
+/** The part of a worker of node:cluster that is used here. */
+export interface WorkerProcess {
+  readonly id: number;
+  send(message: ToWorker): unknown;
+  isConnected(): boolean;
+  kill(signal: NodeJS.Signals): void;
+  on(event: 'message', listener: (message: FromWorker) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  once(event: 'exit', listener: (code: number | null, signal: string | null) => void): unknown;
+}
+
+export interface WorkerPoolOptions {
+  readonly count: number;
+  readonly fork: () => WorkerProcess;
+  readonly log: Pick<Logger, 'error'>;
+  readonly onMetrics: (worker: number, answer: { readonly reading: number; readonly snapshot: MetricSnapshot }) => void;
+  readonly onEnd: (worker: number) => void;
+  readonly onRestart: () => void;
+  /** A clock that is never set, in milliseconds. */
+  readonly nowMs: () => number;
+}
+
+/** A worker ended before it served; it has said why. */
+export class WorkerStartError extends Error {
+  override readonly name = 'WorkerStartError';
+
+  constructor(readonly exitCode: number) {
+    super(`a worker ended with exit code ${exitCode} before it served`);
+  }
+}
+
+interface Running {
+  readonly process: WorkerProcess;
+  readonly begunMs: number;
+  readonly exited: Promise<void>;
+}
+
+interface Begun {
+  readonly id: number;
+  /** All is there but the ports. */
+  readonly prepared: Promise<void>;
+  readonly ready: Promise<WorkerPorts>;
+}
+
+export class WorkerPool {
+  private readonly running = new Map<number, Running>();
+  private readonly serving = new Set<number>();
+  private readonly restarts = new Set<NodeJS.Timeout>();
+  private failures = 0;
+  private isStarted = false;
+  private isEnding = false;
+
+  constructor(private readonly options: WorkerPoolOptions) {}
+
+  /** Workers that serve just now. */
+  get size(): number {
+    return this.serving.size;
+  }
+
+  /**
+   * Resolves when all serve; the ports are those of each.
+   *
+   * @throws WorkerStartError if one ended before it did; then none is left
+   */
+  async start(): Promise<WorkerPorts> {
+    const begun = Array.from({ length: this.options.count }, () => this.begin());
+    // One that ends is told by whichever of its promises is waited for.
+    for (const { ready } of begun) ready.catch(() => undefined);
+    try {
+      await Promise.all(begun.map(({ prepared }) => prepared));
+      // All at one time, or the first would have all the connections of those who wait. But one after the other: what
+      // keeps the first from its ports keeps all, and is told once.
+      let ports: WorkerPorts | undefined;
+      for (const worker of begun) ports = await this.listen(worker);
+      if (ports === undefined) throw new Error('a pool without workers');
+      this.isStarted = true;
+      return ports;
+    } catch (error) {
+      await this.end((worker) => { worker.kill('SIGKILL'); });
+      throw error;
+    }
+  }
+
+  /** Asks all that serve what they count; how many were asked. */
+  readMetrics(reading: number): number {
+    return this.tell([...this.serving], { kind: 'read_metrics', reading });
+  }
+
+  /** All drain; after `timeoutMs` and a margin those that are left are killed. */
+  async drain({ timeoutMs }: { readonly timeoutMs: number }): Promise<void> {
+    const timer = setTimeout(() => {
+      for (const { process: worker } of this.running.values()) worker.kill('SIGKILL');
+    }, timeoutMs + DRAIN_MARGIN_MS);
+    await this.end((worker) => {
+      // One that does not serve yet has nothing to drain.
+      if (this.serving.has(worker.id)) this.tell([worker.id], { kind: 'drain' });
+      else worker.kill('SIGKILL');
+    });
+    clearTimeout(timer);
+  }
+
+  private async end(how: (worker: WorkerProcess) => void): Promise<void> {
+    this.isEnding = true;
+    for (const timer of this.restarts) clearTimeout(timer);
+    this.restarts.clear();
+    const ending = [...this.running.values()];
+    for (const { process: worker } of ending) how(worker);
+    await Promise.all(ending.map(({ exited }) => exited));
+  }
+
+  private begin(): Begun {
+    const worker = this.options.fork();
+    // Told by 'exit', which follows.
+    worker.on('error', () => undefined);
+    const ended = new Promise<never>((_, reject) => {
+      worker.once('exit', (code, signal) => {
+        this.onExit(worker, { code, signal });
+        reject(new WorkerStartError(code ?? 1));
+      });
+    });
+    const exited = ended.catch(() => undefined);
+    const prepared = new Promise<void>((resolve) => {
+      worker.on('message', ({ kind }) => {
+        if (kind === 'prepared') resolve();
+      });
+    });
+    const ready = new Promise<WorkerPorts>((resolve) => {
+      worker.on('message', (message) => {
+        if (message.kind === 'metrics') this.options.onMetrics(worker.id, message);
+        if (message.kind !== 'ready') return;
+        this.serving.add(worker.id);
+        resolve(message.ports);
+      });
+    });
+    this.running.set(worker.id, { process: worker, begunMs: this.options.nowMs(), exited });
+    return { id: worker.id, prepared: Promise.race([prepared, ended]), ready: Promise.race([ready, ended]) };
+  }
+
+  private listen({ id, ready }: Begun): Promise<WorkerPorts> {
+    this.tell([id], { kind: 'listen' });
+    return ready;
+  }
+
+  private async beginAnew(): Promise<void> {
+    const worker = this.begin();
+    worker.ready.catch(() => undefined);
+    await worker.prepared;
+    await this.listen(worker);
+  }
+
+  private onExit({ id }: WorkerProcess, { code, signal }: { readonly code: number | null; readonly signal: string | null }): void {
+    const begunMs = this.running.get(id)?.begunMs ?? 0;
+    this.running.delete(id);
+    this.serving.delete(id);
+    this.options.onEnd(id);
+    if (this.isEnding || !this.isStarted) return;
+    this.failures = this.options.nowMs() - begunMs >= GOOD_MS ? 0 : this.failures + 1;
+    const waitMs = Math.min(RESTART_MS_MAX, RESTART_MS_MIN * 2 ** Math.min(this.failures, 10));
+    this.options.log.error(`worker ${id} ended (${signal ?? `exit code ${code ?? 'unknown'}`}): another one begins in ${waitMs} ms`);
+    const timer = setTimeout(() => {
+      this.restarts.delete(timer);
+      this.options.onRestart();
+      // One that does not come to serve ends, which begins the next.
+      this.beginAnew().catch(() => undefined);
+    }, waitMs);
+    this.restarts.add(timer);
+  }
+
+  private tell(ids: readonly number[], message: ToWorker): number {
+    const told = ids.map((id) => this.running.get(id)?.process).filter((worker) => worker?.isConnected() === true);
+    for (const worker of told) worker?.send(message);
+    return told.length;
+  }
+}

@@ -1,0 +1,174 @@
+/** Several workers behind one port: exact together, one set of metrics, and none of it lost when one dies. */
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { METRICS, WORKER_METRICS } from '../../src/observability/metrics';
+import { RULE_METRICS } from '../../src/observability/rule-metrics';
+import { httpRequest } from '../support/http-client';
+import { startRedis, type RedisServer } from '../support/redis-server';
+import { OK, RlsClient } from '../support/rls-client';
+import { writeConfig } from '../support/temp-config';
+import { startWeir, type WeirProcess } from '../support/weir-process';
+
+const WORKERS = 3;
+const LIMIT = 100;
+const CLIENTS = 12;
+const TRIES_MAX = 500;
+const TRY_MS = 20;
+
+/** As /proc/net/tcp writes it. */
+const ESTABLISHED = '01';
+
+const CONFIG = writeConfig(`domain: d\ndescriptors: [{ key: k, rate_limit: { unit: year, requests_per_unit: ${LIMIT}, algorithm: fixed_window } }]\n`);
+
+describe.each(['grpc-js', 'lean'])('WORKERS=3 over %s', (transport) => {
+  let redis: RedisServer;
+  let weir: WeirProcess;
+  let clients: RlsClient[];
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    const env = { REDIS_URL: `redis://127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s', WORKERS: String(WORKERS), TRANSPORT: transport };
+    weir = await startWeir({ config: CONFIG, env });
+    // A connection is one worker's: several, so that each worker has some.
+    clients = Array.from({ length: CLIENTS }, () => new RlsClient(weir.grpcPort));
+  });
+
+  afterAll(async () => {
+    for (const client of clients) client.close();
+    expect(await weir.stop()).toBe(0);
+    expect(weir.output()).toContain('drained');
+    await redis.stop();
+  });
+
+  test('the limit is that of one, whoever is asked, and every worker is', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 3 * LIMIT }, (_, i) => clients[i % CLIENTS]!.ask('d', [{ entries: { k: 'shared' } }])),
+    );
+    expect(answers.filter(({ overall_code: code }) => code === OK)).toHaveLength(LIMIT);
+    const accepted = workersOf(weir).map((pid) => acceptedBy(pid, weir.grpcPort));
+    expect(accepted.filter((connections) => connections > 0)).toHaveLength(WORKERS);
+    expect(accepted.reduce((sum, connections) => sum + connections)).toBe(CLIENTS);
+  });
+
+  test('one set of metrics: every metric of the tables, and what all have answered together', async () => {
+    const text = await metricsOf(weir);
+    const served = Array.from(text.matchAll(/^# TYPE (\S+) (\S+)$/gm), ([, name]) => name!).filter((name) => /^(?:weir|ratelimit)_/.test(name));
+    const tables = { ...METRICS, ...RULE_METRICS, ...WORKER_METRICS, rule: RULE_METRICS.totalHits };
+    expect(served.sort()).toEqual([...new Set(Object.values(tables).map(({ name }) => name))].sort());
+    expect(valueOf(text, METRICS.totalRequests.name)).toBe(3 * LIMIT);
+    expect(valueOf(text, RULE_METRICS.withinLimit.name)).toBe(LIMIT);
+    expect(valueOf(text, WORKER_METRICS.workers.name)).toBe(WORKERS);
+    expect((await httpRequest(`http://127.0.0.1:${weir.debugPort}/rlconfig`)).body).toContain('d.k:');
+  });
+
+  test('each is an instance, and the gauge is not their sum', async () => {
+    await untilValue(weir, METRICS.instances.name, WORKERS);
+  });
+
+  test('one that is killed is begun anew; the others go on, and the counters with them', async () => {
+    const before = valueOf(await metricsOf(weir), METRICS.totalRequests.name);
+    const [victim] = workersOf(weir);
+    process.kill(victim!, 'SIGKILL');
+    await untilValue(weir, WORKER_METRICS.restarts.name, 1);
+    await untilValue(weir, WORKER_METRICS.workers.name, WORKERS);
+    expect(workersOf(weir)).not.toContain(victim);
+    const client = new RlsClient(weir.grpcPort);
+    await client.ask('d', [{ entries: { k: 'after' } }]);
+    client.close();
+    expect(valueOf(await metricsOf(weir), METRICS.totalRequests.name)).toBe(before + 1);
+  });
+});
+
+test('what keeps one from its port keeps all, and is told once', async () => {
+  const first = await startWeir({ config: CONFIG, env: { BACKEND_TYPE: 'memory' } });
+  const env = { PATH: process.env.PATH, REDIS_URL: 'redis://127.0.0.1:1', REDIS_CONNECT_TIMEOUT: '10ms', WORKERS: '3', GRPC_HOST: '127.0.0.1', GRPC_PORT: String(first.grpcPort), PORT: '0', DEBUG_PORT: '0' };
+  const second = spawnSync(process.execPath, ['dist/main.js', 'serve', '--config', CONFIG], { env, encoding: 'utf8', timeout: 20_000 });
+  await first.stop();
+  expect(second.status).toBe(1);
+  expect(second.stderr.match(/Error: .*EADDRINUSE/g)).toHaveLength(1);
+  expect(second.stderr).toContain('a worker ended with exit code 1 before it served');
+});
+
+test('SIGTERM: all workers answer what is in flight, and the process ends with 0', async () => {
+  const redis = await startRedis();
+  const weir = await startWeir({ config: CONFIG, env: { REDIS_URL: `redis://127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s', FAILURE_MODE: 'local', WORKERS: '2' } });
+  const clients = Array.from({ length: 4 }, () => new RlsClient(weir.grpcPort));
+  await Promise.all(clients.map((client) => client.ask('d', [{ entries: { k: 'v' } }])));
+  // A Redis that is stopped keeps the calls in flight until after the signal; then each worker decides by itself.
+  redis.kill('SIGSTOP');
+  const inFlight = clients.map((client) => client.ask('d', [{ entries: { k: 'v' } }]));
+  await pause();
+  const exitCode = weir.stop();
+  expect((await Promise.all(inFlight)).map(({ overall_code: code }) => code)).toEqual([OK, OK, OK, OK]);
+  expect(await exitCode).toBe(0);
+  for (const client of clients) client.close();
+  await redis.stop();
+});
+
+test('workers end with the process that runs them, however that ends', async () => {
+  const redis = await startRedis();
+  const weir = await startWeir({ config: CONFIG, env: { REDIS_URL: `redis://127.0.0.1:${redis.port}`, WORKERS: '2' } });
+  const workers = workersOf(weir);
+  expect(workers).toHaveLength(2);
+  weir.kill('SIGKILL');
+  for (let tries = 0; tries < TRIES_MAX && workers.some(isRunning); tries += 1) await pause();
+  expect(workers.filter(isRunning)).toEqual([]);
+  await weir.stop();
+  await redis.stop();
+});
+
+/** Its children, by /proc. */
+function workersOf({ pid }: WeirProcess): number[] {
+  const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' });
+  return children.trim().split('\n').map(Number);
+}
+
+/** Open connections to a port that a process has. */
+function acceptedBy(pid: number, port: number): number {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const lines = readFileSync(`/proc/${pid}/net/tcp`, 'utf8').split('\n').map((line) => line.trim().split(/\s+/));
+  const inodes = new Set(lines.filter(([, address, , state]) => address?.endsWith(local) && state === ESTABLISHED).map((fields) => fields[9]));
+  const links = readdirSync(`/proc/${pid}/fd`).map((fd) => linkOf(`/proc/${pid}/fd/${fd}`));
+  return links.filter((link) => inodes.has(/^socket:\[(\d+)\]$/.exec(link)?.[1])).length;
+}
+
+/** Empty if it has been closed meanwhile. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function metricsOf({ debugPort }: WeirProcess): Promise<string> {
+  return (await httpRequest(`http://127.0.0.1:${debugPort}/metrics`)).body;
+}
+
+/** The sum of all its series. */
+function valueOf(text: string, name: string): number {
+  return Array.from(text.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, 'gm')), ([, value]) => Number(value)).reduce((sum, value) => sum + value, 0);
+}
+
+async function untilValue(weir: WeirProcess, name: string, expected: number): Promise<void> {
+  let seen: number | undefined;
+  for (let tries = 0; tries < TRIES_MAX && seen !== expected; tries += 1) {
+    seen = valueOf(await metricsOf(weir), name);
+    if (seen !== expected) await pause();
+  }
+  expect(seen).toBe(expected);
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, TRY_MS));
+}

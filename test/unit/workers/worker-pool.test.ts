@@ -1,0 +1,171 @@
+/** Workers that end are begun anew, at a pace; those that never served end the start. */
+
+import { EventEmitter } from 'node:events';
+import type { FromWorker, ToWorker } from '../../../src/workers/messages';
+import { WorkerPool, WorkerStartError, type WorkerProcess } from '../../../src/workers/worker-pool';
+
+const PORTS = { grpc: 1, http: 2 };
+
+class FakeWorker extends EventEmitter implements WorkerProcess {
+  readonly told: ToWorker[] = [];
+  readonly signals: string[] = [];
+
+  constructor(readonly id: number) {
+    super();
+  }
+
+  send(message: ToWorker): void {
+    this.told.push(message);
+  }
+
+  isConnected(): boolean {
+    return true;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.signals.push(signal);
+    if (signal === 'SIGKILL') this.end(null, signal);
+  }
+
+  say(message: FromWorker): void {
+    this.emit('message', message);
+  }
+
+  end(code: number | null, signal: string | null = null): void {
+    this.emit('exit', code, signal);
+  }
+}
+
+interface Scene {
+  readonly pool: WorkerPool;
+  readonly workers: FakeWorker[];
+  readonly ended: number[];
+  readonly log: string[];
+  nowMs: number;
+  restarts: number;
+}
+
+function makeScene(count: number): Scene {
+  const scene = { workers: [] as FakeWorker[], ended: [] as number[], log: [] as string[], nowMs: 0, restarts: 0 };
+  const pool = new WorkerPool({
+    count,
+    fork: () => {
+      const worker = new FakeWorker(scene.workers.length + 1);
+      scene.workers.push(worker);
+      return worker;
+    },
+    log: { error: (line: string) => scene.log.push(line) } as never,
+    onMetrics: () => undefined,
+    onEnd: (worker) => scene.ended.push(worker),
+    onRestart: () => {
+      scene.restarts += 1;
+    },
+    nowMs: () => scene.nowMs,
+  });
+  return Object.assign(scene, { pool });
+}
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+}
+
+async function startAll(scene: Scene): Promise<void> {
+  const started = scene.pool.start();
+  for (const worker of scene.workers) worker.say({ kind: 'prepared' });
+  await settled();
+  for (const worker of scene.workers) {
+    expect(worker.told).toEqual([{ kind: 'listen' }]);
+    worker.say({ kind: 'ready', ports: PORTS });
+    await settled();
+  }
+  expect(await started).toEqual(PORTS);
+}
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+test('none listens before all could; then one does, and the others when it serves', async () => {
+  const scene = makeScene(3);
+  const started = scene.pool.start();
+  const told = (): readonly number[] => scene.workers.filter((worker) => worker.told.length > 0).map(({ id }) => id);
+  for (const worker of scene.workers.slice(1)) worker.say({ kind: 'prepared' });
+  await settled();
+  expect(told()).toEqual([]);
+  scene.workers[0]!.say({ kind: 'prepared' });
+  await settled();
+  expect(told()).toEqual([1]);
+  scene.workers[0]!.say({ kind: 'ready', ports: PORTS });
+  await settled();
+  expect(told()).toEqual([1, 2, 3]);
+  for (const worker of scene.workers.slice(1)) worker.say({ kind: 'ready', ports: PORTS });
+  await started;
+  expect(scene.pool.size).toBe(3);
+});
+
+test('one that ends before it serves ends the start with its exit code, and the others with it', async () => {
+  const scene = makeScene(3);
+  const started = scene.pool.start();
+  scene.workers[0]!.say({ kind: 'prepared' });
+  scene.workers[2]!.end(2);
+  await expect(started).rejects.toEqual(new WorkerStartError(2));
+  expect(scene.workers.map(({ signals }) => signals)).toEqual([['SIGKILL'], ['SIGKILL'], []]);
+  jest.advanceTimersByTime(60_000);
+  expect(scene.workers).toHaveLength(3);
+});
+
+test('one that ends is begun anew, ever later if it keeps ending, and at once again after a good one', async () => {
+  const scene = makeScene(2);
+  await startAll(scene);
+  const waits: number[] = [];
+  for (let ends = 0; ends < 9; ends += 1) {
+    const before = scene.workers.length;
+    scene.workers.at(-1)!.end(null, 'SIGKILL');
+    await settled();
+    let waitedMs = 0;
+    for (; scene.workers.length === before && waitedMs < 60_000; waitedMs += 100) jest.advanceTimersByTime(100);
+    waits.push(waitedMs);
+  }
+  expect(waits).toEqual([200, 400, 800, 1600, 3200, 5000, 5000, 5000, 5000]);
+  expect(scene.log[0]).toBe('worker 2 ended (SIGKILL): another one begins in 200 ms');
+  scene.workers.at(-1)!.say({ kind: 'prepared' });
+  await settled();
+  scene.workers.at(-1)!.say({ kind: 'ready', ports: PORTS });
+  scene.nowMs += 10_000;
+  scene.workers.at(-1)!.end(1);
+  jest.advanceTimersByTime(100);
+  expect(scene.restarts).toBe(10);
+  expect(scene.pool.size).toBe(1);
+});
+
+test('a drain is told to those that serve and ends those that do not; nothing is begun after it', async () => {
+  const scene = makeScene(2);
+  await startAll(scene);
+  scene.workers[1]!.end(1);
+  await settled();
+  jest.advanceTimersByTime(200);
+  const drained = scene.pool.drain({ timeoutMs: 1_000 });
+  expect(scene.workers[0]!.told.at(-1)).toEqual({ kind: 'drain' });
+  expect(scene.workers[2]!.signals).toEqual(['SIGKILL']);
+  scene.workers[0]!.end(0);
+  await drained;
+  jest.advanceTimersByTime(60_000);
+  expect(scene.workers).toHaveLength(3);
+  expect(scene.ended).toEqual([2, 3, 1]);
+});
+
+test('one that does not end is killed after the time of the drain and a margin', async () => {
+  const scene = makeScene(2);
+  await startAll(scene);
+  const drained = scene.pool.drain({ timeoutMs: 1_000 });
+  scene.workers[0]!.end(0);
+  jest.advanceTimersByTime(2_999);
+  expect(scene.workers[1]!.signals).toEqual([]);
+  jest.advanceTimersByTime(1);
+  await drained;
+  expect(scene.workers[1]!.signals).toEqual(['SIGKILL']);
+});
