@@ -20,6 +20,9 @@ export interface BatchingOptions {
 /** Takes of one command: a run of the script stays well below a millisecond. A call that has more goes alone. */
 export const BATCH_TAKES_MAX = 100;
 
+/** A log is read and written whole: so many of its hits cost about what a take does. */
+const LOG_HITS_OF_TAKE = 1_000;
+
 /** Commands of one part under way; while they are, calls gather for the next. */
 export const BATCHES_IN_FLIGHT_MAX = 2;
 
@@ -208,9 +211,10 @@ interface IsTooLateInput {
   readonly nowMs: number;
 }
 
+/** What the call costs, in takes. */
 function takesOf({ groups }: Call): number {
   let takes = 0;
-  for (const group of groups) takes += group.takes.length;
+  for (const group of groups) for (const { limit } of group.takes) takes += limit.algorithm === 'sliding_window_log' ? 1 + limit.capacity / LOG_HITS_OF_TAKE : 1;
   return takes;
 }
 

@@ -1,6 +1,9 @@
 /** Stores that wrap a store: the contract through them, and what each adds to both operations. */
 
 import { DeadlineStore } from '../../src/resilience/deadline';
+import { DenyCacheStore } from '../../src/resilience/deny-cache';
+import { LastKnown } from '../../src/resilience/last-known';
+import { BatchingStore } from '../../src/store/batching-store';
 import { MeasuredStore } from '../../src/store/measured-store';
 import { MemoryStore } from '../../src/store/memory-store';
 import { StoreError, type Store } from '../../src/store/store';
@@ -17,6 +20,25 @@ describeStore('DeadlineStore over MeasuredStore over MemoryStore', () => {
     store,
     setNow: (value) => {
       nowUs = value;
+      return Promise.resolve();
+    },
+    close: () => store.close(),
+  });
+});
+
+describeStore('DenyCacheStore over BatchingStore over MemoryStore', () => {
+  let nowUs = 0;
+  // Denials are remembered as long as the clock stands: what is shown of one is of its own time.
+  let nowMs = 0;
+  const memory = new MemoryStore({ nowUs: () => nowUs, bucketsMax: 1000 });
+  const batching = new BatchingStore(memory, { partOf: () => 0, callsMax: 100, timeoutMs: 5_000, nowMs: () => 0, onGivenUp: () => undefined });
+  const lastKnown = new LastKnown({ nowMs: () => nowMs, bucketsMax: 100 });
+  const store = new DenyCacheStore(batching, { nowMs: () => nowMs, bucketsMax: 100, lastKnown, onDenied: () => undefined });
+  return Promise.resolve({
+    store,
+    setNow: (value) => {
+      nowUs = value;
+      nowMs += 1_000;
       return Promise.resolve();
     },
     close: () => store.close(),

@@ -361,7 +361,7 @@ describe('the rights of docs/redis.md', () => {
     const eachServer = (command: readonly string[]) => Promise.all(cluster.servers.map((server) => server.client.sendCommand(command)));
     await eachServer(['ACL', 'SETUSER', 'weir', 'reset', ...rights]);
     await eachServer(['ACL', 'LOG', 'RESET']);
-    const env = { REDIS_TYPE: 'cluster', REDIS_URL: cluster.url, REDIS_AUTH: 'weir:PASSWORD', CACHE_KEY_PREFIX: 'limits/', ...OP_TIMEOUT };
+    const env = { REDIS_TYPE: 'cluster', REDIS_URL: cluster.url, REDIS_AUTH: 'weir:PASSWORD', CACHE_KEY_PREFIX: 'limits/', DENY_CACHE_MAX: '0', ...OP_TIMEOUT };
     const second = await startWeir({ config: CONFIG, env });
     const asker = new RlsClient(second.grpcPort);
     const ask = async () => {

@@ -1,11 +1,12 @@
 /** What the environment and the configuration set reaches the decision, through a process on a real Redis. */
 
 import type { WireDuration } from '../../src/transport/wire';
+import { httpRequest } from '../support/http-client';
 import { startRedis, type RedisServer } from '../support/redis-server';
 import { makeTestClient } from '../support/redis-store';
 import { OK, OVER_LIMIT, RlsClient, type AskedDescriptor } from '../support/rls-client';
 import { writeConfig } from '../support/temp-config';
-import { startWeir } from '../support/weir-process';
+import { startWeir, type WeirProcess } from '../support/weir-process';
 
 const CONFIG = writeConfig(`
 domain: d
@@ -35,11 +36,11 @@ function keyPrefix(): string {
   return `${expect.getState().currentTestName?.replaceAll(/\W/g, '') ?? ''}-`;
 }
 
-async function withWeir(env: Readonly<Record<string, string>>, use: (ask: Ask) => Promise<void>): Promise<void> {
+async function withWeir(env: Readonly<Record<string, string>>, use: (ask: Ask, weir: WeirProcess) => Promise<void>): Promise<void> {
   const prefix = { CACHE_KEY_PREFIX: keyPrefix() };
   const weir = await startWeir({ config: CONFIG, env: { REDIS_URL: `redis://127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s', ...prefix, ...env } });
   const client = new RlsClient(weir.grpcPort);
-  await use(async (...descriptors) => client.ask('d', descriptors));
+  await use(async (...descriptors) => client.ask('d', descriptors), weir);
   client.close();
   await weir.stop();
 }
@@ -89,6 +90,28 @@ test('after a restart of Redis the script is loaded with the new connection: no 
       if (!answered) await new Promise((resolve) => setTimeout(resolve, 10));
     }
     expect([answered, await calls('eval')]).toEqual([true, 0]);
+  });
+});
+
+test.each([
+  ['10000', 'at most a call a second', (evalshas: number, seconds: number) => evalshas <= 2 * (1 + seconds)],
+  ['0', 'nothing without it', (evalshas: number) => evalshas >= 10],
+])('DENY_CACHE_MAX=%s: a thousand requests on an exhausted key cost Redis %s', async (max, _what, holds) => {
+  await withWeir({ DENY_CACHE_MAX: max }, async (ask, weir) => {
+    await ask(ONE);
+    expect(await ask(ONE)).toMatchObject({ overall_code: OVER_LIMIT });
+    const startedMs = performance.now();
+    const before = await calls('evalsha');
+    for (let round = 0; round < 20; round += 1) {
+      for (const { overall_code: code } of await Promise.all(Array.from({ length: 50 }, () => ask(ONE)))) expect(code).toBe(OVER_LIMIT);
+    }
+    const evalshas = (await calls('evalsha')) - before;
+    // Heartbeats are among them.
+    expect(holds(evalshas, (performance.now() - startedMs) / 1_000)).toBe(true);
+    const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`);
+    const cached = Number(/^ratelimit_service_rate_limit_over_limit_with_local_cache\{.*key1="one".*\} (\d+)$/m.exec(body)?.[1] ?? 0);
+    expect(Number(/^weir_deny_cache_denials_total (\d+)$/m.exec(body)?.[1])).toBe(cached);
+    expect(cached > 0).toBe(max !== '0');
   });
 });
 

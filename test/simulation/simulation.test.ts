@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import type { BucketLimit, Settlement } from '../../src/bucket/take';
 import { BreakerStore, type BreakerState } from '../../src/resilience/breaker';
 import { DeadlineStore } from '../../src/resilience/deadline';
+import { DenyCacheStore } from '../../src/resilience/deny-cache';
 import { FallbackStore } from '../../src/resilience/fallback';
 import { LastKnown } from '../../src/resilience/last-known';
 import { toLocalShare } from '../../src/resilience/local-share';
@@ -113,10 +114,12 @@ class Instance {
       },
       close: () => breaker.close(),
     };
-    this.store = new FallbackStore(confirming, {
+    const lastKnown = new LastKnown({ nowMs, bucketsMax: 100 });
+    const denyCache = new DenyCacheStore(confirming, { nowMs, bucketsMax: 100, lastKnown, onDenied: () => undefined });
+    this.store = new FallbackStore(denyCache, {
       failureMode: 'local',
       local: new MemoryStore({ nowUs: () => START_US + time.nowUs, bucketsMax: 100 }),
-      lastKnown: new LastKnown({ nowMs, bucketsMax: 100 }),
+      lastKnown,
       accountsMax: 100,
       nowMs,
       instances: () => INSTANCES,

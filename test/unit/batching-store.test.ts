@@ -7,7 +7,7 @@ import { BATCHES_IN_FLIGHT_MAX, BATCH_TAKES_MAX, BatchingStore, type BatchingOpt
 import { MemoryStore } from '../../src/store/memory-store';
 import { redirectOf } from '../../src/store/redirect-error';
 import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../../src/store/store';
-import { groupOf, settlement, take } from '../support/groups';
+import { groupOf, LIMITS, settlement, take } from '../support/groups';
 import { decided } from '../support/outcomes';
 
 const CALLS_MAX = 1_000;
@@ -130,6 +130,13 @@ test('a command carries no more takes than its bound; a call that has more goes 
   const small = Array.from({ length: BATCH_TAKES_MAX + 1 }, () => ask(store, 'a'));
   await Promise.all([large, ...small]);
   expect(inner.commands.map(({ length }) => length)).toEqual([BATCH_TAKES_MAX + 7, BATCH_TAKES_MAX, 1]);
+});
+
+test('a take on a long log counts as many', async () => {
+  const store = open();
+  const log = { ...LIMITS.sliding_window_log, requestsPerUnit: 10_000, capacity: 10_000 };
+  await Promise.all(Array.from({ length: 20 }, () => store.take([groupOf([take('log', { limit: log })])])));
+  expect(inner.commands.map(({ length }) => length)).toEqual([9, 9, 2]);
 });
 
 test('each part has a command of its own, all in one turn', async () => {
