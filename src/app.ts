@@ -12,7 +12,7 @@ import { makeMetrics, type Metrics } from './observability/metrics';
 import { recordDecision } from './observability/record-decision';
 import { RuleMetrics } from './observability/rule-metrics';
 import { GrpcPort } from './open-grpc';
-import { Breakers, openRedis, type OpenedRedis, type OpenRedisInput } from './open-redis';
+import type { OpenedRedis } from './open-redis';
 import { DenyCacheStore } from './resilience/deny-cache';
 import { FallbackStore } from './resilience/fallback';
 import { HEARTBEAT_TTL_MS, Instances } from './resilience/instances';
@@ -168,6 +168,8 @@ const ERROR_TYPES: Readonly<Record<FailureKind, string>> = {
  */
 async function openStore(input: OpenStoreInput): Promise<{ readonly store: Store; readonly leave: () => Promise<void> }> {
   const { settings, workers, choice, health, log, metrics, local } = input;
+  // Some 11 MB of client, which the embedded store does without.
+  const { Breakers, openRedis } = await import('./open-redis.js');
   const parts = { settings, health, log, metrics, breakers: new Breakers({ health, log, metrics }) };
   // What has been lost meanwhile may have been what denied.
   const onSecond = () => { denyCache.clear(); };
@@ -177,7 +179,9 @@ async function openStore(input: OpenStoreInput): Promise<{ readonly store: Store
   };
   const measure = measureBy(metrics, 'redis');
   const main = openRedis({ ...parts, measure, connection: choice.connection, degraded: DEGRADED_REDIS, onConnected: onMain });
-  const second = choice.perSecond && openSecond({ ...parts, connection: choice.perSecond, onConnected: onSecond });
+  const second =
+    choice.perSecond &&
+    openRedis({ ...parts, measure: measureBy(metrics, 'redis_per_second'), connection: choice.perSecond, degraded: DEGRADED_REDIS_PER_SECOND, onConnected: onSecond });
 
   const lastKnown = new LastKnown({ nowMs, bucketsMax: LAST_KNOWN_MAX });
   const parted = inParts({ settings, choice, metrics, main, second, onGivenBack: (settlements) => { denyCache.forget(settlements); } });
@@ -237,11 +241,6 @@ interface OpenStoreInput extends Pick<AppOptions, 'settings' | 'workers' | 'log'
   readonly health: Health;
   readonly metrics: Metrics;
   readonly local: Store;
-}
-
-/** The Redis for limits of one second. */
-function openSecond(input: Omit<OpenRedisInput, 'measure' | 'degraded'>): OpenedRedis {
-  return openRedis({ ...input, measure: measureBy(input.metrics, 'redis_per_second'), degraded: DEGRADED_REDIS_PER_SECOND });
 }
 
 /** One Redis, or two; where a request's buckets may be in several places, they are taken all or nothing. */

@@ -68,10 +68,10 @@ export const SETTINGS_TABLE = {
   transport: row({
     ...listening,
     name: 'TRANSPORT',
-    type: oneOf(['grpc-js', 'lean']),
-    default: 'grpc-js',
+    type: oneOf(['lean', 'grpc-js']),
+    default: 'lean',
     meaning:
-      "What speaks HTTP/2 on the gRPC port: `grpc-js`, or Weir's own server (`lean`), which answers `ShouldRateLimit` at a fraction of the CPU time and has grpc-js answer every other call.",
+      "What speaks HTTP/2 on the gRPC port: Weir's own server (`lean`), which answers `ShouldRateLimit` at a fraction of the CPU time and has grpc-js answer every other call, or `grpc-js` alone.",
   }),
   grpcUds: row({
     ...listening,

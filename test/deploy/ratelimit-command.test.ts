@@ -30,6 +30,8 @@ test('deploy/bin/ratelimit serves the config that RUNTIME_ variables point at, a
       BACKEND_TYPE: 'redis',
       REDIS_SOCKET_TYPE: 'tcp',
       REDIS_URL: `127.0.0.1:${redis.port}`,
+      // This is about where things are found, not about time.
+      REDIS_OP_TIMEOUT: '1s',
     },
   });
   const entries = [{ key: 'path', value: '/login' }, { key: 'client', value: 'c' }];

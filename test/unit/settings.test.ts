@@ -32,7 +32,7 @@ describe('Settings', () => {
       grpcMaxConnectionAgeGraceMs: 3_600_000,
       grpcKeepaliveTimeMs: 60_000,
       grpcKeepaliveTimeoutMs: 20_000,
-      transport: 'grpc-js',
+      transport: 'lean',
       workers: 1,
       debugHost: '0.0.0.0',
       debugPort: 6070,
