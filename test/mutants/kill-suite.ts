@@ -21,13 +21,18 @@ interface Probe {
 /** The longest that a loaded machine lets pass between a write and the look at its TTL. */
 const TTL_SLACK_MS = 800;
 
+const LATE = 'TTL, by a millisecond';
+const LATE_TRIES = 8;
+
 const NO_KEY = -2;
 const NO_EXPIRY = -1;
 
 /** What the scripts do wrong, seen first; undefined if nothing. */
 export async function findFault(scripts: StoreScripts, batches: readonly Batch[], sendAll: SendAll): Promise<string | undefined> {
   for (const batch of batches) {
-    const fault = await faultIn(scripts, batch, sendAll);
+    let fault = await faultIn(scripts, batch, sendAll);
+    // A batch that looks at few TTLs may look at each a millisecond late: a real fault is there every time.
+    for (let tries = 1; fault === LATE && tries < LATE_TRIES; tries += 1) fault = await faultIn(scripts, batch, sendAll);
     if (fault !== undefined) return `${batch.name}: ${fault}`;
   }
   return undefined;
@@ -121,7 +126,7 @@ class LatestTtl {
   }
 
   fault(): string | undefined {
-    return this.highestMs < 0 && this.highestMs > Number.NEGATIVE_INFINITY ? 'TTL, by a millisecond' : undefined;
+    return this.highestMs < 0 && this.highestMs > Number.NEGATIVE_INFINITY ? LATE : undefined;
   }
 }
 
