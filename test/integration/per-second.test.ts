@@ -62,7 +62,9 @@ async function keysOf({ port }: RedisServer): Promise<string[]> {
 test('each bucket is where its window says', async () => {
   for (const key of ['second', 'seconds', 'year', 'both']) expect((await client.ask('d', [of(key)])).overall_code).toBe(OK);
   expect(await keysOf(main)).toEqual(['1{d}fw31536000|both=v', '1{d}tb2|seconds=v', '1{d}tb31536000|year=v', 'weir:instances']);
-  expect((await keysOf(perSecond)).every((key) => ['1{d}fw1|both=v', '1{d}tb1|second=v'].includes(key))).toBe(true);
+  // Some may have expired already; a heartbeat may have been there.
+  const bySecond = ['1{d}fw1|both=v', '1{d}tb1|second=v', 'weir:instances'];
+  expect((await keysOf(perSecond)).filter((key) => !bySecond.includes(key))).toEqual([]);
   expect(weir.output()).toContain(`connected to Redis at redis://127.0.0.1:${perSecond.port}/0`);
 });
 

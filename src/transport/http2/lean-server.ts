@@ -78,7 +78,12 @@ export class LeanServer {
   /** Listens; port 0 takes a free one, and a unix socket has 0. Rejects if the address can't be bound. */
   async start(address: GrpcAddress): Promise<{ port: number }> {
     await this.loopback.start();
-    return this.listener.listen(address);
+    try {
+      return await this.listener.listen(address);
+    } catch (error) {
+      this.loopback.close();
+      throw error;
+    }
   }
 
   /**
