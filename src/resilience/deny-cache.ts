@@ -58,12 +58,12 @@ export class DenyCacheStore implements Store {
 
   take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
     const askedMs = this.options.nowMs();
-    if (this.denials.size === 0) return this.ask(groups, { askedMs, options });
+    if (this.denials.size === 0) return this.ask(groups, askedMs, options);
     const denied = groups.map((group) => this.denyOrForget(group, askedMs));
     const known = denied.filter((verdict) => verdict !== undefined);
     if (known.length === groups.length) return Promise.resolve(known);
-    if (known.length === 0) return this.ask(groups, { askedMs, options });
-    return this.askOthers(groups, denied, { askedMs, options });
+    if (known.length === 0) return this.ask(groups, askedMs, options);
+    return this.askOthers({ groups, denied, askedMs, options });
   }
 
   async settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
@@ -92,27 +92,38 @@ export class DenyCacheStore implements Store {
     return this.store.close();
   }
 
-  private async askOthers(groups: readonly Group[], denied: readonly (GroupVerdict | undefined)[], input: AskInput): Promise<readonly GroupOutcome[]> {
-    const outcomes = await this.ask(groups.filter((_, i) => denied[i] === undefined), input);
+  private async askOthers({ groups, denied, askedMs, options }: AskOthersInput): Promise<readonly GroupOutcome[]> {
+    const outcomes = await this.ask(groups.filter((_, i) => denied[i] === undefined), askedMs, options);
     const answers = outcomes.values();
     return denied.flatMap((verdict) => verdict ?? answers.next().value ?? []);
   }
 
-  private async ask(groups: readonly Group[], { askedMs, options }: AskInput): Promise<readonly GroupOutcome[]> {
-    const changes = this.changes;
+  /** Not async: every call comes through here, and its promises are what it leaves behind. */
+  private ask(groups: readonly Group[], askedMs: number, options: TakeOptions | undefined): Promise<readonly GroupOutcome[]> {
+    const { changes } = this;
     this.asking += 1;
-    try {
-      const outcomes = await this.store.take(groups, options);
-      for (const [i, group] of groups.entries()) {
-        const outcome = outcomes[i];
-        if (outcome !== undefined && 'verdicts' in outcome && outcome.overLimit) this.remember({ group, outcome, askedMs, changes });
-      }
-      return outcomes;
-    } finally {
-      this.asking -= 1;
-      for (const { takes } of groups) for (const { bucketKey, hits } of takes) if (hits < 0) this.change(bucketKey);
-      if (this.asking === 0 && this.changedAt.size > 0) this.changedAt.clear();
-    }
+    return this.store.take(groups, options).then(
+      (outcomes) => {
+        for (let i = 0; i < outcomes.length; i += 1) {
+          const outcome = outcomes[i];
+          const group = groups[i];
+          if (group !== undefined && outcome !== undefined && 'verdicts' in outcome && outcome.overLimit) this.remember({ group, outcome, askedMs, changes });
+        }
+        this.heardOf(groups);
+        return outcomes;
+      },
+      (error: unknown) => {
+        this.heardOf(groups);
+        throw error;
+      },
+    );
+  }
+
+  /** Refunds among them have made room by now, or may have. */
+  private heardOf(groups: readonly Group[]): void {
+    this.asking -= 1;
+    for (const { takes } of groups) for (const { bucketKey, hits } of takes) if (hits < 0) this.change(bucketKey);
+    if (this.asking === 0 && this.changedAt.size > 0) this.changedAt.clear();
   }
 
   /** The denial that is known of the group; if none, its buckets are forgotten that it may make room in. */
@@ -191,7 +202,9 @@ export class DenyCacheStore implements Store {
   }
 }
 
-interface AskInput {
+interface AskOthersInput {
+  readonly groups: readonly Group[];
+  readonly denied: readonly (GroupVerdict | undefined)[];
   readonly askedMs: number;
   readonly options: TakeOptions | undefined;
 }

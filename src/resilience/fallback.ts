@@ -33,19 +33,14 @@ export class FallbackStore implements Store {
     this.lastKnown = options.lastKnown;
   }
 
-  async take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
-    const outcomes = await this.store.take(groups, options).catch((error: unknown) => {
-      if (!(error instanceof StoreError)) throw error;
-      return groups.map(() => error);
-    });
-    for (const [i, outcome] of outcomes.entries()) if ('verdicts' in outcome && outcome.cached !== true) this.hear(groups[i], outcome);
-    if (!outcomes.some((outcome) => outcome instanceof StoreError)) return outcomes;
-    return Promise.all(
-      groups.map(async (group, i) => {
-        const outcome = outcomes[i];
-        if (outcome === undefined) throw new Error('the store answered fewer outcomes than groups');
-        return outcome instanceof StoreError ? this.decide(group, outcome) : outcome;
-      }),
+  /** Not async: every call comes through here, and its promises are what it leaves behind. */
+  take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
+    return this.store.take(groups, options).then(
+      (outcomes) => (this.hearAll(groups, outcomes) ? outcomes : this.decideFailed(groups, outcomes)),
+      (error: unknown) => {
+        if (!(error instanceof StoreError)) throw error;
+        return this.decideFailed(groups, groups.map(() => error));
+      },
     );
   }
 
@@ -63,12 +58,35 @@ export class FallbackStore implements Store {
     await this.options.local.close();
   }
 
-  private hear(group: Group | undefined, { verdicts }: GroupVerdict): void {
-    for (const [i, { bucketKey, limit }] of (group?.takes ?? []).entries()) {
+  /** Whether all of them were decided. */
+  private hearAll(groups: readonly Group[], outcomes: readonly GroupOutcome[]): boolean {
+    let isDecided = outcomes.length >= groups.length;
+    for (let i = 0; i < outcomes.length; i += 1) {
+      const outcome = outcomes[i];
+      const group = groups[i];
+      if (outcome instanceof StoreError) isDecided = false;
+      else if (outcome !== undefined && group !== undefined && 'verdicts' in outcome && outcome.cached !== true) this.hear(group, outcome);
+    }
+    return isDecided;
+  }
+
+  private hear({ takes }: Group, { verdicts }: GroupVerdict): void {
+    for (let i = 0; i < takes.length; i += 1) {
+      const take = takes[i];
       const verdict = verdicts[i];
-      if (verdict !== undefined) this.lastKnown.hear(bucketKey, limit, verdict);
+      if (take !== undefined && verdict !== undefined) this.lastKnown.hear(take.bucketKey, take.limit, verdict);
     }
     this.accounts.chargeBack();
+  }
+
+  private decideFailed(groups: readonly Group[], outcomes: readonly GroupOutcome[]): Promise<readonly GroupOutcome[]> {
+    return Promise.all(
+      groups.map(async (group, i) => {
+        const outcome = outcomes[i];
+        if (outcome === undefined) throw new Error('the store answered fewer outcomes than groups');
+        return outcome instanceof StoreError ? this.decide(group, outcome) : outcome;
+      }),
+    );
   }
 
   private async decide(group: Group, error: StoreError): Promise<GroupOutcome> {
