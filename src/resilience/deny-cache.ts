@@ -1,6 +1,7 @@
 /** A store that remembers denials: what can't fit before a known time is denied without asking again. */
 
 import { NEVER, type BucketLimit, type Group, type GroupVerdict, type Settlement, type Take, type Verdict } from '../bucket/take';
+import { DURATION_US_MAX } from '../engine/arithmetic';
 import { FrontOfMap } from '../store/front-of-map';
 import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../store/store';
 import type { LastKnown } from './last-known';
@@ -119,10 +120,11 @@ export class DenyCacheStore implements Store {
     );
   }
 
-  /** Refunds among them have made room by now, or may have. */
+  /** Refunds and larger limits among them have made room by now, or may have. */
   private heardOf(groups: readonly Group[]): void {
     this.asking -= 1;
-    for (const { takes } of groups) for (const { bucketKey, hits } of takes) if (hits < 0) this.change(bucketKey);
+    // What was denied before it, while it was under way too, is remembered by now.
+    for (const { takes } of groups) for (const take of takes) if (take.hits < 0 || this.mayMakeRoom(take)) this.change(take.bucketKey);
     if (this.asking === 0 && this.changedAt.size > 0) this.changedAt.clear();
   }
 
@@ -198,7 +200,9 @@ export class DenyCacheStore implements Store {
   /** A take that would fit for all that is known here. */
   private describe({ bucketKey, limit }: Take): Verdict {
     const { lastKnown } = this.options;
-    return { fits: true, remaining: lastKnown.remaining(bucketKey, limit), retryAfterUs: 0, resetAfterUs: Math.ceil(lastKnown.resetAfterUs(bucketKey)) };
+    // A share that never refills is known as never full again, which is no duration.
+    const resetAfterUs = Math.min(DURATION_US_MAX, Math.ceil(lastKnown.resetAfterUs(bucketKey)));
+    return { fits: true, remaining: lastKnown.remaining(bucketKey, limit), retryAfterUs: 0, resetAfterUs };
   }
 }
 

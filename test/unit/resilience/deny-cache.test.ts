@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import type { BucketLimit, Group, Take } from '../../../src/bucket/take';
 import { NEVER } from '../../../src/bucket/take';
+import { DURATION_US_MAX } from '../../../src/engine/arithmetic';
 import { DenyCacheStore } from '../../../src/resilience/deny-cache';
 import { LastKnown } from '../../../src/resilience/last-known';
 import { ALGORITHMS } from '../../../src/rule/limit';
@@ -117,6 +118,14 @@ test('the other takes of such a group are shown to fit, with what was last known
   ]);
 });
 
+test('a take beside it that is known to be full never again shows 100 years', async () => {
+  const { ask, exhaust, lastKnown } = open();
+  lastKnown.charge({ bucketKey: 'b', limit: TEN_PER_SECOND, hits: 1, resetAfterUs: Infinity });
+  await exhaust('a');
+  const { asked, verdict } = await ask(groupOf([take('a'), take('b')]));
+  expect([asked, verdict.verdicts[1]!.resetAfterUs]).toEqual([false, DURATION_US_MAX]);
+});
+
 describe('never answered, and never remembered', () => {
   test.each([
     ['a shadow take', groupOf([take('a', { mode: 'shadow' })])],
@@ -188,6 +197,15 @@ describe('forgotten at once', () => {
     await exhaust('a', TEN_PER_HOUR);
     await one('a', { limit: { ...TEN_PER_HOUR, requestsPerUnit: 1_000 } });
     expect((await one('a', { limit: TEN_PER_HOUR })).asked).toBe(true);
+  });
+
+  test('by another limit that was asked for while the denial was under way', async () => {
+    const { cache, clock, one } = open();
+    await one('a', { hits: 10, limit: TEN_PER_HOUR });
+    clock.nowMs = 500;
+    const [denied, refilling] = await Promise.all([TEN_PER_HOUR, TEN_PER_SECOND].map((limit) => cache.take([groupOf([take('a', { limit })])])));
+    expect([denied, refilling].map((outcomes) => decided(outcomes?.[0]).overLimit)).toEqual([true, false]);
+    expect(await one('a', { limit: TEN_PER_HOUR })).toMatchObject({ asked: true, verdict: { overLimit: false } });
   });
 
   test.each<[string, (cache: DenyCacheStore) => unknown]>([
