@@ -1,7 +1,7 @@
 /** A store that remembers denials: what can't fit before a known time is denied without asking again. */
 
 import { NEVER, type BucketLimit, type Group, type GroupVerdict, type Settlement, type Take, type Verdict } from '../bucket/take';
-import { DURATION_US_MAX } from '../engine/arithmetic';
+import { WINDOW_US_MAX } from '../rule/unit';
 import { FrontOfMap } from '../store/front-of-map';
 import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../store/store';
 import type { LastKnown } from './last-known';
@@ -140,7 +140,7 @@ export class DenyCacheStore implements Store {
     this.options.onDenied();
     const verdicts = group.takes.map((take, i) => {
       const denial = known[i];
-      return denial === undefined ? this.describe(take) : describeDenial(denial, nowMs);
+      return denial === undefined ? this.describe(take) : describeDenial(denial, { hits: hitsOn(take.bucketKey, group.takes), nowMs });
     });
     return { overLimit: true, verdicts, nowUs: first.nowUs + Math.floor((nowMs - first.askedMs) * US_PER_MS), cached: true };
   }
@@ -201,7 +201,7 @@ export class DenyCacheStore implements Store {
   private describe({ bucketKey, limit }: Take): Verdict {
     const { lastKnown } = this.options;
     // A share that never refills is known as never full again, which is no duration.
-    const resetAfterUs = Math.min(DURATION_US_MAX, Math.ceil(lastKnown.resetAfterUs(bucketKey)));
+    const resetAfterUs = Math.min(WINDOW_US_MAX, Math.ceil(lastKnown.resetAfterUs(bucketKey)));
     return { fits: true, remaining: lastKnown.remaining(bucketKey, limit), retryAfterUs: 0, resetAfterUs };
   }
 }
@@ -221,9 +221,22 @@ interface RememberInput {
   readonly changes: number;
 }
 
-function describeDenial({ verdict: { remaining, retryAfterUs, resetAfterUs }, askedMs }: Denial, nowMs: number): Verdict {
+function describeDenial({ limit, hits: deniedHits, verdict, askedMs }: Denial, { hits, nowMs }: DescribeDenialInput): Verdict {
   const left = (durationUs: number) => Math.max(0, Math.ceil(durationUs - (nowMs - askedMs) * US_PER_MS));
-  return { fits: false, remaining, retryAfterUs: retryAfterUs === NEVER ? NEVER : left(retryAfterUs), resetAfterUs: left(resetAfterUs) };
+  const retryAfterUs = hits > limit.capacity ? NEVER : left(verdict.retryAfterUs + waitForMoreUs(limit, hits - deniedHits));
+  return { fits: false, remaining: verdict.remaining, retryAfterUs, resetAfterUs: left(verdict.resetAfterUs) };
+}
+
+interface DescribeDenialInput {
+  /** Of the group on the bucket: as many as were denied, or more. */
+  readonly hits: number;
+  readonly nowMs: number;
+}
+
+/** What more hits wait for longer. A window frees all at once; when a log or a counter frees more is not known here. */
+function waitForMoreUs({ algorithm, requestsPerUnit, windowUs }: BucketLimit, hits: number): number {
+  const drains = algorithm === 'token_bucket' || algorithm === 'leaky_bucket';
+  return drains ? Math.ceil((hits * windowUs) / requestsPerUnit) : 0;
 }
 
 function isSameLimit(a: BucketLimit, b: BucketLimit): boolean {

@@ -3,10 +3,10 @@
 import fc from 'fast-check';
 import type { BucketLimit, Group, Take } from '../../../src/bucket/take';
 import { NEVER } from '../../../src/bucket/take';
-import { DURATION_US_MAX } from '../../../src/engine/arithmetic';
 import { DenyCacheStore } from '../../../src/resilience/deny-cache';
 import { LastKnown } from '../../../src/resilience/last-known';
 import { ALGORITHMS } from '../../../src/rule/limit';
+import { WINDOW_US_MAX } from '../../../src/rule/unit';
 import { MemoryStore } from '../../../src/store/memory-store';
 import type { GroupOutcome } from '../../../src/store/store';
 import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../../support/groups';
@@ -90,6 +90,22 @@ test('as many hits, or more, and no fewer', async () => {
   expect(await one('a', { hits: 2 })).toMatchObject({ asked: true, verdict: { overLimit: false } });
 });
 
+test.each(ALGORITHMS)('more hits than were denied are shown their own wait (%s)', async (algorithm) => {
+  const limit: BucketLimit = { ...LIMITS[algorithm], windowUs: 7_000_000 };
+  const { inner, clock, one, exhaust } = open();
+  await exhaust('a', limit);
+  clock.nowMs = 50.5;
+  for (let hits = 2; hits <= limit.capacity + 2; hits += 1) {
+    const { verdict, asked } = await one('a', { limit, hits });
+    expect(asked).toBe(false);
+    const [shown, own] = [verdict, decided((await inner.take([groupOf([take('a', { limit, hits })])]))[0])].map(({ verdicts }) => verdicts[0]!.retryAfterUs);
+    if (own === NEVER || algorithm === 'fixed_window') expect([hits, shown]).toEqual([hits, own]);
+    // Of a bucket that drains it is rounded up twice; of a log and a counter it is that of the hits that were denied.
+    else expect(shown).toBeLessThanOrEqual(own! + 1);
+    if (algorithm === 'token_bucket' || algorithm === 'leaky_bucket') expect(shown).toBeGreaterThanOrEqual(own!);
+  }
+});
+
 test('the hits of a group on a bucket are one sum', async () => {
   const { ask, one } = open();
   const six = take('a', { hits: 6 });
@@ -123,7 +139,7 @@ test('a take beside it that is known to be full never again shows 100 years', as
   lastKnown.charge({ bucketKey: 'b', limit: TEN_PER_SECOND, hits: 1, resetAfterUs: Infinity });
   await exhaust('a');
   const { asked, verdict } = await ask(groupOf([take('a'), take('b')]));
-  expect([asked, verdict.verdicts[1]!.resetAfterUs]).toEqual([false, DURATION_US_MAX]);
+  expect([asked, verdict.verdicts[1]!.resetAfterUs]).toEqual([false, WINDOW_US_MAX]);
 });
 
 describe('never answered, and never remembered', () => {
