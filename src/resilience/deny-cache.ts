@@ -1,6 +1,7 @@
 /** A store that remembers denials: what can't fit before a known time is denied without asking again. */
 
 import { NEVER, type BucketLimit, type Group, type GroupVerdict, type Settlement, type Take, type Verdict } from '../bucket/take';
+import { WINDOW_US_MAX } from '../rule/unit';
 import { FrontOfMap } from '../store/front-of-map';
 import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../store/store';
 import type { LastKnown } from './last-known';
@@ -110,7 +111,8 @@ export class DenyCacheStore implements Store {
       return outcomes;
     } finally {
       this.asking -= 1;
-      for (const { takes } of groups) for (const { bucketKey, hits } of takes) if (hits < 0) this.change(bucketKey);
+      // What was denied before it, while it was under way too, is remembered by now.
+      for (const { takes } of groups) for (const take of takes) if (take.hits < 0 || this.mayMakeRoom(take)) this.change(take.bucketKey);
       if (this.asking === 0 && this.changedAt.size > 0) this.changedAt.clear();
     }
   }
@@ -127,7 +129,7 @@ export class DenyCacheStore implements Store {
     this.options.onDenied();
     const verdicts = group.takes.map((take, i) => {
       const denial = known[i];
-      return denial === undefined ? this.describe(take) : describeDenial(denial, nowMs);
+      return denial === undefined ? this.describe(take) : describeDenial(denial, { hits: hitsOn(take.bucketKey, group.takes), nowMs });
     });
     return { overLimit: true, verdicts, nowUs: first.nowUs + Math.floor((nowMs - first.askedMs) * US_PER_MS), cached: true };
   }
@@ -187,7 +189,9 @@ export class DenyCacheStore implements Store {
   /** A take that would fit for all that is known here. */
   private describe({ bucketKey, limit }: Take): Verdict {
     const { lastKnown } = this.options;
-    return { fits: true, remaining: lastKnown.remaining(bucketKey, limit), retryAfterUs: 0, resetAfterUs: Math.ceil(lastKnown.resetAfterUs(bucketKey)) };
+    // A share that never refills is known as never full again, which is no duration.
+    const resetAfterUs = Math.min(WINDOW_US_MAX, Math.ceil(lastKnown.resetAfterUs(bucketKey)));
+    return { fits: true, remaining: lastKnown.remaining(bucketKey, limit), retryAfterUs: 0, resetAfterUs };
   }
 }
 
@@ -204,9 +208,22 @@ interface RememberInput {
   readonly changes: number;
 }
 
-function describeDenial({ verdict: { remaining, retryAfterUs, resetAfterUs }, askedMs }: Denial, nowMs: number): Verdict {
+function describeDenial({ limit, hits: deniedHits, verdict, askedMs }: Denial, { hits, nowMs }: DescribeDenialInput): Verdict {
   const left = (durationUs: number) => Math.max(0, Math.ceil(durationUs - (nowMs - askedMs) * US_PER_MS));
-  return { fits: false, remaining, retryAfterUs: retryAfterUs === NEVER ? NEVER : left(retryAfterUs), resetAfterUs: left(resetAfterUs) };
+  const retryAfterUs = hits > limit.capacity ? NEVER : left(verdict.retryAfterUs + waitForMoreUs(limit, hits - deniedHits));
+  return { fits: false, remaining: verdict.remaining, retryAfterUs, resetAfterUs: left(verdict.resetAfterUs) };
+}
+
+interface DescribeDenialInput {
+  /** Of the group on the bucket: as many as were denied, or more. */
+  readonly hits: number;
+  readonly nowMs: number;
+}
+
+/** What more hits wait for longer. A window frees all at once; when a log or a counter frees more is not known here. */
+function waitForMoreUs({ algorithm, requestsPerUnit, windowUs }: BucketLimit, hits: number): number {
+  const drains = algorithm === 'token_bucket' || algorithm === 'leaky_bucket';
+  return drains ? Math.ceil((hits * windowUs) / requestsPerUnit) : 0;
 }
 
 function isSameLimit(a: BucketLimit, b: BucketLimit): boolean {

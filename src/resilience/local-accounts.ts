@@ -88,9 +88,10 @@ export class LocalAccounts {
     });
   }
 
-  private open({ bucketKey, limit }: Take): Account {
+  private open({ bucketKey: key, limit }: Take): Account {
     if (this.accounts.size >= this.options.accountsMax) this.dropOldest();
     this.opened += 1;
+    const bucketKey = copyOf(key);
     const account = { bucketKey, localKey: `${bucketKey}/${this.opened}`, instances: this.options.instances(), limit, admitted: 0 };
     this.seed(account);
     return account;
@@ -161,6 +162,11 @@ export class LocalAccounts {
     if (failed === 0) return 'all';
     return failed < due.length ? 'some' : 'none';
   }
+}
+
+/** A key as it comes is put together of parts of its message, and would keep all of that for as long as it is kept. */
+function copyOf(key: string): string {
+  return Buffer.from(key).toString();
 }
 
 /** What its own bucket still counts. A window of the calendar that is over counts nothing. */

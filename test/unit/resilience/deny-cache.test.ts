@@ -6,6 +6,7 @@ import { NEVER } from '../../../src/bucket/take';
 import { DenyCacheStore } from '../../../src/resilience/deny-cache';
 import { LastKnown } from '../../../src/resilience/last-known';
 import { ALGORITHMS } from '../../../src/rule/limit';
+import { WINDOW_US_MAX } from '../../../src/rule/unit';
 import { MemoryStore } from '../../../src/store/memory-store';
 import type { GroupOutcome } from '../../../src/store/store';
 import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../../support/groups';
@@ -89,6 +90,22 @@ test('as many hits, or more, and no fewer', async () => {
   expect(await one('a', { hits: 2 })).toMatchObject({ asked: true, verdict: { overLimit: false } });
 });
 
+test.each(ALGORITHMS)('more hits than were denied are shown their own wait (%s)', async (algorithm) => {
+  const limit: BucketLimit = { ...LIMITS[algorithm], windowUs: 7_000_000 };
+  const { inner, clock, one, exhaust } = open();
+  await exhaust('a', limit);
+  clock.nowMs = 50.5;
+  for (let hits = 2; hits <= limit.capacity + 2; hits += 1) {
+    const { verdict, asked } = await one('a', { limit, hits });
+    expect(asked).toBe(false);
+    const [shown, own] = [verdict, decided((await inner.take([groupOf([take('a', { limit, hits })])]))[0])].map(({ verdicts }) => verdicts[0]!.retryAfterUs);
+    if (own === NEVER || algorithm === 'fixed_window') expect([hits, shown]).toEqual([hits, own]);
+    // Of a bucket that drains it is rounded up twice; of a log and a counter it is that of the hits that were denied.
+    else expect(shown).toBeLessThanOrEqual(own! + 1);
+    if (algorithm === 'token_bucket' || algorithm === 'leaky_bucket') expect(shown).toBeGreaterThanOrEqual(own!);
+  }
+});
+
 test('the hits of a group on a bucket are one sum', async () => {
   const { ask, one } = open();
   const six = take('a', { hits: 6 });
@@ -115,6 +132,14 @@ test('the other takes of such a group are shown to fit, with what was last known
     [false, 0, 950_000],
     [true, 10, 0],
   ]);
+});
+
+test('a take beside it that is known to be full never again shows 100 years', async () => {
+  const { ask, exhaust, lastKnown } = open();
+  lastKnown.charge({ bucketKey: 'b', limit: TEN_PER_SECOND, hits: 1, resetAfterUs: Infinity });
+  await exhaust('a');
+  const { asked, verdict } = await ask(groupOf([take('a'), take('b')]));
+  expect([asked, verdict.verdicts[1]!.resetAfterUs]).toEqual([false, WINDOW_US_MAX]);
 });
 
 describe('never answered, and never remembered', () => {
@@ -188,6 +213,15 @@ describe('forgotten at once', () => {
     await exhaust('a', TEN_PER_HOUR);
     await one('a', { limit: { ...TEN_PER_HOUR, requestsPerUnit: 1_000 } });
     expect((await one('a', { limit: TEN_PER_HOUR })).asked).toBe(true);
+  });
+
+  test('by another limit that was asked for while the denial was under way', async () => {
+    const { cache, clock, one } = open();
+    await one('a', { hits: 10, limit: TEN_PER_HOUR });
+    clock.nowMs = 500;
+    const [denied, refilling] = await Promise.all([TEN_PER_HOUR, TEN_PER_SECOND].map((limit) => cache.take([groupOf([take('a', { limit })])])));
+    expect([denied, refilling].map((outcomes) => decided(outcomes?.[0]).overLimit)).toEqual([true, false]);
+    expect(await one('a', { limit: TEN_PER_HOUR })).toMatchObject({ asked: true, verdict: { overLimit: false } });
   });
 
   test.each<[string, (cache: DenyCacheStore) => unknown]>([

@@ -1,5 +1,7 @@
 /** The fallback: what decides while the store can't, by failure mode, how much passes, and what is charged for it. */
 
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { FallbackStore, type FallbackOptions } from '../../../src/resilience/fallback';
 import { LastKnown } from '../../../src/resilience/last-known';
 import { ALGORITHMS, type FailureMode } from '../../../src/rule/limit';
@@ -50,6 +52,9 @@ function open({ failing, accountsMax = 10, ...options }: Partial<FallbackOptions
   };
   return { store, switched, clock, passed, ask, admittedOf, usedInStore };
 }
+
+const MESSAGES = 200;
+const MESSAGE_BYTES = 100_000;
 
 const DOWN: Failure = { reason: 'connection', mayHaveRun: false };
 
@@ -357,4 +362,22 @@ describe('when the store is back it is charged', () => {
     switched.failing = DOWN;
     expect(await admittedOf('a', 20)).toBe(8);
   });
+});
+
+test('an account does not keep the message that named its bucket', async () => {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as () => void;
+  const heapBytes = () => {
+    gc();
+    return process.memoryUsage().heapUsed;
+  };
+  const { ask } = open({ accountsMax: MESSAGES, failing: DOWN });
+  await ask('before', 1);
+  const before = heapBytes();
+  for (let i = 0; i < MESSAGES; i += 1) {
+    const message = Buffer.alloc(MESSAGE_BYTES, `a client of no fixed address, number ${i}, `).toString('latin1');
+    // As keys are made: of parts of the message, put together.
+    await ask(`1{domain}tb1|client=${message.slice(0, 40)}|of=${message.slice(40, 80)}`, 1);
+  }
+  expect(heapBytes() - before).toBeLessThan((MESSAGES * MESSAGE_BYTES) / 10);
 });
