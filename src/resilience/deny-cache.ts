@@ -2,8 +2,8 @@
 
 import { NEVER, type BucketLimit, type Group, type GroupVerdict, type Settlement, type Take, type Verdict } from '../bucket/take';
 import { WINDOW_US_MAX } from '../rule/unit';
-import { FrontOfMap } from '../store/front-of-map';
 import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../store/store';
+import { UseOrderMap } from '../store/use-order-map';
 import type { LastKnown } from './last-known';
 
 export interface DenyCacheOptions {
@@ -43,8 +43,7 @@ interface Denial {
  */
 export class DenyCacheStore implements Store {
   /** By bucket key, the oldest first. */
-  private readonly denials = new Map<string, Denial>();
-  private readonly front = new FrontOfMap(this.denials);
+  private readonly denials = new UseOrderMap<Denial>();
   /** Counts what made room. A denial that the store was asked for before may be from before it. */
   private changes = 0;
   /** By bucket key, while calls are under way: the number of its last change. */
@@ -175,14 +174,8 @@ export class DenyCacheStore implements Store {
   }
 
   private keep(bucketKey: string, denial: Denial): void {
-    this.denials.delete(bucketKey);
     this.denials.set(bucketKey, denial);
-    this.front.used();
-    while (this.denials.size > this.options.bucketsMax) {
-      const oldest = this.front.next();
-      if (oldest === undefined) return;
-      this.denials.delete(oldest);
-    }
+    while (this.denials.size > this.options.bucketsMax) this.denials.deleteOldest();
   }
 
   private change(bucketKey: string): void {

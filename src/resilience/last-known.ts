@@ -1,7 +1,7 @@
 /** What the store last said of each bucket: with that, a bucket that is decided without it does not start full. */
 
 import type { BucketLimit, Verdict } from '../bucket/take';
-import { FrontOfMap } from '../store/front-of-map';
+import { UseOrderMap } from '../store/use-order-map';
 
 export interface LastKnownOptions {
   /** A clock that is never set, in milliseconds. */
@@ -20,8 +20,7 @@ const US_PER_MS = 1_000;
 
 export class LastKnown {
   /** In the order in which they were heard of. */
-  private readonly buckets = new Map<string, Heard>();
-  private readonly front = new FrontOfMap(this.buckets);
+  private readonly buckets = new UseOrderMap<Heard>();
 
   constructor(private readonly options: LastKnownOptions) {}
 
@@ -29,8 +28,8 @@ export class LastKnown {
     const used = limit.capacity - remaining;
     // Under a smaller limit on the same bucket, more may be used than it can say.
     if (remaining === 0 && this.used(bucketKey, limit) > used) return;
-    this.buckets.delete(bucketKey);
     if (used > 0) this.keep(bucketKey, { used, resetAfterUs, atMs: this.options.nowMs() });
+    else this.buckets.delete(bucketKey);
   }
 
   /** Hits that passed elsewhere, and count as long as told, on top of what was heard. */
@@ -38,7 +37,6 @@ export class LastKnown {
     if (hits <= 0) return;
     const leftUs = this.resetAfterUs(bucketKey);
     const used = Math.min(limit.capacity, this.used(bucketKey, limit) + hits);
-    this.buckets.delete(bucketKey);
     this.keep(bucketKey, { used, resetAfterUs: Math.max(leftUs, resetAfterUs), atMs: this.options.nowMs() });
   }
 
@@ -66,12 +64,7 @@ export class LastKnown {
 
   private keep(bucketKey: string, heard: Heard): void {
     this.buckets.set(bucketKey, heard);
-    this.front.used();
-    while (this.buckets.size > this.options.bucketsMax) {
-      const oldest = this.front.next();
-      if (oldest === undefined) return;
-      this.buckets.delete(oldest);
-    }
+    while (this.buckets.size > this.options.bucketsMax) this.buckets.deleteOldest();
   }
 }
 

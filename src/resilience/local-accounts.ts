@@ -1,8 +1,8 @@
 /** What this instance lets pass without the store: buckets of its own, and what the store is charged for afterwards. */
 
 import type { BucketLimit, Group, Settlement, Take } from '../bucket/take';
-import { FrontOfMap } from '../store/front-of-map';
 import { StoreError, type GroupOutcome, type Store } from '../store/store';
+import { UseOrderMap } from '../store/use-order-map';
 import type { LastKnown } from './last-known';
 import { shareOfHits, toLocalShare } from './local-share';
 
@@ -44,8 +44,7 @@ const PAUSE_MS = 1_000;
 
 export class LocalAccounts {
   /** In the order of their last use. */
-  private readonly accounts = new Map<string, Account>();
-  private readonly front = new FrontOfMap(this.accounts);
+  private readonly accounts = new UseOrderMap<Account>();
   /** Ends the keys of its own buckets: one that is opened anew after a charge-back begins anew. */
   private opened = 0;
   private isCharging = false;
@@ -59,9 +58,7 @@ export class LocalAccounts {
    */
   toLocal(take: Take): Take {
     const account = this.accounts.get(take.bucketKey) ?? this.open(take);
-    this.front.used();
     // Last in line to be dropped.
-    this.accounts.delete(account.bucketKey);
     this.accounts.set(account.bucketKey, account);
     // Of limits that share the bucket the largest: the others would cut off what it counts.
     if (take.limit.capacity > account.limit.capacity) account.limit = take.limit;
@@ -99,7 +96,7 @@ export class LocalAccounts {
 
   /** Of the bucket not asked for longest, the store may never count what has passed; here it is remembered. */
   private dropOldest(): void {
-    const account = this.accounts.get(this.front.next() ?? '');
+    const account = this.accounts.oldest;
     if (account === undefined) return;
     this.accounts.delete(account.bucketKey);
     if (account.admitted > 0) this.options.onLost(account.admitted);
@@ -156,7 +153,7 @@ export class LocalAccounts {
         if (outcome instanceof StoreError && !outcome.mayHaveRun) account.admitted += hits;
         else this.options.onLost(hits);
         // Last in line: others may lie where the store is there.
-        if (this.isOpen(account) && this.accounts.delete(account.bucketKey)) this.accounts.set(account.bucketKey, account);
+        if (this.isOpen(account)) this.accounts.set(account.bucketKey, account);
       }
     }
     if (failed === 0) return 'all';
