@@ -7,7 +7,7 @@ import { startWeir, type WeirProcess } from '../support/weir-process';
 import { boundsOf, type Bounds } from './bounds';
 import { sleep, type Fault, type Scene, type Seen, type Size } from './fault';
 import { COUNT_LIMIT, DOMAIN, isFallback, Load, shareOf, warmUp, writeLoadConfig, type Answer, type LoadPlan } from './load';
-import { difference, readMetrics, responseTimes, total, type ResponseTimes } from './weir-readings';
+import { difference, readMetrics, responseTimes, total, type Readings, type ResponseTimes } from './weir-readings';
 
 const INSTANCES = 2;
 const POLL_MS = 10;
@@ -21,6 +21,7 @@ const MEET_MS = 10_000;
  */
 const SETTLE_MS = 60_000;
 const UNCHANGED_MS = 300;
+const CALM_WAIT_MS = 20_000;
 const HEARTBEAT_MS = 7_000;
 
 export interface FaultResult {
@@ -71,6 +72,26 @@ async function untilMet(weirs: readonly WeirProcess[], scene: Scene): Promise<vo
   throw new Error(`the processes did not count one another within ${MEET_MS} ms`);
 }
 
+/**
+ * The first calls may be too slow for the deadline, and what passed without Redis is charged later: none of that may be
+ * counted as the fault's. Calm is when Redis has decided for a while, and no more was charged meanwhile.
+ */
+async function untilCalm(weirs: readonly WeirProcess[]): Promise<Readings> {
+  let before = await readMetrics(weirs);
+  let changedMs = performance.now();
+  for (const endMs = changedMs + CALM_WAIT_MS; performance.now() < endMs; ) {
+    const askedMs = performance.now();
+    const counts = await Promise.all(weirs.map(askCount));
+    const now = await readMetrics(weirs);
+    const moved = [METRICS.fallbackHits, METRICS.chargedBackHits].some((metric) => total(now, metric) !== total(before, metric));
+    if (moved || counts.includes(undefined)) changedMs = askedMs;
+    else if (askedMs - changedMs > UNCHANGED_MS) return now;
+    before = now;
+    await sleep(POLL_MS);
+  }
+  throw new Error(`Redis did not decide all calls for ${UNCHANGED_MS} ms in a row within ${CALM_WAIT_MS} ms, before any fault`);
+}
+
 /** The budget is used up in the middle of the fault. */
 function planOf({ perSecond, beforeMs, faultMs }: Size): LoadPlan {
   return { perSecond, budget: Math.round((perSecond * shareOf('budget') * (beforeMs + faultMs / 2)) / 1000) };
@@ -86,7 +107,7 @@ interface MeasureInput {
 
 async function measure({ fault, scene, weirs, plan, size }: MeasureInput): Promise<FaultResult> {
   await Promise.all(weirs.map(warmUp));
-  const before = await readMetrics(weirs);
+  const before = await untilCalm(weirs);
   const load = new Load(weirs, plan);
   const startedMs = performance.now();
   const { strikeMs, endMs, recoveryMs, seen } = await strikeUnder(load, { scene, weirs, size });
@@ -167,6 +188,13 @@ async function readCharged(weirs: readonly WeirProcess[], { enough }: { readonly
   }
   for (const client of clients) client.close();
   return charged;
+}
+
+async function askCount({ grpcPort }: WeirProcess): Promise<number | undefined> {
+  const client = new RlsClient(grpcPort);
+  const count = await peekCount(client);
+  client.close();
+  return count;
 }
 
 async function peekCount(client: RlsClient): Promise<number | undefined> {
