@@ -55,7 +55,7 @@ export class DomainCompiler {
   private compileRule(spec: DescriptorSpec, path: readonly string[]): Rule | undefined {
     const { shadowMode, quotaMode } = spec;
     if (spec.limits.length === 0) return undefined;
-    const replaces = spec.limits.flatMap((limit) => limit.replaces);
+    const replaces = spec.limits.flatMap((limit) => limit.replaces.map(({ value }) => value));
     const unlimited = spec.limits.find(({ kind }) => kind === 'unlimited');
     const limits = this.compileLimits(spec.limits.filter((limit) => limit.kind === 'limited'));
     const name = unlimited?.name ?? '';

@@ -5,6 +5,12 @@ import type { Algorithm } from '../rule/limit';
 import type { Domain, RuleSet } from '../rule/rule-set';
 import { DomainCompiler, type DomainCompilerOptions } from './compile-domain';
 import type { ConfigProblem } from './config-error';
+import { warnOfCost } from './lint/cost-never-fits';
+import type { DeclaredLevel } from './lint/declared-level';
+import { warnOfLongWindow } from './lint/long-window-alone';
+import { warnOfUnboundedMetric } from './lint/unbounded-metric';
+import { warnOfUnknownReplaces } from './lint/unknown-replaces';
+import { warnOfUnreachable } from './lint/unreachable-descriptor';
 import { ProblemList, type FileProblems } from './problem-list';
 import { readDomain, type DomainSpec } from './schema';
 import { parseYamlText, type ConfigFile } from './yaml-text';
@@ -19,36 +25,60 @@ export interface CompileOptions {
   readonly generation: number;
   /** Problems from before, such as unreadable files; they are thrown along with those found here. */
   readonly problems?: readonly ConfigProblem[];
+  /** The most hits that a request asks for, for warnings; default 1. */
+  readonly cost?: number;
+  /** Told of every level as it is written: children before their parents. */
+  readonly onLevel?: (level: DeclaredLevel) => void;
 }
 
 /** Pure. Throws ConfigError, and nothing else, on any text. */
 export function compileConfig(options: CompileOptions): RuleSet {
-  const { files, defaultAlgorithm, calendarMonth = false, generation, problems = [] } = options;
+  const { ruleSet, list } = examineConfig(options);
+  list.throwIfAny();
+  return ruleSet;
+}
+
+export interface Examined {
+  /** Of what is right; to be decided by only if there is no problem. */
+  readonly ruleSet: RuleSet;
+  readonly list: ProblemList;
+}
+
+/** Pure. As `compileConfig`, for who wants problems and warnings themselves; never throws on any text. */
+export function examineConfig(options: CompileOptions): Examined {
+  const { files, defaultAlgorithm, calendarMonth = false, generation, problems = [], cost = 1, onLevel } = options;
   const list = new ProblemList();
   for (const problem of problems) list.add(problem);
   const domains = new Map<string, Domain>();
   const fileOfDomain = new Map<string, string>();
+  const lint = (level: DeclaredLevel) => {
+    warnOfUnreachable(level);
+    warnOfCost(level, { cost });
+    warnOfLongWindow(level);
+    warnOfUnboundedMetric(level);
+    onLevel?.(level);
+  };
   for (const file of files) {
     const parsed = parseYamlText(file, list);
     const spec = parsed.root && readDomain(parsed.root, parsed.problems);
     if (spec === undefined) continue;
     // Compiled even if the domain is a duplicate: its own problems are wanted too.
-    const domain = compileDomain(spec, { defaultAlgorithm, calendarMonth, problems: parsed.problems });
+    const domain = compileDomain(spec, { defaultAlgorithm, calendarMonth, problems: parsed.problems, onLevel: lint });
     reportIfTaken(spec, { takenBy: fileOfDomain.get(domain.name), problems: parsed.problems });
     domains.set(domain.name, domain);
     fileOfDomain.set(domain.name, file.name);
+    warnOfUnknownReplaces([{ descriptors: spec.descriptors, problems: parsed.problems }]);
   }
-  list.throwIfAny();
-  return { generation, domains, warnings: list.warningLines() };
+  return { ruleSet: { generation, domains, warnings: list.warningLines() }, list };
 }
 
 function compileDomain(
   spec: DomainSpec,
-  { defaultAlgorithm, calendarMonth, problems }: DomainCompilerOptions,
+  { defaultAlgorithm, calendarMonth, problems, onLevel }: DomainCompilerOptions,
 ): Domain {
   const algorithm = spec.algorithm ?? defaultAlgorithm;
   const { failureMode } = spec;
-  const compiler = new DomainCompiler({ defaultAlgorithm: algorithm, calendarMonth, failureMode, problems });
+  const compiler = new DomainCompiler({ defaultAlgorithm: algorithm, calendarMonth, failureMode, problems, onLevel });
   const hashTag = spec.hashTag === undefined ? {} : { hashTag: toByteString(spec.hashTag) };
   const root = compiler.compileRoot(spec.descriptors);
   return { name: toByteString(spec.name.value), defaultAlgorithm: algorithm, calendarMonth, root, ...hashTag, ...(failureMode && { failureMode }) };

@@ -1,0 +1,40 @@
+/** The configuration as a command reads it offline: the files that `weir serve` would serve, understood as it would. */
+
+import type { CompileOptions } from '../config/compile';
+import { readConfigFiles } from '../config/config-files';
+import { readSettings, type Environment, type Settings } from '../config/settings';
+import { SETTINGS_TABLE } from '../config/settings-table';
+import { chooseDefaultAlgorithm, chooseSource } from '../config/source';
+
+/** What bears on the meaning of a configuration, or on its bucket keys; a bad setting of another kind is no matter here. */
+const SETTINGS = [
+  'runtimeRoot',
+  'runtimeSubdirectory',
+  'runtimeAppdirectory',
+  'defaultAlgorithm',
+  'useCalendarMonthRateLimit',
+  'shadowMode',
+  'quotaMode',
+  'cacheKeyPrefix',
+] as const;
+
+export type ConfigurationSettings = Pick<Settings, (typeof SETTINGS)[number]>;
+
+export interface Configuration {
+  readonly settings: ConfigurationSettings;
+  readonly options: CompileOptions;
+}
+
+/**
+ * Never throws for what the files say: what can't be read is among the problems.
+ *
+ * @throws SettingsError
+ */
+export function readConfiguration({ path, env }: { readonly path: string | undefined; readonly env: Environment }): Configuration {
+  const settings = readSettings(Object.fromEntries(SETTINGS.map((property) => [SETTINGS_TABLE[property].name, env[SETTINGS_TABLE[property].name]])));
+  const source = chooseSource({ settings, ...(path !== undefined && { configPath: path }) });
+  const { algorithm } = chooseDefaultAlgorithm({ source, settings });
+  const { files, problems } = readConfigFiles(source);
+  const calendarMonth = settings.useCalendarMonthRateLimit;
+  return { settings, options: { files, problems, defaultAlgorithm: algorithm, calendarMonth, generation: 1 } };
+}
