@@ -60,10 +60,10 @@ function findIn({ path, env, cost, ignored }: FindInput): Findings {
     files: options.files.length,
     domains: ruleSet.domains.size,
     limits: describeRules(ruleSet).length,
-    errors: inOrder(list.problems.kept),
-    errorsOmitted: list.problems.omitted,
-    warnings: inOrder(list.warnings.kept.filter(({ rule }) => !ignored.includes(rule))),
-    warningsOmitted: list.warnings.omitted,
+    errors: inOrder(list.found().kept),
+    errorsOmitted: list.found().omitted,
+    warnings: inOrder(list.warned().kept.filter(({ rule }) => !ignored.includes(rule))),
+    warningsOmitted: list.warned().omitted,
   };
 }
 

@@ -4,20 +4,20 @@ import { toByteString } from '../descriptor/byte-string';
 import type { Algorithm } from '../rule/limit';
 import type { Domain, RuleSet } from '../rule/rule-set';
 import { DomainCompiler, type DomainCompilerOptions } from './compile-domain';
+import { openDocument, type ConfigDocument } from './config-document';
 import type { ConfigProblem } from './config-error';
 import { warnOfCost } from './lint/cost-never-fits';
 import type { DeclaredLevel } from './lint/declared-level';
 import { warnOfLongWindow } from './lint/long-window-alone';
 import { warnOfUnboundedMetric } from './lint/unbounded-metric';
-import { warnOfUnknownReplaces } from './lint/unknown-replaces';
+import { warnOfUnknownReplaces, type DeclaredDomain } from './lint/unknown-replaces';
 import { warnOfUnreachable } from './lint/unreachable-descriptor';
 import { ProblemList, type FileProblems } from './problem-list';
 import { readDomain, type DomainSpec } from './schema';
-import { parseYamlText, type ConfigFile } from './yaml-text';
 
 export interface CompileOptions {
   /** In load order. */
-  readonly files: readonly ConfigFile[];
+  readonly files: readonly ConfigDocument[];
   /** What counts where neither the limit nor its domain says. */
   readonly defaultAlgorithm: Algorithm;
   /** `USE_CALENDAR_MONTH_RATE_LIMIT`; default false. */
@@ -31,45 +31,70 @@ export interface CompileOptions {
   readonly onLevel?: (level: DeclaredLevel) => void;
 }
 
-/** Pure. Throws ConfigError, and nothing else, on any text. */
-export function compileConfig(options: CompileOptions): RuleSet {
-  const { ruleSet, list } = examineConfig(options);
-  list.throwIfAny();
-  return ruleSet;
-}
-
 export interface Examined {
   /** Of what is right; to be decided by only if there is no problem. */
   readonly ruleSet: RuleSet;
   readonly list: ProblemList;
 }
 
-/** Pure. As `compileConfig`, for who wants problems and warnings themselves; never throws on any text. */
+/** Pure. Throws ConfigError, and nothing else, on any text. */
+export function compileConfig(options: CompileOptions): RuleSet {
+  return lastOf(compileInSteps(options));
+}
+
+/** Pure. As `compileConfig`, for who wants the problems and warnings themselves: never throws on any text. */
 export function examineConfig(options: CompileOptions): Examined {
-  const { files, defaultAlgorithm, calendarMonth = false, generation, problems = [], cost = 1, onLevel } = options;
+  return lastOf(examineInSteps(options));
+}
+
+function lastOf<T>(steps: Generator<undefined, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** The same, with a rest between steps in which something else may be done. */
+export function* compileInSteps(options: CompileOptions): Generator<undefined, RuleSet> {
+  const { ruleSet, list } = yield* examineInSteps(options);
+  list.throwIfAny();
+  return ruleSet;
+}
+
+function* examineInSteps(options: CompileOptions): Generator<undefined, Examined> {
+  const { files, defaultAlgorithm, calendarMonth = false, generation, problems = [] } = options;
   const list = new ProblemList();
   for (const problem of problems) list.add(problem);
   const domains = new Map<string, Domain>();
   const fileOfDomain = new Map<string, string>();
-  const lint = (level: DeclaredLevel) => {
+  const declared = new Map<string, DeclaredDomain[]>();
+  for (const file of files) {
+    const parsed = openDocument(file, list);
+    const spec = parsed.root && readDomain(parsed.root, parsed.problems);
+    yield;
+    if (spec === undefined) continue;
+    // Compiled even if the domain is a duplicate: its own problems are wanted too.
+    const domain = compileDomain(spec, { defaultAlgorithm, calendarMonth, problems: parsed.problems, onLevel: linting(options) });
+    reportIfTaken(spec, { takenBy: fileOfDomain.get(domain.name), problems: parsed.problems });
+    domains.set(domain.name, domain);
+    fileOfDomain.set(domain.name, file.name);
+    const parts = declared.get(domain.name) ?? [];
+    declared.set(domain.name, [...parts, { descriptors: spec.descriptors, problems: parsed.problems }]);
+    yield;
+  }
+  for (const parts of declared.values()) warnOfUnknownReplaces(parts);
+  return { ruleSet: { generation, domains, warnings: list.warningLines() }, list };
+}
+
+/** The rules of warnings that look at one level. */
+function linting({ cost = 1, onLevel }: CompileOptions): (level: DeclaredLevel) => void {
+  return (level) => {
     warnOfUnreachable(level);
     warnOfCost(level, { cost });
     warnOfLongWindow(level);
     warnOfUnboundedMetric(level);
     onLevel?.(level);
   };
-  for (const file of files) {
-    const parsed = parseYamlText(file, list);
-    const spec = parsed.root && readDomain(parsed.root, parsed.problems);
-    if (spec === undefined) continue;
-    // Compiled even if the domain is a duplicate: its own problems are wanted too.
-    const domain = compileDomain(spec, { defaultAlgorithm, calendarMonth, problems: parsed.problems, onLevel: lint });
-    reportIfTaken(spec, { takenBy: fileOfDomain.get(domain.name), problems: parsed.problems });
-    domains.set(domain.name, domain);
-    fileOfDomain.set(domain.name, file.name);
-    warnOfUnknownReplaces([{ descriptors: spec.descriptors, problems: parsed.problems }]);
-  }
-  return { ruleSet: { generation, domains, warnings: list.warningLines() }, list };
 }
 
 function compileDomain(

@@ -27,33 +27,39 @@ class FirstProblems<T> implements FirstOf<T> {
 }
 
 export class ProblemList {
-  private readonly found = new FirstProblems<ConfigProblem>();
-  private readonly warned = new FirstProblems<ConfigWarning>();
-
-  get problems(): FirstOf<ConfigProblem> {
-    return this.found;
-  }
-
-  get warnings(): FirstOf<ConfigWarning> {
-    return this.warned;
-  }
+  private readonly problems = new FirstProblems<ConfigProblem>();
+  private readonly warnings = new FirstProblems<ConfigWarning>();
 
   add(problem: ConfigProblem): void {
-    this.found.add(problem);
+    this.problems.add(problem);
   }
 
   addWarning(warning: ConfigWarning): void {
-    this.warned.add(warning);
+    this.warnings.add(warning);
+  }
+
+  /** So many more are known of than are told. */
+  omit(count: number): void {
+    this.problems.omitted += count;
+  }
+
+  /** The problems so far. */
+  found(): FirstOf<ConfigProblem> {
+    return this.problems;
+  }
+
+  warned(): FirstOf<ConfigWarning> {
+    return this.warnings;
   }
 
   throwIfAny(): void {
-    const { kept, omitted } = this.found;
+    const { kept, omitted } = this.problems;
     if (kept.length > 0) throw new ConfigError(kept, omitted);
   }
 
   /** For the log, in the form of the problems; the last line may be how many more there are. */
   warningLines(): string[] {
-    const { kept, omitted } = this.warned;
+    const { kept, omitted } = this.warnings;
     return formatProblems(kept.slice(0, WARNINGS_MAX), omitted + Math.max(0, kept.length - WARNINGS_MAX));
   }
 }
@@ -69,7 +75,8 @@ export interface FileProblem {
 export class FileProblems {
   constructor(
     readonly file: string,
-    private readonly lines: LineCounter,
+    /** Undefined: it never was text. */
+    private readonly lines: LineCounter | undefined,
     private readonly list: ProblemList,
   ) {}
 
@@ -82,13 +89,13 @@ export class FileProblems {
     this.list.addWarning({ ...this.locate(warning), rule });
   }
 
-  /** The line, from 1, that an offset is on. */
+  /** The line, from 1, that an offset is on; 0 if there are none. */
   lineAt(offset: number): number {
-    return this.lines.linePos(offset).line;
+    return this.lines?.linePos(offset).line ?? 0;
   }
 
   private locate({ offset, path, message }: FileProblem): ConfigProblem {
-    const { line, col } = this.lines.linePos(offset);
+    const { line, col } = this.lines?.linePos(offset) ?? { line: 0, col: 0 };
     return { file: this.file, line, column: col, path, message };
   }
 }

@@ -19,9 +19,11 @@ export function warnOfUnreachable({ level, declared, problems }: DeclaredLevel):
     const takerNode = level.wildcards.find(anythingOf(spec));
     const taker = takerNode && specOf.get(takerNode);
     if (taker === undefined || takerNode === node || isSame(taker, spec)) continue;
+    const line = problems.lineAt(taker.offset);
+    const place = line === 0 ? `at ${taker.path}` : `on line ${line}`;
     const message = isWildcard(spec)
-      ? `${nameOf(spec)} is never matched: ${takerName(taker, spec)} on line ${problems.lineAt(taker.offset)}, declared before it, takes all that it would; declare it first, or remove it`
-      : `key ${show(spec.key)} alone is never matched: ${takerName(taker, spec)} on line ${problems.lineAt(taker.offset)} takes every value; remove one of them`;
+      ? `${nameOf(spec)} is never matched: ${takerName(taker, spec)} ${place}, declared before it, takes all that it would; declare it first, or remove it`
+      : `key ${show(spec.key)} alone is never matched: ${takerName(taker, spec)} ${place} takes every value; remove one of them`;
     problems.warn({ rule: 'unreachable-descriptor', offset: spec.offset, path: spec.path, message });
   }
 }
