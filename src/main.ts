@@ -4,6 +4,8 @@
 import { ask, ASK_USAGE } from './cli/ask';
 import { check, CHECK_USAGE } from './cli/check';
 import { explain, EXPLAIN_USAGE } from './cli/explain';
+import { referenceClient } from './cli/reference-client';
+import { referenceConfigCheck } from './cli/reference-config-check';
 import { serve, SERVE_USAGE } from './cli/serve';
 import { showSettings, SETTINGS_USAGE } from './cli/show-settings';
 import { UsageError } from './cli/usage-error';
@@ -16,7 +18,9 @@ const USAGE = `Usage: weir COMMAND
 ${[SERVE_USAGE, CHECK_USAGE, EXPLAIN_USAGE, SETTINGS_USAGE, ASK_USAGE].map(indented).join('\n\n')}
 
   weir version    prints ${VERSION}
-  weir help       prints this`;
+  weir help       prints this
+
+  weir ratelimit_client and weir ratelimit_config_check are the commands of envoyproxy/ratelimit, with their flags.`;
 
 function indented(usage: string): string {
   return usage.replaceAll(/^(?=.)/gm, '  ');
@@ -38,6 +42,10 @@ async function main([command = '', ...args]: readonly string[]): Promise<number>
       return showSettings({ args, env: process.env });
     case 'ask':
       return ask({ args });
+    case 'ratelimit_client':
+      return referenceClient({ args });
+    case 'ratelimit_config_check':
+      return referenceConfigCheck({ args, env: process.env });
     case 'version':
     case '--version':
       console.log(VERSION);

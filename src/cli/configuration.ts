@@ -1,7 +1,7 @@
 /** The configuration as a command reads it offline: the files that `weir serve` would serve, understood as it would. */
 
 import type { CompileOptions } from '../config/compile';
-import { readConfigFiles } from '../config/config-files';
+import { readConfigFiles, type ConfigSource } from '../config/config-files';
 import { readSettings, type Environment, type Settings } from '../config/settings';
 import { SETTINGS_TABLE } from '../config/settings-table';
 import { chooseDefaultAlgorithm, chooseSource } from '../config/source';
@@ -31,8 +31,26 @@ export interface Configuration {
  * @throws SettingsError
  */
 export function readConfiguration({ path, env }: { readonly path: string | undefined; readonly env: Environment }): Configuration {
-  const settings = readSettings(Object.fromEntries(SETTINGS.map((property) => [SETTINGS_TABLE[property].name, env[SETTINGS_TABLE[property].name]])));
+  const settings = readRelevantSettings(env);
   const source = chooseSource({ settings, ...(path !== undefined && { configPath: path }) });
+  return readFrom(source, settings);
+}
+
+/**
+ * The same for a directory that the reference would read.
+ *
+ * @throws SettingsError
+ */
+export function readRuntimeDirectory({ directory, env }: { readonly directory: string; readonly env: Environment }): Configuration {
+  return readFrom({ kind: 'runtime', directory }, readRelevantSettings(env));
+}
+
+function readRelevantSettings(env: Environment): ConfigurationSettings {
+  const names = SETTINGS.map((property) => SETTINGS_TABLE[property].name);
+  return readSettings(Object.fromEntries(names.map((name) => [name, env[name]])));
+}
+
+function readFrom(source: ConfigSource, settings: ConfigurationSettings): Configuration {
   const { algorithm } = chooseDefaultAlgorithm({ source, settings });
   const { files, problems } = readConfigFiles(source);
   const calendarMonth = settings.useCalendarMonthRateLimit;
