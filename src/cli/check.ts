@@ -32,13 +32,13 @@ export const CHECK_OPTIONS = {
  *
  * @throws UsageError or SettingsError
  */
-export function check({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): number {
+export async function check({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): Promise<number> {
   const { values, positionals } = parseArgs({ args: [...args], options: CHECK_OPTIONS, allowPositionals: true });
   if (positionals.length > 1) throw new UsageError('weir check takes one FILE or DIR');
   const format = readChoice('--format', values.format, ['text', 'json', 'github']);
   const cost = readWhole('--cost', values.cost, { min: 1, max: HITS_MAX, otherwise: 1 });
   const ignored = (values.ignore ?? []).map(readRule);
-  const findings = findIn({ path: positionals[0], env, cost, ignored });
+  const findings = await findIn({ path: positionals[0], env, cost, ignored });
   process.stdout.write(FINDINGS_FORMATS[format](findings));
   const failed = findings.errors.length > 0 || (values.strict === true && findings.warnings.length > 0);
   return failed ? 1 : 0;
@@ -51,8 +51,8 @@ interface FindInput {
   readonly ignored: readonly WarningRule[];
 }
 
-function findIn({ path, env, cost, ignored }: FindInput): Findings {
-  const { options } = readConfiguration({ path, env });
+async function findIn({ path, env, cost, ignored }: FindInput): Promise<Findings> {
+  const { options } = await readConfiguration({ path, env });
   const { ruleSet, list } = examineConfig({ ...options, cost });
   const places = new Map(options.files.map(({ name }, index) => [name, index]));
   const inOrder = <T extends Place>(found: readonly T[]) => [...found].sort((one, other) => compare(one, other, places));

@@ -11,6 +11,7 @@ const SETTINGS = [
   'runtimeRoot',
   'runtimeSubdirectory',
   'runtimeAppdirectory',
+  'runtimeWatchRoot',
   'defaultAlgorithm',
   'useCalendarMonthRateLimit',
   'shadowMode',
@@ -26,11 +27,11 @@ export interface Configuration {
 }
 
 /**
- * Never throws for what the files say: what can't be read is among the problems.
+ * Never rejects for what the files say: what can't be read is among the problems.
  *
  * @throws SettingsError
  */
-export function readConfiguration({ path, env }: { readonly path: string | undefined; readonly env: Environment }): Configuration {
+export async function readConfiguration({ path, env }: { readonly path: string | undefined; readonly env: Environment }): Promise<Configuration> {
   const settings = readRelevantSettings(env);
   const source = chooseSource({ settings, ...(path !== undefined && { configPath: path }) });
   return readFrom(source, settings);
@@ -41,7 +42,7 @@ export function readConfiguration({ path, env }: { readonly path: string | undef
  *
  * @throws SettingsError
  */
-export function readRuntimeDirectory({ directory, env }: { readonly directory: string; readonly env: Environment }): Configuration {
+export async function readRuntimeDirectory({ directory, env }: { readonly directory: string; readonly env: Environment }): Promise<Configuration> {
   return readFrom({ kind: 'runtime', directory }, readRelevantSettings(env));
 }
 
@@ -50,9 +51,9 @@ function readRelevantSettings(env: Environment): ConfigurationSettings {
   return readSettings(Object.fromEntries(names.map((name) => [name, env[name]])));
 }
 
-function readFrom(source: ConfigSource, settings: ConfigurationSettings): Configuration {
+async function readFrom(source: ConfigSource, settings: ConfigurationSettings): Promise<Configuration> {
   const { algorithm } = chooseDefaultAlgorithm({ source, settings });
-  const { files, problems } = readConfigFiles(source);
+  const { files, problems } = await readConfigFiles(source);
   const calendarMonth = settings.useCalendarMonthRateLimit;
   return { settings, options: { files, problems, defaultAlgorithm: algorithm, calendarMonth, generation: 1 } };
 }

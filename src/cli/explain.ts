@@ -35,13 +35,13 @@ export const EXPLAIN_OPTIONS = {
  *
  * @throws UsageError, SettingsError or ConfigError
  */
-export function explain({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): number {
+export async function explain({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: EXPLAIN_OPTIONS });
   const format = readChoice('--format', values.format, ['text', 'json']);
   const { domain } = values;
   if (domain === undefined || domain === '') throw new UsageError('--domain is missing; give the domain of the request');
   const descriptors = readDescriptors('--descriptor', values.descriptor ?? []);
-  const { settings, options } = readConfiguration({ path: values.config, env });
+  const { settings, options } = await readConfiguration({ path: values.config, env });
   const levels = new Map<DescriptorLevel, DeclaredLevel>();
   const { ruleSet, list } = examineConfig({ ...options, onLevel: (declared) => levels.set(declared.level, declared) });
   list.throwIfAny();

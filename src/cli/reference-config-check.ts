@@ -14,11 +14,12 @@ const FLAGS = { config_dir: 'string' } as const;
  *
  * @throws UsageError or SettingsError
  */
-export function referenceConfigCheck({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): number {
+export async function referenceConfigCheck({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): Promise<number> {
   const { config_dir: directory = '' } = readGoFlags(args, FLAGS);
   if (directory === '') throw new UsageError('-config_dir is missing; give the directory of the configuration');
   console.log(`checking rate limit configs...\nloading config directory: ${directory}`);
-  const { list } = examineConfig(readRuntimeDirectory({ directory, env }).options);
+  const { options } = await readRuntimeDirectory({ directory, env });
+  const { list } = examineConfig(options);
   try {
     list.throwIfAny();
   } catch (error) {

@@ -10,7 +10,7 @@ import { warnOfCost } from './lint/cost-never-fits';
 import type { DeclaredLevel } from './lint/declared-level';
 import { warnOfLongWindow } from './lint/long-window-alone';
 import { warnOfUnboundedMetric } from './lint/unbounded-metric';
-import { warnOfUnknownReplaces, type DeclaredDomain } from './lint/unknown-replaces';
+import { ReplacedNames } from './lint/unknown-replaces';
 import { warnOfUnreachable } from './lint/unreachable-descriptor';
 import { ProblemList, type FileProblems } from './problem-list';
 import { readDomain, type DomainSpec } from './schema';
@@ -67,7 +67,7 @@ function* examineInSteps(options: CompileOptions): Generator<undefined, Examined
   for (const problem of problems) list.add(problem);
   const domains = new Map<string, Domain>();
   const fileOfDomain = new Map<string, string>();
-  const declared = new Map<string, DeclaredDomain[]>();
+  const replacedNames = new ReplacedNames();
   for (const file of files) {
     const parsed = openDocument(file, list);
     const spec = parsed.root && readDomain(parsed.root, parsed.problems);
@@ -78,11 +78,10 @@ function* examineInSteps(options: CompileOptions): Generator<undefined, Examined
     reportIfTaken(spec, { takenBy: fileOfDomain.get(domain.name), problems: parsed.problems });
     domains.set(domain.name, domain);
     fileOfDomain.set(domain.name, file.name);
-    const parts = declared.get(domain.name) ?? [];
-    declared.set(domain.name, [...parts, { descriptors: spec.descriptors, problems: parsed.problems }]);
+    replacedNames.add(domain.name, { descriptors: spec.descriptors, problems: parsed.problems });
     yield;
   }
-  for (const parts of declared.values()) warnOfUnknownReplaces(parts);
+  replacedNames.warn();
   return { ruleSet: { generation, domains, warnings: list.warningLines() }, list };
 }
 
