@@ -12,7 +12,7 @@ import { readChoice, readWhole, UsageError } from './usage-error';
 
 export const CHECK_USAGE = `weir check [FILE|DIR] [--strict] [--format text|json|github] [--cost N] [--ignore RULE]
 
-  FILE|DIR       as --config of weir serve; default: what weir serve would read here
+  FILE|DIR       a YAML file, or a directory of them (default: what weir serve would serve here)
   --strict       warnings fail, too
   --format       text (default), json, or github: annotations of GitHub Actions
   --cost N       the most hits that a request asks for (default 1), for warnings

@@ -7,7 +7,7 @@ import { readGoFlags } from './go-flags';
 import { formatProtoText } from './proto-text';
 import { readDescriptors } from './read-descriptor';
 
-const FLAGS = {
+export const REFERENCE_CLIENT_FLAGS = {
   dial_string: 'string',
   domain: 'string',
   descriptors: 'list',
@@ -27,7 +27,7 @@ const TIMEOUT_MS = 60_000;
  * @throws UsageError
  */
 export async function referenceClient({ args }: { readonly args: readonly string[] }): Promise<number> {
-  const flags = readGoFlags(args, FLAGS);
+  const flags = readGoFlags(args, REFERENCE_CLIENT_FLAGS);
   const { dial_string: address = ADDRESS_DEFAULT, domain = '', 'oltp-protocol': protocol = '' } = flags;
   if (protocol !== '') console.error('-oltp-protocol has no effect here: this client makes no traces');
   const descriptors = readDescriptors('-descriptors', flags.descriptors);
