@@ -17,6 +17,7 @@ import { DenyCacheStore } from './resilience/deny-cache';
 import { FallbackStore } from './resilience/fallback';
 import { HEARTBEAT_TTL_MS, Instances } from './resilience/instances';
 import { LastKnown } from './resilience/last-known';
+import { additionsFor, type AdditionOptions } from './respond/additions';
 import type { RuleSet } from './rule/rule-set';
 import { makeShouldRateLimit } from './should-rate-limit';
 import { slotOf, SLOTS } from './store/cluster-slots';
@@ -99,6 +100,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     modes: { shadow: settings.shadowMode, quota: settings.quotaMode },
     keyPrefix: settings.cacheKeyPrefix,
     nowUs: monotonicNowUs,
+    additions: (inForce) => additionsFor(inForce, additionOptions(settings)),
     record: (decided) => {
       recordDecision({ decided, metrics, ruleMetrics });
     },
@@ -147,6 +149,17 @@ export async function startApp(options: AppOptions): Promise<App> {
     },
     // Its values are the same; only its type says otherwise.
     readMetrics: async () => (await registry.getMetricsAsJSON()) as unknown as MetricSnapshot,
+  };
+}
+
+function additionOptions(settings: Settings): AdditionOptions {
+  const { limitLimitHeader: limit, limitRemainingHeader: remaining, limitResetHeader: reset } = settings;
+  return {
+    responseHeaders: settings.responseHeaders ?? (settings.limitResponseHeadersEnabled ? 'reference' : 'off'),
+    headerNames: { limit, remaining, reset },
+    retryAfter: settings.retryAfterEnabled,
+    requestMetadata: settings.responseDynamicMetadata,
+    decisionMetadata: settings.responseDecisionMetadata,
   };
 }
 

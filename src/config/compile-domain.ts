@@ -4,7 +4,7 @@ import { toByteString } from '../descriptor/byte-string';
 import { NO_CHILDREN, type DescriptorLevel, type DescriptorNode } from '../descriptor/tree';
 import { compileWildcard } from '../descriptor/wildcard';
 import { WildcardIndex } from '../descriptor/wildcard-index';
-import { isLimitProblem, makeLimit, windowName, type Algorithm, type FailureMode, type Limit } from '../rule/limit';
+import { isLimitProblem, makeLimit, windowName, type Algorithm, type FailureMode, type Limit, type ResponseHeaders } from '../rule/limit';
 import type { Rule } from '../rule/rule';
 import type { FileProblems } from './problem-list';
 import type { LimitedSpec } from './limit-schema';
@@ -19,6 +19,8 @@ export interface DomainCompilerOptions {
   readonly calendarMonth: boolean;
   /** What decides, where a limit does not say, while the store can't; absent: `FAILURE_MODE`. */
   readonly failureMode?: FailureMode | undefined;
+  /** What shows a limit that does not say; absent: the setting `RESPONSE_HEADERS`. */
+  readonly responseHeaders?: ResponseHeaders | undefined;
   readonly problems: FileProblems;
 }
 
@@ -94,6 +96,7 @@ export class DomainCompiler {
       name,
       algorithm,
       failureMode: spec.failureMode ?? this.options.failureMode,
+      responseHeaders: spec.responseHeaders ?? this.options.responseHeaders,
       calendarTimeZone: calendar ? (timeZone?.value ?? 'UTC') : monthTimeZone,
       ...(unitMultiplier && { unitMultiplier: unitMultiplier.value }),
       ...(burst && { burst: burst.value }),

@@ -47,11 +47,12 @@ function compileDomain(
   { defaultAlgorithm, calendarMonth, problems }: DomainCompilerOptions,
 ): Domain {
   const algorithm = spec.algorithm ?? defaultAlgorithm;
-  const { failureMode } = spec;
-  const compiler = new DomainCompiler({ defaultAlgorithm: algorithm, calendarMonth, failureMode, problems });
+  const { failureMode, responseHeaders } = spec;
+  const compiler = new DomainCompiler({ defaultAlgorithm: algorithm, calendarMonth, failureMode, responseHeaders, problems });
   const hashTag = spec.hashTag === undefined ? {} : { hashTag: toByteString(spec.hashTag) };
   const root = compiler.compileRoot(spec.descriptors);
-  return { name: toByteString(spec.name.value), defaultAlgorithm: algorithm, calendarMonth, root, ...hashTag, ...(failureMode && { failureMode }) };
+  const optional = { ...hashTag, ...(failureMode && { failureMode }), ...(responseHeaders && { responseHeaders }) };
+  return { name: toByteString(spec.name.value), defaultAlgorithm: algorithm, calendarMonth, root, ...optional };
 }
 
 function reportIfTaken(

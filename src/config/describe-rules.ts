@@ -1,7 +1,7 @@
 /** Every rule of a rule set as a line of text, for `/rlconfig`. */
 
 import { toText } from '../descriptor/byte-string';
-import type { DescriptorLevel, DescriptorNode } from '../descriptor/tree';
+import { rulesOf } from '../descriptor/tree';
 import type { Limit } from '../rule/limit';
 import type { Domain, RuleSet } from '../rule/rule-set';
 import type { Rule } from '../rule/rule';
@@ -18,19 +18,6 @@ export function describeRules(ruleSet: RuleSet): string[] {
   return lines.sort();
 }
 
-function* rulesOf(level: DescriptorLevel): Generator<Rule> {
-  for (const node of nodesOf(level)) {
-    if (node.rule !== undefined) yield node.rule;
-    yield* rulesOf(node.children);
-  }
-}
-
-function* nodesOf(level: DescriptorLevel): Generator<DescriptorNode> {
-  for (const values of level.byValue.values()) yield* values.values();
-  for (const { node } of level.wildcards.nodes) yield node;
-  yield* level.byKey.values();
-}
-
 function describeRule({ name, hashTag }: Domain, rule: Rule): string[] {
   const place = [toText(name), ...rule.path].join('.');
   const modes = `shadow_mode: ${rule.shadowMode}, quota_mode: ${rule.quotaMode}`;
@@ -43,12 +30,13 @@ function describeLimit({ unit, requestsPerUnit }: Limit): string {
   return `unit=${unit.toUpperCase()} requests_per_unit=${requestsPerUnit}`;
 }
 
-function describeCounting({ algorithm, capacity, requestsPerUnit, unitMultiplier, calendar, failureMode, name }: Limit): string {
+function describeCounting({ algorithm, capacity, requestsPerUnit, unitMultiplier, calendar, failureMode, responseHeaders, name }: Limit): string {
   const parts = [`algorithm: ${algorithm}`];
   if (capacity !== requestsPerUnit) parts.push(`capacity: ${capacity}`);
   if (unitMultiplier !== 1) parts.push(`unit_multiplier: ${unitMultiplier}`);
   if (calendar !== undefined) parts.push(`calendar: ${calendar.timeZone}`);
   if (failureMode !== undefined) parts.push(`failure_mode: ${failureMode}`);
+  if (responseHeaders !== undefined) parts.push(`response_headers: ${responseHeaders}`);
   if (name !== '') parts.push(`name: ${name}`);
   return parts.join(', ');
 }

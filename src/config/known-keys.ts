@@ -16,7 +16,7 @@ interface Level {
 export type LevelName = 'root' | 'descriptor' | 'rate_limit' | 'replaces';
 
 const LEVELS: Readonly<Record<LevelName, Level>> = {
-  root: { keys: ['domain', 'descriptors', 'algorithm', 'failure_mode', 'hash_tag'], title: 'the file', home: 'at the root of the file' },
+  root: { keys: ['domain', 'descriptors', 'algorithm', 'failure_mode', 'response_headers', 'hash_tag'], title: 'the file', home: 'at the root of the file' },
   descriptor: {
     keys: ['key', 'value', 'rate_limit', 'rate_limits', 'descriptors', 'shadow_mode', 'quota_mode'],
     title: 'a descriptor',
@@ -35,6 +35,7 @@ const LEVELS: Readonly<Record<LevelName, Level>> = {
       'calendar',
       'time_zone',
       'failure_mode',
+      'response_headers',
     ],
     title: 'rate_limit',
     home: 'inside rate_limit',

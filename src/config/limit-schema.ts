@@ -1,7 +1,7 @@
 /** The shape of `rate_limit` and `rate_limits`: what a descriptor says of its limits, before anything is made of it. */
 
 import { isTimeZone } from '../rule/calendar';
-import { ALGORITHMS, FAILURE_MODES, type Algorithm, type FailureMode } from '../rule/limit';
+import { ALGORITHMS, FAILURE_MODES, RESPONSE_HEADERS, type Algorithm, type FailureMode, type ResponseHeaders } from '../rule/limit';
 import { UNIT_NAMES, type UnitName } from '../rule/unit';
 import type { ConfigNode } from './config-node';
 import { MapReader, type Located } from './map-reader';
@@ -34,16 +34,18 @@ export interface LimitedSpec extends Named {
   readonly calendar?: Located<boolean>;
   readonly timeZone?: Located<string>;
   readonly failureMode?: FailureMode;
+  readonly responseHeaders?: ResponseHeaders;
   readonly offset: number;
   readonly path: string;
 }
 
 export const ALGORITHM_CHOICE = { names: ALGORITHMS, what: 'algorithm' };
 export const FAILURE_MODE_CHOICE = { names: FAILURE_MODES, what: 'failure mode' };
+export const RESPONSE_HEADERS_CHOICE = { names: RESPONSE_HEADERS, what: 'kind of response headers' };
 const UNIT_CHOICE = { names: UNIT_NAMES, what: 'unit' };
 
 /** They say how a limit counts; what is unlimited is not counted. */
-const COUNTING_FIELDS = ['requests_per_unit', 'unit_multiplier', 'burst', 'algorithm', 'calendar', 'time_zone', 'failure_mode'];
+const COUNTING_FIELDS = ['requests_per_unit', 'unit_multiplier', 'burst', 'algorithm', 'calendar', 'time_zone', 'failure_mode', 'response_headers'];
 
 interface Place {
   readonly path: string;
@@ -112,6 +114,7 @@ function readLimited(reader: MapReader, { path, problems, named }: Place & { nam
   const calendar = reader.flag('calendar');
   const timeZone = readTimeZone(reader, { path, problems });
   const failureMode = reader.choice('failure_mode', FAILURE_MODE_CHOICE);
+  const responseHeaders = reader.choice('response_headers', RESPONSE_HEADERS_CHOICE);
   if (unit === undefined) return undefined;
   return {
     kind: 'limited',
@@ -126,6 +129,7 @@ function readLimited(reader: MapReader, { path, problems, named }: Place & { nam
     ...(calendar && { calendar }),
     ...(timeZone && { timeZone }),
     ...(failureMode && { failureMode: failureMode.value }),
+    ...(responseHeaders && { responseHeaders: responseHeaders.value }),
   };
 }
 

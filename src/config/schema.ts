@@ -1,9 +1,9 @@
 /** The YAML configuration's shape: what one file says, before anything is made of it. */
 
 import { ENTRIES_MAX } from '../descriptor/bounds';
-import type { Algorithm, FailureMode } from '../rule/limit';
+import type { Algorithm, FailureMode, ResponseHeaders } from '../rule/limit';
 import type { ConfigNode } from './config-node';
-import { ALGORITHM_CHOICE, FAILURE_MODE_CHOICE, readLimits, type RateLimitSpec } from './limit-schema';
+import { ALGORITHM_CHOICE, FAILURE_MODE_CHOICE, readLimits, RESPONSE_HEADERS_CHOICE, type RateLimitSpec } from './limit-schema';
 import { MapReader, type Located } from './map-reader';
 import type { FileProblems } from './problem-list';
 import { joinPath, show } from './show';
@@ -17,6 +17,8 @@ export interface DomainSpec {
   readonly algorithm?: Algorithm;
   /** Absent: `FAILURE_MODE`. */
   readonly failureMode?: FailureMode;
+  /** Absent: the setting `RESPONSE_HEADERS`. */
+  readonly responseHeaders?: ResponseHeaders;
   /** Key of an entry. */
   readonly hashTag?: string;
   readonly descriptors: readonly DescriptorSpec[];
@@ -43,6 +45,7 @@ export function readDomain(root: ConfigNode, problems: FileProblems): DomainSpec
   const name = reader.requiredText('domain');
   const algorithm = reader.choice('algorithm', ALGORITHM_CHOICE);
   const failureMode = reader.choice('failure_mode', FAILURE_MODE_CHOICE);
+  const responseHeaders = reader.choice('response_headers', RESPONSE_HEADERS_CHOICE);
   const hashTag = reader.optionalText('hash_tag');
   const descriptors = readDescriptors(reader, { path: '', depth: 1, problems });
   if (hashTag !== undefined && !isKeyOf(descriptors, hashTag.value)) {
@@ -51,7 +54,8 @@ export function readDomain(root: ConfigNode, problems: FileProblems): DomainSpec
   }
   if (name === undefined) return undefined;
   const defaults = { ...(algorithm && { algorithm: algorithm.value }), ...(failureMode && { failureMode: failureMode.value }) };
-  return { name, descriptors, ...defaults, ...(hashTag && { hashTag: hashTag.value }) };
+  const headers = responseHeaders && { responseHeaders: responseHeaders.value };
+  return { name, descriptors, ...defaults, ...headers, ...(hashTag && { hashTag: hashTag.value }) };
 }
 
 /** Of some descriptor on any level. A key with a star may take any. */

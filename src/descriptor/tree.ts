@@ -43,3 +43,17 @@ function findChild(level: DescriptorLevel, entry: Entry): DescriptorNode | undef
   const { key, value } = entry;
   return level.byValue.get(key)?.get(value) ?? level.wildcards.find(entry) ?? level.byKey.get(key);
 }
+
+/** Every rule of a level and below. */
+export function* rulesOf(level: DescriptorLevel): Generator<Rule> {
+  for (const node of nodesOf(level)) {
+    if (node.rule !== undefined) yield node.rule;
+    yield* rulesOf(node.children);
+  }
+}
+
+function* nodesOf(level: DescriptorLevel): Generator<DescriptorNode> {
+  for (const values of level.byValue.values()) yield* values.values();
+  for (const { node } of level.wildcards.nodes) yield node;
+  yield* level.byKey.values();
+}

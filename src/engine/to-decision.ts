@@ -53,6 +53,6 @@ function waitUs(verdict: Verdict): number {
 }
 
 /** Until these hits would fit; if they fit now, or never will, until the bucket is full (the window ends). */
-function durationUntilResetUs({ fits, retryAfterUs, resetAfterUs }: Verdict): number {
+export function durationUntilResetUs({ fits, retryAfterUs, resetAfterUs }: Verdict): number {
   return fits || retryAfterUs === NEVER ? resetAfterUs : retryAfterUs;
 }

@@ -5,7 +5,7 @@ import type { ByteString, Descriptor, LimitOverride, RateLimitRequest } from '..
 import { findNode } from '../descriptor/tree';
 import { toText } from '../descriptor/byte-string';
 import { BadRequestError } from '../errors';
-import { isLimitProblem, makeLimit, type Algorithm, type FailureMode, type Limit } from './limit';
+import { isLimitProblem, makeLimit, type Algorithm, type FailureMode, type Limit, type ResponseHeaders } from './limit';
 import type { Rule } from './rule';
 import type { Domain, RuleSet } from './rule-set';
 
@@ -27,6 +27,8 @@ export interface Match {
   readonly quotaAlwaysFits: boolean;
   /** The name of what matched in statistics, one item per level; empty if nothing did. */
   readonly path: readonly string[];
+  /** What says so; absent if nothing limits, or what the caller sent does. */
+  readonly rule?: Rule | undefined;
 }
 
 /** One match for each descriptor, in their order, and whether the domain is known at all. */
@@ -84,8 +86,9 @@ function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorIn
     // An override takes the place of the rule, its modes included.
     const algorithm = rule?.limits[0]?.algorithm ?? domain.defaultAlgorithm;
     const failureMode = rule?.limits[0]?.failureMode ?? domain.failureMode;
+    const responseHeaders = rule?.limits[0]?.responseHeaders ?? domain.responseHeaders;
     const { calendarMonth } = domain;
-    const limit = overrideLimit({ override: descriptor.override, algorithm, calendarMonth, failureMode, index });
+    const limit = overrideLimit({ override: descriptor.override, algorithm, calendarMonth, failureMode, responseHeaders, index });
     const path = rule?.path ?? descriptor.entries.map((entry) => toText(entry.key));
     const mode = modes.quota ? 'quota' : 'enforced';
     return { match: { limits: [limit], unlimited: false, mode, quotaAlwaysFits: false, path }, ...NO_NAMES };
@@ -93,7 +96,7 @@ function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorIn
   if (rule === undefined) return { match: nothingLimits(modes), ...NO_NAMES };
   const { limits, unlimited, path, name: unlimitedName, replaces } = rule;
   const { mode, quotaAlwaysFits } = modeOf(rule, modes);
-  return { match: { limits, unlimited, mode, quotaAlwaysFits, path }, unlimitedName, replaces };
+  return { match: { limits, unlimited, mode, quotaAlwaysFits, path, rule }, unlimitedName, replaces };
 }
 
 interface MatchDescriptorInput {
@@ -109,9 +112,9 @@ function modeOf(rule: Rule, modes: GlobalModes): Pick<Match, 'mode' | 'quotaAlwa
   return { mode: quota ? 'quota' : 'enforced', quotaAlwaysFits: false };
 }
 
-function overrideLimit({ override, algorithm, calendarMonth, failureMode, index }: OverrideLimitInput): Limit {
+function overrideLimit({ override, algorithm, calendarMonth, failureMode, responseHeaders, index }: OverrideLimitInput): Limit {
   const calendarTimeZone = calendarMonth && override.unit === 'month' ? 'UTC' : undefined;
-  const made = makeLimit({ ...override, algorithm, calendarTimeZone, failureMode });
+  const made = makeLimit({ ...override, algorithm, calendarTimeZone, failureMode, responseHeaders });
   if (isLimitProblem(made)) throw new BadRequestError(`descriptors[${index}].limit.${made.field} ${made.message}`);
   return made;
 }
@@ -121,5 +124,6 @@ interface OverrideLimitInput {
   readonly algorithm: Algorithm;
   readonly calendarMonth: boolean;
   readonly failureMode: FailureMode | undefined;
+  readonly responseHeaders: ResponseHeaders | undefined;
   readonly index: number;
 }

@@ -2,6 +2,13 @@
 
 import type { Limit } from './limit';
 
+/** JSON as a configuration gives it. */
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
+
+export interface JsonObject {
+  readonly [name: string]: JsonValue;
+}
+
 export interface Rule {
   /**
    * The rule's place in its domain, one item per level as the reference names its statistics: `key_value` where
@@ -20,4 +27,6 @@ export interface Rule {
   readonly shadowMode: boolean;
   /** Denies only together with every other quota descriptor of the request. */
   readonly quotaMode: boolean;
+  /** Handed to the caller with what it is told of the limit. */
+  readonly metadata?: JsonObject;
 }
