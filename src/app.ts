@@ -122,9 +122,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     metrics,
     answerCall,
     health,
-    onCall: ({ seconds }) => {
-      responseTimes.observe(seconds);
-    },
+    onCall: ({ seconds }) => { responseTimes.observe(seconds); },
   });
   const http = new HttpServer({ routes: httpRoutes({ answerCall, health }), log });
   const debug = isWorker ? undefined : new HttpServer({ routes: debugRoutes({ configLines: () => describeRules(ruleSet), metrics: registry }), log });

@@ -13,7 +13,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   resilience: ['bucket', 'rule', 'store'],
   respond: ['descriptor', 'rule', 'bucket', 'engine'],
   transport: ['descriptor', 'engine', 'respond', 'rule', 'errors', 'store', 'should-rate-limit', 'observability'],
-  config: ['descriptor', 'rule'],
+  config: ['descriptor', 'rule', 'bucket'],
   observability: ['descriptor', 'rule', 'engine', 'store', 'should-rate-limit'],
   workers: ['observability'],
   'should-rate-limit': ['descriptor', 'rule', 'bucket', 'engine', 'store', 'respond'],
