@@ -1,9 +1,11 @@
 /** Why a request was answered as it was, for the access log: of each descriptor the rule, the limit, the code and when it is reset. */
 
+import { toByteString } from '../descriptor/byte-string';
 import type { DescriptorStatus } from '../engine/decision';
 import type { Match } from '../rule/match';
 import type { JsonObject } from '../rule/rule';
 import type { Answered } from './answered';
+import { denialsOf } from './denials';
 import { MetadataTexts } from './metadata-texts';
 
 const MS_US = 1000;
@@ -13,49 +15,50 @@ export interface DecisionMetadataOptions {
   readonly generation: number;
 }
 
-/** Under names of its own, beside whatever else the metadata has. */
-export function decisionMetadata({ request, matched, decision }: Answered, { generation }: DecisionMetadataOptions): JsonObject {
+/** Under a name of its own, beside whatever else the metadata has. */
+export function decisionMetadata(answered: Answered, { generation }: DecisionMetadataOptions): JsonObject {
+  const { request, matched, decision } = answered;
   const texts = new MetadataTexts();
   const domain = texts.of(request.domain);
-  const { overallCode, statuses } = decision;
-  const descriptors = statuses.map((status, index) => describe(status, { match: matched.matches[index], domain, texts }));
-  const denied = overallCode === 'OVER_LIMIT' ? descriptors.flatMap(({ code, rule }) => (code === 'OVER_LIMIT' && rule !== undefined ? [rule] : [])) : [];
+  const rules = new Map(matched.matches.map((match) => [match, nameRule(match, { domain, texts })]));
+  const deniedBy = new Set(denialsOf(answered).map(({ match }) => rules.get(match) ?? domain));
   return {
     decision: {
-      code: overallCode,
+      code: decision.overallCode,
       generation,
-      ...(denied.length > 0 && { denied_by: [...new Set(denied)] }),
-      descriptors,
+      ...(deniedBy.size > 0 && { denied_by: [...deniedBy] }),
+      descriptors: decision.statuses.map((status, index) => {
+        const match = matched.matches[index];
+        return match === undefined ? { code: status.code } : describe(status, { match, rule: rules.get(match) ?? domain });
+      }),
     },
   };
 }
 
-interface Place {
-  readonly match: Match | undefined;
-  readonly domain: string;
-  readonly texts: MetadataTexts;
+/** As /rlconfig shows it. An override without a rule has the caller's own keys for a path. */
+function nameRule({ rule, path }: Match, { domain, texts }: { readonly domain: string; readonly texts: MetadataTexts }): string {
+  const own = rule === undefined ? path.map((key) => texts.of(toByteString(key))) : path;
+  return [domain, ...own].join('.');
 }
 
-function describe({ code, currentLimit, limitRemaining, durationUntilResetUs, fits }: DescriptorStatus, { match, domain, texts }: Place): JsonObject {
-  if (match === undefined || (match.limits.length === 0 && !match.unlimited)) return { code };
-  const { rule, path, mode } = match;
-  // As /rlconfig shows it. An override without a rule has the caller's own keys for a path.
-  const place = [domain, ...(rule === undefined ? path.map((key) => texts.of(Buffer.from(key, 'utf8').toString('latin1'))) : path)].join('.');
-  const name = currentLimit?.name ?? rule?.name ?? '';
+function describe(status: DescriptorStatus, { match, rule }: { readonly match: Match; readonly rule: string }): JsonObject {
+  const { code, currentLimit, limitRemaining, durationUntilResetUs = 0, fits } = status;
+  if (currentLimit === undefined && !match.unlimited) return { code };
+  const name = currentLimit?.name ?? match.rule?.name ?? '';
   return {
     code,
-    rule: place,
+    rule,
     ...(name !== '' && { limit_name: name }),
     ...(match.unlimited && { unlimited: true }),
-    ...(rule === undefined && { override: true }),
-    ...(mode !== 'enforced' && { mode }),
+    ...(match.rule === undefined && { override: true }),
+    ...(match.mode !== 'enforced' && { mode: match.mode }),
     ...(currentLimit !== undefined && {
       requests_per_unit: currentLimit.requestsPerUnit,
       unit: currentLimit.unit.toUpperCase(),
       ...(currentLimit.unitMultiplier !== 1 && { unit_multiplier: currentLimit.unitMultiplier }),
       fits,
       limit_remaining: limitRemaining,
-      reset_ms: Math.ceil((durationUntilResetUs ?? 0) / MS_US),
+      reset_ms: Math.ceil(durationUntilResetUs / MS_US),
     }),
   };
 }

@@ -3,6 +3,7 @@
 import { toSecondsUp, type Header } from '../engine/decision';
 import type { ResponseHeaders } from '../rule/limit';
 import type { Answered } from './answered';
+import { denialsOf, type Denial } from './denials';
 
 export interface RetryAfterOptions {
   /** `RETRY_AFTER_ENABLED`; undefined: only where a limit that denies is shown in the `ietf` mode. */
@@ -15,27 +16,17 @@ export interface RetryAfterOptions {
  * Of enforced descriptors the longest wait, since each of them denies; of quota descriptors the shortest, since they
  * only deny together.
  */
-export function retryAfter({ matched, decision }: Answered, { enabled, mode }: RetryAfterOptions): Header | undefined {
-  if (decision.overallCode !== 'OVER_LIMIT' || enabled === false) return undefined;
-  let enforcedUs = 0;
-  let quotaUs = Infinity;
-  let isShown = enabled === true;
-  let quotaDenies = true;
-  for (const [index, { code, currentLimit, durationUntilResetUs = 0 }] of decision.statuses.entries()) {
-    const match = matched.matches[index];
-    if (match === undefined) continue;
-    if (match.quotaAlwaysFits) quotaDenies = false;
-    if (currentLimit === undefined) continue;
-    if (code === 'OK') {
-      if (match.mode === 'quota') quotaDenies = false;
-      continue;
-    }
-    if ((currentLimit.responseHeaders ?? mode) === 'ietf') isShown = true;
-    if (match.mode === 'quota') quotaUs = Math.min(quotaUs, durationUntilResetUs);
-    else enforcedUs = Math.max(enforcedUs, durationUntilResetUs);
-  }
-  if (!isShown) return undefined;
-  const waitUs = quotaDenies && quotaUs !== Infinity ? Math.max(enforcedUs, quotaUs) : enforcedUs;
+export function retryAfter(answered: Answered, { enabled, mode }: RetryAfterOptions): Header | undefined {
+  const denials = enabled === false ? [] : denialsOf(answered);
+  const isWanted = enabled === true || denials.some(({ limit }) => (limit.responseHeaders ?? mode) === 'ietf');
+  if (denials.length === 0 || !isWanted) return undefined;
+  const enforced = denials.filter(({ match }) => match.mode !== 'quota');
+  const quota = denials.filter(({ match }) => match.mode === 'quota');
+  const waitUs = Math.max(0, ...enforced.map(toWaitUs), ...(quota.length === 0 ? [] : [Math.min(...quota.map(toWaitUs))]));
   // Whoever comes back at once is denied once more.
   return { name: 'Retry-After', value: String(Math.max(1, toSecondsUp(waitUs))) };
+}
+
+function toWaitUs({ status: { durationUntilResetUs = 0 } }: Denial): number {
+  return durationUntilResetUs;
 }
