@@ -142,17 +142,27 @@ function readTimeZone(reader: MapReader, { path, problems }: Place): Located<str
 }
 
 function readNames(reader: MapReader, { path, problems }: Place): Named {
-  const name = reader.text('name')?.value ?? '';
+  const given = reader.text('name');
+  const name = headerSafe(given?.value ?? '');
+  if (given !== undefined && name !== given.value) {
+    const message = `${show(given.value)} holds control characters, which no header can; each is taken as a ?`;
+    problems.warn({ offset: given.offset, path: joinPath(path, 'name'), message });
+  }
   const replacesPath = joinPath(path, 'replaces');
   const replaces = (reader.list('replaces')?.items ?? []).flatMap((item, index) => {
     const itemPath = `${replacesPath}[${index}]`;
     const replaced = MapReader.open(item, { level: 'replaces', path: itemPath, problems })?.requiredText('name');
     if (replaced === undefined) return [];
-    if (replaced.value === name) {
+    if (headerSafe(replaced.value) === name) {
       const message = `${show(name)} is the limit's own name; a limit can't replace itself`;
       problems.report({ offset: replaced.offset, path: joinPath(itemPath, 'name'), message });
     }
-    return [replaced.value];
+    return [headerSafe(replaced.value)];
   });
   return { name, replaces };
+}
+
+/** Envoy writes the name of a limit into a header of the response as it stands: a line break would begin another header. */
+function headerSafe(name: string): string {
+  return name.replace(/\p{Cc}/gu, '?');
 }

@@ -168,6 +168,12 @@ describe('A valid configuration', () => {
     ]);
   });
 
+  test('a name has nothing that a header can not have, and replaces finds it all the same', () => {
+    const text = 'domain: d\ndescriptors:\n  - { key: k, rate_limit: { unit: day, name: "a\\r\\nb\\0\\x7f" } }\n  - { key: l, rate_limit: { unit: day, replaces: [{ name: "a\\r\\nb\\0\\x7f" }] } }\n';
+    expect(nodeOf(compileText(text), ['k', 'v'])?.rule?.limits[0]?.name).toBe('a??b??');
+    expect(nodeOf(compileText(text), ['l', 'v'])?.rule?.replaces).toEqual(['a??b??']);
+  });
+
   test('keeps keys and values apart', () => {
     const text = 'domain: d\ndescriptors: [{key: a_b, value: c}, {key: a, value: b_c}, {key: a_b_c}]\n';
     expect(problemsOf(text)).toEqual([]);
