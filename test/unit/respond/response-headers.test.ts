@@ -57,9 +57,11 @@ describe('reference', () => {
     ['the least remaining', { rules: { a: perMinute(10), b: perMinute(20), c: perMinute(30) }, verdicts: [fits(4), fits(3), fits(5)] }, [20, 3, 1]],
     ['the first of several with the least', { rules: { a: perMinute(10), b: perMinute(20) }, verdicts: [fits(3), fits(3)] }, [10, 3, 1]],
     ['the one that denies, though another has less', { rules: { a: perMinute(10), b: perMinute(20) }, verdicts: [fits(0), over(1_500_000, 2)] }, [20, 2, 2]],
+    ['the one that denies, though one after it has less', { rules: { a: perMinute(10), b: perMinute(20) }, verdicts: [over(1_500_000, 2), fits(1)] }, [10, 2, 2]],
     ['the last that denies', { rules: { a: perMinute(10), b: perMinute(20), c: perMinute(30) }, verdicts: [over(1), over(2_000_000), fits(0)] }, [20, 0, 2]],
     ['a shadow limit that is over, by what remains', { rules: { a: perMinute(10), b: perMinute(20, { shadowMode: true }) }, verdicts: [fits(1), over(1)], overLimit: false }, [20, 0, 1]],
     ['a quota limit that is over, by what remains', { rules: { a: perMinute(10, { quotaMode: true }), b: perMinute(20, { quotaMode: true }) }, verdicts: [over(5_000_000), fits(0)], overLimit: false }, [10, 0, 5]],
+    ['not a quota limit that is over, where another has less', { rules: { a: perMinute(10, { quotaMode: true }), b: perMinute(20, { quotaMode: true }) }, verdicts: [over(5_000_000, 3), fits(1)], overLimit: false }, [20, 1, 1]],
     ['not an unlimited one', { rules: { a: ruleOf({ limits: [], unlimited: true }), b: perMinute(20) }, verdicts: [fits(7)] }, [20, 7, 1]],
     ['not one that is off', { rules: { a: perMinute(10, { responseHeaders: 'off' }), b: perMinute(20) }, verdicts: [over(9_000_000), fits(7)] }, [20, 7, 1]],
     ['what never fits, until it is full', { rules: { a: perMinute(10) }, verdicts: [NEVER_FITS] }, [10, 3, 2]],
@@ -132,8 +134,8 @@ describe('ietf', () => {
 });
 
 test('each limit is shown by its own mode', () => {
-  const rules = { a: perMinute(1, { name: 'a', responseHeaders: 'ietf' }), b: perMinute(2, { responseHeaders: 'off' }), c: perMinute(3, { responseHeaders: 'reference' }) };
-  expect(headersOf({ rules, verdicts: [fits(1), fits(0), fits(3)] }, {})).toEqual({
+  const rules = { a: perMinute(2, { responseHeaders: 'off' }), b: perMinute(1, { name: 'a', responseHeaders: 'ietf' }), c: perMinute(3, { responseHeaders: 'reference' }) };
+  expect(headersOf({ rules, verdicts: [fits(0), fits(1), fits(3)] }, {})).toEqual({
     'X-Limit': '3',
     'X-Remaining': '3',
     'X-Reset': '1',
@@ -151,6 +153,7 @@ describe('Retry-After', () => {
     ['both, if both deny', { rules, verdicts: [over(1_000_000), fits(1), over(9_000_000), over(4_000_000)] }, '4'],
     ['no quota while one fits', { rules, verdicts: [over(1_000_000), fits(1), over(9_000_000), fits(1)] }, '1'],
     ['not the wait of a shadow limit', { rules: { a: perMinute(1), s: perMinute(2, { shadowMode: true }) }, verdicts: [over(1_000_000), over(9_000_000)] }, '1'],
+    ['no quota beside a shadow limit of it, which always fits', { rules: { ...rules, d: perMinute(4, { quotaMode: true, shadowMode: true }) }, verdicts: [over(1_000_000), fits(1), over(9_000_000), over(1)] }, '1'],
     ['a second at least', { rules, verdicts: [over(1), fits(1), fits(1), fits(1)] }, '1'],
     ['nothing if nothing is denied', { rules: { a: perMinute(1) }, verdicts: [over(1)], overLimit: false }, undefined],
   ])('is %s', (_what, said, seconds) => {
