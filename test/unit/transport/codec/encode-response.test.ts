@@ -59,3 +59,10 @@ test('the bytes are those that protobufjs makes of the same answer as objects', 
     seeded(1000),
   );
 });
+
+test('numbers alone make the buffer as long as it has to be', () => {
+  // Longer than whatever was written before.
+  const metadata = { list: Array.from({ length: 200_000 }, (_, i) => i / 3) };
+  const answer: Decision = { overallCode: 'OK', statuses: [], metadata };
+  expect(Buffer.from(encodeResponse(answer)).equals(encodeResponseByProtobufjs(toWireResponse(answer)))).toBe(true);
+});
