@@ -2,13 +2,15 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
-import { describeRules } from './config/describe-rules';
+import { describeConfig } from './config/describe-rules';
 import type { GrpcTlsFiles } from './config/grpc-tls';
+import type { RulesInForce } from './config/rules-in-force';
 import type { Settings } from './config/settings';
 import type { StoreChoice } from './config/store-choice';
+import { UnavailableError } from './errors';
 import { Health } from './observability/health';
 import type { Logger } from './observability/logger';
-import { makeMetrics, type Metrics } from './observability/metrics';
+import { makeConfigMetrics, makeMetrics, type Metrics } from './observability/metrics';
 import { recordDecision } from './observability/record-decision';
 import { RuleMetrics } from './observability/rule-metrics';
 import { GrpcPort } from './open-grpc';
@@ -36,7 +38,8 @@ import type { MetricSnapshot, WorkerPorts } from './workers/messages';
 export interface AppOptions {
   readonly settings: Settings;
   readonly storeChoice: StoreChoice;
-  readonly ruleSet: RuleSet;
+  /** Whoever looks for the configuration hands it in there, before or while it is served by. */
+  readonly rules: RulesInForce;
   readonly log: Logger;
   readonly version: string;
   /** Undefined: no TLS on the gRPC port. */
@@ -57,6 +60,8 @@ export interface App {
   readMetrics(): Promise<MetricSnapshot>;
 }
 
+const NO_CONFIG = 'config: none yet';
+const LAST_GOOD_CONFIG = 'config: last good';
 const DEGRADED_REDIS = 'degraded: redis';
 const DEGRADED_REDIS_PER_SECOND = 'degraded: redis per second';
 
@@ -76,7 +81,7 @@ const LEAVE_MS = 100;
 
 /** Wires the parts and listens. Rejects if a port can't be bound. */
 export async function startApp(options: AppOptions): Promise<App> {
-  const { settings, storeChoice, ruleSet, log, version, isWorker, workers, grpcTls } = options;
+  const { settings, storeChoice, rules, log, version, isWorker, workers, grpcTls } = options;
   const registry = new Registry();
   const health = new Health();
   const ruleMetrics = new RuleMetrics({
@@ -87,20 +92,20 @@ export async function startApp(options: AppOptions): Promise<App> {
   // With Redis it decides only while Redis does not, and as far as the failure modes say so.
   const bucketsMax = storeChoice.kind === 'memory' ? settings.memoryBucketsMax : FALLBACK_BUCKETS_MAX;
   const memoryStore = new MemoryStore({ nowUs: monotonicNowUs, bucketsMax });
-  const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore });
-  metrics.configLoadSuccess.inc();
+  const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore, rules });
+  if (!isWorker) makeConfigMetrics(registry, rules);
   if (settings.warmUp) await warmUpAndTell({ settings, metrics, log });
   const { store, leave } =
     storeChoice.kind === 'memory'
       ? { store: new MeasuredStore(memoryStore, measureBy(metrics, 'memory')), leave: undefined }
       : await openStore({ settings, workers, choice: storeChoice, health, log, metrics, local: memoryStore });
   const shouldRateLimit = makeShouldRateLimit({
-    ruleSet: () => ruleSet,
+    ruleSet: () => inForce(rules),
     store,
     modes: { shadow: settings.shadowMode, quota: settings.quotaMode },
     keyPrefix: settings.cacheKeyPrefix,
     nowUs: monotonicNowUs,
-    additions: (inForce) => additionsFor(inForce, additionOptions(settings)),
+    additions: (ruleSet) => additionsFor(ruleSet, additionOptions(settings)),
     record: (decided) => {
       recordDecision({ decided, metrics, ruleMetrics });
     },
@@ -125,10 +130,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     onCall: ({ seconds }) => { responseTimes.observe(seconds); },
   });
   const http = new HttpServer({ routes: httpRoutes({ answerCall, health }), log });
-  const debug = isWorker ? undefined : new HttpServer({ routes: debugRoutes({ configLines: () => describeRules(ruleSet), metrics: registry }), log });
+  const debug = isWorker ? undefined : new HttpServer({ routes: debugRoutes({ configLines: () => describeConfig(rules), metrics: registry }), log });
 
   await options.untilMayListen?.();
-  health.serve();
+  followConfig({ rules, health, settings });
   const ports = {
     grpc: await grpc.start(),
     http: (await http.start({ host: settings.host, port: settings.port })).port,
@@ -150,15 +155,22 @@ export async function startApp(options: AppOptions): Promise<App> {
   };
 }
 
-function additionOptions(settings: Settings): AdditionOptions {
-  const { limitLimitHeader: limit, limitRemainingHeader: remaining, limitResetHeader: reset } = settings;
-  return {
-    responseHeaders: settings.responseHeaders ?? (settings.limitResponseHeadersEnabled ? 'reference' : 'off'),
-    headerNames: { limit, remaining, reset },
-    retryAfter: settings.retryAfterEnabled,
-    requestMetadata: settings.responseDynamicMetadata,
-    decisionMetadata: settings.responseDecisionMetadata,
+function inForce({ ruleSet }: RulesInForce): RuleSet {
+  if (ruleSet === undefined) throw new UnavailableError('there is no configuration yet; see the log of the rate limit service');
+  return ruleSet;
+}
+
+/** The health is on from the first good configuration on, whatever comes after it. */
+function followConfig({ rules, health, settings }: Pick<AppOptions, 'rules' | 'settings'> & { readonly health: Health }): void {
+  const mayDoWithout = settings.forceStartWithoutInitialConfig && !settings.healthyWithAtLeastOneConfigLoaded;
+  const show = (): void => {
+    const hasRules = rules.ruleSet !== undefined;
+    if (hasRules || mayDoWithout) health.serve();
+    health.show(NO_CONFIG, { isDegraded: !hasRules });
+    health.show(LAST_GOOD_CONFIG, { isDegraded: hasRules && rules.error !== undefined });
   };
+  show();
+  rules.onLoad(show);
 }
 
 /** Before there is anything that it could keep waiting. */
@@ -290,5 +302,16 @@ function measureBy(metrics: Metrics, store: string): StoreMeasure {
     onError: (reason) => {
       metrics.storeErrors.inc({ store, reason });
     },
+  };
+}
+
+function additionOptions(settings: Settings): AdditionOptions {
+  const { limitLimitHeader: limit, limitRemainingHeader: remaining, limitResetHeader: reset } = settings;
+  return {
+    responseHeaders: settings.responseHeaders ?? (settings.limitResponseHeadersEnabled ? 'reference' : 'off'),
+    headerNames: { limit, remaining, reset },
+    retryAfter: settings.retryAfterEnabled,
+    requestMetadata: settings.responseDynamicMetadata,
+    decisionMetadata: settings.responseDecisionMetadata,
   };
 }

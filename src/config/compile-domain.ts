@@ -1,4 +1,4 @@
-/** Makes one domain's descriptor tree of what its file says. */
+/** Makes one domain's descriptor tree of what its files say. */
 
 import { sharedEntry, type SharedEntry } from '../bucket/bucket-key';
 import { toByteString } from '../descriptor/byte-string';
@@ -7,9 +7,9 @@ import { compileWildcard } from '../descriptor/wildcard';
 import { WildcardIndex } from '../descriptor/wildcard-index';
 import { isLimitProblem, makeLimit, windowName, type Algorithm, type FailureMode, type Limit, type ResponseHeaders } from '../rule/limit';
 import type { Rule } from '../rule/rule';
-import type { FileProblems } from './problem-list';
 import type { LimitedSpec } from './limit-schema';
 import { warnOfLimit } from './limit-warnings';
+import type { Declared, DeclaredLevel } from './lint/declared-level';
 import type { DescriptorSpec } from './schema';
 import { joinPath, show } from './show';
 
@@ -22,36 +22,64 @@ export interface DomainCompilerOptions {
   readonly failureMode?: FailureMode | undefined;
   /** What shows a limit that does not say; absent: the setting `RESPONSE_HEADERS`. */
   readonly responseHeaders?: ResponseHeaders | undefined;
-  readonly problems: FileProblems;
+  /** Told of every level that is done: children before their parents. */
+  readonly onLevel: (level: DeclaredLevel) => void;
+}
+
+export interface FinishedDomain {
+  readonly root: DescriptorLevel;
+  readonly specs: readonly DescriptorSpec[];
+  /** Every way in which a limit says that it is shown. */
+  readonly headerModes: readonly ResponseHeaders[];
+}
+
+/** A level that is being made. */
+interface LevelInProgress {
+  readonly level: LevelBuilder;
+  /** In the order in which they are declared. */
+  readonly declared: Declared[];
+  readonly seen: Map<string, DescriptorSpec>;
 }
 
 export class DomainCompiler {
-  private readonly problems: FileProblems;
+  private readonly root = levelInProgress();
+  private readonly headerModes = new Set<ResponseHeaders>();
 
-  constructor(private readonly options: DomainCompilerOptions) {
-    this.problems = options.problems;
+  constructor(private readonly options: DomainCompilerOptions) {}
+
+  /** The descriptors of a file, after those of the files before it. Rests after each, so that a long list keeps nobody waiting. */
+  *add(specs: readonly DescriptorSpec[]): Generator<undefined, void> {
+    yield* this.addTo(this.root, { specs, above: [] });
   }
 
-  compileRoot(specs: readonly DescriptorSpec[]): DescriptorLevel {
-    return this.compileLevel(specs, []);
+  /** To be called once, when all is added. */
+  finish(): FinishedDomain {
+    const root = this.finishLevel(this.root, []);
+    return { root, specs: this.root.declared.map(({ spec }) => spec), headerModes: [...this.headerModes] };
   }
 
   /** `above`: the descriptors that these are nested in, from the root down. */
-  private compileLevel(specs: readonly DescriptorSpec[], above: readonly DescriptorSpec[]): DescriptorLevel {
-    if (specs.length === 0) return NO_CHILDREN;
-    const level = new LevelBuilder();
-    const seen = new Map<string, DescriptorSpec>();
+  private *addTo({ level, declared, seen }: LevelInProgress, { specs, above }: SpecsOfLevel): Generator<undefined, void> {
     for (const spec of specs) {
-      this.reportIfSeen(spec, seen);
-      level.add(spec, this.compileNode(spec, [...above, spec]));
+      reportIfSeen(spec, seen);
+      const node = yield* this.compileNode(spec, [...above, spec]);
+      level.add(spec, node);
+      declared.push({ spec, node });
+      yield;
     }
-    this.warnOfUnreachable(specs);
+  }
+
+  private finishLevel({ level, declared }: LevelInProgress, above: readonly DescriptorSpec[]): DescriptorLevel {
+    if (declared.length === 0) return NO_CHILDREN;
+    this.options.onLevel({ level, declared, above });
     return level;
   }
 
   /** `levels`: the descriptor and those that it is nested in. */
-  private compileNode(spec: DescriptorSpec, levels: readonly DescriptorSpec[]): DescriptorNode {
-    const children = this.compileLevel(spec.descriptors, levels);
+  private *compileNode(spec: DescriptorSpec, levels: readonly DescriptorSpec[]): Generator<undefined, DescriptorNode> {
+    const below = levelInProgress();
+    yield* this.addTo(below, { specs: spec.descriptors, above: levels });
+    const children = this.finishLevel(below, levels);
     const rule = this.compileRule(spec, levels);
     return rule === undefined ? { children } : { rule, children };
   }
@@ -65,7 +93,7 @@ export class DomainCompiler {
       limits: this.compileLimits(spec.limits.filter((limit) => limit.kind === 'limited')),
       unlimited: unlimited !== undefined,
       name: unlimited?.name ?? '',
-      replaces: spec.limits.flatMap((limit) => limit.replaces),
+      replaces: spec.limits.flatMap((limit) => limit.replaces.map(({ value }) => value)),
       shadowMode,
       quotaMode,
       detailedMetric,
@@ -84,14 +112,9 @@ export class DomainCompiler {
       const identity = `${limit.algorithm} ${windowName(limit)}`;
       const first = seen.get(identity);
       if (first === undefined) seen.set(identity, spec);
-      else this.reportSameWindow(spec, { first, limit });
+      else reportSameWindow(spec, { first, limit });
       return [limit];
     });
-  }
-
-  private reportSameWindow(spec: LimitedSpec, { first, limit }: { first: LimitedSpec; limit: Limit }): void {
-    const message = `counts in ${limit.algorithm} over the same window as the limit on line ${this.problems.lineAt(first.offset)}; keep the smaller one, or change one's algorithm or window`;
-    this.problems.report({ offset: spec.offset, path: spec.path, message });
   }
 
   /** A missing `requests_per_unit` is 0, as in the reference: every hit is over. */
@@ -114,42 +137,44 @@ export class DomainCompiler {
     });
     if (!isLimitProblem(made)) {
       warnOfLimit(spec, { limit: made, ...this.options });
+      if (made.responseHeaders !== undefined) this.headerModes.add(made.responseHeaders);
       return made;
     }
     const culprits = { requests_per_unit: requestsPerUnit, unit_multiplier: unitMultiplier, burst };
     const culprit = culprits[made.field];
     const message = culprit === undefined ? made.message : `${culprit.value} ${made.message}`;
-    this.problems.report({ offset: (culprit ?? spec).offset, path: joinPath(spec.path, made.field), message });
+    spec.problems.report({ offset: (culprit ?? spec).offset, path: joinPath(spec.path, made.field), message });
     return undefined;
   }
+}
 
-  /** A wildcard wins over the key alone wherever it is declared, and `*` takes every value, the empty one too. */
-  private warnOfUnreachable(specs: readonly DescriptorSpec[]): void {
-    const takers = new Map(specs.filter(({ value }) => value === '*').map((spec) => [spec.key, spec]));
-    for (const { key, value, offset, path } of specs) {
-      const taker = takers.get(key);
-      // A key with a star is a wildcard itself: the first declared wins there.
-      if (taker === undefined || value !== '' || key.includes('*')) continue;
-      const message = `key ${show(key)} alone is never matched: value "*" on line ${this.problems.lineAt(taker.offset)} takes every value; remove one of them`;
-      this.problems.warn({ offset, path, message });
-    }
-  }
+interface SpecsOfLevel {
+  readonly specs: readonly DescriptorSpec[];
+  readonly above: readonly DescriptorSpec[];
+}
 
-  private reportIfSeen(spec: DescriptorSpec, seen: Map<string, DescriptorSpec>): void {
-    // The length keeps a_b with c apart from a with b_c.
-    const identity = `${spec.key.length}:${spec.key}${spec.value}`;
-    const first = seen.get(identity);
-    if (first === undefined) {
-      seen.set(identity, spec);
-      return;
-    }
-    const what = spec.value === '' ? `key ${show(spec.key)}` : `key ${show(spec.key)} with value ${show(spec.value)}`;
-    this.problems.report({
-      offset: spec.offset,
-      path: spec.path,
-      message: `${what} is configured twice here: on line ${this.problems.lineAt(first.offset)} and on line ${this.problems.lineAt(spec.offset)}; merge them`,
-    });
+function levelInProgress(): LevelInProgress {
+  return { level: new LevelBuilder(), declared: [], seen: new Map() };
+}
+
+function reportSameWindow(spec: LimitedSpec, { first, limit }: { first: LimitedSpec; limit: Limit }): void {
+  const message = `counts in ${limit.algorithm} over the same window as the limit ${spec.problems.placeOf(first)}; keep the smaller one, or change one's algorithm or window`;
+  spec.problems.report({ offset: spec.offset, path: spec.path, message });
+}
+
+function reportIfSeen(spec: DescriptorSpec, seen: Map<string, DescriptorSpec>): void {
+  // The length keeps a_b with c apart from a with b_c.
+  const identity = `${spec.key.length}:${spec.key}${spec.value}`;
+  const first = seen.get(identity);
+  if (first === undefined) {
+    seen.set(identity, spec);
+    return;
   }
+  const what = spec.value === '' ? `key ${show(spec.key)}` : `key ${show(spec.key)} with value ${show(spec.value)}`;
+  const { problems } = spec;
+  const places = `${problems.placeOf(first)} and ${problems.placeOf(spec)}`;
+  const message = `${what} is configured twice here: ${places}; ${first.problems === problems ? 'merge them' : 'put both into one file, as one'}`;
+  problems.report({ offset: spec.offset, path: spec.path, message });
 }
 
 function sharedEntryOf({ key, value, shareThreshold }: DescriptorSpec): SharedEntry | undefined {

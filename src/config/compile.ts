@@ -3,11 +3,18 @@
 import { toByteString } from '../descriptor/byte-string';
 import type { Algorithm } from '../rule/limit';
 import type { Domain, RuleSet } from '../rule/rule-set';
-import { DomainCompiler, type DomainCompilerOptions } from './compile-domain';
+import { DomainCompiler } from './compile-domain';
 import { openDocument, type ConfigDocument } from './config-document';
 import type { ConfigProblem } from './config-error';
-import { ProblemList, type FileProblems } from './problem-list';
-import { readDomain, type DomainSpec } from './schema';
+import { warnOfCost } from './lint/cost-never-fits';
+import type { DeclaredLevel } from './lint/declared-level';
+import { warnOfLongWindow } from './lint/long-window-alone';
+import { warnOfUnboundedMetric } from './lint/unbounded-metric';
+import { ReplacedNames } from './lint/unknown-replaces';
+import { warnOfUnreachable } from './lint/unreachable-descriptor';
+import { ProblemList } from './problem-list';
+import { readDomain, type DescriptorSpec, type DomainSpec } from './schema';
+import { show } from './show';
 
 export interface CompileOptions {
   /** In load order. */
@@ -16,14 +23,34 @@ export interface CompileOptions {
   readonly defaultAlgorithm: Algorithm;
   /** `USE_CALENDAR_MONTH_RATE_LIMIT`; default false. */
   readonly calendarMonth?: boolean;
+  /** `MERGE_DOMAIN_CONFIG`: a domain may be in several files; default false. */
+  readonly mergeDomainConfig?: boolean;
   readonly generation: number;
   /** Problems from before, such as unreadable files; they are thrown along with those found here. */
   readonly problems?: readonly ConfigProblem[];
+  /** The most hits that a request asks for, for warnings; default 1. */
+  readonly cost?: number;
+  /** Told of every level as it is written: children before their parents. */
+  readonly onLevel?: (level: DeclaredLevel) => void;
+}
+
+export interface Examined {
+  /** Of what is right; to be decided by only if there is no problem. */
+  readonly ruleSet: RuleSet;
+  readonly list: ProblemList;
 }
 
 /** Pure. Throws ConfigError, and nothing else, on any text. */
 export function compileConfig(options: CompileOptions): RuleSet {
-  const steps = compileInSteps(options);
+  return lastOf(compileInSteps(options));
+}
+
+/** Pure. As `compileConfig`, for who wants the problems and warnings themselves: never throws on any text. */
+export function examineConfig(options: CompileOptions): Examined {
+  return lastOf(examineInSteps(options));
+}
+
+function lastOf<T>(steps: Generator<undefined, T>): T {
   for (;;) {
     const step = steps.next();
     if (step.done) return step.value;
@@ -32,45 +59,109 @@ export function compileConfig(options: CompileOptions): RuleSet {
 
 /** The same, with a rest between steps in which something else may be done. */
 export function* compileInSteps(options: CompileOptions): Generator<undefined, RuleSet> {
-  const { files, defaultAlgorithm, calendarMonth = false, generation, problems = [] } = options;
+  const { ruleSet, list } = yield* examineInSteps(options);
+  list.throwIfAny();
+  return ruleSet;
+}
+
+function* examineInSteps(options: CompileOptions): Generator<undefined, Examined> {
+  const { files, mergeDomainConfig = false, generation, problems = [] } = options;
   const list = new ProblemList();
   for (const problem of problems) list.add(problem);
   const domains = new Map<string, Domain>();
-  const fileOfDomain = new Map<string, string>();
+  const firsts = new Map<string, RootSpec>();
+  const unfinished = new Map<string, Beginning>();
+  const replacedNames = new ReplacedNames();
+  const finish = (beginning: Beginning) => {
+    const domain = finishDomain(beginning);
+    domains.set(domain.name, domain);
+  };
   for (const file of files) {
     const parsed = openDocument(file, list);
-    const spec = parsed.root && readDomain(parsed.root, parsed.problems);
-    yield;
+    const spec = parsed.root && (yield* readDomain(parsed.root, parsed.problems));
     if (spec === undefined) continue;
-    // Compiled even if the domain is a duplicate: its own problems are wanted too.
-    const domain = compileDomain(spec, { defaultAlgorithm, calendarMonth, problems: parsed.problems });
-    reportIfTaken(spec, { takenBy: fileOfDomain.get(domain.name), problems: parsed.problems });
-    domains.set(domain.name, domain);
-    fileOfDomain.set(domain.name, file.name);
-    yield;
+    const { descriptors, ...root } = spec;
+    const name = root.name.value;
+    const first = firsts.get(name);
+    if (first === undefined) firsts.set(name, root);
+    else (mergeDomainConfig ? reportIfDifferent : reportTaken)(root, first);
+    const beginning = unfinished.get(name) ?? beginDomain(root, options);
+    // Even if the domain is taken: its own problems are wanted too.
+    yield* beginning.compiler.add(descriptors);
+    replacedNames.add(name, descriptors);
+    // What a file says is held only as long as another may add to it.
+    if (mergeDomainConfig) unfinished.set(name, beginning);
+    else finish(beginning);
   }
-  list.throwIfAny();
-  return { generation, domains, warnings: list.warningLines() };
+  unfinished.forEach(finish);
+  replacedNames.warn();
+  return { ruleSet: { generation, domains, warnings: list.warningLines() }, list };
 }
 
-function compileDomain(
-  spec: DomainSpec,
-  { defaultAlgorithm, calendarMonth, problems }: DomainCompilerOptions,
-): Domain {
-  const algorithm = spec.algorithm ?? defaultAlgorithm;
-  const { failureMode, responseHeaders } = spec;
-  const compiler = new DomainCompiler({ defaultAlgorithm: algorithm, calendarMonth, failureMode, responseHeaders, problems });
-  const hashTag = spec.hashTag === undefined ? {} : { hashTag: toByteString(spec.hashTag) };
-  const root = compiler.compileRoot(spec.descriptors);
-  const optional = { ...hashTag, ...(failureMode && { failureMode }), ...(responseHeaders && { responseHeaders }) };
-  return { name: toByteString(spec.name.value), defaultAlgorithm: algorithm, calendarMonth, root, ...optional };
+/** The rules of warnings that look at one level. */
+function linting({ cost = 1, onLevel }: CompileOptions): (level: DeclaredLevel) => void {
+  return (level) => {
+    warnOfUnreachable(level);
+    warnOfCost(level, { cost });
+    warnOfLongWindow(level);
+    warnOfUnboundedMetric(level);
+    onLevel?.(level);
+  };
 }
 
-function reportIfTaken(
-  { name }: DomainSpec,
-  { takenBy, problems }: { takenBy: string | undefined; problems: FileProblems },
-): void {
-  if (takenBy === undefined) return;
-  const message = `${problems.file} and ${takenBy} both configure it; put all of a domain into one file`;
+/** What the file says of the domain itself. */
+type RootSpec = Omit<DomainSpec, 'descriptors'>;
+
+/** A domain that is being made, and what its first file says of it. */
+interface Beginning {
+  readonly root: RootSpec;
+  readonly compiler: DomainCompiler;
+  readonly defaults: Pick<Domain, 'defaultAlgorithm' | 'calendarMonth'>;
+}
+
+function beginDomain(root: RootSpec, options: CompileOptions): Beginning {
+  const { defaultAlgorithm: sourceDefault, calendarMonth = false } = options;
+  const defaults = { defaultAlgorithm: root.algorithm?.value ?? sourceDefault, calendarMonth };
+  const compiler = new DomainCompiler({ ...defaults, failureMode: root.failureMode?.value, responseHeaders: root.responseHeaders?.value, onLevel: linting(options) });
+  return { root, compiler, defaults };
+}
+
+function finishDomain({ root: { name, hashTag, failureMode, responseHeaders, problems }, compiler, defaults }: Beginning): Domain {
+  const { root, specs, headerModes } = compiler.finish();
+  if (hashTag !== undefined && !isKeyOf(specs, hashTag.value)) {
+    const message = `has no effect, as no descriptor has the key ${show(hashTag.value)}; name the key whose values spread the buckets, or remove it`;
+    problems.warn({ offset: hashTag.offset, path: 'hash_tag', message });
+  }
+  const optional = {
+    ...(hashTag && { hashTag: toByteString(hashTag.value) }),
+    ...(failureMode && { failureMode: failureMode.value }),
+    ...(responseHeaders && { responseHeaders: responseHeaders.value }),
+    ...(headerModes.length > 0 && { headerModes }),
+  };
+  return { name: toByteString(name.value), ...defaults, root, ...optional };
+}
+
+/** Of some descriptor on any level. A key with a star may take any. */
+function isKeyOf(descriptors: readonly DescriptorSpec[], name: string): boolean {
+  return descriptors.some(({ key, descriptors: children }) => key === name || key.includes('*') || isKeyOf(children, name));
+}
+
+function reportTaken({ name, problems }: RootSpec, first: RootSpec): void {
+  const message = `${problems.file} and ${first.problems.file} both configure it; put all of a domain into one file, or set MERGE_DOMAIN_CONFIG=true`;
   problems.report({ offset: name.offset, path: 'domain', message });
+}
+
+/** What is said of the domain itself holds for all its files, so the first of them says it. */
+function reportIfDifferent({ algorithm, failureMode, responseHeaders, hashTag, problems }: RootSpec, first: RootSpec): void {
+  const said = {
+    algorithm: [algorithm, first.algorithm],
+    failure_mode: [failureMode, first.failureMode],
+    response_headers: [responseHeaders, first.responseHeaders],
+    hash_tag: [hashTag, first.hashTag],
+  } as const;
+  for (const [path, [here, there]] of Object.entries(said)) {
+    if (here === undefined || here.value === there?.value) continue;
+    const message = `holds for the whole domain, and ${first.problems.file}, the first of its files, ${there === undefined ? 'does not say it' : `says ${show(there.value)}`}; say it there`;
+    problems.report({ offset: here.offset, path, message });
+  }
 }

@@ -1,10 +1,21 @@
-/** Every rule of a rule set as a line of text, for `/rlconfig`. */
+/** Every rule of a rule set as a line of text, for `/rlconfig`, and why what came after it is not in force. */
 
 import { toText } from '../descriptor/byte-string';
-import { rulesOf } from '../descriptor/tree';
+import type { DescriptorLevel, DescriptorNode } from '../descriptor/tree';
 import type { Limit } from '../rule/limit';
 import type { Domain, RuleSet } from '../rule/rule-set';
 import type { Rule } from '../rule/rule';
+import { formatProblems } from './config-error';
+import type { RulesInForce } from './rules-in-force';
+
+/** The rules in force; then, if something else was to be, comments that say why it is not. */
+export function describeConfig({ ruleSet, error }: Pick<RulesInForce, 'ruleSet' | 'error'>): string[] {
+  const lines = ruleSet === undefined ? [] : describeRules(ruleSet);
+  if (error === undefined) return lines;
+  const what = ruleSet === undefined ? 'none yet' : `last good, generation ${ruleSet.generation}`;
+  const problems = formatProblems(error.problems, error.omitted);
+  return [...lines, `# config: ${what}; what was loaded last is refused:`, ...problems.map((problem) => `# ${problem}`)];
+}
 
 /**
  * Sorted lines: the reference's fields first, then Weir's own, as
@@ -16,6 +27,19 @@ export function describeRules(ruleSet: RuleSet): string[] {
     for (const rule of rulesOf(domain.root)) lines.push(...describeRule(domain, rule));
   }
   return lines.sort();
+}
+
+function* rulesOf(level: DescriptorLevel): Generator<Rule> {
+  for (const node of nodesOf(level)) {
+    if (node.rule !== undefined) yield node.rule;
+    yield* rulesOf(node.children);
+  }
+}
+
+function* nodesOf(level: DescriptorLevel): Generator<DescriptorNode> {
+  for (const values of level.byValue.values()) yield* values.values();
+  for (const { node } of level.wildcards.nodes) yield node;
+  yield* level.byKey.values();
 }
 
 function describeRule({ name, hashTag }: Domain, rule: Rule): string[] {

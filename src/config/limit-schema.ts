@@ -5,7 +5,7 @@ import { ALGORITHMS, FAILURE_MODES, RESPONSE_HEADERS, type Algorithm, type Failu
 import { UNIT_NAMES, type UnitName } from '../rule/unit';
 import type { ConfigNode } from './config-node';
 import { MapReader, type Located } from './map-reader';
-import type { FileProblems } from './problem-list';
+import type { FileProblems, PlacedInFile } from './problem-list';
 import { joinPath, show } from './show';
 
 /** Limits of one descriptor. Each is a bucket more for every request that matches. */
@@ -13,18 +13,22 @@ export const LIMITS_MAX = 16;
 
 export type RateLimitSpec = UnlimitedSpec | LimitedSpec;
 
+export interface ReplacedName extends Located<string> {
+  readonly path: string;
+}
+
 interface Named {
   /** `""` if it has none. */
   readonly name: string;
   /** Names of limits that do not apply to a request to which this one does. */
-  readonly replaces: readonly string[];
+  readonly replaces: readonly ReplacedName[];
 }
 
 export interface UnlimitedSpec extends Named {
   readonly kind: 'unlimited';
 }
 
-export interface LimitedSpec extends Named {
+export interface LimitedSpec extends Named, PlacedInFile {
   readonly kind: 'limited';
   readonly unit: Located<UnitName>;
   readonly requestsPerUnit?: Located<number>;
@@ -35,8 +39,6 @@ export interface LimitedSpec extends Named {
   readonly timeZone?: Located<string>;
   readonly failureMode?: FailureMode;
   readonly responseHeaders?: ResponseHeaders;
-  readonly offset: number;
-  readonly path: string;
 }
 
 export const ALGORITHM_CHOICE = { names: ALGORITHMS, what: 'algorithm' };
@@ -122,6 +124,7 @@ function readLimited(reader: MapReader, { path, problems, named }: Place & { nam
     unit,
     offset: reader.offset,
     path,
+    problems,
     ...(requestsPerUnit && { requestsPerUnit }),
     ...(unitMultiplier && { unitMultiplier }),
     ...(burst && { burst }),
@@ -146,7 +149,7 @@ function readNames(reader: MapReader, { path, problems }: Place): Named {
   const name = headerSafe(given?.value ?? '');
   if (given !== undefined && name !== given.value) {
     const message = `${show(given.value)} holds control characters, which no header can; each is taken as a ?`;
-    problems.warn({ offset: given.offset, path: joinPath(path, 'name'), message });
+    problems.warn({ rule: 'control-characters', offset: given.offset, path: joinPath(path, 'name'), message });
   }
   const replacesPath = joinPath(path, 'replaces');
   const replaces = (reader.list('replaces')?.items ?? []).flatMap((item, index) => {
@@ -157,7 +160,7 @@ function readNames(reader: MapReader, { path, problems }: Place): Named {
       const message = `${show(name)} is the limit's own name; a limit can't replace itself`;
       problems.report({ offset: replaced.offset, path: joinPath(itemPath, 'name'), message });
     }
-    return [headerSafe(replaced.value)];
+    return [{ offset: replaced.offset, value: headerSafe(replaced.value), path: joinPath(itemPath, 'name') }];
   });
   return { name, replaces };
 }

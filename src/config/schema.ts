@@ -7,8 +7,8 @@ import type { ConfigNode } from './config-node';
 import { ALGORITHM_CHOICE, FAILURE_MODE_CHOICE, readLimits, RESPONSE_HEADERS_CHOICE, type RateLimitSpec } from './limit-schema';
 import { MapReader, type Located } from './map-reader';
 import { readMetadata } from './metadata';
-import type { FileProblems } from './problem-list';
-import { joinPath, show } from './show';
+import type { FileProblems, PlacedInFile } from './problem-list';
+import { joinPath } from './show';
 
 /** Levels of descriptors. A request has no more entries than that, so deeper ones could never match. */
 export const NESTING_MAX = ENTRIES_MAX;
@@ -16,17 +16,19 @@ export const NESTING_MAX = ENTRIES_MAX;
 export interface DomainSpec {
   readonly name: Located<string>;
   /** Absent: the default of the source. */
-  readonly algorithm?: Algorithm;
+  readonly algorithm?: Located<Algorithm>;
   /** Absent: `FAILURE_MODE`. */
-  readonly failureMode?: FailureMode;
+  readonly failureMode?: Located<FailureMode>;
   /** Absent: the setting `RESPONSE_HEADERS`. */
-  readonly responseHeaders?: ResponseHeaders;
+  readonly responseHeaders?: Located<ResponseHeaders>;
   /** Key of an entry. */
-  readonly hashTag?: string;
+  readonly hashTag?: Located<string>;
   readonly descriptors: readonly DescriptorSpec[];
+  /** Of its file. */
+  readonly problems: FileProblems;
 }
 
-export interface DescriptorSpec {
+export interface DescriptorSpec extends PlacedInFile {
   readonly key: string;
   /** `""` if the key alone is configured. */
   readonly value: string;
@@ -41,13 +43,13 @@ export interface DescriptorSpec {
   readonly shareThreshold: boolean;
   readonly metadata?: JsonObject;
   readonly descriptors: readonly DescriptorSpec[];
-  readonly offset: number;
-  /** In the document: `descriptors[0].descriptors[2]`. */
-  readonly path: string;
 }
 
-/** What the file says; undefined if it has no usable domain. Problems are reported, and never stop the reading. */
-export function readDomain(root: ConfigNode, problems: FileProblems): DomainSpec | undefined {
+/**
+ * What the file says; undefined if it has no usable domain. Problems are reported, and never stop the reading. It rests
+ * after each descriptor, so that a long list keeps nobody waiting.
+ */
+export function* readDomain(root: ConfigNode, problems: FileProblems): Generator<undefined, DomainSpec | undefined> {
   const reader = MapReader.open(root, { level: 'root', path: '', problems });
   if (reader === undefined) return undefined;
   const name = reader.requiredText('domain');
@@ -55,20 +57,10 @@ export function readDomain(root: ConfigNode, problems: FileProblems): DomainSpec
   const failureMode = reader.choice('failure_mode', FAILURE_MODE_CHOICE);
   const responseHeaders = reader.choice('response_headers', RESPONSE_HEADERS_CHOICE);
   const hashTag = reader.optionalText('hash_tag');
-  const descriptors = readDescriptors(reader, { path: '', depth: 1, problems });
-  if (hashTag !== undefined && !isKeyOf(descriptors, hashTag.value)) {
-    const message = `has no effect, as no descriptor has the key ${show(hashTag.value)}; name the key whose values spread the buckets, or remove it`;
-    problems.warn({ offset: hashTag.offset, path: 'hash_tag', message });
-  }
+  const descriptors = yield* readDescriptors(reader, { path: '', depth: 1, problems });
   if (name === undefined) return undefined;
-  const defaults = { ...(algorithm && { algorithm: algorithm.value }), ...(failureMode && { failureMode: failureMode.value }) };
-  const headers = responseHeaders && { responseHeaders: responseHeaders.value };
-  return { name, descriptors, ...defaults, ...headers, ...(hashTag && { hashTag: hashTag.value }) };
-}
-
-/** Of some descriptor on any level. A key with a star may take any. */
-function isKeyOf(descriptors: readonly DescriptorSpec[], name: string): boolean {
-  return descriptors.some(({ key, descriptors: children }) => key === name || key.includes('*') || isKeyOf(children, name));
+  const optional = { ...(algorithm && { algorithm }), ...(failureMode && { failureMode }), ...(responseHeaders && { responseHeaders }), ...(hashTag && { hashTag }) };
+  return { name, descriptors, problems, ...optional };
 }
 
 /** Where the descriptors of a list stand: `depth` is 1 at the root. */
@@ -78,7 +70,7 @@ interface Nesting {
   readonly problems: FileProblems;
 }
 
-function readDescriptors(reader: MapReader, { path, depth, problems }: Nesting): DescriptorSpec[] {
+function* readDescriptors(reader: MapReader, { path, depth, problems }: Nesting): Generator<undefined, DescriptorSpec[]> {
   const list = reader.list('descriptors');
   if (list === undefined || list.items.length === 0) return [];
   const listPath = joinPath(path, 'descriptors');
@@ -87,13 +79,16 @@ function readDescriptors(reader: MapReader, { path, depth, problems }: Nesting):
     problems.report({ offset: list.offset, path: listPath, message });
     return [];
   }
-  return list.items.flatMap((item, index) => {
-    const descriptor = readDescriptor(item, { path: `${listPath}[${index}]`, depth, problems });
-    return descriptor === undefined ? [] : [descriptor];
-  });
+  const descriptors: DescriptorSpec[] = [];
+  for (const [index, item] of list.items.entries()) {
+    const descriptor = yield* readDescriptor(item, { path: `${listPath}[${index}]`, depth, problems });
+    if (descriptor !== undefined) descriptors.push(descriptor);
+    yield;
+  }
+  return descriptors;
 }
 
-function readDescriptor(node: ConfigNode, { path, depth, problems }: Nesting): DescriptorSpec | undefined {
+function* readDescriptor(node: ConfigNode, { path, depth, problems }: Nesting): Generator<undefined, DescriptorSpec | undefined> {
   const reader = MapReader.open(node, { level: 'descriptor', path, problems });
   if (reader === undefined) return undefined;
   const key = reader.requiredText('key');
@@ -105,7 +100,7 @@ function readDescriptor(node: ConfigNode, { path, depth, problems }: Nesting): D
   if (limits.length === 0) warnOfNoLimit({ ...modes, detailed_metric: detailedMetric, metadata }, { path, problems });
   const shareThreshold = readShareThreshold(reader, { key, value, path, problems });
   const valueToMetric = readValueToMetric(reader, { value, shareThreshold, path, problems });
-  const descriptors = readDescriptors(reader, { path, depth: depth + 1, problems });
+  const descriptors = yield* readDescriptors(reader, { path, depth: depth + 1, problems });
   if (key === undefined) return undefined;
   return {
     key: key.value,
@@ -120,6 +115,7 @@ function readDescriptor(node: ConfigNode, { path, depth, problems }: Nesting): D
     descriptors,
     offset: reader.offset,
     path,
+    problems,
   };
 }
 

@@ -39,21 +39,8 @@ export function findNode(root: DescriptorLevel, entries: readonly Entry[]): Desc
   return node;
 }
 
-function findChild(level: DescriptorLevel, entry: Entry): DescriptorNode | undefined {
+/** What takes the entry on one level. */
+export function findChild(level: DescriptorLevel, entry: Entry): DescriptorNode | undefined {
   const { key, value } = entry;
   return level.byValue.get(key)?.get(value) ?? level.wildcards.find(entry) ?? level.byKey.get(key);
-}
-
-/** Every rule of a level and below. */
-export function* rulesOf(level: DescriptorLevel): Generator<Rule> {
-  for (const node of nodesOf(level)) {
-    if (node.rule !== undefined) yield node.rule;
-    yield* rulesOf(node.children);
-  }
-}
-
-function* nodesOf(level: DescriptorLevel): Generator<DescriptorNode> {
-  for (const values of level.byValue.values()) yield* values.values();
-  for (const { node } of level.wildcards.nodes) yield node;
-  yield* level.byKey.values();
 }

@@ -1,6 +1,5 @@
 /** What an answer carries besides its codes, as the settings and the rules in force want it: headers for the client, metadata for Envoy. */
 
-import { rulesOf } from '../descriptor/tree';
 import type { Decision, Header } from '../engine/decision';
 import type { ResponseHeaders } from '../rule/limit';
 import type { RuleSet } from '../rule/rule-set';
@@ -63,11 +62,9 @@ function headersFor(ruleSet: RuleSet, options: AdditionOptions): ((answered: Ans
 /** How some limit of the configuration says that it is shown; overrides take that of their domain. */
 function modesOf({ domains }: RuleSet): Set<ResponseHeaders> {
   const modes = new Set<ResponseHeaders>();
-  for (const { responseHeaders, root } of domains.values()) {
+  for (const { responseHeaders, headerModes = [] } of domains.values()) {
     if (responseHeaders !== undefined) modes.add(responseHeaders);
-    for (const { limits } of rulesOf(root)) {
-      for (const limit of limits) if (limit.responseHeaders !== undefined) modes.add(limit.responseHeaders);
-    }
+    for (const mode of headerModes) modes.add(mode);
   }
   return modes;
 }

@@ -14,6 +14,8 @@ export interface Domain {
   readonly failureMode?: FailureMode;
   /** For overrides; absent: the setting `RESPONSE_HEADERS`. */
   readonly responseHeaders?: ResponseHeaders;
+  /** Every way in which a limit of the domain says that it is shown; absent: none says. */
+  readonly headerModes?: readonly ResponseHeaders[];
   /** `hash_tag`: the entry whose value spreads the domain's buckets over a Redis Cluster. */
   readonly hashTag?: ByteString;
   readonly root: DescriptorLevel;

@@ -15,7 +15,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   transport: ['descriptor', 'engine', 'respond', 'rule', 'errors', 'store', 'should-rate-limit', 'observability'],
   config: ['descriptor', 'rule', 'bucket'],
   observability: ['descriptor', 'rule', 'engine', 'store', 'should-rate-limit'],
-  workers: ['observability'],
+  workers: ['config', 'observability'],
   'should-rate-limit': ['descriptor', 'rule', 'bucket', 'engine', 'store', 'respond'],
   errors: [],
   version: [],

@@ -29,7 +29,10 @@ export function answeredOf({ rules, verdicts, overLimit, fallback, request = ask
 }
 
 export function rulesOf(rules: Readonly<Record<string, Rule>>): RuleSet {
-  return { ...ruleSetOf(levelOf(rules)), generation: 7 };
+  const ruleSet = ruleSetOf(levelOf(rules));
+  const headerModes = Object.values(rules).flatMap(({ limits }) => limits.flatMap(({ responseHeaders = [] }) => responseHeaders));
+  const domains = new Map(Array.from(ruleSet.domains, ([name, domain]) => [name, { ...domain, headerModes }]));
+  return { ...ruleSet, domains, generation: 7 };
 }
 
 function askingFor(rules: Readonly<Record<string, Rule>>): RateLimitRequest {
