@@ -36,7 +36,7 @@ const FOUND: readonly { rule: WarningRule; what: string; text: string; options?:
     rule: 'control-characters',
     what: 'a name that would begin another header',
     text: file('key: k, rate_limit: { unit: hour, requests_per_unit: 1, name: "a\\nb" }'),
-    line: '3:62 descriptors[0].rate_limit.name: "a\\nb" holds control characters, which no header can; each is taken as a ?',
+    line: '3:69 descriptors[0].rate_limit.name: "a\\nb" holds control characters, which no header can; each is taken as a ?',
   },
   {
     rule: 'missing-requests-per-unit',
