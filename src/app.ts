@@ -19,6 +19,7 @@ import { DenyCacheStore } from './resilience/deny-cache';
 import { FallbackStore } from './resilience/fallback';
 import { HEARTBEAT_TTL_MS, Instances } from './resilience/instances';
 import { LastKnown } from './resilience/last-known';
+import { additionsFor, type AdditionOptions } from './respond/additions';
 import type { RuleSet } from './rule/rule-set';
 import { makeShouldRateLimit } from './should-rate-limit';
 import { slotOf, SLOTS } from './store/cluster-slots';
@@ -104,6 +105,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     modes: { shadow: settings.shadowMode, quota: settings.quotaMode },
     keyPrefix: settings.cacheKeyPrefix,
     nowUs: monotonicNowUs,
+    additions: (ruleSet) => additionsFor(ruleSet, additionOptions(settings)),
     record: (decided) => {
       recordDecision({ decided, metrics, ruleMetrics });
     },
@@ -125,9 +127,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     metrics,
     answerCall,
     health,
-    onCall: ({ seconds }) => {
-      responseTimes.observe(seconds);
-    },
+    onCall: ({ seconds }) => { responseTimes.observe(seconds); },
   });
   const http = new HttpServer({ routes: httpRoutes({ answerCall, health }), log });
   const debug = isWorker ? undefined : new HttpServer({ routes: debugRoutes({ configLines: () => describeConfig(rules), metrics: registry }), log });
@@ -302,5 +302,16 @@ function measureBy(metrics: Metrics, store: string): StoreMeasure {
     onError: (reason) => {
       metrics.storeErrors.inc({ store, reason });
     },
+  };
+}
+
+function additionOptions(settings: Settings): AdditionOptions {
+  const { limitLimitHeader: limit, limitRemainingHeader: remaining, limitResetHeader: reset } = settings;
+  return {
+    responseHeaders: settings.responseHeaders ?? (settings.limitResponseHeadersEnabled ? 'reference' : 'off'),
+    headerNames: { limit, remaining, reset },
+    retryAfter: settings.retryAfterEnabled,
+    requestMetadata: settings.responseDynamicMetadata,
+    decisionMetadata: settings.responseDecisionMetadata,
   };
 }

@@ -6,6 +6,7 @@ import type { RateLimitRequest } from './descriptor/descriptor';
 import type { Decision } from './engine/decision';
 import { NOTHING_TAKEN, toDecision } from './engine/to-decision';
 import type { GlobalModes, RequestMatch } from './rule/match';
+import type { Add } from './respond/additions';
 import type { RuleSet } from './rule/rule-set';
 import type { GroupOutcome, Store, TakeOptions } from './store/store';
 
@@ -21,6 +22,8 @@ export interface ShouldRateLimitParts {
   readonly keyPrefix: string;
   /** This process's clock, in microseconds since 1970: a guess at the store's, good enough to name calendar windows. */
   readonly nowUs: () => number;
+  /** What answers under a rule set carry besides their codes; undefined: nothing. */
+  readonly additions?: (ruleSet: RuleSet) => Add | undefined;
   /** Told of every decision, for metrics. */
   readonly record: (decided: Decided) => void;
 }
@@ -37,15 +40,15 @@ export interface Decided {
  */
 export function makeShouldRateLimit(parts: ShouldRateLimitParts): Decide {
   const { store, record } = parts;
-  const preparationInForce = preparing(parts);
+  const inForce = preparing(parts);
   return async function shouldRateLimit(request, options) {
-    const preparation = preparationInForce();
+    const { preparation, add } = inForce();
     const { matched, group } = preparation.of(request);
     const outcome = group.takes.length === 0 ? NOTHING_TAKEN : only(await store.take([group], options));
     const verdict = 'outsideAtUs' in outcome ? await askAgain(outcome, { preparation, request, matched, options }) : outcome;
     const decision = toDecision(matched, verdict);
     record({ request, matched, decision });
-    return decision;
+    return add === undefined ? decision : add({ request, matched, verdict, decision });
   };
 
   /** The store's clock lies outside the calendar windows that were named to it: it is asked once more. */
@@ -65,13 +68,21 @@ interface Asked {
 }
 
 /** The preparation for the rules in force: another rule set knows nothing of what an earlier one has found out. */
-function preparing({ ruleSet, ...rest }: ShouldRateLimitParts): () => Preparation {
-  let preparation: Preparation | undefined;
+function preparing({ ruleSet, additions, ...rest }: ShouldRateLimitParts): () => Prepared {
+  let prepared: Prepared | undefined;
   return () => {
     const inForce = ruleSet();
-    if (preparation?.ruleSet !== inForce) preparation = new Preparation({ ...rest, ruleSet: inForce });
-    return preparation;
+    if (prepared?.preparation.ruleSet !== inForce) {
+      prepared = { preparation: new Preparation({ ...rest, ruleSet: inForce }), add: additions?.(inForce) };
+    }
+    return prepared;
   };
+}
+
+/** What is found out once for a rule set. */
+interface Prepared {
+  readonly preparation: Preparation;
+  readonly add: Add | undefined;
 }
 
 /** The outcome of the one group that was asked for. */

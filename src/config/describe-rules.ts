@@ -54,12 +54,13 @@ function describeLimit({ unit, requestsPerUnit }: Limit): string {
   return `unit=${unit.toUpperCase()} requests_per_unit=${requestsPerUnit}`;
 }
 
-function describeCounting({ algorithm, capacity, requestsPerUnit, unitMultiplier, calendar, failureMode, name }: Limit): string {
+function describeCounting({ algorithm, capacity, requestsPerUnit, unitMultiplier, calendar, failureMode, responseHeaders, name }: Limit): string {
   const parts = [`algorithm: ${algorithm}`];
   if (capacity !== requestsPerUnit) parts.push(`capacity: ${capacity}`);
   if (unitMultiplier !== 1) parts.push(`unit_multiplier: ${unitMultiplier}`);
   if (calendar !== undefined) parts.push(`calendar: ${calendar.timeZone}`);
   if (failureMode !== undefined) parts.push(`failure_mode: ${failureMode}`);
+  if (responseHeaders !== undefined) parts.push(`response_headers: ${responseHeaders}`);
   if (name !== '') parts.push(`name: ${name}`);
   return parts.join(', ');
 }

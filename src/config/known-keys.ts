@@ -16,7 +16,7 @@ interface Level {
 export type LevelName = 'root' | 'descriptor' | 'rate_limit' | 'replaces';
 
 const LEVELS: Readonly<Record<LevelName, Level>> = {
-  root: { keys: ['domain', 'descriptors', 'algorithm', 'failure_mode', 'hash_tag'], title: 'the file', home: 'at the root of the file' },
+  root: { keys: ['domain', 'descriptors', 'algorithm', 'failure_mode', 'response_headers', 'hash_tag'], title: 'the file', home: 'at the root of the file' },
   descriptor: {
     keys: [
       'key',
@@ -47,6 +47,7 @@ const LEVELS: Readonly<Record<LevelName, Level>> = {
       'calendar',
       'time_zone',
       'failure_mode',
+      'response_headers',
     ],
     title: 'rate_limit',
     home: 'inside rate_limit',

@@ -1,11 +1,11 @@
 /** The shape of `rate_limit` and `rate_limits`: what a descriptor says of its limits, before anything is made of it. */
 
 import { isTimeZone } from '../rule/calendar';
-import { ALGORITHMS, FAILURE_MODES, type Algorithm, type FailureMode } from '../rule/limit';
+import { ALGORITHMS, FAILURE_MODES, RESPONSE_HEADERS, type Algorithm, type FailureMode, type ResponseHeaders } from '../rule/limit';
 import { UNIT_NAMES, type UnitName } from '../rule/unit';
 import type { ConfigNode } from './config-node';
 import { MapReader, type Located } from './map-reader';
-import type { FileProblems } from './problem-list';
+import type { FileProblems, PlacedInFile } from './problem-list';
 import { joinPath, show } from './show';
 
 /** Limits of one descriptor. Each is a bucket more for every request that matches. */
@@ -28,7 +28,7 @@ export interface UnlimitedSpec extends Named {
   readonly kind: 'unlimited';
 }
 
-export interface LimitedSpec extends Named {
+export interface LimitedSpec extends Named, PlacedInFile {
   readonly kind: 'limited';
   readonly unit: Located<UnitName>;
   readonly requestsPerUnit?: Located<number>;
@@ -38,16 +38,16 @@ export interface LimitedSpec extends Named {
   readonly calendar?: Located<boolean>;
   readonly timeZone?: Located<string>;
   readonly failureMode?: FailureMode;
-  readonly offset: number;
-  readonly path: string;
+  readonly responseHeaders?: ResponseHeaders;
 }
 
 export const ALGORITHM_CHOICE = { names: ALGORITHMS, what: 'algorithm' };
 export const FAILURE_MODE_CHOICE = { names: FAILURE_MODES, what: 'failure mode' };
+export const RESPONSE_HEADERS_CHOICE = { names: RESPONSE_HEADERS, what: 'kind of response headers' };
 const UNIT_CHOICE = { names: UNIT_NAMES, what: 'unit' };
 
 /** They say how a limit counts; what is unlimited is not counted. */
-const COUNTING_FIELDS = ['requests_per_unit', 'unit_multiplier', 'burst', 'algorithm', 'calendar', 'time_zone', 'failure_mode'];
+const COUNTING_FIELDS = ['requests_per_unit', 'unit_multiplier', 'burst', 'algorithm', 'calendar', 'time_zone', 'failure_mode', 'response_headers'];
 
 interface Place {
   readonly path: string;
@@ -116,6 +116,7 @@ function readLimited(reader: MapReader, { path, problems, named }: Place & { nam
   const calendar = reader.flag('calendar');
   const timeZone = readTimeZone(reader, { path, problems });
   const failureMode = reader.choice('failure_mode', FAILURE_MODE_CHOICE);
+  const responseHeaders = reader.choice('response_headers', RESPONSE_HEADERS_CHOICE);
   if (unit === undefined) return undefined;
   return {
     kind: 'limited',
@@ -123,6 +124,7 @@ function readLimited(reader: MapReader, { path, problems, named }: Place & { nam
     unit,
     offset: reader.offset,
     path,
+    problems,
     ...(requestsPerUnit && { requestsPerUnit }),
     ...(unitMultiplier && { unitMultiplier }),
     ...(burst && { burst }),
@@ -130,6 +132,7 @@ function readLimited(reader: MapReader, { path, problems, named }: Place & { nam
     ...(calendar && { calendar }),
     ...(timeZone && { timeZone }),
     ...(failureMode && { failureMode: failureMode.value }),
+    ...(responseHeaders && { responseHeaders: responseHeaders.value }),
   };
 }
 
@@ -142,17 +145,27 @@ function readTimeZone(reader: MapReader, { path, problems }: Place): Located<str
 }
 
 function readNames(reader: MapReader, { path, problems }: Place): Named {
-  const name = reader.text('name')?.value ?? '';
+  const given = reader.text('name');
+  const name = headerSafe(given?.value ?? '');
+  if (given !== undefined && name !== given.value) {
+    const message = `${show(given.value)} holds control characters, which no header can; each is taken as a ?`;
+    problems.warn({ rule: 'control-characters', offset: given.offset, path: joinPath(path, 'name'), message });
+  }
   const replacesPath = joinPath(path, 'replaces');
   const replaces = (reader.list('replaces')?.items ?? []).flatMap((item, index) => {
     const itemPath = `${replacesPath}[${index}]`;
     const replaced = MapReader.open(item, { level: 'replaces', path: itemPath, problems })?.requiredText('name');
     if (replaced === undefined) return [];
-    if (replaced.value === name) {
+    if (headerSafe(replaced.value) === name) {
       const message = `${show(name)} is the limit's own name; a limit can't replace itself`;
       problems.report({ offset: replaced.offset, path: joinPath(itemPath, 'name'), message });
     }
-    return [{ ...replaced, path: joinPath(itemPath, 'name') }];
+    return [{ offset: replaced.offset, value: headerSafe(replaced.value), path: joinPath(itemPath, 'name') }];
   });
   return { name, replaces };
+}
+
+/** Envoy writes the name of a limit into a header of the response as it stands: a line break would begin another header. */
+function headerSafe(name: string): string {
+  return name.replace(/\p{Cc}/gu, '?');
 }

@@ -10,6 +10,9 @@ import { joinPath, show } from './show';
 /** Bytes of a descriptor's metadata as JSON: it travels with every answer about the descriptor. */
 export const METADATA_BYTES_MAX = 16 * 1024;
 
+/** Maps and lists within each other. Envoy can't read an answer whose metadata is 33 deep, and lets every such request pass. */
+export const METADATA_DEPTH_MAX = 16;
+
 const INTEGER = /^[-+]?(0x[\da-f]+|0o[0-7]+|0b[01]+|\d+)$/i;
 const FLOAT = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
 const NO_NUMBER = /^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$/;
@@ -31,10 +34,21 @@ export function readMetadata(descriptor: MapReader, { path: descriptorPath, prob
     return undefined;
   }
   // Every node is a byte of JSON at least: what aliases unfold to is known before it is unfolded.
-  const value = node.size > METADATA_BYTES_MAX ? undefined : toObject(node, { path, problems });
+  const isTooLong = node.size > METADATA_BYTES_MAX;
+  if (!isTooLong && isDeeper(node, METADATA_DEPTH_MAX)) {
+    report(`is nested more than ${METADATA_DEPTH_MAX} deep; a caller might not read an answer with it`);
+    return undefined;
+  }
+  const value = isTooLong ? undefined : toObject(node, { path, problems });
   if (value !== undefined && Buffer.byteLength(JSON.stringify(value)) <= METADATA_BYTES_MAX) return { value, offset: node.offset };
   report(`is longer than ${METADATA_BYTES_MAX} bytes as JSON; it travels with every answer`);
   return undefined;
+}
+
+function isDeeper(node: ConfigNode, depthMax: number): boolean {
+  if (node.kind === 'scalar') return false;
+  const within = node.kind === 'list' ? node.items : Array.from(node.fields.values(), ({ value }) => value);
+  return depthMax === 0 || within.some((child) => isDeeper(child, depthMax - 1));
 }
 
 function toObject({ fields }: MapNode, { path, problems }: Place): JsonObject {

@@ -23,7 +23,6 @@ const NO_STATSD = 'Metrics are served for Prometheus at /metrics on DEBUG_PORT.'
 const NO_XDS = 'Configuration over xDS is not supported by this version.';
 const NO_TRACING = 'Traces are not supported by this version.';
 const NO_POOL = 'One connection carries all calls.';
-const NO_HEADERS = 'Envoy writes headers from the statuses: enable_x_ratelimit_headers.';
 const FINDS_REDIS = 'Weir starts without Redis, says so, and connects as soon as it can.';
 
 function refused(name: string, fine: readonly string[], instead: string): ReferenceSetting {
@@ -43,7 +42,6 @@ export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
   refused('REDIS_AWS_IAM_AUTH', OFF, 'Credentials of AWS IAM are not supported by this version; use REDIS_AUTH or REDIS_AUTH_FILE.'),
   refused('MEMCACHE_HOST_PORT', [], NO_MEMCACHED),
   refused('MEMCACHE_SRV', [], NO_MEMCACHED),
-  refused('MERGE_DOMAIN_CONFIG', OFF, 'Write each domain into one file.'),
 
   ignored('PROTO', ['tcp'], 'Every port is on TCP; GRPC_UDS puts the gRPC port on a unix socket.'),
 
@@ -66,10 +64,7 @@ export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
   ignored('EXPIRATION_JITTER_MAX_SECONDS', [], 'Buckets expire when they are full again.'),
   ignored('LOCAL_CACHE_SIZE_IN_BYTES', ['0'], 'Denials are remembered all the same: DENY_CACHE_MAX.'),
   ignored('STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT', ON, 'A denied request never takes anything.'),
-  ignored('LIMIT_RESPONSE_HEADERS_ENABLED', OFF, NO_HEADERS),
-  ignored('LIMIT_ALL_DESCRIPTORS_HEADERS_ENABLED', OFF, NO_HEADERS),
-  ...ignoredAll(['LIMIT_LIMIT_HEADER', 'LIMIT_REMAINING_HEADER', 'LIMIT_RESET_HEADER'], NO_HEADERS),
-  ignored('RESPONSE_DYNAMIC_METADATA', OFF, 'Dynamic metadata is not supported by this version.'),
+  ignored('LIMIT_ALL_DESCRIPTORS_HEADERS_ENABLED', OFF, 'RESPONSE_HEADERS=ietf lists the limits of all descriptors.'),
 
   ignored('USE_STATSD', OFF, NO_STATSD),
   ignored('USE_DOG_STATSD', OFF, NO_STATSD),

@@ -1,9 +1,9 @@
 /** Every setting of Weir: its environment variable, type, default and meaning. */
 
-import { ALGORITHMS, FAILURE_MODES } from '../rule/limit';
+import { ALGORITHMS, FAILURE_MODES, RESPONSE_HEADERS } from '../rule/limit';
 import { boolean, count, duration, fileMode, integer, oneOf, port, ratio, spelled, text, textLike, type SettingType } from './setting-types';
 
-export const GROUPS = ['Listening', 'Configuration', 'Decisions', 'Store', 'Logs and metrics', 'Life cycle'] as const;
+export const GROUPS = ['Listening', 'Configuration', 'Decisions', 'Answers', 'Store', 'Logs and metrics', 'Life cycle'] as const;
 
 export interface SettingRow<T = unknown, Default extends string | undefined = string | undefined> {
   /** The environment variable. */
@@ -43,12 +43,16 @@ const KEY_PREFIX = /^(?!.*weir:)[!-z|~]+$/;
 /** A name of certificates, without a wildcard. */
 const DNS_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9])?)*$/i;
 
+/** A header's, but for those that say how a message is sent. */
+const HEADER_NAME = /^(?!(?:connection|content-length|host|keep-alive|te|trailer|transfer-encoding|upgrade)$)[!#$%&'*+.^_`|~0-9a-z-]{1,64}$/i;
+
 /** What a socket's address has room for, on every system. */
 const SOCKET_PATH = /^[ -~]{1,103}$/;
 
 const listening = { group: 'Listening' } as const;
 const configuration = { group: 'Configuration' } as const;
 const decisions = { group: 'Decisions' } as const;
+const answers = { group: 'Answers' } as const;
 const store = { group: 'Store' } as const;
 const logs = { group: 'Logs and metrics' } as const;
 const life = { group: 'Life cycle' } as const;
@@ -203,6 +207,14 @@ export const SETTINGS_TABLE = {
     default: 'config',
     meaning: 'Last part of the configuration directory.',
   }),
+  mergeDomainConfig: row({
+    ...configuration,
+    name: 'MERGE_DOMAIN_CONFIG',
+    type: boolean(),
+    default: 'false',
+    meaning:
+      'Let several files configure one domain: their descriptors are taken together, in the order of the files\' paths. What a file says of the domain itself (`algorithm`, `failure_mode`, `hash_tag`), the first of them says.',
+  }),
   runtimeWatchRoot: row({
     ...configuration,
     name: 'RUNTIME_WATCH_ROOT',
@@ -262,6 +274,65 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'false',
     meaning: 'Treat every descriptor as one with `quota_mode: true`: a request is denied only if all of its descriptors are over their limits.',
+  }),
+
+  responseHeaders: row({
+    ...answers,
+    name: 'RESPONSE_HEADERS',
+    type: oneOf(RESPONSE_HEADERS),
+    default: undefined,
+    meaning:
+      "Headers about limits in the client's response: none (`off`), the three of envoyproxy/ratelimit (`reference`), or `RateLimit-Policy` and `RateLimit` of the IETF's draft 11, which list every limit (`ietf`). Wins over LIMIT_RESPONSE_HEADERS_ENABLED; `response_headers` in the configuration wins over both. See [headers.md](headers.md).",
+  }),
+  limitResponseHeadersEnabled: row({
+    ...answers,
+    name: 'LIMIT_RESPONSE_HEADERS_ENABLED',
+    type: boolean(),
+    default: 'false',
+    meaning: 'The same as RESPONSE_HEADERS=reference.',
+  }),
+  limitLimitHeader: row({
+    ...answers,
+    name: 'LIMIT_LIMIT_HEADER',
+    type: textLike({ pattern: HEADER_NAME, accepts: 'the name of a header' }),
+    default: 'RateLimit-Limit',
+    meaning: 'Name of the `reference` header with `requests_per_unit`.',
+  }),
+  limitRemainingHeader: row({
+    ...answers,
+    name: 'LIMIT_REMAINING_HEADER',
+    type: textLike({ pattern: HEADER_NAME, accepts: 'the name of a header' }),
+    default: 'RateLimit-Remaining',
+    meaning: 'Name of the `reference` header with the hits left.',
+  }),
+  limitResetHeader: row({
+    ...answers,
+    name: 'LIMIT_RESET_HEADER',
+    type: textLike({ pattern: HEADER_NAME, accepts: 'the name of a header' }),
+    default: 'RateLimit-Reset',
+    meaning: 'Name of the `reference` header with the seconds until the limit is reset, rounded up.',
+  }),
+  retryAfterEnabled: row({
+    ...answers,
+    name: 'RETRY_AFTER_ENABLED',
+    type: boolean(),
+    default: undefined,
+    meaning: '`Retry-After` on every response that is denied: whole seconds, rounded up, until the same request would pass. Unset: only if a limit that denies is shown by `ietf` headers.',
+  }),
+  responseDynamicMetadata: row({
+    ...answers,
+    name: 'RESPONSE_DYNAMIC_METADATA',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Repeat the request in the dynamic metadata of the answer, with the `metadata` of the rules that matched: `domain`, `descriptors`, `hitsAddend`, `metadata`. A text is cut at 1 KiB, all of them at 32 KiB.',
+  }),
+  responseDecisionMetadata: row({
+    ...answers,
+    name: 'RESPONSE_DECISION_METADATA',
+    type: boolean(),
+    default: 'false',
+    meaning:
+      "Say in the dynamic metadata of the answer, under `decision`, why it is what it is: the generation of the rules, the rules that denied, and of each descriptor its rule, limit, code, what remains and the milliseconds until it is reset. For Envoy's access log.",
   }),
 
   backendType: row({

@@ -2,6 +2,7 @@
 
 export const WARNING_RULES = {
   'no-effect': 'a key that changes nothing where it stands',
+  'control-characters': 'a `name` with control characters, each of which is taken as a `?`: Envoy writes the name of a limit into a header',
   'missing-requests-per-unit': 'a limit without `requests_per_unit`, which counts as 0: every hit is over',
   'unreachable-descriptor': 'a descriptor that no request finds: a key alone behind a wildcard that takes every value, or a wildcard behind an earlier one that takes all that it would',
   'unknown-replaces': '`replaces` of a name that no limit of the domain has',

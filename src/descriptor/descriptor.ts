@@ -36,6 +36,8 @@ export interface RateLimitRequest {
   readonly descriptors: readonly Descriptor[];
   /** Hits of each descriptor that has none of its own; at least 1. */
   readonly hits: number;
+  /** `hits` is what the caller asked for; absent: it did not say. */
+  readonly saysHits?: true;
   /** Equal requests come as this very object: what is found out about it is worth remembering. */
   readonly recurs?: true;
 }

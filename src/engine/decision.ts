@@ -1,6 +1,7 @@
 /** A decision: what Weir answers to one request, before any wire format. */
 
 import type { Limit } from '../rule/limit';
+import type { JsonObject } from '../rule/rule';
 
 export type Code = 'OK' | 'OVER_LIMIT';
 
@@ -17,6 +18,12 @@ export interface DescriptorStatus {
   readonly fits: boolean;
 }
 
+/** A header for the caller's client. Name and value are printable ASCII. */
+export interface Header {
+  readonly name: string;
+  readonly value: string;
+}
+
 export interface Decision {
   readonly overallCode: Code;
   readonly statuses: readonly DescriptorStatus[];
@@ -24,6 +31,17 @@ export interface Decision {
   readonly fallback?: true;
   /** Denied by what the store had said before; which descriptors, their `fits` says. */
   readonly cached?: true;
+  /** For the response to the client; absent: none. */
+  readonly headers?: readonly Header[];
+  /** For the caller's access log and its other filters; absent: none but who decided. */
+  readonly metadata?: JsonObject;
+}
+
+const SECOND_US = 1_000_000;
+
+/** Envoy cuts what is below a second, and a client told to come back too early is denied again. */
+export function toSecondsUp(durationUs: number): number {
+  return Math.ceil(durationUs / SECOND_US);
 }
 
 /** What an unlimited rule shows as its remaining hits: all that the wire can say. */

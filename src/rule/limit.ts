@@ -21,6 +21,14 @@ export const FAILURE_MODES = ['local', 'open', 'closed', 'unavailable'] as const
 
 export type FailureMode = (typeof FAILURE_MODES)[number];
 
+/**
+ * How the headers of a response show a limit: not at all, as envoyproxy/ratelimit shows the one that is nearest, or all of them
+ * as draft 11 of the IETF's RateLimit headers does.
+ */
+export const RESPONSE_HEADERS = ['off', 'reference', 'ietf'] as const;
+
+export type ResponseHeaders = (typeof RESPONSE_HEADERS)[number];
+
 /** The largest `requests_per_unit` and `burst` (both are uint32 on the wire). */
 export const UINT32_MAX = 2 ** 32 - 1;
 
@@ -41,6 +49,8 @@ export interface Limit {
   readonly capacity: number;
   /** Absent: `FAILURE_MODE`. */
   readonly failureMode?: FailureMode;
+  /** Absent: the setting `RESPONSE_HEADERS`. */
+  readonly responseHeaders?: ResponseHeaders;
   /** Windows of the calendar in place of `windowUs`; `fixed_window` alone has them. */
   readonly calendar?: Calendar;
 }
@@ -56,6 +66,7 @@ export interface LimitSpec {
   /** The time zone whose calendar the windows follow. Means something to `fixed_window` by day or longer alone. */
   readonly calendarTimeZone?: string | undefined;
   readonly failureMode?: FailureMode | undefined;
+  readonly responseHeaders?: ResponseHeaders | undefined;
 }
 
 /** Which field of a limit is out of bounds, and what to do about it. */
@@ -69,7 +80,7 @@ export interface LimitProblem {
  * neither a window nor a time to full of over 100 years; LOG_LIMIT_MAX for a log.
  */
 export function makeLimit(spec: LimitSpec): Limit | LimitProblem {
-  const { requestsPerUnit, unit, unitMultiplier = 1, name = '', algorithm, burst, failureMode } = spec;
+  const { requestsPerUnit, unit, unitMultiplier = 1, name = '', algorithm, burst, failureMode, responseHeaders } = spec;
   if (!isUint32(requestsPerUnit)) {
     return { field: 'requests_per_unit', message: `must be a whole number from 0 to ${UINT32_MAX}` };
   }
@@ -97,7 +108,7 @@ export function makeLimit(spec: LimitSpec): Limit | LimitProblem {
     };
   }
   const calendar = calendarOf(spec);
-  const optional = { ...(calendar && { calendar }), ...(failureMode && { failureMode }) };
+  const optional = { ...(calendar && { calendar }), ...(failureMode && { failureMode }), ...(responseHeaders && { responseHeaders }) };
   return { requestsPerUnit, unit, unitMultiplier, name, algorithm, windowUs, capacity, ...optional };
 }
 

@@ -5,7 +5,7 @@ import type { ByteString, Descriptor, LimitOverride, RateLimitRequest } from '..
 import { findNode } from '../descriptor/tree';
 import { toText } from '../descriptor/byte-string';
 import { BadRequestError } from '../errors';
-import { isLimitProblem, makeLimit, type Algorithm, type FailureMode, type Limit } from './limit';
+import { isLimitProblem, makeLimit, type Algorithm, type FailureMode, type Limit, type ResponseHeaders } from './limit';
 import type { Rule } from './rule';
 import type { Domain, RuleSet } from './rule-set';
 
@@ -85,8 +85,9 @@ function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorIn
     // An override takes the place of the rule, its modes included.
     const algorithm = rule?.limits[0]?.algorithm ?? domain.defaultAlgorithm;
     const failureMode = rule?.limits[0]?.failureMode ?? domain.failureMode;
+    const responseHeaders = rule?.limits[0]?.responseHeaders ?? domain.responseHeaders;
     const { calendarMonth } = domain;
-    const limit = overrideLimit({ override: descriptor.override, algorithm, calendarMonth, failureMode, index });
+    const limit = overrideLimit({ override: descriptor.override, algorithm, calendarMonth, failureMode, responseHeaders, index });
     const path = rule?.path ?? descriptor.entries.map((entry) => toText(entry.key));
     const mode = modes.quota ? 'quota' : 'enforced';
     return { match: { limits: [limit], unlimited: false, mode, quotaAlwaysFits: false, path }, replaces: REPLACES_NONE };
@@ -110,9 +111,9 @@ function modeOf(rule: Rule, modes: GlobalModes): Pick<Match, 'mode' | 'quotaAlwa
   return { mode: quota ? 'quota' : 'enforced', quotaAlwaysFits: false };
 }
 
-function overrideLimit({ override, algorithm, calendarMonth, failureMode, index }: OverrideLimitInput): Limit {
+function overrideLimit({ override, algorithm, calendarMonth, failureMode, responseHeaders, index }: OverrideLimitInput): Limit {
   const calendarTimeZone = calendarMonth && override.unit === 'month' ? 'UTC' : undefined;
-  const made = makeLimit({ ...override, algorithm, calendarTimeZone, failureMode });
+  const made = makeLimit({ ...override, algorithm, calendarTimeZone, failureMode, responseHeaders });
   if (isLimitProblem(made)) throw new BadRequestError(`descriptors[${index}].limit.${made.field} ${made.message}`);
   return made;
 }
@@ -122,5 +123,6 @@ interface OverrideLimitInput {
   readonly algorithm: Algorithm;
   readonly calendarMonth: boolean;
   readonly failureMode: FailureMode | undefined;
+  readonly responseHeaders: ResponseHeaders | undefined;
   readonly index: number;
 }

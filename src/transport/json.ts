@@ -4,7 +4,7 @@ import { toByteString } from '../descriptor/byte-string';
 import { BadRequestError } from '../errors';
 import { UINT32_MAX } from '../rule/limit';
 import { UNIT_NAMES } from '../rule/unit';
-import { WIRE_UNITS, type WireDescriptor, type WireEntry, type WireOverride, type WireRequest, type WireResponse, type WireStatus, type WireStruct } from './wire';
+import { WIRE_UNITS, type WireDescriptor, type WireEntry, type WireOverride, type WireRequest, type WireHeader, type WireResponse, type WireStatus, type WireStruct, type WireValue } from './wire';
 
 /** Reads one JSON value; the path, such as `descriptors[0].limit`, is for messages. */
 type Reader<T> = (json: unknown, path: string) => T;
@@ -141,12 +141,23 @@ export function formatResponse(response: WireResponse): string {
   return JSON.stringify({
     overallCode: codeWord(response.overall_code),
     statuses: response.statuses.map(statusJson),
+    responseHeadersToAdd: response.response_headers_to_add?.map(headerJson),
     dynamicMetadata: response.dynamic_metadata && structJson(response.dynamic_metadata),
   });
 }
 
+function headerJson({ key, value }: WireHeader): object {
+  return { key, value };
+}
+
 function structJson({ fields }: WireStruct): object {
-  return Object.fromEntries(Object.entries(fields).map(([name, { stringValue }]) => [name, stringValue]));
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, valueJson(value)]));
+}
+
+function valueJson({ stringValue, numberValue, boolValue, structValue, listValue }: WireValue): unknown {
+  if (structValue !== undefined) return structJson(structValue);
+  if (listValue !== undefined) return listValue.values.map(valueJson);
+  return stringValue ?? numberValue ?? boolValue ?? null;
 }
 
 function statusJson({ code, current_limit: limit, limit_remaining: remaining, duration_until_reset: reset }: WireStatus): object {

@@ -18,7 +18,8 @@ export function toRequest(wire: WireRequest): RateLimitRequest {
   if (descriptors.length === 0) throw new BadRequestError('rate limit descriptor list must not be empty; send at least one');
   // Envoy sends 0 with every call that is to count once.
   const hits = hitsAddend === 0 ? 1 : hitsAddend;
-  return { domain, descriptors: descriptors.map((descriptor, index) => toDescriptor(descriptor, { index, requestHits: hits })), hits };
+  const request = { domain, descriptors: descriptors.map((descriptor, index) => toDescriptor(descriptor, { index, requestHits: hits })), hits };
+  return hitsAddend === 0 ? request : { ...request, saysHits: true };
 }
 
 /** @throws BadRequestError */

@@ -43,12 +43,29 @@ export type WireCode = 1 | 2;
 export interface WireResponse {
   readonly overall_code: WireCode;
   readonly statuses: readonly WireStatus[];
+  readonly response_headers_to_add?: readonly WireHeader[];
   readonly dynamic_metadata?: WireStruct;
 }
 
-/** A google.protobuf.Struct of texts; the fields of that type are camelCase in protobufjs. */
+/** A HeaderValue. */
+export interface WireHeader {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** A google.protobuf.Struct; the fields of that type and of Value are camelCase in protobufjs. */
 export interface WireStruct {
-  readonly fields: Readonly<Record<string, { readonly stringValue: string }>>;
+  readonly fields: Readonly<Record<string, WireValue>>;
+}
+
+/** A Value has one of them. */
+export interface WireValue {
+  readonly nullValue?: 0;
+  readonly numberValue?: number;
+  readonly stringValue?: string;
+  readonly boolValue?: boolean;
+  readonly structValue?: WireStruct;
+  readonly listValue?: { readonly values: readonly WireValue[] };
 }
 
 export interface WireStatus {

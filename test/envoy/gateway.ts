@@ -18,6 +18,8 @@ export interface Gateway {
   get(path: string, caller: Caller): Promise<HttpResponse>;
   /** How many requests have reached the backend. */
   backendRequests(): number;
+  /** Its last lines; the access log is among them. */
+  output(): string;
   /** A page of Envoy's own. */
   admin(path: string): Promise<string>;
   stop(): Promise<void>;
@@ -47,6 +49,7 @@ export async function startGateway({ weirGrpcPort, otherWeirGrpcPort, failureMod
     get: (path, { merchant, client }) =>
       httpRequest(`http://127.0.0.1:${listenPort}${path}`, { headers: { 'x-plan': 'free', 'x-merchant': merchant, 'x-client': client } }),
     backendRequests: () => backend.requests(),
+    output: () => envoy.output(),
     admin: async (path) => (await httpRequest(`http://127.0.0.1:${adminPort}${path}`)).body,
     stop: async () => {
       await envoy.stop();

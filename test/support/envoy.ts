@@ -29,7 +29,7 @@ export interface EnvoyProcess {
 
 export async function startEnvoy({ config, replacements = {}, adminPort }: EnvoyOptions): Promise<EnvoyProcess> {
   const { directory, file } = writeConfig(config, replacements);
-  const child = startChild({ command: binary(), args: ['-c', file, '--concurrency', '1', '--disable-hot-restart', '-l', 'warning'] });
+  const child = startChild({ command: binary(), args: ['-c', file, '--concurrency', '1', '--disable-hot-restart', '--file-flush-interval-msec', '50', '-l', 'warning'] });
   const isReady = async (): Promise<boolean> => (await httpRequest(`http://127.0.0.1:${adminPort}/ready`)).status === 200;
   await waitUntilReady('Envoy', child, isReady, READY_TIMEOUT_MS).finally(() => {
     // Envoy has read it by now.

@@ -74,6 +74,34 @@ test("a group's own error is thrown", async () => {
   await expect(path(new FakeStore([error])).decide(REQUEST, {})).rejects.toBe(error);
 });
 
+test('what is added to answers is found out once for each rule set, from what was asked and decided', async () => {
+  const store = new MemoryStore({ nowUs: () => START_US, bucketsMax: 10 });
+  const sets = [1, 2].map((generation) => ({ ...ruleSetOf(levelOf({ k: ruleOf() })), generation }));
+  let inForce = sets[0]!;
+  const asked: number[] = [];
+  const decide = makeShouldRateLimit({
+    ruleSet: () => inForce,
+    store,
+    modes: { shadow: false, quota: false },
+    keyPrefix: '',
+    nowUs: () => START_US,
+    additions: ({ generation }) => {
+      asked.push(generation);
+      // Nothing is added under the first.
+      return generation === 1 ? undefined : ({ request, decision }) => ({ ...decision, metadata: { generation, hits: request.hits } });
+    },
+    record: () => undefined,
+  });
+  const hits = requestOf([{ entries: entriesOf('k=v') }], { hits: 3 });
+  for (const ruleSet of [...sets, ...sets.slice(1)]) {
+    inForce = ruleSet;
+    const { metadata, statuses } = await decide(hits, {});
+    expect(statuses).toHaveLength(1);
+    expect(metadata).toEqual(ruleSet.generation === 1 ? undefined : { generation: 2, hits: 3 });
+  }
+  expect(asked).toEqual([1, 2]);
+});
+
 describe('windows of the calendar', () => {
   const rule = ruleOf({ limits: [limitOf({ unit: 'day', algorithm: 'fixed_window', calendarTimeZone: 'UTC' })] });
 

@@ -3,7 +3,7 @@
 import type { ByteString } from '../../descriptor/descriptor';
 
 export const VARINT = 0;
-const FIXED64 = 1;
+export const FIXED64 = 1;
 export const LENGTH_DELIMITED = 2;
 const GROUP = 3;
 const GROUP_END = 4;

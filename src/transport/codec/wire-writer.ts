@@ -1,12 +1,14 @@
 /** A buffer that a protobuf message is written into, field by field; used again for message after message. */
 
-import { LENGTH_DELIMITED, VARINT } from './wire-reader';
+import { FIXED64, LENGTH_DELIMITED, VARINT } from './wire-reader';
 
 /** Bytes to begin with: more than an answer without long names needs. */
 const FIRST_BYTES = 1024;
 
 /** Bytes of the longest varint that a double holds exactly (2^53), with a tag before it. */
 const NUMBER_BYTES_MAX = 10;
+
+const DOUBLE_BYTES = 8;
 
 /** UTF-8 of one UTF-16 unit. */
 const UNIT_BYTES_MAX = 3;
@@ -32,6 +34,13 @@ export class WireWriter {
     this.reserve(NUMBER_BYTES_MAX);
     this.buffer[this.position++] = (field << 3) | VARINT;
     this.varint(value);
+  }
+
+  /** A number as a double has it. */
+  double(field: number, value: number): void {
+    this.reserve(1 + DOUBLE_BYTES);
+    this.buffer[this.position++] = (field << 3) | FIXED64;
+    this.position = this.buffer.writeDoubleLE(value, this.position);
   }
 
   /** Text as UTF-8. */

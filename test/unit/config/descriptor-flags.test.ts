@@ -1,7 +1,7 @@
 /** What a descriptor says beside its limit: what is shared, what statistics show, what the caller is handed. */
 
 import { compileConfig } from '../../../src/config/compile';
-import { METADATA_BYTES_MAX } from '../../../src/config/metadata';
+import { METADATA_BYTES_MAX, METADATA_DEPTH_MAX } from '../../../src/config/metadata';
 import { findNode } from '../../../src/descriptor/tree';
 import type { Rule } from '../../../src/rule/rule';
 import { entriesOf } from '../../support/rules';
@@ -84,6 +84,12 @@ describe('metadata', () => {
   test('takes any name as a name', () => {
     expect(Object.keys(metadataOf('{__proto__: {polluted: true}}') ?? {})).toEqual(['__proto__']);
     expect('polluted' in {}).toBe(false);
+  });
+
+  test('is nested only as deep as a caller can read', () => {
+    const nested = (depth: number) => `${'{a: '.repeat(depth - 2)}[{a: 1}]${'}'.repeat(depth - 2)}`;
+    expect(metadataOf(nested(METADATA_DEPTH_MAX))).toBeDefined();
+    expect(() => metadataOf(nested(METADATA_DEPTH_MAX + 1))).toThrow(`is nested more than ${METADATA_DEPTH_MAX} deep; a caller might not read an answer with it`);
   });
 
   test('is bounded, also where aliases unfold it', () => {

@@ -154,6 +154,26 @@ describe('A valid configuration', () => {
     ]);
   });
 
+  test('is shown in headers by the limit, else by its domain, else as RESPONSE_HEADERS says', () => {
+    const text = (root: string, own: string): string =>
+      `domain: d\n${root}descriptors: [{key: k, rate_limit: {unit: day, ${own}}}]\n`;
+    const headersOf = (root: string, own: string): unknown => nodeOf(compileText(text(root, own)), ['k', 'v'])?.rule?.limits[0]?.responseHeaders;
+    expect(headersOf('', '')).toBeUndefined();
+    expect(headersOf('response_headers: ietf\n', '')).toBe('ietf');
+    // A boolean of YAML, and a word here.
+    expect(headersOf('response_headers: ietf\n', 'response_headers: off')).toBe('off');
+    expect(compileText(text('response_headers: reference\n', '')).domains.get('d')).toMatchObject({ responseHeaders: 'reference' });
+    expect(problemsOf('domain: d\nresponse_headers: draft\n')).toEqual([
+      'c.yaml:2:19: response_headers: "draft" is no kind of response headers; use one of off, reference, ietf',
+    ]);
+  });
+
+  test('a name has nothing that a header can not have, and replaces finds it all the same', () => {
+    const text = 'domain: d\ndescriptors:\n  - { key: k, rate_limit: { unit: day, name: "a\\r\\nb\\0\\x7f" } }\n  - { key: l, rate_limit: { unit: day, replaces: [{ name: "a\\r\\nb\\0\\x7f" }] } }\n';
+    expect(nodeOf(compileText(text), ['k', 'v'])?.rule?.limits[0]?.name).toBe('a??b??');
+    expect(nodeOf(compileText(text), ['l', 'v'])?.rule?.replaces).toEqual(['a??b??']);
+  });
+
   test('keeps keys and values apart', () => {
     const text = 'domain: d\ndescriptors: [{key: a_b, value: c}, {key: a, value: b_c}, {key: a_b_c}]\n';
     expect(problemsOf(text)).toEqual([]);

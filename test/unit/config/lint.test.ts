@@ -33,6 +33,12 @@ const FOUND: readonly { rule: WarningRule; what: string; text: string; options?:
     line: '3:74 descriptors[0].rate_limit.time_zone: has no effect without calendar: true',
   },
   {
+    rule: 'control-characters',
+    what: 'a name that would begin another header',
+    text: file('key: k, rate_limit: { unit: hour, requests_per_unit: 1, name: "a\\nb" }'),
+    line: '3:69 descriptors[0].rate_limit.name: "a\\nb" holds control characters, which no header can; each is taken as a ?',
+  },
+  {
     rule: 'missing-requests-per-unit',
     what: 'a limit without a number',
     text: file('key: k, rate_limit: { unit: hour }'),

@@ -82,7 +82,7 @@ const CASES: readonly { what: string; text: string; options?: Partial<CompileOpt
   },
   {
     what: 'all that counts beside unlimited',
-    text: limit(`unlimited: true, ${COUNTING}`),
+    text: limit(`unlimited: true, ${COUNTING}, failure_mode: open, response_headers: ietf`),
     lines: [
       [55, 'requests_per_unit'],
       [75, 'unit_multiplier'],
@@ -90,7 +90,14 @@ const CASES: readonly { what: string; text: string; options?: Partial<CompileOpt
       [99, 'algorithm'],
       [123, 'calendar'],
       [140, 'time_zone'],
+      [159, 'failure_mode'],
+      [183, 'response_headers'],
     ].map(([column, field]) => `${LIMIT}:${column}: descriptors[0].rate_limit.${field}: has no effect beside unlimited: true; remove it`),
+  },
+  {
+    what: 'a name that no header can have',
+    text: limit('unit: day, requests_per_unit: 5, name: "a\\r\\n\\0b"'),
+    lines: [`${LIMIT}:58: descriptors[0].rate_limit.name: "a\\r\\n\\u0000b" holds control characters, which no header can; each is taken as a ?`],
   },
   {
     what: 'a hash_tag that no descriptor has as its key',

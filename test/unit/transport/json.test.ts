@@ -66,6 +66,23 @@ describe('formatResponse', () => {
       { overall_code: 2, statuses: [{ code: 2, current_limit: { requests_per_unit: 0, unit: 1 }, limit_remaining: 0, duration_until_reset: { seconds: 0 } }] },
       '{"overallCode":"OVER_LIMIT","statuses":[{"code":"OVER_LIMIT","currentLimit":{"unit":"SECOND"},"durationUntilReset":"0s"}]}',
     ],
+    [
+      'headers and metadata',
+      {
+        overall_code: 1,
+        statuses: [],
+        response_headers_to_add: [{ key: 'RateLimit', value: '"a";r=1' }],
+        dynamic_metadata: {
+          fields: {
+            text: { stringValue: 't' },
+            none: { nullValue: 0 },
+            list: { listValue: { values: [{ numberValue: 0 }, { boolValue: false }] } },
+            map: { structValue: { fields: {} } },
+          },
+        },
+      },
+      '{"overallCode":"OK","statuses":[],"responseHeadersToAdd":[{"key":"RateLimit","value":"\\"a\\";r=1"}],"dynamicMetadata":{"text":"t","none":null,"list":[0,false],"map":{}}}',
+    ],
   ])('writes %s', (_name, response, text) => {
     expect(formatResponse(response)).toBe(text);
   });

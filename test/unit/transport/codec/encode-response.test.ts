@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import type { Code, Decision, DescriptorStatus } from '../../../../src/engine/decision';
 import type { Limit } from '../../../../src/rule/limit';
+import type { JsonObject, JsonValue } from '../../../../src/rule/rule';
 import { UNIT_NAMES } from '../../../../src/rule/unit';
 import { encodeResponse } from '../../../../src/transport/codec/encode-response';
 import { toWireResponse } from '../../../../src/transport/response';
@@ -32,8 +33,21 @@ const status: fc.Arbitrary<DescriptorStatus> = fc.record(
   },
   { requiredKeys: ['code', 'limitRemaining', 'fits'] },
 );
+const header = fc.record({ name, value: name });
+const { object: metadata } = fc.letrec<{ value: JsonValue; object: JsonObject }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small' },
+    name,
+    fc.double(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.array(tie('value'), { maxLength: 4 }),
+    tie('object'),
+  ),
+  object: fc.dictionary(name, tie('value'), { maxKeys: 4, noNullPrototype: true }),
+}));
 const decision: fc.Arbitrary<Decision> = fc.record(
-  { overallCode: code, statuses: fc.array(status, { maxLength: 8 }), fallback: fc.constant(true as const) },
+  { overallCode: code, statuses: fc.array(status, { maxLength: 8 }), fallback: fc.constant(true as const), headers: fc.array(header, { maxLength: 4 }), metadata },
   { requiredKeys: ['overallCode', 'statuses'] },
 );
 
@@ -44,4 +58,11 @@ test('the bytes are those that protobufjs makes of the same answer as objects', 
     }),
     seeded(1000),
   );
+});
+
+test('numbers alone make the buffer as long as it has to be', () => {
+  // Longer than whatever was written before.
+  const metadata = { list: Array.from({ length: 200_000 }, (_, i) => i / 3) };
+  const answer: Decision = { overallCode: 'OK', statuses: [], metadata };
+  expect(Buffer.from(encodeResponse(answer)).equals(encodeResponseByProtobufjs(toWireResponse(answer)))).toBe(true);
 });

@@ -1,0 +1,64 @@
+/** Why a request was answered as it was, for the access log: of each descriptor the rule, the limit, the code and when it is reset. */
+
+import { toByteString } from '../descriptor/byte-string';
+import type { DescriptorStatus } from '../engine/decision';
+import type { Match } from '../rule/match';
+import type { JsonObject } from '../rule/rule';
+import type { Answered } from './answered';
+import { denialsOf } from './denials';
+import { MetadataTexts } from './metadata-texts';
+
+const MS_US = 1000;
+
+export interface DecisionMetadataOptions {
+  /** Of the rule set that decided. */
+  readonly generation: number;
+}
+
+/** Under a name of its own, beside whatever else the metadata has. */
+export function decisionMetadata(answered: Answered, { generation }: DecisionMetadataOptions): JsonObject {
+  const { request, matched, decision } = answered;
+  const texts = new MetadataTexts();
+  const domain = texts.of(request.domain);
+  const rules = new Map(matched.matches.map((match) => [match, nameRule(match, { domain, texts })]));
+  const deniedBy = new Set(denialsOf(answered).map(({ match }) => rules.get(match) ?? domain));
+  return {
+    decision: {
+      code: decision.overallCode,
+      generation,
+      ...(deniedBy.size > 0 && { denied_by: [...deniedBy] }),
+      descriptors: decision.statuses.map((status, index) => {
+        const match = matched.matches[index];
+        return match === undefined ? { code: status.code } : describe(status, { match, rule: rules.get(match) ?? domain });
+      }),
+    },
+  };
+}
+
+/** As /rlconfig shows it. An override without a rule has the caller's own keys for a path. */
+function nameRule({ rule, path }: Match, { domain, texts }: { readonly domain: string; readonly texts: MetadataTexts }): string {
+  const own = rule === undefined ? path.map((key) => texts.of(toByteString(key))) : path;
+  return [domain, ...own].join('.');
+}
+
+function describe(status: DescriptorStatus, { match, rule }: { readonly match: Match; readonly rule: string }): JsonObject {
+  const { code, currentLimit, limitRemaining, durationUntilResetUs = 0, fits } = status;
+  if (currentLimit === undefined && !match.unlimited) return { code };
+  const name = currentLimit?.name ?? match.rule?.name ?? '';
+  return {
+    code,
+    rule,
+    ...(name !== '' && { limit_name: name }),
+    ...(match.unlimited && { unlimited: true }),
+    ...(match.rule === undefined && { override: true }),
+    ...(match.mode !== 'enforced' && { mode: match.mode }),
+    ...(currentLimit !== undefined && {
+      requests_per_unit: currentLimit.requestsPerUnit,
+      unit: currentLimit.unit.toUpperCase(),
+      ...(currentLimit.unitMultiplier !== 1 && { unit_multiplier: currentLimit.unitMultiplier }),
+      fits,
+      limit_remaining: limitRemaining,
+      reset_ms: Math.ceil(durationUntilResetUs / MS_US),
+    }),
+  };
+}

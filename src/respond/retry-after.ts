@@ -1,0 +1,32 @@
+/** `Retry-After`: when a request that was denied would pass, if nobody else asked meanwhile. */
+
+import { toSecondsUp, type Header } from '../engine/decision';
+import type { ResponseHeaders } from '../rule/limit';
+import type { Answered } from './answered';
+import { denialsOf, type Denial } from './denials';
+
+export interface RetryAfterOptions {
+  /** `RETRY_AFTER_ENABLED`; undefined: only where a limit that denies is shown in the `ietf` mode. */
+  readonly enabled: boolean | undefined;
+  /** Of limits that do not say. */
+  readonly mode: ResponseHeaders;
+}
+
+/**
+ * Of enforced descriptors the longest wait, since each of them denies; of quota descriptors the shortest, since they
+ * only deny together.
+ */
+export function retryAfter(answered: Answered, { enabled, mode }: RetryAfterOptions): Header | undefined {
+  const denials = enabled === false ? [] : denialsOf(answered);
+  const isWanted = enabled === true || denials.some(({ limit }) => (limit.responseHeaders ?? mode) === 'ietf');
+  if (denials.length === 0 || !isWanted) return undefined;
+  const enforced = denials.filter(({ match }) => match.mode !== 'quota');
+  const quota = denials.filter(({ match }) => match.mode === 'quota');
+  const waitUs = Math.max(0, ...enforced.map(toWaitUs), ...(quota.length === 0 ? [] : [Math.min(...quota.map(toWaitUs))]));
+  // Whoever comes back at once is denied once more.
+  return { name: 'Retry-After', value: String(Math.max(1, toSecondsUp(waitUs))) };
+}
+
+function toWaitUs({ status: { durationUntilResetUs = 0 } }: Denial): number {
+  return durationUntilResetUs;
+}

@@ -1,0 +1,51 @@
+/** A decided request, for tests of what its answer carries: rules of their own and the verdicts on them. */
+
+import { NEVER, type GroupVerdict, type Verdict } from '../../src/bucket/take';
+import type { RateLimitRequest } from '../../src/descriptor/descriptor';
+import { toDecision } from '../../src/engine/to-decision';
+import type { Answered } from '../../src/respond/answered';
+import { matchRequest, type GlobalModes } from '../../src/rule/match';
+import type { Rule } from '../../src/rule/rule';
+import type { RuleSet } from '../../src/rule/rule-set';
+import { entriesOf, levelOf, requestOf, ruleSetOf } from './rules';
+
+export interface Said {
+  /** By `key` or `key=value`. */
+  readonly rules: Readonly<Record<string, Rule>>;
+  /** Of each limit, in the order of the descriptors. */
+  readonly verdicts: readonly Verdict[];
+  readonly overLimit?: boolean;
+  readonly fallback?: true;
+  readonly request?: RateLimitRequest;
+  readonly modes?: GlobalModes;
+}
+
+/** By default a request has one descriptor for each rule. */
+export function answeredOf({ rules, verdicts, overLimit, fallback, request = askingFor(rules), modes = { shadow: false, quota: false } }: Said): Answered {
+  const matched = matchRequest({ ruleSet: rulesOf(rules), request, modes });
+  const over = overLimit ?? verdicts.some(({ fits }) => !fits);
+  const verdict: GroupVerdict = { overLimit: over, verdicts, nowUs: 0, ...(fallback && { fallback }) };
+  return { request, matched, verdict, decision: toDecision(matched, verdict) };
+}
+
+export function rulesOf(rules: Readonly<Record<string, Rule>>): RuleSet {
+  const ruleSet = ruleSetOf(levelOf(rules));
+  const headerModes = Object.values(rules).flatMap(({ limits }) => limits.flatMap(({ responseHeaders = [] }) => responseHeaders));
+  const domains = new Map(Array.from(ruleSet.domains, ([name, domain]) => [name, { ...domain, headerModes }]));
+  return { ...ruleSet, domains, generation: 7 };
+}
+
+function askingFor(rules: Readonly<Record<string, Rule>>): RateLimitRequest {
+  return requestOf(Object.keys(rules).map((name) => ({ entries: entriesOf(name.includes('=') ? name : `${name}=v`) })));
+}
+
+export function fits(remaining: number, resetUs = 1_000_000): Verdict {
+  return { fits: true, remaining, retryAfterUs: 0, resetAfterUs: resetUs };
+}
+
+export function over(retryUs: number, remaining = 0): Verdict {
+  return { fits: false, remaining, retryAfterUs: retryUs, resetAfterUs: 60_000_000 };
+}
+
+/** More hits than the limit can ever hold. */
+export const NEVER_FITS: Verdict = { fits: false, remaining: 3, retryAfterUs: NEVER, resetAfterUs: 2_000_000 };
