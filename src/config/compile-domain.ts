@@ -23,7 +23,7 @@ export interface DomainCompilerOptions {
   readonly failureMode?: FailureMode | undefined;
   readonly problems: FileProblems;
   /** Told of every level that is done: children before their parents. */
-  readonly onLevel: (level: DeclaredLevel) => void;
+  readonly onLevel: (level: DeclaredLevel) => Generator<undefined, void>;
 }
 
 export class DomainCompiler {
@@ -33,28 +33,31 @@ export class DomainCompiler {
     this.problems = options.problems;
   }
 
-  compileRoot(specs: readonly DescriptorSpec[]): DescriptorLevel {
-    return this.compileLevel(specs, []);
+  /** Rests after each descriptor, so that a long list keeps nobody waiting. */
+  *compileRoot(specs: readonly DescriptorSpec[]): Generator<undefined, DescriptorLevel> {
+    return yield* this.compileLevel(specs, []);
   }
 
   /** `above`: the descriptors that these are nested in, from the root down. */
-  private compileLevel(specs: readonly DescriptorSpec[], above: readonly DescriptorSpec[]): DescriptorLevel {
+  private *compileLevel(specs: readonly DescriptorSpec[], above: readonly DescriptorSpec[]): Generator<undefined, DescriptorLevel> {
     if (specs.length === 0) return NO_CHILDREN;
     const level = new LevelBuilder();
     const seen = new Map<string, DescriptorSpec>();
-    const declared = specs.map((spec): Declared => {
+    const declared: Declared[] = [];
+    for (const spec of specs) {
       this.reportIfSeen(spec, seen);
-      const node = this.compileNode(spec, [...above, spec]);
+      const node = yield* this.compileNode(spec, [...above, spec]);
       level.add(spec, node);
-      return { spec, node };
-    });
-    this.options.onLevel({ level, declared, above, problems: this.problems });
+      declared.push({ spec, node });
+      yield;
+    }
+    yield* this.options.onLevel({ level, declared, above, problems: this.problems });
     return level;
   }
 
   /** `levels`: the descriptor and those that it is nested in. */
-  private compileNode(spec: DescriptorSpec, levels: readonly DescriptorSpec[]): DescriptorNode {
-    const children = this.compileLevel(spec.descriptors, levels);
+  private *compileNode(spec: DescriptorSpec, levels: readonly DescriptorSpec[]): Generator<undefined, DescriptorNode> {
+    const children = yield* this.compileLevel(spec.descriptors, levels);
     const rule = this.compileRule(spec, levels);
     return rule === undefined ? { children } : { rule, children };
   }

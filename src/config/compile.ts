@@ -6,12 +6,8 @@ import type { Domain, RuleSet } from '../rule/rule-set';
 import { DomainCompiler, type DomainCompilerOptions } from './compile-domain';
 import { openDocument, type ConfigDocument } from './config-document';
 import type { ConfigProblem } from './config-error';
-import { warnOfCost } from './lint/cost-never-fits';
 import type { DeclaredLevel } from './lint/declared-level';
-import { warnOfLongWindow } from './lint/long-window-alone';
-import { warnOfUnboundedMetric } from './lint/unbounded-metric';
-import { ReplacedNames } from './lint/unknown-replaces';
-import { warnOfUnreachable } from './lint/unreachable-descriptor';
+import { Lint } from './lint/lint';
 import { ProblemList, type FileProblems } from './problem-list';
 import { readDomain, type DomainSpec } from './schema';
 
@@ -54,7 +50,7 @@ function lastOf<T>(steps: Generator<undefined, T>): T {
   }
 }
 
-/** The same, with a rest between steps in which something else may be done. */
+/** As `compileConfig`, with a rest between steps in which something else may be done. */
 export function* compileInSteps(options: CompileOptions): Generator<undefined, RuleSet> {
   const { ruleSet, list } = yield* examineInSteps(options);
   list.throwIfAny();
@@ -67,44 +63,31 @@ function* examineInSteps(options: CompileOptions): Generator<undefined, Examined
   for (const problem of problems) list.add(problem);
   const domains = new Map<string, Domain>();
   const fileOfDomain = new Map<string, string>();
-  const replacedNames = new ReplacedNames();
+  const lint = new Lint(options);
   for (const file of files) {
     const parsed = openDocument(file, list);
-    const spec = parsed.root && readDomain(parsed.root, parsed.problems);
-    yield;
+    const spec = parsed.root && (yield* readDomain(parsed.root, parsed.problems));
     if (spec === undefined) continue;
     // Compiled even if the domain is a duplicate: its own problems are wanted too.
-    const domain = compileDomain(spec, { defaultAlgorithm, calendarMonth, problems: parsed.problems, onLevel: linting(options) });
+    const onLevel = (level: DeclaredLevel) => lint.look(spec.name.value, level);
+    const domain = yield* compileDomain(spec, { defaultAlgorithm, calendarMonth, problems: parsed.problems, onLevel });
     reportIfTaken(spec, { takenBy: fileOfDomain.get(domain.name), problems: parsed.problems });
     domains.set(domain.name, domain);
     fileOfDomain.set(domain.name, file.name);
-    replacedNames.add(domain.name, { descriptors: spec.descriptors, problems: parsed.problems });
-    yield;
   }
-  replacedNames.warn();
+  lint.finish();
   return { ruleSet: { generation, domains, warnings: list.warningLines() }, list };
 }
 
-/** The rules of warnings that look at one level. */
-function linting({ cost = 1, onLevel }: CompileOptions): (level: DeclaredLevel) => void {
-  return (level) => {
-    warnOfUnreachable(level);
-    warnOfCost(level, { cost });
-    warnOfLongWindow(level);
-    warnOfUnboundedMetric(level);
-    onLevel?.(level);
-  };
-}
-
-function compileDomain(
+function* compileDomain(
   spec: DomainSpec,
   { defaultAlgorithm, calendarMonth, problems, onLevel }: DomainCompilerOptions,
-): Domain {
+): Generator<undefined, Domain> {
   const algorithm = spec.algorithm ?? defaultAlgorithm;
   const { failureMode } = spec;
   const compiler = new DomainCompiler({ defaultAlgorithm: algorithm, calendarMonth, failureMode, problems, onLevel });
   const hashTag = spec.hashTag === undefined ? {} : { hashTag: toByteString(spec.hashTag) };
-  const root = compiler.compileRoot(spec.descriptors);
+  const root = yield* compiler.compileRoot(spec.descriptors);
   return { name: toByteString(spec.name.value), defaultAlgorithm: algorithm, calendarMonth, root, ...hashTag, ...(failureMode && { failureMode }) };
 }
 

@@ -1,12 +1,13 @@
 /** Warns of limits that hold fewer hits at once than a request costs, so that none ever passes. */
 
 import type { Limit } from '../../rule/limit';
+import type { FileProblems } from '../problem-list';
 import { joinPath } from '../show';
-import { limitsOf, type DeclaredLevel, type DeclaredLimit } from './declared-level';
+import { limitsOf, type Declared, type DeclaredLimit } from './declared-level';
 
 /** `cost`: the most hits that a request asks for. */
-export function warnOfCost({ declared, problems }: DeclaredLevel, { cost }: { readonly cost: number }): void {
-  for (const { spec, limit } of declared.flatMap(limitsOf)) {
+export function warnOfCost(declared: Declared, { cost, problems }: { readonly cost: number; readonly problems: FileProblems }): void {
+  for (const { spec, limit } of limitsOf(declared)) {
     // A limit of 0 says openly that nothing passes.
     if (limit.requestsPerUnit === 0 || limit.capacity >= cost) continue;
     const { field, offset } = culpritOf({ spec, limit });
