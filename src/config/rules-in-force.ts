@@ -1,0 +1,94 @@
+/** The rules in force: whole sets come in from wherever they are kept, and the last good one decides. */
+
+import type { RuleSet } from '../rule/rule-set';
+import type { ConfigDocument } from './config-document';
+import { ConfigError, type ConfigProblem } from './config-error';
+
+/** All that is configured at one time. Plain data: it can be sent to another process. */
+export interface ConfigSet {
+  /** In load order. */
+  readonly documents: readonly ConfigDocument[];
+  /** What could not be got at all; a set with any is refused, with these and what is wrong with its documents. */
+  readonly problems?: readonly ConfigProblem[];
+}
+
+/** What became of a set. */
+export type LoadOutcome =
+  /** It is in force. */
+  | { readonly ruleSet: RuleSet }
+  /** It is refused, with everything that is wrong with it; what was in force before still is. */
+  | { readonly error: ConfigError };
+
+export interface Load {
+  readonly set: ConfigSet;
+  readonly outcome: LoadOutcome;
+}
+
+export interface RulesInForceOptions {
+  /** Rejects with ConfigError, and nothing else, for a set that makes no rules. */
+  readonly compile: (set: ConfigSet, generation: number) => Promise<RuleSet>;
+}
+
+export class RulesInForce {
+  private lastGood: RuleSet | undefined;
+  private lastError: ConfigError | undefined;
+  private readonly listeners: ((load: Load) => void)[] = [];
+  /** Ends when all that was offered until now is decided. */
+  private queue: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly options: RulesInForceOptions) {}
+
+  /** The last good set; undefined until there was one. */
+  get ruleSet(): RuleSet | undefined {
+    return this.lastGood;
+  }
+
+  /** Why the last set that was offered is not in force; undefined if it is. */
+  get error(): ConfigError | undefined {
+    return this.lastError;
+  }
+
+  /**
+   * A set takes the place of all that was before it, or is refused whole. Sets are taken up one after the other, in the
+   * order in which they are offered; each gets its own answer. It does not reject for any set.
+   *
+   * `generation`: of a set that somebody else has numbered; default: one more than that in force.
+   */
+  offer(set: ConfigSet, { generation }: { readonly generation?: number } = {}): Promise<LoadOutcome> {
+    const loading = this.queue.then(() => this.load(set, generation ?? (this.lastGood?.generation ?? 0) + 1));
+    this.queue = loading.catch(() => undefined);
+    return loading;
+  }
+
+  /** A set that somebody else has refused. */
+  refuse(error: ConfigError): void {
+    this.lastError = error;
+    this.tell({ set: { documents: [] }, outcome: { error } });
+  }
+
+  /** Told of each set from now on, when it is in force or refused. */
+  onLoad(listener: (load: Load) => void): void {
+    this.listeners.push(listener);
+  }
+
+  private async load(set: ConfigSet, generation: number): Promise<LoadOutcome> {
+    const outcome = await this.compile(set, generation);
+    if ('ruleSet' in outcome) this.lastGood = outcome.ruleSet;
+    this.lastError = 'error' in outcome ? outcome.error : undefined;
+    this.tell({ set, outcome });
+    return outcome;
+  }
+
+  private async compile(set: ConfigSet, generation: number): Promise<LoadOutcome> {
+    try {
+      return { ruleSet: await this.options.compile(set, generation) };
+    } catch (error) {
+      if (error instanceof ConfigError) return { error };
+      throw error;
+    }
+  }
+
+  private tell(load: Load): void {
+    for (const listener of this.listeners) listener(load);
+  }
+}
