@@ -80,9 +80,9 @@ export class FileProblems {
     this.list.addWarning(this.locate(warning));
   }
 
-  /** The line, from 1, that an offset is on; 0 if there are none. */
-  lineAt(offset: number): number {
-    return this.lines?.linePos(offset).line ?? 0;
+  /** How what is said of one place names another: by its line, or by its path if there are no lines. */
+  placeOf({ offset, path }: Omit<FileProblem, 'message'>): string {
+    return this.lines === undefined ? `at ${path}` : `on line ${this.lines.linePos(offset).line}`;
   }
 
   private locate({ offset, path, message }: FileProblem): ConfigProblem {

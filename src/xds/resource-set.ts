@@ -1,7 +1,7 @@
 /** What one response of a management server holds: resources in an order that does not depend on it, and what can't be read. */
 
 import { createHash } from 'node:crypto';
-import type { ConfigResource } from '../config/compile';
+import type { ReadDocument } from '../config/config-document';
 import type { ConfigProblem } from '../config/config-error';
 import { show } from '../config/show';
 import { toConfigNode } from './config-nodes';
@@ -16,7 +16,7 @@ const PLAIN_NAME = /^[!-~]{1,200}$/;
 export interface ResourceSet {
   /** As the server calls it. */
   readonly version: string;
-  readonly resources: readonly ConfigResource[];
+  readonly documents: readonly ReadDocument[];
   readonly problems: readonly ConfigProblem[];
   /** The same for the same resources, in whatever order they came. */
   readonly digest: string;
@@ -25,7 +25,7 @@ export interface ResourceSet {
 interface Read {
   readonly name: string;
   readonly bytes: Uint8Array;
-  readonly resource?: ConfigResource;
+  readonly document?: ReadDocument;
   readonly problem?: ConfigProblem;
 }
 
@@ -37,7 +37,7 @@ export function readResourceSet(response: WireDiscoveryResponse, decodeConfig: X
   reads.sort((one, other) => compare(one.name, other.name) || Buffer.compare(one.bytes, other.bytes));
   return {
     version,
-    resources: reads.flatMap(({ resource }) => resource ?? []),
+    documents: reads.flatMap(({ document }) => document ?? []),
     problems: [...problemsOfAll(resources.length, typeUrl), ...reads.flatMap(({ problem }) => problem ?? [])],
     digest: digestOf(typeUrl, reads),
   };
@@ -51,7 +51,7 @@ function readResource({ type_url: typeUrl = '', value: bytes = new Uint8Array() 
     const config = decodeConfig(bytes);
     const { name = '' } = config;
     const shown = PLAIN_NAME.test(name) ? name : show(name);
-    return { name, bytes, resource: { name: name === '' ? place : shown, root: toConfigNode(config) } };
+    return { name, bytes, document: { name: name === '' ? place : shown, root: toConfigNode(config) } };
   } catch {
     return refuse('is no RateLimitConfig, or one that is nested too deep; look at what the management server makes');
   }
