@@ -1,17 +1,23 @@
 /** Configuration over xDS: by which connection, as whom, what is told of it, and where its sets go. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { credentials, type ChannelCredentials } from '@grpc/grpc-js';
-import type { RulesInForce } from './config/rules-in-force';
+import type { RulesInForce, SetSource } from './config/rules-in-force';
 import type { Settings } from './config/settings';
 import { readXdsTls } from './config/xds-tls';
 import type { Logger } from './observability/logger';
 import { VERSION } from './version';
-import { AdsClient } from './xds/ads-client';
+import { AdsClient, type AdsClientOptions } from './xds/ads-client';
 import { Backoff } from './xds/backoff';
 import { loadXdsProto } from './xds/proto';
 
+/** How long a start waits for the first configuration before it goes on without. */
+const FIRST_SET_MS = 2_000;
+
 /** gRPC's own bound. */
 const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
+
+const GROWTH = 2;
 
 export interface OpenXdsOptions {
   readonly settings: Settings;
@@ -19,14 +25,53 @@ export interface OpenXdsOptions {
   readonly log: Logger;
 }
 
-/** Asks for configurations from now on, until stopped. Throws SettingsError for what would never work. */
-export function openXds({ settings, rules, log }: OpenXdsOptions): { readonly stop: () => void } {
-  const place = settings.configGrpcXdsServerUrl;
-  // Found out at the start, and not by a connection that never comes about.
+/** Throws SettingsError for what would never work: it is found out at the start, and not by a connection that never comes about. */
+export function openXds({ settings, rules, log }: OpenXdsOptions): SetSource {
   readXdsTls(settings);
+  const place = settings.configGrpcXdsServerUrl;
+  let onFirstSet: () => void = () => undefined;
+  const firstSet = new Promise<void>((resolve) => {
+    onFirstSet = resolve;
+  });
   const client = new AdsClient({
+    ...connectionOf(settings),
+    onSet: async (set) => {
+      const outcome = await rules.offer(set);
+      onFirstSet();
+      return 'error' in outcome ? outcome.error.message : undefined;
+    },
+    onConnected: () => {
+      log.info(`connected to the management server at ${place}`);
+    },
+    onLost: ({ reason, waitMs }) => {
+      const rest = rules.ruleSet === undefined ? 'There is no configuration yet' : 'The last good configuration stays in force';
+      log.warn(`no configuration from the management server at ${place} (${reason}). ${rest}; next try in ${(waitMs / 1000).toFixed(1)} s.`);
+    },
+    nowMs: () => performance.now(),
+  });
+  return {
+    load: async () => {
+      void client.run();
+      await Promise.race([firstSet, sleep(FIRST_SET_MS)]);
+      if (rules.ruleSet === undefined && rules.error === undefined) {
+        log.warn(`waiting for the first configuration from the management server at ${place}, as node ${settings.configGrpcXdsNodeId}: it has sent none within ${FIRST_SET_MS / 1000} s`);
+      }
+    },
+    // It has been doing so since it was loaded.
+    watch: () => undefined,
+    reload: () => {
+      client.askAnew();
+    },
+    close: () => {
+      client.stop();
+    },
+  };
+}
+
+function connectionOf(settings: Settings): Omit<AdsClientOptions, 'onSet' | 'onConnected' | 'onLost' | 'nowMs'> {
+  return {
     proto: loadXdsProto(),
-    target: place,
+    target: settings.configGrpcXdsServerUrl,
     credentials: () => credentialsOf(settings),
     channel: {
       messageBytesMax: settings.xdsClientMaxMsgSizeInBytes || MESSAGE_BYTES_MAX,
@@ -38,31 +83,14 @@ export function openXds({ settings, rules, log }: OpenXdsOptions): { readonly st
     headers: settings.configGrpcXdsClientAdditionalHeaders ?? [],
     backoff: new Backoff({
       maxMs: settings.xdsClientBackoffMaxIntervalMs,
-      factor: settings.xdsClientBackoffRandomFactor < 1 ? 2 : settings.xdsClientBackoffRandomFactor,
+      // Less than 1 would have the waits shrink.
+      factor: settings.xdsClientBackoffRandomFactor < 1 ? GROWTH : settings.xdsClientBackoffRandomFactor,
       jitter: settings.xdsClientBackoffJitter,
       random: Math.random,
     }),
     connectRetryMs: settings.configGrpcXdsServerConnectRetryIntervalMs,
     streamRetryMs: settings.xdsClientBackoffInitialIntervalMs,
     settledMs: settings.xdsClientBackoffMaxIntervalMs,
-    onSet: async (set) => {
-      const outcome = await rules.offer(set);
-      return 'error' in outcome ? outcome.error.message : undefined;
-    },
-    onConnected: () => {
-      log.info(`connected to the management server at ${place}`);
-    },
-    onLost: ({ reason, waitMs }) => {
-      const until = rules.ruleSet === undefined ? 'There is no configuration yet' : 'The last good configuration stays in force';
-      log.warn(`no configuration from the management server at ${place} (${reason}). ${until}; next try in ${(waitMs / 1000).toFixed(1)} s.`);
-    },
-    nowMs: () => performance.now(),
-  });
-  void client.run();
-  return {
-    stop: () => {
-      client.stop();
-    },
   };
 }
 

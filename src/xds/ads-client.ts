@@ -58,7 +58,11 @@ interface Answered {
 }
 
 export class AdsClient {
-  private readonly ended = new AbortController();
+  private isStopped = false;
+  /** Ends the conversation, or the wait for the next one. */
+  private interrupt = new AbortController();
+  /** The next conversation begins as if nothing were in force. */
+  private isAskedAnew = false;
   private last: Answered | undefined;
   /** Of the set in force. */
   private acceptedVersion: string | undefined;
@@ -69,9 +73,10 @@ export class AdsClient {
   async run(): Promise<void> {
     const { backoff, connectRetryMs, streamRetryMs, settledMs, onLost, nowMs } = this.options;
     while (!this.isStopped) {
+      this.interrupt = new AbortController();
       const beganMs = nowMs();
       const { reason, wasConnected } = await this.converse();
-      if (this.isStopped) return;
+      if (this.interrupt.signal.aborted) continue;
       if (nowMs() - beganMs >= settledMs) backoff.reset();
       const waitMs = backoff.nextMs(wasConnected ? streamRetryMs : connectRetryMs);
       onLost({ reason, waitMs });
@@ -80,42 +85,48 @@ export class AdsClient {
   }
 
   stop(): void {
-    this.ended.abort();
+    this.isStopped = true;
+    this.interrupt.abort();
   }
 
-  private get isStopped(): boolean {
-    return this.ended.signal.aborted;
+  /** Asks for all there is, on a new connection and at once: what comes is taken up even if it has been before. */
+  askAnew(): void {
+    this.last = undefined;
+    this.isAskedAnew = true;
+    this.interrupt.abort();
   }
 
   /** One connection with one stream, to its end. */
   private async converse(): Promise<{ readonly reason: string; readonly wasConnected: boolean }> {
-    let wasConnected = false;
     let client: Client;
     try {
       client = this.openClient();
     } catch (error) {
-      return { reason: (error as Error).message, wasConnected };
+      return { reason: (error as Error).message, wasConnected: false };
     }
     const stream = this.openStream(client);
     const cancel = (): void => {
       stream.cancel();
     };
-    this.ended.signal.addEventListener('abort', cancel);
-    let isTooSlow = false;
+    const { signal } = this.interrupt;
+    signal.addEventListener('abort', cancel);
+    const dial = { isDone: false, isGivenUp: false };
     client.waitForReady(Date.now() + CONNECT_TIMEOUT_MS, (error) => {
-      wasConnected = error === undefined;
-      isTooSlow = !wasConnected;
-      if (isTooSlow) cancel();
+      dial.isDone = error === undefined;
+      dial.isGivenUp = !dial.isDone;
+      if (dial.isGivenUp) cancel();
       else this.options.onConnected();
     });
     try {
-      this.send(stream, { ...this.inForce(), node: this.options.node });
+      this.send(stream, { ...(this.isAskedAnew ? { type_url: RATE_LIMIT_CONFIG_TYPE } : this.inForce()), node: this.options.node });
+      this.isAskedAnew = false;
       for await (const response of stream) await this.answer(stream, response as WireDiscoveryResponse);
-      return { reason: 'the server has ended the stream', wasConnected };
+      return { reason: 'the server has ended the stream', wasConnected: dial.isDone };
     } catch (error) {
-      return { reason: isTooSlow ? `no connection within ${CONNECT_TIMEOUT_MS / 1000} s` : explain(error as ServiceError), wasConnected };
+      const reason = dial.isGivenUp ? `no connection within ${CONNECT_TIMEOUT_MS / 1000} s` : explain(error as ServiceError);
+      return { reason, wasConnected: dial.isDone };
     } finally {
-      this.ended.signal.removeEventListener('abort', cancel);
+      signal.removeEventListener('abort', cancel);
       client.close();
     }
   }
@@ -146,9 +157,13 @@ export class AdsClient {
 
   private async answer(stream: Stream, response: WireDiscoveryResponse): Promise<void> {
     const { proto, onSet } = this.options;
+    const { signal } = this.interrupt;
     const set = readResourceSet(response, proto.decodeConfig);
     if (set.digest !== this.last?.digest) {
-      this.last = { digest: set.digest, refusal: await onSet(set) };
+      const refusal = await onSet(set);
+      // Who asks anew meanwhile is answered anew, whatever this was.
+      if (signal.aborted) return;
+      this.last = { digest: set.digest, refusal };
     } else if (this.last.refusal !== undefined) {
       await this.wait(REPEATED_REFUSAL_MS);
     }
@@ -169,7 +184,7 @@ export class AdsClient {
 
   /** Until then, or until stopped. */
   private async wait(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.ended.signal }).catch(() => undefined);
+    await sleep(ms, undefined, { signal: this.interrupt.signal }).catch(() => undefined);
   }
 }
 

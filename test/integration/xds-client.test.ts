@@ -13,6 +13,7 @@ import { XdsServer } from '../support/xds-server';
 const proto = loadXdsProto();
 
 interface Started {
+  readonly client: AdsClient;
   readonly sets: ResourceSet[];
   readonly lost: { readonly reason: string; readonly waitMs: number }[];
   /** Said to each set from now on; undefined accepts it. */
@@ -26,7 +27,8 @@ afterEach(() => {
 });
 
 function startClient(port: number, options: Partial<AdsClientOptions> = {}): Started {
-  const started: Started = { sets: [], lost: [], refusal: undefined };
+  const sets: ResourceSet[] = [];
+  const lost: { readonly reason: string; readonly waitMs: number }[] = [];
   const client = new AdsClient({
     proto,
     target: `127.0.0.1:${port}`,
@@ -39,14 +41,15 @@ function startClient(port: number, options: Partial<AdsClientOptions> = {}): Sta
     streamRetryMs: 20,
     settledMs: 60_000,
     onSet: (set) => {
-      started.sets.push(set);
+      sets.push(set);
       return Promise.resolve(started.refusal);
     },
     onConnected: () => undefined,
-    onLost: (lost) => started.lost.push(lost),
+    onLost: (each) => lost.push(each),
     nowMs: () => performance.now(),
     ...options,
   });
+  const started: Started = { client, sets, lost, refusal: undefined };
   void client.run();
   running.push(client);
   return started;
@@ -232,6 +235,28 @@ test('a set that nobody could judge, for a fault of ours, is neither accepted no
   await server.next(({ request }) => request.version_info === '1');
 });
 
+describe('asked anew', () => {
+  test('in a conversation: it begins another one at once, without a version, and takes up the same set again', async () => {
+    const server = await startServer();
+    const { client, sets, lost } = startClient(server.port);
+    await server.answerTo(server.send('1', [config('a')]));
+    client.askAnew();
+    expect((await server.next(({ stream }) => stream === 2)).request.version_info).toBeUndefined();
+    await until(() => sets.length === 2);
+    expect(lost).toEqual([]);
+  });
+
+  test('while it waits for the next try: it tries at once', async () => {
+    const server = await startServer();
+    server.die();
+    const { client, lost } = startClient(server.port, { connectRetryMs: 600_000, backoff: new Backoff({ maxMs: 600_000, factor: 2, jitter: false, random: Math.random }) });
+    await until(() => lost.length === 1);
+    await server.comeBack();
+    client.askAnew();
+    await until(() => server.openStreams === 1);
+  });
+});
+
 test('credentials that can not be made are told, and made again for the next connection', async () => {
   const server = await startServer();
   let isBroken = true;
@@ -249,11 +274,11 @@ test('credentials that can not be made are told, and made again for the next con
 
 test('stopped, it leaves and does not come again', async () => {
   const server = await startServer();
-  const client = startClient(server.port);
+  const { client, lost } = startClient(server.port);
   await until(() => server.openStreams === 1);
-  for (const each of running.splice(1)) each.stop();
+  client.stop();
   await until(() => server.openStreams === 0);
-  expect(client.lost).toEqual([]);
+  expect(lost).toEqual([]);
   expect(server.streamsSeen).toBe(1);
 });
 
