@@ -2,22 +2,22 @@
 
 import cluster from 'node:cluster';
 import { Counter, Gauge, Registry } from 'prom-client';
-import { describeRules } from './config/describe-rules';
+import { describeConfig } from './config/describe-rules';
+import type { LoadOutcome, RulesInForce } from './config/rules-in-force';
 import type { Settings } from './config/settings';
 import type { Logger } from './observability/logger';
-import { WORKER_METRICS } from './observability/metrics';
-import type { RuleSet } from './rule/rule-set';
+import { makeConfigMetrics, WORKER_METRICS } from './observability/metrics';
 import { debugRoutes } from './transport/debug-routes';
 import { HttpServer } from './transport/http-server';
 import { removeStaleSocket } from './transport/unix-socket';
-import type { WorkerPorts } from './workers/messages';
+import type { ConfigNews, WorkerPorts } from './workers/messages';
 import { WorkerMetrics } from './workers/worker-metrics';
 import { WorkerPool } from './workers/worker-pool';
 
 export interface StartWorkersOptions {
   readonly settings: Settings;
   readonly count: number;
-  readonly ruleSet: RuleSet;
+  readonly rules: RulesInForce;
   readonly log: Logger;
 }
 
@@ -28,8 +28,11 @@ export interface RunningWorkers {
 }
 
 /** Resolves when all workers serve. Rejects with WorkerStartError if one does not, and if the debug port can't be bound. */
-export async function startWorkers({ settings, count, ruleSet, log }: StartWorkersOptions): Promise<RunningWorkers> {
+export async function startWorkers({ settings, count, rules, log }: StartWorkersOptions): Promise<RunningWorkers> {
+  // A set may hold what JSON has no words for.
+  cluster.setupPrimary({ serialization: 'advanced' });
   const own = new Registry();
+  makeConfigMetrics(own, rules);
   const restarts = new Counter({ ...WORKER_METRICS.restarts, labelNames: [], registers: [own] });
   const metrics = new WorkerMetrics({ own, ask: (reading) => pool.readMetrics(reading) });
   const pool = new WorkerPool({
@@ -43,7 +46,11 @@ export async function startWorkers({ settings, count, ruleSet, log }: StartWorke
     onRestart: () => {
       restarts.inc();
     },
+    configNews: () => ({ ...inForce(rules), ...refused(rules) }),
     nowMs: () => performance.now(),
+  });
+  rules.onLoad((outcome: LoadOutcome) => {
+    pool.tellConfig('ruleSet' in outcome ? inForce(rules) : refused(rules));
   });
   new Gauge({
     ...WORKER_METRICS.workers,
@@ -53,7 +60,7 @@ export async function startWorkers({ settings, count, ruleSet, log }: StartWorke
       this.set(pool.size);
     },
   });
-  const debug = new HttpServer({ routes: debugRoutes({ configLines: () => describeRules(ruleSet), metrics }), log });
+  const debug = new HttpServer({ routes: debugRoutes({ configLines: () => describeConfig(rules), metrics }), log });
   const { port } = await debug.start({ host: settings.debugHost, port: settings.debugPort });
   if (settings.grpcUds !== undefined) await removeStaleSocket(settings.grpcUds);
   const ports = await pool.start();
@@ -63,4 +70,12 @@ export async function startWorkers({ settings, count, ruleSet, log }: StartWorke
       await Promise.all([pool.drain({ timeoutMs: settings.drainDelayMs + settings.drainTimeoutMs }), debug.close({ timeoutMs: settings.drainTimeoutMs })]);
     },
   };
+}
+
+function inForce({ ruleSet, set }: RulesInForce): ConfigNews {
+  return ruleSet === undefined || set === undefined ? {} : { inForce: { set, generation: ruleSet.generation } };
+}
+
+function refused({ error }: RulesInForce): ConfigNews {
+  return error === undefined ? {} : { refused: { problems: error.problems, omitted: error.omitted } };
 }

@@ -14,7 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   transport: ['descriptor', 'engine', 'rule', 'errors', 'store', 'should-rate-limit', 'observability'],
   config: ['descriptor', 'rule', 'bucket'],
   observability: ['descriptor', 'rule', 'engine', 'store', 'should-rate-limit'],
-  workers: ['observability'],
+  workers: ['config', 'observability'],
   xds: ['config'],
   'should-rate-limit': ['descriptor', 'rule', 'bucket', 'engine', 'store'],
   errors: [],

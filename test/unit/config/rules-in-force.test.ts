@@ -47,7 +47,7 @@ test('the first good set is generation 1, each further one the next; a bad one l
 test('sets are taken up in the order in which they come, and each gets its own answer', async () => {
   const rules = makeRules();
   const told: (number | string)[] = [];
-  rules.onLoad(({ outcome }) => told.push('ruleSet' in outcome ? outcome.ruleSet.generation : 'refused'));
+  rules.onLoad((outcome) => told.push('ruleSet' in outcome ? outcome.ruleSet.generation : 'refused'));
   const outcomes = await Promise.all([rules.offer(ok('one')), rules.offer(BAD), rules.offer(ok('two'))]);
   expect(outcomes.map((outcome) => 'ruleSet' in outcome)).toEqual([true, false, true]);
   expect(told).toEqual([1, 'refused', 2]);
