@@ -189,7 +189,7 @@ export const SETTINGS_TABLE = {
     default: undefined,
     meaning:
       'First part of the configuration directory, RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTORY: every .yaml and .yml file below it is read. ' +
-      'Unset, it is `/srv/runtime_data/current`. Not used with `--config`.',
+      'Unset, it is `/srv/runtime_data/current`. Not used with `--config` or `CONFIG_TYPE=GRPC_XDS_SOTW`.',
   }),
   runtimeSubdirectory: row({
     ...configuration,

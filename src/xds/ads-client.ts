@@ -158,7 +158,7 @@ export class AdsClient {
   private async answer(stream: Stream, response: WireDiscoveryResponse): Promise<void> {
     const { proto, onSet } = this.options;
     const { signal } = this.interrupt;
-    const set = readResourceSet(response, proto.decodeConfig);
+    const set = await readResourceSet(response, proto.decodeConfig);
     if (set.digest !== this.last?.digest) {
       const refusal = await onSet(set);
       // Who asks anew meanwhile is answered anew, whatever this was.

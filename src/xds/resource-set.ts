@@ -1,6 +1,7 @@
 /** What one response of a management server holds: resources in an order that does not depend on it, and what can't be read. */
 
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ReadDocument } from '../config/config-document';
 import type { ConfigProblem } from '../config/config-error';
 import { show } from '../config/show';
@@ -9,6 +10,9 @@ import { RATE_LIMIT_CONFIG_TYPE, type XdsProto } from './proto';
 import type { WireAny, WireDiscoveryResponse } from './wire';
 
 export const RESOURCES_MAX = 4096;
+
+/** How long resources are read at a stretch: calls that have come meanwhile are answered then. */
+const SLICE_MS = 4;
 
 /** Names that are told as they are. */
 const PLAIN_NAME = /^[!-~]{1,200}$/;
@@ -29,10 +33,17 @@ interface Read {
   readonly problem?: ConfigProblem;
 }
 
-/** Never throws: what can't be read is a problem. */
-export function readResourceSet(response: WireDiscoveryResponse, decodeConfig: XdsProto['decodeConfig']): ResourceSet {
+/** Never rejects: what can't be read is a problem. */
+export async function readResourceSet(response: WireDiscoveryResponse, decodeConfig: XdsProto['decodeConfig']): Promise<ResourceSet> {
   const { version_info: version = '', resources = [], type_url: typeUrl = '' } = response;
-  const reads = resources.slice(0, RESOURCES_MAX).map((any, index) => readResource(any, { index, decodeConfig }));
+  const reads: Read[] = [];
+  let begunMs = performance.now();
+  for (const [index, any] of resources.slice(0, RESOURCES_MAX).entries()) {
+    reads.push(readResource(any, { index, decodeConfig }));
+    if (performance.now() - begunMs < SLICE_MS) continue;
+    await nextTurn();
+    begunMs = performance.now();
+  }
   // The server may send them in any order, and another one each time.
   reads.sort((one, other) => compare(one.name, other.name) || Buffer.compare(one.bytes, other.bytes));
   return {

@@ -32,8 +32,8 @@ function asPlain(_name: string, value: unknown): unknown {
   return value instanceof Map ? { entries: [...value.entries()] as unknown } : value;
 }
 
-function problemsOf(...configs: readonly WireRateLimitConfig[]): readonly string[] {
-  const { documents, problems } = readAll(configs.map(packConfig));
+async function problemsOf(...configs: readonly WireRateLimitConfig[]): Promise<readonly string[]> {
+  const { documents, problems } = await readAll(configs.map(packConfig));
   return outcomeOf(documents, problems).told;
 }
 
@@ -44,13 +44,13 @@ function withoutPlaces(lines: readonly string[]): string[] {
   return lines.map((line) => line.replace(/^r:\d+:\d+: /, 'r: ').replace(/ (?:on line \d+|at descriptors[\w[\].]+)/g, ' HERE'));
 }
 
-test('a random configuration is the same as a message and as a file', () => {
+test('a random configuration is the same as a message and as a file', async () => {
   const runs = seeded(1000);
   const random = randomFrom(runs);
   let goodOnes = 0;
   for (let run = 0; run < runs.numRuns; run += 1) {
     const config = randomConfig(random);
-    const { documents, problems } = readAll([packConfig(config)]);
+    const { documents, problems } = await readAll([packConfig(config)]);
     const asMessage = outcomeOf(documents, problems);
     const asFile = outcomeOf([{ name: 'r', text: toYaml(config) }]);
     expect({ ...asMessage, told: withoutPlaces(asMessage.told) }).toEqual({ ...asFile, told: withoutPlaces(asFile.told) });
@@ -146,32 +146,32 @@ function toPlain({ stringValue, numberValue, boolValue, structValue, listValue }
 }
 
 describe('problems name the resource and the path', () => {
-  test('every one of the whole set at once', () => {
+  test('every one of the whole set at once', async () => {
     const bad = { name: 'b', domain: 'b', descriptors: [{ key: 'k', rate_limit: { unit: 0, requests_per_unit: 1 } }, { key: '' }] };
-    expect(problemsOf(limited({ unit: 9, requests_per_unit: 1 }), bad)).toEqual([
+    expect(await problemsOf(limited({ unit: 9, requests_per_unit: 1 }), bad)).toEqual([
       expect.stringMatching(/^b: descriptors\[0\]\.rate_limit\.unit: is missing; use one of second, /) as unknown,
       'b: descriptors[1].key: must not be empty',
       expect.stringMatching(/^r: descriptors\[0\]\.rate_limit\.unit: "9" is no unit; use one of second, /) as unknown,
     ]);
   });
 
-  test('two descriptors that are one name each other by their paths', () => {
+  test('two descriptors that are one name each other by their paths', async () => {
     const twice = { name: 'r', domain: 'd', descriptors: [{ key: 'k', value: 'v' }, { key: 'l' }, { key: 'k', value: 'v' }] };
-    expect(problemsOf(twice)).toEqual(['r: descriptors[2]: key "k" with value "v" is configured twice here: at descriptors[0] and at descriptors[2]; merge them']);
+    expect(await problemsOf(twice)).toEqual(['r: descriptors[2]: key "k" with value "v" is configured twice here: at descriptors[0] and at descriptors[2]; merge them']);
   });
 
-  test('a domain that two resources have', () => {
-    expect(problemsOf({ ...limited({ unit: 1 }), name: 'one' }, { ...limited({ unit: 1 }), name: 'two' })).toEqual([expect.stringContaining('two and one both configure it') as unknown]);
+  test('a domain that two resources have', async () => {
+    expect(await problemsOf({ ...limited({ unit: 1 }), name: 'one' }, { ...limited({ unit: 1 }), name: 'two' })).toEqual([expect.stringContaining('two and one both configure it') as unknown]);
   });
 
-  test.each([Number.NaN, Infinity, -Infinity])('a number in metadata that JSON does not have: %s', (numberValue) => {
+  test.each([Number.NaN, Infinity, -Infinity])('a number in metadata that JSON does not have: %s', async (numberValue) => {
     const config = { name: 'r', domain: 'd', descriptors: [{ key: 'k', rate_limit: { unit: 1, requests_per_unit: 1 }, metadata: { fields: { x: { numberValue } } } }] };
-    expect(problemsOf(config)).toEqual([expect.stringMatching(/^r: descriptors\[0\]\.metadata\.x: .* is no number that JSON has/) as unknown]);
+    expect(await problemsOf(config)).toEqual([expect.stringMatching(/^r: descriptors\[0\]\.metadata\.x: .* is no number that JSON has/) as unknown]);
   });
 
-  test('a resource without a name is named by its place, and a name that would break the line is quoted', () => {
-    expect(problemsOf({ ...limited({ unit: 9 }), name: '' })).toEqual([expect.stringMatching(/^resources\[0\]: /) as unknown]);
-    expect(problemsOf({ ...limited({ unit: 9 }), name: 'a\nb' })).toEqual([expect.stringMatching(/^"a\\nb": /) as unknown]);
+  test('a resource without a name is named by its place, and a name that would break the line is quoted', async () => {
+    expect(await problemsOf({ ...limited({ unit: 9 }), name: '' })).toEqual([expect.stringMatching(/^resources\[0\]: /) as unknown]);
+    expect(await problemsOf({ ...limited({ unit: 9 }), name: 'a\nb' })).toEqual([expect.stringMatching(/^"a\\nb": /) as unknown]);
   });
 });
 
@@ -183,20 +183,20 @@ describe('what can not be read', () => {
     ['another type', { type_url: 'type.googleapis.com/other', value: new Uint8Array() }, 'is of type "type.googleapis.com/other"; send type.googleapis.com/ratelimit'],
     ['bytes that are no message', { ...good, value: Uint8Array.of(0x0a, 0xff) }, 'is no RateLimitConfig, or one that is nested too deep'],
     ['too deep a message', { ...good, value: nestedBytes(5000) }, 'is no RateLimitConfig, or one that is nested too deep'],
-  ])('%s is a problem, and the rest is read all the same', (_, resource, message) => {
-    const { documents, problems } = readAll([good, resource]);
+  ])('%s is a problem, and the rest is read all the same', async (_, resource, message) => {
+    const { documents, problems } = await readAll([good, resource]);
     expect(documents).toHaveLength(1);
     expect(problems.map((problem) => `${problem.file}: ${problem.message}`)).toEqual([expect.stringContaining(`resources[1]: ${message}`) as unknown]);
   });
 
-  test('as many levels as a message may have are read, and refused by the configuration', () => {
+  test('as many levels as a message may have are read, and refused by the configuration', async () => {
     const descriptors = [nest(deep, 70)];
-    expect(problemsOf({ name: 'r', domain: 'd', descriptors })).toEqual([expect.stringContaining('nested more than 64 deep') as unknown]);
+    expect(await problemsOf({ name: 'r', domain: 'd', descriptors })).toEqual([expect.stringContaining('nested more than 64 deep') as unknown]);
   });
 
-  test('too many resources, or a response of another type', () => {
-    expect(readAll(Array.from({ length: RESOURCES_MAX + 1 }, () => good)).problems).toMatchObject([{ file: 'the response', message: `holds ${RESOURCES_MAX + 1} resources; ${RESOURCES_MAX} is the most` }]);
-    expect(readResourceSet({ type_url: 'other', resources: [] }, decodeConfig).problems).toMatchObject([{ message: expect.stringMatching(/^is of type "other", which nobody has asked for/) as unknown }]);
+  test('too many resources, or a response of another type', async () => {
+    expect((await readAll(Array.from({ length: RESOURCES_MAX + 1 }, () => good))).problems).toMatchObject([{ file: 'the response', message: `holds ${RESOURCES_MAX + 1} resources; ${RESOURCES_MAX} is the most` }]);
+    expect((await readResourceSet({ type_url: 'other', resources: [] }, decodeConfig)).problems).toMatchObject([{ message: expect.stringMatching(/^is of type "other", which nobody has asked for/) as unknown }]);
   });
 });
 
@@ -221,11 +221,11 @@ function varint(value: number): Buffer {
   }
 }
 
-test('the order in which they come changes nothing', () => {
+test('the order in which they come changes nothing', async () => {
   const all = ['c', 'a', 'b'].map((name) => packConfig({ name, domain: name }));
-  const [one, other] = [readAll(all), readAll([...all].reverse())];
+  const [one, other] = [await readAll(all), await readAll([...all].reverse())];
   expect(one.documents.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
   expect(other.documents).toEqual(one.documents);
   expect(other.digest).toBe(one.digest);
-  expect(readAll(all.slice(1)).digest).not.toBe(one.digest);
+  expect((await readAll(all.slice(1))).digest).not.toBe(one.digest);
 });
