@@ -5,9 +5,12 @@ import { readConfigFiles, type ConfigSource } from '../config/config-files';
 import { readSettings, type Environment, type Settings } from '../config/settings';
 import { SETTINGS_TABLE } from '../config/settings-table';
 import { chooseDefaultAlgorithm, chooseSource } from '../config/source';
+import { UsageError } from './usage-error';
 
 /** What bears on the meaning of a configuration, or on its bucket keys; a bad setting of another kind is no matter here. */
 const SETTINGS = [
+  'configType',
+  'configGrpcXdsServerUrl',
   'runtimeRoot',
   'runtimeSubdirectory',
   'runtimeAppdirectory',
@@ -29,11 +32,12 @@ export interface Configuration {
 /**
  * Never rejects for what the files say: what can't be read is among the problems.
  *
- * @throws SettingsError
+ * @throws SettingsError, or UsageError if the configuration is in no file
  */
 export async function readConfiguration({ path, env }: { readonly path: string | undefined; readonly env: Environment }): Promise<Configuration> {
   const settings = readRelevantSettings(env);
   const source = chooseSource({ settings, ...(path !== undefined && { configPath: path }) });
+  if (source.kind === 'xds') throw new UsageError('CONFIG_TYPE=GRPC_XDS_SOTW: the configuration is on a management server, which is not asked here; name a file or a directory');
   return readFrom(source, settings);
 }
 

@@ -7,14 +7,14 @@ import { startApp, type App, type AppOptions } from '../app';
 import { checkReferenceSettings } from '../config/check-reference-settings';
 import { chooseWorkers } from '../config/choose-workers';
 import { makeCompileSet } from '../config/compile-set';
-import type { ConfigSource } from '../config/config-files';
 import { FileSource } from '../config/file-source';
 import { readGrpcTls } from '../config/grpc-tls';
 import { RulesInForce, type SetSource } from '../config/rules-in-force';
 import { readSettings, type Environment } from '../config/settings';
-import { chooseDefaultAlgorithm, chooseSource } from '../config/source';
+import { chooseDefaultAlgorithm, chooseSource, type ConfigPlace } from '../config/source';
 import { chooseStore } from '../config/store-choice';
 import { createLogger, type Logger } from '../observability/logger';
+import { openXds } from '../open-xds';
 import { startWorkers } from '../start-workers';
 import { VERSION } from '../version';
 import { WorkerLink } from '../workers/worker-link';
@@ -23,7 +23,8 @@ import { WorkerStartError } from '../workers/worker-pool';
 export const SERVE_USAGE = `weir serve [--config FILE|DIR]
 
   --config FILE|DIR  the rules: a YAML file, or a directory of them
-                     (default: RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTORY)
+                     (default: RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTORY,
+                     or with CONFIG_TYPE=GRPC_XDS_SOTW a management server)
 
 Everything else is set by the environment: docs/settings.md.`;
 
@@ -44,18 +45,17 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const rules = new RulesInForce({ compile: makeCompileSet({ defaultAlgorithm: algorithm, calendarMonth: settings.useCalendarMonthRateLimit }) });
   const appOptions = { settings, storeChoice, rules, log, version: VERSION, workers, grpcTls };
   if (cluster.isWorker) return serveAsWorker(appOptions);
-  const source: SetSource = new FileSource({
-    source: place,
-    offer: (set) => rules.offer(set),
-    onTrouble: (sentence) => { log.warn(sentence); },
-  });
+  const warnings = [...checkReferenceSettings(env), ...(storeChoice.warning === undefined ? [] : [storeChoice.warning])];
+  const source = openSource(place, { settings, rules, log });
   await source.load();
   if (rules.error !== undefined && !mayWait(place, settings)) throw rules.error;
-  const warnings = [...checkReferenceSettings(env), ...(storeChoice.warning === undefined ? [] : [storeChoice.warning])];
   for (const warning of warnings) log.warn(warning);
   log.info(reason);
   tellLoad(rules, log);
-  rules.onLoad(() => { tellLoad(rules, log); });
+  rules.onLoad(() => {
+    tellLoad(rules, log);
+    if (rules.ruleSet !== undefined && rules.error === undefined) log.info(`configuration generation ${rules.ruleSet.generation} is in force: ${rules.ruleSet.domains.size} domain(s)`);
+  });
   process.on('SIGHUP', () => { source.reload(); });
   source.watch();
   try {
@@ -74,25 +74,33 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   }
 }
 
+function openSource(place: ConfigPlace, { settings, rules, log }: Pick<AppOptions, 'settings' | 'rules' | 'log'>): SetSource {
+  if (place.kind === 'xds') return openXds({ settings, rules, log });
+  return new FileSource({
+    source: place,
+    offer: (set) => rules.offer(set),
+    onTrouble: (sentence) => { log.warn(sentence); },
+  });
+}
+
 /**
  * Whether a configuration that is bad at the start is waited for. A deployment that names its place mends it there, and
  * instances that are not ready yet hold it up; a person who starts Weir by hand is better told at once.
  */
-function mayWait(place: ConfigSource, { runtimeRoot }: Pick<AppOptions['settings'], 'runtimeRoot'>): boolean {
+function mayWait(place: ConfigPlace, { runtimeRoot }: Pick<AppOptions['settings'], 'runtimeRoot'>): boolean {
+  if (place.kind === 'xds') return true;
   return place.kind === 'runtime' && (runtimeRoot !== undefined || existsSync(place.directory));
 }
 
 /** What became of the last load. */
-function tellLoad({ ruleSet, error, counts }: RulesInForce, log: Logger): void {
+function tellLoad({ ruleSet, error }: RulesInForce, log: Logger): void {
   if (error !== undefined) {
     for (const line of error.message.split('\n')) log.error(line);
     const rest = ruleSet === undefined ? 'there is none yet, so calls are UNAVAILABLE' : `generation ${ruleSet.generation}, the last good one, stays in force`;
     log.error(`the configuration is refused for what is told above: ${rest}`);
     return;
   }
-  if (ruleSet === undefined) return;
-  for (const warning of ruleSet.warnings) log.warn(warning);
-  if (counts.accepted + counts.refused > 1) log.info(`configuration generation ${ruleSet.generation} is in force: ${ruleSet.domains.size} domain(s)`);
+  for (const warning of ruleSet?.warnings ?? []) log.warn(warning);
 }
 
 /** Ends when told, by a signal or by whoever runs it; at once when that one is gone. */

@@ -96,7 +96,7 @@ export class DomainCompiler {
   }
 
   private reportSameWindow(spec: LimitedSpec, { first, limit }: { first: LimitedSpec; limit: Limit }): void {
-    const message = `counts in ${limit.algorithm} over the same window as the limit on line ${this.problems.lineAt(first.offset)}; keep the smaller one, or change one's algorithm or window`;
+    const message = `counts in ${limit.algorithm} over the same window as the limit ${this.problems.placeOf(first)}; keep the smaller one, or change one's algorithm or window`;
     this.problems.report({ offset: spec.offset, path: spec.path, message });
   }
 
@@ -140,7 +140,7 @@ export class DomainCompiler {
     this.problems.report({
       offset: spec.offset,
       path: spec.path,
-      message: `${what} is configured twice here: on line ${this.problems.lineAt(first.offset)} and on line ${this.problems.lineAt(spec.offset)}; merge them`,
+      message: `${what} is configured twice here: ${this.problems.placeOf(first)} and ${this.problems.placeOf(spec)}; merge them`,
     });
   }
 }

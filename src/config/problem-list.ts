@@ -94,6 +94,11 @@ export class FileProblems {
     return this.lines?.linePos(offset).line ?? 0;
   }
 
+  /** How what is said of one place names another: by its line, or by its path if there are no lines. */
+  placeOf({ offset, path }: Omit<FileProblem, 'message'>): string {
+    return this.lines === undefined ? `at ${path}` : `on line ${this.lineAt(offset)}`;
+  }
+
   private locate({ offset, path, message }: FileProblem): ConfigProblem {
     const { line, col } = this.lines?.linePos(offset) ?? { line: 0, col: 0 };
     return { file: this.file, line, column: col, path, message };

@@ -67,7 +67,34 @@ export function fileMode(): SettingType<number> {
 }
 
 export function ratio(): SettingType<number> {
-  return numeric(/^(\d+\.?\d*|\.\d+)$/, { min: 0, max: 1 }, 'a number from 0 to 1');
+  return decimal({ min: 0, max: 1 });
+}
+
+/** A number with or without a fraction. */
+export function decimal({ min, max }: Range): SettingType<number> {
+  return numeric(/^(\d+\.?\d*|\.\d+)$/, { min, max }, `a number from ${min} to ${max}`);
+}
+
+/** `name=value,name=value`, with whatever separates a name from its value, and names of that form. */
+export function pairs({ separator, names, accepts }: PairsOptions): SettingType<readonly Pair[]> {
+  return {
+    accepts,
+    parse(written) {
+      const value = written.split(',').map((item): Pair => {
+        const end = item.indexOf(separator);
+        return [item.slice(0, Math.max(end, 0)).trim(), item.slice(end + 1).trim()];
+      });
+      return value.every(([name]) => names.test(name)) ? { value } : undefined;
+    },
+  };
+}
+
+export type Pair = readonly [name: string, value: string];
+
+interface PairsOptions {
+  readonly separator: string;
+  readonly names: RegExp;
+  readonly accepts: string;
 }
 
 function numeric(pattern: RegExp, { min, max }: Range, accepts: string): SettingType<number> {

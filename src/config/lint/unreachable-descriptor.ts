@@ -17,8 +17,7 @@ export function warnOfUnreachable({ spec, node }: Declared, { level, declared, p
   if (takerNode === undefined || takerNode === node) return;
   const taker = declared.find((each) => each.node === takerNode)?.spec;
   if (taker === undefined || isSame(taker, spec)) return;
-  const line = problems.lineAt(taker.offset);
-  const place = line === 0 ? `at ${taker.path}` : `on line ${line}`;
+  const place = problems.placeOf(taker);
   const message = isWildcard(spec)
     ? `${nameOf(spec)} is never matched: ${takerName(taker, spec)} ${place}, declared before it, takes all that it would; declare it first, or remove it`
     : `key ${show(spec.key)} alone is never matched: ${takerName(taker, spec)} ${place} takes every value; remove one of them`;
