@@ -173,8 +173,8 @@ function explainLevel(
   const ordered = [...chances, ...contenders.filter(({ takes }) => !takes)];
   const won = ordered.find(({ node }) => node === winner);
   const toCandidate = ({ spec, kind, takes }: Contender, reason = takes ? losesTo(kind, won?.kind) : 'has another value'): Candidate => ({
-    file: declaredLevel?.problems.file ?? '',
-    line: declaredLevel?.problems.lineAt(spec.offset) ?? 0,
+    file: spec.problems.file,
+    line: spec.problems.lineAt(spec.offset),
     key: spec.key,
     ...(spec.value !== '' && { value: spec.value }),
     reason,

@@ -42,7 +42,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const grpcTls = readGrpcTls(settings);
   const place = chooseSource({ settings, ...(values.config !== undefined && { configPath: values.config }) });
   const { algorithm, reason } = chooseDefaultAlgorithm({ source: place, settings });
-  const rules = new RulesInForce({ compile: makeCompileSet({ defaultAlgorithm: algorithm, calendarMonth: settings.useCalendarMonthRateLimit }) });
+  const rules = new RulesInForce({ compile: makeCompileSet({ defaultAlgorithm: algorithm, calendarMonth: settings.useCalendarMonthRateLimit, mergeDomainConfig: settings.mergeDomainConfig }) });
   const appOptions = { settings, storeChoice, rules, log, version: VERSION, workers, grpcTls };
   if (cluster.isWorker) return serveAsWorker(appOptions);
   const warnings = [...checkReferenceSettings(env), ...(storeChoice.warning === undefined ? [] : [storeChoice.warning])];

@@ -22,13 +22,12 @@ export class Lint {
   /** With a rest after each descriptor. */
   *look(domain: string, level: DeclaredLevel): Generator<undefined, void> {
     const { cost = 1, onLevel } = this.options;
-    const { problems } = level;
     for (const declared of level.declared) {
       warnOfUnreachable(declared, level);
-      warnOfCost(declared, { cost, problems });
-      warnOfLongWindow(declared, { problems });
+      warnOfCost(declared, { cost });
+      warnOfLongWindow(declared);
       warnOfUnboundedMetric(declared, level);
-      this.replacedNames.add(domain, { spec: declared.spec, problems });
+      this.replacedNames.add(domain, declared.spec);
       yield;
     }
     onLevel?.(level);

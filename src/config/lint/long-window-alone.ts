@@ -2,7 +2,6 @@
 
 import type { Limit } from '../../rule/limit';
 import { UNIT_US } from '../../rule/unit';
-import type { FileProblems } from '../problem-list';
 import { limitsOf, type Declared } from './declared-level';
 
 /** Windows from here on are long. */
@@ -11,7 +10,7 @@ export const LONG_WINDOW_US = UNIT_US.day;
 /** Fewer hits than this do no harm at once. */
 export const HITS_AT_ONCE_MIN = 100;
 
-export function warnOfLongWindow(declared: Declared, { problems }: { readonly problems: FileProblems }): void {
+export function warnOfLongWindow(declared: Declared): void {
   const limits = limitsOf(declared);
   const isLong = limits.every(({ limit }) => limit.windowUs >= LONG_WINDOW_US);
   const [first] = limits;
@@ -19,7 +18,7 @@ export function warnOfLongWindow(declared: Declared, { problems }: { readonly pr
   const atOnce = Math.min(...limits.map(({ limit }) => limit.capacity));
   if (atOnce < HITS_AT_ONCE_MIN) return;
   const message = `lets ${atOnce} pass at once, and then none for long; ${adviceFor(first.limit)}`;
-  problems.warn({ rule: 'long-window-alone', offset: first.spec.offset, path: first.spec.path, message });
+  first.spec.problems.warn({ rule: 'long-window-alone', offset: first.spec.offset, path: first.spec.path, message });
 }
 
 function adviceFor({ algorithm }: Limit): string {

@@ -7,9 +7,9 @@ import type { Declared, DeclaredLevel } from './declared-level';
 const MESSAGE =
   'makes a series of metrics of each value that callers send, up to METRIC_SERIES_MAX, beyond which they count under other; configure the values that matter, or remove it';
 
-export function warnOfUnboundedMetric({ spec }: Declared, { above, problems }: DeclaredLevel): void {
+export function warnOfUnboundedMetric({ spec }: Declared, { above }: Pick<DeclaredLevel, 'above'>): void {
   const warn = (field: string) => {
-    problems.warn({ rule: 'unbounded-metric', offset: spec.offset, path: joinPath(spec.path, field), message: MESSAGE });
+    spec.problems.warn({ rule: 'unbounded-metric', offset: spec.offset, path: joinPath(spec.path, field), message: MESSAGE });
   };
   if (spec.valueToMetric && isOpen(spec)) warn('value_to_metric');
   // It shows the values of the whole path, but only where there is a limit to count.

@@ -18,11 +18,11 @@ interface NamesOfDomain {
 export class ReplacedNames {
   private readonly domains = new Map<string, NamesOfDomain>();
 
-  add(domain: string, { spec, problems }: { readonly spec: DescriptorSpec; readonly problems: FileProblems }): void {
-    if (spec.limits.length === 0) return;
+  add(domain: string, { limits, problems }: DescriptorSpec): void {
+    if (limits.length === 0) return;
     const known = this.domains.get(domain) ?? { names: new Set(), uses: [] };
     this.domains.set(domain, known);
-    for (const { name, replaces } of spec.limits) {
+    for (const { name, replaces } of limits) {
       if (name !== '') known.names.add(name);
       for (const replaced of replaces) known.uses.push({ replaced, problems });
     }

@@ -10,18 +10,18 @@ import type { Declared, DeclaredLevel } from './declared-level';
 const ANYTHING = '\u{100}';
 
 /** Asks the level as a request would, with a value that stands for all that the descriptor takes. */
-export function warnOfUnreachable({ spec, node }: Declared, { level, declared, problems }: DeclaredLevel): void {
+export function warnOfUnreachable({ spec, node }: Declared, { level, declared }: DeclaredLevel): void {
   // An exact value is looked up first, whatever else there is.
   if (!isWildcard(spec) && spec.value !== '') return;
   const takerNode = level.wildcards.find(anythingOf(spec));
   if (takerNode === undefined || takerNode === node) return;
   const taker = declared.find((each) => each.node === takerNode)?.spec;
   if (taker === undefined || isSame(taker, spec)) return;
-  const place = problems.placeOf(taker);
+  const place = spec.problems.placeOf(taker);
   const message = isWildcard(spec)
     ? `${nameOf(spec)} is never matched: ${takerName(taker, spec)} ${place}, declared before it, takes all that it would; declare it first, or remove it`
     : `key ${show(spec.key)} alone is never matched: ${takerName(taker, spec)} ${place} takes every value; remove one of them`;
-  problems.warn({ rule: 'unreachable-descriptor', offset: spec.offset, path: spec.path, message });
+  spec.problems.warn({ rule: 'unreachable-descriptor', offset: spec.offset, path: spec.path, message });
 }
 
 function isWildcard({ key, value }: DescriptorSpec): boolean {
