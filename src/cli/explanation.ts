@@ -90,7 +90,6 @@ export function explainRequest({ ruleSet, levels, request, modes, keyPrefix, now
     const descent = domain === undefined ? NO_DESCENT : descend({ domain, levels, entries });
     const rule = descent.node?.rule;
     const replaced = (rule?.limits ?? []).filter((limit) => !match.limits.includes(limit)).map(({ name }) => name);
-    if (rule?.unlimited === true && !match.unlimited) replaced.push(rule.name);
     const why = notLimited({ ruleSet, request, match, descent, replaced });
     return {
       entries: entries.map(entryText),

@@ -40,6 +40,7 @@ describe('Settings', () => {
       runtimeRoot: undefined,
       runtimeSubdirectory: '',
       runtimeAppdirectory: 'config',
+      mergeDomainConfig: false,
       configGrpcXdsServerUrl: 'localhost:18000',
       configGrpcXdsNodeId: 'default',
       configGrpcXdsNodeMetadata: undefined,
