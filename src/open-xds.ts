@@ -83,7 +83,7 @@ function connectionOf(settings: Settings): Omit<AdsClientOptions, 'onSet' | 'onC
     headers: settings.configGrpcXdsClientAdditionalHeaders ?? [],
     backoff: new Backoff({
       maxMs: settings.xdsClientBackoffMaxIntervalMs,
-      // Less than 1 would have the waits shrink.
+      // With less than 1 they would never grow.
       factor: settings.xdsClientBackoffRandomFactor < 1 ? GROWTH : settings.xdsClientBackoffRandomFactor,
       jitter: settings.xdsClientBackoffJitter,
       random: Math.random,

@@ -319,7 +319,7 @@ export const SETTINGS_TABLE = {
     name: 'XDS_CLIENT_BACKOFF_RANDOM_FACTOR',
     type: decimal({ min: 0, max: 10 }),
     default: '2',
-    meaning: 'How many times the wait before it each wait is. With less than 1 (envoyproxy/ratelimit has 0.5) they would shrink: that counts as 2.',
+    meaning: 'How many times the wait before it each wait is. With less than 1 (envoyproxy/ratelimit has 0.5) they would never grow: that counts as 2.',
   }),
   xdsClientBackoffJitter: row({
     ...configuration,

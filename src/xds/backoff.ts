@@ -2,7 +2,7 @@
 
 export interface BackoffOptions {
   readonly maxMs: number;
-  /** Each wait is so many times the one before: more than 1, or it would never be bounded from below. */
+  /** Each wait is so many times the one before: 1 at least. */
   readonly factor: number;
   /** Whether a wait is drawn from its upper half, so that many clients of a server that is back do not come at once. */
   readonly jitter: boolean;

@@ -191,7 +191,7 @@ describe('the server is gone', () => {
     server.isFlapping = true;
     server.endStreams();
     await until('it has tried four times', () => server.streamsSeen >= 5);
-    // The factor that envoyproxy/ratelimit has would be 0.1, 0.1, 0.0, 0.0.
+    // By the factor that is given they would not grow.
     expect(Array.from(weir.output().matchAll(/next try in (\S+) s/g), ([, waited]) => waited).slice(0, 4)).toEqual(['0.1', '0.2', '0.4', '0.8']);
     expect(limitOf(await ask(clientOf(weir)))).toBe(5);
   });
