@@ -30,26 +30,28 @@ export class DomainCompiler {
     this.problems = options.problems;
   }
 
-  compileRoot(specs: readonly DescriptorSpec[]): DescriptorLevel {
-    return this.compileLevel(specs, []);
+  /** Rests after each descriptor, so that a long list keeps nobody waiting. */
+  *compileRoot(specs: readonly DescriptorSpec[]): Generator<undefined, DescriptorLevel> {
+    return yield* this.compileLevel(specs, []);
   }
 
   /** `above`: the descriptors that these are nested in, from the root down. */
-  private compileLevel(specs: readonly DescriptorSpec[], above: readonly DescriptorSpec[]): DescriptorLevel {
+  private *compileLevel(specs: readonly DescriptorSpec[], above: readonly DescriptorSpec[]): Generator<undefined, DescriptorLevel> {
     if (specs.length === 0) return NO_CHILDREN;
     const level = new LevelBuilder();
     const seen = new Map<string, DescriptorSpec>();
     for (const spec of specs) {
       this.reportIfSeen(spec, seen);
-      level.add(spec, this.compileNode(spec, [...above, spec]));
+      level.add(spec, yield* this.compileNode(spec, [...above, spec]));
+      yield;
     }
     this.warnOfUnreachable(specs);
     return level;
   }
 
   /** `levels`: the descriptor and those that it is nested in. */
-  private compileNode(spec: DescriptorSpec, levels: readonly DescriptorSpec[]): DescriptorNode {
-    const children = this.compileLevel(spec.descriptors, levels);
+  private *compileNode(spec: DescriptorSpec, levels: readonly DescriptorSpec[]): Generator<undefined, DescriptorNode> {
+    const children = yield* this.compileLevel(spec.descriptors, levels);
     const rule = this.compileRule(spec, levels);
     return rule === undefined ? { children } : { rule, children };
   }

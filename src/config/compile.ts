@@ -39,29 +39,27 @@ export function* compileInSteps(options: CompileOptions): Generator<undefined, R
   const fileOfDomain = new Map<string, string>();
   for (const file of files) {
     const parsed = openDocument(file, list);
-    const spec = parsed.root && readDomain(parsed.root, parsed.problems);
-    yield;
+    const spec = parsed.root && (yield* readDomain(parsed.root, parsed.problems));
     if (spec === undefined) continue;
     // Compiled even if the domain is a duplicate: its own problems are wanted too.
-    const domain = compileDomain(spec, { defaultAlgorithm, calendarMonth, problems: parsed.problems });
+    const domain = yield* compileDomain(spec, { defaultAlgorithm, calendarMonth, problems: parsed.problems });
     reportIfTaken(spec, { takenBy: fileOfDomain.get(domain.name), problems: parsed.problems });
     domains.set(domain.name, domain);
     fileOfDomain.set(domain.name, file.name);
-    yield;
   }
   list.throwIfAny();
   return { generation, domains, warnings: list.warningLines() };
 }
 
-function compileDomain(
+function* compileDomain(
   spec: DomainSpec,
   { defaultAlgorithm, calendarMonth, problems }: DomainCompilerOptions,
-): Domain {
+): Generator<undefined, Domain> {
   const algorithm = spec.algorithm ?? defaultAlgorithm;
   const { failureMode } = spec;
   const compiler = new DomainCompiler({ defaultAlgorithm: algorithm, calendarMonth, failureMode, problems });
   const hashTag = spec.hashTag === undefined ? {} : { hashTag: toByteString(spec.hashTag) };
-  const root = compiler.compileRoot(spec.descriptors);
+  const root = yield* compiler.compileRoot(spec.descriptors);
   return { name: toByteString(spec.name.value), defaultAlgorithm: algorithm, calendarMonth, root, ...hashTag, ...(failureMode && { failureMode }) };
 }
 

@@ -37,10 +37,11 @@ function write(name: string, text: string): void {
 
 interface WatchOptions {
   readonly pollMs?: number;
+  readonly settleMs?: number;
 }
 
 /** What is there at first is the first set. Without `pollMs` only events tell of what comes after it. */
-async function watching(place: ConfigSource, { pollMs = 60_000 }: WatchOptions = {}): Promise<FileSource> {
+async function watching(place: ConfigSource, { pollMs = 60_000, settleMs = 50 }: WatchOptions = {}): Promise<FileSource> {
   source = new FileSource({
     source: place,
     offer: (set) => {
@@ -49,6 +50,7 @@ async function watching(place: ConfigSource, { pollMs = 60_000 }: WatchOptions =
     },
     onTrouble: (sentence) => troubles.push(sentence),
     pollMs,
+    settleMs,
   });
   await source.load();
   source.watch();
@@ -259,6 +261,21 @@ describe('files on their way', () => {
     await untilLast({ 'a.yaml': lines.join('') });
     expect(sets).toHaveLength(3);
     expect(readFileSync(at('a.yaml'), 'utf8')).toBe(lines.join(''));
+  });
+
+  test('files that are swapped while they are read: never some of before and some of after', async () => {
+    const version = (text: string) => Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`${i}.yaml`, text]));
+    const map = new ConfigMap(version('0'), at('root/config'));
+    await untilWatched(await watching(inRuntime(), { settleMs: 1 }));
+    for (let i = 1; i <= 40; i += 1) {
+      map.swap(version(String(i)));
+      // Long enough to be read now and then, and not more often than that.
+      await new Promise((resolve) => setTimeout(resolve, i * 3));
+    }
+    await untilLast(Object.fromEntries(Object.keys(version('')).sort().map((name) => [`root/config/${name}`, '40'])));
+    const texts = sets.map(({ documents, problems = [] }) => [...new Set(documents.map((document) => ('text' in document ? document.text : ''))), ...problems]);
+    expect(texts.filter((each) => each.length !== 1)).toEqual([]);
+    expect(texts.length).toBeGreaterThan(5);
   });
 
   test('files that keep changing are told of, and taken once they are left alone', async () => {
