@@ -194,6 +194,16 @@ export const CONFIG_METRICS = {
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
+/** Of that process too: only if the configuration comes from a management server. */
+export const XDS_METRICS = {
+  connected: {
+    type: 'gauge',
+    name: 'weir_xds_connected',
+    labels: [],
+    help: '1 while there is a connection to the management server, 0 while there is none; with CONFIG_TYPE=GRPC_XDS_SOTW only.',
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
 /** Of the process that runs the workers: only if there are several. */
 export const WORKER_METRICS = {
   workers: {
@@ -249,6 +259,17 @@ export function makeConfigMetrics(registry: Registry, loads: LoadCounts): void {
   });
   gauge(registry, CONFIG_METRICS.configLastLoadGood, (made) => {
     made.set(loads.error === undefined ? 1 : 0);
+  });
+}
+
+/** Where the configuration comes from over xDS, looked at whenever the metrics are read. */
+export interface ManagementServer {
+  readonly isConnected: boolean;
+}
+
+export function makeXdsMetrics(registry: Registry, server: ManagementServer): void {
+  gauge(registry, XDS_METRICS.connected, (made) => {
+    made.set(server.isConnected ? 1 : 0);
   });
 }
 

@@ -163,8 +163,10 @@ describe('the server is gone', () => {
     server.send('1', [configOf(5)]);
     const weir = await start(server.port);
     await server.next(({ request }) => request.version_info === '1');
+    expect(await metricOf(weir, 'weir_xds_connected')).toBe(1);
     server.die();
     await until('it is told', () => weir.output().includes('The last good configuration stays in force'));
+    expect(await metricOf(weir, 'weir_xds_connected')).toBe(0);
     expect(limitOf(await ask(clientOf(weir)))).toBe(5);
     await server.comeBack();
     expect((await server.next(({ stream }) => stream === 2)).request).toMatchObject({ version_info: '1', node: { id: 'a-node' } });
@@ -255,6 +257,7 @@ test('WORKERS=2: one conversation, and every worker decides by what came of it',
   await server.answerTo(server.send('2', [configOf(2_000_000)]));
   await until('all decide by it', async () => (await Promise.all(clients.map(ask))).map(limitOf).every((limit) => limit === 2_000_000));
   expect(server.streamsSeen).toBe(1);
+  expect(await metricOf(weir, 'weir_xds_connected')).toBe(1);
 });
 
 describe('TLS', () => {
