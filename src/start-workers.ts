@@ -6,7 +6,7 @@ import { describeConfig } from './config/describe-rules';
 import type { LoadOutcome, RulesInForce } from './config/rules-in-force';
 import type { Settings } from './config/settings';
 import type { Logger } from './observability/logger';
-import { makeConfigMetrics, makeXdsMetrics, WORKER_METRICS, type ManagementServer } from './observability/metrics';
+import { makeConfigMetrics, WORKER_METRICS, type ManagementServer } from './observability/metrics';
 import { debugRoutes } from './transport/debug-routes';
 import { HttpServer } from './transport/http-server';
 import { removeStaleSocket } from './transport/unix-socket';
@@ -34,8 +34,7 @@ export async function startWorkers({ settings, count, rules, managementServer, l
   // A set may hold what JSON has no words for.
   cluster.setupPrimary({ serialization: 'advanced' });
   const own = new Registry();
-  makeConfigMetrics(own, rules);
-  if (managementServer !== undefined) makeXdsMetrics(own, managementServer);
+  makeConfigMetrics({ registry: own, loads: rules, managementServer });
   const restarts = new Counter({ ...WORKER_METRICS.restarts, labelNames: [], registers: [own] });
   const metrics = new WorkerMetrics({ own, ask: (reading) => pool.readMetrics(reading) });
   const pool = new WorkerPool({

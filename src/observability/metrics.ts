@@ -247,8 +247,20 @@ export interface LoadCounts {
   readonly error: unknown;
 }
 
-/** Registers the metrics of loads; in one process only, however many serve. */
-export function makeConfigMetrics(registry: Registry, loads: LoadCounts): void {
+/** Where the configuration comes from over xDS, likewise. */
+export interface ManagementServer {
+  readonly isConnected: boolean;
+}
+
+export interface ConfigMetricsOptions {
+  readonly registry: Registry;
+  readonly loads: LoadCounts;
+  /** Undefined: the configuration comes from elsewhere. */
+  readonly managementServer: ManagementServer | undefined;
+}
+
+/** Registers the metrics of the configuration; in one process only, however many serve. */
+export function makeConfigMetrics({ registry, loads, managementServer }: ConfigMetricsOptions): void {
   counter(registry, CONFIG_METRICS.configLoadSuccess, (made) => {
     made.reset();
     made.inc(loads.counts.accepted);
@@ -260,16 +272,9 @@ export function makeConfigMetrics(registry: Registry, loads: LoadCounts): void {
   gauge(registry, CONFIG_METRICS.configLastLoadGood, (made) => {
     made.set(loads.error === undefined ? 1 : 0);
   });
-}
-
-/** Where the configuration comes from over xDS, looked at whenever the metrics are read. */
-export interface ManagementServer {
-  readonly isConnected: boolean;
-}
-
-export function makeXdsMetrics(registry: Registry, server: ManagementServer): void {
+  if (managementServer === undefined) return;
   gauge(registry, XDS_METRICS.connected, (made) => {
-    made.set(server.isConnected ? 1 : 0);
+    made.set(managementServer.isConnected ? 1 : 0);
   });
 }
 
