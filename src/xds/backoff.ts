@@ -19,8 +19,7 @@ export class Backoff {
   nextMs(firstMs: number): number {
     const { maxMs, factor, jitter, random } = this.options;
     const waitMs = Math.min(firstMs * factor ** this.failures, maxMs);
-    // What is at its bound stays there.
-    if (waitMs < maxMs) this.failures += 1;
+    this.failures += 1;
     return jitter ? (waitMs / 2) * (1 + random()) : waitMs;
   }
 

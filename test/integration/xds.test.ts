@@ -98,7 +98,8 @@ async function until(what: string, holds: () => Promise<boolean> | boolean): Pro
 test('the first configuration decides, in fixed windows, and the log says where it is from', async () => {
   const server = await startServer();
   server.send('1', [configOf(2)]);
-  const weir = await start(server.port);
+  const env = { CONFIG_GRPC_XDS_NODE_METADATA: 'zone=a', CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS: 'x-token:t' };
+  const weir = await start(server.port, { env });
   const client = clientOf(weir);
   expect(limitOf(await ask(client))).toBe(2);
   expect((await ask(client)).overall_code).toBe(OK);
@@ -106,7 +107,8 @@ test('the first configuration decides, in fixed windows, and the log says where 
   const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/rlconfig`);
   expect(body).toContain('d.one: unit=YEAR requests_per_unit=2');
   expect(weir.output()).toContain(`Limits count in fixed_window, as envoyproxy/ratelimit does: the configuration comes from the management server at localhost:${server.port}.`);
-  expect(server.told[0]!.request).toMatchObject({ node: { id: 'a-node', user_agent_name: 'weir' } });
+  expect(server.told[0]!.request).toMatchObject({ node: { id: 'a-node', metadata: { fields: { zone: { stringValue: 'a' } } }, user_agent_name: 'weir' } });
+  expect(server.told[0]!.headers.get('x-token')).toEqual(['t']);
 });
 
 test('updates under load: no error, no answer from a mixed set, never back, and after the ACK by the new one', async () => {
@@ -197,6 +199,15 @@ describe('the server is gone', () => {
     expect(Array.from(weir.output().matchAll(/next try in (\S+) s/g), ([, waited]) => waited).slice(0, 4)).toEqual(['0.1', '0.2', '0.4', '0.8']);
     expect(limitOf(await ask(clientOf(weir)))).toBe(5);
   });
+});
+
+test('XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES: a message of more is not taken, and the log names the setting', async () => {
+  const server = await startServer();
+  server.send('1', [configOf(5)]);
+  const weir = await start(server.port, { env: { XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES: '1000' } });
+  server.send('2', [{ ...configOf(6), name: 'x'.repeat(1000) }]);
+  await until('it is told', () => weir.output().includes('raise XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES'));
+  expect(limitOf(await ask(clientOf(weir)))).toBe(5);
 });
 
 describe('no first configuration', () => {

@@ -144,8 +144,9 @@ describe('Settings', () => {
     ['BACKEND_TYPE', 'memcache', '"memcache" is refused: Weir does not support memcached, because its counts are not exact; use redis or memory'],
     ['CONFIG_TYPE', 'GRPC_XDS_DELTA', '"GRPC_XDS_DELTA" is not accepted; use FILE, GRPC_XDS_SOTW, or leave it unset for "FILE"'],
     ['CONFIG_GRPC_XDS_NODE_METADATA', 'zone', '"zone" is not accepted; use name=value,name=value, or leave it unset'],
-    ['CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS', 'x-token:secret,,', 'its value is not accepted; use name:value,name:value, or leave it unset'],
-    ['CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS', 'grpc-timeout:1S', 'its value is not accepted; use name:value,name:value, or leave it unset'],
+    ['CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS', 'x-token:secret,,', 'its value is not accepted; use name:value,name:value in ASCII, or leave it unset'],
+    ['CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS', 'x-token:größe', 'its value is not accepted; use name:value,name:value in ASCII, or leave it unset'],
+    ['CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS', 'grpc-timeout:1S', 'its value is not accepted; use name:value,name:value in ASCII, or leave it unset'],
     ['XDS_CLIENT_BACKOFF_RANDOM_FACTOR', '-1', '"-1" is not accepted; use a number from 0 to 10, or leave it unset for "2"'],
   ])('refuse %s=%s', (name, text, message) => {
     expect(problemsOf({ [name]: text })).toEqual([`${name}: ${message}`]);
