@@ -6,6 +6,7 @@ import type { RulesInForce, SetSource } from './config/rules-in-force';
 import type { Settings } from './config/settings';
 import { readXdsTls } from './config/xds-tls';
 import type { Logger } from './observability/logger';
+import type { ManagementServer } from './observability/metrics';
 import { VERSION } from './version';
 import { AdsClient, type AdsClientOptions } from './xds/ads-client';
 import { Backoff } from './xds/backoff';
@@ -26,9 +27,10 @@ export interface OpenXdsOptions {
 }
 
 /** Throws SettingsError for what would never work: it is found out at the start, and not by a connection that never comes about. */
-export function openXds({ settings, rules, log }: OpenXdsOptions): SetSource {
+export function openXds({ settings, rules, log }: OpenXdsOptions): SetSource & ManagementServer {
   readXdsTls(settings);
   const place = settings.configGrpcXdsServerUrl;
+  let isConnected = false;
   let onFirstSet: () => void = () => undefined;
   const firstSet = new Promise<void>((resolve) => {
     onFirstSet = resolve;
@@ -41,15 +43,20 @@ export function openXds({ settings, rules, log }: OpenXdsOptions): SetSource {
       return 'error' in outcome ? outcome.error.message : undefined;
     },
     onConnected: () => {
+      isConnected = true;
       log.info(`connected to the management server at ${place}`);
     },
     onLost: ({ reason, waitMs }) => {
+      isConnected = false;
       const rest = rules.ruleSet === undefined ? 'There is no configuration yet' : 'The last good configuration stays in force';
       log.warn(`no configuration from the management server at ${place} (${reason}). ${rest}; next try in ${(waitMs / 1000).toFixed(1)} s.`);
     },
     nowMs: () => performance.now(),
   });
   return {
+    get isConnected() {
+      return isConnected;
+    },
     load: async () => {
       void client.run();
       await Promise.race([firstSet, sleep(FIRST_SET_MS)]);
@@ -83,7 +90,7 @@ function connectionOf(settings: Settings): Omit<AdsClientOptions, 'onSet' | 'onC
     headers: settings.configGrpcXdsClientAdditionalHeaders ?? [],
     backoff: new Backoff({
       maxMs: settings.xdsClientBackoffMaxIntervalMs,
-      // Less than 1 would have the waits shrink.
+      // With less than 1 they would never grow.
       factor: settings.xdsClientBackoffRandomFactor < 1 ? GROWTH : settings.xdsClientBackoffRandomFactor,
       jitter: settings.xdsClientBackoffJitter,
       random: Math.random,

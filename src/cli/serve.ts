@@ -14,6 +14,7 @@ import { readSettings, type Environment } from '../config/settings';
 import { chooseDefaultAlgorithm, chooseSource, type ConfigPlace } from '../config/source';
 import { chooseStore } from '../config/store-choice';
 import { createLogger, type Logger } from '../observability/logger';
+import type { ManagementServer } from '../observability/metrics';
 import { openXds } from '../open-xds';
 import { startWorkers } from '../start-workers';
 import { VERSION } from '../version';
@@ -46,7 +47,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const appOptions = { settings, storeChoice, rules, log, version: VERSION, workers, grpcTls };
   if (cluster.isWorker) return serveAsWorker(appOptions);
   const warnings = [...checkReferenceSettings(env), ...(storeChoice.warning === undefined ? [] : [storeChoice.warning])];
-  const source = openSource(place, { settings, rules, log });
+  const { source, managementServer } = openSource(place, { settings, rules, log });
   await source.load();
   if (rules.error !== undefined && !mayWait(place, settings)) throw rules.error;
   for (const warning of warnings) log.warn(warning);
@@ -59,7 +60,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   process.on('SIGHUP', () => { source.reload(); });
   source.watch();
   try {
-    const running = workers === 1 ? await startApp({ ...appOptions, isWorker: false }) : await startWorkers({ settings, count: workers, rules, log });
+    const running = workers === 1 ? await startApp({ ...appOptions, managementServer, isWorker: false }) : await startWorkers({ settings, count: workers, rules, managementServer, log });
     const { grpc, http, debug } = running.ports;
     const by = workers === 1 ? '' : `, by ${workers} workers`;
     const what = rules.ruleSet === undefined ? 'no domain yet' : `${rules.ruleSet.domains.size} domain(s)`;
@@ -74,13 +75,23 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   }
 }
 
-function openSource(place: ConfigPlace, { settings, rules, log }: Pick<AppOptions, 'settings' | 'rules' | 'log'>): SetSource {
-  if (place.kind === 'xds') return openXds({ settings, rules, log });
-  return new FileSource({
+interface OpenedSource {
+  readonly source: SetSource;
+  /** Undefined: it is of files. */
+  readonly managementServer: ManagementServer | undefined;
+}
+
+function openSource(place: ConfigPlace, { settings, rules, log }: Pick<AppOptions, 'settings' | 'rules' | 'log'>): OpenedSource {
+  if (place.kind === 'xds') {
+    const source = openXds({ settings, rules, log });
+    return { source, managementServer: source };
+  }
+  const source = new FileSource({
     source: place,
     offer: (set) => rules.offer(set),
     onTrouble: (sentence) => { log.warn(sentence); },
   });
+  return { source, managementServer: undefined };
 }
 
 /**

@@ -75,8 +75,8 @@ export function decimal({ min, max }: Range): SettingType<number> {
   return numeric(/^(\d+\.?\d*|\.\d+)$/, { min, max }, `a number from ${min} to ${max}`);
 }
 
-/** `name=value,name=value`, with whatever separates a name from its value, and names of that form. */
-export function pairs({ separator, names, accepts }: PairsOptions): SettingType<readonly Pair[]> {
+/** `name=value,name=value`, with whatever separates a name from its value, and names and values of those forms. */
+export function pairs({ separator, names, values = /(?:)/, accepts }: PairsOptions): SettingType<readonly Pair[]> {
   return {
     accepts,
     parse(written) {
@@ -84,7 +84,7 @@ export function pairs({ separator, names, accepts }: PairsOptions): SettingType<
         const end = item.indexOf(separator);
         return [item.slice(0, Math.max(end, 0)).trim(), item.slice(end + 1).trim()];
       });
-      return value.every(([name]) => names.test(name)) ? { value } : undefined;
+      return value.every(([name, text]) => names.test(name) && values.test(text)) ? { value } : undefined;
     },
   };
 }
@@ -94,6 +94,8 @@ export type Pair = readonly [name: string, value: string];
 interface PairsOptions {
   readonly separator: string;
   readonly names: RegExp;
+  /** Default: any. */
+  readonly values?: RegExp;
   readonly accepts: string;
 }
 

@@ -45,6 +45,9 @@ const DNS_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z
 /** A header that a caller may set, as HTTP/2 writes it: gRPC's own ones are not among them. */
 const HEADER_NAME = /^(?!grpc-)[0-9a-z_.-]+$/i;
 
+/** What a header that is text may hold. */
+const HEADER_VALUE = /^[ -~]*$/;
+
 /** What a socket's address has room for, on every system. */
 const SOCKET_PATH = /^[ -~]{1,103}$/;
 
@@ -261,7 +264,7 @@ export const SETTINGS_TABLE = {
   configGrpcXdsClientAdditionalHeaders: row({
     ...configuration,
     name: 'CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS',
-    type: pairs({ separator: ':', names: HEADER_NAME, accepts: 'name:value,name:value' }),
+    type: pairs({ separator: ':', names: HEADER_NAME, values: HEADER_VALUE, accepts: 'name:value,name:value in ASCII' }),
     default: undefined,
     secret: true,
     meaning: 'Headers that are sent to the management server.',
@@ -327,7 +330,7 @@ export const SETTINGS_TABLE = {
     name: 'XDS_CLIENT_BACKOFF_RANDOM_FACTOR',
     type: decimal({ min: 0, max: 10 }),
     default: '2',
-    meaning: 'How many times the wait before it each wait is. With less than 1 (envoyproxy/ratelimit has 0.5) they would shrink: that counts as 2.',
+    meaning: 'How many times the wait before it each wait is. With less than 1 (envoyproxy/ratelimit has 0.5) they would never grow: that counts as 2.',
   }),
   xdsClientBackoffJitter: row({
     ...configuration,

@@ -67,7 +67,12 @@ export class AdsClient {
   /** Of the set in force. */
   private acceptedVersion: string | undefined;
 
-  constructor(private readonly options: AdsClientOptions) {}
+  private readonly headers = new Metadata();
+
+  /** Throws if a header is none that HTTP/2 has. */
+  constructor(private readonly options: AdsClientOptions) {
+    for (const [name, value] of options.headers) this.headers.add(name, name.endsWith('-bin') ? Buffer.from(value) : value);
+  }
 
   /** Resolves once stopped. Never rejects for what a server does. */
   async run(): Promise<void> {
@@ -102,7 +107,8 @@ export class AdsClient {
     try {
       client = this.openClient();
     } catch (error) {
-      return { reason: (error as Error).message, wasConnected: false };
+      // Of files that can't be used there may be several.
+      return { reason: (error as Error).message.split('\n').join('; '), wasConnected: false };
     }
     const stream = this.openStream(client);
     const cancel = (): void => {
@@ -140,6 +146,8 @@ export class AdsClient {
       // Each connection is one of its own, with the certificates of now.
       'grpc.use_local_subchannel_pool': 1,
       'grpc.enable_retries': 0,
+      // What DNS says of the place is where it is, and nothing else.
+      'grpc.service_config_disable_resolution': 1,
       ...(channel.serverName !== undefined && { 'grpc.ssl_target_name_override': channel.serverName }),
     };
     return new Client(target, credentials(), options);
@@ -147,9 +155,7 @@ export class AdsClient {
 
   private openStream(client: Client): Stream {
     const { path, requestSerialize, responseDeserialize } = this.options.proto.stream;
-    const metadata = new Metadata();
-    for (const [name, value] of this.options.headers) metadata.add(name, name.endsWith('-bin') ? Buffer.from(value) : value);
-    const stream = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata);
+    const stream = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, this.headers);
     // Whoever reads the stream hears of it too; what is written too late is nobody's matter.
     stream.on('error', () => undefined);
     return stream;

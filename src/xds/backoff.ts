@@ -2,7 +2,7 @@
 
 export interface BackoffOptions {
   readonly maxMs: number;
-  /** Each wait is so many times the one before: more than 1, or it would never be bounded from below. */
+  /** Each wait is so many times the one before: 1 at least. */
   readonly factor: number;
   /** Whether a wait is drawn from its upper half, so that many clients of a server that is back do not come at once. */
   readonly jitter: boolean;
@@ -19,8 +19,7 @@ export class Backoff {
   nextMs(firstMs: number): number {
     const { maxMs, factor, jitter, random } = this.options;
     const waitMs = Math.min(firstMs * factor ** this.failures, maxMs);
-    // What is at its bound stays there.
-    if (waitMs < maxMs) this.failures += 1;
+    this.failures += 1;
     return jitter ? (waitMs / 2) * (1 + random()) : waitMs;
   }
 

@@ -1,6 +1,6 @@
 /** A RateLimitConfig as the tree that a YAML file of the same meaning would be, so that both are read and compiled alike. */
 
-import type { ConfigNode } from '../config/config-node';
+import type { ConfigNode, MapField } from '../config/config-node';
 import type { WireConfigDescriptor, WireRateLimitConfig, WireRateLimitPolicy, WireStruct, WireValue } from './wire';
 
 /** By the numbers of RateLimitUnit; 0 is none. */
@@ -71,14 +71,19 @@ function plainOf(text: string): ConfigNode {
 }
 
 function listOf(items: readonly ConfigNode[]): ConfigNode {
-  return { kind: 'list', items, offset: 0, size: 1 + totalSize(items) };
+  let size = 1;
+  for (const item of items) size += item.size;
+  return { kind: 'list', items, offset: 0, size };
 }
 
+/** What is undefined is left out. */
 function mapOf(values: Readonly<Record<string, ConfigNode | undefined>>): ConfigNode {
-  const present = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, { keyOffset: 0, value }] as const]));
-  return { kind: 'map', fields: new Map(present), offset: 0, size: 1 + totalSize(present.map(([, { value }]) => value)) };
-}
-
-function totalSize(nodes: readonly ConfigNode[]): number {
-  return nodes.reduce((sum, { size }) => sum + size, 0);
+  const fields = new Map<string, MapField>();
+  let size = 1;
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined) continue;
+    fields.set(name, { keyOffset: 0, value });
+    size += value.size;
+  }
+  return { kind: 'map', fields, offset: 0, size };
 }

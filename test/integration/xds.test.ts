@@ -98,7 +98,8 @@ async function until(what: string, holds: () => Promise<boolean> | boolean): Pro
 test('the first configuration decides, in fixed windows, and the log says where it is from', async () => {
   const server = await startServer();
   server.send('1', [configOf(2)]);
-  const weir = await start(server.port);
+  const env = { CONFIG_GRPC_XDS_NODE_METADATA: 'zone=a', CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS: 'x-token:t' };
+  const weir = await start(server.port, { env });
   const client = clientOf(weir);
   expect(limitOf(await ask(client))).toBe(2);
   expect((await ask(client)).overall_code).toBe(OK);
@@ -106,7 +107,8 @@ test('the first configuration decides, in fixed windows, and the log says where 
   const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/rlconfig`);
   expect(body).toContain('d.one: unit=YEAR requests_per_unit=2');
   expect(weir.output()).toContain(`Limits count in fixed_window, as envoyproxy/ratelimit does: the configuration comes from the management server at localhost:${server.port}.`);
-  expect(server.told[0]!.request).toMatchObject({ node: { id: 'a-node', user_agent_name: 'weir' } });
+  expect(server.told[0]!.request).toMatchObject({ node: { id: 'a-node', metadata: { fields: { zone: { stringValue: 'a' } } }, user_agent_name: 'weir' } });
+  expect(server.told[0]!.headers.get('x-token')).toEqual(['t']);
 });
 
 test('updates under load: no error, no answer from a mixed set, never back, and after the ACK by the new one', async () => {
@@ -163,8 +165,10 @@ describe('the server is gone', () => {
     server.send('1', [configOf(5)]);
     const weir = await start(server.port);
     await server.next(({ request }) => request.version_info === '1');
+    expect(await metricOf(weir, 'weir_xds_connected')).toBe(1);
     server.die();
     await until('it is told', () => weir.output().includes('The last good configuration stays in force'));
+    expect(await metricOf(weir, 'weir_xds_connected')).toBe(0);
     expect(limitOf(await ask(clientOf(weir)))).toBe(5);
     await server.comeBack();
     expect((await server.next(({ stream }) => stream === 2)).request).toMatchObject({ version_info: '1', node: { id: 'a-node' } });
@@ -191,10 +195,19 @@ describe('the server is gone', () => {
     server.isFlapping = true;
     server.endStreams();
     await until('it has tried four times', () => server.streamsSeen >= 5);
-    // The factor that envoyproxy/ratelimit has would be 0.1, 0.1, 0.0, 0.0.
+    // By the factor that is given they would not grow.
     expect(Array.from(weir.output().matchAll(/next try in (\S+) s/g), ([, waited]) => waited).slice(0, 4)).toEqual(['0.1', '0.2', '0.4', '0.8']);
     expect(limitOf(await ask(clientOf(weir)))).toBe(5);
   });
+});
+
+test('XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES: a message of more is not taken, and the log names the setting', async () => {
+  const server = await startServer();
+  server.send('1', [configOf(5)]);
+  const weir = await start(server.port, { env: { XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES: '1000' } });
+  server.send('2', [{ ...configOf(6), name: 'x'.repeat(1000) }]);
+  await until('it is told', () => weir.output().includes('raise XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES'));
+  expect(limitOf(await ask(clientOf(weir)))).toBe(5);
 });
 
 describe('no first configuration', () => {
@@ -255,6 +268,7 @@ test('WORKERS=2: one conversation, and every worker decides by what came of it',
   await server.answerTo(server.send('2', [configOf(2_000_000)]));
   await until('all decide by it', async () => (await Promise.all(clients.map(ask))).map(limitOf).every((limit) => limit === 2_000_000));
   expect(server.streamsSeen).toBe(1);
+  expect(await metricOf(weir, 'weir_xds_connected')).toBe(1);
 });
 
 describe('TLS', () => {
