@@ -21,7 +21,7 @@ export interface DomainCompilerOptions {
   /** What decides, where a limit does not say, while the store can't; absent: `FAILURE_MODE`. */
   readonly failureMode?: FailureMode | undefined;
   /** Told of every level that is done: children before their parents. */
-  readonly onLevel: (level: DeclaredLevel) => void;
+  readonly onLevel: (level: DeclaredLevel) => Generator<undefined, void>;
 }
 
 /** A level that is being made. */
@@ -43,8 +43,8 @@ export class DomainCompiler {
   }
 
   /** To be called once, when all is added. */
-  finish(): { readonly root: DescriptorLevel; readonly specs: readonly DescriptorSpec[] } {
-    return { root: this.finishLevel(this.root, []), specs: this.root.declared.map(({ spec }) => spec) };
+  *finish(): Generator<undefined, { readonly root: DescriptorLevel; readonly specs: readonly DescriptorSpec[] }> {
+    return { root: yield* this.finishLevel(this.root, []), specs: this.root.declared.map(({ spec }) => spec) };
   }
 
   /** `above`: the descriptors that these are nested in, from the root down. */
@@ -58,9 +58,9 @@ export class DomainCompiler {
     }
   }
 
-  private finishLevel({ level, declared }: LevelInProgress, above: readonly DescriptorSpec[]): DescriptorLevel {
+  private *finishLevel({ level, declared }: LevelInProgress, above: readonly DescriptorSpec[]): Generator<undefined, DescriptorLevel> {
     if (declared.length === 0) return NO_CHILDREN;
-    this.options.onLevel({ level, declared, above });
+    yield* this.options.onLevel({ level, declared, above });
     return level;
   }
 
@@ -68,7 +68,7 @@ export class DomainCompiler {
   private *compileNode(spec: DescriptorSpec, levels: readonly DescriptorSpec[]): Generator<undefined, DescriptorNode> {
     const below = levelInProgress();
     yield* this.addTo(below, { specs: spec.descriptors, above: levels });
-    const children = this.finishLevel(below, levels);
+    const children = yield* this.finishLevel(below, levels);
     const rule = this.compileRule(spec, levels);
     return rule === undefined ? { children } : { rule, children };
   }
