@@ -10,7 +10,7 @@ import type { StoreChoice } from './config/store-choice';
 import { UnavailableError } from './errors';
 import { Health } from './observability/health';
 import type { Logger } from './observability/logger';
-import { makeConfigMetrics, makeMetrics, type Metrics } from './observability/metrics';
+import { makeConfigMetrics, makeMetrics, type ManagementServer, type Metrics } from './observability/metrics';
 import { recordDecision } from './observability/record-decision';
 import { RuleMetrics } from './observability/rule-metrics';
 import { GrpcPort } from './open-grpc';
@@ -40,6 +40,8 @@ export interface AppOptions {
   readonly storeChoice: StoreChoice;
   /** Whoever looks for the configuration hands it in there, before or while it is served by. */
   readonly rules: RulesInForce;
+  /** Undefined: the configuration comes from elsewhere, or is looked for by another process. */
+  readonly managementServer?: ManagementServer | undefined;
   readonly log: Logger;
   readonly version: string;
   /** Undefined: no TLS on the gRPC port. */
@@ -93,7 +95,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const bucketsMax = storeChoice.kind === 'memory' ? settings.memoryBucketsMax : FALLBACK_BUCKETS_MAX;
   const memoryStore = new MemoryStore({ nowUs: monotonicNowUs, bucketsMax });
   const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore, rules });
-  if (!isWorker) makeConfigMetrics(registry, rules);
+  if (!isWorker) makeConfigMetrics({ registry, loads: rules, managementServer: options.managementServer });
   if (settings.warmUp) await warmUpAndTell({ settings, metrics, log });
   const { store, leave } =
     storeChoice.kind === 'memory'

@@ -6,7 +6,7 @@ import { describeConfig } from './config/describe-rules';
 import type { LoadOutcome, RulesInForce } from './config/rules-in-force';
 import type { Settings } from './config/settings';
 import type { Logger } from './observability/logger';
-import { makeConfigMetrics, WORKER_METRICS } from './observability/metrics';
+import { makeConfigMetrics, WORKER_METRICS, type ManagementServer } from './observability/metrics';
 import { debugRoutes } from './transport/debug-routes';
 import { HttpServer } from './transport/http-server';
 import { removeStaleSocket } from './transport/unix-socket';
@@ -18,6 +18,8 @@ export interface StartWorkersOptions {
   readonly settings: Settings;
   readonly count: number;
   readonly rules: RulesInForce;
+  /** Undefined: the configuration comes from elsewhere. */
+  readonly managementServer: ManagementServer | undefined;
   readonly log: Logger;
 }
 
@@ -28,11 +30,11 @@ export interface RunningWorkers {
 }
 
 /** Resolves when all workers serve. Rejects with WorkerStartError if one does not, and if the debug port can't be bound. */
-export async function startWorkers({ settings, count, rules, log }: StartWorkersOptions): Promise<RunningWorkers> {
+export async function startWorkers({ settings, count, rules, managementServer, log }: StartWorkersOptions): Promise<RunningWorkers> {
   // A set may hold what JSON has no words for.
   cluster.setupPrimary({ serialization: 'advanced' });
   const own = new Registry();
-  makeConfigMetrics(own, rules);
+  makeConfigMetrics({ registry: own, loads: rules, managementServer });
   const restarts = new Counter({ ...WORKER_METRICS.restarts, labelNames: [], registers: [own] });
   const metrics = new WorkerMetrics({ own, ask: (reading) => pool.readMetrics(reading) });
   const pool = new WorkerPool({

@@ -18,8 +18,8 @@ export async function referenceConfigCheck({ args, env }: { readonly args: reado
   const { config_dir: directory = '', merge_domain_configs: mergesDomains } = readGoFlags(args, REFERENCE_CONFIG_CHECK_FLAGS);
   if (directory === '') throw new UsageError('-config_dir is missing; give the directory of the configuration');
   console.log(`checking rate limit configs...\nloading config directory: ${directory}`);
-  const { options } = await readRuntimeDirectory({ directory, env });
-  const { list } = examineConfig(mergesDomains ? { ...options, mergeDomainConfig: true } : options);
+  const { options } = await readRuntimeDirectory({ path: directory, env, mergesDomains });
+  const { list } = examineConfig(options);
   try {
     list.throwIfAny();
   } catch (error) {

@@ -8,14 +8,15 @@ import { startApp, type App, type AppOptions } from '../app';
 import { checkReferenceSettings } from '../config/check-reference-settings';
 import { chooseWorkers } from '../config/choose-workers';
 import { makeCompileSet } from '../config/compile-set';
-import type { ConfigSource } from '../config/config-files';
 import { FileSource } from '../config/file-source';
 import { readGrpcTls } from '../config/grpc-tls';
 import { RulesInForce, type SetSource } from '../config/rules-in-force';
 import { readSettings, type Environment } from '../config/settings';
-import { chooseDefaultAlgorithm, chooseSource } from '../config/source';
+import { chooseDefaultAlgorithm, chooseSource, type ConfigPlace } from '../config/source';
 import { chooseStore } from '../config/store-choice';
 import { createLogger, type Logger } from '../observability/logger';
+import type { ManagementServer } from '../observability/metrics';
+import { openXds } from '../open-xds';
 import { startWorkers } from '../start-workers';
 import { VERSION } from '../version';
 import { WorkerLink } from '../workers/worker-link';
@@ -24,7 +25,8 @@ import { WorkerStartError } from '../workers/worker-pool';
 export const SERVE_USAGE = `weir serve [--config FILE|DIR]
 
   --config FILE|DIR  the rules: a YAML file, or a directory of them
-                     (default: RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTORY)
+                     (default: RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTORY,
+                     or with CONFIG_TYPE=GRPC_XDS_SOTW a management server)
 
 Everything else is set by the environment: docs/settings.md.`;
 
@@ -48,22 +50,21 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const rules = new RulesInForce({ compile: makeCompileSet({ defaultAlgorithm: algorithm, calendarMonth: settings.useCalendarMonthRateLimit, mergeDomainConfig: settings.mergeDomainConfig }) });
   const appOptions = { settings, storeChoice, rules, log, version: VERSION, workers, grpcTls };
   if (cluster.isWorker) return serveAsWorker(appOptions);
-  const source: SetSource = new FileSource({
-    source: place,
-    offer: (set) => rules.offer(set),
-    onTrouble: (sentence) => { log.warn(sentence); },
-  });
+  const warnings = [...checkReferenceSettings(env), ...(storeChoice.warning === undefined ? [] : [storeChoice.warning])];
+  const { source, managementServer } = openSource(place, { settings, rules, log });
   process.on('SIGHUP', () => { source.reload(); });
   await source.load();
   if (rules.error !== undefined && !mayWait(place, settings)) throw rules.error;
-  const warnings = [...checkReferenceSettings(env), ...(storeChoice.warning === undefined ? [] : [storeChoice.warning])];
   for (const warning of warnings) log.warn(warning);
   log.info(reason);
   tellLoad(rules, log);
-  rules.onLoad(() => { tellLoad(rules, log); });
+  rules.onLoad(() => {
+    tellLoad(rules, log);
+    if (rules.ruleSet !== undefined && rules.error === undefined) log.info(`configuration generation ${rules.ruleSet.generation} is in force: ${rules.ruleSet.domains.size} domain(s)`);
+  });
   source.watch();
   try {
-    const running = workers === 1 ? await startApp({ ...appOptions, isWorker: false }) : await startWorkers({ settings, count: workers, rules, log });
+    const running = workers === 1 ? await startApp({ ...appOptions, managementServer, isWorker: false }) : await startWorkers({ settings, count: workers, rules, managementServer, log });
     const { grpc, http, debug } = running.ports;
     const by = workers === 1 ? '' : `, by ${workers} workers`;
     const what = rules.ruleSet === undefined ? 'no domain yet' : `${rules.ruleSet.domains.size} domain(s)`;
@@ -78,24 +79,42 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   }
 }
 
+interface OpenedSource {
+  readonly source: SetSource;
+  /** Undefined: it is of files. */
+  readonly managementServer: ManagementServer | undefined;
+}
+
+function openSource(place: ConfigPlace, { settings, rules, log }: Pick<AppOptions, 'settings' | 'rules' | 'log'>): OpenedSource {
+  if (place.kind === 'xds') {
+    const source = openXds({ settings, rules, log });
+    return { source, managementServer: source };
+  }
+  const source = new FileSource({
+    source: place,
+    offer: (set) => rules.offer(set),
+    onTrouble: (sentence) => { log.warn(sentence); },
+  });
+  return { source, managementServer: undefined };
+}
+
 /**
  * Whether a configuration that is bad at the start is waited for. A deployment that names its place mends it there, and
  * instances that are not ready yet hold it up; a person who starts Weir by hand is better told at once.
  */
-function mayWait(place: ConfigSource, { runtimeRoot }: Pick<AppOptions['settings'], 'runtimeRoot'>): boolean {
+function mayWait(place: ConfigPlace, { runtimeRoot }: Pick<AppOptions['settings'], 'runtimeRoot'>): boolean {
+  if (place.kind === 'xds') return true;
   return place.kind === 'runtime' && (runtimeRoot !== undefined || existsSync(place.directory));
 }
 
 /** What became of the last load. */
-function tellLoad({ ruleSet, error, counts }: RulesInForce, log: Logger): void {
+function tellLoad({ ruleSet, error }: RulesInForce, log: Logger): void {
   if (error !== undefined) {
     const rest = ruleSet === undefined ? 'there is none yet, so calls are UNAVAILABLE' : `generation ${ruleSet.generation}, the last good one, stays in force`;
     void tellProblems([...error.message.split('\n'), `the configuration is refused for what is told above: ${rest}`], log);
     return;
   }
-  if (ruleSet === undefined) return;
-  for (const warning of ruleSet.warnings) log.warn(warning);
-  if (counts.accepted + counts.refused > 1) log.info(`configuration generation ${ruleSet.generation} is in force: ${ruleSet.domains.size} domain(s)`);
+  for (const warning of ruleSet?.warnings ?? []) log.warn(warning);
 }
 
 /** There may be a thousand: calls that come meanwhile are answered in between. */

@@ -23,7 +23,7 @@ export interface DomainCompilerOptions {
   /** What shows a limit that does not say; absent: the setting `RESPONSE_HEADERS`. */
   readonly responseHeaders?: ResponseHeaders | undefined;
   /** Told of every level that is done: children before their parents. */
-  readonly onLevel: (level: DeclaredLevel) => void;
+  readonly onLevel: (level: DeclaredLevel) => Generator<undefined, void>;
 }
 
 export interface FinishedDomain {
@@ -53,8 +53,8 @@ export class DomainCompiler {
   }
 
   /** To be called once, when all is added. */
-  finish(): FinishedDomain {
-    const root = this.finishLevel(this.root, []);
+  *finish(): Generator<undefined, FinishedDomain> {
+    const root = yield* this.finishLevel(this.root, []);
     return { root, specs: this.root.declared.map(({ spec }) => spec), headerModes: [...this.headerModes] };
   }
 
@@ -69,9 +69,9 @@ export class DomainCompiler {
     }
   }
 
-  private finishLevel({ level, declared }: LevelInProgress, above: readonly DescriptorSpec[]): DescriptorLevel {
+  private *finishLevel({ level, declared }: LevelInProgress, above: readonly DescriptorSpec[]): Generator<undefined, DescriptorLevel> {
     if (declared.length === 0) return NO_CHILDREN;
-    this.options.onLevel({ level, declared, above });
+    yield* this.options.onLevel({ level, declared, above });
     return level;
   }
 
@@ -79,7 +79,7 @@ export class DomainCompiler {
   private *compileNode(spec: DescriptorSpec, levels: readonly DescriptorSpec[]): Generator<undefined, DescriptorNode> {
     const below = levelInProgress();
     yield* this.addTo(below, { specs: spec.descriptors, above: levels });
-    const children = this.finishLevel(below, levels);
+    const children = yield* this.finishLevel(below, levels);
     const rule = this.compileRule(spec, levels);
     return rule === undefined ? { children } : { rule, children };
   }

@@ -6,12 +6,8 @@ import type { Domain, RuleSet } from '../rule/rule-set';
 import { DomainCompiler } from './compile-domain';
 import { openDocument, type ConfigDocument } from './config-document';
 import type { ConfigProblem } from './config-error';
-import { warnOfCost } from './lint/cost-never-fits';
 import type { DeclaredLevel } from './lint/declared-level';
-import { warnOfLongWindow } from './lint/long-window-alone';
-import { warnOfUnboundedMetric } from './lint/unbounded-metric';
-import { ReplacedNames } from './lint/unknown-replaces';
-import { warnOfUnreachable } from './lint/unreachable-descriptor';
+import { Lint } from './lint/lint';
 import { ProblemList } from './problem-list';
 import { readDomain, type DescriptorSpec, type DomainSpec } from './schema';
 import { show } from './show';
@@ -57,7 +53,7 @@ function lastOf<T>(steps: Generator<undefined, T>): T {
   }
 }
 
-/** The same, with a rest between steps in which something else may be done. */
+/** As `compileConfig`, with a rest between steps in which something else may be done. */
 export function* compileInSteps(options: CompileOptions): Generator<undefined, RuleSet> {
   const { ruleSet, list } = yield* examineInSteps(options);
   list.throwIfAny();
@@ -71,11 +67,11 @@ function* examineInSteps(options: CompileOptions): Generator<undefined, Examined
   const domains = new Map<string, Domain>();
   const firsts = new Map<string, RootSpec>();
   const unfinished = new Map<string, Beginning>();
-  const replacedNames = new ReplacedNames();
-  const finish = (beginning: Beginning) => {
-    const domain = finishDomain(beginning);
+  const lint = new Lint(options);
+  function* finish(beginning: Beginning): Generator<undefined, void> {
+    const domain = yield* finishDomain(beginning);
     domains.set(domain.name, domain);
-  };
+  }
   for (const file of files) {
     const parsed = openDocument(file, list);
     const spec = parsed.root && (yield* readDomain(parsed.root, parsed.problems));
@@ -85,28 +81,16 @@ function* examineInSteps(options: CompileOptions): Generator<undefined, Examined
     const first = firsts.get(name);
     if (first === undefined) firsts.set(name, root);
     else (mergeDomainConfig ? reportIfDifferent : reportTaken)(root, first);
-    const beginning = unfinished.get(name) ?? beginDomain(root, options);
+    const beginning = unfinished.get(name) ?? beginDomain(root, { options, lint });
     // Even if the domain is taken: its own problems are wanted too.
     yield* beginning.compiler.add(descriptors);
-    replacedNames.add(name, descriptors);
     // What a file says is held only as long as another may add to it.
     if (mergeDomainConfig) unfinished.set(name, beginning);
-    else finish(beginning);
+    else yield* finish(beginning);
   }
-  unfinished.forEach(finish);
-  replacedNames.warn();
+  for (const beginning of unfinished.values()) yield* finish(beginning);
+  lint.finish();
   return { ruleSet: { generation, domains, warnings: list.warningLines() }, list };
-}
-
-/** The rules of warnings that look at one level. */
-function linting({ cost = 1, onLevel }: CompileOptions): (level: DeclaredLevel) => void {
-  return (level) => {
-    warnOfUnreachable(level);
-    warnOfCost(level, { cost });
-    warnOfLongWindow(level);
-    warnOfUnboundedMetric(level);
-    onLevel?.(level);
-  };
 }
 
 /** What the file says of the domain itself. */
@@ -119,15 +103,20 @@ interface Beginning {
   readonly defaults: Pick<Domain, 'defaultAlgorithm' | 'calendarMonth'>;
 }
 
-function beginDomain(root: RootSpec, options: CompileOptions): Beginning {
+function beginDomain(root: RootSpec, { options, lint }: { readonly options: CompileOptions; readonly lint: Lint }): Beginning {
   const { defaultAlgorithm: sourceDefault, calendarMonth = false } = options;
   const defaults = { defaultAlgorithm: root.algorithm?.value ?? sourceDefault, calendarMonth };
-  const compiler = new DomainCompiler({ ...defaults, failureMode: root.failureMode?.value, responseHeaders: root.responseHeaders?.value, onLevel: linting(options) });
+  const compiler = new DomainCompiler({
+    ...defaults,
+    failureMode: root.failureMode?.value,
+    responseHeaders: root.responseHeaders?.value,
+    onLevel: (level) => lint.look(root.name.value, level),
+  });
   return { root, compiler, defaults };
 }
 
-function finishDomain({ root: { name, hashTag, failureMode, responseHeaders, problems }, compiler, defaults }: Beginning): Domain {
-  const { root, specs, headerModes } = compiler.finish();
+function* finishDomain({ root: { name, hashTag, failureMode, responseHeaders, problems }, compiler, defaults }: Beginning): Generator<undefined, Domain> {
+  const { root, specs, headerModes } = yield* compiler.finish();
   if (hashTag !== undefined && !isKeyOf(specs, hashTag.value)) {
     const message = `has no effect, as no descriptor has the key ${show(hashTag.value)}; name the key whose values spread the buckets, or remove it`;
     problems.warn({ offset: hashTag.offset, path: 'hash_tag', message });

@@ -20,7 +20,6 @@ const ZERO = ['0', '0s'];
 const ALL_SLOTS_AT_ONCE = 'All slots of a request are asked at once.';
 const NO_MEMCACHED = 'Weir does not support memcached, because its counts are not exact; use redis or memory.';
 const NO_STATSD = 'Metrics are served for Prometheus at /metrics on DEBUG_PORT.';
-const NO_XDS = 'Configuration over xDS is not supported by this version.';
 const NO_TRACING = 'Traces are not supported by this version.';
 const NO_POOL = 'One connection carries all calls.';
 const FINDS_REDIS = 'Weir starts without Redis, says so, and connects as soon as it can.';
@@ -43,6 +42,8 @@ export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
   refused('MEMCACHE_HOST_PORT', [], NO_MEMCACHED),
   refused('MEMCACHE_SRV', [], NO_MEMCACHED),
 
+  // Envoy Gateway sets it; envoyproxy/ratelimit does not read it either.
+  ignored('GRPC_SERVER_TLS_CA_CERT', [], "Clients' certificates are verified by GRPC_CLIENT_TLS_CACERT alone."),
   ignored('PROTO', ['tcp'], 'Every port is on TCP; GRPC_UDS puts the gRPC port on a unix socket.'),
 
   ...['REDIS', 'REDIS_PERSECOND'].flatMap((redis) => [
@@ -83,11 +84,4 @@ export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
   ...ignoredAll(['TRACING_EXPORTER_PROTOCOL', 'TRACING_SAMPLING_RATE', 'OTEL_EXPORTER_OTLP_*'], NO_TRACING),
 
   ignored('RUNTIME_IGNOREDOTFILES', ON, 'Files whose names start with a dot are never read.'),
-  ...ignoredAll(['CONFIG_GRPC_XDS_NODE_ID', 'CONFIG_GRPC_XDS_NODE_METADATA', 'CONFIG_GRPC_XDS_SERVER_URL'], NO_XDS),
-  ...ignoredAll(['CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL', 'CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS'], NO_XDS),
-  ignored('CONFIG_GRPC_XDS_SERVER_USE_TLS', OFF, NO_XDS),
-  ...ignoredAll(['CONFIG_GRPC_XDS_CLIENT_TLS_CERT', 'CONFIG_GRPC_XDS_CLIENT_TLS_KEY'], NO_XDS),
-  ...ignoredAll(['CONFIG_GRPC_XDS_SERVER_TLS_CACERT', 'CONFIG_GRPC_XDS_SERVER_TLS_SAN'], NO_XDS),
-  ...ignoredAll(['XDS_CLIENT_BACKOFF_INITIAL_INTERVAL', 'XDS_CLIENT_BACKOFF_MAX_INTERVAL'], NO_XDS),
-  ...ignoredAll(['XDS_CLIENT_BACKOFF_RANDOM_FACTOR', 'XDS_CLIENT_BACKOFF_JITTER', 'XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES'], NO_XDS),
 ];

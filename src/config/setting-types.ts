@@ -67,7 +67,36 @@ export function fileMode(): SettingType<number> {
 }
 
 export function ratio(): SettingType<number> {
-  return numeric(/^(\d+\.?\d*|\.\d+)$/, { min: 0, max: 1 }, 'a number from 0 to 1');
+  return decimal({ min: 0, max: 1 });
+}
+
+/** A number with or without a fraction. */
+export function decimal({ min, max }: Range): SettingType<number> {
+  return numeric(/^(\d+\.?\d*|\.\d+)$/, { min, max }, `a number from ${min} to ${max}`);
+}
+
+/** `name=value,name=value`, with whatever separates a name from its value, and names and values of those forms. */
+export function pairs({ separator, names, values = /(?:)/, accepts }: PairsOptions): SettingType<readonly Pair[]> {
+  return {
+    accepts,
+    parse(written) {
+      const value = written.split(',').map((item): Pair => {
+        const end = item.indexOf(separator);
+        return [item.slice(0, Math.max(end, 0)).trim(), item.slice(end + 1).trim()];
+      });
+      return value.every(([name, text]) => names.test(name) && values.test(text)) ? { value } : undefined;
+    },
+  };
+}
+
+export type Pair = readonly [name: string, value: string];
+
+interface PairsOptions {
+  readonly separator: string;
+  readonly names: RegExp;
+  /** Default: any. */
+  readonly values?: RegExp;
+  readonly accepts: string;
 }
 
 function numeric(pattern: RegExp, { min, max }: Range, accepts: string): SettingType<number> {

@@ -1,7 +1,7 @@
 /** Every setting of Weir: its environment variable, type, default and meaning. */
 
 import { ALGORITHMS, FAILURE_MODES, RESPONSE_HEADERS } from '../rule/limit';
-import { boolean, count, duration, fileMode, integer, oneOf, port, ratio, spelled, text, textLike, type SettingType } from './setting-types';
+import { boolean, count, decimal, duration, fileMode, integer, oneOf, pairs, port, ratio, spelled, text, textLike, type SettingType } from './setting-types';
 
 export const GROUPS = ['Listening', 'Configuration', 'Decisions', 'Answers', 'Store', 'Logs and metrics', 'Life cycle'] as const;
 
@@ -35,7 +35,6 @@ const LOG_LEVELS = {
 } as const;
 
 const NO_MEMCACHED = 'Weir does not support memcached, because its counts are not exact; use redis or memory';
-const NO_XDS = 'configuration over xDS is not supported yet; use FILE';
 
 /** No control characters, spaces, braces (they would move a key to another slot) or other bytes beyond ASCII. */
 const KEY_PREFIX = /^(?!.*weir:)[!-z|~]+$/;
@@ -43,8 +42,14 @@ const KEY_PREFIX = /^(?!.*weir:)[!-z|~]+$/;
 /** A name of certificates, without a wildcard. */
 const DNS_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9])?)*$/i;
 
-/** A header's, but for those that say how a message is sent. */
-const HEADER_NAME = /^(?!(?:connection|content-length|host|keep-alive|te|trailer|transfer-encoding|upgrade)$)[!#$%&'*+.^_`|~0-9a-z-]{1,64}$/i;
+/** Of an answer's header: not one of those that say how a message is sent. */
+const ANSWER_HEADER_NAME = /^(?!(?:connection|content-length|host|keep-alive|te|trailer|transfer-encoding|upgrade)$)[!#$%&'*+.^_`|~0-9a-z-]{1,64}$/i;
+
+/** A header that a caller may set, as HTTP/2 writes it: gRPC's own ones are not among them. */
+const HEADER_NAME = /^(?!grpc-)[0-9a-z_.-]+$/i;
+
+/** What a header that is text may hold. */
+const HEADER_VALUE = /^[ -~]*$/;
 
 /** What a socket's address has room for, on every system. */
 const SOCKET_PATH = /^[ -~]{1,103}$/;
@@ -180,9 +185,9 @@ export const SETTINGS_TABLE = {
   configType: row({
     ...configuration,
     name: 'CONFIG_TYPE',
-    type: oneOf(['FILE'], { refused: { GRPC_XDS_SOTW: NO_XDS } }),
+    type: oneOf(['FILE', 'GRPC_XDS_SOTW']),
     default: 'FILE',
-    meaning: 'Where the configuration comes from.',
+    meaning: 'Where the configuration comes from: files, or a management server over xDS ([envoy-gateway.md](envoy-gateway.md)). With `--config`, files in any case.',
   }),
   runtimeRoot: row({
     ...configuration,
@@ -191,7 +196,7 @@ export const SETTINGS_TABLE = {
     default: undefined,
     meaning:
       'First part of the configuration directory, RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTORY: every .yaml and .yml file below it is read. ' +
-      'Unset, it is `/srv/runtime_data/current`. Not used with `--config`.',
+      'Unset, it is `/srv/runtime_data/current`. Not used with `--config` or `CONFIG_TYPE=GRPC_XDS_SOTW`.',
   }),
   runtimeSubdirectory: row({
     ...configuration,
@@ -237,6 +242,127 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'false',
     meaning: 'Keep the health off until there was a good configuration, also with FORCE_START_WITHOUT_INITIAL_CONFIG; without that it is off in any case.',
+  }),
+
+  configGrpcXdsServerUrl: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_SERVER_URL',
+    type: text('host:port'),
+    default: 'localhost:18000',
+    meaning: 'The management server that has the configuration, with `CONFIG_TYPE=GRPC_XDS_SOTW`, as the rest of these. Its name is looked up for each connection.',
+  }),
+  configGrpcXdsNodeId: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_NODE_ID',
+    type: text('a name'),
+    default: 'default',
+    meaning: 'Who Weir is to the management server, which chooses the configuration by it.',
+  }),
+  configGrpcXdsNodeMetadata: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_NODE_METADATA',
+    type: pairs({ separator: '=', names: /./, accepts: 'name=value,name=value' }),
+    default: undefined,
+    meaning: 'What else the management server is told of this node.',
+  }),
+  configGrpcXdsClientAdditionalHeaders: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS',
+    type: pairs({ separator: ':', names: HEADER_NAME, values: HEADER_VALUE, accepts: 'name:value,name:value in ASCII' }),
+    default: undefined,
+    secret: true,
+    meaning: 'Headers that are sent to the management server.',
+  }),
+  configGrpcXdsServerUseTls: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_SERVER_USE_TLS',
+    type: boolean(),
+    default: 'false',
+    meaning: 'TLS towards the management server.',
+  }),
+  configGrpcXdsClientTlsCert: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_CLIENT_TLS_CERT',
+    type: text('the path of a PEM file'),
+    default: undefined,
+    meaning: 'Certificate that Weir shows to the management server, with what stands between it and its root. Needs CONFIG_GRPC_XDS_CLIENT_TLS_KEY. Read for each connection, as the key and the authorities are.',
+  }),
+  configGrpcXdsClientTlsKey: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_CLIENT_TLS_KEY',
+    type: text('the path of a PEM file'),
+    default: undefined,
+    meaning: 'Private key of CONFIG_GRPC_XDS_CLIENT_TLS_CERT, without a passphrase.',
+  }),
+  configGrpcXdsServerTlsCacert: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_SERVER_TLS_CACERT',
+    type: text('the path of a PEM file'),
+    default: undefined,
+    meaning: "Certificates of those that may have signed the management server's, and of nobody else. Unset: those that Node trusts.",
+  }),
+  configGrpcXdsServerTlsSan: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_SERVER_TLS_SAN',
+    type: textLike({ pattern: DNS_NAME, accepts: 'a DNS name' }),
+    default: undefined,
+    meaning: "The name that the management server's certificate must carry. Unset: the host of CONFIG_GRPC_XDS_SERVER_URL.",
+  }),
+  configGrpcXdsServerConnectRetryIntervalMs: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL',
+    type: duration({ min: '10ms', max: '10m' }),
+    default: '3s',
+    meaning: 'The wait after a first connection to the management server that did not come about. Each further one is XDS_CLIENT_BACKOFF_RANDOM_FACTOR times as long.',
+  }),
+  xdsClientBackoffInitialIntervalMs: row({
+    ...configuration,
+    name: 'XDS_CLIENT_BACKOFF_INITIAL_INTERVAL',
+    type: duration({ min: '10ms', max: '10m' }),
+    default: '10s',
+    meaning: 'The same after a connection or stream that was there and ended. What lasted longer than XDS_CLIENT_BACKOFF_MAX_INTERVAL begins anew.',
+  }),
+  xdsClientBackoffMaxIntervalMs: row({
+    ...configuration,
+    name: 'XDS_CLIENT_BACKOFF_MAX_INTERVAL',
+    type: duration({ min: '10ms', max: '1h' }),
+    default: '60s',
+    meaning: 'The longest of these waits.',
+  }),
+  xdsClientBackoffRandomFactor: row({
+    ...configuration,
+    name: 'XDS_CLIENT_BACKOFF_RANDOM_FACTOR',
+    type: decimal({ min: 0, max: 10 }),
+    default: '2',
+    meaning: 'How many times the wait before it each wait is. With less than 1 (envoyproxy/ratelimit has 0.5) they would never grow: that counts as 2.',
+  }),
+  xdsClientBackoffJitter: row({
+    ...configuration,
+    name: 'XDS_CLIENT_BACKOFF_JITTER',
+    type: boolean(),
+    default: 'true',
+    meaning: 'Draw each wait from the upper half of its length, so that instances do not come all at once.',
+  }),
+  xdsClientMaxMsgSizeInBytes: row({
+    ...configuration,
+    name: 'XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES',
+    type: integer({ min: 0, max: 1_073_741_824 }),
+    default: '0',
+    meaning: 'The longest message that is taken of a management server. 0: 4 MiB.',
+  }),
+  xdsClientKeepaliveTimeMs: row({
+    ...configuration,
+    name: 'XDS_CLIENT_KEEPALIVE_TIME',
+    type: duration({ min: '1s', max: '480h' }),
+    default: '5m30s',
+    meaning: 'A management server is sent a PING of HTTP/2 each time so long has gone by. Servers in Go, as that of Envoy Gateway, end connections on which these come more often than every 5 minutes, unless told otherwise.',
+  }),
+  xdsClientKeepaliveTimeoutMs: row({
+    ...configuration,
+    name: 'XDS_CLIENT_KEEPALIVE_TIMEOUT',
+    type: duration({ min: '100ms', max: '1h' }),
+    default: '20s',
+    meaning: 'How long it may take to answer before the connection is given up for a new one.',
   }),
 
   defaultAlgorithm: row({
@@ -294,21 +420,21 @@ export const SETTINGS_TABLE = {
   limitLimitHeader: row({
     ...answers,
     name: 'LIMIT_LIMIT_HEADER',
-    type: textLike({ pattern: HEADER_NAME, accepts: 'the name of a header' }),
+    type: textLike({ pattern: ANSWER_HEADER_NAME, accepts: 'the name of a header' }),
     default: 'RateLimit-Limit',
     meaning: 'Name of the `reference` header with `requests_per_unit`.',
   }),
   limitRemainingHeader: row({
     ...answers,
     name: 'LIMIT_REMAINING_HEADER',
-    type: textLike({ pattern: HEADER_NAME, accepts: 'the name of a header' }),
+    type: textLike({ pattern: ANSWER_HEADER_NAME, accepts: 'the name of a header' }),
     default: 'RateLimit-Remaining',
     meaning: 'Name of the `reference` header with the hits left.',
   }),
   limitResetHeader: row({
     ...answers,
     name: 'LIMIT_RESET_HEADER',
-    type: textLike({ pattern: HEADER_NAME, accepts: 'the name of a header' }),
+    type: textLike({ pattern: ANSWER_HEADER_NAME, accepts: 'the name of a header' }),
     default: 'RateLimit-Reset',
     meaning: 'Name of the `reference` header with the seconds until the limit is reset, rounded up.',
   }),

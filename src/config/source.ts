@@ -8,15 +8,19 @@ import type { Settings } from './settings';
 /** The reference's default of RUNTIME_ROOT. */
 const RUNTIME_ROOT_DEFAULT = '/srv/runtime_data/current';
 
-/** `--config` wins over RUNTIME_*, which stand even when unset, by their defaults. */
+/** Files, or a management server. */
+export type ConfigPlace = ConfigSource | { readonly kind: 'xds'; readonly server: string };
+
+/** `--config` wins over CONFIG_TYPE, and that over RUNTIME_*, which stand even when unset, by their defaults. */
 export function chooseSource({
   configPath,
   settings,
 }: {
   configPath?: string;
-  settings: Pick<Settings, 'runtimeRoot' | 'runtimeSubdirectory' | 'runtimeAppdirectory' | 'runtimeWatchRoot'>;
-}): ConfigSource {
+  settings: Pick<Settings, 'configType' | 'configGrpcXdsServerUrl' | 'runtimeRoot' | 'runtimeSubdirectory' | 'runtimeAppdirectory' | 'runtimeWatchRoot'>;
+}): ConfigPlace {
   if (configPath !== undefined) return { kind: 'path', path: configPath };
+  if (settings.configType === 'GRPC_XDS_SOTW') return { kind: 'xds', server: settings.configGrpcXdsServerUrl };
   const { runtimeRoot = RUNTIME_ROOT_DEFAULT, runtimeSubdirectory, runtimeAppdirectory } = settings;
   const directory = path.join(runtimeRoot, runtimeSubdirectory, runtimeAppdirectory);
   return { kind: 'runtime', directory, ...(settings.runtimeWatchRoot && { swappedRoot: path.resolve(runtimeRoot) }) };
@@ -27,7 +31,7 @@ export function chooseDefaultAlgorithm({
   source,
   settings,
 }: {
-  source: ConfigSource;
+  source: ConfigPlace;
   settings: Pick<Settings, 'defaultAlgorithm'>;
 }): { algorithm: Algorithm; reason: string } {
   const { defaultAlgorithm } = settings;
@@ -36,6 +40,10 @@ export function chooseDefaultAlgorithm({
   }
   if (source.kind === 'runtime') {
     const reason = 'Limits count in fixed_window, as envoyproxy/ratelimit does: the configuration comes from RUNTIME_ROOT.';
+    return { algorithm: 'fixed_window', reason };
+  }
+  if (source.kind === 'xds') {
+    const reason = `Limits count in fixed_window, as envoyproxy/ratelimit does: the configuration comes from the management server at ${source.server}. RUNTIME_ROOT and its like are not read.`;
     return { algorithm: 'fixed_window', reason };
   }
   return { algorithm: 'token_bucket', reason: 'Limits count in token_bucket: the configuration comes from --config.' };

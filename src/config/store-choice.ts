@@ -47,23 +47,30 @@ export interface ClusterPlace {
 export type RedisSettings = RedisTlsSettings &
   Pick<Settings, 'redisUrl' | 'redisType' | 'redisSocketType' | 'redisAuth' | 'redisAuthFile' | 'redisSentinelAuth'>;
 
-export type StoreSettings = RedisSettings & PerSecondSettings & Pick<Settings, 'backendType' | 'runtimeRoot'>;
+export type StoreSettings = RedisSettings & PerSecondSettings & Pick<Settings, 'backendType' | 'runtimeRoot' | 'configType'>;
 
 /** Throws SettingsError if no store can be chosen. */
 export function chooseStore(settings: StoreSettings): StoreChoice {
-  const { backendType, redisUrl, redisType, runtimeRoot } = settings;
+  const { backendType, redisUrl, redisType } = settings;
   if (backendType === 'memory') return { kind: 'memory' };
   if (backendType === 'redis' || redisUrl !== undefined || redisType !== 'single') return chooseRedis(settings);
-  if (runtimeRoot === undefined) {
+  const shared = sharedConfig(settings);
+  if (shared === undefined) {
     const warning =
       'Hits are counted in the memory of this process alone, because neither BACKEND_TYPE nor REDIS_URL is set; ' +
       'set REDIS_URL to share them between instances, or BACKEND_TYPE=memory to keep it so.';
     return { kind: 'memory', warning };
   }
   const message =
-    'neither it nor REDIS_URL is set, but RUNTIME_ROOT is: several instances would each keep their own counts; ' +
+    `neither it nor REDIS_URL is set, but ${shared}: several instances would each keep their own counts; ` +
     'set REDIS_URL, or BACKEND_TYPE=memory if that is what you want';
   throw new SettingsError([{ name: 'BACKEND_TYPE', message }]);
+}
+
+/** What speaks for several instances of one configuration. */
+function sharedConfig({ configType, runtimeRoot }: Pick<StoreSettings, 'configType' | 'runtimeRoot'>): string | undefined {
+  if (configType === 'GRPC_XDS_SOTW') return 'CONFIG_TYPE is GRPC_XDS_SOTW';
+  return runtimeRoot === undefined ? undefined : 'RUNTIME_ROOT is';
 }
 
 function chooseRedis(settings: StoreSettings): StoreChoice {

@@ -81,11 +81,9 @@ export class YamlConverter {
       fields.set(key, field);
       return;
     }
-    this.problems.report({
-      offset: field.keyOffset,
-      path: joinPath(path, key),
-      message: `given twice: on line ${this.problems.lineAt(first.keyOffset)} and on line ${this.problems.lineAt(field.keyOffset)}; keep one`,
-    });
+    const keyPath = joinPath(path, key);
+    const [one, other] = [first, field].map(({ keyOffset }) => this.problems.placeOf({ offset: keyOffset, path: keyPath, problems: this.problems }));
+    this.problems.report({ offset: field.keyOffset, path: keyPath, message: `given twice: ${one} and ${other}; keep one` });
   }
 
   /** `<<: *anchor` or `<<: [*first, *second]`: what the map says itself wins, then the first that says it. */

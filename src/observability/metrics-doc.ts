@@ -1,6 +1,6 @@
 /** Writes `docs/metrics.md` from the tables of metrics. */
 
-import { CONFIG_METRICS, METRICS, WORKER_METRICS, type MetricRow } from './metrics';
+import { CONFIG_METRICS, METRICS, WORKER_METRICS, XDS_METRICS, type MetricRow } from './metrics';
 import { RULE_METRICS } from './rule-metrics';
 
 const HEAD = `# Metrics
@@ -29,7 +29,7 @@ const TABLE_HEAD = '| Metric | Type | Labels | Meaning |\n|---|---|---|---|\n';
 /** The whole page, ending with a newline. */
 export function renderMetricsDoc(): string {
   const ruleRows = Object.values(RULE_METRICS).map((row) => renderRow({ ...row, labels: ['domain', 'key1', '…', 'key8'] }));
-  const otherRows = Object.values({ ...METRICS, ...CONFIG_METRICS, ...WORKER_METRICS }).map(renderRow);
+  const otherRows = Object.values({ ...METRICS, ...CONFIG_METRICS, ...XDS_METRICS, ...WORKER_METRICS }).map(renderRow);
   return `${HEAD}\n${TABLE_HEAD}${ruleRows.join('')}\n## Of the service\n\n${TABLE_HEAD}${otherRows.join('')}`;
 }
 

@@ -194,6 +194,16 @@ export const CONFIG_METRICS = {
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
+/** Of that process too: only if the configuration comes from a management server. */
+export const XDS_METRICS = {
+  connected: {
+    type: 'gauge',
+    name: 'weir_xds_connected',
+    labels: [],
+    help: '1 while there is a connection to the management server, 0 while there is none; with CONFIG_TYPE=GRPC_XDS_SOTW only.',
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
 /** Of the process that runs the workers: only if there are several. */
 export const WORKER_METRICS = {
   workers: {
@@ -237,8 +247,20 @@ export interface LoadCounts {
   readonly error: unknown;
 }
 
-/** Registers the metrics of loads; in one process only, however many serve. */
-export function makeConfigMetrics(registry: Registry, loads: LoadCounts): void {
+/** Where the configuration comes from over xDS, likewise. */
+export interface ManagementServer {
+  readonly isConnected: boolean;
+}
+
+export interface ConfigMetricsOptions {
+  readonly registry: Registry;
+  readonly loads: LoadCounts;
+  /** Undefined: the configuration comes from elsewhere. */
+  readonly managementServer: ManagementServer | undefined;
+}
+
+/** Registers the metrics of the configuration; in one process only, however many serve. */
+export function makeConfigMetrics({ registry, loads, managementServer }: ConfigMetricsOptions): void {
   counter(registry, CONFIG_METRICS.configLoadSuccess, (made) => {
     made.reset();
     made.inc(loads.counts.accepted);
@@ -249,6 +271,10 @@ export function makeConfigMetrics(registry: Registry, loads: LoadCounts): void {
   });
   gauge(registry, CONFIG_METRICS.configLastLoadGood, (made) => {
     made.set(loads.error === undefined ? 1 : 0);
+  });
+  if (managementServer === undefined) return;
+  gauge(registry, XDS_METRICS.connected, (made) => {
+    made.set(managementServer.isConnected ? 1 : 0);
   });
 }
 

@@ -16,13 +16,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   config: ['descriptor', 'rule', 'bucket'],
   observability: ['descriptor', 'rule', 'engine', 'store', 'should-rate-limit'],
   workers: ['config', 'observability'],
+  xds: ['config'],
   'should-rate-limit': ['descriptor', 'rule', 'bucket', 'engine', 'store', 'respond'],
   errors: [],
   version: [],
 };
 
 /** They know every part. */
-const ROOTS = ['app', 'cli', 'main', 'open-grpc', 'open-redis', 'start-workers', 'warm-up'];
+const ROOTS = ['app', 'cli', 'main', 'open-grpc', 'open-redis', 'open-xds', 'start-workers', 'warm-up'];
 
 const PURE = ['descriptor', 'rule', 'bucket', 'engine'];
 

@@ -1,9 +1,9 @@
-/** Every environment variable that envoyproxy/ratelimit reads, or is about to; of the open families, a few names. */
+/** Every environment variable that envoyproxy/ratelimit reads, or is about to, or that Envoy Gateway sets for it; of the open families, a few names. */
 
 export const REFERENCE_NAMES: readonly string[] = `
 HOST PORT DEBUG_HOST DEBUG_PORT GRPC_HOST GRPC_PORT GRPC_UDS PROTO
 GRPC_MAX_CONNECTION_AGE GRPC_MAX_CONNECTION_AGE_GRACE
-GRPC_SERVER_USE_TLS GRPC_SERVER_TLS_CERT GRPC_SERVER_TLS_KEY GRPC_CLIENT_TLS_CACERT GRPC_CLIENT_TLS_SAN
+GRPC_SERVER_USE_TLS GRPC_SERVER_TLS_CERT GRPC_SERVER_TLS_KEY GRPC_SERVER_TLS_CA_CERT GRPC_CLIENT_TLS_CACERT GRPC_CLIENT_TLS_SAN
 LOG_LEVEL LOG_FORMAT
 
 CONFIG_TYPE FORCE_START_WITHOUT_INITIAL_CONFIG

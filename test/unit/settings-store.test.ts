@@ -24,6 +24,12 @@ describe('The store is', () => {
     expect(chooseStore(readSettings({ BACKEND_TYPE: 'memory', RUNTIME_ROOT: '/r', REDIS_URL: 'h:1' }))).toEqual({ kind: 'memory' });
   });
 
+  test('nothing if the configuration comes from a management server', () => {
+    const why = 'neither it nor REDIS_URL is set, but CONFIG_TYPE is GRPC_XDS_SOTW: several instances would each keep their own counts';
+    expect(() => chooseStore(readSettings({ CONFIG_TYPE: 'GRPC_XDS_SOTW', RUNTIME_ROOT: '/r' }))).toThrow(why);
+    expect(chooseStore(readSettings({ CONFIG_TYPE: 'GRPC_XDS_SOTW', BACKEND_TYPE: 'memory' }))).toEqual({ kind: 'memory' });
+  });
+
   test('nothing if RUNTIME_ROOT is set alone', () => {
     expect(() => chooseStore(readSettings({ RUNTIME_ROOT: '/r' }))).toThrow(SettingsError);
   });

@@ -44,6 +44,23 @@ describe('Settings', () => {
       runtimeWatchRoot: true,
       forceStartWithoutInitialConfig: false,
       healthyWithAtLeastOneConfigLoaded: false,
+      configGrpcXdsServerUrl: 'localhost:18000',
+      configGrpcXdsNodeId: 'default',
+      configGrpcXdsNodeMetadata: undefined,
+      configGrpcXdsClientAdditionalHeaders: undefined,
+      configGrpcXdsServerUseTls: false,
+      configGrpcXdsClientTlsCert: undefined,
+      configGrpcXdsClientTlsKey: undefined,
+      configGrpcXdsServerTlsCacert: undefined,
+      configGrpcXdsServerTlsSan: undefined,
+      configGrpcXdsServerConnectRetryIntervalMs: 3000,
+      xdsClientBackoffInitialIntervalMs: 10_000,
+      xdsClientBackoffMaxIntervalMs: 60_000,
+      xdsClientBackoffRandomFactor: 2,
+      xdsClientBackoffJitter: true,
+      xdsClientMaxMsgSizeInBytes: 0,
+      xdsClientKeepaliveTimeMs: 330_000,
+      xdsClientKeepaliveTimeoutMs: 20_000,
       defaultAlgorithm: undefined,
       useCalendarMonthRateLimit: false,
       nearLimitRatio: 0.8,
@@ -117,6 +134,8 @@ describe('Settings', () => {
     ['BACKEND_TYPE', 'Redis', 'backendType', 'redis'],
     ['CACHE_KEY_PREFIX', 'team-a:', 'cacheKeyPrefix', 'team-a:'],
     ['DEFAULT_ALGORITHM', 'token_bucket', 'defaultAlgorithm', 'token_bucket'],
+    ['CONFIG_TYPE', 'grpc_xds_sotw', 'configType', 'GRPC_XDS_SOTW'],
+    ['XDS_CLIENT_BACKOFF_RANDOM_FACTOR', '1.6', 'xdsClientBackoffRandomFactor', 1.6],
   ] as const)('take %s=%s', (name, text, property, value) => {
     expect(readSettings({ [name]: text })[property]).toBe(value);
   });
@@ -132,9 +151,22 @@ describe('Settings', () => {
     ['LOG_LEVEL', 'loud', '"loud" is not accepted; use trace, debug, info, warn, warning, error, fatal, panic, or leave it unset for "info"'],
     ['DEFAULT_ALGORITHM', 'gcra', '"gcra" is not accepted; use token_bucket, leaky_bucket, fixed_window, sliding_window_log, sliding_window_counter, or leave it unset'],
     ['BACKEND_TYPE', 'memcache', '"memcache" is refused: Weir does not support memcached, because its counts are not exact; use redis or memory'],
-    ['CONFIG_TYPE', 'GRPC_XDS_SOTW', '"GRPC_XDS_SOTW" is refused: configuration over xDS is not supported yet; use FILE'],
+    ['CONFIG_TYPE', 'GRPC_XDS_DELTA', '"GRPC_XDS_DELTA" is not accepted; use FILE, GRPC_XDS_SOTW, or leave it unset for "FILE"'],
+    ['CONFIG_GRPC_XDS_NODE_METADATA', 'zone', '"zone" is not accepted; use name=value,name=value, or leave it unset'],
+    ['CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS', 'x-token:secret,,', 'its value is not accepted; use name:value,name:value in ASCII, or leave it unset'],
+    ['CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS', 'x-token:größe', 'its value is not accepted; use name:value,name:value in ASCII, or leave it unset'],
+    ['CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS', 'grpc-timeout:1S', 'its value is not accepted; use name:value,name:value in ASCII, or leave it unset'],
+    ['XDS_CLIENT_BACKOFF_RANDOM_FACTOR', '-1', '"-1" is not accepted; use a number from 0 to 10, or leave it unset for "2"'],
   ])('refuse %s=%s', (name, text, message) => {
     expect(problemsOf({ [name]: text })).toEqual([`${name}: ${message}`]);
+  });
+
+  test('take pairs of names and values', () => {
+    const env = { CONFIG_GRPC_XDS_NODE_METADATA: 'zone=a, url=x=y', CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS: 'x-token:a:b,X-Empty:' };
+    expect(readSettings(env)).toMatchObject({
+      configGrpcXdsNodeMetadata: [['zone', 'a'], ['url', 'x=y']],
+      configGrpcXdsClientAdditionalHeaders: [['x-token', 'a:b'], ['X-Empty', '']],
+    });
   });
 
   test.each(['a{b', 'a}b', 'a b', 'a\n', 'weir:', 'x-weir:y', 'größe'])('refuse CACHE_KEY_PREFIX=%j', (text) => {

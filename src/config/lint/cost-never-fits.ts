@@ -2,11 +2,11 @@
 
 import type { Limit } from '../../rule/limit';
 import { joinPath } from '../show';
-import { limitsOf, type DeclaredLevel, type DeclaredLimit } from './declared-level';
+import { limitsOf, type Declared, type DeclaredLimit } from './declared-level';
 
 /** `cost`: the most hits that a request asks for. */
-export function warnOfCost({ declared }: DeclaredLevel, { cost }: { readonly cost: number }): void {
-  for (const { spec, limit } of declared.flatMap(limitsOf)) {
+export function warnOfCost(declared: Declared, { cost }: { readonly cost: number }): void {
+  for (const { spec, limit } of limitsOf(declared)) {
     // A limit of 0 says openly that nothing passes.
     if (limit.requestsPerUnit === 0 || limit.capacity >= cost) continue;
     const { field, offset } = culpritOf({ spec, limit });

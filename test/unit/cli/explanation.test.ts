@@ -65,6 +65,12 @@ test.each([
   expect(descriptor).not.toHaveProperty('notLimited');
 });
 
+test('those that take it are named in the order in which they are tried, wherever they are declared', () => {
+  const text = `domain: d\ndescriptors:\n  - { key: k }\n  - { key: k, value: "*" }\n  - { key: k, value: v }\n`;
+  const [level] = explain(text, [['k=v']]).descriptors[0]!.levels;
+  expect(told(level!)).toEqual(['5 has this very value', `4 ${BELOW_EXACT}`, `3 ${BELOW_EXACT}`]);
+});
+
 test.each([
   [['nest=1', 'sub=y'], 'nothing takes sub=y on that level'],
   [['nest=1', 'sub=x', 'more=z'], 'nothing is configured below; a request with more entries than that is not limited'],

@@ -129,6 +129,14 @@ describe('The source and its algorithm', () => {
     expect(chooseDefaultAlgorithm({ source, settings }).algorithm).toBe('token_bucket');
   });
 
+  test('with CONFIG_TYPE=GRPC_XDS_SOTW a management server and fixed_window, but --config wins', () => {
+    const overXds = readSettings({ RUNTIME_ROOT: '/r', CONFIG_TYPE: 'GRPC_XDS_SOTW', CONFIG_GRPC_XDS_SERVER_URL: 'gateway:18001' });
+    const source = chooseSource({ settings: overXds });
+    expect(source).toEqual({ kind: 'xds', server: 'gateway:18001' });
+    expect(chooseDefaultAlgorithm({ source, settings: overXds })).toMatchObject({ algorithm: 'fixed_window', reason: expect.stringContaining('gateway:18001') as unknown });
+    expect(chooseSource({ settings: overXds, configPath: 'c.yaml' })).toEqual({ kind: 'path', path: 'c.yaml' });
+  });
+
   test('DEFAULT_ALGORITHM wins, and the reason says so', () => {
     const own = readSettings({ DEFAULT_ALGORITHM: 'token_bucket' });
     expect(chooseDefaultAlgorithm({ source: runtime, settings: own })).toEqual({

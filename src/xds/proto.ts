@@ -1,0 +1,50 @@
+/** The messages of xDS and the method that carries them, from proto/. */
+
+import * as path from 'node:path';
+import type { MethodDefinition } from '@grpc/grpc-js';
+import { Root, type Type } from 'protobufjs';
+import type { WireDiscoveryRequest, WireDiscoveryResponse, WireRateLimitConfig } from './wire';
+
+// The same from src/ and from dist/.
+const PROTO_DIR = path.join(__dirname, '..', '..', 'proto');
+
+const PROTO_FILES = ['envoy/service/discovery/v3/ads.proto', 'ratelimit/config/ratelimit/v3/rls_conf.proto'];
+
+export const RATE_LIMIT_CONFIG_TYPE = 'type.googleapis.com/ratelimit.config.ratelimit.v3.RateLimitConfig';
+
+export interface XdsProto {
+  readonly stream: MethodDefinition<WireDiscoveryRequest, WireDiscoveryResponse>;
+  /** Throws on bytes that are no such message. */
+  readonly decodeConfig: (bytes: Uint8Array) => WireRateLimitConfig;
+}
+
+/** Reads proto/ synchronously; for start-up. Throws if a file is missing or wrong. */
+export function loadXdsProto(): XdsProto {
+  const root = new Root();
+  root.resolvePath = (_origin, target) => path.resolve(PROTO_DIR, target);
+  root.loadSync(PROTO_FILES, { keepCase: true });
+  const request = root.lookupType('envoy.service.discovery.v3.DiscoveryRequest');
+  const response = root.lookupType('envoy.service.discovery.v3.DiscoveryResponse');
+  const config = root.lookupType('ratelimit.config.ratelimit.v3.RateLimitConfig');
+  return {
+    stream: {
+      path: '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources',
+      requestStream: true,
+      responseStream: true,
+      requestSerialize: (message) => encode(request, message),
+      requestDeserialize: (bytes) => decode(request, bytes) as WireDiscoveryRequest,
+      responseSerialize: (message) => encode(response, message),
+      responseDeserialize: (bytes) => decode(response, bytes),
+    },
+    decodeConfig: (bytes) => decode(config, bytes),
+  };
+}
+
+function encode(type: Type, message: object): Buffer {
+  return Buffer.from(type.encode(type.fromObject(message as Record<string, unknown>)).finish());
+}
+
+/** Enums stay numbers, absent fields absent. */
+function decode(type: Type, bytes: Uint8Array): object {
+  return type.toObject(type.decode(bytes));
+}

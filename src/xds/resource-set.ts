@@ -1,0 +1,94 @@
+/** What one response of a management server holds: resources in an order that does not depend on it, and what can't be read. */
+
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ReadDocument } from '../config/config-document';
+import type { ConfigProblem } from '../config/config-error';
+import { show } from '../config/show';
+import { toConfigNode } from './config-nodes';
+import { RATE_LIMIT_CONFIG_TYPE, type XdsProto } from './proto';
+import type { WireAny, WireDiscoveryResponse } from './wire';
+
+export const RESOURCES_MAX = 4096;
+
+/** How long resources are read at a stretch: calls that have come meanwhile are answered then. */
+const SLICE_MS = 4;
+
+/** Names that are told as they are. */
+const PLAIN_NAME = /^[!-~]{1,200}$/;
+
+export interface ResourceSet {
+  /** As the server calls it. */
+  readonly version: string;
+  readonly documents: readonly ReadDocument[];
+  readonly problems: readonly ConfigProblem[];
+  /** The same for the same resources, in whatever order they came. */
+  readonly digest: string;
+}
+
+interface Read {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  readonly document?: ReadDocument;
+  readonly problem?: ConfigProblem;
+}
+
+/** Never rejects: what can't be read is a problem. */
+export async function readResourceSet(response: WireDiscoveryResponse, decodeConfig: XdsProto['decodeConfig']): Promise<ResourceSet> {
+  const { version_info: version = '', resources = [], type_url: typeUrl = '' } = response;
+  const reads: Read[] = [];
+  let begunMs = performance.now();
+  for (const [index, any] of resources.slice(0, RESOURCES_MAX).entries()) {
+    reads.push(readResource(any, { index, decodeConfig }));
+    if (performance.now() - begunMs < SLICE_MS) continue;
+    await nextTurn();
+    begunMs = performance.now();
+  }
+  // The server may send them in any order, and another one each time.
+  reads.sort((one, other) => compare(one.name, other.name) || Buffer.compare(one.bytes, other.bytes));
+  return {
+    version,
+    documents: reads.flatMap(({ document }) => document ?? []),
+    problems: [...problemsOfAll(resources.length, typeUrl), ...reads.flatMap(({ problem }) => problem ?? [])],
+    digest: digestOf(typeUrl, reads),
+  };
+}
+
+function readResource({ type_url: typeUrl = '', value: bytes = new Uint8Array() }: WireAny, { index, decodeConfig }: ReadInput): Read {
+  const place = `resources[${index}]`;
+  const refuse = (message: string): Read => ({ name: '', bytes, problem: { file: place, line: 0, column: 0, path: '', message } });
+  if (typeUrl !== RATE_LIMIT_CONFIG_TYPE) return refuse(`is of type ${show(typeUrl)}; send ${RATE_LIMIT_CONFIG_TYPE}`);
+  try {
+    const config = decodeConfig(bytes);
+    const { name = '' } = config;
+    const shown = PLAIN_NAME.test(name) ? name : show(name);
+    return { name, bytes, document: { name: name === '' ? place : shown, root: toConfigNode(config) } };
+  } catch {
+    return refuse('is no RateLimitConfig, or one that is nested too deep; look at what the management server makes');
+  }
+}
+
+interface ReadInput {
+  readonly index: number;
+  readonly decodeConfig: XdsProto['decodeConfig'];
+}
+
+function problemsOfAll(count: number, typeUrl: string): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const report = (message: string) => {
+    problems.push({ file: 'the response', line: 0, column: 0, path: '', message });
+  };
+  if (count > RESOURCES_MAX) report(`holds ${count} resources; ${RESOURCES_MAX} is the most`);
+  if (typeUrl !== '' && typeUrl !== RATE_LIMIT_CONFIG_TYPE) report(`is of type ${show(typeUrl)}, which nobody has asked for; send ${RATE_LIMIT_CONFIG_TYPE}`);
+  return problems;
+}
+
+function digestOf(typeUrl: string, reads: readonly Read[]): string {
+  const hash = createHash('sha256').update(typeUrl);
+  for (const { bytes } of reads) hash.update(`|${bytes.length}|`).update(bytes);
+  return hash.digest('hex');
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
+}

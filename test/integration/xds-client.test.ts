@@ -1,0 +1,290 @@
+/** The client of a management server, beside one that behaves, one that does not, and one that is not there. */
+
+import { credentials, status } from '@grpc/grpc-js';
+import { AdsClient, REFUSAL_BYTES_MAX, type AdsClientOptions } from '../../src/xds/ads-client';
+import { Backoff } from '../../src/xds/backoff';
+import { loadXdsProto, RATE_LIMIT_CONFIG_TYPE } from '../../src/xds/proto';
+import type { ResourceSet } from '../../src/xds/resource-set';
+import type { WireRateLimitConfig } from '../../src/xds/wire';
+import { freePort } from '../support/ports';
+import { TcpProxy } from '../support/tcp-proxy';
+import { XdsServer } from '../support/xds-server';
+
+const proto = loadXdsProto();
+
+interface Started {
+  readonly client: AdsClient;
+  readonly sets: ResourceSet[];
+  readonly lost: { readonly reason: string; readonly waitMs: number }[];
+  /** Said to each set from now on; undefined accepts it. */
+  refusal: string | undefined;
+}
+
+const running: { stop(): void }[] = [];
+
+afterEach(() => {
+  for (const each of running.splice(0)) each.stop();
+});
+
+function startClient(port: number, options: Partial<AdsClientOptions> = {}): Started {
+  const sets: ResourceSet[] = [];
+  const lost: { readonly reason: string; readonly waitMs: number }[] = [];
+  const client = new AdsClient({
+    proto,
+    target: `127.0.0.1:${port}`,
+    credentials: () => credentials.createInsecure(),
+    channel: { messageBytesMax: 64 * 1024, keepaliveTimeMs: 60_000, keepaliveTimeoutMs: 1000 },
+    node: { id: 'node-1', user_agent_name: 'weir', user_agent_version: 'test' },
+    headers: [],
+    backoff: new Backoff({ maxMs: 200, factor: 2, jitter: false, random: Math.random }),
+    connectRetryMs: 20,
+    streamRetryMs: 20,
+    settledMs: 60_000,
+    onSet: (set) => {
+      sets.push(set);
+      return Promise.resolve(started.refusal);
+    },
+    onConnected: () => undefined,
+    onLost: (each) => lost.push(each),
+    nowMs: () => performance.now(),
+    ...options,
+  });
+  const started: Started = { client, sets, lost, refusal: undefined };
+  void client.run();
+  running.push(client);
+  return started;
+}
+
+async function startServer(...options: Parameters<typeof XdsServer.start>): Promise<XdsServer> {
+  const server = await XdsServer.start(...options);
+  running.push(server);
+  return server;
+}
+
+const config = (name: string): WireRateLimitConfig => ({ name, domain: name, descriptors: [{ key: 'k', rate_limit: { unit: 1, requests_per_unit: 1 } }] });
+
+/** Waits until it holds, at most 15 s. */
+async function until(holds: () => boolean): Promise<void> {
+  const deadline = Date.now() + 15_000;
+  while (!holds() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(holds()).toBe(true);
+}
+
+test('it says who it is, and asks for all there is of one type', async () => {
+  const server = await startServer();
+  const metadata = { fields: { zone: { stringValue: 'a' } } };
+  startClient(server.port, { node: { id: 'node-1', metadata, user_agent_name: 'weir', user_agent_version: 'test' }, headers: [['x-token', 'secret'], ['x-key-bin', 'bytes']] });
+  const { request, headers } = await server.next(() => true);
+  expect(request).toEqual({ type_url: RATE_LIMIT_CONFIG_TYPE, node: { id: 'node-1', metadata, user_agent_name: 'weir', user_agent_version: 'test' } });
+  expect([headers.get('x-token'), headers.get('x-key-bin')]).toEqual([['secret'], [Buffer.from('bytes')]]);
+});
+
+test('each set is acknowledged with its version and its nonce; a refused one with the version before it, and why', async () => {
+  const server = await startServer();
+  const client = startClient(server.port);
+  await until(() => server.openStreams === 1);
+  expect(await server.answerTo(server.send('1', [config('a')]))).toEqual({ type_url: RATE_LIMIT_CONFIG_TYPE, version_info: '1', response_nonce: 'nonce-1' });
+  client.refusal = 'a: this is wrong\nb: that is wrong';
+  expect(await server.answerTo(server.send('2', [config('b')]))).toEqual({
+    type_url: RATE_LIMIT_CONFIG_TYPE,
+    version_info: '1',
+    response_nonce: 'nonce-2',
+    error_detail: { code: status.INVALID_ARGUMENT, message: 'a: this is wrong\nb: that is wrong' },
+  });
+  client.refusal = undefined;
+  expect(await server.answerTo(server.send('3', [config('c')]))).toEqual({ type_url: RATE_LIMIT_CONFIG_TYPE, version_info: '3', response_nonce: 'nonce-3' });
+  expect(client.sets.map(({ documents }) => documents.map(({ name }) => name))).toEqual([['a'], ['b'], ['c']]);
+});
+
+test('a first set that is refused is refused without a version', async () => {
+  const server = await startServer();
+  const client = startClient(server.port);
+  client.refusal = 'no';
+  expect(await server.answerTo(server.send('1', [config('a')]))).toMatchObject({ error_detail: { message: 'no' } });
+  expect(server.told.some(({ request }) => request.version_info !== undefined)).toBe(false);
+});
+
+test('the same set again, under whatever version and in whatever order, is acknowledged and not taken up again', async () => {
+  const server = await startServer();
+  const client = startClient(server.port);
+  await server.answerTo(server.send('1', [config('a'), config('b')]));
+  expect(await server.answerTo(server.send('2', [config('b'), config('a')]))).toMatchObject({ version_info: '2' });
+  expect(client.sets).toHaveLength(1);
+});
+
+test('what was in force before a refusal is taken up again when it comes again', async () => {
+  const server = await startServer();
+  const client = startClient(server.port);
+  await server.answerTo(server.send('1', [config('a')]));
+  client.refusal = 'no';
+  await server.answerTo(server.send('2', [config('b')]));
+  client.refusal = undefined;
+  expect(await server.answerTo(server.send('3', [config('a')]))).toMatchObject({ version_info: '3' });
+  expect(client.sets).toHaveLength(3);
+});
+
+test('no resources are a set too', async () => {
+  const server = await startServer();
+  const client = startClient(server.port);
+  await server.answerTo(server.send('1', [config('a')]));
+  expect(await server.answerTo(server.send('', []))).toEqual({ type_url: RATE_LIMIT_CONFIG_TYPE, response_nonce: 'nonce-2', version_info: '' });
+  expect(client.sets[1]).toMatchObject({ documents: [], problems: [] });
+});
+
+test('a server that sends the same again after each refusal is answered once a second', async () => {
+  const server = await startServer({ isEager: true });
+  const client = startClient(server.port);
+  client.refusal = 'no';
+  server.send('1', [config('a')]);
+  await until(() => server.told.length >= 4);
+  const beganMs = performance.now();
+  const before = server.told.length;
+  await until(() => server.told.length >= before + 2);
+  expect(performance.now() - beganMs).toBeGreaterThan(900);
+  expect(client.sets).toHaveLength(1);
+});
+
+test('a refusal has a bound', async () => {
+  const server = await startServer();
+  const client = startClient(server.port);
+  client.refusal = 'é'.repeat(REFUSAL_BYTES_MAX);
+  const { error_detail: detail } = await server.answerTo(server.send('1', [config('a')]));
+  expect(Buffer.byteLength(detail!.message)).toBeLessThanOrEqual(REFUSAL_BYTES_MAX + 3);
+});
+
+describe('the conversation begins anew', () => {
+  test.each([status.OK, status.UNAVAILABLE])('after a stream that ends with %s: with the version in force, and without its nonce', async (code) => {
+    const server = await startServer();
+    const client = startClient(server.port);
+    await server.answerTo(server.send('7', [config('a')]));
+    server.endStreams(code);
+    const { request } = await server.next(({ stream }) => stream === 2);
+    expect(request).toMatchObject({ version_info: '7', node: { id: 'node-1' } });
+    expect(request.response_nonce).toBeUndefined();
+    expect(await server.answerTo(server.send('8', [config('b')]))).toMatchObject({ version_info: '8' });
+    expect(client.sets).toHaveLength(2);
+    expect(client.lost.map(({ reason }) => reason)).toEqual([code === status.OK ? 'the server has ended the stream' : 'UNAVAILABLE: the test says so']);
+  });
+
+  test('after a server that died, when it is back', async () => {
+    const server = await startServer();
+    const client = startClient(server.port);
+    await server.answerTo(server.send('1', [config('a')]));
+    server.die();
+    await until(() => client.lost.length >= 3);
+    expect(client.lost[2]!.reason).toContain('ECONNREFUSED');
+    await server.comeBack();
+    expect(await server.answerTo(server.send('2', [config('b')]))).toMatchObject({ version_info: '2' });
+  });
+
+  test('never in a hurry: a server that ends each stream at once sees fewer and fewer', async () => {
+    const server = await startServer({ isFlapping: true });
+    const client = startClient(server.port, { backoff: new Backoff({ maxMs: 200, factor: 2, jitter: false, random: Math.random }) });
+    await until(() => client.lost.length >= 6);
+    expect(client.lost.map(({ waitMs }) => waitMs).slice(0, 6)).toEqual([20, 40, 80, 160, 200, 200]);
+    expect(server.streamsSeen).toBeLessThanOrEqual(client.lost.length + 1);
+    server.isFlapping = false;
+    expect(await server.answerTo(server.send('1', [config('a')]))).toMatchObject({ version_info: '1' });
+  });
+
+  test('a long conversation is a good one: after it the first wait is short again', async () => {
+    const server = await startServer();
+    let now = 0;
+    const client = startClient(server.port, { settledMs: 1000, nowMs: () => now });
+    for (const wanted of [20, 40]) {
+      await until(() => server.openStreams === 1);
+      server.endStreams();
+      await until(() => client.lost.at(-1)?.waitMs === wanted);
+    }
+    await until(() => server.openStreams === 1);
+    now = 1000;
+    server.endStreams();
+    await until(() => client.lost.length === 3);
+    expect(client.lost[2]!.waitMs).toBe(20);
+  });
+
+  test('after a connection that has gone silent', async () => {
+    const server = await startServer();
+    const proxy = await TcpProxy.start(server.port);
+    const client = startClient(proxy.port, { channel: { messageBytesMax: 65_536, keepaliveTimeMs: 300, keepaliveTimeoutMs: 200 } });
+    await server.answerTo(server.send('1', [config('a')]));
+    proxy.silenceOpen();
+    expect((await server.next(({ stream }) => stream === 2)).request).toMatchObject({ version_info: '1' });
+    expect(client.lost[0]!.reason).toContain('UNAVAILABLE');
+    await proxy.stop();
+  });
+
+  test('after a message that is too long, which is told', async () => {
+    const server = await startServer();
+    const client = startClient(server.port);
+    server.send('1', [{ name: 'x'.repeat(70_000), domain: 'd' }]);
+    await until(() => client.lost.length > 0);
+    expect(client.lost[0]!.reason).toMatch(/^RESOURCE_EXHAUSTED: .*; raise XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES/);
+    expect(await server.answerTo(server.send('2', [config('b')]))).toMatchObject({ version_info: '2' });
+  });
+});
+
+test('a set that nobody could judge, for a fault of ours, is neither accepted nor refused, and comes again', async () => {
+  const server = await startServer();
+  let isBroken = true;
+  const client = startClient(server.port, { onSet: () => (isBroken ? Promise.reject(new Error('broken')) : Promise.resolve(undefined)) });
+  server.send('1', [config('a')]);
+  await until(() => client.lost.length > 0);
+  expect(client.lost[0]!.reason).toBe('broken');
+  isBroken = false;
+  await server.next(({ request }) => request.version_info === '1');
+});
+
+describe('asked anew', () => {
+  test('in a conversation: it begins another one at once, without a version, and takes up the same set again', async () => {
+    const server = await startServer();
+    const { client, sets, lost } = startClient(server.port);
+    await server.answerTo(server.send('1', [config('a')]));
+    client.askAnew();
+    expect((await server.next(({ stream }) => stream === 2)).request.version_info).toBeUndefined();
+    await until(() => sets.length === 2);
+    expect(lost).toEqual([]);
+  });
+
+  test('while it waits for the next try: it tries at once', async () => {
+    const server = await startServer();
+    server.die();
+    const { client, lost } = startClient(server.port, { connectRetryMs: 600_000, backoff: new Backoff({ maxMs: 600_000, factor: 2, jitter: false, random: Math.random }) });
+    await until(() => lost.length === 1);
+    await server.comeBack();
+    client.askAnew();
+    await until(() => server.openStreams === 1);
+  });
+});
+
+test('credentials that can not be made are told, and made again for the next connection', async () => {
+  const server = await startServer();
+  let isBroken = true;
+  const client = startClient(server.port, {
+    credentials: () => {
+      if (isBroken) throw new Error('CONFIG_GRPC_XDS_CLIENT_TLS_CERT: it can not be read');
+      return credentials.createInsecure();
+    },
+  });
+  await until(() => client.lost.length > 0);
+  expect(client.lost[0]!.reason).toBe('CONFIG_GRPC_XDS_CLIENT_TLS_CERT: it can not be read');
+  isBroken = false;
+  await until(() => server.openStreams === 1);
+});
+
+test('stopped, it leaves and does not come again', async () => {
+  const server = await startServer();
+  const { client, lost } = startClient(server.port);
+  await until(() => server.openStreams === 1);
+  client.stop();
+  await until(() => server.openStreams === 0);
+  expect(lost).toEqual([]);
+  expect(server.streamsSeen).toBe(1);
+});
+
+test('nobody there: each try is told, at growing intervals', async () => {
+  const client = startClient(await freePort());
+  await until(() => client.lost.length >= 3);
+  expect(client.lost.slice(0, 3).map(({ waitMs }) => waitMs)).toEqual([20, 40, 80]);
+  expect(client.sets).toEqual([]);
+});

@@ -1,0 +1,231 @@
+/** A configuration that comes as a message is the one that comes as a file of the same meaning: the same rules, the same problems. */
+
+import { stringify } from 'yaml';
+import { compileConfig } from '../../../src/config/compile';
+import type { ConfigDocument } from '../../../src/config/config-document';
+import { ConfigError, type ConfigProblem } from '../../../src/config/config-error';
+import { loadXdsProto } from '../../../src/xds/proto';
+import { readResourceSet, RESOURCES_MAX } from '../../../src/xds/resource-set';
+import type { WireAny, WireConfigDescriptor, WireRateLimitConfig, WireRateLimitPolicy, WireValue } from '../../../src/xds/wire';
+import { randomFrom, seeded, type Random } from '../../support/random';
+import { packConfig } from '../../support/xds-server';
+
+const { decodeConfig } = loadXdsProto();
+
+function readAll(resources: readonly WireAny[]) {
+  return readResourceSet({ version_info: '1', resources, type_url: '' }, decodeConfig);
+}
+
+/** What the documents make: rules with their warnings, or problems. */
+function outcomeOf(files: readonly ConfigDocument[], problems: readonly ConfigProblem[] = []) {
+  try {
+    const { domains, warnings } = compileConfig({ files, problems, defaultAlgorithm: 'fixed_window', generation: 1 });
+    return { domains: JSON.parse(JSON.stringify([...domains.values()], asPlain)) as readonly unknown[], told: warnings };
+  } catch (error) {
+    if (error instanceof ConfigError) return { domains: [], told: error.message.split('\n') };
+    throw error;
+  }
+}
+
+/** Maps as their entries, so that JSON shows all there is. */
+function asPlain(_name: string, value: unknown): unknown {
+  return value instanceof Map ? { entries: [...value.entries()] as unknown } : value;
+}
+
+async function problemsOf(...configs: readonly WireRateLimitConfig[]): Promise<readonly string[]> {
+  const { documents, problems } = await readAll(configs.map(packConfig));
+  return outcomeOf(documents, problems).told;
+}
+
+const limited = (policy: WireRateLimitPolicy): WireRateLimitConfig => ({ name: 'r', domain: 'd', descriptors: [{ key: 'k', rate_limit: policy }] });
+
+/** A file has lines where a message has paths. */
+function withoutPlaces(lines: readonly string[]): string[] {
+  return lines.map((line) => line.replace(/^r:\d+:\d+: /, 'r: ').replace(/ (?:on line \d+|at descriptors[\w[\].]+)/g, ' HERE'));
+}
+
+test('a random configuration is the same as a message and as a file', async () => {
+  const runs = seeded(1000);
+  const random = randomFrom(runs);
+  let goodOnes = 0;
+  for (let run = 0; run < runs.numRuns; run += 1) {
+    const config = randomConfig(random);
+    const { documents, problems } = await readAll([packConfig(config)]);
+    const asMessage = outcomeOf(documents, problems);
+    const asFile = outcomeOf([{ name: 'r', text: toYaml(config) }]);
+    expect({ ...asMessage, told: withoutPlaces(asMessage.told) }).toEqual({ ...asFile, told: withoutPlaces(asFile.told) });
+    if (asMessage.domains.length > 0) goodOnes += 1;
+  }
+  // Neither all nor none of them.
+  expect(goodOnes).toBeGreaterThan(runs.numRuns / 20);
+  expect(goodOnes).toBeLessThan(runs.numRuns);
+});
+
+function pick<T>(random: Random, choices: readonly T[]): T {
+  return choices[random(choices.length)]!;
+}
+
+/** Once in so many times. */
+function seldom(random: Random, times: number): boolean {
+  return random(times) === 0;
+}
+
+function randomConfig(random: Random): WireRateLimitConfig {
+  return { name: 'r', domain: pick(random, ['d', 'd', 'd', 'd', 'd', '']), descriptors: randomDescriptors(random, 0) };
+}
+
+function randomDescriptors(random: Random, depth: number): WireConfigDescriptor[] {
+  return Array.from({ length: random(depth > 2 ? 1 : 4) }, () => randomDescriptor(random, depth));
+}
+
+function randomDescriptor(random: Random, depth: number): WireConfigDescriptor {
+  return {
+    key: pick(random, ['a', 'b', 'c', 'true', '12', 'a*', 'd', 'e', 'f', 'g', 'h', '']),
+    value: pick(random, ['', '', 'v', 'yes', '007', 'v*', '*', '~']),
+    ...(!seldom(random, 3) && { rate_limit: randomPolicy(random) }),
+    descriptors: randomDescriptors(random, depth + 1),
+    shadow_mode: seldom(random, 5),
+    quota_mode: seldom(random, 5),
+    detailed_metric: seldom(random, 5),
+    ...(seldom(random, 4) && { metadata: { fields: { owner: randomValue(random, 0), __proto__x: randomValue(random, 0) } } }),
+  };
+}
+
+function randomPolicy(random: Random): WireRateLimitPolicy {
+  return {
+    unit: pick(random, [0, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7]),
+    requests_per_unit: pick(random, [0, 1, 10, 4_294_967_295]),
+    unlimited: seldom(random, 9),
+    name: pick(random, ['', '', 'n', 'm']),
+    replaces: seldom(random, 4) ? [{ name: pick(random, ['n', 'm', 'o', 'p', '']) }] : [],
+  };
+}
+
+function randomValue(random: Random, depth: number): WireValue {
+  const kind = random(depth > 2 ? 4 : 6);
+  if (kind === 0) return {};
+  if (kind === 1) return { stringValue: pick(random, ['text', 'true', '1', '', 'null']) };
+  if (kind === 2) return { numberValue: pick(random, [0, -1, 1.5, 1e21, 1e-7, 2 ** 53]) };
+  if (kind === 3) return { boolValue: seldom(random, 2) };
+  if (kind === 4) return { structValue: { fields: { x: randomValue(random, depth + 1) } } };
+  return { listValue: { values: [randomValue(random, depth + 1), randomValue(random, depth + 1)] } };
+}
+
+const UNIT_TEXTS = [undefined, 'second', 'minute', 'hour', 'day', 'month', 'year', 'week'];
+
+/** A file as somebody would write it who has the message before them. */
+function toYaml({ domain, descriptors = [] }: WireRateLimitConfig): string {
+  return stringify({ domain, descriptors: descriptors.map(toYamlDescriptor) }, { aliasDuplicateObjects: false });
+}
+
+function toYamlDescriptor({ value = '', rate_limit: policy, descriptors = [], metadata, ...rest }: WireConfigDescriptor): object {
+  const { unit = 0, requests_per_unit: requestsPerUnit, replaces = [], unlimited = false, name = '' } = policy ?? {};
+  const limit = {
+    ...(unit !== 0 && { unit: UNIT_TEXTS[unit] }),
+    ...((!unlimited || requestsPerUnit !== 0) && { requests_per_unit: requestsPerUnit }),
+    ...(unlimited && { unlimited }),
+    ...(name !== '' && { name }),
+    ...(replaces.length > 0 && { replaces }),
+  };
+  return {
+    key: rest.key,
+    ...(value !== '' && { value }),
+    ...(policy && { rate_limit: limit }),
+    ...(descriptors.length > 0 && { descriptors: descriptors.map(toYamlDescriptor) }),
+    ...(rest.shadow_mode === true && { shadow_mode: true }),
+    ...(rest.detailed_metric === true && { detailed_metric: true }),
+    ...(rest.quota_mode === true && { quota_mode: true }),
+    ...(metadata && { metadata: Object.fromEntries(Object.entries(metadata.fields ?? {}).map(([key, field]) => [key, toPlain(field)])) }),
+  };
+}
+
+function toPlain({ stringValue, numberValue, boolValue, structValue, listValue }: WireValue): unknown {
+  if (structValue !== undefined) return Object.fromEntries(Object.entries(structValue.fields ?? {}).map(([key, field]) => [key, toPlain(field)]));
+  if (listValue !== undefined) return (listValue.values ?? []).map(toPlain);
+  return stringValue ?? numberValue ?? boolValue ?? null;
+}
+
+describe('problems name the resource and the path', () => {
+  test('every one of the whole set at once', async () => {
+    const bad = { name: 'b', domain: 'b', descriptors: [{ key: 'k', rate_limit: { unit: 0, requests_per_unit: 1 } }, { key: '' }] };
+    expect(await problemsOf(limited({ unit: 9, requests_per_unit: 1 }), bad)).toEqual([
+      expect.stringMatching(/^b: descriptors\[0\]\.rate_limit\.unit: is missing; use one of second, /) as unknown,
+      'b: descriptors[1].key: must not be empty',
+      expect.stringMatching(/^r: descriptors\[0\]\.rate_limit\.unit: "9" is no unit; use one of second, /) as unknown,
+    ]);
+  });
+
+  test('two descriptors that are one name each other by their paths', async () => {
+    const twice = { name: 'r', domain: 'd', descriptors: [{ key: 'k', value: 'v' }, { key: 'l' }, { key: 'k', value: 'v' }] };
+    expect(await problemsOf(twice)).toEqual(['r: descriptors[2]: key "k" with value "v" is configured twice here: at descriptors[0] and at descriptors[2]; merge them']);
+  });
+
+  test('a domain that two resources have', async () => {
+    expect(await problemsOf({ ...limited({ unit: 1 }), name: 'one' }, { ...limited({ unit: 1 }), name: 'two' })).toEqual([expect.stringContaining('two and one both configure it') as unknown]);
+  });
+
+  test.each([Number.NaN, Infinity, -Infinity])('a number in metadata that JSON does not have: %s', async (numberValue) => {
+    const config = { name: 'r', domain: 'd', descriptors: [{ key: 'k', rate_limit: { unit: 1, requests_per_unit: 1 }, metadata: { fields: { x: { numberValue } } } }] };
+    expect(await problemsOf(config)).toEqual([expect.stringMatching(/^r: descriptors\[0\]\.metadata\.x: .* is no number that JSON has/) as unknown]);
+  });
+
+  test('a resource without a name is named by its place, and a name that would break the line is quoted', async () => {
+    expect(await problemsOf({ ...limited({ unit: 9 }), name: '' })).toEqual([expect.stringMatching(/^resources\[0\]: /) as unknown]);
+    expect(await problemsOf({ ...limited({ unit: 9 }), name: 'a\nb' })).toEqual([expect.stringMatching(/^"a\\nb": /) as unknown]);
+  });
+});
+
+describe('what can not be read', () => {
+  const good = packConfig(limited({ unit: 1, requests_per_unit: 1 }));
+  const deep = Array.from({ length: 200 }).reduce<WireConfigDescriptor>((child) => ({ key: 'k', descriptors: [child] }), { key: 'k' });
+
+  test.each([
+    ['another type', { type_url: 'type.googleapis.com/other', value: new Uint8Array() }, 'is of type "type.googleapis.com/other"; send type.googleapis.com/ratelimit'],
+    ['bytes that are no message', { ...good, value: Uint8Array.of(0x0a, 0xff) }, 'is no RateLimitConfig, or one that is nested too deep'],
+    ['too deep a message', { ...good, value: nestedBytes(5000) }, 'is no RateLimitConfig, or one that is nested too deep'],
+  ])('%s is a problem, and the rest is read all the same', async (_, resource, message) => {
+    const { documents, problems } = await readAll([good, resource]);
+    expect(documents).toHaveLength(1);
+    expect(problems.map((problem) => `${problem.file}: ${problem.message}`)).toEqual([expect.stringContaining(`resources[1]: ${message}`) as unknown]);
+  });
+
+  test('as many levels as a message may have are read, and refused by the configuration', async () => {
+    const descriptors = [nest(deep, 70)];
+    expect(await problemsOf({ name: 'r', domain: 'd', descriptors })).toEqual([expect.stringContaining('nested more than 64 deep') as unknown]);
+  });
+
+  test('too many resources, or a response of another type', async () => {
+    expect((await readAll(Array.from({ length: RESOURCES_MAX + 1 }, () => good))).problems).toMatchObject([{ file: 'the response', message: `holds ${RESOURCES_MAX + 1} resources; ${RESOURCES_MAX} is the most` }]);
+    expect((await readResourceSet({ type_url: 'other', resources: [] }, decodeConfig)).problems).toMatchObject([{ message: expect.stringMatching(/^is of type "other", which nobody has asked for/) as unknown }]);
+  });
+});
+
+/** The first so many levels. */
+function nest(descriptor: WireConfigDescriptor, levels: number): WireConfigDescriptor {
+  const [child] = descriptor.descriptors ?? [];
+  return levels === 0 || child === undefined ? { key: 'k' } : { key: 'k', descriptors: [nest(child, levels - 1)] };
+}
+
+/** A config of so many descriptors within each other, written by hand. */
+function nestedBytes(levels: number): Uint8Array {
+  let bytes = Buffer.alloc(0);
+  for (let level = 0; level < levels; level += 1) bytes = Buffer.concat([Buffer.from([level === levels - 1 ? 0x1a : 0x22]), varint(bytes.length), bytes]);
+  return bytes;
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  for (let rest = value; ; rest >>>= 7) {
+    if (rest < 128) return Buffer.from([...bytes, rest]);
+    bytes.push((rest & 127) | 128);
+  }
+}
+
+test('the order in which they come changes nothing', async () => {
+  const all = ['c', 'a', 'b'].map((name) => packConfig({ name, domain: name }));
+  const [one, other] = [await readAll(all), await readAll([...all].reverse())];
+  expect(one.documents.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
+  expect(other.documents).toEqual(one.documents);
+  expect(other.digest).toBe(one.digest);
+  expect((await readAll(all.slice(1))).digest).not.toBe(one.digest);
+});
