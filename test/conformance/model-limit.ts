@@ -61,10 +61,10 @@ export function limitOf({ limit: sent }: AskedDescriptor, { configured, shared }
 
 const NOTHING_SHARED: readonly (AskedEntry | undefined)[] = [];
 
-/** Those that another limit of the request replaces, by name, are as good as not there. */
+/** Those that another limit of the request replaces, by name, are as good as not there; what is unlimited stays so. */
 export function applyReplaces(limits: readonly (ModelLimit | undefined)[]): (ModelLimit | undefined)[] {
   const replaced = new Set(limits.flatMap((limit) => limit?.replaces ?? []));
-  return limits.map((limit) => (limit !== undefined && replaced.has(limit.name) ? undefined : limit));
+  return limits.map((limit) => (limit?.unlimited === false && replaced.has(limit.name) ? undefined : limit));
 }
 
 /**

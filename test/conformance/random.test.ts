@@ -32,8 +32,8 @@ async function run({ requests, modes, open }: RunOptions): Promise<ConformanceRe
   const random = randomFrom();
   const configs = Array.from({ length: requests / REQUESTS_PER_CONFIG }, (_, n) => randomConfig({ random, domain: `d${n}` }));
   let nowMs = START_SECONDS * 1000;
-  const { store, setNow } = open(() => nowMs * 1000);
-  const ask = askInProcess({ store, texts: configs.map((config) => JSON.stringify(config)), nowUs: () => nowMs * 1000, ...(modes && { modes }) });
+  const opened = open(() => nowMs * 1000);
+  const ask = askInProcess({ store: opened.store, texts: configs.map((config) => JSON.stringify(config)), nowUs: () => nowMs * 1000, ...(modes && { modes }) });
   const report = await runConformance({
     ask,
     configs,
@@ -42,7 +42,7 @@ async function run({ requests, modes, open }: RunOptions): Promise<ConformanceRe
     nowSeconds: () => nowMs / 1000,
     beforeEach: async () => {
       nowMs += random(500) === 0 ? JUMPS_MS[random(JUMPS_MS.length)]! : STEPS_MS[random(STEPS_MS.length)]!;
-      await setNow?.(nowMs * 1000);
+      await opened.setNow?.(nowMs * 1000);
     },
     withHugeHits: true,
     ...(modes && { modes }),
@@ -86,11 +86,11 @@ test(
   `${REQUESTS_REDIS} are so with Redis`,
   async () => {
     const redis = await startRedis();
-    const { store, setNow, close } = await openClockedRedis(redis);
+    const clocked = await openClockedRedis(redis);
     try {
-      expectAllAsWeir(await run({ requests: REQUESTS_REDIS, open: () => ({ store, setNow }) }));
+      expectAllAsWeir(await run({ requests: REQUESTS_REDIS, open: () => clocked }));
     } finally {
-      await close();
+      await clocked.close();
       await redis.stop();
     }
   },

@@ -1,7 +1,7 @@
 /** What is asked and answered, to and from the messages of the rate limit service. */
 
 import { toByteString, toText } from '../../src/descriptor/byte-string';
-import { WIRE_UNITS, type WireRequest, type WireResponse, type WireStatus } from '../../src/transport/wire';
+import { WIRE_UNITS, type WireRequest, type WireResponse } from '../../src/transport/wire';
 import { limitText, UNITS, type Answered, type AnsweredStatus, type Asked, type AskedDescriptor } from './asked';
 
 const CODES = { 1: 'OK', 2: 'OVER_LIMIT' } as const;
@@ -19,16 +19,29 @@ function toWireDescriptor({ entries, hits, isRefund, limit }: AskedDescriptor) {
   };
 }
 
-export function toAnswered({ overall_code: overallCode, statuses }: WireResponse): Answered {
+/** Where it comes over a port what is 0 is not there, and 64-bit numbers are texts. */
+interface ReceivedStatus {
+  readonly code?: number;
+  readonly current_limit?: { readonly requests_per_unit?: number; readonly unit?: number; readonly name?: string };
+  readonly limit_remaining?: number;
+  readonly duration_until_reset?: { readonly seconds?: number | string };
+}
+
+export interface ReceivedResponse {
+  readonly overall_code: WireResponse['overall_code'];
+  readonly statuses?: readonly ReceivedStatus[];
+}
+
+export function toAnswered({ overall_code: overallCode, statuses = [] }: ReceivedResponse): Answered {
   return { overallCode: CODES[overallCode], statuses: statuses.map(toAnsweredStatus) };
 }
 
-function toAnsweredStatus({ code, current_limit: limit, limit_remaining: remaining, duration_until_reset: reset }: WireStatus): AnsweredStatus {
+function toAnsweredStatus({ code, current_limit: limit, limit_remaining: remaining, duration_until_reset: reset }: ReceivedStatus): AnsweredStatus {
   return {
-    code: CODES[code],
-    ...(limit && { limit: limitText({ requestsPerUnit: limit.requests_per_unit, unit: unitOf(limit.unit), name: toText(limit.name ?? '') }) }),
-    remaining,
-    ...(reset && { resetSeconds: Number(reset.seconds) }),
+    code: code === 2 ? 'OVER_LIMIT' : 'OK',
+    ...(limit && { limit: limitText({ requestsPerUnit: limit.requests_per_unit ?? 0, unit: unitOf(limit.unit ?? 0), name: toText(limit.name ?? '') }) }),
+    remaining: remaining ?? 0,
+    ...(reset && { resetSeconds: Number(reset.seconds ?? 0) }),
   };
 }
 
