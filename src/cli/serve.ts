@@ -2,6 +2,7 @@
 
 import cluster from 'node:cluster';
 import { existsSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startApp, type App, type AppOptions } from '../app';
 import { checkReferenceSettings } from '../config/check-reference-settings';
@@ -11,7 +12,7 @@ import { FileSource } from '../config/file-source';
 import { readGrpcTls } from '../config/grpc-tls';
 import { RulesInForce, type SetSource } from '../config/rules-in-force';
 import { readSettings, type Environment } from '../config/settings';
-import { chooseDefaultAlgorithm, chooseSource, type ConfigPlace } from '../config/source';
+import { chooseDefaultAlgorithm, choosePlace, type ConfigPlace } from '../config/source';
 import { chooseStore } from '../config/store-choice';
 import { createLogger, type Logger } from '../observability/logger';
 import type { ManagementServer } from '../observability/metrics';
@@ -29,6 +30,9 @@ export const SERVE_USAGE = `weir serve [--config FILE|DIR]
 
 Everything else is set by the environment: docs/settings.md.`;
 
+/** Of the log: they take some milliseconds. */
+const LINES_AT_ONCE = 20;
+
 /**
  * Resolves with the exit code after a drain.
  *
@@ -41,13 +45,14 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const storeChoice = chooseStore(settings);
   const workers = chooseWorkers({ settings, storeChoice });
   const grpcTls = readGrpcTls(settings);
-  const place = chooseSource({ settings, ...(values.config !== undefined && { configPath: values.config }) });
+  const place = choosePlace({ settings, configPath: values.config });
   const { algorithm, reason } = chooseDefaultAlgorithm({ source: place, settings });
   const rules = new RulesInForce({ compile: makeCompileSet({ defaultAlgorithm: algorithm, calendarMonth: settings.useCalendarMonthRateLimit, mergeDomainConfig: settings.mergeDomainConfig }) });
   const appOptions = { settings, storeChoice, rules, log, version: VERSION, workers, grpcTls };
   if (cluster.isWorker) return serveAsWorker(appOptions);
   const warnings = [...checkReferenceSettings(env), ...(storeChoice.warning === undefined ? [] : [storeChoice.warning])];
   const { source, managementServer } = openSource(place, { settings, rules, log });
+  process.on('SIGHUP', () => { source.reload(); });
   await source.load();
   if (rules.error !== undefined && !mayWait(place, settings)) throw rules.error;
   for (const warning of warnings) log.warn(warning);
@@ -57,7 +62,6 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
     tellLoad(rules, log);
     if (rules.ruleSet !== undefined && rules.error === undefined) log.info(`configuration generation ${rules.ruleSet.generation} is in force: ${rules.ruleSet.domains.size} domain(s)`);
   });
-  process.on('SIGHUP', () => { source.reload(); });
   source.watch();
   try {
     const running = workers === 1 ? await startApp({ ...appOptions, managementServer, isWorker: false }) : await startWorkers({ settings, count: workers, rules, managementServer, log });
@@ -106,12 +110,19 @@ function mayWait(place: ConfigPlace, { runtimeRoot }: Pick<AppOptions['settings'
 /** What became of the last load. */
 function tellLoad({ ruleSet, error }: RulesInForce, log: Logger): void {
   if (error !== undefined) {
-    for (const line of error.message.split('\n')) log.error(line);
     const rest = ruleSet === undefined ? 'there is none yet, so calls are UNAVAILABLE' : `generation ${ruleSet.generation}, the last good one, stays in force`;
-    log.error(`the configuration is refused for what is told above: ${rest}`);
+    void tellProblems([...error.message.split('\n'), `the configuration is refused for what is told above: ${rest}`], log);
     return;
   }
   for (const warning of ruleSet?.warnings ?? []) log.warn(warning);
+}
+
+/** There may be a thousand: calls that come meanwhile are answered in between. */
+async function tellProblems(lines: readonly string[], log: Logger): Promise<void> {
+  for (let i = 0; i < lines.length; i += LINES_AT_ONCE) {
+    for (const line of lines.slice(i, i + LINES_AT_ONCE)) log.error(line);
+    await nextTurn();
+  }
 }
 
 /** Ends when told, by a signal or by whoever runs it; at once when that one is gone. */

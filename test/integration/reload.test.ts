@@ -137,7 +137,7 @@ describe.each([
     isOver = true;
     await Promise.all(callers);
     expect([...seen].filter(isBad)).toEqual([]);
-    expect(seen.size).toBeGreaterThan(5);
+    expect(seen.size).toBeGreaterThan(3);
     console.log(`${calls} calls, ${seen.size} of ${SWAPS + 1} sets seen, ${await metricOf(weir, ERRORS)} refused`);
     expect(await metricOf(weir, ERRORS)).toBeGreaterThan(0);
     expect(await metricOf(weir, LOADS)).toBe(await metricOf(weir, GENERATION));
