@@ -4,7 +4,7 @@ import type { CompileOptions } from '../config/compile';
 import { readConfigFiles, type ConfigSource } from '../config/config-files';
 import { readSettings, type Environment, type Settings } from '../config/settings';
 import { SETTINGS_TABLE } from '../config/settings-table';
-import { chooseDefaultAlgorithm, chooseSource } from '../config/source';
+import { chooseDefaultAlgorithm, choosePlace } from '../config/source';
 import { UsageError } from './usage-error';
 
 /** What bears on the meaning of a configuration, or on its bucket keys; a bad setting of another kind is no matter here. */
@@ -45,7 +45,7 @@ export interface ReadConfigurationInput {
  */
 export async function readConfiguration({ path, env, mergesDomains }: ReadConfigurationInput): Promise<Configuration> {
   const settings = readRelevantSettings({ env, mergesDomains });
-  const source = chooseSource({ settings, ...(path !== undefined && { configPath: path }) });
+  const source = choosePlace({ settings, configPath: path });
   if (source.kind === 'xds') throw new UsageError('CONFIG_TYPE=GRPC_XDS_SOTW: the configuration is on a management server, which is not asked here; name a file or a directory');
   return readFrom(source, settings);
 }

@@ -12,7 +12,7 @@ import { FileSource } from '../config/file-source';
 import { readGrpcTls } from '../config/grpc-tls';
 import { RulesInForce, type SetSource } from '../config/rules-in-force';
 import { readSettings, type Environment } from '../config/settings';
-import { chooseDefaultAlgorithm, chooseSource, type ConfigPlace } from '../config/source';
+import { chooseDefaultAlgorithm, choosePlace, type ConfigPlace } from '../config/source';
 import { chooseStore } from '../config/store-choice';
 import { createLogger, type Logger } from '../observability/logger';
 import type { ManagementServer } from '../observability/metrics';
@@ -45,7 +45,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const storeChoice = chooseStore(settings);
   const workers = chooseWorkers({ settings, storeChoice });
   const grpcTls = readGrpcTls(settings);
-  const place = chooseSource({ settings, ...(values.config !== undefined && { configPath: values.config }) });
+  const place = choosePlace({ settings, configPath: values.config });
   const { algorithm, reason } = chooseDefaultAlgorithm({ source: place, settings });
   const rules = new RulesInForce({ compile: makeCompileSet({ defaultAlgorithm: algorithm, calendarMonth: settings.useCalendarMonthRateLimit, mergeDomainConfig: settings.mergeDomainConfig }) });
   const appOptions = { settings, storeChoice, rules, log, version: VERSION, workers, grpcTls };

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Metadata, status, type ChannelCredentials, type ChannelOptions, type ClientDuplexStream, type ServiceError } from '@grpc/grpc-js';
 import type { Backoff } from './backoff';
+import { Dial } from './dial';
 import { RATE_LIMIT_CONFIG_TYPE, type XdsProto } from './proto';
 import { readResourceSet, type ResourceSet } from './resource-set';
 import type { WireDiscoveryRequest, WireDiscoveryResponse, WireNode } from './wire';
@@ -116,13 +117,7 @@ export class AdsClient {
     };
     const { signal } = this.interrupt;
     signal.addEventListener('abort', cancel);
-    const dial = { isDone: false, isGivenUp: false };
-    client.waitForReady(Date.now() + CONNECT_TIMEOUT_MS, (error) => {
-      dial.isDone = error === undefined;
-      dial.isGivenUp = !dial.isDone;
-      if (dial.isGivenUp) cancel();
-      else this.options.onConnected();
-    });
+    const dial = new Dial({ channel: client.getChannel(), timeoutMs: CONNECT_TIMEOUT_MS, onDone: this.options.onConnected, onGivenUp: cancel });
     try {
       this.send(stream, { ...(this.isAskedAnew ? { type_url: RATE_LIMIT_CONFIG_TYPE } : this.inForce()), node: this.options.node });
       this.isAskedAnew = false;
@@ -133,6 +128,7 @@ export class AdsClient {
       return { reason, wasConnected: dial.isDone };
     } finally {
       signal.removeEventListener('abort', cancel);
+      dial.end();
       client.close();
     }
   }
@@ -205,5 +201,6 @@ function explain({ code, details, message }: ServiceError): string {
   const name = status[code] as string | undefined;
   if (name === undefined) return message;
   const advice = code === status.RESOURCE_EXHAUSTED ? '; raise XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES if it is a larger message that is meant' : '';
-  return `${name}: ${details}${advice}`;
+  // grpc-js ends some of them with the head of a list that is empty.
+  return `${name}: ${details.replace(/\.? Resolution note: $/, '')}${advice}`;
 }

@@ -27,6 +27,7 @@ export interface ResourceSet {
 }
 
 interface Read {
+  readonly typeUrl: string;
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly document?: ReadDocument;
@@ -50,19 +51,19 @@ export async function readResourceSet(response: WireDiscoveryResponse, decodeCon
     version,
     documents: reads.flatMap(({ document }) => document ?? []),
     problems: [...problemsOfAll(resources.length, typeUrl), ...reads.flatMap(({ problem }) => problem ?? [])],
-    digest: digestOf(typeUrl, reads),
+    digest: digestOf(`${resources.length}|${typeUrl}`, reads),
   };
 }
 
 function readResource({ type_url: typeUrl = '', value: bytes = new Uint8Array() }: WireAny, { index, decodeConfig }: ReadInput): Read {
   const place = `resources[${index}]`;
-  const refuse = (message: string): Read => ({ name: '', bytes, problem: { file: place, line: 0, column: 0, path: '', message } });
+  const refuse = (message: string): Read => ({ typeUrl, name: '', bytes, problem: { file: place, line: 0, column: 0, path: '', message } });
   if (typeUrl !== RATE_LIMIT_CONFIG_TYPE) return refuse(`is of type ${show(typeUrl)}; send ${RATE_LIMIT_CONFIG_TYPE}`);
   try {
     const config = decodeConfig(bytes);
     const { name = '' } = config;
     const shown = PLAIN_NAME.test(name) ? name : show(name);
-    return { name, bytes, document: { name: name === '' ? place : shown, root: toConfigNode(config) } };
+    return { typeUrl, name, bytes, document: { name: name === '' ? place : shown, root: toConfigNode(config) } };
   } catch {
     return refuse('is no RateLimitConfig, or one that is nested too deep; look at what the management server makes');
   }
@@ -83,9 +84,9 @@ function problemsOfAll(count: number, typeUrl: string): ConfigProblem[] {
   return problems;
 }
 
-function digestOf(typeUrl: string, reads: readonly Read[]): string {
-  const hash = createHash('sha256').update(typeUrl);
-  for (const { bytes } of reads) hash.update(`|${bytes.length}|`).update(bytes);
+function digestOf(head: string, reads: readonly Read[]): string {
+  const hash = createHash('sha256').update(head);
+  for (const { typeUrl, bytes } of reads) hash.update(`|${typeUrl}|${bytes.length}|`).update(bytes);
   return hash.digest('hex');
 }
 

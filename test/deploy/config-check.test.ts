@@ -31,6 +31,14 @@ test('a bad one: every error of every file, 1, also where the YAML itself is bro
   expect(exitCode).toBe(1);
 });
 
+test('-merge_domain_configs: a domain in several files', async () => {
+  const both = mkdtempSync(join(tmpdir(), 'weir-check-'));
+  for (const key of ['a', 'b']) writeFileSync(join(both, `${key}.yaml`), `domain: d\ndescriptors: [{ key: ${key} }]\n`);
+  const [apart, merged] = [await check('-config_dir', both), await check('-config_dir', both, '-merge_domain_configs')];
+  rmSync(both, { recursive: true, force: true });
+  expect([apart.exitCode, merged.exitCode]).toEqual([1, 0]);
+});
+
 test('no directory, or none that is there', async () => {
   expect(await check()).toMatchObject({ exitCode: 2, stderr: '-config_dir is missing; give the directory of the configuration\n' });
   const { exitCode, stdout } = await check('-config_dir', join(folder, 'nowhere'));

@@ -168,13 +168,18 @@ describe('the conversation begins anew', () => {
 
   test('after a server that died, when it is back', async () => {
     const server = await startServer();
-    const client = startClient(server.port);
+    let connections = 0;
+    const client = startClient(server.port, { onConnected: () => { connections += 1; } });
     await server.answerTo(server.send('1', [config('a')]));
     server.die();
     await until(() => client.lost.length >= 3);
     expect(client.lost[2]!.reason).toContain('ECONNREFUSED');
+    expect(client.lost[2]!.reason).not.toContain('Resolution note');
     await server.comeBack();
     expect(await server.answerTo(server.send('2', [config('b')]))).toMatchObject({ version_info: '2' });
+    // None of those that failed comes about after all.
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    expect(connections).toBe(2);
   });
 
   test('never in a hurry: a server that ends each stream at once sees fewer and fewer', async () => {

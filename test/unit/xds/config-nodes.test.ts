@@ -229,3 +229,11 @@ test('the order in which they come changes nothing', async () => {
   expect(other.digest).toBe(one.digest);
   expect((await readAll(all.slice(1))).digest).not.toBe(one.digest);
 });
+
+test('what is refused and then mended is another set, however little has changed', async () => {
+  const good = packConfig(limited({ unit: 1 }));
+  const mended = await readAll([good]);
+  expect((await readAll([{ ...good, type_url: 'other' }])).digest).not.toBe(mended.digest);
+  const most = Array.from({ length: RESOURCES_MAX }, () => good);
+  expect((await readAll([...most, good])).digest).not.toBe((await readAll(most)).digest);
+});
