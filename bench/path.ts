@@ -42,7 +42,7 @@ function limitOf(): Limit {
 }
 
 function ruleOf(name: string): Rule {
-  return { path: [name], limits: [limitOf()], unlimited: false, name: '', replaces: [], shadowMode: false, quotaMode: false };
+  return { path: [name], limits: [limitOf()], unlimited: false, name: '', replaces: [], shadowMode: false, quotaMode: false, detailedMetric: false, valueToMetric: [], shareThreshold: [] };
 }
 
 /** A key alone, a key with so many values, and one with so many wildcards. */

@@ -31,7 +31,8 @@ const PLAIN_BYTES = Uint8Array.from({ length: 256 }, (_, byte) => (/[!-~]/.test(
  * `1month@Europe/Berlin`), entries. Two buckets never share a key: every character that separates is escaped elsewhere.
  * A limit's size is no part of it, so a changed limit keeps what was used.
  */
-export function bucketKey({ prefix, domain, hashTag, entries, limit }: BucketKeyInput): string {
+export function bucketKey({ prefix, domain, hashTag, entries, limit, shared }: BucketKeyInput): string {
+  if (shared !== undefined && shared.length > 0) return sharedBucketKey({ prefix, domain, hashTag, entries, limit, shared });
   const spread = hashTag === undefined ? undefined : entries.find((entry) => entry.key === hashTag);
   const tag = spread === undefined ? escapePart(domain) : `${escapePart(domain)}|${escapePart(spread.value)}`;
   let key = `${prefix}${STATE_VERSION}{${tag}}${ALGORITHM_LETTERS[limit.algorithm]}${windowName(limit)}`;
@@ -47,6 +48,48 @@ interface BucketKeyInput {
   readonly hashTag?: ByteString | undefined;
   readonly entries: readonly Entry[];
   readonly limit: Limit;
+  /** `Rule.shareThreshold`; absent, like an empty one: every entry stands for itself. */
+  readonly shared?: SharedEntries | undefined;
+}
+
+type SharedEntries = readonly (SharedEntry | undefined)[];
+
+/** An entry of `share_threshold` as a bucket key names it: `key=~pattern`, the same whatever the value. */
+export interface SharedEntry {
+  /** `""` of a key with a star: it is not one key, so nothing is spread by it. */
+  readonly key: ByteString;
+  /** `~` and the pattern: no value of an entry is written like that. */
+  readonly value: string;
+  /** Key and value, as they stand in the bucket key. */
+  readonly text: string;
+}
+
+/** Of a key and a value of which at least one has a star. */
+export function sharedEntry({ key, value }: Entry): SharedEntry {
+  const valueText = escapePattern(value);
+  return { key: key.includes('*') ? '' : key, value: valueText, text: `${escapePattern(key)}=${valueText}` };
+}
+
+/** As `bucketKey`, with the patterns of the levels that have them. */
+function sharedBucketKey({ prefix, domain, hashTag, entries, limit, shared }: BucketKeyInput & { readonly shared: SharedEntries }): string {
+  let tag = escapePart(domain);
+  let rest = '';
+  let isSpread = false;
+  entries.forEach((entry, level) => {
+    const pattern = shared[level];
+    const value = pattern?.value ?? escapePart(entry.value);
+    if (!isSpread && (pattern?.key ?? entry.key) === hashTag) {
+      isSpread = true;
+      tag += `|${value}`;
+    }
+    rest += `|${pattern?.text ?? `${escapePart(entry.key)}=${value}`}`;
+  });
+  return `${prefix}${STATE_VERSION}{${tag}}${ALGORITHM_LETTERS[limit.algorithm]}${windowName(limit)}${rest}`;
+}
+
+/** What has no star stands for itself. */
+function escapePattern(pattern: ByteString): string {
+  return pattern.includes('*') ? `~${escapePart(pattern)}` : escapePart(pattern);
 }
 
 function escapePart(part: ByteString): string {

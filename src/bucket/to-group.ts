@@ -17,8 +17,9 @@ export function toGroup({ request, matched, keyPrefix, shadow, nowUs }: ToGroupI
     if (asked === undefined || match === undefined) continue;
     const { entries, hits = request.hits } = asked;
     const { mode } = match;
+    const shared = match.rule?.shareThreshold;
     for (const limit of match.limits) {
-      const key = bucketKey({ prefix: keyPrefix, domain, hashTag: matched.hashTag, entries, limit });
+      const key = bucketKey({ prefix: keyPrefix, domain, hashTag: matched.hashTag, entries, limit, shared });
       const take = { bucketKey: key, limit: toBucketLimit(limit, nowUs), hits, mode, descriptor };
       takes.push(limit.failureMode === undefined ? take : { ...take, failureMode: limit.failureMode });
     }

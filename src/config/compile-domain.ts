@@ -1,5 +1,6 @@
 /** Makes one domain's descriptor tree of what its file says. */
 
+import { sharedEntry, type SharedEntry } from '../bucket/bucket-key';
 import { toByteString } from '../descriptor/byte-string';
 import { NO_CHILDREN, type DescriptorLevel, type DescriptorNode } from '../descriptor/tree';
 import { compileWildcard } from '../descriptor/wildcard';
@@ -33,33 +34,43 @@ export class DomainCompiler {
     return this.compileLevel(specs, []);
   }
 
-  private compileLevel(specs: readonly DescriptorSpec[], parentPath: readonly string[]): DescriptorLevel {
+  /** `above`: the descriptors that these are nested in, from the root down. */
+  private compileLevel(specs: readonly DescriptorSpec[], above: readonly DescriptorSpec[]): DescriptorLevel {
     if (specs.length === 0) return NO_CHILDREN;
     const level = new LevelBuilder();
     const seen = new Map<string, DescriptorSpec>();
     for (const spec of specs) {
       this.reportIfSeen(spec, seen);
-      level.add(spec, this.compileNode(spec, parentPath));
+      level.add(spec, this.compileNode(spec, [...above, spec]));
     }
     this.warnOfUnreachable(specs);
     return level;
   }
 
-  private compileNode(spec: DescriptorSpec, parentPath: readonly string[]): DescriptorNode {
-    const path = [...parentPath, spec.value === '' ? spec.key : `${spec.key}_${spec.value}`];
-    const children = this.compileLevel(spec.descriptors, path);
-    const rule = this.compileRule(spec, path);
+  /** `levels`: the descriptor and those that it is nested in. */
+  private compileNode(spec: DescriptorSpec, levels: readonly DescriptorSpec[]): DescriptorNode {
+    const children = this.compileLevel(spec.descriptors, levels);
+    const rule = this.compileRule(spec, levels);
     return rule === undefined ? { children } : { rule, children };
   }
 
-  private compileRule(spec: DescriptorSpec, path: readonly string[]): Rule | undefined {
-    const { shadowMode, quotaMode } = spec;
+  private compileRule(spec: DescriptorSpec, levels: readonly DescriptorSpec[]): Rule | undefined {
+    const { shadowMode, quotaMode, detailedMetric, metadata } = spec;
     if (spec.limits.length === 0) return undefined;
-    const replaces = spec.limits.flatMap((limit) => limit.replaces);
     const unlimited = spec.limits.find(({ kind }) => kind === 'unlimited');
-    const limits = this.compileLimits(spec.limits.filter((limit) => limit.kind === 'limited'));
-    const name = unlimited?.name ?? '';
-    return { path, limits, unlimited: unlimited !== undefined, name, replaces, shadowMode, quotaMode };
+    return {
+      path: levels.map(({ key, value }) => (value === '' ? key : `${key}_${value}`)),
+      limits: this.compileLimits(spec.limits.filter((limit) => limit.kind === 'limited')),
+      unlimited: unlimited !== undefined,
+      name: unlimited?.name ?? '',
+      replaces: spec.limits.flatMap((limit) => limit.replaces),
+      shadowMode,
+      quotaMode,
+      detailedMetric,
+      valueToMetric: levels.some((level) => level.valueToMetric) ? levels.map((level) => level.valueToMetric) : [],
+      shareThreshold: levels.some((level) => level.shareThreshold) ? levels.map(sharedEntryOf) : [],
+      ...(metadata && { metadata }),
+    };
   }
 
   /** Two limits of one algorithm and one window would be one bucket: the smaller one says it all. */
@@ -138,6 +149,15 @@ export class DomainCompiler {
   }
 }
 
+function sharedEntryOf({ key, value, shareThreshold }: DescriptorSpec): SharedEntry | undefined {
+  return shareThreshold ? sharedEntry({ key: toByteString(key), value: toByteString(valuePattern(value)) }) : undefined;
+}
+
+/** A descriptor with a star in its key and no value takes every value, as a plain key does. */
+function valuePattern(value: string): string {
+  return value === '' ? '*' : value;
+}
+
 /** A level while its nodes are added; done, it is only ever read. */
 class LevelBuilder implements DescriptorLevel {
   readonly byValue = new Map<string, Map<string, DescriptorNode>>();
@@ -148,8 +168,7 @@ class LevelBuilder implements DescriptorLevel {
     const key = toByteString(keyText);
     const value = toByteString(valueText);
     if (key.includes('*') || value.includes('*')) {
-      // A starred key without a value takes every value, as a plain key does.
-      this.wildcards.add({ key: compileWildcard(key), value: compileWildcard(value === '' ? '*' : value), node });
+      this.wildcards.add({ key: compileWildcard(key), value: compileWildcard(valuePattern(value)), node });
       return;
     }
     if (value === '') {

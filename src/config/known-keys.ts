@@ -18,7 +18,19 @@ export type LevelName = 'root' | 'descriptor' | 'rate_limit' | 'replaces';
 const LEVELS: Readonly<Record<LevelName, Level>> = {
   root: { keys: ['domain', 'descriptors', 'algorithm', 'failure_mode', 'hash_tag'], title: 'the file', home: 'at the root of the file' },
   descriptor: {
-    keys: ['key', 'value', 'rate_limit', 'rate_limits', 'descriptors', 'shadow_mode', 'quota_mode'],
+    keys: [
+      'key',
+      'value',
+      'rate_limit',
+      'rate_limits',
+      'descriptors',
+      'shadow_mode',
+      'quota_mode',
+      'detailed_metric',
+      'value_to_metric',
+      'share_threshold',
+      'metadata',
+    ],
     title: 'a descriptor',
     home: 'inside a descriptor',
   },
@@ -42,14 +54,6 @@ const LEVELS: Readonly<Record<LevelName, Level>> = {
   replaces: { keys: ['name'], title: 'an item of replaces', home: 'inside an item of replaces' },
 };
 
-/** They change what is counted, so a configuration that needs one is refused rather than half obeyed. */
-const UNSUPPORTED_KEYS: ReadonlySet<string> = new Set([
-  'detailed_metric',
-  'value_to_metric',
-  'share_threshold',
-  'metadata',
-]);
-
 export function keysOf(level: LevelName): readonly string[] {
   return LEVELS[level].keys;
 }
@@ -67,7 +71,6 @@ export function checkKeys(
 }
 
 function explainKey(key: string, { keys, title }: Level): string {
-  if (UNSUPPORTED_KEYS.has(key)) return 'known, but not supported by this version; remove it';
   const homes = Object.values(LEVELS).filter((level) => level.keys.includes(key));
   if (homes.length > 0) return `no key of ${title}; it belongs ${homes.map(({ home }) => home).join(' or ')}`;
   const meant = didYouMean(key, keys);

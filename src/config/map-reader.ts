@@ -6,6 +6,7 @@ import { isNull, type ConfigNode, type ListNode, type MapNode } from './config-n
 import { didYouMean } from './did-you-mean';
 import { checkKeys, keysOf, type LevelName } from './known-keys';
 import type { FileProblems } from './problem-list';
+import { BOOLEANS, LEADING_ZERO } from './scalars';
 import { joinPath, show } from './show';
 
 /** A value and where it stands, for problems that are only found later. */
@@ -14,13 +15,7 @@ export interface Located<T> {
   readonly offset: number;
 }
 
-const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
-  ...['y', 'Y', 'yes', 'Yes', 'YES', 'true', 'True', 'TRUE', 'on', 'On', 'ON'].map((text) => [text, true] as const),
-  ...['n', 'N', 'no', 'No', 'NO', 'false', 'False', 'FALSE', 'off', 'Off', 'OFF'].map((text) => [text, false] as const),
-]);
-
 const INTEGER = /^\+?(0x[\da-f]+|0o[0-7]+|0b[01]+|0|[1-9]\d*)$/i;
-const LEADING_ZERO = /^\+?0\d+$/;
 
 export class MapReader {
   private constructor(

@@ -2,9 +2,11 @@
 
 import { ENTRIES_MAX } from '../descriptor/bounds';
 import type { Algorithm, FailureMode } from '../rule/limit';
+import type { JsonObject } from '../rule/rule';
 import type { ConfigNode } from './config-node';
 import { ALGORITHM_CHOICE, FAILURE_MODE_CHOICE, readLimits, type RateLimitSpec } from './limit-schema';
 import { MapReader, type Located } from './map-reader';
+import { readMetadata } from './metadata';
 import type { FileProblems } from './problem-list';
 import { joinPath, show } from './show';
 
@@ -30,6 +32,12 @@ export interface DescriptorSpec {
   readonly limits: readonly RateLimitSpec[];
   readonly shadowMode: boolean;
   readonly quotaMode: boolean;
+  readonly detailedMetric: boolean;
+  /** Never where the value is configured, or shared: statistics show that. */
+  readonly valueToMetric: boolean;
+  /** Only with a star in the key or the value. */
+  readonly shareThreshold: boolean;
+  readonly metadata?: JsonObject;
   readonly descriptors: readonly DescriptorSpec[];
   readonly offset: number;
   /** In the document: `descriptors[0].descriptors[2]`. */
@@ -88,7 +96,11 @@ function readDescriptor(node: ConfigNode, { path, depth, problems }: Nesting): D
   const value = reader.text('value');
   const limits = readLimits(reader, { path, problems });
   const modes = { shadow_mode: reader.flag('shadow_mode'), quota_mode: reader.flag('quota_mode') };
-  if (limits.length === 0) warnOfModes(modes, { path, problems });
+  const detailedMetric = reader.flag('detailed_metric');
+  const metadata = readMetadata(reader, { path, problems });
+  if (limits.length === 0) warnOfNoLimit({ ...modes, detailed_metric: detailedMetric, metadata }, { path, problems });
+  const shareThreshold = readShareThreshold(reader, { key, value, path, problems });
+  const valueToMetric = readValueToMetric(reader, { value, shareThreshold, path, problems });
   const descriptors = readDescriptors(reader, { path, depth: depth + 1, problems });
   if (key === undefined) return undefined;
   return {
@@ -97,20 +109,56 @@ function readDescriptor(node: ConfigNode, { path, depth, problems }: Nesting): D
     limits,
     shadowMode: modes.shadow_mode?.value ?? false,
     quotaMode: modes.quota_mode?.value ?? false,
+    detailedMetric: detailedMetric?.value ?? false,
+    valueToMetric,
+    shareThreshold,
+    ...(metadata && { metadata: metadata.value }),
     descriptors,
     offset: reader.offset,
     path,
   };
 }
 
-/** Of a descriptor without a limit: a mode is no matter of the descriptors below it. */
-function warnOfModes(
-  modes: Readonly<Record<string, Located<boolean> | undefined>>,
+interface FlagPlace {
+  readonly value: Located<string> | undefined;
+  readonly path: string;
+  readonly problems: FileProblems;
+}
+
+/** A pattern is what is shared: without one there is a single value, which shares with nobody. */
+function readShareThreshold(
+  reader: MapReader,
+  { key, value, path, problems }: FlagPlace & { readonly key: Located<string> | undefined },
+): boolean {
+  const flag = reader.flag('share_threshold');
+  if (flag?.value !== true || key === undefined) return false;
+  if (key.value.includes('*') || value?.value.includes('*') === true) return true;
+  const message = 'needs a * in the value (or the key): all that it stands for share one counter; write such a value, or remove it';
+  problems.report({ offset: flag.offset, path: joinPath(path, 'share_threshold'), message });
+  return false;
+}
+
+function readValueToMetric(
+  reader: MapReader,
+  { value, shareThreshold, path, problems }: FlagPlace & { readonly shareThreshold: boolean },
+): boolean {
+  const flag = reader.flag('value_to_metric');
+  if (flag?.value !== true) return false;
+  const hasOneValue = value !== undefined && value.value !== '' && !value.value.includes('*');
+  if (!shareThreshold && !hasOneValue) return true;
+  const why = shareThreshold ? 'beside share_threshold: the pattern is shown' : 'beside a value without a *: it is shown as it is';
+  problems.warn({ offset: flag.offset, path: joinPath(path, 'value_to_metric'), message: `has no effect ${why}; remove it` });
+  return false;
+}
+
+/** Of a descriptor without a limit: what is said of a limit is no matter of the descriptors below it. */
+function warnOfNoLimit(
+  fields: Readonly<Record<string, Located<boolean | JsonObject> | undefined>>,
   { path, problems }: Pick<Nesting, 'path' | 'problems'>,
 ): void {
-  for (const [field, mode] of Object.entries(modes)) {
-    if (mode?.value !== true) continue;
+  for (const [field, said] of Object.entries(fields)) {
+    if (said === undefined || said.value === false) continue;
     const message = 'has no effect on a descriptor without a limit; remove it, or set it where the limit is';
-    problems.warn({ offset: mode.offset, path: joinPath(path, field), message });
+    problems.warn({ offset: said.offset, path: joinPath(path, field), message });
   }
 }

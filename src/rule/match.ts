@@ -27,6 +27,8 @@ export interface Match {
   readonly quotaAlwaysFits: boolean;
   /** The name of what matched in statistics, one item per level; empty if nothing did. */
   readonly path: readonly string[];
+  /** What says so; absent if nothing limits, or what the caller sent does. */
+  readonly rule?: Rule | undefined;
 }
 
 /** One match for each descriptor, in their order, and whether the domain is known at all. */
@@ -93,7 +95,7 @@ function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorIn
   if (rule === undefined) return { match: nothingLimits(modes), ...NO_NAMES };
   const { limits, unlimited, path, name: unlimitedName, replaces } = rule;
   const { mode, quotaAlwaysFits } = modeOf(rule, modes);
-  return { match: { limits, unlimited, mode, quotaAlwaysFits, path }, unlimitedName, replaces };
+  return { match: { limits, unlimited, mode, quotaAlwaysFits, path, rule }, unlimitedName, replaces };
 }
 
 interface MatchDescriptorInput {

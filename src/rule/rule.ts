@@ -1,6 +1,14 @@
 /** A rule: the node of a configuration that says what happens to the descriptors that end there. */
 
+import type { SharedEntry } from '../bucket/bucket-key';
 import type { Limit } from './limit';
+
+/** JSON as a configuration gives it. */
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
+
+export interface JsonObject {
+  readonly [name: string]: JsonValue;
+}
 
 export interface Rule {
   /**
@@ -20,4 +28,12 @@ export interface Rule {
   readonly shadowMode: boolean;
   /** Denies only together with every other quota descriptor of the request. */
   readonly quotaMode: boolean;
+  /** Statistics show the value of every entry as it was sent; levels with `share_threshold` keep their pattern. */
+  readonly detailedMetric: boolean;
+  /** By level, whether statistics show the value as it was sent in place of what is configured; empty if none does. */
+  readonly valueToMetric: readonly boolean[];
+  /** By level, what stands in the bucket key for every entry that the level's pattern matches; empty if none is shared. */
+  readonly shareThreshold: readonly (SharedEntry | undefined)[];
+  /** Handed to the caller with what it is told of the limit. */
+  readonly metadata?: JsonObject;
 }

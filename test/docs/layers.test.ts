@@ -12,7 +12,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   store: ['bucket', 'engine', 'rule', 'errors'],
   resilience: ['bucket', 'rule', 'store'],
   transport: ['descriptor', 'engine', 'rule', 'errors', 'store', 'should-rate-limit', 'observability'],
-  config: ['descriptor', 'rule'],
+  config: ['descriptor', 'rule', 'bucket'],
   observability: ['descriptor', 'rule', 'engine', 'store', 'should-rate-limit'],
   workers: ['observability'],
   'should-rate-limit': ['descriptor', 'rule', 'bucket', 'engine', 'store'],

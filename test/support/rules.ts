@@ -14,7 +14,7 @@ export function limitOf(spec: Partial<LimitSpec> = {}): Limit {
 }
 
 export function ruleOf(parts: Partial<Rule> = {}): Rule {
-  return { path: ['test'], limits: [limitOf()], unlimited: false, name: '', replaces: [], shadowMode: false, quotaMode: false, ...parts };
+  return { path: ['test'], limits: [limitOf()], unlimited: false, name: '', replaces: [], shadowMode: false, quotaMode: false, detailedMetric: false, valueToMetric: [], shareThreshold: [], ...parts };
 }
 
 /** A level with one node per `key` or `key=value`, each with this rule. */

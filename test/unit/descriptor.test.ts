@@ -7,7 +7,7 @@ import { randomFrom } from '../support/random';
 import { entriesOf } from '../support/rules';
 
 function node(name: string, children = NO_CHILDREN): DescriptorNode {
-  return { rule: { path: [name], limits: [], unlimited: true, name: '', replaces: [], shadowMode: false, quotaMode: false }, children };
+  return { rule: { path: [name], limits: [], unlimited: true, name: '', replaces: [], shadowMode: false, quotaMode: false, detailedMetric: false, valueToMetric: [], shareThreshold: [] }, children };
 }
 
 function wildcard(key: string, value: string): WildcardNode {

@@ -1,7 +1,7 @@
 /** Bucket keys: readable, printable, and never shared by two buckets. */
 
 import fc from 'fast-check';
-import { bucketKey } from '../../../src/bucket/bucket-key';
+import { bucketKey, sharedEntry } from '../../../src/bucket/bucket-key';
 import type { Entry } from '../../../src/descriptor/descriptor';
 import { toByteString } from '../../../src/descriptor/byte-string';
 import { entriesOf, limitOf } from '../../support/rules';
@@ -55,6 +55,39 @@ test.each([
   [entriesOf('tenant=a', 'tenant=b'), '1{d|a}tb60|tenant=a|tenant=b'],
 ])('spread by tenant, entries %j: %s', (entries, expected) => {
   expect(keyOf('d', entries, { hashTag: 'tenant' })).toBe(expected);
+});
+
+describe('share_threshold', () => {
+  const shared = sharedEntry({ key: 'path', value: '/a*' });
+  const sharedKeyOf = (first: string, second: string, hashTag?: string) =>
+    bucketKey({ prefix: 'p-', domain: 'd', hashTag, entries: entriesOf(first, second), limit, shared: [undefined, shared] });
+
+  test('writes the pattern in the place of the value, and nothing else', () => {
+    expect(sharedKeyOf('k=v', 'path=/ab')).toBe('p-1{d}tb60|k=v|path=~/a*');
+    expect(sharedKeyOf('k=v', 'path=/ac')).toBe(sharedKeyOf('k=v', 'path=/ab'));
+    expect(sharedKeyOf('k=w', 'path=/ab')).not.toBe(sharedKeyOf('k=v', 'path=/ab'));
+  });
+
+  test('no value is written like a pattern, not even the pattern itself', () => {
+    for (const value of ['/a*', '~/a*']) expect(keyOf('d', [...entriesOf('k=v'), { key: 'path', value }])).not.toContain('=~');
+  });
+
+  test('of a key with a star writes that, and the value as it is if it has none', () => {
+    const keys = bucketKey({ prefix: '', domain: 'd', entries: entriesOf('path=x'), limit, shared: [sharedEntry({ key: 'p*', value: 'x' })] });
+    expect(keys).toBe('1{d}tb60|~p*=x');
+  });
+
+  test('a long pattern is named by its digest', () => {
+    const long = sharedEntry({ key: 'k', value: `${'x'.repeat(257)}*` });
+    expect(long.text).toMatch(/^k=~~[0-9a-f]{64}$/);
+  });
+
+  test('is one bucket in a domain that is spread by that entry, too', () => {
+    expect(sharedKeyOf('k=v', 'path=/ab', 'path')).toBe('p-1{d|~/a*}tb60|k=v|path=~/a*');
+    expect(sharedKeyOf('k=v', 'path=/ab', 'k')).toBe('p-1{d|v}tb60|k=v|path=~/a*');
+    const starred = [sharedEntry({ key: 'p*', value: '*' })];
+    expect(bucketKey({ prefix: '', domain: 'd', hashTag: 'path', entries: entriesOf('path=x'), limit, shared: starred })).toBe('1{d}tb60|~p*=~*');
+  });
 });
 
 test('a long part is named by its digest, which no text can pass for', () => {

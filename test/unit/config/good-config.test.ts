@@ -111,6 +111,9 @@ describe('A valid configuration', () => {
       replaces: [],
       shadowMode: false,
       quotaMode: false,
+      detailedMetric: false,
+      valueToMetric: [],
+      shareThreshold: [],
     });
   });
 

@@ -13,7 +13,7 @@ function matchOne(rules: Readonly<Record<string, Rule | null>>, descriptor: Desc
   return matchRequest({ ruleSet, request: requestOf([descriptor]), modes }).matches[0];
 }
 
-test('a rule gives its limits, its mode and its path', () => {
+test('a rule gives its limits, its mode and its path, and itself', () => {
   const rule = ruleOf({ path: ['k_v'], quotaMode: true });
   expect(matchOne({ 'k=v': rule }, { entries: entriesOf('k=v') })).toEqual({
     limits: rule.limits,
@@ -21,6 +21,7 @@ test('a rule gives its limits, its mode and its path', () => {
     mode: 'quota',
     quotaAlwaysFits: false,
     path: ['k_v'],
+    rule,
   });
 });
 
@@ -44,7 +45,7 @@ test('an unknown domain is told, and limits nothing, whatever is sent along', ()
 describe('an override', () => {
   const override = { requestsPerUnit: 42, unit: 'minute', unitMultiplier: 2 } as const;
 
-  test('takes the place of the rule: its algorithm and path stay, its name and modes go', () => {
+  test('takes the place of the rule: its algorithm and path stay, its name, modes and flags go', () => {
     const limits = [limitOf({ name: 'plan', algorithm: 'fixed_window' })];
     const rule = ruleOf({ path: ['k'], limits, shadowMode: true, quotaMode: true });
     expect(matchOne({ k: rule }, { entries: entriesOf('k=v'), override })).toEqual({

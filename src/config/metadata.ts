@@ -1,0 +1,65 @@
+/** Reads `metadata`: a map of anything, taken as the JSON that the caller is handed. */
+
+import type { JsonObject, JsonValue } from '../rule/rule';
+import { isNull, type ConfigNode, type MapNode, type ScalarNode } from './config-node';
+import { BOOLEANS, LEADING_ZERO } from './scalars';
+import type { Located, MapReader } from './map-reader';
+import type { FileProblems } from './problem-list';
+import { joinPath, show } from './show';
+
+/** Bytes of a descriptor's metadata as JSON: it travels with every answer about the descriptor. */
+export const METADATA_BYTES_MAX = 16 * 1024;
+
+const INTEGER = /^[-+]?(0x[\da-f]+|0o[0-7]+|0b[01]+|\d+)$/i;
+const FLOAT = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
+const NO_NUMBER = /^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$/;
+
+interface Place {
+  readonly path: string;
+  readonly problems: FileProblems;
+}
+
+export function readMetadata(descriptor: MapReader, { path: descriptorPath, problems }: Place): Located<JsonObject> | undefined {
+  const node = descriptor.child('metadata');
+  if (node === undefined) return undefined;
+  const path = joinPath(descriptorPath, 'metadata');
+  const report = (message: string) => {
+    problems.report({ offset: node.offset, path, message });
+  };
+  if (node.kind !== 'map') {
+    report(`must be a map, not a ${node.kind}`);
+    return undefined;
+  }
+  // Every node is a byte of JSON at least: what aliases unfold to is known before it is unfolded.
+  const value = node.size > METADATA_BYTES_MAX ? undefined : toObject(node, { path, problems });
+  if (value !== undefined && Buffer.byteLength(JSON.stringify(value)) <= METADATA_BYTES_MAX) return { value, offset: node.offset };
+  report(`is longer than ${METADATA_BYTES_MAX} bytes as JSON; it travels with every answer`);
+  return undefined;
+}
+
+function toObject({ fields }: MapNode, { path, problems }: Place): JsonObject {
+  // Entries make properties of their own, whatever their names: `__proto__` is a name like any other.
+  return Object.fromEntries(
+    Array.from(fields, ([name, { value }]) => [name, toJson(value, { path: joinPath(path, name), problems })]),
+  );
+}
+
+function toJson(node: ConfigNode, { path, problems }: Place): JsonValue {
+  if (node.kind === 'map') return toObject(node, { path, problems });
+  if (node.kind === 'list') return node.items.map((item, index) => toJson(item, { path: `${path}[${index}]`, problems }));
+  return isNull(node) ? null : toScalar(node, { path, problems });
+}
+
+function toScalar({ text, plain, offset }: ScalarNode, { path, problems }: Place): JsonValue {
+  if (!plain) return text;
+  const boolean = BOOLEANS.get(text);
+  if (boolean !== undefined) return boolean;
+  const digits = text.replaceAll('_', '');
+  if (LEADING_ZERO.test(digits) || NO_NUMBER.test(text)) {
+    const why = NO_NUMBER.test(text) ? 'is no number that JSON has' : 'could be octal or decimal';
+    problems.report({ offset, path, message: `${show(text)} ${why}; put it in quotes to have it as text` });
+    return null;
+  }
+  if (INTEGER.test(digits)) return digits.startsWith('-') ? -Number(digits.slice(1)) : Number(digits.replace('+', ''));
+  return FLOAT.test(digits) ? Number(digits) : text;
+}

@@ -1,0 +1,101 @@
+/** What a descriptor says beside its limit: what is shared, what statistics show, what the caller is handed. */
+
+import { compileConfig } from '../../../src/config/compile';
+import { METADATA_BYTES_MAX } from '../../../src/config/metadata';
+import { findNode } from '../../../src/descriptor/tree';
+import type { Rule } from '../../../src/rule/rule';
+import { entriesOf } from '../../support/rules';
+import { compileText, problemsOf } from './compile-config';
+
+const LIMIT = 'rate_limit: { unit: day, requests_per_unit: 1 }';
+
+/** The rule that these entries find below `descriptors:`. */
+function ruleOf(descriptors: string, ...entries: readonly string[]): Rule | undefined {
+  const domain = compileText(`domain: d\ndescriptors:\n${descriptors}`).domains.get('d');
+  return domain && findNode(domain.root, entriesOf(...entries))?.rule;
+}
+
+function warningsOf(fields: string): readonly string[] {
+  const text = `domain: d\ndescriptors:\n  - { ${fields} }\n`;
+  return compileConfig({ files: [{ name: 'c.yaml', text }], defaultAlgorithm: 'fixed_window', generation: 1 }).warnings;
+}
+
+test('are absent unless configured', () => {
+  const rule = ruleOf(`  - { key: k, ${LIMIT} }\n`, 'k=v');
+  expect(rule).toMatchObject({ detailedMetric: false, valueToMetric: [], shareThreshold: [] });
+  expect(rule?.metadata).toBeUndefined();
+});
+
+test('are those of the levels that they stand on; detailed_metric is that of the limit', () => {
+  const nested = `
+  - key: share
+    value: "p/*"
+    share_threshold: true
+    detailed_metric: true
+    descriptors:
+      - key: plain
+        value: v
+        descriptors:
+          - { key: shown, value_to_metric: yes, ${LIMIT} }
+          - { key: detailed, detailed_metric: on, ${LIMIT} }
+`;
+  expect(ruleOf(nested, 'share=p/x', 'plain=v', 'shown=w')).toMatchObject({
+    path: ['share_p/*', 'plain_v', 'shown'],
+    detailedMetric: false,
+    valueToMetric: [false, false, true],
+    shareThreshold: [{ key: 'share', value: '~p/*', text: 'share=~p/*' }, undefined, undefined],
+  });
+  expect(ruleOf(nested, 'share=p/x', 'plain=v', 'detailed=w')).toMatchObject({ detailedMetric: true, valueToMetric: [] });
+});
+
+test('share_threshold of a key with a star is one counter for all its keys', () => {
+  expect(ruleOf(`  - { key: "s*", share_threshold: true, ${LIMIT} }\n`, 'star=v')?.shareThreshold).toMatchObject([{ text: '~s*=~*' }]);
+  expect(ruleOf(`  - { key: "s*", value: v, share_threshold: true, ${LIMIT} }\n`, 'star=v')?.shareThreshold).toMatchObject([{ text: '~s*=v' }]);
+});
+
+test.each([
+  ['share_threshold: false, key: k', []],
+  [`value_to_metric: true, key: k, value: "a*", ${LIMIT}`, []],
+  ['value_to_metric: true, key: k, descriptors: []', []],
+  [`value_to_metric: true, key: k, value: v, ${LIMIT}`, ['c.yaml:3:24: descriptors[0].value_to_metric: has no effect beside a value without a *: it is shown as it is; remove it']],
+  [
+    `value_to_metric: true, key: k, value: "a*", share_threshold: true, ${LIMIT}`,
+    ['c.yaml:3:24: descriptors[0].value_to_metric: has no effect beside share_threshold: the pattern is shown; remove it'],
+  ],
+  ['detailed_metric: true, key: k', ['c.yaml:3:24: descriptors[0].detailed_metric: has no effect on a descriptor without a limit; remove it, or set it where the limit is']],
+  ['metadata: {a: 1}, key: k', ['c.yaml:3:17: descriptors[0].metadata: has no effect on a descriptor without a limit; remove it, or set it where the limit is']],
+])('{ %s }: warnings', (fields, lines) => {
+  expect(warningsOf(fields)).toEqual(lines);
+});
+
+describe('metadata', () => {
+  const metadataOf = (yaml: string) => ruleOf(`  - { key: k, metadata: ${yaml}, ${LIMIT} }\n`, 'k=v')?.metadata;
+
+  test.each<[string, unknown]>([
+    ['{}', {}],
+    ['{unit: day, domain: x, anything: {goes: [here]}}', { unit: 'day', domain: 'x', anything: { goes: ['here'] } }],
+    ['{a: 1, b: -2, c: 0x1f, d: 1_000, e: 1.5, f: -.5e3, g: +7}', { a: 1, b: -2, c: 31, d: 1000, e: 1.5, f: -500, g: 7 }],
+    ['{a: yes, b: off, c: true, d: "yes", e: ~, f: null, g: ""}', { a: true, b: false, c: true, d: 'yes', e: null, f: null, g: '' }],
+    ['{a: "1", b: 1.2.3, c: 2001-12-14, d: 0.}', { a: '1', b: '1.2.3', c: '2001-12-14', d: 0 }],
+    ['{1: a, [2]: b}', undefined],
+  ])('%s', (yaml, expected) => {
+    if (expected === undefined) expect(() => metadataOf(yaml)).toThrow('a key must be text');
+    else expect(metadataOf(yaml)).toEqual(expected);
+  });
+
+  test('takes any name as a name', () => {
+    expect(Object.keys(metadataOf('{__proto__: {polluted: true}}') ?? {})).toEqual(['__proto__']);
+    expect('polluted' in {}).toBe(false);
+  });
+
+  test('is bounded, also where aliases unfold it', () => {
+    const refusal = `is longer than ${METADATA_BYTES_MAX} bytes as JSON; it travels with every answer`;
+    const fits = 'x'.repeat(METADATA_BYTES_MAX - '{"a":""}'.length);
+    expect(metadataOf(`{a: ${fits}}`)).toEqual({ a: fits });
+    expect(() => metadataOf(`{a: ${fits}x}`)).toThrow(refusal);
+    const levels = Array.from({ length: 5 }, (_, n) => `a${n + 1}: &a${n + 1} [${`*a${n}, `.repeat(10)}]`);
+    expect(problemsOf(`domain: d\ndescriptors: [{ key: k, ${LIMIT}, metadata: { a0: &a0 x, ${levels.join(', ')} } }]\n`)).toEqual([
+      expect.stringContaining(refusal),
+    ]);
+  });
+});
