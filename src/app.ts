@@ -9,7 +9,7 @@ import type { StoreChoice } from './config/store-choice';
 import { Health } from './observability/health';
 import type { Logger } from './observability/logger';
 import { makeMetrics, type Metrics } from './observability/metrics';
-import { recordDecision } from './observability/record-decision';
+import { makeRecordDecision } from './observability/record-decision';
 import { RuleMetrics } from './observability/rule-metrics';
 import { GrpcPort } from './open-grpc';
 import type { OpenedRedis } from './open-redis';
@@ -82,6 +82,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     registry,
     seriesMax: settings.metricSeriesMax,
     nearLimitRatio: settings.nearLimitRatio,
+    sanitizeDots: settings.sanitizeDescriptorMetricDots,
   });
   // With Redis it decides only while Redis does not, and as far as the failure modes say so.
   const bucketsMax = storeChoice.kind === 'memory' ? settings.memoryBucketsMax : FALLBACK_BUCKETS_MAX;
@@ -99,9 +100,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     modes: { shadow: settings.shadowMode, quota: settings.quotaMode },
     keyPrefix: settings.cacheKeyPrefix,
     nowUs: monotonicNowUs,
-    record: (decided) => {
-      recordDecision({ decided, metrics, ruleMetrics });
-    },
+    record: makeRecordDecision({ metrics, ruleMetrics, globalShadow: settings.shadowMode }),
   });
   const answerCall = makeAnswerCall({
     decide: shouldRateLimit,

@@ -9,6 +9,8 @@ export interface MetricRow {
   readonly name: string;
   readonly labels: readonly string[];
   readonly help: string;
+  /** Its name in statsd, with `{label}` where the value of a label stands; absent: it follows from the name. */
+  readonly statsd?: string;
   /** How the values of several workers become one; default: their sum. */
   readonly aggregator?: 'sum' | 'min' | 'max' | 'first';
 }
@@ -17,18 +19,21 @@ export const METRICS = {
   responseTime: {
     type: 'histogram',
     name: 'ratelimit_service_response_time_seconds',
+    statsd: 'ratelimit_server.{grpc_method}.response_time',
     labels: ['grpc_method'],
     help: 'Time from the arrival of a gRPC call to its answer.',
   },
   totalRequests: {
     type: 'counter',
     name: 'ratelimit_service_total_requests',
+    statsd: 'ratelimit_server.{grpc_method}.total_requests',
     labels: ['grpc_method'],
     help: 'gRPC calls answered.',
   },
   shouldRateLimitError: {
     type: 'counter',
     name: 'ratelimit_service_should_rate_limit_error',
+    statsd: 'ratelimit.service.call.should_rate_limit.{err_type}',
     labels: ['err_type'],
     help: 'Requests without a decision: redis_error if nothing could decide, service_error for every other reason.',
   },
@@ -64,17 +69,26 @@ export const METRICS = {
     labels: [],
     help: 'When the certificate in use on the gRPC port runs out, in Unix time; 0 without TLS.',
   },
-  domainNotFound: {
-    type: 'counter',
-    name: 'ratelimit_service_rate_limit_domain_not_found',
-    labels: [],
-    help: 'Requests for a domain that has no rules.',
-  },
   configLoadSuccess: {
     type: 'counter',
     name: 'ratelimit_service_config_load_success',
+    statsd: 'ratelimit.service.config_load_success',
     labels: [],
     help: 'Configurations loaded.',
+  },
+  configLoadError: {
+    type: 'counter',
+    name: 'ratelimit_service_config_load_error',
+    statsd: 'ratelimit.service.config_load_error',
+    labels: [],
+    help: 'Configurations that were refused: the last good one stays.',
+  },
+  globalShadowMode: {
+    type: 'counter',
+    name: 'ratelimit_service_global_shadow_mode',
+    statsd: 'ratelimit.service.global_shadow_mode',
+    labels: [],
+    help: 'Requests that SHADOW_MODE let pass.',
   },
   storeLatency: {
     type: 'histogram',
@@ -187,6 +201,16 @@ export const WORKER_METRICS = {
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
+/** Of the process that tells statsd: only if one does. */
+export const REPORT_METRICS = {
+  flushes: {
+    type: 'counter',
+    name: 'weir_statsd_flushes_total',
+    labels: ['result'],
+    help: 'Flushes to statsd: success, or error, and then what they would have told is lost; with statsd only.',
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
 type Rows = typeof METRICS;
 
 type MadeOf<Row extends MetricRow> = Row['type'] extends 'counter'
@@ -222,8 +246,9 @@ export function makeMetrics({ registry, version, store, memoryStore }: MetricsOp
     grpcStreamsRefused: counter(registry, METRICS.grpcStreamsRefused),
     grpcCertificateReloads: counter(registry, METRICS.grpcCertificateReloads),
     grpcCertificateExpiry: gauge(registry, METRICS.grpcCertificateExpiry),
-    domainNotFound: counter(registry, METRICS.domainNotFound),
     configLoadSuccess: counter(registry, METRICS.configLoadSuccess),
+    configLoadError: counter(registry, METRICS.configLoadError),
+    globalShadowMode: counter(registry, METRICS.globalShadowMode),
     storeLatency: new LatencyHistogram(registry, METRICS.storeLatency),
     storeErrors: counter(registry, METRICS.storeErrors),
     breakerOpen: gauge(registry, METRICS.breakerOpen),
@@ -253,8 +278,8 @@ interface RowOf<Label extends string> extends MetricRow {
   readonly labels: readonly Label[];
 }
 
-/** A counter of this row, for the tables of other files as well. `collect` fills it whenever it is read. */
-export function counter<Label extends string>(
+/** A counter of this row. `collect` fills it whenever it is read. */
+function counter<Label extends string>(
   registry: Registry,
   { name, help, labels }: RowOf<Label>,
   collect?: (made: Counter<Label>) => void,
