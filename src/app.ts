@@ -2,17 +2,22 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
-import { describeRules } from './config/describe-rules';
+import { describeConfig } from './config/describe-rules';
 import type { GrpcTlsFiles } from './config/grpc-tls';
+import type { RulesInForce } from './config/rules-in-force';
 import type { Settings } from './config/settings';
+import type { StatsdChoice } from './config/statsd-choice';
 import type { StoreChoice } from './config/store-choice';
+import { UnavailableError } from './errors';
 import { Health } from './observability/health';
 import type { Logger } from './observability/logger';
-import { makeMetrics, type Metrics } from './observability/metrics';
+import { makeConfigMetrics, makeMetrics, type Metrics } from './observability/metrics';
+import { readMetrics } from './observability/reading';
 import { makeRecordDecision } from './observability/record-decision';
 import { RuleMetrics } from './observability/rule-metrics';
 import { GrpcPort } from './open-grpc';
 import type { OpenedRedis } from './open-redis';
+import { publishMetrics, toLabels } from './publish-metrics';
 import { DenyCacheStore } from './resilience/deny-cache';
 import { FallbackStore } from './resilience/fallback';
 import { HEARTBEAT_TTL_MS, Instances } from './resilience/instances';
@@ -35,11 +40,14 @@ import type { MetricSnapshot, WorkerPorts } from './workers/messages';
 export interface AppOptions {
   readonly settings: Settings;
   readonly storeChoice: StoreChoice;
-  readonly ruleSet: RuleSet;
+  /** Whoever looks for the configuration hands it in there, before or while it is served by. */
+  readonly rules: RulesInForce;
   readonly log: Logger;
   readonly version: string;
   /** Undefined: no TLS on the gRPC port. */
   readonly grpcTls: GrpcTlsFiles | undefined;
+  /** The statsd server that is told, if any; not by a worker. */
+  readonly statsd: StatsdChoice | undefined;
   /** One of several processes: whoever runs it has the debug port. */
   readonly isWorker: boolean;
   /** Awaited when all is there but the ports. */
@@ -56,6 +64,8 @@ export interface App {
   readMetrics(): Promise<MetricSnapshot>;
 }
 
+const NO_CONFIG = 'config: none yet';
+const LAST_GOOD_CONFIG = 'config: last good';
 const DEGRADED_REDIS = 'degraded: redis';
 const DEGRADED_REDIS_PER_SECOND = 'degraded: redis per second';
 
@@ -75,8 +85,9 @@ const LEAVE_MS = 100;
 
 /** Wires the parts and listens. Rejects if a port can't be bound. */
 export async function startApp(options: AppOptions): Promise<App> {
-  const { settings, storeChoice, ruleSet, log, version, isWorker, workers, grpcTls } = options;
+  const { settings, storeChoice, rules, log, version, isWorker, workers, grpcTls, statsd } = options;
   const registry = new Registry();
+  if (!isWorker) registry.setDefaultLabels(toLabels(settings.extraTags));
   const health = new Health();
   const ruleMetrics = new RuleMetrics({
     registry,
@@ -87,15 +98,15 @@ export async function startApp(options: AppOptions): Promise<App> {
   // With Redis it decides only while Redis does not, and as far as the failure modes say so.
   const bucketsMax = storeChoice.kind === 'memory' ? settings.memoryBucketsMax : FALLBACK_BUCKETS_MAX;
   const memoryStore = new MemoryStore({ nowUs: monotonicNowUs, bucketsMax });
-  const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore });
-  metrics.configLoadSuccess.inc();
+  const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore, rules });
+  if (!isWorker) makeConfigMetrics(registry, rules);
   if (settings.warmUp) await warmUpAndTell({ settings, metrics, log });
   const { store, leave } =
     storeChoice.kind === 'memory'
       ? { store: new MeasuredStore(memoryStore, measureBy(metrics, 'memory')), leave: undefined }
       : await openStore({ settings, workers, choice: storeChoice, health, log, metrics, local: memoryStore });
   const shouldRateLimit = makeShouldRateLimit({
-    ruleSet: () => ruleSet,
+    ruleSet: () => inForce(rules),
     store,
     modes: { shadow: settings.shadowMode, quota: settings.quotaMode },
     keyPrefix: settings.cacheKeyPrefix,
@@ -124,10 +135,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     },
   });
   const http = new HttpServer({ routes: httpRoutes({ answerCall, health }), log });
-  const debug = isWorker ? undefined : new HttpServer({ routes: debugRoutes({ configLines: () => describeRules(ruleSet), metrics: registry }), log });
+  const published = { contentType: registry.contentType, metrics: () => registry.metrics(), read: () => readMetrics(registry) };
+  const debug = isWorker ? undefined : new HttpServer({ routes: debugRoutes({ configLines: () => describeConfig(rules), metrics: published }), log });
+  const unpublish = isWorker ? undefined : await publishMetrics({ settings, statsd, metrics: published, registry, log });
 
   await options.untilMayListen?.();
-  health.serve();
+  followConfig({ rules, health, settings });
   const ports = {
     grpc: await grpc.start(),
     http: (await http.start({ host: settings.host, port: settings.port })).port,
@@ -142,11 +155,28 @@ export async function startApp(options: AppOptions): Promise<App> {
       await sleep(settings.drainDelayMs);
       await Promise.all([grpc.drain(bound), http.close(bound), debug?.close(bound)]);
       await leave?.();
-      await store.close();
+      await Promise.all([store.close(), unpublish?.()]);
     },
-    // Its values are the same; only its type says otherwise.
-    readMetrics: async () => (await registry.getMetricsAsJSON()) as unknown as MetricSnapshot,
+    readMetrics: () => published.read(),
   };
+}
+
+function inForce({ ruleSet }: RulesInForce): RuleSet {
+  if (ruleSet === undefined) throw new UnavailableError('there is no configuration yet; see the log of the rate limit service');
+  return ruleSet;
+}
+
+/** The health is on from the first good configuration on, whatever comes after it. */
+function followConfig({ rules, health, settings }: Pick<AppOptions, 'rules' | 'settings'> & { readonly health: Health }): void {
+  const mayDoWithout = settings.forceStartWithoutInitialConfig && !settings.healthyWithAtLeastOneConfigLoaded;
+  const show = (): void => {
+    const hasRules = rules.ruleSet !== undefined;
+    if (hasRules || mayDoWithout) health.serve();
+    health.show(NO_CONFIG, { isDegraded: !hasRules });
+    health.show(LAST_GOOD_CONFIG, { isDegraded: hasRules && rules.error !== undefined });
+  };
+  show();
+  rules.onLoad(show);
 }
 
 /** Before there is anything that it could keep waiting. */

@@ -1,18 +1,24 @@
 /** `weir serve`: reads settings and configuration, serves until told to stop. */
 
 import cluster from 'node:cluster';
+import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { startApp, type App, type AppOptions } from '../app';
 import { checkReferenceSettings } from '../config/check-reference-settings';
 import { chooseWorkers } from '../config/choose-workers';
+import { makeCompileSet } from '../config/compile-set';
+import type { ConfigSource } from '../config/config-files';
+import { FileSource } from '../config/file-source';
 import { readGrpcTls } from '../config/grpc-tls';
+import { RulesInForce, type SetSource } from '../config/rules-in-force';
 import { readSettings, type Environment } from '../config/settings';
-import { chooseDefaultAlgorithm, chooseSource, loadRuleSet } from '../config/source';
+import { chooseDefaultAlgorithm, chooseSource } from '../config/source';
+import { chooseStatsd } from '../config/statsd-choice';
 import { chooseStore } from '../config/store-choice';
 import { createLogger, type Logger } from '../observability/logger';
 import { startWorkers } from '../start-workers';
 import { VERSION } from '../version';
-import { linkWorker, untilMayListen } from '../workers/worker-link';
+import { WorkerLink } from '../workers/worker-link';
 import { WorkerStartError } from '../workers/worker-pool';
 
 export const SERVE_USAGE = `weir serve [--config FILE|DIR]
@@ -34,37 +40,72 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const storeChoice = chooseStore(settings);
   const workers = chooseWorkers({ settings, storeChoice });
   const grpcTls = readGrpcTls(settings);
-  const source = chooseSource({ settings, ...(values.config !== undefined && { configPath: values.config }) });
-  const { algorithm, reason } = chooseDefaultAlgorithm({ source, settings });
-  const ruleSet = loadRuleSet({
-    source,
-    defaultAlgorithm: algorithm,
-    calendarMonth: settings.useCalendarMonthRateLimit,
-    generation: 1,
-  });
-  const appOptions = { settings, storeChoice, ruleSet, log, version: VERSION, workers, grpcTls };
+  const statsd = chooseStatsd({ settings, env });
+  const place = chooseSource({ settings, ...(values.config !== undefined && { configPath: values.config }) });
+  const { algorithm, reason } = chooseDefaultAlgorithm({ source: place, settings });
+  const rules = new RulesInForce({ compile: makeCompileSet({ defaultAlgorithm: algorithm, calendarMonth: settings.useCalendarMonthRateLimit }) });
+  const appOptions = { settings, storeChoice, rules, log, version: VERSION, workers, grpcTls, statsd };
   if (cluster.isWorker) return serveAsWorker(appOptions);
-  const warnings = [...checkReferenceSettings(env), ...ruleSet.warnings, ...(storeChoice.warning === undefined ? [] : [storeChoice.warning])];
+  const source: SetSource = new FileSource({
+    source: place,
+    offer: (set) => rules.offer(set),
+    onTrouble: (sentence) => { log.warn(sentence); },
+  });
+  await source.load();
+  if (rules.error !== undefined && !mayWait(place, settings)) throw rules.error;
+  const warnings = [...checkReferenceSettings(env), ...(storeChoice.warning === undefined ? [] : [storeChoice.warning])];
   for (const warning of warnings) log.warn(warning);
   log.info(reason);
+  tellLoad(rules, log);
+  rules.onLoad(() => { tellLoad(rules, log); });
+  process.on('SIGHUP', () => { source.reload(); });
+  source.watch();
   try {
-    const running = workers === 1 ? await startApp({ ...appOptions, isWorker: false }) : await startWorkers({ settings, count: workers, ruleSet, log });
+    const running = workers === 1 ? await startApp({ ...appOptions, isWorker: false }) : await startWorkers({ settings, count: workers, rules, log, statsd });
     const { grpc, http, debug } = running.ports;
     const by = workers === 1 ? '' : `, by ${workers} workers`;
-    log.info(`Weir ${VERSION} serves ${ruleSet.domains.size} domain(s): gRPC on ${grpc}, HTTP on ${http}, debug on ${debug}${by}`);
+    const what = rules.ruleSet === undefined ? 'no domain yet' : `${rules.ruleSet.domains.size} domain(s)`;
+    log.info(`Weir ${VERSION} serves ${what}: gRPC on ${grpc}, HTTP on ${http}, debug on ${debug}${by}`);
     return await untilStopped({ app: running, log, told: untilSignalled() });
   } catch (error) {
     if (!(error instanceof WorkerStartError)) throw error;
     log.error(error.message);
     return error.exitCode;
+  } finally {
+    source.close();
   }
+}
+
+/**
+ * Whether a configuration that is bad at the start is waited for. A deployment that names its place mends it there, and
+ * instances that are not ready yet hold it up; a person who starts Weir by hand is better told at once.
+ */
+function mayWait(place: ConfigSource, { runtimeRoot }: Pick<AppOptions['settings'], 'runtimeRoot'>): boolean {
+  return place.kind === 'runtime' && (runtimeRoot !== undefined || existsSync(place.directory));
+}
+
+/** What became of the last load. */
+function tellLoad({ ruleSet, error, counts }: RulesInForce, log: Logger): void {
+  if (error !== undefined) {
+    for (const line of error.message.split('\n')) log.error(line);
+    const rest = ruleSet === undefined ? 'there is none yet, so calls are UNAVAILABLE' : `generation ${ruleSet.generation}, the last good one, stays in force`;
+    log.error(`the configuration is refused for what is told above: ${rest}`);
+    return;
+  }
+  if (ruleSet === undefined) return;
+  for (const warning of ruleSet.warnings) log.warn(warning);
+  if (counts.accepted + counts.refused > 1) log.info(`configuration generation ${ruleSet.generation} is in force: ${ruleSet.domains.size} domain(s)`);
 }
 
 /** Ends when told, by a signal or by whoever runs it; at once when that one is gone. */
 async function serveAsWorker(options: Omit<AppOptions, 'isWorker'>): Promise<number> {
-  const app = await startApp({ ...options, isWorker: true, untilMayListen });
+  // Whoever runs it loads for all: a terminal tells every process.
+  process.on('SIGHUP', () => undefined);
+  const link = new WorkerLink(options.rules);
+  await link.untilConfigured();
+  const app = await startApp({ ...options, isWorker: true, untilMayListen: () => link.untilMayListen() });
   const told = new Promise<string>((resolve) => {
-    linkWorker(app.ports, {
+    link.serve(app.ports, {
       readMetrics: () => app.readMetrics(),
       onDrain: () => {
         resolve('drain');
@@ -75,9 +116,9 @@ async function serveAsWorker(options: Omit<AppOptions, 'isWorker'>): Promise<num
   return untilStopped({ app, log: options.log, told });
 }
 
-const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-/** The first signal, as the reference takes each of the three; the next one ends the process at once. */
+/** The first signal; the next one ends the process at once. */
 async function untilSignalled(): Promise<string> {
   const signal = await new Promise<string>((resolve) => {
     for (const each of SIGNALS) process.on(each, resolve);

@@ -1,6 +1,6 @@
-/** Finds the configuration files of a source and reads their text, within bounds. */
+/** Finds the configuration files of a source and reads their text, within bounds; tells whether they have changed since. */
 
-import fs from 'node:fs';
+import fs from 'node:fs/promises';
 import path from 'node:path';
 import type { ConfigProblem } from './config-error';
 import type { ConfigFile } from './yaml-text';
@@ -9,7 +9,12 @@ export type ConfigSource =
   /** `--config`: one file, or the YAML files directly in a directory. */
   | { readonly kind: 'path'; readonly path: string }
   /** `RUNTIME_*`: the YAML files anywhere below a directory, as the reference has it. */
-  | { readonly kind: 'runtime'; readonly directory: string };
+  | {
+      readonly kind: 'runtime';
+      readonly directory: string;
+      /** `RUNTIME_ROOT` with `RUNTIME_WATCH_ROOT`: if it is a symlink, what is below changes when it is swapped, and only then. */
+      readonly swappedRoot?: string;
+    };
 
 export const CONFIG_FILE_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -24,27 +29,93 @@ export interface ReadFiles {
   readonly problems: readonly ConfigProblem[];
 }
 
-/** Never throws: what can't be read is a problem. Blocks, as a load is rare and small. */
-export function readConfigFiles(source: ConfigSource): ReadFiles {
+/** Never rejects: what can't be read is a problem. Asks the file system for one thing at a time: it may be slow. */
+export async function readConfigFiles(source: ConfigSource): Promise<ReadFiles> {
   const problems: ConfigProblem[] = [];
-  const names = attempt(() => listFiles(source), { name: placeOf(source), advice: adviceFor(source), problems }) ?? [];
+  const names = (await attempt(() => listFiles(source), { name: placeOf(source), advice: adviceFor(source), problems })) ?? [];
   const files: ConfigFile[] = [];
   for (const name of names) {
-    const text = attempt(() => readText(name), { name, advice: 'make it readable or remove it', problems });
+    const text = await attempt(() => readText(name), { name, advice: 'make it readable or remove it', problems });
     if (text !== undefined) files.push({ name, text });
   }
   return { files, problems };
 }
 
+/** A directory that was walked, or one that holds what leads there. */
+export interface WatchedPlace {
+  readonly directory: string;
+  /** Another one if the name leads elsewhere now. */
+  readonly identity: string;
+  /** The one name in it that matters; absent: all do. */
+  readonly entry?: string;
+}
+
+/** What a source looks like from outside. */
+export interface SourceState {
+  /** Another one whenever a file or what leads to it may have changed, though nothing was read. */
+  readonly fingerprint: string;
+  /** Where a change would be seen. */
+  readonly places: readonly WatchedPlace[];
+  /** When the newest of the files was changed, in milliseconds since 1970. */
+  readonly changedMs: number;
+}
+
+/** Never rejects: what can't be looked at looks like that. */
+export async function lookAt(source: ConfigSource): Promise<SourceState> {
+  const swapped = source.kind === 'runtime' ? source.swappedRoot : undefined;
+  const root = swapped === undefined ? [] : [await placeAt(path.dirname(swapped), path.basename(swapped))];
+  const rootState = swapped === undefined ? undefined : await stateOfSymlink(swapped);
+  if (rootState !== undefined) return { fingerprint: rootState, places: root, changedMs: 0 };
+  const walked: WatchedPlace[] = [];
+  const seen: string[] = [];
+  const names = await listFiles(source, async (directory) => {
+    walked.push(await placeAt(directory));
+  }).catch((error: unknown) => {
+    seen.push(String(error));
+    return [];
+  });
+  let changedMs = 0;
+  for (const name of names) {
+    const state = await stateOf(name);
+    seen.push(`${name} ${state.text}`);
+    changedMs = Math.max(changedMs, state.changedMs);
+  }
+  // A file by itself may be a symlink to what is swapped beside it.
+  const place = placeOf(source);
+  const parent = await placeAt(path.dirname(place), walked.length > 0 ? path.basename(place) : undefined);
+  return { fingerprint: seen.join('\n'), places: [...root, parent, ...walked], changedMs };
+}
+
+async function placeAt(directory: string, entry?: string): Promise<WatchedPlace> {
+  const { text: identity } = await stateOf(directory, { isContent: false });
+  return { directory, identity, ...(entry !== undefined && { entry }) };
+}
+
+/** Undefined: there is no symlink of that name. */
+async function stateOfSymlink(name: string): Promise<string | undefined> {
+  const link = await fs.lstat(name, { bigint: true }).catch(() => undefined);
+  return link?.isSymbolicLink() === true ? `${link.ino} ${link.ctimeNs} ${(await stateOf(name, { isContent: false })).text}` : undefined;
+}
+
+/** `isContent`: of what is in it too, not only of which one it is. */
+async function stateOf(name: string, { isContent = true } = {}): Promise<{ readonly text: string; readonly changedMs: number }> {
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs, ctimeMs } = await fs.stat(name, { bigint: true });
+    return { text: [dev, ino, ...(isContent ? [size, mtimeNs, ctimeNs] : [])].join(' '), changedMs: Number(ctimeMs) };
+  } catch (error) {
+    return { text: String(error), changedMs: 0 };
+  }
+}
+
 /** A reason for refusing that is Weir's own, and says what to do already. */
 class Refusal extends Error {}
 
-function attempt<T>(
-  read: () => T,
+async function attempt<T>(
+  read: () => Promise<T>,
   { name, advice, problems }: { name: string; advice: string; problems: ConfigProblem[] },
-): T | undefined {
+): Promise<T | undefined> {
   try {
-    return read();
+    return await read();
   } catch (error) {
     problems.push({ file: name, line: 0, column: 0, path: '', message: explain(error, advice) });
     return undefined;
@@ -66,13 +137,13 @@ function adviceFor(source: ConfigSource): string {
   return 'set RUNTIME_ROOT, RUNTIME_SUBDIRECTORY and RUNTIME_APPDIRECTORY so that they name it, or use --config';
 }
 
-/** The paths, sorted, as they are read and as problems show them. */
-function listFiles(source: ConfigSource): string[] {
+/** The paths, sorted, as they are read and as problems show them. `onDirectory` is told of each that is walked. */
+async function listFiles(source: ConfigSource, onDirectory: (directory: string) => Promise<void> = () => Promise.resolve()): Promise<string[]> {
   const place = placeOf(source);
   // Follows symlinks everywhere: a ConfigMap's files, and RUNTIME_ROOT itself, are symlinks.
-  const isDirectory = fs.statSync(place).isDirectory();
+  const isDirectory = (await fs.stat(place)).isDirectory();
   if (source.kind === 'path' && !isDirectory) return [place];
-  const names = walk(place, source.kind === 'path' ? { depthMax: 0 } : { depthMax: DIRECTORY_DEPTH_MAX });
+  const names = await walk(place, { depthMax: source.kind === 'path' ? 0 : DIRECTORY_DEPTH_MAX, onDirectory });
   const yaml = names.filter(isYaml).sort();
   if (yaml.length > CONFIG_FILES_MAX) throw new Refusal(`holds over ${CONFIG_FILES_MAX} YAML files; use fewer`);
   if (yaml.length === 0) refuseIfMistaken(source, names);
@@ -88,33 +159,46 @@ function refuseIfMistaken(source: ConfigSource, [someName]: readonly string[]): 
 }
 
 /** Relative paths of all files down to that depth, leaving out what begins with a dot: ConfigMaps keep copies there. */
-function walk(directory: string, { depthMax, prefix = '' }: { depthMax: number; prefix?: string }): string[] {
+async function walk(directory: string, { depthMax, onDirectory, prefix = '' }: WalkOptions): Promise<string[]> {
+  await onDirectory(directory);
   const found: string[] = [];
-  for (const entry of fs.readdirSync(directory)) {
+  for (const entry of await fs.readdir(directory)) {
     if (entry.startsWith('.')) continue;
     const full = path.join(directory, entry);
     const name = path.join(prefix, entry);
-    if (!isDirectoryAt(full)) found.push(name);
-    else if (depthMax > 0) found.push(...walk(full, { depthMax: depthMax - 1, prefix: name }));
+    if (!(await isDirectoryAt(full))) found.push(name);
+    else if (depthMax > 0) found.push(...(await walk(full, { depthMax: depthMax - 1, onDirectory, prefix: name })));
   }
   return found;
 }
 
+interface WalkOptions {
+  readonly depthMax: number;
+  readonly onDirectory: (directory: string) => Promise<void>;
+  readonly prefix?: string;
+}
+
 /** A dangling symlink counts as a file: reading it then says what is wrong with it. */
-function isDirectoryAt(full: string): boolean {
-  return fs.statSync(full, { throwIfNoEntry: false })?.isDirectory() ?? false;
+async function isDirectoryAt(full: string): Promise<boolean> {
+  return fs.stat(full).then(
+    (stats) => stats.isDirectory(),
+    (error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+      throw error;
+    },
+  );
 }
 
 function isYaml(name: string): boolean {
   return name.endsWith('.yaml') || name.endsWith('.yml');
 }
 
-function readText(name: string): string {
-  const { size } = fs.statSync(name);
+async function readText(name: string): Promise<string> {
+  const { size } = await fs.stat(name);
   if (size > CONFIG_FILE_BYTES_MAX) {
     throw new Refusal(`is ${size} bytes long, and at most ${CONFIG_FILE_BYTES_MAX} are read; split its domains over files`);
   }
-  const bytes = fs.readFileSync(name);
+  const bytes = await fs.readFile(name);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {

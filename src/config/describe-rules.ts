@@ -1,10 +1,21 @@
-/** Every rule of a rule set as a line of text, for `/rlconfig`. */
+/** Every rule of a rule set as a line of text, for `/rlconfig`, and why what came after it is not in force. */
 
 import { toText } from '../descriptor/byte-string';
 import type { DescriptorLevel, DescriptorNode } from '../descriptor/tree';
 import type { Limit } from '../rule/limit';
 import type { Domain, RuleSet } from '../rule/rule-set';
 import type { Rule } from '../rule/rule';
+import { formatProblems } from './config-error';
+import type { RulesInForce } from './rules-in-force';
+
+/** The rules in force; then, if something else was to be, comments that say why it is not. */
+export function describeConfig({ ruleSet, error }: Pick<RulesInForce, 'ruleSet' | 'error'>): string[] {
+  const lines = ruleSet === undefined ? [] : describeRules(ruleSet);
+  if (error === undefined) return lines;
+  const what = ruleSet === undefined ? 'none yet' : `last good, generation ${ruleSet.generation}`;
+  const problems = formatProblems(error.problems, error.omitted);
+  return [...lines, `# config: ${what}; what was loaded last is refused:`, ...problems.map((problem) => `# ${problem}`)];
+}
 
 /**
  * Sorted lines: the reference's fields first, then Weir's own, as

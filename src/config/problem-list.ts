@@ -35,6 +35,16 @@ export class ProblemList {
     this.warnings.add(warning);
   }
 
+  /** So many more are known of than are told. */
+  omit(count: number): void {
+    this.problems.omitted += count;
+  }
+
+  /** The problems so far. */
+  found(): { readonly kept: readonly ConfigProblem[]; readonly omitted: number } {
+    return this.problems;
+  }
+
   throwIfAny(): void {
     const { kept, omitted } = this.problems;
     if (kept.length > 0) throw new ConfigError(kept, omitted);
@@ -57,7 +67,8 @@ export interface FileProblem {
 export class FileProblems {
   constructor(
     readonly file: string,
-    private readonly lines: LineCounter,
+    /** Undefined: it never was text. */
+    private readonly lines: LineCounter | undefined,
     private readonly list: ProblemList,
   ) {}
 
@@ -69,13 +80,13 @@ export class FileProblems {
     this.list.addWarning(this.locate(warning));
   }
 
-  /** The line, from 1, that an offset is on. */
+  /** The line, from 1, that an offset is on; 0 if there are none. */
   lineAt(offset: number): number {
-    return this.lines.linePos(offset).line;
+    return this.lines?.linePos(offset).line ?? 0;
   }
 
   private locate({ offset, path, message }: FileProblem): ConfigProblem {
-    const { line, col } = this.lines.linePos(offset);
+    const { line, col } = this.lines?.linePos(offset) ?? { line: 0, col: 0 };
     return { file: this.file, line, column: col, path, message };
   }
 }

@@ -23,7 +23,6 @@ const NO_XDS = 'Configuration over xDS is not supported by this version.';
 const NO_TRACING = 'Traces are not supported by this version.';
 const NO_POOL = 'One connection carries all calls.';
 const NO_HEADERS = 'Envoy writes headers from the statuses: enable_x_ratelimit_headers.';
-const NEEDS_CONFIG = 'Weir does not start without a configuration.';
 const FINDS_REDIS = 'Weir starts without Redis, says so, and connects as soon as it can.';
 
 function refused(name: string, fine: readonly string[], instead: string): ReferenceSetting {
@@ -80,10 +79,7 @@ export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
   ...ignoredAll(['TRACING_SERVICE_NAME', 'TRACING_SERVICE_NAMESPACE', 'TRACING_SERVICE_INSTANCE_ID'], NO_TRACING),
   ...ignoredAll(['TRACING_EXPORTER_PROTOCOL', 'TRACING_SAMPLING_RATE', 'OTEL_EXPORTER_OTLP_*'], NO_TRACING),
 
-  ignored('RUNTIME_WATCH_ROOT', OFF, 'Configuration is read at start only.'),
   ignored('RUNTIME_IGNOREDOTFILES', ON, 'Files whose names start with a dot are never read.'),
-  ignored('HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED', ON, NEEDS_CONFIG),
-  ignored('FORCE_START_WITHOUT_INITIAL_CONFIG', OFF, NEEDS_CONFIG),
   ...ignoredAll(['CONFIG_GRPC_XDS_NODE_ID', 'CONFIG_GRPC_XDS_NODE_METADATA', 'CONFIG_GRPC_XDS_SERVER_URL'], NO_XDS),
   ...ignoredAll(['CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL', 'CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS'], NO_XDS),
   ignored('CONFIG_GRPC_XDS_SERVER_USE_TLS', OFF, NO_XDS),

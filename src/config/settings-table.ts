@@ -203,6 +203,29 @@ export const SETTINGS_TABLE = {
     default: 'config',
     meaning: 'Last part of the configuration directory.',
   }),
+  runtimeWatchRoot: row({
+    ...configuration,
+    name: 'RUNTIME_WATCH_ROOT',
+    type: boolean(),
+    default: 'true',
+    meaning:
+      'If RUNTIME_ROOT is a symlink, read the configuration again when it is swapped, and only then. `false`, or a RUNTIME_ROOT that is no symlink: whenever a file below the configuration directory has changed.',
+  }),
+  forceStartWithoutInitialConfig: row({
+    ...configuration,
+    name: 'FORCE_START_WITHOUT_INITIAL_CONFIG',
+    type: boolean(),
+    default: 'false',
+    meaning:
+      'Have the health on although there was no good configuration yet, unless HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED is set. Calls are UNAVAILABLE until there is one. Not used with `--config`, without which Weir does not start.',
+  }),
+  healthyWithAtLeastOneConfigLoaded: row({
+    ...configuration,
+    name: 'HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Keep the health off until there was a good configuration, also with FORCE_START_WITHOUT_INITIAL_CONFIG; without that it is off in any case.',
+  }),
 
   defaultAlgorithm: row({
     ...decisions,

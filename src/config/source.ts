@@ -2,9 +2,7 @@
 
 import path from 'node:path';
 import type { Algorithm } from '../rule/limit';
-import type { RuleSet } from '../rule/rule-set';
-import { compileConfig } from './compile';
-import { readConfigFiles, type ConfigSource } from './config-files';
+import type { ConfigSource } from './config-files';
 import type { Settings } from './settings';
 
 /** The reference's default of RUNTIME_ROOT. */
@@ -16,11 +14,12 @@ export function chooseSource({
   settings,
 }: {
   configPath?: string;
-  settings: Pick<Settings, 'runtimeRoot' | 'runtimeSubdirectory' | 'runtimeAppdirectory'>;
+  settings: Pick<Settings, 'runtimeRoot' | 'runtimeSubdirectory' | 'runtimeAppdirectory' | 'runtimeWatchRoot'>;
 }): ConfigSource {
   if (configPath !== undefined) return { kind: 'path', path: configPath };
   const { runtimeRoot = RUNTIME_ROOT_DEFAULT, runtimeSubdirectory, runtimeAppdirectory } = settings;
-  return { kind: 'runtime', directory: path.join(runtimeRoot, runtimeSubdirectory, runtimeAppdirectory) };
+  const directory = path.join(runtimeRoot, runtimeSubdirectory, runtimeAppdirectory);
+  return { kind: 'runtime', directory, ...(settings.runtimeWatchRoot && { swappedRoot: path.resolve(runtimeRoot) }) };
 }
 
 /** Which algorithm counts where neither a limit nor its domain says, and why, as a sentence for the log. */
@@ -40,19 +39,4 @@ export function chooseDefaultAlgorithm({
     return { algorithm: 'fixed_window', reason };
   }
   return { algorithm: 'token_bucket', reason: 'Limits count in token_bucket: the configuration comes from --config.' };
-}
-
-export interface LoadOptions {
-  readonly source: ConfigSource;
-  readonly defaultAlgorithm: Algorithm;
-  /** `USE_CALENDAR_MONTH_RATE_LIMIT`. */
-  readonly calendarMonth: boolean;
-  /** Of the rule set to be made: 1 for the first load. */
-  readonly generation: number;
-}
-
-/** Reads and compiles the whole set. Throws ConfigError with every problem of every file. */
-export function loadRuleSet({ source, ...options }: LoadOptions): RuleSet {
-  const { files, problems } = readConfigFiles(source);
-  return compileConfig({ files, problems, ...options });
 }

@@ -3,6 +3,7 @@
 import { tags, type Parsed } from './setting-types';
 import type { Environment, Settings } from './settings';
 import { SettingsError, type SettingProblem } from './settings-error';
+import { SETTINGS_TABLE } from './settings-table';
 import { show } from './show';
 
 export interface StatsdChoice {
@@ -28,6 +29,7 @@ export interface MogrifierTexts {
 const PATTERN_CHARS_MAX = 1_024;
 
 const PREFIX = 'DOG_STATSD_MOGRIFIER_';
+const PARTS = ['PATTERN', 'NAME', 'TAGS'] as const;
 const TAGS = tags();
 
 export interface ChooseStatsdInput {
@@ -53,15 +55,19 @@ export function chooseStatsd({ settings, env }: ChooseStatsdInput): StatsdChoice
 }
 
 /** Whether the variable is one of a mogrifier that is in use. */
-export function isOfMogrifier(variable: string, { settings: { useDogStatsd, useDogStatsdMogrifiers = [] } }: Pick<ChooseStatsdInput, 'settings'>): boolean {
-  return useDogStatsd && useDogStatsdMogrifiers.some((name) => [`${PREFIX}${name}_PATTERN`, `${PREFIX}${name}_NAME`, `${PREFIX}${name}_TAGS`].includes(variable));
+export function isOfMogrifier(variable: string, env: Environment): boolean {
+  if (!variable.startsWith(PREFIX)) return false;
+  const isOn = SETTINGS_TABLE.useDogStatsd.type.parse(env.USE_DOG_STATSD ?? '');
+  const inUse = SETTINGS_TABLE.useDogStatsdMogrifiers.type.parse(env.USE_DOG_STATSD_MOGRIFIERS ?? '');
+  if (isOn === undefined || !('value' in isOn) || !isOn.value || inUse === undefined || !('value' in inUse)) return false;
+  return inUse.value.some((name) => PARTS.some((part) => variable === `${PREFIX}${name}_${part}`));
 }
 
 function readMogrifiers(names: readonly string[], env: Environment): MogrifierTexts[] {
   const problems: SettingProblem[] = [];
   const mogrifiers = names.map((name) => {
     const variable = `${PREFIX}${name}`;
-    const [pattern, newName, tagText] = ['PATTERN', 'NAME', 'TAGS'].map((part) => env[`${variable}_${part}`] ?? '');
+    const [pattern, newName, tagText] = PARTS.map((part) => env[`${variable}_${part}`] ?? '');
     if (!pattern) problems.push({ name: `${variable}_PATTERN`, message: `USE_DOG_STATSD_MOGRIFIERS names ${name}, so it must be set` });
     else if (pattern.length > PATTERN_CHARS_MAX) problems.push({ name: `${variable}_PATTERN`, message: `it has ${pattern.length} characters; use at most ${PATTERN_CHARS_MAX}` });
     if (!newName) problems.push({ name: `${variable}_NAME`, message: `USE_DOG_STATSD_MOGRIFIERS names ${name}, so it must be set` });

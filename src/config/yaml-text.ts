@@ -18,6 +18,7 @@ export interface ParsedFile {
   /** Absent: the text can't be read as YAML, and the problems are reported. */
   readonly root?: ConfigNode;
   readonly problems: FileProblems;
+  readonly lines: LineCounter;
 }
 
 /** Never throws on any text. */
@@ -30,7 +31,7 @@ export function parseYamlText(file: ConfigFile, list: ProblemList): ParsedFile {
   } catch (error) {
     if (!(error instanceof TooDeepError)) throw error;
     problems.report({ offset: error.offset, path: '', message: error.message });
-    return { problems };
+    return { problems, lines };
   }
   const [document, second] = documents;
   const errors = distinct([...(document?.errors ?? []), ...(document?.warnings ?? [])]);
@@ -39,9 +40,9 @@ export function parseYamlText(file: ConfigFile, list: ProblemList): ParsedFile {
     problems.report({ offset: second.range[0], path: '', message: 'a second YAML document; put each into a file of its own' });
   }
   // A tree with syntax errors in it is a guess: reading it on would only add misleading problems.
-  if (errors.length > 0) return { problems };
+  if (errors.length > 0) return { problems, lines };
   const root = new YamlConverter(problems).convertRoot(document?.contents ?? null);
-  return root === undefined ? { problems } : { root, problems };
+  return root === undefined ? { problems, lines } : { root, problems, lines };
 }
 
 /** Found before the composer runs: it recurses for each level, and out of stack it can take the process with it. */

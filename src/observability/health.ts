@@ -16,7 +16,7 @@ export class Health {
     return this.ready && !this.draining ? 'SERVING' : 'NOT_SERVING';
   }
 
-  /** One line each, such as `degraded: redis`, in the order they came up. */
+  /** One line each, such as `degraded: redis` or `config: last good`, in the order they came up. */
   get degradations(): readonly string[] {
     return [...this.degraded];
   }
@@ -40,6 +40,11 @@ export class Health {
 
   recover(line: string): void {
     this.degraded.delete(line);
+  }
+
+  show(line: string, { isDegraded }: { readonly isDegraded: boolean }): void {
+    if (isDegraded) this.degrade(line);
+    else this.recover(line);
   }
 
   /** Calls the listener at each change of status, until the function it returns is called. */

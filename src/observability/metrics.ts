@@ -69,19 +69,12 @@ export const METRICS = {
     labels: [],
     help: 'When the certificate in use on the gRPC port runs out, in Unix time; 0 without TLS.',
   },
-  configLoadSuccess: {
-    type: 'counter',
-    name: 'ratelimit_service_config_load_success',
-    statsd: 'ratelimit.service.config_load_success',
+  configGeneration: {
+    type: 'gauge',
+    name: 'weir_config_generation',
+    aggregator: 'min',
     labels: [],
-    help: 'Configurations loaded.',
-  },
-  configLoadError: {
-    type: 'counter',
-    name: 'ratelimit_service_config_load_error',
-    statsd: 'ratelimit.service.config_load_error',
-    labels: [],
-    help: 'Configurations that were refused: the last good one stays.',
+    help: 'Number of the configuration in force: 1 for the first, one more for each that followed; 0 while there is none. Of several workers, the one that is furthest behind.',
   },
   globalShadowMode: {
     type: 'counter',
@@ -185,6 +178,30 @@ export const METRICS = {
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
+/** Of the process that looks for the configuration. */
+export const CONFIG_METRICS = {
+  configLoadSuccess: {
+    type: 'counter',
+    name: 'ratelimit_service_config_load_success',
+    statsd: 'ratelimit.service.config_load_success',
+    labels: [],
+    help: 'Configurations loaded.',
+  },
+  configLoadError: {
+    type: 'counter',
+    name: 'ratelimit_service_config_load_error',
+    statsd: 'ratelimit.service.config_load_error',
+    labels: [],
+    help: 'Configurations refused; the last good one stayed.',
+  },
+  configLastLoadGood: {
+    type: 'gauge',
+    name: 'weir_config_last_load_good',
+    labels: [],
+    help: '1 if the configuration that was loaded last is in force, 0 if it was refused.',
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
 /** Of the process that runs the workers: only if there are several. */
 export const WORKER_METRICS = {
   workers: {
@@ -228,10 +245,33 @@ export interface MetricsOptions {
   readonly store: string;
   /** Looked at whenever the metrics are read. */
   readonly memoryStore?: { readonly size: number; readonly evictions: number } | undefined;
+  /** Likewise. */
+  readonly rules?: { readonly ruleSet: { readonly generation: number } | undefined };
+}
+
+/** What became of the configurations that were loaded, looked at whenever the metrics are read. */
+export interface LoadCounts {
+  readonly counts: { readonly accepted: number; readonly refused: number };
+  readonly error: unknown;
+}
+
+/** Registers the metrics of loads; in one process only, however many serve. */
+export function makeConfigMetrics(registry: Registry, loads: LoadCounts): void {
+  counter(registry, CONFIG_METRICS.configLoadSuccess, (made) => {
+    made.reset();
+    made.inc(loads.counts.accepted);
+  });
+  counter(registry, CONFIG_METRICS.configLoadError, (made) => {
+    made.reset();
+    made.inc(loads.counts.refused);
+  });
+  gauge(registry, CONFIG_METRICS.configLastLoadGood, (made) => {
+    made.set(loads.error === undefined ? 1 : 0);
+  });
 }
 
 /** Registers every metric of the table and Node's own; once for each registry. */
-export function makeMetrics({ registry, version, store, memoryStore }: MetricsOptions): Metrics {
+export function makeMetrics({ registry, version, store, memoryStore, rules }: MetricsOptions): Metrics {
   collectDefaultMetrics({ register: registry });
   const responseTime = new LatencyHistogram<'grpc_method'>(registry, METRICS.responseTime);
   const metrics: Metrics = {
@@ -246,8 +286,9 @@ export function makeMetrics({ registry, version, store, memoryStore }: MetricsOp
     grpcStreamsRefused: counter(registry, METRICS.grpcStreamsRefused),
     grpcCertificateReloads: counter(registry, METRICS.grpcCertificateReloads),
     grpcCertificateExpiry: gauge(registry, METRICS.grpcCertificateExpiry),
-    configLoadSuccess: counter(registry, METRICS.configLoadSuccess),
-    configLoadError: counter(registry, METRICS.configLoadError),
+    configGeneration: gauge(registry, METRICS.configGeneration, (made) => {
+      made.set(rules?.ruleSet?.generation ?? 0);
+    }),
     globalShadowMode: counter(registry, METRICS.globalShadowMode),
     storeLatency: new LatencyHistogram(registry, METRICS.storeLatency),
     storeErrors: counter(registry, METRICS.storeErrors),

@@ -24,7 +24,7 @@ export const RULE_METRICS = {
   totalNegativeHits: row('total_negative_hits', 'Hits given back, by requests that were allowed.'),
 } as const;
 
-function row(name: string, help: string): MetricRow & { readonly labels: readonly Label[] } {
+function row(name: string, help: string): MetricRow & { readonly statsd: string } {
   const statsd = `ratelimit.service.rate_limit.${LABELS.map((label) => `{${label}}`).join('.')}.${name}`;
   return { type: 'counter', name: `ratelimit_service_rate_limit_${name}`, labels: LABELS, help, statsd };
 }

@@ -1,6 +1,6 @@
 /** What the metrics of the tables are called in statsd, and what they say there: one number or one set of times for each name. */
 
-import { METRICS, REPORT_METRICS, WORKER_METRICS, type MetricRow } from './metrics';
+import { CONFIG_METRICS, METRICS, REPORT_METRICS, WORKER_METRICS, type MetricRow } from './metrics';
 import type { MetricReading, ReadValue } from './reading';
 import { DOMAIN_METRIC, RULE_METRICS } from './rule-metrics';
 
@@ -20,7 +20,7 @@ export interface TimeBucket {
 /** Anything but printable ASCII, and what ends a name. */
 const UNSENT = /[^!-~]|[:|]/g;
 
-const ROWS: readonly MetricRow[] = [METRICS, WORKER_METRICS, REPORT_METRICS, RULE_METRICS, { DOMAIN_METRIC }].flatMap((table) => Object.values(table));
+const ROWS: readonly MetricRow[] = [METRICS, CONFIG_METRICS, WORKER_METRICS, REPORT_METRICS, RULE_METRICS, { DOMAIN_METRIC }].flatMap((table) => Object.values(table));
 
 /** A part of a name: as it is, or the value of a label. */
 type NamePart = { readonly text: string } | { readonly label: string };

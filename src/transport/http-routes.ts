@@ -50,7 +50,7 @@ function parsed(body: Buffer): RateLimitRequest | BadRequestError {
 }
 
 function healthReply(health: Health): HttpReply {
-  if (health.status === 'NOT_SERVING') return textReply(500, 'NOT_SERVING\n');
-  const { degradations } = health;
+  const { status, degradations } = health;
+  if (status === 'NOT_SERVING') return textReply(500, ['NOT_SERVING', ...degradations].map((line) => `${line}\n`).join(''));
   return textReply(200, degradations.length === 0 ? 'OK' : `${['OK', ...degradations].join('\n')}\n`);
 }

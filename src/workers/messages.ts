@@ -1,12 +1,11 @@
 /** What the process that runs workers and a worker say to one another. */
 
-/** What one process counts, as prom-client gives it to be merged with others. */
-export type MetricSnapshot = readonly MetricSeries[];
+import type { ConfigProblem } from '../config/config-error';
+import type { ConfigSet } from '../config/rules-in-force';
+import type { MetricReading } from '../observability/reading';
 
-export interface MetricSeries {
-  readonly name: string;
-  readonly type: string;
-}
+/** What one process counts, as prom-client gives it to be merged with others. */
+export type MetricSnapshot = readonly MetricReading[];
 
 export interface WorkerPorts {
   /** Or the path of a unix socket. */
@@ -14,12 +13,23 @@ export interface WorkerPorts {
   readonly http: number;
 }
 
+/** Of the one process that looks for the configuration, to all. */
+export interface ConfigNews {
+  /** To be in force from now on; absent: what is in force stays. */
+  readonly inForce?: { readonly set: ConfigSet; readonly generation: number };
+  /** What was loaded last is not in force. */
+  readonly refused?: { readonly problems: readonly ConfigProblem[]; readonly omitted: number };
+}
+
 export type ToWorker =
+  | { readonly kind: 'config'; readonly news: ConfigNews }
   | { readonly kind: 'listen' }
   | { readonly kind: 'drain' }
   | { readonly kind: 'read_metrics'; readonly reading: number };
 
 export type FromWorker =
+  /** It has begun, and waits for the configuration. */
+  | { readonly kind: 'begun' }
   /** All is there but the ports. */
   | { readonly kind: 'prepared' }
   | { readonly kind: 'ready'; readonly ports: WorkerPorts }

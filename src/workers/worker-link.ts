@@ -1,28 +1,63 @@
 /** A worker's side of the line to the process that runs it. */
 
-import { once } from 'node:events';
-import type { FromWorker, MetricSnapshot, ToWorker, WorkerPorts } from './messages';
+import { ConfigError } from '../config/config-error';
+import type { RulesInForce } from '../config/rules-in-force';
+import type { ConfigNews, FromWorker, MetricSnapshot, ToWorker, WorkerPorts } from './messages';
 
-export interface WorkerLinkOptions {
+/** What a worker that serves is asked for. */
+export interface WorkerDuties {
   readonly readMetrics: () => Promise<MetricSnapshot>;
   /** Called once. */
   readonly onDrain: () => void;
 }
 
-/** Says that this worker could serve, and resolves when it may. */
-export async function untilMayListen(): Promise<void> {
-  tell({ kind: 'prepared' });
-  // The first that is said: a drain is only told to those that serve.
-  await once(process, 'message');
+export class WorkerLink {
+  private duties: WorkerDuties | undefined;
+  private readonly told: Promise<void>;
+  private readonly mayListen: Promise<void>;
+
+  /** Says that this worker has begun. Whatever configuration it is told of from now on comes to the rules. */
+  constructor(rules: RulesInForce) {
+    let onTold: () => void;
+    let onListen: () => void;
+    this.told = new Promise((resolve) => { onTold = resolve; });
+    this.mayListen = new Promise((resolve) => { onListen = resolve; });
+    process.on('message', (message: ToWorker) => {
+      if (message.kind === 'config') void take(rules, message.news).then(onTold);
+      if (message.kind === 'listen') onListen();
+      if (message.kind === 'drain') this.duties?.onDrain();
+      if (message.kind === 'read_metrics') this.readMetrics(message.reading);
+    });
+    tell({ kind: 'begun' });
+  }
+
+  /** Resolves when this worker goes by what is in force, if anything is. */
+  untilConfigured(): Promise<void> {
+    return this.told;
+  }
+
+  /** Says that this worker could serve, and resolves when it may. */
+  untilMayListen(): Promise<void> {
+    tell({ kind: 'prepared' });
+    return this.mayListen;
+  }
+
+  /** Says that this worker serves, and from now on does what it is told. */
+  serve(ports: WorkerPorts, duties: WorkerDuties): void {
+    this.duties = duties;
+    tell({ kind: 'ready', ports });
+  }
+
+  private readMetrics(reading: number): void {
+    void this.duties?.readMetrics().then((snapshot) => { tell({ kind: 'metrics', reading, snapshot }); });
+  }
 }
 
-/** Says that this worker serves, and from now on does what it is told. */
-export function linkWorker(ports: WorkerPorts, { readMetrics, onDrain }: WorkerLinkOptions): void {
-  process.on('message', (message: ToWorker) => {
-    if (message.kind === 'drain') onDrain();
-    if (message.kind === 'read_metrics') void readMetrics().then((snapshot) => { tell({ kind: 'metrics', reading: message.reading, snapshot }); });
-  });
-  tell({ kind: 'ready', ports });
+/** What comes first is decided first: the rules see to that. */
+async function take(rules: RulesInForce, { inForce, refused }: ConfigNews): Promise<void> {
+  const taken = inForce && rules.offer(inForce.set, { generation: inForce.generation });
+  if (refused !== undefined) rules.refuse(new ConfigError(refused.problems, refused.omitted));
+  await taken;
 }
 
 function tell(message: FromWorker): void {

@@ -1,7 +1,7 @@
 /** The processes that serve: begun one after the other, begun anew when one ends, ended together. */
 
 import type { Logger } from '../observability/logger';
-import type { FromWorker, MetricSnapshot, ToWorker, WorkerPorts } from './messages';
+import type { ConfigNews, FromWorker, MetricSnapshot, ToWorker, WorkerPorts } from './messages';
 
 /** Before a worker that has ended is begun anew: doubled each time, up to the longest. */
 const RESTART_MS_MIN = 100;
@@ -31,6 +31,8 @@ export interface WorkerPoolOptions {
   readonly onMetrics: (worker: number, answer: { readonly reading: number; readonly snapshot: MetricSnapshot }) => void;
   readonly onEnd: (worker: number) => void;
   readonly onRestart: () => void;
+  /** All that a worker that has just begun must know of the configuration. */
+  readonly configNews: () => ConfigNews;
   /** A clock that is never set, in milliseconds. */
   readonly nowMs: () => number;
 }
@@ -101,6 +103,11 @@ export class WorkerPool {
     return this.tell([...this.serving], { kind: 'read_metrics', reading });
   }
 
+  /** A worker that has not begun yet asks for itself. */
+  tellConfig(news: ConfigNews): void {
+    this.tell([...this.running.keys()], { kind: 'config', news });
+  }
+
   /** All drain; after `timeoutMs` and a margin those that are left are killed. */
   async drain({ timeoutMs }: { readonly timeoutMs: number }): Promise<void> {
     const timer = setTimeout(() => {
@@ -136,6 +143,7 @@ export class WorkerPool {
     const exited = ended.catch(() => undefined);
     const prepared = new Promise<void>((resolve) => {
       worker.on('message', ({ kind }) => {
+        if (kind === 'begun') this.tell([worker.id], { kind: 'config', news: this.options.configNews() });
         if (kind === 'prepared') resolve();
       });
     });

@@ -14,14 +14,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   transport: ['descriptor', 'engine', 'rule', 'errors', 'store', 'should-rate-limit', 'observability'],
   config: ['descriptor', 'rule', 'bucket'],
   observability: ['descriptor', 'rule', 'engine', 'store', 'should-rate-limit'],
-  workers: ['observability'],
+  workers: ['config', 'observability'],
   'should-rate-limit': ['descriptor', 'rule', 'bucket', 'engine', 'store'],
   errors: [],
   version: [],
 };
 
 /** They know every part. */
-const ROOTS = ['app', 'cli', 'main', 'open-grpc', 'open-redis', 'start-workers', 'warm-up'];
+const ROOTS = ['app', 'cli', 'main', 'open-grpc', 'open-redis', 'open-statsd', 'publish-metrics', 'start-workers', 'warm-up'];
 
 const PURE = ['descriptor', 'rule', 'bucket', 'engine'];
 

@@ -1,13 +1,16 @@
 /** The example configuration says what its comments say. */
 
 import { findNode } from '../../../src/descriptor/tree';
-import { loadRuleSet } from '../../../src/config/source';
+import { compileConfig } from '../../../src/config/compile';
+import { readConfigFiles } from '../../../src/config/config-files';
 import type { Limit } from '../../../src/rule/limit';
+import type { RuleSet } from '../../../src/rule/rule-set';
 
-const ruleSet = loadRuleSet({
-  source: { kind: 'path', path: 'deploy/example/payments.yaml' },
-  defaultAlgorithm: 'token_bucket',
-  calendarMonth: false, generation: 1,
+let ruleSet: RuleSet;
+
+beforeAll(async () => {
+  const read = await readConfigFiles({ kind: 'path', path: 'deploy/example/payments.yaml' });
+  ruleSet = compileConfig({ ...read, defaultAlgorithm: 'token_bucket', generation: 1 });
 });
 
 function limitOf(descriptor: Readonly<Record<string, string>>): Limit | undefined {

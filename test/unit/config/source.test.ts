@@ -4,9 +4,10 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { ConfigError } from '../../../src/config/config-error';
-import { CONFIG_FILE_BYTES_MAX, type ConfigSource } from '../../../src/config/config-files';
+import { compileConfig } from '../../../src/config/compile';
+import { CONFIG_FILE_BYTES_MAX, readConfigFiles, type ConfigSource } from '../../../src/config/config-files';
 import { readSettings } from '../../../src/config/settings';
-import { chooseDefaultAlgorithm, chooseSource, loadRuleSet } from '../../../src/config/source';
+import { chooseDefaultAlgorithm, chooseSource } from '../../../src/config/source';
 
 let home: string;
 
@@ -25,13 +26,13 @@ function write(name: string, text: string | Buffer): string {
   return full;
 }
 
-function domainsOf(source: ConfigSource): string[] {
-  return [...loadRuleSet({ source, defaultAlgorithm: 'fixed_window', calendarMonth: false, generation: 1 }).domains.keys()];
+async function domainsOf(source: ConfigSource): Promise<string[]> {
+  return [...compileConfig({ ...(await readConfigFiles(source)), defaultAlgorithm: 'fixed_window', generation: 1 }).domains.keys()];
 }
 
-function problemsOf(source: ConfigSource): string[] {
+async function problemsOf(source: ConfigSource): Promise<string[]> {
   try {
-    domainsOf(source);
+    await domainsOf(source);
   } catch (error) {
     if (error instanceof ConfigError) return error.message.split('\n').map((line) => line.replaceAll(home, 'HOME'));
     throw error;
@@ -44,27 +45,27 @@ function fromPath(name = ''): ConfigSource {
 }
 
 describe('--config', () => {
-  test('reads one file, whatever its name', () => {
+  test('reads one file, whatever its name', async () => {
     write('limits', 'domain: d\n');
-    expect(domainsOf(fromPath('limits'))).toEqual(['d']);
+    expect(await domainsOf(fromPath('limits'))).toEqual(['d']);
   });
 
-  test('reads the YAML files directly in a directory, by name, and no hidden or other ones', () => {
+  test('reads the YAML files directly in a directory, by name, and no hidden or other ones', async () => {
     write('b.yml', 'domain: b\n');
     write('a.yaml', 'domain: a\n');
     write('.c.yaml', 'domain: c\n');
     write('sub/d.yaml', 'domain: d\n');
     write('notes.txt', 'not: [yaml');
-    expect(domainsOf(fromPath())).toEqual(['a', 'b']);
+    expect(await domainsOf(fromPath())).toEqual(['a', 'b']);
   });
 
-  test('says what is wrong with every file, unreadable or bad', () => {
+  test('says what is wrong with every file, unreadable or bad', async () => {
     write('a.yaml', Buffer.from([0xff, 0xfe]));
     write('b.yaml', 'domain: ""\n');
     fs.symlinkSync(path.join(home, 'nowhere'), path.join(home, 'c.yaml'));
     fs.closeSync(fs.openSync(path.join(home, 'd.yaml'), 'w'));
     fs.truncateSync(path.join(home, 'd.yaml'), CONFIG_FILE_BYTES_MAX + 1);
-    expect(problemsOf(fromPath())).toEqual([
+    expect(await problemsOf(fromPath())).toEqual([
       'HOME/a.yaml: is not UTF-8 text; save it as UTF-8',
       'HOME/c.yaml: does not exist; make it readable or remove it',
       `HOME/d.yaml: is ${CONFIG_FILE_BYTES_MAX + 1} bytes long, and at most ${CONFIG_FILE_BYTES_MAX} are read; split its domains over files`,
@@ -72,41 +73,41 @@ describe('--config', () => {
     ]);
   });
 
-  test('refuses an empty directory, and one that is missing', () => {
-    expect(problemsOf(fromPath())).toEqual(['HOME: holds no .yaml or .yml file; put one there, or name a file']);
-    expect(problemsOf(fromPath('x'))).toEqual(['HOME/x: does not exist; give --config a YAML file or a directory of them']);
+  test('refuses an empty directory, and one that is missing', async () => {
+    expect(await problemsOf(fromPath())).toEqual(['HOME: holds no .yaml or .yml file; put one there, or name a file']);
+    expect(await problemsOf(fromPath('x'))).toEqual(['HOME/x: does not exist; give --config a YAML file or a directory of them']);
   });
 });
 
 describe('RUNTIME_*', () => {
   const runtime = (): ConfigSource => ({ kind: 'runtime', directory: path.join(home, 'config') });
 
-  test('reads all YAML files below the directory, by path, and each of a ConfigMap once', () => {
+  test('reads all YAML files below the directory, by path, and each of a ConfigMap once', async () => {
     write('config/z.yaml', 'domain: z\n');
     write('config/team/a.yaml', 'domain: a\n');
     write('config/..2026_01_01/m.yaml', 'domain: m\n');
     fs.symlinkSync('..2026_01_01', path.join(home, 'config/..data'));
     fs.symlinkSync('..data/m.yaml', path.join(home, 'config/m.yaml'));
-    expect(domainsOf(runtime())).toEqual(['m', 'a', 'z']);
+    expect(await domainsOf(runtime())).toEqual(['m', 'a', 'z']);
   });
 
-  test('takes an empty directory as an empty configuration, but not one of other files', () => {
+  test('takes an empty directory as an empty configuration, but not one of other files', async () => {
     fs.mkdirSync(path.join(home, 'config'));
-    expect(domainsOf(runtime())).toEqual([]);
+    expect(await domainsOf(runtime())).toEqual([]);
     write('config/limits', 'domain: d\n');
-    expect(problemsOf(runtime())).toEqual([
+    expect(await problemsOf(runtime())).toEqual([
       'HOME/config: holds no .yaml or .yml file, but limits; rename what is configuration to end in .yaml',
     ]);
   });
 
-  test('says so if the directory is missing', () => {
-    expect(problemsOf(runtime())).toEqual([expect.stringMatching(/^HOME\/config: does not exist; set RUNTIME_ROOT/)]);
+  test('says so if the directory is missing', async () => {
+    expect(await problemsOf(runtime())).toEqual([expect.stringMatching(/^HOME\/config: does not exist; set RUNTIME_ROOT/)]);
   });
 
-  test('survives a loop of symlinks', () => {
+  test('survives a loop of symlinks', async () => {
     write('config/a.yaml', 'domain: a\n');
     fs.symlinkSync('.', path.join(home, 'config/loop'));
-    expect(problemsOf(runtime())[0]).toMatch(/both configure it/);
+    expect((await problemsOf(runtime()))[0]).toMatch(/both configure it/);
   });
 });
 
@@ -115,8 +116,13 @@ describe('The source and its algorithm', () => {
   const runtime = chooseSource({ settings });
 
   test('are RUNTIME_* and fixed_window, unless --config says otherwise', () => {
-    expect(runtime).toEqual({ kind: 'runtime', directory: '/r/s/config' });
-    expect(chooseSource({ settings: readSettings({}) })).toEqual({ kind: 'runtime', directory: '/srv/runtime_data/current/config' });
+    expect(runtime).toEqual({ kind: 'runtime', directory: '/r/s/config', swappedRoot: '/r' });
+    expect(chooseSource({ settings: readSettings({}) })).toEqual({
+      kind: 'runtime',
+      directory: '/srv/runtime_data/current/config',
+      swappedRoot: '/srv/runtime_data/current',
+    });
+    expect(chooseSource({ settings: readSettings({ RUNTIME_ROOT: '/r', RUNTIME_WATCH_ROOT: 'false' }) })).toEqual({ kind: 'runtime', directory: '/r/config' });
     expect(chooseDefaultAlgorithm({ source: runtime, settings }).algorithm).toBe('fixed_window');
     const source = chooseSource({ settings, configPath: 'c.yaml' });
     expect(source).toEqual({ kind: 'path', path: 'c.yaml' });

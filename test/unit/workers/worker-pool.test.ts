@@ -60,6 +60,7 @@ function makeScene(count: number): Scene {
     onRestart: () => {
       scene.restarts += 1;
     },
+    configNews: () => ({}),
     nowMs: () => scene.nowMs,
   });
   return Object.assign(scene, { pool });

@@ -1,0 +1,61 @@
+/** From a set to a rule set while answers are given: YAML is read in a thread, rules are made in slices. */
+
+import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { RuleSet } from '../rule/rule-set';
+import { compileConfig, compileInSteps, type CompileOptions } from './compile';
+import type { ConfigDocument, ReadDocument } from './config-document';
+import { PieceCollector, type DocumentPiece } from './document-pieces';
+import type { RulesInForceOptions } from './rules-in-force';
+import type { ConfigFile } from './yaml-text';
+
+/** How long rules are made at a stretch: calls that have come meanwhile are answered then. */
+const SLICE_MS = 4;
+
+export type CompileSetOptions = Omit<CompileOptions, 'files' | 'problems' | 'generation'>;
+
+/** Until there is a first rule set, nobody has an answer to wait for: all is made at once, without a thread. */
+export function makeCompileSet(options: CompileSetOptions): RulesInForceOptions['compile'] {
+  let isFirst = true;
+  return async ({ documents, problems = [] }, generation) => {
+    const rest = { ...options, problems, generation };
+    const ruleSet = isFirst ? compileConfig({ ...rest, files: documents }) : await compileInSlices({ ...rest, files: await readAll(documents) });
+    isFirst = false;
+    return ruleSet;
+  };
+}
+
+async function compileInSlices(options: CompileOptions): Promise<RuleSet> {
+  const steps = compileInSteps(options);
+  let begunMs = performance.now();
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (performance.now() - begunMs < SLICE_MS) continue;
+    await nextTurn();
+    begunMs = performance.now();
+  }
+}
+
+/** The same documents, none of them as text. */
+async function readAll(documents: readonly ConfigDocument[]): Promise<readonly ReadDocument[]> {
+  const texts = documents.filter((document) => 'text' in document);
+  const read = (texts.length === 0 ? [] : await readInThread(texts)).values();
+  return documents.flatMap((document) => ('text' in document ? (read.next().value ?? []) : document));
+}
+
+function readInThread(files: readonly ConfigFile[]): Promise<readonly ReadDocument[]> {
+  const thread = new Worker(path.join(__dirname, 'read-thread.js'), { workerData: files });
+  const collector = new PieceCollector();
+  return new Promise((resolve, reject) => {
+    thread.on('message', (piece: DocumentPiece) => {
+      collector.add(piece);
+      // Whatever waits is done before the next one is there.
+      setImmediate(() => { thread.postMessage('next'); });
+    });
+    thread.on('error', reject);
+    thread.on('exit', () => { resolve(collector.finish()); });
+    thread.postMessage('next');
+  });
+}

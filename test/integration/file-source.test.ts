@@ -1,0 +1,304 @@
+/** Files that change in every way that files do: the whole set of them is handed in, once it is at rest. */
+
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { ConfigSource } from '../../src/config/config-files';
+import { FileSource } from '../../src/config/file-source';
+import type { ConfigSet } from '../../src/config/rules-in-force';
+import { ConfigMap, swapSymlink } from '../support/config-map';
+
+const UNTIL_MS = 10_000;
+
+let home: string;
+let source: FileSource | undefined;
+let sets: ConfigSet[];
+let troubles: string[];
+
+beforeEach(() => {
+  home = mkdtempSync(path.join(tmpdir(), 'weir-file-source-'));
+  sets = [];
+  troubles = [];
+});
+
+afterEach(() => {
+  source?.close();
+  rmSync(home, { recursive: true });
+});
+
+function at(name: string): string {
+  return path.join(home, name);
+}
+
+function write(name: string, text: string): void {
+  mkdirSync(path.dirname(at(name)), { recursive: true });
+  writeFileSync(at(name), text);
+}
+
+interface WatchOptions {
+  readonly pollMs?: number;
+}
+
+/** What is there at first is the first set. Without `pollMs` only events tell of what comes after it. */
+async function watching(place: ConfigSource, { pollMs = 60_000 }: WatchOptions = {}): Promise<FileSource> {
+  source = new FileSource({
+    source: place,
+    offer: (set) => {
+      sets.push(set);
+      return Promise.resolve();
+    },
+    onTrouble: (sentence) => troubles.push(sentence),
+    pollMs,
+  });
+  await source.load();
+  source.watch();
+  return source;
+}
+
+function inDirectory(name = ''): ConfigSource {
+  return { kind: 'path', path: at(name) };
+}
+
+function inRuntime({ swappedRoot }: { readonly swappedRoot?: string } = {}): ConfigSource {
+  return { kind: 'runtime', directory: at('root/config'), ...(swappedRoot !== undefined && { swappedRoot: at(swappedRoot) }) };
+}
+
+/** The last set: by file, what it says; or what is wrong with it. */
+function last(): Readonly<Record<string, string>> | readonly string[] {
+  const { documents, problems = [] } = sets.at(-1)!;
+  if (problems.length > 0) return problems.map(({ message }) => message);
+  return Object.fromEntries(documents.map((document) => [path.relative(home, document.name), 'text' in document ? document.text : '']));
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  const endMs = performance.now() + UNTIL_MS;
+  while (!holds() && performance.now() < endMs) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** Waits until the last set is this one. */
+async function untilLast(expected: Readonly<Record<string, string>> | readonly string[]): Promise<void> {
+  await until(() => JSON.stringify(last()) === JSON.stringify(expected));
+  expect(last()).toEqual(expected);
+}
+
+/** Only once the files have been looked at for the first time is a change one of what is watched. */
+async function untilWatched(watched: FileSource): Promise<void> {
+  watched.reload();
+  await until(() => sets.length === 2);
+  expect(sets).toHaveLength(2);
+}
+
+describe('told by the file system', () => {
+  test('a file that is written anew, in place or by renaming', async () => {
+    write('a.yaml', 'one');
+    await untilWatched(await watching({ kind: 'path', path: at('a.yaml') }));
+    write('a.yaml', 'two');
+    await untilLast({ 'a.yaml': 'two' });
+    write('new', 'three');
+    renameSync(at('new'), at('a.yaml'));
+    await untilLast({ 'a.yaml': 'three' });
+    write('a.yaml', 'four!');
+    await untilLast({ 'a.yaml': 'four!' });
+  });
+
+  test('a file of as many bytes as before', async () => {
+    write('a.yaml', '1');
+    await untilWatched(await watching({ kind: 'path', path: at('a.yaml') }));
+    for (const text of ['2', '3', '4']) {
+      write('a.yaml', text);
+      await untilLast({ 'a.yaml': text });
+    }
+  });
+
+  test('files that are added, renamed and removed', async () => {
+    write('a.yaml', 'a');
+    await untilWatched(await watching(inDirectory()));
+    write('b.yml', 'b');
+    await untilLast({ 'a.yaml': 'a', 'b.yml': 'b' });
+    renameSync(at('b.yml'), at('c.yaml'));
+    await untilLast({ 'a.yaml': 'a', 'c.yaml': 'b' });
+    rmSync(at('a.yaml'));
+    await untilLast({ 'c.yaml': 'b' });
+    rmSync(at('c.yaml'));
+    await untilLast(['holds no .yaml or .yml file; put one there, or name a file']);
+  });
+
+  test('nested directories that come, change and go, and come anew', async () => {
+    write('root/config/a.yaml', 'a');
+    await untilWatched(await watching(inRuntime()));
+    write('root/config/x/y/b.yaml', 'b');
+    await untilLast({ 'root/config/a.yaml': 'a', 'root/config/x/y/b.yaml': 'b' });
+    write('root/config/x/y/b.yaml', 'b2');
+    await untilLast({ 'root/config/a.yaml': 'a', 'root/config/x/y/b.yaml': 'b2' });
+    rmSync(at('root/config/x'), { recursive: true });
+    await untilLast({ 'root/config/a.yaml': 'a' });
+    write('root/config/x/y/b.yaml', 'b3');
+    await untilLast({ 'root/config/a.yaml': 'a', 'root/config/x/y/b.yaml': 'b3' });
+    write('root/config/x/y/b.yaml', 'b4');
+    await untilLast({ 'root/config/a.yaml': 'a', 'root/config/x/y/b.yaml': 'b4' });
+  });
+
+  test('a directory that is gone, and back', async () => {
+    write('root/config/a.yaml', 'a');
+    await untilWatched(await watching(inRuntime()));
+    rmSync(at('root/config'), { recursive: true });
+    await untilLast([expect.stringContaining('does not exist') as string].map(() => 'does not exist; set RUNTIME_ROOT, RUNTIME_SUBDIRECTORY and RUNTIME_APPDIRECTORY so that they name it, or use --config'));
+    write('root/config/a.yaml', 'a2');
+    await untilLast({ 'root/config/a.yaml': 'a2' });
+  });
+
+  test("a ConfigMap: all of its files at once, each once, whether it is RUNTIME_*'s, a directory or one of its files", async () => {
+    const map = new ConfigMap({ 'a.yaml': 'a1', 'b.yaml': 'b1' }, at('root/config'));
+    for (const place of [inRuntime(), inDirectory('root/config'), { kind: 'path', path: at('root/config/a.yaml') } as const]) {
+      sets = [];
+      await untilWatched(await watching(place));
+      const isFile = place.kind === 'path' && place.path.endsWith('.yaml');
+      for (const version of ['2', '3', '4']) {
+        map.swap({ 'a.yaml': `a${version}`, 'b.yaml': `b${version}` });
+        await untilLast({ 'root/config/a.yaml': `a${version}`, ...(!isFile && { 'root/config/b.yaml': `b${version}` }) });
+      }
+      map.swap({ 'a.yaml': 'a1', 'b.yaml': 'b1', 'c.yaml': 'c1' });
+      await untilLast({ 'root/config/a.yaml': 'a1', ...(!isFile && { 'root/config/b.yaml': 'b1', 'root/config/c.yaml': 'c1' }) });
+      map.swap({ 'a.yaml': 'a1', 'b.yaml': 'b1' });
+      await untilLast({ 'root/config/a.yaml': 'a1', ...(!isFile && { 'root/config/b.yaml': 'b1' }) });
+      source?.close();
+    }
+  });
+
+  test('stray files are none of the set, and no reason to hand it in again', async () => {
+    write('root/config/a.yaml', 'a');
+    await untilWatched(await watching(inRuntime()));
+    for (const stray of ['notes.txt', '.hidden.yaml', 'a.yaml~', '..data/x.yaml', 'a.yaml.swp']) write(`root/config/${stray}`, 'not: [yaml');
+    write('root/config/z.yaml', 'z');
+    await untilLast({ 'root/config/a.yaml': 'a', 'root/config/z.yaml': 'z' });
+    expect(sets).toHaveLength(3);
+  });
+
+  test('files that are touched, or written as they were, are handed in once', async () => {
+    write('a.yaml', 'a');
+    await untilWatched(await watching(inDirectory()));
+    for (let i = 0; i < 5; i += 1) write('a.yaml', 'a');
+    write('b.yaml', 'b');
+    await untilLast({ 'a.yaml': 'a', 'b.yaml': 'b' });
+    expect(sets).toHaveLength(3);
+  });
+});
+
+describe('RUNTIME_WATCH_ROOT', () => {
+  function release(name: string, text: string): void {
+    write(`releases/${name}/config/a.yaml`, text);
+  }
+
+  test('a root that is a symlink: its swap counts, and nothing below it', async () => {
+    release('1', 'one');
+    release('2', 'two');
+    symlinkSync('releases/1', at('root'));
+    const watched = await watching(inRuntime({ swappedRoot: 'root' }));
+    await untilWatched(watched);
+    release('1', 'one, edited');
+    release('2', 'two, edited');
+    swapSymlink({ link: at('root'), target: 'releases/2' });
+    await untilLast({ 'root/config/a.yaml': 'two, edited' });
+    expect(sets.map(({ documents }) => documents.map((document) => 'text' in document && document.text))).toEqual([['one'], ['one'], ['two, edited']]);
+    // SIGHUP reads all the same.
+    release('2', 'two, edited twice');
+    watched.reload();
+    await untilLast({ 'root/config/a.yaml': 'two, edited twice' });
+    // To the same place, which may be another by now.
+    release('2', 'two, edited thrice');
+    swapSymlink({ link: at('root'), target: 'releases/2' });
+    await untilLast({ 'root/config/a.yaml': 'two, edited thrice' });
+  });
+
+  test('a root that is none: what is below it counts', async () => {
+    write('root/config/a.yaml', 'one');
+    await untilWatched(await watching(inRuntime({ swappedRoot: 'root' })));
+    write('root/config/a.yaml', 'two');
+    await untilLast({ 'root/config/a.yaml': 'two' });
+    write('next/config/a.yaml', 'three');
+    renameSync(at('root'), at('old'));
+    renameSync(at('next'), at('root'));
+    await untilLast({ 'root/config/a.yaml': 'three' });
+  });
+
+  test('false: what is below a symlink counts too, and its swap is seen by looking', async () => {
+    release('1', 'one');
+    release('2', 'two');
+    symlinkSync('releases/1', at('root'));
+    await untilWatched(await watching(inRuntime(), { pollMs: 50 }));
+    release('1', 'one, edited');
+    await untilLast({ 'root/config/a.yaml': 'one, edited' });
+    swapSymlink({ link: at('root'), target: 'releases/2' });
+    await untilLast({ 'root/config/a.yaml': 'two' });
+  });
+});
+
+describe('without events', () => {
+  test('looking finds what has changed', async () => {
+    write('a.yaml', 'one');
+    const watched = await watching(inDirectory(), { pollMs: 20 });
+    // As on a mount that tells of nothing.
+    Object.assign(watched, { watchAll: () => false });
+    write('a.yaml', 'two');
+    await untilLast({ 'a.yaml': 'two' });
+    write('b.yaml', 'b');
+    await untilLast({ 'a.yaml': 'two', 'b.yaml': 'b' });
+  });
+});
+
+describe('files on their way', () => {
+  test('a file that is being written is taken when it is whole', async () => {
+    const lines = Array.from({ length: 20 }, (_, i) => `line ${i}\n`);
+    write('a.yaml', 'before');
+    await untilWatched(await watching(inDirectory()));
+    truncateSync(at('a.yaml'));
+    for (const line of lines) {
+      appendFileSync(at('a.yaml'), line);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await untilLast({ 'a.yaml': lines.join('') });
+    expect(sets).toHaveLength(3);
+    expect(readFileSync(at('a.yaml'), 'utf8')).toBe(lines.join(''));
+  });
+
+  test('files that keep changing are told of, and taken once they are left alone', async () => {
+    write('a.yaml', '0');
+    const realNow = performance.now.bind(performance);
+    const watched = await watching(inDirectory());
+    await untilWatched(watched);
+    // Ten seconds go by faster here.
+    const now = jest.spyOn(performance, 'now').mockImplementation(() => realNow() * 50);
+    const endMs = realNow() + 5_000;
+    for (let i = 0; troubles.length === 0 && realNow() < endMs; i += 1) {
+      write('a.yaml', String(i));
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    now.mockRestore();
+    expect(troubles).toEqual([expect.stringContaining('keeps changing') as string]);
+    write('a.yaml', 'at last');
+    await untilLast({ 'a.yaml': 'at last' });
+  });
+
+  test('an emptied directory of RUNTIME_* waits for what is written next', async () => {
+    write('root/config/a.yaml', 'a');
+    await untilWatched(await watching(inRuntime()));
+    rmSync(at('root/config/a.yaml'));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    write('root/config/b.yaml', 'b');
+    await untilLast({ 'root/config/b.yaml': 'b' });
+    expect(sets).toHaveLength(3);
+    rmSync(at('root/config/b.yaml'));
+    await untilLast({});
+  });
+});
+
+test('one that is closed hands in nothing more', async () => {
+  write('a.yaml', 'a');
+  const watched = await watching(inDirectory(), { pollMs: 10 });
+  await untilWatched(watched);
+  watched.close();
+  write('a.yaml', 'b');
+  watched.reload();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(sets).toHaveLength(2);
+});
