@@ -27,7 +27,7 @@ export const STEP_TIMEOUT_MS = 1_000;
 
 /** Bytes of a datagram that no network cuts in pieces, and of a write to a TCP connection. */
 const DATAGRAM_BYTES_MAX = 1_432;
-const WRITE_BYTES_MAX = 65_536;
+const WRITE_BYTES_MAX = 8_192;
 
 /** Flushing by itself is left to us: this is as seldom as a timer can be. */
 const NEVER_MS = 2 ** 31 - 1;
@@ -93,9 +93,10 @@ class ClientConnection implements StatsdConnection {
   close(): void {
     if (this.isClosed) return;
     this.isClosed = true;
-    this.socket?.destroy();
-    // Told what it may, so that it prints nothing.
-    this.client.close(() => undefined);
+    // Of what it has not told it would print that it could not, so it is closed when there is no such thing any more.
+    const closeClient = () => { this.client.close(() => undefined); };
+    if (this.socket === undefined || this.socket.closed) closeClient();
+    else this.socket.once('close', closeClient).destroy();
   }
 
   private write({ kind, name, value, tags }: TaggedLine): void {

@@ -13,14 +13,13 @@ export interface StatsdLine {
 export const TIMES_MAX = 100;
 
 export class StatsdDifferences {
-  private last = new Map<string, number>();
+  private readonly last = new Map<string, number>();
 
-  /** Compared with the call before; with nothing the first time. */
+  /** Compared with when each was last taken; with nothing the first time. */
   take(stats: readonly Stat[]): StatsdLine[] {
-    const now = new Map<string, number>();
     const grown = (key: string, value: number): number => {
-      now.set(key, value);
       const before = this.last.get(key) ?? 0;
+      if (value !== before) this.last.set(key, value);
       // A counter that runs backwards has begun anew.
       return value >= before ? value - before : value;
     };
@@ -37,7 +36,6 @@ export class StatsdDifferences {
         if (value > 0) lines.push({ kind: 'counter', name: stat.name, value });
       }
     }
-    this.last = now;
     return lines;
   }
 }

@@ -68,8 +68,13 @@ export function toStats(reading: readonly MetricReading[]): Stat[] {
 
 /** Levels that a rule does not have are left out. */
 function statsdName(parts: readonly NamePart[], labels: ReadValue['labels']): string {
-  const texts = parts.map((part) => ('text' in part ? part.text : String(labels[part.label] ?? '').replace(UNSENT, '_')));
-  return texts.filter((text) => text !== '').join('.');
+  let name = '';
+  for (const part of parts) {
+    const text = 'text' in part ? part.text : labels[part.label];
+    if (text === undefined || text === '') continue;
+    name = name === '' ? String(text) : `${name}.${text}`;
+  }
+  return name.replace(UNSENT, '_');
 }
 
 function addNumber(numbers: Map<string, Sum>, name: string, added: Readonly<Sum>): void {

@@ -58,7 +58,12 @@ export class StatsdReporter {
     const { read, onFlush, problems, where } = this.options;
     try {
       // Taken first: what a flush can't tell is lost, since told an hour later it would be a rise that never was.
-      const lines = this.differences.take(toStats(await read()));
+      const lines: StatsdLine[] = [];
+      for (const metric of await read()) {
+        for (const line of this.differences.take(toStats([metric]))) lines.push(line);
+        // Requests first, however many rules there are.
+        await turn();
+      }
       await this.send(lines);
       onFlush('success');
     } catch (error) {
@@ -73,7 +78,7 @@ export class StatsdReporter {
     const connection = await this.connected();
     for (let from = 0; from < lines.length; from += LINES_AT_ONCE) {
       await connection.send(lines.slice(from, from + LINES_AT_ONCE).map((line) => this.named(line)));
-      // Requests first, and a server that is given datagrams reads them meanwhile.
+      // A server that is given datagrams reads them meanwhile.
       await turn();
     }
     if (!this.options.keepsConnection) this.disconnect();
