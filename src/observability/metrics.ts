@@ -172,6 +172,7 @@ export const METRICS = {
   buildInfo: {
     type: 'gauge',
     name: 'weir_build_info',
+    statsd: 'weir.build_info.{store}',
     aggregator: 'first',
     labels: ['version', 'store'],
     help: '1, with the version of Weir and the store that counts.',

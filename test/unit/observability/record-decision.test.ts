@@ -13,9 +13,9 @@ const NOW_US = 1_800_000_000_000_000;
 
 interface World {
   /** One request with these descriptors, each of entries `key=value`. */
-  ask(descriptors: readonly (readonly string[])[], parts?: { readonly hits?: number; readonly domain?: string }): Promise<string>;
+  readonly ask: (descriptors: readonly (readonly string[])[], parts?: { readonly hits?: number; readonly domain?: string }) => Promise<string>;
   /** Samples of the metric, without their value if it is 1. */
-  told(metric: string): Promise<string[]>;
+  readonly told: (metric: string) => Promise<string[]>;
 }
 
 function worldOf(descriptors: string, { shadow = false } = {}): World {
