@@ -1,5 +1,6 @@
 /** Wakes this thread so many times a second, more exactly than timers do: their unit is the millisecond. */
 
+import { once } from 'node:events';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { LOAD_TYPESCRIPT } from '../load-typescript';
@@ -10,15 +11,26 @@ export interface PacerData {
   readonly end: Int32Array;
 }
 
-/** Answers what ends it. */
-export function startPacer({ perSecond, onTick }: { readonly perSecond: number; readonly onTick: () => void }): () => void {
+export interface Pacer {
+  /** From now on. */
+  onTick(tick: () => void): void;
+  end(): void;
+}
+
+/** Resolves once it ticks: until then it is being compiled, on the core of whatever shares it. */
+export async function startPacer({ perSecond }: { readonly perSecond: number }): Promise<Pacer> {
   const end = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const workerData: PacerData = { periodMs: 1000 / perSecond, end };
   const worker = new Worker(path.join(__dirname, 'pacer-thread.ts'), { workerData, execArgv: LOAD_TYPESCRIPT });
-  worker.on('message', onTick);
-  return () => {
-    worker.off('message', onTick);
-    Atomics.store(end, 0, 1);
-    Atomics.notify(end, 0);
+  await once(worker, 'message');
+  return {
+    onTick: (tick) => {
+      worker.on('message', tick);
+    },
+    end: () => {
+      worker.removeAllListeners('message');
+      Atomics.store(end, 0, 1);
+      Atomics.notify(end, 0);
+    },
   };
 }

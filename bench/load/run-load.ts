@@ -74,10 +74,9 @@ class LoadRun {
 
   async run(): Promise<LoadResult> {
     await pause(SETTLE_MS);
-    const startMs = performance.now();
     this.isAsking = true;
-    if (this.job.load.kind === 'closed') await this.runClosed(startMs);
-    else await this.runOpen(startMs, this.job.load.perSecond);
+    const { load } = this.job;
+    const startMs = load.kind === 'closed' ? await this.runClosed() : await this.runOpen(load.perSecond);
     this.isAsking = false;
     const inFlight = (): number => this.connections.reduce((sum, connection) => sum + connection.inFlight, this.waiting.length);
     await this.until(() => inFlight() === 0, ANSWERS_MS);
@@ -94,21 +93,27 @@ class LoadRun {
     };
   }
 
-  private async runClosed(startMs: number): Promise<void> {
+  /** Resolves when nothing more is asked, to when it began. */
+  private async runClosed(): Promise<number> {
+    const startMs = performance.now();
     for (const connection of this.connections) this.fill(connection);
     await this.until(() => this.left === 0, startMs + this.job.durationMs - performance.now());
+    return startMs;
   }
 
-  private async runOpen(startMs: number, perSecond: number): Promise<void> {
+  private async runOpen(perSecond: number): Promise<number> {
     const { durationMs } = this.job;
+    const pacer = await startPacer({ perSecond: Math.min(perSecond, TICKS_PER_SECOND_MAX) });
+    const startMs = performance.now();
     const schedule = new Schedule({ startMs, perSecond, durationMs });
     const ask = (): void => {
       for (let due = schedule.dueBy(performance.now()); due > 0; due -= 1) this.waiting.push(schedule.take());
       this.askWaiting();
     };
-    const stop = startPacer({ perSecond: Math.min(perSecond, TICKS_PER_SECOND_MAX), onTick: ask });
+    pacer.onTick(ask);
     await this.until(() => schedule.isOver, durationMs + ANSWERS_MS);
-    stop();
+    pacer.end();
+    return startMs;
   }
 
   private open(): RlsConnection {

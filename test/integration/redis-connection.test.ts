@@ -171,6 +171,21 @@ test(
   TIMEOUT_MS,
 );
 
+test('a command takes no timer of the client library: each would be kept for seconds', async () => {
+  const redis = await startRedis();
+  const store = new RedisStore(storeOptions(redis.port));
+  const timeouts = jest.spyOn(AbortSignal, 'timeout');
+  try {
+    await store.connect({ waitMs: 5_000 });
+    for (let call = 0; call < 3; call += 1) await store.take([groupOf([take('bucket')])]);
+    expect(timeouts).not.toHaveBeenCalled();
+  } finally {
+    timeouts.mockRestore();
+    await store.close();
+    await redis.stop();
+  }
+});
+
 describe('the ACL line of docs/redis.md', () => {
   const { rules, prefix } = readAclLine();
   /** Weir decides without these, but every connection is then an entry in the ACL log of Redis. */
