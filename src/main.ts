@@ -1,17 +1,30 @@
 #!/usr/bin/env node
 /** The command `weir`: picks the subcommand, and turns what it throws into a message and an exit code. */
 
+import { ask, ASK_USAGE } from './cli/ask';
+import { check, CHECK_USAGE } from './cli/check';
+import { explain, EXPLAIN_USAGE } from './cli/explain';
+import { referenceClient } from './cli/reference-client';
+import { referenceConfigCheck } from './cli/reference-config-check';
 import { serve, SERVE_USAGE } from './cli/serve';
+import { showSettings, SETTINGS_USAGE } from './cli/show-settings';
+import { UsageError } from './cli/usage-error';
 import { ConfigError } from './config/config-error';
 import { SettingsError } from './config/settings-error';
 import { VERSION } from './version';
 
 const USAGE = `Usage: weir COMMAND
 
-  ${SERVE_USAGE.split('\n').join('\n  ')}
+${[SERVE_USAGE, CHECK_USAGE, EXPLAIN_USAGE, SETTINGS_USAGE, ASK_USAGE].map(indented).join('\n\n')}
 
-weir version    prints ${VERSION}
-weir help       prints this`;
+  weir version    prints ${VERSION}
+  weir help       prints this
+
+  weir ratelimit_client and weir ratelimit_config_check are the commands of envoyproxy/ratelimit, with their flags.`;
+
+function indented(usage: string): string {
+  return usage.replaceAll(/^(?=.)/gm, '  ');
+}
 
 /** What was asked for is wrong: arguments, settings or configuration. */
 const EXIT_USAGE = 2;
@@ -21,6 +34,18 @@ async function main([command = '', ...args]: readonly string[]): Promise<number>
   switch (command) {
     case 'serve':
       return serve({ args, env: process.env });
+    case 'check':
+      return check({ args, env: process.env });
+    case 'explain':
+      return explain({ args, env: process.env });
+    case 'settings':
+      return showSettings({ args, env: process.env });
+    case 'ask':
+      return ask({ args });
+    case 'ratelimit_client':
+      return referenceClient({ args });
+    case 'ratelimit_config_check':
+      return referenceConfigCheck({ args, env: process.env });
     case 'version':
     case '--version':
       console.log(VERSION);
@@ -36,7 +61,7 @@ async function main([command = '', ...args]: readonly string[]): Promise<number>
 }
 
 function exitCodeOf(error: unknown): number {
-  if (error instanceof ConfigError || error instanceof SettingsError || isUsageError(error)) {
+  if (error instanceof ConfigError || error instanceof SettingsError || error instanceof UsageError || isUsageError(error)) {
     console.error(error.message);
     return EXIT_USAGE;
   }

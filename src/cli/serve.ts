@@ -2,6 +2,7 @@
 
 import cluster from 'node:cluster';
 import { existsSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startApp, type App, type AppOptions } from '../app';
 import { checkReferenceSettings } from '../config/check-reference-settings';
@@ -28,6 +29,9 @@ export const SERVE_USAGE = `weir serve [--config FILE|DIR]
 
 Everything else is set by the environment: docs/settings.md.`;
 
+/** Of the log: they take some milliseconds. */
+const LINES_AT_ONCE = 20;
+
 /**
  * Resolves with the exit code after a drain.
  *
@@ -51,6 +55,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
     offer: (set) => rules.offer(set),
     onTrouble: (sentence) => { log.warn(sentence); },
   });
+  process.on('SIGHUP', () => { source.reload(); });
   await source.load();
   if (rules.error !== undefined && !mayWait(place, settings)) throw rules.error;
   const warnings = [...checkReferenceSettings(env), ...(storeChoice.warning === undefined ? [] : [storeChoice.warning])];
@@ -58,7 +63,6 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   log.info(reason);
   tellLoad(rules, log);
   rules.onLoad(() => { tellLoad(rules, log); });
-  process.on('SIGHUP', () => { source.reload(); });
   source.watch();
   try {
     const running = workers === 1 ? await startApp({ ...appOptions, isWorker: false }) : await startWorkers({ settings, count: workers, rules, log, statsd });
@@ -87,14 +91,21 @@ function mayWait(place: ConfigSource, { runtimeRoot }: Pick<AppOptions['settings
 /** What became of the last load. */
 function tellLoad({ ruleSet, error, counts }: RulesInForce, log: Logger): void {
   if (error !== undefined) {
-    for (const line of error.message.split('\n')) log.error(line);
     const rest = ruleSet === undefined ? 'there is none yet, so calls are UNAVAILABLE' : `generation ${ruleSet.generation}, the last good one, stays in force`;
-    log.error(`the configuration is refused for what is told above: ${rest}`);
+    void tellProblems([...error.message.split('\n'), `the configuration is refused for what is told above: ${rest}`], log);
     return;
   }
   if (ruleSet === undefined) return;
   for (const warning of ruleSet.warnings) log.warn(warning);
   if (counts.accepted + counts.refused > 1) log.info(`configuration generation ${ruleSet.generation} is in force: ${ruleSet.domains.size} domain(s)`);
+}
+
+/** There may be a thousand: calls that come meanwhile are answered in between. */
+async function tellProblems(lines: readonly string[], log: Logger): Promise<void> {
+  for (let i = 0; i < lines.length; i += LINES_AT_ONCE) {
+    for (const line of lines.slice(i, i + LINES_AT_ONCE)) log.error(line);
+    await nextTurn();
+  }
 }
 
 /** Ends when told, by a signal or by whoever runs it; at once when that one is gone. */

@@ -11,10 +11,15 @@ import { isOfMogrifier } from './statsd-choice';
  * @throws SettingsError with every variable without which Weir would do something else than asked
  */
 export function checkReferenceSettings(env: Environment): readonly string[] {
-  const set = REFERENCE_SETTINGS.flatMap((setting) => namesIn(env, setting).map((name) => ({ ...setting, name })));
+  const set = referenceSettingsIn(env);
   const problems = set.filter(({ refused }) => refused);
   if (problems.length > 0) throw new SettingsError(problems.map(({ name, instead }) => ({ name, message: instead })));
   return set.map(({ name, instead }) => `${name} has no effect here. ${instead}`);
+}
+
+/** Those that are set to anything that Weir does not do anyway, each under its own name. */
+export function referenceSettingsIn(env: Environment): readonly ReferenceSetting[] {
+  return REFERENCE_SETTINGS.flatMap((setting) => namesIn(env, setting).map((name) => ({ ...setting, name })));
 }
 
 /** The variables of that name, or of that family of names, that ask for something. */

@@ -10,6 +10,7 @@ import type { Rule } from '../rule/rule';
 import type { FileProblems } from './problem-list';
 import type { LimitedSpec } from './limit-schema';
 import { warnOfLimit } from './limit-warnings';
+import type { Declared, DeclaredLevel } from './lint/declared-level';
 import type { DescriptorSpec } from './schema';
 import { joinPath, show } from './show';
 
@@ -21,6 +22,8 @@ export interface DomainCompilerOptions {
   /** What decides, where a limit does not say, while the store can't; absent: `FAILURE_MODE`. */
   readonly failureMode?: FailureMode | undefined;
   readonly problems: FileProblems;
+  /** Told of every level that is done: children before their parents. */
+  readonly onLevel: (level: DeclaredLevel) => void;
 }
 
 export class DomainCompiler {
@@ -30,26 +33,31 @@ export class DomainCompiler {
     this.problems = options.problems;
   }
 
-  compileRoot(specs: readonly DescriptorSpec[]): DescriptorLevel {
-    return this.compileLevel(specs, []);
+  /** Rests after each descriptor, so that a long list keeps nobody waiting. */
+  *compileRoot(specs: readonly DescriptorSpec[]): Generator<undefined, DescriptorLevel> {
+    return yield* this.compileLevel(specs, []);
   }
 
   /** `above`: the descriptors that these are nested in, from the root down. */
-  private compileLevel(specs: readonly DescriptorSpec[], above: readonly DescriptorSpec[]): DescriptorLevel {
+  private *compileLevel(specs: readonly DescriptorSpec[], above: readonly DescriptorSpec[]): Generator<undefined, DescriptorLevel> {
     if (specs.length === 0) return NO_CHILDREN;
     const level = new LevelBuilder();
     const seen = new Map<string, DescriptorSpec>();
+    const declared: Declared[] = [];
     for (const spec of specs) {
       this.reportIfSeen(spec, seen);
-      level.add(spec, this.compileNode(spec, [...above, spec]));
+      const node = yield* this.compileNode(spec, [...above, spec]);
+      level.add(spec, node);
+      declared.push({ spec, node });
+      yield;
     }
-    this.warnOfUnreachable(specs);
+    this.options.onLevel({ level, declared, above, problems: this.problems });
     return level;
   }
 
   /** `levels`: the descriptor and those that it is nested in. */
-  private compileNode(spec: DescriptorSpec, levels: readonly DescriptorSpec[]): DescriptorNode {
-    const children = this.compileLevel(spec.descriptors, levels);
+  private *compileNode(spec: DescriptorSpec, levels: readonly DescriptorSpec[]): Generator<undefined, DescriptorNode> {
+    const children = yield* this.compileLevel(spec.descriptors, levels);
     const rule = this.compileRule(spec, levels);
     return rule === undefined ? { children } : { rule, children };
   }
@@ -63,7 +71,7 @@ export class DomainCompiler {
       limits: this.compileLimits(spec.limits.filter((limit) => limit.kind === 'limited')),
       unlimited: unlimited !== undefined,
       name: unlimited?.name ?? '',
-      replaces: spec.limits.flatMap((limit) => limit.replaces),
+      replaces: spec.limits.flatMap((limit) => limit.replaces.map(({ value }) => value)),
       shadowMode,
       quotaMode,
       detailedMetric,
@@ -118,18 +126,6 @@ export class DomainCompiler {
     const message = culprit === undefined ? made.message : `${culprit.value} ${made.message}`;
     this.problems.report({ offset: (culprit ?? spec).offset, path: joinPath(spec.path, made.field), message });
     return undefined;
-  }
-
-  /** A wildcard wins over the key alone wherever it is declared, and `*` takes every value, the empty one too. */
-  private warnOfUnreachable(specs: readonly DescriptorSpec[]): void {
-    const takers = new Map(specs.filter(({ value }) => value === '*').map((spec) => [spec.key, spec]));
-    for (const { key, value, offset, path } of specs) {
-      const taker = takers.get(key);
-      // A key with a star is a wildcard itself: the first declared wins there.
-      if (taker === undefined || value !== '' || key.includes('*')) continue;
-      const message = `key ${show(key)} alone is never matched: value "*" on line ${this.problems.lineAt(taker.offset)} takes every value; remove one of them`;
-      this.problems.warn({ offset, path, message });
-    }
   }
 
   private reportIfSeen(spec: DescriptorSpec, seen: Map<string, DescriptorSpec>): void {

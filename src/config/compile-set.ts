@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import type { RuleSet } from '../rule/rule-set';
 import { compileConfig, compileInSteps, type CompileOptions } from './compile';
 import type { ConfigDocument, ReadDocument } from './config-document';
+import { ConfigError } from './config-error';
 import { PieceCollector, type DocumentPiece } from './document-pieces';
 import type { RulesInForceOptions } from './rules-in-force';
 import type { ConfigFile } from './yaml-text';
@@ -41,11 +42,17 @@ async function compileInSlices(options: CompileOptions): Promise<RuleSet> {
 /** The same documents, none of them as text. */
 async function readAll(documents: readonly ConfigDocument[]): Promise<readonly ReadDocument[]> {
   const texts = documents.filter((document) => 'text' in document);
-  const read = (texts.length === 0 ? [] : await readInThread(texts)).values();
+  const read = (texts.length === 0 ? [] : await readInThread(texts).catch(refuse)).values();
   return documents.flatMap((document) => ('text' in document ? (read.next().value ?? []) : document));
 }
 
-function readInThread(files: readonly ConfigFile[]): Promise<readonly ReadDocument[]> {
+/** A thread may run out of memory, or not begin: that is the set's fault, and what is in force stays. */
+function refuse(error: unknown): never {
+  const message = `could not be read in a thread of its own: ${String(error)}; give Weir more memory, or make the files smaller`;
+  throw new ConfigError([{ file: 'the configuration', line: 0, column: 0, path: '', message }]);
+}
+
+async function readInThread(files: readonly ConfigFile[]): Promise<readonly ReadDocument[]> {
   const thread = new Worker(path.join(__dirname, 'read-thread.js'), { workerData: files });
   const collector = new PieceCollector();
   return new Promise((resolve, reject) => {

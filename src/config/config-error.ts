@@ -1,5 +1,7 @@
 /** What is wrong with a configuration, and where: the one error that loading it ends with. */
 
+import type { WarningRule } from './warning-rules';
+
 export interface ConfigProblem {
   /** The file as it can be opened, or the directory that was looked into. */
   readonly file: string;
@@ -11,6 +13,11 @@ export interface ConfigProblem {
   readonly path: string;
   /** What is wrong and what to do about it. */
   readonly message: string;
+}
+
+/** What means nothing where it stands, or hardly what was meant: never a reason to refuse the configuration. */
+export interface ConfigWarning extends ConfigProblem {
+  readonly rule: WarningRule;
 }
 
 /** Every problem of the whole set of files; the message is one line for each. */

@@ -13,11 +13,15 @@ export const LIMITS_MAX = 16;
 
 export type RateLimitSpec = UnlimitedSpec | LimitedSpec;
 
+export interface ReplacedName extends Located<string> {
+  readonly path: string;
+}
+
 interface Named {
   /** `""` if it has none. */
   readonly name: string;
   /** Names of limits that do not apply to a request to which this one does. */
-  readonly replaces: readonly string[];
+  readonly replaces: readonly ReplacedName[];
 }
 
 export interface UnlimitedSpec extends Named {
@@ -148,7 +152,7 @@ function readNames(reader: MapReader, { path, problems }: Place): Named {
       const message = `${show(name)} is the limit's own name; a limit can't replace itself`;
       problems.report({ offset: replaced.offset, path: joinPath(itemPath, 'name'), message });
     }
-    return [replaced.value];
+    return [{ ...replaced, path: joinPath(itemPath, 'name') }];
   });
   return { name, replaces };
 }

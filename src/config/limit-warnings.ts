@@ -25,7 +25,8 @@ export function warnOfLimit(spec: LimitedSpec, options: LimitWarningsOptions): v
     problems.warn({ offset, path: joinPath(spec.path, field), message });
   };
   if (spec.requestsPerUnit === undefined) {
-    warn('requests_per_unit', spec, 'is missing, which counts as 0: every hit is over the limit; give it a number');
+    const message = 'is missing, which counts as 0: every hit is over the limit; give it a number';
+    problems.warn({ rule: 'missing-requests-per-unit', offset: spec.offset, path: joinPath(spec.path, 'requests_per_unit'), message });
   }
   if (spec.burst !== undefined && !WITH_BURST.includes(algorithm)) {
     warn('burst', spec.burst, `has no effect under ${algorithm}; it is for ${WITH_BURST.join(' and ')}`);

@@ -1,7 +1,8 @@
 /** Collects the problems of a load, so that one run shows them all. */
 
 import type { LineCounter } from 'yaml';
-import { ConfigError, formatProblems, type ConfigProblem } from './config-error';
+import { ConfigError, formatProblems, type ConfigProblem, type ConfigWarning } from './config-error';
+import type { WarningRule } from './warning-rules';
 
 /** A file of the wrong kind has a problem on every line; nobody reads further than this. */
 export const PROBLEMS_MAX = 1000;
@@ -10,28 +11,30 @@ export const PROBLEMS_MAX = 1000;
 export const WARNINGS_MAX = 50;
 
 /** The first so many, and how many more there were. */
-class FirstProblems {
-  readonly kept: ConfigProblem[] = [];
+export interface FirstOf<T> {
+  readonly kept: readonly T[];
+  readonly omitted: number;
+}
+
+class FirstProblems<T> implements FirstOf<T> {
+  readonly kept: T[] = [];
   omitted = 0;
 
-  constructor(private readonly max: number) {}
-
-  add(problem: ConfigProblem): void {
-    if (this.kept.length < this.max) this.kept.push(problem);
+  add(problem: T): void {
+    if (this.kept.length < PROBLEMS_MAX) this.kept.push(problem);
     else this.omitted += 1;
   }
 }
 
 export class ProblemList {
-  private readonly problems = new FirstProblems(PROBLEMS_MAX);
-  private readonly warnings = new FirstProblems(WARNINGS_MAX);
+  private readonly problems = new FirstProblems<ConfigProblem>();
+  private readonly warnings = new FirstProblems<ConfigWarning>();
 
   add(problem: ConfigProblem): void {
     this.problems.add(problem);
   }
 
-  /** What means nothing where it stands: never a reason to refuse the configuration. */
-  addWarning(warning: ConfigProblem): void {
+  addWarning(warning: ConfigWarning): void {
     this.warnings.add(warning);
   }
 
@@ -41,8 +44,12 @@ export class ProblemList {
   }
 
   /** The problems so far. */
-  found(): { readonly kept: readonly ConfigProblem[]; readonly omitted: number } {
+  found(): FirstOf<ConfigProblem> {
     return this.problems;
+  }
+
+  warned(): FirstOf<ConfigWarning> {
+    return this.warnings;
   }
 
   throwIfAny(): void {
@@ -50,9 +57,10 @@ export class ProblemList {
     if (kept.length > 0) throw new ConfigError(kept, omitted);
   }
 
-  /** In the form of the problems; the last line may be how many more there are. */
+  /** For the log, in the form of the problems; the last line may be how many more there are. */
   warningLines(): string[] {
-    return formatProblems(this.warnings.kept, this.warnings.omitted);
+    const { kept, omitted } = this.warnings;
+    return formatProblems(kept.slice(0, WARNINGS_MAX), omitted + Math.max(0, kept.length - WARNINGS_MAX));
   }
 }
 
@@ -76,8 +84,9 @@ export class FileProblems {
     this.list.add(this.locate(problem));
   }
 
-  warn(warning: FileProblem): void {
-    this.list.addWarning(this.locate(warning));
+  /** Most of what is warned of is without effect: that is the rule unless another is named. */
+  warn({ rule = 'no-effect', ...warning }: FileProblem & { readonly rule?: WarningRule }): void {
+    this.list.addWarning({ ...this.locate(warning), rule });
   }
 
   /** The line, from 1, that an offset is on; 0 if there are none. */

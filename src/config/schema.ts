@@ -44,15 +44,18 @@ export interface DescriptorSpec {
   readonly path: string;
 }
 
-/** What the file says; undefined if it has no usable domain. Problems are reported, and never stop the reading. */
-export function readDomain(root: ConfigNode, problems: FileProblems): DomainSpec | undefined {
+/**
+ * What the file says; undefined if it has no usable domain. Problems are reported, and never stop the reading. It rests
+ * after each descriptor, so that a long list keeps nobody waiting.
+ */
+export function* readDomain(root: ConfigNode, problems: FileProblems): Generator<undefined, DomainSpec | undefined> {
   const reader = MapReader.open(root, { level: 'root', path: '', problems });
   if (reader === undefined) return undefined;
   const name = reader.requiredText('domain');
   const algorithm = reader.choice('algorithm', ALGORITHM_CHOICE);
   const failureMode = reader.choice('failure_mode', FAILURE_MODE_CHOICE);
   const hashTag = reader.optionalText('hash_tag');
-  const descriptors = readDescriptors(reader, { path: '', depth: 1, problems });
+  const descriptors = yield* readDescriptors(reader, { path: '', depth: 1, problems });
   if (hashTag !== undefined && !isKeyOf(descriptors, hashTag.value)) {
     const message = `has no effect, as no descriptor has the key ${show(hashTag.value)}; name the key whose values spread the buckets, or remove it`;
     problems.warn({ offset: hashTag.offset, path: 'hash_tag', message });
@@ -74,7 +77,7 @@ interface Nesting {
   readonly problems: FileProblems;
 }
 
-function readDescriptors(reader: MapReader, { path, depth, problems }: Nesting): DescriptorSpec[] {
+function* readDescriptors(reader: MapReader, { path, depth, problems }: Nesting): Generator<undefined, DescriptorSpec[]> {
   const list = reader.list('descriptors');
   if (list === undefined || list.items.length === 0) return [];
   const listPath = joinPath(path, 'descriptors');
@@ -83,13 +86,16 @@ function readDescriptors(reader: MapReader, { path, depth, problems }: Nesting):
     problems.report({ offset: list.offset, path: listPath, message });
     return [];
   }
-  return list.items.flatMap((item, index) => {
-    const descriptor = readDescriptor(item, { path: `${listPath}[${index}]`, depth, problems });
-    return descriptor === undefined ? [] : [descriptor];
-  });
+  const descriptors: DescriptorSpec[] = [];
+  for (const [index, item] of list.items.entries()) {
+    const descriptor = yield* readDescriptor(item, { path: `${listPath}[${index}]`, depth, problems });
+    if (descriptor !== undefined) descriptors.push(descriptor);
+    yield;
+  }
+  return descriptors;
 }
 
-function readDescriptor(node: ConfigNode, { path, depth, problems }: Nesting): DescriptorSpec | undefined {
+function* readDescriptor(node: ConfigNode, { path, depth, problems }: Nesting): Generator<undefined, DescriptorSpec | undefined> {
   const reader = MapReader.open(node, { level: 'descriptor', path, problems });
   if (reader === undefined) return undefined;
   const key = reader.requiredText('key');
@@ -101,7 +107,7 @@ function readDescriptor(node: ConfigNode, { path, depth, problems }: Nesting): D
   if (limits.length === 0) warnOfNoLimit({ ...modes, detailed_metric: detailedMetric, metadata }, { path, problems });
   const shareThreshold = readShareThreshold(reader, { key, value, path, problems });
   const valueToMetric = readValueToMetric(reader, { value, shareThreshold, path, problems });
-  const descriptors = readDescriptors(reader, { path, depth: depth + 1, problems });
+  const descriptors = yield* readDescriptors(reader, { path, depth: depth + 1, problems });
   if (key === undefined) return undefined;
   return {
     key: key.value,

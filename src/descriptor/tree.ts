@@ -39,7 +39,8 @@ export function findNode(root: DescriptorLevel, entries: readonly Entry[]): Desc
   return node;
 }
 
-function findChild(level: DescriptorLevel, entry: Entry): DescriptorNode | undefined {
+/** What takes the entry on one level. */
+export function findChild(level: DescriptorLevel, entry: Entry): DescriptorNode | undefined {
   const { key, value } = entry;
   return level.byValue.get(key)?.get(value) ?? level.wildcards.find(entry) ?? level.byKey.get(key);
 }

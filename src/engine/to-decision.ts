@@ -52,7 +52,10 @@ function waitUs(verdict: Verdict): number {
   return verdict.retryAfterUs === NEVER ? Infinity : verdict.retryAfterUs;
 }
 
-/** Until these hits would fit; if they fit now, or never will, until the bucket is full (the window ends). */
+/**
+ * Until these hits would fit; if they fit now, or never will, until the bucket is full (the window ends). What did not fit
+ * may fit now by a refund in the same request.
+ */
 function durationUntilResetUs({ fits, retryAfterUs, resetAfterUs }: Verdict): number {
-  return fits || retryAfterUs === NEVER ? resetAfterUs : retryAfterUs;
+  return fits || retryAfterUs === NEVER || retryAfterUs === 0 ? resetAfterUs : retryAfterUs;
 }

@@ -53,11 +53,11 @@ export function matchRequest({ ruleSet, request, modes }: MatchInput): RequestMa
 /** What the matches are once the limits that others replace are taken out; where none is left, nothing limits. */
 function withoutReplaced(found: readonly Found[], modes: GlobalModes): Match[] {
   const replaced = new Set(found.flatMap(({ replaces }) => replaces));
-  return found.map(({ match, unlimitedName }) => {
+  return found.map(({ match }) => {
     const limits = match.limits.filter(({ name }) => !replaced.has(name));
-    const unlimited = match.unlimited && !replaced.has(unlimitedName);
-    if (limits.length === 0 && !unlimited) return nothingLimits(modes);
-    return { ...match, limits, unlimited };
+    // Nothing replaces what is unlimited: there is no limit to take out.
+    if (limits.length === 0 && !match.unlimited) return nothingLimits(modes);
+    return { ...match, limits };
   });
 }
 
@@ -70,11 +70,10 @@ interface MatchInput {
 /** A match before `replaces` has been looked at. */
 interface Found {
   readonly match: Match;
-  readonly unlimitedName: string;
   readonly replaces: readonly string[];
 }
 
-const NO_NAMES = { unlimitedName: '', replaces: [] };
+const REPLACES_NONE: readonly string[] = [];
 
 function nothingLimits(modes: GlobalModes): Match {
   return { limits: [], unlimited: false, mode: 'enforced', quotaAlwaysFits: modes.quota, path: [] };
@@ -90,12 +89,12 @@ function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorIn
     const limit = overrideLimit({ override: descriptor.override, algorithm, calendarMonth, failureMode, index });
     const path = rule?.path ?? descriptor.entries.map((entry) => toText(entry.key));
     const mode = modes.quota ? 'quota' : 'enforced';
-    return { match: { limits: [limit], unlimited: false, mode, quotaAlwaysFits: false, path }, ...NO_NAMES };
+    return { match: { limits: [limit], unlimited: false, mode, quotaAlwaysFits: false, path }, replaces: REPLACES_NONE };
   }
-  if (rule === undefined) return { match: nothingLimits(modes), ...NO_NAMES };
-  const { limits, unlimited, path, name: unlimitedName, replaces } = rule;
+  if (rule === undefined) return { match: nothingLimits(modes), replaces: REPLACES_NONE };
+  const { limits, unlimited, path, replaces } = rule;
   const { mode, quotaAlwaysFits } = modeOf(rule, modes);
-  return { match: { limits, unlimited, mode, quotaAlwaysFits, path, rule }, unlimitedName, replaces };
+  return { match: { limits, unlimited, mode, quotaAlwaysFits, path, rule }, replaces };
 }
 
 interface MatchDescriptorInput {

@@ -1,5 +1,5 @@
 /** What can be known of the image without building it: its sources exist, it is not root, its ports are the server's. */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { DEPLOY, documentsOf } from './manifests';
 
@@ -52,8 +52,10 @@ test('the ports are the three that the server listens on', () => {
   expect(argumentsOf('EXPOSE')).toEqual([['8080', '8081', '6070']]);
 });
 
-test('/bin/ratelimit is executable here already', () => {
-  expect(statSync(resolve(DEPLOY, 'bin', 'ratelimit')).mode & 0o111).toBe(0o111);
-  expect(argumentsOf('COPY')).toContainEqual(['--chmod=755', 'deploy/bin/ratelimit', '/bin/ratelimit']);
+test('every command of deploy/bin is in /bin, and executable here already', () => {
+  const commands = readdirSync(resolve(DEPLOY, 'bin')).sort();
+  expect(commands).toEqual(['ratelimit', 'ratelimit_client', 'ratelimit_config_check', 'weir']);
+  for (const command of commands) expect(statSync(resolve(DEPLOY, 'bin', command)).mode & 0o111).toBe(0o111);
+  expect(argumentsOf('COPY')).toContainEqual(['--chmod=755', ...commands.map((command) => `deploy/bin/${command}`), '/bin/']);
   expect(argumentsOf('ENTRYPOINT')).toEqual([['["/bin/ratelimit"]']]);
 });

@@ -37,10 +37,11 @@ function write(name: string, text: string): void {
 
 interface WatchOptions {
   readonly pollMs?: number;
+  readonly settleMs?: number;
 }
 
 /** What is there at first is the first set. Without `pollMs` only events tell of what comes after it. */
-async function watching(place: ConfigSource, { pollMs = 60_000 }: WatchOptions = {}): Promise<FileSource> {
+async function watching(place: ConfigSource, { pollMs = 60_000, settleMs = 50 }: WatchOptions = {}): Promise<FileSource> {
   source = new FileSource({
     source: place,
     offer: (set) => {
@@ -49,6 +50,7 @@ async function watching(place: ConfigSource, { pollMs = 60_000 }: WatchOptions =
     },
     onTrouble: (sentence) => troubles.push(sentence),
     pollMs,
+    settleMs,
   });
   await source.load();
   source.watch();
@@ -142,7 +144,7 @@ describe('told by the file system', () => {
     write('root/config/a.yaml', 'a');
     await untilWatched(await watching(inRuntime()));
     rmSync(at('root/config'), { recursive: true });
-    await untilLast([expect.stringContaining('does not exist') as string].map(() => 'does not exist; set RUNTIME_ROOT, RUNTIME_SUBDIRECTORY and RUNTIME_APPDIRECTORY so that they name it, or use --config'));
+    await untilLast(['does not exist; set RUNTIME_ROOT, RUNTIME_SUBDIRECTORY and RUNTIME_APPDIRECTORY so that they name it, or use --config']);
     write('root/config/a.yaml', 'a2');
     await untilLast({ 'root/config/a.yaml': 'a2' });
   });
@@ -163,6 +165,23 @@ describe('told by the file system', () => {
       await untilLast({ 'root/config/a.yaml': 'a1', ...(!isFile && { 'root/config/b.yaml': 'b1' }) });
       source?.close();
     }
+  });
+
+  test('a directory, or a file, that is a symlink and is swapped', async () => {
+    write('1/a.yaml', 'one');
+    write('2/a.yaml', 'two');
+    symlinkSync('1', at('current'));
+    await untilWatched(await watching(inDirectory('current')));
+    swapSymlink({ link: at('current'), target: '2' });
+    await untilLast({ 'current/a.yaml': 'two' });
+    write('2/a.yaml', 'three');
+    await untilLast({ 'current/a.yaml': 'three' });
+    source?.close();
+    sets = [];
+    symlinkSync('1/a.yaml', at('limits.yaml'));
+    await untilWatched(await watching({ kind: 'path', path: at('limits.yaml') }));
+    swapSymlink({ link: at('limits.yaml'), target: '2/a.yaml' });
+    await untilLast({ 'limits.yaml': 'three' });
   });
 
   test('stray files are none of the set, and no reason to hand it in again', async () => {
@@ -259,6 +278,21 @@ describe('files on their way', () => {
     await untilLast({ 'a.yaml': lines.join('') });
     expect(sets).toHaveLength(3);
     expect(readFileSync(at('a.yaml'), 'utf8')).toBe(lines.join(''));
+  });
+
+  test('files that are swapped while they are read: never some of before and some of after', async () => {
+    const version = (text: string) => Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`${i}.yaml`, text]));
+    const map = new ConfigMap(version('0'), at('root/config'));
+    await untilWatched(await watching(inRuntime(), { settleMs: 1 }));
+    for (let i = 1; i <= 40; i += 1) {
+      map.swap(version(String(i)));
+      // Long enough to be read now and then, and not more often than that.
+      await new Promise((resolve) => setTimeout(resolve, i * 3));
+    }
+    await untilLast(Object.fromEntries(Object.keys(version('')).sort().map((name) => [`root/config/${name}`, '40'])));
+    const texts = sets.map(({ documents, problems = [] }) => [...new Set(documents.map((document) => ('text' in document ? document.text : ''))), ...problems]);
+    expect(texts.filter((each) => each.length !== 1)).toEqual([]);
+    expect(texts.length).toBeGreaterThan(3);
   });
 
   test('files that keep changing are told of, and taken once they are left alone', async () => {

@@ -45,9 +45,9 @@ describe('what it refuses, it tells on standard error and ends with 2', () => {
   });
 
   test('no configuration', async () => {
-    const { code, stderr } = await weir(['serve'], { RUNTIME_ROOT: '/nowhere', BACKEND_TYPE: 'memory' });
+    const { code, stderr } = await weir(['serve'], { RUNTIME_APPDIRECTORY: 'nowhere', BACKEND_TYPE: 'memory' });
     expect(code).toBe(2);
-    expect(stderr).toContain('/nowhere');
+    expect(stderr).toContain('nowhere: does not exist; set RUNTIME_ROOT');
   });
 
   test('an embedded store where pods share a configuration', async () => {
@@ -134,8 +134,8 @@ test('a second signal, of whatever kind, ends a drain at once', async () => {
   const held = connect(server.httpPort, '127.0.0.1');
   held.on('error', () => undefined);
   held.write('POST /json HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n');
-  server.kill('SIGHUP');
-  await until(() => server.output().includes('SIGHUP: health is off'));
+  server.kill('SIGTERM');
+  await until(() => server.output().includes('SIGTERM: health is off'));
   server.kill('SIGINT');
   await until(() => !isRunning(server.pid));
   held.destroy();

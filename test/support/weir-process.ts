@@ -18,6 +18,8 @@ export interface WeirOptions {
   readonly args?: readonly string[];
   /** Another way to the same server, as a container's entry point. */
   readonly command?: Command;
+  /** What /healthcheck answers once it is there; default 200. */
+  readonly healthStatus?: number;
 }
 
 export interface WeirProcess {
@@ -32,7 +34,7 @@ export interface WeirProcess {
   stop(): Promise<number | null>;
 }
 
-export async function startWeir({ config, env = {}, args = [], command = SERVE }: WeirOptions = {}): Promise<WeirProcess> {
+export async function startWeir({ config, env = {}, args = [], command = SERVE, healthStatus = 200 }: WeirOptions = {}): Promise<WeirProcess> {
   const [httpPort, grpcPort, debugPort] = [await freePort(), await freePort(), await freePort()];
   const [program, ...firstArgs] = command;
   const child = startChild({
@@ -53,7 +55,7 @@ export async function startWeir({ config, env = {}, args = [], command = SERVE }
       ...env,
     },
   });
-  const isHealthy = async (): Promise<boolean> => (await httpRequest(`http://127.0.0.1:${httpPort}/healthcheck`)).status === 200;
+  const isHealthy = async (): Promise<boolean> => (await httpRequest(`http://127.0.0.1:${httpPort}/healthcheck`)).status === healthStatus;
   await waitUntilReady('Weir', child, isHealthy, READY_TIMEOUT_MS);
   return {
     pid: child.pid,

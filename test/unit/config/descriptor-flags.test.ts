@@ -55,8 +55,6 @@ test('share_threshold of a key with a star is one counter for all its keys', () 
 
 test.each([
   ['share_threshold: false, key: k', []],
-  [`value_to_metric: true, key: k, value: "a*", ${LIMIT}`, []],
-  ['value_to_metric: true, key: k, descriptors: []', []],
   [`value_to_metric: true, key: k, value: v, ${LIMIT}`, ['c.yaml:3:24: descriptors[0].value_to_metric: has no effect beside a value without a *: it is shown as it is; remove it']],
   [
     `value_to_metric: true, key: k, value: "a*", share_threshold: true, ${LIMIT}`,

@@ -36,6 +36,7 @@ test.each([
   ['fits', verdict({}), 500_000],
   ['over', verdict({ fits: false, retryAfterUs: 70_000 }), 70_000],
   ['over, never to fit', verdict({ fits: false, retryAfterUs: NEVER }), 500_000],
+  ['over, with room made by a refund beside it', verdict({ fits: false, retryAfterUs: 0 }), 500_000],
 ])('the reset of what is %s', (_what, given, resetUs) => {
   expect(decisionOf([plain], [given]).statuses[0]?.durationUntilResetUs).toBe(resetUs);
 });

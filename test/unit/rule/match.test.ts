@@ -106,9 +106,9 @@ describe('replaces', () => {
     expect(matchAll({ basic: other, premium }, ['basic', 'premium']).map(({ limits }) => limits)).toEqual([[], []]);
   });
 
-  test('an unlimited rule replaces, and is replaced', () => {
+  test('an unlimited rule replaces, and is never replaced', () => {
     const free = ruleOf({ unlimited: true, limits: [], name: 'basic' });
-    expect(matchAll({ free, premium }, ['free', 'premium'])[0]).toMatchObject({ unlimited: false, limits: [] });
+    expect(matchAll({ free, premium }, ['free', 'premium'])[0]).toMatchObject({ unlimited: true, limits: [] });
     const vip = ruleOf({ unlimited: true, limits: [], replaces: ['basic'] });
     expect(matchAll({ basic, vip }, ['basic', 'vip'])[0]).toMatchObject({ limits: [] });
   });

@@ -1,0 +1,92 @@
+/** `weir ask`: one question to a running server, as Envoy would ask it. */
+
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { duration } from '../config/setting-types';
+import { toByteString } from '../descriptor/byte-string';
+import { UINT32_MAX } from '../rule/limit';
+import { callServer, type ClientTls } from '../transport/call-server';
+import { formatResponse } from '../transport/json';
+import { readDescriptors } from './read-descriptor';
+import { readWhole, UsageError } from './usage-error';
+
+export const ASK_USAGE = `weir ask [--address HOST:PORT] --domain DOMAIN --descriptor KEY=VALUE,KEY=VALUE [--descriptor KEY=VALUE …]
+         [--hits N] [--timeout 5s] [--tls] [--ca FILE] [--cert FILE --key FILE]
+
+  --address     of a server's gRPC port (default localhost:8081), or unix:PATH
+  --domain      of the request
+  --descriptor  as of weir explain; may be repeated
+  --hits N      what it costs (default 1)
+  --timeout     how long the server may take (default 5s)
+  --tls         over TLS; --ca, --cert and --key mean it, too
+  --ca FILE     who may have signed the server's certificate (default: whom Node trusts)
+  --cert, --key the client's own certificate and its key
+
+The hits are taken. Prints the answer as /json does, whichever it is; exits with 1 if there is none.`;
+
+export const ASK_OPTIONS = {
+  address: { type: 'string' },
+  domain: { type: 'string' },
+  descriptor: { type: 'string', multiple: true },
+  hits: { type: 'string' },
+  timeout: { type: 'string' },
+  tls: { type: 'boolean' },
+  ca: { type: 'string' },
+  cert: { type: 'string' },
+  key: { type: 'string' },
+} as const;
+
+export const ADDRESS_DEFAULT = 'localhost:8081';
+
+/**
+ * Resolves with the exit code.
+ *
+ * @throws UsageError
+ */
+export async function ask({ args }: { readonly args: readonly string[] }): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: ASK_OPTIONS });
+  const { address = ADDRESS_DEFAULT, domain = '', tls = false, ca, cert, key } = values;
+  const descriptors = readDescriptors('--descriptor', values.descriptor ?? []);
+  const hits = readWhole('--hits', values.hits, { min: 0, max: UINT32_MAX, otherwise: 1 });
+  const timeoutMs = readTimeoutMs(values.timeout ?? '5s');
+  const files = { ca, cert, key };
+  const isTls = tls || Object.values(files).some((file) => file !== undefined);
+  const request = { domain: toByteString(domain), descriptors: descriptors.map((entries) => ({ entries })), hits_addend: hits };
+  try {
+    const response = await callServer({ address, request, timeoutMs, ...(isTls && { tls: readTls(files) }) });
+    console.log(formatResponse(response));
+    return 0;
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    console.error(`no answer from ${address}: ${error instanceof Error ? error.message : String(error)}`);
+    return 1;
+  }
+}
+
+function readTimeoutMs(written: string): number {
+  const type = duration({ min: '1ms', max: '1h' });
+  const parsed = type.parse(written);
+  if (parsed !== undefined && 'value' in parsed) return parsed.value;
+  throw new UsageError(`--timeout: ${JSON.stringify(written)} is not accepted; use ${type.accepts}`);
+}
+
+interface TlsFiles {
+  readonly ca: string | undefined;
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
+}
+
+/** @throws UsageError if a file can't be read, or only one of certificate and key is given */
+export function readTls({ ca, cert, key }: TlsFiles): ClientTls {
+  if ((cert === undefined) !== (key === undefined)) throw new UsageError('a certificate needs its key, and a key its certificate; give both');
+  return { authorities: readPem(ca), certificate: readPem(cert), key: readPem(key) };
+}
+
+function readPem(file: string | undefined): Buffer | undefined {
+  if (file === undefined) return undefined;
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new UsageError(`${file} can't be read (${(error as NodeJS.ErrnoException).code ?? String(error)}); name a PEM file`);
+  }
+}

@@ -1,0 +1,49 @@
+/** Writes an explanation for people. */
+
+import type { Candidate, DescriptorExplanation, Explanation, LevelExplanation, LimitExplanation } from './explanation';
+
+/** Ends with a newline. */
+export function formatExplanation({ domain, descriptors }: Explanation): string {
+  const blocks = descriptors.map((descriptor, index) => formatDescriptor(descriptor, `descriptor ${index + 1}`));
+  return `domain ${domain}\n\n${blocks.join('\n')}`;
+}
+
+function formatDescriptor(descriptor: DescriptorExplanation, title: string): string {
+  const { entries, levels, notLimited } = descriptor;
+  const said = entries.map(({ key, value }) => `${key}=${value}`).join(', ');
+  const lines = [`${title}: ${said}`, ...levels.flatMap(formatLevel)];
+  if (notLimited !== undefined) lines.push(`  not limited: ${notLimited}`);
+  lines.push(...formatOutcome(descriptor));
+  return `${lines.join('\n')}\n`;
+}
+
+function formatLevel({ entry, winner, losers, omitted, otherKeys }: LevelExplanation): string[] {
+  const lines = [`  ${entry.key}=${entry.value}`];
+  if (winner !== undefined) lines.push(`    wins   ${formatCandidate(winner)}`);
+  lines.push(...losers.map((loser) => `    loses  ${formatCandidate(loser)}`));
+  if (omitted > 0) lines.push(`    and ${omitted} more with this key`);
+  if (otherKeys > 0) lines.push(`    and ${otherKeys} of other keys`);
+  return lines;
+}
+
+function formatCandidate({ file, line, key, value, reason }: Candidate): string {
+  const what = value === undefined ? `key ${key} alone` : `key ${key}, value ${value}`;
+  return `${file}:${line}: ${what}: ${reason}`;
+}
+
+function formatOutcome({ unlimited, limits, replaced, mode }: DescriptorExplanation): string[] {
+  const lines = unlimited ? ['  unlimited: let through, and not counted'] : limits.flatMap(formatLimit);
+  const names = replaced.map((name) => (name === '' ? 'one without a name' : name));
+  if (names.length > 0) lines.push(`  replaced by another limit of the request: ${names.join(', ')}`);
+  if (limits.length > 0 && mode === 'shadow') lines.push('  shadow mode: counted, never denied');
+  if (limits.length > 0 && mode === 'quota') lines.push('  quota mode: denied only together with every other descriptor of that mode');
+  return lines;
+}
+
+function formatLimit({ name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, bucketKey }: LimitExplanation): string[] {
+  const window = unitMultiplier === 1 ? unit : `${unitMultiplier} ${unit}s`;
+  const parts = [`limit: ${requestsPerUnit} per ${window}`, algorithm, `${capacity} at once`];
+  if (calendar !== undefined) parts.push(`by the calendar of ${calendar}`);
+  if (name !== '') parts.push(`named ${name}`);
+  return [`  ${parts.join(', ')}`, `  bucket: ${bucketKey}`];
+}

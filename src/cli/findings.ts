@@ -1,0 +1,81 @@
+/** What `weir check` has found, in each form that it is printed in. */
+
+import type { ConfigProblem, ConfigWarning } from '../config/config-error';
+
+export interface Findings {
+  readonly files: number;
+  readonly domains: number;
+  /** Limits, and rules that are unlimited. */
+  readonly limits: number;
+  readonly errors: readonly ConfigProblem[];
+  /** Further ones that are not listed. */
+  readonly errorsOmitted: number;
+  readonly warnings: readonly ConfigWarning[];
+  readonly warningsOmitted: number;
+}
+
+/** Each ends with a newline. */
+export const FINDINGS_FORMATS: Readonly<Record<'text' | 'json' | 'github', (findings: Findings) => string>> = {
+  text: formatText,
+  json: (findings) => `${JSON.stringify({ ok: findings.errors.length === 0, ...findings }, null, 2)}\n`,
+  github: formatGithub,
+};
+
+function formatText(findings: Findings): string {
+  const { errors, errorsOmitted, warnings, warningsOmitted } = findings;
+  const lines = [
+    ...errors.map((error) => `${placeOf(error)}: error: ${sentenceOf(error)}`),
+    ...(errorsOmitted > 0 ? [`and ${errorsOmitted} more errors`] : []),
+    ...warnings.map((warning) => `${placeOf(warning)}: warning: ${sentenceOf(warning)} [${warning.rule}]`),
+    ...(warningsOmitted > 0 ? [`and ${warningsOmitted} more warnings`] : []),
+    summaryOf(findings),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** `limits.yaml:4:5`, or the file alone if it is about all of it. */
+function placeOf({ file, line, column }: ConfigProblem): string {
+  return line === 0 ? file : `${file}:${line}:${column}`;
+}
+
+function sentenceOf({ path, message }: ConfigProblem): string {
+  return path === '' ? message : `${path}: ${message}`;
+}
+
+function summaryOf({ files, domains, limits, errors, errorsOmitted, warnings, warningsOmitted }: Findings): string {
+  const [errorCount, warningCount] = [errors.length + errorsOmitted, warnings.length + warningsOmitted];
+  const found = `${counted(errorCount, 'error')}, ${counted(warningCount, 'warning')}`;
+  // What is wrong is left out of the rules, so their number would mislead.
+  if (errorCount > 0) return `not ok: ${found} in ${counted(files, 'file')}`;
+  return `ok: ${counted(domains, 'domain')}, ${counted(limits, 'limit')} in ${counted(files, 'file')}, ${found}`;
+}
+
+function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** Workflow commands, which GitHub Actions shows beside the lines that they name; the summary is a line of the log. */
+function formatGithub(findings: Findings): string {
+  const lines = [
+    ...findings.errors.map((error) => annotation('error', { problem: error, title: 'weir check' })),
+    ...findings.warnings.map((warning) => annotation('warning', { problem: warning, title: `weir check: ${warning.rule}` })),
+    summaryOf(findings),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function annotation(level: 'error' | 'warning', { problem, title }: { problem: ConfigProblem; title: string }): string {
+  const { file, line, column } = problem;
+  const place = line === 0 ? { file } : { file, line, col: column };
+  const properties = Object.entries({ ...place, title }).map(([name, value]) => `${name}=${escapeProperty(String(value))}`);
+  return `::${level} ${properties.join(',')}::${escapeData(sentenceOf(problem))}`;
+}
+
+/** `%` first, since the others are written with it. */
+function escapeData(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+}

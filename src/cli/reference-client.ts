@@ -1,0 +1,49 @@
+/** `/bin/ratelimit_client` of the image: the reference's client, with its flags and the form of its answers. */
+
+import { toByteString } from '../descriptor/byte-string';
+import { callServer } from '../transport/call-server';
+import { ADDRESS_DEFAULT, readTls } from './ask';
+import { readGoFlags } from './go-flags';
+import { formatProtoText } from './proto-text';
+import { readDescriptors } from './read-descriptor';
+
+export const REFERENCE_CLIENT_FLAGS = {
+  dial_string: 'string',
+  domain: 'string',
+  descriptors: 'list',
+  'grpc-use-tls': 'boolean',
+  'grpc-server-ca-file': 'string',
+  'grpc-cert-file': 'string',
+  'grpc-key-file': 'string',
+  'oltp-protocol': 'string',
+} as const;
+
+/** The reference waits for ever. */
+const TIMEOUT_MS = 60_000;
+
+/**
+ * Resolves with the exit code.
+ *
+ * @throws UsageError
+ */
+export async function referenceClient({ args }: { readonly args: readonly string[] }): Promise<number> {
+  const flags = readGoFlags(args, REFERENCE_CLIENT_FLAGS);
+  const { dial_string: address = ADDRESS_DEFAULT, domain = '', 'oltp-protocol': protocol = '' } = flags;
+  if (protocol !== '') console.error('-oltp-protocol has no effect here: this client makes no traces');
+  const descriptors = readDescriptors('-descriptors', flags.descriptors);
+  const files = { ca: given(flags['grpc-server-ca-file']), cert: given(flags['grpc-cert-file']), key: given(flags['grpc-key-file']) };
+  const request = { domain: toByteString(domain), descriptors: descriptors.map((entries) => ({ entries })), hits_addend: 1 };
+  const tls = flags['grpc-use-tls'] ? { tls: readTls(files) } : {};
+  try {
+    console.log(`response: ${formatProtoText(await callServer({ address, request, timeoutMs: TIMEOUT_MS, ...tls }))}`);
+    return 0;
+  } catch (error) {
+    console.log(`request error: ${error instanceof Error ? error.message : String(error)}`);
+    return 1;
+  }
+}
+
+/** An empty flag is one that is not given. */
+function given(value: string | undefined): string | undefined {
+  return value === '' ? undefined : value;
+}

@@ -1,0 +1,32 @@
+/** `/bin/ratelimit_config_check` of the image: the reference's offline checker, with its flags and its last line. */
+
+import { examineConfig } from '../config/compile';
+import { ConfigError } from '../config/config-error';
+import type { Environment } from '../config/settings';
+import { readRuntimeDirectory } from './configuration';
+import { readGoFlags } from './go-flags';
+import { UsageError } from './usage-error';
+
+export const REFERENCE_CONFIG_CHECK_FLAGS = { config_dir: 'string' } as const;
+
+/**
+ * Resolves with the exit code: 1 if something is wrong. `weir check` says more.
+ *
+ * @throws UsageError or SettingsError
+ */
+export async function referenceConfigCheck({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): Promise<number> {
+  const { config_dir: directory = '' } = readGoFlags(args, REFERENCE_CONFIG_CHECK_FLAGS);
+  if (directory === '') throw new UsageError('-config_dir is missing; give the directory of the configuration');
+  console.log(`checking rate limit configs...\nloading config directory: ${directory}`);
+  const { options } = await readRuntimeDirectory({ directory, env });
+  const { list } = examineConfig(options);
+  try {
+    list.throwIfAny();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    console.log(`error loading rate limit configs: ${error.message}`);
+    return 1;
+  }
+  console.log('all rate limit configs ok');
+  return 0;
+}

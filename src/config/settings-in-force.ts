@@ -1,0 +1,68 @@
+/** Every setting as it stands in an environment: what holds, where it comes from, and what is wrong or without a use. */
+
+import { referenceSettingsIn } from './check-reference-settings';
+import { didYouMean } from './did-you-mean';
+import { REFERENCE_SETTINGS } from './reference-settings';
+import { readSettings, type Environment } from './settings';
+import { SettingsError, type SettingProblem } from './settings-error';
+import { SETTINGS_TABLE, type SettingRow } from './settings-table';
+
+export interface SettingsInForce {
+  readonly settings: readonly SettingInForce[];
+  /** The reference's, set, but of no effect here, or a reason not to start. */
+  readonly reference: readonly { readonly name: string; readonly refused: boolean; readonly instead: string }[];
+  /** Variables that nobody knows, with names much like ones that Weir knows. */
+  readonly unknown: readonly { readonly name: string; readonly meant: string }[];
+  /** Why Weir would not start. */
+  readonly problems: readonly SettingProblem[];
+}
+
+export interface SettingInForce {
+  readonly name: string;
+  readonly group: SettingRow['group'];
+  /** As it would be written in the environment; undefined: unset. Of a secret that is set, `SECRET`. */
+  readonly value: string | undefined;
+  readonly source: 'environment' | 'default';
+}
+
+/** Stands for every secret, however long it is. */
+export const SECRET = '(secret)';
+
+/** What Kubernetes puts into the environment of every pod for a service named `redis`, say. */
+const OF_KUBERNETES = /_SERVICE_(HOST|PORT)|_PORT(_|$)/;
+
+export function settingsInForce(env: Environment): SettingsInForce {
+  const reference = referenceSettingsIn(env).map(({ name, refused, instead }) => ({ name, refused, instead }));
+  const refusals = reference.filter(({ refused }) => refused).map(({ name, instead }) => ({ name, message: instead }));
+  return {
+    settings: Object.values<SettingRow>(SETTINGS_TABLE).map((row) => inForce(row, env[row.name])),
+    reference,
+    unknown: Object.keys(env).sort().flatMap((name) => guess(name, env)),
+    problems: [...problemsOf(env), ...refusals],
+  };
+}
+
+/** An empty variable counts as unset, as for the server. */
+function inForce({ name, group, secret, default: otherwise }: SettingRow, given: string | undefined): SettingInForce {
+  if (given === undefined || given === '') return { name, group, value: otherwise, source: 'default' };
+  return { name, group, value: secret ? SECRET : given, source: 'environment' };
+}
+
+function problemsOf(env: Environment): readonly SettingProblem[] {
+  try {
+    readSettings(env);
+    return [];
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+}
+
+const KNOWN = [...Object.values<SettingRow>(SETTINGS_TABLE), ...REFERENCE_SETTINGS].map(({ name }) => name.toLowerCase());
+
+function guess(name: string, env: Environment): { name: string; meant: string }[] {
+  const isKnown = KNOWN.includes(name.toLowerCase()) || OF_KUBERNETES.test(name) || env[name] === '';
+  const isOfFamily = KNOWN.some((known) => known.endsWith('*') && name.toLowerCase().startsWith(known.slice(0, -1)));
+  const meant = isKnown || isOfFamily ? undefined : didYouMean(name, KNOWN);
+  return meant === undefined ? [] : [{ name, meant: meant.toUpperCase() }];
+}

@@ -1,0 +1,35 @@
+/** Weir's decision path without a port: YAML in, requests and answers as the wire has them, on a store and a clock of the test's. */
+
+import { compileConfig } from '../../src/config/compile';
+import { BadRequestError } from '../../src/errors';
+import type { GlobalModes } from '../../src/rule/match';
+import { makeShouldRateLimit } from '../../src/should-rate-limit';
+import type { Store } from '../../src/store/store';
+import { toRequest } from '../../src/transport/request';
+import { toWireResponse } from '../../src/transport/response';
+import type { Ask } from './run-conformance';
+import { toAnswered, toWireRequest } from './wire';
+
+export interface InProcessOptions {
+  readonly store: Store;
+  /** One file each. */
+  readonly texts: readonly string[];
+  readonly nowUs: () => number;
+  readonly modes?: GlobalModes;
+  /** Long enough for a busy machine; default 10 s. */
+  readonly timeoutMs?: number;
+}
+
+export function askInProcess({ store, texts, nowUs, modes = { shadow: false, quota: false }, timeoutMs = 10_000 }: InProcessOptions): Ask {
+  const files = texts.map((text, index) => ({ name: `${index}.yaml`, text }));
+  const ruleSet = compileConfig({ files, defaultAlgorithm: 'fixed_window', generation: 1 });
+  const decide = makeShouldRateLimit({ ruleSet: () => ruleSet, store, modes, keyPrefix: '', nowUs, record: () => undefined });
+  return async (asked) => {
+    try {
+      return toAnswered(toWireResponse(await decide(toRequest(toWireRequest(asked)), { timeoutMs })));
+    } catch (error) {
+      if (error instanceof BadRequestError) return { error: 'INVALID_ARGUMENT' };
+      throw error;
+    }
+  };
+}

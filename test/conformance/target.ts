@@ -1,0 +1,121 @@
+/** `npm run conformance`: asks any rate limit service over gRPC, and tells by what its answers differ. */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { Client, credentials, status, type ServiceError } from '@grpc/grpc-js';
+import { loadProto } from '../../src/transport/proto';
+import { randomFrom } from '../support/random';
+import type { Answered, Asked, ConfiguredDomain } from './asked';
+import { randomConfig } from './random-configs';
+import { reportLines, runConformance, type Ask } from './run-conformance';
+import { toAnswered, toWireRequest, type ReceivedResponse } from './wire';
+
+/** Nobody can set the clock of a service, so its windows must outlast the run. */
+const UNITS = ['hour', 'day', 'week', 'month', 'year'] as const;
+const HOUR_SECONDS = 3600;
+/** A run takes less, and an hour that ends within it would begin its counters anew. */
+const RUN_SECONDS_MAX = 180;
+/** The service's clock and this one, and the second that may end in between. */
+const RESET_TOLERANCE_SECONDS = 2;
+const REQUESTS_PER_CONFIG = 100;
+const CALL_TIMEOUT_MS = 5_000;
+const LOADED_TIMEOUT_MS = 120_000;
+const POLL_MS = 500;
+
+const { path, requestSerialize, responseDeserialize } = loadProto().rateLimit.ShouldRateLimit;
+
+export interface TargetOptions {
+  readonly target: string;
+  /** The folder that it reads its configuration from. */
+  readonly configDir: string;
+  readonly seed: number;
+  readonly requests: number;
+  /** Told of what is awaited. */
+  readonly say: (line: string) => void;
+}
+
+/** Asks, and tells what came of it; rejects if the service never has the configuration. */
+export async function runTarget({ target, configDir, seed, requests, say }: TargetOptions) {
+  const random = randomFrom({ seed });
+  // Counters of an earlier run are of other domains.
+  const run = `conformance-${Date.now().toString(36)}`;
+  const count = Math.max(1, Math.round(requests / REQUESTS_PER_CONFIG));
+  const configs = Array.from({ length: count }, (_, n) => randomConfig({ random, domain: `${run}-${n}`, units: UNITS }));
+  const probe: ConfiguredDomain = { domain: `${run}-probe`, descriptors: [{ key: 'probe', rate_limit: { unit: 'year', requests_per_unit: 1 } }] };
+  mkdirSync(configDir, { recursive: true });
+  [...configs, probe].forEach((config) => {
+    writeFileSync(join(configDir, `${config.domain}.yaml`), `${JSON.stringify(config)}\n`);
+  });
+  const client = new Client(target, credentials.createInsecure());
+  try {
+    const ask = askOver(client);
+    say(`seed ${seed}: ${configs.length + 1} files in ${configDir}; waiting until ${target} answers by them (start it, or reload it)`);
+    await untilLoaded(ask, probe.domain);
+    await untilAnHourIsLeft(say);
+    const nowSeconds = () => Date.now() / 1000;
+    return await runConformance({ ask, configs, random, requests, nowSeconds, units: UNITS, withHugeHits: false, resetToleranceSeconds: RESET_TOLERANCE_SECONDS });
+  } finally {
+    client.close();
+  }
+}
+
+function askOver(client: Client): Ask {
+  return (asked) =>
+    new Promise<Answered>((resolve, reject) => {
+      const done = (error: ServiceError | null, response?: ReceivedResponse) => {
+        if (response !== undefined) resolve(toAnswered(response));
+        else if (error?.code === status.UNAVAILABLE || error?.code === status.DEADLINE_EXCEEDED) reject(error);
+        else resolve({ error: status[error?.code ?? status.UNKNOWN] });
+      };
+      const options = { deadline: Date.now() + CALL_TIMEOUT_MS };
+      client.makeUnaryRequest(path, requestSerialize, responseDeserialize, toWireRequest(asked), options, done);
+    });
+}
+
+async function untilLoaded(ask: Ask, domain: string): Promise<void> {
+  // A peek: it takes nothing.
+  const asked: Asked = { domain, descriptors: [{ entries: [{ key: 'probe', value: 'v' }], hits: 0n }] };
+  const giveUpMs = Date.now() + LOADED_TIMEOUT_MS;
+  while (Date.now() < giveUpMs) {
+    const answered = await ask(asked).catch(() => undefined);
+    if (answered !== undefined && 'statuses' in answered && answered.statuses[0]?.limit !== undefined) return;
+    await sleep(POLL_MS);
+  }
+  throw new Error(`the configuration was not loaded within ${LOADED_TIMEOUT_MS / 1000} s`);
+}
+
+async function untilAnHourIsLeft(say: (line: string) => void): Promise<void> {
+  const leftSeconds = HOUR_SECONDS - ((Date.now() / 1000) % HOUR_SECONDS);
+  if (leftSeconds > RUN_SECONDS_MAX) return;
+  say(`waiting ${Math.ceil(leftSeconds)} s for the next hour, so that no window ends meanwhile`);
+  await sleep(leftSeconds * 1000 + 1000);
+}
+
+const USAGE = 'npm run conformance -- --target HOST:PORT --config-dir DIR [--requests N] [--seed N] [--expect weir|reference]';
+
+async function main(): Promise<number> {
+  const string = { type: 'string' } as const;
+  const { values } = parseArgs({ options: { target: string, 'config-dir': string, requests: string, seed: string, expect: string } });
+  const { target, 'config-dir': configDir, requests = '10000', seed = String(Math.floor(Math.random() * 2 ** 31)), expect: expected } = values;
+  if (target === undefined || configDir === undefined) {
+    console.error(USAGE);
+    return 2;
+  }
+  const report = await runTarget({ target, configDir, seed: Number(seed), requests: Number(requests), say: (line) => { console.log(line); } });
+  console.log(reportLines(report).join('\n'));
+  if (expected === 'weir') return report.asWeir === report.requests ? 0 : 1;
+  if (expected === 'reference') return report.asReference === report.requests ? 0 : 1;
+  return report.unexplained.length === 0 ? 0 : 1;
+}
+
+if (require.main === module) {
+  main().then(
+    (code) => process.exit(code),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+}

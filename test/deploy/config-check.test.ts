@@ -1,0 +1,38 @@
+/** /bin/ratelimit_config_check of the image: the reference's flags, last line and exit codes. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { runCommand } from '../support/command';
+import { DEPLOY } from './manifests';
+
+const folder = mkdtempSync(join(tmpdir(), 'weir-check-'));
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function check(...args: readonly string[]) {
+  return runCommand(resolve(DEPLOY, 'bin', 'ratelimit_config_check'), args, { env: { WEIR_HOME: resolve(DEPLOY, '..') } });
+}
+
+test('a good directory: all rate limit configs ok, 0', async () => {
+  const { exitCode, stdout } = await check('-config_dir', resolve(DEPLOY, 'example'));
+  expect(stdout.split('\n').slice(-2)).toEqual(['all rate limit configs ok', '']);
+  expect(exitCode).toBe(0);
+});
+
+test('a bad one: every error of every file, 1, also where the YAML itself is broken', async () => {
+  writeFileSync(join(folder, 'a.yaml'), 'domain: a\ndescriptors:\n  - { key: k, rate_limit: { unit: fortnight } }\n');
+  writeFileSync(join(folder, 'b.yaml'), 'domain: [\n');
+  const { exitCode, stdout } = await check(`-config_dir=${folder}`);
+  expect(stdout).toContain(`error loading rate limit configs: ${folder}/a.yaml:3:35: descriptors[0].rate_limit.unit: "fortnight" is no unit`);
+  expect(stdout).toContain(`${folder}/b.yaml:2:1: not valid YAML`);
+  expect(stdout).not.toContain('configs ok');
+  expect(exitCode).toBe(1);
+});
+
+test('no directory, or none that is there', async () => {
+  expect(await check()).toMatchObject({ exitCode: 2, stderr: '-config_dir is missing; give the directory of the configuration\n' });
+  const { exitCode, stdout } = await check('-config_dir', join(folder, 'nowhere'));
+  expect({ exitCode, last: stdout.split('\n').at(-2) }).toMatchObject({ exitCode: 1, last: expect.stringContaining('does not exist') as string });
+});

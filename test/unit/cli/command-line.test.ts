@@ -1,0 +1,69 @@
+/** How descriptors, Go's flags and words are read from a command line. */
+
+import { readGoFlags } from '../../../src/cli/go-flags';
+import { readDescriptors } from '../../../src/cli/read-descriptor';
+import { readChoice, readWhole, UsageError } from '../../../src/cli/usage-error';
+import { DESCRIPTORS_MAX, ENTRIES_MAX } from '../../../src/descriptor/bounds';
+import { toByteString } from '../../../src/descriptor/byte-string';
+
+describe('A descriptor', () => {
+  test.each([
+    ['a=b', [{ key: 'a', value: 'b' }]],
+    ['a=b,c=d', [{ key: 'a', value: 'b' }, { key: 'c', value: 'd' }]],
+    ['path=/x?y=z', [{ key: 'path', value: '/x?y=z' }]],
+    ['a', [{ key: 'a', value: '' }]],
+    ['a=', [{ key: 'a', value: '' }]],
+    ['a=1\\,2', [{ key: 'a', value: '1,2' }]],
+    ['a\\=b=c\\\\', [{ key: 'a=b', value: 'c\\' }]],
+    ['name=Łódź', [{ key: 'name', value: toByteString('Łódź') }]],
+    ['a=two\nlines', [{ key: 'a', value: 'two\nlines' }]],
+  ])('%j', (text, entries) => {
+    expect(readDescriptors('--descriptor', [text])).toEqual([entries]);
+  });
+
+  test.each([
+    [[], '--descriptor is missing'],
+    [[''], '--descriptor is empty'],
+    [['=v'], 'has no key'],
+    [[Array.from({ length: ENTRIES_MAX + 1 }, () => 'a=b').join(',')], `a descriptor has at most ${ENTRIES_MAX}`],
+    [Array.from({ length: DESCRIPTORS_MAX + 1 }, () => 'a=b'), `a request has at most ${DESCRIPTORS_MAX}`],
+  ])('%#: what makes no sense is refused', (texts, message) => {
+    expect(() => readDescriptors('--descriptor', texts)).toThrow(UsageError);
+    expect(() => readDescriptors('--descriptor', texts)).toThrow(message);
+  });
+});
+
+describe("Go's flags", () => {
+  const KINDS = { text: 'string', on: 'boolean', many: 'list' } as const;
+
+  test.each([
+    [[], { text: undefined, on: false, many: [] }],
+    [['-text', 'a', '-on'], { text: 'a', on: true, many: [] }],
+    [['--text=a=b', '--on=false'], { text: 'a=b', on: false, many: [] }],
+    [['-many', '1', '-many=2', '-on=T'], { text: undefined, on: true, many: ['1', '2'] }],
+    [['-text', '-on'], { text: '-on', on: false, many: [] }],
+    [['-on', 'word', '-text', 'a'], { text: undefined, on: true, many: [] }],
+    [['-on', '--', '-text', 'a'], { text: undefined, on: true, many: [] }],
+    [['-text='], { text: '', on: false, many: [] }],
+  ])('%j', (args, values) => {
+    expect(readGoFlags(args, KINDS)).toEqual(values);
+  });
+
+  test.each([
+    [['-other'], 'flag provided but not defined: -other'],
+    [['-constructor', 'x'], 'flag provided but not defined: -constructor'],
+    [['-text'], 'flag needs an argument: -text'],
+    [['-on=maybe'], 'invalid boolean value "maybe" for -on'],
+  ])('%j is refused', (args, message) => {
+    expect(() => readGoFlags(args, KINDS)).toThrow(message);
+  });
+});
+
+test('a word of several, and a number in its range', () => {
+  expect(readChoice('--format', undefined, ['text', 'json'])).toBe('text');
+  expect(readChoice('--format', 'json', ['text', 'json'])).toBe('json');
+  expect(() => readChoice('--format', 'xml', ['text', 'json'])).toThrow('--format: "xml" is not accepted; use text, json');
+  expect(readWhole('--cost', undefined, { min: 1, max: 9, otherwise: 3 })).toBe(3);
+  expect(readWhole('--cost', '9', { min: 1, max: 9, otherwise: 3 })).toBe(9);
+  for (const word of ['0', '10', '-1', '1.5', 'x', '']) expect(() => readWhole('--cost', word, { min: 1, max: 9, otherwise: 3 })).toThrow(UsageError);
+});

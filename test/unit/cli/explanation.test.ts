@@ -1,0 +1,159 @@
+/** The explanation of a match: its reasons, and that what it says wins is what decides. */
+
+import { CANDIDATES_MAX, explainRequest, type Explanation, type LevelExplanation } from '../../../src/cli/explanation';
+import { examineConfig } from '../../../src/config/compile';
+import type { DeclaredLevel } from '../../../src/config/lint/declared-level';
+import type { DescriptorLevel } from '../../../src/descriptor/tree';
+import { matchRequest } from '../../../src/rule/match';
+import { randomFrom, seeded, type Random } from '../../support/random';
+import { entriesOf } from '../../support/rules';
+
+const MODES = { shadow: false, quota: false };
+
+function load(text: string) {
+  const levels = new Map<DescriptorLevel, DeclaredLevel>();
+  const { ruleSet, list } = examineConfig({
+    files: [{ name: 'c.yaml', text }],
+    defaultAlgorithm: 'fixed_window',
+    generation: 1,
+    onLevel: (declared) => levels.set(declared.level, declared),
+  });
+  list.throwIfAny();
+  return { ruleSet, levels };
+}
+
+function explain(text: string, descriptors: readonly (readonly string[])[], { domain = 'd', modes = MODES } = {}): Explanation {
+  const request = { domain, descriptors: descriptors.map((entries) => ({ entries: entriesOf(...entries) })), hits: 1 };
+  return explainRequest({ ...load(text), request, modes, keyPrefix: 'p:', nowUs: () => 0 });
+}
+
+const LIMIT = 'rate_limit: { unit: hour, requests_per_unit: 5 }';
+
+/** The reference's example. */
+const EXAMPLE = `domain: d
+descriptors:
+  - { key: ex, value: "foo*", ${LIMIT} }
+  - { key: ex, value: foobar, ${LIMIT} }
+  - { key: ex, value: "foob*", ${LIMIT} }
+  - { key: ex, value: "*", ${LIMIT} }
+  - { key: ex, ${LIMIT} }
+  - key: nest
+    ${LIMIT}
+    descriptors: [{ key: sub, value: x, ${LIMIT} }, { key: none }]
+  - { key: bare, descriptors: [{ key: sub, ${LIMIT} }] }
+  - { key: free, rate_limit: { unlimited: true } }
+`;
+
+function told({ winner, losers }: LevelExplanation): string[] {
+  return [...(winner === undefined ? [] : [`${winner.line} ${winner.reason}`]), ...losers.map(({ line, reason }) => `${line} ${reason}`)];
+}
+
+const NOT_FIRST = 'takes it too, but a wildcard declared before it wins';
+const BELOW_WILDCARD = 'takes it too, but a wildcard wins over a key alone';
+const BELOW_EXACT = 'takes it too, but the very value wins';
+const OTHER = 'has another value';
+
+test.each([
+  ['ex=foo', ['3 is the first wildcard declared that takes it', `6 ${NOT_FIRST}`, `7 ${BELOW_WILDCARD}`, `4 ${OTHER}`, `5 ${OTHER}`]],
+  ['ex=foobar', ['4 has this very value', `3 ${BELOW_EXACT}`, `5 ${BELOW_EXACT}`, `6 ${BELOW_EXACT}`, `7 ${BELOW_EXACT}`]],
+  ['ex=', ['6 is the first wildcard declared that takes it', `7 ${BELOW_WILDCARD}`, `3 ${OTHER}`, `4 ${OTHER}`, `5 ${OTHER}`]],
+  ['nest=1', ['8 takes every value that nothing else takes']],
+])('%s: who wins, and why the others do not', (entry, lines) => {
+  const [descriptor] = explain(EXAMPLE, [[entry]]).descriptors;
+  expect(told(descriptor!.levels[0]!)).toEqual(lines);
+  expect(descriptor).toMatchObject({ limits: [{ bucketKey: `p:1{d}fw3600|${entry}`, requestsPerUnit: 5, capacity: 5 }], unlimited: false });
+  expect(descriptor).not.toHaveProperty('notLimited');
+});
+
+test.each([
+  [['nest=1', 'sub=y'], 'nothing takes sub=y on that level'],
+  [['nest=1', 'sub=x', 'more=z'], 'nothing is configured below; a request with more entries than that is not limited'],
+  [['other=1'], 'nothing takes other=1 on that level'],
+  [['bare=1'], 'there are limits only further down, for requests with more entries'],
+  [['nest=1', 'none=1'], 'no limit is configured there, so that it is let through'],
+  [[], 'it has no entries'],
+])('%j is not limited, and why', (entries, why) => {
+  expect(explain(EXAMPLE, [entries]).descriptors[0]).toMatchObject({ limits: [], notLimited: why });
+});
+
+test('a domain that is not there: those that are', () => {
+  const { domainFound, descriptors } = explain(EXAMPLE, [['ex=1']], { domain: 'x' });
+  expect(domainFound).toBe(false);
+  expect(descriptors[0]).toMatchObject({ levels: [], notLimited: 'no domain of that name; there is d' });
+});
+
+test('unlimited, modes, and limits that others replace', () => {
+  const text = `domain: d\ndescriptors:
+  - { key: a, rate_limit: { unit: hour, requests_per_unit: 5, name: small } }
+  - { key: b, shadow_mode: true, rate_limit: { unit: hour, requests_per_unit: 9, replaces: [{ name: small }] } }
+  - { key: c, rate_limit: { unlimited: true } }
+  - { key: e, rate_limit: { unlimited: true, name: small } }\n`;
+  const { descriptors } = explain(text, [['a=1'], ['b=1'], ['c=1'], ['e=1']]);
+  const replaced = { limits: [], unlimited: false, replaced: ['small'], notLimited: 'each of its limits is replaced by another one of the request' };
+  expect(descriptors).toMatchObject([replaced, { mode: 'shadow', limits: [{ requestsPerUnit: 9 }], replaced: [] }, { unlimited: true, limits: [] }, replaced]);
+  expect(explain(text, [['a=1']], { modes: { shadow: false, quota: true } }).descriptors).toMatchObject([{ mode: 'quota' }]);
+});
+
+test('of thousands of values some are named, and the rest is counted', () => {
+  const values = Array.from({ length: 500 }, (_, index) => `  - { key: k, value: v${index} }\n`).join('');
+  const [level] = explain(`domain: d\ndescriptors:\n${values}  - { key: l }\n`, [['k=v499']]).descriptors[0]!.levels;
+  expect(level).toMatchObject({ winner: { line: 502 }, omitted: 499 - CANDIDATES_MAX, otherKeys: 1 });
+  expect(level!.losers).toHaveLength(CANDIDATES_MAX);
+});
+
+const KEYS = ['k', 'kk', 'k*'];
+const VALUES = ['', 'a', 'ab', 'b', '*', 'a*', '*b', 'a*b'];
+
+/** YAML of a level of random descriptors, no two alike. */
+function randomLevel(random: Random, depth: number): string {
+  const kept = KEYS.flatMap((key) => VALUES.map((value) => ({ key, value, place: random(1000) }))).filter(() => random(4) === 0);
+  const items = kept.sort((one, other) => one.place - other.place).map(({ key, value }) => {
+    const below = depth > 1 && random(2) === 0 ? `, descriptors: ${randomLevel(random, depth - 1)}` : '';
+    return `{ key: "${key}", value: "${value}"${random(5) === 0 ? '' : `, ${LIMIT}`}${below} }`;
+  });
+  return `[${items.join(', ')}]`;
+}
+
+/** The reference's rules, written anew. */
+function expectedWinner({ entry, winner, losers }: LevelExplanation, order: readonly { key: string; value: string }[]) {
+  const takes = (pattern: string, text: string) => new RegExp(`^${pattern.replaceAll('*', '.*')}$`).test(text);
+  const isWildcard = ({ key, value }: { key: string; value: string }) => `${key}${value}`.includes('*');
+  const found =
+    order.find(({ key, value }) => value !== '' && key === entry.key && value === entry.value && !isWildcard({ key, value })) ??
+    order.find((each) => isWildcard(each) && takes(each.key, entry.key) && takes(each.value === '' ? '*' : each.value, entry.value)) ??
+    order.find(({ key, value }) => value === '' && key === entry.key);
+  const taking = order.filter(({ key, value }) => takes(key, entry.key) && (value === '' || takes(value, entry.value)));
+  const toldToTake = losers.filter(({ reason }) => reason.startsWith('takes it too')).length + (winner === undefined ? 0 : 1);
+  return { found, isTruthful: toldToTake === taking.length };
+}
+
+test('on random configurations: the winner of each level is the one that the rules name, and the last one is the rule that decides', () => {
+  const runs = seeded(400);
+  const random = randomFrom(runs);
+  let limited = 0;
+  for (let run = 0; run < runs.numRuns; run += 1) {
+    const { ruleSet, levels } = load(`domain: d\ndescriptors: ${randomLevel(random, 3)}\n`);
+    for (let ask = 0; ask < 10; ask += 1) {
+      const pick = (from: readonly string[]) => from[random(from.length)]!;
+      const entries = entriesOf(...Array.from({ length: 1 + random(3) }, () => `${pick(['k', 'kk', 'l'])}=${pick(['', 'a', 'ab', 'aab', 'b', 'c'])}`));
+      const request = { domain: 'd', descriptors: [{ entries }], hits: 1 };
+      const [explained] = explainRequest({ ruleSet, levels, request, modes: MODES, keyPrefix: '', nowUs: () => 0 }).descriptors;
+      const [match] = matchRequest({ ruleSet, request, modes: MODES }).matches;
+      const path = explained!.levels.map(({ winner }) => (winner?.value === undefined ? winner?.key : `${winner.key}_${winner.value}`));
+      if (match!.rule !== undefined) {
+        limited += 1;
+        expect(path).toEqual(match!.rule.path);
+      }
+      expect(explained!.notLimited === undefined).toBe(match!.rule !== undefined);
+      let level = ruleSet.domains.get('d')!.root;
+      for (const each of explained!.levels) {
+        const declared = levels.get(level)?.declared ?? [];
+        const { found, isTruthful } = expectedWinner(each, declared.map(({ spec }) => spec));
+        expect({ key: each.winner?.key, value: each.winner && (each.winner.value ?? '') }).toEqual({ key: found?.key, value: found?.value });
+        expect(isTruthful).toBe(true);
+        level = declared.find(({ spec }) => spec === found)?.node.children ?? level;
+      }
+    }
+  }
+  expect(limited).toBeGreaterThan(runs.numRuns);
+});

@@ -1,0 +1,55 @@
+/** What `weir settings` shows: values, where they come from, no secret, and what nobody knows. */
+
+import { checkReferenceSettings } from '../../src/config/check-reference-settings';
+import { REFERENCE_SETTINGS } from '../../src/config/reference-settings';
+import { SECRET, settingsInForce } from '../../src/config/settings-in-force';
+import { SETTINGS_TABLE, type SettingRow } from '../../src/config/settings-table';
+
+const ROWS: readonly SettingRow[] = Object.values(SETTINGS_TABLE);
+
+test('of nothing set: every setting with its default, and nothing to say', () => {
+  const { settings, ...rest } = settingsInForce({});
+  expect(settings).toEqual(ROWS.map(({ name, group, default: value }) => ({ name, group, value, source: 'default' })));
+  expect(rest).toEqual({ reference: [], unknown: [], problems: [] });
+});
+
+test('a value of the environment wins, an empty one counts as unset', () => {
+  const { settings } = settingsInForce({ GRPC_PORT: '9090', PORT: '' });
+  expect(settings.find(({ name }) => name === 'GRPC_PORT')).toMatchObject({ value: '9090', source: 'environment' });
+  expect(settings.find(({ name }) => name === 'PORT')).toMatchObject({ value: '8080', source: 'default' });
+});
+
+test('no secret is shown, not even a bad one', () => {
+  const secrets = ROWS.filter(({ secret }) => secret).map(({ name }) => name);
+  expect(secrets).toContain('REDIS_AUTH');
+  const shown = settingsInForce(Object.fromEntries(secrets.map((name) => [name, 'hunter2'])));
+  expect(JSON.stringify(shown)).not.toContain('hunter2');
+  for (const name of secrets) expect(shown.settings.find((each) => each.name === name)?.value).toBe(SECRET);
+});
+
+test('bad values, and names that stop the start, are problems', () => {
+  const [refused] = REFERENCE_SETTINGS.filter((setting) => setting.refused && !setting.name.endsWith('*'));
+  const { problems } = settingsInForce({ PORT: 'x', [refused!.name]: 'anything' });
+  expect(problems.map(({ name }) => name)).toEqual(['PORT', refused!.name]);
+});
+
+test("the reference's names without a use here: as the start tells them", () => {
+  const env = { LOCAL_CACHE_SIZE_IN_BYTES: '7', REDIS_POOL_SIZE: '20' };
+  const { reference } = settingsInForce(env);
+  expect(reference.map(({ name, instead }) => `${name} has no effect here. ${instead}`)).toEqual(checkReferenceSettings(env));
+});
+
+test.each([
+  ['REDIS_OP_TIMOUT', 'REDIS_OP_TIMEOUT'],
+  ['GRPC_PROT', 'GRPC_PORT'],
+  ['redis_op_timeouts', 'REDIS_OP_TIMEOUT'],
+])('%s is not known: %s was meant', (name, meant) => {
+  expect(settingsInForce({ [name]: '5ms' }).unknown).toEqual([{ name, meant }]);
+});
+
+test.each(['PATH', 'HOME', 'HOSTNAME', 'PWD', 'LANG', 'SHLVL', 'TERM', 'NODE_ENV', 'REDIS_PORT', 'REDIS_PORT_6379_TCP', 'REDIS_SERVICE_HOST', 'REDIS_SERVICE_PORT', 'KUBERNETES_PORT', 'OTEL_EXPORTER_OTLP_ENDPOINT'])(
+  '%s is nobody’s mistake',
+  (name) => {
+    expect(settingsInForce({ [name]: 'anything' }).unknown).toEqual([]);
+  },
+);
