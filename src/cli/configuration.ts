@@ -13,6 +13,7 @@ const SETTINGS = [
   'runtimeAppdirectory',
   'runtimeWatchRoot',
   'defaultAlgorithm',
+  'mergeDomainConfig',
   'useCalendarMonthRateLimit',
   'shadowMode',
   'quotaMode',
@@ -54,6 +55,6 @@ function readRelevantSettings(env: Environment): ConfigurationSettings {
 async function readFrom(source: ConfigSource, settings: ConfigurationSettings): Promise<Configuration> {
   const { algorithm } = chooseDefaultAlgorithm({ source, settings });
   const { files, problems } = await readConfigFiles(source);
-  const calendarMonth = settings.useCalendarMonthRateLimit;
-  return { settings, options: { files, problems, defaultAlgorithm: algorithm, calendarMonth, generation: 1 } };
+  const { useCalendarMonthRateLimit: calendarMonth, mergeDomainConfig } = settings;
+  return { settings, options: { files, problems, defaultAlgorithm: algorithm, calendarMonth, mergeDomainConfig, generation: 1 } };
 }

@@ -47,7 +47,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const statsd = chooseStatsd({ settings, env });
   const place = chooseSource({ settings, ...(values.config !== undefined && { configPath: values.config }) });
   const { algorithm, reason } = chooseDefaultAlgorithm({ source: place, settings });
-  const rules = new RulesInForce({ compile: makeCompileSet({ defaultAlgorithm: algorithm, calendarMonth: settings.useCalendarMonthRateLimit }) });
+  const rules = new RulesInForce({ compile: makeCompileSet({ defaultAlgorithm: algorithm, calendarMonth: settings.useCalendarMonthRateLimit, mergeDomainConfig: settings.mergeDomainConfig }) });
   const appOptions = { settings, storeChoice, rules, log, version: VERSION, workers, grpcTls, statsd };
   if (cluster.isWorker) return serveAsWorker(appOptions);
   const source: SetSource = new FileSource({

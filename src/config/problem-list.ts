@@ -71,6 +71,14 @@ export interface FileProblem {
   readonly message: string;
 }
 
+/** What stands at a place in a file. */
+export interface PlacedInFile {
+  readonly offset: number;
+  readonly path: string;
+  /** Of the file. */
+  readonly problems: FileProblems;
+}
+
 /** The problems of one file, told by offset. */
 export class FileProblems {
   constructor(
@@ -92,6 +100,13 @@ export class FileProblems {
   /** The line, from 1, that an offset is on; 0 if there are none. */
   lineAt(offset: number): number {
     return this.lines?.linePos(offset).line ?? 0;
+  }
+
+  /** Where something stands, for a message about something else of this file or of another. */
+  placeOf({ offset, path, problems }: PlacedInFile): string {
+    const line = problems.lineAt(offset);
+    const place = line === 0 ? `at ${path}` : `on line ${line}`;
+    return problems === this ? place : `${place} of ${problems.file}`;
   }
 
   private locate({ offset, path, message }: FileProblem): ConfigProblem {

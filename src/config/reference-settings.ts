@@ -42,7 +42,6 @@ export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
   refused('REDIS_AWS_IAM_AUTH', OFF, 'Credentials of AWS IAM are not supported by this version; use REDIS_AUTH or REDIS_AUTH_FILE.'),
   refused('MEMCACHE_HOST_PORT', [], NO_MEMCACHED),
   refused('MEMCACHE_SRV', [], NO_MEMCACHED),
-  refused('MERGE_DOMAIN_CONFIG', OFF, 'Write each domain into one file.'),
 
   ignored('PROTO', ['tcp'], 'Every port is on TCP; GRPC_UDS puts the gRPC port on a unix socket.'),
 

@@ -10,7 +10,7 @@ export const LONG_WINDOW_US = UNIT_US.day;
 /** Fewer hits than this do no harm at once. */
 export const HITS_AT_ONCE_MIN = 100;
 
-export function warnOfLongWindow({ declared, problems }: DeclaredLevel): void {
+export function warnOfLongWindow({ declared }: DeclaredLevel): void {
   for (const each of declared) {
     const limits = limitsOf(each);
     const isLong = limits.every(({ limit }) => limit.windowUs >= LONG_WINDOW_US);
@@ -19,7 +19,7 @@ export function warnOfLongWindow({ declared, problems }: DeclaredLevel): void {
     const atOnce = Math.min(...limits.map(({ limit }) => limit.capacity));
     if (atOnce < HITS_AT_ONCE_MIN) continue;
     const message = `lets ${atOnce} pass at once, and then none for long; ${adviceFor(first.limit)}`;
-    problems.warn({ rule: 'long-window-alone', offset: first.spec.offset, path: first.spec.path, message });
+    first.spec.problems.warn({ rule: 'long-window-alone', offset: first.spec.offset, path: first.spec.path, message });
   }
 }
 

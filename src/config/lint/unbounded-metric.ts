@@ -7,10 +7,10 @@ import type { DeclaredLevel } from './declared-level';
 const MESSAGE =
   'makes a series of metrics of each value that callers send, up to METRIC_SERIES_MAX, beyond which they count under other; configure the values that matter, or remove it';
 
-export function warnOfUnboundedMetric({ declared, above, problems }: DeclaredLevel): void {
+export function warnOfUnboundedMetric({ declared, above }: DeclaredLevel): void {
   for (const { spec } of declared) {
     const warn = (field: string) => {
-      problems.warn({ rule: 'unbounded-metric', offset: spec.offset, path: joinPath(spec.path, field), message: MESSAGE });
+      spec.problems.warn({ rule: 'unbounded-metric', offset: spec.offset, path: joinPath(spec.path, field), message: MESSAGE });
     };
     if (spec.valueToMetric && isOpen(spec)) warn('value_to_metric');
     // It shows the values of the whole path, but only where there is a limit to count.

@@ -18,10 +18,10 @@ interface NamesOfDomain {
 export class ReplacedNames {
   private readonly domains = new Map<string, NamesOfDomain>();
 
-  add(domain: string, { descriptors, problems }: { readonly descriptors: readonly DescriptorSpec[]; readonly problems: FileProblems }): void {
+  add(domain: string, descriptors: readonly DescriptorSpec[]): void {
     const known = this.domains.get(domain) ?? { names: new Set(), uses: [] };
     this.domains.set(domain, known);
-    for (const { limits } of allOf(descriptors)) {
+    for (const { limits, problems } of allOf(descriptors)) {
       for (const { name, replaces } of limits) {
         if (name !== '') known.names.add(name);
         for (const replaced of replaces) known.uses.push({ replaced, problems });

@@ -10,7 +10,7 @@ import type { DeclaredLevel } from './declared-level';
 const ANYTHING = '\u{100}';
 
 /** Asks the level as a request would, with a value that stands for all that a descriptor takes. */
-export function warnOfUnreachable({ level, declared, problems }: DeclaredLevel): void {
+export function warnOfUnreachable({ level, declared }: DeclaredLevel): void {
   if (level.wildcards.nodes.length === 0) return;
   const specOf = new Map(declared.map(({ spec, node }) => [node, spec]));
   for (const { spec, node } of declared) {
@@ -19,12 +19,11 @@ export function warnOfUnreachable({ level, declared, problems }: DeclaredLevel):
     const takerNode = level.wildcards.find(anythingOf(spec));
     const taker = takerNode && specOf.get(takerNode);
     if (taker === undefined || takerNode === node || isSame(taker, spec)) continue;
-    const line = problems.lineAt(taker.offset);
-    const place = line === 0 ? `at ${taker.path}` : `on line ${line}`;
+    const place = spec.problems.placeOf(taker);
     const message = isWildcard(spec)
       ? `${nameOf(spec)} is never matched: ${takerName(taker, spec)} ${place}, declared before it, takes all that it would; declare it first, or remove it`
       : `key ${show(spec.key)} alone is never matched: ${takerName(taker, spec)} ${place} takes every value; remove one of them`;
-    problems.warn({ rule: 'unreachable-descriptor', offset: spec.offset, path: spec.path, message });
+    spec.problems.warn({ rule: 'unreachable-descriptor', offset: spec.offset, path: spec.path, message });
   }
 }
 

@@ -82,7 +82,7 @@ test('a domain that is not there: those that are', () => {
   expect(descriptors[0]).toMatchObject({ levels: [], notLimited: 'no domain of that name; there is d' });
 });
 
-test('unlimited, modes, and limits that others replace', () => {
+test('unlimited, which nothing replaces, modes, and limits that others replace', () => {
   const text = `domain: d\ndescriptors:
   - { key: a, rate_limit: { unit: hour, requests_per_unit: 5, name: small } }
   - { key: b, shadow_mode: true, rate_limit: { unit: hour, requests_per_unit: 9, replaces: [{ name: small }] } }
@@ -90,7 +90,7 @@ test('unlimited, modes, and limits that others replace', () => {
   - { key: e, rate_limit: { unlimited: true, name: small } }\n`;
   const { descriptors } = explain(text, [['a=1'], ['b=1'], ['c=1'], ['e=1']]);
   const replaced = { limits: [], unlimited: false, replaced: ['small'], notLimited: 'each of its limits is replaced by another one of the request' };
-  expect(descriptors).toMatchObject([replaced, { mode: 'shadow', limits: [{ requestsPerUnit: 9 }], replaced: [] }, { unlimited: true, limits: [] }, replaced]);
+  expect(descriptors).toMatchObject([replaced, { mode: 'shadow', limits: [{ requestsPerUnit: 9 }], replaced: [] }, { unlimited: true, limits: [] }, { unlimited: true, replaced: [] }]);
   expect(explain(text, [['a=1']], { modes: { shadow: false, quota: true } }).descriptors).toMatchObject([{ mode: 'quota' }]);
 });
 
