@@ -89,12 +89,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   const registry = new Registry();
   if (!isWorker) registry.setDefaultLabels(toLabels(settings.extraTags));
   const health = new Health();
-  const ruleMetrics = new RuleMetrics({
-    registry,
-    seriesMax: settings.metricSeriesMax,
-    nearLimitRatio: settings.nearLimitRatio,
-    sanitizeDots: settings.sanitizeDescriptorMetricDots,
-  });
+  const { metricSeriesMax: seriesMax, nearLimitRatio, sanitizeDescriptorMetricDots: sanitizeDots } = settings;
+  const ruleMetrics = new RuleMetrics({ registry, seriesMax, nearLimitRatio, sanitizeDots });
   // With Redis it decides only while Redis does not, and as far as the failure modes say so.
   const bucketsMax = storeChoice.kind === 'memory' ? settings.memoryBucketsMax : FALLBACK_BUCKETS_MAX;
   const memoryStore = new MemoryStore({ nowUs: monotonicNowUs, bucketsMax });

@@ -82,7 +82,7 @@ class ClientConnection implements StatsdConnection {
       new Promise<void>((resolve, reject) => {
         this.client.flush((error) => {
           const failure = error ?? this.failure;
-          if (failure == null) resolve();
+          if (failure === undefined) resolve();
           else reject(failure);
         });
       }),

@@ -20,7 +20,7 @@ export interface TimeBucket {
 /** Anything but printable ASCII, and what ends a name. */
 const UNSENT = /[^!-~]|[:|]/g;
 
-const ROWS: readonly MetricRow[] = [METRICS, CONFIG_METRICS, WORKER_METRICS, REPORT_METRICS, RULE_METRICS, { DOMAIN_METRIC }].flatMap((table) => Object.values(table));
+const ROWS: readonly MetricRow[] = [METRICS, CONFIG_METRICS, WORKER_METRICS, REPORT_METRICS, RULE_METRICS, { DOMAIN_METRIC }].flatMap((table) => Object.values<MetricRow>(table));
 
 /** A part of a name: as it is, or the value of a label. */
 type NamePart = { readonly text: string } | { readonly label: string };
