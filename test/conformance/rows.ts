@@ -36,6 +36,7 @@ const KEYS: readonly Row[] = [
   { shows: 'a key with a value, and no other value', config: file(`key: k, value: v, ${limit('5/hour')}`), steps: [['k=v', 'OK: 5/hour left 4'], ['k=w', 'OK: none']] },
   { shows: 'a value that is a number is its text', config: file(`key: k, value: 1234, ${limit('5/hour')}`), steps: [['k=1234', 'OK: 5/hour left 4']] },
   { shows: 'a value that is a boolean is its text', config: file(`key: k, value: true, ${limit('5/hour')}`), steps: [['k=true', 'OK: 5/hour left 4']] },
+  { shows: 'a value that is a float is its text (amended)', config: file(`key: k, value: 1.50, ${limit('5/hour')}`), steps: [['k=1.50', 'OK: 5/hour left 4']] },
   { shows: 'an empty value is a key alone', config: file(`key: k, value: "", ${limit('5/hour')}`), steps: [['k=v', 'OK: 5/hour left 4']] },
   { shows: 'without rate_limit a descriptor is let through', config: file('key: k, value: v', `key: k, ${limit('0/hour')}`), steps: [['k=v', 'OK: none'], ['k=w', 'OVER_LIMIT: over 0/hour left 0']] },
   { shows: 'a null rate_limit is none', config: file('key: k, rate_limit: ~'), steps: [['k=v', 'OK: none']] },
