@@ -88,9 +88,12 @@ export class RuleMetrics {
   /** By label. */
   private readonly unknownDomains = new Map<string, number>();
   private sentSeries = 0;
+  /** In single precision, as the reference multiplies: 0.29 of 100 is 29 there, and 28 in double. */
+  private readonly nearLimitRatio: number;
 
   constructor(private readonly options: RuleMetricsOptions) {
     const { registry } = options;
+    this.nearLimitRatio = Math.fround(options.nearLimitRatio);
     for (const [property, { name, help }] of Object.entries(RULE_METRICS)) {
       const count = property as keyof Counts;
       const values = () => [...this.allSeries()].flatMap(({ labels, counts }) => (counts[count] > 0 ? [{ labels, value: counts[count] }] : []));
@@ -130,7 +133,7 @@ export class RuleMetrics {
 
   /** Those of the hits that lie past the near limit. */
   private nearHits({ hits, remaining, capacity }: DescriptorRecord): number {
-    const near = Math.floor(capacity * this.options.nearLimitRatio);
+    const near = Math.floor(Math.fround(Math.fround(capacity) * this.nearLimitRatio));
     const after = capacity - remaining;
     const before = after - hits;
     return before >= near ? hits : Math.max(0, after - near);

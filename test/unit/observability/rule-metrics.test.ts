@@ -47,6 +47,15 @@ describe('RuleMetrics', () => {
     ]);
   });
 
+  it('is near a limit where the reference is, which multiplies in single precision', async () => {
+    registry = new Registry();
+    metrics = new RuleMetrics({ registry, seriesMax: 2, nearLimitRatio: 0.29, sanitizeDots: false });
+    metrics.record([{ ...RECORD, capacity: 100, remaining: 71 }], { denied: false });
+    expect((await series()).join()).not.toContain('near_limit');
+    metrics.record([{ ...RECORD, capacity: 100, remaining: 70 }], { denied: false });
+    expect(await series()).toContain('near_limit{domain="edge",key1="user"} 1');
+  });
+
   it('lets what callers sent take half of the bound, and no more', async () => {
     for (const key of ['v1', 'v2', 'v3']) metrics.record([{ ...RECORD, path: [key], sent: true, fits: false }], { denied: true });
     metrics.record([{ ...RECORD, fits: false }], { denied: true });
