@@ -12,7 +12,7 @@ import { toDecision } from '../src/engine/to-decision';
 import { BadRequestError } from '../src/errors';
 import { LatencyHistogram } from '../src/observability/latency-histogram';
 import { makeMetrics } from '../src/observability/metrics';
-import { recordDecision } from '../src/observability/record-decision';
+import { makeRecordDecision } from '../src/observability/record-decision';
 import { RuleMetrics } from '../src/observability/rule-metrics';
 import { isLimitProblem, makeLimit, type Limit } from '../src/rule/limit';
 import type { Rule } from '../src/rule/rule';
@@ -138,7 +138,8 @@ async function measure(shape: Shape): Promise<void> {
   const ruleSet = ruleSetOf(10);
   const registry = new Registry();
   const metrics = makeMetrics({ registry, version: 'bench', store: 'memory' });
-  const ruleMetrics = new RuleMetrics({ registry, seriesMax: 1000, nearLimitRatio: 0.8 });
+  const ruleMetrics = new RuleMetrics({ registry, seriesMax: 1000, nearLimitRatio: 0.8, sanitizeDots: false });
+  const record = makeRecordDecision({ metrics, ruleMetrics, globalShadow: false });
   const times = new LatencyHistogram<'of'>(registry, { name: 'bench_seconds', help: 'Times.' }).with({ of: 'bench' });
   const preparation = new Preparation({ ruleSet, modes: MODES, keyPrefix: '', nowUs: monotonicNowUs });
   const requests = new KnownRequests();
@@ -162,7 +163,7 @@ async function measure(shape: Shape): Promise<void> {
     ['verdict to decision', timed(() => toDecision(prepared.matched, verdict))],
     ['decision to bytes', timed(() => encodeResponse(decision))],
     ['metrics', timed(() => {
-      recordDecision({ decided, metrics, ruleMetrics });
+      record(decided);
     })],
     ['time to histogram', timed((i) => {
       times.observe(i / 1e8);
@@ -170,9 +171,6 @@ async function measure(shape: Shape): Promise<void> {
   ];
   for (const [step, ...us] of steps) print(step, us);
   const answering = (store: Store) => {
-    const record = (made: typeof decided) => {
-      recordDecision({ decided: made, metrics, ruleMetrics });
-    };
     const decide = makeShouldRateLimit({ ruleSet: () => ruleSet, store, modes: MODES, keyPrefix: '', nowUs: monotonicNowUs, record });
     const answerCall = makeAnswerCall({ decide, log: { error: console.error }, onFailure: () => undefined });
     return async (message: Buffer) => {

@@ -6,15 +6,18 @@ import { describeConfig } from './config/describe-rules';
 import type { GrpcTlsFiles } from './config/grpc-tls';
 import type { RulesInForce } from './config/rules-in-force';
 import type { Settings } from './config/settings';
+import type { StatsdChoice } from './config/statsd-choice';
 import type { StoreChoice } from './config/store-choice';
 import { UnavailableError } from './errors';
 import { Health } from './observability/health';
 import type { Logger } from './observability/logger';
 import { makeConfigMetrics, makeMetrics, type ManagementServer, type Metrics } from './observability/metrics';
-import { recordDecision } from './observability/record-decision';
+import { readMetrics } from './observability/reading';
+import { makeRecordDecision } from './observability/record-decision';
 import { RuleMetrics } from './observability/rule-metrics';
 import { GrpcPort } from './open-grpc';
 import type { OpenedRedis } from './open-redis';
+import { publishMetrics, toLabels } from './publish-metrics';
 import { DenyCacheStore } from './resilience/deny-cache';
 import { FallbackStore } from './resilience/fallback';
 import { HEARTBEAT_TTL_MS, Instances } from './resilience/instances';
@@ -46,6 +49,8 @@ export interface AppOptions {
   readonly version: string;
   /** Undefined: no TLS on the gRPC port. */
   readonly grpcTls: GrpcTlsFiles | undefined;
+  /** The statsd server that is told, if any; not by a worker. */
+  readonly statsd: StatsdChoice | undefined;
   /** One of several processes: whoever runs it has the debug port. */
   readonly isWorker: boolean;
   /** Awaited when all is there but the ports. */
@@ -83,14 +88,12 @@ const LEAVE_MS = 100;
 
 /** Wires the parts and listens. Rejects if a port can't be bound. */
 export async function startApp(options: AppOptions): Promise<App> {
-  const { settings, storeChoice, rules, log, version, isWorker, workers, grpcTls } = options;
+  const { settings, storeChoice, rules, log, version, isWorker, workers, grpcTls, statsd } = options;
   const registry = new Registry();
+  if (!isWorker) registry.setDefaultLabels(toLabels(settings.extraTags));
   const health = new Health();
-  const ruleMetrics = new RuleMetrics({
-    registry,
-    seriesMax: settings.metricSeriesMax,
-    nearLimitRatio: settings.nearLimitRatio,
-  });
+  const { metricSeriesMax: seriesMax, nearLimitRatio, sanitizeDescriptorMetricDots: sanitizeDots } = settings;
+  const ruleMetrics = new RuleMetrics({ registry, seriesMax, nearLimitRatio, sanitizeDots });
   // With Redis it decides only while Redis does not, and as far as the failure modes say so.
   const bucketsMax = storeChoice.kind === 'memory' ? settings.memoryBucketsMax : FALLBACK_BUCKETS_MAX;
   const memoryStore = new MemoryStore({ nowUs: monotonicNowUs, bucketsMax });
@@ -108,9 +111,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     keyPrefix: settings.cacheKeyPrefix,
     nowUs: monotonicNowUs,
     additions: (ruleSet) => additionsFor(ruleSet, additionOptions(settings)),
-    record: (decided) => {
-      recordDecision({ decided, metrics, ruleMetrics });
-    },
+    record: makeRecordDecision({ metrics, ruleMetrics, globalShadow: settings.shadowMode }),
   });
   const answerCall = makeAnswerCall({
     decide: shouldRateLimit,
@@ -132,7 +133,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     onCall: ({ seconds }) => { responseTimes.observe(seconds); },
   });
   const http = new HttpServer({ routes: httpRoutes({ answerCall, health }), log });
-  const debug = isWorker ? undefined : new HttpServer({ routes: debugRoutes({ configLines: () => describeConfig(rules), metrics: registry }), log });
+  const published = { contentType: registry.contentType, metrics: () => registry.metrics(), read: () => readMetrics(registry) };
+  const debug = isWorker ? undefined : new HttpServer({ routes: debugRoutes({ configLines: () => describeConfig(rules), metrics: published }), log });
+  const unpublish = isWorker ? undefined : await publishMetrics({ settings, statsd, metrics: published, registry, log });
 
   await options.untilMayListen?.();
   followConfig({ rules, health, settings });
@@ -150,10 +153,9 @@ export async function startApp(options: AppOptions): Promise<App> {
       await sleep(settings.drainDelayMs);
       await Promise.all([grpc.drain(bound), http.close(bound), debug?.close(bound)]);
       await leave?.();
-      await store.close();
+      await Promise.all([store.close(), unpublish?.()]);
     },
-    // Its values are the same; only its type says otherwise.
-    readMetrics: async () => (await registry.getMetricsAsJSON()) as unknown as MetricSnapshot,
+    readMetrics: () => published.read(),
   };
 }
 

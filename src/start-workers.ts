@@ -5,8 +5,10 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import { describeConfig } from './config/describe-rules';
 import type { LoadOutcome, RulesInForce } from './config/rules-in-force';
 import type { Settings } from './config/settings';
+import type { StatsdChoice } from './config/statsd-choice';
 import type { Logger } from './observability/logger';
 import { makeConfigMetrics, WORKER_METRICS, type ManagementServer } from './observability/metrics';
+import { publishMetrics, toLabels } from './publish-metrics';
 import { debugRoutes } from './transport/debug-routes';
 import { HttpServer } from './transport/http-server';
 import { removeStaleSocket } from './transport/unix-socket';
@@ -21,6 +23,8 @@ export interface StartWorkersOptions {
   /** Undefined: the configuration comes from elsewhere. */
   readonly managementServer: ManagementServer | undefined;
   readonly log: Logger;
+  /** The statsd server that is told, if any. */
+  readonly statsd: StatsdChoice | undefined;
 }
 
 export interface RunningWorkers {
@@ -30,13 +34,15 @@ export interface RunningWorkers {
 }
 
 /** Resolves when all workers serve. Rejects with WorkerStartError if one does not, and if the debug port can't be bound. */
-export async function startWorkers({ settings, count, rules, managementServer, log }: StartWorkersOptions): Promise<RunningWorkers> {
+export async function startWorkers({ settings, count, rules, managementServer, log, statsd }: StartWorkersOptions): Promise<RunningWorkers> {
   // A set may hold what JSON has no words for.
   cluster.setupPrimary({ serialization: 'advanced' });
   const own = new Registry();
+  const labels = toLabels(settings.extraTags);
+  own.setDefaultLabels(labels);
   makeConfigMetrics({ registry: own, loads: rules, managementServer });
   const restarts = new Counter({ ...WORKER_METRICS.restarts, labelNames: [], registers: [own] });
-  const metrics = new WorkerMetrics({ own, ask: (reading) => pool.readMetrics(reading) });
+  const metrics = new WorkerMetrics({ own, labels, ask: (reading) => pool.readMetrics(reading) });
   const pool = new WorkerPool({
     count,
     fork: () => cluster.fork(),
@@ -64,12 +70,14 @@ export async function startWorkers({ settings, count, rules, managementServer, l
   });
   const debug = new HttpServer({ routes: debugRoutes({ configLines: () => describeConfig(rules), metrics }), log });
   const { port } = await debug.start({ host: settings.debugHost, port: settings.debugPort });
+  const unpublish = await publishMetrics({ settings, statsd, metrics, registry: own, log });
   if (settings.grpcUds !== undefined) await removeStaleSocket(settings.grpcUds);
   const ports = await pool.start();
   return {
     ports: { ...ports, debug: port },
     drain: async () => {
       await Promise.all([pool.drain({ timeoutMs: settings.drainDelayMs + settings.drainTimeoutMs }), debug.close({ timeoutMs: settings.drainTimeoutMs })]);
+      await unpublish();
     },
   };
 }

@@ -13,6 +13,7 @@ import { readGrpcTls } from '../config/grpc-tls';
 import { RulesInForce, type SetSource } from '../config/rules-in-force';
 import { readSettings, type Environment } from '../config/settings';
 import { chooseDefaultAlgorithm, choosePlace, type ConfigPlace } from '../config/source';
+import { chooseStatsd } from '../config/statsd-choice';
 import { chooseStore } from '../config/store-choice';
 import { createLogger, type Logger } from '../observability/logger';
 import type { ManagementServer } from '../observability/metrics';
@@ -45,10 +46,11 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const storeChoice = chooseStore(settings);
   const workers = chooseWorkers({ settings, storeChoice });
   const grpcTls = readGrpcTls(settings);
+  const statsd = chooseStatsd({ settings, env });
   const place = choosePlace({ settings, configPath: values.config });
   const { algorithm, reason } = chooseDefaultAlgorithm({ source: place, settings });
   const rules = new RulesInForce({ compile: makeCompileSet({ defaultAlgorithm: algorithm, calendarMonth: settings.useCalendarMonthRateLimit, mergeDomainConfig: settings.mergeDomainConfig }) });
-  const appOptions = { settings, storeChoice, rules, log, version: VERSION, workers, grpcTls };
+  const appOptions = { settings, storeChoice, rules, log, version: VERSION, workers, grpcTls, statsd };
   if (cluster.isWorker) return serveAsWorker(appOptions);
   const warnings = [...checkReferenceSettings(env), ...(storeChoice.warning === undefined ? [] : [storeChoice.warning])];
   const { source, managementServer } = openSource(place, { settings, rules, log });
@@ -64,7 +66,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   });
   source.watch();
   try {
-    const running = workers === 1 ? await startApp({ ...appOptions, managementServer, isWorker: false }) : await startWorkers({ settings, count: workers, rules, managementServer, log });
+    const running = workers === 1 ? await startApp({ ...appOptions, managementServer, isWorker: false }) : await startWorkers({ settings, count: workers, rules, managementServer, log, statsd });
     const { grpc, http, debug } = running.ports;
     const by = workers === 1 ? '' : `, by ${workers} workers`;
     const what = rules.ruleSet === undefined ? 'no domain yet' : `${rules.ruleSet.domains.size} domain(s)`;

@@ -3,6 +3,7 @@
 import { REFERENCE_SETTINGS, type ReferenceSetting } from './reference-settings';
 import type { Environment } from './settings';
 import { SettingsError } from './settings-error';
+import { isOfMogrifier } from './statsd-choice';
 
 /**
  * One sentence for each variable that is set and has no effect.
@@ -28,6 +29,6 @@ function namesIn(env: Environment, { name, fine }: ReferenceSetting): string[] {
   const names = isFamily ? Object.keys(env).filter((each) => each.startsWith(start)).sort() : [name];
   return names.filter((each) => {
     const value = env[each];
-    return value !== undefined && value !== '' && !fine.includes(value.toLowerCase());
+    return value !== undefined && value !== '' && !fine.includes(value.toLowerCase()) && !isOfMogrifier(each, env);
   });
 }

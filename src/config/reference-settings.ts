@@ -19,7 +19,6 @@ const ON = ['true', '1', 't'];
 const ZERO = ['0', '0s'];
 const ALL_SLOTS_AT_ONCE = 'All slots of a request are asked at once.';
 const NO_MEMCACHED = 'Weir does not support memcached, because its counts are not exact; use redis or memory.';
-const NO_STATSD = 'Metrics are served for Prometheus at /metrics on DEBUG_PORT.';
 const NO_TRACING = 'Traces are not supported by this version.';
 const NO_POOL = 'One connection carries all calls.';
 const FINDS_REDIS = 'Weir starts without Redis, says so, and connects as soon as it can.';
@@ -67,17 +66,10 @@ export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
   ignored('STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT', ON, 'A denied request never takes anything.'),
   ignored('LIMIT_ALL_DESCRIPTORS_HEADERS_ENABLED', OFF, 'RESPONSE_HEADERS=ietf lists the limits of all descriptors.'),
 
-  ignored('USE_STATSD', OFF, NO_STATSD),
-  ignored('USE_DOG_STATSD', OFF, NO_STATSD),
-  ...ignoredAll(['USE_DOG_STATSD_MOGRIFIERS', 'DOG_STATSD_MOGRIFIER_*'], NO_STATSD),
-  ...ignoredAll(['USE_PROMETHEUS', 'PROMETHEUS_ADDR'], NO_STATSD),
-  ignored('PROMETHEUS_PATH', ['/metrics'], NO_STATSD),
-  ignored('PROMETHEUS_MAPPER_YAML', [], NO_STATSD),
-  ignored('PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS', OFF, 'Times in metrics are in seconds.'),
-  ...ignoredAll(['STATSD_HOST', 'STATSD_PORT', 'STATSD_PROTOCOL', 'STATS_FLUSH_INTERVAL', 'EXTRA_TAGS'], NO_STATSD),
-  ignored('GOSTATS_LOGGING_SINK_DISABLED', ON, NO_STATSD),
-  ignored('DISABLE_STATS', OFF, NO_STATSD),
-  ignored('SANITIZE_DESCRIPTOR_METRIC_DOTS', OFF, 'Labels of metrics have the dots of the configuration.'),
+  ignored('DOG_STATSD_MOGRIFIER_*', [], 'It takes USE_DOG_STATSD=true, and USE_DOG_STATSD_MOGRIFIERS must name it.'),
+  ignored('PROMETHEUS_MAPPER_YAML', [], 'Metrics have the names and labels of docs/metrics.md; metric_relabel_configs of Prometheus changes them.'),
+  ignored('PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS', OFF, 'Times are in seconds for Prometheus and in milliseconds for statsd.'),
+  ignored('GOSTATS_LOGGING_SINK_DISABLED', ON, 'Statistics are never written to the log.'),
   ignored('DESCRIPTOR_KEY_CONFIG', [], 'An override without a rule is counted under its keys alone.'),
   ignored('TRACING_ENABLED', OFF, NO_TRACING),
   ...ignoredAll(['TRACING_SERVICE_NAME', 'TRACING_SERVICE_NAMESPACE', 'TRACING_SERVICE_INSTANCE_ID'], NO_TRACING),

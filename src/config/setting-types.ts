@@ -58,6 +58,53 @@ export function port(): SettingType<number> {
   return numeric(/^\d{1,5}$/, { min: 0, max: 65_535 }, 'a port from 0 to 65535 (0: any free one)');
 }
 
+/** Where a port listens; without a host, on every address. */
+export interface ListenAddress {
+  readonly host: string | undefined;
+  readonly port: number;
+}
+
+/** As Go writes it: `:9090`, `127.0.0.1:9090`, `[::1]:9090`. */
+export function listenAddress(): SettingType<ListenAddress> {
+  const ports = port();
+  return {
+    accepts: 'an address and a port, such as :9090, 127.0.0.1:9090 or [::1]:9090',
+    parse(written) {
+      const [, bracketed, plain = '', digits = ''] = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]]*)):(\d+)$/.exec(written) ?? [];
+      const parsed = ports.parse(digits);
+      if (parsed === undefined || !('value' in parsed)) return undefined;
+      const host = bracketed ?? plain;
+      return { value: { host: host === '' ? undefined : host, port: parsed.value } };
+    },
+  };
+}
+
+/** Names that can stand in a variable's, separated by commas; in capitals, as there. */
+export function names({ max }: Pick<Range, 'max'>): SettingType<readonly string[]> {
+  return {
+    accepts: `up to ${max} names of letters, digits and _, separated by commas`,
+    parse(written) {
+      const items = written.split(',').map((item) => item.trim().toUpperCase());
+      return items.length <= max && items.every((item) => /^[A-Z0-9_]{1,64}$/.test(item)) ? { value: items } : undefined;
+    },
+  };
+}
+
+/** Pairs of a name and a value; a value may have colons. */
+const TAGS_MAX = 32;
+const TAG_CHARS_MAX = 256;
+
+export function tags(): SettingType<ReadonlyMap<string, string>> {
+  return {
+    accepts: `up to ${TAGS_MAX} pairs of a name and a value of at most ${TAG_CHARS_MAX} characters, such as region:eu,cluster:blue`,
+    parse(written) {
+      const pairs = written.split(',').map((pair) => /^\s*([^:\s][^:]*):(.+)$/s.exec(pair));
+      const isGood = pairs.length <= TAGS_MAX && pairs.every((pair) => pair !== null && pair[0].length <= TAG_CHARS_MAX);
+      return isGood ? { value: new Map(pairs.map((pair) => [pair?.[1] ?? '', pair?.[2] ?? ''])) } : undefined;
+    },
+  };
+}
+
 /** Permissions of a file in octal digits, as chmod takes them. */
 export function fileMode(): SettingType<number> {
   return {

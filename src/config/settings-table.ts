@@ -1,7 +1,7 @@
 /** Every setting of Weir: its environment variable, type, default and meaning. */
 
 import { ALGORITHMS, FAILURE_MODES, RESPONSE_HEADERS } from '../rule/limit';
-import { boolean, count, decimal, duration, fileMode, integer, oneOf, pairs, port, ratio, spelled, text, textLike, type SettingType } from './setting-types';
+import { boolean, count, decimal, duration, fileMode, integer, listenAddress, names, oneOf, pairs, port, ratio, spelled, tags, text, textLike, type SettingType } from './setting-types';
 
 export const GROUPS = ['Listening', 'Configuration', 'Decisions', 'Answers', 'Store', 'Logs and metrics', 'Life cycle'] as const;
 
@@ -702,7 +702,87 @@ export const SETTINGS_TABLE = {
     name: 'METRIC_SERIES_MAX',
     type: integer({ min: 1, max: 1_000_000 }),
     default: '10000',
-    meaning: 'Rules with metrics of their own; the rest count under `other`.',
+    meaning: 'Rules with metrics of their own; the rest count under `other`. At most half of them may have in their names what callers sent (`detailed_metric`, `value_to_metric`, keys of an override).',
+  }),
+  sanitizeDescriptorMetricDots: row({
+    ...logs,
+    name: 'SANITIZE_DESCRIPTOR_METRIC_DOTS',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Write `_` for each dot of a descriptor in the metrics of its rule, so that each level is one level of a statsd name. Those of IPv4 addresses are written so in any case.',
+  }),
+  extraTags: row({
+    ...logs,
+    name: 'EXTRA_TAGS',
+    type: tags(),
+    default: undefined,
+    meaning: 'On every metric, as `region:eu,cluster:blue`: labels for Prometheus (what is no letter, digit or `_` in a name becomes `_`), tags for dogstatsd, and for statsd the end of the name, `.__cluster=blue.__region=eu`.',
+  }),
+  usePrometheus: row({
+    ...logs,
+    name: 'USE_PROMETHEUS',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Serve the metrics at PROMETHEUS_ADDR too. They are at `/metrics` on DEBUG_PORT in any case.',
+  }),
+  prometheusAddr: row({
+    ...logs,
+    name: 'PROMETHEUS_ADDR',
+    type: listenAddress(),
+    default: ':9090',
+    meaning: 'Where, with USE_PROMETHEUS; without a host, on every address.',
+  }),
+  prometheusPath: row({
+    ...logs,
+    name: 'PROMETHEUS_PATH',
+    type: textLike({ pattern: /^\/[!-~]{0,255}$/, accepts: 'a path that begins with a slash' }),
+    default: '/metrics',
+    meaning: 'The path there.',
+  }),
+  useStatsd: row({
+    ...logs,
+    name: 'USE_STATSD',
+    type: boolean(),
+    default: undefined,
+    meaning: 'Tell a statsd server what the metrics say ([metrics.md](metrics.md)). Unset: only if STATSD_HOST, STATSD_PORT or STATSD_PROTOCOL is set, and USE_DOG_STATSD is not.',
+  }),
+  useDogStatsd: row({
+    ...logs,
+    name: 'USE_DOG_STATSD',
+    type: boolean(),
+    default: 'false',
+    meaning: 'The same for a dogstatsd server, over UDP, with tags.',
+  }),
+  useDogStatsdMogrifiers: row({
+    ...logs,
+    name: 'USE_DOG_STATSD_MOGRIFIERS',
+    type: names({ max: 32 }),
+    default: undefined,
+    meaning:
+      "Names of patterns for USE_DOG_STATSD, as `A,B`: for each, DOG_STATSD_MOGRIFIER_A_PATTERN (a regular expression as Go writes them, up to 1024 characters), DOG_STATSD_MOGRIFIER_A_NAME and, as EXTRA_TAGS is written, DOG_STATSD_MOGRIFIER_A_TAGS. The first whose pattern is found in the name of a metric gives it another, and tags: `$1` stands for what the pattern's first group matched.",
+  }),
+  statsdHost: row({ ...logs, name: 'STATSD_HOST', type: text('a host name or an address'), default: undefined, meaning: 'The statsd or dogstatsd server. Unset: `localhost`.' }),
+  statsdPort: row({ ...logs, name: 'STATSD_PORT', type: integer({ min: 1, max: 65_535 }), default: undefined, meaning: 'Its port. Unset: `8125`.' }),
+  statsdProtocol: row({
+    ...logs,
+    name: 'STATSD_PROTOCOL',
+    type: oneOf(['tcp', 'udp']),
+    default: undefined,
+    meaning: 'How to reach the statsd server. Unset: `tcp`. A dogstatsd server is reached over UDP.',
+  }),
+  statsFlushIntervalMs: row({
+    ...logs,
+    name: 'STATS_FLUSH_INTERVAL',
+    type: duration({ min: '100ms', max: '1h' }),
+    default: '10s',
+    meaning: 'How often it is told.',
+  }),
+  disableStats: row({
+    ...logs,
+    name: 'DISABLE_STATS',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Tell no server, whatever else is set, and do not listen at PROMETHEUS_ADDR.',
   }),
 
   workers: row({

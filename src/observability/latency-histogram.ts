@@ -1,6 +1,7 @@
 /** A histogram of times: observing adds to plain numbers, and what prom-client needs is made of them when it is read. */
 
-import type { Metric, Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { registerRead, type ReadValue } from './reading';
 
 /** Seconds, from 50 µs: decisions take well under a millisecond. */
 export const LATENCY_BUCKETS_SECONDS: readonly number[] = [
@@ -27,7 +28,7 @@ export class LatencySeries {
   }
 
   /** As Prometheus has it: each bucket counts what the smaller ones do as well. */
-  values(name: string, labels: Labels<string>): object[] {
+  values(name: string, labels: Labels<string>): ReadValue[] {
     let count = 0;
     const buckets = this.counts.map((each, bucket) => {
       count += each;
@@ -41,15 +42,7 @@ export class LatencyHistogram<Label extends string> {
   private readonly series = new Map<string, { readonly labels: Labels<Label>; readonly times: LatencySeries }>();
 
   constructor(registry: Registry, { name, help }: { readonly name: string; readonly help: string }) {
-    const metric = {
-      name,
-      help,
-      type: 'histogram',
-      aggregator: 'sum',
-      get: () => Promise.resolve({ name, help, type: 'histogram', aggregator: 'sum', values: this.values(name) }),
-    };
-    // All that a registry asks of a metric; its type names the classes that it brings along.
-    registry.registerMetric(metric as unknown as Metric);
+    registerRead(registry, { name, help, type: 'histogram', values: () => this.values(name) });
   }
 
   /** The series of these labels, from now on also shown while it is empty. */
@@ -67,7 +60,7 @@ export class LatencyHistogram<Label extends string> {
     return Array.from(this.series.values(), ({ labels, times }) => ({ labels, count: times.count }));
   }
 
-  private values(name: string): object[] {
+  private values(name: string): ReadValue[] {
     return Array.from(this.series.values(), ({ labels, times }) => times.values(name, labels)).flat();
   }
 }

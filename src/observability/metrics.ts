@@ -9,6 +9,8 @@ export interface MetricRow {
   readonly name: string;
   readonly labels: readonly string[];
   readonly help: string;
+  /** Its name in statsd, with `{label}` where the value of a label stands; absent: it follows from the name. */
+  readonly statsd?: string;
   /** How the values of several workers become one; default: their sum. */
   readonly aggregator?: 'sum' | 'min' | 'max' | 'first';
 }
@@ -17,18 +19,21 @@ export const METRICS = {
   responseTime: {
     type: 'histogram',
     name: 'ratelimit_service_response_time_seconds',
+    statsd: 'ratelimit_server.{grpc_method}.response_time',
     labels: ['grpc_method'],
     help: 'Time from the arrival of a gRPC call to its answer.',
   },
   totalRequests: {
     type: 'counter',
     name: 'ratelimit_service_total_requests',
+    statsd: 'ratelimit_server.{grpc_method}.total_requests',
     labels: ['grpc_method'],
     help: 'gRPC calls answered.',
   },
   shouldRateLimitError: {
     type: 'counter',
     name: 'ratelimit_service_should_rate_limit_error',
+    statsd: 'ratelimit.service.call.should_rate_limit.{err_type}',
     labels: ['err_type'],
     help: 'Requests without a decision: redis_error if nothing could decide, service_error for every other reason.',
   },
@@ -64,18 +69,19 @@ export const METRICS = {
     labels: [],
     help: 'When the certificate in use on the gRPC port runs out, in Unix time; 0 without TLS.',
   },
-  domainNotFound: {
-    type: 'counter',
-    name: 'ratelimit_service_rate_limit_domain_not_found',
-    labels: [],
-    help: 'Requests for a domain that has no rules.',
-  },
   configGeneration: {
     type: 'gauge',
     name: 'weir_config_generation',
     aggregator: 'min',
     labels: [],
     help: 'Number of the configuration in force: 1 for the first, one more for each that followed; 0 while there is none. Of several workers, the one that is furthest behind.',
+  },
+  globalShadowMode: {
+    type: 'counter',
+    name: 'ratelimit_service_global_shadow_mode',
+    statsd: 'ratelimit.service.global_shadow_mode',
+    labels: [],
+    help: 'Requests that SHADOW_MODE let pass.',
   },
   storeLatency: {
     type: 'histogram',
@@ -166,6 +172,7 @@ export const METRICS = {
   buildInfo: {
     type: 'gauge',
     name: 'weir_build_info',
+    statsd: 'weir.build_info.{store}',
     aggregator: 'first',
     labels: ['version', 'store'],
     help: '1, with the version of Weir and the store that counts.',
@@ -177,12 +184,14 @@ export const CONFIG_METRICS = {
   configLoadSuccess: {
     type: 'counter',
     name: 'ratelimit_service_config_load_success',
+    statsd: 'ratelimit.service.config_load_success',
     labels: [],
     help: 'Configurations loaded.',
   },
   configLoadError: {
     type: 'counter',
     name: 'ratelimit_service_config_load_error',
+    statsd: 'ratelimit.service.config_load_error',
     labels: [],
     help: 'Configurations refused; the last good one stayed.',
   },
@@ -217,6 +226,16 @@ export const WORKER_METRICS = {
     name: 'weir_worker_restarts_total',
     labels: [],
     help: 'Workers begun in place of one that ended; with WORKERS over 1 only.',
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
+/** Of the process that tells statsd: only if one does. */
+export const REPORT_METRICS = {
+  flushes: {
+    type: 'counter',
+    name: 'weir_statsd_flushes_total',
+    labels: ['result'],
+    help: 'Flushes to statsd: success, or error, and then what they would have told is lost; with statsd only.',
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
@@ -294,10 +313,10 @@ export function makeMetrics({ registry, version, store, memoryStore, rules }: Me
     grpcStreamsRefused: counter(registry, METRICS.grpcStreamsRefused),
     grpcCertificateReloads: counter(registry, METRICS.grpcCertificateReloads),
     grpcCertificateExpiry: gauge(registry, METRICS.grpcCertificateExpiry),
-    domainNotFound: counter(registry, METRICS.domainNotFound),
     configGeneration: gauge(registry, METRICS.configGeneration, (made) => {
       made.set(rules?.ruleSet?.generation ?? 0);
     }),
+    globalShadowMode: counter(registry, METRICS.globalShadowMode),
     storeLatency: new LatencyHistogram(registry, METRICS.storeLatency),
     storeErrors: counter(registry, METRICS.storeErrors),
     breakerOpen: gauge(registry, METRICS.breakerOpen),
@@ -327,8 +346,8 @@ interface RowOf<Label extends string> extends MetricRow {
   readonly labels: readonly Label[];
 }
 
-/** A counter of this row, for the tables of other files as well. `collect` fills it whenever it is read. */
-export function counter<Label extends string>(
+/** A counter of this row. `collect` fills it whenever it is read. */
+function counter<Label extends string>(
   registry: Registry,
   { name, help, labels }: RowOf<Label>,
   collect?: (made: Counter<Label>) => void,

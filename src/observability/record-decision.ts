@@ -1,36 +1,55 @@
 /** What a decision adds to the metrics. */
 
+import type { Decision } from '../engine/decision';
+import type { RequestMatch } from '../rule/match';
 import type { Decided } from '../should-rate-limit';
 import type { Metrics } from './metrics';
 import type { DescriptorRecord, RuleMetrics } from './rule-metrics';
+import { ShownPaths, showsValues } from './shown-path';
 
-export function recordDecision({ decided, metrics, ruleMetrics }: RecordInput): void {
-  const { request, matched, decision } = decided;
-  if (!matched.domainFound) {
-    metrics.domainNotFound.inc();
-    return;
-  }
-  const records: DescriptorRecord[] = [];
-  for (let i = 0; i < decision.statuses.length; i += 1) {
-    const [status, match] = [decision.statuses[i], matched.matches[i]];
-    if (match === undefined || status?.currentLimit === undefined) continue;
-    const { currentLimit, fits, limitRemaining } = status;
-    records.push({
-      domain: request.domain,
-      path: match.path,
-      hits: request.descriptors[i]?.hits ?? request.hits,
-      fits,
-      remaining: limitRemaining,
-      capacity: currentLimit.capacity,
-      shadow: match.mode === 'shadow',
-      cached: decision.cached === true,
-    });
-  }
-  ruleMetrics.record(records, { denied: decision.overallCode === 'OVER_LIMIT' });
+export interface RecordParts {
+  readonly metrics: Pick<Metrics, 'globalShadowMode'>;
+  readonly ruleMetrics: RuleMetrics;
+  /** `SHADOW_MODE`. */
+  readonly globalShadow: boolean;
 }
 
-interface RecordInput {
-  readonly decided: Decided;
-  readonly metrics: Metrics;
-  readonly ruleMetrics: RuleMetrics;
+/** The returned function is called for every request: for a rule without `detailed_metric` and the like it makes no text. */
+export function makeRecordDecision({ metrics, ruleMetrics, globalShadow }: RecordParts): (decided: Decided) => void {
+  const shownPaths = new ShownPaths();
+  return ({ request, matched, decision }) => {
+    if (!matched.domainFound) {
+      ruleMetrics.recordUnknownDomain(request.domain);
+      return;
+    }
+    const records: DescriptorRecord[] = [];
+    for (let i = 0; i < decision.statuses.length; i += 1) {
+      const [status, match, descriptor] = [decision.statuses[i], matched.matches[i], request.descriptors[i]];
+      if (match === undefined || descriptor === undefined || status?.currentLimit === undefined) continue;
+      const { currentLimit, fits, limitRemaining } = status;
+      const { rule } = match;
+      const shows = rule !== undefined && showsValues(rule);
+      records.push({
+        domain: request.domain,
+        path: shows ? shownPaths.of(match, { rule, entries: descriptor.entries }) : match.path,
+        sent: shows || rule === undefined,
+        hits: descriptor.hits ?? request.hits,
+        fits,
+        remaining: limitRemaining,
+        capacity: currentLimit.capacity,
+        shadow: match.mode === 'shadow',
+        cached: decision.cached === true,
+      });
+    }
+    ruleMetrics.record(records, { denied: decision.overallCode === 'OVER_LIMIT' });
+    if (globalShadow && wouldBeDenied(decision, matched)) metrics.globalShadowMode.inc();
+  };
+}
+
+/** What the overall code would be without `SHADOW_MODE`, by the rule of the store. */
+function wouldBeDenied({ statuses }: Decision, { matches }: RequestMatch): boolean {
+  const over = matches.filter((_, i) => statuses[i]?.code === 'OVER_LIMIT');
+  if (over.some(({ mode }) => mode === 'enforced')) return true;
+  const quotas = matches.filter(({ mode, limits, quotaAlwaysFits }) => quotaAlwaysFits || (mode === 'quota' && limits.length > 0));
+  return over.length > 0 && over.length === quotas.length;
 }

@@ -3,7 +3,9 @@
 import type { Registry } from 'prom-client';
 import { toText } from '../descriptor/byte-string';
 import type { ByteString } from '../descriptor/descriptor';
-import { counter, type MetricRow } from './metrics';
+import type { MetricRow } from './metrics';
+import { registerRead } from './reading';
+import { STAT_CHARS_MAX, statText } from './stat-text';
 
 /** Levels of a rule that have a label of their own; deeper ones share the last. */
 const KEY_LABELS = ['key1', 'key2', 'key3', 'key4', 'key5', 'key6', 'key7', 'key8'] as const;
@@ -12,9 +14,6 @@ type Label = 'domain' | (typeof KEY_LABELS)[number];
 
 const LABELS: readonly Label[] = ['domain', ...KEY_LABELS];
 
-/** Characters of a label: a caller that sends its own limits chooses the keys of their series. */
-const LABEL_CHARS_MAX = 256;
-
 export const RULE_METRICS = {
   totalHits: row('total_hits', 'Hits of every request that the rule matched.'),
   overLimit: row('over_limit', 'Hits that did not fit the rule.'),
@@ -22,11 +21,27 @@ export const RULE_METRICS = {
   nearLimit: row('near_limit', 'Hits that fitted, past the near limit ratio.'),
   withinLimit: row('within_limit', 'Hits that fitted, of requests that were allowed.'),
   shadowMode: row('shadow_mode', 'Hits that did not fit a rule in shadow mode.'),
+  totalNegativeHits: row('total_negative_hits', 'Hits given back, by requests that were allowed.'),
 } as const;
 
-function row(name: string, help: string): MetricRow & { readonly labels: readonly Label[] } {
-  return { type: 'counter', name: `ratelimit_service_rate_limit_${name}`, labels: LABELS, help };
+function row(name: string, help: string): MetricRow & { readonly statsd: string } {
+  const statsd = `ratelimit.service.rate_limit.${LABELS.map((label) => `{${label}}`).join('.')}.${name}`;
+  return { type: 'counter', name: `ratelimit_service_rate_limit_${name}`, labels: LABELS, help, statsd };
 }
+
+/** Domains without rules that are counted by name: anyone may send any. */
+const UNKNOWN_DOMAINS_MAX = 100;
+
+/** The label of what has no series of its own. */
+const OTHER = 'other';
+
+export const DOMAIN_METRIC = {
+  type: 'counter',
+  name: 'ratelimit_service_rate_limit_domain_not_found',
+  labels: ['domain'],
+  statsd: 'ratelimit.service.rate_limit.{domain}.domain_not_found',
+  help: `Requests for a domain that has no rules; after ${UNKNOWN_DOMAINS_MAX} such domains further ones are \`${OTHER}\`.`,
+} as const satisfies MetricRow;
 
 type Counts = Record<keyof typeof RULE_METRICS, number>;
 
@@ -38,9 +53,11 @@ interface Series {
 /** What became of one descriptor that a limit applies to. */
 export interface DescriptorRecord {
   readonly domain: ByteString;
-  /** `Rule.path`, the same list each time; of an override without a rule, its keys alone, since anyone may send any value. */
+  /** `Rule.path` or what takes its place, the same list each time if it can be; of an override without a rule, its keys alone, since anyone may send any value. */
   readonly path: readonly string[];
-  /** As asked for; a peek or a refund counts nothing. */
+  /** Whether the path has something that a caller sent, and not the configuration alone. */
+  readonly sent: boolean;
+  /** As asked for; a peek counts nothing. */
   readonly hits: number;
   readonly fits: boolean;
   readonly remaining: number;
@@ -52,36 +69,56 @@ export interface DescriptorRecord {
 
 export interface RuleMetricsOptions {
   readonly registry: Registry;
-  /** Distinct rules that are counted apart; all further ones are counted as domain and key `other`. */
+  /**
+   * Distinct paths that are counted apart, half of them at most with something that callers sent, or one caller could
+   * take all; further ones are counted as domain and key `other`.
+   */
   readonly seriesMax: number;
   /** Share of the capacity from which on hits are near the limit. */
   readonly nearLimitRatio: number;
+  /** `SANITIZE_DESCRIPTOR_METRIC_DOTS`: keys and values have no dots. */
+  readonly sanitizeDots: boolean;
 }
 
 export class RuleMetrics {
   // The counters are filled when they are read: a request only adds to plain numbers.
   private readonly seriesByPath = new WeakMap<readonly string[], Series>();
   private readonly seriesByLabels = new Map<string, Series>();
-  private readonly other: Series = { labels: { domain: 'other', key1: 'other' }, counts: noCounts() };
+  private readonly other: Series = { labels: { domain: OTHER, key1: OTHER }, counts: noCounts() };
+  /** By label. */
+  private readonly unknownDomains = new Map<string, number>();
+  private sentSeries = 0;
+  /** In single precision, as the reference multiplies: 0.29 of 100 is 29 there, and 28 in double. */
+  private readonly nearLimitRatio: number;
 
   constructor(private readonly options: RuleMetricsOptions) {
     const { registry } = options;
-    for (const [name, metric] of Object.entries(RULE_METRICS)) {
-      counter(registry, metric, (made) => {
-        made.reset();
-        for (const { labels, counts } of this.allSeries()) {
-          const value = counts[name as keyof Counts];
-          if (value > 0) made.inc(labels, value);
-        }
-      });
+    this.nearLimitRatio = Math.fround(options.nearLimitRatio);
+    for (const [property, { name, help }] of Object.entries(RULE_METRICS)) {
+      const count = property as keyof Counts;
+      const values = () => [...this.allSeries()].flatMap(({ labels, counts }) => (counts[count] > 0 ? [{ labels, value: counts[count] }] : []));
+      registerRead(registry, { name, help, type: 'counter', values });
     }
+    const { name, help } = DOMAIN_METRIC;
+    const values = () => Array.from(this.unknownDomains, ([domain, value]) => ({ labels: { domain }, value }));
+    registerRead(registry, { name, help, type: 'counter', values });
+  }
+
+  recordUnknownDomain(domain: ByteString): void {
+    const text = domainText(domain);
+    const known = this.unknownDomains.has(text) || this.unknownDomains.size < UNKNOWN_DOMAINS_MAX ? text : OTHER;
+    this.unknownDomains.set(known, (this.unknownDomains.get(known) ?? 0) + 1);
   }
 
   /** Counts a decided request. `denied`: it was answered OVER_LIMIT, so it charged nothing. */
   record(descriptors: readonly DescriptorRecord[], { denied }: { readonly denied: boolean }): void {
     for (const descriptor of descriptors) {
-      if (descriptor.hits <= 0) continue;
+      if (descriptor.hits === 0) continue;
       const { counts } = this.seriesOf(descriptor);
+      if (descriptor.hits < 0) {
+        if (!denied) counts.totalNegativeHits -= descriptor.hits;
+        continue;
+      }
       counts.totalHits += descriptor.hits;
       if (!descriptor.fits) {
         counts.overLimit += descriptor.hits;
@@ -96,27 +133,28 @@ export class RuleMetrics {
 
   /** Those of the hits that lie past the near limit. */
   private nearHits({ hits, remaining, capacity }: DescriptorRecord): number {
-    const near = Math.floor(capacity * this.options.nearLimitRatio);
+    const near = Math.floor(Math.fround(Math.fround(capacity) * this.nearLimitRatio));
     const after = capacity - remaining;
     const before = after - hits;
     return before >= near ? hits : Math.max(0, after - near);
   }
 
-  private seriesOf({ domain, path }: DescriptorRecord): Series {
+  private seriesOf({ domain, path, sent }: DescriptorRecord): Series {
     const known = this.seriesByPath.get(path);
     if (known !== undefined) return known;
-    const labels = labelsOf(domain, path);
-    const series = this.seriesWith(labels);
+    const series = this.seriesWith(this.labelsOf(domain, path), { sent });
     this.seriesByPath.set(path, series);
     return series;
   }
 
   /** A rule that a reload brought back goes on where it was. */
-  private seriesWith(labels: Series['labels']): Series {
+  private seriesWith(labels: Series['labels'], { sent }: Pick<DescriptorRecord, 'sent'>): Series {
     const key = JSON.stringify(labels);
     const known = this.seriesByLabels.get(key);
     if (known !== undefined) return known;
-    if (this.seriesByLabels.size >= this.options.seriesMax) return this.other;
+    const { seriesMax } = this.options;
+    if (this.seriesByLabels.size >= seriesMax || (sent && this.sentSeries >= seriesMax / 2)) return this.other;
+    if (sent) this.sentSeries += 1;
     const series = { labels, counts: noCounts() };
     this.seriesByLabels.set(key, series);
     return series;
@@ -126,22 +164,23 @@ export class RuleMetrics {
     yield* this.seriesByLabels.values();
     yield this.other;
   }
+
+  private labelsOf(domain: ByteString, path: readonly string[]): Series['labels'] {
+    const labels: Partial<Record<Label, string>> = { domain: domainText(domain) };
+    KEY_LABELS.forEach((label, level) => {
+      if (level >= path.length) return;
+      const isLast = level === KEY_LABELS.length - 1;
+      const parts = isLast ? path.slice(level) : path.slice(level, level + 1);
+      labels[label] = parts.map((part) => statText(part, { dots: this.options.sanitizeDots })).join('.').slice(0, STAT_CHARS_MAX);
+    });
+    return labels;
+  }
 }
 
-function labelsOf(domain: ByteString, path: readonly string[]): Series['labels'] {
-  const labels: Partial<Record<Label, string>> = { domain: labelText(toText(domain)) };
-  KEY_LABELS.forEach((label, level) => {
-    const isLast = level === KEY_LABELS.length - 1;
-    const text = isLast ? path.slice(level).join('.') : path[level];
-    if (text !== undefined && level < path.length) labels[label] = labelText(text);
-  });
-  return labels;
-}
-
-function labelText(text: string): string {
-  return text.slice(0, LABEL_CHARS_MAX);
+function domainText(domain: ByteString): string {
+  return statText(toText(domain.slice(0, STAT_CHARS_MAX)), { dots: false });
 }
 
 function noCounts(): Counts {
-  return { totalHits: 0, overLimit: 0, overLimitWithLocalCache: 0, nearLimit: 0, withinLimit: 0, shadowMode: 0 };
+  return { totalHits: 0, overLimit: 0, overLimitWithLocalCache: 0, nearLimit: 0, withinLimit: 0, shadowMode: 0, totalNegativeHits: 0 };
 }

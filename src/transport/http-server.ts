@@ -46,8 +46,8 @@ export class HttpServer {
     this.server.maxConnections = CONNECTIONS_MAX;
   }
 
-  /** Listens; port 0 takes a free one. Rejects if the address can't be bound. */
-  start({ host, port }: { readonly host: string; readonly port: number }): Promise<{ port: number }> {
+  /** Listens, without a host on every address; port 0 takes a free one. Rejects if the address can't be bound. */
+  start({ host, port }: { readonly host: string | undefined; readonly port: number }): Promise<{ port: number }> {
     return new Promise((resolve, reject) => {
       this.server.once('error', reject);
       this.server.listen({ host, port }, () => {

@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import { compileConfig } from '../config/compile';
 import { Health } from '../observability/health';
 import type { Metrics } from '../observability/metrics';
-import { recordDecision } from '../observability/record-decision';
+import { makeRecordDecision } from '../observability/record-decision';
 import { RuleMetrics } from '../observability/rule-metrics';
 import { ALGORITHMS } from '../rule/limit';
 import { makeShouldRateLimit } from '../should-rate-limit';
@@ -69,7 +69,7 @@ const NO_LOG = { error: () => undefined };
 
 /** Decides by rules of every algorithm, on buckets of its own. */
 function privateAnswer(metrics: Metrics): AnswerCall {
-  const ruleMetrics = new RuleMetrics({ registry: new Registry(), seriesMax: 100, nearLimitRatio: 0.8 });
+  const ruleMetrics = new RuleMetrics({ registry: new Registry(), seriesMax: 100, nearLimitRatio: 0.8, sanitizeDots: false });
   const ruleSet = compileConfig({ files: [{ name: DOMAIN, text: configText() }], defaultAlgorithm: 'token_bucket', generation: 0 });
   const decide = makeShouldRateLimit({
     ruleSet: () => ruleSet,
@@ -77,9 +77,7 @@ function privateAnswer(metrics: Metrics): AnswerCall {
     modes: { shadow: false, quota: false },
     keyPrefix: '',
     nowUs: monotonicNowUs,
-    record: (decided) => {
-      recordDecision({ decided, metrics, ruleMetrics });
-    },
+    record: makeRecordDecision({ metrics, ruleMetrics, globalShadow: false }),
   });
   return makeAnswerCall({ decide, log: NO_LOG, onFailure: () => undefined });
 }

@@ -2,14 +2,10 @@
 
 import type { ConfigProblem } from '../config/config-error';
 import type { ConfigSet } from '../config/rules-in-force';
+import type { MetricReading } from '../observability/reading';
 
 /** What one process counts, as prom-client gives it to be merged with others. */
-export type MetricSnapshot = readonly MetricSeries[];
-
-export interface MetricSeries {
-  readonly name: string;
-  readonly type: string;
-}
+export type MetricSnapshot = readonly MetricReading[];
 
 export interface WorkerPorts {
   /** Or the path of a unix socket. */

@@ -1,6 +1,7 @@
 /** The metrics of all workers as one set: counters never run backwards, though workers end. */
 
 import { AggregatorRegistry, type PrometheusContentType, type Registry } from 'prom-client';
+import { readMetrics } from '../observability/reading';
 import type { MetricSnapshot } from './messages';
 
 /** How long a reading waits for the slowest worker, in milliseconds: then what that one last said stands. */
@@ -11,6 +12,8 @@ export interface WorkerMetricsOptions {
   readonly ask: (reading: number) => number;
   /** Of the process that runs the workers. */
   readonly own: Registry;
+  /** On every metric that Prometheus is shown. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 interface Reading {
@@ -48,17 +51,28 @@ export class WorkerMetrics {
     const before = this.ended;
     // At once, so that no reading misses them while they are added up.
     this.ended = [...before, ...counts];
-    this.ended = (await merge([before, counts]).getMetricsAsJSON()) as unknown as MetricSnapshot;
+    this.ended = await readMetrics(merge([before, counts]));
   }
 
   /** For Prometheus. */
   async metrics(): Promise<string> {
-    await this.read();
-    const merged = await merge([...this.last.values(), this.ended]).metrics();
-    return `${merged}\n${await this.options.own.metrics()}`;
+    const { own, labels = {} } = this.options;
+    const merged = await this.merged();
+    merged.setDefaultLabels(labels);
+    return `${await merged.metrics()}\n${await own.metrics()}`;
   }
 
-  private read(): Promise<void> {
+  /** All that `metrics` tells. */
+  async read(): Promise<MetricSnapshot> {
+    return [...(await readMetrics(await this.merged())), ...(await readMetrics(this.options.own))];
+  }
+
+  private async merged(): Promise<Registry> {
+    await this.askAll();
+    return merge([...this.last.values(), this.ended]);
+  }
+
+  private askAll(): Promise<void> {
     this.readingCount += 1;
     const reading = this.readingCount;
     return new Promise((resolve) => {

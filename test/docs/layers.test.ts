@@ -23,7 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** They know every part. */
-const ROOTS = ['app', 'cli', 'main', 'open-grpc', 'open-redis', 'open-xds', 'start-workers', 'warm-up'];
+const ROOTS = ['app', 'cli', 'main', 'open-grpc', 'open-redis', 'open-statsd', 'open-xds', 'publish-metrics', 'start-workers', 'warm-up'];
 
 const PURE = ['descriptor', 'rule', 'bucket', 'engine'];
 

@@ -3,6 +3,7 @@
 import { Registry } from 'prom-client';
 import { UnavailableError } from '../../src/errors';
 import { makeMetrics } from '../../src/observability/metrics';
+import { readMetrics } from '../../src/observability/reading';
 import { debugRoutes } from '../../src/transport/debug-routes';
 import { httpRoutes, JSON_BODY_BYTES_MAX } from '../../src/transport/http-routes';
 import { HttpServer } from '../../src/transport/http-server';
@@ -110,19 +111,21 @@ describe('the HTTP port', () => {
 
 describe('the debug port', () => {
   const registry = new Registry();
-  const routes = debugRoutes({ configLines: () => ['edge.user: unit=MINUTE requests_per_unit=3'], metrics: registry });
+  const metrics = { contentType: registry.contentType, metrics: () => registry.metrics(), read: () => readMetrics(registry) };
+  const routes = debugRoutes({ configLines: () => ['edge.user: unit=MINUTE requests_per_unit=3'], metrics });
   const server = new HttpServer({ routes, log: { error: () => undefined } });
   let base: string;
 
   beforeAll(async () => {
-    makeMetrics({ registry, version: '1.2.3', store: 'memory' });
+    const { shouldRateLimitError } = makeMetrics({ registry, version: '1.2.3', store: 'memory' });
+    shouldRateLimitError.inc({ err_type: 'redis_error' }, 3);
     base = `http://127.0.0.1:${(await server.start({ host: '127.0.0.1', port: 0 })).port}`;
   });
 
   afterAll(() => server.close({ timeoutMs: 0 }));
 
   it.each([
-    ['/', '/metrics\n/rlconfig\n'],
+    ['/', '/metrics: the metrics, for Prometheus\n/rlconfig: the configuration in force, a line for each limit\n/stats: '],
     ['/rlconfig', 'edge.user: unit=MINUTE requests_per_unit=3\n'],
     ['/metrics', 'weir_build_info{version="1.2.3",store="memory"} 1\n'],
     ['/metrics', 'nodejs_eventloop_lag_seconds'],
@@ -130,5 +133,14 @@ describe('the debug port', () => {
     const response = await fetch(base + path);
     expect(response.status).toBe(200);
     expect(await response.text()).toContain(text);
+  });
+
+  test('serves /stats: the metrics under their names in statsd, and memory, as JSON', async () => {
+    const response = await fetch(`${base}/stats`);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    const { stats, memory } = (await response.json()) as { stats: Record<string, number>; memory: Record<string, number> };
+    expect(stats).toMatchObject({ 'ratelimit.service.call.should_rate_limit.redis_error': 3, 'weir.grpc_connections': 0 });
+    expect(Object.keys(stats)).toEqual(Object.keys(stats).sort());
+    expect(memory.heapUsed).toBeGreaterThan(1_000_000);
   });
 });

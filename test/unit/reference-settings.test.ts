@@ -57,9 +57,10 @@ test('the list of the reference has each name once, and every name that is told 
   expect(new Set(REFERENCE_SETTINGS.map(({ name }) => name)).size).toBe(REFERENCE_SETTINGS.length);
 });
 
-test('a family of variables is told one by one, by their own names', () => {
-  expect(checkReferenceSettings({ DOG_STATSD_MOGRIFIER_B_NAME: 'b', DOG_STATSD_MOGRIFIER_A_NAME: 'a', DOG_STATSD_MOGRIFIER_C_NAME: '' })).toEqual([
-    'DOG_STATSD_MOGRIFIER_A_NAME has no effect here. Metrics are served for Prometheus at /metrics on DEBUG_PORT.',
-    'DOG_STATSD_MOGRIFIER_B_NAME has no effect here. Metrics are served for Prometheus at /metrics on DEBUG_PORT.',
-  ]);
+test('a family of variables is told one by one, by their own names, and not what is in use', () => {
+  const env = { DOG_STATSD_MOGRIFIER_B_NAME: 'b', DOG_STATSD_MOGRIFIER_A_NAME: 'a', DOG_STATSD_MOGRIFIER_C_NAME: '' };
+  const told = (name: string) => `${name} has no effect here. It takes USE_DOG_STATSD=true, and USE_DOG_STATSD_MOGRIFIERS must name it.`;
+  expect(checkReferenceSettings(env)).toEqual([told('DOG_STATSD_MOGRIFIER_A_NAME'), told('DOG_STATSD_MOGRIFIER_B_NAME')]);
+  expect(checkReferenceSettings({ ...env, USE_DOG_STATSD: 'true', USE_DOG_STATSD_MOGRIFIERS: 'a' })).toEqual([told('DOG_STATSD_MOGRIFIER_B_NAME')]);
+  expect(checkReferenceSettings({ ...env, USE_DOG_STATSD: 'false', USE_DOG_STATSD_MOGRIFIERS: 'a' })).toHaveLength(2);
 });

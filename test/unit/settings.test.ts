@@ -108,6 +108,19 @@ describe('Settings', () => {
       logLevel: 'info',
       logFormat: 'text',
       metricSeriesMax: 10_000,
+      sanitizeDescriptorMetricDots: false,
+      extraTags: undefined,
+      usePrometheus: false,
+      prometheusAddr: { host: undefined, port: 9090 },
+      prometheusPath: '/metrics',
+      useStatsd: undefined,
+      useDogStatsd: false,
+      useDogStatsdMogrifiers: undefined,
+      statsdHost: undefined,
+      statsdPort: undefined,
+      statsdProtocol: undefined,
+      statsFlushIntervalMs: 10_000,
+      disableStats: false,
       drainDelayMs: 5000,
       drainTimeoutMs: 10_000,
       warmUp: true,
@@ -136,8 +149,12 @@ describe('Settings', () => {
     ['DEFAULT_ALGORITHM', 'token_bucket', 'defaultAlgorithm', 'token_bucket'],
     ['CONFIG_TYPE', 'grpc_xds_sotw', 'configType', 'GRPC_XDS_SOTW'],
     ['XDS_CLIENT_BACKOFF_RANDOM_FACTOR', '1.6', 'xdsClientBackoffRandomFactor', 1.6],
+    ['PROMETHEUS_ADDR', '127.0.0.1:91', 'prometheusAddr', { host: '127.0.0.1', port: 91 }],
+    ['PROMETHEUS_ADDR', '[::1]:91', 'prometheusAddr', { host: '::1', port: 91 }],
+    ['EXTRA_TAGS', 'url:http://x, az:a', 'extraTags', new Map([['url', 'http://x'], ['az', 'a']])],
+    ['USE_DOG_STATSD_MOGRIFIERS', 'a,B_2', 'useDogStatsdMogrifiers', ['A', 'B_2']],
   ] as const)('take %s=%s', (name, text, property, value) => {
-    expect(readSettings({ [name]: text })[property]).toBe(value);
+    expect(readSettings({ [name]: text })[property]).toEqual(value);
   });
 
   test.each([
@@ -148,6 +165,11 @@ describe('Settings', () => {
     ['SHADOW_MODE', 'yes', '"yes" is not accepted; use true or false, or leave it unset for "false"'],
     ['NEAR_LIMIT_RATIO', '1.1', '"1.1" is not accepted; use a number from 0 to 1, or leave it unset for "0.8"'],
     ['REDIS_IN_FLIGHT_MAX', '1e3', '"1e3" is not accepted; use a whole number from 1 to 1000000, or leave it unset for "10000"'],
+    ['PROMETHEUS_ADDR', '9090', '"9090" is not accepted; use an address and a port, such as :9090, 127.0.0.1:9090 or [::1]:9090, or leave it unset for ":9090"'],
+    ['PROMETHEUS_PATH', 'metrics', '"metrics" is not accepted; use a path that begins with a slash, or leave it unset for "/metrics"'],
+    ['EXTRA_TAGS', 'az', '"az" is not accepted; use up to 32 pairs of a name and a value of at most 256 characters, such as region:eu,cluster:blue, or leave it unset'],
+    ['USE_DOG_STATSD_MOGRIFIERS', 'a b', '"a b" is not accepted; use up to 32 names of letters, digits and _, separated by commas, or leave it unset'],
+    ['STATSD_PROTOCOL', 'unix', '"unix" is not accepted; use tcp, udp, or leave it unset'],
     ['LOG_LEVEL', 'loud', '"loud" is not accepted; use trace, debug, info, warn, warning, error, fatal, panic, or leave it unset for "info"'],
     ['DEFAULT_ALGORITHM', 'gcra', '"gcra" is not accepted; use token_bucket, leaky_bucket, fixed_window, sliding_window_log, sliding_window_counter, or leave it unset'],
     ['BACKEND_TYPE', 'memcache', '"memcache" is refused: Weir does not support memcached, because its counts are not exact; use redis or memory'],

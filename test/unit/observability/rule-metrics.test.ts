@@ -3,7 +3,7 @@
 import { Registry } from 'prom-client';
 import { RuleMetrics, type DescriptorRecord } from '../../../src/observability/rule-metrics';
 
-const RECORD: DescriptorRecord = { domain: 'edge', path: ['user'], hits: 1, fits: true, remaining: 9, capacity: 10, shadow: false, cached: false };
+const RECORD: DescriptorRecord = { domain: 'edge', path: ['user'], sent: false, hits: 1, fits: true, remaining: 9, capacity: 10, shadow: false, cached: false };
 
 const PREFIX = 'ratelimit_service_rate_limit_';
 
@@ -13,7 +13,7 @@ describe('RuleMetrics', () => {
 
   beforeEach(() => {
     registry = new Registry();
-    metrics = new RuleMetrics({ registry, seriesMax: 2, nearLimitRatio: 0.8 });
+    metrics = new RuleMetrics({ registry, seriesMax: 2, nearLimitRatio: 0.8, sanitizeDots: false });
   });
 
   async function series(): Promise<string[]> {
@@ -28,7 +28,8 @@ describe('RuleMetrics', () => {
     ['hits that would fit, of a denied request', {}, true, ['total_hits 1']],
     ['hits over a rule in shadow mode', { fits: false, shadow: true }, false, ['total_hits 1', 'over_limit 1', 'shadow_mode 1']],
     ['a peek', { hits: 0 }, false, []],
-    ['a refund', { hits: -5 }, false, []],
+    ['a refund', { hits: -5 }, false, ['total_negative_hits 5']],
+    ['a refund of a denied request, which was not applied', { hits: -5 }, true, []],
     ['hits up to the near limit', { hits: 2, remaining: 2 }, false, ['total_hits 2', 'within_limit 2']],
     ['hits across the near limit', { hits: 3, remaining: 1 }, false, ['total_hits 3', 'near_limit 1', 'within_limit 3']],
     ['hits past the near limit', { hits: 2, remaining: 0 }, false, ['total_hits 2', 'near_limit 2', 'within_limit 2']],
@@ -44,6 +45,44 @@ describe('RuleMetrics', () => {
       'over_limit{domain="edge",key1="b"} 1',
       'over_limit{domain="other",key1="other"} 2',
     ]);
+  });
+
+  it('is near a limit where the reference is, which multiplies in single precision', async () => {
+    registry = new Registry();
+    metrics = new RuleMetrics({ registry, seriesMax: 2, nearLimitRatio: 0.29, sanitizeDots: false });
+    metrics.record([{ ...RECORD, capacity: 100, remaining: 71 }], { denied: false });
+    expect((await series()).join()).not.toContain('near_limit');
+    metrics.record([{ ...RECORD, capacity: 100, remaining: 70 }], { denied: false });
+    expect(await series()).toContain('near_limit{domain="edge",key1="user"} 1');
+  });
+
+  it('lets what callers sent take half of the bound, and no more', async () => {
+    for (const key of ['v1', 'v2', 'v3']) metrics.record([{ ...RECORD, path: [key], sent: true, fits: false }], { denied: true });
+    metrics.record([{ ...RECORD, fits: false }], { denied: true });
+    expect((await series()).filter((line) => line.startsWith('over_limit'))).toEqual([
+      'over_limit{domain="edge",key1="v1"} 1',
+      'over_limit{domain="edge",key1="user"} 1',
+      'over_limit{domain="other",key1="other"} 2',
+    ]);
+  });
+
+  it('counts the first hundred unknown domains by name', async () => {
+    for (let i = 0; i < 150; i += 1) metrics.recordUnknownDomain(`d${i}`);
+    metrics.recordUnknownDomain('d7');
+    const lines = (await series()).filter((line) => line.startsWith('domain_not_found'));
+    expect(lines).toHaveLength(101);
+    expect(lines).toContain('domain_not_found{domain="d7"} 2');
+    expect(lines).toContain('domain_not_found{domain="other"} 50');
+  });
+
+  it.each([
+    [false, 'host_10_0_0_1', 'v1.2'],
+    [true, 'host_10_0_0_1', 'v1_2'],
+  ])('writes names as the reference does (SANITIZE_DESCRIPTOR_METRIC_DOTS=%s)', async (sanitizeDots, host, version) => {
+    registry = new Registry();
+    metrics = new RuleMetrics({ registry, seriesMax: 2, nearLimitRatio: 0.8, sanitizeDots });
+    metrics.record([{ ...RECORD, domain: 'a.b', path: ['host_10.0.0.1', 'v1.2', 'p|q:r'], fits: false }], { denied: true });
+    expect(await series()).toContain(`over_limit{domain="a.b",key1="${host}",key2="${version}",key3="p_q_r"} 1`);
   });
 
   it('gives eight levels a label, deeper ones a share of the last', async () => {

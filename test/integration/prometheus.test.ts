@@ -1,0 +1,88 @@
+/** The metrics as Prometheus reads them: at PROMETHEUS_ADDR too, with EXTRA_TAGS, and in its format to the letter. */
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { httpRequest } from '../support/http-client';
+import { freePort } from '../support/ports';
+import { RlsClient } from '../support/rls-client';
+import { writeConfig } from '../support/temp-config';
+import { startWeir, type WeirProcess } from '../support/weir-process';
+
+const CONFIG = writeConfig('domain: d\ndescriptors: [{ key: k, detailed_metric: true, rate_limit: { unit: year, requests_per_unit: 3 } }]\n');
+
+/** Of names that are the reference's, and of prom-client's own, promtool would have others. */
+const NAMES_THAT_ARE_GIVEN = /^(?:ratelimit_|nodejs_)\S+ (?:non-)?counter metrics should (?:not )?have "_total" suffix$/;
+
+const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*",?)*)\})? (NaN|[+-]Inf|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$/;
+
+let weir: WeirProcess;
+let text: string;
+
+beforeAll(async () => {
+  const port = await freePort();
+  const env = { BACKEND_TYPE: 'memory', USE_PROMETHEUS: 'true', PROMETHEUS_ADDR: `127.0.0.1:${port}`, PROMETHEUS_PATH: '/prom', EXTRA_TAGS: 'region:eu,my-az:a' };
+  weir = await startWeir({ config: CONFIG, env });
+  const client = new RlsClient(weir.grpcPort);
+  for (const value of ['"quoted"', 'back\\slash', 'line\nend', 'größe', 'x', 'x']) await client.ask('d', [{ entries: { k: value } }]);
+  await client.ask('unknown', [{ entries: { k: 'v' } }]);
+  client.close();
+  text = (await httpRequest(`http://127.0.0.1:${port}/prom`)).body;
+  expect((await httpRequest(`http://127.0.0.1:${port}/metrics`)).status).toBe(404);
+});
+
+afterAll(async () => {
+  await weir.stop();
+});
+
+test('PROMETHEUS_ADDR serves what the debug port does', async () => {
+  const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`);
+  const own = (all: string) => all.split('\n').filter((line) => line.startsWith('ratelimit_'));
+  expect(own(body)).toEqual(own(text));
+  expect(own(text)).toContain('ratelimit_service_rate_limit_total_hits{domain="d",key1="k_x",region="eu",my_az="a"} 2');
+});
+
+test('every line is a comment or a sample, each metric is in one piece, no series comes twice', () => {
+  const lines = text.split('\n').filter((line) => line !== '');
+  const seen = new Set<string>();
+  let [metric, type] = ['', ''];
+  const metrics = new Set<string>();
+  for (const line of lines) {
+    const [, name, kind] = /^# TYPE (\S+) (counter|gauge|histogram|summary)$/.exec(line) ?? [];
+    if (name !== undefined) {
+      [metric, type] = [name, kind!];
+      expect(metrics).not.toContain(metric);
+      metrics.add(metric);
+    }
+    if (line.startsWith('#')) {
+      expect(line).toMatch(/^# (?:HELP \S+ \S.*|TYPE \S+ \S+)$/);
+      continue;
+    }
+    const [, sample, labels = ''] = SAMPLE.exec(line) ?? [];
+    if (sample === undefined) throw new Error(`no sample: ${line}`);
+    expect(type === 'histogram' || type === 'summary' ? sample.replace(/_(?:bucket|sum|count)$/, '') : sample).toBe(metric);
+    expect(labels).toContain('region="eu"');
+    const series = `${sample}{${labels}}`;
+    expect(seen).not.toContain(series);
+    seen.add(series);
+  }
+  expect(metrics.size).toBeGreaterThan(30);
+});
+
+const promtool = findPromtool();
+
+(promtool === undefined ? test.skip : test)("promtool (PROMTOOL, or on PATH) finds no fault but names that are the reference's", () => {
+  const { status, stderr, error } = spawnSync(promtool!, ['check', 'metrics'], { input: text, encoding: 'utf8', timeout: 20_000 });
+  if (error !== undefined) throw error;
+  expect(stderr.split('\n').filter((line) => line !== '' && !NAMES_THAT_ARE_GIVEN.test(line))).toEqual([]);
+  // 3: it has found something, as above; 1: it could not read them.
+  expect([0, 3]).toContain(status);
+});
+
+function findPromtool(): string | undefined {
+  const { PROMTOOL } = process.env;
+  if (PROMTOOL !== undefined && PROMTOOL !== '') return PROMTOOL;
+  try {
+    return execFileSync('which', ['promtool'], { encoding: 'utf8' }).trim();
+  } catch {
+    return undefined;
+  }
+}
