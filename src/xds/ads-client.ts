@@ -200,7 +200,14 @@ function explain({ code, details, message }: ServiceError): string {
   // What is thrown by others than gRPC has no code.
   const name = status[code] as string | undefined;
   if (name === undefined) return message;
-  const advice = code === status.RESOURCE_EXHAUSTED ? '; raise XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES if it is a larger message that is meant' : '';
+  const advice = ADVICE.find(([start]) => details.startsWith(start))?.[1] ?? '';
   // grpc-js ends some of them with the head of a list that is empty.
   return `${name}: ${details.replace(/\.? Resolution note: $/, '')}${advice}`;
 }
+
+/** By how grpc-js begins: what does not say what to do by itself. */
+const ADVICE: readonly (readonly [start: string, advice: string])[] = [
+  ['Received message larger than max', '; raise XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES'],
+  // ENHANCE_YOUR_CALM.
+  ['Bandwidth exhausted', '; if it is the PINGs that the server finds too many, raise XDS_CLIENT_KEEPALIVE_TIME'],
+];

@@ -1,5 +1,7 @@
 /** The client of a management server, beside one that behaves, one that does not, and one that is not there. */
 
+import { constants, createServer } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { credentials, status } from '@grpc/grpc-js';
 import { AdsClient, REFUSAL_BYTES_MAX, type AdsClientOptions } from '../../src/xds/ads-client';
 import { Backoff } from '../../src/xds/backoff';
@@ -227,6 +229,18 @@ describe('the conversation begins anew', () => {
     expect(client.lost[0]!.reason).toMatch(/^RESOURCE_EXHAUSTED: .*; raise XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES/);
     expect(await server.answerTo(server.send('2', [config('b')]))).toMatchObject({ version_info: '2' });
   });
+});
+
+test('a server that is asked for too much says so, and what is told names the setting', async () => {
+  const server = createServer().on('stream', (stream) => {
+    stream.on('error', () => undefined);
+    stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  running.push({ stop: () => server.close() });
+  const client = startClient((server.address() as AddressInfo).port);
+  await until(() => client.lost.length > 0);
+  expect(client.lost[0]!.reason).toMatch(/^RESOURCE_EXHAUSTED: .*, raise XDS_CLIENT_KEEPALIVE_TIME$/);
 });
 
 test('a set that nobody could judge, for a fault of ours, is neither accepted nor refused, and comes again', async () => {
