@@ -14,7 +14,7 @@ export const STAGES = [
   { name: 'lua', folders: ['test/lua', 'test/parity'], needs: ['redis'], workers: 2, timeoutS: 600 },
   { name: 'mutants', folders: ['test/mutants'], needs: ['redis'], workers: 1, timeoutS: 900 },
   { name: 'contract', folders: ['test/contract'], needs: ['redis'], workers: 2, timeoutS: 600 },
-  { name: 'integration', folders: ['test/integration'], needs: ['build', 'redis', 'redisVersions'], workers: 1, timeoutS: 900 },
+  { name: 'integration', folders: ['test/integration', 'test/conformance'], needs: ['build', 'redis', 'redisVersions'], workers: 1, timeoutS: 900 },
   { name: 'faults', folders: ['test/faults'], needs: ['build', 'redis'], workers: 1, timeoutS: 600, long: { variable: 'WEIR_FAULTS', timeoutS: 3600 } },
   { name: 'envoy', folders: ['test/envoy'], needs: ['build', 'redis', 'envoy'], workers: 1, timeoutS: 600, long: { variable: 'WEIR_DRAINS', timeoutS: 1800 } },
   { name: 'clients', folders: ['test/clients'], needs: ['build', 'h2spec', 'goClient', 'grpcio'], workers: 1, timeoutS: 600 },

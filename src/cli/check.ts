@@ -7,16 +7,17 @@ import { WARNING_RULES, type WarningRule } from '../config/warning-rules';
 import type { Environment } from '../config/settings';
 import { HITS_MAX } from '../descriptor/descriptor';
 import { FINDINGS_FORMATS, type Findings } from './findings';
-import { readConfiguration } from './configuration';
+import { readConfiguration, type ReadConfigurationInput } from './configuration';
 import { readChoice, readWhole, UsageError } from './usage-error';
 
-export const CHECK_USAGE = `weir check [FILE|DIR] [--strict] [--format text|json|github] [--cost N] [--ignore RULE]
+export const CHECK_USAGE = `weir check [FILE|DIR] [--strict] [--format text|json|github] [--cost N] [--ignore RULE] [--merge-domains]
 
-  FILE|DIR       a YAML file, or a directory of them (default: what weir serve would serve here)
-  --strict       warnings fail, too
-  --format       text (default), json, or github: annotations of GitHub Actions
-  --cost N       the most hits that a request asks for (default 1), for warnings
-  --ignore RULE  leaves out the warnings of a rule; may be repeated
+  FILE|DIR         a YAML file, or a directory of them (default: what weir serve would serve here)
+  --strict         warnings fail, too
+  --format         text (default), json, or github: annotations of GitHub Actions
+  --cost N         the most hits that a request asks for (default 1), for warnings
+  --ignore RULE    leaves out the warnings of a rule; may be repeated
+  --merge-domains  as MERGE_DOMAIN_CONFIG=true: a domain may be in several files
 
 Exits with 0 if it is fine, 1 if it is not, 2 if the question makes no sense.`;
 
@@ -25,6 +26,7 @@ export const CHECK_OPTIONS = {
   format: { type: 'string' },
   cost: { type: 'string' },
   ignore: { type: 'string', multiple: true },
+  'merge-domains': { type: 'boolean' },
 } as const;
 
 /**
@@ -38,21 +40,19 @@ export async function check({ args, env }: { readonly args: readonly string[]; r
   const format = readChoice('--format', values.format, ['text', 'json', 'github']);
   const cost = readWhole('--cost', values.cost, { min: 1, max: HITS_MAX, otherwise: 1 });
   const ignored = (values.ignore ?? []).map(readRule);
-  const findings = await findIn({ path: positionals[0], env, cost, ignored });
+  const findings = await findIn({ path: positionals[0], env, mergesDomains: values['merge-domains'] === true, cost, ignored });
   process.stdout.write(FINDINGS_FORMATS[format](findings));
   const failed = findings.errors.length > 0 || (values.strict === true && findings.warnings.length > 0);
   return failed ? 1 : 0;
 }
 
-interface FindInput {
-  readonly path: string | undefined;
-  readonly env: Environment;
+interface FindInput extends ReadConfigurationInput {
   readonly cost: number;
   readonly ignored: readonly WarningRule[];
 }
 
-async function findIn({ path, env, cost, ignored }: FindInput): Promise<Findings> {
-  const { options } = await readConfiguration({ path, env });
+async function findIn({ cost, ignored, ...input }: FindInput): Promise<Findings> {
+  const { options } = await readConfiguration(input);
   const { ruleSet, list } = examineConfig({ ...options, cost });
   const places = new Map(options.files.map(({ name }, index) => [name, index]));
   const inOrder = <T extends Place>(found: readonly T[]) => [...found].sort((one, other) => compare(one, other, places));

@@ -5,14 +5,18 @@ import { readConfigFiles, type ConfigSource } from '../config/config-files';
 import { readSettings, type Environment, type Settings } from '../config/settings';
 import { SETTINGS_TABLE } from '../config/settings-table';
 import { chooseDefaultAlgorithm, chooseSource } from '../config/source';
+import { UsageError } from './usage-error';
 
 /** What bears on the meaning of a configuration, or on its bucket keys; a bad setting of another kind is no matter here. */
 const SETTINGS = [
+  'configType',
+  'configGrpcXdsServerUrl',
   'runtimeRoot',
   'runtimeSubdirectory',
   'runtimeAppdirectory',
   'runtimeWatchRoot',
   'defaultAlgorithm',
+  'mergeDomainConfig',
   'useCalendarMonthRateLimit',
   'shadowMode',
   'quotaMode',
@@ -26,14 +30,23 @@ export interface Configuration {
   readonly options: CompileOptions;
 }
 
+export interface ReadConfigurationInput {
+  /** Undefined: what the environment names. */
+  readonly path: string | undefined;
+  readonly env: Environment;
+  /** As `MERGE_DOMAIN_CONFIG=true`. */
+  readonly mergesDomains: boolean;
+}
+
 /**
  * Never rejects for what the files say: what can't be read is among the problems.
  *
- * @throws SettingsError
+ * @throws SettingsError, or UsageError if the configuration is in no file
  */
-export async function readConfiguration({ path, env }: { readonly path: string | undefined; readonly env: Environment }): Promise<Configuration> {
-  const settings = readRelevantSettings(env);
+export async function readConfiguration({ path, env, mergesDomains }: ReadConfigurationInput): Promise<Configuration> {
+  const settings = readRelevantSettings({ env, mergesDomains });
   const source = chooseSource({ settings, ...(path !== undefined && { configPath: path }) });
+  if (source.kind === 'xds') throw new UsageError('CONFIG_TYPE=GRPC_XDS_SOTW: the configuration is on a management server, which is not asked here; name a file or a directory');
   return readFrom(source, settings);
 }
 
@@ -42,18 +55,19 @@ export async function readConfiguration({ path, env }: { readonly path: string |
  *
  * @throws SettingsError
  */
-export async function readRuntimeDirectory({ directory, env }: { readonly directory: string; readonly env: Environment }): Promise<Configuration> {
-  return readFrom({ kind: 'runtime', directory }, readRelevantSettings(env));
+export async function readRuntimeDirectory({ path: directory, env, mergesDomains }: ReadConfigurationInput & { readonly path: string }): Promise<Configuration> {
+  return readFrom({ kind: 'runtime', directory }, readRelevantSettings({ env, mergesDomains }));
 }
 
-function readRelevantSettings(env: Environment): ConfigurationSettings {
+function readRelevantSettings({ env, mergesDomains }: Omit<ReadConfigurationInput, 'path'>): ConfigurationSettings {
   const names = SETTINGS.map((property) => SETTINGS_TABLE[property].name);
-  return readSettings(Object.fromEntries(names.map((name) => [name, env[name]])));
+  const settings = readSettings(Object.fromEntries(names.map((name) => [name, env[name]])));
+  return mergesDomains ? { ...settings, mergeDomainConfig: true } : settings;
 }
 
 async function readFrom(source: ConfigSource, settings: ConfigurationSettings): Promise<Configuration> {
   const { algorithm } = chooseDefaultAlgorithm({ source, settings });
   const { files, problems } = await readConfigFiles(source);
-  const calendarMonth = settings.useCalendarMonthRateLimit;
-  return { settings, options: { files, problems, defaultAlgorithm: algorithm, calendarMonth, generation: 1 } };
+  const { useCalendarMonthRateLimit: calendarMonth, mergeDomainConfig } = settings;
+  return { settings, options: { files, problems, defaultAlgorithm: algorithm, calendarMonth, mergeDomainConfig, generation: 1 } };
 }

@@ -13,12 +13,13 @@ import { readDescriptors } from './read-descriptor';
 import { readChoice, UsageError } from './usage-error';
 
 export const EXPLAIN_USAGE = `weir explain [--config FILE|DIR] --domain DOMAIN --descriptor KEY=VALUE,KEY=VALUE
-             [--descriptor KEY=VALUE …] [--format text|json]
+             [--descriptor KEY=VALUE …] [--format text|json] [--merge-domains]
 
   --config FILE|DIR  as of weir serve
   --domain           of the request
   --descriptor       of the request: its entries in their order; may be repeated. \\, and \\= stand for , and =
   --format           text (default) or json
+  --merge-domains    as MERGE_DOMAIN_CONFIG=true: a domain may be in several files
 
 Says for each entry which descriptor of the configuration takes it and why the others do not, what limits it, and in
 which bucket. SHADOW_MODE, QUOTA_MODE and CACHE_KEY_PREFIX hold as for weir serve.`;
@@ -28,6 +29,7 @@ export const EXPLAIN_OPTIONS = {
   domain: { type: 'string' },
   descriptor: { type: 'string', multiple: true },
   format: { type: 'string' },
+  'merge-domains': { type: 'boolean' },
 } as const;
 
 /**
@@ -41,7 +43,7 @@ export async function explain({ args, env }: { readonly args: readonly string[];
   const { domain } = values;
   if (domain === undefined || domain === '') throw new UsageError('--domain is missing; give the domain of the request');
   const descriptors = readDescriptors('--descriptor', values.descriptor ?? []);
-  const { settings, options } = await readConfiguration({ path: values.config, env });
+  const { settings, options } = await readConfiguration({ path: values.config, env, mergesDomains: values['merge-domains'] === true });
   const levels = new Map<DescriptorLevel, DeclaredLevel>();
   const { ruleSet, list } = examineConfig({ ...options, onLevel: (declared) => levels.set(declared.level, declared) });
   list.throwIfAny();

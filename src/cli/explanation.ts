@@ -90,7 +90,6 @@ export function explainRequest({ ruleSet, levels, request, modes, keyPrefix, now
     const descent = domain === undefined ? NO_DESCENT : descend({ domain, levels, entries });
     const rule = descent.node?.rule;
     const replaced = (rule?.limits ?? []).filter((limit) => !match.limits.includes(limit)).map(({ name }) => name);
-    if (rule?.unlimited === true && !match.unlimited) replaced.push(rule.name);
     const why = notLimited({ ruleSet, request, match, descent, replaced });
     return {
       entries: entries.map(entryText),
@@ -173,8 +172,8 @@ function explainLevel(
   const ordered = [...chances, ...contenders.filter(({ takes }) => !takes)];
   const won = ordered.find(({ node }) => node === winner);
   const toCandidate = ({ spec, kind, takes }: Contender, reason = takes ? losesTo(kind, won?.kind) : 'has another value'): Candidate => ({
-    file: declaredLevel?.problems.file ?? '',
-    line: declaredLevel?.problems.lineAt(spec.offset) ?? 0,
+    file: spec.problems.file,
+    line: spec.problems.lineAt(spec.offset),
     key: spec.key,
     ...(spec.value !== '' && { value: spec.value }),
     reason,

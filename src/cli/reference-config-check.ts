@@ -7,7 +7,7 @@ import { readRuntimeDirectory } from './configuration';
 import { readGoFlags } from './go-flags';
 import { UsageError } from './usage-error';
 
-export const REFERENCE_CONFIG_CHECK_FLAGS = { config_dir: 'string' } as const;
+export const REFERENCE_CONFIG_CHECK_FLAGS = { config_dir: 'string', merge_domain_configs: 'boolean' } as const;
 
 /**
  * Resolves with the exit code: 1 if something is wrong. `weir check` says more.
@@ -15,10 +15,10 @@ export const REFERENCE_CONFIG_CHECK_FLAGS = { config_dir: 'string' } as const;
  * @throws UsageError or SettingsError
  */
 export async function referenceConfigCheck({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): Promise<number> {
-  const { config_dir: directory = '' } = readGoFlags(args, REFERENCE_CONFIG_CHECK_FLAGS);
+  const { config_dir: directory = '', merge_domain_configs: mergesDomains } = readGoFlags(args, REFERENCE_CONFIG_CHECK_FLAGS);
   if (directory === '') throw new UsageError('-config_dir is missing; give the directory of the configuration');
   console.log(`checking rate limit configs...\nloading config directory: ${directory}`);
-  const { options } = await readRuntimeDirectory({ directory, env });
+  const { options } = await readRuntimeDirectory({ path: directory, env, mergesDomains });
   const { list } = examineConfig(options);
   try {
     list.throwIfAny();

@@ -1,4 +1,4 @@
-/** Makes one domain's descriptor tree of what its file says. */
+/** Makes one domain's descriptor tree of what its files say. */
 
 import { sharedEntry, type SharedEntry } from '../bucket/bucket-key';
 import { toByteString } from '../descriptor/byte-string';
@@ -7,7 +7,6 @@ import { compileWildcard } from '../descriptor/wildcard';
 import { WildcardIndex } from '../descriptor/wildcard-index';
 import { isLimitProblem, makeLimit, windowName, type Algorithm, type FailureMode, type Limit } from '../rule/limit';
 import type { Rule } from '../rule/rule';
-import type { FileProblems } from './problem-list';
 import type { LimitedSpec } from './limit-schema';
 import { warnOfLimit } from './limit-warnings';
 import type { Declared, DeclaredLevel } from './lint/declared-level';
@@ -21,43 +20,55 @@ export interface DomainCompilerOptions {
   readonly calendarMonth: boolean;
   /** What decides, where a limit does not say, while the store can't; absent: `FAILURE_MODE`. */
   readonly failureMode?: FailureMode | undefined;
-  readonly problems: FileProblems;
   /** Told of every level that is done: children before their parents. */
-  readonly onLevel: (level: DeclaredLevel) => void;
+  readonly onLevel: (level: DeclaredLevel) => Generator<undefined, void>;
+}
+
+/** A level that is being made. */
+interface LevelInProgress {
+  readonly level: LevelBuilder;
+  /** In the order in which they are declared. */
+  readonly declared: Declared[];
+  readonly seen: Map<string, DescriptorSpec>;
 }
 
 export class DomainCompiler {
-  private readonly problems: FileProblems;
+  private readonly root = levelInProgress();
 
-  constructor(private readonly options: DomainCompilerOptions) {
-    this.problems = options.problems;
+  constructor(private readonly options: DomainCompilerOptions) {}
+
+  /** The descriptors of a file, after those of the files before it. Rests after each, so that a long list keeps nobody waiting. */
+  *add(specs: readonly DescriptorSpec[]): Generator<undefined, void> {
+    yield* this.addTo(this.root, { specs, above: [] });
   }
 
-  /** Rests after each descriptor, so that a long list keeps nobody waiting. */
-  *compileRoot(specs: readonly DescriptorSpec[]): Generator<undefined, DescriptorLevel> {
-    return yield* this.compileLevel(specs, []);
+  /** To be called once, when all is added. */
+  *finish(): Generator<undefined, { readonly root: DescriptorLevel; readonly specs: readonly DescriptorSpec[] }> {
+    return { root: yield* this.finishLevel(this.root, []), specs: this.root.declared.map(({ spec }) => spec) };
   }
 
   /** `above`: the descriptors that these are nested in, from the root down. */
-  private *compileLevel(specs: readonly DescriptorSpec[], above: readonly DescriptorSpec[]): Generator<undefined, DescriptorLevel> {
-    if (specs.length === 0) return NO_CHILDREN;
-    const level = new LevelBuilder();
-    const seen = new Map<string, DescriptorSpec>();
-    const declared: Declared[] = [];
+  private *addTo({ level, declared, seen }: LevelInProgress, { specs, above }: SpecsOfLevel): Generator<undefined, void> {
     for (const spec of specs) {
-      this.reportIfSeen(spec, seen);
+      reportIfSeen(spec, seen);
       const node = yield* this.compileNode(spec, [...above, spec]);
       level.add(spec, node);
       declared.push({ spec, node });
       yield;
     }
-    this.options.onLevel({ level, declared, above, problems: this.problems });
+  }
+
+  private *finishLevel({ level, declared }: LevelInProgress, above: readonly DescriptorSpec[]): Generator<undefined, DescriptorLevel> {
+    if (declared.length === 0) return NO_CHILDREN;
+    yield* this.options.onLevel({ level, declared, above });
     return level;
   }
 
   /** `levels`: the descriptor and those that it is nested in. */
   private *compileNode(spec: DescriptorSpec, levels: readonly DescriptorSpec[]): Generator<undefined, DescriptorNode> {
-    const children = yield* this.compileLevel(spec.descriptors, levels);
+    const below = levelInProgress();
+    yield* this.addTo(below, { specs: spec.descriptors, above: levels });
+    const children = yield* this.finishLevel(below, levels);
     const rule = this.compileRule(spec, levels);
     return rule === undefined ? { children } : { rule, children };
   }
@@ -90,14 +101,9 @@ export class DomainCompiler {
       const identity = `${limit.algorithm} ${windowName(limit)}`;
       const first = seen.get(identity);
       if (first === undefined) seen.set(identity, spec);
-      else this.reportSameWindow(spec, { first, limit });
+      else reportSameWindow(spec, { first, limit });
       return [limit];
     });
-  }
-
-  private reportSameWindow(spec: LimitedSpec, { first, limit }: { first: LimitedSpec; limit: Limit }): void {
-    const message = `counts in ${limit.algorithm} over the same window as the limit ${this.problems.placeOf(first)}; keep the smaller one, or change one's algorithm or window`;
-    this.problems.report({ offset: spec.offset, path: spec.path, message });
   }
 
   /** A missing `requests_per_unit` is 0, as in the reference: every hit is over. */
@@ -124,25 +130,38 @@ export class DomainCompiler {
     const culprits = { requests_per_unit: requestsPerUnit, unit_multiplier: unitMultiplier, burst };
     const culprit = culprits[made.field];
     const message = culprit === undefined ? made.message : `${culprit.value} ${made.message}`;
-    this.problems.report({ offset: (culprit ?? spec).offset, path: joinPath(spec.path, made.field), message });
+    spec.problems.report({ offset: (culprit ?? spec).offset, path: joinPath(spec.path, made.field), message });
     return undefined;
   }
+}
 
-  private reportIfSeen(spec: DescriptorSpec, seen: Map<string, DescriptorSpec>): void {
-    // The length keeps a_b with c apart from a with b_c.
-    const identity = `${spec.key.length}:${spec.key}${spec.value}`;
-    const first = seen.get(identity);
-    if (first === undefined) {
-      seen.set(identity, spec);
-      return;
-    }
-    const what = spec.value === '' ? `key ${show(spec.key)}` : `key ${show(spec.key)} with value ${show(spec.value)}`;
-    this.problems.report({
-      offset: spec.offset,
-      path: spec.path,
-      message: `${what} is configured twice here: ${this.problems.placeOf(first)} and ${this.problems.placeOf(spec)}; merge them`,
-    });
+interface SpecsOfLevel {
+  readonly specs: readonly DescriptorSpec[];
+  readonly above: readonly DescriptorSpec[];
+}
+
+function levelInProgress(): LevelInProgress {
+  return { level: new LevelBuilder(), declared: [], seen: new Map() };
+}
+
+function reportSameWindow(spec: LimitedSpec, { first, limit }: { first: LimitedSpec; limit: Limit }): void {
+  const message = `counts in ${limit.algorithm} over the same window as the limit ${spec.problems.placeOf(first)}; keep the smaller one, or change one's algorithm or window`;
+  spec.problems.report({ offset: spec.offset, path: spec.path, message });
+}
+
+function reportIfSeen(spec: DescriptorSpec, seen: Map<string, DescriptorSpec>): void {
+  // The length keeps a_b with c apart from a with b_c.
+  const identity = `${spec.key.length}:${spec.key}${spec.value}`;
+  const first = seen.get(identity);
+  if (first === undefined) {
+    seen.set(identity, spec);
+    return;
   }
+  const what = spec.value === '' ? `key ${show(spec.key)}` : `key ${show(spec.key)} with value ${show(spec.value)}`;
+  const { problems } = spec;
+  const places = `${problems.placeOf(first)} and ${problems.placeOf(spec)}`;
+  const message = `${what} is configured twice here: ${places}; ${first.problems === problems ? 'merge them' : 'put both into one file, as one'}`;
+  problems.report({ offset: spec.offset, path: spec.path, message });
 }
 
 function sharedEntryOf({ key, value, shareThreshold }: DescriptorSpec): SharedEntry | undefined {

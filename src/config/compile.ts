@@ -3,17 +3,14 @@
 import { toByteString } from '../descriptor/byte-string';
 import type { Algorithm } from '../rule/limit';
 import type { Domain, RuleSet } from '../rule/rule-set';
-import { DomainCompiler, type DomainCompilerOptions } from './compile-domain';
+import { DomainCompiler } from './compile-domain';
 import { openDocument, type ConfigDocument } from './config-document';
 import type { ConfigProblem } from './config-error';
-import { warnOfCost } from './lint/cost-never-fits';
 import type { DeclaredLevel } from './lint/declared-level';
-import { warnOfLongWindow } from './lint/long-window-alone';
-import { warnOfUnboundedMetric } from './lint/unbounded-metric';
-import { ReplacedNames } from './lint/unknown-replaces';
-import { warnOfUnreachable } from './lint/unreachable-descriptor';
-import { ProblemList, type FileProblems } from './problem-list';
-import { readDomain, type DomainSpec } from './schema';
+import { Lint } from './lint/lint';
+import { ProblemList } from './problem-list';
+import { readDomain, type DescriptorSpec, type DomainSpec } from './schema';
+import { show } from './show';
 
 export interface CompileOptions {
   /** In load order. */
@@ -22,6 +19,8 @@ export interface CompileOptions {
   readonly defaultAlgorithm: Algorithm;
   /** `USE_CALENDAR_MONTH_RATE_LIMIT`; default false. */
   readonly calendarMonth?: boolean;
+  /** `MERGE_DOMAIN_CONFIG`: a domain may be in several files; default false. */
+  readonly mergeDomainConfig?: boolean;
   readonly generation: number;
   /** Problems from before, such as unreadable files; they are thrown along with those found here. */
   readonly problems?: readonly ConfigProblem[];
@@ -54,7 +53,7 @@ function lastOf<T>(steps: Generator<undefined, T>): T {
   }
 }
 
-/** The same, with a rest between steps in which something else may be done. */
+/** As `compileConfig`, with a rest between steps in which something else may be done. */
 export function* compileInSteps(options: CompileOptions): Generator<undefined, RuleSet> {
   const { ruleSet, list } = yield* examineInSteps(options);
   list.throwIfAny();
@@ -62,55 +61,81 @@ export function* compileInSteps(options: CompileOptions): Generator<undefined, R
 }
 
 function* examineInSteps(options: CompileOptions): Generator<undefined, Examined> {
-  const { files, defaultAlgorithm, calendarMonth = false, generation, problems = [] } = options;
+  const { files, mergeDomainConfig = false, generation, problems = [] } = options;
   const list = new ProblemList();
   for (const problem of problems) list.add(problem);
   const domains = new Map<string, Domain>();
-  const fileOfDomain = new Map<string, string>();
-  const replacedNames = new ReplacedNames();
+  const firsts = new Map<string, RootSpec>();
+  const unfinished = new Map<string, Beginning>();
+  const lint = new Lint(options);
+  function* finish(beginning: Beginning): Generator<undefined, void> {
+    const domain = yield* finishDomain(beginning);
+    domains.set(domain.name, domain);
+  }
   for (const file of files) {
     const parsed = openDocument(file, list);
     const spec = parsed.root && (yield* readDomain(parsed.root, parsed.problems));
     if (spec === undefined) continue;
-    // Compiled even if the domain is a duplicate: its own problems are wanted too.
-    const domain = yield* compileDomain(spec, { defaultAlgorithm, calendarMonth, problems: parsed.problems, onLevel: linting(options) });
-    reportIfTaken(spec, { takenBy: fileOfDomain.get(domain.name), problems: parsed.problems });
-    domains.set(domain.name, domain);
-    fileOfDomain.set(domain.name, file.name);
-    replacedNames.add(domain.name, { descriptors: spec.descriptors, problems: parsed.problems });
+    const { descriptors, ...root } = spec;
+    const name = root.name.value;
+    const first = firsts.get(name);
+    if (first === undefined) firsts.set(name, root);
+    else (mergeDomainConfig ? reportIfDifferent : reportTaken)(root, first);
+    const beginning = unfinished.get(name) ?? beginDomain(root, { options, lint });
+    // Even if the domain is taken: its own problems are wanted too.
+    yield* beginning.compiler.add(descriptors);
+    // What a file says is held only as long as another may add to it.
+    if (mergeDomainConfig) unfinished.set(name, beginning);
+    else yield* finish(beginning);
   }
-  replacedNames.warn();
+  for (const beginning of unfinished.values()) yield* finish(beginning);
+  lint.finish();
   return { ruleSet: { generation, domains, warnings: list.warningLines() }, list };
 }
 
-/** The rules of warnings that look at one level. */
-function linting({ cost = 1, onLevel }: CompileOptions): (level: DeclaredLevel) => void {
-  return (level) => {
-    warnOfUnreachable(level);
-    warnOfCost(level, { cost });
-    warnOfLongWindow(level);
-    warnOfUnboundedMetric(level);
-    onLevel?.(level);
-  };
+/** What the file says of the domain itself. */
+type RootSpec = Omit<DomainSpec, 'descriptors'>;
+
+/** A domain that is being made, and what its first file says of it. */
+interface Beginning {
+  readonly root: RootSpec;
+  readonly compiler: DomainCompiler;
+  readonly defaults: Pick<Domain, 'defaultAlgorithm' | 'calendarMonth'>;
 }
 
-function* compileDomain(
-  spec: DomainSpec,
-  { defaultAlgorithm, calendarMonth, problems, onLevel }: DomainCompilerOptions,
-): Generator<undefined, Domain> {
-  const algorithm = spec.algorithm ?? defaultAlgorithm;
-  const { failureMode } = spec;
-  const compiler = new DomainCompiler({ defaultAlgorithm: algorithm, calendarMonth, failureMode, problems, onLevel });
-  const hashTag = spec.hashTag === undefined ? {} : { hashTag: toByteString(spec.hashTag) };
-  const root = yield* compiler.compileRoot(spec.descriptors);
-  return { name: toByteString(spec.name.value), defaultAlgorithm: algorithm, calendarMonth, root, ...hashTag, ...(failureMode && { failureMode }) };
+function beginDomain(root: RootSpec, { options, lint }: { readonly options: CompileOptions; readonly lint: Lint }): Beginning {
+  const { defaultAlgorithm: sourceDefault, calendarMonth = false } = options;
+  const defaults = { defaultAlgorithm: root.algorithm?.value ?? sourceDefault, calendarMonth };
+  const compiler = new DomainCompiler({ ...defaults, failureMode: root.failureMode?.value, onLevel: (level) => lint.look(root.name.value, level) });
+  return { root, compiler, defaults };
 }
 
-function reportIfTaken(
-  { name }: DomainSpec,
-  { takenBy, problems }: { takenBy: string | undefined; problems: FileProblems },
-): void {
-  if (takenBy === undefined) return;
-  const message = `${problems.file} and ${takenBy} both configure it; put all of a domain into one file`;
+function* finishDomain({ root: { name, hashTag, failureMode, problems }, compiler, defaults }: Beginning): Generator<undefined, Domain> {
+  const { root, specs } = yield* compiler.finish();
+  if (hashTag !== undefined && !isKeyOf(specs, hashTag.value)) {
+    const message = `has no effect, as no descriptor has the key ${show(hashTag.value)}; name the key whose values spread the buckets, or remove it`;
+    problems.warn({ offset: hashTag.offset, path: 'hash_tag', message });
+  }
+  const optional = { ...(hashTag && { hashTag: toByteString(hashTag.value) }), ...(failureMode && { failureMode: failureMode.value }) };
+  return { name: toByteString(name.value), ...defaults, root, ...optional };
+}
+
+/** Of some descriptor on any level. A key with a star may take any. */
+function isKeyOf(descriptors: readonly DescriptorSpec[], name: string): boolean {
+  return descriptors.some(({ key, descriptors: children }) => key === name || key.includes('*') || isKeyOf(children, name));
+}
+
+function reportTaken({ name, problems }: RootSpec, first: RootSpec): void {
+  const message = `${problems.file} and ${first.problems.file} both configure it; put all of a domain into one file, or set MERGE_DOMAIN_CONFIG=true`;
   problems.report({ offset: name.offset, path: 'domain', message });
+}
+
+/** What is said of the domain itself holds for all its files, so the first of them says it. */
+function reportIfDifferent({ algorithm, failureMode, hashTag, problems }: RootSpec, first: RootSpec): void {
+  const said = { algorithm: [algorithm, first.algorithm], failure_mode: [failureMode, first.failureMode], hash_tag: [hashTag, first.hashTag] } as const;
+  for (const [path, [here, there]] of Object.entries(said)) {
+    if (here === undefined || here.value === there?.value) continue;
+    const message = `holds for the whole domain, and ${first.problems.file}, the first of its files, ${there === undefined ? 'does not say it' : `says ${show(there.value)}`}; say it there`;
+    problems.report({ offset: here.offset, path, message });
+  }
 }

@@ -47,7 +47,8 @@ function describeRule({ name, hashTag }: Domain, rule: Rule): string[] {
   const modes = `shadow_mode: ${rule.shadowMode}, quota_mode: ${rule.quotaMode}`;
   if (rule.unlimited) return [`${place}: unlimited, ${modes}`];
   const spread = hashTag === undefined ? '' : `, hash_tag: ${toText(hashTag)}`;
-  return rule.limits.map((limit) => `${place}: ${describeLimit(limit)}, ${modes}, ${describeCounting(limit)}${spread}`);
+  const shared = rule.shareThreshold.length === 0 ? '' : ', share_threshold: true';
+  return rule.limits.map((limit) => `${place}: ${describeLimit(limit)}, ${modes}, ${describeCounting(limit)}${spread}${shared}`);
 }
 
 function describeLimit({ unit, requestsPerUnit }: Limit): string {

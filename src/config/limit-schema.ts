@@ -5,7 +5,7 @@ import { ALGORITHMS, FAILURE_MODES, type Algorithm, type FailureMode } from '../
 import { UNIT_NAMES, type UnitName } from '../rule/unit';
 import type { ConfigNode } from './config-node';
 import { MapReader, type Located } from './map-reader';
-import type { FileProblems } from './problem-list';
+import type { FileProblems, PlacedInFile } from './problem-list';
 import { joinPath, show } from './show';
 
 /** Limits of one descriptor. Each is a bucket more for every request that matches. */
@@ -28,7 +28,7 @@ export interface UnlimitedSpec extends Named {
   readonly kind: 'unlimited';
 }
 
-export interface LimitedSpec extends Named {
+export interface LimitedSpec extends Named, PlacedInFile {
   readonly kind: 'limited';
   readonly unit: Located<UnitName>;
   readonly requestsPerUnit?: Located<number>;
@@ -38,8 +38,6 @@ export interface LimitedSpec extends Named {
   readonly calendar?: Located<boolean>;
   readonly timeZone?: Located<string>;
   readonly failureMode?: FailureMode;
-  readonly offset: number;
-  readonly path: string;
 }
 
 export const ALGORITHM_CHOICE = { names: ALGORITHMS, what: 'algorithm' };
@@ -123,6 +121,7 @@ function readLimited(reader: MapReader, { path, problems, named }: Place & { nam
     unit,
     offset: reader.offset,
     path,
+    problems,
     ...(requestsPerUnit && { requestsPerUnit }),
     ...(unitMultiplier && { unitMultiplier }),
     ...(burst && { burst }),

@@ -3,7 +3,6 @@
 import { isCalendarUnit } from '../rule/calendar';
 import type { Algorithm, Limit } from '../rule/limit';
 import type { LimitedSpec } from './limit-schema';
-import type { FileProblems } from './problem-list';
 import { joinPath } from './show';
 
 export interface LimitWarningsOptions {
@@ -13,13 +12,13 @@ export interface LimitWarningsOptions {
   readonly defaultAlgorithm: Algorithm;
   /** `USE_CALENDAR_MONTH_RATE_LIMIT`. */
   readonly calendarMonth: boolean;
-  readonly problems: FileProblems;
 }
 
 const WITH_BURST: readonly Algorithm[] = ['token_bucket', 'leaky_bucket'];
 
 export function warnOfLimit(spec: LimitedSpec, options: LimitWarningsOptions): void {
-  const { limit, calendarMonth, problems } = options;
+  const { limit, calendarMonth } = options;
+  const { problems } = spec;
   const { algorithm } = limit;
   const warn = (field: string, { offset }: { readonly offset: number }, message: string) => {
     problems.warn({ offset, path: joinPath(spec.path, field), message });

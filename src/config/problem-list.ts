@@ -71,6 +71,14 @@ export interface FileProblem {
   readonly message: string;
 }
 
+/** What stands at a place in a file. */
+export interface PlacedInFile {
+  readonly offset: number;
+  readonly path: string;
+  /** Of the file. */
+  readonly problems: FileProblems;
+}
+
 /** The problems of one file, told by offset. */
 export class FileProblems {
   constructor(
@@ -94,9 +102,11 @@ export class FileProblems {
     return this.lines?.linePos(offset).line ?? 0;
   }
 
-  /** How what is said of one place names another: by its line, or by its path if there are no lines. */
-  placeOf({ offset, path }: Omit<FileProblem, 'message'>): string {
-    return this.lines === undefined ? `at ${path}` : `on line ${this.lineAt(offset)}`;
+  /** Where something stands, for a message about something else of this file or of another. */
+  placeOf({ offset, path, problems }: PlacedInFile): string {
+    const line = problems.lineAt(offset);
+    const place = line === 0 ? `at ${path}` : `on line ${line}`;
+    return problems === this ? place : `${place} of ${problems.file}`;
   }
 
   private locate({ offset, path, message }: FileProblem): ConfigProblem {

@@ -42,7 +42,6 @@ export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
   refused('REDIS_AWS_IAM_AUTH', OFF, 'Credentials of AWS IAM are not supported by this version; use REDIS_AUTH or REDIS_AUTH_FILE.'),
   refused('MEMCACHE_HOST_PORT', [], NO_MEMCACHED),
   refused('MEMCACHE_SRV', [], NO_MEMCACHED),
-  refused('MERGE_DOMAIN_CONFIG', OFF, 'Write each domain into one file.'),
 
   // Envoy Gateway sets it; envoyproxy/ratelimit does not read it either.
   ignored('GRPC_SERVER_TLS_CA_CERT', [], "Clients' certificates are verified by GRPC_CLIENT_TLS_CACERT alone."),

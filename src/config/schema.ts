@@ -7,8 +7,8 @@ import type { ConfigNode } from './config-node';
 import { ALGORITHM_CHOICE, FAILURE_MODE_CHOICE, readLimits, type RateLimitSpec } from './limit-schema';
 import { MapReader, type Located } from './map-reader';
 import { readMetadata } from './metadata';
-import type { FileProblems } from './problem-list';
-import { joinPath, show } from './show';
+import type { FileProblems, PlacedInFile } from './problem-list';
+import { joinPath } from './show';
 
 /** Levels of descriptors. A request has no more entries than that, so deeper ones could never match. */
 export const NESTING_MAX = ENTRIES_MAX;
@@ -16,15 +16,17 @@ export const NESTING_MAX = ENTRIES_MAX;
 export interface DomainSpec {
   readonly name: Located<string>;
   /** Absent: the default of the source. */
-  readonly algorithm?: Algorithm;
+  readonly algorithm?: Located<Algorithm>;
   /** Absent: `FAILURE_MODE`. */
-  readonly failureMode?: FailureMode;
+  readonly failureMode?: Located<FailureMode>;
   /** Key of an entry. */
-  readonly hashTag?: string;
+  readonly hashTag?: Located<string>;
   readonly descriptors: readonly DescriptorSpec[];
+  /** Of its file. */
+  readonly problems: FileProblems;
 }
 
-export interface DescriptorSpec {
+export interface DescriptorSpec extends PlacedInFile {
   readonly key: string;
   /** `""` if the key alone is configured. */
   readonly value: string;
@@ -39,9 +41,6 @@ export interface DescriptorSpec {
   readonly shareThreshold: boolean;
   readonly metadata?: JsonObject;
   readonly descriptors: readonly DescriptorSpec[];
-  readonly offset: number;
-  /** In the document: `descriptors[0].descriptors[2]`. */
-  readonly path: string;
 }
 
 /**
@@ -56,18 +55,8 @@ export function* readDomain(root: ConfigNode, problems: FileProblems): Generator
   const failureMode = reader.choice('failure_mode', FAILURE_MODE_CHOICE);
   const hashTag = reader.optionalText('hash_tag');
   const descriptors = yield* readDescriptors(reader, { path: '', depth: 1, problems });
-  if (hashTag !== undefined && !isKeyOf(descriptors, hashTag.value)) {
-    const message = `has no effect, as no descriptor has the key ${show(hashTag.value)}; name the key whose values spread the buckets, or remove it`;
-    problems.warn({ offset: hashTag.offset, path: 'hash_tag', message });
-  }
   if (name === undefined) return undefined;
-  const defaults = { ...(algorithm && { algorithm: algorithm.value }), ...(failureMode && { failureMode: failureMode.value }) };
-  return { name, descriptors, ...defaults, ...(hashTag && { hashTag: hashTag.value }) };
-}
-
-/** Of some descriptor on any level. A key with a star may take any. */
-function isKeyOf(descriptors: readonly DescriptorSpec[], name: string): boolean {
-  return descriptors.some(({ key, descriptors: children }) => key === name || key.includes('*') || isKeyOf(children, name));
+  return { name, descriptors, problems, ...(algorithm && { algorithm }), ...(failureMode && { failureMode }), ...(hashTag && { hashTag }) };
 }
 
 /** Where the descriptors of a list stand: `depth` is 1 at the root. */
@@ -122,6 +111,7 @@ function* readDescriptor(node: ConfigNode, { path, depth, problems }: Nesting): 
     descriptors,
     offset: reader.offset,
     path,
+    problems,
   };
 }
 

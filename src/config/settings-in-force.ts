@@ -1,11 +1,15 @@
 /** Every setting as it stands in an environment: what holds, where it comes from, and what is wrong or without a use. */
 
 import { referenceSettingsIn } from './check-reference-settings';
+import { chooseWorkers } from './choose-workers';
 import { didYouMean } from './did-you-mean';
+import { readGrpcTls } from './grpc-tls';
 import { REFERENCE_SETTINGS } from './reference-settings';
-import { readSettings, type Environment } from './settings';
+import { readSettings, type Environment, type Settings } from './settings';
 import { SettingsError, type SettingProblem } from './settings-error';
 import { SETTINGS_TABLE, type SettingRow } from './settings-table';
+import { chooseStore } from './store-choice';
+import { readXdsTls } from './xds-tls';
 
 export interface SettingsInForce {
   readonly settings: readonly SettingInForce[];
@@ -13,7 +17,7 @@ export interface SettingsInForce {
   readonly reference: readonly { readonly name: string; readonly refused: boolean; readonly instead: string }[];
   /** Variables that nobody knows, with names much like ones that Weir knows. */
   readonly unknown: readonly { readonly name: string; readonly meant: string }[];
-  /** Why Weir would not start. */
+  /** Why Weir would not start here. */
   readonly problems: readonly SettingProblem[];
 }
 
@@ -48,9 +52,24 @@ function inForce({ name, group, secret, default: otherwise }: SettingRow, given:
   return { name, group, value: secret ? SECRET : given, source: 'environment' };
 }
 
+/** As the server finds them: settings that do not go together, and files that can't be read here, are among them. */
 function problemsOf(env: Environment): readonly SettingProblem[] {
+  let settings: Settings | undefined;
+  const unread = problemsIn(() => {
+    settings = readSettings(env);
+  });
+  if (settings === undefined) return unread;
+  const read = settings;
+  return [
+    ...problemsIn(() => chooseWorkers({ settings: read, storeChoice: chooseStore(read) })),
+    ...problemsIn(() => readGrpcTls(read)),
+    ...problemsIn(() => read.configType === 'GRPC_XDS_SOTW' && readXdsTls(read)),
+  ];
+}
+
+function problemsIn(read: () => unknown): readonly SettingProblem[] {
   try {
-    readSettings(env);
+    read();
     return [];
   } catch (error) {
     if (error instanceof SettingsError) return error.problems;

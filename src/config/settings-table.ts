@@ -208,6 +208,14 @@ export const SETTINGS_TABLE = {
     default: 'config',
     meaning: 'Last part of the configuration directory.',
   }),
+  mergeDomainConfig: row({
+    ...configuration,
+    name: 'MERGE_DOMAIN_CONFIG',
+    type: boolean(),
+    default: 'false',
+    meaning:
+      'Let several files configure one domain: their descriptors are taken together, in the order of the files\' paths. What a file says of the domain itself (`algorithm`, `failure_mode`, `hash_tag`), the first of them says.',
+  }),
   runtimeWatchRoot: row({
     ...configuration,
     name: 'RUNTIME_WATCH_ROOT',

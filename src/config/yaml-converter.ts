@@ -82,7 +82,7 @@ export class YamlConverter {
       return;
     }
     const keyPath = joinPath(path, key);
-    const [one, other] = [first, field].map(({ keyOffset }) => this.problems.placeOf({ offset: keyOffset, path: keyPath }));
+    const [one, other] = [first, field].map(({ keyOffset }) => this.problems.placeOf({ offset: keyOffset, path: keyPath, problems: this.problems }));
     this.problems.report({ offset: field.keyOffset, path: keyPath, message: `given twice: ${one} and ${other}; keep one` });
   }
 

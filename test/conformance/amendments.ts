@@ -1,13 +1,13 @@
 /** In what Weir decides otherwise than the reference: each amendment with its row of docs/differences.md. */
 
-/** By name, the row's first column. */
+/** By name, the first column of its row. */
 export const AMENDMENTS = {
   'denied takes nothing': 'charges every descriptor, also when another one denies',
   'not fitting takes nothing': 'a shadow take that does not fit is counted',
   'what is left is shown': 'over: `limit_remaining` 0',
   'duplicates are one sum': 'a descriptor twice in a request: the first may pass and the second be denied',
   'a peek is OK': 'per-descriptor 0 on a counter above its limit: OVER_LIMIT',
-  'refunds': '`is_negative_hits` is not known',
+  'refunds': '`is_negative_hits` is not known (commits after f2fb157 know it): they are hits',
   'huge hits are denied': 'UInt64 `hits_addend` of 2^63 and more lowers the counter',
   'keys and values apart': '`a_b` + `c` and `a` + `b_c` are one rule and one counter',
   'a pattern is no value': 'a value that is itself a configured pattern (`foo*` sent as a value) is looked up exactly first',

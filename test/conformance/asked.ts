@@ -51,7 +51,7 @@ export interface AskedEntry {
 }
 
 export type Answered =
-  | { readonly error: string }
+  | { readonly error: string; readonly message?: string }
   | { readonly overallCode: AnsweredCode; readonly statuses: readonly AnsweredStatus[] };
 
 export type AnsweredCode = 'OK' | 'OVER_LIMIT';

@@ -1,6 +1,6 @@
 /** Weir's decision path without a port: YAML in, requests and answers as the wire has them, on a store and a clock of the test's. */
 
-import { compileConfig } from '../../src/config/compile';
+import { compileConfig, type CompileOptions } from '../../src/config/compile';
 import { BadRequestError } from '../../src/errors';
 import type { GlobalModes } from '../../src/rule/match';
 import { makeShouldRateLimit } from '../../src/should-rate-limit';
@@ -16,19 +16,20 @@ export interface InProcessOptions {
   readonly texts: readonly string[];
   readonly nowUs: () => number;
   readonly modes?: GlobalModes;
+  readonly compile?: Pick<CompileOptions, 'mergeDomainConfig' | 'calendarMonth'>;
   /** Long enough for a busy machine; default 10 s. */
   readonly timeoutMs?: number;
 }
 
-export function askInProcess({ store, texts, nowUs, modes = { shadow: false, quota: false }, timeoutMs = 10_000 }: InProcessOptions): Ask {
+export function askInProcess({ store, texts, nowUs, modes = { shadow: false, quota: false }, compile = {}, timeoutMs = 10_000 }: InProcessOptions): Ask {
   const files = texts.map((text, index) => ({ name: `${index}.yaml`, text }));
-  const ruleSet = compileConfig({ files, defaultAlgorithm: 'fixed_window', generation: 1 });
+  const ruleSet = compileConfig({ files, defaultAlgorithm: 'fixed_window', generation: 1, ...compile });
   const decide = makeShouldRateLimit({ ruleSet: () => ruleSet, store, modes, keyPrefix: '', nowUs, record: () => undefined });
   return async (asked) => {
     try {
       return toAnswered(toWireResponse(await decide(toRequest(toWireRequest(asked)), { timeoutMs })));
     } catch (error) {
-      if (error instanceof BadRequestError) return { error: 'INVALID_ARGUMENT' };
+      if (error instanceof BadRequestError) return { error: 'INVALID_ARGUMENT', message: error.message };
       throw error;
     }
   };

@@ -47,7 +47,7 @@ async function run({ requests, modes, open }: RunOptions): Promise<ConformanceRe
     withHugeHits: true,
     ...(modes && { modes }),
   });
-  console.log(reportLines(report).join('\n'));
+  process.stderr.write(`${reportLines(report).join('\n')}\n`);
   return report;
 }
 

@@ -3,7 +3,7 @@
 import type { Random } from '../support/random';
 import type { Amendment } from './amendments';
 import { AmendedModel, type AmendedAnswer } from './amended-model';
-import type { Answered, Asked, ConfiguredDomain, Unit } from './asked';
+import type { Answered, AnsweredStatus, Asked, ConfiguredDomain, Unit } from './asked';
 import type { Modes } from './model-limit';
 import { randomRequest } from './random-requests';
 import { ReferenceModel } from './reference-model';
@@ -35,6 +35,8 @@ export interface ConformanceReport {
   readonly asReference: number;
   /** Answers that are the reference's and not Weir's, by the amendments that led to them. */
   readonly byAmendment: ReadonlyMap<Amendment, number>;
+  /** Of the answers that neither model gives, the fields that are not as Weir's model has them. */
+  readonly byField: ReadonlyMap<string, number>;
   /** Answers that neither model gives. */
   readonly unexplained: readonly Unexplained[];
 }
@@ -54,6 +56,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
   const [amended, reference] = [new AmendedModel(domains, modes), new ReferenceModel(domains, modes)];
   const past = new AmendedPast();
   const byAmendment = new Map<Amendment, number>();
+  const byField = new Map<string, number>();
   const unexplained: Unexplained[] = [];
   let [weirs, references] = [0, 0];
   for (let i = 0; i < requests; i += 1) {
@@ -65,13 +68,21 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
     const asWeir = amended.answer(asked, now);
     const asReference = reference.answer(asked, now);
     const because = past.add(asWeir, reference.keysOf(asked, now));
-    const [isWeirs, isReferences] = [asWeir.answered, asReference].map((expected) => isSame(answered, expected, resetToleranceSeconds));
+    const notWeirs = fieldsThatDiffer(answered, asWeir.answered, resetToleranceSeconds);
+    const isWeirs = notWeirs.size === 0;
+    const isReferences = fieldsThatDiffer(answered, asReference, resetToleranceSeconds).size === 0;
     if (isWeirs) weirs += 1;
     if (isReferences) references += 1;
-    if (isReferences && !isWeirs) for (const amendment of because) byAmendment.set(amendment, (byAmendment.get(amendment) ?? 0) + 1);
-    if (!isReferences && !isWeirs) unexplained.push({ asked, answered, asWeir: asWeir.answered, asReference });
+    if (isReferences && !isWeirs) countAll(byAmendment, because);
+    if (isReferences || isWeirs) continue;
+    countAll(byField, notWeirs);
+    unexplained.push({ asked, answered, asWeir: asWeir.answered, asReference });
   }
-  return { requests, asWeir: weirs, asReference: references, byAmendment, unexplained };
+  return { requests, asWeir: weirs, asReference: references, byAmendment, byField, unexplained };
+}
+
+function countAll<T>(counts: Map<T, number>, found: Iterable<T>): void {
+  for (const each of found) counts.set(each, (counts.get(each) ?? 0) + 1);
 }
 
 /** Which amendments the buckets of both models have gone through: the counts of the two differ from then on. */
@@ -97,26 +108,44 @@ class AmendedPast {
   }
 }
 
-/** Every field alike, but for a reset that may be told a moment later. */
-function isSame(answered: Answered, expected: Answered, toleranceSeconds: number): boolean {
-  if ('error' in answered || 'error' in expected) return 'error' in answered && 'error' in expected && answered.error === expected.error;
-  if (answered.overallCode !== expected.overallCode || answered.statuses.length !== expected.statuses.length) return false;
-  return answered.statuses.every(({ resetSeconds, ...status }, index) => {
-    const { resetSeconds: expectedReset, ...rest } = expected.statuses[index]!;
-    if (status.code !== rest.code || status.limit !== rest.limit || status.remaining !== rest.remaining) return false;
-    if (resetSeconds === undefined || expectedReset === undefined) return resetSeconds === expectedReset;
-    return Math.abs(resetSeconds - expectedReset) <= toleranceSeconds;
+/** A reset may be told a moment later. */
+function fieldsThatDiffer(answered: Answered, expected: Answered, toleranceSeconds: number): ReadonlySet<string> {
+  if ('error' in answered || 'error' in expected) {
+    return new Set('error' in answered && 'error' in expected && answered.error === expected.error ? [] : ['error']);
+  }
+  const fields = new Set<string>();
+  if (answered.overallCode !== expected.overallCode) fields.add('overall_code');
+  if (answered.statuses.length !== expected.statuses.length) fields.add('statuses');
+  answered.statuses.forEach((status, index) => {
+    const other = expected.statuses[index];
+    if (other === undefined) return;
+    if (status.code !== other.code) fields.add('code');
+    if (status.limit !== other.limit) fields.add('current_limit');
+    if (status.remaining !== other.remaining) fields.add('limit_remaining');
+    if (!isSameReset(status, other, toleranceSeconds)) fields.add('duration_until_reset');
   });
+  return fields;
+}
+
+function isSameReset({ resetSeconds }: AnsweredStatus, { resetSeconds: expected }: AnsweredStatus, toleranceSeconds: number): boolean {
+  if (resetSeconds === undefined || expected === undefined) return resetSeconds === expected;
+  return Math.abs(resetSeconds - expected) <= toleranceSeconds;
 }
 
 /** As lines for people. */
-export function reportLines({ requests, asWeir, asReference, byAmendment, unexplained }: ConformanceReport): string[] {
-  const amendments = [...byAmendment].sort(([, a], [, b]) => b - a).map(([amendment, count]) => `  ${amendment}: ${count}`);
+export function reportLines({ requests, asWeir, asReference, byAmendment, byField, unexplained }: ConformanceReport): string[] {
   return [
     `${requests} requests: ${asWeir} answered as Weir, ${asReference} as envoyproxy/ratelimit, ${unexplained.length} as neither`,
-    ...(amendments.length === 0 ? [] : ['as envoyproxy/ratelimit and not as Weir, by what Weir amends (an answer may have several causes):', ...amendments]),
+    ...countLines('as envoyproxy/ratelimit and not as Weir, by what Weir amends (an answer may have several causes):', byAmendment),
+    ...countLines('as neither, by the fields that are not as Weir has them:', byField),
     ...unexplained.slice(0, UNEXPLAINED_SHOWN_MAX).map((each) => `neither: ${show(each)}`),
   ];
+}
+
+/** The most first. */
+function countLines(title: string, counts: ReadonlyMap<string, number>): string[] {
+  if (counts.size === 0) return [];
+  return [title, ...[...counts].sort(([, a], [, b]) => b - a).map(([name, count]) => `  ${name}: ${count}`)];
 }
 
 const UNEXPLAINED_SHOWN_MAX = 5;

@@ -9,13 +9,13 @@ import { loadProto } from '../../src/transport/proto';
 import { randomFrom } from '../support/random';
 import type { Answered, Asked, ConfiguredDomain } from './asked';
 import { randomConfig } from './random-configs';
-import { reportLines, runConformance, type Ask } from './run-conformance';
+import { reportLines, runConformance, type Ask, type ConformanceReport } from './run-conformance';
 import { toAnswered, toWireRequest, type ReceivedResponse } from './wire';
 
 /** Nobody can set the clock of a service, so its windows must outlast the run. */
 const UNITS = ['hour', 'day', 'week', 'month', 'year'] as const;
 const HOUR_SECONDS = 3600;
-/** A run takes less, and an hour that ends within it would begin its counters anew. */
+/** Ten thousand requests take less, and an hour that ends within them would begin its counters anew. */
 const RUN_SECONDS_MAX = 180;
 /** The service's clock and this one, and the second that may end in between. */
 const RESET_TOLERANCE_SECONDS = 2;
@@ -32,12 +32,14 @@ export interface TargetOptions {
   readonly configDir: string;
   readonly seed: number;
   readonly requests: number;
+  /** How long the requests may take; default: as long as ten thousand. */
+  readonly runSecondsMax?: number;
   /** Told of what is awaited. */
   readonly say: (line: string) => void;
 }
 
 /** Asks, and tells what came of it; rejects if the service never has the configuration. */
-export async function runTarget({ target, configDir, seed, requests, say }: TargetOptions) {
+export async function runTarget({ target, configDir, seed, requests, runSecondsMax = RUN_SECONDS_MAX, say }: TargetOptions): Promise<ConformanceReport> {
   const random = randomFrom({ seed });
   // Counters of an earlier run are of other domains.
   const run = `conformance-${Date.now().toString(36)}`;
@@ -53,7 +55,7 @@ export async function runTarget({ target, configDir, seed, requests, say }: Targ
     const ask = askOver(client);
     say(`seed ${seed}: ${configs.length + 1} files in ${configDir}; waiting until ${target} answers by them (start it, or reload it)`);
     await untilLoaded(ask, probe.domain);
-    await untilAnHourIsLeft(say);
+    await untilAnHourIsLeft({ runSecondsMax, say });
     const nowSeconds = () => Date.now() / 1000;
     return await runConformance({ ask, configs, random, requests, nowSeconds, units: UNITS, withHugeHits: false, resetToleranceSeconds: RESET_TOLERANCE_SECONDS });
   } finally {
@@ -86,9 +88,9 @@ async function untilLoaded(ask: Ask, domain: string): Promise<void> {
   throw new Error(`the configuration was not loaded within ${LOADED_TIMEOUT_MS / 1000} s`);
 }
 
-async function untilAnHourIsLeft(say: (line: string) => void): Promise<void> {
+async function untilAnHourIsLeft({ runSecondsMax, say }: Required<Pick<TargetOptions, 'runSecondsMax' | 'say'>>): Promise<void> {
   const leftSeconds = HOUR_SECONDS - ((Date.now() / 1000) % HOUR_SECONDS);
-  if (leftSeconds > RUN_SECONDS_MAX) return;
+  if (leftSeconds > runSecondsMax) return;
   say(`waiting ${Math.ceil(leftSeconds)} s for the next hour, so that no window ends meanwhile`);
   await sleep(leftSeconds * 1000 + 1000);
 }

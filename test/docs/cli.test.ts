@@ -28,7 +28,7 @@ function documentedFlags(section: string, dashes: '-' | '--'): string[] {
 }
 
 function usageFlags(usage: string): string[] {
-  return [...new Set(Array.from(usage.matchAll(/(?<![\w-])--([a-z]+)/g), ([, flag]) => flag!))];
+  return [...new Set(Array.from(usage.matchAll(/(?<![\w-])--([a-z-]+)/g), ([, flag]) => flag!))];
 }
 
 const COMMANDS = [

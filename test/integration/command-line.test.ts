@@ -62,6 +62,14 @@ describe('weir check', () => {
     expect(exitCode).toBe(0);
   });
 
+  test('--merge-domains: a domain in several files', async () => {
+    const both = folderOf({ 'a.yaml': 'domain: d\ndescriptors: [{ key: a }]\n', 'b.yaml': 'domain: d\ndescriptors: [{ key: b }]\n' });
+    expect(await runWeir(['check', both])).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('MERGE_DOMAIN_CONFIG') as string });
+    expect(await runWeir(['check', both, '--merge-domains'])).toMatchObject({ exitCode: 0 });
+    const explained = await runWeir(['explain', '--config', both, '--merge-domains', '--domain', 'd', '--descriptor', 'b=1']);
+    expect(explained.stdout).toContain(`wins   ${both}/b.yaml:2: key b alone`);
+  });
+
   test('what can not be read is an error like any other', async () => {
     expect(await runWeir(['check', 'nowhere.yaml'])).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('nowhere.yaml: error: does not exist') as string });
   });

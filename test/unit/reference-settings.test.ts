@@ -21,7 +21,7 @@ function saidOf(env: Environment): string {
 
 test('nothing set, or set to what Weir does anyway: nothing is said', () => {
   const fine = REFERENCE_SETTINGS.flatMap(({ name, fine: values }) => values.map((value) => ({ [name]: value.toUpperCase() })));
-  for (const env of [{}, { MERGE_DOMAIN_CONFIG: '' }, ...fine]) expect(checkReferenceSettings(env)).toEqual([]);
+  for (const env of [{}, { REDIS_AWS_IAM_AUTH: '' }, ...fine]) expect(checkReferenceSettings(env)).toEqual([]);
 });
 
 test('what has no effect is told', () => {
@@ -32,10 +32,10 @@ test('what has no effect is told', () => {
 });
 
 test('what would be something else than asked stops the start, all of it at once', () => {
-  const env = { MERGE_DOMAIN_CONFIG: 'true', MEMCACHE_SRV: '_m._tcp.n', LOCAL_CACHE_SIZE_IN_BYTES: '1' };
+  const env = { REDIS_AWS_IAM_AUTH: 'true', MEMCACHE_SRV: '_m._tcp.n', LOCAL_CACHE_SIZE_IN_BYTES: '1' };
   expect(() => checkReferenceSettings(env)).toThrow(
-    'MEMCACHE_SRV: Weir does not support memcached, because its counts are not exact; use redis or memory.\n' +
-      'MERGE_DOMAIN_CONFIG: Write each domain into one file.',
+    'REDIS_AWS_IAM_AUTH: Credentials of AWS IAM are not supported by this version; use REDIS_AUTH or REDIS_AUTH_FILE.\n' +
+      'MEMCACHE_SRV: Weir does not support memcached, because its counts are not exact; use redis or memory.',
   );
 });
 

@@ -33,6 +33,14 @@ test('bad values, and names that stop the start, are problems', () => {
   expect(problems.map(({ name }) => name)).toEqual(['PORT', refused!.name]);
 });
 
+test('settings that do not go together, and files that are not there, are problems as for the server', () => {
+  const names = (env: Readonly<Record<string, string>>) => settingsInForce(env).problems.map(({ name }) => name);
+  expect(names({ RUNTIME_ROOT: '/data' })).toEqual(['BACKEND_TYPE']);
+  expect(names({ WORKERS: '2' })).toEqual(['WORKERS']);
+  expect(names({ GRPC_SERVER_USE_TLS: 'true', GRPC_SERVER_TLS_CERT: 'nowhere.pem', GRPC_SERVER_TLS_KEY: 'nowhere.key' })).toContain('GRPC_SERVER_TLS_CERT');
+  expect(names({ RUNTIME_ROOT: '/data', REDIS_URL: 'redis:6379', REDIS_SOCKET_TYPE: 'tcp' })).toEqual([]);
+});
+
 test("the reference's names without a use here: as the start tells them", () => {
   const env = { LOCAL_CACHE_SIZE_IN_BYTES: '7', REDIS_POOL_SIZE: '20' };
   const { reference } = settingsInForce(env);

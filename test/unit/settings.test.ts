@@ -40,6 +40,7 @@ describe('Settings', () => {
       runtimeRoot: undefined,
       runtimeSubdirectory: '',
       runtimeAppdirectory: 'config',
+      mergeDomainConfig: false,
       runtimeWatchRoot: true,
       forceStartWithoutInitialConfig: false,
       healthyWithAtLeastOneConfigLoaded: false,

@@ -2,16 +2,16 @@
 
 import type { Limit } from '../../rule/limit';
 import { joinPath } from '../show';
-import { limitsOf, type DeclaredLevel, type DeclaredLimit } from './declared-level';
+import { limitsOf, type Declared, type DeclaredLimit } from './declared-level';
 
 /** `cost`: the most hits that a request asks for. */
-export function warnOfCost({ declared, problems }: DeclaredLevel, { cost }: { readonly cost: number }): void {
-  for (const { spec, limit } of declared.flatMap(limitsOf)) {
+export function warnOfCost(declared: Declared, { cost }: { readonly cost: number }): void {
+  for (const { spec, limit } of limitsOf(declared)) {
     // A limit of 0 says openly that nothing passes.
     if (limit.requestsPerUnit === 0 || limit.capacity >= cost) continue;
     const { field, offset } = culpritOf({ spec, limit });
     const message = `holds ${limit.capacity} at once, and a request that costs ${cost} never passes; ${adviceFor(limit, cost)}`;
-    problems.warn({ rule: 'cost-never-fits', offset, path: joinPath(spec.path, field), message });
+    spec.problems.warn({ rule: 'cost-never-fits', offset, path: joinPath(spec.path, field), message });
   }
 }
 

@@ -3,7 +3,6 @@
 import type { DescriptorLevel, DescriptorNode } from '../../descriptor/tree';
 import type { Limit } from '../../rule/limit';
 import type { LimitedSpec } from '../limit-schema';
-import type { FileProblems } from '../problem-list';
 import type { DescriptorSpec } from '../schema';
 
 export interface Declared {
@@ -17,7 +16,6 @@ export interface DeclaredLevel {
   readonly declared: readonly Declared[];
   /** The descriptors that these are nested in, from the root down. */
   readonly above: readonly DescriptorSpec[];
-  readonly problems: FileProblems;
 }
 
 /** A limit as it is written, and what was made of it. */

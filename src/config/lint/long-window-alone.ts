@@ -2,7 +2,7 @@
 
 import type { Limit } from '../../rule/limit';
 import { UNIT_US } from '../../rule/unit';
-import { limitsOf, type DeclaredLevel } from './declared-level';
+import { limitsOf, type Declared } from './declared-level';
 
 /** Windows from here on are long. */
 export const LONG_WINDOW_US = UNIT_US.day;
@@ -10,17 +10,15 @@ export const LONG_WINDOW_US = UNIT_US.day;
 /** Fewer hits than this do no harm at once. */
 export const HITS_AT_ONCE_MIN = 100;
 
-export function warnOfLongWindow({ declared, problems }: DeclaredLevel): void {
-  for (const each of declared) {
-    const limits = limitsOf(each);
-    const isLong = limits.every(({ limit }) => limit.windowUs >= LONG_WINDOW_US);
-    const [first] = limits;
-    if (first === undefined || !isLong) continue;
-    const atOnce = Math.min(...limits.map(({ limit }) => limit.capacity));
-    if (atOnce < HITS_AT_ONCE_MIN) continue;
-    const message = `lets ${atOnce} pass at once, and then none for long; ${adviceFor(first.limit)}`;
-    problems.warn({ rule: 'long-window-alone', offset: first.spec.offset, path: first.spec.path, message });
-  }
+export function warnOfLongWindow(declared: Declared): void {
+  const limits = limitsOf(declared);
+  const isLong = limits.every(({ limit }) => limit.windowUs >= LONG_WINDOW_US);
+  const [first] = limits;
+  if (first === undefined || !isLong) return;
+  const atOnce = Math.min(...limits.map(({ limit }) => limit.capacity));
+  if (atOnce < HITS_AT_ONCE_MIN) return;
+  const message = `lets ${atOnce} pass at once, and then none for long; ${adviceFor(first.limit)}`;
+  first.spec.problems.warn({ rule: 'long-window-alone', offset: first.spec.offset, path: first.spec.path, message });
 }
 
 function adviceFor({ algorithm }: Limit): string {

@@ -18,14 +18,13 @@ interface NamesOfDomain {
 export class ReplacedNames {
   private readonly domains = new Map<string, NamesOfDomain>();
 
-  add(domain: string, { descriptors, problems }: { readonly descriptors: readonly DescriptorSpec[]; readonly problems: FileProblems }): void {
+  add(domain: string, { limits, problems }: DescriptorSpec): void {
+    if (limits.length === 0) return;
     const known = this.domains.get(domain) ?? { names: new Set(), uses: [] };
     this.domains.set(domain, known);
-    for (const { limits } of allOf(descriptors)) {
-      for (const { name, replaces } of limits) {
-        if (name !== '') known.names.add(name);
-        for (const replaced of replaces) known.uses.push({ replaced, problems });
-      }
+    for (const { name, replaces } of limits) {
+      if (name !== '') known.names.add(name);
+      for (const replaced of replaces) known.uses.push({ replaced, problems });
     }
   }
 
@@ -41,12 +40,5 @@ export class ReplacedNames {
         problems.warn({ rule: 'unknown-replaces', offset, path, message: `no limit of the domain has the name ${show(value)}; ${advice}` });
       }
     }
-  }
-}
-
-function* allOf(descriptors: readonly DescriptorSpec[]): Generator<DescriptorSpec> {
-  for (const descriptor of descriptors) {
-    yield descriptor;
-    yield* allOf(descriptor.descriptors);
   }
 }

@@ -4,27 +4,24 @@ import { toByteString } from '../../descriptor/byte-string';
 import type { Entry } from '../../descriptor/descriptor';
 import type { DescriptorSpec } from '../schema';
 import { show } from '../show';
-import type { DeclaredLevel } from './declared-level';
+import type { Declared, DeclaredLevel } from './declared-level';
 
 /** No byte string has it, so only a star takes it: a pattern that takes it for another's stars takes all of the other. */
 const ANYTHING = '\u{100}';
 
-/** Asks the level as a request would, with a value that stands for all that a descriptor takes. */
-export function warnOfUnreachable({ level, declared, problems }: DeclaredLevel): void {
-  if (level.wildcards.nodes.length === 0) return;
-  const specOf = new Map(declared.map(({ spec, node }) => [node, spec]));
-  for (const { spec, node } of declared) {
-    // An exact value is looked up first, whatever else there is.
-    if (!isWildcard(spec) && spec.value !== '') continue;
-    const takerNode = level.wildcards.find(anythingOf(spec));
-    const taker = takerNode && specOf.get(takerNode);
-    if (taker === undefined || takerNode === node || isSame(taker, spec)) continue;
-    const place = problems.placeOf(taker);
-    const message = isWildcard(spec)
-      ? `${nameOf(spec)} is never matched: ${takerName(taker, spec)} ${place}, declared before it, takes all that it would; declare it first, or remove it`
-      : `key ${show(spec.key)} alone is never matched: ${takerName(taker, spec)} ${place} takes every value; remove one of them`;
-    problems.warn({ rule: 'unreachable-descriptor', offset: spec.offset, path: spec.path, message });
-  }
+/** Asks the level as a request would, with a value that stands for all that the descriptor takes. */
+export function warnOfUnreachable({ spec, node }: Declared, { level, declared }: DeclaredLevel): void {
+  // An exact value is looked up first, whatever else there is.
+  if (!isWildcard(spec) && spec.value !== '') return;
+  const takerNode = level.wildcards.find(anythingOf(spec));
+  if (takerNode === undefined || takerNode === node) return;
+  const taker = declared.find((each) => each.node === takerNode)?.spec;
+  if (taker === undefined || isSame(taker, spec)) return;
+  const place = spec.problems.placeOf(taker);
+  const message = isWildcard(spec)
+    ? `${nameOf(spec)} is never matched: ${takerName(taker, spec)} ${place}, declared before it, takes all that it would; declare it first, or remove it`
+    : `key ${show(spec.key)} alone is never matched: ${takerName(taker, spec)} ${place} takes every value; remove one of them`;
+  spec.problems.warn({ rule: 'unreachable-descriptor', offset: spec.offset, path: spec.path, message });
 }
 
 function isWildcard({ key, value }: DescriptorSpec): boolean {

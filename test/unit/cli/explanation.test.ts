@@ -65,6 +65,12 @@ test.each([
   expect(descriptor).not.toHaveProperty('notLimited');
 });
 
+test('those that take it are named in the order in which they are tried, wherever they are declared', () => {
+  const text = `domain: d\ndescriptors:\n  - { key: k }\n  - { key: k, value: "*" }\n  - { key: k, value: v }\n`;
+  const [level] = explain(text, [['k=v']]).descriptors[0]!.levels;
+  expect(told(level!)).toEqual(['5 has this very value', `4 ${BELOW_EXACT}`, `3 ${BELOW_EXACT}`]);
+});
+
 test.each([
   [['nest=1', 'sub=y'], 'nothing takes sub=y on that level'],
   [['nest=1', 'sub=x', 'more=z'], 'nothing is configured below; a request with more entries than that is not limited'],
@@ -82,7 +88,7 @@ test('a domain that is not there: those that are', () => {
   expect(descriptors[0]).toMatchObject({ levels: [], notLimited: 'no domain of that name; there is d' });
 });
 
-test('unlimited, modes, and limits that others replace', () => {
+test('unlimited, which nothing replaces, modes, and limits that others replace', () => {
   const text = `domain: d\ndescriptors:
   - { key: a, rate_limit: { unit: hour, requests_per_unit: 5, name: small } }
   - { key: b, shadow_mode: true, rate_limit: { unit: hour, requests_per_unit: 9, replaces: [{ name: small }] } }
@@ -90,7 +96,7 @@ test('unlimited, modes, and limits that others replace', () => {
   - { key: e, rate_limit: { unlimited: true, name: small } }\n`;
   const { descriptors } = explain(text, [['a=1'], ['b=1'], ['c=1'], ['e=1']]);
   const replaced = { limits: [], unlimited: false, replaced: ['small'], notLimited: 'each of its limits is replaced by another one of the request' };
-  expect(descriptors).toMatchObject([replaced, { mode: 'shadow', limits: [{ requestsPerUnit: 9 }], replaced: [] }, { unlimited: true, limits: [] }, replaced]);
+  expect(descriptors).toMatchObject([replaced, { mode: 'shadow', limits: [{ requestsPerUnit: 9 }], replaced: [] }, { unlimited: true, limits: [] }, { unlimited: true, replaced: [] }]);
   expect(explain(text, [['a=1']], { modes: { shadow: false, quota: true } }).descriptors).toMatchObject([{ mode: 'quota' }]);
 });
 

@@ -73,7 +73,7 @@ describe('A bad configuration', () => {
 
   test('with one domain in two files names both', () => {
     expect(problemsOf('domain: d\n', 'domain: d\n')).toEqual([
-      'c2.yaml:1:9: domain: c2.yaml and c.yaml both configure it; put all of a domain into one file',
+      'c2.yaml:1:9: domain: c2.yaml and c.yaml both configure it; put all of a domain into one file, or set MERGE_DOMAIN_CONFIG=true',
     ]);
   });
 

@@ -219,6 +219,13 @@ describe('describeRules', () => {
     ]);
   });
 
+  test('says where a counter is shared', () => {
+    const ruleSet = compileText('domain: d\ndescriptors: [{key: k, value: "a*", share_threshold: true, descriptors: [{key: l, rate_limit: {unit: day, requests_per_unit: 1}}]}]\n');
+    expect(describeRules(ruleSet)).toEqual([
+      'd.k_a*.l: unit=DAY requests_per_unit=1, shadow_mode: false, quota_mode: false, algorithm: fixed_window, share_threshold: true',
+    ]);
+  });
+
   test('lists every rule, sorted, with the fields of the reference first', () => {
     const ruleSet = compileText(`domain: dom
 descriptors:

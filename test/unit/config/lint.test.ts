@@ -127,6 +127,7 @@ test.each<{ what: string; text: string; options?: Partial<CompileOptions> }>([
   { what: 'an exact value behind a star', text: file(`key: k, value: "*", ${LIMIT}`, `key: k, value: v, ${LIMIT}`) },
   { what: 'a wildcard before a broader one', text: file(`key: k, value: "foob*", ${LIMIT}`, `key: k, value: "foo*", ${LIMIT}`) },
   { what: 'wildcards that overlap', text: file(`key: k, value: "a*", ${LIMIT}`, `key: k, value: "*a", ${LIMIT}`, `key: k, value: "*b*", ${LIMIT}`, `key: k, ${LIMIT}`) },
+  ...['x*', '*x', '*x*', ''].map((value) => ({ what: `a key alone beside a value ${value}`, text: file(`key: k, value: "${value}", ${LIMIT}`, `key: "${value === '' ? 'l' : 'k'}", ${LIMIT}`) })),
   { what: 'a star of another key', text: file(`key: k, value: "*", ${LIMIT}`, `key: kk, ${LIMIT}`) },
   { what: 'a key with a star and a value', text: file(`key: "k*", value: v, ${LIMIT}`, `key: kk, ${LIMIT}`) },
   { what: 'a star on another level', text: file(`key: k, value: "*", descriptors: [{ key: k, ${LIMIT} }]`) },
