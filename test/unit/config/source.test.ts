@@ -7,7 +7,7 @@ import { ConfigError } from '../../../src/config/config-error';
 import { compileConfig } from '../../../src/config/compile';
 import { CONFIG_FILE_BYTES_MAX, readConfigFiles, type ConfigSource } from '../../../src/config/config-files';
 import { readSettings } from '../../../src/config/settings';
-import { chooseDefaultAlgorithm, chooseSource } from '../../../src/config/source';
+import { chooseDefaultAlgorithm, choosePlace, chooseSource } from '../../../src/config/source';
 
 let home: string;
 
@@ -131,10 +131,10 @@ describe('The source and its algorithm', () => {
 
   test('with CONFIG_TYPE=GRPC_XDS_SOTW a management server and fixed_window, but --config wins', () => {
     const overXds = readSettings({ RUNTIME_ROOT: '/r', CONFIG_TYPE: 'GRPC_XDS_SOTW', CONFIG_GRPC_XDS_SERVER_URL: 'gateway:18001' });
-    const source = chooseSource({ settings: overXds });
+    const source = choosePlace({ settings: overXds, configPath: undefined });
     expect(source).toEqual({ kind: 'xds', server: 'gateway:18001' });
     expect(chooseDefaultAlgorithm({ source, settings: overXds })).toMatchObject({ algorithm: 'fixed_window', reason: expect.stringContaining('gateway:18001') as unknown });
-    expect(chooseSource({ settings: overXds, configPath: 'c.yaml' })).toEqual({ kind: 'path', path: 'c.yaml' });
+    expect(choosePlace({ settings: overXds, configPath: 'c.yaml' })).toEqual({ kind: 'path', path: 'c.yaml' });
   });
 
   test('DEFAULT_ALGORITHM wins, and the reason says so', () => {
