@@ -79,7 +79,15 @@ function isListenError(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error && (error.syscall === 'listen' || error.syscall === 'bind');
 }
 
-main(process.argv.slice(2)).then(
-  (exitCode) => process.exit(exitCode),
-  (error: unknown) => process.exit(exitCodeOf(error)),
-);
+/** All that a command says is taken before the process ends, which a pipe of 64 KiB may not hold. The log of a server is waited for by nobody. */
+function end(exitCode: number): void {
+  const exit = (): never => process.exit(exitCode);
+  if (process.argv[2] === 'serve') exit();
+  // Whoever reads no further has seen enough.
+  for (const stream of [process.stdout, process.stderr]) stream.once('error', exit);
+  process.stdout.write('', () => process.stderr.write('', exit));
+}
+
+main(process.argv.slice(2)).then(end, (error: unknown) => {
+  end(exitCodeOf(error));
+});

@@ -2,7 +2,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { runWeir } from '../support/command';
+import { runCommand, runWeir } from '../support/command';
 import { makeCertificates } from '../support/certificates';
 import { startWeir, type WeirProcess } from '../support/weir-process';
 
@@ -34,6 +34,14 @@ describe('weir check', () => {
       '',
     ]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: '' });
+  });
+
+  test('all of it goes through a pipe, however much it is', async () => {
+    const wildcards = Array.from({ length: 2000 }, (_, n) => `  - { key: k, value: "v${n}*", rate_limit: { unit: hour, requests_per_unit: 5 } }\n`);
+    const folder = folderOf({ 'many.yaml': `domain: d\ndescriptors:\n${wildcards.join('')}` });
+    const { stdout } = await runCommand('sh', ['-c', `"${process.execPath}" dist/main.js check --format json "${folder}" | cat`]);
+    expect(stdout.length).toBeGreaterThan(100_000);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true, limits: 2000 });
   });
 
   test('warnings fail with --strict alone, and not those that are ignored', async () => {
