@@ -37,7 +37,7 @@ export async function readConfigFiles(source: ConfigSource): Promise<ReadFiles> 
   const names = (await attempt(() => listFiles(source), { name: placeOf(source), advice: adviceFor(source), problems })) ?? [];
   const files: ConfigFile[] = [];
   for (const name of names) {
-    const text = await attempt(() => readText(name), { name, advice: 'make it readable or remove it', problems });
+    const text = await attempt(() => readText(name, { isNamed: name === placeOf(source) }), { name, advice: 'make it readable or remove it', problems });
     if (text !== undefined) files.push({ name, text });
   }
   return { files, problems };
@@ -195,8 +195,11 @@ function isYaml(name: string): boolean {
   return name.endsWith('.yaml') || name.endsWith('.yml');
 }
 
-async function readText(name: string): Promise<string> {
-  const { size } = await fs.stat(name);
+/** `isNamed`: somebody asked for it, and may hand over a pipe. Nobody may ever write into one that lies in a directory. */
+async function readText(name: string, { isNamed }: { readonly isNamed: boolean }): Promise<string> {
+  const stats = await fs.stat(name);
+  if (!isNamed && !stats.isFile()) throw new Refusal('is no regular file; remove it');
+  const { size } = stats;
   if (size > CONFIG_FILE_BYTES_MAX) {
     throw new Refusal(`is ${size} bytes long, and at most ${CONFIG_FILE_BYTES_MAX} are read; split its domains over files`);
   }

@@ -1,5 +1,6 @@
 /** Which files a source reads, and what is said when it can't. */
 
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -102,6 +103,12 @@ describe('RUNTIME_*', () => {
 
   test('says so if the directory is missing', async () => {
     expect(await problemsOf(runtime())).toEqual([expect.stringMatching(/^HOME\/config: does not exist; set RUNTIME_ROOT/)]);
+  });
+
+  test('does not wait for a pipe that lies among the files', async () => {
+    write('config/a.yaml', 'domain: a\n');
+    execFileSync('mkfifo', [path.join(home, 'config/pipe.yaml')]);
+    expect(await problemsOf(runtime())).toEqual(['HOME/config/pipe.yaml: is no regular file; remove it']);
   });
 
   test('survives a loop of symlinks', async () => {
