@@ -85,7 +85,8 @@ export class AdsClient {
       if (this.interrupt.signal.aborted) continue;
       if (nowMs() - beganMs >= settledMs) backoff.reset();
       const waitMs = backoff.nextMs(wasConnected ? streamRetryMs : connectRetryMs);
-      onLost({ reason, waitMs });
+      // It may be a server's own words.
+      onLost({ reason: reason.replace(/\p{Cc}+/gu, ' '), waitMs });
       await this.wait(waitMs);
     }
   }
