@@ -65,13 +65,18 @@ function exitCodeOf(error: unknown): number {
     console.error(error.message);
     return EXIT_USAGE;
   }
-  console.error(error);
+  console.error(isListenError(error) ? `${error.message}; set another, or free this one` : error);
   return EXIT_FAILURE;
 }
 
 /** What `parseArgs` throws for an option that it does not know. */
 function isUsageError(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+}
+
+/** Of an address or a port on which this process can't listen; in a worker, for which the primary does, it is one of bind. */
+function isListenError(error: unknown): error is Error {
+  return error instanceof Error && 'syscall' in error && (error.syscall === 'listen' || error.syscall === 'bind');
 }
 
 main(process.argv.slice(2)).then(

@@ -56,7 +56,7 @@ export async function readConfiguration({ path, env, mergesDomains }: ReadConfig
  * @throws SettingsError
  */
 export async function readRuntimeDirectory({ path: directory, env, mergesDomains }: ReadConfigurationInput & { readonly path: string }): Promise<Configuration> {
-  return readFrom({ kind: 'runtime', directory }, readRelevantSettings({ env, mergesDomains }));
+  return readFrom({ kind: 'runtime', directory, advice: 'give a directory of .yaml files' }, readRelevantSettings({ env, mergesDomains }));
 }
 
 function readRelevantSettings({ env, mergesDomains }: Omit<ReadConfigurationInput, 'path'>): ConfigurationSettings {

@@ -14,6 +14,8 @@ export type ConfigSource =
       readonly directory: string;
       /** `RUNTIME_ROOT` with `RUNTIME_WATCH_ROOT`: if it is a symlink, what is below changes when it is swapped, and only then. */
       readonly swappedRoot?: string;
+      /** What to do if it is not there, where it is not the environment that names it. */
+      readonly advice?: string;
     };
 
 export const CONFIG_FILE_BYTES_MAX = 16 * 1024 * 1024;
@@ -134,7 +136,7 @@ function placeOf(source: ConfigSource): string {
 
 function adviceFor(source: ConfigSource): string {
   if (source.kind === 'path') return 'give --config a YAML file or a directory of them';
-  return 'set RUNTIME_ROOT, RUNTIME_SUBDIRECTORY and RUNTIME_APPDIRECTORY so that they name it, or use --config';
+  return source.advice ?? 'set RUNTIME_ROOT, RUNTIME_SUBDIRECTORY and RUNTIME_APPDIRECTORY so that they name it, or use --config';
 }
 
 /** The paths, sorted, as they are read and as problems show them. `onDirectory` is told of each that is walked. */

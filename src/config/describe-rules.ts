@@ -11,7 +11,7 @@ import type { RulesInForce } from './rules-in-force';
 /** The rules in force; then, if something else was to be, comments that say why it is not. */
 export function describeConfig({ ruleSet, error }: Pick<RulesInForce, 'ruleSet' | 'error'>): string[] {
   const lines = ruleSet === undefined ? [] : describeRules(ruleSet);
-  if (error === undefined) return lines;
+  if (error === undefined) return ruleSet === undefined ? ['# config: none yet'] : lines;
   const what = ruleSet === undefined ? 'none yet' : `last good, generation ${ruleSet.generation}`;
   const problems = formatProblems(error.problems, error.omitted);
   return [...lines, `# config: ${what}; what was loaded last is refused:`, ...problems.map((problem) => `# ${problem}`)];

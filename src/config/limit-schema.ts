@@ -32,6 +32,8 @@ export interface LimitedSpec extends Named, PlacedInFile {
   readonly kind: 'limited';
   readonly unit: Located<UnitName>;
   readonly requestsPerUnit?: Located<number>;
+  /** Also when what it gives is refused. */
+  readonly givesRequestsPerUnit: boolean;
   readonly unitMultiplier?: Located<number>;
   readonly burst?: Located<number>;
   readonly algorithm?: Algorithm;
@@ -126,6 +128,7 @@ function readLimited(reader: MapReader, { path, problems, named }: Place & { nam
     path,
     problems,
     ...(requestsPerUnit && { requestsPerUnit }),
+    givesRequestsPerUnit: reader.child('requests_per_unit') !== undefined,
     ...(unitMultiplier && { unitMultiplier }),
     ...(burst && { burst }),
     ...(algorithm && { algorithm: algorithm.value }),

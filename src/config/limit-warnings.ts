@@ -23,7 +23,7 @@ export function warnOfLimit(spec: LimitedSpec, options: LimitWarningsOptions): v
   const warn = (field: string, { offset }: { readonly offset: number }, message: string) => {
     problems.warn({ offset, path: joinPath(spec.path, field), message });
   };
-  if (spec.requestsPerUnit === undefined) {
+  if (!spec.givesRequestsPerUnit) {
     const message = 'is missing, which counts as 0: every hit is over the limit; give it a number';
     problems.warn({ rule: 'missing-requests-per-unit', offset: spec.offset, path: joinPath(spec.path, 'requests_per_unit'), message });
   }

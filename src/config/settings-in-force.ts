@@ -8,6 +8,7 @@ import { REFERENCE_SETTINGS } from './reference-settings';
 import { readSettings, type Environment, type Settings } from './settings';
 import { SettingsError, type SettingProblem } from './settings-error';
 import { SETTINGS_TABLE, type SettingRow } from './settings-table';
+import { chooseStatsd } from './statsd-choice';
 import { chooseStore } from './store-choice';
 import { readXdsTls } from './xds-tls';
 
@@ -63,6 +64,7 @@ function problemsOf(env: Environment): readonly SettingProblem[] {
   return [
     ...problemsIn(() => chooseWorkers({ settings: read, storeChoice: chooseStore(read) })),
     ...problemsIn(() => readGrpcTls(read)),
+    ...problemsIn(() => chooseStatsd({ settings: read, env })),
     ...problemsIn(() => read.configType === 'GRPC_XDS_SOTW' && readXdsTls(read)),
   ];
 }

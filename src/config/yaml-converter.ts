@@ -1,4 +1,4 @@
-/** Turns the YAML parser's tree into config nodes: resolves aliases and merge keys, refuses duplicate keys. */
+/** Turns the YAML parser's tree into config nodes: resolves aliases and merge keys, refuses duplicate keys and tags. */
 
 import { isAlias, isMap, isScalar, isSeq, type Alias, type Node, type Pair, type Scalar, type YAMLMap } from 'yaml';
 import { isNull, type ConfigNode, type MapField, type ScalarNode } from './config-node';
@@ -30,7 +30,7 @@ export class YamlConverter {
 
   private convert(node: Node, path: string): ConfigNode {
     if (isAlias(node)) return this.resolveAlias(node, path);
-    const converted = this.convertContent(node, path);
+    const converted = node.tag === undefined ? this.convertContent(node, path) : this.leaveOutTagged(node, path);
     // Only now: an alias within its own anchor finds nothing, so no node can contain itself.
     if (node.anchor !== undefined) this.anchors.set(node.anchor, converted);
     return converted;
@@ -109,6 +109,11 @@ export class YamlConverter {
     return this.leaveOut(offset, path, `aliases repeat over ${ALIASED_NODES_MAX} nodes up to here; write fewer`);
   }
 
+  /** The parser knows some tags, and would make of `!!binary` or `!!timestamp` what is no text any more. */
+  private leaveOutTagged({ tag, ...node }: Exclude<Node, Alias>, path: string): ConfigNode {
+    return this.leaveOut(node.range?.[0] ?? 0, path, `has the tag ${tag}; tags have no meaning here, so remove it`);
+  }
+
   private leaveOut(offset: number, path: string, message: string): ConfigNode {
     this.problems.report({ offset, path, message });
     this.complete = false;
@@ -118,8 +123,7 @@ export class YamlConverter {
 
 function convertScalar(node: Scalar, offset: number): ConfigNode {
   const text = typeof node.value === 'string' ? node.value : '';
-  const plain = node.type === 'PLAIN' && node.tag === undefined;
-  return { kind: 'scalar', text, plain, offset, size: 1 };
+  return { kind: 'scalar', text, plain: node.type === 'PLAIN', offset, size: 1 };
 }
 
 function nullAt(offset: number): ConfigNode {

@@ -42,5 +42,5 @@ test('-merge_domain_configs: a domain in several files', async () => {
 test('no directory, or none that is there', async () => {
   expect(await check()).toMatchObject({ exitCode: 2, stderr: '-config_dir is missing; give the directory of the configuration\n' });
   const { exitCode, stdout } = await check('-config_dir', join(folder, 'nowhere'));
-  expect({ exitCode, last: stdout.split('\n').at(-2) }).toMatchObject({ exitCode: 1, last: expect.stringContaining('does not exist') as string });
+  expect({ exitCode, last: stdout.split('\n').at(-2) }).toMatchObject({ exitCode: 1, last: expect.stringMatching(/does not exist; give a directory of \.yaml files$/) as string });
 });

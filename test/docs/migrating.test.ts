@@ -48,7 +48,8 @@ test('the file of docker-compose: its command and environment serve its volume',
   const redis = await startRedis();
   const env = Object.fromEntries(environment.map((line) => line.split('=') as [string, string]));
   const weir = await startWeir({
-    command: [path.resolve('deploy', 'bin', 'ratelimit')],
+    // The image has an entry point, and what compose names as the command comes behind it.
+    command: [path.resolve('deploy', 'bin', 'ratelimit'), command],
     env: { ...env, REDIS_URL: env.REDIS_URL!.replace('redis:6379', `127.0.0.1:${redis.port}`), RUNTIME_ROOT: folder, WEIR_HOME: path.resolve('.'), REDIS_OP_TIMEOUT: '1s' },
   });
   const client = new RlsClient(weir.grpcPort);

@@ -36,6 +36,8 @@ test('bad values, and names that stop the start, are problems', () => {
 test('settings that do not go together, and files that are not there, are problems as for the server', () => {
   const names = (env: Readonly<Record<string, string>>) => settingsInForce(env).problems.map(({ name }) => name);
   expect(names({ RUNTIME_ROOT: '/data' })).toEqual(['BACKEND_TYPE']);
+  expect(names({ USE_STATSD: 'true', USE_DOG_STATSD: 'true' })).toEqual(['USE_STATSD']);
+  expect(names({ USE_DOG_STATSD: 'true', USE_DOG_STATSD_MOGRIFIERS: 'A', DOG_STATSD_MOGRIFIER_A_NAME: 'a' })).toEqual(['DOG_STATSD_MOGRIFIER_A_PATTERN']);
   expect(names({ WORKERS: '2' })).toEqual(['WORKERS']);
   expect(names({ GRPC_SERVER_USE_TLS: 'true', GRPC_SERVER_TLS_CERT: 'nowhere.pem', GRPC_SERVER_TLS_KEY: 'nowhere.key' })).toContain('GRPC_SERVER_TLS_CERT');
   expect(names({ RUNTIME_ROOT: '/data', REDIS_URL: 'redis:6379', REDIS_SOCKET_TYPE: 'tcp' })).toEqual([]);

@@ -25,6 +25,8 @@ const CASES: readonly { mistake: string; text: string; line: string }[] = [
   { mistake: 'a tab', text: 'domain: d\n\tx: y\n', line: 'c.yaml:2:1: not valid YAML: Tabs are not allowed as indentation' },
   { mistake: 'a second document', text: 'domain: d\n---\ndomain: e\n', line: 'c.yaml:2:1: a second YAML document; put each into a file of its own' },
   { mistake: 'a tag', text: 'domain: !!int 5\n', line: 'c.yaml:1:9: Unresolved tag: tag:yaml.org,2002:int; tags have no meaning here, so remove it' },
+  { mistake: 'a tag that the YAML library would take the text for', text: descriptor('    value: !!binary aGk=\n'), line: 'c.yaml:4:21: descriptors[0].value: has the tag tag:yaml.org,2002:binary; tags have no meaning here, so remove it' },
+  { mistake: 'a tag of a map', text: 'domain: d\ndescriptors: !!set { a, b }\n', line: 'c.yaml:2:20: descriptors: has the tag tag:yaml.org,2002:set; tags have no meaning here, so remove it' },
   { mistake: 'a duplicate YAML key', text: 'domain: d\n\ndomain: e\n', line: 'c.yaml:3:1: domain: given twice: on line 1 and on line 3; keep one' },
   { mistake: 'a key that is a list', text: 'domain: d\n? [a]\n: b\n', line: 'c.yaml:2:3: a key must be text; write it as key: value' },
   { mistake: 'an unknown alias', text: 'domain: *d\n', line: 'c.yaml:1:9: domain: *d has no anchor &d that ends before it' },

@@ -125,6 +125,13 @@ test.each(FOUND)('$rule: $what', ({ rule, text, options, line }) => {
   expect(warningsOf(text, options)).toHaveLength(1);
 });
 
+test('a number that is refused is not told as missing, too', () => {
+  const text = file('key: k, rate_limit: { unit: hour, requests_per_unit: -1 }');
+  const { list } = examineConfig({ files: [{ name: 'c.yaml', text }], defaultAlgorithm: 'token_bucket', generation: 1 });
+  expect(list.found().kept).toHaveLength(1);
+  expect(list.warned().kept).toEqual([]);
+});
+
 test('every rule has its case', () => {
   expect([...new Set(FOUND.map(({ rule }) => rule))].sort()).toEqual(Object.keys(WARNING_RULES).sort());
 });

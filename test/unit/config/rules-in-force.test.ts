@@ -3,6 +3,7 @@
 import { compileConfig } from '../../../src/config/compile';
 import type { ReadDocument } from '../../../src/config/config-document';
 import type { ConfigNode } from '../../../src/config/config-node';
+import { describeConfig } from '../../../src/config/describe-rules';
 import { RulesInForce, type ConfigSet, type LoadOutcome } from '../../../src/config/rules-in-force';
 
 const ok = (name: string): ConfigSet => ({ documents: [{ name: `${name}.yaml`, text: `domain: ${name}\n` }] });
@@ -30,6 +31,15 @@ function node(value: unknown): ConfigNode {
   }
   return { kind: 'scalar', text: String(value), plain: typeof value !== 'string', ...placed };
 }
+
+test('/rlconfig before any set says that there is none', async () => {
+  const rules = makeRules();
+  expect(describeConfig(rules)).toEqual(['# config: none yet']);
+  await rules.offer(BAD);
+  expect(describeConfig(rules)[0]).toBe('# config: none yet; what was loaded last is refused:');
+  await rules.offer(ok('one'));
+  expect(describeConfig(rules)).toEqual([]);
+});
 
 test('the first good set is generation 1, each further one the next; a bad one leaves the last good one', async () => {
   const rules = makeRules();
