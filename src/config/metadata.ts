@@ -69,11 +69,17 @@ function toScalar({ text, plain, offset }: ScalarNode, { path, problems }: Place
   const boolean = BOOLEANS.get(text);
   if (boolean !== undefined) return boolean;
   const digits = text.replaceAll('_', '');
-  if (LEADING_ZERO.test(digits) || NO_NUMBER.test(text)) {
-    const why = NO_NUMBER.test(text) ? 'is no number that JSON has' : 'could be octal or decimal';
+  const number = toNumber(digits);
+  const isNoNumber = NO_NUMBER.test(text) || number === Infinity || number === -Infinity;
+  if (LEADING_ZERO.test(digits) || isNoNumber) {
+    const why = isNoNumber ? 'is no number that JSON has' : 'could be octal or decimal';
     problems.report({ offset, path, message: `${show(text)} ${why}; put it in quotes to have it as text` });
     return null;
   }
+  return number ?? text;
+}
+
+function toNumber(digits: string): number | undefined {
   if (INTEGER.test(digits)) return digits.startsWith('-') ? -Number(digits.slice(1)) : Number(digits.replace('+', ''));
-  return FLOAT.test(digits) ? Number(digits) : text;
+  return FLOAT.test(digits) ? Number(digits) : undefined;
 }

@@ -80,9 +80,11 @@ export class RulesInForce {
 
   /** A set that somebody else has refused, after all that was offered before it. */
   refuse(error: ConfigError): void {
-    this.queue = this.queue.then(() => {
+    const settling = this.queue.then(() => {
       this.settle({ documents: [] }, { error });
     });
+    // As with a set that is offered: those after it have their turn whatever a listener does.
+    this.queue = settling.catch(() => undefined);
   }
 
   /** Told of each set from now on, when it is in force or refused. */

@@ -45,8 +45,8 @@ const DNS_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z
 /** Of an answer's header: not one of those that say how a message is sent. */
 const ANSWER_HEADER_NAME = /^(?!(?:connection|content-length|host|keep-alive|te|trailer|transfer-encoding|upgrade)$)[!#$%&'*+.^_`|~0-9a-z-]{1,64}$/i;
 
-/** A header that a caller may set, as HTTP/2 writes it: gRPC's own ones are not among them. */
-const HEADER_NAME = /^(?!grpc-)[0-9a-z_.-]+$/i;
+/** A header that a caller may set, as HTTP/2 writes it: gRPC's own ones are not among them, nor those that say how a message is sent. */
+const HEADER_NAME = /^(?!grpc-)(?!(?:connection|content-length|content-type|host|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$)[0-9a-z_.-]+$/i;
 
 /** What a header that is text may hold. */
 const HEADER_VALUE = /^[ -~]*$/;

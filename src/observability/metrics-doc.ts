@@ -35,7 +35,7 @@ costs nothing more. Of Node's own metrics nothing is told.
 Labels: \`domain\`, and \`key1\` to \`key8\` for the levels of the rule, as envoyproxy/ratelimit names them: \`key_value\` where the
 rule has a value, else \`key\`; deeper levels share the last label. They come from the configuration, but for what
 \`detailed_metric\` and \`value_to_metric\` show of requests and the keys of a request override without a rule (with one, it counts under that). At most METRIC_SERIES_MAX have series
-of their own, half of them with something that callers sent: the rest count as \`other\`. As envoyproxy/ratelimit does, \`_\` is written for \`:\` and \`|\`, and for the dots of an IPv4
+of their own, half of them with something that callers sent: the rest count as \`other\`. Rules that a reload took away keep theirs until Weir ends, and count among them. As envoyproxy/ratelimit does, \`_\` is written for \`:\` and \`|\`, and for the dots of an IPv4
 address (of all with SANITIZE_DESCRIPTOR_METRIC_DOTS); a level has 256 characters at most.
 
 A denied request adds \`total_hits\` to every rule it matched, \`over_limit\` to those that its hits did not fit, and

@@ -155,7 +155,8 @@ export class RuleMetrics {
     const { seriesMax } = this.options;
     if (this.seriesByLabels.size >= seriesMax || (sent && this.sentSeries >= seriesMax / 2)) return this.other;
     if (sent) this.sentSeries += 1;
-    const series = { labels, counts: noCounts() };
+    // A copy: a label cut from a long value would keep all of that.
+    const series = { labels: JSON.parse(key) as Series['labels'], counts: noCounts() };
     this.seriesByLabels.set(key, series);
     return series;
   }

@@ -85,7 +85,8 @@ export class AdsClient {
       if (this.interrupt.signal.aborted) continue;
       if (nowMs() - beganMs >= settledMs) backoff.reset();
       const waitMs = backoff.nextMs(wasConnected ? streamRetryMs : connectRetryMs);
-      onLost({ reason, waitMs });
+      // It may be a server's own words.
+      onLost({ reason: reason.replace(/\p{Cc}+/gu, ' '), waitMs });
       await this.wait(waitMs);
     }
   }
@@ -161,15 +162,13 @@ export class AdsClient {
     const { proto, onSet } = this.options;
     const { signal } = this.interrupt;
     const set = await readResourceSet(response, proto.decodeConfig);
-    if (set.digest !== this.last?.digest) {
-      const refusal = await onSet(set);
-      // Who asks anew meanwhile is answered anew, whatever this was.
-      if (signal.aborted) return;
-      this.last = { digest: set.digest, refusal };
-    } else if (this.last.refusal !== undefined) {
-      await this.wait(REPEATED_REFUSAL_MS);
-    }
-    const { refusal } = this.last;
+    const { last } = this;
+    const isKnown = set.digest === last?.digest;
+    const refusal = isKnown ? last.refusal : await onSet(set);
+    if (isKnown && refusal !== undefined) await this.wait(REPEATED_REFUSAL_MS);
+    // Who asks anew meanwhile is answered anew, whatever this was.
+    if (signal.aborted) return;
+    this.last = { digest: set.digest, refusal };
     if (refusal === undefined) this.acceptedVersion = set.version;
     const nonce = response.nonce === undefined ? {} : { response_nonce: response.nonce };
     this.send(stream, { ...this.inForce(), ...nonce, ...(refusal !== undefined && { error_detail: detailOf(refusal) }) });

@@ -6,9 +6,14 @@ import type { WireConfigDescriptor, WireRateLimitConfig, WireRateLimitPolicy, Wi
 /** By the numbers of RateLimitUnit; 0 is none. */
 const UNITS = [undefined, 'second', 'minute', 'hour', 'day', 'month', 'year', 'week'] as const;
 
-/** Recurses as deep as the message is nested, which its decoder has bounded. */
-export function toConfigNode({ domain = '', descriptors = [] }: WireRateLimitConfig): ConfigNode {
-  return mapOf({ domain: textOf(domain), descriptors: listOf(descriptors.map(toDescriptorNode)) });
+/** A step for each descriptor of the first level. Recurses as deep as the message is nested, which its decoder has bounded. */
+export function* toConfigNode({ domain = '', descriptors = [] }: WireRateLimitConfig): Generator<undefined, ConfigNode> {
+  const items: ConfigNode[] = [];
+  for (const descriptor of descriptors) {
+    items.push(toDescriptorNode(descriptor));
+    yield;
+  }
+  return mapOf({ domain: textOf(domain), descriptors: listOf(items) });
 }
 
 function toDescriptorNode(descriptor: WireConfigDescriptor): ConfigNode {

@@ -2,11 +2,14 @@
 
 import * as path from 'node:path';
 import type { MethodDefinition } from '@grpc/grpc-js';
-import { Root, type Type } from 'protobufjs';
-import type { WireDiscoveryRequest, WireDiscoveryResponse, WireRateLimitConfig } from './wire';
+import { Reader, Root, type Type } from 'protobufjs';
+import type { WireConfigDescriptor, WireDiscoveryRequest, WireDiscoveryResponse, WireRateLimitConfig } from './wire';
 
 // The same from src/ and from dist/.
 const PROTO_DIR = path.join(__dirname, '..', '..', 'proto');
+
+/** Bytes that are decoded in a step: so many take a millisecond or two. */
+const STEP_BYTES = 8 * 1024;
 
 const PROTO_FILES = ['envoy/service/discovery/v3/ads.proto', 'ratelimit/config/ratelimit/v3/rls_conf.proto'];
 
@@ -14,8 +17,8 @@ export const RATE_LIMIT_CONFIG_TYPE = 'type.googleapis.com/ratelimit.config.rate
 
 export interface XdsProto {
   readonly stream: MethodDefinition<WireDiscoveryRequest, WireDiscoveryResponse>;
-  /** Throws on bytes that are no such message. */
-  readonly decodeConfig: (bytes: Uint8Array) => WireRateLimitConfig;
+  /** In steps, as it may be long. Throws on bytes that are no such message. */
+  readonly decodeConfig: (bytes: Uint8Array) => Generator<undefined, WireRateLimitConfig>;
 }
 
 /** Reads proto/ synchronously; for start-up. Throws if a file is missing or wrong. */
@@ -36,7 +39,7 @@ export function loadXdsProto(): XdsProto {
       responseSerialize: (message) => encode(response, message),
       responseDeserialize: (bytes) => decode(response, bytes),
     },
-    decodeConfig: (bytes) => decode(config, bytes),
+    decodeConfig: (bytes) => decodeInSteps(config, bytes),
   };
 }
 
@@ -47,4 +50,29 @@ function encode(type: Type, message: object): Buffer {
 /** Enums stay numbers, absent fields absent. */
 function decode(type: Type, bytes: Uint8Array): object {
   return type.toObject(type.decode(bytes));
+}
+
+/** A message that is cut between two of its fields is two messages, which together say what it says. */
+function* decodeInSteps(type: Type, bytes: Uint8Array): Generator<undefined, WireRateLimitConfig> {
+  let whole: WireRateLimitConfig = {};
+  const descriptors: WireConfigDescriptor[] = [];
+  for (const piece of piecesOf(bytes)) {
+    const part: WireRateLimitConfig = decode(type, piece);
+    whole = { ...whole, ...part };
+    for (const descriptor of part.descriptors ?? []) descriptors.push(descriptor);
+    yield;
+  }
+  return { ...whole, descriptors };
+}
+
+function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
+  const reader = Reader.create(bytes);
+  let start = 0;
+  while (reader.pos < reader.len) {
+    reader.skipType(reader.uint32() & 7);
+    if (reader.pos - start < STEP_BYTES) continue;
+    yield bytes.subarray(start, reader.pos);
+    start = reader.pos;
+  }
+  yield bytes.subarray(start);
 }

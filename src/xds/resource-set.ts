@@ -40,10 +40,17 @@ export async function readResourceSet(response: WireDiscoveryResponse, decodeCon
   const reads: Read[] = [];
   let begunMs = performance.now();
   for (const [index, any] of resources.slice(0, RESOURCES_MAX).entries()) {
-    reads.push(readResource(any, { index, decodeConfig }));
-    if (performance.now() - begunMs < SLICE_MS) continue;
-    await nextTurn();
-    begunMs = performance.now();
+    const steps = readResource(any, { index, decodeConfig });
+    for (;;) {
+      const step = steps.next();
+      if (performance.now() - begunMs >= SLICE_MS) {
+        await nextTurn();
+        begunMs = performance.now();
+      }
+      if (step.done !== true) continue;
+      reads.push(step.value);
+      break;
+    }
   }
   // The server may send them in any order, and another one each time.
   reads.sort((one, other) => compare(one.name, other.name) || Buffer.compare(one.bytes, other.bytes));
@@ -55,15 +62,15 @@ export async function readResourceSet(response: WireDiscoveryResponse, decodeCon
   };
 }
 
-function readResource({ type_url: typeUrl = '', value: bytes = new Uint8Array() }: WireAny, { index, decodeConfig }: ReadInput): Read {
+function* readResource({ type_url: typeUrl = '', value: bytes = new Uint8Array() }: WireAny, { index, decodeConfig }: ReadInput): Generator<undefined, Read> {
   const place = `resources[${index}]`;
   const refuse = (message: string): Read => ({ typeUrl, name: '', bytes, problem: { file: place, line: 0, column: 0, path: '', message } });
   if (typeUrl !== RATE_LIMIT_CONFIG_TYPE) return refuse(`is of type ${show(typeUrl)}; send ${RATE_LIMIT_CONFIG_TYPE}`);
   try {
-    const config = decodeConfig(bytes);
+    const config = yield* decodeConfig(bytes);
     const { name = '' } = config;
     const shown = PLAIN_NAME.test(name) ? name : show(name);
-    return { typeUrl, name, bytes, document: { name: name === '' ? place : shown, root: toConfigNode(config) } };
+    return { typeUrl, name, bytes, document: { name: name === '' ? place : shown, root: yield* toConfigNode(config) } };
   } catch {
     return refuse('is no RateLimitConfig, or one that is nested too deep; look at what the management server makes');
   }

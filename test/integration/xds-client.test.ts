@@ -168,6 +168,15 @@ describe('the conversation begins anew', () => {
     expect(client.lost.map(({ reason }) => reason)).toEqual([code === status.OK ? 'the server has ended the stream' : 'UNAVAILABLE: the test says so']);
   });
 
+  test('what a server says of the end is one line, whatever it says', async () => {
+    const server = await startServer();
+    const client = startClient(server.port);
+    await server.answerTo(server.send('1', [config('a')]));
+    server.endStreams(status.UNAVAILABLE, 'gone\r\n[2026-01-01T00:00:00.000Z] ERROR: \u001b[31mmade up');
+    await until(() => client.lost.length > 0);
+    expect(client.lost[0]!.reason).toBe('UNAVAILABLE: gone [2026-01-01T00:00:00.000Z] ERROR:  [31mmade up');
+  });
+
   test('after a server that died, when it is back', async () => {
     const server = await startServer();
     let connections = 0;

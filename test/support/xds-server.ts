@@ -119,8 +119,8 @@ export class XdsServer {
   }
 
   /** With OK, or with an error. */
-  endStreams(code: status = status.OK): void {
-    for (const stream of this.streams) end(stream, code);
+  endStreams(code: status = status.OK, details = 'the test says so'): void {
+    for (const stream of this.streams) end(stream, code, details);
   }
 
   /** The first answer to what was sent with that nonce: an ACK, or a NACK if it has an error_detail. */
@@ -158,7 +158,7 @@ export class XdsServer {
       if (wants && (isFirst || this.options.isEager === true)) this.write(stream);
       isFirst = false;
     });
-    if (this.isFlapping) end(stream, status.OK);
+    if (this.isFlapping) end(stream, status.OK, '');
     else this.streams.add(stream);
   }
 
@@ -167,7 +167,7 @@ export class XdsServer {
   }
 }
 
-function end(stream: Stream, code: status): void {
+function end(stream: Stream, code: status, details: string): void {
   if (code === status.OK) stream.end();
-  else stream.emit('error', { code, details: 'the test says so', metadata: new Metadata() });
+  else stream.emit('error', { code, details, metadata: new Metadata() });
 }

@@ -178,6 +178,7 @@ describe('Settings', () => {
     ['CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS', 'x-token:secret,,', 'its value is not accepted; use name:value,name:value in ASCII, or leave it unset'],
     ['CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS', 'x-token:größe', 'its value is not accepted; use name:value,name:value in ASCII, or leave it unset'],
     ['CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS', 'grpc-timeout:1S', 'its value is not accepted; use name:value,name:value in ASCII, or leave it unset'],
+    ['CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS', 'Transfer-Encoding:chunked', 'its value is not accepted; use name:value,name:value in ASCII, or leave it unset'],
     ['XDS_CLIENT_BACKOFF_RANDOM_FACTOR', '-1', '"-1" is not accepted; use a number from 0 to 10, or leave it unset for "2"'],
   ])('refuse %s=%s', (name, text, message) => {
     expect(problemsOf({ [name]: text })).toEqual([`${name}: ${message}`]);

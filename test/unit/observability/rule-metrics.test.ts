@@ -1,11 +1,17 @@
 /** What a request adds to the counters of its rules. */
 
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Registry } from 'prom-client';
 import { RuleMetrics, type DescriptorRecord } from '../../../src/observability/rule-metrics';
 
 const RECORD: DescriptorRecord = { domain: 'edge', path: ['user'], sent: false, hits: 1, fits: true, remaining: 9, capacity: 10, shadow: false, cached: false };
 
 const PREFIX = 'ratelimit_service_rate_limit_';
+
+/** Of values as long as they may be. */
+const LONG_VALUES = 500;
+const VALUE_BYTES = 64 * 1024;
 
 describe('RuleMetrics', () => {
   let registry: Registry;
@@ -90,5 +96,21 @@ describe('RuleMetrics', () => {
     expect(await series()).toEqual([
       'total_hits{domain="é",key1="a",key2="b",key3="c",key4="d",key5="e",key6="f",key7="g",key8="h.i.j"} 1',
     ]);
+  });
+
+  it('keeps nothing of a long value but what it shows', () => {
+    setFlagsFromString('--expose-gc');
+    const gc = runInNewContext('gc') as () => void;
+    const heapBytes = () => {
+      gc();
+      return process.memoryUsage().heapUsed;
+    };
+    metrics = new RuleMetrics({ registry: new Registry(), seriesMax: 2 * LONG_VALUES, nearLimitRatio: 0.8, sanitizeDots: false });
+    const before = heapBytes();
+    for (let i = 0; i < LONG_VALUES; i += 1) {
+      const value = Buffer.alloc(VALUE_BYTES, `a value of no end, number ${i}, `).toString();
+      metrics.record([{ ...RECORD, path: [`client_${value}`], sent: true }], { denied: false });
+    }
+    expect(heapBytes() - before).toBeLessThan((LONG_VALUES * VALUE_BYTES) / 10);
   });
 });

@@ -12,6 +12,9 @@ import { packConfig } from '../../support/xds-server';
 
 const { decodeConfig } = loadXdsProto();
 
+/** Descriptors that take far longer than a slice. */
+const LONG = 10_000;
+
 function readAll(resources: readonly WireAny[]) {
   return readResourceSet({ version_info: '1', resources, type_url: '' }, decodeConfig);
 }
@@ -236,4 +239,26 @@ test('what is refused and then mended is another set, however little has changed
   expect((await readAll([{ ...good, type_url: 'other' }])).digest).not.toBe(mended.digest);
   const most = Array.from({ length: RESOURCES_MAX }, () => good);
   expect((await readAll([...most, good])).digest).not.toBe((await readAll(most)).digest);
+});
+
+test('a long resource is read in slices, between which other things are done', async () => {
+  const values = Array.from({ length: LONG }, (_, i) => `v${i}`);
+  const descriptors = values.map((value) => ({ key: 'k', value, rate_limit: { unit: 1, requests_per_unit: 1 } }));
+  // What comes last holds, as in any message.
+  const parts = [{ domain: 'other' }, { name: 'r', descriptors }, { domain: 'd' }].map((part) => packConfig(part).value ?? new Uint8Array());
+  const resource = { ...packConfig({}), value: Buffer.concat(parts) };
+  let turns = 0;
+  let isRead = false;
+  const count = () => {
+    turns += 1;
+    if (!isRead) setImmediate(count);
+  };
+  setImmediate(count);
+  const { documents } = await readAll([resource]);
+  isRead = true;
+  // Each slice takes some milliseconds, on whatever machine.
+  expect(turns).toBeGreaterThan(5);
+  const text = JSON.stringify(documents, asPlain);
+  expect(text.match(/(?<="text":")v\d+/g)).toEqual(values);
+  expect(text).toMatch(/"domain",\{"keyOffset":0,"value":\{"kind":"scalar","text":"d"/);
 });
