@@ -15,8 +15,9 @@ export interface ClockedRedis {
 
 export type TestClient = ReturnType<typeof makeTestClient>;
 
+/** A connection that is lost fails what waits for it, and no more: servers that change their role end all of theirs. */
 export function makeTestClient(port: number) {
-  return createClient({ socket: { host: '127.0.0.1', port }, RESP: 2 });
+  return createClient({ socket: { host: '127.0.0.1', port }, RESP: 2 }).on('error', () => undefined);
 }
 
 /** Empties the Redis first. */
