@@ -1,18 +1,14 @@
 /** From a set to a rule set while answers are given: YAML is read in a thread, rules are made in slices. */
 
 import path from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { RuleSet } from '../rule/rule-set';
 import { compileConfig, compileInSteps, type CompileOptions } from './compile';
 import type { ConfigDocument, ReadDocument } from './config-document';
 import { ConfigError } from './config-error';
 import { PieceCollector, type DocumentPiece } from './document-pieces';
+import { inSlices } from './in-slices';
 import type { RulesInForceOptions } from './rules-in-force';
 import type { ConfigFile } from './yaml-text';
-
-/** How long rules are made at a stretch: calls that have come meanwhile are answered then. */
-const SLICE_MS = 4;
 
 export type CompileSetOptions = Omit<CompileOptions, 'files' | 'problems' | 'generation'>;
 
@@ -21,22 +17,10 @@ export function makeCompileSet(options: CompileSetOptions): RulesInForceOptions[
   let isFirst = true;
   return async ({ documents, problems = [] }, generation) => {
     const rest = { ...options, problems, generation };
-    const ruleSet = isFirst ? compileConfig({ ...rest, files: documents }) : await compileInSlices({ ...rest, files: await readAll(documents) });
+    const ruleSet = isFirst ? compileConfig({ ...rest, files: documents }) : await inSlices(compileInSteps({ ...rest, files: await readAll(documents) }));
     isFirst = false;
     return ruleSet;
   };
-}
-
-async function compileInSlices(options: CompileOptions): Promise<RuleSet> {
-  const steps = compileInSteps(options);
-  let begunMs = performance.now();
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-    if (performance.now() - begunMs < SLICE_MS) continue;
-    await nextTurn();
-    begunMs = performance.now();
-  }
 }
 
 /** The same documents, none of them as text. */

@@ -1,18 +1,15 @@
 /** What one response of a management server holds: resources in an order that does not depend on it, and what can't be read. */
 
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ReadDocument } from '../config/config-document';
 import type { ConfigProblem } from '../config/config-error';
+import { inSlices } from '../config/in-slices';
 import { show } from '../config/show';
 import { toConfigNode } from './config-nodes';
 import { RATE_LIMIT_CONFIG_TYPE, type XdsProto } from './proto';
 import type { WireAny, WireDiscoveryResponse } from './wire';
 
 export const RESOURCES_MAX = 4096;
-
-/** How long resources are read at a stretch: calls that have come meanwhile are answered then. */
-const SLICE_MS = 4;
 
 /** Names that are told as they are. */
 const PLAIN_NAME = /^[!-~]{1,200}$/;
@@ -37,21 +34,7 @@ interface Read {
 /** Never rejects: what can't be read is a problem. */
 export async function readResourceSet(response: WireDiscoveryResponse, decodeConfig: XdsProto['decodeConfig']): Promise<ResourceSet> {
   const { version_info: version = '', resources = [], type_url: typeUrl = '' } = response;
-  const reads: Read[] = [];
-  let begunMs = performance.now();
-  for (const [index, any] of resources.slice(0, RESOURCES_MAX).entries()) {
-    const steps = readResource(any, { index, decodeConfig });
-    for (;;) {
-      const step = steps.next();
-      if (performance.now() - begunMs >= SLICE_MS) {
-        await nextTurn();
-        begunMs = performance.now();
-      }
-      if (step.done !== true) continue;
-      reads.push(step.value);
-      break;
-    }
-  }
+  const reads = await inSlices(readAll(resources.slice(0, RESOURCES_MAX), decodeConfig));
   // The server may send them in any order, and another one each time.
   reads.sort((one, other) => compare(one.name, other.name) || Buffer.compare(one.bytes, other.bytes));
   return {
@@ -60,6 +43,15 @@ export async function readResourceSet(response: WireDiscoveryResponse, decodeCon
     problems: [...problemsOfAll(resources.length, typeUrl), ...reads.flatMap(({ problem }) => problem ?? [])],
     digest: digestOf(`${resources.length}|${typeUrl}`, reads),
   };
+}
+
+function* readAll(resources: readonly WireAny[], decodeConfig: XdsProto['decodeConfig']): Generator<undefined, Read[]> {
+  const reads: Read[] = [];
+  for (const [index, any] of resources.entries()) {
+    reads.push(yield* readResource(any, { index, decodeConfig }));
+    yield;
+  }
+  return reads;
 }
 
 function* readResource({ type_url: typeUrl = '', value: bytes = new Uint8Array() }: WireAny, { index, decodeConfig }: ReadInput): Generator<undefined, Read> {
