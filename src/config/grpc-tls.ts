@@ -4,6 +4,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
+import { refuseIdleTls } from './idle-tls';
 import type { Settings } from './settings';
 import { SettingsError, type SettingProblem } from './settings-error';
 
@@ -34,17 +35,16 @@ export function readGrpcTls(settings: GrpcTlsSettings): GrpcTlsFiles | undefined
   return new GrpcTlsFiles({ cert, key, clientCa });
 }
 
-/** Whoever names certificates wants TLS. */
 function refuseWithoutTls(settings: GrpcTlsSettings): void {
-  const idle = [
-    ['GRPC_SERVER_TLS_CERT', settings.grpcServerTlsCert],
-    ['GRPC_SERVER_TLS_KEY', settings.grpcServerTlsKey],
-    ['GRPC_CLIENT_TLS_CACERT', settings.grpcClientTlsCacert],
-    ['GRPC_CLIENT_TLS_SAN', settings.grpcClientTlsSan],
-  ] as const;
-  const message = 'it is set, but TLS is off; set GRPC_SERVER_USE_TLS=true, or leave it unset';
-  const problems = idle.filter(([, value]) => value !== undefined).map(([name]) => ({ name, message }));
-  if (problems.length > 0) throw new SettingsError(problems);
+  refuseIdleTls({
+    turnedOnBy: 'GRPC_SERVER_USE_TLS',
+    idle: {
+      GRPC_SERVER_TLS_CERT: settings.grpcServerTlsCert,
+      GRPC_SERVER_TLS_KEY: settings.grpcServerTlsKey,
+      GRPC_CLIENT_TLS_CACERT: settings.grpcClientTlsCacert,
+      GRPC_CLIENT_TLS_SAN: settings.grpcClientTlsSan,
+    },
+  });
 }
 
 interface Paths {

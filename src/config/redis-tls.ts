@@ -1,5 +1,6 @@
 /** TLS towards Redis: whether, with which certificates, and what is verified; read and checked at the start. */
 
+import { refuseIdleTls } from './idle-tls';
 import { readCertificates, readIdentity, type Identity } from './pem-files';
 import type { Settings } from './settings';
 import { SettingsError, type SettingProblem } from './settings-error';
@@ -27,7 +28,10 @@ export interface ReadRedisTlsInput {
 
 /** False: no TLS. Throws SettingsError with everything that is wrong. */
 export function readRedisTls({ settings, askedByUrl, isUnixSocket }: ReadRedisTlsInput): RedisTls | false {
-  if (!settings.redisTls && !askedByUrl) return refuseWithoutTls(settings);
+  if (!settings.redisTls && !askedByUrl) {
+    refuseWithoutTls(settings);
+    return false;
+  }
   if (isUnixSocket) {
     const message = 'Redis is asked over a unix socket, which has no TLS; leave it unset, or set REDIS_SOCKET_TYPE=tcp and REDIS_URL=host:port';
     throw new SettingsError([{ name: 'REDIS_TLS', message }]);
@@ -49,16 +53,15 @@ export function readRedisTls({ settings, askedByUrl, isUnixSocket }: ReadRedisTl
   };
 }
 
-/** Whoever names certificates wants TLS: without it the password would cross the network in the clear. */
-function refuseWithoutTls(settings: RedisTlsSettings): false {
-  const idle: readonly (readonly [string, unknown])[] = [
-    ['REDIS_TLS_CLIENT_CERT', settings.redisTlsClientCert],
-    ['REDIS_TLS_CLIENT_KEY', settings.redisTlsClientKey],
-    ['REDIS_TLS_CACERT', settings.redisTlsCacert],
-    ['REDIS_TLS_SKIP_HOSTNAME_VERIFICATION', settings.redisTlsSkipHostnameVerification || undefined],
-  ];
-  const message = 'it is set, but TLS is off; set REDIS_TLS=true, or leave it unset';
-  const problems = idle.filter(([, value]) => value !== undefined).map(([name]) => ({ name, message }));
-  if (problems.length > 0) throw new SettingsError(problems);
-  return false;
+/** Otherwise the password would cross the network in the clear. */
+function refuseWithoutTls(settings: RedisTlsSettings): void {
+  refuseIdleTls({
+    turnedOnBy: 'REDIS_TLS',
+    idle: {
+      REDIS_TLS_CLIENT_CERT: settings.redisTlsClientCert,
+      REDIS_TLS_CLIENT_KEY: settings.redisTlsClientKey,
+      REDIS_TLS_CACERT: settings.redisTlsCacert,
+      REDIS_TLS_SKIP_HOSTNAME_VERIFICATION: settings.redisTlsSkipHostnameVerification || undefined,
+    },
+  });
 }

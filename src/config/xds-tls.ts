@@ -1,5 +1,6 @@
 /** TLS towards the management server: whether, with which certificates; checked at the start, read again for each connection. */
 
+import { refuseIdleTls } from './idle-tls';
 import { readCertificates, readIdentity, type Identity } from './pem-files';
 import type { Settings } from './settings';
 import { SettingsError, type SettingProblem } from './settings-error';
@@ -21,7 +22,10 @@ export type XdsTlsSettings = Pick<
 
 /** False: no TLS. Throws SettingsError with everything that is wrong. */
 export function readXdsTls(settings: XdsTlsSettings): XdsTls | false {
-  if (!settings.configGrpcXdsServerUseTls) return refuseWithoutTls(settings);
+  if (!settings.configGrpcXdsServerUseTls) {
+    refuseWithoutTls(settings);
+    return false;
+  }
   const problems: SettingProblem[] = [];
   const ca = readCertificates({ name: 'CONFIG_GRPC_XDS_SERVER_TLS_CACERT', file: settings.configGrpcXdsServerTlsCacert }, problems);
   const identity = readIdentity(
@@ -35,16 +39,14 @@ export function readXdsTls(settings: XdsTlsSettings): XdsTls | false {
   return { ...(ca !== undefined && { ca }), ...(identity !== undefined && { identity }) };
 }
 
-/** Whoever names certificates wants TLS. */
-function refuseWithoutTls(settings: XdsTlsSettings): false {
-  const idle = [
-    ['CONFIG_GRPC_XDS_CLIENT_TLS_CERT', settings.configGrpcXdsClientTlsCert],
-    ['CONFIG_GRPC_XDS_CLIENT_TLS_KEY', settings.configGrpcXdsClientTlsKey],
-    ['CONFIG_GRPC_XDS_SERVER_TLS_CACERT', settings.configGrpcXdsServerTlsCacert],
-    ['CONFIG_GRPC_XDS_SERVER_TLS_SAN', settings.configGrpcXdsServerTlsSan],
-  ] as const;
-  const message = 'it is set, but TLS is off; set CONFIG_GRPC_XDS_SERVER_USE_TLS=true, or leave it unset';
-  const problems = idle.filter(([, value]) => value !== undefined).map(([name]) => ({ name, message }));
-  if (problems.length > 0) throw new SettingsError(problems);
-  return false;
+function refuseWithoutTls(settings: XdsTlsSettings): void {
+  refuseIdleTls({
+    turnedOnBy: 'CONFIG_GRPC_XDS_SERVER_USE_TLS',
+    idle: {
+      CONFIG_GRPC_XDS_CLIENT_TLS_CERT: settings.configGrpcXdsClientTlsCert,
+      CONFIG_GRPC_XDS_CLIENT_TLS_KEY: settings.configGrpcXdsClientTlsKey,
+      CONFIG_GRPC_XDS_SERVER_TLS_CACERT: settings.configGrpcXdsServerTlsCacert,
+      CONFIG_GRPC_XDS_SERVER_TLS_SAN: settings.configGrpcXdsServerTlsSan,
+    },
+  });
 }
