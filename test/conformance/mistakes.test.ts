@@ -1,7 +1,6 @@
 /** The mistakes that envoyproxy/ratelimit refuses, one file each, and the line that Weir refuses it with. */
 
-import { compileConfig } from '../../src/config/compile';
-import { ConfigError } from '../../src/config/config-error';
+import { problemsOfFiles } from '../unit/config/compile-config';
 
 interface Mistake {
   /** What the reference says of it; null: it takes the file, and does something else than was meant. */
@@ -60,12 +59,5 @@ test('all of them at once, each with its file', () => {
 });
 
 function linesOf(texts: readonly string[]): string[] {
-  const files = texts.map((text, index) => ({ name: index < 26 ? `${String.fromCharCode(97 + index)}.yaml` : `z${index}.yaml`, text }));
-  try {
-    compileConfig({ files, defaultAlgorithm: 'fixed_window', generation: 1 });
-  } catch (error) {
-    if (error instanceof ConfigError) return error.message.split('\n');
-    throw error;
-  }
-  return [];
+  return problemsOfFiles(texts.map((text, index) => ({ name: index < 26 ? `${String.fromCharCode(97 + index)}.yaml` : `z${index}.yaml`, text })));
 }

@@ -2,6 +2,7 @@
 
 import { compileConfig } from '../../../src/config/compile';
 import { ConfigError } from '../../../src/config/config-error';
+import type { ConfigFile } from '../../../src/config/yaml-text';
 import type { RuleSet } from '../../../src/rule/rule-set';
 
 export function compileText(text: string): RuleSet {
@@ -10,7 +11,11 @@ export function compileText(text: string): RuleSet {
 
 /** The lines of the ConfigError that the files end with. */
 export function problemsOf(...texts: readonly string[]): string[] {
-  const files = texts.map((text, index) => ({ name: index === 0 ? 'c.yaml' : `c${index + 1}.yaml`, text }));
+  return problemsOfFiles(texts.map((text, index) => ({ name: index === 0 ? 'c.yaml' : `c${index + 1}.yaml`, text })));
+}
+
+/** The same for files with names of their own. */
+export function problemsOfFiles(files: readonly ConfigFile[]): string[] {
   try {
     compileConfig({ files, defaultAlgorithm: 'fixed_window', generation: 1 });
   } catch (error) {
