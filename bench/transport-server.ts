@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import type { Decision } from '../src/engine/decision';
 import { Health } from '../src/observability/health';
-import { makeAnswerCall } from '../src/transport/answer';
+import { makeAnswerCalls } from '../src/transport/answer';
 import { GrpcServer } from '../src/transport/grpc-server';
 import { LeanServer } from '../src/transport/http2/lean-server';
 
@@ -11,10 +11,10 @@ const ALLOWED: Decision = { overallCode: 'OK', statuses: [{ code: 'OK', limitRem
 
 const health = new Health();
 const log = { error: console.error };
-const answerCall = makeAnswerCall({ decide: () => Promise.resolve(ALLOWED), log, onFailure: () => undefined });
+const answerCalls = makeAnswerCalls({ decide: () => Promise.resolve(ALLOWED), log, onFailure: () => undefined });
 const [transport, cert, key] = process.argv.slice(2);
 const tls = cert === undefined || key === undefined ? undefined : { material: { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') } };
-const options = { answerCall, health, onCall: () => undefined, tls };
+const options = { answerCalls, health, onCall: () => undefined, tls };
 const grpc = new GrpcServer(options);
 const server = transport === 'lean' ? new LeanServer({ ...options, grpc, log }) : grpc;
 

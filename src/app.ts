@@ -31,7 +31,7 @@ import { MemoryStore, monotonicNowUs } from './store/memory-store';
 import { isPerSecond, PerSecondStore } from './store/per-second-store';
 import { SplitStore, type SplitStoreOptions } from './store/split-store';
 import { StoreError, type Store } from './store/store';
-import { makeAnswerCall, type FailureKind } from './transport/answer';
+import { makeAnswerCalls, type FailureKind } from './transport/answer';
 import { debugRoutes } from './transport/debug-routes';
 import { httpRoutes } from './transport/http-routes';
 import { HttpServer } from './transport/http-server';
@@ -113,7 +113,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     additions: (ruleSet) => additionsFor(ruleSet, additionOptions(settings)),
     record: makeRecordDecision({ metrics, ruleMetrics, globalShadow: settings.shadowMode }),
   });
-  const answerCall = makeAnswerCall({
+  const answerCalls = makeAnswerCalls({
     decide: shouldRateLimit,
     log,
     onFailure: (kind) => {
@@ -128,11 +128,11 @@ export async function startApp(options: AppOptions): Promise<App> {
     isWorker,
     log,
     metrics,
-    answerCall,
+    answerCalls,
     health,
     onCall: ({ seconds }) => { responseTimes.observe(seconds); },
   });
-  const http = new HttpServer({ routes: httpRoutes({ answerCall, health }), log });
+  const http = new HttpServer({ routes: httpRoutes({ answerCalls, health }), log });
   const published = { contentType: registry.contentType, metrics: () => registry.metrics(), read: () => readMetrics(registry) };
   const debug = isWorker ? undefined : new HttpServer({ routes: debugRoutes({ configLines: () => describeConfig(rules), metrics: published }), log });
   const unpublish = isWorker ? undefined : await publishMetrics({ settings, statsd, metrics: published, registry, log });

@@ -15,7 +15,7 @@ import type { ServerTls, ServerTlsMaterial } from './transport/server-tls';
 /** How often the files of certificates are read. */
 const CERTIFICATES_MS = 2000;
 
-export interface GrpcPortOptions extends Pick<GrpcServerOptions, 'answerCall' | 'health' | 'onCall'> {
+export interface GrpcPortOptions extends Pick<GrpcServerOptions, 'answerCalls' | 'health' | 'onCall'> {
   readonly settings: Settings;
   /** Undefined: no TLS. */
   readonly tlsFiles: GrpcTlsFiles | undefined;
@@ -31,7 +31,7 @@ export class GrpcPort {
   private certificateTimer: NodeJS.Timeout | undefined;
 
   constructor(options: GrpcPortOptions) {
-    const { settings, tlsFiles, log, metrics, answerCall, health, onCall } = options;
+    const { settings, tlsFiles, log, metrics, answerCalls, health, onCall } = options;
     const rules: ConnectionRules = {
       streamsMax: settings.grpcMaxConcurrentStreams,
       maxAgeMs: settings.grpcMaxConnectionAgeMs,
@@ -40,7 +40,7 @@ export class GrpcPort {
       keepaliveTimeoutMs: settings.grpcKeepaliveTimeoutMs,
     };
     const tls = tlsFiles && this.openTls(tlsFiles, options);
-    const calls = { answerCall, health, onCall };
+    const calls = { answerCalls, health, onCall };
     const edge = { rules, measure: measureBy(metrics, log), tls };
     if (settings.transport === 'lean') {
       // Its connections are ours, and live as long as those that they serve.

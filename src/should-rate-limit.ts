@@ -1,7 +1,7 @@
 /** The path of a request: match its descriptors to rules, key their buckets, decide them all at once, respond. */
 
-import { Preparation } from './bucket/preparation';
-import type { GroupVerdict, OutsideWindows } from './bucket/take';
+import { Preparation, type Prepared } from './bucket/preparation';
+import type { Group, GroupVerdict, OutsideWindows } from './bucket/take';
 import type { RateLimitRequest } from './descriptor/descriptor';
 import type { Decision } from './engine/decision';
 import { NOTHING_TAKEN, toDecision } from './engine/to-decision';
@@ -10,8 +10,14 @@ import type { Add } from './respond/additions';
 import type { RuleSet } from './rule/rule-set';
 import type { GroupOutcome, Store, TakeOptions } from './store/store';
 
-/** Answers one request; `docs/architecture.md` draws every way out. */
-export type Decide = (request: RateLimitRequest, options: TakeOptions) => Promise<Decision>;
+/** What became of a request: its decision, or why there is none. */
+export type Outcome = Decision | Error;
+
+/**
+ * Decides requests that came together, each by itself, and resolves to what became of them in their order;
+ * `docs/architecture.md` draws every way out. Rejects with what all of them failed of.
+ */
+export type Decide = (requests: readonly RateLimitRequest[], options: TakeOptions) => Promise<readonly Outcome[]>;
 
 export interface ShouldRateLimitParts {
   /** The rules in force just now. */
@@ -35,41 +41,93 @@ export interface Decided {
 }
 
 /**
- * The returned function throws BadRequestError for a request that makes no sense, and StoreError when the store can't
- * decide.
+ * The returned function answers BadRequestError for a request that makes no sense, and StoreError for one that the store
+ * can't decide; it rejects with a StoreError when that is so of all.
  */
 export function makeShouldRateLimit(parts: ShouldRateLimitParts): Decide {
   const { store, record } = parts;
   const inForce = preparing(parts);
-  return async function shouldRateLimit(request, options) {
+  return async function shouldRateLimit(requests, options) {
     const { preparation, add } = inForce();
-    const { matched, group } = preparation.of(request);
-    const outcome = group.takes.length === 0 ? NOTHING_TAKEN : only(await store.take([group], options));
-    const verdict = 'outsideAtUs' in outcome ? await askAgain(outcome, { preparation, request, matched, options }) : outcome;
-    const decision = toDecision(matched, verdict);
-    record({ request, matched, decision });
-    return add === undefined ? decision : add({ request, matched, verdict, decision });
+    const asked = requests.map((request) => prepare(request, preparation));
+    const verdicts = await decide(asked, { preparation, options });
+    return asked.map((each, i) => (each instanceof Error ? each : respond(each, verdicts[i], add)));
   };
 
+  /** The verdict on each, in their order; all that ask for something are one call of the store. */
+  async function decide(asked: readonly (Asked | Error)[], context: AskContext): Promise<readonly Verdict[]> {
+    const groups: Group[] = [];
+    for (const each of asked) if (isForStore(each)) groups.push(each.group);
+    const outcomes = groups.length === 0 ? NO_OUTCOMES : await store.take(groups, context.options);
+    let next = 0;
+    let isAskedAgain = false;
+    const verdicts = asked.map((each) => {
+      if (!isForStore(each)) return NOTHING_TAKEN;
+      const outcome = outcomes[next];
+      next += 1;
+      if (outcome === undefined || !('outsideAtUs' in outcome)) return outcome;
+      isAskedAgain = true;
+      return askAgain(each, outcome, context);
+    });
+    return isAskedAgain ? Promise.all(verdicts) : (verdicts as readonly Verdict[]);
+  }
+
   /** The store's clock lies outside the calendar windows that were named to it: it is asked once more. */
-  async function askAgain({ outsideAtUs }: OutsideWindows, { preparation, request, matched, options }: Asked): Promise<GroupVerdict> {
+  async function askAgain({ request, matched }: Asked, { outsideAtUs }: OutsideWindows, { preparation, options }: AskContext): Promise<Verdict> {
     const group = preparation.groupAt(request, matched, () => outsideAtUs);
-    const outcome = only(await store.take([group], options));
-    if ('outsideAtUs' in outcome) throw new Error('the store asked for other calendar windows twice');
-    return outcome;
+    const [outcome] = await store.take([group], options).catch((error: unknown) => [asError(error)]);
+    return outcome !== undefined && 'outsideAtUs' in outcome ? new Error('the store asked for other calendar windows twice') : outcome;
+  }
+
+  function respond({ request, matched }: Asked, verdict: Verdict, add: Add | undefined): Outcome {
+    if (verdict === undefined) return new Error('the store answered no outcome for a group');
+    if (verdict instanceof Error) return verdict;
+    try {
+      const decision = toDecision(matched, verdict);
+      record({ request, matched, decision });
+      return add === undefined ? decision : add({ request, matched, verdict, decision });
+    } catch (error) {
+      // The others have been charged: they are answered.
+      return asError(error);
+    }
   }
 }
 
-interface Asked {
-  readonly preparation: Preparation;
+/** Undefined: the store said nothing of it. */
+type Verdict = GroupVerdict | Error | undefined;
+
+const NO_OUTCOMES: readonly GroupOutcome[] = [];
+
+interface Asked extends Prepared {
   readonly request: RateLimitRequest;
-  readonly matched: RequestMatch;
+}
+
+interface AskContext {
+  readonly preparation: Preparation;
   readonly options: TakeOptions;
 }
 
+/** Match and key. */
+function prepare(request: RateLimitRequest, preparation: Preparation): Asked | Error {
+  try {
+    const { matched, group } = preparation.of(request);
+    return { request, matched, group };
+  } catch (error) {
+    return asError(error);
+  }
+}
+
+function isForStore(asked: Asked | Error): asked is Asked {
+  return !(asked instanceof Error) && asked.group.takes.length > 0;
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
 /** The preparation for the rules in force: another rule set knows nothing of what an earlier one has found out. */
-function preparing({ ruleSet, additions, ...rest }: ShouldRateLimitParts): () => Prepared {
-  let prepared: Prepared | undefined;
+function preparing({ ruleSet, additions, ...rest }: ShouldRateLimitParts): () => UnderRules {
+  let prepared: UnderRules | undefined;
   return () => {
     const inForce = ruleSet();
     if (prepared?.preparation.ruleSet !== inForce) {
@@ -80,15 +138,7 @@ function preparing({ ruleSet, additions, ...rest }: ShouldRateLimitParts): () =>
 }
 
 /** What is found out once for a rule set. */
-interface Prepared {
+interface UnderRules {
   readonly preparation: Preparation;
   readonly add: Add | undefined;
-}
-
-/** The outcome of the one group that was asked for. */
-function only(outcomes: readonly GroupOutcome[]): GroupVerdict | OutsideWindows {
-  const outcome = outcomes[0];
-  if (outcome === undefined) throw new Error('the store answered no outcome for a group');
-  if (outcome instanceof Error) throw outcome;
-  return outcome;
 }

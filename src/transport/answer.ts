@@ -1,4 +1,4 @@
-/** The one way from a request to its answer: whatever happens in between, there is exactly one, and it is safe to send. */
+/** The one way from requests to their answers: whatever happens in between, each has exactly one, and it is safe to send. */
 
 import type { RateLimitRequest } from '../descriptor/descriptor';
 import type { Decision } from '../engine/decision';
@@ -21,8 +21,11 @@ export interface Failure {
 
 export type Answer = { readonly decision: Decision } | { readonly failure: Failure };
 
-/** Never rejects. A BadRequestError in place of the request says why there is none. */
-export type AnswerCall = (request: RateLimitRequest | BadRequestError, call: TakeOptions) => Promise<Answer>;
+/** A BadRequestError in place of a request says why there is none. */
+export type Asked = RateLimitRequest | BadRequestError;
+
+/** Answers calls that came together, each by itself, in their order. Never rejects. */
+export type AnswerCalls = (asked: readonly Asked[], call: TakeOptions) => Promise<readonly Answer[]>;
 
 export interface AnswerOptions {
   readonly decide: Decide;
@@ -31,26 +34,35 @@ export interface AnswerOptions {
   readonly onFailure: (kind: FailureKind) => void;
 }
 
-export function makeAnswerCall({ decide, log, onFailure }: AnswerOptions): AnswerCall {
+export function makeAnswerCalls({ decide, log, onFailure }: AnswerOptions): AnswerCalls {
   const fail = (error: unknown): Answer => {
     const failure = toFailure(error);
     if (failure.kind === 'fault') log.error({ err: error }, 'a rate limit request failed');
     onFailure(failure.kind);
     return { failure };
   };
-  // Not async, which would cost each call a promise more.
-  return (request, call) => {
-    try {
-      if (request instanceof BadRequestError) throw request;
-      return decide(request, call).then(toAnswer, fail);
-    } catch (error) {
-      return Promise.resolve(fail(error));
-    }
+  return async (asked, call) => {
+    const requests = asked.filter(isRequest);
+    const outcomes = requests.length === 0 ? [] : await decide(requests, call).catch((error: Error) => requests.map(() => error));
+    let next = 0;
+    return asked.map((each) => {
+      if (!isRequest(each)) return fail(each);
+      const outcome = outcomes[next];
+      next += 1;
+      return outcome === undefined || outcome instanceof Error ? fail(outcome) : { decision: outcome };
+    });
   };
 }
 
-function toAnswer(decision: Decision): Answer {
-  return { decision };
+/** Answers a call that comes alone. */
+export async function answerOne(answerCalls: AnswerCalls, asked: Asked, call: TakeOptions): Promise<Answer> {
+  const [answer] = await answerCalls([asked], call);
+  if (answer === undefined) throw new Error('a call without an answer');
+  return answer;
+}
+
+function isRequest(asked: Asked): asked is RateLimitRequest {
+  return !(asked instanceof BadRequestError);
 }
 
 function toFailure(error: unknown): Failure {

@@ -8,7 +8,7 @@ import type { Decision } from '../engine/decision';
 import type { BadRequestError } from '../errors';
 import type { Health } from '../observability/health';
 import type { TakeOptions } from '../store/store';
-import type { AnswerCall } from './answer';
+import { answerOne, type AnswerCalls } from './answer';
 import { encodeResponse } from './codec/encode-response';
 import { UNMEASURED, type ConnectionMeasure } from './connection-measure';
 import { DEFAULT_RULES, type ConnectionRules } from './connection-rules';
@@ -22,7 +22,7 @@ import type { ServerTls } from './server-tls';
 type RateLimitCall = ServerUnaryCall<RateLimitRequest | BadRequestError, Decision>;
 
 export interface GrpcServerOptions {
-  readonly answerCall: AnswerCall;
+  readonly answerCalls: AnswerCalls;
   readonly health: Health;
   /** Called once for each ShouldRateLimit call, with the time from its arrival to its answer. */
   readonly onCall: (call: { readonly grpcMethod: 'ShouldRateLimit'; readonly seconds: number }) => void;
@@ -111,7 +111,7 @@ export class GrpcServer {
 
   private async shouldRateLimit(call: RateLimitCall, answer: sendUnaryData<Decision>): Promise<void> {
     const startedMs = performance.now();
-    const result = await this.options.answerCall(call.request, optionsOf(call));
+    const result = await answerOne(this.options.answerCalls, call.request, optionsOf(call));
     if ('decision' in result) answer(null, result.decision);
     else answer({ code: STATUS_OF[result.failure.kind], details: result.failure.message });
     this.options.onCall({ grpcMethod: 'ShouldRateLimit', seconds: (performance.now() - startedMs) / 1000 });

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { RateLimitRequest } from '../descriptor/descriptor';
 import { BadRequestError } from '../errors';
 import type { Health } from '../observability/health';
-import type { AnswerCall, FailureKind } from './answer';
+import { answerOne, type AnswerCalls, type FailureKind } from './answer';
 import { readBody } from './http-body';
 import { textReply, type HttpReply, type Route } from './http-server';
 import { formatResponse, parseRequest } from './json';
@@ -17,22 +17,22 @@ export const JSON_BODY_BYTES_MAX = 1024 * 1024;
 const STATUS_OF: Readonly<Record<FailureKind, number>> = { bad_request: 400, unavailable: 503, fault: 500 };
 
 export interface HttpRoutesOptions {
-  readonly answerCall: AnswerCall;
+  readonly answerCalls: AnswerCalls;
   readonly health: Health;
 }
 
-export function httpRoutes({ answerCall, health }: HttpRoutesOptions): ReadonlyMap<string, Route> {
+export function httpRoutes({ answerCalls, health }: HttpRoutesOptions): ReadonlyMap<string, Route> {
   return new Map<string, Route>([
-    ['/json', (request) => answerJson(request, answerCall)],
+    ['/json', (request) => answerJson(request, answerCalls)],
     ['/healthcheck', () => healthReply(health)],
   ]);
 }
 
-async function answerJson(request: IncomingMessage, answerCall: AnswerCall): Promise<HttpReply> {
+async function answerJson(request: IncomingMessage, answerCalls: AnswerCalls): Promise<HttpReply> {
   const read = await readBody(request, { bytesMax: JSON_BODY_BYTES_MAX }).catch(() => undefined);
   if (read === undefined) return textReply(400, 'the body ended early\n');
   if (read.body === undefined) return textReply(413, `the body is too large; send at most ${JSON_BODY_BYTES_MAX} bytes\n`);
-  const answer = await answerCall(parsed(read.body), {});
+  const answer = await answerOne(answerCalls, parsed(read.body), {});
   if ('failure' in answer) return textReply(STATUS_OF[answer.failure.kind], `${answer.failure.message}\n`);
   const { decision } = answer;
   const status = decision.overallCode === 'OK' ? 200 : 429;

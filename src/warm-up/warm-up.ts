@@ -10,7 +10,7 @@ import { ALGORITHMS } from '../rule/limit';
 import { makeShouldRateLimit } from '../should-rate-limit';
 import { MeasuredStore } from '../store/measured-store';
 import { MemoryStore, monotonicNowUs } from '../store/memory-store';
-import { makeAnswerCall, type AnswerCall } from '../transport/answer';
+import { makeAnswerCalls, type AnswerCalls } from '../transport/answer';
 import { GrpcServer } from '../transport/grpc-server';
 import { LeanServer } from '../transport/http2/lean-server';
 import { SHOULD_RATE_LIMIT_PATH } from '../transport/http2/request-head';
@@ -45,7 +45,7 @@ export interface WarmUpResult {
 export async function warmUp({ transport, metrics }: WarmUpOptions): Promise<WarmUpResult> {
   const startedMs = performance.now();
   const result = (calls: number): WarmUpResult => ({ calls, ms: performance.now() - startedMs });
-  const parts = { answerCall: privateAnswer(metrics), health: new Health(), onCall: () => undefined };
+  const parts = { answerCalls: privateAnswer(metrics), health: new Health(), onCall: () => undefined };
   parts.health.serve();
   const grpc = new GrpcServer(parts);
   const server = transport === 'lean' ? new LeanServer({ ...parts, grpc, log: NO_LOG }) : grpc;
@@ -68,7 +68,7 @@ export async function warmUp({ transport, metrics }: WarmUpOptions): Promise<War
 const NO_LOG = { error: () => undefined };
 
 /** Decides by rules of every algorithm, on buckets of its own. */
-function privateAnswer(metrics: Metrics): AnswerCall {
+function privateAnswer(metrics: Metrics): AnswerCalls {
   const ruleMetrics = new RuleMetrics({ registry: new Registry(), seriesMax: 100, nearLimitRatio: 0.8, sanitizeDots: false });
   const ruleSet = compileConfig({ files: [{ name: DOMAIN, text: configText() }], defaultAlgorithm: 'token_bucket', generation: 0 });
   const decide = makeShouldRateLimit({
@@ -79,7 +79,7 @@ function privateAnswer(metrics: Metrics): AnswerCall {
     nowUs: monotonicNowUs,
     record: makeRecordDecision({ metrics, ruleMetrics, globalShadow: false }),
   });
-  return makeAnswerCall({ decide, log: NO_LOG, onFailure: () => undefined });
+  return makeAnswerCalls({ decide, log: NO_LOG, onFailure: () => undefined });
 }
 
 function configText(): string {

@@ -6,7 +6,7 @@ import type { Decision } from '../../src/engine/decision';
 import { Health } from '../../src/observability/health';
 import type { Decide } from '../../src/should-rate-limit';
 import type { TakeOptions } from '../../src/store/store';
-import { makeAnswerCall, type FailureKind } from '../../src/transport/answer';
+import { makeAnswerCalls, type FailureKind } from '../../src/transport/answer';
 import type { EndReason } from '../../src/transport/connection-measure';
 import type { GrpcAddress } from '../../src/transport/grpc-listener';
 import { GrpcServer } from '../../src/transport/grpc-server';
@@ -46,7 +46,7 @@ export class Harness {
   /** What the next requests are answered by. */
   decide: Decide = (request) => Promise.resolve(allow(request));
   readonly log = { error: ({ err }: { err: unknown }): unknown => this.faults.push(err) };
-  readonly answerCall = makeAnswerCall({
+  readonly answerCalls = makeAnswerCalls({
     decide: (request, call) => {
       this.requests.push(request);
       this.calls.push(call);
@@ -62,8 +62,8 @@ export class Harness {
   private readonly clients: Client[] = [];
 
   constructor(transport: Transport, options: Omit<HarnessOptions, 'address'> = {}) {
-    const { answerCall, health, log, connections } = this;
-    const calls = { answerCall, health, onCall: (call: Harness['observed'][number]) => this.observed.push(call) };
+    const { answerCalls, health, log, connections } = this;
+    const calls = { answerCalls, health, onCall: (call: Harness['observed'][number]) => this.observed.push(call) };
     const measure = {
       onOpen: () => (connections.open += 1),
       onClose: () => (connections.open -= 1),

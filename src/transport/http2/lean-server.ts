@@ -11,6 +11,7 @@ import { Bridge } from './bridge';
 import { ByteBudget } from './byte-budget';
 import { Connection } from './connection';
 import { ErrorCode, type ConnectionError } from './errors';
+import { GatheredCalls } from './gathered-calls';
 import { LEAN_BOUNDS, type LeanBounds } from './lean-bounds';
 import { Loopback } from './loopback';
 import { Peer } from './peer';
@@ -40,6 +41,7 @@ export class LeanServer {
   private deadlineTimer: NodeJS.Timeout | undefined;
   private watchTimer: NodeJS.Timeout | undefined;
   private onEmpty: (() => void) | undefined;
+  private readonly calls: GatheredCalls;
   private readonly callParts: RateLimitCallParts;
   private readonly loopback: Loopback;
   private readonly bounds: LeanBounds;
@@ -64,8 +66,9 @@ export class LeanServer {
       },
     });
     this.loopback = new Loopback(options.grpc.inject);
+    this.calls = new GatheredCalls(options.answerCalls);
     this.callParts = {
-      answerCall: options.answerCall,
+      calls: this.calls,
       requests: new KnownRequests(),
       budget: new ByteBudget(this.bounds.unfinishedBytesMax),
       nowMs: this.nowMs,
@@ -145,6 +148,7 @@ export class LeanServer {
     this.watch();
     socket.on('data', (chunk: Buffer) => {
       connection.push(chunk);
+      this.calls.ask();
     });
     socket.on('drain', () => {
       socket.resume();

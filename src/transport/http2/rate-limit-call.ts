@@ -2,7 +2,7 @@
 
 import { status } from '@grpc/grpc-js';
 import { encodeResponse } from '../codec/encode-response';
-import type { Answer, AnswerCall } from '../answer';
+import type { Answer } from '../answer';
 import { GRPC_MESSAGE_BYTES_MAX, STATUS_OF } from '../grpc-status';
 import type { KnownRequests } from '../known-requests';
 import { ANSWER_HEAD, errorFrame, OK_TRAILERS } from './answer-frames';
@@ -10,13 +10,17 @@ import type { ByteBudget } from './byte-budget';
 import type { Connection } from './connection';
 import { MESSAGE_PREFIX_BYTES } from './frame-writer';
 import { readUint32 } from './frames';
+import type { GatheredCall, GatheredCalls } from './gathered-calls';
 import { SHOULD_RATE_LIMIT_PATH } from './request-head';
 import type { Stream, StreamHandler } from './stream';
+
+const NO_ANSWER: Answer = { failure: { kind: 'fault', message: 'internal error' } };
 
 const DEADLINE_EXCEEDED = errorFrame(status.DEADLINE_EXCEEDED, 'Deadline exceeded');
 
 export interface RateLimitCallParts {
-  readonly answerCall: AnswerCall;
+  /** Asked for by whoever has the connection, once all that has arrived is read. */
+  readonly calls: GatheredCalls;
   readonly requests: KnownRequests;
   readonly budget: ByteBudget;
   readonly nowMs: () => number;
@@ -30,7 +34,7 @@ export interface RateLimitCallInput {
   readonly timeoutMs: number | undefined;
 }
 
-export class RateLimitCall implements StreamHandler {
+export class RateLimitCall implements StreamHandler, GatheredCall {
   /** When the caller stops waiting, by `nowMs`; undefined if it did not say. */
   readonly deadlineMs: number | undefined;
   private readonly startedMs: number;
@@ -117,13 +121,16 @@ export class RateLimitCall implements StreamHandler {
   private decide(bytes: Buffer, start: number, end: number): void {
     this.isWorking = true;
     const { deadlineMs, parts } = this;
-    const call = deadlineMs === undefined ? {} : { timeoutMs: Math.max(0, deadlineMs - parts.nowMs()) };
-    void parts.answerCall(parts.requests.read(bytes, start, end), call).then((answer) => {
-      this.isWorking = false;
-      if (this.isOver) this.connection.countOrphan(-1);
-      else this.answer(answer);
-      parts.onAnswer((parts.nowMs() - this.startedMs) / 1000);
-    });
+    // In whole milliseconds, so that calls which come together wait for as long.
+    const timeoutMs = deadlineMs === undefined ? undefined : Math.max(0, Math.ceil(deadlineMs - parts.nowMs()));
+    parts.calls.add(this, parts.requests.read(bytes, start, end), timeoutMs);
+  }
+
+  onAnswer(answer: Answer | undefined): void {
+    this.isWorking = false;
+    if (this.isOver) this.connection.countOrphan(-1);
+    else this.answer(answer ?? NO_ANSWER);
+    this.parts.onAnswer((this.parts.nowMs() - this.startedMs) / 1000);
   }
 
   private answer(answer: Answer): void {

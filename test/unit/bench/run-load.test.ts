@@ -5,7 +5,7 @@ import type { Decision } from '../../../src/engine/decision';
 import { BadRequestError } from '../../../src/errors';
 import { Health } from '../../../src/observability/health';
 import type { Decide } from '../../../src/should-rate-limit';
-import { makeAnswerCall } from '../../../src/transport/answer';
+import { makeAnswerCalls } from '../../../src/transport/answer';
 import { GrpcServer } from '../../../src/transport/grpc-server';
 import { LeanServer } from '../../../src/transport/http2/lean-server';
 
@@ -26,7 +26,7 @@ afterEach(async () => {
 async function serve(transport: (typeof TRANSPORTS)[number], decide: Decide): Promise<number> {
   const health = new Health();
   const log = { error: () => undefined };
-  const options = { answerCall: makeAnswerCall({ decide, log, onFailure: () => undefined }), health, onCall: () => undefined };
+  const options = { answerCalls: makeAnswerCalls({ decide, log, onFailure: () => undefined }), health, onCall: () => undefined };
   const grpc = new GrpcServer(options);
   const server = transport === 'lean' ? new LeanServer({ ...options, grpc, log }) : grpc;
   const { port } = await server.start({ host: '127.0.0.1', port: 0 });
