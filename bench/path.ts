@@ -20,7 +20,7 @@ import type { RuleSet } from '../src/rule/rule-set';
 import { makeShouldRateLimit } from '../src/should-rate-limit';
 import { MemoryStore, monotonicNowUs } from '../src/store/memory-store';
 import type { Store } from '../src/store/store';
-import { makeAnswerCall } from '../src/transport/answer';
+import { answerOne, makeAnswerCalls } from '../src/transport/answer';
 import { encodeResponse } from '../src/transport/codec/encode-response';
 import { KnownRequests } from '../src/transport/known-requests';
 import { loadProto } from '../src/transport/proto';
@@ -172,9 +172,9 @@ async function measure(shape: Shape): Promise<void> {
   for (const [step, ...us] of steps) print(step, us);
   const answering = (store: Store) => {
     const decide = makeShouldRateLimit({ ruleSet: () => ruleSet, store, modes: MODES, keyPrefix: '', nowUs: monotonicNowUs, record });
-    const answerCall = makeAnswerCall({ decide, log: { error: console.error }, onFailure: () => undefined });
+    const answerCalls = makeAnswerCalls({ decide, log: { error: console.error }, onFailure: () => undefined });
     return async (message: Buffer) => {
-      const answer = await answerCall(requests.read(message), {});
+      const answer = await answerOne(answerCalls, requests.read(message), {});
       if ('failure' in answer) throw new Error(answer.failure.message);
       encodeResponse(answer.decision);
     };

@@ -11,7 +11,7 @@ const ALLOWED: Decision = { overallCode: 'OK', statuses: [{ code: 'OK', limitRem
 
 const health = new Health();
 const log = { error: console.error };
-const answerCalls = makeAnswerCalls({ decide: () => Promise.resolve(ALLOWED), log, onFailure: () => undefined });
+const answerCalls = makeAnswerCalls({ decide: (requests) => Promise.resolve(requests.map(() => ALLOWED)), log, onFailure: () => undefined });
 const [transport, cert, key] = process.argv.slice(2);
 const tls = cert === undefined || key === undefined ? undefined : { material: { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') } };
 const options = { answerCalls, health, onCall: () => undefined, tls };

@@ -55,7 +55,7 @@ export function makeShouldRateLimit(parts: ShouldRateLimitParts): Decide {
   };
 
   /** The verdict on each, in their order; all that ask for something are one call of the store. */
-  async function decide(asked: readonly (Asked | Error)[], context: AskContext): Promise<readonly Verdict[]> {
+  async function decide(asked: readonly (Prepared | Error)[], context: AskContext): Promise<readonly Verdict[]> {
     const groups: Group[] = [];
     for (const each of asked) if (isForStore(each)) groups.push(each.group);
     const outcomes = groups.length === 0 ? NO_OUTCOMES : await store.take(groups, context.options);
@@ -73,13 +73,13 @@ export function makeShouldRateLimit(parts: ShouldRateLimitParts): Decide {
   }
 
   /** The store's clock lies outside the calendar windows that were named to it: it is asked once more. */
-  async function askAgain({ request, matched }: Asked, { outsideAtUs }: OutsideWindows, { preparation, options }: AskContext): Promise<Verdict> {
+  async function askAgain({ request, matched }: Prepared, { outsideAtUs }: OutsideWindows, { preparation, options }: AskContext): Promise<Verdict> {
     const group = preparation.groupAt(request, matched, () => outsideAtUs);
     const [outcome] = await store.take([group], options).catch((error: unknown) => [asError(error)]);
     return outcome !== undefined && 'outsideAtUs' in outcome ? new Error('the store asked for other calendar windows twice') : outcome;
   }
 
-  function respond({ request, matched }: Asked, verdict: Verdict, add: Add | undefined): Outcome {
+  function respond({ request, matched }: Prepared, verdict: Verdict, add: Add | undefined): Outcome {
     if (verdict === undefined) return new Error('the store answered no outcome for a group');
     if (verdict instanceof Error) return verdict;
     try {
@@ -98,26 +98,21 @@ type Verdict = GroupVerdict | Error | undefined;
 
 const NO_OUTCOMES: readonly GroupOutcome[] = [];
 
-interface Asked extends Prepared {
-  readonly request: RateLimitRequest;
-}
-
 interface AskContext {
   readonly preparation: Preparation;
   readonly options: TakeOptions;
 }
 
 /** Match and key. */
-function prepare(request: RateLimitRequest, preparation: Preparation): Asked | Error {
+function prepare(request: RateLimitRequest, preparation: Preparation): Prepared | Error {
   try {
-    const { matched, group } = preparation.of(request);
-    return { request, matched, group };
+    return preparation.of(request);
   } catch (error) {
     return asError(error);
   }
 }
 
-function isForStore(asked: Asked | Error): asked is Asked {
+function isForStore(asked: Prepared | Error): asked is Prepared {
   return !(asked instanceof Error) && asked.group.takes.length > 0;
 }
 

@@ -31,13 +31,36 @@ const PLAIN_BYTES = Uint8Array.from({ length: 256 }, (_, byte) => (/[!-~]/.test(
  * `1month@Europe/Berlin`), entries. Two buckets never share a key: every character that separates is escaped elsewhere.
  * A limit's size is no part of it, so a changed limit keeps what was used.
  */
-export function bucketKey({ prefix, domain, hashTag, entries, limit, shared }: BucketKeyInput): string {
+export function bucketKey({ prefix, domain, hashTag, entries, limit, shared, heads }: BucketKeyInput): string {
   if (shared !== undefined && shared.length > 0) return sharedBucketKey({ prefix, domain, hashTag, entries, limit, shared });
   const spread = hashTag === undefined ? undefined : entries.find((entry) => entry.key === hashTag);
-  const tag = spread === undefined ? escapePart(domain) : `${escapePart(domain)}|${escapePart(spread.value)}`;
-  let key = `${prefix}${STATE_VERSION}{${tag}}${ALGORITHM_LETTERS[limit.algorithm]}${windowName(limit)}`;
+  const spreadBy = spread?.value;
+  let key = spreadBy === undefined && heads !== undefined ? heads.of({ prefix, domain, limit }) : keyHead({ prefix, domain, spreadBy, limit });
   for (const entry of entries) key += `|${escapePart(entry.key)}=${escapePart(entry.value)}`;
   return key;
+}
+
+/** All of a key up to its entries. */
+function keyHead({ prefix, domain, spreadBy, limit }: KeyHeadInput): string {
+  const tag = spreadBy === undefined ? escapePart(domain) : `${escapePart(domain)}|${escapePart(spreadBy)}`;
+  return `${prefix}${STATE_VERSION}{${tag}}${ALGORITHM_LETTERS[limit.algorithm]}${windowName(limit)}`;
+}
+
+interface KeyHeadInput extends Pick<BucketKeyInput, 'prefix' | 'domain' | 'limit'> {
+  readonly spreadBy?: ByteString | undefined;
+}
+
+/** The heads of the keys of configured limits: the same for every request. */
+export class KeyHeads {
+  private readonly known = new WeakMap<Limit, { readonly domain: ByteString; readonly head: string }>();
+
+  of(input: KeyHeadInput): string {
+    const known = this.known.get(input.limit);
+    if (known?.domain === input.domain) return known.head;
+    const head = keyHead(input);
+    this.known.set(input.limit, { domain: input.domain, head });
+    return head;
+  }
 }
 
 interface BucketKeyInput {
@@ -50,6 +73,8 @@ interface BucketKeyInput {
   readonly limit: Limit;
   /** `Rule.shareThreshold`; absent, like an empty one: every entry stands for itself. */
   readonly shared?: SharedEntries | undefined;
+  /** Those that are known, under this prefix. */
+  readonly heads?: KeyHeads | undefined;
 }
 
 type SharedEntries = readonly (SharedEntry | undefined)[];

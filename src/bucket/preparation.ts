@@ -3,11 +3,13 @@
 import type { RateLimitRequest } from '../descriptor/descriptor';
 import { matchRequest, type GlobalModes, type RequestMatch } from '../rule/match';
 import type { RuleSet } from '../rule/rule-set';
+import { KeyHeads } from './bucket-key';
 import type { Group } from './take';
 import { toGroup } from './to-group';
 
 /** A request under its rules. */
 export interface Prepared {
+  readonly request: RateLimitRequest;
   readonly matched: RequestMatch;
   readonly group: Group;
 }
@@ -23,6 +25,7 @@ export interface PreparationParts {
 
 export class Preparation {
   readonly ruleSet: RuleSet;
+  private readonly heads = new KeyHeads();
   /** Of requests that recur. It lets go of those that nobody else remembers. */
   private readonly known = new WeakMap<RateLimitRequest, Prepared>();
 
@@ -48,11 +51,11 @@ export class Preparation {
   /** The group as it is at another time than now: only the windows of a calendar differ. */
   groupAt(request: RateLimitRequest, matched: RequestMatch, nowUs: () => number): Group {
     const { modes, keyPrefix } = this.parts;
-    return toGroup({ request, matched, keyPrefix, shadow: modes.shadow, nowUs });
+    return toGroup({ request, matched, keyPrefix, heads: this.heads, shadow: modes.shadow, nowUs });
   }
 
   private prepare(request: RateLimitRequest): Prepared {
     const matched = matchRequest({ ruleSet: this.ruleSet, request, modes: this.parts.modes });
-    return { matched, group: this.groupAt(request, matched, this.parts.nowUs) };
+    return { request, matched, group: this.groupAt(request, matched, this.parts.nowUs) };
   }
 }

@@ -3,28 +3,39 @@
 import type { RateLimitRequest } from '../descriptor/descriptor';
 import { calendarEdgesUs } from '../rule/calendar';
 import { windowName, type Limit } from '../rule/limit';
-import type { RequestMatch } from '../rule/match';
-import { bucketKey } from './bucket-key';
+import type { Match, RequestMatch } from '../rule/match';
+import { bucketKey, type KeyHeads } from './bucket-key';
 import type { BucketLimit, Group, Take } from './take';
 
 /** One take for each limit of each descriptor, in their order. */
-export function toGroup({ request, matched, keyPrefix, shadow, nowUs }: ToGroupInput): Group {
+export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: ToGroupInput): Group {
   const { domain, descriptors } = request;
-  const takes: Take[] = [];
+  const { matches, hashTag } = matched;
+  const takes = new Array<Take>(countLimits(matches));
+  let quotaAlwaysFits = false;
+  let next = 0;
   for (let descriptor = 0; descriptor < descriptors.length; descriptor += 1) {
     const asked = descriptors[descriptor];
-    const match = matched.matches[descriptor];
+    const match = matches[descriptor];
     if (asked === undefined || match === undefined) continue;
     const { entries, hits = request.hits } = asked;
     const { mode } = match;
+    if (match.quotaAlwaysFits) quotaAlwaysFits = true;
     const shared = match.rule?.shareThreshold;
     for (const limit of match.limits) {
-      const key = bucketKey({ prefix: keyPrefix, domain, hashTag: matched.hashTag, entries, limit, shared });
+      const key = bucketKey({ prefix: keyPrefix, domain, hashTag, entries, limit, shared, heads });
       const take = { bucketKey: key, limit: toBucketLimit(limit, nowUs), hits, mode, descriptor };
-      takes.push(limit.failureMode === undefined ? take : { ...take, failureMode: limit.failureMode });
+      takes[next] = limit.failureMode === undefined ? take : { ...take, failureMode: limit.failureMode };
+      next += 1;
     }
   }
-  return { takes, quotaAlwaysFits: matched.matches.some((match) => match.quotaAlwaysFits), shadow };
+  return { takes, quotaAlwaysFits, shadow };
+}
+
+function countLimits(matches: readonly Match[]): number {
+  let count = 0;
+  for (const { limits } of matches) count += limits.length;
+  return count;
 }
 
 interface ToGroupInput {
@@ -32,6 +43,8 @@ interface ToGroupInput {
   readonly matched: RequestMatch;
   /** `CACHE_KEY_PREFIX`. */
   readonly keyPrefix: string;
+  /** Those known under this prefix. */
+  readonly heads?: KeyHeads;
   /** `SHADOW_MODE`. */
   readonly shadow: boolean;
   /** About when the store will decide: the calendar windows around it are named to the store. */

@@ -9,10 +9,12 @@ import { UNLIMITED_REMAINING, type Decision, type DescriptorStatus } from './dec
 export const NOTHING_TAKEN: GroupVerdict = { overLimit: false, verdicts: [], nowUs: 0 };
 
 export function toDecision({ matches }: RequestMatch, { overLimit, verdicts, fallback, cached }: GroupVerdict): Decision {
-  const statuses: DescriptorStatus[] = [];
+  const statuses = new Array<DescriptorStatus>(matches.length);
   let next = 0;
-  for (const match of matches) {
-    statuses.push(toStatus(match, verdicts, next));
+  for (let i = 0; i < matches.length; i += 1) {
+    const match = matches[i];
+    if (match === undefined) continue;
+    statuses[i] = toStatus(match, verdicts, next);
     next += match.limits.length;
   }
   const overallCode = overLimit ? 'OVER_LIMIT' : 'OK';

@@ -4,7 +4,7 @@ import type { Decision } from '../engine/decision';
 import type { RequestMatch } from '../rule/match';
 import type { Decided } from '../should-rate-limit';
 import type { Metrics } from './metrics';
-import type { DescriptorRecord, RuleMetrics } from './rule-metrics';
+import type { RuleMetrics } from './rule-metrics';
 import { ShownPaths, showsValues } from './shown-path';
 
 export interface RecordParts {
@@ -22,14 +22,16 @@ export function makeRecordDecision({ metrics, ruleMetrics, globalShadow }: Recor
       ruleMetrics.recordUnknownDomain(request.domain);
       return;
     }
-    const records: DescriptorRecord[] = [];
+    const denied = decision.overallCode === 'OVER_LIMIT';
     for (let i = 0; i < decision.statuses.length; i += 1) {
-      const [status, match, descriptor] = [decision.statuses[i], matched.matches[i], request.descriptors[i]];
+      const status = decision.statuses[i];
+      const match = matched.matches[i];
+      const descriptor = request.descriptors[i];
       if (match === undefined || descriptor === undefined || status?.currentLimit === undefined) continue;
       const { currentLimit, fits, limitRemaining } = status;
       const { rule } = match;
       const shows = rule !== undefined && showsValues(rule);
-      records.push({
+      ruleMetrics.record({
         domain: request.domain,
         path: shows ? shownPaths.of(match, { rule, entries: descriptor.entries }) : match.path,
         sent: shows || rule === undefined,
@@ -39,9 +41,9 @@ export function makeRecordDecision({ metrics, ruleMetrics, globalShadow }: Recor
         capacity: currentLimit.capacity,
         shadow: match.mode === 'shadow',
         cached: decision.cached === true,
+        denied,
       });
     }
-    ruleMetrics.record(records, { denied: decision.overallCode === 'OVER_LIMIT' });
     if (globalShadow && wouldBeDenied(decision, matched)) metrics.globalShadowMode.inc();
   };
 }

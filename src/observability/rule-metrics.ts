@@ -65,6 +65,8 @@ export interface DescriptorRecord {
   readonly shadow: boolean;
   /** Decided without asking the store again. */
   readonly cached: boolean;
+  /** The request was answered OVER_LIMIT, so it charged nothing. */
+  readonly denied: boolean;
 }
 
 export interface RuleMetricsOptions {
@@ -110,24 +112,23 @@ export class RuleMetrics {
     this.unknownDomains.set(known, (this.unknownDomains.get(known) ?? 0) + 1);
   }
 
-  /** Counts a decided request. `denied`: it was answered OVER_LIMIT, so it charged nothing. */
-  record(descriptors: readonly DescriptorRecord[], { denied }: { readonly denied: boolean }): void {
-    for (const descriptor of descriptors) {
-      if (descriptor.hits === 0) continue;
-      const { counts } = this.seriesOf(descriptor);
-      if (descriptor.hits < 0) {
-        if (!denied) counts.totalNegativeHits -= descriptor.hits;
-        continue;
-      }
-      counts.totalHits += descriptor.hits;
-      if (!descriptor.fits) {
-        counts.overLimit += descriptor.hits;
-        if (descriptor.cached) counts.overLimitWithLocalCache += descriptor.hits;
-        if (descriptor.shadow) counts.shadowMode += descriptor.hits;
-      } else if (!denied) {
-        counts.withinLimit += descriptor.hits;
-        counts.nearLimit += this.nearHits(descriptor);
-      }
+  /** Counts one descriptor of a decided request. */
+  record(descriptor: DescriptorRecord): void {
+    const { hits, fits, cached, shadow, denied } = descriptor;
+    if (hits === 0) return;
+    const { counts } = this.seriesOf(descriptor);
+    if (hits < 0) {
+      if (!denied) counts.totalNegativeHits -= hits;
+      return;
+    }
+    counts.totalHits += hits;
+    if (!fits) {
+      counts.overLimit += hits;
+      if (cached) counts.overLimitWithLocalCache += hits;
+      if (shadow) counts.shadowMode += hits;
+    } else if (!denied) {
+      counts.withinLimit += hits;
+      counts.nearLimit += this.nearHits(descriptor);
     }
   }
 

@@ -44,16 +44,24 @@ export interface RequestMatch {
  */
 export function matchRequest({ ruleSet, request, modes }: MatchInput): RequestMatch {
   const domain = ruleSet.domains.get(request.domain);
-  const found = request.descriptors.map((descriptor, index) => matchDescriptor({ domain, descriptor, modes, index }));
-  const replaces = found.some((each) => each.replaces.length > 0);
-  const matches = replaces ? withoutReplaced(found, modes) : found.map(({ match }) => match);
-  return { domainFound: domain !== undefined, hashTag: domain?.hashTag, matches };
+  const { descriptors } = request;
+  const matches = new Array<Match>(descriptors.length);
+  let replaces = false;
+  for (let index = 0; index < descriptors.length; index += 1) {
+    const descriptor = descriptors[index] ?? NO_ENTRIES;
+    const match = domain === undefined ? nothingLimits(modes) : matchDescriptor({ domain, descriptor, modes, index });
+    matches[index] = match;
+    if (match.rule !== undefined && match.rule.replaces.length > 0) replaces = true;
+  }
+  return { domainFound: domain !== undefined, hashTag: domain?.hashTag, matches: replaces ? withoutReplaced(matches, modes) : matches };
 }
 
+const NO_ENTRIES: Descriptor = { entries: [] };
+
 /** What the matches are once the limits that others replace are taken out; where none is left, nothing limits. */
-function withoutReplaced(found: readonly Found[], modes: GlobalModes): Match[] {
-  const replaced = new Set(found.flatMap(({ replaces }) => replaces));
-  return found.map(({ match }) => {
+function withoutReplaced(matches: readonly Match[], modes: GlobalModes): Match[] {
+  const replaced = new Set(matches.flatMap(({ rule }) => rule?.replaces ?? []));
+  return matches.map((match) => {
     const limits = match.limits.filter(({ name }) => !replaced.has(name));
     // Nothing replaces what is unlimited: there is no limit to take out.
     if (limits.length === 0 && !match.unlimited) return nothingLimits(modes);
@@ -67,21 +75,13 @@ interface MatchInput {
   readonly modes: GlobalModes;
 }
 
-/** A match before `replaces` has been looked at. */
-interface Found {
-  readonly match: Match;
-  readonly replaces: readonly string[];
-}
-
-const REPLACES_NONE: readonly string[] = [];
-
 function nothingLimits(modes: GlobalModes): Match {
   return { limits: [], unlimited: false, mode: 'enforced', quotaAlwaysFits: modes.quota, path: [] };
 }
 
-function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorInput): Found {
-  const rule = domain === undefined ? undefined : findNode(domain.root, descriptor.entries)?.rule;
-  if (domain !== undefined && descriptor.override !== undefined) {
+function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorInput): Match {
+  const rule = findNode(domain.root, descriptor.entries)?.rule;
+  if (descriptor.override !== undefined) {
     // An override takes the place of the rule, its modes included.
     const algorithm = rule?.limits[0]?.algorithm ?? domain.defaultAlgorithm;
     const failureMode = rule?.limits[0]?.failureMode ?? domain.failureMode;
@@ -89,26 +89,20 @@ function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorIn
     const { calendarMonth } = domain;
     const limit = overrideLimit({ override: descriptor.override, algorithm, calendarMonth, failureMode, responseHeaders, index });
     const path = rule?.path ?? descriptor.entries.map((entry) => toText(entry.key));
-    const mode = modes.quota ? 'quota' : 'enforced';
-    return { match: { limits: [limit], unlimited: false, mode, quotaAlwaysFits: false, path }, replaces: REPLACES_NONE };
+    return { limits: [limit], unlimited: false, mode: modes.quota ? 'quota' : 'enforced', quotaAlwaysFits: false, path };
   }
-  if (rule === undefined) return { match: nothingLimits(modes), replaces: REPLACES_NONE };
-  const { limits, unlimited, path, replaces } = rule;
-  const { mode, quotaAlwaysFits } = modeOf(rule, modes);
-  return { match: { limits, unlimited, mode, quotaAlwaysFits, path, rule }, replaces };
+  if (rule === undefined) return nothingLimits(modes);
+  const { limits, unlimited, path } = rule;
+  const quota = rule.quotaMode || modes.quota;
+  const mode = rule.shadowMode ? 'shadow' : quota ? 'quota' : 'enforced';
+  return { limits, unlimited, mode, quotaAlwaysFits: rule.shadowMode && quota && !unlimited, path, rule };
 }
 
 interface MatchDescriptorInput {
-  readonly domain: Domain | undefined;
+  readonly domain: Domain;
   readonly descriptor: Descriptor;
   readonly modes: GlobalModes;
   readonly index: number;
-}
-
-function modeOf(rule: Rule, modes: GlobalModes): Pick<Match, 'mode' | 'quotaAlwaysFits'> {
-  const quota = rule.quotaMode || modes.quota;
-  if (rule.shadowMode) return { mode: 'shadow', quotaAlwaysFits: quota && !rule.unlimited };
-  return { mode: quota ? 'quota' : 'enforced', quotaAlwaysFits: false };
 }
 
 function overrideLimit({ override, algorithm, calendarMonth, failureMode, responseHeaders, index }: OverrideLimitInput): Limit {

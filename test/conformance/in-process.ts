@@ -7,6 +7,7 @@ import { makeShouldRateLimit } from '../../src/should-rate-limit';
 import type { Store } from '../../src/store/store';
 import { toRequest } from '../../src/transport/request';
 import { toWireResponse } from '../../src/transport/response';
+import { alone } from '../support/decide-one';
 import type { Ask } from './run-conformance';
 import { toAnswered, toWireRequest } from './wire';
 
@@ -24,7 +25,7 @@ export interface InProcessOptions {
 export function askInProcess({ store, texts, nowUs, modes = { shadow: false, quota: false }, compile = {}, timeoutMs = 10_000 }: InProcessOptions): Ask {
   const files = texts.map((text, index) => ({ name: `${index}.yaml`, text }));
   const ruleSet = compileConfig({ files, defaultAlgorithm: 'fixed_window', generation: 1, ...compile });
-  const decide = makeShouldRateLimit({ ruleSet: () => ruleSet, store, modes, keyPrefix: '', nowUs, record: () => undefined });
+  const decide = alone(makeShouldRateLimit({ ruleSet: () => ruleSet, store, modes, keyPrefix: '', nowUs, record: () => undefined }));
   return async (asked) => {
     try {
       return toAnswered(toWireResponse(await decide(toRequest(toWireRequest(asked)), { timeoutMs })));

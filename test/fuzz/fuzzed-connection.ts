@@ -3,12 +3,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import type { DescriptorStatus } from '../../src/engine/decision';
-import type { Answer, AnswerCall } from '../../src/transport/answer';
+import type { Answer, Asked } from '../../src/transport/answer';
 import { encodeHeaderBlock } from '../../src/transport/http2/hpack-encoder';
 import type { ByteBudget } from '../../src/transport/http2/byte-budget';
 import { Connection } from '../../src/transport/http2/connection';
 import { ErrorCode } from '../../src/transport/http2/errors';
 import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../../src/transport/http2/frames';
+import type { GatheredCall } from '../../src/transport/http2/gathered-calls';
 import { RateLimitCall } from '../../src/transport/http2/rate-limit-call';
 import { refuseLarge, refuseOtherHttp } from '../../src/transport/http2/refusal';
 import type { Stream, StreamHandler } from '../../src/transport/http2/stream';
@@ -32,8 +33,6 @@ const MANY_STATUSES = 3000;
 const HEADERS = encodeHeaderBlock([{ name: ':status', value: '200' }]);
 const TRAILERS = encodeHeaderBlock([{ name: 'grpc-status', value: '0' }]);
 
-type Asked = Parameters<AnswerCall>[0];
-
 /** What a polite peer asks; sent more than once, it is marked as one that recurs. */
 const ASKED = [toRequest(REQUEST), { ...toRequest(REQUEST), recurs: true }];
 
@@ -50,6 +49,8 @@ export class FuzzedConnection {
   private readonly source: FrameSource;
   private readonly check = new AnswerCheck();
   private readonly requests = new KnownRequests();
+  /** Each call is answered at a time of its own. */
+  private readonly calls = { add: (call: GatheredCall, asked: Asked) => void this.answer(asked).then((answer) => { call.onAnswer(answer); }) };
   private readonly connection: Connection;
   private readonly faults: unknown[] = [];
   private readonly life: number;
@@ -68,7 +69,7 @@ export class FuzzedConnection {
         if (head.kind === 'too_large') return refuseLarge(connection, stream);
         if (head.kind === 'no_grpc') return refuseOtherHttp(connection, stream, head);
         if (head.kind !== 'rate_limit') return this.otherCall(connection, stream);
-        const callParts = { answerCall: (asked: Asked) => this.answer(asked), requests: this.requests, budget: parts.budget, nowMs: () => this.nowMs, onAnswer: () => undefined };
+        const callParts = { calls: this.calls, requests: this.requests, budget: parts.budget, nowMs: () => this.nowMs, onAnswer: () => undefined };
         return new RateLimitCall(callParts, { connection, stream, timeoutMs: head.timeoutMs });
       },
     });

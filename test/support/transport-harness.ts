@@ -4,7 +4,6 @@ import { Client, credentials, type ChannelCredentials, type ChannelOptions, type
 import type { RateLimitRequest } from '../../src/descriptor/descriptor';
 import type { Decision } from '../../src/engine/decision';
 import { Health } from '../../src/observability/health';
-import type { Decide } from '../../src/should-rate-limit';
 import type { TakeOptions } from '../../src/store/store';
 import { makeAnswerCalls, type FailureKind } from '../../src/transport/answer';
 import type { EndReason } from '../../src/transport/connection-measure';
@@ -26,6 +25,8 @@ export const TRANSPORTS = ['grpc-js', 'lean'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
 /** How the port is set up; by default as without any setting. */
+import { each, type DecideOne } from './decide-one';
+
 export interface HarnessOptions extends Partial<Pick<LeanServerOptions, 'tls' | 'rules' | 'bounds' | 'nowMs'>> {
   readonly address?: GrpcAddress;
 }
@@ -44,14 +45,14 @@ export class Harness {
   readonly health = new Health();
   readonly observed: { grpcMethod: string; seconds: number }[] = [];
   /** What the next requests are answered by. */
-  decide: Decide = (request) => Promise.resolve(allow(request));
+  decide: DecideOne = (request) => Promise.resolve(allow(request));
   readonly log = { error: ({ err }: { err: unknown }): unknown => this.faults.push(err) };
   readonly answerCalls = makeAnswerCalls({
-    decide: (request, call) => {
+    decide: each((request, call) => {
       this.requests.push(request);
       this.calls.push(call);
       return this.decide(request, call);
-    },
+    }),
     log: this.log,
     onFailure: (kind) => this.failures.push(kind),
   });

@@ -5,6 +5,7 @@ import type { Decided } from '../../src/should-rate-limit';
 import { makeShouldRateLimit } from '../../src/should-rate-limit';
 import { MemoryStore } from '../../src/store/memory-store';
 import { StoreError, type GroupOutcome, type Store } from '../../src/store/store';
+import { alone } from '../support/decide-one';
 import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../support/rules';
 
 const START_US = 1_800_000_000_000_000;
@@ -13,7 +14,7 @@ const REQUEST = requestOf([{ entries: entriesOf('k=v') }]);
 
 function path(store: Store, { rule = ruleOf(), nowUs = START_US } = {}) {
   const records: Decided[] = [];
-  const decide = makeShouldRateLimit({
+  const decideAll = makeShouldRateLimit({
     ruleSet: () => ruleSetOf(levelOf({ k: rule })),
     store,
     modes: { shadow: false, quota: false },
@@ -21,7 +22,7 @@ function path(store: Store, { rule = ruleOf(), nowUs = START_US } = {}) {
     nowUs: () => nowUs,
     record: (decided) => records.push(decided),
   });
-  return { decide, records };
+  return { decide: alone(decideAll), decideAll, records };
 }
 
 /** A store that keeps what it was asked, and answers what it is told. */
@@ -79,7 +80,7 @@ test('what is added to answers is found out once for each rule set, from what wa
   const sets = [1, 2].map((generation) => ({ ...ruleSetOf(levelOf({ k: ruleOf() })), generation }));
   let inForce = sets[0]!;
   const asked: number[] = [];
-  const decide = makeShouldRateLimit({
+  const decideAll = makeShouldRateLimit({
     ruleSet: () => inForce,
     store,
     modes: { shadow: false, quota: false },
@@ -95,7 +96,7 @@ test('what is added to answers is found out once for each rule set, from what wa
   const hits = requestOf([{ entries: entriesOf('k=v') }], { hits: 3 });
   for (const ruleSet of [...sets, ...sets.slice(1)]) {
     inForce = ruleSet;
-    const { metadata, statuses } = await decide(hits, {});
+    const { metadata, statuses } = await alone(decideAll)(hits, {});
     expect(statuses).toHaveLength(1);
     expect(metadata).toEqual(ruleSet.generation === 1 ? undefined : { generation: 2, hits: 3 });
   }

@@ -20,7 +20,7 @@ const DEADLINE_EXCEEDED = errorFrame(status.DEADLINE_EXCEEDED, 'Deadline exceede
 
 export interface RateLimitCallParts {
   /** Asked for by whoever has the connection, once all that has arrived is read. */
-  readonly calls: GatheredCalls;
+  readonly calls: Pick<GatheredCalls, 'add'>;
   readonly requests: KnownRequests;
   readonly budget: ByteBudget;
   readonly nowMs: () => number;

@@ -7,6 +7,7 @@ import { BadRequestError } from '../../../src/errors';
 import type { RuleSet } from '../../../src/rule/rule-set';
 import { makeShouldRateLimit } from '../../../src/should-rate-limit';
 import { MemoryStore } from '../../../src/store/memory-store';
+import { alone } from '../../support/decide-one';
 import { randomFrom, type Random } from '../../support/random';
 import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../../support/rules';
 
@@ -25,7 +26,7 @@ const RECURRING = { ...ONCE, recurs: true } as const;
 test('a request that recurs has one group, another one of its own each time', () => {
   const preparation = preparationOf();
   expect(preparation.of(RECURRING)).toBe(preparation.of(RECURRING));
-  expect(preparation.of(ONCE)).toEqual(preparation.of(RECURRING));
+  expect(preparation.of(ONCE)).toEqual({ ...preparation.of(RECURRING), request: ONCE });
   expect(preparation.of(ONCE).group).not.toBe(preparation.of(ONCE).group);
 });
 
@@ -87,9 +88,9 @@ test('with what is remembered and without: the same questions and the same answe
     return { asked, parts: { ...parts, store: { take, settle: store.settle.bind(store), close: store.close.bind(store) } } };
   };
   const [remembering, forgetting] = [asking(), asking()];
-  const decideRemembering = makeShouldRateLimit(remembering.parts);
+  const decideRemembering = alone(makeShouldRateLimit(remembering.parts));
   // Made anew for each request: it can't remember anything.
-  const decideForgetting: typeof decideRemembering = (request, options) => makeShouldRateLimit(forgetting.parts)(request, options);
+  const decideForgetting: typeof decideRemembering = (request, options) => alone(makeShouldRateLimit(forgetting.parts))(request, options);
   const requests = Array.from({ length: 40 }, () => randomRequest(random));
   const recurring = requests.map((request) => ({ ...request, recurs: true as const }));
   for (let step = 0; step < 4000; step += 1) {

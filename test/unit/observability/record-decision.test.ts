@@ -6,6 +6,7 @@ import { makeRecordDecision } from '../../../src/observability/record-decision';
 import { RuleMetrics } from '../../../src/observability/rule-metrics';
 import { makeShouldRateLimit } from '../../../src/should-rate-limit';
 import { MemoryStore } from '../../../src/store/memory-store';
+import { alone } from '../../support/decide-one';
 import { entriesOf, requestOf } from '../../support/rules';
 import { compileText } from '../config/compile-config';
 
@@ -23,14 +24,14 @@ function worldOf(descriptors: string, { shadow = false } = {}): World {
   const metrics = makeMetrics({ registry, version: '1', store: 'memory' });
   const ruleMetrics = new RuleMetrics({ registry, seriesMax: 20, nearLimitRatio: 0.8, sanitizeDots: false });
   const ruleSet = compileText(`domain: d\ndescriptors:\n${descriptors}\n`);
-  const decide = makeShouldRateLimit({
+  const decide = alone(makeShouldRateLimit({
     ruleSet: () => ruleSet,
     store: new MemoryStore({ nowUs: () => NOW_US, bucketsMax: 100 }),
     modes: { shadow, quota: false },
     keyPrefix: '',
     nowUs: () => NOW_US,
     record: makeRecordDecision({ metrics, ruleMetrics, globalShadow: shadow }),
-  });
+  }));
   return {
     ask: async (asked, parts = {}) => (await decide(requestOf(asked.map((entries) => ({ entries: entriesOf(...entries) })), parts), {})).overallCode,
     told: async (metric) => {

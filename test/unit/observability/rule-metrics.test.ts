@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import { Registry } from 'prom-client';
 import { RuleMetrics, type DescriptorRecord } from '../../../src/observability/rule-metrics';
 
-const RECORD: DescriptorRecord = { domain: 'edge', path: ['user'], sent: false, hits: 1, fits: true, remaining: 9, capacity: 10, shadow: false, cached: false };
+const RECORD: DescriptorRecord = { domain: 'edge', path: ['user'], sent: false, hits: 1, fits: true, remaining: 9, capacity: 10, shadow: false, cached: false, denied: false };
 
 const PREFIX = 'ratelimit_service_rate_limit_';
 
@@ -40,12 +40,12 @@ describe('RuleMetrics', () => {
     ['hits across the near limit', { hits: 3, remaining: 1 }, false, ['total_hits 3', 'near_limit 1', 'within_limit 3']],
     ['hits past the near limit', { hits: 2, remaining: 0 }, false, ['total_hits 2', 'near_limit 2', 'within_limit 2']],
   ])('counts %s', async (_name, change, denied, expected) => {
-    metrics.record([{ ...RECORD, ...change }], { denied });
+    metrics.record({ ...RECORD, ...change, denied });
     expect(await series()).toEqual(expected.map((line) => line.replace(' ', '{domain="edge",key1="user"} ')));
   });
 
   it('counts rules beyond the bound as one, and goes on with those it knows', async () => {
-    for (const key of ['a', 'b', 'c', 'd', 'a']) metrics.record([{ ...RECORD, path: [key], fits: false }], { denied: true });
+    for (const key of ['a', 'b', 'c', 'd', 'a']) metrics.record({ ...RECORD, path: [key], fits: false, denied: true });
     expect((await series()).filter((line) => line.startsWith('over_limit'))).toEqual([
       'over_limit{domain="edge",key1="a"} 2',
       'over_limit{domain="edge",key1="b"} 1',
@@ -56,15 +56,15 @@ describe('RuleMetrics', () => {
   it('is near a limit where the reference is, which multiplies in single precision', async () => {
     registry = new Registry();
     metrics = new RuleMetrics({ registry, seriesMax: 2, nearLimitRatio: 0.29, sanitizeDots: false });
-    metrics.record([{ ...RECORD, capacity: 100, remaining: 71 }], { denied: false });
+    metrics.record({ ...RECORD, capacity: 100, remaining: 71, denied: false });
     expect((await series()).join()).not.toContain('near_limit');
-    metrics.record([{ ...RECORD, capacity: 100, remaining: 70 }], { denied: false });
+    metrics.record({ ...RECORD, capacity: 100, remaining: 70, denied: false });
     expect(await series()).toContain('near_limit{domain="edge",key1="user"} 1');
   });
 
   it('lets what callers sent take half of the bound, and no more', async () => {
-    for (const key of ['v1', 'v2', 'v3']) metrics.record([{ ...RECORD, path: [key], sent: true, fits: false }], { denied: true });
-    metrics.record([{ ...RECORD, fits: false }], { denied: true });
+    for (const key of ['v1', 'v2', 'v3']) metrics.record({ ...RECORD, path: [key], sent: true, fits: false, denied: true });
+    metrics.record({ ...RECORD, fits: false, denied: true });
     expect((await series()).filter((line) => line.startsWith('over_limit'))).toEqual([
       'over_limit{domain="edge",key1="v1"} 1',
       'over_limit{domain="edge",key1="user"} 1',
@@ -87,12 +87,12 @@ describe('RuleMetrics', () => {
   ])('writes names as the reference does (SANITIZE_DESCRIPTOR_METRIC_DOTS=%s)', async (sanitizeDots, host, version) => {
     registry = new Registry();
     metrics = new RuleMetrics({ registry, seriesMax: 2, nearLimitRatio: 0.8, sanitizeDots });
-    metrics.record([{ ...RECORD, domain: 'a.b', path: ['host_10.0.0.1', 'v1.2', 'p|q:r'], fits: false }], { denied: true });
+    metrics.record({ ...RECORD, domain: 'a.b', path: ['host_10.0.0.1', 'v1.2', 'p|q:r'], fits: false, denied: true });
     expect(await series()).toContain(`over_limit{domain="a.b",key1="${host}",key2="${version}",key3="p_q_r"} 1`);
   });
 
   it('gives eight levels a label, deeper ones a share of the last', async () => {
-    metrics.record([{ ...RECORD, domain: '\xc3\xa9', path: 'abcdefghij'.split('') }], { denied: true });
+    metrics.record({ ...RECORD, domain: '\xc3\xa9', path: 'abcdefghij'.split(''), denied: true });
     expect(await series()).toEqual([
       'total_hits{domain="é",key1="a",key2="b",key3="c",key4="d",key5="e",key6="f",key7="g",key8="h.i.j"} 1',
     ]);
@@ -109,7 +109,7 @@ describe('RuleMetrics', () => {
     const before = heapBytes();
     for (let i = 0; i < LONG_VALUES; i += 1) {
       const value = Buffer.alloc(VALUE_BYTES, `a value of no end, number ${i}, `).toString();
-      metrics.record([{ ...RECORD, path: [`client_${value}`], sent: true }], { denied: false });
+      metrics.record({ ...RECORD, path: [`client_${value}`], sent: true, denied: false });
     }
     expect(heapBytes() - before).toBeLessThan((LONG_VALUES * VALUE_BYTES) / 10);
   });

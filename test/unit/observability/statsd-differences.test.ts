@@ -8,7 +8,7 @@ import { RuleMetrics, type DescriptorRecord } from '../../../src/observability/r
 import { StatsdDifferences, TIMES_MAX, type StatsdLine } from '../../../src/observability/statsd-differences';
 import { toStats } from '../../../src/observability/statsd-names';
 
-const RECORD: DescriptorRecord = { domain: 'mongo_cps', path: ['database_users'], sent: false, hits: 1, fits: true, remaining: 9, capacity: 10, shadow: false, cached: false };
+const RECORD: DescriptorRecord = { domain: 'mongo_cps', path: ['database_users'], sent: false, hits: 1, fits: true, remaining: 9, capacity: 10, shadow: false, cached: false, denied: false };
 
 describe('statsd is told', () => {
   let registry: Registry;
@@ -32,7 +32,7 @@ describe('statsd is told', () => {
   }
 
   test("the reference's names of a rule, its levels joined by dots", async () => {
-    rules.record([{ ...RECORD, path: ['database_users', 'host_10.0.0.1', 'a:b|c d.e'], fits: false, hits: 2 }], { denied: true });
+    rules.record({ ...RECORD, path: ['database_users', 'host_10.0.0.1', 'a:b|c d.e'], fits: false, hits: 2, denied: true });
     const rule = 'ratelimit.service.rate_limit.mongo_cps.database_users.host_10_0_0_1.a_b_c_d.e';
     expect(await countersTold()).toEqual([`${rule}.over_limit 2`, `${rule}.total_hits 2`]);
   });
@@ -62,10 +62,10 @@ describe('statsd is told', () => {
   });
 
   test('how much a counter has grown since the last time; nothing of one that has not', async () => {
-    rules.record([RECORD], { denied: false });
+    rules.record(RECORD);
     expect(await countersTold()).toHaveLength(2);
     expect(await countersTold()).toEqual([]);
-    rules.record([{ ...RECORD, hits: 4, fits: false }], { denied: true });
+    rules.record({ ...RECORD, hits: 4, fits: false, denied: true });
     const rule = 'ratelimit.service.rate_limit.mongo_cps.database_users';
     expect(await countersTold()).toEqual([`${rule}.over_limit 4`, `${rule}.total_hits 4`]);
   });
