@@ -28,6 +28,7 @@ import { makeShouldRateLimit } from './should-rate-limit';
 import { slotOf, SLOTS } from './store/cluster-slots';
 import { MeasuredStore, type StoreMeasure } from './store/measured-store';
 import { MemoryStore, monotonicNowUs } from './store/memory-store';
+import { OneByOneStore } from './store/one-by-one-store';
 import { isPerSecond, PerSecondStore } from './store/per-second-store';
 import { SplitStore, type SplitStoreOptions } from './store/split-store';
 import { StoreError, type Store } from './store/store';
@@ -276,7 +277,7 @@ function inParts({ settings, choice, metrics, main, second, onGivenBack }: InPar
   if (second === undefined && !isCluster) return main.store;
   const isSecondCluster = choice.perSecond !== undefined && 'seeds' in choice.perSecond.place;
   const both = second && new PerSecondStore(main.store, second.store);
-  return new SplitStore(both ?? main.store, {
+  return new OneByOneStore(new SplitStore(both ?? main.store, {
     partOf: ({ bucketKey, limit }) => {
       const isOfSecond = second !== undefined && isPerSecond(limit);
       // Each slot of each Redis is a part, and a Redis that is no cluster is one.
@@ -288,7 +289,7 @@ function inParts({ settings, choice, metrics, main, second, onGivenBack }: InPar
       metrics.hitsLost.inc(hits);
     },
     onGivenBack,
-  });
+  }));
 }
 
 interface InPartsInput extends Pick<OpenStoreInput, 'settings' | 'choice' | 'metrics'> {

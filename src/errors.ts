@@ -9,3 +9,8 @@ export class BadRequestError extends Error {
 export class UnavailableError extends Error {
   override readonly name: string = 'UnavailableError';
 }
+
+/** What was thrown, which JavaScript lets be anything. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

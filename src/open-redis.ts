@@ -130,7 +130,7 @@ function openServer({ settings, connection, log, breakers, measure, onConnection
   // Outside all of these: deadline, breaker and measurement are of a command, however many calls it carries.
   const batching = new BatchingStore(new MeasuredStore(breaker, measure), {
     partOf: isClusterNode ? slotOfGroup : () => 0,
-    callsMax: settings.redisInFlightMax,
+    groupsMax: settings.redisInFlightMax,
     timeoutMs: settings.redisOpTimeoutMs,
     nowMs,
     onGivenUp: (reason) => {

@@ -5,6 +5,7 @@ import type { Group, GroupVerdict, OutsideWindows } from './bucket/take';
 import type { RateLimitRequest } from './descriptor/descriptor';
 import type { Decision } from './engine/decision';
 import { NOTHING_TAKEN, toDecision } from './engine/to-decision';
+import { asError } from './errors';
 import type { GlobalModes, RequestMatch } from './rule/match';
 import type { Add } from './respond/additions';
 import type { RuleSet } from './rule/rule-set';
@@ -59,17 +60,21 @@ export function makeShouldRateLimit(parts: ShouldRateLimitParts): Decide {
     const groups: Group[] = [];
     for (const each of asked) if (isForStore(each)) groups.push(each.group);
     const outcomes = groups.length === 0 ? NO_OUTCOMES : await store.take(groups, context.options);
+    const verdicts = new Array<Verdict>(asked.length);
+    const again: Promise<void>[] = [];
     let next = 0;
-    let isAskedAgain = false;
-    const verdicts = asked.map((each) => {
-      if (!isForStore(each)) return NOTHING_TAKEN;
+    for (const [i, each] of asked.entries()) {
+      if (!isForStore(each)) {
+        verdicts[i] = NOTHING_TAKEN;
+        continue;
+      }
       const outcome = outcomes[next];
       next += 1;
-      if (outcome === undefined || !('outsideAtUs' in outcome)) return outcome;
-      isAskedAgain = true;
-      return askAgain(each, outcome, context);
-    });
-    return isAskedAgain ? Promise.all(verdicts) : (verdicts as readonly Verdict[]);
+      if (outcome === undefined || !('outsideAtUs' in outcome)) verdicts[i] = outcome;
+      else again.push(askAgain(each, outcome, context).then((verdict) => { verdicts[i] = verdict; }));
+    }
+    if (again.length > 0) await Promise.all(again);
+    return verdicts;
   }
 
   /** The store's clock lies outside the calendar windows that were named to it: it is asked once more. */
@@ -114,10 +119,6 @@ function prepare(request: RateLimitRequest, preparation: Preparation): Prepared 
 
 function isForStore(asked: Prepared | Error): asked is Prepared {
   return !(asked instanceof Error) && asked.group.takes.length > 0;
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }
 
 /** The preparation for the rules in force: another rule set knows nothing of what an earlier one has found out. */

@@ -1,23 +1,24 @@
 /** A store that gathers the takes of many callers and asks its store for all of them at once. */
 
 import type { Group, Settlement } from '../bucket/take';
+import { storeErrorOf } from './ask-by-part';
 import { RedirectError, TryAgainError } from './redirect-error';
 import { overloadError, StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreErrorReason, type TakeOptions } from './store';
 
 export interface BatchingOptions {
   /** Names what one command may serve, a slot of a Redis Cluster; all groups of a call are of one part. */
   readonly partOf: (group: Group) => number;
-  /** Calls that may wait at once, sent or not; beyond it a call fails at once. */
-  readonly callsMax: number;
+  /** Groups that may wait at once, sent or not; those beyond it fail at once. */
+  readonly groupsMax: number;
   /** How long a command may take, in milliseconds. A caller with less time is given up by a timer of its own. */
   readonly timeoutMs: number;
   /** A clock that is never set, in milliseconds. */
   readonly nowMs: () => number;
-  /** Told of each call that fails here; of a command that fails, whoever is below is told. */
+  /** Told of each group that fails here; of a command that fails, whoever is below is told. */
   readonly onGivenUp: (reason: StoreErrorReason) => void;
 }
 
-/** Takes of one command: a run of the script stays well below a millisecond. A call that has more goes alone. */
+/** Takes of one command: a run of the script stays well below a millisecond. A group that has more goes alone. */
 export const BATCH_TAKES_MAX = 100;
 
 /** A log is read and written whole: so many of its hits cost about what a take does. */
@@ -29,6 +30,8 @@ export const BATCHES_IN_FLIGHT_MAX = 2;
 /** A call that waits: for its turn, or for the answer to its command. */
 interface Call {
   readonly groups: readonly Group[];
+  /** What they cost, in takes. */
+  readonly takes: number;
   readonly resolve: (outcomes: readonly GroupOutcome[]) => void;
   readonly reject: (error: unknown) => void;
   readonly arrivedMs: number;
@@ -57,7 +60,7 @@ interface Lane {
 export class BatchingStore implements Store {
   /** By part: one, or as many as there are slots. */
   private readonly lanes = new Map<number, Lane>();
-  private calls = 0;
+  private groups = 0;
 
   constructor(
     private readonly store: Store,
@@ -67,15 +70,14 @@ export class BatchingStore implements Store {
   take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
     const [first] = groups;
     if (first === undefined || options.asking === true) return this.store.take(groups, options);
-    const { callsMax, nowMs, onGivenUp, partOf } = this.options;
-    if (this.calls >= callsMax) {
-      onGivenUp('overload');
-      return Promise.reject(overloadError(callsMax));
-    }
+    const { groupsMax, nowMs, partOf } = this.options;
+    if (this.groups + groups.length > groupsMax) return this.takeUpTo(groupsMax - this.groups, groups, options);
+    const takes = takesOf(groups);
+    if (takes > BATCH_TAKES_MAX && groups.length > 1) return this.takeInPieces(groups, options);
     return new Promise((resolve, reject) => {
       const { timeoutMs = Infinity } = options;
-      const call: Call = { groups, resolve, reject, arrivedMs: nowMs(), timeoutMs, timer: undefined, isSent: false, isOver: false };
-      this.calls += 1;
+      const call: Call = { groups, takes, resolve, reject, arrivedMs: nowMs(), timeoutMs, timer: undefined, isSent: false, isOver: false };
+      this.groups += groups.length;
       this.limitTime(call, timeoutMs);
       const lane = this.laneOf(partOf(first));
       lane.waiting.push(call);
@@ -92,6 +94,29 @@ export class BatchingStore implements Store {
       for (const call of waiting.splice(0)) this.fail(call, new StoreError('Redis is not connected', 'connection', { mayHaveRun: false }));
     }
     return this.store.close();
+  }
+
+  /** As many as there is room for; the others are shed. */
+  private async takeUpTo(room: number, groups: readonly Group[], options: TakeOptions): Promise<readonly GroupOutcome[]> {
+    const asked = groups.slice(0, Math.max(0, room));
+    const overload = overloadError(this.options.groupsMax);
+    this.tellGivenUp(groups.length - asked.length, 'overload');
+    if (asked.length === 0) throw overload;
+    return [...(await this.takePiece(asked, options)), ...groups.slice(asked.length).map(() => overload)];
+  }
+
+  /** A command is as large as it may be, whatever calls ask for. */
+  private async takeInPieces(groups: readonly Group[], options: TakeOptions): Promise<readonly GroupOutcome[]> {
+    return (await Promise.all(piecesOf(groups).map((piece) => this.takePiece(piece, options)))).flat();
+  }
+
+  /** What a piece failed of is its own: other pieces may have been charged. */
+  private takePiece(groups: readonly Group[], options: TakeOptions): Promise<readonly GroupOutcome[]> {
+    return this.take(groups, options).catch((error: unknown) => groups.map(() => storeErrorOf(error)));
+  }
+
+  private tellGivenUp(groups: number, reason: StoreErrorReason): void {
+    for (let told = 0; told < groups; told += 1) this.options.onGivenUp(reason);
   }
 
   private laneOf(part: number): Lane {
@@ -119,11 +144,10 @@ export class BatchingStore implements Store {
     let takes = 0;
     let taken = 0;
     for (const call of lane.waiting) {
-      const more = takesOf(call);
-      if (batch.length > 0 && takes + more > BATCH_TAKES_MAX) break;
+      if (batch.length > 0 && takes + call.takes > BATCH_TAKES_MAX) break;
       taken += 1;
       if (call.isOver || this.isTooLate({ call, lane, nowMs })) continue;
-      takes += more;
+      takes += call.takes;
       batch.push(call);
     }
     if (taken === lane.waiting.length) lane.waiting = [];
@@ -191,7 +215,7 @@ export class BatchingStore implements Store {
 
   private fail(call: Call, error: StoreError): void {
     if (!this.end(call)) return;
-    this.options.onGivenUp(error.reason);
+    this.tellGivenUp(call.groups.length, error.reason);
     call.reject(error);
   }
 
@@ -199,7 +223,7 @@ export class BatchingStore implements Store {
   private end(call: Call): boolean {
     if (call.isOver) return false;
     call.isOver = true;
-    this.calls -= 1;
+    this.groups -= call.groups.length;
     clearTimeout(call.timer);
     return true;
   }
@@ -211,11 +235,35 @@ interface IsTooLateInput {
   readonly nowMs: number;
 }
 
-/** What the call costs, in takes. */
-function takesOf({ groups }: Call): number {
+/** What groups cost, in takes. */
+function takesOf(groups: readonly Group[]): number {
   let takes = 0;
-  for (const group of groups) for (const { limit } of group.takes) takes += limit.algorithm === 'sliding_window_log' ? 1 + limit.capacity / LOG_HITS_OF_TAKE : 1;
+  for (const group of groups) takes += takesOfOne(group);
   return takes;
+}
+
+function takesOfOne(group: Group): number {
+  let takes = 0;
+  for (const { limit } of group.takes) takes += limit.algorithm === 'sliding_window_log' ? 1 + limit.capacity / LOG_HITS_OF_TAKE : 1;
+  return takes;
+}
+
+/** The groups in pieces that are no larger than a command. */
+function piecesOf(groups: readonly Group[]): Group[][] {
+  const pieces: Group[][] = [];
+  let piece: Group[] = [];
+  let takes = 0;
+  for (const group of groups) {
+    const more = takesOfOne(group);
+    if (piece.length > 0 && takes + more > BATCH_TAKES_MAX) {
+      pieces.push(piece);
+      piece = [];
+      takes = 0;
+    }
+    piece.push(group);
+    takes += more;
+  }
+  return [...pieces, piece];
 }
 
 /** Of a slot that is being moved some buckets are here and some there: each call is answered for its own alone. */

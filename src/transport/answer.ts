@@ -2,7 +2,7 @@
 
 import type { RateLimitRequest } from '../descriptor/descriptor';
 import type { Decision } from '../engine/decision';
-import { BadRequestError, UnavailableError } from '../errors';
+import { asError, BadRequestError, UnavailableError } from '../errors';
 import type { Decide } from '../should-rate-limit';
 import type { TakeOptions } from '../store/store';
 
@@ -20,6 +20,11 @@ export interface Failure {
 }
 
 export type Answer = { readonly decision: Decision } | { readonly failure: Failure };
+
+const FAULT: Failure = { kind: 'fault', message: 'internal error; see the log of the rate limit service' };
+
+/** Of a call that was given none. */
+export const NO_ANSWER: Answer = { failure: FAULT };
 
 /** A BadRequestError in place of a request says why there is none. */
 export type Asked = RateLimitRequest | BadRequestError;
@@ -43,7 +48,7 @@ export function makeAnswerCalls({ decide, log, onFailure }: AnswerOptions): Answ
   };
   return async (asked, call) => {
     const requests = asked.filter(isRequest);
-    const outcomes = requests.length === 0 ? [] : await decide(requests, call).catch((error: Error) => requests.map(() => error));
+    const outcomes = requests.length === 0 ? [] : await decide(requests, call).catch((error: unknown) => requests.map(() => asError(error)));
     let next = 0;
     return asked.map((each) => {
       if (!isRequest(each)) return fail(each);
@@ -56,8 +61,7 @@ export function makeAnswerCalls({ decide, log, onFailure }: AnswerOptions): Answ
 
 /** Answers a call that comes alone. */
 export async function answerOne(answerCalls: AnswerCalls, asked: Asked, call: TakeOptions): Promise<Answer> {
-  const [answer] = await answerCalls([asked], call);
-  if (answer === undefined) throw new Error('a call without an answer');
+  const [answer = NO_ANSWER] = await answerCalls([asked], call);
   return answer;
 }
 
@@ -68,5 +72,5 @@ function isRequest(asked: Asked): asked is RateLimitRequest {
 function toFailure(error: unknown): Failure {
   if (error instanceof BadRequestError) return { kind: 'bad_request', message: error.message };
   if (error instanceof UnavailableError) return { kind: 'unavailable', message: error.message };
-  return { kind: 'fault', message: 'internal error; see the log of the rate limit service' };
+  return FAULT;
 }

@@ -42,7 +42,7 @@ describeStore('FallbackStore over BreakerStore over RedisStore', async () => {
 
 describeStore('BatchingStore over RedisStore', async () => {
   const opened = await openClockedRedis(server);
-  return { ...opened, store: new BatchingStore(opened.store, { partOf: () => 0, callsMax: 100, timeoutMs: 5_000, nowMs: () => performance.now(), onGivenUp: () => undefined }) };
+  return { ...opened, store: new BatchingStore(opened.store, { partOf: () => 0, groupsMax: 100, timeoutMs: 5_000, nowMs: () => performance.now(), onGivenUp: () => undefined }) };
 });
 
 describeStore('DeadlineStore over RedisStore', async () => {

@@ -31,7 +31,7 @@ describeStore('DenyCacheStore over BatchingStore over MemoryStore', () => {
   // Denials are remembered as long as the clock stands: what is shown of one is of its own time.
   let nowMs = 0;
   const memory = new MemoryStore({ nowUs: () => nowUs, bucketsMax: 1000 });
-  const batching = new BatchingStore(memory, { partOf: () => 0, callsMax: 100, timeoutMs: 5_000, nowMs: () => 0, onGivenUp: () => undefined });
+  const batching = new BatchingStore(memory, { partOf: () => 0, groupsMax: 100, timeoutMs: 5_000, nowMs: () => 0, onGivenUp: () => undefined });
   const lastKnown = new LastKnown({ nowMs: () => nowMs, bucketsMax: 100 });
   const store = new DenyCacheStore(batching, { nowMs: () => nowMs, bucketsMax: 100, lastKnown, onDenied: () => undefined });
   return Promise.resolve({

@@ -17,7 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   observability: ['descriptor', 'rule', 'engine', 'store', 'should-rate-limit'],
   workers: ['config', 'observability'],
   xds: ['config'],
-  'should-rate-limit': ['descriptor', 'rule', 'bucket', 'engine', 'store', 'respond'],
+  'should-rate-limit': ['descriptor', 'rule', 'bucket', 'engine', 'store', 'respond', 'errors'],
   errors: [],
   version: [],
 };

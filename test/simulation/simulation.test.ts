@@ -100,7 +100,7 @@ class Instance {
       nowMs,
       onState: (state) => (this.breaker = state),
     });
-    const batching = new BatchingStore(breaker, { partOf: () => 0, callsMax: CALLS_MAX, timeoutMs: DEADLINE_MS, nowMs, onGivenUp: () => undefined });
+    const batching = new BatchingStore(breaker, { partOf: () => 0, groupsMax: CALLS_MAX, timeoutMs: DEADLINE_MS, nowMs, onGivenUp: () => undefined });
     // Between the breaker and the fallback: what the fallback takes for confirmed is confirmed.
     const confirming: Store = {
       take: (groups, options) => batching.take(groups, options),

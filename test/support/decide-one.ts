@@ -2,7 +2,8 @@
 
 import type { RateLimitRequest } from '../../src/descriptor/descriptor';
 import type { Decision } from '../../src/engine/decision';
-import type { Decide } from '../../src/should-rate-limit';
+import { asError } from '../../src/errors';
+import type { Decide, Outcome } from '../../src/should-rate-limit';
 import type { TakeOptions } from '../../src/store/store';
 
 /** Rejects with what the request failed of. */
@@ -20,5 +21,12 @@ export function alone(decide: Decide): DecideOne {
 
 /** Decides many by deciding each: what one fails of is its own. */
 export function each(decideOne: DecideOne): Decide {
-  return (requests, options) => Promise.all(requests.map((request) => decideOne(request, options).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))))));
+  const outcomeOf = async (request: RateLimitRequest, options: TakeOptions): Promise<Outcome> => {
+    try {
+      return await decideOne(request, options);
+    } catch (error) {
+      return asError(error);
+    }
+  };
+  return (requests, options) => Promise.all(requests.map((request) => outcomeOf(request, options)));
 }

@@ -10,7 +10,7 @@ import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type Tak
 import { groupOf, LIMITS, settlement, take } from '../support/groups';
 import { decided } from '../support/outcomes';
 
-const CALLS_MAX = 1_000;
+const GROUPS_MAX = 1_000;
 const TIMEOUT_MS = 5;
 
 /** Answers out of its memory, when it is told to. */
@@ -63,7 +63,7 @@ beforeEach(() => {
 function open(options: Partial<BatchingOptions> = {}, store: Store = inner): BatchingStore {
   return new BatchingStore(store, {
     partOf: () => 0,
-    callsMax: CALLS_MAX,
+    groupsMax: GROUPS_MAX,
     timeoutMs: TIMEOUT_MS,
     nowMs: () => clock.nowMs,
     onGivenUp: (reason) => givenUp.push(reason),
@@ -167,7 +167,7 @@ test('a command that fails fails all its calls, and is one failure for the break
 });
 
 test('beyond its bound a call fails at once, and those before it do not', async () => {
-  const store = open({ callsMax: 3 });
+  const store = open({ groupsMax: 3 });
   await occupy(store);
   const free = 3 - BATCHES_IN_FLIGHT_MAX;
   const waiting = Array.from({ length: free }, () => ask(store, 'a'));
@@ -177,6 +177,36 @@ test('beyond its bound a call fails at once, and those before it do not', async 
   for (let i = 0; i < BATCHES_IN_FLIGHT_MAX; i += 1) inner.answerOne();
   await Promise.all(waiting);
   await Promise.all(Array.from({ length: 3 }, () => ask(store, 'a')));
+});
+
+test('of a call that has more groups than there is room for, the first are decided', async () => {
+  const store = open({ groupsMax: 3 });
+  const outcomes = await store.take(['a', 'b', 'c', 'd', 'e'].map((key) => groupOf([take(key)])));
+  expect(inner.commands).toEqual([['a', 'b', 'c']]);
+  expect(outcomes.slice(0, 3).map((outcome) => decided(outcome).overLimit)).toEqual([false, false, false]);
+  expect(outcomes.slice(3)).toEqual(Array(2).fill(expect.objectContaining({ reason: 'overload', mayHaveRun: false })));
+  expect(givenUp).toEqual(['overload', 'overload']);
+  // There is room again.
+  expect(await store.take(['a', 'b', 'c'].map((key) => groupOf([take(key)])))).toHaveLength(3);
+});
+
+test('a call of many groups is as many commands as it needs, and what one fails of is its own', async () => {
+  const store = open();
+  const groups = Array.from({ length: 3 * BATCH_TAKES_MAX }, (_, i) => groupOf([take(`a${i}`), take(`b${i}`)]));
+  const outcomes = await store.take(groups);
+  expect(inner.commands.map(({ length }) => length)).toEqual(Array(6).fill(BATCH_TAKES_MAX));
+  expect(inner.commands.flat().filter((key) => key.startsWith('a'))).toEqual(groups.map((_, i) => `a${i}`));
+  expect(outcomes.map((outcome) => decided(outcome).verdicts[1]!.remaining)).toEqual(Array(groups.length).fill(9));
+  inner.isHeld = true;
+  const failing = store.take(groups.slice(0, BATCH_TAKES_MAX));
+  await turn();
+  inner.failing = new StoreError('gone', 'connection');
+  inner.answerOne();
+  await turn();
+  inner.failing = undefined;
+  inner.answerOne();
+  const reasons = (await failing).map((outcome) => (outcome instanceof StoreError ? outcome.reason : 'decided'));
+  expect(reasons).toEqual([...Array<string>(BATCH_TAKES_MAX / 2).fill('connection'), ...Array<string>(BATCH_TAKES_MAX / 2).fill('decided')]);
 });
 
 describe('a caller with little time', () => {

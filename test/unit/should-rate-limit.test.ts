@@ -2,6 +2,7 @@
 
 import type { Group } from '../../src/bucket/take';
 import type { Decided } from '../../src/should-rate-limit';
+import { BadRequestError } from '../../src/errors';
 import { makeShouldRateLimit } from '../../src/should-rate-limit';
 import { MemoryStore } from '../../src/store/memory-store';
 import { StoreError, type GroupOutcome, type Store } from '../../src/store/store';
@@ -73,6 +74,43 @@ test('keys carry the prefix, and takes the hits of their descriptor', async () =
 test("a group's own error is thrown", async () => {
   const error = new StoreError('no', 'script');
   await expect(path(new FakeStore([error])).decide(REQUEST, {})).rejects.toBe(error);
+});
+
+test('requests that come together are one call of the store, and each has an outcome of its own', async () => {
+  const store = new FakeStore([]);
+  const error = new StoreError('no', 'script');
+  const verdict = { overLimit: false, nowUs: 0, verdicts: [{ fits: true, remaining: 3, retryAfterUs: 0, resetAfterUs: 5 }] };
+  const calls: number[] = [];
+  store.take = (groups) => {
+    calls.push(groups.length);
+    return Promise.resolve([verdict, error, { ...verdict, overLimit: true }]);
+  };
+  const { decideAll, records } = path(store);
+  const unlimited = requestOf([{ entries: entriesOf('other=v') }]);
+  const bad = requestOf([{ entries: entriesOf('k=v'), override: { requestsPerUnit: 1, unit: 'year', unitMultiplier: 1_000_000 } }]);
+  const outcomes = await decideAll([REQUEST, unlimited, REQUEST, bad, REQUEST], {});
+  expect(calls).toEqual([3]);
+  expect(outcomes).toEqual([
+    expect.objectContaining({ overallCode: 'OK' }),
+    expect.objectContaining({ overallCode: 'OK' }),
+    error,
+    expect.any(BadRequestError),
+    expect.objectContaining({ overallCode: 'OVER_LIMIT' }),
+  ]);
+  expect(records).toHaveLength(3);
+});
+
+test('what goes wrong with one answer is its own: the others have been charged', async () => {
+  const store = new MemoryStore({ nowUs: () => START_US, bucketsMax: 10 });
+  const { decideAll, records } = path(store);
+  let recorded = 0;
+  records.push = () => {
+    recorded += 1;
+    if (recorded === 2) throw new Error('no place for it');
+    return recorded;
+  };
+  const outcomes = await decideAll([REQUEST, REQUEST, REQUEST], {});
+  expect(outcomes.map((outcome) => (outcome instanceof Error ? outcome.message : outcome.statuses[0]!.limitRemaining))).toEqual([9, 'no place for it', 7]);
 });
 
 test('what is added to answers is found out once for each rule set, from what was asked and decided', async () => {

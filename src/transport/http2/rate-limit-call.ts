@@ -2,7 +2,7 @@
 
 import { status } from '@grpc/grpc-js';
 import { encodeResponse } from '../codec/encode-response';
-import type { Answer } from '../answer';
+import { NO_ANSWER, type Answer } from '../answer';
 import { GRPC_MESSAGE_BYTES_MAX, STATUS_OF } from '../grpc-status';
 import type { KnownRequests } from '../known-requests';
 import { ANSWER_HEAD, errorFrame, OK_TRAILERS } from './answer-frames';
@@ -13,8 +13,6 @@ import { readUint32 } from './frames';
 import type { GatheredCall, GatheredCalls } from './gathered-calls';
 import { SHOULD_RATE_LIMIT_PATH } from './request-head';
 import type { Stream, StreamHandler } from './stream';
-
-const NO_ANSWER: Answer = { failure: { kind: 'fault', message: 'internal error' } };
 
 const DEADLINE_EXCEEDED = errorFrame(status.DEADLINE_EXCEEDED, 'Deadline exceeded');
 

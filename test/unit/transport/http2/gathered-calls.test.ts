@@ -1,0 +1,64 @@
+/** Which calls are asked for together, and what each is told. */
+
+import type { RateLimitRequest } from '../../../../src/descriptor/descriptor';
+import type { Answer, Asked } from '../../../../src/transport/answer';
+import { GATHERED_MAX, GatheredCalls } from '../../../../src/transport/http2/gathered-calls';
+
+const ANSWERED: Answer = { failure: { kind: 'unavailable', message: 'no' } };
+
+function requestOf(domain: string): RateLimitRequest {
+  return { domain, descriptors: [], hits: 1 };
+}
+
+function gatherer() {
+  const questions: { readonly asked: readonly Asked[]; readonly timeoutMs: number | undefined }[] = [];
+  const told: string[] = [];
+  const calls = new GatheredCalls((asked, { timeoutMs }) => {
+    questions.push({ asked, timeoutMs });
+    return Promise.resolve(asked.map((request) => ({ failure: { kind: 'unavailable', message: 'domain' in request ? request.domain : '' } })));
+  });
+  const add = (domain: string, timeoutMs?: number) => {
+    calls.add({ onAnswer: (answer) => told.push(answer !== undefined && 'failure' in answer ? `${domain}: ${answer.failure.message}` : '-') }, requestOf(domain), timeoutMs);
+  };
+  return { calls, add, questions, told };
+}
+
+test('all that were added are asked for together, and each is told its own', async () => {
+  const { calls, add, questions, told } = gatherer();
+  for (const domain of ['a', 'b', 'c']) add(domain, 20);
+  expect(questions).toEqual([]);
+  calls.ask();
+  calls.ask();
+  expect(questions).toEqual([{ asked: ['a', 'b', 'c'].map(requestOf), timeoutMs: 20 }]);
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(told).toEqual(['a: a', 'b: b', 'c: c']);
+});
+
+test('those that wait differently long are asked for apart', () => {
+  const { calls, add, questions } = gatherer();
+  add('a');
+  add('b', 20);
+  add('c', 20);
+  add('d');
+  calls.ask();
+  expect(questions.map(({ asked, timeoutMs }) => [asked.length, timeoutMs])).toEqual([[1, undefined], [2, 20], [1, undefined]]);
+});
+
+test('beyond its bound a question is asked at once', () => {
+  const { calls, add, questions } = gatherer();
+  for (let i = 0; i < 2 * GATHERED_MAX + 1; i += 1) add(`${i}`);
+  expect(questions.map(({ asked }) => asked.length)).toEqual([GATHERED_MAX, GATHERED_MAX]);
+  calls.ask();
+  expect(questions[2]!.asked).toEqual([requestOf(`${2 * GATHERED_MAX}`)]);
+});
+
+test('a call that was forgotten is told that there is no answer', async () => {
+  const calls = new GatheredCalls(() => Promise.resolve([ANSWERED]));
+  const told: (Answer | undefined)[] = [];
+  for (let i = 0; i < 2; i += 1) calls.add({ onAnswer: (answer) => told.push(answer) }, requestOf('a'), undefined);
+  calls.ask();
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(told).toEqual([ANSWERED, undefined]);
+});
