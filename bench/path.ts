@@ -20,7 +20,7 @@ import type { RuleSet } from '../src/rule/rule-set';
 import { makeShouldRateLimit } from '../src/should-rate-limit';
 import { MemoryStore, monotonicNowUs } from '../src/store/memory-store';
 import type { Store } from '../src/store/store';
-import { answerOne, makeAnswerCalls } from '../src/transport/answer';
+import { makeAnswerCalls } from '../src/transport/answer';
 import { encodeResponse } from '../src/transport/codec/encode-response';
 import { KnownRequests } from '../src/transport/known-requests';
 import { loadProto } from '../src/transport/proto';
@@ -31,6 +31,8 @@ const WARM_UP_ROUNDS = 3;
 const MESSAGES = 100_000;
 const STEPS_A_ROUND = isShort ? 50_000 : MESSAGES;
 const IN_FLIGHT = 256;
+/** Calls that one read of a connection brings. */
+const HANDFUL = 64;
 const MODES = { shadow: false, quota: false };
 
 const { requestSerialize } = loadProto().rateLimit.ShouldRateLimit;
@@ -98,14 +100,14 @@ function timed(step: (i: number) => unknown): number {
   return median(rounds);
 }
 
-/** The same of a step that waits, as many at once as a busy server has. */
+/** The same of a step that waits and takes a handful, as many handfuls at once as a busy server has. */
 async function timedInFlight(step: (i: number) => Promise<unknown>): Promise<number> {
   const rounds: number[] = [];
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round += 1) {
     const before = process.cpuUsage();
     for (let i = 0; i < STEPS_A_ROUND; i += IN_FLIGHT) {
       const steps: Promise<unknown>[] = [];
-      for (let j = i; j < i + IN_FLIGHT && j < STEPS_A_ROUND; j += 1) steps.push(step(j));
+      for (let j = i; j < i + IN_FLIGHT && j < STEPS_A_ROUND; j += HANDFUL) steps.push(step(j));
       await Promise.all(steps);
     }
     if (round >= 0) rounds.push(usedUs(before) / STEPS_A_ROUND);
@@ -173,16 +175,20 @@ async function measure(shape: Shape): Promise<void> {
   const answering = (store: Store) => {
     const decide = makeShouldRateLimit({ ruleSet: () => ruleSet, store, modes: MODES, keyPrefix: '', nowUs: monotonicNowUs, record });
     const answerCalls = makeAnswerCalls({ decide, log: { error: console.error }, onFailure: () => undefined });
-    return async (message: Buffer) => {
-      const answer = await answerOne(answerCalls, requests.read(message), {});
-      if ('failure' in answer) throw new Error(answer.failure.message);
-      encodeResponse(answer.decision);
+    return async (handful: readonly Buffer[]) => {
+      for (const answer of await answerCalls(handful.map((message) => requests.read(message)), {})) {
+        if ('failure' in answer) throw new Error(answer.failure.message);
+        encodeResponse(answer.decision);
+      }
     };
   };
-  const constant = answering(constantStore);
-  print('all but the store', [await timedInFlight((i) => constant(messages[i]!)), await timedInFlight(() => constant(hot))]);
-  const embedded = answering(new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: 200_000 }));
-  print('all, embedded store', [await timedInFlight((i) => embedded(messages[i]!)), await timedInFlight(() => embedded(hot))]);
+  const hotOnes = Array<Buffer>(HANDFUL).fill(hot);
+  const time = async (answer: (handful: readonly Buffer[]) => Promise<void>) => [
+    await timedInFlight((i) => answer(messages.slice(i, i + HANDFUL))),
+    await timedInFlight(() => answer(hotOnes)),
+  ];
+  print('all but the store', await time(answering(constantStore)));
+  print('all, embedded store', await time(answering(new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: 200_000 }))));
 }
 
 /** The same request under ten configured values, and under very many. */

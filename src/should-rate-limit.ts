@@ -1,7 +1,7 @@
 /** The path of a request: match its descriptors to rules, key their buckets, decide them all at once, respond. */
 
 import { Preparation, type Prepared } from './bucket/preparation';
-import type { Group, GroupVerdict, OutsideWindows } from './bucket/take';
+import type { Group, OutsideWindows } from './bucket/take';
 import type { RateLimitRequest } from './descriptor/descriptor';
 import type { Decision } from './engine/decision';
 import { NOTHING_TAKEN, toDecision } from './engine/to-decision';
@@ -51,41 +51,28 @@ export function makeShouldRateLimit(parts: ShouldRateLimitParts): Decide {
   return async function shouldRateLimit(requests, options) {
     const { preparation, add } = inForce();
     const asked = requests.map((request) => prepare(request, preparation));
-    const verdicts = await decide(asked, { preparation, options });
+    const groups = groupsOf(asked);
+    const outcomes = groups.length === 0 ? NO_OUTCOMES : await store.take(groups, options);
+    const verdicts = verdictsOf(asked, outcomes);
+    // Of calendars, and seldom: no other call waits for a promise of it.
+    if (verdicts.some(isOutside)) await askAgain(asked, verdicts, { preparation, options });
     return asked.map((each, i) => (each instanceof Error ? each : respond(each, verdicts[i], add)));
   };
 
-  /** The verdict on each, in their order; all that ask for something are one call of the store. */
-  async function decide(asked: readonly (Prepared | Error)[], context: AskContext): Promise<readonly Verdict[]> {
-    const groups: Group[] = [];
-    for (const each of asked) if (isForStore(each)) groups.push(each.group);
-    const outcomes = groups.length === 0 ? NO_OUTCOMES : await store.take(groups, context.options);
-    const verdicts = new Array<Verdict>(asked.length);
-    const again: Promise<void>[] = [];
-    let next = 0;
-    for (const [i, each] of asked.entries()) {
-      if (!isForStore(each)) {
-        verdicts[i] = NOTHING_TAKEN;
-        continue;
-      }
-      const outcome = outcomes[next];
-      next += 1;
-      if (outcome === undefined || !('outsideAtUs' in outcome)) verdicts[i] = outcome;
-      else again.push(askAgain(each, outcome, context).then((verdict) => { verdicts[i] = verdict; }));
-    }
-    if (again.length > 0) await Promise.all(again);
-    return verdicts;
-  }
-
   /** The store's clock lies outside the calendar windows that were named to it: it is asked once more. */
-  async function askAgain({ request, matched }: Prepared, { outsideAtUs }: OutsideWindows, { preparation, options }: AskContext): Promise<Verdict> {
-    const group = preparation.groupAt(request, matched, () => outsideAtUs);
-    const [outcome] = await store.take([group], options).catch((error: unknown) => [asError(error)]);
-    return outcome !== undefined && 'outsideAtUs' in outcome ? new Error('the store asked for other calendar windows twice') : outcome;
+  async function askAgain(asked: readonly (Prepared | Error)[], verdicts: Verdict[], { preparation, options }: AskContext): Promise<void> {
+    const again = verdicts.map(async (verdict, i) => {
+      const each = asked[i];
+      if (!isOutside(verdict) || each === undefined || each instanceof Error) return;
+      const group = preparation.groupAt(each.request, each.matched, () => verdict.outsideAtUs);
+      const [outcome] = await store.take([group], options).catch((error: unknown) => [asError(error)]);
+      verdicts[i] = isOutside(outcome) ? new Error('the store asked for other calendar windows twice') : outcome;
+    });
+    await Promise.all(again);
   }
 
   function respond({ request, matched }: Prepared, verdict: Verdict, add: Add | undefined): Outcome {
-    if (verdict === undefined) return new Error('the store answered no outcome for a group');
+    if (verdict === undefined || isOutside(verdict)) return new Error('the store answered no outcome for a group');
     if (verdict instanceof Error) return verdict;
     try {
       const decision = toDecision(matched, verdict);
@@ -98,8 +85,8 @@ export function makeShouldRateLimit(parts: ShouldRateLimitParts): Decide {
   }
 }
 
-/** Undefined: the store said nothing of it. */
-type Verdict = GroupVerdict | Error | undefined;
+/** What the store said of a request; undefined: nothing. */
+type Verdict = GroupOutcome | Error | undefined;
 
 const NO_OUTCOMES: readonly GroupOutcome[] = [];
 
@@ -117,8 +104,29 @@ function prepare(request: RateLimitRequest, preparation: Preparation): Prepared 
   }
 }
 
+/** Of those in which something is limited. */
+function groupsOf(asked: readonly (Prepared | Error)[]): Group[] {
+  const groups: Group[] = [];
+  for (const each of asked) if (isForStore(each)) groups.push(each.group);
+  return groups;
+}
+
+/** In the order of the requests; of those that ask for nothing, that nothing was taken. */
+function verdictsOf(asked: readonly (Prepared | Error)[], outcomes: readonly GroupOutcome[]): Verdict[] {
+  let next = -1;
+  return asked.map((each) => {
+    if (!isForStore(each)) return NOTHING_TAKEN;
+    next += 1;
+    return outcomes[next];
+  });
+}
+
 function isForStore(asked: Prepared | Error): asked is Prepared {
   return !(asked instanceof Error) && asked.group.takes.length > 0;
+}
+
+function isOutside(verdict: Verdict): verdict is OutsideWindows {
+  return verdict !== undefined && 'outsideAtUs' in verdict;
 }
 
 /** The preparation for the rules in force: another rule set knows nothing of what an earlier one has found out. */
