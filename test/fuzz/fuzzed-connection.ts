@@ -50,7 +50,7 @@ export class FuzzedConnection {
   private readonly check = new AnswerCheck();
   private readonly requests = new KnownRequests();
   /** Each call is answered at a time of its own. */
-  private readonly calls = { add: (call: GatheredCall, asked: Asked) => void this.answer(asked).then((answer) => { call.onAnswer(answer); }) };
+  private readonly calls = { add: (call: GatheredCall, asked: Asked) => void this.answer(asked).then((answer) => { call.onAnswer(answer, this.nowMs); }) };
   private readonly connection: Connection;
   private readonly faults: unknown[] = [];
   private readonly life: number;
@@ -69,7 +69,7 @@ export class FuzzedConnection {
         if (head.kind === 'too_large') return refuseLarge(connection, stream);
         if (head.kind === 'no_grpc') return refuseOtherHttp(connection, stream, head);
         if (head.kind !== 'rate_limit') return this.otherCall(connection, stream);
-        const callParts = { calls: this.calls, requests: this.requests, budget: parts.budget, nowMs: () => this.nowMs, onAnswer: () => undefined };
+        const callParts = { calls: this.calls, requests: this.requests, budget: parts.budget, readMs: () => this.nowMs, onAnswer: () => undefined };
         return new RateLimitCall(callParts, { connection, stream, timeoutMs: head.timeoutMs });
       },
     });

@@ -7,8 +7,8 @@ export const GATHERED_MAX = 64;
 
 /** Who waits for an answer. */
 export interface GatheredCall {
-  /** Undefined: there is none, which is a fault of ours. */
-  onAnswer(answer: Answer | undefined): void;
+  /** `nowMs` is the time for all that are told together. Without an answer there is a fault of ours. */
+  onAnswer(answer: Answer | undefined, nowMs: number): void;
 }
 
 /**
@@ -20,7 +20,11 @@ export class GatheredCalls {
   private asked: Asked[] = [];
   private timeoutMs: number | undefined;
 
-  constructor(private readonly answerCalls: AnswerCalls) {}
+  constructor(
+    private readonly answerCalls: AnswerCalls,
+    /** A clock that is never set. */
+    private readonly nowMs: () => number,
+  ) {}
 
   /** Asked for by `ask`, or before that with as many others as may be. Those of one question have one timeout. */
   add(call: GatheredCall, asked: Asked, timeoutMs: number | undefined): void {
@@ -37,7 +41,8 @@ export class GatheredCalls {
     this.calls = [];
     this.asked = [];
     void this.answerCalls(asked, timeoutMs === undefined ? {} : { timeoutMs }).then((answers) => {
-      for (let i = 0; i < calls.length; i += 1) calls[i]?.onAnswer(answers[i]);
+      const nowMs = this.nowMs();
+      for (let i = 0; i < calls.length; i += 1) calls[i]?.onAnswer(answers[i], nowMs);
     });
   }
 }

@@ -48,6 +48,8 @@ export class LeanServer {
   private readonly rules: ConnectionRules;
   private readonly measure: ConnectionMeasure;
   private readonly nowMs: () => number;
+  /** Read once for all that a read has brought: the clock costs as much as a lookup. */
+  private readMs = 0;
 
   constructor(private readonly options: LeanServerOptions) {
     this.bounds = { ...LEAN_BOUNDS, ...options.bounds };
@@ -66,12 +68,12 @@ export class LeanServer {
       },
     });
     this.loopback = new Loopback(options.grpc.inject);
-    this.calls = new GatheredCalls(options.answerCalls);
+    this.calls = new GatheredCalls(options.answerCalls, this.nowMs);
     this.callParts = {
       calls: this.calls,
       requests: new KnownRequests(),
       budget: new ByteBudget(this.bounds.unfinishedBytesMax),
-      nowMs: this.nowMs,
+      readMs: () => this.readMs,
       onAnswer: (seconds) => {
         options.onCall({ grpcMethod: 'ShouldRateLimit', seconds });
       },
@@ -147,6 +149,7 @@ export class LeanServer {
     this.peers.add(peer);
     this.watch();
     socket.on('data', (chunk: Buffer) => {
+      this.readMs = this.nowMs();
       connection.push(chunk);
       this.calls.ask();
     });

@@ -21,7 +21,8 @@ export interface RateLimitCallParts {
   readonly calls: Pick<GatheredCalls, 'add'>;
   readonly requests: KnownRequests;
   readonly budget: ByteBudget;
-  readonly nowMs: () => number;
+  /** When the bytes that are looked at were read, by a clock that is never set. */
+  readonly readMs: () => number;
   /** Called once for each call that was decided or refused as a message, with the time from its arrival to its answer. */
   readonly onAnswer: (seconds: number) => void;
 }
@@ -33,7 +34,7 @@ export interface RateLimitCallInput {
 }
 
 export class RateLimitCall implements StreamHandler, GatheredCall {
-  /** When the caller stops waiting, by `nowMs`; undefined if it did not say. */
+  /** When the caller stops waiting, by the clock of `readMs`; undefined if it did not say. */
   readonly deadlineMs: number | undefined;
   private readonly startedMs: number;
   private readonly connection: Connection;
@@ -50,7 +51,7 @@ export class RateLimitCall implements StreamHandler, GatheredCall {
   ) {
     this.connection = connection;
     this.stream = stream;
-    this.startedMs = parts.nowMs();
+    this.startedMs = parts.readMs();
     this.deadlineMs = timeoutMs === undefined ? undefined : this.startedMs + timeoutMs;
   }
 
@@ -120,15 +121,15 @@ export class RateLimitCall implements StreamHandler, GatheredCall {
     this.isWorking = true;
     const { deadlineMs, parts } = this;
     // In whole milliseconds, so that calls which come together wait for as long.
-    const timeoutMs = deadlineMs === undefined ? undefined : Math.max(0, Math.ceil(deadlineMs - parts.nowMs()));
+    const timeoutMs = deadlineMs === undefined ? undefined : Math.max(0, Math.ceil(deadlineMs - parts.readMs()));
     parts.calls.add(this, parts.requests.read(bytes, start, end), timeoutMs);
   }
 
-  onAnswer(answer: Answer | undefined): void {
+  onAnswer(answer: Answer | undefined, nowMs: number): void {
     this.isWorking = false;
     if (this.isOver) this.connection.countOrphan(-1);
     else this.answer(answer ?? NO_ANSWER);
-    this.parts.onAnswer((this.parts.nowMs() - this.startedMs) / 1000);
+    this.parts.onAnswer((nowMs - this.startedMs) / 1000);
   }
 
   private answer(answer: Answer): void {

@@ -16,9 +16,9 @@ function gatherer() {
   const calls = new GatheredCalls((asked, { timeoutMs }) => {
     questions.push({ asked, timeoutMs });
     return Promise.resolve(asked.map((request) => ({ failure: { kind: 'unavailable', message: 'domain' in request ? request.domain : '' } })));
-  });
+  }, () => 5);
   const add = (domain: string, timeoutMs?: number) => {
-    calls.add({ onAnswer: (answer) => told.push(answer !== undefined && 'failure' in answer ? `${domain}: ${answer.failure.message}` : '-') }, requestOf(domain), timeoutMs);
+    calls.add({ onAnswer: (answer, nowMs) => told.push(answer !== undefined && 'failure' in answer ? `${domain}: ${answer.failure.message} at ${nowMs}` : '-') }, requestOf(domain), timeoutMs);
   };
   return { calls, add, questions, told };
 }
@@ -32,7 +32,7 @@ test('all that were added are asked for together, and each is told its own', asy
   expect(questions).toEqual([{ asked: ['a', 'b', 'c'].map(requestOf), timeoutMs: 20 }]);
   await Promise.resolve();
   await Promise.resolve();
-  expect(told).toEqual(['a: a', 'b: b', 'c: c']);
+  expect(told).toEqual(['a: a at 5', 'b: b at 5', 'c: c at 5']);
 });
 
 test('those that wait differently long are asked for apart', () => {
@@ -54,7 +54,7 @@ test('beyond its bound a question is asked at once', () => {
 });
 
 test('a call that was forgotten is told that there is no answer', async () => {
-  const calls = new GatheredCalls(() => Promise.resolve([ANSWERED]));
+  const calls = new GatheredCalls(() => Promise.resolve([ANSWERED]), () => 5);
   const told: (Answer | undefined)[] = [];
   for (let i = 0; i < 2; i += 1) calls.add({ onAnswer: (answer) => told.push(answer) }, requestOf('a'), undefined);
   calls.ask();
