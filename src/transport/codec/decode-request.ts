@@ -34,7 +34,6 @@ export function decodeRequest(message: ByteString): WireRequest | BadRequestErro
   }
 }
 
-/** A list of one is made as that: V8 makes room for 17 where the first is pushed. */
 function readRequest(): WireRequest {
   let domain = '';
   let hitsAddend = 0;
@@ -47,8 +46,7 @@ function readRequest(): WireRequest {
     } else if (tag === REQUEST.descriptors) {
       count += 1;
       if (count > DESCRIPTORS_MAX) reader.skip(tag);
-      else if (descriptors === undefined) descriptors = [readDescriptor(0)];
-      else descriptors.push(readDescriptor(descriptors.length));
+      else descriptors = withMore(descriptors, readDescriptor(count - 1));
     } else if (tag === REQUEST.hitsAddend) {
       hitsAddend = reader.uint32();
     } else {
@@ -69,8 +67,7 @@ function readDescriptor(index: number): WireDescriptor {
     if (tag === DESCRIPTOR.entries) {
       count += 1;
       if (count > ENTRIES_MAX) reader.skip(tag);
-      else if (entries === undefined) entries = [readEntry()];
-      else entries.push(readEntry());
+      else entries = withMore(entries, readEntry());
     } else if (tag === DESCRIPTOR.limit) {
       more ??= {};
       more.limit = readOverride(more.limit ?? {});
@@ -136,6 +133,15 @@ function readUint64(wrapped: Writable<WireUint64>): WireUint64 {
   }
   reader.leave(outer);
   return wrapped;
+}
+
+/** The list with one more. Where it is pushed V8 makes room for 17, and most lists have one or two. */
+function withMore<Item extends object>(list: Item[] | undefined, item: Item): Item[] {
+  if (list === undefined) return [item];
+  const [first] = list;
+  if (first !== undefined && list.length === 1) return [first, item];
+  list.push(item);
+  return list;
 }
 
 /** `last` is the highest number of a known field; all up to it are known. */
