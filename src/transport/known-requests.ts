@@ -17,22 +17,18 @@ const SETS = 2048;
 const WAYS = 8;
 const SLOTS = SETS * WAYS;
 
-/** Messages that were seen once and not for long; a power of two. */
-const SEEN_SLOTS = 4096;
-
-interface Known {
-  readonly message: ByteString;
-  readonly request: RateLimitRequest;
-  /** Since the last look for someone who may go. */
-  isUsed: boolean;
-}
+/**
+ * Messages that were seen once and not for long; a power of two. With more of them, what comes once in many thousand is remembered
+ * as well: it is cold by the time that it comes again, and costs more to keep and to look at than to read anew.
+ */
+const SEEN_SLOTS = 1024;
 
 /**
  * From the bytes of a message to its request. Who asks often enough gets the same object each time, marked as one that
  * recurs, so that what is found out about it (its rules, its keys) is found out once, and a store that is asked many equal
  * questions at once can see that they are equal.
  *
- * A message is remembered when it comes a second time within some thousand: a flood of fresh ones leaves one number each,
+ * A message is remembered when it comes a second time within a thousand or so: a flood of fresh ones leaves one number each,
  * where another is overwritten, and is told from what is known by that number alone. Who makes room for another is one who
  * has not asked since the last time that room was made there, so a flood does not wash out who goes on asking.
  */
@@ -40,9 +36,15 @@ export class KnownRequests {
   private count = 0;
   private descriptors = 0;
   private bytes = 0;
-  private readonly known = new Array<Known | undefined>(SLOTS).fill(undefined);
-  /** Of what is known, by its slot: all of a set are looked through at once, where memory is read at once. */
+  private readonly messages = new Array<ByteString | undefined>(SLOTS).fill(undefined);
+  private readonly requests = new Array<RateLimitRequest | undefined>(SLOTS).fill(undefined);
+  /** Of what is known, by its slot. A look for it, or for who may go, goes through these, and not through memory that nobody has used for long. */
   private readonly fingerprints = new Int32Array(SLOTS);
+  /** 0: nobody is in this slot. */
+  private readonly messageBytes = new Uint16Array(SLOTS);
+  private readonly descriptorCounts = new Uint8Array(SLOTS);
+  /** 1: it was asked since the last look for someone who may go. */
+  private readonly marks = new Uint8Array(SLOTS);
   /** Fingerprints of messages, each in the place that it names itself. */
   private readonly seen = new Int32Array(SEEN_SLOTS);
   /** In each set, where room is made next; and the same for all of them together. */
@@ -56,10 +58,10 @@ export class KnownRequests {
     const first = firstSlotOf(fingerprint);
     for (let slot = first; slot < first + WAYS; slot += 1) {
       if (this.fingerprints[slot] !== fingerprint) continue;
-      const known = this.known[slot];
-      if (known === undefined || !isOf(known.message, bytes, start, end)) continue;
-      known.isUsed = true;
-      return known.request;
+      const request = this.requests[slot];
+      if (request === undefined || !isOf(this.messages[slot], bytes, start, end)) continue;
+      this.marks[slot] = 1;
+      return request;
     }
     const message = bytes.toString('latin1', start, end);
     const request = toRequestOrError(message);
@@ -81,8 +83,11 @@ export class KnownRequests {
       this.mayGo(this.hand);
     }
     const slot = this.freeSlot(fingerprint);
-    this.known[slot] = { message, request, isUsed: false };
+    this.messages[slot] = message;
+    this.requests[slot] = request;
     this.fingerprints[slot] = fingerprint;
+    this.messageBytes[slot] = message.length;
+    this.descriptorCounts[slot] = request.descriptors.length;
     this.count += 1;
     return request;
   }
@@ -100,16 +105,17 @@ export class KnownRequests {
 
   /** Whether a slot is free now: who was in it and has asked since the last look stays until the next one. */
   private mayGo(slot: number): boolean {
-    const known = this.known[slot];
-    if (known === undefined) return true;
-    if (known.isUsed) {
-      known.isUsed = false;
+    if (this.messageBytes[slot] === 0) return true;
+    if (this.marks[slot] === 1) {
+      this.marks[slot] = 0;
       return false;
     }
-    this.known[slot] = undefined;
-    this.descriptors -= known.request.descriptors.length;
-    this.bytes -= known.message.length;
+    this.descriptors -= this.descriptorCounts[slot] ?? 0;
+    this.bytes -= this.messageBytes[slot] ?? 0;
     this.count -= 1;
+    this.messages[slot] = undefined;
+    this.requests[slot] = undefined;
+    this.messageBytes[slot] = 0;
     return true;
   }
 
@@ -139,8 +145,8 @@ function firstSlotOf(fingerprint: number): number {
 }
 
 /** The bytes decide, never the fingerprint alone. */
-function isOf(message: ByteString, bytes: Buffer, start: number, end: number): boolean {
-  if (message.length !== end - start) return false;
+function isOf(message: ByteString | undefined, bytes: Buffer, start: number, end: number): boolean {
+  if (message?.length !== end - start) return false;
   for (let i = 0; i < message.length; i += 1) if (message.charCodeAt(i) !== bytes[start + i]) return false;
   return true;
 }
