@@ -69,6 +69,8 @@ export class FrameParser {
       }
       position += this.fill(this.partial, chunk, position);
     }
+    // A connection that is silent holds on to nothing that it has read.
+    this.frame.bytes = NO_BYTES;
   }
 
   private fill(partial: Buffer, chunk: Buffer, position: number): number {
