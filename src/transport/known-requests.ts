@@ -8,63 +8,119 @@ import { toRequest } from './request';
 /** Bytes of a message that is remembered: nearly all of Envoy's are below. */
 export const KNOWN_MESSAGE_BYTES_MAX = 1024;
 
-/** What is remembered, in each of two generations: descriptors (each has objects and keys of its own), and bytes of messages. */
-export const KNOWN_DESCRIPTORS_MAX = 8192;
-export const KNOWN_BYTES_MAX = 1024 * 1024;
+/** What is remembered of all messages: descriptors (each has objects and keys of its own), and bytes. */
+export const KNOWN_DESCRIPTORS_MAX = 16_384;
+export const KNOWN_BYTES_MAX = 2 * 1024 * 1024;
 
-/** Messages that were seen once and not for long; a power of two. */
-const SEEN_SLOTS = 4096;
+/** A message has its place in one of the sets, named by its fingerprint, beside so many others. Powers of two. */
+const SETS = 2048;
+const WAYS = 8;
+const SLOTS = SETS * WAYS;
+
+/**
+ * Messages that were seen once and not for long; a power of two. With more of them, what comes once in many thousand is remembered
+ * as well: it is cold by the time that it comes again, and costs more to keep and to look at than to read anew.
+ */
+const SEEN_SLOTS = 1024;
 
 /**
  * From the bytes of a message to its request. Who asks often enough gets the same object each time, marked as one that
  * recurs, so that what is found out about it (its rules, its keys) is found out once, and a store that is asked many equal
  * questions at once can see that they are equal.
  *
- * A message is remembered when it comes a second time within some thousand: a flood of fresh ones leaves one number each,
- * where another is overwritten. It is forgotten after a generation without it, which a flood can't shorten either.
+ * A message is remembered when it comes a second time within a thousand or so: a flood of fresh ones leaves one number each,
+ * where another is overwritten, and is told from what is known by that number alone. Who makes room for another is one who
+ * has not asked since the last time that room was made there, so a flood does not wash out who goes on asking.
  */
 export class KnownRequests {
-  private young = new Map<ByteString, RateLimitRequest>();
-  private old = new Map<ByteString, RateLimitRequest>();
-  private youngDescriptors = 0;
-  private youngBytes = 0;
+  private count = 0;
+  private descriptors = 0;
+  private bytes = 0;
+  private readonly messages = new Array<ByteString | undefined>(SLOTS).fill(undefined);
+  private readonly requests = new Array<RateLimitRequest | undefined>(SLOTS).fill(undefined);
+  /** Of what is known, by its slot. A look for it, or for who may go, goes through these, and not through memory that nobody has used for long. */
+  private readonly fingerprints = new Int32Array(SLOTS);
+  /** 0: nobody is in this slot. */
+  private readonly messageBytes = new Uint16Array(SLOTS);
+  private readonly descriptorCounts = new Uint8Array(SLOTS);
+  /** 1: it was asked since the last look for someone who may go. */
+  private readonly marks = new Uint8Array(SLOTS);
   /** Fingerprints of messages, each in the place that it names itself. */
   private readonly seen = new Int32Array(SEEN_SLOTS);
+  /** In each set, where room is made next; and the same for all of them together. */
+  private readonly hands = new Uint8Array(SETS);
+  private hand = 0;
 
   /** Never throws: answers why there is no request. */
   read(bytes: Buffer, start = 0, end = bytes.length): RateLimitRequest | BadRequestError {
+    if (end - start > KNOWN_MESSAGE_BYTES_MAX) return toRequestOrError(bytes.toString('latin1', start, end));
+    const fingerprint = fingerprintOf(bytes, start, end);
+    const first = firstSlotOf(fingerprint);
+    for (let slot = first; slot < first + WAYS; slot += 1) {
+      if (this.fingerprints[slot] !== fingerprint) continue;
+      const request = this.requests[slot];
+      if (request === undefined || !isOf(this.messages[slot], bytes, start, end)) continue;
+      this.marks[slot] = 1;
+      return request;
+    }
     const message = bytes.toString('latin1', start, end);
-    if (message.length > KNOWN_MESSAGE_BYTES_MAX) return toRequestOrError(message);
-    const known = this.young.get(message);
-    if (known !== undefined) return known;
-    const older = this.old.get(message);
-    if (older !== undefined) return this.remember(message, older);
     const request = toRequestOrError(message);
-    if (request instanceof BadRequestError || !this.wasSeen(message)) return request;
-    return this.remember(message, { ...request, recurs: true });
+    if (request instanceof BadRequestError || !this.wasSeen(fingerprint)) return request;
+    return this.remember(message, { ...request, recurs: true }, fingerprint);
   }
 
   /** Requests that are remembered. */
   get size(): number {
-    return this.young.size + this.old.size;
+    return this.count;
   }
 
-  private remember(message: ByteString, request: RateLimitRequest): RateLimitRequest {
-    this.youngDescriptors += request.descriptors.length;
-    this.youngBytes += message.length;
-    if (this.youngDescriptors > KNOWN_DESCRIPTORS_MAX || this.youngBytes > KNOWN_BYTES_MAX) {
-      this.old = this.young;
-      this.young = new Map();
-      this.youngDescriptors = request.descriptors.length;
-      this.youngBytes = message.length;
+  private remember(message: ByteString, request: RateLimitRequest, fingerprint: number): RateLimitRequest {
+    this.descriptors += request.descriptors.length;
+    this.bytes += message.length;
+    // A message by itself is far below both.
+    while (this.descriptors > KNOWN_DESCRIPTORS_MAX || this.bytes > KNOWN_BYTES_MAX) {
+      this.hand = (this.hand + 1) & (SLOTS - 1);
+      this.mayGo(this.hand);
     }
-    this.young.set(message, request);
+    const slot = this.freeSlot(fingerprint);
+    this.messages[slot] = message;
+    this.requests[slot] = request;
+    this.fingerprints[slot] = fingerprint;
+    this.messageBytes[slot] = message.length;
+    this.descriptorCounts[slot] = request.descriptors.length;
+    this.count += 1;
     return request;
   }
 
-  /** Whether this message was here not long ago; from now on it was. */
-  private wasSeen(message: ByteString): boolean {
-    const fingerprint = fingerprintOf(message);
+  /** Goes around the set, twice at most. */
+  private freeSlot(fingerprint: number): number {
+    const first = firstSlotOf(fingerprint);
+    const set = first / WAYS;
+    for (;;) {
+      const way = this.hands[set] ?? 0;
+      this.hands[set] = (way + 1) & (WAYS - 1);
+      if (this.mayGo(first + way)) return first + way;
+    }
+  }
+
+  /** Whether a slot is free now: who was in it and has asked since the last look stays until the next one. */
+  private mayGo(slot: number): boolean {
+    if (this.messageBytes[slot] === 0) return true;
+    if (this.marks[slot] === 1) {
+      this.marks[slot] = 0;
+      return false;
+    }
+    this.descriptors -= this.descriptorCounts[slot] ?? 0;
+    this.bytes -= this.messageBytes[slot] ?? 0;
+    this.count -= 1;
+    this.messages[slot] = undefined;
+    this.requests[slot] = undefined;
+    this.messageBytes[slot] = 0;
+    return true;
+  }
+
+  /** Whether a message of this fingerprint was here not long ago; from now on it was. */
+  private wasSeen(fingerprint: number): boolean {
     const slot = fingerprint & (SEEN_SLOTS - 1);
     if (this.seen[slot] === fingerprint) return true;
     this.seen[slot] = fingerprint;
@@ -83,9 +139,36 @@ function toRequestOrError(message: ByteString): RateLimitRequest | BadRequestErr
   }
 }
 
-/** FNV-1a, mixed. Two messages of one fingerprint are remembered a little early, no more. */
-function fingerprintOf(message: ByteString): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < message.length; i += 1) hash = Math.imul(hash ^ message.charCodeAt(i), 0x01000193);
-  return hash ^ (hash >>> 15);
+function firstSlotOf(fingerprint: number): number {
+  // Not the bits that name the slot among those that were seen.
+  return (fingerprint >>> 16) % SETS * WAYS;
+}
+
+/** The bytes decide, never the fingerprint alone. */
+function isOf(message: ByteString | undefined, bytes: Buffer, start: number, end: number): boolean {
+  if (message?.length !== end - start) return false;
+  for (let i = 0; i < message.length; i += 1) if (message.charCodeAt(i) !== bytes[start + i]) return false;
+  return true;
+}
+
+/** Another one in each process, so that nobody outside knows who shares a set with whom. */
+const SEED = Math.floor(Math.random() * 2 ** 32);
+
+/**
+ * Four bytes at a time, mixed after each. Two messages of one fingerprint are remembered a little early, and have to be
+ * compared, no more.
+ */
+function fingerprintOf(bytes: Buffer, start: number, end: number): number {
+  let hash = SEED ^ (end - start);
+  let i = start;
+  for (; i + 4 <= end; i += 4) {
+    const word = (bytes[i] ?? 0) | ((bytes[i + 1] ?? 0) << 8) | ((bytes[i + 2] ?? 0) << 16) | ((bytes[i + 3] ?? 0) << 24);
+    hash = Math.imul(hash ^ word, 0x2c1b3c6d);
+    hash ^= hash >>> 15;
+  }
+  for (; i < end; i += 1) {
+    hash = Math.imul(hash ^ (bytes[i] ?? 0), 0x2c1b3c6d);
+    hash ^= hash >>> 15;
+  }
+  return hash;
 }

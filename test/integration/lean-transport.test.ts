@@ -5,11 +5,14 @@ import { connect } from 'node:net';
 import { Client, compressionAlgorithms, credentials, status } from '@grpc/grpc-js';
 import { PREFACE, FrameType } from '../../src/transport/http2/frames';
 import { encodeHeaderBlock } from '../../src/transport/http2/hpack-encoder';
+import { SHOULD_RATE_LIMIT_PATH } from '../../src/transport/http2/request-head';
 import type { WireRequest, WireResponse } from '../../src/transport/wire';
 import { deferred, allow, Harness, proto, unary } from '../support/transport-harness';
 import { CALL_FIELDS, frame, framesOf, headers, resetOf, type Received } from '../unit/transport/http2/peer';
 
 const OK_REQUEST: WireRequest = { domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'zoe' }] }] };
+
+const MESSAGE = proto.rateLimit.ShouldRateLimit.requestSerialize(OK_REQUEST);
 
 let harness: Harness;
 
@@ -87,6 +90,20 @@ test.each(['GET', 'POST', 'HEAD'])('%s without gRPC is answered 415, and the por
   await expect(decide(harness.client())).resolves.toMatchObject({ overall_code: 1 });
 });
 
+test.each([0, 100, 4096, 65_536])('a client that remembers up to %d bytes of header fields is answered, time and again', async (headerTableSize) => {
+  const session = http2.connect(`http://127.0.0.1:${harness.port}`, { settings: { headerTableSize } });
+  // Its bound is in force once it knows that we know.
+  await new Promise((resolve) => session.once('localSettings', resolve));
+  for (const path of ['/', SHOULD_RATE_LIMIT_PATH, SHOULD_RATE_LIMIT_PATH, '/']) {
+    const request = session.request({ ':method': 'POST', ':path': path, ...(path === '/' ? {} : { 'content-type': 'application/grpc' }) });
+    request.end(Buffer.concat([Buffer.from([0, 0, 0, 0, MESSAGE.length]), MESSAGE]));
+    const [answer] = await Promise.all([new Promise<http2.IncomingHttpHeaders & http2.IncomingHttpStatusHeader>((resolve) => request.once('response', resolve)), new Promise((resolve) => request.resume().once('end', resolve))]);
+    expect(answer[':status']).toBe(path === '/' ? 415 : 200);
+  }
+  expect(harness.requests).toHaveLength(2);
+  session.close();
+});
+
 test('headers over the bound are RESOURCE_EXHAUSTED', async () => {
   const block = encodeHeaderBlock([...CALL_FIELDS, ...Array.from({ length: 200 }, () => ({ name: 'x', value: 'y' }))]);
   const frames = await raw(headers(1, { block }), (all) => all.some(({ type }) => type === FrameType.HEADERS));
@@ -124,10 +141,9 @@ test('what does not speak HTTP/2 is told so and let go', async () => {
 });
 
 test('a peer that hangs up in the middle of its calls is let go, and they with it', async () => {
-  const message = proto.rateLimit.ShouldRateLimit.requestSerialize(OK_REQUEST);
   const other = encodeHeaderBlock(CALL_FIELDS.map((field) => (field.name === ':path' ? { ...field, value: '/grpc.health.v1.Health/Check' } : field)));
   const socket = connect({ port: harness.port, host: '127.0.0.1', allowHalfOpen: true });
-  const halves = [headers(1, { endStream: false }), frame(FrameType.DATA, 1, Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message.subarray(1)])), headers(3, { endStream: false, block: other })];
+  const halves = [headers(1, { endStream: false }), frame(FrameType.DATA, 1, Buffer.concat([Buffer.from([0, 0, 0, 0, MESSAGE.length]), MESSAGE.subarray(1)])), headers(3, { endStream: false, block: other })];
   socket.end(Buffer.concat([PREFACE, frame(FrameType.SETTINGS, 0), ...halves]));
   // Its own side stays open: only the server can end this.
   await new Promise((resolve) => socket.resume().once('end', resolve));
@@ -141,8 +157,7 @@ test('a peer that says it is done still gets its answer', async () => {
     await decided.promise;
     return allow(request);
   };
-  const message = proto.rateLimit.ShouldRateLimit.requestSerialize(OK_REQUEST);
-  const body = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]);
+  const body = Buffer.concat([Buffer.from([0, 0, 0, 0, MESSAGE.length]), MESSAGE]);
   const socket = connect({ port: harness.port, host: '127.0.0.1', allowHalfOpen: true });
   socket.end(Buffer.concat([PREFACE, frame(FrameType.SETTINGS, 0), headers(1, { endStream: false }), frame(FrameType.DATA, 1, body, 0x1)]));
   const chunks: Buffer[] = [];

@@ -26,13 +26,16 @@ export class MalformedError extends Error {
  * it for an unknown one. No encoder writes that.
  */
 export class WireReader {
+  private message: ByteString = '';
   private position = 0;
-  private end: number;
+  private end = 0;
   /** The upper half of the varint that was read last. */
   private high = 0;
 
-  /** As text, a message is cut into its keys and values without a copy, and is the key to what is known of it. */
-  constructor(private readonly message: ByteString) {
+  /** From the first byte of a message on. As text it is cut into its keys and values without a copy. */
+  begin(message: ByteString): void {
+    this.message = message;
+    this.position = 0;
     this.end = message.length;
   }
 

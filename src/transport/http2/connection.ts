@@ -224,7 +224,7 @@ export class Connection {
   }
 
   private isOpen(stream: Stream): boolean {
-    return !this.isClosed && this.streams.has(stream);
+    return !this.isClosed && stream.isOpen;
   }
 
   /** Our side has ended. A peer that still sends is told that nobody listens. */

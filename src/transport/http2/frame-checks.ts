@@ -3,12 +3,18 @@
 import { ConnectionError, ErrorCode } from './errors';
 import { Flag, type Frame } from './frames';
 
-/** @throws ConnectionError if there is more padding than frame */
-export function unpad({ flags, bytes, start, end }: Frame): { start: number; end: number } {
-  if ((flags & Flag.PADDED) === 0) return { start, end };
+/**
+ * Takes the padding off.
+ *
+ * @throws ConnectionError if there is more padding than frame
+ */
+export function unpad(frame: Frame): void {
+  const { flags, bytes, start, end } = frame;
+  if ((flags & Flag.PADDED) === 0) return;
   const padding = bytes[start] ?? 0;
   if (start >= end || padding >= end - start) throw protocolError('more padding than frame');
-  return { start: start + 1, end: end - padding };
+  frame.start = start + 1;
+  frame.end = end - padding;
 }
 
 /** @throws ConnectionError if the type does not have that length */

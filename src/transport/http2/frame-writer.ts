@@ -9,10 +9,14 @@ const CHUNK_BYTES = 8 * 1024;
 /** What is left of a piece after a write is used on if it is more than this. */
 const REST_BYTES_MIN = 1024;
 
+/** At the beginning of a header block: the table of those fields that the peer remembers has room for none (RFC 7541, 6.3). */
+const EMPTY_TABLE = Buffer.from([0x20]);
+
 export class FrameWriter {
   private chunk: Buffer | undefined;
   private start = 0;
   private position = 0;
+  private isTableToBeEmptied = false;
 
   get isEmpty(): boolean {
     return this.position === this.start;
@@ -30,8 +34,17 @@ export class FrameWriter {
     return taken;
   }
 
-  /** One that is whole already: header and payload. Its stream is put in. */
+  /** To a peer that allows a smaller table than before the next header block has to say how large it is, though it is never used. */
+  emptyTable(): void {
+    this.isTableToBeEmptied = true;
+  }
+
+  /** HEADERS that are whole already: header and block. Its stream is put in. */
   prepared(frame: Buffer, streamId: number): void {
+    if (this.isTableToBeEmptied) {
+      this.frame(FrameType.HEADERS, { flags: frame[4] ?? 0, streamId, payload: this.blockAfterTable(frame.subarray(FRAME_HEADER_BYTES)) });
+      return;
+    }
     const chunk = this.reserve(frame.length);
     frame.copy(chunk, this.position);
     writeUint32(chunk, this.position + 5, streamId);
@@ -75,7 +88,8 @@ export class FrameWriter {
   }
 
   /** Header blocks that we send are below a frame's size, or are cut. */
-  headers(streamId: number, block: Buffer, { endStream, frameBytesMax }: { readonly endStream: boolean; readonly frameBytesMax: number }): void {
+  headers(streamId: number, fields: Buffer, { endStream, frameBytesMax }: { readonly endStream: boolean; readonly frameBytesMax: number }): void {
+    const block = this.isTableToBeEmptied ? this.blockAfterTable(fields) : fields;
     const first = block.subarray(0, frameBytesMax);
     const end = endStream ? Flag.END_STREAM : 0;
     this.frame(FrameType.HEADERS, { flags: end | (first.length === block.length ? Flag.END_HEADERS : 0), streamId, payload: first });
@@ -83,6 +97,11 @@ export class FrameWriter {
       const payload = block.subarray(position, position + frameBytesMax);
       this.frame(FrameType.CONTINUATION, { flags: position + payload.length === block.length ? Flag.END_HEADERS : 0, streamId, payload });
     }
+  }
+
+  private blockAfterTable(block: Buffer): Buffer {
+    this.isTableToBeEmptied = false;
+    return Buffer.concat([EMPTY_TABLE, block]);
   }
 
   /** Writes the header and answers where the payload goes, at `position`. */

@@ -27,15 +27,17 @@ export const FRAME_BYTES_MAX = 16_384;
 
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
-/** One frame; its payload are the bytes from `start` to `end`, which may be overwritten once it has been handled. */
+/** One frame; its payload are the bytes from `start` to `end`. All of it may be overwritten once it has been handled. */
 export interface Frame {
-  readonly type: number;
-  readonly flags: number;
-  readonly streamId: number;
-  readonly bytes: Buffer;
-  readonly start: number;
-  readonly end: number;
+  type: number;
+  flags: number;
+  streamId: number;
+  bytes: Buffer;
+  start: number;
+  end: number;
 }
+
+const NO_BYTES = Buffer.alloc(0);
 
 /** Cuts what arrives into frames, where they lie; only one that comes in pieces is copied. */
 export class FrameParser {
@@ -43,6 +45,8 @@ export class FrameParser {
   /** A frame that has begun: at first its header, then all of it. */
   private partial: Buffer | undefined;
   private filled = 0;
+  /** One after another: a call has two frames, and an object for each would be a tenth of what it leaves behind. */
+  private readonly frame: Frame = { type: 0, flags: 0, streamId: 0, bytes: NO_BYTES, start: 0, end: 0 };
 
   constructor(private readonly onFrame: (frame: Frame) => void) {}
 
@@ -65,6 +69,8 @@ export class FrameParser {
       }
       position += this.fill(this.partial, chunk, position);
     }
+    // A connection that is silent holds on to nothing that it has read.
+    this.frame.bytes = NO_BYTES;
   }
 
   private fill(partial: Buffer, chunk: Buffer, position: number): number {
@@ -84,14 +90,14 @@ export class FrameParser {
   }
 
   private emit(bytes: Buffer, from: number, end: number): void {
-    this.onFrame({
-      type: bytes[from + 3] ?? 0,
-      flags: bytes[from + 4] ?? 0,
-      streamId: readUint31(bytes, from + 5),
-      bytes,
-      start: from + FRAME_HEADER_BYTES,
-      end,
-    });
+    const { frame } = this;
+    frame.type = bytes[from + 3] ?? 0;
+    frame.flags = bytes[from + 4] ?? 0;
+    frame.streamId = readUint31(bytes, from + 5);
+    frame.bytes = bytes;
+    frame.start = from + FRAME_HEADER_BYTES;
+    frame.end = end;
+    this.onFrame(frame);
   }
 
   private skipPreface(chunk: Buffer): number {

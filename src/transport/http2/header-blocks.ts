@@ -64,7 +64,7 @@ export class HeaderBlocks {
       this.cachedGeneration = this.decoder.generation;
     }
     const { last } = this;
-    if (last?.block.length === end - start && bytes.compare(last.block, 0, last.block.length, start, end) === 0) return last.head;
+    if (last !== undefined && isEqual(last.block, bytes, start, end)) return last.head;
     const key = this.cached.size > 0 && end - start <= CACHED_BYTES_MAX ? bytes.toString('latin1', start, end) : undefined;
     const known = key === undefined ? undefined : this.cached.get(key);
     if (known !== undefined) {
@@ -78,4 +78,11 @@ export class HeaderBlocks {
     }
     return head;
   }
+}
+
+/** A call of `Buffer.compare` costs more than to look at so few bytes. */
+function isEqual(block: Buffer, bytes: Buffer, start: number, end: number): boolean {
+  if (block.length !== end - start) return false;
+  for (let i = 0; i < block.length; i += 1) if (block[i] !== bytes[start + i]) return false;
+  return true;
 }

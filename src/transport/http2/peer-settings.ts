@@ -4,11 +4,14 @@ import { ConnectionError, ErrorCode } from './errors';
 import { readUint32, type Frame } from './frames';
 
 const SETTING_BYTES = 6;
+const HEADER_TABLE_SIZE = 1;
 const ENABLE_PUSH = 2;
 const INITIAL_WINDOW_SIZE = 4;
 const MAX_FRAME_SIZE = 5;
 
 export const WINDOW_MAX = 2 ** 31 - 1;
+
+const HEADER_TABLE_BYTES_DEFAULT = 4096;
 
 const FRAME_BYTES_LEAST = 16_384;
 const FRAME_BYTES_MOST = 2 ** 24 - 1;
@@ -16,6 +19,8 @@ const FRAME_BYTES_MOST = 2 ** 24 - 1;
 export class PeerSettings {
   initialWindow = 65_535;
   frameBytesMax = FRAME_BYTES_LEAST;
+  /** The least that it has allowed of header fields that we would have it remember. */
+  headerTableBytesLeast = HEADER_TABLE_BYTES_DEFAULT;
 
   /** @throws ConnectionError for a value that may not be */
   apply({ bytes, start, end }: Frame): void {
@@ -27,6 +32,9 @@ export class PeerSettings {
 
   private set(id: number, value: number): void {
     switch (id) {
+      case HEADER_TABLE_SIZE:
+        this.headerTableBytesLeast = Math.min(this.headerTableBytesLeast, value);
+        return;
       case ENABLE_PUSH:
         if (value > 1) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `SETTINGS_ENABLE_PUSH is ${value}`);
         return;
@@ -39,7 +47,7 @@ export class PeerSettings {
         this.frameBytesMax = value;
         return;
       default:
-        // The rest is for whoever pushes, opens streams, or has the peer remember header fields: not us.
+        // The rest is for whoever pushes or opens streams: not us.
         return;
     }
   }

@@ -31,7 +31,8 @@ export interface ReceiverParts {
 export class Receiver {
   hasSettings = false;
   private readonly headerBlocks = new HeaderBlocks();
-  private headersOf: { readonly streamId: number; readonly endStream: boolean } | undefined;
+  /** What those HEADERS said whose block came last, or goes on in CONTINUATION. */
+  private readonly begun = { streamId: 0, endStream: false, dependsOnItself: false };
 
   constructor(private readonly parts: ReceiverParts) {}
 
@@ -48,7 +49,7 @@ export class Receiver {
   private handle(frame: Frame): void {
     const { type, streamId } = frame;
     if (!this.hasSettings && type !== FrameType.SETTINGS) throw protocolError('the first frame is not SETTINGS');
-    if (this.headersOf !== undefined && (type !== FrameType.CONTINUATION || streamId !== this.headersOf.streamId)) {
+    if (this.headerBlocks.isOpen && (type !== FrameType.CONTINUATION || streamId !== this.begun.streamId)) {
       throw protocolError('a header block was not finished');
     }
     switch (type) {
@@ -93,7 +94,8 @@ export class Receiver {
     if (streamId === 0) throw protocolError('DATA without a stream');
     const size = frame.end - frame.start;
     this.parts.windows.receive(size);
-    const { start, end } = unpad(frame);
+    unpad(frame);
+    const { start, end } = frame;
     const endStream = (flags & Flag.END_STREAM) !== 0;
     if (start === end && !endStream) this.parts.floods.useControl();
     const stream = this.parts.streams.get(streamId);
@@ -113,30 +115,27 @@ export class Receiver {
   private onHeaders(frame: Frame): void {
     const { streamId, flags, bytes } = frame;
     if (streamId % 2 === 0) throw protocolError('HEADERS of a stream that is not for clients');
-    const { start, end } = unpad(frame);
+    unpad(frame);
+    const { start, end } = frame;
     const priorityBytes = flags & Flag.PRIORITY ? 5 : 0;
     if (end - start < priorityBytes) throw protocolError('HEADERS shorter than their priority');
-    const dependsOnItself = priorityBytes > 0 && readUint31(bytes, start) === streamId;
-    const endStream = (flags & Flag.END_STREAM) !== 0;
-    this.headersOf = { streamId, endStream };
-    if (flags & Flag.END_HEADERS) {
-      this.headersOf = undefined;
-      this.onHead(this.headerBlocks.decode(bytes, start + priorityBytes, end), { streamId, endStream, dependsOnItself });
-    } else {
-      this.headerBlocks.begin(bytes, start + priorityBytes, end);
-    }
+    const { begun, headerBlocks } = this;
+    begun.streamId = streamId;
+    begun.endStream = (flags & Flag.END_STREAM) !== 0;
+    begun.dependsOnItself = priorityBytes > 0 && readUint31(bytes, start) === streamId;
+    if (flags & Flag.END_HEADERS) this.onHead(headerBlocks.decode(bytes, start + priorityBytes, end));
+    else headerBlocks.begin(bytes, start + priorityBytes, end);
   }
 
-  private onContinuation({ streamId, flags, bytes, start, end }: Frame): void {
-    const begun = this.headersOf;
-    if (begun === undefined) throw protocolError('CONTINUATION of nothing');
+  private onContinuation({ flags, bytes, start, end }: Frame): void {
+    if (!this.headerBlocks.isOpen) throw protocolError('CONTINUATION of nothing');
     this.headerBlocks.append(bytes, start, end);
-    if ((flags & Flag.END_HEADERS) === 0) return;
-    this.headersOf = undefined;
-    this.onHead(this.headerBlocks.finish(), { streamId, endStream: begun.endStream, dependsOnItself: false });
+    if (flags & Flag.END_HEADERS) this.onHead(this.headerBlocks.finish());
   }
 
-  private onHead(head: RequestHead, { streamId, endStream, dependsOnItself }: { streamId: number; endStream: boolean; dependsOnItself: boolean }): void {
+  /** The block of those HEADERS is whole. */
+  private onHead(head: RequestHead): void {
+    const { streamId, endStream, dependsOnItself } = this.begun;
     const known = this.parts.streams.get(streamId);
     if (known !== undefined) {
       this.onTrailers(known, head, endStream);

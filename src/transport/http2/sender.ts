@@ -130,10 +130,11 @@ export class Sender {
    * @throws ConnectionError for a value that may not be
    */
   applySettings(frame: Frame, streams: Iterable<Stream>): void {
-    const before = this.peer.initialWindow;
+    const { initialWindow, headerTableBytesLeast } = this.peer;
     this.peer.apply(frame);
     this.control(FrameType.SETTINGS, Flag.ACK);
-    const change = this.peer.initialWindow - before;
+    if (this.peer.headerTableBytesLeast < headerTableBytesLeast) this.writer.emptyTable();
+    const change = this.peer.initialWindow - initialWindow;
     if (change === 0) return;
     for (const stream of [...streams]) {
       stream.sendWindow += change;

@@ -25,6 +25,8 @@ export interface Outbox {
 
 export class Stream {
   handler: StreamHandler | undefined;
+  /** Whether it is in the connection's table. */
+  isOpen = false;
   outbox: Outbox | undefined;
   /** The peer has ended its side. */
   remoteEnded = false;
