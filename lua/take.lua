@@ -24,11 +24,12 @@ Nothing is written before every group has been decided, and each bucket is read 
 that fails has changed nothing; nor has a group that can't be decided. No key but those in KEYS is touched.
 ]]
 --- @include "arithmetic"
---- @include "token-bucket"
---- @include "leaky-bucket"
---- @include "fixed-window"
---- @include "sliding-window-log"
---- @include "sliding-window-counter"
+--- @include "limit"
+--- @load "token-bucket"
+--- @load "leaky-bucket"
+--- @load "fixed-window"
+--- @load "sliding-window-log"
+--- @load "sliding-window-counter"
 --- @include "decide-group"
 --- @include "server-time"
 --- @include "buckets"
@@ -37,7 +38,7 @@ that fails has changed nothing; nor has a group that can't be decided. No key bu
 local function read_take(at)
   local limit, next_at = limit_at(at + 4)
   local take = {
-    engine = ENGINES[tonumber(ARGV[at])],
+    engine = engine_of(tonumber(ARGV[at])),
     mode = tonumber(ARGV[at + 1]),
     descriptor = tonumber(ARGV[at + 2]),
     hits = tonumber(ARGV[at + 3]),

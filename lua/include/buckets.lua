@@ -2,11 +2,22 @@
 The buckets that a run names, as Redis holds them: read when first asked for, written once at the end. Not pure: beside the
 clock, the one include that calls redis.
 ]]
-local ENGINES = { token_bucket, fixed_window, leaky_bucket, sliding_window_log, sliding_window_counter }
+local ENGINE_LOADERS = { load_token_bucket, load_fixed_window, load_leaky_bucket, load_sliding_window_log, load_sliding_window_counter }
 local EXPIRY_MARGIN_US = 2000000
 
+-- By their codes. Each is made when it is first asked for: to make all of them costs as much as to decide two groups.
+local engines = {}
 -- By their keys.
 local buckets = {}
+
+local function engine_of(code)
+  local engine = engines[code]
+  if not engine then
+    engine = ENGINE_LOADERS[code]()
+    engines[code] = engine
+  end
+  return engine
+end
 
 local function read_bucket(key, engine)
   local value = redis.pcall('GET', key)
@@ -43,19 +54,6 @@ local function bucket_of(key, engine)
     buckets[key] = bucket
   end
   return bucket
-end
-
--- The limit that the arguments from `at` on name (window_us, requests, capacity, number of edges, edges), and where they end.
-local function limit_at(at)
-  local limit = { window_us = tonumber(ARGV[at]), requests = tonumber(ARGV[at + 1]), capacity = tonumber(ARGV[at + 2]) }
-  local edge_count = tonumber(ARGV[at + 3])
-  if edge_count > 0 then
-    limit.edges_us = {}
-    for i = 1, edge_count do
-      limit.edges_us[i] = tonumber(ARGV[at + 3 + i])
-    end
-  end
-  return limit, at + 4 + edge_count
 end
 
 -- Writes the buckets that the run has changed.

@@ -4,12 +4,6 @@ State: { index = number of the window since 1970 (of a calendar window its start
 ]]
 local fixed_window = {}
 
--- Whether the limit names calendar windows of which none holds that time.
-local function is_outside(limit, at_us)
-  local edges_us = limit.edges_us
-  return edges_us ~= nil and (at_us < edges_us[1] or at_us >= edges_us[#edges_us])
-end
-
 -- The window that holds now_us: its number (of a calendar window its start, in us), and when it ends.
 local function window_at(limit, now_us)
   if not limit.edges_us then
@@ -87,3 +81,5 @@ end
 function fixed_window.is_unused(state)
   return state.used == 0
 end
+
+return fixed_window

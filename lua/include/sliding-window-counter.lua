@@ -111,3 +111,5 @@ end
 function sliding_window_counter.is_unused(state)
   return state.current == 0 and state.previous == 0
 end
+
+return sliding_window_counter

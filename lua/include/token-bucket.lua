@@ -84,3 +84,5 @@ end
 function token_bucket.is_unused(state)
   return state.used == 0
 end
+
+return token_bucket

@@ -53,7 +53,7 @@ const STRING_SWAPS: readonly (readonly [RegExp, string])[] = [
   [/^'PX'$/, "'EX'"],
 ];
 
-/** Functions whose answer is yes or no, in one `return`. */
+/** Functions whose answer is yes or no, in one `return`; what a whole file returns is behind them. */
 const PREDICATE = /(?:is_unused|is_ahead)$/;
 
 export function mutantsOf(part: LuaPart): readonly Mutant[] {
@@ -102,7 +102,7 @@ function conditionEdits(tokens: readonly Token[]): readonly Edit[] {
   for (const [i, token] of tokens.entries()) {
     if (token.text === 'function' && tokens[i + 1]?.kind === 'name') scope = tokens[i + 3]?.text ?? '';
     const until = { if: 'then', elseif: 'then', while: 'do', return: 'end' }[token.text];
-    if (until === undefined || (token.text === 'return' && !PREDICATE.test(scope))) continue;
+    if (until === undefined || (token.text === 'return' && (!PREDICATE.test(scope) || i + 2 === tokens.length))) continue;
     const end = tokens.findIndex((other, j) => j > i && other.text === until);
     const inside = tokens.slice(i + 1, end);
     const isCompared = inside.some(({ text }) => ['<', '<=', '>', '>=', '==', '~=', 'not'].includes(text));
