@@ -3,6 +3,8 @@ The buckets that a run names, as Redis holds them: read when first asked for, wr
 clock, the one include that calls redis.
 ]]
 local ENGINE_LOADERS = { load_token_bucket, load_fixed_window, load_leaky_bucket, load_sliding_window_log, load_sliding_window_counter }
+-- Local, as is what stands in math (arithmetic.lua).
+local call_redis, pcall_redis = redis.call, redis.pcall
 local EXPIRY_MARGIN_US = 2000000
 
 -- By their codes. Each is made when it is first asked for: to make all of them costs as much as to decide two groups.
@@ -19,10 +21,29 @@ local function engine_of(code)
   return engine
 end
 
-local function read_bucket(key, engine)
-  local value = redis.pcall('GET', key)
-  local state = type(value) == 'string' and engine.unpack(value) or nil
-  return {
+local function write_bucket(bucket)
+  if not bucket.state or bucket.engine.is_unused(bucket.state) then
+    if bucket.exists then
+      call_redis('DEL', bucket.key)
+    end
+  elseif bucket.expires_after_us then
+    local ttl_ms = ceil((bucket.expires_after_us + EXPIRY_MARGIN_US) / 1000)
+    call_redis('SET', bucket.key, bucket.engine.pack(bucket.state), 'PX', ttl_ms)
+  else
+    call_redis('SET', bucket.key, bucket.engine.pack(bucket.state), 'KEEPTTL')
+  end
+end
+
+local function bucket_of(key, engine)
+  local known = buckets[key]
+  if known then
+    return known
+  end
+  local value, state = pcall_redis('GET', key), nil
+  if type(value) == 'string' then
+    state = engine.unpack(value)
+  end
+  local bucket = {
     key = key,
     engine = engine,
     exists = value ~= false,
@@ -30,36 +51,16 @@ local function read_bucket(key, engine)
     is_unreadable = value and not state,
     is_dirty = false,
     expires_after_us = nil,
-    of_group = nil,
+    first_take = nil,
   }
-end
-
-local function write_bucket(bucket)
-  if not bucket.state or bucket.engine.is_unused(bucket.state) then
-    if bucket.exists then
-      redis.call('DEL', bucket.key)
-    end
-  elseif bucket.expires_after_us then
-    local ttl_ms = math.ceil((bucket.expires_after_us + EXPIRY_MARGIN_US) / 1000)
-    redis.call('SET', bucket.key, bucket.engine.pack(bucket.state), 'PX', string.format('%d', ttl_ms))
-  else
-    redis.call('SET', bucket.key, bucket.engine.pack(bucket.state), 'KEEPTTL')
-  end
-end
-
-local function bucket_of(key, engine)
-  local bucket = buckets[key]
-  if not bucket then
-    bucket = read_bucket(key, engine)
-    buckets[key] = bucket
-  end
+  buckets[key] = bucket
   return bucket
 end
 
 -- Writes the buckets that the run has changed.
 local function write_buckets()
-  for _, key in ipairs(KEYS) do
-    local bucket = buckets[key]
+  for i = 1, #KEYS do
+    local bucket = buckets[KEYS[i]]
     if bucket.is_dirty then
       write_bucket(bucket)
       bucket.is_dirty = false
