@@ -18,11 +18,12 @@ Settlements of one bucket are applied in their order. Each bucket is read once a
 in KEYS is touched.
 ]]
 --- @include "arithmetic"
---- @include "token-bucket"
---- @include "leaky-bucket"
---- @include "fixed-window"
---- @include "sliding-window-log"
---- @include "sliding-window-counter"
+--- @include "limit"
+--- @load "token-bucket"
+--- @load "leaky-bucket"
+--- @load "fixed-window"
+--- @load "sliding-window-log"
+--- @load "sliding-window-counter"
 --- @include "settle-bucket"
 --- @include "server-time"
 --- @include "buckets"
@@ -31,7 +32,7 @@ in KEYS is touched.
 local function read_settlement(key, at)
   local limit, next_at = limit_at(at + 4)
   local settlement = {
-    bucket = bucket_of(key, ENGINES[tonumber(ARGV[at])]),
+    bucket = bucket_of(key, engine_of(tonumber(ARGV[at]))),
     hits = tonumber(ARGV[at + 1]),
     taken_at_us = tonumber(ARGV[at + 2]),
     used_before = tonumber(ARGV[at + 3]),

@@ -24,11 +24,12 @@ Nothing is written before every group has been decided, and each bucket is read 
 that fails has changed nothing; nor has a group that can't be decided. No key but those in KEYS is touched.
 ]]
 --- @include "arithmetic"
---- @include "token-bucket"
---- @include "leaky-bucket"
---- @include "fixed-window"
---- @include "sliding-window-log"
---- @include "sliding-window-counter"
+--- @include "limit"
+--- @load "token-bucket"
+--- @load "leaky-bucket"
+--- @load "fixed-window"
+--- @load "sliding-window-log"
+--- @load "sliding-window-counter"
 --- @include "decide-group"
 --- @include "server-time"
 --- @include "buckets"
@@ -37,11 +38,23 @@ that fails has changed nothing; nor has a group that can't be decided. No key bu
 local function read_take(at)
   local limit, next_at = limit_at(at + 4)
   local take = {
-    engine = ENGINES[tonumber(ARGV[at])],
+    engine = engine_of(tonumber(ARGV[at])),
     mode = tonumber(ARGV[at + 1]),
     descriptor = tonumber(ARGV[at + 2]),
     hits = tonumber(ARGV[at + 3]),
     limit = limit,
+    -- Of one group after the other: its bucket, and what decide-group.lua makes of it. Named here, so that the table never grows.
+    bucket = nil,
+    of_bucket = nil,
+    fits = nil,
+    smallest_limit = nil,
+    expiry_limit = nil,
+    hits_of_all = nil,
+    refund = nil,
+    charged = nil,
+    state = nil,
+    is_changed = nil,
+    reset_after_us = nil,
   }
   return take, next_at
 end
@@ -59,11 +72,13 @@ local function read_shape(at)
 end
 
 -- Gives the takes their buckets, from that key on; whether all of them can be read.
-local function name_buckets(group, first_key)
+local function name_buckets(takes, first_key)
   local is_readable = true
-  for i, take in ipairs(group.takes) do
-    take.bucket = bucket_of(KEYS[first_key + i - 1], take.engine)
-    is_readable = is_readable and not take.bucket.is_unreadable
+  for i = 1, #takes do
+    local take = takes[i]
+    local bucket = bucket_of(KEYS[first_key + i - 1], take.engine)
+    take.bucket, bucket.first_take = bucket, nil
+    is_readable = is_readable and not bucket.is_unreadable
   end
   return is_readable
 end
@@ -71,19 +86,23 @@ end
 local now_us = server_time_us()
 local reply = { now_us }
 
--- Appends to the reply what is decided, or why nothing is.
-local function answer_group(group, times, first_key)
-  local length = #reply
-  if not name_buckets(group, first_key) then
-    reply[length + 1] = -1
-  elseif is_outside_windows(group, now_us) then
-    reply[length + 1] = -2
-  elseif not pcall(decide_group, group, times, now_us, reply) then
-    for i = #reply, length + 1, -1 do
+-- Puts into the reply, from `at` on, what is decided, or why nothing is; says where that ends.
+local function answer_group(group, times, outside, first_key, at)
+  if not name_buckets(group.takes, first_key) then
+    reply[at] = -1
+  elseif outside then
+    reply[at] = -2
+  else
+    local is_decided, ends_at = pcall(decide_group, group, times, now_us, reply, at)
+    if is_decided then
+      return ends_at
+    end
+    for i = #reply, at, -1 do
       reply[i] = nil
     end
-    reply[length + 1] = -3
+    reply[at] = -3
   end
+  return at + 1
 end
 
 local shapes = {}
@@ -91,12 +110,13 @@ local at = 2
 for i = 1, tonumber(ARGV[1]) do
   shapes[i], at = read_shape(at)
 end
-local key = 1
+local key, reply_at = 1, 2
 while at <= #ARGV do
   local group, group_count, times = shapes[tonumber(ARGV[at])], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+  local take_count, outside = #group.takes, is_outside_windows(group, now_us)
   for _ = 1, group_count do
-    answer_group(group, times, key)
-    key = key + #group.takes
+    reply_at = answer_group(group, times, outside, key, reply_at)
+    key = key + take_count
   end
   at = at + 3
 end

@@ -4,7 +4,9 @@ digits. math.fmod is exact; Lua's own % is not, once a quotient has been rounded
 ]]
 local EXACT_MAX = 9007199254740991
 local DURATION_US_MAX = 100 * 365 * 86400 * 1000000
-local fmod = math.fmod
+-- What stands in a library's table is looked up in two tables at each use, a local never.
+local fmod, max, min, ceil = math.fmod, math.max, math.min, math.ceil
+local match, format = string.match, string.format
 
 -- a * b divided by m, exactly: quotient, remainder. Needs whole numbers, 0 <= a < m <= 2^52.
 local function multiply_divide(a, b, m)

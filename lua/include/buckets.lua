@@ -2,16 +2,48 @@
 The buckets that a run names, as Redis holds them: read when first asked for, written once at the end. Not pure: beside the
 clock, the one include that calls redis.
 ]]
-local ENGINES = { token_bucket, fixed_window, leaky_bucket, sliding_window_log, sliding_window_counter }
+local ENGINE_LOADERS = { load_token_bucket, load_fixed_window, load_leaky_bucket, load_sliding_window_log, load_sliding_window_counter }
+-- Local, as is what stands in math (arithmetic.lua).
+local call_redis, pcall_redis = redis.call, redis.pcall
 local EXPIRY_MARGIN_US = 2000000
 
+-- By their codes. Each is made when it is first asked for: to make all of them costs as much as to decide two groups.
+local engines = {}
 -- By their keys.
 local buckets = {}
 
-local function read_bucket(key, engine)
-  local value = redis.pcall('GET', key)
-  local state = type(value) == 'string' and engine.unpack(value) or nil
-  return {
+local function engine_of(code)
+  local engine = engines[code]
+  if not engine then
+    engine = ENGINE_LOADERS[code]()
+    engines[code] = engine
+  end
+  return engine
+end
+
+local function write_bucket(bucket)
+  if not bucket.state or bucket.engine.is_unused(bucket.state) then
+    if bucket.exists then
+      call_redis('DEL', bucket.key)
+    end
+  elseif bucket.expires_after_us then
+    local ttl_ms = ceil((bucket.expires_after_us + EXPIRY_MARGIN_US) / 1000)
+    call_redis('SET', bucket.key, bucket.engine.pack(bucket.state), 'PX', ttl_ms)
+  else
+    call_redis('SET', bucket.key, bucket.engine.pack(bucket.state), 'KEEPTTL')
+  end
+end
+
+local function bucket_of(key, engine)
+  local known = buckets[key]
+  if known then
+    return known
+  end
+  local value, state = pcall_redis('GET', key), nil
+  if type(value) == 'string' then
+    state = engine.unpack(value)
+  end
+  local bucket = {
     key = key,
     engine = engine,
     exists = value ~= false,
@@ -19,49 +51,16 @@ local function read_bucket(key, engine)
     is_unreadable = value and not state,
     is_dirty = false,
     expires_after_us = nil,
-    of_group = nil,
+    first_take = nil,
   }
-end
-
-local function write_bucket(bucket)
-  if not bucket.state or bucket.engine.is_unused(bucket.state) then
-    if bucket.exists then
-      redis.call('DEL', bucket.key)
-    end
-  elseif bucket.expires_after_us then
-    local ttl_ms = math.ceil((bucket.expires_after_us + EXPIRY_MARGIN_US) / 1000)
-    redis.call('SET', bucket.key, bucket.engine.pack(bucket.state), 'PX', string.format('%d', ttl_ms))
-  else
-    redis.call('SET', bucket.key, bucket.engine.pack(bucket.state), 'KEEPTTL')
-  end
-end
-
-local function bucket_of(key, engine)
-  local bucket = buckets[key]
-  if not bucket then
-    bucket = read_bucket(key, engine)
-    buckets[key] = bucket
-  end
+  buckets[key] = bucket
   return bucket
-end
-
--- The limit that the arguments from `at` on name (window_us, requests, capacity, number of edges, edges), and where they end.
-local function limit_at(at)
-  local limit = { window_us = tonumber(ARGV[at]), requests = tonumber(ARGV[at + 1]), capacity = tonumber(ARGV[at + 2]) }
-  local edge_count = tonumber(ARGV[at + 3])
-  if edge_count > 0 then
-    limit.edges_us = {}
-    for i = 1, edge_count do
-      limit.edges_us[i] = tonumber(ARGV[at + 3 + i])
-    end
-  end
-  return limit, at + 4 + edge_count
 end
 
 -- Writes the buckets that the run has changed.
 local function write_buckets()
-  for _, key in ipairs(KEYS) do
-    local bucket = buckets[key]
+  for i = 1, #KEYS do
+    local bucket = buckets[KEYS[i]]
     if bucket.is_dirty then
       write_bucket(bucket)
       bucket.is_dirty = false

@@ -1,60 +1,26 @@
 --[[
 The decision on one group, pure: no redis.call here. Twin of src/engine/decide-group.ts, which explains it.
 
-A bucket is { engine, state }: what it is to hold after the groups decided so far (nil: nothing). A group is
-{ shadow, quota_always_fits, dry, takes }; a take is { bucket, limit, hits, mode, descriptor } with limit
+A bucket is { state, first_take }: what it is to hold after the groups decided so far (nil: nothing), and nil. A group is
+{ shadow, quota_always_fits, dry, takes }; a take is { bucket, engine, limit, hits, mode, descriptor } with limit
 { window_us, requests, capacity, edges_us or nil }. A group may come several times in a row (a fold): that is decided in one step,
 as src/engine/unfold.ts tells it.
+
+All takes on one bucket are decided as one. The first of them (`of_bucket` of each) holds what the twin has in a GroupBucket: the takes of
+a shape serve all of its groups, so that no table is made for a group. (Tables are what costs a script most: lua/README.md.)
 ]]
 local ENFORCED, QUOTA = 0, 1
 local NEVER = -1
 
 -- Whether some take names calendar windows of which none holds now_us: the caller must name others.
 local function is_outside_windows(group, now_us)
-  for _, take in ipairs(group.takes) do
-    if is_outside(take.limit, now_us) then
+  local takes = group.takes
+  for i = 1, #takes do
+    if is_outside(takes[i].limit, now_us) then
       return true
     end
   end
   return false
-end
-
--- All takes on one bucket, decided as one: their smallest limit, their hits summed, its state at now_us, left in the bucket as
--- `of_group`; and the list of these buckets. (Tables are made with all their fields: to let one grow takes twice the time.)
-local function gather_buckets(group, now_us)
-  local gathered = {}
-  for _, take in ipairs(group.takes) do
-    take.bucket.of_group = nil
-  end
-  for _, take in ipairs(group.takes) do
-    local of_group = take.bucket.of_group
-    if not of_group then
-      of_group = { limit = take.limit, expiry_limit = nil, hits = 0, refund = 0, charged = 0, state = nil, is_changed = nil, expires_after_us = nil }
-      take.bucket.of_group = of_group
-      gathered[#gathered + 1] = take.bucket
-    end
-    if take.limit.requests < of_group.limit.requests then
-      of_group.limit = take.limit
-    end
-    -- The smallest that refills at all: when the bucket is full under it, it is full under each.
-    local expiry_limit = of_group.expiry_limit
-    if take.limit.requests > 0 and (not expiry_limit or take.limit.requests < expiry_limit.requests) then
-      of_group.expiry_limit = take.limit
-    end
-    if take.hits > 0 then
-      of_group.hits = of_group.hits + take.hits
-    else
-      of_group.refund = of_group.refund - take.hits
-    end
-  end
-  for _, bucket in ipairs(gathered) do
-    local of_group = bucket.of_group
-    local before = bucket.state or bucket.engine.fresh(of_group.limit, now_us)
-    -- The one write of a denied or dry group: a state from after now, left by a clock that stepped back, is brought to now.
-    of_group.is_changed = bucket.state ~= nil and of_group.hits > 0 and bucket.engine.is_ahead(before, of_group.limit, now_us)
-    of_group.state = bucket.engine.advance(before, of_group.limit, now_us)
-  end
-  return gathered
 end
 
 -- How many of so many groups in a row the take fits, if each charges it.
@@ -62,119 +28,175 @@ local function times_that_fit(take, times)
   if take.hits <= 0 then
     return times
   end
-  local of_group = take.bucket.of_group
-  local room = take.bucket.engine.room(of_group.state, take.limit)
-  if of_group.hits > room then
+  local of_bucket = take.of_bucket
+  local hits, room = of_bucket.hits_of_all, take.engine.room(of_bucket.state, take.limit)
+  if hits > room then
     return 0
   end
-  return math.min(times, (room - fmod(room, of_group.hits)) / of_group.hits)
+  if hits * times <= room then
+    return times
+  end
+  return (room - fmod(room, hits)) / hits
+end
+
+-- Leaves in the first take on each bucket the smallest limit of all takes on it, their hits summed, and its state at now_us; and in
+-- each take how many of so many groups in a row it fits.
+local function gather_buckets(takes, times, now_us)
+  for i = 1, #takes do
+    local take = takes[i]
+    local limit, hits, bucket = take.limit, take.hits, take.bucket
+    local first = bucket.first_take
+    if not first then
+      first = take
+      bucket.first_take = take
+      take.smallest_limit, take.expiry_limit, take.hits_of_all, take.refund, take.charged, take.is_changed = limit, nil, 0, 0, 0, false
+    elseif limit.requests < first.smallest_limit.requests then
+      first.smallest_limit = limit
+    end
+    take.of_bucket = first
+    -- The smallest that refills at all: when the bucket is full under it, it is full under each.
+    local expiry_limit = first.expiry_limit
+    if limit.requests > 0 and (not expiry_limit or limit.requests < expiry_limit.requests) then
+      first.expiry_limit = limit
+    end
+    if hits > 0 then
+      first.hits_of_all = first.hits_of_all + hits
+    else
+      first.refund = first.refund - hits
+    end
+  end
+  for i = 1, #takes do
+    local take = takes[i]
+    if take.of_bucket == take then
+      local engine, stored, limit = take.engine, take.bucket.state, take.smallest_limit
+      take.state = stored and engine.advance(stored, limit, now_us) or engine.fresh(limit, now_us)
+    end
+    take.fits = times_that_fit(take, times)
+  end
 end
 
 -- How many of them are not over: until an enforced take no longer fits, or each quota descriptor has a take that does not. One
 -- that is denied charges nothing, so all that follow are denied as well.
 local function times_allowed(group, times)
-  local allowed, quota_fits = times, {}
-  for _, take in ipairs(group.takes) do
+  local takes = group.takes
+  local allowed, quota_fits = times, nil
+  for i = 1, #takes do
+    local take = takes[i]
     if take.mode == ENFORCED then
-      allowed = math.min(allowed, take.fits)
+      if take.fits < allowed then
+        allowed = take.fits
+      end
     elseif take.mode == QUOTA then
-      quota_fits[take.descriptor] = math.min(quota_fits[take.descriptor] or times, take.fits)
+      quota_fits = quota_fits or {}
+      quota_fits[take.descriptor] = min(quota_fits[take.descriptor] or times, take.fits)
     end
   end
-  if group.quota_always_fits or next(quota_fits) == nil then
+  if group.quota_always_fits or not quota_fits then
     return allowed
   end
   local by_quota = 0
   for _, fits in pairs(quota_fits) do
-    by_quota = math.max(by_quota, fits)
+    by_quota = max(by_quota, fits)
   end
-  return math.min(allowed, by_quota)
+  return min(allowed, by_quota)
 end
 
 -- Charges what fits, as often as the group is allowed, and applies refunds.
-local function apply_takes(group, gathered, allowed)
-  for _, take in ipairs(group.takes) do
+local function apply_takes(takes, allowed)
+  for i = 1, #takes do
+    local take = takes[i]
     if take.hits > 0 then
-      local of_group = take.bucket.of_group
-      of_group.charged = of_group.charged + math.min(allowed, take.fits) * take.hits
+      local of_bucket = take.of_bucket
+      of_bucket.charged = of_bucket.charged + min(allowed, take.fits) * take.hits
     end
   end
-  for _, bucket in ipairs(gathered) do
-    local engine, of_group = bucket.engine, bucket.of_group
-    -- A refund to a bucket that nobody has used changes nothing.
-    local refunds = of_group.refund > 0 and (of_group.charged > 0 or not engine.is_unused(of_group.state))
-    if of_group.charged > 0 then
-      of_group.state = engine.charge(of_group.state, of_group.charged)
-      of_group.is_changed = true
-    end
-    if refunds then
-      of_group.state = engine.refund(of_group.state, of_group.refund)
-      of_group.is_changed = true
+  for i = 1, #takes do
+    local take = takes[i]
+    if take.of_bucket == take then
+      local engine, charged, refund = take.engine, take.charged, take.refund
+      -- A refund to a bucket that nobody has used changes nothing.
+      local refunds = refund > 0 and (charged > 0 or not engine.is_unused(take.state))
+      if charged > 0 then
+        take.state = engine.charge(take.state, charged)
+        take.is_changed = true
+      end
+      if refunds then
+        take.state = engine.refund(take.state, refund)
+        take.is_changed = true
+      end
     end
   end
 end
 
--- Appends to the reply: fits, remaining, retry after (us), reset after (us).
-local function append_verdict(reply, take, now_us)
-  local bucket = take.bucket
-  local engine, of_group = bucket.engine, bucket.of_group
-  local state = of_group.state
+-- Puts into the reply, from `at` on: fits, remaining, retry after (us), reset after (us).
+local function put_verdict(reply, at, take, now_us)
+  local of_bucket, engine, limit, fits = take.of_bucket, take.engine, take.limit, take.fits
+  local state = of_bucket.state
   local retry_after_us = 0
-  if take.fits == 0 then
-    if of_group.hits > take.limit.capacity then
+  if fits == 0 then
+    if of_bucket.hits_of_all > limit.capacity then
       retry_after_us = NEVER
     else
-      retry_after_us = engine.retry_after_us(state, take.limit, of_group.hits, now_us)
+      retry_after_us = engine.retry_after_us(state, limit, of_bucket.hits_of_all, now_us)
     end
   end
-  local n = #reply
-  reply[n + 1] = take.fits
-  reply[n + 2] = math.max(0, engine.room(state, take.limit))
-  reply[n + 3] = retry_after_us
-  reply[n + 4] = engine.reset_after_us(state, take.limit, now_us)
-end
-
--- Appends to the reply the state that was found, as two numbers.
-local function append_found(reply, take)
-  local bucket = take.bucket
-  local n = #reply
-  reply[n + 1], reply[n + 2] = bucket.engine.to_numbers(bucket.of_group.state)
-end
-
--- Decides the group, as often as it comes in a row, and appends the answer to the reply. Leaves each bucket's new state in
--- it (is_dirty: to be written; expires_after_us nil: to be kept as long as before), at the very end: an error before has
--- changed none.
-local function decide_group(group, times, now_us, reply)
-  local gathered = gather_buckets(group, now_us)
-  for _, take in ipairs(group.takes) do
-    take.fits = times_that_fit(take, times)
+  -- Mostly known already: it is how long the bucket is to be kept.
+  local reset_after_us = of_bucket.reset_after_us
+  if not reset_after_us or of_bucket.expiry_limit ~= limit then
+    reset_after_us = engine.reset_after_us(state, limit, now_us)
   end
+  reply[at] = fits
+  reply[at + 1] = max(0, engine.room(state, limit))
+  reply[at + 2] = retry_after_us
+  reply[at + 3] = reset_after_us
+end
+
+-- Decides the group, as often as it comes in a row, and puts the answer into the reply, from `at` on; says where it ends. Leaves
+-- each bucket's new state in it (expires_after_us nil: to be kept as long as before), and marks it as one to be written, at the
+-- very end: an error before has changed none.
+local function decide_group(group, times, now_us, reply, at)
+  local takes = group.takes
+  gather_buckets(takes, times, now_us)
   local allowed = group.shadow and times or times_allowed(group, times)
-  reply[#reply + 1] = allowed
+  reply[at] = allowed
+  at = at + 1
   if times > 1 then
-    for _, take in ipairs(group.takes) do
-      append_found(reply, take)
+    for i = 1, #takes do
+      local take = takes[i]
+      reply[at], reply[at + 1] = take.engine.to_numbers(take.of_bucket.state)
+      at = at + 2
     end
   end
   if allowed > 0 and not group.dry then
-    apply_takes(group, gathered, allowed)
+    apply_takes(takes, allowed)
   end
-  for _, bucket in ipairs(gathered) do
-    local of_group = bucket.of_group
-    of_group.expires_after_us = bucket.expires_after_us
-    if of_group.is_changed and (of_group.expiry_limit or not bucket.state) then
-      of_group.expires_after_us = bucket.engine.reset_after_us(of_group.state, of_group.expiry_limit or of_group.limit, now_us)
+  for i = 1, #takes do
+    local take = takes[i]
+    if take.of_bucket == take then
+      local stored = take.bucket.state
+      -- The one write of a denied or dry group: a state from after now, left by a clock that stepped back, is brought to now.
+      if not take.is_changed and stored and take.hits_of_all > 0 then
+        take.is_changed = take.engine.is_ahead(stored, take.smallest_limit, now_us)
+      end
+      take.reset_after_us = nil
+      if take.is_changed and (take.expiry_limit or not stored) then
+        take.reset_after_us = take.engine.reset_after_us(take.state, take.expiry_limit or take.smallest_limit, now_us)
+      end
     end
   end
   if times == 1 then
-    for _, take in ipairs(group.takes) do
-      append_verdict(reply, take, now_us)
+    for i = 1, #takes do
+      put_verdict(reply, at, takes[i], now_us)
+      at = at + 4
     end
   end
-  for _, bucket in ipairs(gathered) do
-    local of_group = bucket.of_group
-    if of_group.is_changed then
-      bucket.state, bucket.expires_after_us, bucket.is_dirty = of_group.state, of_group.expires_after_us, true
+  for i = 1, #takes do
+    local take = takes[i]
+    if take.of_bucket == take and take.is_changed then
+      local bucket = take.bucket
+      bucket.state, bucket.is_dirty = take.state, true
+      bucket.expires_after_us = take.reset_after_us or bucket.expires_after_us
     end
   end
+  return at
 end

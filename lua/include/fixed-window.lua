@@ -4,12 +4,6 @@ State: { index = number of the window since 1970 (of a calendar window its start
 ]]
 local fixed_window = {}
 
--- Whether the limit names calendar windows of which none holds that time.
-local function is_outside(limit, at_us)
-  local edges_us = limit.edges_us
-  return edges_us ~= nil and (at_us < edges_us[1] or at_us >= edges_us[#edges_us])
-end
-
 -- The window that holds now_us: its number (of a calendar window its start, in us), and when it ends.
 local function window_at(limit, now_us)
   if not limit.edges_us then
@@ -25,12 +19,13 @@ local function window_at(limit, now_us)
 end
 
 function fixed_window.unpack(value)
-  local index, used = string.match(value, '^(%d+) (%d+)$')
-  return index and { index = tonumber(index), used = tonumber(used) }
+  local index, used = match(value, '^(%d+) (%d+)$')
+  -- Adding 0 makes a number of digits at less than tonumber does.
+  return index and { index = index + 0, used = used + 0 }
 end
 
 function fixed_window.pack(state)
-  return string.format('%d %d', state.index, state.used)
+  return format('%d %d', state.index, state.used)
 end
 
 function fixed_window.to_numbers(state)
@@ -55,18 +50,20 @@ function fixed_window.room(state, limit)
 end
 
 function fixed_window.charge(state, hits)
-  return { index = state.index, used = state.used + hits }
+  -- In place: the state is one that advance or fresh has just made.
+  state.used = state.used + hits
+  return state
 end
 
 function fixed_window.refund(state, hits)
-  return { index = state.index, used = math.max(0, state.used - hits) }
+  return { index = state.index, used = max(0, state.used - hits) }
 end
 
 function fixed_window.give_back(state, limit, hits, taken_at_us)
   -- With its window the hits of a take are gone.
   local given = 0
   if window_at(limit, taken_at_us) == state.index then
-    given = math.min(hits, state.used)
+    given = min(hits, state.used)
   end
   return { index = state.index, used = state.used - given }, given
 end
@@ -87,3 +84,5 @@ end
 function fixed_window.is_unused(state)
   return state.used == 0
 end
+
+return fixed_window

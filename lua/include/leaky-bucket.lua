@@ -2,4 +2,4 @@
 Leaky bucket, pure: no redis.call here. Twin of src/engine/leaky-bucket.ts, which explains why it is the token bucket
 with another capacity: 1 + burst.
 ]]
-local leaky_bucket = token_bucket
+return load_token_bucket()

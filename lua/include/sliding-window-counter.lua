@@ -27,12 +27,13 @@ local function elapsed_until(hits, allowed, window_us)
 end
 
 function sliding_window_counter.unpack(value)
-  local index, current, previous = string.match(value, '^(%d+) (%d+) (%d+)$')
-  return index and { index = tonumber(index), current = tonumber(current), previous = tonumber(previous) }
+  local index, current, previous = match(value, '^(%d+) (%d+) (%d+)$')
+  -- Adding 0 makes a number of digits at less than tonumber does.
+  return index and { index = index + 0, current = current + 0, previous = previous + 0 }
 end
 
 function sliding_window_counter.pack(state)
-  return string.format('%d %d %d', state.index, state.current, state.previous)
+  return format('%d %d %d', state.index, state.current, state.previous)
 end
 
 function sliding_window_counter.to_numbers(state)
@@ -67,22 +68,24 @@ local function with_hits(state, current, previous)
 end
 
 function sliding_window_counter.charge(state, hits)
-  return with_hits(state, state.current + hits, state.previous)
+  -- In place: the state is one that advance or fresh has just made.
+  state.current = state.current + hits
+  return state
 end
 
 function sliding_window_counter.refund(state, hits)
-  local of_previous = math.max(0, hits - state.current)
-  return with_hits(state, math.max(0, state.current - hits), math.max(0, state.previous - of_previous))
+  local of_previous = max(0, hits - state.current)
+  return with_hits(state, max(0, state.current - hits), max(0, state.previous - of_previous))
 end
 
 function sliding_window_counter.give_back(state, limit, hits, taken_at_us)
   local index = sliding_window_counter.fresh(limit, taken_at_us).index
   if index == state.index then
-    local given = math.min(hits, state.current)
+    local given = min(hits, state.current)
     return with_hits(state, state.current - given, state.previous), given
   end
   if index == state.index - 1 then
-    local given = math.min(hits, state.previous)
+    local given = min(hits, state.previous)
     return with_hits(state, state.current, state.previous - given), given
   end
   return state, 0
@@ -92,7 +95,7 @@ function sliding_window_counter.retry_after_us(state, limit, hits)
   local capacity, window_us = limit.capacity, limit.window_us
   -- In this window the current hits stay; in the next one they are the earlier ones.
   if state.current + hits <= capacity then
-    return math.max(0, elapsed_until(state.previous, capacity - state.current - hits, window_us) - state.elapsed_us)
+    return max(0, elapsed_until(state.previous, capacity - state.current - hits, window_us) - state.elapsed_us)
   end
   return window_us - state.elapsed_us + elapsed_until(state.current, capacity - hits, window_us)
 end
@@ -111,3 +114,5 @@ end
 function sliding_window_counter.is_unused(state)
   return state.current == 0 and state.previous == 0
 end
+
+return sliding_window_counter

@@ -174,3 +174,5 @@ end
 function sliding_window_log.is_unused(state)
   return state.log == ''
 end
+
+return sliding_window_log

@@ -5,12 +5,13 @@ State: { used = hits used, rest = parts of 1 / window_us hit, at_us = when }; st
 local token_bucket = {}
 
 function token_bucket.unpack(value)
-  local used, rest, at_us = string.match(value, '^(%d+) (%d+) (%d+)$')
-  return used and { used = tonumber(used), rest = tonumber(rest), at_us = tonumber(at_us) }
+  local used, rest, at_us = match(value, '^(%d+) (%d+) (%d+)$')
+  -- Adding 0 makes a number of digits at less than tonumber does.
+  return used and { used = used + 0, rest = rest + 0, at_us = at_us + 0 }
 end
 
 function token_bucket.pack(state)
-  return string.format('%d %d %d', state.used, state.rest, state.at_us)
+  return format('%d %d %d', state.used, state.rest, state.at_us)
 end
 
 function token_bucket.to_numbers(state)
@@ -26,7 +27,7 @@ function token_bucket.is_ahead(state, _, now_us)
 end
 
 function token_bucket.advance(state, limit, now_us)
-  local elapsed_us = math.max(0, now_us - state.at_us)
+  local elapsed_us = max(0, now_us - state.at_us)
   local hits, rest = refill(elapsed_us, state.rest, limit.requests, limit.window_us)
   if hits >= state.used then
     return { used = 0, rest = 0, at_us = now_us }
@@ -39,7 +40,9 @@ function token_bucket.room(state, limit)
 end
 
 function token_bucket.charge(state, hits)
-  return { used = state.used + hits, rest = state.rest, at_us = state.at_us }
+  -- In place: the state is one that advance or fresh has just made.
+  state.used = state.used + hits
+  return state
 end
 
 function token_bucket.refund(state, hits)
@@ -50,12 +53,12 @@ function token_bucket.refund(state, hits)
 end
 
 function token_bucket.give_back(state, limit, hits, taken_at_us, used_before)
-  local flowed, lost_rest = refill(math.max(0, state.at_us - taken_at_us), 0, limit.requests, limit.window_us)
-  local lost = flowed - math.max(0, used_before - 1)
+  local flowed, lost_rest = refill(max(0, state.at_us - taken_at_us), 0, limit.requests, limit.window_us)
+  local lost = flowed - max(0, used_before - 1)
   if lost < 0 then
     lost, lost_rest = 0, 0
   end
-  local given = math.min(hits - lost, state.used)
+  local given = min(hits - lost, state.used)
   if given <= 0 then
     return state, 0
   end
@@ -84,3 +87,5 @@ end
 function token_bucket.is_unused(state)
   return state.used == 0
 end
+
+return token_bucket

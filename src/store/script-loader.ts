@@ -18,26 +18,28 @@ export interface LoadScriptOptions {
   readonly includeDirs?: readonly string[];
 }
 
-const INCLUDE_LINE = /^--- @include "([^"]+)"$/;
+const INCLUDE_LINE = /^--- @(include|load) "([^"]+)"$/;
 
 /**
- * Loads `lua/<name>.lua`. A line `--- @include "x"` is replaced by the text of `x.lua`, which may not include
- * anything itself: the list at the head of a script is all there is.
+ * Loads `lua/<name>.lua`. A line `--- @include "x-y"` is replaced by the text of `x-y.lua`, which may not include
+ * anything itself: the list at the head of a script is all there is. `--- @load "x-y"` is replaced by a function
+ * `load_x_y` around that text, for what most runs have no need of: a run makes all functions of the text anew.
  *
  * @throws Error naming file and line, if an include is missing, nested or named twice
  */
 export function loadScript(name: string, { includeDirs = [path.join(LUA_DIR, 'include')] }: LoadScriptOptions = {}): Script {
   const file = path.join(LUA_DIR, `${name}.lua`);
-  const included = new Set<string>();
+  const names = new Set<string>();
   const lines = readFileSync(file, 'utf8').split('\n');
   const text = lines
     .map((line, i) => {
-      const include = INCLUDE_LINE.exec(line)?.[1];
+      const [, how, include] = INCLUDE_LINE.exec(line) ?? [];
       if (include === undefined) return line;
       const where = `${file}:${i + 1}`;
-      if (included.has(include)) throw new Error(`${where}: "${include}" is included twice; keep the first`);
-      included.add(include);
-      return readInclude({ include, includeDirs, where });
+      if (names.has(include)) throw new Error(`${where}: "${include}" is included twice; keep the first`);
+      names.add(include);
+      const included = readInclude({ include, includeDirs, where });
+      return how === 'load' ? `local function load_${include.replaceAll('-', '_')}()\n${included}end` : included;
     })
     .join('\n');
   return { text, sha: createHash('sha1').update(text).digest('hex') };

@@ -19,7 +19,7 @@ export const CLOCK_FILE = 'include/server-time.lua';
 /** Every file of the scripts that serve, each once. */
 export function loadParts(): readonly LuaPart[] {
   const mains = ['take.lua', 'settle.lua'].map(readPart);
-  const includes = mains.flatMap(({ text }) => Array.from(text.matchAll(/^--- @include "(.+)"$/gm), ([, name]) => `include/${name!}.lua`));
+  const includes = mains.flatMap(({ text }) => Array.from(text.matchAll(/^--- @(?:include|load) "(.+)"$/gm), ([, name]) => `include/${name!}.lua`));
   return [...mains, ...[...new Set(includes)].map(readPart)];
 }
 
@@ -38,7 +38,7 @@ function replaced(script: Script, pieces: readonly (readonly [string, string])[]
 }
 
 function mainPieces(from: string, to: string): readonly (readonly [string, string])[] {
-  const split = (text: string) => text.split(/^--- @include ".+"$/m);
+  const split = (text: string) => text.split(/^--- @(?:include|load) ".+"$/m);
   const replacements = split(to);
   return split(from).flatMap((piece, i) => (piece === replacements[i] ? [] : [[piece, replacements[i]!] as const]));
 }

@@ -53,13 +53,13 @@ const STRING_SWAPS: readonly (readonly [RegExp, string])[] = [
   [/^'PX'$/, "'EX'"],
 ];
 
-/** Functions whose answer is yes or no, in one `return`. */
+/** Functions whose answer is yes or no, in one `return`; what a whole file returns is behind them. */
 const PREDICATE = /(?:is_unused|is_ahead)$/;
 
 export function mutantsOf(part: LuaPart): readonly Mutant[] {
   const tokens = tokenize(part.text);
   const edits = [
-    ...tokens.flatMap((token, i) => tokenEdits(token, tokens[i - 1])),
+    ...tokens.flatMap((token, i) => tokenEdits(token, { before: tokens[i - 1], after: tokens[i + 1] })),
     ...conditionEdits(tokens),
     ...statementEdits(part, tokens),
     ...ttlEdits(part),
@@ -77,16 +77,21 @@ export function mutantsOf(part: LuaPart): readonly Mutant[] {
   });
 }
 
-function tokenEdits(token: Token, before: Token | undefined): readonly Edit[] {
+function tokenEdits(token: Token, { before, after }: Neighbours): readonly Edit[] {
   const { kind, text, at } = token;
   const edit = (by: string): Edit => ({ from: at, to: at + text.length, by, change: `${text} -> ${by === '' ? 'nothing' : by}` });
   if (kind === 'number') return [edit(String(Number(text) + 1)), edit(text === '0' ? '(-1)' : String(Number(text) - 1))];
   if (kind === 'string') {
     return STRING_SWAPS.filter(([pattern]) => pattern.test(text)).map(([pattern, by]) => edit(text.replace(pattern, by)));
   }
-  if (kind === 'name' && before?.text !== '.') return [];
+  if (kind === 'name' && before?.text !== '.' && after?.text !== '(') return [];
   if (text === '-' && !endsOperand(before)) return [edit('')];
   return (SWAPS[text] ?? []).map(edit);
+}
+
+interface Neighbours {
+  readonly before: Token | undefined;
+  readonly after: Token | undefined;
 }
 
 /** Whether a minus behind this token takes two operands. */
@@ -102,7 +107,7 @@ function conditionEdits(tokens: readonly Token[]): readonly Edit[] {
   for (const [i, token] of tokens.entries()) {
     if (token.text === 'function' && tokens[i + 1]?.kind === 'name') scope = tokens[i + 3]?.text ?? '';
     const until = { if: 'then', elseif: 'then', while: 'do', return: 'end' }[token.text];
-    if (until === undefined || (token.text === 'return' && !PREDICATE.test(scope))) continue;
+    if (until === undefined || (token.text === 'return' && (!PREDICATE.test(scope) || i + 2 === tokens.length))) continue;
     const end = tokens.findIndex((other, j) => j > i && other.text === until);
     const inside = tokens.slice(i + 1, end);
     const isCompared = inside.some(({ text }) => ['<', '<=', '>', '>=', '==', '~=', 'not'].includes(text));
@@ -137,9 +142,9 @@ function statementEdits({ text }: LuaPart, tokens: readonly Token[]): readonly E
 function ttlEdits({ file, text }: LuaPart): readonly Edit[] {
   if (file !== 'include/buckets.lua') return [];
   const changes = [
-    { piece: "'%d', ttl_ms", by: "'%d', math.floor(ttl_ms / 2)", change: 'TTL halved' },
+    { piece: "'PX', ttl_ms", by: "'PX', math.floor(ttl_ms / 2)", change: 'TTL halved' },
     { piece: ' + EXPIRY_MARGIN_US', by: '', change: 'TTL without its margin' },
-    { piece: ", 'PX', string.format('%d', ttl_ms)", by: '', change: 'no TTL' },
+    { piece: ", 'PX', ttl_ms", by: '', change: 'no TTL' },
   ];
   return changes.map(({ piece, by, change }) => {
     const from = text.indexOf(piece);

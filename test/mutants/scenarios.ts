@@ -125,6 +125,10 @@ function decisions(): readonly Scenario[] {
       name: 'groups of one run, each on what the last left',
       calls: atOnce(groupOf([take('a', { hits: 6 }), take('b')]), groupOf([take('a', { hits: 6 })]), groupOf([]), groupOf([take('a', { hits: 4 })])),
     },
+    {
+      name: 'a group that is denied, after one of its shape that is not',
+      calls: [...inTurn([0, take('b', { hits: 8 })]), ...atOnce(groupOf([take('a', { hits: 4 })]), groupOf([take('b', { hits: 4 })]))],
+    },
     { name: 'a charge of one group, taken back by the next', calls: atOnce(groupOf([take('a')]), groupOf([take('a', { hits: -1 })])) },
     { name: 'a charge that a later group of the run denies keeps its TTL', calls: atOnce(groupOf([take('a', { hits: 5 })]), groupOf([take('a', { hits: 6 })]), groupOf([take('a', { hits: 0 })])) },
     {
@@ -211,15 +215,15 @@ function folds(): readonly Scenario[] {
   ];
 }
 
-/** What no caller sends: a fold with a log, on which the script fails when half of its answer is there. */
+/** What no caller sends: a fold with a log, on which the script fails when half of its answer is there; between others, and last. */
 function foldOfLog(): ExpectedScenario {
   const [ofBucket, ofLog] = ['1 0 0 1 1000000 10 10 0', '4 0 0 1 60000000 3 3 0'];
-  const args = `4 a a log a 2 0 1 ${ofBucket} 0 2 ${ofBucket} ${ofLog} 1 1 1 2 1 2 1 1 1`.split(' ');
+  const args = `6 a a log a a log 2 0 1 ${ofBucket} 0 2 ${ofBucket} ${ofLog} 1 1 1 2 1 2 1 1 1 2 1 2`.split(' ');
   const buckets: readonly ExpectedBucket[] = [
     { key: 'a', value: `2 0 ${START_US}`, change: { ttlMs: 2_200 } },
     { key: 'log', value: null, change: 'kept' },
   ];
-  const reply = [START_US, 1, 1, 9, 0, 100_000, -3, 1, 1, 8, 0, 200_000];
+  const reply = [START_US, 1, 1, 9, 0, 100_000, -3, 1, 1, 8, 0, 200_000, -3];
   return { name: 'fails alone', setUp: [], setUpKeys: [], calls: [{ nowUs: START_US, script: 'take', args, reply, buckets }] };
 }
 

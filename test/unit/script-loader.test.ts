@@ -16,7 +16,7 @@ test.each([
   ['settle', 'local function settle_bucket'],
 ])('%s.lua loads whole, named by its SHA-1', (name, part) => {
   const { text, sha } = loadScript(name);
-  expect(text).not.toContain('@include');
+  expect(text).not.toMatch(/^--- @/m);
   expect(text).toContain(part);
   expect(sha).toMatch(/^[0-9a-f]{40}$/);
 });
@@ -26,6 +26,12 @@ test('the first folder that has an include wins', () => {
   const { text } = loadScript('take', { includeDirs: [folder, path.join(LUA_DIR, 'include')] });
   expect(text).toContain('-- a clock of its own');
   expect(text).not.toContain("redis.call('TIME')");
+});
+
+test('what is loaded stands in a function, so that nothing of it is made before it is asked for', () => {
+  const folder = folderWith({ 'token-bucket.lua': 'return "theirs"\n' });
+  const { text } = loadScript('take', { includeDirs: [folder, path.join(LUA_DIR, 'include')] });
+  expect(text).toContain('\nlocal function load_token_bucket()\nreturn "theirs"\nend\n');
 });
 
 test('a missing include is told with the line that asks for it', () => {

@@ -1,0 +1,21 @@
+--[[
+Limits, as the arguments of both scripts name them. Twin of isOutside in src/bucket/take.ts.
+]]
+-- Whether the limit names calendar windows of which none holds that time.
+local function is_outside(limit, at_us)
+  local edges_us = limit.edges_us
+  return edges_us ~= nil and (at_us < edges_us[1] or at_us >= edges_us[#edges_us])
+end
+
+-- The limit that the arguments from `at` on name (window_us, requests, capacity, number of edges, edges), and where they end.
+local function limit_at(at)
+  local limit = { window_us = tonumber(ARGV[at]), requests = tonumber(ARGV[at + 1]), capacity = tonumber(ARGV[at + 2]) }
+  local edge_count = tonumber(ARGV[at + 3])
+  if edge_count > 0 then
+    limit.edges_us = {}
+    for i = 1, edge_count do
+      limit.edges_us[i] = tonumber(ARGV[at + 3 + i])
+    end
+  end
+  return limit, at + 4 + edge_count
+end
