@@ -58,7 +58,7 @@ export class RedisStore implements Store {
 
   take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
     const { keys, args, folds } = encodeTakes(groups);
-    return this.call({ script: this.scripts.take, keys, args, options }, (reply) => decodeReply(reply, folds));
+    return this.call({ script: this.scripts.take, keys, args, options }, (reply) => decodeReply(reply, { groups, folds }));
   }
 
   settle(settlements: readonly Settlement[], options: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
