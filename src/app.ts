@@ -76,7 +76,7 @@ const DEGRADED_REDIS_PER_SECOND = 'degraded: redis per second';
 /** A clock that is never set. */
 const nowMs = () => performance.now();
 
-/** With Redis: buckets that are remembered and charged for while it is away, some 100 MB in all if ever full. */
+/** With Redis: buckets that are remembered and charged for while it is away, some 90 MB in all if ever full. */
 const LAST_KNOWN_MAX = 50_000;
 const ACCOUNTS_MAX = 50_000;
 /** More than accounts, so that none loses its bucket. */

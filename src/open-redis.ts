@@ -110,7 +110,7 @@ function openServer({ settings, connection, log, breakers, measure, onConnection
       onConnection(state);
     },
   });
-  const breaker = new BreakerStore(new DeadlineStore(redis, { timeoutMs: settings.redisOpTimeoutMs }), {
+  const breaker = new BreakerStore(new DeadlineStore(redis, { timeoutMs: settings.redisOpTimeoutMs, nowMs }), {
     failures: settings.redisBreakerFailures,
     windowMs: settings.redisBreakerWindowMs,
     openMs: settings.redisBreakerOpenMs,

@@ -1,7 +1,7 @@
 /** What the store last said of each bucket: with that, a bucket that is decided without it does not start full. */
 
 import type { BucketLimit, Verdict } from '../bucket/take';
-import { UseOrderMap } from '../store/use-order-map';
+import { NO_NUMBER, RecentKeys } from '../store/recent-keys';
 
 export interface LastKnownOptions {
   /** A clock that is never set, in milliseconds. */
@@ -10,26 +10,35 @@ export interface LastKnownOptions {
   readonly bucketsMax: number;
 }
 
-interface Heard {
-  readonly used: number;
-  readonly resetAfterUs: number;
-  readonly atMs: number;
-}
-
 const US_PER_MS = 1_000;
 
+/**
+ * Every decision of the store is heard, so this leaves nothing behind for the garbage collector: some 50 bytes for each of
+ * `bucketsMax`, in arrays. Should two buckets be taken for one (`RecentKeys` says how rarely), what was heard last is
+ * believed of both: at worst one is taken to be full, as one that was forgotten is.
+ */
 export class LastKnown {
-  /** In the order in which they were heard of. */
-  private readonly buckets = new UseOrderMap<Heard>();
+  private readonly nowMs: () => number;
+  private readonly keys: RecentKeys;
+  /** By the number of the bucket's key: hits used, time until it is full again, and when that was heard. */
+  private readonly heardUsed: Float64Array;
+  private readonly heardResetAfterUs: Float64Array;
+  private readonly heardAtMs: Float64Array;
 
-  constructor(private readonly options: LastKnownOptions) {}
+  constructor({ nowMs, bucketsMax }: LastKnownOptions) {
+    this.nowMs = nowMs;
+    this.keys = new RecentKeys({ keysMax: bucketsMax });
+    this.heardUsed = new Float64Array(1 + bucketsMax);
+    this.heardResetAfterUs = new Float64Array(1 + bucketsMax);
+    this.heardAtMs = new Float64Array(1 + bucketsMax);
+  }
 
   hear(bucketKey: string, limit: BucketLimit, { remaining, resetAfterUs }: Verdict): void {
     const used = limit.capacity - remaining;
     // Under a smaller limit on the same bucket, more may be used than it can say.
     if (remaining === 0 && this.used(bucketKey, limit) > used) return;
-    if (used > 0) this.keep(bucketKey, { used, resetAfterUs, atMs: this.options.nowMs() });
-    else this.buckets.delete(bucketKey);
+    if (used > 0) this.keep(bucketKey, used, resetAfterUs);
+    else this.keys.delete(bucketKey);
   }
 
   /** Hits that passed elsewhere, and count as long as told, on top of what was heard. */
@@ -37,7 +46,7 @@ export class LastKnown {
     if (hits <= 0) return;
     const leftUs = this.resetAfterUs(bucketKey);
     const used = Math.min(limit.capacity, this.used(bucketKey, limit) + hits);
-    this.keep(bucketKey, { used, resetAfterUs: Math.max(leftUs, resetAfterUs), atMs: this.options.nowMs() });
+    this.keep(bucketKey, used, Math.max(leftUs, resetAfterUs));
   }
 
   /** Hits that are left of the limit by now, if nobody has taken any since. */
@@ -47,24 +56,27 @@ export class LastKnown {
 
   /** A bucket drains evenly; of windows, what was used may have been used at their end. */
   private used(bucketKey: string, { algorithm }: BucketLimit): number {
-    const heard = this.buckets.get(bucketKey);
-    if (heard === undefined) return 0;
     const leftUs = this.resetAfterUs(bucketKey);
     if (leftUs === 0) return 0;
+    const number = this.keys.find(bucketKey);
+    const used = this.heardUsed[number] ?? 0;
+    const resetAfterUs = this.heardResetAfterUs[number] ?? 0;
     const drains = algorithm === 'token_bucket' || algorithm === 'leaky_bucket';
-    return drains && heard.resetAfterUs < Infinity ? Math.ceil((heard.used * leftUs) / heard.resetAfterUs) : heard.used;
+    return drains && resetAfterUs < Infinity ? Math.ceil((used * leftUs) / resetAfterUs) : used;
   }
 
   /** Time until the bucket is full again, as far as it was heard of. */
   resetAfterUs(bucketKey: string): number {
-    const heard = this.buckets.get(bucketKey);
-    if (heard === undefined) return 0;
-    return Math.max(0, heard.resetAfterUs - (this.options.nowMs() - heard.atMs) * US_PER_MS);
+    const number = this.keys.find(bucketKey);
+    if (number === NO_NUMBER) return 0;
+    return Math.max(0, (this.heardResetAfterUs[number] ?? 0) - (this.nowMs() - (this.heardAtMs[number] ?? 0)) * US_PER_MS);
   }
 
-  private keep(bucketKey: string, heard: Heard): void {
-    this.buckets.set(bucketKey, heard);
-    while (this.buckets.size > this.options.bucketsMax) this.buckets.deleteOldest();
+  private keep(bucketKey: string, used: number, resetAfterUs: number): void {
+    const number = this.keys.use(bucketKey);
+    this.heardUsed[number] = used;
+    this.heardResetAfterUs[number] = resetAfterUs;
+    this.heardAtMs[number] = this.nowMs();
   }
 }
 

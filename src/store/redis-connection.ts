@@ -121,24 +121,27 @@ export class RedisConnection {
   }
 
   /** Rejects with Redis's ErrorReply, or with node-redis's error if there is no connection or it is lost meanwhile. */
-  async send(command: readonly string[]): Promise<unknown> {
+  send(command: readonly string[]): Promise<unknown> {
     const { line } = this;
     const { client } = line;
     // What has not been greeted may be no primary, and what it counted would be lost.
-    if (client === undefined || line.foundMs === undefined) throw new Error('not connected');
+    if (client === undefined || line.foundMs === undefined) return Promise.reject(new Error('not connected'));
+    const reply = client.sendCommand(command);
     if (line.waiting === 0) line.heardMs = performance.now();
     line.waiting += 1;
-    try {
-      const reply = await client.sendCommand(command);
-      this.trust(line);
-      return reply;
-    } catch (error) {
-      if (error instanceof ErrorReply && NOT_THE_PRIMARY.includes(errorCode(error))) this.leaveReplica(line, error);
-      throw error;
-    } finally {
-      line.waiting -= 1;
-      line.heardMs = performance.now();
-    }
+    // Not async: every command comes through here, and its promises are what it leaves behind.
+    return reply.then(
+      (answer) => {
+        this.hear(line);
+        this.trust(line);
+        return answer;
+      },
+      (error: unknown) => {
+        this.hear(line);
+        if (error instanceof ErrorReply && NOT_THE_PRIMARY.includes(errorCode(error))) this.leaveReplica(line, error);
+        throw error;
+      },
+    );
   }
 
   /** Commands that wait fail. */
@@ -198,6 +201,11 @@ export class RedisConnection {
     if (line.isPrimary === true) this.isDoubted = false;
     if (!this.isDoubted) this.tellConnected();
     this.onFirst?.();
+  }
+
+  private hear(line: Line): void {
+    line.waiting -= 1;
+    line.heardMs = performance.now();
   }
 
   private trust(line: Line): void {

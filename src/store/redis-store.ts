@@ -58,7 +58,7 @@ export class RedisStore implements Store {
 
   take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
     const { keys, args, folds } = encodeTakes(groups);
-    return this.call({ script: this.scripts.take, keys, args, options }, (reply) => decodeReply(reply, folds));
+    return this.call({ script: this.scripts.take, keys, args, options }, (reply) => decodeReply(reply, { groups, folds }));
   }
 
   settle(settlements: readonly Settlement[], options: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
@@ -91,32 +91,45 @@ export class RedisStore implements Store {
     return Promise.resolve();
   }
 
-  private async call<Answer>(call: ScriptCall, decode: (reply: unknown) => Answer): Promise<Answer> {
-    if (this.inFlight >= this.inFlightMax) throw overloadError(this.inFlightMax);
+  /** Not async, nor is what it calls: every command comes through here, and its promises are what it leaves behind. */
+  private call<Answer>(call: ScriptCall, decode: (reply: unknown) => Answer): Promise<Answer> {
+    if (this.inFlight >= this.inFlightMax) return Promise.reject(overloadError(this.inFlightMax));
     this.inFlight += 1;
+    const { script, options } = call;
+    return this.send(commandOf('EVALSHA', script.sha, call), options).then(
+      (reply) => this.answer(reply, decode),
+      (error: unknown) => {
+        if (!(error instanceof ErrorReply) || errorCode(error) !== 'NOSCRIPT') return this.fail(error);
+        // Redis has lost its scripts (restart, failover, SCRIPT FLUSH) and has run nothing. EVAL brings the script and
+        // runs it in one step, so that no further flush can come between.
+        return this.send(commandOf('EVAL', script.text, call), options).then(
+          (reply) => this.answer(reply, decode),
+          (again: unknown) => this.fail(again),
+        );
+      },
+    );
+  }
+
+  private answer<Answer>(reply: unknown, decode: (reply: unknown) => Answer): Answer {
     try {
-      return decode(await this.run(call));
-    } catch (error) {
-      throw this.redirectOf(error) ?? toStoreError(error);
-    } finally {
+      const answer = decode(reply);
       this.inFlight -= 1;
+      return answer;
+    } catch (error) {
+      return this.fail(error);
     }
+  }
+
+  /**
+   * @throws StoreError always
+   */
+  private fail(error: unknown): never {
+    this.inFlight -= 1;
+    throw this.redirectOf(error) ?? toStoreError(error);
   }
 
   private redirectOf(error: unknown): StoreError | undefined {
     return this.isClusterNode && error instanceof ErrorReply ? redirectOf(error) : undefined;
-  }
-
-  private async run({ script, keys, args, options }: ScriptCall): Promise<unknown> {
-    const rest = [String(keys.length), ...keys, ...args];
-    try {
-      return await this.send(['EVALSHA', script.sha, ...rest], options);
-    } catch (error) {
-      if (!(error instanceof ErrorReply) || errorCode(error) !== 'NOSCRIPT') throw error;
-      // Redis has lost its scripts (restart, failover, SCRIPT FLUSH) and has run nothing. EVAL brings the script and
-      // runs it in one step, so that no further flush can come between.
-      return await this.send(['EVAL', script.text, ...rest], options);
-    }
   }
 
   private send(command: readonly string[], { asking = false }: TakeOptions): Promise<unknown> {
@@ -129,6 +142,24 @@ export class RedisStore implements Store {
 interface ScriptCall extends ScriptArguments {
   readonly script: Script;
   readonly options: TakeOptions;
+}
+
+/** Made at its length: some hundred arguments that are spread into an array, and once more, are copied each time that it grows. */
+function commandOf(name: 'EVALSHA' | 'EVAL', script: string, { keys, args }: ScriptArguments): readonly string[] {
+  const command = new Array<string>(3 + keys.length + args.length);
+  command[0] = name;
+  command[1] = script;
+  command[2] = String(keys.length);
+  let at = 3;
+  for (const key of keys) {
+    command[at] = key;
+    at += 1;
+  }
+  for (const arg of args) {
+    command[at] = arg;
+    at += 1;
+  }
+  return command;
 }
 
 /** Tells callers what is wrong without Redis's own text, which may hold keys: of an error reply, its first word. */

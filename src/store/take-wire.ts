@@ -1,6 +1,6 @@
 /** Groups as the arguments of `lua/take.lua`, and its reply as outcomes. The contract is at the head of that file. */
 
-import type { BucketLimit, Group, GroupVerdict, Mode, Verdict } from '../bucket/take';
+import type { Group, GroupVerdict, Mode, Verdict } from '../bucket/take';
 import { unfold, type FoundState } from '../engine/unfold';
 import { foldGroups, type Fold } from './fold';
 import { ALGORITHM_CODES, pushLimit, ReplyNumbers, type ScriptArguments } from './script-wire';
@@ -17,68 +17,68 @@ const GROUP_FAILED = -3;
 const TAKE_FITS = 1;
 
 export interface EncodedTakes extends ScriptArguments {
-  /** As they are asked for. */
-  readonly folds: readonly Fold[];
+  /** As they are asked for; undefined: each by itself, in their order. */
+  readonly folds: readonly Fold[] | undefined;
 }
 
 export function encodeTakes(groups: readonly Group[]): EncodedTakes {
   const folds = foldGroups(groups);
-  const shapes = new Shapes();
-  const keys: string[] = [];
-  const runs: Run[] = [];
-  let run: Run | undefined;
-  for (const { group, places } of folds) {
-    for (const { bucketKey } of group.takes) keys.push(bucketKey);
-    // Most have the shape of the one before.
-    if (run?.times === places.length && isSameShape(run.group, group)) {
-      run.count += 1;
-      continue;
+  const asked = new AskedGroups();
+  if (folds === undefined) for (const group of groups) asked.add(group, 1);
+  else for (const { group, places } of folds) asked.add(group, places.length);
+  return { keys: asked.keys, args: asked.args(), folds };
+}
+
+/** The groups of one command: what each asks for but for its buckets is a shape, written once, and groups of one shape in a row are a run. */
+class AskedGroups {
+  readonly keys: string[] = [];
+  /** A group of each; it is known by its place, from 1 on. */
+  private readonly shapes: Group[] = [];
+  private readonly shapeArgs: string[] = [''];
+  /** Three numbers each: its shape, how many groups, and how often each of them comes. */
+  private readonly runs: number[] = [];
+  private runShape = 1;
+  private runTimes = 0;
+
+  add(group: Group, times: number): void {
+    for (const { bucketKey } of group.takes) this.keys.push(bucketKey);
+    const { runs } = this;
+    const shape = this.shapeOf(group);
+    if (shape === this.runShape && times === this.runTimes) {
+      runs[runs.length - 2] = (runs.at(-2) ?? 0) + 1;
+      return;
     }
-    run = { group, shape: shapes.numberOf(group), count: 1, times: places.length };
-    runs.push(run);
-  }
-  const args = shapes.args;
-  for (const { shape, count, times } of runs) args.push(String(shape), String(count), String(times));
-  return { keys, args, folds };
-}
-
-/** Groups of one shape in a row. */
-interface Run {
-  readonly group: Group;
-  readonly shape: number;
-  readonly times: number;
-  count: number;
-}
-
-/** What the groups of one command have in common but for their buckets, each once. */
-class Shapes {
-  private readonly ofLimit = new Map<BucketLimit | undefined, { readonly group: Group; readonly number: number }[]>();
-  private readonly shapeArgs: string[] = [];
-  private count = 0;
-
-  /** How many there are, and what each is. */
-  get args(): string[] {
-    return [String(this.count), ...this.shapeArgs];
+    runs.push(shape, 1, times);
+    this.runShape = shape;
+    this.runTimes = times;
   }
 
-  numberOf(group: Group): number {
-    const limit = group.takes[0]?.limit;
-    const others = this.ofLimit.get(limit) ?? [];
-    const same = others.find((other) => isSameShape(other.group, group));
-    if (same !== undefined) return same.number;
-    this.count += 1;
-    this.ofLimit.set(limit, [...others, { group, number: this.count }]);
+  /** How many shapes there are, what each is, and the runs. */
+  args(): string[] {
+    const args = this.shapeArgs;
+    args[0] = String(this.shapes.length);
+    for (const number of this.runs) args.push(String(number));
+    return args;
+  }
+
+  private shapeOf(group: Group): number {
+    const { shapes, runShape } = this;
+    // Most have the shape of the one before.
+    if (isSameShape(shapes[runShape - 1], group)) return runShape;
+    for (let shape = 1; shape <= shapes.length; shape += 1) if (isSameShape(shapes[shape - 1], group)) return shape;
+    shapes.push(group);
     pushShape(this.shapeArgs, group);
-    return this.count;
+    return shapes.length;
   }
 }
 
-function isSameShape(a: Group, b: Group): boolean {
+function isSameShape(a: Group | undefined, b: Group): boolean {
   if (a === b) return true;
-  if (a.takes.length !== b.takes.length || a.shadow !== b.shadow || a.quotaAlwaysFits !== b.quotaAlwaysFits || a.dry !== b.dry) return false;
-  for (const [i, take] of a.takes.entries()) {
+  if (a?.takes.length !== b.takes.length || a.shadow !== b.shadow || a.quotaAlwaysFits !== b.quotaAlwaysFits || a.dry !== b.dry) return false;
+  for (let i = 0; i < b.takes.length; i += 1) {
+    const take = a.takes[i];
     const other = b.takes[i];
-    if (take.limit !== other?.limit || take.hits !== other.hits || take.mode !== other.mode || take.descriptor !== other.descriptor) {
+    if (take?.limit !== other?.limit || take?.hits !== other?.hits || take?.mode !== other?.mode || take?.descriptor !== other?.descriptor) {
       return false;
     }
   }
@@ -99,23 +99,52 @@ function pushShape(args: string[], { takes, shadow, quotaAlwaysFits, dry }: Grou
  *
  * @throws StoreError if the reply is not what the script answers
  */
-export function decodeReply(reply: unknown, folds: readonly Fold[]): readonly GroupOutcome[] {
+export function decodeReply(reply: unknown, { groups, folds }: AskedFor): readonly GroupOutcome[] {
   const numbers = new ReplyNumbers(reply);
   const nowUs = numbers.next();
-  const outcomes: GroupOutcome[] = [];
-  for (const { group, places } of folds) {
-    const code = numbers.next();
-    if (code < GROUP_DENIED) {
-      for (const place of places) outcomes[place] = undecided(code, nowUs);
-    } else if (places.length === 1) {
-      outcomes[places[0] ?? 0] = readVerdict({ group, numbers, overLimit: code === GROUP_DENIED, nowUs });
-    } else {
-      const found = group.takes.map((): FoundState => [numbers.next(), numbers.next()]);
-      const verdicts = unfold({ group, times: places.length, allowed: code, found, nowUs });
-      for (const [i, verdict] of verdicts.entries()) outcomes[places[i] ?? 0] = verdict;
-    }
+  const outcomes = new Array<GroupOutcome>(groups.length);
+  if (folds !== undefined) {
+    for (const fold of folds) readFold({ fold, numbers, nowUs, outcomes });
+    return outcomes;
+  }
+  let place = 0;
+  for (const group of groups) {
+    outcomes[place] = readOutcome(group, numbers, nowUs);
+    place += 1;
   }
   return outcomes;
+}
+
+interface AskedFor extends Pick<EncodedTakes, 'folds'> {
+  readonly groups: readonly Group[];
+}
+
+function readOutcome(group: Group, numbers: ReplyNumbers, nowUs: number): GroupOutcome {
+  const code = numbers.next();
+  return code < GROUP_DENIED ? undecided(code, nowUs) : readVerdict({ group, numbers, overLimit: code === GROUP_DENIED, nowUs });
+}
+
+/** The outcomes of one fold, each to its place. */
+function readFold({ fold: { group, places }, numbers, nowUs, outcomes }: ReadFoldInput): void {
+  if (places.length === 1) {
+    outcomes[places[0] ?? 0] = readOutcome(group, numbers, nowUs);
+    return;
+  }
+  const code = numbers.next();
+  if (code < GROUP_DENIED) {
+    for (const place of places) outcomes[place] = undecided(code, nowUs);
+    return;
+  }
+  const found = group.takes.map((): FoundState => [numbers.next(), numbers.next()]);
+  const verdicts = unfold({ group, times: places.length, allowed: code, found, nowUs });
+  for (const [i, verdict] of verdicts.entries()) outcomes[places[i] ?? 0] = verdict;
+}
+
+interface ReadFoldInput {
+  readonly fold: Fold;
+  readonly numbers: ReplyNumbers;
+  readonly nowUs: number;
+  readonly outcomes: GroupOutcome[];
 }
 
 function undecided(code: number, nowUs: number): GroupOutcome {
@@ -132,9 +161,9 @@ function undecided(code: number, nowUs: number): GroupOutcome {
 }
 
 function readVerdict({ group, numbers, overLimit, nowUs }: ReadVerdictInput): GroupVerdict {
-  const verdicts: Verdict[] = [];
-  for (let left = group.takes.length; left > 0; left -= 1) {
-    verdicts.push({ fits: numbers.next() === TAKE_FITS, remaining: numbers.next(), retryAfterUs: numbers.next(), resetAfterUs: numbers.next() });
+  const verdicts = new Array<Verdict>(group.takes.length);
+  for (let i = 0; i < verdicts.length; i += 1) {
+    verdicts[i] = { fits: numbers.next() === TAKE_FITS, remaining: numbers.next(), retryAfterUs: numbers.next(), resetAfterUs: numbers.next() };
   }
   return { overLimit, verdicts, nowUs };
 }

@@ -47,5 +47,5 @@ describeStore('BatchingStore over RedisStore', async () => {
 
 describeStore('DeadlineStore over RedisStore', async () => {
   const opened = await openClockedRedis(server);
-  return { ...opened, store: new DeadlineStore(opened.store, { timeoutMs: 5_000 }) };
+  return { ...opened, store: new DeadlineStore(opened.store, { timeoutMs: 5_000, nowMs: () => performance.now() }) };
 });

@@ -10,12 +10,14 @@ import { StoreError, type Store } from '../../src/store/store';
 import { groupOf, settlement, take } from '../support/groups';
 import { describeStore } from './store-contract';
 
+const clockMs = () => performance.now();
+
 const NO_MEASURE = { onCall: () => undefined, onError: () => undefined };
 
 describeStore('DeadlineStore over MeasuredStore over MemoryStore', () => {
   let nowUs = 0;
   const memory = new MemoryStore({ nowUs: () => nowUs, bucketsMax: 1000 });
-  const store = new DeadlineStore(new MeasuredStore(memory, NO_MEASURE), { timeoutMs: 5_000 });
+  const store = new DeadlineStore(new MeasuredStore(memory, NO_MEASURE), { timeoutMs: 5_000, nowMs: clockMs });
   return Promise.resolve({
     store,
     setNow: (value) => {
@@ -61,7 +63,7 @@ test('a settlement may take longer than the deadline, if whoever settles says so
     settle: () => new Promise((resolve) => setTimeout(() => { resolve([7]); }, 20)),
     close: () => Promise.resolve(),
   };
-  const store = new DeadlineStore(slow, { timeoutMs: 2 });
+  const store = new DeadlineStore(slow, { timeoutMs: 2, nowMs: clockMs });
   await expect(store.settle([settlement('a')])).rejects.toThrow('the store did not answer within 2 ms');
   expect(await store.settle([settlement('a')], { timeoutMs: 5_000 })).toEqual([7]);
 });
@@ -69,8 +71,8 @@ test('a settlement may take longer than the deadline, if whoever settles says so
 describe.each(OPERATIONS)('%s', (_name, call) => {
   test('fails when the store has not answered by its deadline, or by the caller\'s', async () => {
     const silent = storeThat(() => new Promise(() => undefined));
-    await expect(call(new DeadlineStore(silent, { timeoutMs: 2 }))).rejects.toThrow('the store did not answer within 2 ms');
-    await expect(call(new DeadlineStore(silent, { timeoutMs: 60_000 }), 1)).rejects.toThrow('the store did not answer within 1 ms');
+    await expect(call(new DeadlineStore(silent, { timeoutMs: 2, nowMs: clockMs }))).rejects.toThrow('the store did not answer within 2 ms');
+    await expect(call(new DeadlineStore(silent, { timeoutMs: 60_000, nowMs: clockMs }), 1)).rejects.toThrow('the store did not answer within 1 ms');
   });
 
   test('is measured, and its error by reason', async () => {

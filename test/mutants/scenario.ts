@@ -100,7 +100,7 @@ function expectTakeCall({ call: { nowUs, groups }, states, texts, failing }: Exp
   const { keys, args, folds } = encodeTakes(groups);
   const run = new ExpectedRun(states, texts);
   const reply = [nowUs];
-  for (const { group, places } of folds) {
+  for (const { group, places } of folds ?? groups.map((alone, place) => ({ group: alone, places: [place] }))) {
     if (group.takes.some(({ bucketKey }) => texts.has(bucketKey) && !failing.has(bucketKey))) {
       reply.push(UNREADABLE);
       continue;

@@ -143,7 +143,7 @@ test('states ahead of the clock are brought to now, by denied folds too', async 
 
 describe('what is folded', () => {
   const [a, b] = [groupOf([take('a')]), groupOf([take('b')])];
-  const placesOf = (...groups: Group[]) => encodeTakes(groups).folds.map(({ places }) => places);
+  const placesOf = (...groups: Group[]) => encodeTakes(groups).folds?.map(({ places }) => places);
 
   test('the same object, whatever lies in between that has none of its buckets', () => {
     expect(placesOf(a, b, a, a, b)).toEqual([[0, 2, 3], [1, 4]]);

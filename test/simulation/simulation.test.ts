@@ -93,7 +93,7 @@ class Instance {
       },
     };
     const nowMs = () => time.nowUs / 1_000;
-    const breaker = new BreakerStore(new DeadlineStore(watched, { timeoutMs: DEADLINE_MS }), {
+    const breaker = new BreakerStore(new DeadlineStore(watched, { timeoutMs: DEADLINE_MS, nowMs }), {
       failures: 5,
       windowMs: 10_000,
       openMs: OPEN_MS,
