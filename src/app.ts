@@ -77,7 +77,7 @@ const DEGRADED_REDIS_PER_SECOND = 'degraded: redis per second';
 const nowMs = () => performance.now();
 
 /** With Redis: buckets that are remembered and charged for while it is away, some 90 MB in all if ever full. */
-const LAST_KNOWN_MAX = 50_000;
+const LAST_KNOWN_MAX = 65_536;
 const ACCOUNTS_MAX = 50_000;
 /** More than accounts, so that none loses its bucket. */
 const FALLBACK_BUCKETS_MAX = 2 * ACCOUNTS_MAX;

@@ -13,9 +13,6 @@ export interface DeadlineOptions {
 /** A caller that can wait for less than this part of the deadline shows nothing about the store by giving up. */
 const ENOUGH = 0.5;
 
-/** A timer may fire so much early, in milliseconds: it runs by the clock of the event loop, which lags behind. */
-const EARLY_MS = 1;
-
 /** A call that waits for its answer. */
 interface Waiting {
   readonly timeoutMs: number;
@@ -99,12 +96,13 @@ export class DeadlineStore implements Store {
 
   private wake(): void {
     const nowMs = this.nowMs();
-    const due = this.waiting.filter(({ dueMs }) => dueMs - nowMs <= EARLY_MS);
+    const due = this.waiting.filter(({ dueMs }) => dueMs <= nowMs);
     // Timers run before input is read. After a pause of this process the answers may lie here unread, so what
     // has arrived is read first: an immediate runs after it.
     if (due.length > 0) setImmediate(() => { for (const call of due) if (call.place !== undefined) this.giveUp(call); });
     this.timerMs = Infinity;
-    for (const { dueMs } of this.waiting) if (dueMs - nowMs > EARLY_MS) this.wakeAt(dueMs, nowMs);
+    // A timer may fire a little early, by the clock of the event loop: then it is set once more.
+    for (const { dueMs } of this.waiting) if (dueMs > nowMs) this.wakeAt(dueMs, nowMs);
   }
 
   private giveUp(call: Waiting): void {

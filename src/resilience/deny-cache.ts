@@ -123,7 +123,7 @@ export class DenyCacheStore implements Store {
   private heardOf(groups: readonly Group[]): void {
     this.asking -= 1;
     // What was denied before it, while it was under way too, is remembered by now.
-    for (const { takes } of groups) for (const take of takes) if (take.hits < 0 || this.mayMakeRoom(take)) this.change(take.bucketKey);
+    for (const { takes } of groups) for (const take of takes) if (take.hits < 0 || (this.denials.size > 0 && this.mayMakeRoom(take))) this.change(take.bucketKey);
     if (this.asking === 0 && this.changedAt.size > 0) this.changedAt.clear();
   }
 

@@ -61,22 +61,28 @@ export class FallbackStore implements Store {
   /** Whether all of them were decided. */
   private hearAll(groups: readonly Group[], outcomes: readonly GroupOutcome[]): boolean {
     let isDecided = outcomes.length >= groups.length;
+    let isHeard = false;
+    const atMs = this.options.nowMs();
     for (let i = 0; i < outcomes.length; i += 1) {
       const outcome = outcomes[i];
       const group = groups[i];
-      if (outcome instanceof StoreError) isDecided = false;
-      else if (outcome !== undefined && group !== undefined && 'verdicts' in outcome && outcome.cached !== true) this.hear(group, outcome);
+      if (outcome instanceof StoreError) {
+        isDecided = false;
+      } else if (outcome !== undefined && group !== undefined && 'verdicts' in outcome && outcome.cached !== true) {
+        this.hear(group, outcome, atMs);
+        isHeard = true;
+      }
     }
+    if (isHeard) this.accounts.chargeBack();
     return isDecided;
   }
 
-  private hear({ takes }: Group, { verdicts }: GroupVerdict): void {
+  private hear({ takes }: Group, { verdicts }: GroupVerdict, atMs: number): void {
     for (let i = 0; i < takes.length; i += 1) {
       const take = takes[i];
       const verdict = verdicts[i];
-      if (take !== undefined && verdict !== undefined) this.lastKnown.hear(take.bucketKey, take.limit, verdict);
+      if (take !== undefined && verdict !== undefined) this.lastKnown.hear(take.bucketKey, take.limit, verdict, atMs);
     }
-    this.accounts.chargeBack();
   }
 
   private decideFailed(groups: readonly Group[], outcomes: readonly GroupOutcome[]): Promise<readonly GroupOutcome[]> {

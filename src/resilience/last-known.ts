@@ -1,43 +1,52 @@
 /** What the store last said of each bucket: with that, a bucket that is decided without it does not start full. */
 
 import type { BucketLimit, Verdict } from '../bucket/take';
-import { NO_NUMBER, RecentKeys } from '../store/recent-keys';
+import { NO_PLACE, RecentKeys } from '../store/recent-keys';
 
 export interface LastKnownOptions {
   /** A clock that is never set, in milliseconds. */
   readonly nowMs: () => number;
-  /** Most buckets remembered; beyond it the one not heard of longest is forgotten, and taken to be full. */
+  /** Most buckets remembered, about (`RecentKeys.places`); beyond it one not heard of for long is forgotten, and taken to be full. */
   readonly bucketsMax: number;
 }
 
 const US_PER_MS = 1_000;
 
+/** Of a bucket: hits used, time until it is full again, and when that was heard. */
+const USED = 0;
+const RESET_AFTER_US = 1;
+const AT_MS = 2;
+const HEARD = 3;
+
+interface Heard {
+  readonly used: number;
+  readonly resetAfterUs: number;
+  readonly atMs: number;
+}
+
 /**
- * Every decision of the store is heard, so this leaves nothing behind for the garbage collector: some 50 bytes for each of
- * `bucketsMax`, in arrays. Should two buckets be taken for one (`RecentKeys` says how rarely), what was heard last is
+ * Every decision of the store is heard, so this leaves nothing behind for the garbage collector: 36 bytes for each of
+ * them, in arrays. Should two buckets be taken for one (`RecentKeys` says how rarely), what was heard last is
  * believed of both: at worst one is taken to be full, as one that was forgotten is.
  */
 export class LastKnown {
   private readonly nowMs: () => number;
   private readonly keys: RecentKeys;
-  /** By the number of the bucket's key: hits used, time until it is full again, and when that was heard. */
-  private readonly heardUsed: Float64Array;
-  private readonly heardResetAfterUs: Float64Array;
-  private readonly heardAtMs: Float64Array;
+  /** By the place of the bucket's key, side by side, for that is one lookup in memory. */
+  private readonly heard: Float64Array;
 
   constructor({ nowMs, bucketsMax }: LastKnownOptions) {
     this.nowMs = nowMs;
     this.keys = new RecentKeys({ keysMax: bucketsMax });
-    this.heardUsed = new Float64Array(1 + bucketsMax);
-    this.heardResetAfterUs = new Float64Array(1 + bucketsMax);
-    this.heardAtMs = new Float64Array(1 + bucketsMax);
+    this.heard = new Float64Array(HEARD * this.keys.places);
   }
 
-  hear(bucketKey: string, limit: BucketLimit, { remaining, resetAfterUs }: Verdict): void {
+  /** `atMs`: about when the store said so. */
+  hear(bucketKey: string, limit: BucketLimit, { remaining, resetAfterUs }: Verdict, atMs = this.nowMs()): void {
     const used = limit.capacity - remaining;
     // Under a smaller limit on the same bucket, more may be used than it can say.
     if (remaining === 0 && this.used(bucketKey, limit) > used) return;
-    if (used > 0) this.keep(bucketKey, used, resetAfterUs);
+    if (used > 0) this.keep(bucketKey, { used, resetAfterUs, atMs });
     else this.keys.delete(bucketKey);
   }
 
@@ -46,7 +55,7 @@ export class LastKnown {
     if (hits <= 0) return;
     const leftUs = this.resetAfterUs(bucketKey);
     const used = Math.min(limit.capacity, this.used(bucketKey, limit) + hits);
-    this.keep(bucketKey, used, Math.max(leftUs, resetAfterUs));
+    this.keep(bucketKey, { used, resetAfterUs: Math.max(leftUs, resetAfterUs), atMs: this.nowMs() });
   }
 
   /** Hits that are left of the limit by now, if nobody has taken any since. */
@@ -58,25 +67,26 @@ export class LastKnown {
   private used(bucketKey: string, { algorithm }: BucketLimit): number {
     const leftUs = this.resetAfterUs(bucketKey);
     if (leftUs === 0) return 0;
-    const number = this.keys.find(bucketKey);
-    const used = this.heardUsed[number] ?? 0;
-    const resetAfterUs = this.heardResetAfterUs[number] ?? 0;
+    const at = HEARD * this.keys.find(bucketKey);
+    const used = this.heard[at + USED] ?? 0;
+    const resetAfterUs = this.heard[at + RESET_AFTER_US] ?? 0;
     const drains = algorithm === 'token_bucket' || algorithm === 'leaky_bucket';
     return drains && resetAfterUs < Infinity ? Math.ceil((used * leftUs) / resetAfterUs) : used;
   }
 
   /** Time until the bucket is full again, as far as it was heard of. */
   resetAfterUs(bucketKey: string): number {
-    const number = this.keys.find(bucketKey);
-    if (number === NO_NUMBER) return 0;
-    return Math.max(0, (this.heardResetAfterUs[number] ?? 0) - (this.nowMs() - (this.heardAtMs[number] ?? 0)) * US_PER_MS);
+    const place = this.keys.find(bucketKey);
+    if (place === NO_PLACE) return 0;
+    const at = HEARD * place;
+    return Math.max(0, (this.heard[at + RESET_AFTER_US] ?? 0) - (this.nowMs() - (this.heard[at + AT_MS] ?? 0)) * US_PER_MS);
   }
 
-  private keep(bucketKey: string, used: number, resetAfterUs: number): void {
-    const number = this.keys.use(bucketKey);
-    this.heardUsed[number] = used;
-    this.heardResetAfterUs[number] = resetAfterUs;
-    this.heardAtMs[number] = this.nowMs();
+  private keep(bucketKey: string, { used, resetAfterUs, atMs }: Heard): void {
+    const at = HEARD * this.keys.use(bucketKey);
+    this.heard[at + USED] = used;
+    this.heard[at + RESET_AFTER_US] = resetAfterUs;
+    this.heard[at + AT_MS] = atMs;
   }
 }
 
