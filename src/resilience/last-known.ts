@@ -12,6 +12,12 @@ export interface LastKnownOptions {
 
 const US_PER_MS = 1_000;
 
+/**
+ * A bucket of which less than this part is used is not remembered: most are like that, and to look each of them up costs a
+ * fifth of all that a decision costs. Taken to be full, it lets no more pass than the limit: the shares of all instances are four fifths together.
+ */
+const PART_WORTH_REMEMBERING = 1 / 16;
+
 /** Of a bucket: hits used, time until it is full again, and when that was heard. */
 const USED = 0;
 const RESET_AFTER_US = 1;
@@ -46,8 +52,9 @@ export class LastKnown {
     const used = limit.capacity - remaining;
     // Under a smaller limit on the same bucket, more may be used than it can say.
     if (remaining === 0 && this.used(bucketKey, limit) > used) return;
-    if (used > 0) this.keep(bucketKey, { used, resetAfterUs, atMs });
-    else this.keys.delete(bucketKey);
+    if (used === 0) this.keys.delete(bucketKey);
+    // What was heard before drains by itself; only if hits were given back is that too slow, which errs to denial.
+    else if (used >= PART_WORTH_REMEMBERING * limit.capacity) this.keep(bucketKey, { used, resetAfterUs, atMs });
   }
 
   /** Hits that passed elsewhere, and count as long as told, on top of what was heard. */

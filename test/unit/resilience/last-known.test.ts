@@ -64,6 +64,19 @@ test('what passed elsewhere comes on top, for as long as told', () => {
   expect(lastKnown.remaining('a', TEN_PER_SECOND)).toBe(0);
 });
 
+test('of which less than a sixteenth is used, nothing is remembered: with the shares of all it still fits', () => {
+  const { lastKnown } = open();
+  const limit = { ...TEN_PER_SECOND, requestsPerUnit: 160, capacity: 160 };
+  lastKnown.hear('little', limit, verdict(151, 60_000));
+  lastKnown.hear('more', limit, verdict(150, 60_000));
+  expect(['little', 'more'].map((key) => lastKnown.remaining(key, limit))).toEqual([160, 150]);
+  // Four fifths of a limit are the shares of all instances together.
+  expect(160 - 151 + 0.8 * lastKnown.remaining('little', limit)).toBeLessThanOrEqual(160);
+  // What was heard before it drains by itself.
+  lastKnown.hear('more', limit, verdict(159, 7_000));
+  expect(lastKnown.remaining('more', limit)).toBe(150);
+});
+
 test('beyond its bound the one not heard of longest is forgotten', () => {
   const { lastKnown } = open({ bucketsMax: 2 });
   for (const key of ['a', 'b', 'a', 'c', 'd']) lastKnown.hear(key, TEN_PER_SECOND, verdict(2, 1_000_000));
