@@ -46,19 +46,21 @@ function keyHead({ prefix, domain, spreadBy, limit }: KeyHeadInput): string {
   return `${prefix}${STATE_VERSION}{${tag}}${ALGORITHM_LETTERS[limit.algorithm]}${windowName(limit)}`;
 }
 
-interface KeyHeadInput extends Pick<BucketKeyInput, 'prefix' | 'domain' | 'limit'> {
+type UnspreadHead = Pick<BucketKeyInput, 'prefix' | 'domain' | 'limit'>;
+
+interface KeyHeadInput extends UnspreadHead {
   readonly spreadBy?: ByteString | undefined;
 }
 
-/** The heads of the keys of configured limits: the same for every request. */
+/** The heads of the keys of configured limits, under one prefix: the same for every request whose key is not spread. */
 export class KeyHeads {
   private readonly known = new WeakMap<Limit, { readonly domain: ByteString; readonly head: string }>();
 
-  of(input: KeyHeadInput): string {
-    const known = this.known.get(input.limit);
-    if (known?.domain === input.domain) return known.head;
-    const head = keyHead(input);
-    this.known.set(input.limit, { domain: input.domain, head });
+  of({ prefix, domain, limit }: UnspreadHead): string {
+    const known = this.known.get(limit);
+    if (known?.domain === domain) return known.head;
+    const head = keyHead({ prefix, domain, limit });
+    this.known.set(limit, { domain, head });
     return head;
   }
 }

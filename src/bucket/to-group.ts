@@ -21,9 +21,12 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
     const { entries, hits = request.hits } = asked;
     const { mode } = match;
     if (match.quotaAlwaysFits) quotaAlwaysFits = true;
-    const shared = match.rule?.shareThreshold;
+    const { rule } = match;
+    const shared = rule?.shareThreshold;
+    // The limit of an override is another object each time.
+    const known = rule === undefined ? undefined : heads;
     for (const limit of match.limits) {
-      const key = bucketKey({ prefix: keyPrefix, domain, hashTag, entries, limit, shared, heads });
+      const key = bucketKey({ prefix: keyPrefix, domain, hashTag, entries, limit, shared, heads: known });
       const take = { bucketKey: key, limit: toBucketLimit(limit, nowUs), hits, mode, descriptor };
       takes[next] = limit.failureMode === undefined ? take : { ...take, failureMode: limit.failureMode };
       next += 1;
