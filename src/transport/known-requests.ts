@@ -151,7 +151,10 @@ function isOf(message: ByteString | undefined, bytes: Buffer, start: number, end
   return true;
 }
 
-/** Another one in each process, so that nobody outside knows who shares a set with whom. */
+/**
+ * Another one in each process, so that what nobody crafted is spread differently in each. A keyed hash it is not: who knows a
+ * message can craft others that share its set, and so push it out while it is not asked for. Then it is read anew.
+ */
 const SEED = Math.floor(Math.random() * 2 ** 32);
 
 /**
