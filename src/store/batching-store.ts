@@ -127,14 +127,20 @@ export class BatchingStore implements Store {
     return lane;
   }
 
-  /** After all input of this turn has been read. */
+  /**
+   * After all input of this turn has been read, if the store is idle. If it is not, after that of the next turn as well: those
+   * that one answer sets free come back a turn apart, and as one command they cost one trip.
+   */
   private schedule(lane: Lane): void {
     if (lane.isScheduled || lane.waiting.length === 0 || lane.inFlight >= BATCHES_IN_FLIGHT_MAX) return;
     lane.isScheduled = true;
-    setImmediate(() => {
-      lane.isScheduled = false;
-      while (lane.waiting.length > 0 && lane.inFlight < BATCHES_IN_FLIGHT_MAX) this.send(lane, this.nextBatch(lane));
-    });
+    const send = () => { this.sendWaiting(lane); };
+    setImmediate(lane.inFlight === 0 ? send : () => setImmediate(send));
+  }
+
+  private sendWaiting(lane: Lane): void {
+    lane.isScheduled = false;
+    while (lane.waiting.length > 0 && lane.inFlight < BATCHES_IN_FLIGHT_MAX) this.send(lane, this.nextBatch(lane));
   }
 
   /** Takes the calls of the next command out of those that wait, and gives up those that need no answer any more. */
@@ -179,12 +185,9 @@ export class BatchingStore implements Store {
 
   /** One command, and to each call its own of what comes of it. Never rejects; resolves to what it failed of. */
   private async ask(batch: readonly Call[]): Promise<unknown> {
-    const [first, ...others] = batch;
-    if (first === undefined) return undefined;
     for (const call of batch) call.isSent = true;
-    const groups = others.length === 0 ? first.groups : batch.flatMap((call) => call.groups);
     try {
-      const outcomes = await this.store.take(groups);
+      const outcomes = await this.store.take(groupsOf(batch));
       let at = 0;
       for (const call of batch) {
         const end = at + call.groups.length;
@@ -193,7 +196,7 @@ export class BatchingStore implements Store {
       }
       return undefined;
     } catch (error) {
-      if (others.length > 0 && isOfSomeBuckets(error)) {
+      if (batch.length > 1 && isOfSomeBuckets(error)) {
         const answers = await Promise.all(batch.filter(({ isOver }) => !isOver).map((call) => this.ask([call])));
         return answers.find((answer) => answer !== undefined);
       }
@@ -246,6 +249,23 @@ function takesOfOne(group: Group): number {
   let takes = 0;
   for (const { limit } of group.takes) takes += limit.algorithm === 'sliding_window_log' ? 1 + limit.capacity / LOG_HITS_OF_TAKE : 1;
   return takes;
+}
+
+/** Made at its length: it is made for each command. */
+function groupsOf(batch: readonly Call[]): readonly Group[] {
+  const [first] = batch;
+  if (first !== undefined && batch.length === 1) return first.groups;
+  let length = 0;
+  for (const call of batch) length += call.groups.length;
+  const groups = new Array<Group>(length);
+  let at = 0;
+  for (const call of batch) {
+    for (const group of call.groups) {
+      groups[at] = group;
+      at += 1;
+    }
+  }
+  return groups;
 }
 
 /** The groups in pieces that are no larger than a command. */

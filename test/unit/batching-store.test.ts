@@ -71,9 +71,13 @@ function open(options: Partial<BatchingOptions> = {}, store: Store = inner): Bat
   });
 }
 
-/** The loop has turned: all that was asked for has been sent. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+/** The loop has turned as often as it takes: all that was asked for has been sent. */
+async function turn(): Promise<void> {
+  for (let turns = 0; turns < 3; turns += 1) await oneTurn();
+}
+
+function oneTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function ask(store: Store, key: string, options?: TakeOptions): Promise<readonly GroupOutcome[]> {
@@ -106,8 +110,21 @@ test('a call of several groups is answered all of them', async () => {
 
 test('an idle store is asked in the same turn, without a timer', async () => {
   void ask(open(), 'a');
-  await turn();
+  await oneTurn();
   expect(inner.commands).toEqual([['a']]);
+});
+
+test('one that is busy is asked a turn later, for what that turn brings as well', async () => {
+  inner.isHeld = true;
+  const store = open();
+  void ask(store, 'a');
+  await oneTurn();
+  void ask(store, 'b');
+  await oneTurn();
+  expect(inner.commands).toEqual([['a']]);
+  void ask(store, 'c');
+  await oneTurn();
+  expect(inner.commands).toEqual([['a'], ['b', 'c']]);
 });
 
 test('while commands are under way calls gather, and leave when one returns', async () => {

@@ -1,8 +1,10 @@
 /** The circuit breaker: when it opens, what waits meanwhile, when it tries again. */
 
+import CircuitBreaker from 'opossum';
 import { BreakerStore, type BreakerState } from '../../../src/resilience/breaker';
 import { MemoryStore } from '../../../src/store/memory-store';
-import type { StoreError } from '../../../src/store/store';
+import { StoreError, type GroupOutcome, type StoreErrorReason } from '../../../src/store/store';
+import { randomFrom, seeded } from '../../support/random';
 import { SwitchedStore } from '../../support/switched-store';
 
 const OPTIONS = { failures: 3, windowMs: 10_000, openMs: 30_000 };
@@ -150,3 +152,93 @@ test('a probe that fails opens it for as long again', async () => {
   expect(states).toEqual(['open', 'half_open', 'open', 'half_open']);
   await breaker.close();
 });
+
+test('whatever ends when, it does what a circuit does that is asked for every call', async () => {
+  const random = randomFrom(seeded(STEPS));
+  const clock = { nowMs: 0 };
+  const asked = { states: [] as BreakerState[], seen: [] as string[], calls: [] as Held[] };
+  const direct = { states: [] as BreakerState[], seen: [] as string[], calls: [] as Held[] };
+  const circuit = askedForEvery(clock, asked.states);
+  const breaker = new BreakerStore(heldIn(direct.calls), { ...OPTIONS, nowMs: () => clock.nowMs, onState: (state) => direct.states.push(state) });
+  for (let step = 0; step < STEPS; step += 1) {
+    const what = random(10);
+    if (what < 4) {
+      const name = `call ${step}`;
+      void circuit.fire(asked.calls).then((end) => asked.seen.push(`${name}: ${end}`));
+      void breaker.take([]).then(() => 'ok', reasonOf).then((end) => direct.seen.push(`${name}: ${end}`));
+    } else if (what < 7 && direct.calls.length > 0) {
+      // Most failures are followed by others, so that it opens.
+      const reason = REASONS[random(REASONS.length)];
+      const place = random(direct.calls.length);
+      for (const { calls } of [asked, direct]) calls.splice(place, 1)[0]?.end(reason);
+    } else if (what < 9) {
+      const ms = random(2) === 0 ? OPTIONS.openMs : random(1_000);
+      clock.nowMs += ms;
+      jest.advanceTimersByTime(ms);
+    } else if (random(5) === 0) {
+      circuit.reset();
+      breaker.reset();
+    }
+    await new Promise(setImmediate);
+    expect(direct.calls.length).toBe(asked.calls.length);
+    expect(direct.states).toEqual(asked.states);
+  }
+  expect(direct.seen.sort()).toEqual(asked.seen.sort());
+  expect(new Set(direct.states)).toEqual(new Set(['open', 'half_open', 'closed']));
+  await breaker.close();
+});
+
+/** A call that is answered when the test says so, or fails. */
+interface Held {
+  end(reason: StoreErrorReason | undefined): void;
+}
+
+const STEPS = 3_000;
+
+const REASONS: readonly (StoreErrorReason | undefined)[] = [undefined, undefined, 'timeout', 'timeout', 'timeout', 'connection', 'connection', 'overload', 'caller_timeout', 'redirected'];
+
+function hold(calls: Held[]): Promise<readonly GroupOutcome[]> {
+  return new Promise((resolve, reject) => {
+    calls.push({
+      end: (reason) => {
+        if (reason === undefined) resolve([]);
+        else reject(new StoreError('no', reason));
+      },
+    });
+  });
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof StoreError ? error.reason : 'breaker';
+}
+
+function heldIn(calls: Held[]) {
+  return { take: () => hold(calls), settle: () => Promise.resolve([]), close: () => Promise.resolve() };
+}
+
+/** The same rules, with every call through the circuit. */
+function askedForEvery(clock: { readonly nowMs: number }, states: BreakerState[]) {
+  let failedAtMs: number[] = [];
+  const circuit = new CircuitBreaker((calls: Held[]) => hold(calls), {
+    timeout: false,
+    volumeThreshold: Number.MAX_SAFE_INTEGER,
+    resetTimeout: OPTIONS.openMs,
+    errorFilter: (error: unknown) => reasonOf(error) === 'redirected',
+  });
+  circuit.on('success', () => (failedAtMs = []));
+  circuit.on('failure', (error) => {
+    if (['overload', 'caller_timeout'].includes(reasonOf(error))) return;
+    failedAtMs = [...failedAtMs.filter((atMs) => clock.nowMs - atMs <= OPTIONS.windowMs), clock.nowMs].slice(-OPTIONS.failures);
+    if (failedAtMs.length >= OPTIONS.failures && circuit.closed) circuit.open();
+  });
+  circuit.on('open', () => states.push('open'));
+  circuit.on('halfOpen', () => states.push('half_open'));
+  circuit.on('close', () => states.push('closed'));
+  return {
+    fire: (calls: Held[]) => circuit.fire(calls).then(() => 'ok', reasonOf),
+    reset: () => {
+      failedAtMs = [];
+      if (!circuit.closed) circuit.close();
+    },
+  };
+}
