@@ -131,6 +131,32 @@ test.each<[string, Buffer, string]>([
   expect(harness.requests).toEqual([]);
 });
 
+test('each call is let go at its own deadline, whichever came first, and those without one are answered late', async () => {
+  const decided = deferred();
+  harness.decide = async (request) => {
+    await decided.promise;
+    return allow(request);
+  };
+  const timeouts = ['2000H', '90m', '30m', undefined, '60m'];
+  const calls = timeouts.map((timeout, i) => {
+    const block = encodeHeaderBlock([...CALL_FIELDS, ...(timeout === undefined ? [] : [{ name: 'grpc-timeout', value: timeout }])]);
+    const body = Buffer.concat([Buffer.from([0, 0, 0, 0, MESSAGE.length]), MESSAGE]);
+    return Buffer.concat([headers(2 * i + 1, { block, endStream: false }), frame(FrameType.DATA, 2 * i + 1, body, 0x1)]);
+  });
+  const endsOf = (frames: Received[]) => frames.filter(({ type, flags }) => type === FrameType.HEADERS && (flags & 0x1) !== 0);
+  const frames = await raw(Buffer.concat(calls), (all) => {
+    if (endsOf(all).length === 3) decided.resolve();
+    return endsOf(all).length === timeouts.length;
+  });
+  expect(endsOf(frames).map(({ streamId, payload }) => [streamId, payload.includes('Deadline exceeded')])).toEqual([
+    [5, true],
+    [9, true],
+    [3, true],
+    [1, false],
+    [7, false],
+  ]);
+});
+
 test('what does not speak HTTP/2 is told so and let go', async () => {
   const socket = connect(harness.port, '127.0.0.1');
   socket.write('GET / HTTP/1.1\r\nhost: weir\r\n\r\n');

@@ -138,11 +138,11 @@ export class Connection {
     this.sender.control(FrameType.PING, 0, DRAIN_PING);
   }
 
-  /** Answers calls whose deadline has come; whether there are others that have one. */
-  endLate(nowMs: number): boolean {
-    let isWaiting = false;
-    for (const stream of this.streams.values()) if (stream.handler?.endIfLate?.(nowMs) === true) isWaiting = true;
-    return isWaiting;
+  /** Answers calls whose deadline has come, and answers when that of the first of the others will; Infinity: none has one. */
+  endLate(nowMs: number): number {
+    let nextMs = Infinity;
+    for (const stream of this.streams.values()) nextMs = Math.min(nextMs, stream.handler?.endIfLate?.(nowMs) ?? Infinity);
+    return nextMs;
   }
 
   /** For a peer that does not answer the ping: tells it which stream was the last. */

@@ -19,8 +19,11 @@ import { PeerWatch } from './peer-watch';
 import { RateLimitCall, type RateLimitCallParts } from './rate-limit-call';
 import { refuseLarge, refuseOtherHttp } from './refusal';
 
-/** How exactly a caller's deadline is kept; only while callers wait. */
+/** How exactly a caller's deadline is kept. */
 const DEADLINE_STEP_MS = 5;
+
+/** Callers may say that they wait for years. */
+const DEADLINE_LOOK_MS_MAX = 60_000;
 
 /** How long a drain waits for a peer to say that it knows. */
 const DRAIN_ANSWER_MS = 1000;
@@ -39,6 +42,8 @@ export class LeanServer {
   private readonly peers = new Set<Peer>();
   private readonly writing: Peer[] = [];
   private deadlineTimer: NodeJS.Timeout | undefined;
+  /** When open streams are looked through for deadlines that have come. */
+  private lookMs = Infinity;
   private watchTimer: NodeJS.Timeout | undefined;
   private onEmpty: (() => void) | undefined;
   private readonly calls: GatheredCalls;
@@ -139,7 +144,7 @@ export class LeanServer {
         if (head.kind === 'no_grpc') return refuseOtherHttp(connection, stream, head);
         if (head.kind !== 'rate_limit') return bridge.open(connection, stream, head);
         const call = new RateLimitCall(this.callParts, { connection, stream, timeoutMs: head.timeoutMs });
-        if (call.deadlineMs !== undefined) this.watchDeadlines();
+        if (call.deadlineMs !== undefined) this.watchDeadline(call.deadlineMs);
         return call;
       },
     });
@@ -215,15 +220,25 @@ export class LeanServer {
     if (judgement === 'over' || judgement.isOver) this.drop(peer);
   }
 
-  /** Looks through the open streams: a list of those that wait would keep each call for longer than it lives. */
-  private watchDeadlines(): void {
-    this.deadlineTimer ??= setTimeout(() => {
-      this.deadlineTimer = undefined;
-      const nowMs = this.nowMs();
-      let isWaiting = false;
-      for (const { connection } of this.peers) if (connection.endLate(nowMs)) isWaiting = true;
-      if (isWaiting) this.watchDeadlines();
-    }, DEADLINE_STEP_MS);
+  /**
+   * Looks through the open streams once the first of their deadlines has come: a list of those that wait would keep each call for
+   * longer than it lives, and nearly all are answered long before.
+   */
+  private watchDeadline(deadlineMs: number): void {
+    if (deadlineMs >= this.lookMs - DEADLINE_STEP_MS) return;
+    clearTimeout(this.deadlineTimer);
+    const nowMs = this.nowMs();
+    const waitMs = Math.min(Math.max(DEADLINE_STEP_MS, deadlineMs - nowMs), DEADLINE_LOOK_MS_MAX);
+    this.lookMs = nowMs + waitMs;
+    this.deadlineTimer = setTimeout(() => { this.endLate(); }, waitMs);
+  }
+
+  private endLate(): void {
+    this.lookMs = Infinity;
+    const nowMs = this.nowMs();
+    let nextMs = Infinity;
+    for (const { connection } of this.peers) nextMs = Math.min(nextMs, connection.endLate(nowMs));
+    if (nextMs < Infinity) this.watchDeadline(nextMs);
   }
 }
 

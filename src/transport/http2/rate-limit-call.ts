@@ -82,12 +82,12 @@ export class RateLimitCall implements StreamHandler, GatheredCall {
     if (this.isWorking) this.connection.countOrphan(1);
   }
 
-  endIfLate(nowMs: number): boolean {
-    if (this.isOver || this.deadlineMs === undefined) return false;
-    if (nowMs < this.deadlineMs) return true;
+  endIfLate(nowMs: number): number | undefined {
+    if (this.isOver || this.deadlineMs === undefined) return undefined;
+    if (nowMs < this.deadlineMs) return this.deadlineMs;
     this.connection.answerAtOnce(this.stream, DEADLINE_EXCEEDED);
     this.onReset();
-    return false;
+    return undefined;
   }
 
   private keep(bytes: Buffer, start: number, end: number): void {

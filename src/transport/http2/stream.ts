@@ -11,8 +11,8 @@ export interface StreamHandler {
   onReset(code: ErrorCode): void;
   /** All that was to be sent has been. */
   onDrained?(): void;
-  /** Whether it waits with a deadline; one that has come is answered. */
-  endIfLate?(nowMs: number): boolean;
+  /** Its deadline, if it waits with one; one that has come is answered, and is none any more. */
+  endIfLate?(nowMs: number): number | undefined;
 }
 
 /** DATA that waits for a window, and the trailers after it. */
