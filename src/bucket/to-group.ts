@@ -1,7 +1,7 @@
 /** Key: the takes that a matched request asks of the store. */
 
 import type { RateLimitRequest } from '../descriptor/descriptor';
-import { calendarEdgesUs } from '../rule/calendar';
+import { calendarEdgesUs, type Calendar } from '../rule/calendar';
 import { windowName, type Limit } from '../rule/limit';
 import type { Match, RequestMatch } from '../rule/match';
 import { bucketKey, type KeyHeads } from './bucket-key';
@@ -27,8 +27,12 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
     const known = rule === undefined ? undefined : heads;
     for (const limit of match.limits) {
       const key = bucketKey({ prefix: keyPrefix, domain, hashTag, entries, limit, shared, heads: known });
-      const take = { bucketKey: key, limit: toBucketLimit(limit, nowUs), hits, mode, descriptor };
-      takes[next] = limit.failureMode === undefined ? take : { ...take, failureMode: limit.failureMode };
+      const bucketLimit = toBucketLimit(limit, nowUs);
+      const { failureMode } = limit;
+      takes[next] =
+        failureMode === undefined
+          ? { bucketKey: key, limit: bucketLimit, hits, mode, descriptor }
+          : { bucketKey: key, limit: bucketLimit, hits, mode, descriptor, failureMode };
       next += 1;
     }
   }
@@ -60,16 +64,35 @@ const edgesOf = new Map<string, readonly number[]>();
 /** Callers may name windows of their own; beyond so many, all are computed anew. */
 const EDGES_MAX = 1_000;
 
+/** What was last asked of the store for a limit of a calendar: takes of the same window say the same object, and a command says it once. */
+const windowed = new WeakMap<Limit, WindowedLimit>();
+
+interface WindowedLimit extends BucketLimit {
+  readonly edgesUs: readonly number[];
+}
+
 function toBucketLimit(limit: Limit, clockUs: () => number): BucketLimit {
   const { calendar } = limit;
   if (calendar === undefined) return limit;
   const nowUs = clockUs();
-  const name = windowName(limit);
+  const last = windowed.get(limit);
+  if (last !== undefined && isNow(last.edgesUs, nowUs)) return last;
+  const { algorithm, windowUs, requestsPerUnit, capacity } = limit;
+  const asked = { algorithm, windowUs, requestsPerUnit, capacity, edgesUs: edgesAround(calendar, windowName(limit), nowUs) };
+  windowed.set(limit, asked);
+  return asked;
+}
+
+function edgesAround(calendar: Calendar, name: string, nowUs: number): readonly number[] {
   const known = edgesOf.get(name);
-  const [, startUs = Infinity, endUs = 0] = known ?? [];
-  if (known !== undefined && startUs <= nowUs && nowUs < endUs) return { ...limit, edgesUs: known };
+  if (known !== undefined && isNow(known, nowUs)) return known;
   const edgesUs = calendarEdgesUs(calendar, nowUs);
   if (edgesOf.size >= EDGES_MAX) edgesOf.clear();
   edgesOf.set(name, edgesUs);
-  return { ...limit, edgesUs };
+  return edgesUs;
+}
+
+/** Whether it is the middle one of the three windows. */
+function isNow([, startUs = Infinity, endUs = 0]: readonly number[], nowUs: number): boolean {
+  return startUs <= nowUs && nowUs < endUs;
 }

@@ -110,7 +110,7 @@ export class FallbackStore implements Store {
     }
     if (verdict === undefined) return outcome ?? error;
     this.options.onFallback(passed);
-    return { ...verdict, fallback: true };
+    return { fallback: true, ...verdict };
   }
 
   private toFallbackTake(take: Take, mode: FailureMode): Take {

@@ -36,8 +36,12 @@ export function additionsFor(ruleSet: RuleSet, options: AdditionOptions): Add | 
   if (headers === undefined && metadata === undefined) return undefined;
   return (answered) => {
     const added = headers?.(answered) ?? [];
+    const { overallCode, statuses, fallback, cached } = answered.decision;
     return {
-      ...answered.decision,
+      overallCode,
+      statuses,
+      ...(fallback === true && { fallback }),
+      ...(cached === true && { cached }),
       ...(added.length > 0 && { headers: added }),
       ...(metadata && { metadata: metadata(answered) }),
     };

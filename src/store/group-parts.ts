@@ -27,7 +27,7 @@ export function partsBy({ takes }: Part, propertyOf: (take: Take) => string | nu
 }
 
 export function wholeOf({ takes }: Group): Part {
-  return { takes: takes.map((take, place) => ({ ...take, place })) };
+  return { takes: takes.map((take, place) => ({ place, ...take })) };
 }
 
 /** Whether a request of these takes can be denied at all. */

@@ -18,8 +18,8 @@ export function toRequest(wire: WireRequest): RateLimitRequest {
   if (descriptors.length === 0) throw new BadRequestError('rate limit descriptor list must not be empty; send at least one');
   // Envoy sends 0 with every call that is to count once.
   const hits = hitsAddend === 0 ? 1 : hitsAddend;
-  const request = { domain, descriptors: toDescriptors(descriptors, hits), hits };
-  return hitsAddend === 0 ? request : { ...request, saysHits: true };
+  const asked = toDescriptors(descriptors, hits);
+  return hitsAddend === 0 ? { domain, descriptors: asked, hits } : { domain, descriptors: asked, hits, saysHits: true };
 }
 
 /** @throws BadRequestError */
