@@ -135,7 +135,7 @@ function preparing({ ruleSet, additions, ...rest }: ShouldRateLimitParts): () =>
   return () => {
     const inForce = ruleSet();
     if (prepared?.preparation.ruleSet !== inForce) {
-      prepared = { preparation: new Preparation({ ...rest, ruleSet: inForce }), add: additions?.(inForce) };
+      prepared = { preparation: new Preparation({ ruleSet: inForce, ...rest }), add: additions?.(inForce) };
     }
     return prepared;
   };

@@ -75,9 +75,11 @@ function modesOf({ domains }: RuleSet): Set<ResponseHeaders> {
 
 function metadataFor({ generation }: RuleSet, options: AdditionOptions): ((answered: Answered) => JsonObject) | undefined {
   if (!options.requestMetadata && !options.decisionMetadata) return undefined;
-  return (answered) => ({
-    ...(answered.decision.fallback === true && FALLBACK_METADATA),
-    ...(options.requestMetadata && requestMetadata(answered)),
-    ...(options.decisionMetadata && decisionMetadata(answered, { generation })),
-  });
+  return (answered) =>
+    Object.assign(
+      {},
+      answered.decision.fallback === true ? FALLBACK_METADATA : undefined,
+      options.requestMetadata ? requestMetadata(answered) : undefined,
+      options.decisionMetadata ? decisionMetadata(answered, { generation }) : undefined,
+    );
 }
