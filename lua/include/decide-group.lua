@@ -36,7 +36,7 @@ local function times_that_fit(take, times)
   if hits * times <= room then
     return times
   end
-  return (room - fmod(room, hits)) / hits
+  return (room - room % hits) / hits
 end
 
 -- Leaves in the first take on each bucket the smallest limit of all takes on it, their hits summed, and its state at now_us; and in
