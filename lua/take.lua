@@ -14,11 +14,15 @@ ARGV      number of shapes: what groups have in common but for their buckets
                             dry, without refunds and logs, each bucket once)
           Whole numbers all, in decimal.
 
-Reply     now_us, then for each group: how many times it is allowed (of a dry one: would be), 0: denied | -1 a bucket of it
-          could not be read | -2 now_us lies outside the edges of a take | -3 it can't be decided; if it was decided,
-          for each take: 1 fits | 0 does not, remaining, retry after (us; -1 never), reset after (us)
-          or, of a fold: the state of its bucket at now_us before the first of its groups, as two numbers (used and rest;
-          used and 0; current and previous)
+Reply     now_us, then for each group:
+          of one that is allowed (of a dry one: would be) and of which each take fits, nothing but two numbers for each take:
+            remaining, reset after (us)
+          of any other one: -4 denied | -5 allowed (or without takes), and then for each take three numbers:
+            remaining, reset after (us), retry after (us; -1 never, -2 it fits)
+          of a fold: how many times it is allowed, and for each take the state of its bucket at now_us before the first of its
+            groups, as two numbers (used and rest; used and 0; current and previous)
+          of one that is not decided, this alone: -1 a bucket of it could not be read | -2 now_us lies outside the edges of a
+            take | -3 it can't be decided
 
 Nothing is written before every group has been decided, and each bucket is read once and written at most once, so a run
 that fails has changed nothing; nor has a group that can't be decided. No key but those in KEYS is touched.

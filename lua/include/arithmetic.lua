@@ -1,21 +1,21 @@
 --[[
 Exact whole-number arithmetic on doubles. Twin of src/engine/arithmetic.ts, which explains it; both must give the same
-digits. math.fmod is exact; Lua's own % is not, once a quotient has been rounded.
+digits. % rounds a quotient down, which is exact of whole numbers up to EXACT_MAX, and of no others.
 ]]
 local EXACT_MAX = 9007199254740991
 local DURATION_US_MAX = 100 * 365 * 86400 * 1000000
 -- What stands in a library's table is looked up in two tables at each use, a local never.
-local fmod, max, min, ceil = math.fmod, math.max, math.min, math.ceil
+local max, min, ceil = math.max, math.min, math.ceil
 local match, format = string.match, string.format
 
 -- a * b divided by m, exactly: quotient, remainder. Needs whole numbers, 0 <= a < m <= 2^52.
 local function multiply_divide(a, b, m)
   local product = a * b
   if product <= EXACT_MAX then
-    local remainder = fmod(product, m)
+    local remainder = product % m
     return (product - remainder) / m, remainder
   end
-  local odd = fmod(b, 2)
+  local odd = b % 2
   local quotient, remainder = multiply_divide(a, (b - odd) / 2, m)
   quotient = quotient * 2
   -- 2r + a lies below 3m and may pass 2^53: one m is taken off before a is added.
@@ -30,7 +30,12 @@ end
 
 -- Hits that flow in over elapsed_us on top of rest: hits, rest (in parts of 1 / window_us hit).
 local function refill(elapsed_us, rest, requests, window_us)
-  local part_us = fmod(elapsed_us, window_us)
+  local parts = elapsed_us * requests + rest
+  if parts <= EXACT_MAX then
+    local parts_left = parts % window_us
+    return (parts - parts_left) / window_us, parts_left
+  end
+  local part_us = elapsed_us % window_us
   local windows = (elapsed_us - part_us) / window_us
   local hits, part_rest = multiply_divide(part_us, requests, window_us)
   local gathered = part_rest + rest
@@ -41,16 +46,6 @@ local function refill(elapsed_us, rest, requests, window_us)
   return whole, gathered
 end
 
--- a / b rounded up, for whole numbers and b > 0; a may be negative.
-local function divide_up(a, b)
-  local remainder = fmod(a, b)
-  local down = (a - remainder) / b
-  if remainder > 0 then
-    return down + 1
-  end
-  return down
-end
-
 -- The least time after which refill gives at least these hits, in microseconds.
 local function time_to_refill(hits, rest, requests, window_us)
   if hits <= 0 then
@@ -59,11 +54,15 @@ local function time_to_refill(hits, rest, requests, window_us)
   if requests == 0 then
     return window_us
   end
-  if hits * window_us > DURATION_US_MAX * requests then
+  local parts = hits * window_us
+  if parts > DURATION_US_MAX * requests then
     return DURATION_US_MAX
   end
-  local part_us = fmod(window_us, requests)
+  if parts <= EXACT_MAX then
+    return ceil((parts - rest) / requests)
+  end
+  local part_us = window_us % requests
   local whole_us = (window_us - part_us) / requests
   local part, remainder = multiply_divide(part_us, hits, requests)
-  return hits * whole_us + part + divide_up(remainder - rest, requests)
+  return hits * whole_us + part + ceil((remainder - rest) / requests)
 end

@@ -10,7 +10,10 @@ All takes on one bucket are decided as one. The first of them (`of_bucket` of ea
 a shape serve all of its groups, so that no table is made for a group. (Tables are what costs a script most: lua/README.md.)
 ]]
 local ENFORCED, QUOTA = 0, 1
-local NEVER = -1
+-- In place of a time to retry after.
+local NEVER, FITS = -1, -2
+-- In place of remaining, where not all takes of a group fit.
+local DENIED, ALLOWED = -4, -5
 
 -- Whether some take names calendar windows of which none holds now_us: the caller must name others.
 local function is_outside_windows(group, now_us)
@@ -36,11 +39,11 @@ local function times_that_fit(take, times)
   if hits * times <= room then
     return times
   end
-  return (room - fmod(room, hits)) / hits
+  return (room - room % hits) / hits
 end
 
 -- Leaves in the first take on each bucket the smallest limit of all takes on it, their hits summed, and its state at now_us; and in
--- each take how many of so many groups in a row it fits.
+-- each take how many of so many groups in a row it fits. Says whether each fits all of them; of no takes, no.
 local function gather_buckets(takes, times, now_us)
   for i = 1, #takes do
     local take = takes[i]
@@ -65,14 +68,18 @@ local function gather_buckets(takes, times, now_us)
       first.refund = first.refund - hits
     end
   end
+  local all_fit = #takes > 0
   for i = 1, #takes do
     local take = takes[i]
     if take.of_bucket == take then
       local engine, stored, limit = take.engine, take.bucket.state, take.smallest_limit
       take.state = stored and engine.advance(stored, limit, now_us) or engine.fresh(limit, now_us)
     end
-    take.fits = times_that_fit(take, times)
+    local fits = times_that_fit(take, times)
+    take.fits = fits
+    all_fit = all_fit and fits == times
   end
+  return all_fit
 end
 
 -- How many of them are not over: until an enforced take no longer fits, or each quota descriptor has a take that does not. One
@@ -128,27 +135,45 @@ local function apply_takes(takes, allowed)
   end
 end
 
--- Puts into the reply, from `at` on: fits, remaining, retry after (us), reset after (us).
-local function put_verdict(reply, at, take, now_us)
-  local of_bucket, engine, limit, fits = take.of_bucket, take.engine, take.limit, take.fits
-  local state = of_bucket.state
-  local retry_after_us = 0
-  if fits == 0 then
-    if of_bucket.hits_of_all > limit.capacity then
-      retry_after_us = NEVER
-    else
-      retry_after_us = engine.retry_after_us(state, limit, of_bucket.hits_of_all, now_us)
-    end
-  end
+-- Puts into the reply, from `at` on: remaining, reset after (us).
+local function put_rest(reply, at, take, now_us)
+  local of_bucket, engine, limit = take.of_bucket, take.engine, take.limit
   -- Mostly known already: it is how long the bucket is to be kept.
   local reset_after_us = of_bucket.reset_after_us
   if not reset_after_us or of_bucket.expiry_limit ~= limit then
-    reset_after_us = engine.reset_after_us(state, limit, now_us)
+    reset_after_us = engine.reset_after_us(of_bucket.state, limit, now_us)
   end
-  reply[at] = fits
-  reply[at + 1] = max(0, engine.room(state, limit))
-  reply[at + 2] = retry_after_us
-  reply[at + 3] = reset_after_us
+  reply[at] = max(0, engine.room(of_bucket.state, limit))
+  reply[at + 1] = reset_after_us
+end
+
+local function retry_after_us(take, now_us)
+  local of_bucket, limit = take.of_bucket, take.limit
+  if take.fits > 0 then
+    return FITS
+  elseif of_bucket.hits_of_all > limit.capacity then
+    return NEVER
+  end
+  return take.engine.retry_after_us(of_bucket.state, limit, of_bucket.hits_of_all, now_us)
+end
+
+-- Puts the answer on a group that comes once into the reply, from `at` on: as lua/take.lua has it; says where it ends.
+local function put_answer(reply, at, takes, answer, now_us)
+  if not answer then
+    for i = 1, #takes do
+      put_rest(reply, at, takes[i], now_us)
+      at = at + 2
+    end
+    return at
+  end
+  reply[at] = answer
+  at = at + 1
+  for i = 1, #takes do
+    put_rest(reply, at, takes[i], now_us)
+    reply[at + 2] = retry_after_us(takes[i], now_us)
+    at = at + 3
+  end
+  return at
 end
 
 -- Decides the group, as often as it comes in a row, and puts the answer into the reply, from `at` on; says where it ends. Leaves
@@ -156,11 +181,11 @@ end
 -- very end: an error before has changed none.
 local function decide_group(group, times, now_us, reply, at)
   local takes = group.takes
-  gather_buckets(takes, times, now_us)
-  local allowed = group.shadow and times or times_allowed(group, times)
-  reply[at] = allowed
-  at = at + 1
+  local all_fit = gather_buckets(takes, times, now_us)
+  local allowed = (all_fit or group.shadow) and times or times_allowed(group, times)
   if times > 1 then
+    reply[at] = allowed
+    at = at + 1
     for i = 1, #takes do
       local take = takes[i]
       reply[at], reply[at + 1] = take.engine.to_numbers(take.of_bucket.state)
@@ -185,10 +210,7 @@ local function decide_group(group, times, now_us, reply, at)
     end
   end
   if times == 1 then
-    for i = 1, #takes do
-      put_verdict(reply, at, takes[i], now_us)
-      at = at + 4
-    end
+    at = put_answer(reply, at, takes, not all_fit and (allowed > 0 and ALLOWED or DENIED), now_us)
   end
   for i = 1, #takes do
     local take = takes[i]

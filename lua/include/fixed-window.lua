@@ -7,7 +7,7 @@ local fixed_window = {}
 -- The window that holds now_us: its number (of a calendar window its start, in us), and when it ends.
 local function window_at(limit, now_us)
   if not limit.edges_us then
-    local part_us = fmod(now_us, limit.window_us)
+    local part_us = now_us % limit.window_us
     return (now_us - part_us) / limit.window_us, limit.window_us - part_us
   end
   local edges_us = limit.edges_us

@@ -41,7 +41,7 @@ function sliding_window_counter.to_numbers(state)
 end
 
 function sliding_window_counter.fresh(limit, now_us)
-  local elapsed_us = fmod(now_us, limit.window_us)
+  local elapsed_us = now_us % limit.window_us
   return { index = (now_us - elapsed_us) / limit.window_us, current = 0, previous = 0, elapsed_us = elapsed_us }
 end
 

@@ -3,7 +3,11 @@
  * store this one, and both must give the same digits.
  *
  * A rate is a fraction, `requests / windowUs` hits per microsecond, and time times rate passes 2^53 easily (a year in
- * microseconds times a uint32). So nothing here multiplies before it has made sure that the product is exact.
+ * microseconds times a uint32). So nothing here takes a product as it is before it has made sure that it is exact.
+ *
+ * A quotient `a / b` of whole numbers up to `EXACT_MAX` rounds down and up to what the exact one does: one that is not whole is at least
+ * `1 / b` away from the whole numbers `n` and `n + 1` around it, and is rounded by half the distance of two doubles at most.
+ * That is `n / 2^53` there (below 1 even less than `1 / 2^53`), and less than `1 / b`, since `n * b < a < 2^53`.
  */
 
 /** The largest whole number up to which doubles are exact. */
@@ -24,8 +28,8 @@ export interface Quotient {
 export function multiplyDivide(a: number, b: number, m: number): Quotient {
   const product = a * b;
   if (product <= EXACT_MAX) {
-    const remainder = product % m;
-    return { quotient: (product - remainder) / m, remainder };
+    const quotient = Math.floor(product / m);
+    return { quotient, remainder: product - quotient * m };
   }
   const odd = b % 2;
   const half = multiplyDivide(a, (b - odd) / 2, m);
@@ -54,6 +58,12 @@ export interface Refill {
  * `hits` may pass 2^53 (and lose digits there): it is then far above every capacity.
  */
 export function refill({ elapsedUs, rest, requests, windowUs }: RefillInput): Refill {
+  const parts = elapsedUs * requests + rest;
+  // As mostly, the sum is exact, and one division all that is needed.
+  if (parts <= EXACT_MAX) {
+    const hits = Math.floor(parts / windowUs);
+    return { hits, rest: parts - hits * windowUs };
+  }
   const partUs = elapsedUs % windowUs;
   const windows = (elapsedUs - partUs) / windowUs;
   const part = multiplyDivide(partUs, requests, windowUs);
@@ -76,12 +86,14 @@ interface RefillInput {
 export function timeToRefill({ hits, rest, requests, windowUs }: TimeToRefillInput): number {
   if (hits <= 0) return 0;
   if (requests === 0) return windowUs;
-  if (hits * windowUs > DURATION_US_MAX * requests) return DURATION_US_MAX;
+  const parts = hits * windowUs;
+  if (parts > DURATION_US_MAX * requests) return DURATION_US_MAX;
+  if (parts <= EXACT_MAX) return Math.ceil((parts - rest) / requests);
   // (hits * windowUs - rest) / requests, rounded up, with windowUs = wholeUs * requests + partUs.
   const partUs = windowUs % requests;
   const wholeUs = (windowUs - partUs) / requests;
   const part = multiplyDivide(partUs, hits, requests);
-  return hits * wholeUs + part.quotient + divideUp(part.remainder - rest, requests);
+  return hits * wholeUs + part.quotient + Math.ceil((part.remainder - rest) / requests);
 }
 
 interface TimeToRefillInput {
@@ -89,11 +101,4 @@ interface TimeToRefillInput {
   readonly rest: number;
   readonly requests: number;
   readonly windowUs: number;
-}
-
-/** `a / b` rounded up, for whole numbers and `b > 0`; `a` may be negative. */
-export function divideUp(a: number, b: number): number {
-  const remainder = a % b;
-  const down = (a - remainder) / b;
-  return remainder > 0 ? down + 1 : down;
 }

@@ -73,8 +73,8 @@ interface WindowAt {
 
 function windowAt({ windowUs, edgesUs }: BucketLimit, nowUs: number): WindowAt {
   if (edgesUs === undefined) {
-    const partUs = nowUs % windowUs;
-    return { index: (nowUs - partUs) / windowUs, endsAfterUs: windowUs - partUs };
+    const index = Math.floor(nowUs / windowUs);
+    return { index, endsAfterUs: windowUs - (nowUs - index * windowUs) };
   }
   const next = edgesUs.findIndex((edgeUs) => edgeUs > nowUs);
   const [startUs, endUs] = [edgesUs[next - 1], edgesUs[next]];

@@ -26,8 +26,8 @@ export const slidingWindowCounter: Engine<SlidingWindowCounterState> = {
   },
 
   fresh(limit, nowUs) {
-    const elapsedUs = nowUs % limit.windowUs;
-    return { index: (nowUs - elapsedUs) / limit.windowUs, current: 0, previous: 0, elapsedUs };
+    const index = Math.floor(nowUs / limit.windowUs);
+    return { index, current: 0, previous: 0, elapsedUs: nowUs - index * limit.windowUs };
   },
 
   isAhead(state, limit, nowUs) {

@@ -39,7 +39,18 @@ export class ReplyNumbers {
   next(): number {
     const value = this.values[this.at];
     this.at += 1;
-    if (typeof value !== 'number') throw new StoreError('the store answered something that is no verdict', 'script');
+    if (typeof value !== 'number') throw notAnAnswer();
     return value;
   }
+
+  /**
+   * @throws StoreError if there are more: then those before may not be what they were taken for
+   */
+  end(): void {
+    if (this.at !== this.values.length) throw notAnAnswer();
+  }
+}
+
+export function notAnAnswer(): StoreError {
+  return new StoreError('the store answered something that is no verdict', 'script');
 }

@@ -19,5 +19,7 @@ export function encodeSettlements(settlements: readonly Settlement[]): ScriptArg
  */
 export function decodeApplied(reply: unknown, settlements: readonly Settlement[]): readonly number[] {
   const numbers = new ReplyNumbers(reply);
-  return settlements.map(() => numbers.next());
+  const applied = settlements.map(() => numbers.next());
+  numbers.end();
+  return applied;
 }

@@ -3,18 +3,20 @@
 import type { Group, GroupVerdict, Mode, Verdict } from '../bucket/take';
 import { unfold, type FoundState } from '../engine/unfold';
 import { foldGroups, type Fold } from './fold';
-import { ALGORITHM_CODES, pushLimit, ReplyNumbers, type ScriptArguments } from './script-wire';
+import { ALGORITHM_CODES, notAnAnswer, pushLimit, ReplyNumbers, type ScriptArguments } from './script-wire';
 import { StoreError, type GroupOutcome } from './store';
 
 const MODE_CODES: Readonly<Record<Mode, string>> = { enforced: '0', quota: '1', shadow: '2' };
 const FLAG_SHADOW = 1;
 const FLAG_QUOTA_ALWAYS_FITS = 2;
 const FLAG_DRY = 4;
-const GROUP_DENIED = 0;
 const GROUP_UNREADABLE = -1;
 const GROUP_OUTSIDE_WINDOWS = -2;
 const GROUP_FAILED = -3;
-const TAKE_FITS = 1;
+const GROUP_DENIED = -4;
+const GROUP_ALLOWED = -5;
+/** In place of a time to retry after. */
+const TAKE_FITS = -2;
 
 export interface EncodedTakes extends ScriptArguments {
   /** As they are asked for; undefined: each by itself, in their order. */
@@ -105,13 +107,14 @@ export function decodeReply(reply: unknown, { groups, folds }: AskedFor): readon
   const outcomes = new Array<GroupOutcome>(groups.length);
   if (folds !== undefined) {
     for (const fold of folds) readFold({ fold, numbers, nowUs, outcomes });
-    return outcomes;
+  } else {
+    let place = 0;
+    for (const group of groups) {
+      outcomes[place] = readOutcome(group, numbers, nowUs);
+      place += 1;
+    }
   }
-  let place = 0;
-  for (const group of groups) {
-    outcomes[place] = readOutcome(group, numbers, nowUs);
-    place += 1;
-  }
+  numbers.end();
   return outcomes;
 }
 
@@ -120,8 +123,10 @@ interface AskedFor extends Pick<EncodedTakes, 'folds'> {
 }
 
 function readOutcome(group: Group, numbers: ReplyNumbers, nowUs: number): GroupOutcome {
-  const code = numbers.next();
-  return code < GROUP_DENIED ? undecided(code, nowUs) : readVerdict({ group, numbers, overLimit: code === GROUP_DENIED, nowUs });
+  const first = numbers.next();
+  if (first >= 0) return readAllFit({ group, remaining: first, numbers, nowUs });
+  if (first === GROUP_DENIED || first === GROUP_ALLOWED) return readVerdicts({ group, numbers, overLimit: first === GROUP_DENIED, nowUs });
+  return undecided(first, nowUs);
 }
 
 /** The outcomes of one fold, each to its place. */
@@ -130,13 +135,13 @@ function readFold({ fold: { group, places }, numbers, nowUs, outcomes }: ReadFol
     outcomes[places[0] ?? 0] = readOutcome(group, numbers, nowUs);
     return;
   }
-  const code = numbers.next();
-  if (code < GROUP_DENIED) {
-    for (const place of places) outcomes[place] = undecided(code, nowUs);
+  const allowed = numbers.next();
+  if (allowed < 0) {
+    for (const place of places) outcomes[place] = undecided(allowed, nowUs);
     return;
   }
   const found = group.takes.map((): FoundState => [numbers.next(), numbers.next()]);
-  const verdicts = unfold({ group, times: places.length, allowed: code, found, nowUs });
+  const verdicts = unfold({ group, times: places.length, allowed, found, nowUs });
   for (const [i, verdict] of verdicts.entries()) outcomes[places[i] ?? 0] = verdict;
 }
 
@@ -156,19 +161,40 @@ function undecided(code: number, nowUs: number): GroupOutcome {
     case GROUP_FAILED:
       return new StoreError('the store holds numbers of a bucket that no decision can be made on', 'script', { mayHaveRun: false });
     default:
-      throw new StoreError('the store answered something that is no verdict', 'script');
+      throw notAnAnswer();
   }
 }
 
-function readVerdict({ group, numbers, overLimit, nowUs }: ReadVerdictInput): GroupVerdict {
+/** Of a group of which each take fits: the first number has been read. */
+function readAllFit({ group, remaining, numbers, nowUs }: ReadAllFitInput): GroupVerdict {
+  const verdicts = new Array<Verdict>(group.takes.length);
+  verdicts[0] = { fits: true, remaining, retryAfterUs: 0, resetAfterUs: numbers.next() };
+  for (let i = 1; i < verdicts.length; i += 1) {
+    verdicts[i] = { fits: true, remaining: numbers.next(), retryAfterUs: 0, resetAfterUs: numbers.next() };
+  }
+  return { overLimit: false, verdicts, nowUs };
+}
+
+interface ReadAllFitInput {
+  readonly group: Group;
+  readonly remaining: number;
+  readonly numbers: ReplyNumbers;
+  readonly nowUs: number;
+}
+
+function readVerdicts({ group, numbers, overLimit, nowUs }: ReadVerdictsInput): GroupVerdict {
   const verdicts = new Array<Verdict>(group.takes.length);
   for (let i = 0; i < verdicts.length; i += 1) {
-    verdicts[i] = { fits: numbers.next() === TAKE_FITS, remaining: numbers.next(), retryAfterUs: numbers.next(), resetAfterUs: numbers.next() };
+    const remaining = numbers.next();
+    const resetAfterUs = numbers.next();
+    const retryAfterUs = numbers.next();
+    const fits = retryAfterUs === TAKE_FITS;
+    verdicts[i] = { fits, remaining, retryAfterUs: fits ? 0 : retryAfterUs, resetAfterUs };
   }
   return { overLimit, verdicts, nowUs };
 }
 
-interface ReadVerdictInput {
+interface ReadVerdictsInput {
   readonly group: Group;
   readonly numbers: ReplyNumbers;
   readonly overLimit: boolean;

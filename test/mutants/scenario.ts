@@ -1,6 +1,6 @@
 /** Scenarios: calls at given times, and what each must answer and leave in Redis, as the TypeScript twin says. */
 
-import { isOutside, isOutsideWindows, type Group, type Settlement, type Take } from '../../src/bucket/take';
+import { isOutside, isOutsideWindows, type Group, type GroupVerdict, type Settlement, type Take } from '../../src/bucket/take';
 import { decideGroup, type BucketWrite } from '../../src/engine/decide-group';
 import { ENGINES, type BucketState } from '../../src/engine/engines';
 import { settleBucket } from '../../src/engine/settle-bucket';
@@ -63,6 +63,10 @@ export interface ExpectedScenario {
 const UNREADABLE = -1;
 const OUTSIDE_WINDOWS = -2;
 const FAILED = -3;
+/** And how it says that not all takes of a group fit, and which do. */
+const DENIED = -4;
+const ALLOWED = -5;
+const FITS = -2;
 
 /** Lets the twin decide the scenario. Its keys begin with `prefix`, so that several share one Redis. */
 export function expectScenario({ name, calls, stored = {}, unreadable = {}, broken = {} }: Scenario, prefix: string): ExpectedScenario {
@@ -119,11 +123,17 @@ function expectTakeCall({ call: { nowUs, groups }, states, texts, failing }: Exp
       one.writes.forEach((write) => { run.write(write); });
       return one;
     });
-    reply.push(decided.filter(({ overLimit }) => !overLimit).length);
-    if (places.length > 1) reply.push(...found);
-    else reply.push(...decided.flatMap(({ verdicts }) => verdicts.flatMap(({ fits, remaining, retryAfterUs, resetAfterUs }) => [fits ? 1 : 0, remaining, retryAfterUs, resetAfterUs])));
+    if (places.length > 1) reply.push(decided.filter(({ overLimit }) => !overLimit).length, ...found);
+    else reply.push(...decided.flatMap(numbersOf));
   }
   return { nowUs, script: 'take', args: [String(keys.length), ...keys, ...args], reply, buckets: run.buckets(keys) };
+}
+
+/** The answer on a group that is no fold. */
+function numbersOf({ overLimit, verdicts }: GroupVerdict): readonly number[] {
+  if (verdicts.length > 0 && verdicts.every(({ fits }) => fits)) return verdicts.flatMap(({ remaining, resetAfterUs }) => [remaining, resetAfterUs]);
+  const told = verdicts.flatMap(({ fits, remaining, resetAfterUs, retryAfterUs }) => [remaining, resetAfterUs, fits ? FITS : retryAfterUs]);
+  return [overLimit ? DENIED : ALLOWED, ...told];
 }
 
 interface ExpectTakeCallInput extends ExpectCallInput<TakeCall> {

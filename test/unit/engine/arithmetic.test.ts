@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { seeded } from '../../support/random';
-import { DURATION_US_MAX, divideUp, multiplyDivide, refill, timeToRefill } from '../../../src/engine/arithmetic';
+import { DURATION_US_MAX, multiplyDivide, refill, timeToRefill } from '../../../src/engine/arithmetic';
 
 const UINT32 = 2 ** 32 - 1;
 const windowUs = fc.oneof(
@@ -80,15 +80,4 @@ describe('refill and timeToRefill', () => {
     expect(refill({ elapsedUs: 1e15, rest: 0, requests: 0, windowUs: 1e6 })).toEqual({ hits: 0, rest: 0 });
     expect(timeToRefill({ hits: 1, rest: 0, requests: 0, windowUs: 1e6 })).toBe(1e6);
   });
-});
-
-test.each([
-  [7, 2, 4],
-  [6, 2, 3],
-  [0, 5, 0],
-  [-1, 5, 0],
-  [-5, 5, -1],
-  [-7, 5, -1],
-])('divideUp(%i, %i) is %i', (a, b, up) => {
-  expect(divideUp(a, b) + 0).toBe(up);
 });

@@ -1,0 +1,73 @@
+/** The reply of the take script: what is read out of it, and that nothing else is taken for one. */
+
+import { StoreError } from '../../src/store/store';
+import { decodeReply, encodeTakes } from '../../src/store/take-wire';
+import { groupOf, take } from '../support/groups';
+
+const NOW_US = 1_800_000_000_000_000;
+const one = groupOf([take('a')]);
+const two = groupOf([take('b'), take('c', { mode: 'shadow' })]);
+
+function decode(groups: Parameters<typeof encodeTakes>[0], reply: unknown) {
+  return decodeReply(reply, { groups, folds: encodeTakes(groups).folds });
+}
+
+test('a group of which each take fits says no more than what is left and for how long', () => {
+  expect(decode([two, one], [NOW_US, 9, 100_000, 0, 200_000, 8, 300_000])).toEqual([
+    {
+      overLimit: false,
+      verdicts: [
+        { fits: true, remaining: 9, retryAfterUs: 0, resetAfterUs: 100_000 },
+        { fits: true, remaining: 0, retryAfterUs: 0, resetAfterUs: 200_000 },
+      ],
+      nowUs: NOW_US,
+    },
+    { overLimit: false, verdicts: [{ fits: true, remaining: 8, retryAfterUs: 0, resetAfterUs: 300_000 }], nowUs: NOW_US },
+  ]);
+});
+
+test.each([
+  ['denied', -4, true],
+  ['allowed all the same', -5, false],
+])('a group of which some take does not fit, %s, says of each whether it does', (_what, code, overLimit) => {
+  const verdicts = [
+    { fits: true, remaining: 9, retryAfterUs: 0, resetAfterUs: 100_000 },
+    { fits: false, remaining: 0, retryAfterUs: -1, resetAfterUs: 200_000 },
+  ];
+  expect(decode([two], [NOW_US, code, 9, 100_000, -2, 0, 200_000, -1])).toEqual([{ overLimit, verdicts, nowUs: NOW_US }]);
+});
+
+test('a group without takes is allowed', () => {
+  expect(decode([groupOf([])], [NOW_US, -5])).toEqual([{ overLimit: false, verdicts: [], nowUs: NOW_US }]);
+});
+
+test('a group that was not decided says why', () => {
+  const outcomes = decode([one, two, { ...one }], [NOW_US, -1, -2, -3]);
+  expect(outcomes[1]).toEqual({ outsideAtUs: NOW_US });
+  expect([outcomes[0], outcomes[2]].map((outcome) => outcome instanceof StoreError && [outcome.reason, outcome.mayHaveRun])).toEqual([
+    ['script', true],
+    ['script', false],
+  ]);
+});
+
+test.each<readonly [string, unknown]>([
+  ['nothing', null],
+  ['a text', 'OK'],
+  ['no number at all', []],
+  ['the time alone', [NOW_US]],
+  ['half of a take', [NOW_US, 9]],
+  ['a take and a half', [NOW_US, 9, 100_000, 1]],
+  ['two takes for one', [NOW_US, 9, 100_000, 9, 100_000]],
+  ['a code that there is not', [NOW_US, -6]],
+  ['a code, and the answer none the less', [NOW_US, -1, 9, 100_000]],
+  ['a denial without its reason', [NOW_US, -4, 9, 100_000]],
+  ['a text among the numbers', [NOW_US, 9, '100000']],
+  ['an older script: how often allowed, fits, remaining, retry after, reset after', [NOW_US, 1, 1, 9, 0, 100_000]],
+])('%s is no answer', (_what, reply) => {
+  expect(() => decode([one], reply)).toThrow(StoreError);
+});
+
+test('a fold that is followed by more is no answer either', () => {
+  expect(decode([one, one], [NOW_US, 2, 0, 0])).toHaveLength(2);
+  expect(() => decode([one, one], [NOW_US, 2, 0, 0, 0])).toThrow(StoreError);
+});
