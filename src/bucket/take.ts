@@ -61,7 +61,8 @@ export interface OutsideWindows {
 
 /** Whether some take names windows of which none holds this time. Twin of `is_outside_windows` in Lua. */
 export function isOutsideWindows({ takes }: Group, nowUs: number): boolean {
-  return takes.some(({ limit }) => isOutside(limit, nowUs));
+  for (const { limit } of takes) if (limit.edgesUs !== undefined && isOutside(limit, nowUs)) return true;
+  return false;
 }
 
 /** Whether the limit names calendar windows of which none holds this time. Twin of `is_outside` in Lua. */

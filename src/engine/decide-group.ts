@@ -19,9 +19,14 @@ export interface BucketWrite {
   readonly expiresAfterUs?: number;
 }
 
-export interface GroupDecision extends GroupVerdict {
-  /** Empty if the group is denied or dry, but for buckets that are ahead of the clock. */
-  readonly writes: readonly BucketWrite[];
+/** Where the buckets of a group are kept. */
+export interface Buckets {
+  read(bucketKey: string): BucketState | undefined;
+  /**
+   * Keeps what is left of one, or forgets it, as a `BucketWrite` says; part by part, since an object for each decision is much. Of a
+   * group that is denied or dry only buckets that are ahead of the clock are written.
+   */
+  write(bucketKey: string, state: BucketState | undefined, expiresAfterUs: number | undefined): void;
 }
 
 /** One bucket of the group: all takes on it are decided as one. */
@@ -41,10 +46,13 @@ interface GroupBucket {
   refund: number;
   readonly stored: BucketState | undefined;
   state: BucketState;
+  isChanged: boolean;
+  /** When it is full again, if it is to be kept so long. */
+  resetAfterUs: number | undefined;
 }
 
 /**
- * Decides a group on the states that `read` gives.
+ * Decides a group on the buckets as they are read, and writes those that it changes.
  *
  * - All positive hits on one bucket are one sum; it fits a take if it fits that take's own limit.
  * - The request is over if an enforced take does not fit, or if there are quota descriptors and each has a take that
@@ -52,42 +60,48 @@ interface GroupBucket {
  * - Else every take that fits is charged, one that does not (shadow, quota) is not; then refunds apply.
  * - Of a dry group all of that is said, and nothing done: remaining is what is there.
  */
-export function decideGroup({ group, read, nowUs }: DecideGroupInput): GroupDecision {
+export function decideGroup(input: DecideGroupInput): GroupVerdict {
+  const { group, buckets, nowUs } = input;
   const { takes } = group;
-  const ofTakes = gatherBuckets({ group, read, nowUs });
-  const fits = new Array<boolean>(takes.length);
-  for (let i = 0; i < takes.length; i += 1) fits[i] = fitTake(takeAt(takes, i), bucketAt(ofTakes, i));
-  const overLimit = !group.shadow && isOverLimit(group, fits);
-  let writes: BucketWrite[] | undefined;
+  const ofTakes = gatherBuckets(input);
+  const verdicts = new Array<OpenVerdict>(takes.length);
+  for (let i = 0; i < takes.length; i += 1) {
+    verdicts[i] = { fits: fitTake(takeAt(takes, i), bucketAt(ofTakes, i)), remaining: 0, retryAfterUs: 0, resetAfterUs: 0 };
+  }
+  const overLimit = !group.shadow && isOverLimit(group, verdicts);
   for (let i = 0; i < takes.length; i += 1) {
     const bucket = bucketAt(ofTakes, i);
     if (bucket.first !== i) continue;
-    const changed = overLimit || group.dry === true ? false : applyTakes(bucket);
-    if (!changed && !mustBeRetimed(bucket, nowUs)) continue;
-    const write = toWrite(bucket, nowUs);
-    if (writes === undefined) writes = [write];
-    else writes.push(write);
+    if (!overLimit && group.dry !== true) applyTakes(bucket);
+    if (!bucket.isChanged) bucket.isChanged = mustBeRetimed(bucket, nowUs);
+    if (bucket.isChanged) findExpiry(bucket, nowUs);
   }
-  const verdicts = new Array<Verdict>(takes.length);
   for (let i = 0; i < takes.length; i += 1) {
-    verdicts[i] = describe({ take: takeAt(takes, i), bucket: bucketAt(ofTakes, i), fits: fits[i] === true, nowUs });
+    const verdict = verdicts[i];
+    if (verdict !== undefined) describe(verdict, takeAt(takes, i), bucketAt(ofTakes, i), nowUs);
   }
-  return { overLimit, verdicts, nowUs, writes: writes ?? NO_WRITES };
+  // At the very end: an error before has changed none.
+  for (let i = 0; i < takes.length; i += 1) {
+    const bucket = bucketAt(ofTakes, i);
+    if (bucket.first === i && bucket.isChanged) write(bucket, buckets);
+  }
+  return { overLimit, verdicts, nowUs };
 }
-
-const NO_WRITES: readonly BucketWrite[] = [];
 
 interface DecideGroupInput {
   readonly group: Group;
-  readonly read: (bucketKey: string) => BucketState | undefined;
+  readonly buckets: Buckets;
   readonly nowUs: number;
 }
+
+/** One of which only `fits` is known until the group is decided. */
+type OpenVerdict = { -readonly [Part in keyof Verdict]: Verdict[Part] };
 
 /** Takes of a group that are looked through for those on one bucket; for more there is a Map. */
 const LOOKED_THROUGH_MAX = 8;
 
 /** The bucket of each take, in their order. */
-function gatherBuckets({ group, read, nowUs }: DecideGroupInput): readonly GroupBucket[] {
+function gatherBuckets({ group, buckets, nowUs }: DecideGroupInput): readonly GroupBucket[] {
   const { takes } = group;
   const ofTakes = new Array<GroupBucket>(takes.length);
   const byKey = takes.length > LOOKED_THROUGH_MAX ? new Map<string, GroupBucket>() : undefined;
@@ -96,9 +110,9 @@ function gatherBuckets({ group, read, nowUs }: DecideGroupInput): readonly Group
     let bucket = byKey === undefined ? lookThrough(ofTakes, i, bucketKey) : byKey.get(bucketKey);
     if (bucket === undefined) {
       const engine = ENGINES[limit.algorithm];
-      const stored = read(bucketKey);
+      const stored = buckets.read(bucketKey);
       const state = stored ?? engine.fresh(limit, nowUs);
-      bucket = { bucketKey, first: i, engine, limit, expiryLimit: undefined, hits: 0, charged: 0, refund: 0, stored, state };
+      bucket = { bucketKey, first: i, engine, limit, expiryLimit: undefined, hits: 0, charged: 0, refund: 0, stored, state, isChanged: false, resetAfterUs: undefined };
       byKey?.set(bucketKey, bucket);
     }
     if (limit.requestsPerUnit < bucket.limit.requestsPerUnit) bucket.limit = limit;
@@ -132,12 +146,12 @@ function isSlower(limit: BucketLimit, than: BucketLimit | undefined): boolean {
   return limit.requestsPerUnit > 0 && limit.requestsPerUnit < (than?.requestsPerUnit ?? Infinity);
 }
 
-/** Whether a group of which these takes fit is over its limits, `SHADOW_MODE` apart. */
-export function isOverLimit(group: Group, fits: readonly boolean[]): boolean {
+/** Whether a group is over its limits, by which of its takes fit; `SHADOW_MODE` apart. */
+export function isOverLimit(group: Group, verdicts: readonly Pick<Verdict, 'fits'>[]): boolean {
   let quotaFits: Map<number, boolean> | undefined;
   for (let i = 0; i < group.takes.length; i += 1) {
     const take = group.takes[i];
-    const takeFits = fits[i] === true;
+    const takeFits = verdicts[i]?.fits === true;
     if (take?.mode === 'enforced' && !takeFits) return true;
     if (take?.mode !== 'quota') continue;
     quotaFits ??= new Map();
@@ -146,14 +160,14 @@ export function isOverLimit(group: Group, fits: readonly boolean[]): boolean {
   return quotaFits !== undefined && !group.quotaAlwaysFits && ![...quotaFits.values()].includes(true);
 }
 
-/** Charges what fits, applies refunds; whether that changed the bucket. */
-function applyTakes(bucket: GroupBucket): boolean {
+/** Charges what fits, applies refunds. */
+function applyTakes(bucket: GroupBucket): void {
   const { engine, charged } = bucket;
   // A refund to a bucket that nobody has used changes nothing.
   const refund = engine.isUnused(bucket.state) && charged === 0 ? 0 : bucket.refund;
   if (charged > 0) bucket.state = engine.charge(bucket.state, charged);
   if (refund > 0) bucket.state = engine.refund(bucket.state, refund);
-  return charged > 0 || refund > 0;
+  bucket.isChanged = charged > 0 || refund > 0;
 }
 
 /**
@@ -164,31 +178,28 @@ function mustBeRetimed(bucket: GroupBucket, nowUs: number): boolean {
   return bucket.hits > 0 && bucket.stored !== undefined && bucket.engine.isAhead(bucket.stored, bucket.limit, nowUs);
 }
 
-function toWrite({ bucketKey, engine, state, stored, limit, expiryLimit }: GroupBucket, nowUs: number): BucketWrite {
-  if (engine.isUnused(state)) return { bucketKey };
-  if (expiryLimit === undefined && stored !== undefined) return { bucketKey, state };
-  const resetAfterUs = engine.resetAfterUs(state, expiryLimit ?? limit, nowUs);
-  return { bucketKey, state, expiresAfterUs: resetAfterUs + EXPIRY_MARGIN_US };
+/** How long a changed bucket is to be kept. Without a limit that refills, it is as long as it was to be. */
+function findExpiry(bucket: GroupBucket, nowUs: number): void {
+  const { engine, state, stored, limit, expiryLimit } = bucket;
+  if (expiryLimit === undefined && stored !== undefined) return;
+  bucket.resetAfterUs = engine.resetAfterUs(state, expiryLimit ?? limit, nowUs);
 }
 
-function describe({ take, bucket, fits, nowUs }: DescribeInput): Verdict {
-  const { engine, state } = bucket;
-  return {
-    fits,
-    remaining: Math.max(0, engine.room(state, take.limit)),
-    retryAfterUs: fits ? 0 : retryAfterUs({ take, bucket, nowUs }),
-    resetAfterUs: engine.resetAfterUs(state, take.limit, nowUs),
-  };
+function write({ bucketKey, engine, state, resetAfterUs }: GroupBucket, buckets: Buckets): void {
+  if (engine.isUnused(state)) buckets.write(bucketKey, undefined, undefined);
+  else buckets.write(bucketKey, state, resetAfterUs === undefined ? undefined : resetAfterUs + EXPIRY_MARGIN_US);
 }
 
-interface DescribeInput {
-  readonly take: Take;
-  readonly bucket: GroupBucket;
-  readonly fits: boolean;
-  readonly nowUs: number;
+function describe(verdict: OpenVerdict, take: Take, bucket: GroupBucket, nowUs: number): void {
+  const { engine, state, expiryLimit } = bucket;
+  verdict.remaining = Math.max(0, engine.room(state, take.limit));
+  if (!verdict.fits) verdict.retryAfterUs = retryAfterUs(take, bucket, nowUs);
+  // Mostly known already: it is how long the bucket is to be kept.
+  const known = expiryLimit === take.limit ? bucket.resetAfterUs : undefined;
+  verdict.resetAfterUs = known ?? engine.resetAfterUs(state, take.limit, nowUs);
 }
 
-function retryAfterUs({ take, bucket, nowUs }: Omit<DescribeInput, 'fits'>): number {
+function retryAfterUs(take: Take, bucket: GroupBucket, nowUs: number): number {
   if (bucket.hits > take.limit.capacity) return NEVER;
   return bucket.engine.retryAfterUs(bucket.state, take.limit, bucket.hits, nowUs);
 }

@@ -68,7 +68,7 @@ export function together(group: Group, parts: readonly DecidedPart[]): GroupVerd
       if (own !== undefined) verdicts[place] = own;
     }
   }
-  const overLimit = !group.shadow && isOverLimit(group, verdicts.map(({ fits }) => fits));
+  const overLimit = !group.shadow && isOverLimit(group, verdicts);
   return { overLimit, verdicts, nowUs: Math.max(...parts.map(({ verdict }) => verdict.nowUs)) };
 }
 

@@ -1,7 +1,8 @@
 /** The embedded store: buckets in this process's memory, decided by the TypeScript engines. */
 
 import { isOutsideWindows, type Group, type Settlement } from '../bucket/take';
-import { decideGroup, type BucketWrite } from '../engine/decide-group';
+import { decideGroup, type Buckets } from '../engine/decide-group';
+import type { BucketState } from '../engine/engines';
 import { settleBucket } from '../engine/settle-bucket';
 import { BucketTable } from './bucket-table/bucket-table';
 import type { GroupOutcome, Store } from './store';
@@ -17,7 +18,13 @@ export class MemoryStore implements Store {
   private readonly nowUs: () => number;
   private readonly bucketsMax: number;
   private table: BucketTable;
-  private readonly read = (bucketKey: string) => this.table.use(bucketKey);
+  /** What the call in hand reads and writes. */
+  private readonly buckets: Buckets = {
+    read: (bucketKey) => this.table.use(bucketKey),
+    write: (bucketKey, state, expiresAfterUs) => { this.write(bucketKey, state, expiresAfterUs); },
+  };
+  /** The time of the call in hand. */
+  private callUs = 0;
   private evictionCount = 0;
 
   constructor({ nowUs, bucketsMax }: MemoryStoreOptions) {
@@ -38,23 +45,28 @@ export class MemoryStore implements Store {
 
   take(groups: readonly Group[]): Promise<readonly GroupOutcome[]> {
     const nowUs = this.nowUs();
+    this.callUs = nowUs;
     const outcomes = new Array<GroupOutcome>(groups.length);
     let next = 0;
+    let added = 0;
     for (const group of groups) {
-      outcomes[next] = this.decide(group, nowUs);
+      outcomes[next] = isOutsideWindows(group, nowUs) ? { outsideAtUs: nowUs } : decideGroup({ group, nowUs, buckets: this.buckets });
+      added += group.takes.length;
       next += 1;
     }
+    this.bound({ nowUs, steps: added + groups.length });
     return Promise.resolve(outcomes);
   }
 
   settle(settlements: readonly Settlement[]): Promise<readonly number[]> {
     const nowUs = this.nowUs();
+    this.callUs = nowUs;
     const applied = settlements.map((settlement) => {
-      const settled = settleBucket({ settlement, nowUs, stored: this.read(settlement.bucketKey) });
-      if (settled.write !== undefined) this.write(settled.write, nowUs);
-      return settled.applied;
+      const { applied: hits, write } = settleBucket({ settlement, nowUs, stored: this.table.use(settlement.bucketKey) });
+      if (write !== undefined) this.write(write.bucketKey, write.state, write.expiresAfterUs);
+      return hits;
     });
-    this.bound({ nowUs, added: settlements.length });
+    this.bound({ nowUs, steps: 2 * settlements.length });
     return Promise.resolve(applied);
   }
 
@@ -63,22 +75,14 @@ export class MemoryStore implements Store {
     return Promise.resolve();
   }
 
-  private decide(group: Group, nowUs: number): GroupOutcome {
-    if (isOutsideWindows(group, nowUs)) return { outsideAtUs: nowUs };
-    const { overLimit, verdicts, writes } = decideGroup({ group, nowUs, read: this.read });
-    for (const write of writes) this.write(write, nowUs);
-    this.bound({ nowUs, added: group.takes.length });
-    return { overLimit, verdicts, nowUs };
-  }
-
-  private write({ bucketKey, state, expiresAfterUs }: BucketWrite, nowUs: number): void {
+  private write(bucketKey: string, state: BucketState | undefined, expiresAfterUs: number | undefined): void {
     if (state === undefined) this.table.delete(bucketKey);
-    else this.table.set(bucketKey, state, expiresAfterUs === undefined ? undefined : nowUs + expiresAfterUs);
+    else this.table.set(bucketKey, state, expiresAfterUs === undefined ? undefined : this.callUs + expiresAfterUs);
   }
 
-  /** More buckets are looked at than a call can have added, so garbage never outgrows the work. */
-  private bound({ nowUs, added }: { readonly nowUs: number; readonly added: number }): void {
-    this.table.dropExpired({ nowUs, steps: added + 1 });
+  /** Once for a call. More buckets are looked at than it can have added, so garbage never outgrows the work. */
+  private bound({ nowUs, steps }: { readonly nowUs: number; readonly steps: number }): void {
+    this.table.dropExpired({ nowUs, steps });
     while (this.table.size > this.bucketsMax) {
       this.table.deleteOldest();
       this.evictionCount += 1;

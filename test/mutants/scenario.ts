@@ -1,12 +1,13 @@
 /** Scenarios: calls at given times, and what each must answer and leave in Redis, as the TypeScript twin says. */
 
 import { isOutside, isOutsideWindows, type Group, type GroupVerdict, type Settlement, type Take } from '../../src/bucket/take';
-import { decideGroup, type BucketWrite } from '../../src/engine/decide-group';
+import type { BucketWrite } from '../../src/engine/decide-group';
 import { ENGINES, type BucketState } from '../../src/engine/engines';
 import { settleBucket } from '../../src/engine/settle-bucket';
 import type { StoreScripts } from '../../src/store/redis-store';
 import { encodeSettlements } from '../../src/store/settle-wire';
 import { encodeTakes } from '../../src/store/take-wire';
+import { decideGroup } from '../support/decide-group';
 import { packState } from '../support/pack-state';
 
 /** One run of a script. */

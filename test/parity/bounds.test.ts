@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import type { BucketLimit, Group } from '../../src/bucket/take';
-import { decideGroup, type GroupDecision } from '../../src/engine/decide-group';
 import type { BucketState } from '../../src/engine/engines';
 import { ALGORITHMS, type Algorithm } from '../../src/rule/limit';
+import { decideGroup, type GroupDecision } from '../support/decide-group';
 import { groupOf, take } from '../support/groups';
 import { admit, limitOf, nextArrivalUs, smallLimits, START_US, stretches, type Arrival } from '../support/model/one-bucket';
 import { seeded } from '../support/random';

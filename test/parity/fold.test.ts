@@ -3,12 +3,12 @@
 import fc from 'fast-check';
 import { RESP_TYPES } from 'redis';
 import type { Group } from '../../src/bucket/take';
-import { decideGroup } from '../../src/engine/decide-group';
 import type { BucketState } from '../../src/engine/engines';
 import { isFoldable } from '../../src/engine/unfold';
 import { ALGORITHMS } from '../../src/rule/limit';
 import type { GroupOutcome } from '../../src/store/store';
 import { encodeTakes } from '../../src/store/take-wire';
+import { decideGroup } from '../support/decide-group';
 import { groupOf, LIMITS, take, TEN_PER_SECOND } from '../support/groups';
 import { openClockedRedis, type ClockedRedis } from '../support/redis-store';
 import { startRedis, type RedisServer } from '../support/redis-server';

@@ -2,10 +2,11 @@
 
 import fc from 'fast-check';
 import type { BucketLimit, GroupVerdict, Settlement } from '../../src/bucket/take';
-import { decideGroup, type BucketWrite } from '../../src/engine/decide-group';
+import type { BucketWrite } from '../../src/engine/decide-group';
 import { ENGINES, type BucketState } from '../../src/engine/engines';
 import { settleBucket } from '../../src/engine/settle-bucket';
 import { ALGORITHMS, type Algorithm } from '../../src/rule/limit';
+import { decideGroup } from '../support/decide-group';
 import { groupOf, settlement, take } from '../support/groups';
 import { nextArrivalUs, smallLimits, START_US } from '../support/model/one-bucket';
 import { packState } from '../support/pack-state';

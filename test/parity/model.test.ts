@@ -1,9 +1,9 @@
 /** The model and the TypeScript twin agree on every field of every verdict; `twins.test.ts` ties the Lua to that twin. */
 
 import fc from 'fast-check';
-import { decideGroup } from '../../src/engine/decide-group';
 import type { BucketState } from '../../src/engine/engines';
 import { ALGORITHMS } from '../../src/rule/limit';
+import { decideGroup } from '../support/decide-group';
 import { Model } from '../support/model/model';
 import { seeded } from '../support/random';
 import { schedules, type ScheduleStep } from '../support/schedules';

@@ -3,10 +3,11 @@
 import fc from 'fast-check';
 import { RESP_TYPES } from 'redis';
 import type { Group, Settlement } from '../../src/bucket/take';
-import { decideGroup, type BucketWrite } from '../../src/engine/decide-group';
+import type { BucketWrite } from '../../src/engine/decide-group';
 import type { BucketState } from '../../src/engine/engines';
 import { settleBucket } from '../../src/engine/settle-bucket';
 import { ALGORITHMS } from '../../src/rule/limit';
+import { decideGroup } from '../support/decide-group';
 import { packState } from '../support/pack-state';
 import { openClockedRedis, type ClockedRedis } from '../support/redis-store';
 import { startRedis, type RedisServer } from '../support/redis-server';

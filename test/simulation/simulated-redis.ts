@@ -1,11 +1,12 @@
 /** A Redis and the network to it, simulated: the real engines on states that a fault can take away. */
 
 import type { Group, Settlement } from '../../src/bucket/take';
-import { decideGroup, type BucketWrite } from '../../src/engine/decide-group';
+import type { BucketWrite } from '../../src/engine/decide-group';
 import type { BucketState } from '../../src/engine/engines';
 import { settleBucket } from '../../src/engine/settle-bucket';
 import { StoreError, type GroupOutcome, type SettleOutcome, type Store } from '../../src/store/store';
 import type { VirtualTime } from './virtual-time';
+import { decideGroup } from '../support/decide-group';
 
 /** What becomes of a call. */
 export type Weather =

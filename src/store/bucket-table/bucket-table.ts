@@ -40,6 +40,8 @@ export class BucketTable {
   private keyRead: string | undefined;
   private keyHash = 0;
   private keyPrefix = NO_PREFIX;
+  /** Its record, once that is found: what was used is mostly written next, and is not looked for again. */
+  private keyRecord = NO_RECORD;
 
   /** Where the key of a record is put together for its hash. */
   private readonly joined = new Int32Array(KEY_BYTES_MAX / 4);
@@ -116,18 +118,18 @@ export class BucketTable {
 
   private find(bucketKey: string): number {
     if (bucketKey !== this.keyRead) this.readKey(bucketKey);
+    else if (this.keyRecord !== NO_RECORD) return this.keyRecord;
     let link = this.index.first(this.keyHash);
-    while (link !== NO_LINK) {
-      if (this.isOfKey(idOf(link))) return idOf(link);
-      link = this.index.next(link, this.keyHash);
-    }
-    return NO_RECORD;
+    while (link !== NO_LINK && !this.isOfKey(idOf(link))) link = this.index.next(link, this.keyHash);
+    this.keyRecord = link === NO_LINK ? NO_RECORD : idOf(link);
+    return this.keyRecord;
   }
 
   private readKey(bucketKey: string): void {
     const { key } = this;
     key.read(bucketKey);
     this.keyRead = bucketKey;
+    this.keyRecord = NO_RECORD;
     this.keyHash = this.hash(key.words, key.bytes);
     this.keyPrefix = this.prefixes.numberOf(key.words, key.prefixWords);
   }
@@ -163,6 +165,7 @@ export class BucketTable {
     this.index.add(id, this.keyHash);
     this.order.add(id);
     this.bucketCount += 1;
+    this.keyRecord = id;
     return id;
   }
 
@@ -176,6 +179,8 @@ export class BucketTable {
       this.order.move(last, id);
     }
     this.records.release(id);
+    // It may be the one that went, or that moved.
+    this.keyRecord = NO_RECORD;
     this.bucketCount -= 1;
   }
 

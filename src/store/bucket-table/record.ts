@@ -67,25 +67,19 @@ export function prefixOf(words: Int32Array, record: number): number {
  * Of tokens and hits in a fixed window at least one is used, or there would be no record: so 2^32, a full leaky bucket, fits.
  */
 export function writeState(words: Int32Array, record: number, state: BucketState): boolean {
-  if ('rest' in state) return write(words, record, { form: TOKENS, a: state.atUs, b: state.rest, count: state.used - 1 });
-  if ('previous' in state) return write(words, record, { form: WINDOWS, a: state.index, b: state.previous, count: state.current });
-  if ('used' in state) return write(words, record, { form: WINDOW, a: state.index, b: 0, count: state.used - 1 });
+  if ('rest' in state) return write(words, record, TOKENS, state.atUs, state.rest, state.used - 1);
+  if ('previous' in state) return write(words, record, WINDOWS, state.index, state.previous, state.current);
+  if ('used' in state) return write(words, record, WINDOW, state.index, 0, state.used - 1);
   return false;
 }
 
 /** Writes the number of a state that is kept aside. */
 export function writeAside(words: Int32Array, record: number, number: number): void {
-  write(words, record, { form: ASIDE, a: 0, b: 0, count: number });
+  write(words, record, ASIDE, 0, 0, number);
 }
 
-interface Packed {
-  readonly form: number;
-  readonly a: number;
-  readonly b: number;
-  readonly count: number;
-}
-
-function write(words: Int32Array, record: number, { form, a, b, count }: Packed): boolean {
+/** Numbers side by side, since an object of them for each write is much. */
+function write(words: Int32Array, record: number, form: number, a: number, b: number, count: number): boolean {
   if (!(a >= 0 && a <= A_MAX && b >= 0 && b <= B_MAX && count >= 0 && count <= COUNT_MAX)) return false;
   const markA = (words[record + HIGH_A] ?? 0) >>> BYTES_SHIFT;
   const markB = (words[record + HIGH_B] ?? 0) >>> HIGH_B_BITS;

@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import type { BucketLimit, Verdict } from '../../../src/bucket/take';
-import { decideGroup } from '../../../src/engine/decide-group';
 import type { BucketState } from '../../../src/engine/engines';
 import type { Algorithm } from '../../../src/rule/limit';
+import { decideGroup } from '../decide-group';
 import { groupOf, take } from '../groups';
 
 /** The start of an hour. */

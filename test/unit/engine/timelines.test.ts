@@ -1,7 +1,7 @@
 /** The hand-checked timelines, decided by the TypeScript engines. */
 
-import { decideGroup } from '../../../src/engine/decide-group';
 import type { BucketState } from '../../../src/engine/engines';
+import { decideGroup } from '../../support/decide-group';
 import { loadTimelines, toStepOutcome } from '../../support/timelines';
 
 test.each(loadTimelines())('$name', ({ steps }) => {
