@@ -114,13 +114,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     additions: (ruleSet) => additionsFor(ruleSet, additionOptions(settings)),
     record: makeRecordDecision({ metrics, ruleMetrics, globalShadow: settings.shadowMode }),
   });
-  const answerCalls = makeAnswerCalls({
-    decide: shouldRateLimit,
-    log,
-    onFailure: (kind) => {
-      metrics.shouldRateLimitError.inc({ err_type: ERROR_TYPES[kind] });
-    },
-  });
+  const onFailure = (kind: FailureKind): void => {
+    metrics.shouldRateLimitError.inc({ err_type: ERROR_TYPES[kind] });
+  };
+  const answerCalls = makeAnswerCalls({ decide: shouldRateLimit, log, onFailure });
 
   const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });
   const grpc = new GrpcPort({
@@ -131,6 +128,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     metrics,
     answerCalls,
     health,
+    onFailure,
     onCall: ({ seconds }) => { responseTimes.observe(seconds); },
   });
   const http = new HttpServer({ routes: httpRoutes({ answerCalls, health }), log });
