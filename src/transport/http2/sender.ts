@@ -33,7 +33,9 @@ export class Sender {
   progressMs: number;
   private readonly writer = new FrameWriter();
   private readonly peer = new PeerSettings();
+  /** Streams of which something waits: for a window of their own, and for nothing but that of all together. */
   private readonly blocked = new Set<Stream>();
+  private readonly blockedByAll = new Set<Stream>();
   private window = CONNECTION_WINDOW_DEFAULT;
   private outputTold = true;
   private dribbles = 0;
@@ -44,7 +46,7 @@ export class Sender {
 
   /** Whether something waits for a window of the peer's. */
   get isBlocked(): boolean {
-    return this.blocked.size > 0;
+    return this.blocked.size > 0 || this.blockedByAll.size > 0;
   }
 
   /** What a stream that begins now may be sent. */
@@ -147,7 +149,11 @@ export class Sender {
   widen(bytes: number): void {
     this.window += bytes;
     if (this.window > WINDOW_MAX) throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, 'a window of over 2^31 - 1');
-    for (const stream of [...this.blocked]) this.pump(stream);
+    // No further than the window reaches: a peer with many streams may send little updates without end.
+    for (const stream of this.blockedByAll) {
+      if (this.window <= 0) return;
+      this.pump(stream);
+    }
   }
 
   /** @throws StreamError FLOW_CONTROL_ERROR */
@@ -167,10 +173,12 @@ export class Sender {
   /** Nothing of this stream waits any more. */
   forget(stream: Stream): void {
     this.blocked.delete(stream);
+    this.blockedByAll.delete(stream);
   }
 
   forgetAll(): void {
     this.blocked.clear();
+    this.blockedByAll.clear();
   }
 
   /** Sends of a stream's outbox what the windows allow. */
@@ -193,11 +201,13 @@ export class Sender {
     }
     if (chunks.length > 0) {
       // The clock of a stream that waits runs from now on, not from when the connection last waited.
-      if (this.blocked.size === 0) this.progressMs = this.options.nowMs();
-      this.blocked.add(stream);
+      if (!this.isBlocked) this.progressMs = this.options.nowMs();
+      const [waits, waitsNot] = stream.sendWindow > 0 ? [this.blockedByAll, this.blocked] : [this.blocked, this.blockedByAll];
+      waitsNot.delete(stream);
+      waits.add(stream);
       return;
     }
-    this.blocked.delete(stream);
+    this.forget(stream);
     if (outbox.trailers !== undefined) this.finish(stream, outbox.trailers);
     else stream.handler?.onDrained?.();
   }
