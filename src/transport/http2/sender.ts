@@ -127,22 +127,24 @@ export class Sender {
   }
 
   /**
-   * The peer's SETTINGS, and our word that we go by them.
+   * The peer's SETTINGS, and our word that we go by them. Answers how many streams had their window moved by it.
    *
    * @throws ConnectionError for a value that may not be
    */
-  applySettings(frame: Frame, streams: Iterable<Stream>): void {
+  applySettings(frame: Frame, streams: Iterable<Stream>): number {
     const { initialWindow, headerTableBytesLeast } = this.peer;
     this.peer.apply(frame);
     this.control(FrameType.SETTINGS, Flag.ACK);
     if (this.peer.headerTableBytesLeast < headerTableBytesLeast) this.writer.emptyTable();
     const change = this.peer.initialWindow - initialWindow;
-    if (change === 0) return;
-    for (const stream of [...streams]) {
+    if (change === 0) return 0;
+    const moved = [...streams];
+    for (const stream of moved) {
       stream.sendWindow += change;
       if (stream.sendWindow > WINDOW_MAX) throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, 'a window of over 2^31 - 1');
       this.pump(stream);
     }
+    return moved.length;
   }
 
   /** @throws ConnectionError FLOW_CONTROL_ERROR */

@@ -211,6 +211,20 @@ test('windows moved by SETTINGS again and again (CVE-2019-9515) cost one pass fo
   expect(performance.now() - started).toBeLessThan(2000);
 });
 
+test.each<[string, number, number | undefined]>([
+  ['of as many streams as may be: cut off before it costs much', STREAMS_MAX, ENHANCE_YOUR_CALM],
+  ['of ten, as often: a client that looks for its best window', 10, undefined],
+])('windows moved by each SETTINGS, %s', (_what, streams, code) => {
+  const peer = new Peer((connection, stream) => {
+    connection.send(stream, Buffer.alloc(100_000));
+    return undefined;
+  });
+  peer.send(frame(FrameType.SETTINGS, 0, setting(4, 0)), many(streams, (index) => headers(1 + 2 * index)));
+  const frames = peer.send(many(1000, (index) => frame(FrameType.SETTINGS, 0, setting(4, (1 + (index % 2)) * 2 ** 20))));
+  const passes = frames.filter(({ type }) => type === FrameType.SETTINGS).length;
+  expect([peer.goaway(frames), passes * streams < 100 * STREAMS_MAX]).toEqual([code, true]);
+});
+
 describe('windows opened by one byte at a time (CVE-2019-9511)', () => {
   /** Streams that each have 1000 bytes waiting for a window. */
   function waiting(streams: number): Peer {
