@@ -100,7 +100,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const memoryStore = new MemoryStore({ nowUs: monotonicNowUs, bucketsMax });
   const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore, rules });
   if (!isWorker) makeConfigMetrics({ registry, loads: rules, managementServer: options.managementServer });
-  if (settings.warmUp) await warmUpAndTell({ settings, metrics, log });
+  if (settings.warmUp) await warmUpAndTell({ settings, storeChoice, metrics, log });
   const { store, leave } =
     storeChoice.kind === 'memory'
       ? { store: new MeasuredStore(memoryStore, measureBy(metrics, 'memory')), leave: undefined }
@@ -114,13 +114,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     additions: (ruleSet) => additionsFor(ruleSet, additionOptions(settings)),
     record: makeRecordDecision({ metrics, ruleMetrics, globalShadow: settings.shadowMode }),
   });
-  const answerCalls = makeAnswerCalls({
-    decide: shouldRateLimit,
-    log,
-    onFailure: (kind) => {
-      metrics.shouldRateLimitError.inc({ err_type: ERROR_TYPES[kind] });
-    },
-  });
+  const onFailure = (kind: FailureKind): void => {
+    metrics.shouldRateLimitError.inc({ err_type: ERROR_TYPES[kind] });
+  };
+  const answerCalls = makeAnswerCalls({ decide: shouldRateLimit, log, onFailure });
 
   const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });
   const grpc = new GrpcPort({
@@ -131,6 +128,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     metrics,
     answerCalls,
     health,
+    onFailure,
     onCall: ({ seconds }) => { responseTimes.observe(seconds); },
   });
   const http = new HttpServer({ routes: httpRoutes({ answerCalls, health }), log });
@@ -179,8 +177,8 @@ function followConfig({ rules, health, settings }: Pick<AppOptions, 'rules' | 's
 }
 
 /** Before there is anything that it could keep waiting. */
-async function warmUpAndTell({ settings, metrics, log }: Pick<AppOptions, 'settings' | 'log'> & { readonly metrics: Metrics }): Promise<void> {
-  const { calls, ms } = await warmUp({ transport: settings.transport, metrics });
+async function warmUpAndTell({ settings, storeChoice, metrics, log }: Pick<AppOptions, 'settings' | 'storeChoice' | 'log'> & { readonly metrics: Metrics }): Promise<void> {
+  const { calls, ms } = await warmUp({ transport: settings.transport, counts: storeChoice.kind, metrics });
   log.debug(`warmed up by ${calls} calls in ${ms.toFixed(0)} ms`);
 }
 

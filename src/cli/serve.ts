@@ -143,7 +143,9 @@ async function serveAsWorker(options: Omit<AppOptions, 'isWorker'>): Promise<num
     });
     void untilSignalled().then(resolve);
   });
-  return untilStopped({ app, log: options.log, told });
+  const exitCode = await untilStopped({ app, log: options.log, told });
+  await link.sayLast();
+  return exitCode;
 }
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;

@@ -13,7 +13,7 @@ prom-client's defaults.
 
 With \`WORKERS\` over 1 they are those of all workers together: sums, but for gauges of what all see alike
 (\`weir_instances\`, \`weir_breaker_open\`: the largest). Counters do not run backwards when a worker ends: what it had counted
-when it was last asked stays.
+stays (of one that was killed: when it was last asked).
 
 \`EXTRA_TAGS\` are labels of every metric, here and at \`PROMETHEUS_ADDR\`, where they are served too with \`USE_PROMETHEUS\`.
 

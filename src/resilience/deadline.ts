@@ -102,7 +102,9 @@ export class DeadlineStore implements Store {
     if (due.length > 0) setImmediate(() => { for (const call of due) if (call.place !== undefined) this.giveUp(call); });
     this.timerMs = Infinity;
     // A timer may fire a little early, by the clock of the event loop: then it is set once more.
-    for (const { dueMs } of this.waiting) if (dueMs > nowMs) this.wakeAt(dueMs, nowMs);
+    let nextMs = Infinity;
+    for (const { dueMs } of this.waiting) if (dueMs > nowMs && dueMs < nextMs) nextMs = dueMs;
+    this.wakeAt(nextMs, nowMs);
   }
 
   private giveUp(call: Waiting): void {

@@ -137,11 +137,12 @@ export class DenyCacheStore implements Store {
       return undefined;
     }
     this.options.onDenied();
+    const nowUs = first.nowUs + Math.floor((nowMs - first.askedMs) * US_PER_MS);
     const verdicts = group.takes.map((take, i) => {
       const denial = known[i];
-      return denial === undefined ? this.describe(take) : describeDenial(denial, { hits: hitsOn(take.bucketKey, group.takes), nowMs });
+      return denial === undefined ? this.describe(take, nowUs) : describeDenial(denial, { hits: hitsOn(take.bucketKey, group.takes), nowMs });
     });
-    return { overLimit: true, verdicts, nowUs: first.nowUs + Math.floor((nowMs - first.askedMs) * US_PER_MS), cached: true };
+    return { overLimit: true, verdicts, nowUs, cached: true };
   }
 
   private denialOf({ bucketKey, limit, hits, mode }: Take, { takes }: Group, nowMs: number): Denial | undefined {
@@ -190,12 +191,12 @@ export class DenyCacheStore implements Store {
     this.changedAt.set(bucketKey, this.changes);
   }
 
-  /** A take that would fit for all that is known here. */
-  private describe({ bucketKey, limit }: Take): Verdict {
+  /** A take that would fit for all that is known here. The time is about the store's. */
+  private describe({ bucketKey, limit }: Take, nowUs: number): Verdict {
     const { lastKnown } = this.options;
     // A share that never refills is known as never full again, which is no duration.
-    const resetAfterUs = Math.min(WINDOW_US_MAX, Math.ceil(lastKnown.resetAfterUs(bucketKey)));
-    return { fits: true, remaining: lastKnown.remaining(bucketKey, limit), retryAfterUs: 0, resetAfterUs };
+    const lastUs = Math.min(WINDOW_US_MAX, Math.ceil(lastKnown.resetAfterUs(bucketKey)));
+    return { fits: true, remaining: lastKnown.remaining(bucketKey, limit), retryAfterUs: 0, resetAfterUs: windowEndsAfterUs(limit, nowUs) ?? lastUs };
   }
 }
 
@@ -230,6 +231,14 @@ interface DescribeDenialInput {
 function waitForMoreUs({ algorithm, requestsPerUnit, windowUs }: BucketLimit, hits: number): number {
   const drains = algorithm === 'token_bucket' || algorithm === 'leaky_bucket';
   return drains ? Math.ceil((hits * windowUs) / requestsPerUnit) : 0;
+}
+
+/** A window of the clock or the calendar ends whatever is used of it; undefined: the limit has none, or none around now. */
+function windowEndsAfterUs({ algorithm, windowUs, edgesUs }: BucketLimit, nowUs: number): number | undefined {
+  if (algorithm !== 'fixed_window') return undefined;
+  if (edgesUs === undefined) return windowUs - (nowUs % windowUs);
+  const endUs = edgesUs.find((edgeUs) => edgeUs > nowUs);
+  return endUs === undefined ? undefined : endUs - nowUs;
 }
 
 function isSameLimit(a: BucketLimit, b: BucketLimit): boolean {

@@ -18,6 +18,9 @@ const US_PER_MS = 1_000;
  */
 const PART_WORTH_REMEMBERING = 1 / 16;
 
+/** Keys that end alike share a cell; a power of two, and small enough to stay where the processor has it at hand. */
+const CELLS = 4_096;
+
 /** Of a bucket: hits used, time until it is full again, and when that was heard. */
 const USED = 0;
 const RESET_AFTER_US = 1;
@@ -40,6 +43,8 @@ export class LastKnown {
   private readonly keys: RecentKeys;
   /** By the place of the bucket's key, side by side, for that is one lookup in memory. */
   private readonly heard: Float64Array;
+  /** By cell, until when anything is remembered of its keys: of most there is nothing, and this tells so without a look at the whole key. */
+  private readonly untilMs = new Float64Array(CELLS);
 
   constructor({ nowMs, bucketsMax }: LastKnownOptions) {
     this.nowMs = nowMs;
@@ -52,9 +57,9 @@ export class LastKnown {
     const used = limit.capacity - remaining;
     // Under a smaller limit on the same bucket, more may be used than it can say.
     if (remaining === 0 && this.used(bucketKey, limit) > used) return;
-    if (used === 0) this.keys.delete(bucketKey);
-    // What was heard before drains by itself; only if hits were given back is that too slow, which errs to denial.
-    else if (used >= PART_WORTH_REMEMBERING * limit.capacity) this.keep(bucketKey, { used, resetAfterUs, atMs });
+    if (used > 0 && used >= PART_WORTH_REMEMBERING * limit.capacity) this.keep(bucketKey, { used, resetAfterUs, atMs });
+    // What was heard before drains by itself, but not as fast as hits are given back.
+    else if (atMs < (this.untilMs[cellOf(bucketKey)] ?? 0)) this.keys.delete(bucketKey);
   }
 
   /** Hits that passed elsewhere, and count as long as told, on top of what was heard. */
@@ -94,7 +99,16 @@ export class LastKnown {
     this.heard[at + USED] = used;
     this.heard[at + RESET_AFTER_US] = resetAfterUs;
     this.heard[at + AT_MS] = atMs;
+    const cell = cellOf(bucketKey);
+    this.untilMs[cell] = Math.max(this.untilMs[cell] ?? 0, atMs + resetAfterUs / US_PER_MS);
   }
+}
+
+/** By how long it is, and its last characters: those of a value, mostly. */
+function cellOf(key: string): number {
+  const { length } = key;
+  const end = (key.charCodeAt(length - 1) << 8) ^ (key.charCodeAt(length - 2) << 4) ^ key.charCodeAt(length - 3) ^ (key.charCodeAt(length - 4) << 6);
+  return (end ^ length) & (CELLS - 1);
 }
 
 interface ChargeInput {

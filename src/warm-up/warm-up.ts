@@ -10,6 +10,7 @@ import { ALGORITHMS } from '../rule/limit';
 import { makeShouldRateLimit } from '../should-rate-limit';
 import { MeasuredStore } from '../store/measured-store';
 import { MemoryStore, monotonicNowUs } from '../store/memory-store';
+import type { Store } from '../store/store';
 import { makeAnswerCalls, type AnswerCalls } from '../transport/answer';
 import { GrpcServer } from '../transport/grpc-server';
 import { LeanServer } from '../transport/http2/lean-server';
@@ -33,6 +34,8 @@ const DOMAIN = 'warm-up';
 
 export interface WarmUpOptions {
   readonly transport: 'lean' | 'grpc-js';
+  /** Where the process will count: the path there is made fast. */
+  readonly counts: 'memory' | 'redis';
   /** Of the process; only what a known domain never touches is looked at. */
   readonly metrics: Metrics;
 }
@@ -42,10 +45,11 @@ export interface WarmUpResult {
   readonly ms: number;
 }
 
-export async function warmUp({ transport, metrics }: WarmUpOptions): Promise<WarmUpResult> {
+export async function warmUp({ transport, counts, metrics }: WarmUpOptions): Promise<WarmUpResult> {
   const startedMs = performance.now();
   const result = (calls: number): WarmUpResult => ({ calls, ms: performance.now() - startedMs });
-  const parts = { answerCalls: privateAnswer(metrics), health: new Health(), onCall: () => undefined };
+  const store = await openStore(counts);
+  const parts = { answerCalls: privateAnswer(store, metrics), health: new Health(), onCall: () => undefined };
   parts.health.serve();
   const grpc = new GrpcServer(parts);
   const server = transport === 'lean' ? new LeanServer({ ...parts, grpc, log: NO_LOG }) : grpc;
@@ -62,18 +66,27 @@ export async function warmUp({ transport, metrics }: WarmUpOptions): Promise<War
   clearTimeout(giveUp);
   caller.close();
   await server.drain({ timeoutMs: 0 });
+  await store.close();
   return result(calls);
+}
+
+async function openStore(counts: WarmUpOptions['counts']): Promise<Store> {
+  const store = new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: BUCKETS_MAX });
+  if (counts === 'memory') return new MeasuredStore(store, { onCall: () => undefined, onError: () => undefined });
+  // The embedded store does without what this needs.
+  const { overRedisPath } = await import('./redis-path.js');
+  return overRedisPath(store);
 }
 
 const NO_LOG = { error: () => undefined };
 
 /** Decides by rules of every algorithm, on buckets of its own. */
-function privateAnswer(metrics: Metrics): AnswerCalls {
+function privateAnswer(store: Store, metrics: Metrics): AnswerCalls {
   const ruleMetrics = new RuleMetrics({ registry: new Registry(), seriesMax: 100, nearLimitRatio: 0.8, sanitizeDots: false });
   const ruleSet = compileConfig({ files: [{ name: DOMAIN, text: configText() }], defaultAlgorithm: 'token_bucket', generation: 0 });
   const decide = makeShouldRateLimit({
     ruleSet: () => ruleSet,
-    store: new MeasuredStore(new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: BUCKETS_MAX }), { onCall: () => undefined, onError: () => undefined }),
+    store,
     modes: { shadow: false, quota: false },
     keyPrefix: '',
     nowUs: monotonicNowUs,

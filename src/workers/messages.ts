@@ -33,4 +33,5 @@ export type FromWorker =
   /** All is there but the ports. */
   | { readonly kind: 'prepared' }
   | { readonly kind: 'ready'; readonly ports: WorkerPorts }
-  | { readonly kind: 'metrics'; readonly reading: number; readonly snapshot: MetricSnapshot };
+  /** Without a reading nobody has asked: it is what a worker that ends has counted in all. */
+  | { readonly kind: 'metrics'; readonly reading?: number; readonly snapshot: MetricSnapshot };

@@ -1,8 +1,12 @@
 /** A worker's side of the line to the process that runs it. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError } from '../config/config-error';
 import type { RulesInForce } from '../config/rules-in-force';
 import type { ConfigNews, FromWorker, MetricSnapshot, ToWorker, WorkerPorts } from './messages';
+
+/** How long a worker that ends may take to say what it has counted, in milliseconds. */
+const LAST_METRICS_MS = 500;
 
 /** What a worker that serves is asked for. */
 export interface WorkerDuties {
@@ -28,7 +32,7 @@ export class WorkerLink {
       if (message.kind === 'drain') this.duties?.onDrain();
       if (message.kind === 'read_metrics') this.readMetrics(message.reading);
     });
-    tell({ kind: 'begun' });
+    void tell({ kind: 'begun' });
   }
 
   /** Resolves when this worker goes by what is in force, if anything is. */
@@ -38,18 +42,24 @@ export class WorkerLink {
 
   /** Says that this worker could serve, and resolves when it may. */
   untilMayListen(): Promise<void> {
-    tell({ kind: 'prepared' });
+    void tell({ kind: 'prepared' });
     return this.mayListen;
   }
 
   /** Says that this worker serves, and from now on does what it is told. */
   serve(ports: WorkerPorts, duties: WorkerDuties): void {
     this.duties = duties;
-    tell({ kind: 'ready', ports });
+    void tell({ kind: 'ready', ports });
+  }
+
+  /** Says what this worker has counted in all, before it ends. Resolves when that is said, or can't be in time. */
+  async sayLast(): Promise<void> {
+    const said = this.duties?.readMetrics().then((snapshot) => tell({ kind: 'metrics', snapshot }));
+    await Promise.race([said, sleep(LAST_METRICS_MS, undefined, { ref: false })]);
   }
 
   private readMetrics(reading: number): void {
-    void this.duties?.readMetrics().then((snapshot) => { tell({ kind: 'metrics', reading, snapshot }); });
+    void this.duties?.readMetrics().then((snapshot) => tell({ kind: 'metrics', reading, snapshot }));
   }
 }
 
@@ -60,7 +70,11 @@ async function take(rules: RulesInForce, { inForce, refused }: ConfigNews): Prom
   await taken;
 }
 
-function tell(message: FromWorker): void {
-  // Whoever runs this worker may have ended: then so does it.
-  if (process.connected) process.send?.(message);
+/** Resolves when it is on its way. */
+function tell(message: FromWorker): Promise<void> {
+  return new Promise((resolve) => {
+    // Whoever runs this worker may have ended: then so does it.
+    if (process.connected) process.send?.(message, undefined, undefined, () => { resolve(); });
+    else resolve();
+  });
 }

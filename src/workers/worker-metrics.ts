@@ -2,7 +2,7 @@
 
 import { AggregatorRegistry, type PrometheusContentType, type Registry } from 'prom-client';
 import { readMetrics } from '../observability/reading';
-import type { MetricSnapshot } from './messages';
+import type { FromWorker, MetricSnapshot } from './messages';
 
 /** How long a reading waits for the slowest worker, in milliseconds: then what that one last said stands. */
 export const READING_TIMEOUT_MS = 1_000;
@@ -16,6 +16,8 @@ export interface WorkerMetricsOptions {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
+type WorkerCounts = Extract<FromWorker, { kind: 'metrics' }>;
+
 interface Reading {
   missing: number;
   readonly finish: () => void;
@@ -25,8 +27,8 @@ export class WorkerMetrics {
   readonly contentType: PrometheusContentType;
   /** By worker, what it last said. */
   private readonly last = new Map<number, MetricSnapshot>();
-  /** What those that have ended had counted when they last said. */
-  private ended: MetricSnapshot = [];
+  /** What those that have ended had counted when they last said: most of them together, those of just now each by itself. */
+  private ended: readonly MetricSnapshot[] = [];
   private readonly readings = new Map<number, Reading>();
   private readingCount = 0;
 
@@ -34,9 +36,9 @@ export class WorkerMetrics {
     this.contentType = AggregatorRegistry.PROMETHEUS_CONTENT_TYPE;
   }
 
-  hear(worker: number, { reading, snapshot }: { readonly reading: number; readonly snapshot: MetricSnapshot }): void {
+  hear(worker: number, { reading, snapshot }: Omit<WorkerCounts, 'kind'>): void {
     this.last.set(worker, snapshot);
-    const waiting = this.readings.get(reading);
+    const waiting = reading === undefined ? undefined : this.readings.get(reading);
     if (waiting === undefined) return;
     waiting.missing -= 1;
     if (waiting.missing === 0) waiting.finish();
@@ -48,10 +50,12 @@ export class WorkerMetrics {
     this.last.delete(worker);
     if (snapshot === undefined) return;
     const counts = snapshot.filter(({ type }) => type !== 'gauge');
-    const before = this.ended;
     // At once, so that no reading misses them while they are added up.
-    this.ended = [...before, ...counts];
-    this.ended = await readMetrics(merge([before, counts]));
+    const ended = [...this.ended, counts];
+    this.ended = ended;
+    const sum = await readMetrics(merge(ended));
+    // If others have ended meanwhile they stay apart, until the next one ends.
+    if (this.ended === ended) this.ended = [sum];
   }
 
   /** For Prometheus. */
@@ -69,7 +73,7 @@ export class WorkerMetrics {
 
   private async merged(): Promise<Registry> {
     await this.askAll();
-    return merge([...this.last.values(), this.ended]);
+    return merge([...this.last.values(), ...this.ended]);
   }
 
   private askAll(): Promise<void> {

@@ -1,7 +1,7 @@
 /** The processes that serve: begun one after the other, begun anew when one ends, ended together. */
 
 import type { Logger } from '../observability/logger';
-import type { ConfigNews, FromWorker, MetricSnapshot, ToWorker, WorkerPorts } from './messages';
+import type { ConfigNews, FromWorker, ToWorker, WorkerPorts } from './messages';
 
 /** Before a worker that has ended is begun anew: doubled each time, up to the longest. */
 const RESTART_MS_MIN = 100;
@@ -13,6 +13,9 @@ const GOOD_MS = 10_000;
 /** How long workers have beyond their own drain, before they are killed. */
 const DRAIN_MARGIN_MS = 2_000;
 
+/** How long is waited for what a worker that has ended had still to say. */
+const HEARD_MS_MAX = 1_000;
+
 /** The part of a worker of node:cluster that is used here. */
 export interface WorkerProcess {
   readonly id: number;
@@ -22,13 +25,15 @@ export interface WorkerProcess {
   on(event: 'message', listener: (message: FromWorker) => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
   once(event: 'exit', listener: (code: number | null, signal: string | null) => void): unknown;
+  once(event: 'disconnect', listener: () => void): unknown;
 }
 
 export interface WorkerPoolOptions {
   readonly count: number;
   readonly fork: () => WorkerProcess;
   readonly log: Pick<Logger, 'error'>;
-  readonly onMetrics: (worker: number, answer: { readonly reading: number; readonly snapshot: MetricSnapshot }) => void;
+  readonly onMetrics: (worker: number, counts: Omit<Extract<FromWorker, { kind: 'metrics' }>, 'kind'>) => void;
+  /** Nothing is heard of it after this. */
   readonly onEnd: (worker: number) => void;
   readonly onRestart: () => void;
   /** All that a worker that has just begun must know of the configuration. */
@@ -136,8 +141,10 @@ export class WorkerPool {
     worker.on('error', () => undefined);
     const ended = new Promise<never>((_, reject) => {
       worker.once('exit', (code, signal) => {
-        this.onExit(worker, { code, signal });
-        reject(new WorkerStartError(code ?? 1));
+        onceHeard(worker, () => {
+          this.onExit(worker, { code, signal });
+          reject(new WorkerStartError(code ?? 1));
+        });
       });
     });
     const exited = ended.catch(() => undefined);
@@ -149,7 +156,7 @@ export class WorkerPool {
     });
     const ready = new Promise<WorkerPorts>((resolve) => {
       worker.on('message', (message) => {
-        if (message.kind === 'metrics') this.options.onMetrics(worker.id, message);
+        if (message.kind === 'metrics' && this.running.has(worker.id)) this.options.onMetrics(worker.id, message);
         if (message.kind !== 'ready') return;
         this.serving.add(worker.id);
         resolve(message.ports);
@@ -194,4 +201,21 @@ export class WorkerPool {
     for (const worker of told) worker?.send(message);
     return told.length;
   }
+}
+
+/** What a worker has said may still lie unread when it has ended: the line to it is closed when all of it was read. */
+function onceHeard(worker: WorkerProcess, then: () => void): void {
+  if (!worker.isConnected()) {
+    then();
+    return;
+  }
+  let isOver = false;
+  const finish = (): void => {
+    if (isOver) return;
+    isOver = true;
+    clearTimeout(timer);
+    then();
+  };
+  const timer = setTimeout(finish, HEARD_MS_MAX);
+  worker.once('disconnect', finish);
 }

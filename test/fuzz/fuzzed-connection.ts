@@ -69,7 +69,7 @@ export class FuzzedConnection {
         if (head.kind === 'too_large') return refuseLarge(connection, stream);
         if (head.kind === 'no_grpc') return refuseOtherHttp(connection, stream, head);
         if (head.kind !== 'rate_limit') return this.otherCall(connection, stream);
-        const callParts = { calls: this.calls, requests: this.requests, budget: parts.budget, readMs: () => this.nowMs, onAnswer: () => undefined };
+        const callParts = { calls: this.calls, requests: this.requests, budget: parts.budget, readMs: () => this.nowMs, onAnswer: () => undefined, onFault: (error: unknown) => this.faults.push(error) };
         return new RateLimitCall(callParts, { connection, stream, timeoutMs: head.timeoutMs });
       },
     });

@@ -3,6 +3,8 @@
 import * as http2 from 'node:http2';
 import { connect } from 'node:net';
 import { Client, compressionAlgorithms, credentials, status } from '@grpc/grpc-js';
+import type { Decision } from '../../src/engine/decision';
+import { ErrorCode } from '../../src/transport/http2/errors';
 import { PREFACE, FrameType } from '../../src/transport/http2/frames';
 import { encodeHeaderBlock } from '../../src/transport/http2/hpack-encoder';
 import { SHOULD_RATE_LIMIT_PATH } from '../../src/transport/http2/request-head';
@@ -192,4 +194,21 @@ test('a peer that says it is done still gets its answer', async () => {
   setTimeout(decided.resolve, 50);
   await closed;
   expect(framesOf(Buffer.concat(chunks)).filter(({ streamId, type }) => streamId === 1 && type === FrameType.DATA)).toHaveLength(1);
+});
+
+test('an answer that can not be sent is a fault of its own: its call ends, and those of the same read are answered', async () => {
+  const { requestSerialize } = proto.rateLimit.ShouldRateLimit;
+  const callOf = (streamId: number, domain: string) => {
+    const message = requestSerialize({ ...OK_REQUEST, domain });
+    const prefix = Buffer.alloc(5);
+    prefix.writeUInt32BE(message.length, 1);
+    return [headers(streamId, { endStream: false }), frame(FrameType.DATA, streamId, Buffer.concat([prefix, message]), 1)];
+  };
+  const unsaid: unknown = { overallCode: 'OK' };
+  harness.decide = (request) => Promise.resolve(request.domain === 'bad' ? (unsaid as Decision) : allow(request));
+  const frames = await raw(Buffer.concat([callOf(1, 'a'), callOf(3, 'bad'), callOf(5, 'c')].flat()), (received) => received.some(({ streamId, flags, type }) => streamId === 5 && type === FrameType.HEADERS && (flags & 1) === 1));
+  expect(frames.filter(({ type, flags }) => type === FrameType.HEADERS && (flags & 1) === 1).map(({ streamId }) => streamId)).toEqual([1, 5]);
+  expect(resetOf(frames, 3)).toBe(ErrorCode.INTERNAL_ERROR);
+  expect(harness.failures).toEqual(['fault']);
+  expect(harness.faults.splice(0)).toEqual([expect.any(TypeError)]);
 });

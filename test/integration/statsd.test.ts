@@ -134,6 +134,18 @@ test('WORKERS=2: what all have counted together', async () => {
   await redis.stop();
 });
 
+test('WORKERS=2: what each has counted since it was last asked is told at the end', async () => {
+  const redis = await startRedis();
+  const server = await startStatsdServer({ protocol: 'udp' });
+  const env = { STATS_FLUSH_INTERVAL: '1h', STATSD_PROTOCOL: 'udp', STATSD_PORT: String(server.port), REDIS_URL: `redis://127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s', WORKERS: '2' };
+  const weir = await startWeir({ config: CONFIG, env });
+  await Promise.all(Array.from({ length: 6 }, () => ask(weir, { times: 2 })));
+  expect(await weir.stop()).toBe(0);
+  await server.untilTotal(`${RULE}.total_hits`, 12);
+  await server.close();
+  await redis.stop();
+});
+
 test.each([
   [{}, undefined],
   [{ STATSD_PORT: '1' }, 'localhost:1 (tcp)'],

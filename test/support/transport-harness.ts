@@ -71,7 +71,7 @@ export class Harness {
       onEnd: (reason: EndReason, details: string) => connections.ended.push({ reason, details }),
       onStreamRefused: () => (connections.refused += 1),
     };
-    this.server = transport === 'grpc-js' ? new GrpcServer({ ...calls, ...options, measure }) : new LeanServer({ ...calls, ...options, measure, grpc: new GrpcServer(calls), log });
+    this.server = transport === 'grpc-js' ? new GrpcServer({ ...calls, ...options, measure }) : new LeanServer({ ...calls, ...options, measure, grpc: new GrpcServer(calls), log, onFailure: (kind) => this.failures.push(kind) });
   }
 
   static async start(transport: Transport, { address = { host: '127.0.0.1', port: 0 }, ...options }: HarnessOptions = {}): Promise<Harness> {

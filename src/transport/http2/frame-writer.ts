@@ -9,6 +9,9 @@ const CHUNK_BYTES = 8 * 1024;
 /** What is left of a piece after a write is used on if it is more than this. */
 const REST_BYTES_MIN = 1024;
 
+/** A larger piece, for very much at once, is given back after its write: a connection may be silent for hours then. */
+const KEPT_BYTES_MAX = 8 * CHUNK_BYTES;
+
 /** At the beginning of a header block: the table of those fields that the peer remembers has room for none (RFC 7541, 6.3). */
 const EMPTY_TABLE = Buffer.from([0x20]);
 
@@ -27,7 +30,7 @@ export class FrameWriter {
     const chunk = this.chunk ?? Buffer.alloc(0);
     const taken = chunk.subarray(this.start, this.position);
     this.start = this.position;
-    if (chunk.length - this.position < REST_BYTES_MIN) {
+    if (chunk.length - this.position < REST_BYTES_MIN || chunk.length > KEPT_BYTES_MAX) {
       this.chunk = undefined;
       this.start = this.position = 0;
     }

@@ -9,6 +9,8 @@ export const GATHERED_MAX = 64;
 export interface GatheredCall {
   /** `nowMs` is the time for all that are told together. Without an answer there is a fault of ours. */
   onAnswer(answer: Answer | undefined, nowMs: number): void;
+  /** It could not be told: `onAnswer` has thrown this. */
+  onFault(error: unknown): void;
 }
 
 /**
@@ -42,7 +44,16 @@ export class GatheredCalls {
     this.asked = [];
     void this.answerCalls(asked, timeoutMs === undefined ? {} : { timeoutMs }).then((answers) => {
       const nowMs = this.nowMs();
-      for (let i = 0; i < calls.length; i += 1) calls[i]?.onAnswer(answers[i], nowMs);
+      for (let i = 0; i < calls.length; i += 1) tell(calls[i], answers[i], nowMs);
     });
+  }
+}
+
+/** Whatever becomes of one, the others are told theirs. */
+function tell(call: GatheredCall | undefined, answer: Answer | undefined, nowMs: number): void {
+  try {
+    call?.onAnswer(answer, nowMs);
+  } catch (error) {
+    call?.onFault(error);
   }
 }

@@ -1,7 +1,7 @@
 /** The gRPC port by our own HTTP/2: answers ShouldRateLimit itself, and has grpc-js answer everything else. */
 
 import type { Socket } from 'node:net';
-import type { FaultLog } from '../answer';
+import type { FailureKind, FaultLog } from '../answer';
 import { UNMEASURED, type ConnectionMeasure, type EndReason } from '../connection-measure';
 import { DEFAULT_RULES, type ConnectionRules } from '../connection-rules';
 import { GrpcListener, type GrpcAddress } from '../grpc-listener';
@@ -32,6 +32,8 @@ export interface LeanServerOptions extends GrpcServerOptions {
   /** Serves what this server does not. It has no port of its own. */
   readonly grpc: GrpcServer;
   readonly log: FaultLog;
+  /** Called once for each answer that failed here, after it was decided. */
+  readonly onFailure?: (kind: FailureKind) => void;
   readonly bounds?: Partial<LeanBounds>;
   /** A clock that is never set. */
   readonly nowMs?: () => number;
@@ -81,6 +83,10 @@ export class LeanServer {
       readMs: () => this.readMs,
       onAnswer: (seconds) => {
         options.onCall({ grpcMethod: 'ShouldRateLimit', seconds });
+      },
+      onFault: (error) => {
+        options.log.error({ err: error }, 'an answer could not be sent');
+        options.onFailure?.('fault');
       },
     };
   }

@@ -8,6 +8,7 @@ import type { KnownRequests } from '../known-requests';
 import { ANSWER_HEAD, errorFrame, OK_TRAILERS } from './answer-frames';
 import type { ByteBudget } from './byte-budget';
 import type { Connection } from './connection';
+import { ErrorCode } from './errors';
 import { MESSAGE_PREFIX_BYTES } from './frame-writer';
 import { readUint32 } from './frames';
 import type { GatheredCall, GatheredCalls } from './gathered-calls';
@@ -25,6 +26,8 @@ export interface RateLimitCallParts {
   readonly readMs: () => number;
   /** Called once for each call that was decided or refused as a message, with the time from its arrival to its answer. */
   readonly onAnswer: (seconds: number) => void;
+  /** Told of an answer that could not be sent. */
+  readonly onFault: (error: unknown) => void;
 }
 
 export interface RateLimitCallInput {
@@ -130,6 +133,13 @@ export class RateLimitCall implements StreamHandler, GatheredCall {
     if (this.isOver) this.connection.countOrphan(-1);
     else this.answer(answer ?? NO_ANSWER);
     this.parts.onAnswer((nowMs - this.startedMs) / 1000);
+  }
+
+  /** Nobody waits for an answer that will not come. */
+  onFault(error: unknown): void {
+    this.isOver = true;
+    this.parts.onFault(error);
+    this.connection.reset(this.stream, ErrorCode.INTERNAL_ERROR);
   }
 
   private answer(answer: Answer): void {

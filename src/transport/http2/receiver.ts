@@ -13,6 +13,9 @@ import type { StreamTable } from './stream-table';
 
 const PING_BYTES = 8;
 
+/** To move the windows of so many streams costs about what another frame does. */
+const STREAMS_OF_A_FRAME = 32;
+
 export interface ReceiverParts {
   readonly streams: StreamTable;
   readonly sender: Sender;
@@ -205,7 +208,8 @@ export class Receiver {
     }
     this.parts.floods.useControl();
     this.hasSettings = true;
-    this.parts.sender.applySettings(frame, this.parts.streams.values());
+    const moved = this.parts.sender.applySettings(frame, this.parts.streams.values());
+    for (let paid = STREAMS_OF_A_FRAME; paid <= moved; paid += STREAMS_OF_A_FRAME) this.parts.floods.useControl();
     this.payForDribbles();
   }
 

@@ -33,7 +33,9 @@ export class Sender {
   progressMs: number;
   private readonly writer = new FrameWriter();
   private readonly peer = new PeerSettings();
+  /** Streams of which something waits: for a window of their own, and for nothing but that of all together. */
   private readonly blocked = new Set<Stream>();
+  private readonly blockedByAll = new Set<Stream>();
   private window = CONNECTION_WINDOW_DEFAULT;
   private outputTold = true;
   private dribbles = 0;
@@ -44,7 +46,7 @@ export class Sender {
 
   /** Whether something waits for a window of the peer's. */
   get isBlocked(): boolean {
-    return this.blocked.size > 0;
+    return this.blocked.size > 0 || this.blockedByAll.size > 0;
   }
 
   /** What a stream that begins now may be sent. */
@@ -125,29 +127,35 @@ export class Sender {
   }
 
   /**
-   * The peer's SETTINGS, and our word that we go by them.
+   * The peer's SETTINGS, and our word that we go by them. Answers how many streams had their window moved by it.
    *
    * @throws ConnectionError for a value that may not be
    */
-  applySettings(frame: Frame, streams: Iterable<Stream>): void {
+  applySettings(frame: Frame, streams: Iterable<Stream>): number {
     const { initialWindow, headerTableBytesLeast } = this.peer;
     this.peer.apply(frame);
     this.control(FrameType.SETTINGS, Flag.ACK);
     if (this.peer.headerTableBytesLeast < headerTableBytesLeast) this.writer.emptyTable();
     const change = this.peer.initialWindow - initialWindow;
-    if (change === 0) return;
-    for (const stream of [...streams]) {
+    if (change === 0) return 0;
+    const moved = [...streams];
+    for (const stream of moved) {
       stream.sendWindow += change;
       if (stream.sendWindow > WINDOW_MAX) throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, 'a window of over 2^31 - 1');
       this.pump(stream);
     }
+    return moved.length;
   }
 
   /** @throws ConnectionError FLOW_CONTROL_ERROR */
   widen(bytes: number): void {
     this.window += bytes;
     if (this.window > WINDOW_MAX) throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, 'a window of over 2^31 - 1');
-    for (const stream of [...this.blocked]) this.pump(stream);
+    // No further than the window reaches: a peer with many streams may send little updates without end.
+    for (const stream of this.blockedByAll) {
+      if (this.window <= 0) return;
+      this.pump(stream);
+    }
   }
 
   /** @throws StreamError FLOW_CONTROL_ERROR */
@@ -166,11 +174,15 @@ export class Sender {
 
   /** Nothing of this stream waits any more. */
   forget(stream: Stream): void {
+    // Nothing of it ever did, as of nearly all.
+    if (stream.outbox === undefined) return;
     this.blocked.delete(stream);
+    this.blockedByAll.delete(stream);
   }
 
   forgetAll(): void {
     this.blocked.clear();
+    this.blockedByAll.clear();
   }
 
   /** Sends of a stream's outbox what the windows allow. */
@@ -193,11 +205,13 @@ export class Sender {
     }
     if (chunks.length > 0) {
       // The clock of a stream that waits runs from now on, not from when the connection last waited.
-      if (this.blocked.size === 0) this.progressMs = this.options.nowMs();
-      this.blocked.add(stream);
+      if (!this.isBlocked) this.progressMs = this.options.nowMs();
+      const [waits, waitsNot] = stream.sendWindow > 0 ? [this.blockedByAll, this.blocked] : [this.blocked, this.blockedByAll];
+      waitsNot.delete(stream);
+      waits.add(stream);
       return;
     }
-    this.blocked.delete(stream);
+    this.forget(stream);
     if (outbox.trailers !== undefined) this.finish(stream, outbox.trailers);
     else stream.handler?.onDrained?.();
   }

@@ -73,6 +73,20 @@ test('calls that are answered in time cost no timer each, and leave none that go
   expect(jest.getTimerCount()).toBe(0);
 });
 
+test('however many wait, in whatever order, the timer is set once each time that it fires', async () => {
+  const { store } = open();
+  const failed: number[] = [];
+  const deadlines = [2, ...Array.from({ length: 15 }, (_, i) => 20 - i)];
+  for (const timeoutMs of deadlines) store.take([], { timeoutMs }).catch(() => failed.push(timeoutMs));
+  const set = jest.spyOn(globalThis, 'setTimeout');
+  await pass(2);
+  expect([failed, set.mock.calls.length]).toEqual([[2], 1]);
+  await pass(4);
+  expect([failed, set.mock.calls.length]).toEqual([[2, 6], 2]);
+  await pass(TIMEOUT_MS);
+  expect([failed.length, jest.getTimerCount()]).toEqual([deadlines.length, 0]);
+});
+
 test('an answer that lies here unread when the timer fires counts', async () => {
   const { answers, store } = open();
   const taken = store.take([]);

@@ -3,6 +3,7 @@
 import type { BucketLimit, Verdict } from '../../../src/bucket/take';
 import { LastKnown } from '../../../src/resilience/last-known';
 import { TEN_PER_SECOND, THREE_PER_MINUTE } from '../../support/groups';
+import { randomFrom, seeded } from '../../support/random';
 
 function verdict(remaining: number, resetAfterUs: number): Verdict {
   return { fits: true, remaining, retryAfterUs: 0, resetAfterUs };
@@ -72,9 +73,28 @@ test('of which less than a sixteenth is used, nothing is remembered: with the sh
   expect(['little', 'more'].map((key) => lastKnown.remaining(key, limit))).toEqual([160, 150]);
   // Four fifths of a limit are the shares of all instances together.
   expect(160 - 151 + 0.8 * lastKnown.remaining('little', limit)).toBeLessThanOrEqual(160);
-  // What was heard before it drains by itself.
-  lastKnown.hear('more', limit, verdict(159, 7_000));
-  expect(lastKnown.remaining('more', limit)).toBe(150);
+});
+
+test('hits given back are heard of, though so little is used then that it is not remembered', () => {
+  const { clock, lastKnown } = open();
+  const limit = { ...TEN_PER_SECOND, requestsPerUnit: 160, capacity: 160, windowUs: 60_000_000 };
+  lastKnown.hear('given-back', limit, verdict(0, 60_000_000));
+  lastKnown.hear('other', limit, verdict(0, 60_000_000));
+  clock.nowMs += 1_000;
+  lastKnown.hear('given-back', limit, verdict(159, 375_000));
+  expect(['given-back', 'other'].map((key) => lastKnown.remaining(key, limit))).toEqual([160, 2]);
+});
+
+test('whatever is remembered of other buckets, each is forgotten once it is nearly full', () => {
+  const random = randomFrom(seeded(2_000));
+  const { lastKnown } = open({ bucketsMax: 4_096 });
+  const limit = { ...TEN_PER_SECOND, requestsPerUnit: 160, capacity: 160, windowUs: 60_000_000 };
+  for (let step = 0; step < 2_000; step += 1) {
+    const key = `${'k'.repeat(random(5))}${random(200)}`;
+    const remaining = random(2) === 0 ? 151 + random(10) : random(151);
+    lastKnown.hear(key, limit, verdict(remaining, (160 - remaining) * 375_000));
+    if (lastKnown.remaining(key, limit) !== (remaining > 150 ? 160 : remaining)) throw new Error(`step ${step}: ${key} has ${remaining} left, and is remembered to have ${lastKnown.remaining(key, limit)}`);
+  }
 });
 
 test('beyond its bound the one not heard of longest is forgotten', () => {

@@ -87,6 +87,38 @@ test('what a worker had counted stays when it ends; its gauges go', async () => 
   expect(text).toContain('held 1\n');
 });
 
+test('of workers that end at the same time none is forgotten, nor counted twice, at any time', async () => {
+  const { metrics, workers } = makeScene(6);
+  for (const [id, worker] of workers) worker.counter.inc({ rule: 'a' }, 10 ** (id - 1));
+  await metrics.metrics();
+  const ids = [...workers.keys()];
+  workers.clear();
+  const retired = ids.slice(0, 1).map((id) => metrics.retire(id));
+  const readings: Promise<string>[] = [];
+  for (let turn = 0; turn < 50; turn += 1) {
+    // The next one, while the last is still added up.
+    const [id] = ids.slice(retired.length);
+    if (id !== undefined && turn % 2 === 0) retired.push(metrics.retire(id));
+    readings.push(metrics.metrics());
+    await Promise.resolve();
+  }
+  await Promise.all(retired);
+  readings.push(metrics.metrics());
+  for (const reading of readings) expect(await reading).toContain('hits_total{rule="a"} 111111\n');
+});
+
+test('what a worker says without being asked is its last word', async () => {
+  const { metrics, workers } = makeScene(2);
+  for (const worker of workers.values()) worker.counter.inc({ rule: 'a' });
+  await metrics.metrics();
+  const worker = workers.get(2)!;
+  worker.counter.inc({ rule: 'a' }, 10);
+  workers.delete(2);
+  metrics.hear(2, { snapshot: await worker.snapshot() });
+  await metrics.retire(2);
+  expect(await metrics.metrics()).toContain('hits_total{rule="a"} 12\n');
+});
+
 test('one that does not answer is waited for only so long, and what it last said stands', async () => {
   const { metrics, workers, silent } = makeScene(2);
   for (const worker of workers.values()) worker.counter.inc({ rule: 'a' });

@@ -9,6 +9,7 @@ const PORTS = { grpc: 1, http: 2 };
 class FakeWorker extends EventEmitter implements WorkerProcess {
   readonly told: ToWorker[] = [];
   readonly signals: string[] = [];
+  private isOpen = true;
 
   constructor(readonly id: number) {
     super();
@@ -19,7 +20,7 @@ class FakeWorker extends EventEmitter implements WorkerProcess {
   }
 
   isConnected(): boolean {
-    return true;
+    return this.isOpen;
   }
 
   kill(signal: NodeJS.Signals): void {
@@ -31,8 +32,19 @@ class FakeWorker extends EventEmitter implements WorkerProcess {
     this.emit('message', message);
   }
 
+  /** Its process has ended, and its last words have been read. */
   end(code: number | null, signal: string | null = null): void {
+    this.exit(code, signal);
+    this.disconnect();
+  }
+
+  exit(code: number | null, signal: string | null = null): void {
     this.emit('exit', code, signal);
+  }
+
+  disconnect(): void {
+    this.isOpen = false;
+    this.emit('disconnect');
   }
 }
 
@@ -40,13 +52,15 @@ interface Scene {
   readonly pool: WorkerPool;
   readonly workers: FakeWorker[];
   readonly ended: number[];
+  /** Whose counts were heard. */
+  readonly heard: number[];
   readonly log: string[];
   nowMs: number;
   restarts: number;
 }
 
 function makeScene(count: number): Scene {
-  const scene = { workers: [] as FakeWorker[], ended: [] as number[], log: [] as string[], nowMs: 0, restarts: 0 };
+  const scene = { workers: [] as FakeWorker[], ended: [] as number[], heard: [] as number[], log: [] as string[], nowMs: 0, restarts: 0 };
   const pool = new WorkerPool({
     count,
     fork: () => {
@@ -55,7 +69,7 @@ function makeScene(count: number): Scene {
       return worker;
     },
     log: { error: (line: string) => scene.log.push(line) } as never,
-    onMetrics: () => undefined,
+    onMetrics: (worker) => scene.heard.push(worker),
     onEnd: (worker) => scene.ended.push(worker),
     onRestart: () => {
       scene.restarts += 1;
@@ -172,4 +186,33 @@ test('one that does not end is killed after the time of the drain and a margin',
   jest.advanceTimersByTime(1);
   await drained;
   expect(scene.workers[1]!.signals).toEqual(['SIGKILL']);
+});
+
+test('what a worker said before it ended is heard, though it is read later; and nothing after it is said to have ended', async () => {
+  const scene = makeScene(1);
+  await startAll(scene);
+  const [worker] = scene.workers;
+  const drained = scene.pool.drain({ timeoutMs: 1_000 });
+  worker!.exit(0);
+  await settled();
+  expect([scene.heard, scene.ended]).toEqual([[], []]);
+  worker!.say({ kind: 'metrics', snapshot: [] });
+  worker!.disconnect();
+  await drained;
+  expect([scene.heard, scene.ended]).toEqual([[1], [1]]);
+  worker!.say({ kind: 'metrics', snapshot: [] });
+  expect(scene.heard).toEqual([1]);
+});
+
+test('a line that is not closed is waited for only so long', async () => {
+  const scene = makeScene(2);
+  await startAll(scene);
+  scene.workers[1]!.exit(1);
+  jest.advanceTimersByTime(999);
+  expect(scene.ended).toEqual([]);
+  jest.advanceTimersByTime(1);
+  expect(scene.ended).toEqual([2]);
+  scene.workers[1]!.disconnect();
+  jest.advanceTimersByTime(60_000);
+  expect([scene.ended, scene.restarts]).toEqual([[2], 1]);
 });

@@ -211,6 +211,20 @@ test('windows moved by SETTINGS again and again (CVE-2019-9515) cost one pass fo
   expect(performance.now() - started).toBeLessThan(2000);
 });
 
+test.each<[string, number, number | undefined]>([
+  ['of as many streams as may be: cut off before it costs much', STREAMS_MAX, ENHANCE_YOUR_CALM],
+  ['of ten, as often: a client that looks for its best window', 10, undefined],
+])('windows moved by each SETTINGS, %s', (_what, streams, code) => {
+  const peer = new Peer((connection, stream) => {
+    connection.send(stream, Buffer.alloc(100_000));
+    return undefined;
+  });
+  peer.send(frame(FrameType.SETTINGS, 0, setting(4, 0)), many(streams, (index) => headers(1 + 2 * index)));
+  const frames = peer.send(many(1000, (index) => frame(FrameType.SETTINGS, 0, setting(4, (1 + (index % 2)) * 2 ** 20))));
+  const passes = frames.filter(({ type }) => type === FrameType.SETTINGS).length;
+  expect([peer.goaway(frames), passes * streams < 100 * STREAMS_MAX]).toEqual([code, true]);
+});
+
 describe('windows opened by one byte at a time (CVE-2019-9511)', () => {
   /** Streams that each have 1000 bytes waiting for a window. */
   function waiting(streams: number): Peer {
@@ -240,6 +254,29 @@ describe('windows opened by one byte at a time (CVE-2019-9511)', () => {
     const peer = waiting(3);
     const frames = peer.send(many(1100, (index) => frame(FrameType.WINDOW_UPDATE, 1 + 2 * (index % 3), uint32(1))));
     expect(peer.goaway(frames)).toBe(ENHANCE_YOUR_CALM);
+  });
+
+  test.each<[string, number]>([
+    ['that one stream after the other takes whole', 2 ** 24],
+    ['that one of them takes, while the others wait for windows of their own', 0],
+  ])('by WINDOW_UPDATE for all together, %s: a look at few streams for each', (_how, initialWindow) => {
+    const UPDATES = 200;
+    const BYTES = 64;
+    // The first takes all that the connection has.
+    const peer = new Peer((connection, stream) => {
+      connection.send(stream, Buffer.alloc(100_000));
+      return undefined;
+    });
+    peer.send(frame(FrameType.SETTINGS, 0, setting(4, initialWindow)), many(STREAMS_MAX, (index) => headers(1 + 2 * index)));
+    peer.send(frame(FrameType.WINDOW_UPDATE, 1, uint32(2 ** 24)));
+    let looks = 0;
+    for (const { stream } of peer.opened) {
+      const { outbox } = stream;
+      Object.defineProperty(stream, 'outbox', { get: () => ((looks += 1), outbox) });
+    }
+    const frames = peer.send(many(UPDATES, () => frame(FrameType.WINDOW_UPDATE, 0, uint32(BYTES))));
+    expect(frames.filter(({ type }) => type === FrameType.DATA).map(({ payload }) => payload.length)).toEqual(Array.from({ length: UPDATES }, () => BYTES));
+    expect(looks).toBeLessThanOrEqual(2 * UPDATES);
   });
 
   test('a client with a small window that it keeps open gets its answers', () => {

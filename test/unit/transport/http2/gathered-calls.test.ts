@@ -10,6 +10,10 @@ function requestOf(domain: string): RateLimitRequest {
   return { domain, descriptors: [], hits: 1 };
 }
 
+function fail(error: unknown): never {
+  throw error;
+}
+
 function gatherer() {
   const questions: { readonly asked: readonly Asked[]; readonly timeoutMs: number | undefined }[] = [];
   const told: string[] = [];
@@ -18,7 +22,17 @@ function gatherer() {
     return Promise.resolve(asked.map((request) => ({ failure: { kind: 'unavailable', message: 'domain' in request ? request.domain : '' } })));
   }, () => 5);
   const add = (domain: string, timeoutMs?: number) => {
-    calls.add({ onAnswer: (answer, nowMs) => told.push(answer !== undefined && 'failure' in answer ? `${domain}: ${answer.failure.message} at ${nowMs}` : '-') }, requestOf(domain), timeoutMs);
+    calls.add(
+      {
+        onAnswer: (answer, nowMs) => {
+          if (domain === 'deaf') throw new Error('not heard');
+          told.push(answer !== undefined && 'failure' in answer ? `${domain}: ${answer.failure.message} at ${nowMs}` : '-');
+        },
+        onFault: (error) => told.push(`${domain}: ${String(error)}`),
+      },
+      requestOf(domain),
+      timeoutMs,
+    );
   };
   return { calls, add, questions, told };
 }
@@ -56,9 +70,18 @@ test('beyond its bound a question is asked at once', () => {
 test('a call that was forgotten is told that there is no answer', async () => {
   const calls = new GatheredCalls(() => Promise.resolve([ANSWERED]), () => 5);
   const told: (Answer | undefined)[] = [];
-  for (let i = 0; i < 2; i += 1) calls.add({ onAnswer: (answer) => told.push(answer) }, requestOf('a'), undefined);
+  for (let i = 0; i < 2; i += 1) calls.add({ onAnswer: (answer) => told.push(answer), onFault: fail }, requestOf('a'), undefined);
   calls.ask();
   await Promise.resolve();
   await Promise.resolve();
   expect(told).toEqual([ANSWERED, undefined]);
+});
+
+test('one that can not be told keeps no other from its answer', async () => {
+  const { calls, add, told } = gatherer();
+  for (const domain of ['a', 'deaf', 'c']) add(domain);
+  calls.ask();
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(told).toEqual(['a: a at 5', 'deaf: Error: not heard', 'c: c at 5']);
 });

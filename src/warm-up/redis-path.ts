@@ -1,0 +1,84 @@
+/** The path over Redis, without a Redis: what a store decides goes through all that wraps one, and through the words of its script. */
+
+import type { Group, GroupVerdict, Settlement } from '../bucket/take';
+import { BreakerStore } from '../resilience/breaker';
+import { DeadlineStore } from '../resilience/deadline';
+import { DenyCacheStore } from '../resilience/deny-cache';
+import { FallbackStore } from '../resilience/fallback';
+import { LastKnown } from '../resilience/last-known';
+import { BatchingStore } from '../store/batching-store';
+import { MeasuredStore } from '../store/measured-store';
+import type { GroupOutcome, SettleOutcome, Store } from '../store/store';
+import { decodeReply, encodeTakes } from '../store/take-wire';
+
+/** As long as the warm-up may take. Nothing here waits for a network, so nothing is that late. */
+const TIMEOUT_MS = 1000;
+
+const BUCKETS_MAX = 1000;
+
+/** A clock that is never set. */
+const nowMs = () => performance.now();
+
+const ignore = () => undefined;
+
+/** As `src/app.ts` and `src/open-redis.ts` wrap one Redis, with metrics that nobody reads. */
+export function overRedisPath(store: Store): Store {
+  const lastKnown = new LastKnown({ nowMs, bucketsMax: BUCKETS_MAX });
+  const breaker = new BreakerStore(new DeadlineStore(new WordedStore(store), { timeoutMs: TIMEOUT_MS, nowMs }), {
+    failures: Infinity,
+    windowMs: TIMEOUT_MS,
+    openMs: TIMEOUT_MS,
+    nowMs,
+    onState: ignore,
+  });
+  const batching = new BatchingStore(new MeasuredStore(breaker, { onCall: ignore, onError: ignore }), {
+    partOf: () => 0,
+    groupsMax: BUCKETS_MAX,
+    timeoutMs: TIMEOUT_MS,
+    nowMs,
+    onGivenUp: ignore,
+  });
+  const denyCache = new DenyCacheStore(batching, { nowMs, bucketsMax: BUCKETS_MAX, lastKnown, onDenied: ignore });
+  return new FallbackStore(denyCache, {
+    failureMode: 'local',
+    local: store,
+    lastKnown,
+    accountsMax: BUCKETS_MAX,
+    nowMs,
+    instances: () => 1,
+    onFallback: ignore,
+    onChargedBack: ignore,
+    onLost: ignore,
+  });
+}
+
+/** What is asked is written as a command, and what is decided is read as its reply. */
+class WordedStore implements Store {
+  constructor(private readonly store: Store) {}
+
+  async take(groups: readonly Group[]): Promise<readonly GroupOutcome[]> {
+    const { folds } = encodeTakes(groups);
+    const outcomes = await this.store.take(groups);
+    const verdicts = outcomes.filter((outcome): outcome is GroupVerdict => 'verdicts' in outcome);
+    // A fold is answered by what was found, which this store does not tell.
+    return folds === undefined && verdicts.length === groups.length ? decodeReply(replyOf(verdicts), { groups, folds }) : outcomes;
+  }
+
+  settle(settlements: readonly Settlement[]): Promise<readonly SettleOutcome[]> {
+    return this.store.settle(settlements);
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+}
+
+/** As `lua/take.lua` answers. */
+function replyOf(decided: readonly GroupVerdict[]): number[] {
+  const reply = [decided[0]?.nowUs ?? 0];
+  for (const { overLimit, verdicts } of decided) {
+    reply.push(overLimit ? 0 : 1);
+    for (const { fits, remaining, retryAfterUs, resetAfterUs } of verdicts) reply.push(fits ? 1 : 0, remaining, retryAfterUs, resetAfterUs);
+  }
+  return reply;
+}
