@@ -14,8 +14,8 @@ ARGV      for each settlement: algorithm (1 token bucket, 2 fixed window, 3 leak
 
 Reply     for each settlement: hits applied, at least 0; 0 if its bucket could not be read
 
-Settlements of one bucket are applied in their order. Each bucket is read once and written at most once. No key but those
-in KEYS is touched.
+Settlements of one bucket are applied in their order. Each bucket is read once and written at most once, and a run that fails has
+changed nothing, unless its error begins with PARTLY (include/buckets.lua). No key but those in KEYS is touched.
 ]]
 --- @include "arithmetic"
 --- @include "limit"
@@ -54,5 +54,4 @@ for i, key in ipairs(KEYS) do
   end
 end
 
-write_buckets()
-return reply
+return write_buckets() or reply

@@ -25,7 +25,8 @@ Reply     now_us, then for each group:
             take | -3 it can't be decided
 
 Nothing is written before every group has been decided, and each bucket is read once and written at most once, so a run
-that fails has changed nothing; nor has a group that can't be decided. No key but those in KEYS is touched.
+that fails has changed nothing, unless its error begins with PARTLY (include/buckets.lua); nor has a group that can't be decided.
+No key but those in KEYS is touched.
 ]]
 --- @include "arithmetic"
 --- @include "limit"
@@ -125,5 +126,4 @@ while at <= #ARGV do
   at = at + 3
 end
 
-write_buckets()
-return reply
+return write_buckets() or reply

@@ -9,8 +9,8 @@ local EXPIRY_MARGIN_US = 2000000
 
 -- By their codes. Each is made when it is first asked for: to make all of them costs as much as to decide two groups.
 local engines = {}
--- By their keys.
-local buckets = {}
+-- By their keys, and in the order in which they were first asked for.
+local buckets, buckets_in_order, bucket_count = {}, {}, 0
 
 local function engine_of(code)
   local engine = engines[code]
@@ -27,7 +27,8 @@ local function write_bucket(bucket)
       call_redis('DEL', bucket.key)
     end
   elseif bucket.expires_after_us then
-    local ttl_ms = ceil((bucket.expires_after_us + EXPIRY_MARGIN_US) / 1000)
+    -- As digits: Redis itself would print the number as one that may be a fraction, which takes three times as long.
+    local ttl_ms = format('%d', ceil((bucket.expires_after_us + EXPIRY_MARGIN_US) / 1000))
     call_redis('SET', bucket.key, bucket.engine.pack(bucket.state), 'PX', ttl_ms)
   else
     call_redis('SET', bucket.key, bucket.engine.pack(bucket.state), 'KEEPTTL')
@@ -43,27 +44,39 @@ local function bucket_of(key, engine)
   if type(value) == 'string' then
     state = engine.unpack(value)
   end
-  local bucket = {
-    key = key,
-    engine = engine,
-    exists = value ~= false,
-    state = state,
-    is_unreadable = value and not state,
-    is_dirty = false,
-    expires_after_us = nil,
-    first_take = nil,
-  }
+  -- There is room for three fields more, so that the table does not grow: is_dirty, expires_after_us, first_take.
+  local bucket = { key = key, engine = engine, exists = value ~= false, state = state, is_unreadable = value and not state }
   buckets[key] = bucket
+  bucket_count = bucket_count + 1
+  buckets_in_order[bucket_count] = bucket
   return bucket
 end
 
--- Writes the buckets that the run has changed.
-local function write_buckets()
-  for i = 1, #KEYS do
-    local bucket = buckets[KEYS[i]]
+-- Writes the buckets that the run has changed, from that place on.
+local function write_from(place)
+  for i = place, bucket_count do
+    local bucket = buckets_in_order[i]
     if bucket.is_dirty then
       write_bucket(bucket)
-      bucket.is_dirty = false
     end
+  end
+end
+
+--[[
+Writes the buckets that the run has changed. What refuses the first of them fails the run, and nothing has changed: no memory is left,
+no disk, no replica. Redis asks that of a run's first write alone, so what refuses a later one can only be that not all of the commands
+are allowed. Then some buckets are written and others not; the reply to that is returned.
+]]
+local function write_buckets()
+  local first = 1
+  while first <= bucket_count and not buckets_in_order[first].is_dirty do
+    first = first + 1
+  end
+  if first > bucket_count then
+    return nil
+  end
+  write_bucket(buckets_in_order[first])
+  if first < bucket_count and not pcall(write_from, first + 1) then
+    return redis.error_reply('PARTLY written: Redis refused a later write of the run')
   end
 end

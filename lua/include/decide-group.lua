@@ -176,11 +176,36 @@ local function put_answer(reply, at, takes, answer, now_us)
   return at
 end
 
+-- Decides a group of one take, as most are: what decide_group comes to for it, if it fits, in half the steps. Says where the answer ends;
+-- nil, and nothing is done, if it is to be decided as any other.
+local function decide_one(take, now_us, reply, at)
+  local bucket, engine, limit, hits = take.bucket, take.engine, take.limit, take.hits
+  if hits <= 0 or limit.requests == 0 then
+    return nil
+  end
+  local stored = bucket.state
+  local state = stored and engine.advance(stored, limit, now_us) or engine.fresh(limit, now_us)
+  local room = engine.room(state, limit)
+  if hits > room then
+    return nil
+  end
+  state = engine.charge(state, hits)
+  local reset_after_us = engine.reset_after_us(state, limit, now_us)
+  reply[at] = room - hits
+  reply[at + 1] = reset_after_us
+  bucket.state, bucket.is_dirty, bucket.expires_after_us = state, true, reset_after_us
+  return at + 2
+end
+
 -- Decides the group, as often as it comes in a row, and puts the answer into the reply, from `at` on; says where it ends. Leaves
 -- each bucket's new state in it (expires_after_us nil: to be kept as long as before), and marks it as one to be written, at the
 -- very end: an error before has changed none.
 local function decide_group(group, times, now_us, reply, at)
   local takes = group.takes
+  local ends_at = times == 1 and #takes == 1 and not group.dry and decide_one(takes[1], now_us, reply, at)
+  if ends_at then
+    return ends_at
+  end
   local all_fit = gather_buckets(takes, times, now_us)
   local allowed = (all_fit or group.shadow) and times or times_allowed(group, times)
   if times > 1 then

@@ -2,7 +2,11 @@
 Fixed window, pure: no redis.call here. Twin of src/engine/fixed-window.ts, which explains it.
 State: { index = number of the window since 1970 (of a calendar window its start), used = hits used in it }; stored as "index used".
 ]]
-local fixed_window = {}
+-- Named here, so that the table never grows.
+local fixed_window = {
+  unpack = nil, pack = nil, to_numbers = nil, fresh = nil, is_ahead = nil, advance = nil, room = nil,
+  charge = nil, refund = nil, give_back = nil, retry_after_us = nil, reset_after_us = nil, is_unused = nil,
+}
 
 -- The window that holds now_us: its number (of a calendar window its start, in us), and when it ends.
 local function window_at(limit, now_us)

@@ -3,7 +3,11 @@ Sliding window counter, pure: no redis.call here. Twin of src/engine/sliding-win
 State: { index = number of the window since 1970, current, previous = hits of it and of the one before, elapsed_us };
 stored as "index current previous".
 ]]
-local sliding_window_counter = {}
+-- Named here, so that the table never grows.
+local sliding_window_counter = {
+  unpack = nil, pack = nil, to_numbers = nil, fresh = nil, is_ahead = nil, advance = nil, room = nil,
+  charge = nil, refund = nil, give_back = nil, retry_after_us = nil, reset_after_us = nil, is_unused = nil,
+}
 
 -- hits * overlap_us / window_us, rounded up.
 local function weigh(hits, overlap_us, window_us)

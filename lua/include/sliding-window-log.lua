@@ -4,7 +4,11 @@ State: { before = all hits before the first record, log = records, now_us = when
 "before" (4 bytes) and the records, each its time in microseconds (7 bytes) and all hits up to it (4 bytes), big-endian,
 sums modulo 2^32. A record is found by its number, so nothing is parsed that is not asked for.
 ]]
-local sliding_window_log = {}
+-- Named here, so that the table never grows.
+local sliding_window_log = {
+  unpack = nil, pack = nil, fresh = nil, is_ahead = nil, advance = nil, room = nil, charge = nil,
+  refund = nil, give_back = nil, retry_after_us = nil, reset_after_us = nil, is_unused = nil,
+}
 
 local TOTAL_MODULUS = 4294967296
 local RECORD_BYTES = 11

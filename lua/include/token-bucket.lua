@@ -2,7 +2,11 @@
 Token bucket, pure: no redis.call here. Twin of src/engine/token-bucket.ts, which explains it.
 State: { used = hits used, rest = parts of 1 / window_us hit, at_us = when }; stored as "used rest at_us".
 ]]
-local token_bucket = {}
+-- Named here, so that the table never grows.
+local token_bucket = {
+  unpack = nil, pack = nil, to_numbers = nil, fresh = nil, is_ahead = nil, advance = nil, room = nil,
+  charge = nil, refund = nil, give_back = nil, retry_after_us = nil, reset_after_us = nil, is_unused = nil,
+}
 
 function token_bucket.unpack(value)
   local used, rest, at_us = match(value, '^(%d+) (%d+) (%d+)$')

@@ -10,6 +10,9 @@ import { decodeApplied, encodeSettlements } from './settle-wire';
 import { overloadError, StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from './store';
 import { decodeReply, encodeTakes } from './take-wire';
 
+/** How the error of a script begins that has written some buckets and not others: `lua/include/buckets.lua`. */
+const WRITTEN_IN_PART = 'PARTLY';
+
 export interface StoreScripts {
   readonly take: Script;
   readonly settle: Script;
@@ -166,8 +169,9 @@ function commandOf(name: 'EVALSHA' | 'EVAL', script: string, { keys, args }: Scr
 function toStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   if (error instanceof ErrorReply) {
-    // A script writes when all is decided, or not at all.
-    return new StoreError(`Redis answered the error ${errorCode(error)}`, 'script', { cause: error, mayHaveRun: false });
+    const code = errorCode(error);
+    // A script writes when all is decided, or not at all; should a later write of it be refused, it says so.
+    return new StoreError(`Redis answered the error ${code}`, 'script', { cause: error, mayHaveRun: code === WRITTEN_IN_PART });
   }
   const mayHaveRun = !(error instanceof ClientOfflineError || error instanceof ClientClosedError);
   return new StoreError('Redis is not connected', 'connection', { cause: error, mayHaveRun });

@@ -1,15 +1,18 @@
 /** Mutants that change nothing anyone can see, and why; each is named by its id. */
 
 const LESS_NOTHING = 'a number less 0 is that number too';
-const SAME_DIGITS = 'at a product of exactly 2^53 - 1 both branches are exact: halving gives the same digits';
+const SAME_DIGITS = 'at a product of exactly 2^53 - 1 both branches are exact: the long way gives the same digits';
 const UNUSED_REST =
   'an unused bucket is deleted, and advanced by a later group of the run, which makes it anew: until then nobody asks for its rest, for hits that are at most the capacity need no wait';
 const NO_HITS = 'a peek has 0 hits, and adding 0 to the charge or to the refund is the same';
 const NONE_GIVEN = 'none is given back then, and settle_bucket leaves the state as it was, whichever it is handed';
 const FORGOTTEN = 'a bucket left with 0 used is forgotten, whatever its rest';
+const LONG_WAY = 'a group that could be decided the short way is decided the long way, which comes to the same';
 const NO_CHARGE = 'a settlement of 0 hits applies none as a charge either';
 
 export const EQUIVALENT: Readonly<Record<string, string>> = {
+  'include/buckets.lua write_buckets: if first < bucket_count and not pcall(write_from, first + 1) then | < -> <=':
+    'one further call, from behind the last bucket on, which writes none',
   'include/buckets.lua engine_of: engines[code] = engine | statement dropped': 'an algorithm that is made anew is the same; it only costs more',
   'include/limit.lua limit_at: if edge_count > 0 then | 0 -> 1': 'windows have two edges at least',
   'include/limit.lua limit_at: for i = 1, edge_count do | 1 -> 0':
@@ -19,12 +22,15 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
     'concerns shadow without the flag of 2 alone: nothing is denied then, by quota or otherwise',
   'include/arithmetic.lua main: local EXACT_MAX = 9007199254740991 | 9007199254740991 -> 9007199254740990': SAME_DIGITS,
   'include/arithmetic.lua multiply_divide: if product <= EXACT_MAX then | <= -> <': SAME_DIGITS,
+  'include/arithmetic.lua refill: if parts <= EXACT_MAX then | <= -> <': SAME_DIGITS,
+  'include/arithmetic.lua time_to_refill: if parts <= EXACT_MAX then | <= -> <': SAME_DIGITS,
   'include/token-bucket.lua unpack: return used and { used = used + 0, rest = rest + 0, at_us = at_us + 0 } | + -> -': LESS_NOTHING,
   'include/token-bucket.lua unpack: return used and { used = used + 0, rest = rest + 0, at_us = at_us + 0 } | + -> - #2': LESS_NOTHING,
   'include/token-bucket.lua unpack: return used and { used = used + 0, rest = rest + 0, at_us = at_us + 0 } | + -> - #3': LESS_NOTHING,
   'include/token-bucket.lua refund: if hits >= state.used then | >= -> >': `only the rest differs, where all is given back: ${UNUSED_REST}`,
   'include/token-bucket.lua refund: return { used = 0, rest = 0, at_us = state.at_us } | 0 -> 1 #2': UNUSED_REST,
-  'include/token-bucket.lua refund: return { used = 0, rest = 0, at_us = state.at_us } | 0 -> (-1) #2': UNUSED_REST,
+  'include/token-bucket.lua give_back: local flowed, lost_rest = refill(max(0, state.at_us - taken_at_us), 0, limit.requests, limit.window_us) | 0 -> (-1)':
+    'less than nothing has flowed in then, which is taken for nothing: nothing is lost either way',
   'include/token-bucket.lua give_back: if given <= 0 then | <= -> <': NONE_GIVEN,
   'include/token-bucket.lua give_back: if given <= 0 then | 0 -> (-1)': NONE_GIVEN,
   'include/token-bucket.lua give_back: if used <= 0 then | <= -> <': FORGOTTEN,
@@ -49,6 +55,9 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
   'include/settle-bucket.lua settle_bucket: if settlement.hits > 0 then | > -> >=': NO_CHARGE,
   'include/settle-bucket.lua settle_bucket: if settlement.hits > 0 then | 0 -> (-1)': NO_CHARGE,
   'include/decide-group.lua gather_buckets: if hits > 0 then | > -> >=': NO_HITS,
+  'include/decide-group.lua decide_one: if hits <= 0 or limit.requests == 0 then | 0 -> 1': LONG_WAY,
+  'include/decide-group.lua decide_one: if hits > room then | > -> >=': LONG_WAY,
+  'include/decide-group.lua decide_group: local ends_at = times == 1 and #takes == 1 and not group.dry and decide_one(takes[1], now_us, reply, at) | 1 -> 0': LONG_WAY,
   'include/decide-group.lua gather_buckets: if hits > 0 then | 0 -> (-1)': NO_HITS,
   'include/decide-group.lua gather_buckets: elseif limit.requests < first.smallest_limit.requests then | < -> <=':
     'limits of one bucket with equal requests have its window in common too: they differ in capacity alone, which no state moves on by',

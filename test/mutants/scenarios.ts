@@ -93,6 +93,10 @@ function decisions(): readonly Scenario[] {
     },
     { name: 'two refunds are one sum', calls: inTurn([0, take('a', { hits: 9 })], [0, take('a', { hits: -2 }), take('a', { hits: -3 })]) },
     { name: 'an enforced take denies', calls: inTurn([0, take('a'), take('b', { hits: 11 })], [0, take('a')]) },
+    {
+      name: 'a denied group of two takes says when its own buckets are full, not those of the group before it that had its shape',
+      calls: atOnce(...['c', 'c', 'a', 'c'].map((key) => groupOf([take(key, { hits: 4 }), take(`${key} too`, { hits: 1 })]))),
+    },
     { name: 'a shadow take denies nothing', calls: inTurn([0, take('a', { hits: 11, mode: 'shadow' }), take('b')]) },
     { name: 'one quota descriptor over of two', calls: inTurn([0, over, take('b', { mode: 'quota' })]) },
     { name: 'all quota descriptors over', calls: inTurn([0, over, take('b', { hits: 11, mode: 'quota' }), take('c')]) },
@@ -223,7 +227,7 @@ function foldOfLog(): ExpectedScenario {
     { key: 'a', value: `2 0 ${START_US}`, change: { ttlMs: 2_200 } },
     { key: 'log', value: null, change: 'kept' },
   ];
-  const reply = [START_US, 1, 1, 9, 0, 100_000, -3, 1, 1, 8, 0, 200_000, -3];
+  const reply = [START_US, 9, 100_000, -3, 8, 200_000, -3];
   return { name: 'fails alone', setUp: [], setUpKeys: [], calls: [{ nowUs: START_US, script: 'take', args, reply, buckets }] };
 }
 
@@ -303,6 +307,15 @@ function edges(): readonly Scenario[] {
     {
       name: 'a bucket that no longer refills: the wait is one window',
       calls: inTurn([0, take('a', { hits: 5 })], [0, take('a', { hits: 1, limit: limit('token_bucket', 0, SECOND_US, 5) })]),
+    },
+    {
+      name: 'a bucket that no longer refills, with room left: it is kept as long as it was to be',
+      calls: inTurn([0, take('a', { hits: 2 })], [0, take('a', { hits: 1, limit: limit('token_bucket', 0, SECOND_US, 5) })]),
+    },
+    {
+      // 286 hits and a half flow in each time: more parts than are exact, and the second half makes the rest full to the part.
+      name: 'a rest that is full, where the product is not exact',
+      calls: inTurn(...[0, 2_258_766, 4_517_532].map((after) => [after, take('a', { hits: after === 0 ? 2_000 : 1, limit: yearly(4_000_000_000) })] as const)),
     },
     { name: 'refilled to the last hit', calls: inTurn([0, take('a', { hits: 2 })], [199_999, take('a', { hits: 0 })], [200_000, take('a', { hits: 0 })], [200_000, take('a')]) },
     {
