@@ -16,7 +16,7 @@ const BUCKETS = isShort ? 100_000 : 1_000_000;
  * Not those of scripts/bench.mjs: a young generation as a server has it. Collector and compiler work on the main thread
  * alone, so that processor time can be told from the time that other processes had.
  */
-const NODE_FLAGS = ['--max-semi-space-size=8', '--single-threaded', '--require', path.join(__dirname, '..', 'scripts', 'load-typescript.cjs')];
+const NODE_FLAGS = ['--max-semi-space-size=4', '--single-threaded', '--require', path.join(__dirname, '..', 'scripts', 'load-typescript.cjs')];
 
 const HOUR_US = 3_600_000_000;
 const KEY = Buffer.from('1{payments}tb3600|merchant_id=m-00000000');

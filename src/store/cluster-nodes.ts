@@ -1,7 +1,8 @@
 /** The nodes of a Redis Cluster that are known, and which of them has which slot: learned, and looked up again. */
 
 import { knownHost, NODES_MAX, parseClusterSlots, SLOTS, type NodeAddress, type SlotRange } from './cluster-slots';
-import { describeAddress, type ConnectionState } from './redis-connection';
+import { describeAddress } from './describe-address';
+import type { ConnectionState } from './redis-connection';
 import type { Redirect } from './redirect-error';
 import type { BeatInput } from './redis-store';
 import type { Store, TakeOptions } from './store';

@@ -1,7 +1,7 @@
 /** The slots of a Redis Cluster: which one a key belongs to, and who has them by the words of a node. */
 
 import type { Group } from '../bucket/take';
-import { describeAddress } from './redis-connection';
+import { describeAddress } from './describe-address';
 
 export const SLOTS = 16_384;
 

@@ -293,11 +293,6 @@ export function errorCode(error: ErrorReply): string {
   return /^[A-Z]+/.exec(error.message)?.[0] ?? 'ERR';
 }
 
-/** As people write it. */
-export function describeAddress({ host, port }: { readonly host: string; readonly port: number }): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
 export function describeError(error: unknown): string {
   if (error instanceof ErrorReply) return `Redis answered the error ${errorCode(error)}`;
   if (!(error instanceof Error)) return String(error);

@@ -1,8 +1,8 @@
 /** The sentinels that watch a Redis primary and its replicas: asked where the primary is now. */
 
 import { ErrorReply } from 'redis';
+import { describeAddress } from './describe-address';
 import {
-  describeAddress,
   describeError,
   RedisConnection,
   type ConnectionState,

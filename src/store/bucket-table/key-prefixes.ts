@@ -23,7 +23,17 @@ export class KeyPrefixes {
   numberOf(words: Int32Array, count: number): number {
     if (count === 0) return NO_PREFIX;
     // Mostly it is the one that was asked for before.
-    if (this.isPrefix(this.latest, words, count)) return this.latest;
+    return this.isPrefix(this.latest, words, count) ? this.latest : this.findOrLearn(words, count);
+  }
+
+  wordsOf(number: number): Int32Array {
+    const words = this.prefixes[number];
+    if (words === undefined) throw new Error(`no prefix has the number ${number}`);
+    return words;
+  }
+
+  /** By itself, since a function that makes a closure makes room for what that needs at every call. */
+  private findOrLearn(words: Int32Array, count: number): number {
     const hash = this.hash(words, count * 4);
     const alike = this.byHash.get(hash);
     const known = alike?.find((number) => this.isPrefix(number, words, count));
@@ -33,12 +43,6 @@ export class KeyPrefixes {
     if (alike === undefined) this.byHash.set(hash, [this.latest]);
     else alike.push(this.latest);
     return this.latest;
-  }
-
-  wordsOf(number: number): Int32Array {
-    const words = this.prefixes[number];
-    if (words === undefined) throw new Error(`no prefix has the number ${number}`);
-    return words;
   }
 
   private isPrefix(number: number, words: Int32Array, count: number): boolean {

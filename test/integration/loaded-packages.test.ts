@@ -1,0 +1,23 @@
+/** Packages of features that are off are not loaded: each takes megabytes of every process. */
+
+import { execFileSync } from 'node:child_process';
+import { resolve } from 'node:path';
+
+const ROOT = resolve(__dirname, '..', '..');
+
+/** The packages that are there when this file of the build has been loaded. */
+function packagesOf(file: string): ReadonlySet<string> {
+  const script = `require('./dist/${file}'); console.log(JSON.stringify(Object.keys(require.cache)))`;
+  const files = JSON.parse(execFileSync(process.execPath, ['-e', script], { cwd: ROOT, encoding: 'utf8' })) as string[];
+  return new Set(files.flatMap((each) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(each)?.[1] ?? []));
+}
+
+test('a server on the embedded store loads no client of Redis', () => {
+  const packages = packagesOf('cli/serve.js');
+  expect(packages).toContain('@grpc/grpc-js');
+  expect([...packages].filter((name) => name.includes('redis'))).toEqual([]);
+});
+
+test('one on Redis does', () => {
+  expect(packagesOf('open-redis.js')).toContain('@redis/client');
+});
