@@ -10,11 +10,19 @@ import { encodeHeaderBlock } from '../../src/transport/http2/hpack-encoder';
 import { SHOULD_RATE_LIMIT_PATH } from '../../src/transport/http2/request-head';
 import type { WireRequest, WireResponse } from '../../src/transport/wire';
 import { deferred, allow, Harness, proto, unary } from '../support/transport-harness';
-import { CALL_FIELDS, frame, framesOf, headers, resetOf, type Received } from '../unit/transport/http2/peer';
+import { CALL_FIELDS, frame, framesOf, headers, resetOf, uint32, type Received } from '../unit/transport/http2/peer';
 
 const OK_REQUEST: WireRequest = { domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'zoe' }] }] };
 
 const MESSAGE = proto.rateLimit.ShouldRateLimit.requestSerialize(OK_REQUEST);
+
+/** What Node.js reads of a socket at once. */
+const READ_BYTES = 65_536;
+
+const UNKNOWN_FRAME = 0xbe;
+
+/** Far longer than it takes, and far less than a silence may last. */
+const LET_GO_MS = 10_000;
 
 let harness: Harness;
 
@@ -194,6 +202,44 @@ test('a peer that says it is done still gets its answer', async () => {
   setTimeout(decided.resolve, 50);
   await closed;
   expect(framesOf(Buffer.concat(chunks)).filter(({ streamId, type }) => streamId === 1 && type === FrameType.DATA)).toHaveLength(1);
+});
+
+test('and so does one that says so in the same breath as its calls, answered at once', async () => {
+  const body = Buffer.concat([Buffer.from([0, 0, 0, 0, MESSAGE.length]), MESSAGE]);
+  const calls = Buffer.concat(Array.from({ length: 100 }, (_, index) => [headers(1 + 2 * index, { endStream: false }), frame(FrameType.DATA, 1 + 2 * index, body, 0x1)]).flat());
+  const begin = Buffer.concat([PREFACE, frame(FrameType.SETTINGS, 0)]);
+  // As much as one read takes: then the end is read in the same turn.
+  let left = READ_BYTES - begin.length - calls.length;
+  const padding: Buffer[] = [];
+  for (; left > 0; left -= padding.at(-1)!.length) padding.push(frame(UNKNOWN_FRAME, 0, Buffer.alloc(Math.min(16_384, left - 9))));
+  for (let round = 0; round < 50; round += 1) {
+    const socket = connect({ port: harness.port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.end(Buffer.concat([begin, ...padding, calls]));
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    socket.on('error', () => undefined);
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect([round, framesOf(Buffer.concat(chunks)).filter(({ type }) => type === FrameType.DATA).length]).toEqual([round, 100]);
+  }
+});
+
+test('one that says it is done, and has reset the calls that are still under way, is let go when they are over', async () => {
+  const [begun, decided] = [deferred(), deferred()];
+  harness.decide = async (request) => {
+    begun.resolve();
+    await decided.promise;
+    return allow(request);
+  };
+  const body = Buffer.concat([Buffer.from([0, 0, 0, 0, MESSAGE.length]), MESSAGE]);
+  const socket = connect({ port: harness.port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.resume();
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.write(Buffer.concat([PREFACE, frame(FrameType.SETTINGS, 0), headers(1, { endStream: false }), frame(FrameType.DATA, 1, body, 0x1)]));
+  await begun.promise;
+  socket.end(frame(FrameType.RST_STREAM, 1, uint32(ErrorCode.CANCEL)));
+  setTimeout(decided.resolve, 100);
+  const late = new Promise((resolve) => setTimeout(resolve, LET_GO_MS, 'still there'));
+  expect(await Promise.race([closed, late])).not.toBe('still there');
 });
 
 test('an answer that can not be sent is a fault of its own: its call ends, and those of the same read are answered', async () => {

@@ -24,7 +24,7 @@ export const STREAMS_MAX = 1024;
 export interface ConnectionOptions {
   /** Who answers a stream. It may do so at once. */
   readonly open: (connection: Connection, stream: Stream, head: RequestHead) => StreamHandler;
-  /** There is something to write; called once until `takeOutput`. At first there is, and it is not called. */
+  /** There is something to write, called once until `takeOutput` (at first there is, and it is not called); or the last call is over. */
   readonly onOutput: (connection: Connection) => void;
   /** Told what should not happen; the connection is over. */
   readonly onFault: (error: unknown) => void;
@@ -221,6 +221,8 @@ export class Connection {
   /** A call goes on although its stream does not; to be called again, with -1, when it is over. */
   countOrphan(change: 1 | -1): void {
     this.streams.countOrphan(change);
+    // There is nothing to say, but a peer that has ended its side, or is drained, waited for this alone.
+    if (!this.isClosed && this.load === 0) this.options.onOutput(this);
   }
 
   private isOpen(stream: Stream): boolean {

@@ -169,7 +169,8 @@ export class LeanServer {
     });
     socket.on('end', () => {
       connection.endInput();
-      if (connection.load === 0) this.drop(peer);
+      // What it has been answered in this turn is said yet; if that is all, it is let go then.
+      this.scheduleWrite(peer);
     });
     // Told by 'close', which follows.
     socket.on('error', () => undefined);
