@@ -1,27 +1,21 @@
 /** What a bucket takes of memory, in Redis and in the embedded store: how much more is held once many were asked for. */
 
-import * as path from 'node:path';
 import { readMetrics, total } from '../test/faults/weir-readings';
 import type { TestClient } from '../test/support/redis-store';
-import { startWeir } from '../test/support/weir-process';
 import { startAfresh } from './admin';
 import { CONNECTIONS, WORKLOADS } from './cells';
-import { LIMITS_FILE, type Contender } from './contenders';
+import { startShipped, type Contender } from './contenders';
 import { pin, type Cores } from './cores';
 import type { KeyChoice } from './load/keys';
 import type { LoadJob, LoadResult } from './load/run-load';
 import { residentBytes } from './process-usage';
 import type { WorkerProcess } from './worker-process';
 
-const ROOT = path.join(__dirname, '..');
 const STREAMS = 64;
 /** More than any fill takes. */
 const FILL_MS_MAX = 120_000;
 /** So that what is compiled and grown once is not taken for the buckets' own. */
 const WARM_UP_CALLS = 20_000;
-
-/** The command of the image: it says how much V8 may hold for young objects. */
-const AS_SHIPPED = [path.join(ROOT, 'deploy', 'bin', 'ratelimit')] as const;
 
 export interface BucketsMemoryInput {
   readonly generator: WorkerProcess<LoadJob, LoadResult>;
@@ -51,7 +45,7 @@ async function measureRedis({ generator, admin, onRedis, redisBuckets }: Buckets
 }
 
 async function measureEmbedded({ generator, cores, embeddedBuckets }: BucketsMemoryInput): Promise<BucketsMemory['embedded']> {
-  const weir = await startWeir({ config: LIMITS_FILE, env: { TRANSPORT: 'lean', WEIR_HOME: ROOT }, command: AS_SHIPPED });
+  const weir = await startShipped({ TRANSPORT: 'lean' });
   try {
     pin(weir.pid, cores?.server);
     await fill(generator, weir.grpcPort, { count: 1, order: 'in_turn' }, WARM_UP_CALLS);

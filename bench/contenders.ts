@@ -8,7 +8,8 @@ import { coresOf, pin, type Cores } from './cores';
 import { LOAD_TYPESCRIPT } from './load-typescript';
 import { forkTypeScript, nextMessage } from './worker-process';
 
-export const LIMITS_FILE = path.join(__dirname, 'limits.yaml');
+const ROOT = path.join(__dirname, '..');
+const LIMITS_FILE = path.join(__dirname, 'limits.yaml');
 const READY_MS = 15_000;
 
 export const CONTENDERS = {
@@ -73,9 +74,13 @@ export async function startContenders({ names, redisPort, cores, target }: Start
  */
 const PATIENT = { REDIS_OP_TIMEOUT: '1s' };
 
-/** `dist/main.js serve`, as an operator starts it. */
+/** As the image starts it: its command says how much V8 may hold for young objects. */
+export function startShipped(env: Readonly<Record<string, string>>): Promise<WeirProcess> {
+  return startWeir({ config: LIMITS_FILE, env: { WEIR_HOME: ROOT, ...env }, command: [path.join(ROOT, 'deploy', 'bin', 'ratelimit')] });
+}
+
 async function startOurs(name: ContenderName, env: Readonly<Record<string, string>>): Promise<Contender> {
-  const weir = await startWeir({ config: LIMITS_FILE, env: { FAILURE_MODE: 'local', ...env } });
+  const weir = await startShipped({ FAILURE_MODE: 'local', ...env });
   return {
     name,
     pid: weir.pid,

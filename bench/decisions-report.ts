@@ -49,7 +49,7 @@ the run itself included. ${pinning}
 Medians of ${rounds.length} rounds of ${roundMs.closed / 1000} s (open loops ${roundMs.open / 1000} s), interleaved: every row had its turn in each round, and every server was warm. In
 brackets the lowest and the highest round. Ratios are of figures of the same round.
 ${notes.map((note) => `\n${note}\n`).join('')}
-- **Weir** is \`dist/main.js serve\` with \`bench/limits.yaml\` and the default settings but for \`TRANSPORT\` and where Redis is.
+- **Weir** is \`deploy/bin/ratelimit\`, the command of the image, with \`bench/limits.yaml\` and the default settings but for \`TRANSPORT\` and where Redis is.
 - **${CONTENDERS.constant_grpc_js}** is \`bench/grpc-js-server.ts\`: @grpc/grpc-js with @grpc/proto-loader as anyone would write it. It decides nothing.
 - **${CONTENDERS.constant_lean}** is Weir's transport and codec alone. It decides nothing either.
 - **${TITLES.one_evalsha}**: Weir's own store and script, without transport, and without what puts calls together.

@@ -20,12 +20,17 @@ function argsOf(given) {
   return given[0].startsWith('-') ? ['serve', ...given] : given;
 }
 
+/** As in the image: deploy/bin/weir says why. */
+function nodeOptions({ REDIS_URL = '', BACKEND_TYPE, NODE_OPTIONS = '' }) {
+  return REDIS_URL === '' || BACKEND_TYPE === 'memory' ? `--max-semi-space-size=4 ${NODE_OPTIONS}` : NODE_OPTIONS;
+}
+
 function serve(args) {
   const server = spawn(process.execPath, [join('dist', 'main.js'), ...args], {
     cwd: ROOT,
     stdio: 'inherit',
-    // Nobody has to be warned before a Ctrl-C. Young objects have as much room as in the image (deploy/bin/weir).
-    env: { DRAIN_DELAY: '0s', ...process.env, NODE_OPTIONS: `--max-semi-space-size=4 ${process.env.NODE_OPTIONS ?? ''}` },
+    // Nobody has to be warned before a Ctrl-C.
+    env: { DRAIN_DELAY: '0s', ...process.env, NODE_OPTIONS: nodeOptions(process.env) },
     // Its own process group: the terminal's signals reach it once, through here.
     detached: true,
   });

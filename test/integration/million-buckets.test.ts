@@ -13,9 +13,8 @@ const TIMEOUT_MS = 120_000;
 
 /**
  * Run on what was built, as a loader of TypeScript would take memory too, and by the command of the image, which says how much V8
- * may hold for young objects. Limits of an hour: no bucket is
- * full again while it runs; each is asked for once more, so that none can be missing. Keys are made from bytes, as the
- * transport makes them: node remembers texts that are made from numbers.
+ * may hold for young objects. Limits of an hour: no bucket is full again while it runs; each is asked for once more, so that
+ * none can be missing. Keys are made from bytes, as the transport makes them: node remembers texts that are made from numbers.
  */
 const SCRIPT = `
 const { readFileSync } = require('node:fs');
