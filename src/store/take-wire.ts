@@ -13,10 +13,10 @@ const FLAG_DRY = 4;
 const GROUP_UNREADABLE = -1;
 const GROUP_OUTSIDE_WINDOWS = -2;
 const GROUP_FAILED = -3;
-const GROUP_DENIED = -4;
-const GROUP_ALLOWED = -5;
+export const GROUP_DENIED = -4;
+export const GROUP_ALLOWED = -5;
 /** In place of a time to retry after. */
-const TAKE_FITS = -2;
+export const TAKE_FITS = -2;
 
 export interface EncodedTakes extends ScriptArguments {
   /** As they are asked for; undefined: each by itself, in their order. */

@@ -9,7 +9,7 @@ import { LastKnown } from '../resilience/last-known';
 import { BatchingStore } from '../store/batching-store';
 import { MeasuredStore } from '../store/measured-store';
 import type { GroupOutcome, SettleOutcome, Store } from '../store/store';
-import { decodeReply, encodeTakes } from '../store/take-wire';
+import { decodeReply, encodeTakes, GROUP_ALLOWED, GROUP_DENIED, TAKE_FITS } from '../store/take-wire';
 
 /** As long as the warm-up may take. Nothing here waits for a network, so nothing is that late. */
 const TIMEOUT_MS = 1000;
@@ -77,8 +77,12 @@ class WordedStore implements Store {
 function replyOf(decided: readonly GroupVerdict[]): number[] {
   const reply = [decided[0]?.nowUs ?? 0];
   for (const { overLimit, verdicts } of decided) {
-    reply.push(overLimit ? 0 : 1);
-    for (const { fits, remaining, retryAfterUs, resetAfterUs } of verdicts) reply.push(fits ? 1 : 0, remaining, retryAfterUs, resetAfterUs);
+    const doAllFit = verdicts.length > 0 && verdicts.every(({ fits }) => fits);
+    if (!doAllFit) reply.push(overLimit ? GROUP_DENIED : GROUP_ALLOWED);
+    for (const { fits, remaining, retryAfterUs, resetAfterUs } of verdicts) {
+      reply.push(remaining, resetAfterUs);
+      if (!doAllFit) reply.push(fits ? TAKE_FITS : retryAfterUs);
+    }
   }
   return reply;
 }
