@@ -28,7 +28,7 @@ export interface BreakerOptions {
  * given up by its caller, says nothing about the store, so it is no failure; nor is a group that fails alone, or a
  * redirect.
  *
- * While closed, the circuit is not asked: it lets every call through, and its own account of them would be a tenth of what a
+ * While closed, the circuit is not asked: it lets every call through, and its own account of them would be some 4 % of what a
  * call costs that is alone. It is told what matters to it of calls that end when it is closed no more.
  */
 export class BreakerStore implements Store {
