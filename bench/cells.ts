@@ -96,7 +96,7 @@ function byH2load(contender: ContenderName, all: readonly number[] = ALL_STREAMS
   return all.map((streams) => ({ contender, workload: 'many', load: { kind: 'h2load', streams } }));
 }
 
-/** In the order of a round; what an open loop takes half of comes before it. */
+/** In the order of the report; what an open loop takes half of comes before it. */
 const FULL: readonly Cell[] = [
   ...closed('constant_grpc_js', 'many', ALL_STREAMS),
   ...closed('constant_lean', 'many', ALL_STREAMS),
@@ -150,4 +150,17 @@ export function contendersOf(cells: readonly Cell[]): ReadonlySet<ContenderName>
 
 export function cellsOf({ short, target }: { readonly short: boolean; readonly target: boolean }): readonly Cell[] {
   return [...(short ? SHORT : FULL), ...(target ? TARGET : [])];
+}
+
+/**
+ * The order of a round: rows of one load one after the other, since ratios are of such, and what the machine can do changes within a round
+ * of minutes.
+ */
+export function inOrderOfRound(cells: readonly Cell[]): readonly Cell[] {
+  const byLoad = new Map<string, Cell[]>();
+  for (const cell of cells) {
+    const load = JSON.stringify(cell.load);
+    byLoad.set(load, [...(byLoad.get(load) ?? []), cell]);
+  }
+  return [...byLoad.values()].flat();
 }

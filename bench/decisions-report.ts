@@ -47,7 +47,8 @@ function introduction({ environment, loadBefore, loadAfter, rounds, roundMs, pin
 \`npm run bench\`, ${date}: Node ${node}, Redis ${redis}, ${cores} cores (${processor}); load average ${loadBefore} before, ${loadAfter} after,
 the run itself included. ${pinning}
 Medians of ${rounds.length} rounds of ${roundMs.closed / 1000} s (open loops ${roundMs.open / 1000} s), interleaved: every row had its turn in each round, and every server was warm. In
-brackets the lowest and the highest round. Ratios are of figures of the same round.
+brackets the lowest and the highest round. Ratios are of figures of the same round, in which rows of one load were
+measured one after the other.
 ${notes.map((note) => `\n${note}\n`).join('')}
 - **Weir** is \`deploy/bin/ratelimit\`, the command of the image, with \`bench/limits.yaml\` and the default settings but for \`TRANSPORT\` and where Redis is.
 - **${CONTENDERS.constant_grpc_js}** is \`bench/grpc-js-server.ts\`: @grpc/grpc-js with @grpc/proto-loader as anyone would write it. It decides nothing.

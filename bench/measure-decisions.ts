@@ -4,7 +4,7 @@ import { startRedis } from '../test/support/redis-server';
 import { redisVersion } from './admin';
 import type { Round } from './bar';
 import { measureBucketsMemory } from './buckets-memory';
-import { cellId, cellsOf, contendersOf, type Cell } from './cells';
+import { cellId, cellsOf, contendersOf, inOrderOfRound, type Cell } from './cells';
 import { describeTargetCores, startContenders, type Target } from './contenders';
 import { findCores, pin, type Cores } from './cores';
 import type { DecisionsResult } from './decisions-report';
@@ -82,11 +82,12 @@ async function measureRounds({ rounds: count, closedMs, openMs, warmUpMs, fill, 
   await meter.compile();
   if (fill) await meter.fill();
   for (const cell of closed) await meter.warmUp(cell, warmUpMs);
+  const ordered = inOrderOfRound(cells);
   const rounds: Round[] = [];
   for (let round = 1; round <= count; round += 1) {
     tell(`round ${round} of ${count}, ${cells.length} rows …`);
     const measured = new Map<string, CellRound>();
-    for (const cell of cells) measured.set(cellId(cell), await meter.measure(cell, cell.load.kind === 'open' ? openMs : closedMs));
+    for (const cell of ordered) measured.set(cellId(cell), await meter.measure(cell, cell.load.kind === 'open' ? openMs : closedMs));
     rounds.push(measured);
   }
   return rounds;

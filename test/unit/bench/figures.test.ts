@@ -1,7 +1,7 @@
 /** What a benchmark makes of what it reads: processor time, cores, h2load's words, hits charged, the bar. */
 
 import { BAR, failureOf, gateOf, holds, measureBar, NOT_YET, type Round } from '../../../bench/bar';
-import { cellId, cellsOf } from '../../../bench/cells';
+import { cellId, cellsOf, inOrderOfRound } from '../../../bench/cells';
 import { allowedMost, chargedMost, overGrant } from '../../../bench/charges';
 import { parseTarget } from '../../../bench/contenders';
 import { parseCpuList } from '../../../bench/cores';
@@ -121,6 +121,17 @@ describe('the bar', () => {
     const ids = new Set(cellsOf({ short: true, target: false }).map(cellId));
     const round = new Map([...roundOf(100)].filter(([id]) => ids.has(id)));
     expect(measureBar([round]).filter(({ spread }) => spread === undefined).map(({ row }) => row.name)).toEqual(['target']);
+  });
+
+  test('what a ratio is of was measured one after the other', () => {
+    const ordered = inOrderOfRound(CELLS);
+    expect(new Set(ordered)).toEqual(new Set(CELLS));
+    expect(ordered).toHaveLength(CELLS.length);
+    const loads = ordered.map(({ load }) => JSON.stringify(load)).filter((load, i, all) => load !== all[i - 1]);
+    expect(loads).toEqual([...new Set(loads)]);
+    const ofTarget = ordered.filter(({ contender }) => contender === 'target');
+    const saturating = ofTarget.findIndex(({ load }) => load.kind === 'closed' && load.streams === 64);
+    expect(ofTarget.findIndex(({ load }) => load.kind === 'open' && load.rate === 'half')).toBeGreaterThan(saturating);
   });
 
   test('ratios are made within each round, and their median counts', () => {
