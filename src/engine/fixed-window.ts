@@ -38,18 +38,18 @@ export const fixedWindow: Engine<FixedWindowState> = {
     return limit.capacity - state.used;
   },
 
-  charge(state, hits) {
-    return { ...state, used: state.used + hits };
+  charge({ index, used }, hits) {
+    return { index, used: used + hits };
   },
 
-  refund(state, hits) {
-    return { ...state, used: Math.max(0, state.used - hits) };
+  refund({ index, used }, hits) {
+    return { index, used: Math.max(0, used - hits) };
   },
 
   giveBack(state, limit, { hits, takenAtUs }) {
     // With its window the hits of a take are gone.
     const given = windowAt(limit, takenAtUs).index === state.index ? Math.min(hits, state.used) : 0;
-    return { state: { ...state, used: state.used - given }, given };
+    return { state: { index: state.index, used: state.used - given }, given };
   },
 
   retryAfterUs(state, limit, hits, nowUs) {

@@ -22,7 +22,8 @@ export interface SlidingWindowCounterState {
 
 export const slidingWindowCounter: Engine<SlidingWindowCounterState> = {
   ofNumbers([current, previous], limit, nowUs) {
-    return { ...slidingWindowCounter.fresh(limit, nowUs), current, previous };
+    const { index, elapsedUs } = slidingWindowCounter.fresh(limit, nowUs);
+    return { index, current, previous, elapsedUs };
   },
 
   fresh(limit, nowUs) {
@@ -36,32 +37,34 @@ export const slidingWindowCounter: Engine<SlidingWindowCounterState> = {
 
   advance(state, limit, nowUs) {
     const now = slidingWindowCounter.fresh(limit, nowUs);
-    if (state.index >= now.index) return { ...now, current: state.current, previous: state.previous };
-    return state.index === now.index - 1 ? { ...now, previous: state.current } : now;
+    const { index, elapsedUs } = now;
+    if (state.index >= index) return { index, current: state.current, previous: state.previous, elapsedUs };
+    return state.index === index - 1 ? { index, current: 0, previous: state.current, elapsedUs } : now;
   },
 
   room(state, limit) {
     return limit.capacity - state.current - weigh(state.previous, limit.windowUs - state.elapsedUs, limit.windowUs);
   },
 
-  charge(state, hits) {
-    return { ...state, current: state.current + hits };
+  charge({ index, current, previous, elapsedUs }, hits) {
+    return { index, current: current + hits, previous, elapsedUs };
   },
 
-  refund(state, hits) {
-    const ofPrevious = Math.max(0, hits - state.current);
-    return { ...state, current: Math.max(0, state.current - hits), previous: Math.max(0, state.previous - ofPrevious) };
+  refund({ index, current, previous, elapsedUs }, hits) {
+    const ofPrevious = Math.max(0, hits - current);
+    return { index, current: Math.max(0, current - hits), previous: Math.max(0, previous - ofPrevious), elapsedUs };
   },
 
   giveBack(state, limit, { hits, takenAtUs }) {
-    const { index } = slidingWindowCounter.fresh(limit, takenAtUs);
-    if (index === state.index) {
-      const given = Math.min(hits, state.current);
-      return { state: { ...state, current: state.current - given }, given };
+    const { index, current, previous, elapsedUs } = state;
+    const taken = slidingWindowCounter.fresh(limit, takenAtUs);
+    if (taken.index === index) {
+      const given = Math.min(hits, current);
+      return { state: { index, current: current - given, previous, elapsedUs }, given };
     }
-    if (index === state.index - 1) {
-      const given = Math.min(hits, state.previous);
-      return { state: { ...state, previous: state.previous - given }, given };
+    if (taken.index === index - 1) {
+      const given = Math.min(hits, previous);
+      return { state: { index, current, previous: previous - given, elapsedUs }, given };
     }
     return { state, given: 0 };
   },

@@ -44,13 +44,13 @@ export const tokenBucket: Engine<TokenBucketState> = {
     return limit.capacity - state.used;
   },
 
-  charge(state, hits) {
-    return { ...state, used: state.used + hits };
+  charge({ used, rest, atUs }, hits) {
+    return { used: used + hits, rest, atUs };
   },
 
-  refund(state, hits) {
-    if (hits >= state.used) return { ...state, used: 0, rest: 0 };
-    return { ...state, used: state.used - hits };
+  refund({ used, rest, atUs }, hits) {
+    if (hits >= used) return { used: 0, rest: 0, atUs };
+    return { used: used - hits, rest, atUs };
   },
 
   /**
@@ -71,8 +71,8 @@ export const tokenBucket: Engine<TokenBucketState> = {
       used += 1;
       rest += windowUs;
     }
-    if (used <= 0) return { state: { ...state, used: 0, rest: 0 }, given };
-    return { state: { ...state, used, rest }, given };
+    if (used <= 0) return { state: { used: 0, rest: 0, atUs: state.atUs }, given };
+    return { state: { used, rest, atUs: state.atUs }, given };
   },
 
   retryAfterUs(state, limit, hits) {

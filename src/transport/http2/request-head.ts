@@ -34,15 +34,19 @@ const TIMEOUT_UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_
 
 export function readRequestHead({ fields, tooLarge }: HeaderList): RequestHead {
   const isTrailers = fields.every(({ name }) => !name.startsWith(':'));
-  const head = { fields, timeoutMs: undefined, contentLength: undefined, isTrailers };
-  if (tooLarge) return { ...head, kind: 'too_large' };
+  if (tooLarge) return unread(fields, isTrailers, 'too_large');
   const lengths = valuesOf(fields, 'content-length');
-  if (!areWellFormed(fields) || (!isTrailers && !hasPseudoHeaders(fields)) || !areOneLength(lengths)) return { ...head, kind: 'malformed' };
+  if (!areWellFormed(fields) || (!isTrailers && !hasPseudoHeaders(fields)) || !areOneLength(lengths)) return unread(fields, isTrailers, 'malformed');
   const contentLength = lengths[0] === undefined ? undefined : Number(lengths[0]);
   const timeouts = valuesOf(fields, 'grpc-timeout');
   const timeoutMs = timeouts[0] === undefined ? undefined : toTimeoutMs(timeouts[0]);
   const isPlain = isPlainCall(fields) && (timeouts.length === 0 || timeoutMs !== undefined);
   return { fields, isTrailers, contentLength, timeoutMs, kind: isPlain ? 'rate_limit' : isGrpc(fields) ? 'other' : 'no_grpc' };
+}
+
+/** All heads are of one shape, whoever asks for what. */
+function unread(fields: readonly HeaderField[], isTrailers: boolean, kind: RequestHead['kind']): RequestHead {
+  return { fields, isTrailers, contentLength: undefined, timeoutMs: undefined, kind };
 }
 
 export function valuesOf(fields: readonly HeaderField[], wanted: string): readonly string[] {
