@@ -1,7 +1,8 @@
 /** A store that answers in time: a call that Redis has not answered by its deadline fails. */
 
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../store/store';
 import type { Group, Settlement } from '../bucket/take';
+import { asError } from '../errors';
+import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../store/store';
 
 export interface DeadlineOptions {
   /** A clock that is never set, in milliseconds. */
@@ -69,7 +70,7 @@ export class DeadlineStore implements Store {
         },
         (error: unknown) => {
           this.remove(call);
-          reject(error instanceof Error ? error : new Error(String(error)));
+          reject(asError(error));
         },
       );
     });

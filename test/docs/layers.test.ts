@@ -10,7 +10,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bucket: ['descriptor', 'rule'],
   engine: ['bucket', 'rule'],
   store: ['bucket', 'engine', 'rule', 'errors'],
-  resilience: ['bucket', 'rule', 'store'],
+  resilience: ['bucket', 'rule', 'store', 'errors'],
   respond: ['descriptor', 'rule', 'bucket', 'engine'],
   transport: ['descriptor', 'engine', 'respond', 'rule', 'errors', 'store', 'should-rate-limit', 'observability'],
   config: ['descriptor', 'rule', 'bucket'],

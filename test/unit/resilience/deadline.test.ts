@@ -61,6 +61,12 @@ test('each of many calls fails at its own time, or has its answer', async () => 
   }
 });
 
+test('a store that fails of what is no error fails of one here', async () => {
+  const word = 'a word' as unknown as Error;
+  const failing: Store = { take: () => Promise.reject(word), settle: () => Promise.reject(new Error('not asked')), close: () => Promise.resolve() };
+  await expect(new DeadlineStore(failing, { timeoutMs: TIMEOUT_MS, nowMs: () => performance.now() }).take([])).rejects.toEqual(new Error('a word'));
+});
+
 test('calls that are answered in time cost no timer each, and leave none that goes on firing', async () => {
   const { answers, store } = open();
   for (let call = 0; call < 100; call += 1) {
