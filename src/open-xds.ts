@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { credentials, type ChannelCredentials } from '@grpc/grpc-js';
+import { Backoff } from './backoff';
 import type { RulesInForce, SetSource } from './config/rules-in-force';
 import type { Settings } from './config/settings';
 import { readXdsTls } from './config/xds-tls';
@@ -9,7 +10,6 @@ import type { Logger } from './observability/logger';
 import type { ManagementServer } from './observability/metrics';
 import { VERSION } from './version';
 import { AdsClient, type AdsClientOptions } from './xds/ads-client';
-import { Backoff } from './xds/backoff';
 import { loadXdsProto } from './xds/proto';
 
 /** How long a start waits for the first configuration before it goes on without. */
@@ -92,8 +92,7 @@ function connectionOf(settings: Settings): Omit<AdsClientOptions, 'onSet' | 'onC
       maxMs: settings.xdsClientBackoffMaxIntervalMs,
       // With less than 1 they would never grow.
       factor: settings.xdsClientBackoffRandomFactor < 1 ? GROWTH : settings.xdsClientBackoffRandomFactor,
-      jitter: settings.xdsClientBackoffJitter,
-      random: Math.random,
+      ...(settings.xdsClientBackoffJitter && { random: Math.random }),
     }),
     connectRetryMs: settings.configGrpcXdsServerConnectRetryIntervalMs,
     streamRetryMs: settings.xdsClientBackoffInitialIntervalMs,

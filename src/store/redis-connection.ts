@@ -1,6 +1,7 @@
 /** One connection to Redis that is kept, found again when lost, and given up when it goes silent. */
 
 import { createClient, ErrorReply, type RedisClientOptions } from 'redis';
+import { backoffMs } from '../backoff';
 
 /** Knows where a primary is that may move. */
 export interface RedisLocator {
@@ -46,9 +47,8 @@ export interface ConnectionState {
 /** How often within a silence it is looked for. */
 const CHECKS_OF_SILENCE = 4;
 
-/** First wait before a reconnect, doubled each time, and the longest one. */
-const RECONNECT_MS_MIN = 10;
-const RECONNECT_MS_MAX = 1_000;
+/** Before a reconnect. Half of it is random, so that many instances do not come back in step. */
+const RECONNECT = { firstMs: 10, maxMs: 1_000, factor: 2, random: Math.random };
 
 /** A connection that lasted so long was a good one: the waits begin anew after it. */
 const GOOD_MS = 1_000;
@@ -263,7 +263,7 @@ export class RedisConnection {
     drop(line);
     this.options.onConnection({ connected: false, cause });
     clearTimeout(this.retry);
-    this.retry = setTimeout(() => void this.open(this.line), reconnectAfterMs(this.tries));
+    this.retry = setTimeout(() => void this.open(this.line), backoffMs({ ...RECONNECT, failures: this.tries }));
   }
 }
 
@@ -317,10 +317,4 @@ function makeClient({ server, connectTimeoutMs, inFlightMax }: RedisConnectionOp
     disableClientInfo: true,
     maintNotifications: 'disabled',
   });
-}
-
-function reconnectAfterMs(tries: number): number {
-  const ceilingMs = Math.min(RECONNECT_MS_MAX, RECONNECT_MS_MIN * 2 ** Math.min(tries, 10));
-  // Half of it is random, so that many instances do not come back in step.
-  return Math.round(ceilingMs * (0.5 + Math.random() / 2));
 }

@@ -1,11 +1,11 @@
 /** The processes that serve: begun one after the other, begun anew when one ends, ended together. */
 
+import { backoffMs } from '../backoff';
 import type { Logger } from '../observability/logger';
 import type { ConfigNews, FromWorker, ToWorker, WorkerPorts } from './messages';
 
 /** Before a worker that has ended is begun anew: doubled each time, up to the longest. */
-const RESTART_MS_MIN = 100;
-const RESTART_MS_MAX = 5_000;
+const RESTART = { firstMs: 100, maxMs: 5_000, factor: 2 };
 
 /** A worker that lived so long was a good one: the waits begin anew after it. */
 const GOOD_MS = 10_000;
@@ -185,7 +185,7 @@ export class WorkerPool {
     this.options.onEnd(id);
     if (this.isEnding || !this.isStarted) return;
     this.failures = this.options.nowMs() - begunMs >= GOOD_MS ? 0 : this.failures + 1;
-    const waitMs = Math.min(RESTART_MS_MAX, RESTART_MS_MIN * 2 ** Math.min(this.failures, 10));
+    const waitMs = backoffMs({ ...RESTART, failures: this.failures });
     this.options.log.error(`worker ${id} ended (${signal ?? `exit code ${code ?? 'unknown'}`}): another one begins in ${waitMs} ms`);
     const timer = setTimeout(() => {
       this.restarts.delete(timer);

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Metadata, status, type ChannelCredentials, type ChannelOptions, type ClientDuplexStream, type ServiceError } from '@grpc/grpc-js';
-import type { Backoff } from './backoff';
+import type { Backoff } from '../backoff';
 import { Dial } from './dial';
 import { RATE_LIMIT_CONFIG_TYPE, type XdsProto } from './proto';
 import { readResourceSet, type ResourceSet } from './resource-set';

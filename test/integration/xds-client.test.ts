@@ -4,7 +4,7 @@ import { constants, createServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { credentials, status } from '@grpc/grpc-js';
 import { AdsClient, REFUSAL_BYTES_MAX, type AdsClientOptions } from '../../src/xds/ads-client';
-import { Backoff } from '../../src/xds/backoff';
+import { Backoff } from '../../src/backoff';
 import { loadXdsProto, RATE_LIMIT_CONFIG_TYPE } from '../../src/xds/proto';
 import type { ResourceSet } from '../../src/xds/resource-set';
 import type { WireRateLimitConfig } from '../../src/xds/wire';
@@ -38,7 +38,7 @@ function startClient(port: number, options: Partial<AdsClientOptions> = {}): Sta
     channel: { messageBytesMax: 64 * 1024, keepaliveTimeMs: 60_000, keepaliveTimeoutMs: 1000 },
     node: { id: 'node-1', user_agent_name: 'weir', user_agent_version: 'test' },
     headers: [],
-    backoff: new Backoff({ maxMs: 200, factor: 2, jitter: false, random: Math.random }),
+    backoff: new Backoff({ maxMs: 200, factor: 2 }),
     connectRetryMs: 20,
     streamRetryMs: 20,
     settledMs: 60_000,
@@ -195,7 +195,7 @@ describe('the conversation begins anew', () => {
 
   test('never in a hurry: a server that ends each stream at once sees fewer and fewer', async () => {
     const server = await startServer({ isFlapping: true });
-    const client = startClient(server.port, { backoff: new Backoff({ maxMs: 200, factor: 2, jitter: false, random: Math.random }) });
+    const client = startClient(server.port, { backoff: new Backoff({ maxMs: 200, factor: 2 }) });
     await until(() => client.lost.length >= 6);
     expect(client.lost.map(({ waitMs }) => waitMs).slice(0, 6)).toEqual([20, 40, 80, 160, 200, 200]);
     expect(server.streamsSeen).toBeLessThanOrEqual(client.lost.length + 1);
@@ -277,7 +277,7 @@ describe('asked anew', () => {
   test('while it waits for the next try: it tries at once', async () => {
     const server = await startServer();
     server.die();
-    const { client, lost } = startClient(server.port, { connectRetryMs: 600_000, backoff: new Backoff({ maxMs: 600_000, factor: 2, jitter: false, random: Math.random }) });
+    const { client, lost } = startClient(server.port, { connectRetryMs: 600_000, backoff: new Backoff({ maxMs: 600_000, factor: 2 }) });
     await until(() => lost.length === 1);
     await server.comeBack();
     client.askAnew();
