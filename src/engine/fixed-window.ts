@@ -6,7 +6,7 @@
  * limit can pass within one window's length.
  */
 
-import type { BucketLimit } from '../bucket/take';
+import { windowAt } from '../bucket/window';
 import type { Engine } from './engine';
 
 export interface FixedWindowState {
@@ -65,19 +65,3 @@ export const fixedWindow: Engine<FixedWindowState> = {
     return state.used === 0;
   },
 };
-
-interface WindowAt {
-  readonly index: number;
-  readonly endsAfterUs: number;
-}
-
-function windowAt({ windowUs, edgesUs }: BucketLimit, nowUs: number): WindowAt {
-  if (edgesUs === undefined) {
-    const index = Math.floor(nowUs / windowUs);
-    return { index, endsAfterUs: windowUs - (nowUs - index * windowUs) };
-  }
-  const next = edgesUs.findIndex((edgeUs) => edgeUs > nowUs);
-  const [startUs, endUs] = [edgesUs[next - 1], edgesUs[next]];
-  if (startUs === undefined || endUs === undefined) throw new Error('a calendar take outside its windows: the store must ask first');
-  return { index: startUs, endsAfterUs: endUs - nowUs };
-}

@@ -1,6 +1,7 @@
 /** A store that remembers denials: what can't fit before a known time is denied without asking again. */
 
-import { NEVER, type BucketLimit, type Group, type GroupVerdict, type Settlement, type Take, type Verdict } from '../bucket/take';
+import { isOutside, NEVER, type BucketLimit, type Group, type GroupVerdict, type Settlement, type Take, type Verdict } from '../bucket/take';
+import { windowAt } from '../bucket/window';
 import { WINDOW_US_MAX } from '../rule/unit';
 import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../store/store';
 import { UseOrderMap } from '../store/use-order-map';
@@ -234,11 +235,8 @@ function waitForMoreUs({ algorithm, requestsPerUnit, windowUs }: BucketLimit, hi
 }
 
 /** A window of the clock or the calendar ends whatever is used of it; undefined: the limit has none, or none around now. */
-function windowEndsAfterUs({ algorithm, windowUs, edgesUs }: BucketLimit, nowUs: number): number | undefined {
-  if (algorithm !== 'fixed_window') return undefined;
-  if (edgesUs === undefined) return windowUs - (nowUs % windowUs);
-  const endUs = edgesUs.find((edgeUs) => edgeUs > nowUs);
-  return endUs === undefined ? undefined : endUs - nowUs;
+function windowEndsAfterUs(limit: BucketLimit, nowUs: number): number | undefined {
+  return limit.algorithm === 'fixed_window' && !isOutside(limit, nowUs) ? windowAt(limit, nowUs).endsAfterUs : undefined;
 }
 
 function isSameLimit(a: BucketLimit, b: BucketLimit): boolean {

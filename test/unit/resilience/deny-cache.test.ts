@@ -137,16 +137,17 @@ test('the other takes of such a group are shown to fit, with what was last known
 test('a window beside it ends when it ends, used or not, as the store would say', async () => {
   const calendar: BucketLimit = { ...THREE_PER_MINUTE, windowUs: 86_400_000_000, edgesUs: [START_US - 1_000_000, START_US + 2_000_000, START_US + 9_000_000] };
   const passed: BucketLimit = { ...calendar, edgesUs: [START_US - 9_000_000, START_US] };
+  const ahead: BucketLimit = { ...calendar, edgesUs: [START_US + 2_000_000, START_US + 9_000_000] };
   const { ask, clock, exhaust, inner, one } = open();
   await exhaust('a', TEN_PER_HOUR);
   await one('used', { limit: THREE_PER_MINUTE });
   clock.nowMs = 250;
   const windows = [take('used', { limit: THREE_PER_MINUTE }), take('unused', { limit: THREE_PER_MINUTE }), take('calendar', { limit: calendar })];
-  const { asked, verdict } = await ask(groupOf([take('a', { limit: TEN_PER_HOUR }), ...windows, take('passed', { limit: passed })]));
+  const { asked, verdict } = await ask(groupOf([take('a', { limit: TEN_PER_HOUR }), ...windows, take('passed', { limit: passed }), take('ahead', { limit: ahead })]));
   const [stored] = await inner.take([groupOf(windows.map((each) => ({ ...each, hits: 0 })))]);
   const ends = [59_750_000, 59_750_000, 1_750_000];
   expect(decided(stored).verdicts.map(({ resetAfterUs }) => resetAfterUs)).toEqual(ends);
-  expect([asked, verdict.verdicts.slice(1).map(({ resetAfterUs }) => resetAfterUs)]).toEqual([false, [...ends, 0]]);
+  expect([asked, verdict.verdicts.slice(1).map(({ resetAfterUs }) => resetAfterUs)]).toEqual([false, [...ends, 0, 0]]);
 });
 
 test('a take beside it that is known to be full never again shows 100 years', async () => {
