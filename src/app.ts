@@ -18,10 +18,7 @@ import { RuleMetrics } from './observability/rule-metrics';
 import { GrpcPort } from './open-grpc';
 import type { OpenedRedis } from './open-redis';
 import { publishMetrics, toLabels } from './publish-metrics';
-import { DenyCacheStore } from './resilience/deny-cache';
-import { FallbackStore } from './resilience/fallback';
 import { HEARTBEAT_TTL_MS, Instances } from './resilience/instances';
-import { LastKnown } from './resilience/last-known';
 import { additionsFor, type AdditionOptions } from './respond/additions';
 import type { RuleSet } from './rule/rule-set';
 import { makeShouldRateLimit } from './should-rate-limit';
@@ -194,8 +191,9 @@ const ERROR_TYPES: Readonly<Record<FailureKind, string>> = {
  */
 async function openStore(input: OpenStoreInput): Promise<{ readonly store: Store; readonly leave: () => Promise<void> }> {
   const { settings, workers, choice, health, log, metrics, local } = input;
-  // Some 11 MB of client, which the embedded store does without.
+  // Some 11 MB of client and what is wrapped around it, which the embedded store does without.
   const { Breakers, openRedis } = await import('./open-redis.js');
+  const { wrapRedis } = await import('./wrap-redis.js');
   const parts = { settings, health, log, metrics, breakers: new Breakers({ health, log, metrics }) };
   // What has been lost meanwhile may have been what denied.
   const onSecond = () => { denyCache.clear(); };
@@ -209,17 +207,17 @@ async function openStore(input: OpenStoreInput): Promise<{ readonly store: Store
     choice.perSecond &&
     openRedis({ ...parts, measure: measureBy(metrics, 'redis_per_second'), connection: choice.perSecond, degraded: DEGRADED_REDIS_PER_SECOND, onConnected: onSecond });
 
-  const lastKnown = new LastKnown({ nowMs, bucketsMax: LAST_KNOWN_MAX });
   const parted = inParts({ settings, choice, metrics, main, second, onGivenBack: (settlements) => { denyCache.forget(settlements); } });
-  const onDenied = () => { metrics.denyCacheDenials.inc(); };
-  const denyCache = new DenyCacheStore(parted, { nowMs, bucketsMax: settings.denyCacheMax, lastKnown, onDenied });
-  const store = new FallbackStore(settings.denyCacheMax === 0 ? parted : denyCache, {
+  const { store, denyCache } = wrapRedis(parted, {
+    denyCacheMax: settings.denyCacheMax,
+    lastKnownMax: LAST_KNOWN_MAX,
+    accountsMax: ACCOUNTS_MAX,
     failureMode: settings.failureMode,
     local,
-    lastKnown,
-    accountsMax: ACCOUNTS_MAX,
-    nowMs,
     instances: () => instances.count,
+    onDenied: () => {
+      metrics.denyCacheDenials.inc();
+    },
     onFallback: ({ local: localHits, open }) => {
       metrics.fallbackDecisions.inc();
       metrics.fallbackHits.inc({ failure_mode: 'local' }, localHits);

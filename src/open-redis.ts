@@ -1,4 +1,4 @@
-/** Opens a Redis in each of its shapes (one server, behind sentinels, a cluster), and wires what wraps each server. */
+/** Opens a Redis in each of its shapes (one server, behind sentinels, a cluster), each server within what is wrapped around it. */
 
 import { isIP } from 'node:net';
 import type { HostPort, RedisServer } from './config/redis-url';
@@ -7,17 +7,16 @@ import type { ClusterPlace, RedisConnection, SentinelPlace } from './config/stor
 import type { Health } from './observability/health';
 import type { Logger } from './observability/logger';
 import type { Metrics } from './observability/metrics';
-import { BreakerStore, type BreakerState } from './resilience/breaker';
-import { DeadlineStore } from './resilience/deadline';
-import { BatchingStore } from './store/batching-store';
+import type { BreakerState } from './resilience/breaker';
 import { slotOfGroup } from './store/cluster-slots';
 import { describeAddress } from './store/describe-address';
-import { MeasuredStore, type StoreMeasure } from './store/measured-store';
+import type { StoreMeasure } from './store/measured-store';
 import { RedisClusterStore } from './store/redis-cluster-store';
 import type { ConnectionState } from './store/redis-connection';
 import { RedisSentinels } from './store/redis-sentinel';
 import { RedisStore, type BeatInput, type RedisStoreOptions } from './store/redis-store';
 import type { Store, TakeOptions } from './store/store';
+import { wrapServer } from './wrap-redis';
 
 /** A Redis without any answer for 20 deadlines, and at least this long, is looked for anew. */
 const SILENCE_MS_MIN = 1_000;
@@ -111,16 +110,21 @@ function openServer({ settings, connection, log, breakers, measure, onConnection
       onConnection(state);
     },
   });
-  const breaker = new BreakerStore(new DeadlineStore(redis, { timeoutMs: settings.redisOpTimeoutMs, nowMs }), {
-    failures: settings.redisBreakerFailures,
-    windowMs: settings.redisBreakerWindowMs,
-    openMs: settings.redisBreakerOpenMs,
-    nowMs,
-    onState: (state) => {
-      tellBreaker(state);
-      clearInterval(pings);
-      if (state === 'open' && breaker.isTooSlow) pings = setInterval(() => void closeIfInTime(() => redis.ping()), PING_MS).unref();
+  const { store, breaker } = wrapServer(redis, {
+    timeoutMs: settings.redisOpTimeoutMs,
+    breaker: {
+      failures: settings.redisBreakerFailures,
+      windowMs: settings.redisBreakerWindowMs,
+      openMs: settings.redisBreakerOpenMs,
+      onState: (state) => {
+        tellBreaker(state);
+        clearInterval(pings);
+        if (state === 'open' && breaker.isTooSlow) pings = setInterval(() => void closeIfInTime(() => redis.ping()), PING_MS).unref();
+      },
     },
+    measure,
+    partOf: isClusterNode ? slotOfGroup : () => 0,
+    groupsMax: settings.redisInFlightMax,
   });
   /** No call waits for what is asked here, so it can show that Redis answers in time again long before the next probe. */
   const closeIfInTime = async (ask: () => Promise<unknown>): Promise<void> => {
@@ -128,18 +132,8 @@ function openServer({ settings, connection, log, breakers, measure, onConnection
     const answered = await ask().then(() => true, () => false);
     if (answered && nowMs() - startedMs <= settings.redisOpTimeoutMs) breaker.reset();
   };
-  // Outside all of these: deadline, breaker and measurement are of a command, however many calls it carries.
-  const batching = new BatchingStore(new MeasuredStore(breaker, measure), {
-    partOf: isClusterNode ? slotOfGroup : () => 0,
-    groupsMax: settings.redisInFlightMax,
-    timeoutMs: settings.redisOpTimeoutMs,
-    nowMs,
-    onGivenUp: (reason) => {
-      measure.onError(reason);
-    },
-  });
   return {
-    store: batching,
+    store,
     connect: (options: { readonly waitMs: number }) => redis.connect(options),
     readSlots: () => redis.readSlots(),
     beat: (heartbeat: BeatInput, options?: TakeOptions) => {

@@ -1,55 +1,39 @@
 /** The path over Redis, without a Redis: what a store decides goes through all that wraps one, and through the words of its script. */
 
 import type { Group, GroupVerdict, Settlement } from '../bucket/take';
-import { BreakerStore } from '../resilience/breaker';
-import { DeadlineStore } from '../resilience/deadline';
-import { DenyCacheStore } from '../resilience/deny-cache';
-import { FallbackStore } from '../resilience/fallback';
-import { LastKnown } from '../resilience/last-known';
-import { BatchingStore } from '../store/batching-store';
-import { MeasuredStore } from '../store/measured-store';
 import type { GroupOutcome, SettleOutcome, Store } from '../store/store';
 import { decodeReply, encodeTakes, GROUP_ALLOWED, GROUP_DENIED, TAKE_FITS } from '../store/take-wire';
+import { wrapRedis, wrapServer } from '../wrap-redis';
 
 /** As long as the warm-up may take. Nothing here waits for a network, so nothing is that late. */
 const TIMEOUT_MS = 1000;
 
 const BUCKETS_MAX = 1000;
 
-/** A clock that is never set. */
-const nowMs = () => performance.now();
-
 const ignore = () => undefined;
 
-/** As `src/app.ts` and `src/open-redis.ts` wrap one Redis, with metrics that nobody reads. */
+/** Wrapped as Redis is, with metrics that nobody reads. */
 export function overRedisPath(store: Store): Store {
-  const lastKnown = new LastKnown({ nowMs, bucketsMax: BUCKETS_MAX });
-  const breaker = new BreakerStore(new DeadlineStore(new WordedStore(store), { timeoutMs: TIMEOUT_MS, nowMs }), {
-    failures: Infinity,
-    windowMs: TIMEOUT_MS,
-    openMs: TIMEOUT_MS,
-    nowMs,
-    onState: ignore,
-  });
-  const batching = new BatchingStore(new MeasuredStore(breaker, { onCall: ignore, onError: ignore }), {
+  const server = wrapServer(new WordedStore(store), {
+    timeoutMs: TIMEOUT_MS,
+    breaker: { failures: Infinity, windowMs: TIMEOUT_MS, openMs: TIMEOUT_MS, onState: ignore },
+    measure: { onCall: ignore, onError: ignore },
     partOf: () => 0,
     groupsMax: BUCKETS_MAX,
-    timeoutMs: TIMEOUT_MS,
-    nowMs,
-    onGivenUp: ignore,
   });
-  const denyCache = new DenyCacheStore(batching, { nowMs, bucketsMax: BUCKETS_MAX, lastKnown, onDenied: ignore });
-  return new FallbackStore(denyCache, {
+  const redis = wrapRedis(server.store, {
+    denyCacheMax: BUCKETS_MAX,
+    lastKnownMax: BUCKETS_MAX,
+    accountsMax: BUCKETS_MAX,
     failureMode: 'local',
     local: store,
-    lastKnown,
-    accountsMax: BUCKETS_MAX,
-    nowMs,
     instances: () => 1,
+    onDenied: ignore,
     onFallback: ignore,
     onChargedBack: ignore,
     onLost: ignore,
   });
+  return redis.store;
 }
 
 /** What is asked is written as a command, and what is decided is read as its reply. */

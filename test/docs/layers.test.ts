@@ -24,7 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** They know every part. */
-const ROOTS = ['app', 'cli', 'main', 'open-grpc', 'open-redis', 'open-statsd', 'open-xds', 'publish-metrics', 'start-workers', 'warm-up'];
+const ROOTS = ['app', 'cli', 'main', 'open-grpc', 'open-redis', 'open-statsd', 'open-xds', 'publish-metrics', 'start-workers', 'warm-up', 'wrap-redis'];
 
 const PURE = ['descriptor', 'rule', 'bucket', 'engine'];
 
@@ -67,6 +67,18 @@ test('the domain uses no library and no edge', () => {
     ({ from, to }) => PURE.includes(from) && !PURE.includes(to) && to !== 'errors' && (edges.includes(to) || !PURE_LIBRARIES.includes(to)),
   );
   expect(wrong).toEqual([]);
+});
+
+/** Where each store that may lie around Redis is made. */
+function layersMade(): string[] {
+  const files = sourceFiles();
+  const classes = files.filter(({ name }) => name.startsWith('resilience/')).flatMap(({ text }) => Array.from(text.matchAll(/^export class (\w+) implements Store/gm), ([, name]) => name!));
+  const made = new RegExp(`\\bnew (${[...classes, 'BatchingStore'].join('|')})\\(`, 'g');
+  return files.flatMap(({ name, text }) => Array.from(text.matchAll(made), ([, layer]) => `${name}: ${layer}`));
+}
+
+test('each layer around Redis is put in once, for calls and for the warm-up', () => {
+  expect(layersMade().sort()).toEqual(['BatchingStore', 'BreakerStore', 'DeadlineStore', 'DenyCacheStore', 'FallbackStore'].map((layer) => `wrap-redis.ts: ${layer}`));
 });
 
 test('every folder is in the picture', () => {

@@ -12,10 +12,19 @@ function packagesOf(file: string): ReadonlySet<string> {
   return new Set(files.flatMap((each) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(each)?.[1] ?? []));
 }
 
-test('a server on the embedded store loads no client of Redis', () => {
+/** The client, and the circuit breaker that lies around each server. */
+const OF_REDIS = /redis|^opossum$/;
+
+const ofRedis = (packages: ReadonlySet<string>): string[] => [...packages].filter((name) => OF_REDIS.test(name));
+
+test('a server on the embedded store loads no client of Redis, and nothing that is wrapped around one', () => {
   const packages = packagesOf('cli/serve.js');
   expect(packages).toContain('@grpc/grpc-js');
-  expect([...packages].filter((name) => name.includes('redis'))).toEqual([]);
+  expect(ofRedis(packages)).toEqual([]);
+});
+
+test('a warm-up for Redis loads what is wrapped around it, and no client', () => {
+  expect(ofRedis(packagesOf('warm-up/redis-path.js'))).toEqual(['opossum']);
 });
 
 test('one on Redis does', () => {
