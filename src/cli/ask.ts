@@ -1,8 +1,9 @@
 /** `weir ask`: one question to a running server, as Envoy would ask it. */
 
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { readCertificates, readIdentity, type NamedFile } from '../config/pem-files';
 import { duration } from '../config/setting-types';
+import type { SettingProblem } from '../config/settings-error';
 import { toByteString } from '../descriptor/byte-string';
 import { UINT32_MAX } from '../rule/limit';
 import { callServer, type ClientTls } from '../transport/call-server';
@@ -49,15 +50,15 @@ export async function ask({ args }: { readonly args: readonly string[] }): Promi
   const descriptors = readDescriptors('--descriptor', values.descriptor ?? []);
   const hits = readWhole('--hits', values.hits, { min: 0, max: UINT32_MAX, otherwise: 1 });
   const timeoutMs = readTimeoutMs(values.timeout ?? '5s');
-  const files = { ca, cert, key };
-  const isTls = tls || Object.values(files).some((file) => file !== undefined);
+  const files = { ca: { name: '--ca', file: ca }, cert: { name: '--cert', file: cert }, key: { name: '--key', file: key } };
+  const isTls = tls || Object.values(files).some(({ file }) => file !== undefined);
+  const secured = isTls ? { tls: readTls(files) } : {};
   const request = { domain: toByteString(domain), descriptors: descriptors.map((entries) => ({ entries })), hits_addend: hits };
   try {
-    const response = await callServer({ address, request, timeoutMs, ...(isTls && { tls: readTls(files) }) });
+    const response = await callServer({ address, request, timeoutMs, ...secured });
     console.log(formatResponse(response));
     return 0;
   } catch (error) {
-    if (error instanceof UsageError) throw error;
     console.error(`no answer from ${address}: ${error instanceof Error ? error.message : String(error)}`);
     return 1;
   }
@@ -71,22 +72,20 @@ function readTimeoutMs(written: string): number {
 }
 
 interface TlsFiles {
-  readonly ca: string | undefined;
-  readonly cert: string | undefined;
-  readonly key: string | undefined;
+  readonly ca: NamedFile;
+  readonly cert: NamedFile;
+  readonly key: NamedFile;
 }
 
-/** @throws UsageError if a file can't be read, or only one of certificate and key is given */
+/** @throws UsageError with everything that is wrong with the files */
 export function readTls({ ca, cert, key }: TlsFiles): ClientTls {
-  if ((cert === undefined) !== (key === undefined)) throw new UsageError('a certificate needs its key, and a key its certificate; give both');
-  return { authorities: readPem(ca), certificate: readPem(cert), key: readPem(key) };
-}
-
-function readPem(file: string | undefined): Buffer | undefined {
-  if (file === undefined) return undefined;
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw new UsageError(`${file} can't be read (${(error as NodeJS.ErrnoException).code ?? String(error)}); name a PEM file`);
-  }
+  const problems: SettingProblem[] = [];
+  const authorities = readCertificates(ca, problems);
+  const identity = readIdentity({ cert, key }, problems);
+  if (problems.length > 0) throw new UsageError(problems.map(({ name, message }) => `${name}: ${message}`).join('\n'));
+  return {
+    authorities: authorities === undefined ? undefined : Buffer.from(authorities),
+    certificate: identity && Buffer.from(identity.cert),
+    key: identity && Buffer.from(identity.key),
+  };
 }

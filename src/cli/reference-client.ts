@@ -31,7 +31,8 @@ export async function referenceClient({ args }: { readonly args: readonly string
   const { dial_string: address = ADDRESS_DEFAULT, domain = '', 'oltp-protocol': protocol = '' } = flags;
   if (protocol !== '') console.error('-oltp-protocol has no effect here: this client makes no traces');
   const descriptors = readDescriptors('-descriptors', flags.descriptors);
-  const files = { ca: given(flags['grpc-server-ca-file']), cert: given(flags['grpc-cert-file']), key: given(flags['grpc-key-file']) };
+  const fileOf = (name: 'grpc-server-ca-file' | 'grpc-cert-file' | 'grpc-key-file') => ({ name: `-${name}`, file: given(flags[name]) });
+  const files = { ca: fileOf('grpc-server-ca-file'), cert: fileOf('grpc-cert-file'), key: fileOf('grpc-key-file') };
   const request = { domain: toByteString(domain), descriptors: descriptors.map((entries) => ({ entries })), hits_addend: 1 };
   const tls = flags['grpc-use-tls'] ? { tls: readTls(files) } : {};
   try {

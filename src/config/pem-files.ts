@@ -1,4 +1,4 @@
-/** PEM files that settings name for a connection of our own: read, and checked to hold what they should. */
+/** PEM files that settings, or options of a command, name for a connection of our own: read, and checked to hold what they should. */
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ export interface Identity {
   readonly key: string;
 }
 
-/** A setting and the file that it names. */
+/** A setting or an option, and the file that it names. */
 export interface NamedFile {
   readonly name: string;
   readonly file: string | undefined;

@@ -1,7 +1,7 @@
 /** What is wrong with the environment: the error that a start with bad settings ends with. */
 
 export interface SettingProblem {
-  /** The environment variable. */
+  /** The environment variable, or the option of a command. */
   readonly name: string;
   /** What is wrong and what to do; holds no value of a secret setting. */
   readonly message: string;

@@ -164,7 +164,7 @@ describe('weir ask', () => {
     expect(stranger).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringMatching(/^no answer from localhost:\d+: 14 UNAVAILABLE/) as string });
   });
 
-  test.each([[[]], [['--timeout', 'soon']], [['--cert', 'a.pem']], [['--ca', 'nowhere.pem']], [['--hits', 'many']]])('%j: exit code 2', async (more) => {
+  test.each([[[]], [['--timeout', 'soon']], [['--cert', 'a.pem']], [['--ca', 'nowhere.pem']], [['--ca', 'package.json']], [['--hits', 'many']]])('%j: exit code 2', async (more) => {
     const { exitCode, stderr } = await runWeir(['ask', '--address', '127.0.0.1:1', '--domain', 'd', ...(more.length === 0 ? [] : ['--descriptor', 'a=b']), ...more]);
     expect(exitCode).toBe(2);
     expect(stderr).not.toMatch(/^\s+at /m);

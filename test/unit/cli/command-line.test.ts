@@ -1,10 +1,13 @@
-/** How descriptors, Go's flags and words are read from a command line. */
+/** How descriptors, Go's flags, words and PEM files are read from a command line. */
 
+import { readFileSync } from 'node:fs';
+import { readTls } from '../../../src/cli/ask';
 import { readGoFlags } from '../../../src/cli/go-flags';
 import { readDescriptors } from '../../../src/cli/read-descriptor';
 import { readChoice, readWhole, UsageError } from '../../../src/cli/usage-error';
 import { DESCRIPTORS_MAX, ENTRIES_MAX } from '../../../src/descriptor/bounds';
 import { toByteString } from '../../../src/descriptor/byte-string';
+import { makeCertificates } from '../../support/certificates';
 
 describe('A descriptor', () => {
   test.each([
@@ -66,4 +69,29 @@ test('a word of several, and a number in its range', () => {
   expect(readWhole('--cost', undefined, { min: 1, max: 9, otherwise: 3 })).toBe(3);
   expect(readWhole('--cost', '9', { min: 1, max: 9, otherwise: 3 })).toBe(9);
   for (const word of ['0', '10', '-1', '1.5', 'x', '']) expect(() => readWhole('--cost', word, { min: 1, max: 9, otherwise: 3 })).toThrow(UsageError);
+});
+
+describe('PEM files', () => {
+  const { ca, client, server } = makeCertificates();
+  const filesOf = (named: { readonly ca?: string; readonly cert?: string; readonly key?: string }) => ({
+    ca: { name: '--ca', file: named.ca },
+    cert: { name: '--cert', file: named.cert },
+    key: { name: '--key', file: named.key },
+  });
+
+  test('what they hold', () => {
+    const { authorities, certificate, key } = readTls(filesOf({ ca: ca.cert, cert: client.cert, key: client.key }));
+    expect([authorities, certificate, key]).toEqual([ca.cert, client.cert, client.key].map((file) => readFileSync(file)));
+    expect(readTls(filesOf({}))).toEqual({ authorities: undefined, certificate: undefined, key: undefined });
+  });
+
+  test.each([
+    [{ cert: client.cert }, '--key: it is not set, but --cert is; set both or neither'],
+    [{ ca: '/nowhere' }, "--ca: /nowhere can't be read (ENOENT); name a PEM file"],
+    [{ ca: client.key, cert: ca.cert, key: '/nowhere' }, `--ca: ${client.key} holds no certificate; name a PEM file with one\n--key: /nowhere can't be read`],
+    [{ cert: client.cert, key: server.key }, '--key: it is not the key of the certificate in --cert; name the two that belong together'],
+  ])('%j: everything that is wrong with them', (named, message) => {
+    expect(() => readTls(filesOf(named))).toThrow(UsageError);
+    expect(() => readTls(filesOf(named))).toThrow(message);
+  });
 });
