@@ -1,4 +1,4 @@
-// `npm start`: installs and builds what is missing, then serves; signals and the exit code pass through.
+// `npm start`: installs and builds what is missing, then serves as the image does; signals and the exit code pass through.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { build } from './build.mjs';
@@ -20,17 +20,12 @@ function argsOf(given) {
   return given[0].startsWith('-') ? ['serve', ...given] : given;
 }
 
-/** As in the image: deploy/bin/weir says why. */
-function nodeOptions({ REDIS_URL = '', BACKEND_TYPE, NODE_OPTIONS = '' }) {
-  return REDIS_URL === '' || BACKEND_TYPE === 'memory' ? `--max-semi-space-size=4 ${NODE_OPTIONS}` : NODE_OPTIONS;
-}
-
 function serve(args) {
-  const server = spawn(process.execPath, [join('dist', 'main.js'), ...args], {
+  const server = spawn(join(ROOT, 'deploy', 'bin', 'weir'), args, {
     cwd: ROOT,
     stdio: 'inherit',
-    // Nobody has to be warned before a Ctrl-C.
-    env: { DRAIN_DELAY: '0s', ...process.env, NODE_OPTIONS: nodeOptions(process.env) },
+    // Nobody has to be warned before a Ctrl-C. This very Node, which the PATH need not name.
+    env: { DRAIN_DELAY: '0s', ...process.env, WEIR_HOME: ROOT, WEIR_NODE: process.execPath },
     // Its own process group: the terminal's signals reach it once, through here.
     detached: true,
   });

@@ -1,16 +1,36 @@
 /** Where Weir counts in its own memory, every way in which it is shipped says how much V8 may hold for young objects; an operator may say otherwise. */
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { startChild, waitUntilReady } from '../support/child-process';
+import { runCommand } from '../support/command';
 import { DEPLOY } from './manifests';
 
+/** A Weir that says how large its heap may become; and ends as it is told: by an argument, or by a signal. */
+const MAIN = `
+const [command, code] = process.argv.slice(2);
+if (command === 'end') process.exit(Number(code));
+console.log(require('node:v8').getHeapStatistics().heap_size_limit);
+if (command === 'wait') {
+  const waiting = setTimeout(() => undefined, 60_000);
+  process.once('SIGTERM', () => { clearTimeout(waiting); process.exitCode = 15; });
+}`;
+
+/** A checkout in which all is installed and built, with that Weir for its own. */
 const home = mkdtempSync(join(tmpdir(), 'weir-young-'));
+const START = join(home, 'scripts', 'start.mjs');
 
 beforeAll(() => {
-  mkdirSync(join(home, 'dist'));
-  writeFileSync(join(home, 'dist', 'main.js'), "console.log(require('node:v8').getHeapStatistics().heap_size_limit)");
+  for (const folder of ['dist', 'src', 'node_modules']) mkdirSync(join(home, folder));
+  cpSync(resolve(DEPLOY, 'bin'), join(home, 'deploy', 'bin'), { recursive: true });
+  cpSync(resolve(DEPLOY, '..', 'scripts'), join(home, 'scripts'), { recursive: true });
+  for (const file of ['package-lock.json', 'node_modules/.package-lock.json', 'tsconfig.json', 'tsconfig.build.json']) writeFileSync(join(home, file), '{"packages":{}}');
+  writeFileSync(join(home, 'dist', 'main.js'), MAIN);
+  writeFileSync(join(home, 'dist', '.built'), '');
+  const nextHour = new Date(Date.now() + 3_600_000);
+  utimesSync(join(home, 'dist', '.built'), nextHour, nextHour);
 });
 
 afterAll(() => {
@@ -20,35 +40,59 @@ afterAll(() => {
 interface Started {
   readonly command: string;
   readonly args?: readonly string[];
-  readonly env?: { readonly NODE_OPTIONS?: string; readonly REDIS_URL?: string; readonly BACKEND_TYPE?: string };
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** The limit of the heap of a node that is started so: the most for young objects is a part of it. */
 function heapLimit({ command, args = [], env = {} }: Started): number {
-  return Number(execFileSync(command, args, { env: { PATH: process.env.PATH, ...env, WEIR_HOME: home }, encoding: 'utf8' }));
+  return Number(execFileSync(command, args, { env: { PATH: process.env.PATH, ...env, WEIR_HOME: home }, encoding: 'utf8', timeout: 10_000 }));
 }
 
 function heapLimitWith(...flags: string[]): number {
   return heapLimit({ command: process.execPath, args: [...flags, join(home, 'dist', 'main.js')] });
 }
 
-test.each(['ratelimit', 'weir'])('/bin/%s says 4 MiB without Redis, nothing with it, and NODE_OPTIONS of an operator wins', (name) => {
-  const command = resolve(DEPLOY, 'bin', name);
-  const shipped = heapLimitWith('--max-semi-space-size=4');
-  const asked = heapLimitWith('--max-semi-space-size=32');
-  const usual = heapLimitWith();
-  expect(new Set([shipped, asked, usual]).size).toBe(3);
-  expect(heapLimit({ command })).toBe(shipped);
-  expect(heapLimit({ command, env: { REDIS_URL: 'redis:6379', BACKEND_TYPE: 'memory' } })).toBe(shipped);
-  expect(heapLimit({ command, env: { REDIS_URL: 'redis:6379' } })).toBe(usual);
-  expect(heapLimit({ command, env: { NODE_OPTIONS: '--no-warnings' } })).toBe(shipped);
-  expect(heapLimit({ command, env: { NODE_OPTIONS: '--max-semi-space-size=32' } })).toBe(asked);
+const shipped = () => heapLimitWith('--max-semi-space-size=4');
+const asked = () => heapLimitWith('--max-semi-space-size=32');
+const usual = () => heapLimitWith();
+
+test('what is told apart here is not the same', () => {
+  expect(new Set([shipped(), asked(), usual()]).size).toBe(3);
 });
 
-test('npm start says the same', () => {
-  const flag = /--max-semi-space-size=\d+ /;
-  const [ofImage] = flag.exec(readFileSync(resolve(DEPLOY, 'bin', 'weir'), 'utf8')) ?? [];
-  const [ofStart] = flag.exec(readFileSync(resolve(DEPLOY, '..', 'scripts', 'start.mjs'), 'utf8')) ?? [];
-  expect(ofImage).toBeDefined();
-  expect(ofStart).toBe(ofImage);
+describe.each<Started & { readonly name: string }>([
+  { name: '/bin/ratelimit', command: resolve(DEPLOY, 'bin', 'ratelimit') },
+  { name: '/bin/weir', command: resolve(DEPLOY, 'bin', 'weir') },
+  { name: 'npm start', command: process.execPath, args: [START, 'serve'] },
+])('$name', (started) => {
+  test.each([{}, { REDIS_URL: '' }, { BACKEND_TYPE: 'memory' }, { BACKEND_TYPE: 'memory', REDIS_URL: 'redis:6379' }, { NODE_OPTIONS: '--no-warnings' }])(
+    'says 4 MiB where Weir counts itself (%j)',
+    (env) => {
+      expect(heapLimit({ ...started, env })).toBe(shipped());
+    },
+  );
+
+  test.each([{ REDIS_URL: 'redis:6379' }, { BACKEND_TYPE: 'redis', REDIS_URL: 'redis:6379' }])('says nothing where Redis does (%j)', (env) => {
+    expect(heapLimit({ ...started, env })).toBe(usual());
+  });
+
+  test('NODE_OPTIONS of an operator wins', () => {
+    expect(heapLimit({ ...started, env: { NODE_OPTIONS: '--max-semi-space-size=32' } })).toBe(asked());
+  });
+});
+
+describe('npm start', () => {
+  test('runs by the Node that runs it, wherever that is', () => {
+    expect(heapLimit({ command: process.execPath, args: [START], env: { PATH: '/nowhere' } })).toBe(shipped());
+  });
+
+  test('the exit code passes through', async () => {
+    expect(await runCommand(process.execPath, [START, 'end', '7'])).toMatchObject({ exitCode: 7 });
+  });
+
+  test('so do signals', async () => {
+    const child = startChild({ command: process.execPath, args: [START, 'wait'] });
+    await waitUntilReady('npm start', child, () => Promise.resolve(child.output() !== ''), 10_000);
+    expect(await child.stop()).toBe(15);
+  });
 });
