@@ -13,12 +13,21 @@ import { ConfigError } from './config/config-error';
 import { SettingsError } from './config/settings-error';
 import { VERSION } from './version';
 
+/** By command. */
+const USAGES = new Map([
+  ['serve', SERVE_USAGE],
+  ['check', CHECK_USAGE],
+  ['explain', EXPLAIN_USAGE],
+  ['settings', SETTINGS_USAGE],
+  ['ask', ASK_USAGE],
+]);
+
 const USAGE = `Usage: weir COMMAND
 
-${[SERVE_USAGE, CHECK_USAGE, EXPLAIN_USAGE, SETTINGS_USAGE, ASK_USAGE].map(indented).join('\n\n')}
+${[...USAGES.values()].map(indented).join('\n\n')}
 
   weir version    prints ${VERSION}
-  weir help       prints this
+  weir help       prints this; weir COMMAND --help what is of one command
 
   weir ratelimit_client and weir ratelimit_config_check are the commands of envoyproxy/ratelimit, with their flags.`;
 
@@ -31,6 +40,11 @@ const EXIT_USAGE = 2;
 const EXIT_FAILURE = 1;
 
 async function main([command = '', ...args]: readonly string[]): Promise<number> {
+  const usage = USAGES.get(command);
+  if (usage !== undefined && args.includes('--help')) {
+    console.log(usage);
+    return 0;
+  }
   switch (command) {
     case 'serve':
       return serve({ args, env: process.env });

@@ -175,3 +175,9 @@ test('weir help shows every command', async () => {
   const { stdout } = await runWeir(['help']);
   for (const command of ['serve', 'check', 'explain', 'settings', 'ask', 'version']) expect(stdout).toMatch(new RegExp(`^  weir ${command}`, 'm'));
 });
+
+test.each([['serve'], ['check'], ['explain'], ['settings'], ['ask']])('weir %s --help shows that one alone, whatever else is said', async (command) => {
+  const { exitCode, stdout } = await runWeir([command, '--nothing', '--help']);
+  expect(exitCode).toBe(0);
+  expect(stdout.match(/^weir \w+/gm)).toEqual([`weir ${command}`]);
+});
