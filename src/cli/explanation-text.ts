@@ -31,18 +31,19 @@ function formatCandidate({ file, line, key, value, reason }: Candidate): string 
   return `${file}:${line}: ${what}: ${reason}`;
 }
 
-function formatOutcome({ unlimited, limits, replaced, mode }: DescriptorExplanation): string[] {
-  const lines = unlimited ? ['  unlimited: let through, and not counted'] : limits.flatMap(formatLimit);
+function formatOutcome({ unlimited, limits, override, replaced, mode }: DescriptorExplanation): string[] {
+  const title = override ? 'limit of the request' : 'limit';
+  const lines = unlimited ? ['  unlimited: let through, and not counted'] : limits.flatMap((limit) => formatLimit(limit, title));
   const names = replaced.map((name) => (name === '' ? 'one without a name' : name));
-  if (names.length > 0) lines.push(`  replaced by another limit of the request: ${names.join(', ')}`);
+  if (names.length > 0) lines.push(`  replaced by ${override ? 'it' : 'another limit of the request'}: ${names.join(', ')}`);
   if (limits.length > 0 && mode === 'shadow') lines.push('  shadow mode: counted, never denied');
   if (limits.length > 0 && mode === 'quota') lines.push('  quota mode: denied only together with every other descriptor of that mode');
   return lines;
 }
 
-function formatLimit({ name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, bucketKey }: LimitExplanation): string[] {
+function formatLimit({ name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, bucketKey }: LimitExplanation, title: string): string[] {
   const window = unitMultiplier === 1 ? unit : `${unitMultiplier} ${unit}s`;
-  const parts = [`limit: ${requestsPerUnit} per ${window}`, algorithm, `${capacity} at once`];
+  const parts = [`${title}: ${requestsPerUnit} per ${window}`, algorithm, `${capacity} at once`];
   if (calendar !== undefined) parts.push(`by the calendar of ${calendar}`);
   if (name !== '') parts.push(`named ${name}`);
   return [`  ${parts.join(', ')}`, `  bucket: ${bucketKey}`];

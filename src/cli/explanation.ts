@@ -28,7 +28,9 @@ export interface DescriptorExplanation {
   readonly mode: Match['mode'];
   readonly unlimited: boolean;
   readonly limits: readonly LimitExplanation[];
-  /** Limits of the rule that do not apply, since another limit of the request replaces them. */
+  /** The limit is the caller's, in place of those of the rule. */
+  readonly override: boolean;
+  /** Limits of the rule that do not apply, since this override or another limit of the request replaces them. */
   readonly replaced: readonly string[];
   /** Why nothing limits it; absent if something does. */
   readonly notLimited?: string;
@@ -82,7 +84,7 @@ export function explainRequest({ ruleSet, levels, request, modes, keyPrefix, now
   const domain = ruleSet.domains.get(request.domain);
   const matched = matchRequest({ ruleSet, request, modes });
   const { takes } = toGroup({ request, matched, keyPrefix, shadow: modes.shadow, nowUs });
-  const descriptors = request.descriptors.map(({ entries }, index) => {
+  const descriptors = request.descriptors.map(({ entries, override }, index) => {
     const match = matched.matches[index];
     if (match === undefined) throw new Error('a descriptor without a match');
     const keys = takes.filter(({ descriptor }) => descriptor === index).map(({ bucketKey }) => bucketKey);
@@ -97,6 +99,7 @@ export function explainRequest({ ruleSet, levels, request, modes, keyPrefix, now
       mode: match.mode,
       unlimited: match.unlimited,
       limits,
+      override: override !== undefined && limits.length > 0,
       replaced,
       ...(why !== undefined && { notLimited: why }),
     };

@@ -101,6 +101,13 @@ describe('weir explain', () => {
     expect(stdout).toMatch(/\n {2}bucket: p:1\{payments\}\w+\|path=\/payment\|client=c\n/);
   });
 
+  test('a limit that the request brings; one that its rule can not count is told, with exit code 2', async () => {
+    const file = path.join(folderOf({ 'c.yaml': 'domain: d\ndescriptors: [{ key: k, rate_limit: { unit: hour, requests_per_unit: 5, algorithm: sliding_window_log } }]\n' }), 'c.yaml');
+    const explain = (limit: string) => runWeir(['explain', '--config', file, '--domain', 'd', '--descriptor', 'k=v', '--limit', limit]);
+    expect(await explain('20/5minute')).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('limit of the request: 20 per 5 minutes, sliding_window_log') as string });
+    expect(await explain('20000/minute')).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringMatching(/^descriptors\[0\]\.limit\.requests_per_unit is over 10000, .*\n$/) as string });
+  });
+
   test('--format json; a wrong configuration is told, with exit code 2', async () => {
     const { stdout } = await runWeir(['explain', '--config', EXAMPLE, '--domain', 'other', '--descriptor', 'a=b', '--format', 'json']);
     expect(JSON.parse(stdout)).toMatchObject({ domain: 'other', domainFound: false, descriptors: [{ notLimited: 'no domain of that name; there is payments' }] });

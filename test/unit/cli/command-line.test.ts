@@ -1,9 +1,12 @@
-/** How descriptors, Go's flags, words and PEM files are read from a command line. */
+/** How descriptors, their limits, Go's flags, words and PEM files are read from a command line. */
 
 import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
 import { readTls } from '../../../src/cli/ask';
+import { EXPLAIN_OPTIONS } from '../../../src/cli/explain';
 import { readGoFlags } from '../../../src/cli/go-flags';
 import { readDescriptors } from '../../../src/cli/read-descriptor';
+import { readOverrides } from '../../../src/cli/read-override';
 import { readChoice, readWhole, UsageError } from '../../../src/cli/usage-error';
 import { DESCRIPTORS_MAX, ENTRIES_MAX } from '../../../src/descriptor/bounds';
 import { toByteString } from '../../../src/descriptor/byte-string';
@@ -33,6 +36,33 @@ describe('A descriptor', () => {
   ])('%#: what makes no sense is refused', (texts, message) => {
     expect(() => readDescriptors('--descriptor', texts)).toThrow(UsageError);
     expect(() => readDescriptors('--descriptor', texts)).toThrow(message);
+  });
+});
+
+describe('A limit of a descriptor', () => {
+  const read = (args: readonly string[]) => readOverrides(parseArgs({ args: [...args], options: EXPLAIN_OPTIONS, tokens: true }).tokens);
+
+  test('is of the one before it', () => {
+    const args = ['--limit=7/day', '--descriptor', 'c=d', '--domain', 'd', '--descriptor', 'e=f', '--limit', '20/5minute'];
+    expect(read(['--descriptor', 'a=b', ...args])).toEqual(
+      new Map([
+        [0, { requestsPerUnit: 7, unit: 'day', unitMultiplier: 1 }],
+        [2, { requestsPerUnit: 20, unit: 'minute', unitMultiplier: 5 }],
+      ]),
+    );
+  });
+
+  test.each([
+    [['--limit', '7/day'], 'is not after a --descriptor'],
+    [['--descriptor', 'a=b', '--limit', '7/day', '--limit', '8/day'], 'is a second one'],
+    [['--descriptor', 'a=b', '--limit', '7/eon'], '"7/eon" is not accepted; use 20/minute'],
+    [['--descriptor', 'a=b', '--limit', '7'], '"7" is not accepted; use 20/minute'],
+    [['--descriptor', 'a=b', '--limit', '4294967296/day'], 'requests_per_unit must be a whole number'],
+    [['--descriptor', 'a=b', '--limit', '1/0day'], 'unit_multiplier must be a whole number'],
+    [['--descriptor', 'a=b', '--limit', '1/101year'], 'makes a window of over 100 years'],
+  ])('%j is refused', (args, message) => {
+    expect(() => read(args)).toThrow(UsageError);
+    expect(() => read(args)).toThrow(message);
   });
 });
 

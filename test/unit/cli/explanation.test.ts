@@ -1,8 +1,10 @@
 /** The explanation of a match: its reasons, and that what it says wins is what decides. */
 
 import { CANDIDATES_MAX, explainRequest, type Explanation, type LevelExplanation } from '../../../src/cli/explanation';
+import { formatExplanation } from '../../../src/cli/explanation-text';
 import { examineConfig } from '../../../src/config/compile';
 import type { DeclaredLevel } from '../../../src/config/lint/declared-level';
+import type { LimitOverride } from '../../../src/descriptor/descriptor';
 import type { DescriptorLevel } from '../../../src/descriptor/tree';
 import { matchRequest } from '../../../src/rule/match';
 import { randomFrom, seeded, type Random } from '../../support/random';
@@ -98,6 +100,23 @@ test('unlimited, which nothing replaces, modes, and limits that others replace',
   const replaced = { limits: [], unlimited: false, replaced: ['small'], notLimited: 'each of its limits is replaced by another one of the request' };
   expect(descriptors).toMatchObject([replaced, { mode: 'shadow', limits: [{ requestsPerUnit: 9 }], replaced: [] }, { unlimited: true, limits: [] }, { unlimited: true, replaced: [] }]);
   expect(explain(text, [['a=1']], { modes: { shadow: false, quota: true } }).descriptors).toMatchObject([{ mode: 'quota' }]);
+});
+
+test('a limit of the request: in place of what is configured, counted as the rule counts', () => {
+  const text = `domain: d\ndescriptors:
+  - { key: a, shadow_mode: true, rate_limit: { unit: hour, requests_per_unit: 5, name: small, algorithm: leaky_bucket } }
+  - { key: free, rate_limit: { unlimited: true } }\n`;
+  const override: LimitOverride = { requestsPerUnit: 20, unit: 'minute', unitMultiplier: 5 };
+  const request = { domain: 'd', descriptors: ['a=1', 'free=1', 'none=1'].map((entry) => ({ entries: entriesOf(entry), override })), hits: 1 };
+  const input = { ...load(text), request, modes: MODES, keyPrefix: 'p:', nowUs: () => 0 };
+  const { descriptors } = explainRequest(input);
+  expect(descriptors).toMatchObject([
+    { override: true, mode: 'enforced', limits: [{ requestsPerUnit: 20, unitMultiplier: 5, algorithm: 'leaky_bucket', bucketKey: 'p:1{d}lb300|a=1' }], replaced: ['small'] },
+    { override: true, unlimited: false, limits: [{ algorithm: 'fixed_window' }], replaced: [] },
+    { override: true, limits: [{ bucketKey: 'p:1{d}fw300|none=1' }], replaced: [] },
+  ]);
+  expect(explainRequest({ ...input, request: { ...request, domain: 'x' } }).descriptors[0]).toMatchObject({ override: false, limits: [], notLimited: 'no domain of that name; there is d' });
+  expect(formatExplanation(explainRequest(input))).toContain('  limit of the request: 20 per 5 minutes, leaky_bucket, 1 at once\n  bucket: p:1{d}lb300|a=1\n  replaced by it: small\n');
 });
 
 test('of thousands of values some are named, and the rest is counted', () => {
