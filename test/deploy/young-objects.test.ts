@@ -53,7 +53,7 @@ function heapLimitWith(...flags: string[]): number {
 }
 
 const shipped = () => heapLimitWith('--max-semi-space-size=4');
-const asked = () => heapLimitWith('--max-semi-space-size=32');
+const asked = () => heapLimitWith('--max-semi-space-size=8');
 const usual = () => heapLimitWith();
 
 test('what is told apart here is not the same', () => {
@@ -77,7 +77,7 @@ describe.each<Started & { readonly name: string }>([
   });
 
   test('NODE_OPTIONS of an operator wins', () => {
-    expect(heapLimit({ ...started, env: { NODE_OPTIONS: '--max-semi-space-size=32' } })).toBe(asked());
+    expect(heapLimit({ ...started, env: { NODE_OPTIONS: '--max-semi-space-size=8' } })).toBe(asked());
   });
 });
 
