@@ -36,6 +36,9 @@ export class GrpcServer {
   private readonly requests = new KnownRequests();
   private readonly grpcHealth: GrpcHealth;
   private injector: ConnectionInjector | undefined;
+  /** Those that grpc-js has been given and that are open. */
+  private readonly sockets = new Set<Socket>();
+  private onEmpty: () => void = () => undefined;
   private listener: GrpcListener | undefined;
   private isDraining = false;
 
@@ -77,6 +80,11 @@ export class GrpcServer {
       socket.destroy();
       return;
     }
+    this.sockets.add(socket);
+    socket.once('close', () => {
+      this.sockets.delete(socket);
+      if (this.sockets.size === 0) this.onEmpty();
+    });
     this.injector ??= this.server.createConnectionInjector(ServerCredentials.createInsecure());
     this.injector.injectConnection(socket);
   };
@@ -95,16 +103,17 @@ export class GrpcServer {
     this.grpcHealth.endWatches();
     const closed = this.listener?.close();
     this.isDraining = true;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(() => {
-        this.server.forceShutdown();
-        resolve();
-      }, timeoutMs);
-      this.server.tryShutdown(() => {
-        clearTimeout(timer);
-        resolve();
-      });
+    // Not when grpc-js says that it has shut down: from Node 24 on, the sessions that it closes are taken for gone, with calls in flight.
+    const answered = new Promise<void>((resolve) => {
+      this.onEmpty = resolve;
     });
+    const timer = setTimeout(() => {
+      this.server.forceShutdown();
+      for (const socket of this.sockets) socket.destroy();
+    }, timeoutMs);
+    this.server.tryShutdown(() => undefined);
+    if (this.sockets.size > 0) await answered;
+    clearTimeout(timer);
     this.listener?.cut();
     await closed;
   }
