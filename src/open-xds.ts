@@ -8,6 +8,7 @@ import type { Settings } from './config/settings';
 import { readXdsTls } from './config/xds-tls';
 import type { Logger } from './observability/logger';
 import type { ManagementServer } from './observability/metrics';
+import { tlsCredentials } from './transport/client-credentials';
 import { VERSION } from './version';
 import { AdsClient, type AdsClientOptions } from './xds/ads-client';
 import { loadXdsProto } from './xds/proto';
@@ -104,7 +105,11 @@ function credentialsOf(settings: Settings): ChannelCredentials {
   const tls = readXdsTls(settings);
   if (tls === false) return credentials.createInsecure();
   const { ca, identity } = tls;
-  return credentials.createSsl(ca === undefined ? null : Buffer.from(ca), identity && Buffer.from(identity.key), identity && Buffer.from(identity.cert));
+  return tlsCredentials({
+    authorities: ca === undefined ? undefined : Buffer.from(ca),
+    certificate: identity && Buffer.from(identity.cert),
+    key: identity && Buffer.from(identity.key),
+  });
 }
 
 function nodeOf({ configGrpcXdsNodeId: id, configGrpcXdsNodeMetadata: metadata }: Settings) {

@@ -1,6 +1,7 @@
 /** A client of the rate limit service: one call to a server over gRPC, for the command line. */
 
-import { Client, credentials, type ChannelCredentials, type ServiceError } from '@grpc/grpc-js';
+import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
+import { tlsCredentials, type ClientTls } from './client-credentials';
 import { loadProto } from './proto';
 import type { WireRequest, WireResponse } from './wire';
 
@@ -9,21 +10,14 @@ export interface CallServerInput {
   readonly address: string;
   readonly request: WireRequest;
   readonly timeoutMs: number;
-  /** PEM texts; absent: without TLS. */
+  /** Absent: without TLS. */
   readonly tls?: ClientTls;
-}
-
-export interface ClientTls {
-  /** Absent: those that Node trusts. */
-  readonly authorities?: Buffer | undefined;
-  readonly certificate?: Buffer | undefined;
-  readonly key?: Buffer | undefined;
 }
 
 /** Rejects with a ServiceError, whose `code` is the gRPC status. */
 export async function callServer({ address, request, timeoutMs, tls }: CallServerInput): Promise<WireResponse> {
   const { path, requestSerialize, responseDeserialize } = loadProto().rateLimit.ShouldRateLimit;
-  const client = new Client(address, credentialsOf(tls));
+  const client = new Client(address, tls === undefined ? credentials.createInsecure() : tlsCredentials(tls));
   try {
     return await new Promise<WireResponse>((resolve, reject) => {
       const deadline = Date.now() + timeoutMs;
@@ -36,10 +30,4 @@ export async function callServer({ address, request, timeoutMs, tls }: CallServe
   } finally {
     client.close();
   }
-}
-
-function credentialsOf(tls: ClientTls | undefined): ChannelCredentials {
-  if (tls === undefined) return credentials.createInsecure();
-  const { authorities = null, certificate = null, key = null } = tls;
-  return credentials.createSsl(authorities, key, certificate);
 }

@@ -167,6 +167,9 @@ describe('weir ask', () => {
     const { ca, client } = certificates;
     const address = ['--address', `localhost:${guarded.grpcPort}`];
     expect(await runWeir(['ask', ...address, ...question, '--ca', ca.cert, '--cert', client.cert, '--key', client.key])).toMatchObject({ exitCode: 0 });
+    // By address too, without a warning of Node's.
+    const byAddress = ['--address', `127.0.0.1:${guarded.grpcPort}`, '--ca', ca.cert, '--cert', client.cert, '--key', client.key];
+    expect(await runWeir(['ask', ...byAddress, ...question])).toMatchObject({ exitCode: 0, stderr: '' });
     const stranger = await runWeir(['ask', ...address, ...question, '--tls', '--timeout', '2s']);
     expect(stranger).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringMatching(/^no answer from localhost:\d+: 14 UNAVAILABLE/) as string });
   });

@@ -271,7 +271,7 @@ test('a process: certificates that Kubernetes replaces are taken, bad ones are t
       GRPC_CLIENT_TLS_SAN: CLIENT_NAME,
     },
   });
-  const client = () => new Client(`127.0.0.1:${weir.grpcPort}`, trusting(certificates.namedClient), { 'grpc.use_local_subchannel_pool': 1 });
+  const client = () => new Client(`localhost:${weir.grpcPort}`, trusting(certificates.namedClient), { 'grpc.use_local_subchannel_pool': 1 });
   const metrics = async () => (await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`)).body;
   const ending = new AbortController();
   const steady = client();
@@ -304,7 +304,7 @@ test('a process: certificates that Kubernetes replaces are taken, bad ones are t
   });
   expect(shown).toBe('renewed');
   // Who is refused is told, with the reason.
-  const nameless = new Client(`127.0.0.1:${weir.grpcPort}`, trusting(certificates.client));
+  const nameless = new Client(`localhost:${weir.grpcPort}`, trusting(certificates.client));
   await expect(ask(nameless)).rejects.toMatchObject({ code: status.UNAVAILABLE });
   nameless.close();
   expect(weir.output()).toContain(`was refused: its certificate does not carry the DNS name ${CLIENT_NAME}`);

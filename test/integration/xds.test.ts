@@ -318,6 +318,18 @@ describe('TLS', () => {
     expect(limitOf(await ask(clientOf(named)))).toBe(5);
   });
 
+  test('an address is held against the certificate as a name is', async () => {
+    const server = await startServer({ tls: { server: certificates.server, clientCa: certificates.ca.cert } });
+    server.send('1', [configOf(5)]);
+    const env = envOf(certificates.client);
+    const byAddress = await start(server.port, { env: { ...env, CONFIG_GRPC_XDS_SERVER_URL: `127.0.0.1:${server.port}` } });
+    expect(limitOf(await ask(clientOf(byAddress)))).toBe(5);
+    const expected = await start(server.port, { env: { ...env, CONFIG_GRPC_XDS_SERVER_TLS_SAN: '127.0.0.1' } });
+    expect(limitOf(await ask(clientOf(expected)))).toBe(5);
+    const other = await start(server.port, { env: { ...env, CONFIG_GRPC_XDS_SERVER_TLS_SAN: '127.0.0.2' }, healthStatus: 500 });
+    expect(other.output()).toMatch(/no configuration from the management server at .*127\.0\.0\.2 is not in the cert's list/);
+  });
+
   test('everything that Envoy Gateway sets, at once: it works, or has a line of the log that says what it does not', async () => {
     const { ca, server: pair, client } = certificates;
     const redisTls = await startRedisTls(certificates);

@@ -82,7 +82,8 @@ export class Harness {
   }
 
   client({ credentials: shown = credentials.createInsecure(), target = `127.0.0.1:${this.port}`, channel = {} }: HarnessClientOptions = {}): Client {
-    const client = new Client(target, shown, { 'grpc.use_local_subchannel_pool': 1, ...channel });
+    // With TLS a server is asked for by name: an address is none.
+    const client = new Client(target, shown, { 'grpc.use_local_subchannel_pool': 1, 'grpc.ssl_target_name_override': 'localhost', ...channel });
     this.clients.push(client);
     return client;
   }
