@@ -1,13 +1,14 @@
 // `npm test [-- stage… --long]`: installs what is missing, runs the named stages (all, when none is named), and counts their tests.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { build } from './build.mjs';
 import { installEnvoy } from './install-envoy.mjs';
 import { installGoClient } from './install-go-client.mjs';
 import { installGrpcio } from './install-grpcio.mjs';
 import { installH2load } from './install-h2load.mjs';
 import { installH2spec } from './install-h2spec.mjs';
+import { installNodeVersions } from './install-node-versions.mjs';
 import { installNpm } from './install-npm.mjs';
 import { installRedis } from './install-redis.mjs';
 import { installRedisVersions } from './install-redis-versions.mjs';
@@ -19,6 +20,8 @@ const TOOLS = {
   redis: { install: installRedis, variable: 'WEIR_REDIS_SERVER' },
   // The tests find them where they are, and each says for itself when its version is missing.
   redisVersions: { install: installRedisVersions },
+  // A stage with it runs on this Node, and so does what it starts.
+  nodeVersions: { install: installNodeVersions, isRuntime: true },
   envoy: { install: installEnvoy, variable: 'WEIR_ENVOY' },
   h2spec: { install: installH2spec, variable: 'WEIR_H2SPEC' },
   goClient: { install: installGoClient, variable: 'WEIR_GO_CLIENT' },
@@ -66,6 +69,7 @@ function toLong({ long, ...stage }) {
 
 async function runStage(stage) {
   const env = { ...stage.env };
+  let node = process.execPath;
   for (const need of stage.needs ?? []) {
     if (need === 'build') {
       const failure = await build();
@@ -73,12 +77,13 @@ async function runStage(stage) {
     } else {
       const { path, missing } = await TOOLS[need].install();
       if (missing !== undefined) return withoutTool(missing);
-      if (path !== undefined) env[TOOLS[need].variable] = path;
+      if (TOOLS[need].isRuntime === true) node = path;
+      else if (path !== undefined) env[TOOLS[need].variable] = path;
     }
   }
   if (stage.build === true) return outcome(await build());
   if (stage.tool !== undefined) return runTool(stage);
-  return runJest(stage, env);
+  return runJest(stage, { node, env });
 }
 
 /** Where nobody reads along, a test that didn't run is a failure; on a person's machine it is named and counted. */
@@ -92,18 +97,23 @@ async function runTool({ tool: [script, ...args], timeoutS }) {
   return outcome(code === 0 ? undefined : `exit code ${code}`);
 }
 
-async function runJest({ folders, workers, timeoutS }, env) {
-  const absent = folders.filter((folder) => !existsSync(join(ROOT, folder)));
-  const present = folders.filter((folder) => !absent.includes(folder));
-  const absentNote = absent.length === 0 ? undefined : `no such folder: ${absent.join(', ')}`;
+async function runJest({ folders, files = [], workers, timeoutS }, { node, env }) {
+  const isAbsent = (path) => !existsSync(join(ROOT, path));
+  const absent = [...folders, ...files].filter(isAbsent);
+  const present = folders.filter((folder) => !isAbsent(folder));
+  const absentNote = absent.length === 0 ? undefined : `not there: ${absent.join(', ')}`;
   if (present.length === 0) return { ...ONE_FAILED, note: absentNote };
 
   const directory = mkdtempSync(join(tmpdir(), 'weir-test-'));
   // Not in a `finally`: an interrupt ends the process from within the run.
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   const resultFile = join(directory, 'jest.json');
-  const args = ['--json', `--outputFile=${resultFile}`, workers === 1 ? '--runInBand' : `--maxWorkers=${workers}`, ...present.flatMap((folder) => ['--roots', `<rootDir>/${folder}`])];
-  const { code, timedOut } = await run(process.execPath, [join('node_modules', 'jest', 'bin', 'jest.js'), ...args], { timeoutS, env });
+  const roots = [...new Set([...present, ...files.map((file) => dirname(file))])];
+  // Without files of other folders, all that is in its own.
+  const paths = files.length === 0 ? [] : [...present.map((folder) => `./${folder}/`), ...files.map((file) => `./${file}`)];
+  const args = [...paths, '--json', `--outputFile=${resultFile}`, workers === 1 ? '--runInBand' : `--maxWorkers=${workers}`, ...roots.flatMap((folder) => ['--roots', `<rootDir>/${folder}`])];
+  const nodeFirst = { PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}` };
+  const { code, timedOut } = await run(node, [join('node_modules', 'jest', 'bin', 'jest.js'), ...args], { timeoutS, env: { ...nodeFirst, ...env } });
   const counts = timedOut ? { ...ONE_FAILED, note: timeoutNote(timeoutS) } : countJest(resultFile, code);
   return absentNote === undefined ? counts : { ...counts, failed: counts.failed + 1, note: absentNote };
 }

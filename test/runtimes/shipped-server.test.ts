@@ -1,0 +1,90 @@
+/** The server as the image starts it, on each Node: it decides on both stores, and a drain answers the call in flight. */
+
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { httpRequest } from '../support/http-client';
+import { listNodes } from '../support/node-versions';
+import { describePinned } from '../support/pinned-versions';
+import { startRedis, type RedisServer } from '../support/redis-server';
+import { OK, OVER_LIMIT, RlsClient } from '../support/rls-client';
+import { TcpProxy } from '../support/tcp-proxy';
+import { writeConfig } from '../support/temp-config';
+import { startWeir, type WeirProcess } from '../support/weir-process';
+
+const ROOT = path.resolve(__dirname, '..', '..');
+const COMMAND = [path.join(ROOT, 'deploy', 'bin', 'weir'), 'serve'] as const;
+const CONFIG = writeConfig('domain: d\ndescriptors: [{ key: k, rate_limit: { unit: year, requests_per_unit: 2 } }]\n');
+
+const ENTRIES = [{ entries: { k: 'v' } }];
+const TIMEOUT_MS = 60_000;
+
+let redis: RedisServer;
+let proxy: TcpProxy;
+
+beforeAll(async () => {
+  redis = await startRedis();
+  proxy = await TcpProxy.start(redis.port);
+});
+
+afterAll(async () => {
+  await proxy.stop();
+  await redis.stop();
+});
+
+test('CONTRIBUTING.md names each', () => {
+  const section = readFileSync('CONTRIBUTING.md', 'utf8').split('## Versions of Node')[1]!.split('\n## ')[0]!;
+  for (const { name } of listNodes()) expect(section).toContain(name.replace('node-', ''));
+});
+
+for (const node of listNodes()) {
+  describePinned(node, () => {
+    const start = (env: Readonly<Record<string, string>>): Promise<WeirProcess> =>
+      startWeir({ command: COMMAND, config: CONFIG, env: { WEIR_HOME: ROOT, PATH: `${path.dirname(node.binary)}:${process.env.PATH ?? ''}`, ...env } });
+
+    test.each(['lean', 'grpc-js'])(
+      'the embedded store (%s): two are admitted, the third is denied, and SIGTERM ends it with 0',
+      async (transport) => {
+        const weir = await start({ BACKEND_TYPE: 'memory', TRANSPORT: transport });
+        const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`);
+        expect(body).toContain(`nodejs_version_info{version="${node.name.replace('node-', 'v')}"`);
+        const client = new RlsClient(weir.grpcPort);
+        for (const code of [OK, OK, OVER_LIMIT]) expect((await client.ask('d', ENTRIES)).overall_code).toBe(code);
+        expect(await weir.stop()).toBe(0);
+        client.close();
+        // Nor does Node warn of anything.
+        expect(weir.output()).not.toMatch(/Warning|\(node:/);
+      },
+      TIMEOUT_MS,
+    );
+
+    test.each(['lean', 'grpc-js'])(
+      'on Redis (%s): it decides, and the call that is in flight at SIGTERM gets its answer',
+      async (transport) => {
+        const env = { REDIS_URL: `redis://127.0.0.1:${proxy.port}`, CACHE_KEY_PREFIX: `${node.name}-${transport}/`, REDIS_OP_TIMEOUT: '1s', TRANSPORT: transport };
+        const weir = await start(env);
+        const client = new RlsClient(weir.grpcPort);
+        expect((await client.ask('d', ENTRIES)).overall_code).toBe(OK);
+        redis.kill('SIGSTOP');
+        const bytesBefore = proxy.bytesFromClients;
+        const inFlight = client.ask('d', ENTRIES);
+        await until(() => proxy.bytesFromClients > bytesBefore);
+        const exitCode = weir.stop();
+        await until(() => weir.output().includes('SIGTERM: health is off'));
+        redis.kill('SIGCONT');
+        expect((await inFlight).overall_code).toBe(OK);
+        expect(await exitCode).toBe(0);
+        client.close();
+        expect(weir.output()).not.toMatch(/Warning|\(node:/);
+      },
+      TIMEOUT_MS,
+    );
+  });
+}
+
+/** Waits until it holds, at most 5 s. */
+async function until(holds: () => boolean): Promise<void> {
+  for (let attempt = 0; attempt < 500 && !holds(); attempt += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  expect(holds()).toBe(true);
+}
