@@ -4,7 +4,7 @@
 const ON_NODE_OF_IMAGE = {
   folders: ['test/runtimes', 'test/unit', 'test/contract'],
   files: [
-    ...['connection-life', 'grpc', 'grpc-tls', 'grpc-unix-socket', 'health', 'http', 'lean-transport', 'million-buckets', 'process', 'redis-connection', 'workers', 'xds'].map(
+    ...['client-credentials', 'connection-life', 'grpc', 'grpc-tls', 'grpc-unix-socket', 'health', 'http', 'lean-transport', 'million-buckets', 'process', 'redis-connection', 'workers'].map(
       (name) => `test/integration/${name}.test.ts`,
     ),
     ...['ratelimit-command', 'young-objects'].map((name) => `test/deploy/${name}.test.ts`),
