@@ -1,0 +1,32 @@
+/** Where Weir counts in its own memory, its process is started so that Node itself takes little more than it must; where Redis counts, as Node is. */
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { DEPLOY } from './manifests';
+
+/** A Weir that says how it was started. */
+const home = mkdtempSync(join(tmpdir(), 'weir-memory-'));
+
+beforeAll(() => {
+  mkdirSync(join(home, 'dist'));
+  writeFileSync(join(home, 'dist', 'main.js'), 'console.log(JSON.stringify({ flags: process.execArgv, args: process.argv.slice(2) }))');
+});
+
+afterAll(() => {
+  rmSync(home, { recursive: true, force: true });
+});
+
+function started(env: Readonly<Record<string, string>>): unknown {
+  const said = execFileSync(resolve(DEPLOY, 'bin', 'weir'), ['check', 'a file'], { env: { PATH: process.env.PATH, ...env, WEIR_HOME: home }, encoding: 'utf8', timeout: 10_000 });
+  return JSON.parse(said);
+}
+
+test.each([{}, { REDIS_URL: '' }, { BACKEND_TYPE: 'memory', REDIS_URL: 'redis:6379' }])('garbage does not grow with the table of buckets (%j)', (env) => {
+  expect(started(env)).toEqual({ flags: ['--heap-growing-percent=50'], args: ['check', 'a file'] });
+});
+
+test('where Redis counts Node is as it is, whatever the environment has', () => {
+  expect(started({ REDIS_URL: 'redis:6379', growth: '--no-such-flag' })).toEqual({ flags: [], args: ['check', 'a file'] });
+});
