@@ -11,7 +11,7 @@ const home = mkdtempSync(join(tmpdir(), 'weir-memory-'));
 
 beforeAll(() => {
   mkdirSync(join(home, 'dist'));
-  writeFileSync(join(home, 'dist', 'main.js'), 'console.log(JSON.stringify({ flags: process.execArgv, args: process.argv.slice(2) }))');
+  writeFileSync(join(home, 'dist', 'main.js'), 'console.log(JSON.stringify({ flags: process.execArgv, arenas: process.env.MALLOC_ARENA_MAX, args: process.argv.slice(2) }))');
 });
 
 afterAll(() => {
@@ -23,10 +23,14 @@ function started(env: Readonly<Record<string, string>>): unknown {
   return JSON.parse(said);
 }
 
-test.each([{}, { REDIS_URL: '' }, { BACKEND_TYPE: 'memory', REDIS_URL: 'redis:6379' }])('garbage does not grow with the table of buckets (%j)', (env) => {
-  expect(started(env)).toEqual({ flags: ['--heap-growing-percent=50'], args: ['check', 'a file'] });
+test.each([{}, { REDIS_URL: '' }, { BACKEND_TYPE: 'memory', REDIS_URL: 'redis:6379' }])('garbage does not grow with the table of buckets, and compilers take little (%j)', (env) => {
+  expect(started(env)).toEqual({ flags: ['--heap-growing-percent=50', '--no-maglev'], arenas: '1', args: ['check', 'a file'] });
+});
+
+test('an operator may have more arenas', () => {
+  expect(started({ MALLOC_ARENA_MAX: '4' })).toMatchObject({ arenas: '4' });
 });
 
 test('where Redis counts Node is as it is, whatever the environment has', () => {
-  expect(started({ REDIS_URL: 'redis:6379', growth: '--no-such-flag' })).toEqual({ flags: [], args: ['check', 'a file'] });
+  expect(started({ REDIS_URL: 'redis:6379', flags: '--no-such-flag' })).toEqual({ flags: [], args: ['check', 'a file'] });
 });
