@@ -40,6 +40,13 @@ async function withWeir<T>(env: Environment, during: (asked: Asked) => Promise<T
   }
 }
 
+/** What is wrong with a connection may be told only after the start: waits for it, at most 10 s. */
+async function untilTold(weir: WeirProcess, cause: string | RegExp): Promise<void> {
+  const isTold = (): boolean => (typeof cause === 'string' ? weir.output().includes(cause) : cause.test(weir.output()));
+  for (let attempt = 0; attempt < 1_000 && !isTold(); attempt += 1) await pause(10);
+  expect(weir.output()).toMatch(cause);
+}
+
 /** Tries until a call is answered, at most 10 s. */
 async function untilAnswered(ask: () => Promise<number>): Promise<number> {
   for (let attempt = 0; attempt < 1_000; attempt += 1) {
@@ -79,7 +86,7 @@ describe('TLS', () => {
   async function isRefused(env: Environment, cause: string | RegExp): Promise<void> {
     await withWeir(env, async ({ weir, ask }) => {
       await expect(ask()).rejects.toMatchObject({ details: 'Redis is not connected' });
-      expect(weir.output()).toMatch(cause);
+      await untilTold(weir, cause);
       expect(weir.output()).not.toContain('connected to Redis at');
     });
   }
