@@ -19,7 +19,7 @@ export interface DenyCacheOptions {
 }
 
 /** An instance elsewhere may have given hits back, or have a larger limit: so long it may go unnoticed here. */
-const REMEMBERED_MS_MAX = 1_000;
+const REMEMBERED_US_MAX = 1_000_000;
 
 const US_PER_MS = 1_000;
 
@@ -28,9 +28,10 @@ interface Denial {
   readonly limit: BucketLimit;
   readonly hits: number;
   readonly verdict: Verdict;
-  /** When the store was about to be asked: its durations run from later on, so they are over later. */
-  readonly askedMs: number;
-  readonly untilMs: number;
+  /** When the store was about to be asked, by this process's clock: its durations run from later on, so they are over later. */
+  readonly askedUs: number;
+  readonly untilUs: number;
+  /** When it decided, by its own. */
   readonly nowUs: number;
 }
 
@@ -58,13 +59,13 @@ export class DenyCacheStore implements Store {
   ) {}
 
   take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
-    const askedMs = this.options.nowMs();
-    if (this.denials.size === 0) return this.ask(groups, askedMs, options);
-    const denied = groups.map((group) => this.denyOrForget(group, askedMs));
+    const askedUs = this.clockUs();
+    if (this.denials.size === 0) return this.ask(groups, askedUs, options);
+    const denied = groups.map((group) => this.denyOrForget(group, askedUs));
     const known = denied.filter((verdict) => verdict !== undefined);
     if (known.length === groups.length) return Promise.resolve(known);
-    if (known.length === 0) return this.ask(groups, askedMs, options);
-    return this.askOthers({ groups, denied, askedMs, options });
+    if (known.length === 0) return this.ask(groups, askedUs, options);
+    return this.askOthers({ groups, denied, askedUs, options });
   }
 
   async settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
@@ -93,14 +94,14 @@ export class DenyCacheStore implements Store {
     return this.store.close();
   }
 
-  private async askOthers({ groups, denied, askedMs, options }: AskOthersInput): Promise<readonly GroupOutcome[]> {
-    const outcomes = await this.ask(groups.filter((_, i) => denied[i] === undefined), askedMs, options);
+  private async askOthers({ groups, denied, askedUs, options }: AskOthersInput): Promise<readonly GroupOutcome[]> {
+    const outcomes = await this.ask(groups.filter((_, i) => denied[i] === undefined), askedUs, options);
     const answers = outcomes.values();
     return denied.flatMap((verdict) => verdict ?? answers.next().value ?? []);
   }
 
   /** Not async: every call comes through here, and its promises are what it leaves behind. */
-  private ask(groups: readonly Group[], askedMs: number, options: TakeOptions | undefined): Promise<readonly GroupOutcome[]> {
+  private ask(groups: readonly Group[], askedUs: number, options: TakeOptions | undefined): Promise<readonly GroupOutcome[]> {
     const { changes } = this;
     this.asking += 1;
     return this.store.take(groups, options).then(
@@ -108,7 +109,7 @@ export class DenyCacheStore implements Store {
         for (let i = 0; i < outcomes.length; i += 1) {
           const outcome = outcomes[i];
           const group = groups[i];
-          if (group !== undefined && outcome !== undefined && 'verdicts' in outcome && outcome.overLimit) this.remember({ group, outcome, askedMs, changes });
+          if (group !== undefined && outcome !== undefined && 'verdicts' in outcome && outcome.overLimit) this.remember({ group, outcome, askedUs, changes });
         }
         this.heardOf(groups);
         return outcomes;
@@ -129,28 +130,28 @@ export class DenyCacheStore implements Store {
   }
 
   /** The denial that is known of the group; if none, its buckets are forgotten that it may make room in. */
-  private denyOrForget(group: Group, nowMs: number): GroupVerdict | undefined {
+  private denyOrForget(group: Group, clockUs: number): GroupVerdict | undefined {
     if (!group.takes.some(({ bucketKey }) => this.denials.has(bucketKey))) return undefined;
-    const known = group.takes.map((take) => this.denialOf(take, group, nowMs));
+    const known = group.takes.map((take) => this.denialOf(take, group, clockUs));
     const first = known.find((denial) => denial !== undefined);
     if (first === undefined || group.shadow || group.dry === true) {
       for (const take of group.takes) if (this.mayMakeRoom(take)) this.denials.delete(take.bucketKey);
       return undefined;
     }
     this.options.onDenied();
-    const nowUs = first.nowUs + Math.floor((nowMs - first.askedMs) * US_PER_MS);
+    const nowUs = first.nowUs + clockUs - first.askedUs;
     const verdicts = group.takes.map((take, i) => {
       const denial = known[i];
-      return denial === undefined ? this.describe(take, nowUs) : describeDenial(denial, { hits: hitsOn(take.bucketKey, group.takes), nowMs });
+      return denial === undefined ? this.describe(take, nowUs) : describeDenial(denial, { hits: hitsOn(take.bucketKey, group.takes), clockUs });
     });
     return { overLimit: true, verdicts, nowUs, cached: true };
   }
 
-  private denialOf({ bucketKey, limit, hits, mode }: Take, { takes }: Group, nowMs: number): Denial | undefined {
+  private denialOf({ bucketKey, limit, hits, mode }: Take, { takes }: Group, clockUs: number): Denial | undefined {
     if (hits <= 0 || mode !== 'enforced') return undefined;
     const denial = this.denials.get(bucketKey);
     if (denial === undefined) return undefined;
-    if (denial.untilMs <= nowMs) {
+    if (denial.untilUs <= clockUs) {
       this.denials.delete(bucketKey);
       return undefined;
     }
@@ -163,16 +164,21 @@ export class DenyCacheStore implements Store {
     return denial !== undefined && (hits < 0 || !isSameLimit(denial.limit, limit));
   }
 
-  private remember({ group: { takes, shadow, dry }, outcome: { verdicts, nowUs }, askedMs, changes }: RememberInput): void {
+  private remember({ group: { takes, shadow, dry }, outcome: { verdicts, nowUs }, askedUs, changes }: RememberInput): void {
     if (shadow || dry === true || changes < this.allChangedAt) return;
     for (const [i, { bucketKey, limit, hits, mode }] of takes.entries()) {
       const verdict = verdicts[i];
       if (mode !== 'enforced' || hits <= 0 || verdict === undefined || verdict.fits) continue;
       if (changes < (this.changedAt.get(bucketKey) ?? 0) || !isOnlyLimit(limit, bucketKey, takes)) continue;
-      const waitMs = verdict.retryAfterUs === NEVER ? Infinity : verdict.retryAfterUs / US_PER_MS;
-      const untilMs = askedMs + Math.min(REMEMBERED_MS_MAX, waitMs);
-      if (untilMs > this.options.nowMs()) this.keep(bucketKey, { limit, hits: hitsOn(bucketKey, takes), verdict, askedMs, untilMs, nowUs });
+      const waitUs = verdict.retryAfterUs === NEVER ? Infinity : verdict.retryAfterUs;
+      const untilUs = askedUs + Math.min(REMEMBERED_US_MAX, waitUs);
+      if (untilUs > this.clockUs()) this.keep(bucketKey, { limit, hits: hitsOn(bucketKey, takes), verdict, askedUs, untilUs, nowUs });
     }
+  }
+
+  /** In whole microseconds: fractions of a millisecond do not add up, and a denial would outlive its moment. */
+  private clockUs(): number {
+    return Math.round(this.options.nowMs() * US_PER_MS);
   }
 
   private keep(bucketKey: string, denial: Denial): void {
@@ -204,20 +210,20 @@ export class DenyCacheStore implements Store {
 interface AskOthersInput {
   readonly groups: readonly Group[];
   readonly denied: readonly (GroupVerdict | undefined)[];
-  readonly askedMs: number;
+  readonly askedUs: number;
   readonly options: TakeOptions | undefined;
 }
 
 interface RememberInput {
   readonly group: Group;
   readonly outcome: GroupVerdict;
-  readonly askedMs: number;
+  readonly askedUs: number;
   /** How many there were when it was asked for. */
   readonly changes: number;
 }
 
-function describeDenial({ limit, hits: deniedHits, verdict, askedMs }: Denial, { hits, nowMs }: DescribeDenialInput): Verdict {
-  const left = (durationUs: number) => Math.max(0, Math.ceil(durationUs - (nowMs - askedMs) * US_PER_MS));
+function describeDenial({ limit, hits: deniedHits, verdict, askedUs }: Denial, { hits, clockUs }: DescribeDenialInput): Verdict {
+  const left = (durationUs: number) => Math.max(0, durationUs - (clockUs - askedUs));
   const retryAfterUs = hits > limit.capacity ? NEVER : left(verdict.retryAfterUs + waitForMoreUs(limit, hits - deniedHits));
   return { fits: false, remaining: verdict.remaining, retryAfterUs, resetAfterUs: left(verdict.resetAfterUs) };
 }
@@ -225,7 +231,7 @@ function describeDenial({ limit, hits: deniedHits, verdict, askedMs }: Denial, {
 interface DescribeDenialInput {
   /** Of the group on the bucket: as many as were denied, or more. */
   readonly hits: number;
-  readonly nowMs: number;
+  readonly clockUs: number;
 }
 
 /** What more hits wait for longer. A window frees all at once; when a log or a counter frees more is not known here. */

@@ -68,6 +68,15 @@ test('until these hits would fit again', async () => {
   expect([asked, verdict.overLimit]).toEqual([true, false]);
 });
 
+test('to the microsecond, though 6000.002 ms and 0.001 are more than 6000.003', async () => {
+  const { clock, one, exhaust } = open();
+  clock.nowMs = 6000.002;
+  await exhaust('a', { ...TEN_PER_SECOND, requestsPerUnit: 1_000_000 });
+  clock.nowMs = 6000.003;
+  const { verdict, asked } = await one('a', { limit: { ...TEN_PER_SECOND, requestsPerUnit: 1_000_000 } });
+  expect([asked, verdict.overLimit]).toEqual([true, false]);
+});
+
 test('for a second at most, however long they would not, or never', async () => {
   const { clock, one, exhaust } = open();
   await exhaust('a', TEN_PER_HOUR);
