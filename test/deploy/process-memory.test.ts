@@ -1,4 +1,4 @@
-/** Where Weir counts in its own memory, its process is started so that Node itself takes little more than it must; where Redis counts, as Node is. */
+/** Where Weir counts in its own memory, its process is started so that Node itself takes little more than it must; where Redis counts, without flags for that. */
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -31,6 +31,6 @@ test('an operator may have more arenas', () => {
   expect(started({ MALLOC_ARENA_MAX: '4' })).toMatchObject({ arenas: '4' });
 });
 
-test('where Redis counts Node is as it is, whatever the environment has', () => {
+test('where Redis counts there are no such flags, whatever the environment has', () => {
   expect(started({ REDIS_URL: 'redis:6379', flags: '--no-such-flag' })).toEqual({ flags: [], args: ['check', 'a file'] });
 });
