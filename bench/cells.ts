@@ -78,7 +78,11 @@ export interface Cell {
 
 /** As a name, for looking up. */
 export function cellId({ contender, workload, load }: Cell): string {
-  return `${contender} ${workload} ${load.kind} ${load.kind === 'open' ? load.rate : load.streams}`;
+  return `${contender} ${workload} ${loadId(load)}`;
+}
+
+function loadId(load: Load): string {
+  return `${load.kind} ${load.kind === 'open' ? load.rate : load.streams}`;
 }
 
 const ALL_STREAMS = [64, 8, 1];
@@ -159,7 +163,7 @@ export function cellsOf({ short, target }: { readonly short: boolean; readonly t
 export function inOrderOfRound(cells: readonly Cell[]): readonly Cell[] {
   const byLoad = new Map<string, Cell[]>();
   for (const cell of cells) {
-    const load = JSON.stringify(cell.load);
+    const load = loadId(cell.load);
     byLoad.set(load, [...(byLoad.get(load) ?? []), cell]);
   }
   return [...byLoad.values()].flat();

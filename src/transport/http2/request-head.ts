@@ -34,9 +34,9 @@ const TIMEOUT_UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_
 
 export function readRequestHead({ fields, tooLarge }: HeaderList): RequestHead {
   const isTrailers = fields.every(({ name }) => !name.startsWith(':'));
-  if (tooLarge) return unread(fields, isTrailers, 'too_large');
+  if (tooLarge) return unread({ fields, isTrailers, kind: 'too_large' });
   const lengths = valuesOf(fields, 'content-length');
-  if (!areWellFormed(fields) || (!isTrailers && !hasPseudoHeaders(fields)) || !areOneLength(lengths)) return unread(fields, isTrailers, 'malformed');
+  if (!areWellFormed(fields) || (!isTrailers && !hasPseudoHeaders(fields)) || !areOneLength(lengths)) return unread({ fields, isTrailers, kind: 'malformed' });
   const contentLength = lengths[0] === undefined ? undefined : Number(lengths[0]);
   const timeouts = valuesOf(fields, 'grpc-timeout');
   const timeoutMs = timeouts[0] === undefined ? undefined : toTimeoutMs(timeouts[0]);
@@ -45,7 +45,7 @@ export function readRequestHead({ fields, tooLarge }: HeaderList): RequestHead {
 }
 
 /** All heads are of one shape, whoever asks for what. */
-function unread(fields: readonly HeaderField[], isTrailers: boolean, kind: RequestHead['kind']): RequestHead {
+function unread({ fields, isTrailers, kind }: Pick<RequestHead, 'fields' | 'isTrailers' | 'kind'>): RequestHead {
   return { fields, isTrailers, contentLength: undefined, timeoutMs: undefined, kind };
 }
 
