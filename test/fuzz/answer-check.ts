@@ -1,13 +1,28 @@
-/** Holds what a server says on one connection against the rules: windows, frame sizes, the life of a stream, one answer to each call. */
+/** Holds what a server says on one connection against the rules: windows, frame sizes, header blocks, the life of a stream, one answer to each call. */
 
 import { Flag, FRAME_HEADER_BYTES, FrameType } from '../../src/transport/http2/frames';
+import { HpackDecoder } from '../../src/transport/http2/hpack-decoder';
 
 const WINDOW_DEFAULT = 65_535;
 
 const FRAME_BYTES_DEFAULT = 16_384;
 
+const HEADER_TABLE_SIZE = 1;
 const INITIAL_WINDOW_SIZE = 4;
 const MAX_FRAME_SIZE = 5;
+
+const TABLE_BYTES_DEFAULT = 4096;
+
+/** At the beginning of a header block, in its first three bits: so large is the table from here on. */
+const TABLE_SIZE_UPDATE = 0x20;
+
+/** One that has not ended. */
+interface HeaderBlock {
+  readonly streamId: number;
+  readonly isHead: boolean;
+  readonly isEnd: boolean;
+  readonly pieces: Buffer[];
+}
 
 interface AnswerState {
   window: number;
@@ -29,8 +44,11 @@ export class AnswerCheck {
   /** SETTINGS that the server has not said yes to: they count from then on. */
   private readonly settings: Buffer[] = [];
   private readonly pings: string[] = [];
-  /** A header block that has not ended, of this stream. */
-  private blockOf: number | undefined;
+  private block: HeaderBlock | undefined;
+  private readonly headers = new HpackDecoder();
+  private tableBytesLeast = TABLE_BYTES_DEFAULT;
+  /** The server has said yes to a smaller table, and not yet in a header block how large it makes it. */
+  private isTableToShrink = false;
 
   /** What the client says, before the server has it; several frames in one piece are one call each. */
   sent(frame: Buffer): void {
@@ -60,13 +78,14 @@ export class AnswerCheck {
   }
 
   private check({ type, flags, streamId, payload }: { type: number; flags: number; streamId: number; payload: Buffer }): void {
-    if (this.blockOf !== undefined && (type !== FrameType.CONTINUATION || streamId !== this.blockOf)) throw new Error('a frame within a header block');
+    if (this.block !== undefined && (type !== FrameType.CONTINUATION || streamId !== this.block.streamId)) throw new Error('a frame within a header block');
     switch (type) {
       case FrameType.HEADERS:
         this.onHeaders(streamId, flags);
+        this.onBlock(flags, payload);
         return;
       case FrameType.CONTINUATION:
-        if (flags & Flag.END_HEADERS) this.blockOf = undefined;
+        this.onBlock(flags, payload);
         return;
       case FrameType.DATA:
         this.onData(streamId, flags, payload.length);
@@ -96,9 +115,27 @@ export class AnswerCheck {
     const stream = this.stream(streamId);
     const isEnd = (flags & Flag.END_STREAM) !== 0;
     if (stream.hasHeaders && !isEnd) throw new Error('headers twice');
+    this.block = { streamId, isHead: !stream.hasHeaders, isEnd, pieces: [] };
     stream.hasHeaders = true;
-    if ((flags & Flag.END_HEADERS) === 0) this.blockOf = streamId;
     if (isEnd) this.end(streamId);
+  }
+
+  private onBlock(flags: number, payload: Buffer): void {
+    const { block } = this;
+    if (block === undefined) throw new Error('CONTINUATION of nothing');
+    block.pieces.push(payload);
+    if ((flags & Flag.END_HEADERS) === 0) return;
+    this.block = undefined;
+    const bytes = Buffer.concat(block.pieces);
+    if (this.isTableToShrink && (bytes[0]! & 0xe0) !== TABLE_SIZE_UPDATE) throw new Error('a header block that does not say that the table is smaller now');
+    this.isTableToShrink = false;
+    this.onFields(this.headers.decode(bytes).fields.map(({ name }) => name), block);
+  }
+
+  /** A field that is looked for in the wrong place of the table is another one. */
+  private onFields(names: readonly string[], { isHead, isEnd }: HeaderBlock): void {
+    const isWhole = isHead ? names[0] === ':status' : isEnd && names.includes('grpc-status') && !names.includes(':status');
+    if (!isWhole) throw new Error(`${isHead ? 'headers' : 'trailers'} of ${names.join(', ')}`);
   }
 
   private onData(streamId: number, flags: number, length: number): void {
@@ -150,6 +187,10 @@ export class AnswerCheck {
     for (let at = 0; at + 6 <= payload.length; at += 6) {
       const [id, value] = [payload.readUInt16BE(at), payload.readUInt32BE(at + 2)];
       if (id === MAX_FRAME_SIZE) this.frameBytesMax = value;
+      if (id === HEADER_TABLE_SIZE && value < this.tableBytesLeast) {
+        this.tableBytesLeast = value;
+        this.isTableToShrink = true;
+      }
       if (id !== INITIAL_WINDOW_SIZE) continue;
       for (const stream of this.open.values()) stream.window += value - this.initialWindow;
       this.initialWindow = value;

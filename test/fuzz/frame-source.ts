@@ -145,7 +145,7 @@ export class FrameSource {
       case 0:
         return frame(FrameType.PING, 0, Buffer.concat([uint32(this.random(2 ** 31)), uint32(0)]));
       case 1:
-        return frame(FrameType.SETTINGS, 0, this.pick([setting(4, this.random(70_000)), setting(1, 4096), setting(0xbabe, 1), setting(5, 16_384)]));
+        return frame(FrameType.SETTINGS, 0, this.pick([setting(4, this.random(70_000)), setting(1, 4096), setting(0xbabe, 1), setting(5, 16_384), this.random(20) === 0 ? setting(1, this.random(4096)) : NO_BYTES]));
       case 2:
         return frame(FrameType.SETTINGS, 0, NO_BYTES, Flag.ACK);
       case 3: {

@@ -4,6 +4,7 @@ import { prepareFrame } from './frame-writer';
 import { Flag, FrameType } from './frames';
 import type { HeaderField } from './header-field';
 import { encodeHeaderBlock } from './hpack-encoder';
+import { headersFrame } from './told-headers';
 
 const RESPONSE: readonly HeaderField[] = [
   { name: ':status', value: '200' },
@@ -11,9 +12,9 @@ const RESPONSE: readonly HeaderField[] = [
   { name: 'grpc-accept-encoding', value: 'identity,deflate,gzip' },
 ];
 
-export const ANSWER_HEAD = prepareFrame(FrameType.HEADERS, Flag.END_HEADERS, encodeHeaderBlock(RESPONSE));
+export const ANSWER_HEAD = headersFrame(Flag.END_HEADERS, RESPONSE);
 
-export const OK_TRAILERS = prepareFrame(FrameType.HEADERS, Flag.END_HEADERS | Flag.END_STREAM, encodeHeaderBlock([{ name: 'grpc-status', value: '0' }]));
+export const OK_TRAILERS = headersFrame(Flag.END_HEADERS | Flag.END_STREAM, [{ name: 'grpc-status', value: '0' }]);
 
 /** An answer that is an error: headers and trailers in one. */
 export function errorFrame(status: number, details: string): Buffer {

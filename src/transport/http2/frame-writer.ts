@@ -37,7 +37,7 @@ export class FrameWriter {
     return taken;
   }
 
-  /** To a peer that allows a smaller table than before the next header block has to say how large it is, though it is never used. */
+  /** To a peer that allows a smaller table than before the next header block has to say how large it is: from then on it is not used. */
   emptyTable(): void {
     this.isTableToBeEmptied = true;
   }

@@ -1,4 +1,4 @@
-/** From header fields to a header block that asks the peer to remember nothing, so that it may be made once and sent for ever. */
+/** From header fields to a header block: one that asks the peer to remember nothing, and may be sent at any time, or one that counts on its memory. */
 
 import type { HeaderField } from './header-field';
 import { STATIC_TABLE } from './hpack-static-table';
@@ -11,16 +11,49 @@ for (const [position, { name, value }] of STATIC_TABLE.entries()) {
   FIELD_INDEX.set(`${name}\0${value}`, position + 1);
 }
 
+/** How a literal begins (RFC 7541, 6.2): one that the peer is to keep in its dynamic table, and one that it is not. */
+const KEPT = { prefixBits: 6, firstBits: 0x40 };
+const NOT_KEPT = { prefixBits: 4, firstBits: 0x00 };
+const INDEXED = { prefixBits: 7, firstBits: 0x80 };
+
 export function encodeHeaderBlock(fields: readonly HeaderField[]): Buffer {
-  return Buffer.concat(fields.map(encodeField));
+  return Buffer.concat(fields.map((field) => encodeStatic(field) ?? encodeLiteral(field, NOT_KEPT)));
 }
 
-function encodeField({ name, value }: HeaderField): Buffer {
-  const index = FIELD_INDEX.get(`${name}\0${value}`);
-  if (index !== undefined) return integer(index, { prefixBits: 7, firstBits: 0x80 });
+/** A block after which the peer's table has those of `fields` that `isTellable`, behind what it had. */
+export function encodeTellingBlock(fields: readonly HeaderField[]): Buffer {
+  return Buffer.concat(fields.map((field) => encodeStatic(field) ?? encodeLiteral(field, KEPT)));
+}
+
+/** A block that says of what was `told` only where the peer's table has it; `told` is that table, the oldest first. */
+export function encodeToldBlock(fields: readonly HeaderField[], told: readonly HeaderField[]): Buffer {
+  return Buffer.concat(fields.map((field) => encodeStatic(field) ?? integer(toldIndex(field, told), INDEXED)));
+}
+
+/** Whether the static table has a field not, so that a peer can be told to remember it. */
+export function isTellable(field: HeaderField): boolean {
+  return staticIndex(field) === undefined;
+}
+
+function toldIndex(field: HeaderField, told: readonly HeaderField[]): number {
+  const position = told.indexOf(field);
+  if (position < 0) throw new Error(`The peer was never told ${field.name}.`);
+  return STATIC_TABLE.length + told.length - position;
+}
+
+function staticIndex({ name, value }: HeaderField): number | undefined {
+  return FIELD_INDEX.get(`${name}\0${value}`);
+}
+
+function encodeStatic(field: HeaderField): Buffer | undefined {
+  const index = staticIndex(field);
+  return index === undefined ? undefined : integer(index, INDEXED);
+}
+
+function encodeLiteral({ name, value }: HeaderField, form: IntegerForm): Buffer {
   const nameIndex = NAME_INDEX.get(name) ?? 0;
-  const literal = integer(nameIndex, { prefixBits: 4, firstBits: 0x00 });
-  return Buffer.concat(nameIndex === 0 ? [literal, text(name), text(value)] : [literal, text(value)]);
+  const begin = integer(nameIndex, form);
+  return Buffer.concat(nameIndex === 0 ? [begin, text(name), text(value)] : [begin, text(value)]);
 }
 
 function text(value: string): Buffer {
@@ -28,7 +61,12 @@ function text(value: string): Buffer {
   return Buffer.concat([integer(bytes.length, { prefixBits: 7, firstBits: 0x00 }), bytes]);
 }
 
-function integer(value: number, { prefixBits, firstBits }: { readonly prefixBits: number; readonly firstBits: number }): Buffer {
+interface IntegerForm {
+  readonly prefixBits: number;
+  readonly firstBits: number;
+}
+
+function integer(value: number, { prefixBits, firstBits }: IntegerForm): Buffer {
   const prefix = (1 << prefixBits) - 1;
   if (value < prefix) return Buffer.from([firstBits | value]);
   const bytes = [firstBits | prefix];

@@ -2,9 +2,10 @@
 
 import { ConnectionError, ErrorCode, StreamError } from './errors';
 import { FrameWriter, MESSAGE_PREFIX_BYTES } from './frame-writer';
-import { Flag, FRAME_HEADER_BYTES, FrameType, type Frame } from './frames';
+import { Flag, FrameType, type Frame } from './frames';
 import { PeerSettings, WINDOW_MAX } from './peer-settings';
 import type { Outbox, Stream } from './stream';
+import { ToldHeaders, type HeadersFrame } from './told-headers';
 
 const CONNECTION_WINDOW_DEFAULT = 65_535;
 
@@ -21,11 +22,11 @@ export interface SenderOptions {
   readonly onEnd: (stream: Stream) => void;
 }
 
-/** An answer: header frames that were made before, by `prepareFrame`, around one message. */
+/** An answer: header frames that were made before, around one message. */
 export interface PreparedAnswer {
-  readonly head: Buffer;
+  readonly head: HeadersFrame;
   readonly message: Buffer;
-  readonly trailers: Buffer;
+  readonly trailers: HeadersFrame;
 }
 
 export class Sender {
@@ -33,6 +34,8 @@ export class Sender {
   progressMs: number;
   private readonly writer = new FrameWriter();
   private readonly peer = new PeerSettings();
+  /** None for a peer that has asked for less of a table than HTTP/2 gives it: such a one saves memory, and is told all each time. */
+  private told: ToldHeaders | undefined = new ToldHeaders();
   /** Streams of which something waits: for a window of their own, and for nothing but that of all together. */
   private readonly blocked = new Set<Stream>();
   private readonly blockedByAll = new Set<Stream>();
@@ -81,19 +84,19 @@ export class Sender {
   }
 
   answer(stream: Stream, { head, message, trailers }: PreparedAnswer): void {
-    this.writer.prepared(head, stream.id);
+    this.writer.prepared(this.formOf(head), stream.id);
     const bytes = MESSAGE_PREFIX_BYTES + message.length;
     if (bytes <= this.window && bytes <= stream.sendWindow && bytes <= this.peer.frameBytesMax) {
       this.window -= bytes;
       stream.sendWindow -= bytes;
       this.writer.message(stream.id, message);
-      this.writer.prepared(trailers, stream.id);
+      this.writer.prepared(this.formOf(trailers), stream.id);
       this.options.onEnd(stream);
     } else {
       const prefix = Buffer.alloc(MESSAGE_PREFIX_BYTES);
       prefix.writeUInt32BE(message.length, 1);
       this.send(stream, Buffer.concat([prefix, message]));
-      this.endWith(stream, trailers.subarray(FRAME_HEADER_BYTES));
+      this.endWith(stream, trailers.plainBlock);
     }
     this.tellOutput();
   }
@@ -135,7 +138,10 @@ export class Sender {
     const { initialWindow, headerTableBytesLeast } = this.peer;
     this.peer.apply(frame);
     this.control(FrameType.SETTINGS, Flag.ACK);
-    if (this.peer.headerTableBytesLeast < headerTableBytesLeast) this.writer.emptyTable();
+    if (this.peer.headerTableBytesLeast < headerTableBytesLeast) {
+      this.writer.emptyTable();
+      this.told = undefined;
+    }
     const change = this.peer.initialWindow - initialWindow;
     if (change === 0) return 0;
     const moved = [...streams];
@@ -214,6 +220,10 @@ export class Sender {
     this.forget(stream);
     if (outbox.trailers !== undefined) this.finish(stream, outbox.trailers);
     else stream.handler?.onDrained?.();
+  }
+
+  private formOf(frame: HeadersFrame): Buffer {
+    return this.told === undefined ? frame.plain : this.told.take(frame);
   }
 
   private finish(stream: Stream, trailers: Buffer): void {

@@ -1,5 +1,6 @@
 /** The floods that HTTP/2 is known for, each by its CVE: the connection ends, or what they cost has a bound. */
 
+import { ANSWER_HEAD, OK_TRAILERS } from '../../../../src/transport/http2/answer-frames';
 import { ErrorCode } from '../../../../src/transport/http2/errors';
 import { STREAMS_MAX } from '../../../../src/transport/http2/connection';
 import { FrameType } from '../../../../src/transport/http2/frames';
@@ -229,7 +230,7 @@ describe('windows opened by one byte at a time (CVE-2019-9511)', () => {
   /** Streams that each have 1000 bytes waiting for a window. */
   function waiting(streams: number): Peer {
     const peer = new Peer((connection, stream) => {
-      connection.answer(stream, { head: frame(FrameType.HEADERS, 0), message: Buffer.alloc(1000), trailers: frame(FrameType.HEADERS, 0) });
+      connection.answer(stream, { head: ANSWER_HEAD, message: Buffer.alloc(1000), trailers: OK_TRAILERS });
       return undefined;
     });
     peer.send(frame(FrameType.SETTINGS, 0, setting(4, 0)), many(streams, (index) => headers(1 + 2 * index)));
@@ -291,7 +292,7 @@ describe('windows opened by one byte at a time (CVE-2019-9511)', () => {
 
 test('a window that stays shut (CVE-2019-9517) holds an answer back, once for each stream, and is told', () => {
   const peer = new Peer((connection, stream) => {
-    connection.answer(stream, { head: frame(FrameType.HEADERS, 0), message: Buffer.alloc(100), trailers: frame(FrameType.HEADERS, 0) });
+    connection.answer(stream, { head: ANSWER_HEAD, message: Buffer.alloc(100), trailers: OK_TRAILERS });
     return undefined;
   });
   peer.send(frame(FrameType.SETTINGS, 0, setting(4, 0)));
