@@ -33,34 +33,47 @@ const PLAIN_BYTES = Uint8Array.from({ length: 256 }, (_, byte) => (/[!-~]/.test(
  */
 export function bucketKey({ prefix, domain, hashTag, entries, limit, shared, heads }: BucketKeyInput): string {
   if (shared !== undefined && shared.length > 0) return sharedBucketKey({ prefix, domain, hashTag, entries, limit, shared });
-  const spread = hashTag === undefined ? undefined : entries.find((entry) => entry.key === hashTag);
-  const spreadBy = spread?.value;
-  let key = spreadBy === undefined && heads !== undefined ? heads.of({ prefix, domain, limit }) : keyHead({ prefix, domain, spreadBy, limit });
-  for (const entry of entries) key += `|${escapePart(entry.key)}=${escapePart(entry.value)}`;
+  const spreadBy = hashTag === undefined ? undefined : entries.find((entry) => entry.key === hashTag)?.value;
+  const [first] = entries;
+  const head = { prefix, domain, limit, firstKey: first?.key, spreadBy };
+  let key = spreadBy === undefined && heads !== undefined ? heads.of(head) : keyHead(head);
+  if (first !== undefined) key += escapePart(first.value);
+  for (let i = 1; i < entries.length; i += 1) {
+    const entry = entries[i];
+    if (entry !== undefined) key += `|${escapePart(entry.key)}=${escapePart(entry.value)}`;
+  }
   return key;
 }
 
-/** All of a key up to its entries. */
-function keyHead({ prefix, domain, spreadBy, limit }: KeyHeadInput): string {
+/** All of a key up to its first value. */
+function keyHead({ prefix, domain, spreadBy, limit, firstKey }: KeyHeadInput): string {
   const tag = spreadBy === undefined ? escapePart(domain) : `${escapePart(domain)}|${escapePart(spreadBy)}`;
-  return `${prefix}${STATE_VERSION}{${tag}}${ALGORITHM_LETTERS[limit.algorithm]}${windowName(limit)}`;
+  const head = `${prefix}${STATE_VERSION}{${tag}}${ALGORITHM_LETTERS[limit.algorithm]}${windowName(limit)}`;
+  return firstKey === undefined ? head : `${head}|${escapePart(firstKey)}=`;
 }
 
-type UnspreadHead = Pick<BucketKeyInput, 'prefix' | 'domain' | 'limit'>;
-
-interface KeyHeadInput extends UnspreadHead {
-  readonly spreadBy?: ByteString | undefined;
+interface KeyHeadInput extends Pick<BucketKeyInput, 'prefix' | 'domain' | 'limit'> {
+  readonly spreadBy: ByteString | undefined;
+  readonly firstKey: ByteString | undefined;
 }
 
-/** The heads of the keys of configured limits, under one prefix: the same for every request whose key is not spread. */
+interface KnownHead {
+  readonly domain: ByteString;
+  readonly firstKey: ByteString | undefined;
+  readonly head: string;
+}
+
+/** The keys of configured limits up to their first value, under one prefix: the same for nearly every request whose key is not spread. */
 export class KeyHeads {
-  private readonly known = new WeakMap<Limit, { readonly domain: ByteString; readonly head: string }>();
+  private readonly known = new WeakMap<Limit, KnownHead>();
 
-  of({ prefix, domain, limit }: UnspreadHead): string {
+  /** Of keys that nothing spreads. Made anew where the first key is another than last time: only one with a star takes several. */
+  of(input: KeyHeadInput): string {
+    const { domain, limit, firstKey } = input;
     const known = this.known.get(limit);
-    if (known?.domain === domain) return known.head;
-    const head = keyHead({ prefix, domain, limit });
-    this.known.set(limit, { domain, head });
+    if (known?.domain === domain && known.firstKey === firstKey) return known.head;
+    const head = keyHead(input);
+    this.known.set(limit, { domain, firstKey, head });
     return head;
   }
 }

@@ -45,6 +45,8 @@ export class LastKnown {
   private readonly heard: Float64Array;
   /** By cell, until when anything is remembered of its keys: of most there is nothing, and this tells so without a look at the whole key. */
   private readonly untilMs = new Float64Array(CELLS);
+  /** The latest of those: where all limits are far from used up, nothing is remembered of any key. */
+  private lastUntilMs = 0;
 
   constructor({ nowMs, bucketsMax }: LastKnownOptions) {
     this.nowMs = nowMs;
@@ -59,7 +61,7 @@ export class LastKnown {
     if (remaining === 0 && this.used(bucketKey, limit) > used) return;
     if (used > 0 && used >= PART_WORTH_REMEMBERING * limit.capacity) this.keep(bucketKey, { used, resetAfterUs, atMs });
     // What was heard before drains by itself, but not as fast as hits are given back.
-    else if (atMs < (this.untilMs[cellOf(bucketKey)] ?? 0)) this.keys.delete(bucketKey);
+    else if (atMs < this.lastUntilMs && atMs < (this.untilMs[cellOf(bucketKey)] ?? 0)) this.keys.delete(bucketKey);
   }
 
   /** Hits that passed elsewhere, and count as long as told, on top of what was heard. */
@@ -100,7 +102,9 @@ export class LastKnown {
     this.heard[at + RESET_AFTER_US] = resetAfterUs;
     this.heard[at + AT_MS] = atMs;
     const cell = cellOf(bucketKey);
-    this.untilMs[cell] = Math.max(this.untilMs[cell] ?? 0, atMs + resetAfterUs / US_PER_MS);
+    const untilMs = atMs + resetAfterUs / US_PER_MS;
+    this.untilMs[cell] = Math.max(this.untilMs[cell] ?? 0, untilMs);
+    this.lastUntilMs = Math.max(this.lastUntilMs, untilMs);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Bucket keys: readable, printable, and never shared by two buckets. */
 
 import fc from 'fast-check';
-import { bucketKey, sharedEntry } from '../../../src/bucket/bucket-key';
+import { bucketKey, KeyHeads, sharedEntry } from '../../../src/bucket/bucket-key';
 import type { Entry } from '../../../src/descriptor/descriptor';
 import { toByteString } from '../../../src/descriptor/byte-string';
 import { entriesOf, limitOf } from '../../support/rules';
@@ -55,6 +55,24 @@ test.each([
   [entriesOf('tenant=a', 'tenant=b'), '1{d|a}tb60|tenant=a|tenant=b'],
 ])('spread by tenant, entries %j: %s', (entries, expected) => {
   expect(keyOf('d', entries, { hashTag: 'tenant' })).toBe(expected);
+});
+
+test('heads that are known change no key, whatever was keyed before', () => {
+  const heads = new KeyHeads();
+  const limits = [limit, limitOf({ unit: 'hour' }), limitOf({ unit: 'day', algorithm: 'fixed_window' })];
+  const entry = fc.record({ key: fc.constantFrom('a', 'ab', 'weir:', 't|'), value: fc.constantFrom('', 'x', 'y=|', 'é') });
+  const asked = fc.record({
+    domain: fc.constantFrom('d', 'e', '{d}'),
+    entries: fc.array(entry, { maxLength: 3 }),
+    limit: fc.constantFrom(...limits),
+    hashTag: fc.constantFrom(undefined, 'a'),
+  });
+  fc.assert(
+    fc.property(asked, (one) => {
+      expect(bucketKey({ prefix: 'p-', heads, ...one })).toBe(bucketKey({ prefix: 'p-', ...one }));
+    }),
+    seeded(500),
+  );
 });
 
 describe('share_threshold', () => {
