@@ -5,19 +5,23 @@ import { readCertificates, readIdentity, type NamedFile } from '../config/pem-fi
 import { duration } from '../config/setting-types';
 import type { SettingProblem } from '../config/settings-error';
 import { toByteString } from '../descriptor/byte-string';
+import type { Entry, LimitOverride } from '../descriptor/descriptor';
 import { UINT32_MAX } from '../rule/limit';
 import { callServer } from '../transport/call-server';
 import type { ClientTls } from '../transport/client-credentials';
 import { formatResponse } from '../transport/json';
+import { WIRE_UNITS, type WireDescriptor } from '../transport/wire';
 import { readDescriptors } from './read-descriptor';
+import { readOverrides } from './read-override';
 import { readWhole, UsageError } from './usage-error';
 
-export const ASK_USAGE = `weir ask [--address HOST:PORT] --domain DOMAIN --descriptor KEY=VALUE,KEY=VALUE [--descriptor KEY=VALUE …]
-         [--hits N] [--timeout 5s] [--tls] [--ca FILE] [--cert FILE --key FILE]
+export const ASK_USAGE = `weir ask [--address HOST:PORT] --domain DOMAIN --descriptor KEY=VALUE,KEY=VALUE [--limit N/UNIT]
+         [--descriptor KEY=VALUE …] [--hits N] [--timeout 5s] [--tls] [--ca FILE] [--cert FILE --key FILE]
 
   --address     of a server's gRPC port (default localhost:8081), or unix:PATH
   --domain      of the request
   --descriptor  as of weir explain; may be repeated
+  --limit       as of weir explain, for the descriptor before it
   --hits N      what it costs (default 1)
   --timeout     how long the server may take (default 5s)
   --tls         over TLS; --ca, --cert and --key mean it, too
@@ -30,6 +34,7 @@ export const ASK_OPTIONS = {
   address: { type: 'string' },
   domain: { type: 'string' },
   descriptor: { type: 'string', multiple: true },
+  limit: { type: 'string', multiple: true },
   hits: { type: 'string' },
   timeout: { type: 'string' },
   tls: { type: 'boolean' },
@@ -46,15 +51,16 @@ export const ADDRESS_DEFAULT = 'localhost:8081';
  * @throws UsageError
  */
 export async function ask({ args }: { readonly args: readonly string[] }): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: ASK_OPTIONS });
+  const { values, tokens } = parseArgs({ args: [...args], options: ASK_OPTIONS, tokens: true });
   const { address = ADDRESS_DEFAULT, domain = '', tls = false, ca, cert, key } = values;
-  const descriptors = readDescriptors('--descriptor', values.descriptor ?? []);
+  const overrides = readOverrides(tokens);
+  const descriptors = readDescriptors('--descriptor', values.descriptor ?? []).map((entries, index) => toWireDescriptor(entries, overrides.get(index)));
   const hits = readWhole('--hits', values.hits, { min: 0, max: UINT32_MAX, otherwise: 1 });
   const timeoutMs = readTimeoutMs(values.timeout ?? '5s');
   const files = { ca: { name: '--ca', file: ca }, cert: { name: '--cert', file: cert }, key: { name: '--key', file: key } };
   const isTls = tls || Object.values(files).some(({ file }) => file !== undefined);
   const secured = isTls ? { tls: readTls(files) } : {};
-  const request = { domain: toByteString(domain), descriptors: descriptors.map((entries) => ({ entries })), hits_addend: hits };
+  const request = { domain: toByteString(domain), descriptors, hits_addend: hits };
   try {
     const response = await callServer({ address, request, timeoutMs, ...secured });
     console.log(formatResponse(response));
@@ -63,6 +69,12 @@ export async function ask({ args }: { readonly args: readonly string[] }): Promi
     console.error(`no answer from ${address}: ${error instanceof Error ? error.message : String(error)}`);
     return 1;
   }
+}
+
+function toWireDescriptor(entries: readonly Entry[], override: LimitOverride | undefined): WireDescriptor {
+  if (override === undefined) return { entries: [...entries] };
+  const { requestsPerUnit, unit, unitMultiplier } = override;
+  return { entries: [...entries], limit: { requests_per_unit: requestsPerUnit, unit: WIRE_UNITS[unit], unit_multiplier: { value: unitMultiplier } } };
 }
 
 function readTimeoutMs(written: string): number {

@@ -163,6 +163,12 @@ describe('weir ask', () => {
     expect(await ask('2')).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('"overallCode":"OVER_LIMIT"') as string });
   });
 
+  test('a limit that the request brings along is that of the descriptor before it', async () => {
+    const other = ['--descriptor', 'path=/payment,client=d'];
+    const { stdout } = await runWeir(['ask', '--address', `127.0.0.1:${weir.grpcPort}`, '--domain', 'payments', ...other, ...question.slice(2), '--limit', '40/5minute', '--hits', '2']);
+    expect(JSON.parse(stdout)).toMatchObject({ overallCode: 'OK', statuses: [{ limitRemaining: 1 }, { limitRemaining: 38, currentLimit: { requestsPerUnit: 40 } }] });
+  });
+
   test('over TLS, with a certificate of its own', async () => {
     const { ca, client } = certificates;
     const address = ['--address', `localhost:${guarded.grpcPort}`];
@@ -174,7 +180,7 @@ describe('weir ask', () => {
     expect(stranger).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringMatching(/^no answer from localhost:\d+: 14 UNAVAILABLE/) as string });
   });
 
-  test.each([[[]], [['--timeout', 'soon']], [['--cert', 'a.pem']], [['--ca', 'nowhere.pem']], [['--ca', 'package.json']], [['--hits', 'many']]])('%j: exit code 2', async (more) => {
+  test.each([[[]], [['--timeout', 'soon']], [['--cert', 'a.pem']], [['--ca', 'nowhere.pem']], [['--ca', 'package.json']], [['--hits', 'many']], [['--limit', '40/fortnight']]])('%j: exit code 2', async (more) => {
     const { exitCode, stderr } = await runWeir(['ask', '--address', '127.0.0.1:1', '--domain', 'd', ...(more.length === 0 ? [] : ['--descriptor', 'a=b']), ...more]);
     expect(exitCode).toBe(2);
     expect(stderr).not.toMatch(/^\s+at /m);
