@@ -215,6 +215,7 @@ async function openStore(input: OpenStoreInput): Promise<{ readonly store: Store
     failureMode: settings.failureMode,
     local,
     instances: () => instances.count,
+    isThere: ({ bucketKey, limit }) => (second !== undefined && isPerSecond(limit) ? second : main).isThere(bucketKey),
     onDenied: () => {
       metrics.denyCacheDenials.inc();
     },

@@ -52,6 +52,8 @@ export interface OpenedRedis {
   connect(options: { readonly waitMs: number }): Promise<void>;
   /** Says there that an instance lives, or leaves; how many live. */
   beat(heartbeat: BeatInput): Promise<number>;
+  /** Whether the server that has the bucket is connected and answers, as far as is known. */
+  isThere(bucketKey: string): boolean;
 }
 
 export function openRedis(input: OpenRedisInput): OpenedRedis {
@@ -98,6 +100,7 @@ function openServer({ settings, connection, log, breakers, measure, onConnection
   const { place, tls, description } = connection;
   const tellBreaker = breakers.watch(description);
   let pings: NodeJS.Timeout | undefined;
+  let isConnected = false;
   const redis = new RedisStore({
     server: toClientOptions(connection, log),
     ...('sentinels' in place && { locator: openSentinels({ settings, place, tls }) }),
@@ -106,6 +109,7 @@ function openServer({ settings, connection, log, breakers, measure, onConnection
     silenceMs: Math.max(SILENCE_MS_MIN, SILENCE_OF_TIMEOUTS * settings.redisOpTimeoutMs),
     inFlightMax: settings.redisInFlightMax,
     onConnection: (state) => {
+      isConnected = state.connected;
       if (state.connected) breaker.reset();
       onConnection(state);
     },
@@ -119,7 +123,7 @@ function openServer({ settings, connection, log, breakers, measure, onConnection
       onState: (state) => {
         tellBreaker(state);
         clearInterval(pings);
-        if (state === 'open' && breaker.isTooSlow) pings = setInterval(() => void closeIfInTime(() => redis.ping()), PING_MS).unref();
+        if (state === 'open' && breaker.isTooSlow) pings = setInterval(() => void closeIfInTime(() => redis.ping()).catch(() => undefined), PING_MS).unref();
       },
     },
     measure,
@@ -127,20 +131,18 @@ function openServer({ settings, connection, log, breakers, measure, onConnection
     groupsMax: settings.redisInFlightMax,
   });
   /** No call waits for what is asked here, so it can show that Redis answers in time again long before the next probe. */
-  const closeIfInTime = async (ask: () => Promise<unknown>): Promise<void> => {
+  const closeIfInTime = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
     const startedMs = nowMs();
-    const answered = await ask().then(() => true, () => false);
-    if (answered && nowMs() - startedMs <= settings.redisOpTimeoutMs) breaker.reset();
+    const answer = await ask();
+    if (nowMs() - startedMs <= settings.redisOpTimeoutMs) breaker.reset();
+    return answer;
   };
   return {
     store,
     connect: (options: { readonly waitMs: number }) => redis.connect(options),
     readSlots: () => redis.readSlots(),
-    beat: (heartbeat: BeatInput, options?: TakeOptions) => {
-      const beat = redis.beat(heartbeat, options);
-      void closeIfInTime(() => beat);
-      return beat;
-    },
+    beat: (heartbeat: BeatInput, options?: TakeOptions) => closeIfInTime(() => redis.beat(heartbeat, options)),
+    isThere: () => isConnected && breaker.isTrusted,
   };
 }
 
@@ -172,7 +174,12 @@ function openCluster(input: OpenClusterInput): OpenedRedis {
       return openServer({ ...input, connection: ofNode, onConnection: onNodeConnection, isClusterNode: true });
     },
   });
-  return { store: redis, connect: (options) => redis.connect(options), beat: (heartbeat) => redis.beat(heartbeat) };
+  return {
+    store: redis,
+    connect: (options) => redis.connect(options),
+    beat: (heartbeat) => redis.beat(heartbeat),
+    isThere: (bucketKey) => redis.isThere(bucketKey),
+  };
 }
 
 interface OpenClusterInput extends OpenRedisInput {

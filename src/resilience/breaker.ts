@@ -90,6 +90,16 @@ export class BreakerStore implements Store {
     return this.failedBy instanceof StoreError && this.failedBy.reason === 'timeout';
   }
 
+  /**
+   * Whether nothing speaks against an answer: a call that must not be sent in vain may go. Of a store that was last too slow, an
+   * answer, a PING or a heartbeat shows it, or a while without any call.
+   */
+  get isTrusted(): boolean {
+    if (!this.circuit.closed) return this.circuit.halfOpen && !this.isTooSlow;
+    const failedAtMs = this.failedAtMs.at(-1);
+    return failedAtMs === undefined || !this.isTooSlow || this.options.nowMs() - failedAtMs > this.options.windowMs;
+  }
+
   close(): Promise<void> {
     this.circuit.shutdown();
     this.options.onState('gone');

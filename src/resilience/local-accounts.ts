@@ -1,5 +1,6 @@
 /** What this instance lets pass without the store: buckets of its own, and what the store is charged for afterwards. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BucketLimit, Group, Settlement, Take } from '../bucket/take';
 import { StoreError, type GroupOutcome, type Store } from '../store/store';
 import { UseOrderMap } from '../store/use-order-map';
@@ -18,6 +19,11 @@ export interface LocalAccountsOptions {
   readonly nowMs: () => number;
   /** Live instances, as last known, at least 1. */
   readonly instances: () => number;
+  /**
+   * Whether the server that has this bucket is there, as far as is known: if not, it is not charged. Others may be all the
+   * same. Default: always.
+   */
+  readonly isThere?: (bucket: Pick<Settlement, 'bucketKey' | 'limit'>) => boolean;
   /** Hits that the store has been charged for. */
   readonly onChargedBack: (hits: number) => void;
   /** Hits let pass here that the store may never count: its answer to the charge was lost, or the account was dropped. */
@@ -35,6 +41,9 @@ interface Account {
 
 /** Buckets charged in one call: well below a millisecond of Redis. */
 const CHARGED_AT_ONCE = 100;
+
+/** Buckets whose server is looked for before other things have their turn: a fraction of a millisecond. */
+const LOOKED_AT_AT_ONCE = 1_000;
 
 /** Nobody waits for a charge, so it may take longer than a call, in milliseconds. */
 const CHARGE_TIMEOUT_MS = 1_000;
@@ -73,8 +82,8 @@ export class LocalAccounts {
   }
 
   /**
-   * The store decides again: charges it for what has passed here and still counts. A charge that may have been run is not
-   * sent again, since twice is too much. A bucket that could not be charged keeps what it has used here, and of one that
+   * The store decides again: charges it for what has passed here and still counts, as far as its servers are there. A charge that
+   * may have been run is not sent again, since twice is too much. A bucket that could not be charged keeps what it has used here, and of one that
    * was it is remembered: a store that comes and goes, or is there in part, does not make a share anew.
    */
   chargeBack(): void {
@@ -121,13 +130,29 @@ export class LocalAccounts {
   }
 
   private async chargeAll(): Promise<void> {
+    const { isThere = () => true } = this.options;
     const due = [...this.accounts.values()];
+    for (let from = 0; from < due.length; from += LOOKED_AT_AT_ONCE) {
+      if (from > 0) await nextTurn();
+      const some = due.slice(from, from + LOOKED_AT_AT_ONCE).filter((account) => this.isOpen(account));
+      const there = some.filter(isThere);
+      if (there.length < some.length) this.pause();
+      if (!(await this.chargeThere(there))) return;
+    }
+  }
+
+  /** False: none of the last ones could be charged. */
+  private async chargeThere(due: readonly Account[]): Promise<boolean> {
     for (let from = 0; from < due.length; from += CHARGED_AT_ONCE) {
       const charged = await this.charge(due.slice(from, from + CHARGED_AT_ONCE));
-      if (charged === 'all') continue;
-      this.pausedUntilMs = this.options.nowMs() + PAUSE_MS;
-      if (charged === 'none') return;
+      if (charged !== 'all') this.pause();
+      if (charged === 'none') return false;
     }
+    return true;
+  }
+
+  private pause(): void {
+    this.pausedUntilMs = this.options.nowMs() + PAUSE_MS;
   }
 
   private async charge(due: readonly Account[]): Promise<'all' | 'some' | 'none'> {

@@ -16,6 +16,8 @@ export interface ClusterNode {
   connect(options: { readonly waitMs: number }): Promise<void>;
   /** Says there that an instance lives, or leaves; how many live. */
   beat(heartbeat: BeatInput, options: TakeOptions): Promise<number>;
+  /** Whether it is connected and answers, as far as is known. */
+  isThere(): boolean;
   /** What it answers to CLUSTER SLOTS. */
   readSlots(): Promise<unknown>;
 }

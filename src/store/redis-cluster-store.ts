@@ -63,6 +63,11 @@ export class RedisClusterStore implements Store {
     return this.send({ slot: slotOf(heartbeat.key), timeLeft: this.timeLeft({}), timeoutMs }, (node, options) => node.beat(heartbeat, options));
   }
 
+  /** Whether the node that has the bucket is connected and answers, as far as is known. */
+  isThere(bucketKey: string): boolean {
+    return this.nodes.ownerOf(slotOf(bucketKey))?.node.isThere() === true;
+  }
+
   close(): Promise<void> {
     return this.nodes.close();
   }

@@ -60,6 +60,15 @@ const NOT_THE_PRIMARY = ['READONLY', 'MASTERDOWN'];
 /** How often it is asked whether the primary has moved: what the old one counts from then on is lost. */
 const RELOCATE_MS = 500;
 
+/** There is no connection just now: nothing has been sent. */
+export class NotConnectedError extends Error {
+  override readonly name = 'NotConnectedError';
+
+  constructor() {
+    super('not connected');
+  }
+}
+
 type Client = ReturnType<typeof makeClient>;
 
 /** A client and what is known of its answers. Times are of the monotonic clock. */
@@ -125,7 +134,7 @@ export class RedisConnection {
     const { line } = this;
     const { client } = line;
     // What has not been greeted may be no primary, and what it counted would be lost.
-    if (client === undefined || line.foundMs === undefined) return Promise.reject(new Error('not connected'));
+    if (client === undefined || line.foundMs === undefined) return Promise.reject(new NotConnectedError());
     const reply = client.sendCommand(command);
     if (line.waiting === 0) line.heardMs = performance.now();
     line.waiting += 1;

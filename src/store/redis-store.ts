@@ -2,7 +2,7 @@
 
 import { ClientClosedError, ClientOfflineError, ErrorReply } from 'redis';
 import type { Group, Settlement } from '../bucket/take';
-import { errorCode, RedisConnection, type RedisConnectionOptions } from './redis-connection';
+import { errorCode, NotConnectedError, RedisConnection, type RedisConnectionOptions } from './redis-connection';
 import { redirectOf } from './redirect-error';
 import { loadScript, type Script } from './script-loader';
 import type { ScriptArguments } from './script-wire';
@@ -173,6 +173,6 @@ function toStoreError(error: unknown): StoreError {
     // A script writes when all is decided, or not at all; should a later write of it be refused, it says so.
     return new StoreError(`Redis answered the error ${code}`, 'script', { cause: error, mayHaveRun: code === WRITTEN_IN_PART });
   }
-  const mayHaveRun = !(error instanceof ClientOfflineError || error instanceof ClientClosedError);
+  const mayHaveRun = !(error instanceof NotConnectedError || error instanceof ClientOfflineError || error instanceof ClientClosedError);
   return new StoreError('Redis is not connected', 'connection', { cause: error, mayHaveRun });
 }

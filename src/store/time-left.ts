@@ -35,6 +35,7 @@ export async function within<T>(promise: Promise<T>, timeoutMs: number): Promise
   }
 }
 
+/** Time is asked for before a step, and waited for what comes before it: nothing has been sent. */
 function tooLate(timeoutMs: number): StoreError {
-  return new StoreError(`the store did not answer within ${timeoutMs} ms`, 'timeout');
+  return new StoreError(`the store did not answer within ${timeoutMs} ms`, 'timeout', { mayHaveRun: false });
 }

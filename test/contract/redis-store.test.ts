@@ -6,7 +6,9 @@ import { FallbackStore } from '../../src/resilience/fallback';
 import { LastKnown } from '../../src/resilience/last-known';
 import { BatchingStore } from '../../src/store/batching-store';
 import { MemoryStore } from '../../src/store/memory-store';
-import { openClockedRedis } from '../support/redis-store';
+import { RedisStore } from '../../src/store/redis-store';
+import { settlement } from '../support/groups';
+import { openClockedRedis, storeOptions } from '../support/redis-store';
 import { startRedis, type RedisServer } from '../support/redis-server';
 import { describeStore } from './store-contract';
 
@@ -17,6 +19,12 @@ beforeAll(async () => {
 });
 
 afterAll(() => server.stop());
+
+test('without a connection nothing has been run, and it says so', async () => {
+  const store = new RedisStore(storeOptions(server.port));
+  await expect(store.settle([settlement('a')])).rejects.toMatchObject({ reason: 'connection', mayHaveRun: false });
+  await store.close();
+});
 
 describeStore('RedisStore', () => openClockedRedis(server));
 

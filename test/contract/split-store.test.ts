@@ -60,6 +60,7 @@ describeStore('SplitStore over RedisClusterStore', () =>
         connect: () => Promise.resolve().then(() => { onConnection({ connected: true }); }),
         readSlots: () => Promise.resolve(table),
         beat: () => Promise.resolve(1),
+        isThere: () => true,
       }),
     });
     await store.connect({ waitMs: 5_000 });

@@ -18,6 +18,8 @@ descriptors:
     rate_limit: { unit: second, unit_multiplier: 2, requests_per_unit: 10, algorithm: token_bucket }
   - key: year
     rate_limit: { unit: year, requests_per_unit: 3, algorithm: token_bucket }
+  - key: plenty
+    rate_limit: { unit: year, requests_per_unit: 1000, algorithm: token_bucket }
   - key: both
     rate_limits:
       - { unit: second, requests_per_unit: 10, algorithm: fixed_window }
@@ -27,6 +29,8 @@ descriptors:
 let main: RedisServer;
 let perSecond: RedisServer;
 let weir: WeirProcess;
+/** Another one, which decides by itself what Redis does not. */
+let local: WeirProcess;
 let client: RlsClient;
 
 beforeEach(async () => {
@@ -40,11 +44,12 @@ beforeEach(async () => {
   };
   weir = await startWeir({ config: CONFIG, env });
   client = new RlsClient(weir.grpcPort);
+  local = await startWeir({ config: CONFIG, env: { ...env, FAILURE_MODE: 'local', REDIS_OP_TIMEOUT: '50ms' } });
 }, TIMEOUT_MS);
 
 afterEach(async () => {
   client.close();
-  await weir.stop();
+  await Promise.all([weir.stop(), local.stop()]);
   await Promise.all([main.stop(), perSecond.stop()]);
 }, TIMEOUT_MS);
 
@@ -89,3 +94,37 @@ test('one of the two is away: what the other counts is decided, and health says 
   const { overall_code: code, statuses } = await client.ask('d', [of('year')]);
   expect([code, statuses[0]!.limit_remaining]).toEqual([OK, 2]);
 });
+
+test.each(['SIGKILL', 'SIGSTOP'] as const)(
+  'after %s of one of the two nothing is charged to it on the word of the other: when it is back it is charged for all that passed',
+  async (signal) => {
+    const asker = new RlsClient(local.grpcPort);
+    const metric = async (name: string): Promise<number> => {
+      const { body } = await httpRequest(`http://127.0.0.1:${local.debugPort}/metrics`);
+      return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(body)?.[1]);
+    };
+    main.kill(signal);
+    // Fewer than open the breaker, and then more than do.
+    for (const calls of [3, 6]) {
+      for (let i = 0; i < calls; i += 1) expect((await asker.ask('d', [of('plenty')], { timeoutMs: 5_000 })).overall_code).toBe(OK);
+      expect((await asker.ask('d', [of('second')])).overall_code).toBe(OK);
+      // As long as a charge may take, and what pauses after one that failed.
+      await new Promise((resolve) => setTimeout(resolve, 1_200));
+    }
+    expect(await metric('weir_fallback_hits_total\\{failure_mode="local"\\}')).toBe(9);
+    expect(await metric('weir_charge_back_lost_hits_total')).toBe(0);
+    if (signal === 'SIGSTOP') main.kill('SIGCONT');
+    else await main.restart();
+    for (let attempt = 0; attempt < 1_000 && (await metric('weir_charged_back_hits_total')) < 9; attempt += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(await metric('weir_charged_back_hits_total')).toBe(9);
+    const { statuses } = await asker.ask('d', [{ ...of('plenty'), hits_addend: { value: '0' } }]);
+    // Stopped, it has run those too whose answers were not awaited: of nine calls those that were sent to it.
+    expect(statuses[0]!.limit_remaining).toBeLessThanOrEqual(991);
+    expect(statuses[0]!.limit_remaining).toBeGreaterThanOrEqual(signal === 'SIGKILL' ? 991 : 982);
+    expect(await metric('weir_charge_back_lost_hits_total')).toBe(0);
+    asker.close();
+  },
+  TIMEOUT_MS,
+);

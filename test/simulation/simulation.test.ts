@@ -125,6 +125,7 @@ class Instance {
       accountsMax: 100,
       nowMs,
       instances: () => INSTANCES,
+      isThere: () => breaker.isTrusted,
       onFallback: () => undefined,
       onChargedBack: () => undefined,
       onLost: () => undefined,

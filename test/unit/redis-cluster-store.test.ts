@@ -98,7 +98,7 @@ function open(seeds: readonly NodeAddress[], late: readonly NodeAddress[] = []):
         if (!late.some((each) => describeAddress(each) === describeAddress(address))) setImmediate(node.find);
       });
       const readSlots = () => new Promise((resolve) => { node.slotsAsked += 1; resolve(node.slotsAnswer()); });
-      return { store: node, connect, readSlots, beat: ({ name }) => node.beat(name) };
+      return { store: node, connect, readSlots, beat: ({ name }) => node.beat(name), isThere: () => true };
     },
   });
 }
@@ -136,6 +136,14 @@ test('one seed is enough: who has the slots is asked, and every primary connecte
   decided(await ask(LOW));
   decided(await ask(HIGH));
   expect([node(A).calls, node(B).calls]).toEqual([[LOW], [HIGH]]);
+});
+
+test('a call that was not sent, since its node was not found in time, has surely not been run', async () => {
+  const late = open([A], [B]);
+  await Promise.all([late.connect({ waitMs: 100 }), store.close()]);
+  store = late;
+  await expect(store.settle([settlement(HIGH)], { timeoutMs: 50 })).rejects.toMatchObject({ reason: 'timeout', mayHaveRun: false });
+  expect(node(B).calls).toEqual([]);
 });
 
 test('groups of several slots are one call to each node, and answered in their order', async () => {

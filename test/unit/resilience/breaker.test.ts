@@ -135,6 +135,43 @@ test('settlements fail at once as well, and count', async () => {
   await breaker.close();
 });
 
+test('it is not trusted after an answer that did not come in time, until one shows otherwise or much time has passed', async () => {
+  const { inner, clock, reasons, breaker } = open();
+  const trusted: boolean[] = [breaker.isTrusted];
+  const look = async (calls: number): Promise<void> => {
+    await reasons(calls);
+    trusted.push(breaker.isTrusted);
+  };
+  inner.failing = { reason: 'timeout' };
+  await look(1);
+  inner.failing = undefined;
+  await look(1);
+  // Answered, though with an error.
+  inner.failing = { reason: 'script' };
+  await look(1);
+  inner.failing = { reason: 'timeout' };
+  await look(1);
+  clock.nowMs += OPTIONS.windowMs + 1;
+  await look(0);
+  expect(trusted).toEqual([true, false, true, true, false, true]);
+  await breaker.close();
+});
+
+test.each([
+  ['timeout', false],
+  ['script', true],
+] as const)('while it is open it is not trusted; when one call may try, after %s: %s', async (reason, isTrusted) => {
+  const { inner, reasons, breaker } = open();
+  inner.failing = { reason };
+  await reasons(3);
+  expect(breaker.isTrusted).toBe(false);
+  jest.advanceTimersByTime(OPTIONS.openMs);
+  expect(breaker.isTrusted).toBe(isTrusted);
+  breaker.reset();
+  expect(breaker.isTrusted).toBe(true);
+  await breaker.close();
+});
+
 test('a fault of ours is passed on as it is', async () => {
   const { breaker, inner } = open();
   inner.hold = Promise.reject(new TypeError('ours'));

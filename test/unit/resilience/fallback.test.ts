@@ -2,6 +2,7 @@
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import type { BucketLimit } from '../../../src/bucket/take';
 import { FallbackStore, type FallbackOptions } from '../../../src/resilience/fallback';
 import { LastKnown } from '../../../src/resilience/last-known';
 import { ALGORITHMS, type FailureMode } from '../../../src/rule/limit';
@@ -22,7 +23,7 @@ function open({ failing, accountsMax = 10, ...options }: Partial<FallbackOptions
   const passed = { local: 0, open: 0, decisions: 0, chargedBack: 0, lost: 0 };
   const store = new FallbackStore(switched, {
     failureMode: 'local',
-    local: new MemoryStore({ nowUs, bucketsMax: 100 }),
+    local: new MemoryStore({ nowUs, bucketsMax: 2_000 }),
     lastKnown: new LastKnown({ nowMs: () => clock.nowMs, bucketsMax: 100 }),
     accountsMax,
     nowMs: () => clock.nowMs,
@@ -55,6 +56,9 @@ function open({ failing, accountsMax = 10, ...options }: Partial<FallbackOptions
 
 const MESSAGES = 200;
 const MESSAGE_BYTES = 100_000;
+
+/** Nothing comes back within a test. */
+const YEAR: BucketLimit = { ...TEN_PER_SECOND, windowUs: 31_536_000_000_000 };
 
 const DOWN: Failure = { reason: 'connection', mayHaveRun: false };
 
@@ -214,13 +218,12 @@ describe('what passes here', () => {
     ['a store that comes and goes', undefined],
     ['a store that never decides on this bucket, and takes each charge', { reason: 'script', only: 'take' } as const],
   ])('%s makes no share anew', async (_name, between) => {
-    const year = { ...TEN_PER_SECOND, windowUs: 31_536_000_000_000 };
     const { store, switched, clock } = open({ failing: DOWN });
     let admitted = 0;
     for (let outage = 0; outage < 20; outage += 1) {
       switched.failing = between ?? DOWN;
       for (let i = 0; i < 10; i += 1) {
-        const [outcome] = await store.take([groupOf([take('a', { limit: year })])]);
+        const [outcome] = await store.take([groupOf([take('a', { limit: YEAR })])]);
         if (!decided(outcome).overLimit) admitted += 1;
       }
       switched.failing = between;
@@ -228,7 +231,7 @@ describe('what passes here', () => {
       store.chargeBack();
       await settled();
     }
-    expect(admitted).toBe(year.capacity);
+    expect(admitted).toBe(YEAR.capacity);
   });
 });
 
@@ -243,6 +246,27 @@ describe('when the store is back it is charged', () => {
     await settled();
     expect(await usedInStore('a', limit)).toBe(5);
     expect(passed).toMatchObject({ local: 5, chargedBack: 5, lost: 0 });
+  });
+
+  test('as far as its servers are there: others are not asked, stand in nobody\'s way, and are charged when they are', async () => {
+    const there = new Set<string>();
+    const isThere = ({ bucketKey }: { readonly bucketKey: string }) => there.has(bucketKey);
+    const { store, switched, clock, usedInStore, passed } = open({ failing: DOWN, accountsMax: 5_000, isThere });
+    const ask = (key: string) => store.take([groupOf([take(key, { limit: YEAR })])]);
+    // More than are charged at once, and than are looked at at once.
+    for (let i = 0; i < 1_100; i += 1) await ask(`away ${i}`);
+    await ask('a');
+    switched.failing = undefined;
+    for (const key of ['a', 'away 7', 'away 1050']) {
+      there.add(key);
+      clock.nowMs += 1_000;
+      store.chargeBack();
+      for (let turn = 0; turn < 4; turn += 1) await settled();
+      expect(await usedInStore(key, YEAR)).toBe(1);
+    }
+    expect(passed).toMatchObject({ chargedBack: 3, lost: 0 });
+    expect(switched.asked.settle).toBe(3);
+    expect(await usedInStore('away 0', YEAR)).toBe(0);
   });
 
   test('also when no call comes this way', async () => {
