@@ -105,8 +105,9 @@ export class FallbackStore implements Store {
     for (const [i, take] of group.takes.entries()) {
       const mode = modeOf(take);
       const passes = verdict?.overLimit === false && verdict.verdicts[i]?.fits === true;
-      if (mode === 'local' && passes === take.hits < 0) this.accounts.release(take);
-      if (passes && (mode === 'local' || mode === 'open')) passed[mode] += Math.max(0, take.hits);
+      const { bucketKey, hits } = take;
+      if (mode === 'local') this.accounts.decide({ bucketKey, localKey: takes[i]?.bucketKey ?? bucketKey, hits, passes });
+      if (passes && (mode === 'local' || mode === 'open')) passed[mode] += Math.max(0, hits);
     }
     if (verdict === undefined) return outcome ?? error;
     this.options.onFallback(passed);

@@ -37,6 +37,8 @@ interface Account {
   limit: BucketLimit;
   /** Hits let pass here that the store has not been asked to count. */
   admitted: number;
+  /** Takes that are being decided. */
+  deciding: number;
 }
 
 /** Buckets charged in one call: well below a millisecond of Redis. */
@@ -63,7 +65,7 @@ export class LocalAccounts {
 
   /**
    * The take on this instance's own bucket. The first one on a bucket leaves in it the share of what was last known to be
-   * left. Its hits count as admitted until `release` says that they were not.
+   * left. `decide` is to be told what becomes of it.
    */
   toLocal(take: Take): Take {
     const account = this.accounts.get(take.bucketKey) ?? this.open(take);
@@ -71,14 +73,19 @@ export class LocalAccounts {
     this.accounts.set(account.bucketKey, account);
     // Of limits that share the bucket the largest: the others would cut off what it counts.
     if (take.limit.capacity > account.limit.capacity) account.limit = take.limit;
-    account.admitted += Math.max(0, take.hits);
+    account.deciding += 1;
     return { ...take, bucketKey: account.localKey, limit: toLocalShare(take.limit, account) };
   }
 
-  /** These hits did not pass; or, if they are fewer than none, they were given back. */
-  release({ bucketKey, hits }: Take): void {
+  /** Its hits have passed here, or been given back; or they have not. */
+  decide({ bucketKey, localKey, hits, passes }: DecidedTake): void {
     const account = this.accounts.get(bucketKey);
-    if (account !== undefined) account.admitted = Math.max(0, account.admitted - Math.abs(hits));
+    if (account?.localKey === localKey) {
+      account.deciding -= 1;
+      if (passes) account.admitted = Math.max(0, account.admitted + hits);
+    } else if (passes && hits > 0) {
+      this.options.onLost(hits);
+    }
   }
 
   /**
@@ -98,7 +105,7 @@ export class LocalAccounts {
     if (this.accounts.size >= this.options.accountsMax) this.dropOldest();
     this.opened += 1;
     const bucketKey = copyOf(key);
-    const account = { bucketKey, localKey: `${bucketKey}/${this.opened}`, instances: this.options.instances(), limit, admitted: 0 };
+    const account = { bucketKey, localKey: `${bucketKey}/${this.opened}`, instances: this.options.instances(), limit, admitted: 0, deciding: 0 };
     this.seed(account);
     return account;
   }
@@ -156,11 +163,17 @@ export class LocalAccounts {
   }
 
   private async charge(due: readonly Account[]): Promise<'all' | 'some' | 'none'> {
-    const counted = await this.options.local.take(due.map(toPeek));
+    // Both of one moment: what passes from now on is charged the next time.
+    const counting = this.options.local.take(due.map(toPeek));
+    const admitted = due.map((account) => {
+      const hits = account.admitted;
+      account.admitted = 0;
+      return hits;
+    });
+    const counted = await counting;
     // Also of nothing: it shows that the store counts this bucket again.
     const charges = due.map((account, i) => {
-      const hits = Math.min(account.admitted, usedOf(account, counted[i]));
-      account.admitted = 0;
+      const hits = Math.min(admitted[i] ?? 0, usedOf(account, counted[i]));
       return toCharge({ bucketKey: account.bucketKey, limit: account.limit, hits });
     });
     const outcomes = await this.options.store.settle(charges, { timeoutMs: CHARGE_TIMEOUT_MS }).catch((error: unknown) => charges.map(() => error));
@@ -172,18 +185,37 @@ export class LocalAccounts {
         this.options.onChargedBack(outcome);
         this.remember(account, hits, resetAfterUsOf(counted[i]));
         // While it was charged, more may have passed.
-        if (account.admitted === 0 && this.isOpen(account)) this.accounts.delete(account.bucketKey);
+        if (account.admitted === 0 && account.deciding === 0 && this.isOpen(account)) this.accounts.delete(account.bucketKey);
       } else {
         failed += 1;
-        if (outcome instanceof StoreError && !outcome.mayHaveRun) account.admitted += hits;
-        else this.options.onLost(hits);
-        // Last in line: others may lie where the store is there.
-        if (this.isOpen(account)) this.accounts.set(account.bucketKey, account);
+        this.keep(account, { hits, mayHaveRun: !(outcome instanceof StoreError) || outcome.mayHaveRun, resetAfterUs: resetAfterUsOf(counted[i]) });
       }
     }
     if (failed === 0) return 'all';
     return failed < due.length ? 'some' : 'none';
   }
+
+  /** They could not be charged, as far as is known. Of an account that was dropped meanwhile nobody keeps them. */
+  private keep(account: Account, { hits, mayHaveRun, resetAfterUs }: NotChargedHits): void {
+    const isOpen = this.isOpen(account);
+    if (mayHaveRun || !isOpen) this.options.onLost(hits);
+    else account.admitted += hits;
+    // Last in line: others may lie where the store is there.
+    if (isOpen) this.accounts.set(account.bucketKey, account);
+    else this.remember(account, hits, resetAfterUs);
+  }
+}
+
+interface DecidedTake extends Pick<Take, 'bucketKey' | 'hits'> {
+  /** Of its bucket here. */
+  readonly localKey: string;
+  readonly passes: boolean;
+}
+
+interface NotChargedHits {
+  readonly hits: number;
+  readonly mayHaveRun: boolean;
+  readonly resetAfterUs: number;
 }
 
 /** A key as it comes is put together of parts of its message, and would keep all of that for as long as it is kept. */

@@ -11,6 +11,8 @@ export interface Failure {
   readonly runs?: boolean;
   /** Default: every call. */
   readonly only?: 'take' | 'settle';
+  /** Only groups with one of these buckets, each by itself. Default: every call as a whole. */
+  readonly keys?: readonly string[];
 }
 
 export class SwitchedStore implements Store {
@@ -23,7 +25,8 @@ export class SwitchedStore implements Store {
   constructor(private readonly store: Store) {}
 
   take(groups: readonly Group[]): Promise<readonly GroupOutcome[]> {
-    return this.answer('take', () => this.store.take(groups));
+    const { keys } = this.failing ?? {};
+    return keys === undefined ? this.answer('take', () => this.store.take(groups)) : this.takeAllBut(keys, groups);
   }
 
   settle(settlements: readonly Settlement[]): Promise<readonly SettleOutcome[]> {
@@ -32,6 +35,15 @@ export class SwitchedStore implements Store {
 
   close(): Promise<void> {
     return this.store.close();
+  }
+
+  private async takeAllBut(keys: readonly string[], groups: readonly Group[]): Promise<readonly GroupOutcome[]> {
+    const outcomes: GroupOutcome[] = [];
+    for (const group of groups) {
+      const isOne = group.takes.some(({ bucketKey }) => keys.includes(bucketKey));
+      outcomes.push(...(isOne ? await this.answer('take', () => this.store.take([group])).catch((error: unknown) => [error as StoreError]) : await this.store.take([group])));
+    }
+    return outcomes;
   }
 
   private async answer<Answer>(kind: 'take' | 'settle', call: () => Promise<Answer>): Promise<Answer> {

@@ -369,6 +369,49 @@ describe('when the store is back it is charged', () => {
     expect(passed).toMatchObject({ chargedBack: 5 });
   });
 
+  test.each([
+    ['what passes', { key: 'b', hits: 2, isDenied: false, charged: 5, used: 5 }],
+    ['what is denied', { key: 'a', hits: 4, isDenied: true, charged: 3, used: 9 }],
+  ])('also where one answer tells that it is back for some buckets and not for others: %s then is counted as it was', async (_what, { key, hits, isDenied, charged, used }) => {
+    const { store, switched, usedInStore, passed, clock } = open();
+    const ask = (asked: string, askedHits: number) => groupOf([take(asked, { hits: askedHits, limit: YEAR })]);
+    // Six are used, and of the four that are left three are this instance's.
+    await store.take([ask('a', 6)]);
+    switched.failing = DOWN;
+    await store.take([ask(key, 3)]);
+    switched.failing = { ...DOWN, only: 'take', keys: ['a', 'b'] };
+    const [back, away] = await store.take([ask('z', 1), ask(key, hits)]);
+    expect([decided(back).fallback, decided(away).fallback, decided(away).overLimit]).toEqual([undefined, true, isDenied]);
+    await settled();
+    switched.failing = undefined;
+    clock.nowMs += 1_000;
+    store.chargeBack();
+    await settled();
+    expect(passed).toMatchObject({ local: charged, chargedBack: charged, lost: 0 });
+    expect(await usedInStore(key, YEAR)).toBe(used);
+  });
+
+  test.each([
+    ['was surely not run', DOWN],
+    ['may have been run', { reason: 'timeout' } as const],
+  ])('a bucket that is dropped while its charge is under way: if it %s, its hits are told as lost, and remembered', async (_what, failure) => {
+    const { ask, admittedOf, store, switched, passed } = open({ failing: DOWN, accountsMax: 1 });
+    expect(await admittedOf('a', 20)).toBe(8);
+    let release = (): void => undefined;
+    switched.hold = new Promise((resolve) => (release = resolve));
+    switched.failing = { ...failure, only: 'settle' };
+    store.chargeBack();
+    await settled();
+    switched.hold = undefined;
+    switched.failing = DOWN;
+    await ask('b', 1);
+    release();
+    await settled();
+    expect(passed).toMatchObject({ chargedBack: 0, lost: 8 });
+    // Of a, two are left of ten, and the share of two is one.
+    expect(await admittedOf('a', 20)).toBe(1);
+  });
+
   test('and the next time that it is away, its share is there anew', async () => {
     const { admittedOf, ask, switched, clock } = open({ failing: DOWN });
     expect(await admittedOf('a', 20)).toBe(8);
