@@ -71,8 +71,7 @@ export class LocalAccounts {
     const account = this.accounts.get(take.bucketKey) ?? this.open(take);
     // Last in line to be dropped.
     this.accounts.set(account.bucketKey, account);
-    // Of limits that share the bucket the largest: the others would cut off what it counts.
-    if (take.limit.capacity > account.limit.capacity) account.limit = take.limit;
+    account.limit = largerOf(account.limit, take.limit);
     account.deciding += 1;
     return { ...take, bucketKey: account.localKey, limit: toLocalShare(take.limit, account) };
   }
@@ -216,6 +215,13 @@ interface NotChargedHits {
   readonly hits: number;
   readonly mayHaveRun: boolean;
   readonly resetAfterUs: number;
+}
+
+/** Of limits that share the bucket the largest, since the others would cut off what it counts; of a calendar, around the latest now. */
+function largerOf(known: BucketLimit, asked: BucketLimit): BucketLimit {
+  const larger = asked.capacity > known.capacity ? asked : known;
+  const { edgesUs } = asked;
+  return edgesUs === undefined || larger.edgesUs === edgesUs ? larger : { ...larger, edgesUs };
 }
 
 /** A key as it comes is put together of parts of its message, and would keep all of that for as long as it is kept. */

@@ -269,6 +269,28 @@ describe('when the store is back it is charged', () => {
     expect(await usedInStore('away 0', YEAR)).toBe(0);
   });
 
+  test.each([1, 2, 3, 40])('for what passed in the window that it is back in, of a calendar limit that it was away for %i edges of', async (edges) => {
+    const { store, switched, clock, usedInStore, passed } = open({ failing: DOWN });
+    const dayMs = 86_400_000;
+    /** The day of now, between the one before and the one after it, as they are named to a store. */
+    const limitNow = (capacity: number): BucketLimit => {
+      const startUs = START_US + Math.floor(clock.nowMs / dayMs) * dayMs * 1_000;
+      return { algorithm: 'fixed_window', windowUs: dayMs * 1_000, requestsPerUnit: capacity, capacity, edgesUs: [-1, 0, 1, 2].map((days) => startUs + days * dayMs * 1_000) };
+    };
+    const ask = async (hits: number) => decided((await store.take([groupOf([take('a', { hits, limit: limitNow(10) })])]))[0]).overLimit;
+    await store.take([groupOf([take('a', { limit: limitNow(20) })])]);
+    expect([await ask(6), await ask(3)]).toEqual([false, true]);
+    for (let edge = 0; edge < edges; edge += 1) {
+      clock.nowMs += dayMs;
+      expect([await ask(5), await ask(3), await ask(1)]).toEqual([false, false, true]);
+    }
+    switched.failing = undefined;
+    store.chargeBack();
+    await settled();
+    expect(await usedInStore('a', limitNow(20))).toBe(8);
+    expect(passed).toMatchObject({ chargedBack: 8, lost: 0 });
+  });
+
   test('also when no call comes this way', async () => {
     const { store, ask, switched, usedInStore } = open({ failing: DOWN });
     await ask('a', 5);
