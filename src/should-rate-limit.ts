@@ -59,14 +59,18 @@ export function makeShouldRateLimit(parts: ShouldRateLimitParts): Decide {
     return asked.map((each, i) => (each instanceof Error ? each : respond(each, verdicts[i], add)));
   };
 
-  /** The store's clock lies outside the calendar windows that were named to it: it is asked once more. */
+  /** The store's clock lies outside the calendar windows that were named to it: it is asked anew, around its own time. */
   async function askAgain(asked: readonly (Prepared | Error)[], verdicts: Verdict[], { preparation, options }: AskContext): Promise<void> {
     const again = verdicts.map(async (verdict, i) => {
       const each = asked[i];
       if (!isOutside(verdict) || each === undefined || each instanceof Error) return;
-      const group = preparation.groupAt(each.request, each.matched, () => verdict.outsideAtUs);
-      const [outcome] = await store.take([group], options).catch((error: unknown) => [asError(error)]);
-      verdicts[i] = isOutside(outcome) ? new Error('the store asked for other calendar windows twice') : outcome;
+      let outcome: Verdict = verdict;
+      for (let asks = 1; isOutside(outcome) && asks < ASKS_MAX; asks += 1) {
+        const { outsideAtUs } = outcome;
+        const group = preparation.groupAt(each.request, each.matched, () => outsideAtUs);
+        [outcome] = await store.take([group], options).catch((error: unknown) => [asError(error)]);
+      }
+      verdicts[i] = isOutside(outcome) ? new Error(`the store asked for other calendar windows ${ASKS_MAX} times`) : outcome;
     });
     await Promise.all(again);
   }
@@ -87,6 +91,12 @@ export function makeShouldRateLimit(parts: ShouldRateLimitParts): Decide {
 
 /** What the store said of a request; undefined: nothing. */
 type Verdict = GroupOutcome | Error | undefined;
+
+/**
+ * A store that is away is decided for by this process's clock, and when it is back by its own: so far apart, each change between two
+ * asks costs one more.
+ */
+const ASKS_MAX = 4;
 
 const NO_OUTCOMES: readonly GroupOutcome[] = [];
 

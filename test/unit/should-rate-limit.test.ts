@@ -3,6 +3,8 @@
 import type { Group } from '../../src/bucket/take';
 import type { Decided } from '../../src/should-rate-limit';
 import { BadRequestError } from '../../src/errors';
+import { FallbackStore } from '../../src/resilience/fallback';
+import { LastKnown } from '../../src/resilience/last-known';
 import { makeShouldRateLimit } from '../../src/should-rate-limit';
 import { MemoryStore } from '../../src/store/memory-store';
 import { StoreError, type GroupOutcome, type Store } from '../../src/store/store';
@@ -158,9 +160,35 @@ describe('windows of the calendar', () => {
     });
   });
 
+  test('a store with a clock of its own that goes away before it is asked anew is decided for by the clock of this process', async () => {
+    const ofStore = new MemoryStore({ nowUs: () => START_US + 400 * DAY_US, bucketsMax: 10 });
+    let asks = 0;
+    const goesAway: Store = {
+      take: (groups) => {
+        asks += 1;
+        return asks === 1 ? ofStore.take(groups) : Promise.reject(new StoreError('gone', 'connection', { mayHaveRun: false }));
+      },
+      settle: () => Promise.resolve([]),
+      close: () => Promise.resolve(),
+    };
+    const store = new FallbackStore(goesAway, {
+      failureMode: 'local',
+      local: new MemoryStore({ nowUs: () => START_US, bucketsMax: 10 }),
+      lastKnown: new LastKnown({ nowMs: () => 0, bucketsMax: 10 }),
+      accountsMax: 10,
+      nowMs: () => 0,
+      instances: () => 1,
+      onFallback: () => undefined,
+      onChargedBack: () => undefined,
+      onLost: () => undefined,
+    });
+    // Of the share, which is eight.
+    expect(await path(store, { rule }).decide(REQUEST, {})).toMatchObject({ overallCode: 'OK', statuses: [{ limitRemaining: 7 }] });
+  });
+
   test('a store that is never content is an error, not a loop', async () => {
-    const store = new FakeStore([{ outsideAtUs: 0 }, { outsideAtUs: 40 * DAY_US }, { outsideAtUs: 0 }]);
-    await expect(path(store, { rule }).decide(REQUEST, {})).rejects.toThrow('the store asked for other calendar windows twice');
-    expect(store.asked.length).toBe(2);
+    const store = new FakeStore(Array.from({ length: 10 }, (_, i) => ({ outsideAtUs: i * 40 * DAY_US })));
+    await expect(path(store, { rule }).decide(REQUEST, {})).rejects.toThrow('the store asked for other calendar windows 4 times');
+    expect(store.asked.length).toBe(4);
   });
 });
