@@ -1,9 +1,11 @@
 /** What the lean transport does beside answering decisions: every other call, whatever else comes to the port, and a drain without loss. */
 
+import { once } from 'node:events';
 import * as http2 from 'node:http2';
 import { connect } from 'node:net';
 import { Client, compressionAlgorithms, credentials, status } from '@grpc/grpc-js';
 import type { Decision } from '../../src/engine/decision';
+import { STREAMS_MAX } from '../../src/transport/http2/connection';
 import { ErrorCode } from '../../src/transport/http2/errors';
 import { PREFACE, FrameType } from '../../src/transport/http2/frames';
 import { encodeHeaderBlock } from '../../src/transport/http2/hpack-encoder';
@@ -112,6 +114,27 @@ test.each([0, 100, 4096, 65_536])('a client that remembers up to %d bytes of hea
   }
   expect(harness.requests).toHaveLength(2);
   session.close();
+});
+
+test('calls of grpc-js that are answered before their end leave room for others, however many there were', async () => {
+  const session = http2.connect(`http://127.0.0.1:${harness.port}`);
+  const begin = (): http2.ClientHttp2Stream => session.request({ ':method': 'POST', ':path': '/grpc.health.v1.Health/Check', 'content-type': 'application/grpc', te: 'trailers' });
+  // More than grpc-js takes at once on a connection, each with the length of a message that is too large, and without an end.
+  for (let left = STREAMS_MAX + 100; left > 0; left -= 100) {
+    const answered = Array.from({ length: 100 }, async () => {
+      const request = begin();
+      request.on('error', () => undefined);
+      request.write(Buffer.from([0, 255, 255, 255, 255, 1]));
+      const [answer] = (await once(request, 'response')) as [http2.IncomingHttpHeaders];
+      return answer['grpc-status'];
+    });
+    expect(new Set(await Promise.all(answered))).toEqual(new Set([String(status.RESOURCE_EXHAUSTED)]));
+  }
+  const last = begin();
+  last.end(Buffer.alloc(5));
+  const [answer] = (await once(last, 'response')) as [http2.IncomingHttpHeaders];
+  expect(answer[':status']).toBe(200);
+  session.destroy();
 });
 
 test('headers over the bound are RESOURCE_EXHAUSTED', async () => {

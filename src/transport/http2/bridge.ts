@@ -68,8 +68,8 @@ class BridgedStream implements StreamHandler {
     });
     request.once('end', () => {
       if (this.isOver) return;
-      this.isOver = true;
       connection.endWith(stream, this.trailers);
+      this.finish();
     });
     request.once('close', () => {
       // Without an end: it was reset, or the session is gone.
@@ -102,10 +102,24 @@ class BridgedStream implements StreamHandler {
     this.parts.request.resume();
   }
 
+  /**
+   * All of the answer is here. If that was before the end of the request, nobody hands on the rest of it: left open, such calls
+   * would take one place after the other of those that grpc-js has for a connection. Ended and not reset, since a Node
+   * server takes many resets for a flood, and would cut off the other calls of this connection.
+   */
+  private finish(): void {
+    this.isOver = true;
+    const { request } = this.parts;
+    if (request.writable) request.end();
+  }
+
   private onResponse(headers: IncomingHttpHeaders, isLast: boolean): void {
     const { connection, stream, request } = this.parts;
     connection.sendHeaders(stream, encodeHeaderBlock(toFields(headers)), { endStream: isLast });
-    this.isOver = isLast;
+    if (isLast) {
+      this.finish();
+      return;
+    }
     // Not before: node:http2 may have data first, and the peer must have the headers.
     request.on('data', (chunk: Buffer) => {
       if (connection.send(stream, chunk) > WAITING_BYTES_MAX) request.pause();
