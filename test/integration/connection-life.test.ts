@@ -8,12 +8,13 @@ import { credentials, type ChannelCredentials, type Client } from '@grpc/grpc-js
 import type { Decision } from '../../src/engine/decision';
 import { DEFAULT_RULES } from '../../src/transport/connection-rules';
 import { FrameType, PREFACE } from '../../src/transport/http2/frames';
+import { encodeHeaderBlock } from '../../src/transport/http2/hpack-encoder';
 import { LEAN_BOUNDS } from '../../src/transport/http2/lean-bounds';
 import type { WireRequest, WireResponse } from '../../src/transport/wire';
 import { makeCertificates } from '../support/certificates';
 import { TcpProxy } from '../support/tcp-proxy';
 import { allow, deferred, Harness, proto, TRANSPORTS, unary, type HarnessOptions, type Transport } from '../support/transport-harness';
-import { frame, framesOf, headers, resetOf, setting, type Received } from '../unit/transport/http2/peer';
+import { CALL_FIELDS, frame, framesOf, headers, resetOf, setting, type Received } from '../unit/transport/http2/peer';
 
 const REQUEST: WireRequest = { domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'zoe' }] }] };
 const WAIT_MS = 10_000;
@@ -284,6 +285,44 @@ describe('bounds', () => {
       peer.socket.destroy();
     }
     expect(harness.requests).toHaveLength(2);
+  });
+
+  test('and those of calls that grpc-js answers, until it does', async () => {
+    const bytes = 1000;
+    await start('lean', { bounds: { unfinishedBytesMax: 2 * bytes } });
+    const block = (path: string) => encodeHeaderBlock(CALL_FIELDS.map((field) => (field.name === ':path' ? { ...field, value: path } : field)));
+    const [watch, check] = [block('/grpc.health.v1.Health/Watch'), block('/grpc.health.v1.Health/Check')];
+    // A name of nothing, at the length of the bound's half.
+    const message = Buffer.concat([Buffer.from([0, 0, 0, (bytes - 5) >> 8, (bytes - 5) & 0xff, 0x0a, ((bytes - 8) & 0x7f) | 0x80, (bytes - 8) >> 7]), Buffer.alloc(bytes - 8, 'x')]);
+    const begin = (streamId: number, of: Buffer, body = message) => [headers(streamId, { endStream: false, block: of }), frame(FrameType.DATA, streamId, body)];
+    const end = (streamId: number) => frame(FrameType.DATA, streamId, Buffer.alloc(0), 0x1);
+    const headersOf = (peer: RawPeer, streamId: number) => peer.frames().filter((one) => one.streamId === streamId && one.type === FrameType.HEADERS);
+    const isAnswered = (peer: RawPeer, streamId: number) => () => headersOf(peer, streamId).length > 0;
+    const [first, second] = [await RawPeer.begin(), await RawPeer.begin()];
+    // More watches than there would be room for if they were counted while they are open.
+    for (const streamId of [1, 3, 5]) {
+      first.send(...begin(streamId, watch), end(streamId));
+      await until(isAnswered(first, streamId));
+    }
+    first.send(...begin(7, check), ...begin(9, check));
+    await sleep(5 * WATCH_MS);
+    second.send(...begin(1, check));
+    await until(isAnswered(second, 1));
+    expect(headersOf(second, 1)[0]?.payload.toString('latin1')).toContain('too much is waiting for the end of its message');
+    // One that comes in one piece is never refused for that, and those that end or go make room.
+    second.send(headers(3, { endStream: false, block: check }), frame(FrameType.DATA, 3, Buffer.alloc(5), 0x1));
+    await until(isAnswered(second, 3));
+    expect(headersOf(second, 3)[0]?.payload.toString('latin1')).not.toContain('too much');
+    first.send(end(7));
+    await until(isAnswered(first, 7));
+    first.socket.resetAndDestroy();
+    await until(() => harness.connections.open === 1);
+    for (const streamId of [5, 7]) second.send(...begin(streamId, check));
+    await sleep(5 * WATCH_MS);
+    expect([5, 7].filter((streamId) => isAnswered(second, streamId)())).toEqual([]);
+    for (const streamId of [5, 7]) second.send(end(streamId));
+    for (const streamId of [5, 7]) await until(isAnswered(second, streamId));
+    second.socket.destroy();
   });
 
   test.each(TRANSPORTS)('of streams: the peer is told (%s)', async (transport) => {

@@ -2,6 +2,9 @@
 
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
+import { status } from '@grpc/grpc-js';
+import { errorFrame } from './answer-frames';
+import { TOO_MUCH_WAITS, type ByteBudget } from './byte-budget';
 import type { Connection } from './connection';
 import { ErrorCode, StreamError } from './errors';
 import { encodeHeaderBlock } from './hpack-encoder';
@@ -14,14 +17,22 @@ const WAITING_BYTES_MAX = 64 * 1024;
 
 const NO_TRAILERS = Buffer.alloc(0);
 
+const NO_ROOM = errorFrame(status.RESOURCE_EXHAUSTED, TOO_MUCH_WAITS);
+
+export interface BridgeParts {
+  /** Makes a connection to grpc-js. */
+  readonly dial: () => Socket;
+  /** Of all connections: grpc-js keeps what has come of a message, and has no bound for all of them together. */
+  readonly budget: ByteBudget;
+}
+
 export class Bridge {
   private session: ClientHttp2Session | undefined;
 
-  /** `dial` makes a connection to grpc-js. */
-  constructor(private readonly dial: () => Socket) {}
+  constructor(private readonly parts: BridgeParts) {}
 
   open(connection: Connection, stream: Stream, { fields }: RequestHead): StreamHandler {
-    return new BridgedStream({ connection, stream, request: this.request(stream, fields) });
+    return new BridgedStream({ connection, stream, request: this.request(stream, fields), budget: this.parts.budget });
   }
 
   close(): void {
@@ -39,7 +50,7 @@ export class Bridge {
 
   private live(): ClientHttp2Session {
     if (this.session !== undefined && !this.session.closed && !this.session.destroyed) return this.session;
-    const session = connect('http://bridge', { createConnection: this.dial });
+    const session = connect('http://bridge', { createConnection: this.parts.dial });
     // Each stream of it has its own error; the session is made anew for the next one.
     session.on('error', () => undefined);
     this.session = session;
@@ -51,10 +62,14 @@ interface BridgedStreamParts {
   readonly connection: Connection;
   readonly stream: Stream;
   readonly request: ClientHttp2Stream;
+  readonly budget: ByteBudget;
 }
 
 class BridgedStream implements StreamHandler {
   private isOver = false;
+  private isAnswered = false;
+  /** Bytes of the request for which there has been no answer. */
+  private heldBytes = 0;
   private trailers: Buffer = NO_TRAILERS;
 
   constructor(private readonly parts: BridgedStreamParts) {
@@ -72,6 +87,7 @@ class BridgedStream implements StreamHandler {
       this.finish();
     });
     request.once('close', () => {
+      this.letGo();
       // Without an end: it was reset, or the session is gone.
       if (!this.isOver) connection.reset(stream, toErrorCode(request.rstCode));
     });
@@ -81,6 +97,10 @@ class BridgedStream implements StreamHandler {
     const { connection, stream, request } = this.parts;
     if (!request.writable) {
       connection.consume(stream, end - start);
+      return;
+    }
+    if (!this.hold(end - start)) {
+      this.refuse();
       return;
     }
     // The peer may send as much again once grpc-js has taken it.
@@ -95,6 +115,7 @@ class BridgedStream implements StreamHandler {
 
   onReset(code: ErrorCode): void {
     this.isOver = true;
+    this.letGo();
     this.parts.request.close(code);
   }
 
@@ -109,12 +130,39 @@ class BridgedStream implements StreamHandler {
    */
   private finish(): void {
     this.isOver = true;
+    this.letGo();
     const { request } = this.parts;
     if (request.writable) request.end();
   }
 
+  /** A request that comes in one piece takes nothing: the health is told however much waits. */
+  private hold(bytes: number): boolean {
+    const isWhole = this.parts.stream.remoteEnded && this.heldBytes === 0;
+    if (isWhole) return true;
+    if (!this.parts.budget.take(bytes)) return false;
+    this.heldBytes += bytes;
+    return true;
+  }
+
+  private letGo(): void {
+    this.parts.budget.giveBack(this.heldBytes);
+    this.heldBytes = 0;
+  }
+
+  private refuse(): void {
+    const { connection, stream, request } = this.parts;
+    this.isOver = true;
+    this.letGo();
+    if (this.isAnswered) connection.reset(stream, ErrorCode.ENHANCE_YOUR_CALM);
+    else connection.answerAtOnce(stream, NO_ROOM);
+    // What grpc-js has of it goes with it.
+    request.close(constants.NGHTTP2_CANCEL);
+  }
+
   private onResponse(headers: IncomingHttpHeaders, isLast: boolean): void {
     const { connection, stream, request } = this.parts;
+    this.isAnswered = true;
+    this.letGo();
     connection.sendHeaders(stream, encodeHeaderBlock(toFields(headers)), { endStream: isLast });
     if (isLast) {
       this.finish();
@@ -122,6 +170,8 @@ class BridgedStream implements StreamHandler {
     }
     // Not before: node:http2 may have data first, and the peer must have the headers.
     request.on('data', (chunk: Buffer) => {
+      // Of a stream of messages each is answered: what has been counted is that one, or little more.
+      this.letGo();
       if (connection.send(stream, chunk) > WAITING_BYTES_MAX) request.pause();
     });
   }

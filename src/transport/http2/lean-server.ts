@@ -131,7 +131,7 @@ export class LeanServer {
   }
 
   private accept(socket: Socket): void {
-    const bridge = new Bridge(() => this.loopback.dial());
+    const bridge = new Bridge({ dial: () => this.loopback.dial(), budget: this.callParts.budget });
     const connection: Connection = new Connection({
       nowMs: this.nowMs,
       streamsMax: this.rules.streamsMax,

@@ -6,7 +6,7 @@ import { NO_ANSWER, type Answer } from '../answer';
 import { GRPC_MESSAGE_BYTES_MAX, STATUS_OF } from '../grpc-status';
 import type { KnownRequests } from '../known-requests';
 import { ANSWER_HEAD, errorFrame, OK_TRAILERS } from './answer-frames';
-import type { ByteBudget } from './byte-budget';
+import { TOO_MUCH_WAITS, type ByteBudget } from './byte-budget';
 import type { Connection } from './connection';
 import { ErrorCode } from './errors';
 import { MESSAGE_PREFIX_BYTES } from './frame-writer';
@@ -96,7 +96,7 @@ export class RateLimitCall implements StreamHandler, GatheredCall {
   private keep(bytes: Buffer, start: number, end: number): void {
     const length = end - start;
     if (!this.parts.budget.take(length)) {
-      this.refuse(status.RESOURCE_EXHAUSTED, 'too much is waiting for the end of its message');
+      this.refuse(status.RESOURCE_EXHAUSTED, TOO_MUCH_WAITS);
       return;
     }
     const pieces = (this.pieces ??= []);
