@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 /** The command `weir`: picks the subcommand, and turns what it throws into a message and an exit code. */
 
+// First: as the first process of a container this one would not hear of a signal that came while the rest is loaded.
+import './cli/stop-signals';
 import { ask, ASK_USAGE } from './cli/ask';
 import { check, CHECK_USAGE } from './cli/check';
 import { explain, EXPLAIN_USAGE } from './cli/explain';

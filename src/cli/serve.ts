@@ -22,6 +22,7 @@ import { startWorkers } from '../start-workers';
 import { VERSION } from '../version';
 import { WorkerLink } from '../workers/worker-link';
 import { WorkerStartError } from '../workers/worker-pool';
+import { stopSignals } from './stop-signals';
 
 export const SERVE_USAGE = `weir serve [--config FILE|DIR]
 
@@ -54,7 +55,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   if (cluster.isWorker) return serveAsWorker(appOptions);
   const warnings = [...checkReferenceSettings(env), ...(storeChoice.warning === undefined ? [] : [storeChoice.warning])];
   const { source, managementServer } = openSource(place, { settings, rules, log });
-  process.on('SIGHUP', () => { source.reload(); });
+  stopSignals.onHangUp(() => { source.reload(); });
   await source.load();
   if (rules.error !== undefined && !mayWait(place, settings)) throw rules.error;
   for (const warning of warnings) log.warn(warning);
@@ -71,7 +72,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
     const by = workers === 1 ? '' : `, by ${workers} workers`;
     const what = rules.ruleSet === undefined ? 'no domain yet' : `${rules.ruleSet.domains.size} domain(s)`;
     log.info(`Weir ${VERSION} serves ${what}: gRPC on ${grpc}, HTTP on ${http}, debug on ${debug}${by}`);
-    return await untilStopped({ app: running, log, told: untilSignalled() });
+    return await untilStopped({ app: running, log, told: stopSignals.untilTold() });
   } catch (error) {
     if (!(error instanceof WorkerStartError)) throw error;
     log.error(error.message);
@@ -130,7 +131,7 @@ async function tellProblems(lines: readonly string[], log: Logger): Promise<void
 /** Ends when told, by a signal or by whoever runs it; at once when that one is gone. */
 async function serveAsWorker(options: Omit<AppOptions, 'isWorker'>): Promise<number> {
   // Whoever runs it loads for all: a terminal tells every process.
-  process.on('SIGHUP', () => undefined);
+  stopSignals.onHangUp(() => undefined);
   const link = new WorkerLink(options.rules);
   await link.untilConfigured();
   const app = await startApp({ ...options, isWorker: true, untilMayListen: () => link.untilMayListen() });
@@ -141,22 +142,11 @@ async function serveAsWorker(options: Omit<AppOptions, 'isWorker'>): Promise<num
         resolve('drain');
       },
     });
-    void untilSignalled().then(resolve);
+    void stopSignals.untilTold().then(resolve);
   });
   const exitCode = await untilStopped({ app, log: options.log, told });
   await link.sayLast();
   return exitCode;
-}
-
-const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
-
-/** The first signal; the next one ends the process at once. */
-async function untilSignalled(): Promise<string> {
-  const signal = await new Promise<string>((resolve) => {
-    for (const each of SIGNALS) process.on(each, resolve);
-  });
-  for (const each of SIGNALS) process.removeAllListeners(each);
-  return signal;
 }
 
 interface UntilStoppedInput {

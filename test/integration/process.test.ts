@@ -1,9 +1,11 @@
 /** The process itself: how it starts, refuses to start, and ends. */
 
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { status } from '@grpc/grpc-js';
+import { startChild } from '../support/child-process';
 import { httpRequest } from '../support/http-client';
 import { startRedis } from '../support/redis-server';
 import { OK, RlsClient } from '../support/rls-client';
@@ -141,6 +143,46 @@ test('a second signal, of whatever kind, ends a drain at once', async () => {
   await until(() => !isRunning(server.pid));
   held.destroy();
 });
+
+/** The server as the first process of a container: no signal does anything there by itself. */
+const FIRST_PROCESS = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--kill-child', process.execPath, MAIN, 'serve'] as const;
+
+/** The bit of SIGHUP in the set of signals that a process catches: the last that Weir begins to, and one that Node does not by itself. */
+const CATCHES_HANG_UP = 1n << 0n;
+
+describe('as the first process of a container', () => {
+  test('a signal before it serves ends it', async () => {
+    const [command, ...args] = FIRST_PROCESS;
+    const env = { REDIS_URL: 'redis://127.0.0.1:1', REDIS_CONNECT_TIMEOUT: '1m', PORT: '0', GRPC_PORT: '0', DEBUG_PORT: '0' };
+    const child = startChild({ command, args: [...args, '--config', CONFIG], env });
+    await until(() => childrenOf(child.pid).some(catchesHangUp));
+    const [server] = childrenOf(child.pid);
+    process.kill(server!, 'SIGTERM');
+    await until(() => !child.isRunning());
+    expect(await child.stop()).toBe(143);
+  });
+
+  test('a second signal ends a drain', async () => {
+    const server = await startWeir({ command: FIRST_PROCESS, config: CONFIG, env: { BACKEND_TYPE: 'memory', DRAIN_DELAY: '10m' } });
+    const [pid] = childrenOf(server.pid);
+    process.kill(pid!, 'SIGTERM');
+    await until(() => server.output().includes('SIGTERM: health is off'));
+    process.kill(pid!, 'SIGTERM');
+    await until(() => !isRunning(pid!));
+    expect(await server.stop()).toBe(143);
+  });
+});
+
+/** By /proc. */
+function childrenOf(pid: number): number[] {
+  const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' });
+  return stdout.trim().split(/\s+/).filter((text) => text !== '').map(Number);
+}
+
+function catchesHangUp(pid: number): boolean {
+  const [, caught = '0'] = /^SigCgt:\s*(\w+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return (BigInt(`0x${caught}`) & CATCHES_HANG_UP) !== 0n;
+}
 
 function isRunning(pid: number): boolean {
   try {
