@@ -19,6 +19,8 @@ const HEARD_MS_MAX = 1_000;
 /** The part of a worker of node:cluster that is used here. */
 export interface WorkerProcess {
   readonly id: number;
+  /** Without a pid there is no such process: it could not be begun. */
+  readonly process: { readonly pid?: number | undefined };
   send(message: ToWorker): unknown;
   isConnected(): boolean;
   kill(signal: NodeJS.Signals): void;
@@ -30,6 +32,7 @@ export interface WorkerProcess {
 
 export interface WorkerPoolOptions {
   readonly count: number;
+  /** Throws, or answers a worker that tells of an error and has no process, if none can be begun. */
   readonly fork: () => WorkerProcess;
   readonly log: Pick<Logger, 'error'>;
   readonly onMetrics: (worker: number, counts: Omit<Extract<FromWorker, { kind: 'metrics' }>, 'kind'>) => void;
@@ -42,12 +45,19 @@ export interface WorkerPoolOptions {
   readonly nowMs: () => number;
 }
 
-/** A worker ended before it served; it has said why. */
+/** A worker ended before it served, and has said why; or it could not be begun at all. */
 export class WorkerStartError extends Error {
   override readonly name = 'WorkerStartError';
 
-  constructor(readonly exitCode: number) {
-    super(`a worker ended with exit code ${exitCode} before it served`);
+  constructor(
+    readonly exitCode: number,
+    what = `a worker ended with exit code ${exitCode} before it served`,
+  ) {
+    super(what);
+  }
+
+  static ofFork(error: unknown): WorkerStartError {
+    return new WorkerStartError(1, `a worker could not be begun: ${messageOf(error)}`);
   }
 }
 
@@ -85,10 +95,9 @@ export class WorkerPool {
    * @throws WorkerStartError if one ended before it did; then none is left
    */
   async start(): Promise<WorkerPorts> {
-    const begun = Array.from({ length: this.options.count }, () => this.begin());
-    // One that ends is told by whichever of its promises is waited for.
-    for (const { ready } of begun) ready.catch(() => undefined);
+    const begun: Begun[] = [];
     try {
+      for (let missing = this.options.count; missing > 0; missing -= 1) begun.push(this.begin());
       await Promise.all(begun.map(({ prepared }) => prepared));
       // All at one time, or the first would have all the connections of those who wait. But one after the other: what
       // keeps the first from its ports keeps all, and is told once.
@@ -135,14 +144,20 @@ export class WorkerPool {
     await Promise.all(ending.map(({ exited }) => exited));
   }
 
+  /** @throws WorkerStartError */
   private begin(): Begun {
-    const worker = this.options.fork();
-    // Told by 'exit', which follows.
-    worker.on('error', () => undefined);
+    const worker = this.fork();
     const ended = new Promise<never>((_, reject) => {
+      worker.on('error', (error) => {
+        // Else it is told by 'exit', which follows.
+        if (worker.process.pid !== undefined || !this.running.has(worker.id)) return;
+        const failure = WorkerStartError.ofFork(error);
+        this.onEnd(worker.id, failure.message);
+        reject(failure);
+      });
       worker.once('exit', (code, signal) => {
         onceHeard(worker, () => {
-          this.onExit(worker, { code, signal });
+          this.onEnd(worker.id, `worker ${worker.id} ended (${signal ?? `exit code ${code ?? 'unknown'}`})`);
           reject(new WorkerStartError(code ?? 1));
         });
       });
@@ -163,7 +178,18 @@ export class WorkerPool {
       });
     });
     this.running.set(worker.id, { process: worker, begunMs: this.options.nowMs(), exited });
-    return { id: worker.id, prepared: Promise.race([prepared, ended]), ready: Promise.race([ready, ended]) };
+    const begun = { id: worker.id, prepared: Promise.race([prepared, ended]), ready: Promise.race([ready, ended]) };
+    // One that ends is told by whichever of its promises is waited for.
+    for (const promise of [begun.prepared, begun.ready]) promise.catch(() => undefined);
+    return begun;
+  }
+
+  private fork(): WorkerProcess {
+    try {
+      return this.options.fork();
+    } catch (error) {
+      throw WorkerStartError.ofFork(error);
+    }
   }
 
   private listen({ id, ready }: Begun): Promise<WorkerPorts> {
@@ -171,27 +197,35 @@ export class WorkerPool {
     return ready;
   }
 
-  private async beginAnew(): Promise<void> {
-    const worker = this.begin();
-    worker.ready.catch(() => undefined);
-    await worker.prepared;
-    await this.listen(worker);
+  private beginAnew(): void {
+    this.options.onRestart();
+    let worker: Begun;
+    try {
+      worker = this.begin();
+    } catch (error) {
+      this.beginLater(messageOf(error), { isGood: false });
+      return;
+    }
+    // One that does not come to serve ends, which begins the next.
+    worker.prepared.then(() => this.listen(worker)).catch(() => undefined);
   }
 
-  private onExit({ id }: WorkerProcess, { code, signal }: { readonly code: number | null; readonly signal: string | null }): void {
+  private onEnd(id: number, what: string): void {
     const begunMs = this.running.get(id)?.begunMs ?? 0;
     this.running.delete(id);
     this.serving.delete(id);
     this.options.onEnd(id);
     if (this.isEnding || !this.isStarted) return;
-    this.failures = this.options.nowMs() - begunMs >= GOOD_MS ? 0 : this.failures + 1;
+    this.beginLater(what, { isGood: this.options.nowMs() - begunMs >= GOOD_MS });
+  }
+
+  private beginLater(what: string, { isGood }: { readonly isGood: boolean }): void {
+    this.failures = isGood ? 0 : this.failures + 1;
     const waitMs = backoffMs({ ...RESTART, failures: this.failures });
-    this.options.log.error(`worker ${id} ended (${signal ?? `exit code ${code ?? 'unknown'}`}): another one begins in ${waitMs} ms`);
+    this.options.log.error(`${what}: another one begins in ${waitMs} ms`);
     const timer = setTimeout(() => {
       this.restarts.delete(timer);
-      this.options.onRestart();
-      // One that does not come to serve ends, which begins the next.
-      this.beginAnew().catch(() => undefined);
+      this.beginAnew();
     }, waitMs);
     this.restarts.add(timer);
   }
@@ -218,4 +252,8 @@ function onceHeard(worker: WorkerProcess, then: () => void): void {
   };
   const timer = setTimeout(finish, HEARD_MS_MAX);
   worker.once('disconnect', finish);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,9 @@
 /** Several workers behind one port: exact together, one set of metrics, and none of it lost when one dies. */
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { CONFIG_METRICS, METRICS, WORKER_METRICS } from '../../src/observability/metrics';
 import { DOMAIN_METRIC, RULE_METRICS } from '../../src/observability/rule-metrics';
 import { httpRequest } from '../support/http-client';
@@ -115,6 +117,25 @@ test('workers end with the process that runs them, however that ends', async () 
   for (let tries = 0; tries < TRIES_MAX && workers.some(isRunning); tries += 1) await pause();
   expect(workers.filter(isRunning)).toEqual([]);
   await weir.stop();
+  await redis.stop();
+});
+
+test('a worker that can not be begun is told, and begun once it can be', async () => {
+  const redis = await startRedis();
+  const node = path.join(mkdtempSync(path.join(tmpdir(), 'weir-node-')), 'node');
+  copyFileSync(process.execPath, node);
+  chmodSync(node, 0o755);
+  const weir = await startWeir({ command: [node, 'dist/main.js', 'serve'], config: CONFIG, env: { REDIS_URL: `redis://127.0.0.1:${redis.port}`, WORKERS: '2' } });
+  renameSync(node, `${node}.gone`);
+  process.kill(workersOf(weir)[0]!, 'SIGKILL');
+  const told = (): boolean => (weir.output().match(/a worker could not be begun: spawn .* ENOENT: another one begins in \d+ ms/g) ?? []).length > 1;
+  for (let tries = 0; tries < TRIES_MAX && !told(); tries += 1) await pause();
+  expect(told()).toBe(true);
+  await untilValue(weir, WORKER_METRICS.workers.name, 1);
+  renameSync(`${node}.gone`, node);
+  await untilValue(weir, WORKER_METRICS.workers.name, 2);
+  expect(await weir.stop()).toBe(0);
+  rmSync(path.dirname(node), { recursive: true });
   await redis.stop();
 });
 

@@ -9,10 +9,12 @@ const PORTS = { grpc: 1, http: 2 };
 class FakeWorker extends EventEmitter implements WorkerProcess {
   readonly told: ToWorker[] = [];
   readonly signals: string[] = [];
+  readonly process: { pid?: number } = {};
   private isOpen = true;
 
   constructor(readonly id: number) {
     super();
+    this.process.pid = 1000 + id;
   }
 
   send(message: ToWorker): void {
@@ -42,6 +44,13 @@ class FakeWorker extends EventEmitter implements WorkerProcess {
     this.emit('exit', code, signal);
   }
 
+  /** It could not be begun: nothing is heard of it but that. */
+  fail(): void {
+    delete this.process.pid;
+    this.isOpen = false;
+    this.emit('error', new Error('spawn node EAGAIN'));
+  }
+
   disconnect(): void {
     this.isOpen = false;
     this.emit('disconnect');
@@ -57,13 +66,16 @@ interface Scene {
   readonly log: string[];
   nowMs: number;
   restarts: number;
+  /** Thrown by the next forks. */
+  forkError: Error | undefined;
 }
 
 function makeScene(count: number): Scene {
-  const scene = { workers: [] as FakeWorker[], ended: [] as number[], heard: [] as number[], log: [] as string[], nowMs: 0, restarts: 0 };
+  const scene = { workers: [] as FakeWorker[], ended: [] as number[], heard: [] as number[], log: [] as string[], nowMs: 0, restarts: 0, forkError: undefined as Error | undefined };
   const pool = new WorkerPool({
     count,
     fork: () => {
+      if (scene.forkError !== undefined) throw scene.forkError;
       const worker = new FakeWorker(scene.workers.length + 1);
       scene.workers.push(worker);
       return worker;
@@ -158,6 +170,45 @@ test('one that ends is begun anew, ever later if it keeps ending, and at once ag
   jest.advanceTimersByTime(100);
   expect(scene.restarts).toBe(10);
   expect(scene.pool.size).toBe(1);
+});
+
+test.each(['tells of an error', 'is thrown'])('one that can not be begun anew, which %s, is told, and tried again ever later', async (how) => {
+  const scene = makeScene(2);
+  await startAll(scene);
+  if (how === 'is thrown') scene.forkError = new Error('spawn node EAGAIN');
+  scene.workers[1]!.end(null, 'SIGKILL');
+  await settled();
+  for (let tries = 0; tries < 7; tries += 1) {
+    jest.advanceTimersToNextTimer();
+    if (how !== 'is thrown') scene.workers.at(-1)!.fail();
+    await settled();
+  }
+  expect(scene.log.map((line) => line.replace(/another one begins in /, ''))).toEqual([
+    'worker 2 ended (SIGKILL): 200 ms',
+    ...[400, 800, 1600, 3200, 5000, 5000, 5000].map((waitMs) => `a worker could not be begun: spawn node EAGAIN: ${waitMs} ms`),
+  ]);
+  expect([scene.restarts, scene.pool.size]).toEqual([7, 1]);
+  scene.forkError = undefined;
+  jest.advanceTimersByTime(5_000);
+  scene.workers.at(-1)!.say({ kind: 'prepared' });
+  await settled();
+  scene.workers.at(-1)!.say({ kind: 'ready', ports: PORTS });
+  expect(scene.pool.size).toBe(2);
+  // And a drain waits for those that there are.
+  const drained = scene.pool.drain({ timeoutMs: 1_000 });
+  for (const worker of scene.workers.filter(({ process }) => process.pid !== undefined)) worker.end(0);
+  await drained;
+});
+
+test('one that can not be begun at the start ends it, and the others with it', async () => {
+  const scene = makeScene(2);
+  const started = scene.pool.start();
+  scene.workers[1]!.fail();
+  await expect(started).rejects.toThrow('a worker could not be begun: spawn node EAGAIN');
+  expect(scene.workers[0]!.signals).toEqual(['SIGKILL']);
+  const none = makeScene(2);
+  none.forkError = new Error('spawn node ENOMEM');
+  await expect(none.pool.start()).rejects.toMatchObject({ exitCode: 1, message: 'a worker could not be begun: spawn node ENOMEM' });
 });
 
 test('a drain is told to those that serve and ends those that do not; nothing is begun after it', async () => {
