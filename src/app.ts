@@ -66,6 +66,7 @@ export interface App {
 }
 
 const NO_CONFIG = 'config: none yet';
+const NO_DOMAIN = 'config: no domain';
 const LAST_GOOD_CONFIG = 'config: last good';
 const DEGRADED_REDIS = 'degraded: redis';
 const DEGRADED_REDIS_PER_SECOND = 'degraded: redis per second';
@@ -160,13 +161,17 @@ function inForce({ ruleSet }: RulesInForce): RuleSet {
   return ruleSet;
 }
 
-/** The health is on from the first good configuration on, whatever comes after it. */
+/** The health is on from the first good configuration on, whatever comes after it; if it needs one with a domain in it, as long as that is in force. */
 function followConfig({ rules, health, settings }: Pick<AppOptions, 'rules' | 'settings'> & { readonly health: Health }): void {
-  const mayDoWithout = settings.forceStartWithoutInitialConfig && !settings.healthyWithAtLeastOneConfigLoaded;
+  const needsDomain = settings.healthyWithAtLeastOneConfigLoaded;
+  const mayDoWithout = settings.forceStartWithoutInitialConfig && !needsDomain;
   const show = (): void => {
     const hasRules = rules.ruleSet !== undefined;
-    if (hasRules || mayDoWithout) health.serve();
+    const isEmpty = rules.ruleSet?.domains.size === 0;
+    if (needsDomain && isEmpty) health.hold();
+    else if (hasRules || mayDoWithout) health.serve();
     health.show(NO_CONFIG, { isDegraded: !hasRules });
+    health.show(NO_DOMAIN, { isDegraded: needsDomain && isEmpty });
     health.show(LAST_GOOD_CONFIG, { isDegraded: hasRules && rules.error !== undefined });
   };
   show();

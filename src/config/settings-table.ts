@@ -241,7 +241,7 @@ export const SETTINGS_TABLE = {
     name: 'HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED',
     type: boolean(),
     default: 'false',
-    meaning: 'Keep the health off until there was a good configuration, also with FORCE_START_WITHOUT_INITIAL_CONFIG; without that it is off in any case.',
+    meaning: 'Keep the health off while the configuration in force is empty, and until there was a good one, also with FORCE_START_WITHOUT_INITIAL_CONFIG; without that it is off until then in any case.',
   }),
 
   configGrpcXdsServerUrl: row({

@@ -3,7 +3,7 @@
 export type ServingStatus = 'SERVING' | 'NOT_SERVING';
 
 /**
- * Starts NOT_SERVING, since there is no configuration yet; `serve` turns it on, and `startDrain` off for good. What
+ * Starts NOT_SERVING, since there is no configuration yet; `serve` turns it on, `hold` off, and `startDrain` off for good. What
  * is degraded is told beside the status and never changes it: Weir still decides.
  */
 export class Health {
@@ -25,6 +25,13 @@ export class Health {
   serve(): void {
     this.change(() => {
       this.ready = true;
+    });
+  }
+
+  /** Says that there is none any more, as whoever runs it counts it. */
+  hold(): void {
+    this.change(() => {
+      this.ready = false;
     });
   }
 

@@ -273,3 +273,22 @@ describe('without a good configuration at the start, from RUNTIME_ROOT', () => {
     await both.stop();
   });
 });
+
+test.each([1, 2])('HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED: the health is off while the configuration is empty, at the start and later (WORKERS=%d)', async (workers) => {
+  const directory = path.join(home, 'root/config');
+  mkdirSync(directory, { recursive: true });
+  const env = { ...redisEnv(), WORKERS: String(workers), RUNTIME_ROOT: path.join(home, 'root'), HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED: 'true' };
+  const weir = await startWeir({ env, healthStatus: 500 });
+  const client = new RlsClient(weir.grpcPort);
+  expect(await healthOf(weir)).toEqual({ status: 500, body: 'NOT_SERVING\nconfig: no domain\n' });
+  // It decides all the same: there is no limit.
+  expect((await client.ask('a', BOTH)).overall_code).toBe(OK);
+  writeFileSync(path.join(directory, 'a.yaml'), setOf(0)['a.yaml']!);
+  await untilMetric(weir, GENERATION, 2);
+  for (let i = 0; i < CALLERS; i += 1) await until('the health is on', async () => (await healthOf(weir)).body === 'OK');
+  rmSync(path.join(directory, 'a.yaml'));
+  await untilMetric(weir, GENERATION, 3);
+  for (let i = 0; i < CALLERS; i += 1) await until('the health is off', async () => (await healthOf(weir)).status === 500);
+  client.close();
+  expect(await weir.stop()).toBe(0);
+});
