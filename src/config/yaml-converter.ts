@@ -38,11 +38,19 @@ export class YamlConverter {
 
   private convertContent(node: Node, path: string): ConfigNode {
     const offset = offsetOf(node);
-    if (isScalar(node)) return convertScalar(node, offset);
+    if (isScalar(node)) return this.convertScalar(node, path);
     if (isMap<Node, Node | null>(node)) return this.convertMap(node, path);
     if (!isSeq<Node>(node)) return nullAt(offset);
     const items = node.items.map((item, index) => this.convert(item, `${path}[${index}]`));
     return { kind: 'list', items, offset, size: 1 + totalSize(items) };
+  }
+
+  private convertScalar(node: Scalar, path: string): ConfigNode {
+    const offset = offsetOf(node);
+    const text = typeof node.value === 'string' ? node.value : '';
+    // By an escape: no caller can send it, and no UTF-8 hold it.
+    if (/\p{Cs}/u.test(text)) return this.leaveOut(offset, path, 'holds half of a surrogate pair, which is no character; write the whole character');
+    return { kind: 'scalar', text, plain: node.type === 'PLAIN', offset, size: 1 };
   }
 
   private convertMap(node: YAMLMap<Node, Node | null>, path: string): ConfigNode {
@@ -119,11 +127,6 @@ export class YamlConverter {
     this.complete = false;
     return nullAt(offset);
   }
-}
-
-function convertScalar(node: Scalar, offset: number): ConfigNode {
-  const text = typeof node.value === 'string' ? node.value : '';
-  return { kind: 'scalar', text, plain: node.type === 'PLAIN', offset, size: 1 };
 }
 
 function nullAt(offset: number): ConfigNode {

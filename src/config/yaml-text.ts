@@ -3,6 +3,7 @@
 import { Composer, Lexer, LineCounter, Parser, type CST, type Document, type YAMLError } from 'yaml';
 import type { ConfigNode } from './config-node';
 import { FileProblems, type ProblemList } from './problem-list';
+import { findBadCharacter, withLineFeeds } from './yaml-characters';
 import { YamlConverter } from './yaml-converter';
 
 /** Levels of lists and maps: more than descriptors may be nested, each a list and a map deep. */
@@ -25,9 +26,16 @@ export interface ParsedFile {
 export function parseYamlText(file: ConfigFile, list: ProblemList): ParsedFile {
   const lines = new LineCounter();
   const problems = new FileProblems(file.name, lines, list);
+  const text = withLineFeeds(file.text);
+  const bad = findBadCharacter(text);
+  if (bad !== undefined) {
+    lines.lineStarts = lineStartsOf(text);
+    problems.report({ ...bad, path: '' });
+    return { problems, lines };
+  }
   let documents: Document.Parsed[];
   try {
-    documents = parseDocuments(file.text, lines);
+    documents = parseDocuments(text, lines);
   } catch (error) {
     if (!(error instanceof TooDeepError)) throw error;
     problems.report({ offset: error.offset, path: '', message: error.message });
@@ -43,6 +51,11 @@ export function parseYamlText(file: ConfigFile, list: ProblemList): ParsedFile {
   if (errors.length > 0) return { problems, lines };
   const root = new YamlConverter(problems).convertRoot(document?.contents ?? null);
   return root === undefined ? { problems, lines } : { root, problems, lines };
+}
+
+/** What the lexer would find. */
+function lineStartsOf(text: string): number[] {
+  return [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)];
 }
 
 /** Found before the composer runs: it recurses for each level, and out of stack it can take the process with it. */

@@ -117,6 +117,17 @@ describe('A valid configuration', () => {
     });
   });
 
+  test.each([
+    ['CR', '\r'],
+    ['CR LF', '\r\n'],
+    ['NEL', '\x85'],
+  ])('may end its lines with %s, also after a comment and in a block', (_, end) => {
+    const lines = ['domain: d', 'descriptors: # all of them', '- key: k # the one', '  value: |', '    a', '    b', '  rate_limit: { unit: day, requests_per_unit: 5 }', ''];
+    const ruleSet = compileText(lines.join(end));
+    expect(nodeOf(ruleSet, ['k', 'a\nb\n'])?.rule?.limits).toMatchObject([{ requestsPerUnit: 5 }]);
+    expect(problemsOf(`domain: d${end}descriptors: 5${end}`)).toEqual(['c.yaml:2:14: descriptors: must be a list, not a scalar']);
+  });
+
   test('without requests_per_unit allows nothing, as the reference does', () => {
     expect(ruleOf('unit: day')?.limits).toMatchObject([{ requestsPerUnit: 0, capacity: 0 }]);
   });
