@@ -3,12 +3,33 @@
 import { isAlias, isMap, isScalar, isSeq, type Alias, type Node, type Pair, type Scalar, type YAMLMap } from 'yaml';
 import { isNull, type ConfigNode, type MapField, type ScalarNode } from './config-node';
 import type { FileProblems } from './problem-list';
-import { joinPath } from './show';
+import { joinPath, show } from './show';
 
 /** Nodes that aliases may repeat in one file, so that a few lines can't unfold into more than memory holds. */
 export const ALIASED_NODES_MAX = 1_000_000;
 
 const MERGE_KEY = '<<';
+
+/** The maps in a descriptor: nowhere else the reference mixes what is merged with what is there. */
+const MIXED_KEYS: ReadonlySet<string> = new Set(['rate_limit', 'metadata']);
+
+/** What a `<<` says. */
+interface Merge {
+  readonly keyOffset: number;
+  readonly fields: ReadonlyMap<string, MapField>;
+}
+
+interface MergeInput {
+  readonly merge: Merge;
+  /** Of the map that the `<<` stands in. */
+  readonly path: string;
+}
+
+interface TwiceInput {
+  readonly first: Pick<MapField, 'keyOffset'>;
+  readonly second: Pick<MapField, 'keyOffset'>;
+  readonly path: string;
+}
 
 export class YamlConverter {
   /** Shared by all aliases of the anchor; converted nodes never change. */
@@ -55,16 +76,23 @@ export class YamlConverter {
 
   private convertMap(node: YAMLMap<Node, Node | null>, path: string): ConfigNode {
     const fields = new Map<string, MapField>();
-    const merges: ConfigNode[] = [];
+    /** What `<<` brings along, once it has come. */
+    let merge: Merge | undefined;
     for (const pair of node.items) {
       const keyOffset = offsetOf(pair.key);
       const key = this.readKey(pair, path);
       if (key === undefined) continue;
-      const value = this.convertValue(pair, joinPath(path, key.text));
-      if (key.plain && key.text === MERGE_KEY) merges.push(value);
-      else this.addField(fields, { key: key.text, field: { keyOffset, value }, path });
+      const field = { keyOffset, value: this.convertValue(pair, joinPath(path, key.text)) };
+      if (!key.plain || key.text !== MERGE_KEY) {
+        this.addField(fields, { key: key.text, field, path });
+      } else if (merge === undefined) {
+        merge = { keyOffset, fields: this.mergedFields(field.value, path) };
+        this.reportOverridden(fields, { merge, path });
+      } else {
+        this.reportTwice(MERGE_KEY, { first: merge, second: field, path });
+      }
     }
-    for (const merge of merges) this.mergeInto(fields, merge, path);
+    if (merge !== undefined) this.takeOver(fields, { merge, path });
     const values = Array.from(fields.values(), (field) => field.value);
     return { kind: 'map', fields, offset: offsetOf(node), size: 1 + totalSize(values) };
   }
@@ -89,21 +117,59 @@ export class YamlConverter {
       fields.set(key, field);
       return;
     }
-    const keyPath = joinPath(path, key);
-    const [one, other] = [first, field].map(({ keyOffset }) => this.problems.placeOf({ offset: keyOffset, path: keyPath, problems: this.problems }));
-    this.problems.report({ offset: field.keyOffset, path: keyPath, message: `given twice: ${one} and ${other}; keep one` });
+    this.reportTwice(key, { first, second: field, path });
   }
 
-  /** `<<: *anchor` or `<<: [*first, *second]`: what the map says itself wins, then the first that says it. */
-  private mergeInto(fields: Map<string, MapField>, merged: ConfigNode, path: string): void {
-    const sources = merged.kind === 'list' ? merged.items : [merged];
-    for (const source of sources) {
+  private reportTwice(key: string, { first, second, path }: TwiceInput): void {
+    const keyPath = joinPath(path, key);
+    const [one, other] = [first, second].map(({ keyOffset }) => this.problems.placeOf({ offset: keyOffset, path: keyPath, problems: this.problems }));
+    this.problems.report({ offset: second.keyOffset, path: keyPath, message: `given twice: ${one} and ${other}; keep one` });
+  }
+
+  /** `<<: *anchor` or `<<: [*first, *second]`: of several maps the first that says it. */
+  private mergedFields(merged: ConfigNode, path: string): ReadonlyMap<string, MapField> {
+    const fields = new Map<string, MapField>();
+    for (const source of merged.kind === 'list' ? merged.items : [merged]) {
       if (source.kind !== 'map') {
         this.leaveOut(source.offset, joinPath(path, MERGE_KEY), 'must be a map or a list of maps');
         continue;
       }
-      for (const [key, field] of source.fields) if (!fields.has(key)) fields.set(key, field);
+      for (const [key, field] of source.fields) {
+        const first = fields.get(key);
+        if (first === undefined) fields.set(key, field);
+        else this.reportMixed(key, { field: first, under: field, path });
+      }
     }
+    return fields;
+  }
+
+  /** A `<<` below what the map says itself: the reference has the last one win, YAML the map. */
+  private reportOverridden(own: ReadonlyMap<string, MapField>, { merge, path }: MergeInput): void {
+    for (const [key, { value }] of merge.fields) {
+      const field = own.get(key);
+      if (field === undefined || isSameScalar(field.value, value)) continue;
+      const message = `comes by the << below it, too, which wins for some readers of YAML and not for others; put the << first`;
+      this.problems.report({ offset: field.keyOffset, path: joinPath(path, key), message });
+    }
+  }
+
+  /** What the map says itself wins. */
+  private takeOver(fields: Map<string, MapField>, { merge, path }: MergeInput): void {
+    for (const [key, field] of merge.fields) {
+      const own = fields.get(key);
+      if (own === undefined) fields.set(key, field);
+      else if (own.keyOffset > merge.keyOffset) this.reportMixed(key, { field: own, under: field, path });
+    }
+  }
+
+  /** Of two maps under one key the reference makes one, YAML takes one as it is. */
+  private reportMixed(key: string, { field, under, path }: { readonly field: MapField; readonly under: MapField; readonly path: string }): void {
+    if (!MIXED_KEYS.has(key) || field.value.kind !== 'map' || under.value.kind !== 'map') return;
+    const { fields } = field.value;
+    const missing = Array.from(under.value.fields.keys()).find((name) => !fields.has(name));
+    if (missing === undefined) return;
+    const message = `has no ${show(missing)}, which what << brings along has: some readers of YAML mix the two, others don't; say it here, or merge within`;
+    this.problems.report({ offset: field.keyOffset, path: joinPath(path, key), message });
   }
 
   private resolveAlias(alias: Alias, path: string): ConfigNode {
@@ -127,6 +193,10 @@ export class YamlConverter {
     this.complete = false;
     return nullAt(offset);
   }
+}
+
+function isSameScalar(a: ConfigNode, b: ConfigNode): boolean {
+  return a.kind === 'scalar' && b.kind === 'scalar' && a.text === b.text && a.plain === b.plain;
 }
 
 function nullAt(offset: number): ConfigNode {

@@ -36,6 +36,21 @@ const CASES: readonly { mistake: string; text: string; line: string }[] = [
   { mistake: 'an unknown alias', text: 'domain: *d\n', line: 'c.yaml:1:9: domain: *d has no anchor &d that ends before it' },
   { mistake: 'an alias of what it stands in', text: 'domain: d\ndescriptors: &a [*a]\n', line: 'c.yaml:2:18: descriptors[0]: *a has no anchor &a that ends before it' },
   { mistake: 'a merge of text', text: '<<: a\ndomain: d\n', line: 'c.yaml:1:5: <<: must be a map or a list of maps' },
+  {
+    mistake: 'a merge below what it would take the place of',
+    text: descriptor(`${LIMIT}      requests_per_unit: 5\n      unit: day\n      <<: { unit: day, requests_per_unit: 1 }\n`),
+    line: 'c.yaml:5:7: descriptors[0].rate_limit.requests_per_unit: comes by the << below it, too, which wins for some readers of YAML and not for others; put the << first',
+  },
+  {
+    mistake: 'two merges',
+    text: descriptor(`${LIMIT}      <<: { unit: day }\n      <<: { unit: hour }\n`),
+    line: 'c.yaml:6:7: descriptors[0].rate_limit.<<: given twice: on line 5 and on line 6; keep one',
+  },
+  {
+    mistake: 'a limit of which a part is merged',
+    text: 'domain: d\ndescriptors:\n  - &k { key: k, rate_limit: { unit: day, requests_per_unit: 5 } }\n  - { <<: *k, value: v, rate_limit: { unit: hour } }\n',
+    line: 'c.yaml:4:25: descriptors[1].rate_limit: has no "requests_per_unit", which what << brings along has: some readers of YAML mix the two, others don\'t; say it here, or merge within',
+  },
   { mistake: 'descriptors that are text', text: 'domain: d\ndescriptors: a\n', line: 'c.yaml:2:14: descriptors: must be a list, not a scalar' },
   { mistake: 'a descriptor that is text', text: 'domain: d\ndescriptors: [a]\n', line: 'c.yaml:2:15: descriptors[0]: must be a map of the keys key, value, rate_limit, rate_limits, descriptors, shadow_mode, quota_mode, detailed_metric, value_to_metric, share_threshold, metadata' },
   { mistake: 'a descriptor without a key', text: 'domain: d\ndescriptors:\n  - value: v\n', line: 'c.yaml:3:5: descriptors[0].key: is missing; give it some text' },

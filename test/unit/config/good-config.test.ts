@@ -232,11 +232,16 @@ descriptors:
     rate_limit:
       <<: [{unit: hour, name: n}, *limit]
       requests_per_unit: 7
+  - key: d
+    rate_limit:
+      unit: day
+      <<: *limit
 `);
     expect(describeRules(ruleSet)).toEqual([
       'd.a: unit=DAY requests_per_unit=5, shadow_mode: false, quota_mode: false, algorithm: fixed_window',
       'd.b: unit=DAY requests_per_unit=5, shadow_mode: false, quota_mode: false, algorithm: fixed_window',
       'd.c: unit=HOUR requests_per_unit=7, shadow_mode: false, quota_mode: false, algorithm: fixed_window, name: n',
+      'd.d: unit=DAY requests_per_unit=5, shadow_mode: false, quota_mode: false, algorithm: fixed_window',
     ]);
   });
 });
