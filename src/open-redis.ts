@@ -123,13 +123,16 @@ function openServer({ settings, connection, log, breakers, measure, onConnection
       onState: (state) => {
         tellBreaker(state);
         clearInterval(pings);
-        if (state === 'open' && breaker.isTooSlow) pings = setInterval(() => void closeIfInTime(() => redis.ping()).catch(() => undefined), PING_MS).unref();
+        if (state === 'open') pings = setInterval(pingIfTooSlow, PING_MS).unref();
       },
     },
     measure,
     partOf: isClusterNode ? slotOfGroup : () => 0,
     groupsMax: settings.redisInFlightMax,
   });
+  const pingIfTooSlow = (): void => {
+    if (breaker.isTooSlow) closeIfInTime(() => redis.ping()).catch(() => undefined);
+  };
   /** No call waits for what is asked here, so it can show that Redis answers in time again long before the next probe. */
   const closeIfInTime = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
     const startedMs = nowMs();

@@ -656,7 +656,7 @@ export const SETTINGS_TABLE = {
     name: 'REDIS_BREAKER_OPEN',
     type: duration({ min: '10ms', max: '10m' }),
     default: '30s',
-    meaning: 'How long Redis is then not asked before one call tries. A new connection, or a PING (every second) or heartbeat (every 5 s) that is answered in time, ends the wait at once.',
+    meaning: 'How long Redis is then not asked before one call tries; while it answers errors one tries every second. A new connection, or a PING (every second) or heartbeat (every 5 s) that is answered in time, ends the wait at once.',
   }),
   failureMode: row({
     ...store,

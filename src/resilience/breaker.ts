@@ -10,6 +10,9 @@ export type BreakerState = 'closed' | 'open' | 'half_open' | 'gone';
 /** What a call may fail of though the store is well: too many at once, or a caller that could not wait. */
 const FAULTLESS: readonly StoreErrorReason[] = ['overload', 'caller_timeout'];
 
+/** Of a store that answers, though with errors, no call waits for long: one may try so long after the last, in milliseconds. */
+const TRY_MS = 1_000;
+
 export interface BreakerOptions {
   /** Failures in a row that open it. */
   readonly failures: number;
@@ -24,7 +27,8 @@ export interface BreakerOptions {
 
 /**
  * While open, no call waits: each fails at once with the reason `breaker`. After `openMs` one call is let through: it
- * closes the breaker or opens it anew, and all others still fail at once. A call refused for overload, or
+ * closes the breaker or opens it anew, and all others still fail at once. If the last failure was an error that the store has
+ * answered, one is let through every second as well. A call refused for overload, or
  * given up by its caller, says nothing about the store, so it is no failure; nor is a group that fails alone, or a
  * redirect.
  *
@@ -36,6 +40,8 @@ export class BreakerStore implements Store {
   /** When each of the failures in a row was; at most `failures`. */
   private failedAtMs: number[] = [];
   private failedBy: unknown;
+  /** When a call was let through last to try whether the errors are over. */
+  private triedMs = -Infinity;
 
   constructor(
     private readonly store: Store,
@@ -71,11 +77,13 @@ export class BreakerStore implements Store {
 
   take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
     if (this.circuit.closed) return this.watch(this.store.take(groups, options));
+    if (this.mayTry) return this.try(() => this.store.take(groups, options));
     return this.fire(() => this.store.take(groups, options));
   }
 
   settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
     if (this.circuit.closed) return this.watch(this.store.settle(settlements, options));
+    if (this.mayTry) return this.try(() => this.store.settle(settlements, options));
     return this.fire(() => this.store.settle(settlements, options));
   }
 
@@ -95,7 +103,7 @@ export class BreakerStore implements Store {
    * answer, a PING or a heartbeat shows it, or a while without any call.
    */
   get isTrusted(): boolean {
-    if (!this.circuit.closed) return this.circuit.halfOpen && !this.isTooSlow;
+    if (!this.circuit.closed) return this.mayTry || (this.circuit.halfOpen && !this.isTooSlow);
     const failedAtMs = this.failedAtMs.at(-1);
     return failedAtMs === undefined || !this.isTooSlow || this.options.nowMs() - failedAtMs > this.options.windowMs;
   }
@@ -129,6 +137,27 @@ export class BreakerStore implements Store {
   private fail(error: unknown): void {
     this.countFailure(error);
     if (this.circuit.halfOpen) this.circuit.open();
+  }
+
+  /** Whether the store has answered all along, and the last error is some time ago. */
+  private get mayTry(): boolean {
+    const { failedBy } = this;
+    if (!(failedBy instanceof StoreError) || failedBy.reason !== 'script') return false;
+    return this.options.nowMs() - Math.max(this.triedMs, this.failedAtMs.at(-1) ?? -Infinity) >= TRY_MS;
+  }
+
+  /** Past the circuit: should it fail, the breaker stays open as it is. */
+  private async try<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+    this.triedMs = this.options.nowMs();
+    try {
+      const answer = await call();
+      this.reset();
+      return answer;
+    } catch (error) {
+      if (isRedirect(error)) this.reset();
+      else this.fail(error);
+      throw error;
+    }
   }
 
   private async fire<Answer>(call: () => Promise<Answer>): Promise<Answer> {

@@ -54,8 +54,8 @@ afterEach(async () => {
 }, TIMEOUT_MS);
 
 /** Another Weir. */
-async function startSecond(url: string): Promise<{ second: WeirProcess; asker: RlsClient }> {
-  const second = await startWeir({ config: CONFIG, env: { REDIS_TYPE: 'cluster', REDIS_URL: url, ...OP_TIMEOUT } });
+async function startSecond(url: string, env: Readonly<Record<string, string>> = {}): Promise<{ second: WeirProcess; asker: RlsClient }> {
+  const second = await startWeir({ config: CONFIG, env: { REDIS_TYPE: 'cluster', REDIS_URL: url, ...OP_TIMEOUT, ...env } });
   const asker = new RlsClient(second.grpcPort);
   atEnd.push(() => { asker.close(); }, () => second.stop());
   return { second, asker };
@@ -307,6 +307,36 @@ test(
     expect(performance.now() - startedMs).toBeLessThan(10_000);
     expect((await client.ask('d', [tenant(kept)])).overall_code).toBe(OK);
     primary.server.kill('SIGCONT');
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'a node that answers CLUSTERDOWN is asked again a second after it is well, however long a breaker stays open',
+  async () => {
+    const { second, asker } = await startSecond(cluster.url, { REDIS_BREAKER_OPEN: '1m' });
+    const heart = await cluster.primaryOf('weir:instances');
+    const owners = await Promise.all(TENANTS.map(async (name) => ({ name, owner: await cluster.primaryOf(tagOf(name)) })));
+    // Not the one that heartbeats are sent to.
+    const { name, owner } = owners.find((each) => each.owner.id !== heart.id)!;
+    const slot = slotOf(tagOf(name));
+    const unused = String(slot % 5_461 === 0 ? slot + 1 : slot - 1);
+    await owner.client.sendCommand(['CONFIG', 'SET', 'cluster-require-full-coverage', 'yes']);
+    await owner.client.sendCommand(['CLUSTER', 'DELSLOTS', unused]);
+    const ask = () => asker.ask('d', [tenant(name)], { timeoutMs: 300 }).then(() => 'OK', (error: unknown) => (error as ServiceError).details);
+    await until(async () => (await ask()) === 'the store has failed too often and is not asked for a while');
+    // Long enough for one to try in vain.
+    await pause(1_500);
+    const tried = new Set<string>();
+    for (let i = 0; i < 10; i += 1) tried.add(await ask());
+    expect(tried.has('Redis answered the error CLUSTERDOWN')).toBe(true);
+    await owner.client.sendCommand(['CLUSTER', 'ADDSLOTS', unused]);
+    const mendedMs = performance.now();
+    await until(async () => (await ask()) === 'OK');
+    process.stderr.write(`CLUSTERDOWN: decides again ${(performance.now() - mendedMs).toFixed(0)} ms after it is over\n`);
+    expect(performance.now() - mendedMs).toBeLessThan(5_000);
+    // Told once, however often one has tried.
+    expect(second.output().split('has failed too often in a row').length).toBe(2);
   },
   TIMEOUT_MS,
 );

@@ -172,6 +172,46 @@ test.each([
   await breaker.close();
 });
 
+test('a store that answers errors is tried by one call a second, and nobody is told but of what becomes of it', async () => {
+  const { inner, states, clock, reasons, breaker } = open();
+  inner.failing = { reason: 'script' };
+  expect(await reasons(5)).toEqual(['script', 'script', 'script', 'breaker', 'breaker']);
+  clock.nowMs += 999;
+  expect(await reasons(1)).toEqual(['breaker']);
+  clock.nowMs += 1;
+  let release = (): void => undefined;
+  inner.hold = new Promise((resolve) => (release = resolve));
+  const tried = reasons(1);
+  // As long as that one waits, too.
+  clock.nowMs += 500;
+  expect(await reasons(2)).toEqual(['breaker', 'breaker']);
+  release();
+  inner.hold = undefined;
+  expect(await tried).toEqual(['script']);
+  clock.nowMs += 999;
+  expect(await reasons(1)).toEqual(['breaker']);
+  expect(states).toEqual(['open']);
+  inner.failing = undefined;
+  clock.nowMs += 1;
+  expect(breaker.isTrusted).toBe(true);
+  expect(await reasons(3)).toEqual(['ok', 'ok', 'ok']);
+  expect(states).toEqual(['open', 'closed']);
+  await breaker.close();
+});
+
+test.each(['timeout', 'connection'] as const)('once the call that tries has failed by %s, none does so soon', async (reason) => {
+  const { inner, clock, reasons, breaker } = open();
+  inner.failing = { reason: 'script' };
+  await reasons(3);
+  inner.failing = { reason };
+  clock.nowMs += 1_000;
+  expect(await reasons(1)).toEqual([reason]);
+  clock.nowMs += 5_000;
+  expect(await reasons(1)).toEqual(['breaker']);
+  expect(breaker.isTooSlow).toBe(reason === 'timeout');
+  await breaker.close();
+});
+
 test('a fault of ours is passed on as it is', async () => {
   const { breaker, inner } = open();
   inner.hold = Promise.reject(new TypeError('ours'));
