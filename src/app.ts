@@ -254,7 +254,7 @@ async function openStore(input: OpenStoreInput): Promise<{ readonly store: Store
       // One that is refused counts nobody, though Redis may well decide: told once.
       if (isToldOfHeartbeat || !(error instanceof StoreError) || error.reason !== 'script') return;
       isToldOfHeartbeat = true;
-      log.warn(`no heartbeat in Redis, so instances are not counted: ${error.message}`);
+      log.warn(`no heartbeat in Redis at ${choice.connection.description}, so instances are not counted: ${error.message}`);
     },
     nowMs,
   });

@@ -74,15 +74,15 @@ export class Breakers {
 
   constructor(private readonly watchers: Pick<OpenRedisInput, 'health' | 'log' | 'metrics'>) {}
 
-  /** What a breaker of this server is to tell of each of its states. */
-  watch(server: string): (state: BreakerState) => void {
+  /** What a breaker is to tell of each of its states: of which server, and what of. */
+  watch(): (state: BreakerState, told: { readonly server: string; readonly cause: string }) => void {
     const { health, log, metrics } = this.watchers;
-    const breaker = Symbol(server);
-    return (state) => {
+    const breaker = Symbol('breaker');
+    return (state, { server, cause }) => {
       if (state === 'open') {
         this.open.add(breaker);
         metrics.breakerOpenings.inc();
-        log.error(`Redis at ${server} has failed too often in a row: it is not asked for a while`);
+        log.error(`Redis at ${server} has failed too often in a row (${cause}): it is not asked for a while`);
       } else {
         // Half open, the next call asks; a server that nobody asks any more stays so.
         this.open.delete(breaker);
@@ -98,7 +98,8 @@ export class Breakers {
 /** One server, and all that wraps it. */
 function openServer({ settings, connection, log, breakers, measure, onConnection, isClusterNode }: OpenServerInput) {
   const { place, tls, description } = connection;
-  const tellBreaker = breakers.watch(description);
+  const tellBreaker = breakers.watch();
+  let server = description;
   let pings: NodeJS.Timeout | undefined;
   let isConnected = false;
   const redis = new RedisStore({
@@ -110,6 +111,7 @@ function openServer({ settings, connection, log, breakers, measure, onConnection
     inFlightMax: settings.redisInFlightMax,
     onConnection: (state) => {
       isConnected = state.connected;
+      if (state.address !== undefined) server = describePrimary(state.address, description);
       if (state.connected) breaker.reset();
       onConnection(state);
     },
@@ -121,7 +123,7 @@ function openServer({ settings, connection, log, breakers, measure, onConnection
       windowMs: settings.redisBreakerWindowMs,
       openMs: settings.redisBreakerOpenMs,
       onState: (state) => {
-        tellBreaker(state);
+        tellBreaker(state, { server, cause: breaker.cause });
         clearInterval(pings);
         if (state === 'open') pings = setInterval(pingIfTooSlow, PING_MS).unref();
       },
@@ -173,7 +175,7 @@ function openCluster(input: OpenClusterInput): OpenedRedis {
       measure.onError(reason);
     },
     makeNode: (address, onNodeConnection) => {
-      const ofNode = { ...connection, place: address, description: describeAddress(address) };
+      const ofNode = { ...connection, place: address, description: `${describeAddress(address)}, of ${connection.description}` };
       return openServer({ ...input, connection: ofNode, onConnection: onNodeConnection, isClusterNode: true });
     },
   });
@@ -208,7 +210,7 @@ function watchRedis({ health, log, where, degraded }: WatchRedisInput) {
     known = connected;
     if (connected) {
       health.recover(degraded);
-      log.info(address === undefined ? `connected to Redis at ${where}` : `connected to Redis at ${address}, the primary of ${where}`);
+      log.info(`connected to Redis at ${address === undefined ? where : describePrimary(address, where)}`);
     } else {
       health.degrade(degraded);
       log.error(`no Redis at ${where} (${cause ?? 'no cause known'}): each limit is decided by its failure mode until it is back`);
@@ -216,16 +218,20 @@ function watchRedis({ health, log, where, degraded }: WatchRedisInput) {
   };
 }
 
+function describePrimary(address: string, where: string): string {
+  return `${address}, the primary of ${where}`;
+}
+
 interface WatchRedisInput extends Pick<OpenRedisInput, 'health' | 'log' | 'degraded'> {
   readonly where: string;
 }
 
 function toClientOptions(connection: ServerConnection, log: Logger): RedisStoreOptions['server'] {
-  const { place, tls, database, username, password, authFile } = connection;
+  const { place, tls, database, username, password, authFile, description } = connection;
   const named = { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
   const server = { database, ...('sentinels' in place ? {} : { socket: toSocket(place, tls) }) };
   if (authFile === undefined) return { ...server, ...named };
-  const credentials = async () => ({ ...named, ...(await authFile.read((problem) => { log.warn(problem); })) });
+  const credentials = async () => ({ ...named, ...(await authFile.read((problem) => { log.warn(`Redis at ${description}: ${problem}`); })) });
   return { ...server, credentialsProvider: { type: 'async-credentials-provider', credentials } };
 }
 

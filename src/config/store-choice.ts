@@ -80,9 +80,15 @@ function chooseRedis(settings: StoreSettings): StoreChoice {
   return {
     kind: 'redis',
     connection,
-    ...(perSecond && { perSecond: asPerSecond(() => chooseConnection(perSecond, PERSECOND_SOCKET_DEFAULT)) }),
+    ...(perSecond && { perSecond: choosePerSecond(perSecond) }),
     ...(warning !== undefined && { warning }),
   };
+}
+
+/** It may be at the same address as the other one, in another database or cluster, so its description says which it is. */
+function choosePerSecond(settings: RedisSettings): RedisConnection {
+  const connection = asPerSecond(() => chooseConnection(settings, PERSECOND_SOCKET_DEFAULT));
+  return { ...connection, description: `${connection.description} (limits of one second)` };
 }
 
 function chooseConnection(settings: RedisSettings, socketDefault: string): RedisConnection {

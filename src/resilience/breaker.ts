@@ -98,6 +98,11 @@ export class BreakerStore implements Store {
     return this.failedBy instanceof StoreError && this.failedBy.reason === 'timeout';
   }
 
+  /** What the last failure was, for people. */
+  get cause(): string {
+    return this.failedBy instanceof Error ? this.failedBy.message : 'no cause known';
+  }
+
   /**
    * Whether nothing speaks against an answer: a call that must not be sent in vain may go. Of a store that was last too slow, an
    * answer, a PING or a heartbeat shows it, or a while without any call.

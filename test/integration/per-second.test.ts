@@ -90,6 +90,7 @@ test('one of the two is away: what the other counts is decided, and health says 
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   expect(body).toBe('OK\ndegraded: redis per second\n');
+  expect(weir.output()).toContain(`no Redis at redis://127.0.0.1:${perSecond.port}/0 (limits of one second) (`);
   await expect(client.ask('d', [of('second'), of('year')])).rejects.toMatchObject({ details: 'Redis is not connected' });
   const { overall_code: code, statuses } = await client.ask('d', [of('year')]);
   expect([code, statuses[0]!.limit_remaining]).toEqual([OK, 2]);
@@ -111,6 +112,7 @@ test.each(['SIGKILL', 'SIGSTOP'] as const)(
       // As long as a charge may take, and what pauses after one that failed.
       await new Promise((resolve) => setTimeout(resolve, 1_200));
     }
+    expect(local.output()).toMatch(new RegExp(`Redis at redis://127.0.0.1:${main.port}/0 has failed too often in a row \\(${signal === 'SIGKILL' ? 'Redis is not connected' : '.*'}\\)`));
     expect(await metric('weir_fallback_hits_total\\{failure_mode="local"\\}')).toBe(9);
     expect(await metric('weir_charge_back_lost_hits_total')).toBe(0);
     if (signal === 'SIGSTOP') main.kill('SIGCONT');

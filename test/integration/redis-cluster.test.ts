@@ -335,7 +335,9 @@ test(
     await until(async () => (await ask()) === 'OK');
     process.stderr.write(`CLUSTERDOWN: decides again ${(performance.now() - mendedMs).toFixed(0)} ms after it is over\n`);
     expect(performance.now() - mendedMs).toBeLessThan(5_000);
-    // Told once, however often one has tried.
+    // Told once, however often one has tried, and of which node.
+    expect(second.output()).toContain(`Redis at 127.0.0.1:${owner.server.port}, of the cluster of 127.0.0.1:`);
+    expect(second.output()).toContain('has failed too often in a row (Redis answered the error CLUSTERDOWN)');
     expect(second.output().split('has failed too often in a row').length).toBe(2);
   },
   TIMEOUT_MS,

@@ -140,14 +140,14 @@ describe('The Redis for limits of one second', () => {
 
   const socket = '/var/run/nutcracker/ratelimitpersecond.sock';
   test.each<[Environment, object]>([
-    [{}, { tls: false, database: 0, place: { path: socket }, description: `unix socket ${socket}` }],
+    [{}, { tls: false, database: 0, place: { path: socket }, description: `unix socket ${socket} (limits of one second)` }],
     [
       { REDIS_PERSECOND_URL: 'p:1', REDIS_PERSECOND_SOCKET_TYPE: 'tcp', REDIS_PERSECOND_AUTH: SECRET, REDIS_AUTH: 'other' },
-      { tls: false, database: 0, place: { host: 'p', port: 1 }, password: SECRET, description: 'redis://p:1/0' },
+      { tls: false, database: 0, place: { host: 'p', port: 1 }, password: SECRET, description: 'redis://p:1/0 (limits of one second)' },
     ],
     [
       { REDIS_PERSECOND_URL: 'p:1,q:2', REDIS_PERSECOND_TYPE: 'cluster', REDIS_PERSECOND_TLS: 'true' },
-      { tls: { verifyHostname: true }, database: 0, place: { seeds: [{ host: 'p', port: 1 }, { host: 'q', port: 2 }] }, description: 'the cluster of p:1, q:2' },
+      { tls: { verifyHostname: true }, database: 0, place: { seeds: [{ host: 'p', port: 1 }, { host: 'q', port: 2 }] }, description: 'the cluster of p:1, q:2 (limits of one second)' },
     ],
   ])('is reached by %j', (env, connection) => {
     expect(perSecondOf({ REDIS_PERSECOND: 'true', ...env })).toEqual(connection);
