@@ -32,6 +32,7 @@ type WatchCall = ServerWritableStream<HealthRequest, HealthResponse>;
 
 export class GrpcHealth {
   private readonly watches = new Set<WatchCall>();
+  private isEnding = false;
 
   constructor(private readonly health: Health) {}
 
@@ -50,8 +51,9 @@ export class GrpcHealth {
     },
   };
 
-  /** Ends every watch, so that a drain does not wait for streams that never end by themselves. */
+  /** Ends every watch, and from now on each that begins, so that a drain does not wait for streams that never end by themselves. */
   endWatches(): void {
+    this.isEnding = true;
     for (const call of [...this.watches]) call.end();
     this.watches.clear();
   }
@@ -67,8 +69,15 @@ export class GrpcHealth {
       return;
     }
     const { service = '' } = call.request;
-    this.watches.add(call);
     const known = SERVICES.includes(service);
+    // A name that is unknown now is no error of the protocol: the client keeps watching for it to appear.
+    call.write(known ? this.current() : { status: WIRE_STATUS.SERVICE_UNKNOWN });
+    // A peer that does not know of the drain yet begins one.
+    if (this.isEnding) {
+      call.end();
+      return;
+    }
+    this.watches.add(call);
     const stopListening = known
       ? this.health.onChange(() => {
           call.write(this.current());
@@ -81,7 +90,5 @@ export class GrpcHealth {
     call.once('cancelled', forget);
     call.once('close', forget);
     call.once('error', forget);
-    // A name that is unknown now is no error of the protocol: the client keeps watching for it to appear.
-    call.write(known ? this.current() : { status: WIRE_STATUS.SERVICE_UNKNOWN });
   }
 }

@@ -26,6 +26,10 @@ const UNKNOWN_FRAME = 0xbe;
 /** Far longer than it takes, and far less than a silence may last. */
 const LET_GO_MS = 10_000;
 
+/** Of grpc.health.v1, on the wire. */
+const SERVING = 1;
+const NOT_SERVING = 2;
+
 let harness: Harness;
 
 beforeEach(async () => {
@@ -135,6 +139,32 @@ test('calls of grpc-js that are answered before their end leave room for others,
   const [answer] = (await once(last, 'response')) as [http2.IncomingHttpHeaders];
   expect(answer[':status']).toBe(200);
   session.destroy();
+});
+
+test('a watch of the health that is begun while its peer does not know of a drain yet is told, and ended with it', async () => {
+  const block = encodeHeaderBlock(CALL_FIELDS.map((field) => (field.name === ':path' ? { ...field, value: '/grpc.health.v1.Health/Watch' } : field)));
+  const watch = (streamId: number) => Buffer.concat([headers(streamId, { endStream: false, block }), frame(FrameType.DATA, streamId, Buffer.alloc(5), 0x1)]);
+  const ofStream = (frames: Received[], wanted: number) => frames.filter(({ streamId }) => streamId === wanted);
+  const hasEnded = (frames: Received[], wanted: number) => ofStream(frames, wanted).some(({ flags, type }) => type === FrameType.HEADERS && (flags & 0x1) !== 0);
+  const socket = connect(harness.port, '127.0.0.1');
+  let received = Buffer.alloc(0);
+  socket.on('data', (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk]);
+  });
+  const heard = async (until: (frames: Received[]) => boolean): Promise<void> => {
+    while (!until(framesOf(received))) await once(socket, 'data');
+  };
+  socket.write(Buffer.concat([PREFACE, frame(FrameType.SETTINGS, 0), watch(1)]));
+  await heard((frames) => ofStream(frames, 1).some(({ type }) => type === FrameType.DATA));
+  const begunMs = performance.now();
+  const drained = harness.server.drain({ timeoutMs: 2 * LET_GO_MS });
+  await heard((frames) => frames.some(({ type }) => type === FrameType.GOAWAY));
+  socket.write(watch(3));
+  await heard((frames) => hasEnded(frames, 1) && hasEnded(frames, 3));
+  const said = [1, 3].map((streamId) => ofStream(framesOf(received), streamId).filter(({ type, payload }) => type === FrameType.DATA && payload.length > 0).map(({ payload }) => payload.at(-1)));
+  expect(said).toEqual([[SERVING, NOT_SERVING], [NOT_SERVING]]);
+  await drained;
+  expect(performance.now() - begunMs).toBeLessThan(LET_GO_MS);
 });
 
 test('headers over the bound are RESOURCE_EXHAUSTED', async () => {
