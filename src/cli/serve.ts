@@ -15,6 +15,7 @@ import { readSettings, type Environment } from '../config/settings';
 import { chooseDefaultAlgorithm, choosePlace, type ConfigPlace } from '../config/source';
 import { chooseStatsd } from '../config/statsd-choice';
 import { chooseStore } from '../config/store-choice';
+import { takeGrpcLog } from '../observability/grpc-log';
 import { createLogger, type Logger } from '../observability/logger';
 import type { ManagementServer } from '../observability/metrics';
 import { openXds } from '../open-xds';
@@ -44,6 +45,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const { values } = parseArgs({ args: [...args], options: { config: { type: 'string' } } });
   const settings = readSettings(env);
   const log = createLogger({ level: settings.logLevel, format: settings.logFormat, worker: cluster.worker?.id });
+  takeGrpcLog(log);
   const storeChoice = chooseStore(settings);
   const workers = chooseWorkers({ settings, storeChoice });
   const grpcTls = readGrpcTls(settings);

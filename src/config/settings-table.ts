@@ -694,7 +694,7 @@ export const SETTINGS_TABLE = {
     name: 'LOG_LEVEL',
     type: spelled(LOG_LEVELS),
     default: 'info',
-    meaning: 'The least severe messages to log. `warning` is `warn`, `panic` is `fatal`.',
+    meaning: 'The least severe messages to log. `warning` is `warn`, `panic` is `fatal`. What grpc-js says by itself is told as the rest is; what `GRPC_TRACE` and `GRPC_VERBOSITY` ask of it, at `debug`.',
   }),
   logFormat: row({ ...logs, name: 'LOG_FORMAT', type: oneOf(['text', 'json']), default: 'text', meaning: 'Form of each log line.' }),
   metricSeriesMax: row({

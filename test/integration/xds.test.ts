@@ -394,3 +394,19 @@ async function startRedisTls({ server, ca }: Certificates) {
   open.push(redis);
   return { port };
 }
+
+test('what grpc-js says by itself is in our log, in its form, of every process', async () => {
+  const server = await startServer();
+  const redis = await startRedis();
+  open.push(redis);
+  server.send('1', [configOf(7)]);
+  // A proxy that grpc-js does not take, which it says and goes without; and every call that it serves.
+  const tellsAll = { grpc_proxy: 'ftp://127.0.0.1:1', GRPC_TRACE: 'server_call', GRPC_VERBOSITY: 'DEBUG', LOG_LEVEL: 'debug', LOG_FORMAT: 'json' };
+  const env = { ...tellsAll, BACKEND_TYPE: 'redis', REDIS_URL: `redis://127.0.0.1:${redis.port}`, WORKERS: '2', TRANSPORT: 'grpc-js', WARM_UP: 'false' };
+  const weir = await start(server.port, { env });
+  await clientOf(weir).ask('d', [{ entries: { one: 'a' } }]);
+  const lines = weir.output().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+  const ofGrpc = lines.filter((line) => String(line['@message']).startsWith('grpc-js: '));
+  expect(ofGrpc).toContainEqual({ level: 'error', '@timestamp': expect.any(String) as unknown, '@message': 'grpc-js: "ftp:" scheme not supported in proxy URI' });
+  expect(ofGrpc).toContainEqual(expect.objectContaining({ level: 'debug', worker: expect.any(Number) as unknown, '@message': expect.stringContaining('Received call to method /envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit') as unknown }));
+});
