@@ -276,6 +276,23 @@ test('and so does one that says so in the same breath as its calls, answered at 
   }
 });
 
+test('one that is gone, and has left a watch of the health open, is let go when that is found, not after a silence', async () => {
+  const block = encodeHeaderBlock(CALL_FIELDS.map((field) => (field.name === ':path' ? { ...field, value: '/grpc.health.v1.Health/Watch' } : field)));
+  const socket = connect({ port: harness.port, host: '127.0.0.1' });
+  socket.write(Buffer.concat([PREFACE, frame(FrameType.SETTINGS, 0), headers(1, { endStream: false, block }), frame(FrameType.DATA, 1, Buffer.alloc(5), 0x1)]));
+  let received = Buffer.alloc(0);
+  while (!framesOf(received).some(({ streamId, type }) => streamId === 1 && type === FrameType.DATA)) {
+    const [chunk] = (await once(socket, 'data')) as [Buffer];
+    received = Buffer.concat([received, chunk]);
+  }
+  expect(harness.connections.open).toBe(1);
+  // With nothing left to read, and so a FIN and no RST: as a process that ends.
+  socket.destroy();
+  const deadlineMs = performance.now() + LET_GO_MS;
+  while (harness.connections.open > 0 && performance.now() < deadlineMs) await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(harness.connections.open).toBe(0);
+});
+
 test('one that says it is done, and has reset the calls that are still under way, is let go when they are over', async () => {
   const [begun, decided] = [deferred(), deferred()];
   harness.decide = async (request) => {

@@ -10,7 +10,7 @@ import type { LeanBounds } from './lean-bounds';
 const NOTICE_ANSWER_MS = 1000;
 
 export interface PeerWatchOptions {
-  readonly socket: Pick<Socket, 'bytesRead' | 'bytesWritten' | 'writableLength' | 'isPaused'>;
+  readonly socket: Pick<Socket, 'bytesRead' | 'bytesWritten' | 'writableLength' | 'isPaused' | 'readableEnded'>;
   readonly connection: Connection;
   readonly bounds: LeanBounds;
   readonly rules: ConnectionRules;
@@ -49,6 +49,8 @@ export class PeerWatch {
     }
     const waitsSinceMs = connection.isBlocked ? Math.min(this.writtenMs, connection.progressMs) : this.writtenMs;
     if (nowMs - waitsSinceMs > bounds.stallTimeoutMs) return { reason: 'stalled', details: `it has not taken what waits for it for ${bounds.stallTimeoutMs} ms`, isOver: true };
+    // It waits for answers, or is gone with a watch open, of which nothing may come for long. The second thing said to nobody is an error of the socket.
+    if (this.options.socket.readableEnded) connection.ping();
     return this.judgeSilence(nowMs) ?? this.judgeAge(nowMs);
   }
 

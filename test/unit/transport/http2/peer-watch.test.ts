@@ -15,7 +15,7 @@ function watched({ rules = DEFAULT_RULES, random = 0.5 } = {}) {
     connection.send(stream, Buffer.alloc(100));
     return undefined;
   });
-  const socket = { bytesRead: 0, bytesWritten: 0, writableLength: 0, paused: false, isPaused: () => socket.paused };
+  const socket = { bytesRead: 0, bytesWritten: 0, writableLength: 0, readableEnded: false, paused: false, isPaused: () => socket.paused };
   const watch = new PeerWatch({ socket, connection: peer.connection, bounds: LEAN_BOUNDS, rules, nowMs: 0, random });
   /** Looks every second, as the server does, and answers the last judgement. */
   let nowMs = 0;
@@ -152,4 +152,13 @@ describe('the age of a connection', () => {
     expect(passMs(2000)).toBeUndefined();
     expect(peer.frames().filter(isGoaway).map(({ payload }) => payload.readUInt32BE(0))).toEqual([0]);
   });
+});
+
+test('a peer that has ended its side, and may be gone, is spoken to every second', () => {
+  const { peer, socket, passMs } = watched();
+  passMs(5000);
+  expect(peer.frames().filter(isPing)).toHaveLength(0);
+  socket.readableEnded = true;
+  expect(passMs(5000)).toBeUndefined();
+  expect(peer.frames().filter(isPing)).toHaveLength(5);
 });
