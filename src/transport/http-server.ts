@@ -79,7 +79,7 @@ export class HttpServer {
   }
 
   private async reply(request: IncomingMessage): Promise<HttpReply> {
-    const [path = ''] = (request.url ?? '').split('?', 1);
+    const path = pathOf(request.url ?? '');
     const route = this.options.routes.get(path);
     if (route === undefined) return textReply(404, 'not found\n');
     try {
@@ -89,4 +89,11 @@ export class HttpServer {
       return textReply(500, 'internal error; see the log of the rate limit service\n');
     }
   }
+}
+
+/** Of a request's target, without the query; also of one that names the whole URL, which each server has to take (RFC 9112, 3.2.2). */
+function pathOf(target: string): string {
+  const [url = ''] = target.split('?', 1);
+  if (url.startsWith('/')) return url;
+  return url.replace(/^https?:\/\/[^/]*\/?/i, '/');
 }

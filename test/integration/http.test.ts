@@ -1,5 +1,6 @@
 /** The HTTP and debug ports over real connections: /json, /healthcheck, /rlconfig, /metrics, and the drain. */
 
+import { request } from 'node:http';
 import { Registry } from 'prom-client';
 import { UnavailableError } from '../../src/errors';
 import { makeMetrics } from '../../src/observability/metrics';
@@ -63,6 +64,15 @@ describe('the HTTP port', () => {
     harness.decide = () => Promise.reject(new Error('key user=zoe broke'));
     const fault = await postJson(BODY);
     expect([fault.status, await fault.text()]).toEqual([500, 'internal error; see the log of the rate limit service\n']);
+  });
+
+  it.each(['http://weir.example/healthcheck', 'HTTPS://weir.example:8080/healthcheck?x=/y'])('answers a target that is a whole URL: %s', async (target) => {
+    const { port, hostname } = new URL(base);
+    const answered = new Promise<number | undefined>((resolve, reject) => {
+      // As it is written, which fetch does not.
+      request({ host: hostname, port, path: target }, ({ statusCode }) => { resolve(statusCode); }).once('error', reject).end();
+    });
+    expect(await answered).toBe(200);
   });
 
   it('answers 413 to a body over its bound, announced or not, and lives on', async () => {
