@@ -252,6 +252,28 @@ describe('with a clock that is set by hand', () => {
   });
 });
 
+test('a peer that is slow to read gets all that it was answered before a drain', async () => {
+  await start('lean');
+  const CALLS = 60;
+  const peer = await RawPeer.begin(setting(4, 2 ** 31 - 1));
+  const widen = Buffer.alloc(4);
+  widen.writeUInt32BE(2 ** 30);
+  peer.send(frame(FrameType.WINDOW_UPDATE, 0, widen));
+  peer.socket.pause();
+  // Answers of 100,000 bytes, more than the system keeps for a socket.
+  const statuses = Array(20_000).fill({ code: 'OK', limitRemaining: 4_294_967_295, fits: true }) as Decision['statuses'];
+  harness.decide = () => Promise.resolve({ overallCode: 'OK', statuses });
+  for (let n = 0; n < CALLS; n++) peer.send(...call(1 + 2 * n));
+  await until(() => harness.requests.length === CALLS);
+  const drained = harness.server.drain({ timeoutMs: WAIT_MS });
+  // The drain waits a second for a word of the peer, and had let go of it a second after that.
+  await sleep(2500);
+  peer.socket.resume();
+  await until(() => peer.isClosed);
+  await drained;
+  expect(peer.frames().filter(({ type, flags }) => type === FrameType.HEADERS && (flags & 0x1) !== 0)).toHaveLength(CALLS);
+});
+
 describe('bounds', () => {
   test('of connections: one more is not let in and is counted; when one goes, another may come', async () => {
     await start('lean', { bounds: { connectionsMax: 3 } });

@@ -9,7 +9,7 @@ import type { PeerWatch } from './peer-watch';
 /** What a connection that reads too slowly may leave waiting in this process before it is not read from either. */
 const WAITING_BYTES_MAX = 1024 * 1024;
 
-/** How long the last words of a connection may take. */
+/** How long a peer may take to end its side once it has been told all, and for the last words to one that has broken a rule. */
 const LAST_WORDS_MS = 1000;
 
 export interface PeerParts {
@@ -59,13 +59,22 @@ export class Peer {
   private endIfDrained(): void {
     const { socket, connection } = this.parts;
     const isFinished = connection.load === 0 && (socket.readableEnded || connection.isDrained);
-    if (isFinished && !this.isWriting && !socket.writableEnded) this.sayLast(Buffer.alloc(0));
+    if (!isFinished || this.isWriting || socket.writableEnded) return;
+    connection.close();
+    // What it has been answered may still lie here: a peer that takes it slowly is held to no more than any that does.
+    socket.end(() => {
+      this.letGoSoon();
+    });
+    // Nothing tells that there is room again, and what lies unread would cut off what is on its way to the peer.
+    socket.resume();
   }
 
   private sayLast(output: Buffer): void {
-    const { socket, connection } = this.parts;
-    connection.close();
-    socket.end(output);
-    setTimeout(() => socket.destroy(), LAST_WORDS_MS).unref();
+    this.parts.socket.end(output);
+    this.letGoSoon();
+  }
+
+  private letGoSoon(): void {
+    setTimeout(() => this.parts.socket.destroy(), LAST_WORDS_MS).unref();
   }
 }
