@@ -180,6 +180,13 @@ describe('weir ask', () => {
     expect(stranger).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringMatching(/^no answer from localhost:\d+: 14 UNAVAILABLE/) as string });
   });
 
+  test.each(['localhost', '127.0.0.1'])('over TLS, trusting whom GRPC_DEFAULT_SSL_ROOTS_FILE_PATH names: %s', async (host) => {
+    const { ca, otherCa, client } = certificates;
+    const args = ['ask', '--address', `${host}:${guarded.grpcPort}`, ...question, '--cert', client.cert, '--key', client.key, '--timeout', '2s'];
+    expect(await runWeir(args, { env: { GRPC_DEFAULT_SSL_ROOTS_FILE_PATH: ca.cert } })).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(await runWeir(args, { env: { GRPC_DEFAULT_SSL_ROOTS_FILE_PATH: otherCa.cert } })).toMatchObject({ exitCode: 1 });
+  });
+
   test.each([[[]], [['--timeout', 'soon']], [['--cert', 'a.pem']], [['--ca', 'nowhere.pem']], [['--ca', 'package.json']], [['--hits', 'many']], [['--limit', '40/fortnight']]])('%j: exit code 2', async (more) => {
     const { exitCode, stderr } = await runWeir(['ask', '--address', '127.0.0.1:1', '--domain', 'd', ...(more.length === 0 ? [] : ['--descriptor', 'a=b']), ...more]);
     expect(exitCode).toBe(2);
