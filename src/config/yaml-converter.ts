@@ -38,7 +38,11 @@ export class YamlConverter {
   /** False once a node had to be left out. */
   private complete = true;
 
-  constructor(private readonly problems: FileProblems) {}
+  /** `text`: what the nodes were read from. */
+  constructor(
+    private readonly text: string,
+    private readonly problems: FileProblems,
+  ) {}
 
   /**
    * The whole document; an empty one is a null node. Undefined if something of it could not be converted: it is
@@ -68,10 +72,18 @@ export class YamlConverter {
 
   private convertScalar(node: Scalar, path: string): ConfigNode {
     const offset = offsetOf(node);
-    const text = typeof node.value === 'string' ? node.value : '';
+    const text = this.textOf(node);
     // By an escape: no caller can send it, and no UTF-8 hold it.
     if (/\p{Cs}/u.test(text)) return this.leaveOut(offset, path, 'holds half of a surrogate pair, which is no character; write the whole character');
     return { kind: 'scalar', text, plain: node.type === 'PLAIN', offset, size: 1 };
+  }
+
+  /** A block that ends with the file, in a line that no line break ends, has none either: the parser would add one. */
+  private textOf({ value, type, range }: Scalar): string {
+    if (typeof value !== 'string') return '';
+    const isBlock = type === 'BLOCK_LITERAL' || type === 'BLOCK_FOLDED';
+    const isCutOff = isBlock && range?.[1] === this.text.length && this.text.slice(this.text.lastIndexOf('\n')).trim() !== '';
+    return isCutOff && value.endsWith('\n') ? value.slice(0, -1) : value;
   }
 
   private convertMap(node: YAMLMap<Node, Node | null>, path: string): ConfigNode {

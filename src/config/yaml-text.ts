@@ -49,7 +49,7 @@ export function parseYamlText(file: ConfigFile, list: ProblemList): ParsedFile {
   }
   // A tree with syntax errors in it is a guess: reading it on would only add misleading problems.
   if (errors.length > 0) return { problems, lines };
-  const root = new YamlConverter(problems).convertRoot(document?.contents ?? null);
+  const root = new YamlConverter(text, problems).convertRoot(document?.contents ?? null);
   return root === undefined ? { problems, lines } : { root, problems, lines };
 }
 

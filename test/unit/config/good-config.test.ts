@@ -128,6 +128,21 @@ describe('A valid configuration', () => {
     expect(problemsOf(`domain: d${end}descriptors: 5${end}`)).toEqual(['c.yaml:2:14: descriptors: must be a list, not a scalar']);
   });
 
+  test.each([
+    ['|\n    a', 'a'],
+    ['|+\n    a\n    b', 'a\nb'],
+    ['>\n    a\n    b', 'a b'],
+    ['|-\n    a', 'a'],
+    ['|\n    a\n    ', 'a\n'],
+    ['|\n    a\n', 'a\n'],
+  ])('takes value: %j at the end of the file as %j', (block, value) => {
+    const text = `domain: d\ndescriptors:\n- key: k\n  value: ${block}`;
+    expect(nodeOf(compileText(text), ['k', value])).toBeDefined();
+    // The same with a line below it: a block within the file has the line break that it ends with.
+    const within = block.startsWith('|-') || value.endsWith('\n') ? value : `${value}\n`;
+    expect(nodeOf(compileText(`${text}\n- key: l`), ['k', within])).toBeDefined();
+  });
+
   test('without requests_per_unit allows nothing, as the reference does', () => {
     expect(ruleOf('unit: day')?.limits).toMatchObject([{ requestsPerUnit: 0, capacity: 0 }]);
   });
