@@ -6,7 +6,7 @@ import { isNull, type ConfigNode, type ListNode, type MapNode } from './config-n
 import { didYouMean } from './did-you-mean';
 import { checkKeys, keysOf, type LevelName } from './known-keys';
 import type { FileProblems } from './problem-list';
-import { BOOLEANS, LEADING_ZERO } from './scalars';
+import { BOOLEANS, LEADING_ZERO, withoutUnderscores } from './scalars';
 import { joinPath, show } from './show';
 
 /** A value and where it stands, for problems that are only found later. */
@@ -81,8 +81,7 @@ export class MapReader {
   uint32(key: string): Located<number> | undefined {
     const node = this.get(key);
     if (node === undefined) return undefined;
-    // The reference's YAML allows underscores between digits.
-    const digits = node.kind === 'scalar' && node.plain ? node.text.replaceAll('_', '') : '';
+    const digits = node.kind === 'scalar' && node.plain ? withoutUnderscores(node.text) : '';
     if (LEADING_ZERO.test(digits)) {
       return this.refuse(node, key, `${describe(node)} could be octal or decimal; write it without the leading zero`);
     }

@@ -2,7 +2,7 @@
 
 import type { JsonObject, JsonValue } from '../rule/rule';
 import { isNull, type ConfigNode, type MapNode, type ScalarNode } from './config-node';
-import { BOOLEANS, LEADING_ZERO } from './scalars';
+import { BOOLEANS, LEADING_ZERO, withoutUnderscores } from './scalars';
 import type { Located, MapReader } from './map-reader';
 import type { FileProblems } from './problem-list';
 import { joinPath, show } from './show';
@@ -13,7 +13,12 @@ export const METADATA_BYTES_MAX = 16 * 1024;
 /** Maps and lists within each other. Envoy can't read an answer whose metadata is 33 deep, and lets every such request pass. */
 export const METADATA_DEPTH_MAX = 16;
 
-const INTEGER = /^[-+]?(0x[\da-f]+|0o[0-7]+|0b[01]+|\d+)$/i;
+const PREFIXED = /^([-+]?)(0x[\da-f]+|0o[0-7]+|0b[01]+)$/i;
+
+/** What the reference has room for: a prefixed number beyond it is text. */
+const PREFIXED_MIN = -(2n ** 63n);
+const PREFIXED_MAX = 2n ** 64n - 1n;
+
 const FLOAT = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
 const NO_NUMBER = /^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$/;
 
@@ -68,7 +73,7 @@ function toScalar({ text, plain, offset }: ScalarNode, { path, problems }: Place
   if (!plain) return text;
   const boolean = BOOLEANS.get(text);
   if (boolean !== undefined) return boolean;
-  const digits = text.replaceAll('_', '');
+  const digits = withoutUnderscores(text);
   const number = toNumber(digits);
   const isNoNumber = NO_NUMBER.test(text) || number === Infinity || number === -Infinity;
   if (LEADING_ZERO.test(digits) || isNoNumber) {
@@ -80,6 +85,8 @@ function toScalar({ text, plain, offset }: ScalarNode, { path, problems }: Place
 }
 
 function toNumber(digits: string): number | undefined {
-  if (INTEGER.test(digits)) return digits.startsWith('-') ? -Number(digits.slice(1)) : Number(digits.replace('+', ''));
-  return FLOAT.test(digits) ? Number(digits) : undefined;
+  const [, sign, prefixed] = PREFIXED.exec(digits) ?? [];
+  if (prefixed === undefined) return FLOAT.test(digits) ? Number(digits) : undefined;
+  const value = sign === '-' ? -BigInt(prefixed) : BigInt(prefixed);
+  return value < PREFIXED_MIN || value > PREFIXED_MAX ? undefined : Number(value);
 }

@@ -7,3 +7,8 @@ export const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
 
 /** Octal to one reader, decimal to another. */
 export const LEADING_ZERO = /^[-+]?0\d+$/;
+
+/** Underscores may stand anywhere in a number but at its beginning, or behind a point there: that is text. */
+export function withoutUnderscores(text: string): string {
+  return /^[_.]/.test(text) ? text : text.replaceAll('_', '');
+}

@@ -75,7 +75,7 @@ const CASES: readonly { mistake: string; text: string; line: string }[] = [
   { mistake: 'an unknown unit', text: descriptor(`${LIMIT}      unit: unknown\n`), line: `c.yaml:5:13: descriptors[0].rate_limit.unit: "unknown" is no unit; use one of ${UNITS}` },
   { mistake: 'an unknown algorithm', text: 'domain: d\nalgorithm: gcra\n', line: 'c.yaml:2:12: algorithm: "gcra" is no algorithm; use one of token_bucket, leaky_bucket, fixed_window, sliding_window_log, sliding_window_counter' },
   { mistake: 'a unit beside unlimited', text: descriptor(`${LIMIT}      unlimited: yes\n      unit: day\n`), line: 'c.yaml:6:13: descriptors[0].rate_limit.unit: must not stand beside unlimited: true; remove one of them' },
-  ...['-1', '4294967296', '1.5', '1e3', '"5"', 'many'].map((number) => ({
+  ...['-1', '4294967296', '1.5', '1e3', '"5"', 'many', '_1'].map((number) => ({
     mistake: `requests_per_unit: ${number}`,
     text: descriptor(`${LIMIT}      unit: day\n      requests_per_unit: ${number}\n`),
     line: `c.yaml:6:26: descriptors[0].rate_limit.requests_per_unit: "${number.replaceAll('"', '')}" must be a whole number from 0 to 4294967295, unquoted`,

@@ -75,6 +75,8 @@ describe('metadata', () => {
     ['{a: 1, b: -2, c: 0x1f, d: 1_000, e: 1.5, f: -.5e3, g: +7}', { a: 1, b: -2, c: 31, d: 1000, e: 1.5, f: -500, g: 7 }],
     ['{a: yes, b: off, c: true, d: "yes", e: ~, f: null, g: ""}', { a: true, b: false, c: true, d: 'yes', e: null, f: null, g: '' }],
     ['{a: "1", b: 1.2.3, c: 2001-12-14, d: 0.}', { a: '1', b: '1.2.3', c: '2001-12-14', d: 0 }],
+    ['{a: _1, b: ._5, c: 1_, d: 5._5, e: 0x_1}', { a: '_1', b: '._5', c: 1, d: 5.5, e: 1 }],
+    ['{a: 0xffffffffffffffff, b: 0x10000000000000000, c: -0x8000000000000000, d: -0x8000000000000001}', { a: 2 ** 64, b: '0x10000000000000000', c: -(2 ** 63), d: '-0x8000000000000001' }],
     ['{1: a, [2]: b}', undefined],
   ])('%s', (yaml, expected) => {
     if (expected === undefined) expect(() => metadataOf(yaml)).toThrow('a key must be text');
