@@ -41,7 +41,7 @@ export function boolean(): SettingType<boolean> {
 }
 
 export function integer({ min, max }: Range): SettingType<number> {
-  return numeric(/^\d{1,16}$/, { min, max }, `a whole number from ${min} to ${max}`);
+  return whole(numeric(/^\d{1,16}$/, { min, max }, `a whole number from ${min} to ${max}`));
 }
 
 /** At least 1, or `auto`. */
@@ -55,7 +55,20 @@ export function count({ max }: Pick<Range, 'max'>): SettingType<number | 'auto'>
 
 /** 0 asks the system for any free port. */
 export function port(): SettingType<number> {
+  return whole(decimalPort());
+}
+
+/** In decimal whatever it begins with, as in any address. */
+function decimalPort(): SettingType<number> {
   return numeric(/^\d{1,5}$/, { min: 0, max: 65_535 }, 'a port from 0 to 65535 (0: any free one)');
+}
+
+/** Go's envconfig, and so the reference, reads `010` as 8. */
+function whole(numbers: SettingType<number>): SettingType<number> {
+  return {
+    accepts: numbers.accepts,
+    parse: (written) => (/^0\d+$/.test(written) ? { refusal: 'it could be octal or decimal; write it without the leading zero' } : numbers.parse(written)),
+  };
 }
 
 /** Where a port listens; without a host, on every address. */
@@ -66,7 +79,7 @@ export interface ListenAddress {
 
 /** As Go writes it: `:9090`, `127.0.0.1:9090`, `[::1]:9090`. */
 export function listenAddress(): SettingType<ListenAddress> {
-  const ports = port();
+  const ports = decimalPort();
   return {
     accepts: 'an address and a port, such as :9090, 127.0.0.1:9090 or [::1]:9090',
     parse(written) {
