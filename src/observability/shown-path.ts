@@ -28,5 +28,7 @@ function shownLevel(rule: Rule, { entry, level }: { readonly entry: Entry; reado
   const isShown = rule.shareThreshold[level] === undefined && (rule.detailedMetric || rule.valueToMetric[level] === true);
   const configured = rule.path[level];
   if (!isShown && configured !== undefined) return configured;
-  return entry.value === '' ? toText(entry.key) : `${toText(entry.key)}_${toText(entry.value)}`;
+  // As the reference joins them: an empty value leaves the line where all is shown, and nothing is shared.
+  const isBare = entry.value === '' && !(rule.detailedMetric && rule.shareThreshold.length === 0);
+  return isBare ? toText(entry.key) : `${toText(entry.key)}_${toText(entry.value)}`;
 }

@@ -16,7 +16,7 @@ export function requestMetadata({ request, matched, decision }: Answered): JsonO
     domain: texts.of(request.domain),
     descriptors: request.descriptors.map((descriptor) => describe(descriptor, texts)),
     ...(request.saysHits === true && { hitsAddend: request.hits }),
-    ...(merged && { metadata: merged }),
+    ...(merged && Object.keys(merged).length > 0 && { metadata: merged }),
   };
 }
 
@@ -28,10 +28,11 @@ function describe({ entries, override, hits }: Descriptor, texts: MetadataTexts)
   };
 }
 
-/** As Go prints such a message, with one space wherever it puts one or two. */
+/** As Go prints such a message, with one space wherever it puts one or two; a number that is 0 is not there. */
 function describeOverride({ requestsPerUnit, unit, unitMultiplier }: LimitOverride): string {
   const multiplier = unitMultiplier === 1 ? '' : ` unit_multiplier:{value:${unitMultiplier}}`;
-  return `requests_per_unit:${requestsPerUnit} unit:${unit.toUpperCase()}${multiplier}`;
+  const requests = requestsPerUnit === 0 ? '' : `requests_per_unit:${requestsPerUnit} `;
+  return `${requests}unit:${unit.toUpperCase()}${multiplier}`;
 }
 
 /** Maps are merged at every depth; of two values the first stays. */

@@ -48,7 +48,9 @@ describe('the labels of a rule', () => {
   test.each([
     ['as configured: value, key, pattern', `  - { key: a, value: v, descriptors: [{ key: b, descriptors: [{ key: c, value: "p*", ${LIMIT} }] }] }`, ['a=v', 'b=x', 'c=pq'], ['a_v', 'b', 'c_p*']],
     ['detailed_metric shows every value', `  - { key: a, descriptors: [{ key: b, value: "p*", detailed_metric: true, ${LIMIT} }] }`, ['a=x', 'b=pq'], ['a_x', 'b_pq']],
-    ['an empty value is none', `  - { key: a, detailed_metric: true, ${LIMIT} }`, ['a='], ['a']],
+    ['an empty value is shown by detailed_metric', `  - { key: a, detailed_metric: true, ${LIMIT} }`, ['a='], ['a_']],
+    ['an empty value is none for value_to_metric', `  - { key: a, value_to_metric: true, ${LIMIT} }`, ['a='], ['a']],
+    ['an empty value is none beside a shared level', `  - { key: b, value: "p*", share_threshold: true, descriptors: [{ key: a, detailed_metric: true, ${LIMIT} }] }`, ['b=pq', 'a='], ['b_p*', 'a']],
     ['value_to_metric shows its own', `  - { key: a, descriptors: [{ key: b, value_to_metric: true, descriptors: [{ key: c, ${LIMIT} }] }] }`, ['a=x', 'b=y', 'c=z'], ['a', 'b_y', 'c']],
     ['and in place of a pattern', `  - { key: a, value: "p*", value_to_metric: true, ${LIMIT} }`, ['a=pq'], ['a_pq']],
     ['share_threshold keeps the pattern', `  - { key: a, value: "p*", share_threshold: true, detailed_metric: true, ${LIMIT} }`, ['a=pq'], ['a_p*']],

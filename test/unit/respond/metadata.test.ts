@@ -24,6 +24,7 @@ describe('RESPONSE_DYNAMIC_METADATA', () => {
         { entries: entriesOf('k='), hits: 0 },
         { entries: entriesOf('k=w'), hits: -2, override: { requestsPerUnit: 42, unit: 'hour', unitMultiplier: 1 } },
         { entries: [], override: { requestsPerUnit: 7, unit: 'day', unitMultiplier: 3 } },
+        { entries: [], override: { requestsPerUnit: 0, unit: 'day', unitMultiplier: 1 } },
       ],
       { hits: 1 },
     );
@@ -34,6 +35,7 @@ describe('RESPONSE_DYNAMIC_METADATA', () => {
         { entries: ['k='], hitsAddend: 0 },
         { entries: ['k=w'], hitsAddend: -2, limit: 'requests_per_unit:42 unit:HOUR' },
         { entries: [], limit: 'requests_per_unit:7 unit:DAY unit_multiplier:{value:3}' },
+        { entries: [], limit: 'unit:DAY' },
       ],
     });
   });
@@ -81,6 +83,11 @@ describe('RESPONSE_DYNAMIC_METADATA', () => {
       expect(mergedOf({ rules: { a: rule({ a: 1 }, { limits: [], unlimited: true }), b: rule({ b: 2 }, { detailedMetric: true }) }, verdicts: [fits(1)] })).toEqual({ a: 1, b: 2 });
       const request = requestOf([{ entries: entriesOf('a=v'), override: { requestsPerUnit: 1, unit: 'hour', unitMultiplier: 1 } }]);
       expect(mergedOf({ rules: { a: rule({ a: 1 }) }, verdicts: [fits(1)], request })).toBeUndefined();
+    });
+
+    test('is not there if it is empty', () => {
+      expect(mergedOf({ rules: { a: rule({}), b: rule({}) }, verdicts: [fits(1), fits(1)] })).toBeUndefined();
+      expect(mergedOf({ rules: { a: rule({}), b: rule({ b: 1 }) }, verdicts: [fits(1), fits(1)] })).toEqual({ b: 1 });
     });
 
     test('may have any names', () => {
