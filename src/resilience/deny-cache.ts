@@ -170,8 +170,7 @@ export class DenyCacheStore implements Store {
       const verdict = verdicts[i];
       if (mode !== 'enforced' || hits <= 0 || verdict === undefined || verdict.fits) continue;
       if (changes < (this.changedAt.get(bucketKey) ?? 0) || !isOnlyLimit(limit, bucketKey, takes)) continue;
-      const waitUs = verdict.retryAfterUs === NEVER ? Infinity : verdict.retryAfterUs;
-      const untilUs = askedUs + Math.min(REMEMBERED_US_MAX, waitUs);
+      const untilUs = askedUs + Math.min(REMEMBERED_US_MAX, holdsForUs(limit, verdict));
       if (untilUs > this.clockUs()) this.keep(bucketKey, { limit, hits: hitsOn(bucketKey, takes), verdict, askedUs, untilUs, nowUs });
     }
   }
@@ -205,6 +204,12 @@ export class DenyCacheStore implements Store {
     const lastUs = Math.min(WINDOW_US_MAX, Math.ceil(lastKnown.resetAfterUs(bucketKey)));
     return { fits: true, remaining: lastKnown.remaining(bucketKey, limit), retryAfterUs: 0, resetAfterUs: windowEndsAfterUs(limit, nowUs) ?? lastUs };
   }
+}
+
+/** How long the denial is what the store would say. Hits that never fit don't in the next window either, but there that is full again, and ends later. */
+function holdsForUs({ algorithm }: BucketLimit, { retryAfterUs, resetAfterUs }: Verdict): number {
+  if (retryAfterUs !== NEVER) return retryAfterUs;
+  return algorithm === 'fixed_window' ? resetAfterUs : Infinity;
 }
 
 interface AskOthersInput {

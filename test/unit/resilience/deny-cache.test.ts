@@ -90,6 +90,18 @@ test('for a second at most, however long they would not, or never', async () => 
   expect((await one('b', { hits: 11 })).asked).toBe(true);
 });
 
+test.each([0, 3])('hits that never fit a fixed window, of %d a second, to its end: what is left and the reset are those of the next one from then on', async (capacity) => {
+  const limit: BucketLimit = { algorithm: 'fixed_window', windowUs: 1_000_000, requestsPerUnit: capacity, capacity };
+  const { clock, one } = open();
+  clock.nowMs = 400;
+  if (capacity > 0) await one('a', { limit, hits: 1 });
+  expect((await one('a', { limit, hits: 4 })).verdict.verdicts).toEqual([{ fits: false, remaining: Math.max(0, capacity - 1), retryAfterUs: NEVER, resetAfterUs: 600_000 }]);
+  clock.nowMs = 999.999;
+  expect(await one('a', { limit, hits: 4 })).toMatchObject({ asked: false, verdict: { verdicts: [{ resetAfterUs: 1 }] } });
+  clock.nowMs = 1_000;
+  expect(await one('a', { limit, hits: 4 })).toMatchObject({ asked: true, verdict: { overLimit: true, verdicts: [{ fits: false, remaining: capacity, retryAfterUs: NEVER, resetAfterUs: 1_000_000 }] } });
+});
+
 test('as many hits, or more, and no fewer', async () => {
   const { one } = open();
   await one('a', { hits: 8 });
