@@ -91,9 +91,13 @@ export class HttpServer {
   }
 }
 
-/** Of a request's target, without the query; also of one that names the whole URL, which each server has to take (RFC 9112, 3.2.2). */
+/** Of a request's target, without the query; its escapes are what they stand for. It may name the whole URL, which each server has to take (RFC 9112, 3.2.2). */
 function pathOf(target: string): string {
   const [url = ''] = target.split('?', 1);
-  if (url.startsWith('/')) return url;
-  return url.replace(/^https?:\/\/[^/]*\/?/i, '/');
+  const path = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/]*\/?/i, '/');
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }

@@ -52,7 +52,7 @@ export function parseRequest(body: Uint8Array): WireRequest {
 
 function parseJson(body: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body));
   } catch {
     throw new BadRequestError('the body is no JSON in UTF-8; send a RateLimitRequest as protojson writes it');
   }
@@ -86,6 +86,8 @@ function list<T>(read: Reader<T>): Reader<T[]> {
 
 function readText(json: unknown, path: string): string {
   if (typeof json !== 'string') throw wrong(path, 'a string');
+  // UTF-8 has no bytes for one: all of them would be the same text.
+  if (/\p{Cs}/u.test(json)) throw wrong(path, 'a string without halves of surrogate pairs');
   return toByteString(json);
 }
 
@@ -106,15 +108,19 @@ function readUint64(json: unknown, path: string): string {
   return value.toString();
 }
 
-/** A number, or a string of digits since JSON numbers may lose some; undefined if it is neither or negative. */
+/** A number of JSON as a string, of no more characters than anyone writes. */
+const NUMBER_TEXT = /^(?=.{1,64}$)(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
+
+/** A number, or one as a string since JSON numbers may lose digits; undefined if it is neither or negative. */
 function readInteger(json: unknown): bigint | undefined {
   if (typeof json === 'number') {
     if (!Number.isInteger(json) || json < 0) return undefined;
     // The largest uint64, written as a number, is rounded up to 2^64 before anyone sees it.
     return json === 2 ** 64 ? UINT64_MAX : BigInt(json);
   }
+  if (typeof json !== 'string' || !NUMBER_TEXT.test(json)) return undefined;
   // Twenty digits hold every uint64; reading more would be work for nothing.
-  return typeof json === 'string' && /^[0-9]{1,20}$/.test(json) ? BigInt(json) : undefined;
+  return /^\d{1,20}$/.test(json) ? BigInt(json) : readInteger(Number(json));
 }
 
 /** Any number is taken, since the wire's enums are open; whether it means something is for `toRequest` to say. */

@@ -97,8 +97,17 @@ describe('the HTTP port', () => {
     expect((await get())[0]).toBe(500);
   });
 
+  it('takes a path with escapes, and with the name of the server before it', async () => {
+    expect((await fetch(`${base}/js%6fn`, { method: 'POST', body: BODY })).status).toBe(200);
+    const { port } = new URL(base);
+    const status = new Promise((resolve, reject) => {
+      request({ host: '127.0.0.1', port, path: `${base}/json?x`, method: 'POST' }, (response) => { resolve(response.resume().statusCode); }).on('error', reject).end(BODY);
+    });
+    expect(await status).toBe(200);
+  });
+
   it('answers 404 to the rest', async () => {
-    expect((await fetch(`${base}/metrics`)).status).toBe(404);
+    for (const path of ['/metrics', '/json/', '//json', '/%', '/json%3fx']) expect((await fetch(`${base}${path}`)).status).toBe(404);
   });
 
   it('closes when open requests are answered', async () => {

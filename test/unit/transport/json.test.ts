@@ -19,12 +19,13 @@ describe('parseRequest', () => {
     ['the largest hits as a number', '{"descriptors":[{"hitsAddend":18446744073709551615}]}', { descriptors: [{ hits_addend: { value: '18446744073709551615' } }] }],
     ['a unit by name', '{"descriptors":[{"limit":{"requestsPerUnit":1,"unit":"WEEK","unitMultiplier":2}}]}', { descriptors: [{ limit: { requests_per_unit: 1, unit: 7, unit_multiplier: { value: 2 } } }] }],
     ['a unit by number', '{"descriptors":[{"limit":{"unit":99}}]}', { descriptors: [{ limit: { unit: 99 } }] }],
-    ['text as UTF-8 bytes', '{"domain":"é","descriptors":[{"entries":[{"key":"\\u0000","value":"\\ud800"}]}]}', { domain: '\xc3\xa9', descriptors: [{ entries: [{ key: '\0', value: '\xef\xbf\xbd' }] }] }],
+    ['text as UTF-8 bytes', '{"domain":"é","descriptors":[{"entries":[{"key":"\\u0000","value":"\\ud83d\\ude00"}]}]}', { domain: '\xc3\xa9', descriptors: [{ entries: [{ key: '\0', value: '\xf0\x9f\x98\x80' }] }] }],
+    ['a whole number however JSON writes it, as a string too', '{"hitsAddend":"1e1","descriptors":[{"hitsAddend":"20.0"},{"hitsAddend":30e-1}]}', { hits_addend: 10, descriptors: [{ hits_addend: { value: '20' } }, { hits_addend: { value: '3' } }] }],
   ])('takes %s', (_name, text, expected) => {
     expect(parse(text)).toEqual(expected);
   });
 
-  it.each([
+  it.each<readonly [string, string]>([
     ['[]', 'the body must be an object'],
     ['{"domain":1}', 'domain must be a string'],
     ['{"nope":1}', 'nope is no known field; take it out'],
@@ -34,6 +35,10 @@ describe('parseRequest', () => {
     ['{"hitsAddend":-1}', 'hitsAddend must be a whole number from 0 to 4294967295'],
     ['{"hitsAddend":1.5}', 'hitsAddend must be a whole number from 0 to 4294967295'],
     ['{"hitsAddend":"x"}', 'hitsAddend must be a whole number from 0 to 4294967295'],
+    ...['01', '+1', '0x1', ' 1', '', '1e-1', '-1', '1e400', '1e', `1.${'0'.repeat(63)}`].map((text) => [`{"hitsAddend":"${text}"}`, 'hitsAddend must be a whole number from 0 to 4294967295'] as const),
+    ['{"domain":"d\\ud800"}', 'domain must be a string without halves of surrogate pairs'],
+    ['{"descriptors":[{"entries":[{"value":"\\udc00\\ud800"}]}]}', 'descriptors[0].entries[0].value must be a string without halves of surrogate pairs'],
+    ['\ufeff{}', 'the body is no JSON in UTF-8; send a RateLimitRequest as protojson writes it'],
     ['{"descriptors":{}}', 'descriptors must be a list'],
     ['{"descriptors":[null]}', 'descriptors[0] must be an object'],
     ['{"descriptors":[{},{"entries":[{"keys":"k"}]}]}', 'descriptors[1].entries[0].keys is no known field; take it out'],
