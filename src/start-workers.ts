@@ -12,6 +12,7 @@ import { publishMetrics, toLabels } from './publish-metrics';
 import { debugRoutes } from './transport/debug-routes';
 import { HttpServer } from './transport/http-server';
 import { removeStaleSocket } from './transport/unix-socket';
+import { closeUntaken } from './workers/handed-connections';
 import type { ConfigNews, WorkerPorts } from './workers/messages';
 import { WorkerMetrics } from './workers/worker-metrics';
 import { WorkerPool } from './workers/worker-pool';
@@ -45,7 +46,11 @@ export async function startWorkers({ settings, count, rules, managementServer, l
   const metrics = new WorkerMetrics({ own, labels, ask: (reading) => pool.readMetrics(reading) });
   const pool = new WorkerPool({
     count,
-    fork: () => cluster.fork(),
+    fork: () => {
+      const worker = cluster.fork();
+      closeUntaken(worker.process);
+      return worker;
+    },
     log,
     onMetrics: (worker, answer) => {
       metrics.hear(worker, answer);

@@ -2,6 +2,7 @@
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { CONFIG_METRICS, METRICS, WORKER_METRICS } from '../../src/observability/metrics';
@@ -136,6 +137,30 @@ test('a worker that can not be begun is told, and begun once it can be', async (
   await untilValue(weir, WORKER_METRICS.workers.name, 2);
   expect(await weir.stop()).toBe(0);
   rmSync(path.dirname(node), { recursive: true });
+  await redis.stop();
+});
+
+test('a connection that was on its way to a worker that hung, and was killed, is closed: its client comes again', async () => {
+  const redis = await startRedis();
+  const weir = await startWeir({ config: CONFIG, env: { REDIS_URL: `redis://127.0.0.1:${redis.port}`, WORKERS: '2' } });
+  const [victim] = workersOf(weir);
+  process.kill(victim!, 'SIGSTOP');
+  const clients = Array.from({ length: CLIENTS }, () => {
+    const socket = connect(weir.grpcPort, '127.0.0.1');
+    const client = { socket, isGreeted: false, isClosed: false };
+    socket.on('error', () => undefined).on('data', () => { client.isGreeted = true; }).on('close', () => { client.isClosed = true; });
+    return client;
+  });
+  // The worker that hangs has one of them; the other one has greeted all the rest.
+  const greeted = (): number => clients.filter(({ isGreeted }) => isGreeted).length;
+  for (let tries = 0; tries < TRIES_MAX && greeted() < CLIENTS - 1; tries += 1) await pause();
+  expect([greeted(), clients.filter(({ isClosed }) => isClosed).length]).toEqual([CLIENTS - 1, 0]);
+  process.kill(victim!, 'SIGKILL');
+  const [waiting] = clients.filter(({ isGreeted }) => !isGreeted);
+  for (let tries = 0; tries < TRIES_MAX && !waiting!.isClosed; tries += 1) await pause();
+  expect(clients.filter(({ isClosed }) => isClosed)).toEqual([waiting]);
+  for (const { socket } of clients) socket.destroy();
+  expect(await weir.stop()).toBe(0);
   await redis.stop();
 });
 
