@@ -1,7 +1,7 @@
 /** A plain HTTP port: its bounds, its start, its drain. What it serves is a table of routes. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { FaultLog } from './answer';
 
 /** Milliseconds a client may take for its headers. */
@@ -34,6 +34,11 @@ export function textReply(status: number, body: string): HttpReply {
   return { status, contentType: 'text/plain; charset=utf-8', body };
 }
 
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
 export class HttpServer {
   private readonly server = createServer(
     { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS },
@@ -42,8 +47,15 @@ export class HttpServer {
     },
   );
 
+  /** Of each connection that is open its last request. */
+  private readonly last = new Map<Socket, Exchange | undefined>();
+
   constructor(private readonly options: HttpServerOptions) {
     this.server.maxConnections = CONNECTIONS_MAX;
+    this.server.on('connection', (socket) => {
+      this.last.set(socket, undefined);
+      socket.once('close', () => this.last.delete(socket));
+    });
   }
 
   /** Listens, without a host on every address; port 0 takes a free one. Rejects if the address can't be bound. */
@@ -67,10 +79,15 @@ export class HttpServer {
         clearTimeout(timer);
         resolve();
       });
+      // What had come by now is read first.
+      setImmediate(() => {
+        for (const [socket, exchange] of this.last) if (isIdle(socket, exchange)) socket.destroy();
+      });
     });
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.last.set(request.socket, { request, response });
     const { status, contentType, body } = await this.reply(request);
     // A server that is closing waits for its connections, so none is kept.
     if (!this.server.listening) response.setHeader('connection', 'close');
@@ -89,6 +106,12 @@ export class HttpServer {
       return textReply(500, 'internal error; see the log of the rate limit service\n');
     }
   }
+}
+
+/** Node itself closes only those whose last request is over: to it a connection is busy until it has sent one, and until all of it has come. */
+function isIdle(socket: Socket, exchange: Exchange | undefined): boolean {
+  if (exchange === undefined) return socket.bytesRead === 0;
+  return exchange.response.writableFinished && !exchange.request.complete;
 }
 
 /** Of a request's target, without the query; its escapes are what they stand for. It may name the whole URL, which each server has to take (RFC 9112, 3.2.2). */

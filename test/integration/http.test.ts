@@ -1,6 +1,8 @@
 /** The HTTP and debug ports over real connections: /json, /healthcheck, /rlconfig, /metrics, and the drain. */
 
+import { once } from 'node:events';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { Registry } from 'prom-client';
 import { UnavailableError } from '../../src/errors';
 import { makeMetrics } from '../../src/observability/metrics';
@@ -11,6 +13,9 @@ import { HttpServer } from '../../src/transport/http-server';
 import { allow, deferred, Harness } from '../support/transport-harness';
 
 const BODY = '{"domain":"edge","descriptors":[{"entries":[{"key":"user","value":"zoe"}]}]}';
+
+/** Far longer than a close without a request takes. */
+const CLOSED_MS = 2_000;
 
 describe('the HTTP port', () => {
   let harness: Harness;
@@ -125,6 +130,22 @@ describe('the HTTP port', () => {
     expect((await inFlight).status).toBe(200);
     await closed;
     await expect(postJson(BODY)).rejects.toThrow();
+  });
+
+  it.each([
+    ['has said nothing', ''],
+    ['goes on with a request that is answered', 'GET /nowhere HTTP/1.1\r\nhost: weir\r\ncontent-length: 9\r\n\r\nab'],
+  ])('does not wait for a connection that %s', async (_what, bytes) => {
+    const peer = connect(Number(new URL(base).port), '127.0.0.1');
+    peer.on('error', () => undefined);
+    await once(peer, 'connect');
+    peer.write(bytes);
+    if (bytes !== '') await once(peer, 'data');
+    // What comes after it was accepted later.
+    expect((await postJson(BODY)).status).toBe(200);
+    const ended = once(peer.resume(), 'close');
+    const closed = Promise.all([ended, server.close({ timeoutMs: 5 * CLOSED_MS })]).then(() => 'closed');
+    await expect(Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSED_MS, 'held'))])).resolves.toBe('closed');
   });
 });
 
