@@ -46,6 +46,8 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const settings = readSettings(env);
   const log = createLogger({ level: settings.logLevel, format: settings.logFormat, worker: cluster.worker?.id });
   takeGrpcLog(log);
+  // Whoever reads the log may go away. That is no reason to decide no more: without a listener the next line would end this process.
+  process.stderr.on('error', () => undefined);
   const storeChoice = chooseStore(settings);
   const workers = chooseWorkers({ settings, storeChoice });
   const grpcTls = readGrpcTls(settings);

@@ -1,12 +1,14 @@
 /** The process itself: how it starts, refuses to start, and ends. */
 
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { startChild } from '../support/child-process';
 import { httpRequest } from '../support/http-client';
+import { freePort } from '../support/ports';
 import { startRedis } from '../support/redis-server';
 import { OK, RlsClient } from '../support/rls-client';
 import { TcpProxy } from '../support/tcp-proxy';
@@ -142,6 +144,33 @@ test('a second signal, of whatever kind, ends a drain at once', async () => {
   server.kill('SIGINT');
   await until(() => !isRunning(server.pid));
   held.destroy();
+});
+
+test('it decides on, and drains, when nobody reads its log any more', async () => {
+  const [httpPort, grpcPort, debugPort] = [await freePort(), await freePort(), await freePort()];
+  const loopback = { HOST: '127.0.0.1', GRPC_HOST: '127.0.0.1', DEBUG_HOST: '127.0.0.1' };
+  const env = { PATH: process.env.PATH, ...loopback, PORT: String(httpPort), GRPC_PORT: String(grpcPort), DEBUG_PORT: String(debugPort), BACKEND_TYPE: 'memory', DRAIN_DELAY: '0s' };
+  const child = spawn(process.execPath, [MAIN, 'serve', '--config', CONFIG], { env, stdio: ['ignore', 'ignore', 'pipe'], timeout: 20_000 });
+  const ended = once(child, 'exit');
+  let log = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    log += chunk.toString();
+  });
+  await until(() => log.includes('serves'));
+  child.stderr.destroy();
+  await once(child.stderr, 'close');
+  const client = new RlsClient(grpcPort);
+  const loads = async () => (await httpRequest(`http://127.0.0.1:${debugPort}/metrics`)).body;
+  // Each load is a line of the log.
+  for (let times = 2; times <= 4; times += 1) {
+    child.kill('SIGHUP');
+    for (let attempt = 0; attempt < 500 && !(await loads()).includes(`config_load_success ${times}`); attempt += 1);
+    expect(await loads()).toContain(`config_load_success ${times}`);
+    expect((await client.ask('d', [{ entries: { k: 'v' } }])).overall_code).toBe(OK);
+  }
+  client.close();
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
 });
 
 /** The server as the first process of a container: no signal does anything there by itself. */
