@@ -15,6 +15,7 @@ import { makeConfigMetrics, makeMetrics, type ManagementServer, type Metrics } f
 import { readMetrics } from './observability/reading';
 import { makeRecordDecision } from './observability/record-decision';
 import { RuleMetrics } from './observability/rule-metrics';
+import { StoreLog } from './observability/store-log';
 import { GrpcPort } from './open-grpc';
 import type { OpenedRedis } from './open-redis';
 import { publishMetrics, toLabels } from './publish-metrics';
@@ -200,6 +201,7 @@ async function openStore(input: OpenStoreInput): Promise<{ readonly store: Store
   const { Breakers, openRedis } = await import('./open-redis.js');
   const { wrapRedis } = await import('./wrap-redis.js');
   const parts = { settings, health, log, metrics, breakers: new Breakers({ health, log, metrics }) };
+  const storeLog = new StoreLog({ log, nowMs });
   // What has been lost meanwhile may have been what denied.
   const onSecond = () => { denyCache.clear(); };
   const onMain = () => {
@@ -232,9 +234,11 @@ async function openStore(input: OpenStoreInput): Promise<{ readonly store: Store
     onChargedBack: (hits) => {
       metrics.chargedBackHits.inc(hits);
     },
-    onLost: (hits) => {
+    onLost: (hits, cause) => {
       metrics.chargeBackLostHits.inc(hits);
+      storeLog.hitsLost(hits, cause);
     },
+    onUndecided: (error) => { storeLog.undecided(error); },
   });
   const heart = { key: `${settings.cacheKeyPrefix}weir:instances`, ttlMs: HEARTBEAT_TTL_MS, instancesMax: INSTANCES_MAX };
   let isToldOfHeartbeat = false;

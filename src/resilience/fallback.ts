@@ -2,7 +2,7 @@
 
 import type { Group, GroupVerdict, Settlement, Take } from '../bucket/take';
 import type { FailureMode } from '../rule/limit';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../store/store';
+import { BucketError, StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../store/store';
 import type { LastKnown } from './last-known';
 import { LocalAccounts, type LocalAccountsOptions } from './local-accounts';
 
@@ -11,6 +11,8 @@ export interface FallbackOptions extends Omit<LocalAccountsOptions, 'store'> {
   readonly failureMode: FailureMode;
   /** Told of each group that was decided here, with the hits it let pass. */
   readonly onFallback: (passed: { readonly local: number; readonly open: number }) => void;
+  /** Told of each group that the store can't decide, though it decides others. */
+  readonly onUndecided?: (error: BucketError) => void;
 }
 
 /**
@@ -68,6 +70,7 @@ export class FallbackStore implements Store {
       const group = groups[i];
       if (outcome instanceof StoreError) {
         isDecided = false;
+        if (outcome instanceof BucketError) this.options.onUndecided?.(outcome);
       } else if (outcome !== undefined && group !== undefined && 'verdicts' in outcome && outcome.cached !== true) {
         this.hear(group, outcome, atMs);
         isHeard = true;

@@ -26,9 +26,12 @@ export interface LocalAccountsOptions {
   readonly isThere?: (bucket: Pick<Settlement, 'bucketKey' | 'limit'>) => boolean;
   /** Hits that the store has been charged for. */
   readonly onChargedBack: (hits: number) => void;
-  /** Hits let pass here that the store may never count: its answer to the charge was lost, or the account was dropped. */
-  readonly onLost: (hits: number) => void;
+  /** Hits let pass here that the store may never count. */
+  readonly onLost: (hits: number, cause: LossCause) => void;
 }
+
+/** The answer to the charge was lost; or there was no room for the account, and it was dropped. */
+export type LossCause = 'answer' | 'room';
 
 interface Account {
   readonly bucketKey: string;
@@ -83,7 +86,7 @@ export class LocalAccounts {
       account.deciding -= 1;
       if (passes) account.admitted = Math.max(0, account.admitted + hits);
     } else if (passes && hits > 0) {
-      this.options.onLost(hits);
+      this.options.onLost(hits, 'room');
     }
   }
 
@@ -114,7 +117,7 @@ export class LocalAccounts {
     const account = this.accounts.oldest;
     if (account === undefined) return;
     this.accounts.delete(account.bucketKey);
-    if (account.admitted > 0) this.options.onLost(account.admitted);
+    if (account.admitted > 0) this.options.onLost(account.admitted, 'room');
     this.remember(account, account.admitted, resetOf(toLocalShare(account.limit, account), account.admitted));
   }
 
@@ -197,7 +200,7 @@ export class LocalAccounts {
   /** They could not be charged, as far as is known. Of an account that was dropped meanwhile nobody keeps them. */
   private keep(account: Account, { hits, mayHaveRun, resetAfterUs }: NotChargedHits): void {
     const isOpen = this.isOpen(account);
-    if (mayHaveRun || !isOpen) this.options.onLost(hits);
+    if (mayHaveRun || !isOpen) this.options.onLost(hits, mayHaveRun ? 'answer' : 'room');
     else account.admitted += hits;
     // Last in line: others may lie where the store is there.
     if (isOpen) this.accounts.set(account.bucketKey, account);

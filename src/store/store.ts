@@ -66,6 +66,20 @@ export class StoreError extends UnavailableError {
   }
 }
 
+/** A group alone can't be decided: what the store holds under the key of one of its buckets is none. Other groups are. */
+export class BucketError extends StoreError {
+  override readonly name = 'StoreError';
+
+  constructor(
+    message: string,
+    /** For whoever runs the store, never for callers: it is one of these. */
+    readonly bucketKeys: readonly string[],
+    options: StoreErrorOptions = {},
+  ) {
+    super(message, 'script', options);
+  }
+}
+
 /** So many wait already: the call is shed, and nothing decides it in its place. */
 export function overloadError(callsMax: number): StoreError {
   return new StoreError(`over ${callsMax} calls are waiting for Redis`, 'overload', { mayHaveRun: false });

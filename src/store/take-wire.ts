@@ -4,7 +4,7 @@ import type { Group, GroupVerdict, Mode, Verdict } from '../bucket/take';
 import { unfold, type FoundState } from '../engine/unfold';
 import { foldGroups, type Fold } from './fold';
 import { ALGORITHM_CODES, notAnAnswer, pushLimit, ReplyNumbers, type ScriptArguments } from './script-wire';
-import { StoreError, type GroupOutcome } from './store';
+import { BucketError, type GroupOutcome } from './store';
 
 const MODE_CODES: Readonly<Record<Mode, string>> = { enforced: '0', quota: '1', shadow: '2' };
 const FLAG_SHADOW = 1;
@@ -126,7 +126,7 @@ function readOutcome(group: Group, numbers: ReplyNumbers, nowUs: number): GroupO
   const first = numbers.next();
   if (first >= 0) return readAllFit({ group, remaining: first, numbers, nowUs });
   if (first === GROUP_DENIED || first === GROUP_ALLOWED) return readVerdicts({ group, numbers, overLimit: first === GROUP_DENIED, nowUs });
-  return undecided(first, nowUs);
+  return undecided(first, group, nowUs);
 }
 
 /** The outcomes of one fold, each to its place. */
@@ -137,7 +137,7 @@ function readFold({ fold: { group, places }, numbers, nowUs, outcomes }: ReadFol
   }
   const allowed = numbers.next();
   if (allowed < 0) {
-    for (const place of places) outcomes[place] = undecided(allowed, nowUs);
+    for (const place of places) outcomes[place] = undecided(allowed, group, nowUs);
     return;
   }
   const found = group.takes.map((): FoundState => [numbers.next(), numbers.next()]);
@@ -152,17 +152,22 @@ interface ReadFoldInput {
   readonly outcomes: GroupOutcome[];
 }
 
-function undecided(code: number, nowUs: number): GroupOutcome {
+function undecided(code: number, group: Group, nowUs: number): GroupOutcome {
   switch (code) {
     case GROUP_UNREADABLE:
-      return new StoreError('the store holds something that is no bucket under the key of one', 'script');
+      return new BucketError('the store holds something that is no bucket under the key of one', keysOf(group));
     case GROUP_OUTSIDE_WINDOWS:
       return { outsideAtUs: nowUs };
     case GROUP_FAILED:
-      return new StoreError('the store holds numbers of a bucket that no decision can be made on', 'script', { mayHaveRun: false });
+      return new BucketError('the store holds numbers of a bucket that no decision can be made on', keysOf(group), { mayHaveRun: false });
     default:
       throw notAnAnswer();
   }
+}
+
+/** Each once. */
+function keysOf({ takes }: Group): readonly string[] {
+  return [...new Set(takes.map(({ bucketKey }) => bucketKey))];
 }
 
 /** Of a group of which each take fits: the first number has been read. */

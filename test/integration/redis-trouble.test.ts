@@ -155,6 +155,21 @@ test(
 );
 
 test(
+  'a key of a bucket that holds something else fails alone, and the log says which it is',
+  async () => {
+    const admin = await makeTestClient(redis.port).connect();
+    await admin.set('1{d}tb31536000|k=theirs', 'no bucket');
+    admin.destroy();
+    await expect(client.ask('d', [{ entries: { k: 'theirs' } }])).rejects.toMatchObject({
+      details: 'the store holds something that is no bucket under the key of one',
+    });
+    expect((await client.ask('d', [{ entries: { k: 'ours' } }])).overall_code).toBe(OK);
+    expect(weir.output()).toContain(`Redis can't decide on "1{d}tb31536000|k=theirs": the store holds something that is no bucket`);
+  },
+  TIMEOUT_MS,
+);
+
+test(
   'no Redis at the start: it serves, says so, and decides once Redis is there',
   async () => {
     redis.kill('SIGKILL');
