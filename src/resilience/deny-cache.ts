@@ -142,7 +142,8 @@ export class DenyCacheStore implements Store {
     const nowUs = first.nowUs + clockUs - first.askedUs;
     const verdicts = group.takes.map((take, i) => {
       const denial = known[i];
-      return denial === undefined ? this.describe(take, nowUs) : describeDenial(denial, { hits: hitsOn(take.bucketKey, group.takes), clockUs });
+      const hits = hitsOn(take.bucketKey, group.takes);
+      return denial === undefined ? this.describe(take, { hits, nowUs }) : describeDenial(denial, { hits, clockUs });
     });
     return { overLimit: true, verdicts, nowUs, cached: true };
   }
@@ -197,12 +198,14 @@ export class DenyCacheStore implements Store {
     this.changedAt.set(bucketKey, this.changes);
   }
 
-  /** A take that would fit for all that is known here. The time is about the store's. */
-  private describe({ bucketKey, limit }: Take, nowUs: number): Verdict {
+  /** A take that would fit for all that is known here, or never can. */
+  private describe({ bucketKey, limit, hits: ownHits }: Take, { hits, nowUs }: DescribeInput): Verdict {
     const { lastKnown } = this.options;
-    // A share that never refills is known as never full again, which is no duration.
-    const lastUs = Math.min(WINDOW_US_MAX, Math.ceil(lastKnown.resetAfterUs(bucketKey)));
-    return { fits: true, remaining: lastKnown.remaining(bucketKey, limit), retryAfterUs: 0, resetAfterUs: windowEndsAfterUs(limit, nowUs) ?? lastUs };
+    const fits = ownHits <= 0 || hits <= limit.capacity;
+    // A share that never refills is known as never full again, which is no duration. A limit of 0 names its window.
+    const lastUs = limit.requestsPerUnit === 0 ? limit.windowUs : Math.min(WINDOW_US_MAX, Math.ceil(lastKnown.resetAfterUs(bucketKey)));
+    const resetAfterUs = windowEndsAfterUs(limit, nowUs) ?? lastUs;
+    return { fits, remaining: lastKnown.remaining(bucketKey, limit), retryAfterUs: fits ? 0 : NEVER, resetAfterUs };
   }
 }
 
@@ -217,6 +220,13 @@ interface AskOthersInput {
   readonly denied: readonly (GroupVerdict | undefined)[];
   readonly askedUs: number;
   readonly options: TakeOptions | undefined;
+}
+
+interface DescribeInput {
+  /** Of the group on the bucket. */
+  readonly hits: number;
+  /** About the store's. */
+  readonly nowUs: number;
 }
 
 interface RememberInput {

@@ -138,13 +138,14 @@ test('the hits of a group on a bucket are one sum', async () => {
 
 test('the other takes of such a group are shown to fit, with what was last known to be left', async () => {
   const { ask, clock, exhaust, lastKnown, one } = open();
-  const { verdict } = await one('b', { hits: 4, limit: THREE_PER_MINUTE, mode: 'shadow' });
+  await one('b', { hits: 3, limit: THREE_PER_MINUTE });
+  const { verdict } = await one('b', { limit: THREE_PER_MINUTE, mode: 'shadow' });
   expect(verdict.verdicts[0]!.fits).toBe(false);
   await one('c', { hits: 3 });
   lastKnown.hear('c', TEN_PER_SECOND, { fits: true, remaining: 7, retryAfterUs: 0, resetAfterUs: 300_000 });
   await exhaust('a');
   clock.nowMs = 50;
-  const group = groupOf([take('c'), take('b', { hits: 4, limit: THREE_PER_MINUTE, mode: 'shadow' }), take('a'), take('d', { hits: -1 })]);
+  const group = groupOf([take('c'), take('b', { limit: THREE_PER_MINUTE, mode: 'shadow' }), take('a'), take('d', { hits: -1 })]);
   const answered = await ask(group);
   expect(answered.asked).toBe(false);
   expect(answered.verdict.verdicts.map(({ fits, remaining, resetAfterUs }) => [fits, remaining, resetAfterUs])).toEqual([
@@ -153,6 +154,25 @@ test('the other takes of such a group are shown to fit, with what was last known
     [false, 0, 950_000],
     [true, 10, 0],
   ]);
+});
+
+test.each(ALGORITHMS)('hits beside it that can never fit are shown not to, as the store would say (%s)', async (algorithm) => {
+  const { ask, exhaust, inner } = open();
+  await exhaust('a', TEN_PER_HOUR);
+  const limit = LIMITS[algorithm];
+  const none: BucketLimit = { ...limit, requestsPerUnit: 0, capacity: 0 };
+  const tooMany = [
+    take('b', { limit: none }),
+    take('c', { limit: none, mode: 'shadow' }),
+    take('d', { limit, hits: limit.capacity + 1 }),
+    take('e', { limit, hits: limit.capacity }),
+    take('e', { limit, hits: 1 }),
+    take('f', { limit: none, hits: 0 }),
+  ];
+  const [stored] = await inner.take([groupOf(tooMany)]);
+  const { asked, verdict } = await ask(groupOf([take('a', { limit: TEN_PER_HOUR }), ...tooMany]));
+  expect(decided(stored).verdicts.map(({ fits }) => fits)).toEqual([false, false, false, false, false, true]);
+  expect([asked, verdict.verdicts.slice(1)]).toEqual([false, decided(stored).verdicts]);
 });
 
 test('a window beside it ends when it ends, used or not, as the store would say', async () => {
