@@ -6,23 +6,27 @@ import type { WireConfigDescriptor, WireRateLimitConfig, WireRateLimitPolicy, Wi
 /** By the numbers of RateLimitUnit; 0 is none. */
 const UNITS = [undefined, 'second', 'minute', 'hour', 'day', 'month', 'year', 'week'] as const;
 
-/** A step for each descriptor of the first level. Recurses as deep as the message is nested, which its decoder has bounded. */
+/** A step for each descriptor. Recurses as deep as the message is nested, which its decoder has bounded. */
 export function* toConfigNode({ domain = '', descriptors = [] }: WireRateLimitConfig): Generator<undefined, ConfigNode> {
-  const items: ConfigNode[] = [];
-  for (const descriptor of descriptors) {
-    items.push(toDescriptorNode(descriptor));
-    yield;
-  }
-  return mapOf({ domain: textOf(domain), descriptors: listOf(items) });
+  return mapOf({ domain: textOf(domain), descriptors: yield* toListNode(descriptors) });
 }
 
-function toDescriptorNode(descriptor: WireConfigDescriptor): ConfigNode {
+function* toListNode(descriptors: readonly WireConfigDescriptor[]): Generator<undefined, ConfigNode> {
+  const items: ConfigNode[] = [];
+  for (const descriptor of descriptors) {
+    items.push(yield* toDescriptorNode(descriptor));
+    yield;
+  }
+  return listOf(items);
+}
+
+function* toDescriptorNode(descriptor: WireConfigDescriptor): Generator<undefined, ConfigNode> {
   const { key = '', value = '', rate_limit: policy, descriptors = [], metadata } = descriptor;
   return mapOf({
     key: textOf(key),
     value: value === '' ? undefined : textOf(value),
     rate_limit: policy && toPolicyNode(policy),
-    descriptors: descriptors.length === 0 ? undefined : listOf(descriptors.map(toDescriptorNode)),
+    descriptors: descriptors.length === 0 ? undefined : yield* toListNode(descriptors),
     shadow_mode: flagOf(descriptor.shadow_mode),
     detailed_metric: flagOf(descriptor.detailed_metric),
     quota_mode: flagOf(descriptor.quota_mode),

@@ -11,6 +11,12 @@ const PROTO_DIR = path.join(__dirname, '..', '..', 'proto');
 /** Bytes that are decoded in a step: so many take a millisecond or two. */
 const STEP_BYTES = 8 * 1024;
 
+/** More than any configuration may have; within a step, protobufjs has a bound of its own. */
+const LEVELS_MAX = 100;
+
+/** Of the wire types, that of messages. */
+const LENGTH_DELIMITED = 2;
+
 const PROTO_FILES = ['envoy/service/discovery/v3/ads.proto', 'ratelimit/config/ratelimit/v3/rls_conf.proto'];
 
 export const RATE_LIMIT_CONFIG_TYPE = 'type.googleapis.com/ratelimit.config.ratelimit.v3.RateLimitConfig';
@@ -29,6 +35,7 @@ export function loadXdsProto(): XdsProto {
   const request = root.lookupType('envoy.service.discovery.v3.DiscoveryRequest');
   const response = root.lookupType('envoy.service.discovery.v3.DiscoveryResponse');
   const config = root.lookupType('ratelimit.config.ratelimit.v3.RateLimitConfig');
+  const descriptor = root.lookupType('ratelimit.config.ratelimit.v3.RateLimitDescriptor');
   return {
     stream: {
       path: '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources',
@@ -39,8 +46,15 @@ export function loadXdsProto(): XdsProto {
       responseSerialize: (message) => encode(response, message),
       responseDeserialize: (bytes) => decode(response, bytes),
     },
-    decodeConfig: (bytes) => decodeInSteps(config, bytes),
+    decodeConfig: (bytes) => decodeInSteps({ type: config, field: fieldOf(config), depth: 0 }, { type: descriptor, field: fieldOf(descriptor) }, bytes),
   };
+}
+
+/** The number of the field that holds descriptors. */
+function fieldOf(type: Type): number {
+  const { id } = type.fields.descriptors ?? {};
+  if (id === undefined) throw new Error(`${type.name} has no field descriptors`);
+  return id;
 }
 
 function encode(type: Type, message: object): Buffer {
@@ -52,27 +66,57 @@ function decode(type: Type, bytes: Uint8Array): object {
   return type.toObject(type.decode(bytes));
 }
 
-/** A message that is cut between two of its fields is two messages, which together say what it says. */
-function* decodeInSteps(type: Type, bytes: Uint8Array): Generator<undefined, WireRateLimitConfig> {
-  let whole: WireRateLimitConfig = {};
-  const descriptors: WireConfigDescriptor[] = [];
-  for (const piece of piecesOf(bytes)) {
-    const part: WireRateLimitConfig = decode(type, piece);
-    whole = { ...whole, ...part };
-    for (const descriptor of part.descriptors ?? []) descriptors.push(descriptor);
-    yield;
-  }
-  return { ...whole, descriptors };
+/** A message that holds descriptors. */
+interface Holder {
+  readonly type: Type;
+  /** The number of the field that they are in. */
+  readonly field: number;
+  /** Levels above it. */
+  readonly depth: number;
 }
 
-function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
-  const reader = Reader.create(bytes);
+/** What it says, but for the type of the message. */
+interface Held {
+  readonly descriptors?: readonly WireConfigDescriptor[];
+}
+
+/**
+ * A message that is cut between two of its fields is two messages, which together say what it says. So is a descriptor: the whole
+ * of a configuration may lie within one.
+ */
+function* decodeInSteps({ type, field, depth }: Holder, descriptor: Omit<Holder, 'depth'>, bytes: Uint8Array): Generator<undefined, Held> {
+  if (depth > LEVELS_MAX) throw new Error('nested too deep');
+  let whole: Held = {};
+  const descriptors: WireConfigDescriptor[] = [];
   let start = 0;
+  const decodeUpTo = (end: number): void => {
+    if (end === start) return;
+    const part: Held = decode(type, bytes.subarray(start, end));
+    whole = { ...whole, ...part };
+    for (const each of part.descriptors ?? []) descriptors.push(each);
+    start = end;
+  };
+  const reader = Reader.create(bytes);
   while (reader.pos < reader.len) {
-    reader.skipType(reader.uint32() & 7);
+    const at = reader.pos;
+    const tag = reader.uint32();
+    if (tag === ((field << 3) | LENGTH_DELIMITED)) {
+      const length = reader.uint32();
+      const from = reader.pos;
+      reader.skip(length);
+      if (length > STEP_BYTES) {
+        decodeUpTo(at);
+        descriptors.push(yield* decodeInSteps({ ...descriptor, depth: depth + 1 }, descriptor, bytes.subarray(from, reader.pos)));
+        start = reader.pos;
+      }
+    } else {
+      reader.skipType(tag & 7);
+    }
     if (reader.pos - start < STEP_BYTES) continue;
-    yield bytes.subarray(start, reader.pos);
-    start = reader.pos;
+    decodeUpTo(reader.pos);
+    yield;
   }
-  yield bytes.subarray(start);
+  decodeUpTo(reader.pos);
+  yield;
+  return { ...whole, descriptors };
 }

@@ -4,6 +4,7 @@ import { stringify } from 'yaml';
 import { compileConfig } from '../../../src/config/compile';
 import type { ConfigDocument } from '../../../src/config/config-document';
 import { ConfigError, type ConfigProblem } from '../../../src/config/config-error';
+import { toConfigNode } from '../../../src/xds/config-nodes';
 import { loadXdsProto } from '../../../src/xds/proto';
 import { readResourceSet, RESOURCES_MAX } from '../../../src/xds/resource-set';
 import type { WireAny, WireConfigDescriptor, WireRateLimitConfig, WireRateLimitPolicy, WireValue } from '../../../src/xds/wire';
@@ -262,3 +263,28 @@ test('a long resource is read in slices, between which other things are done', a
   expect(text.match(/(?<="text":")v\d+/g)).toEqual(values);
   expect(text).toMatch(/"domain",\{"keyOffset":0,"value":\{"kind":"scalar","text":"d"/);
 });
+
+test.each([1, 2, 60])('so is one whose descriptors lie within others, %i levels deep', (levels) => {
+  const values = Array.from({ length: LONG }, (_, i) => `v${i}`);
+  const leaves = values.map((value) => ({ key: 'k', value, rate_limit: { unit: 1, requests_per_unit: 1 } }));
+  // Before, among and after them, what else a descriptor says.
+  const above = (depth: number): WireConfigDescriptor =>
+    depth === levels ? { key: 'leaves', descriptors: leaves, shadow_mode: true } : { key: `level ${depth}`, descriptors: [{ key: 'first' }, above(depth + 1), { key: 'last' }] };
+  const config = { name: 'r', domain: 'd', descriptors: [above(1)] };
+  let steps = 0;
+  const reading = decodeConfig(packConfig(config).value ?? new Uint8Array());
+  let step = reading.next();
+  for (; step.done !== true; step = reading.next()) steps += 1;
+  const decoded = step.value;
+  const making = toConfigNode(decoded);
+  let made = 0;
+  for (let next = making.next(); next.done !== true; next = making.next()) made += 1;
+  // Of some 190 KiB, 8 in a step; and a descriptor in a step.
+  expect([steps > 20, made >= LONG]).toEqual([true, true]);
+  expect(withoutEmpty(decoded)).toEqual(config);
+});
+
+/** A list that is empty says what an absent one does. */
+function withoutEmpty(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (_name, part: unknown) => (Array.isArray(part) && part.length === 0 ? undefined : part)));
+}
