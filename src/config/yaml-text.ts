@@ -37,8 +37,15 @@ export function parseYamlText(file: ConfigFile, list: ProblemList): ParsedFile {
   try {
     documents = parseDocuments(text, lines);
   } catch (error) {
-    if (!(error instanceof TooDeepError)) throw error;
-    problems.report({ offset: error.offset, path: '', message: error.message });
+    if (error instanceof TooManyErrorsError) {
+      for (const each of distinct(error.errors.slice(0, YAML_ERRORS_MAX))) problems.report({ offset: each.pos[0], path: '', message: explain(each) });
+      const offset = error.errors[YAML_ERRORS_MAX]?.pos[0] ?? 0;
+      problems.report({ offset, path: '', message: `not valid YAML in over ${YAML_ERRORS_MAX} places; what is below this one is not read` });
+    } else if (error instanceof TooDeepError) {
+      problems.report({ offset: error.offset, path: '', message: error.message });
+    } else {
+      throw error;
+    }
     return { problems, lines };
   }
   const [document, second] = documents;
@@ -70,20 +77,59 @@ function parseDocuments(text: string, lines: LineCounter): Document.Parsed[] {
   // Failsafe: each scalar stays the text it is until the field that it stands in says what it must be.
   // Unique keys are checked by the converter, which names both lines.
   const composer = new Composer({ schema: 'failsafe', prettyErrors: false, uniqueKeys: false });
+  const checkErrors = boundErrors(composer);
   const documents: Document.Parsed[] = [];
-  for (const document of composer.compose(tokensOf(text, lines), true, text.length)) {
+  for (const document of composer.compose(tokensOf(text, { lines, checkErrors }), true, text.length)) {
     documents.push(document);
     if (documents.length > 1) break;
   }
   return documents;
 }
 
+/** More than anybody reads: a file of the wrong kind has one on every line, and they are found many times slower than none. */
+export const YAML_ERRORS_MAX = 100;
+
+/** Throws TooManyErrorsError. */
+class TooManyErrorsError extends Error {
+  constructor(readonly errors: readonly YAMLError[]) {
+    super();
+  }
+}
+
+/** What the library does not show of its composer. */
+interface ComposerParts {
+  onError: (...error: readonly unknown[]) => void;
+  readonly errors: readonly YAMLError[];
+}
+
+/** The composer goes on whatever is wrong, and has no bound of its own: a few megabytes of the wrong kind took half a minute. The answer is to be called for each token. */
+function boundErrors(composer: Composer): () => void {
+  const parts = composer as unknown as ComposerParts;
+  const { onError } = parts;
+  const check = (): void => {
+    if (parts.errors.length > YAML_ERRORS_MAX) throw new TooManyErrorsError(parts.errors);
+  };
+  parts.onError = (...error) => {
+    onError(...error);
+    check();
+  };
+  return check;
+}
+
+interface TokensOptions {
+  /** Told where each line begins. */
+  readonly lines: LineCounter;
+  /** Throws if what was read is wrong in too many places. */
+  readonly checkErrors: () => void;
+}
+
 /** Throws TooDeepError. */
-function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
+function* tokensOf(text: string, { lines, checkErrors }: TokensOptions): Generator<CST.Token> {
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);
   for (const lexeme of new Lexer().lex(text)) {
     yield* parser.next(lexeme);
+    checkErrors();
     // The stack holds the document, the open collections, and perhaps the scalar being read.
     if (parser.stack.length > YAML_DEPTH_MAX + 2) throw new TooDeepError(parser.offset);
   }

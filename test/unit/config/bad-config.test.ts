@@ -2,7 +2,7 @@
 
 import { PROBLEMS_MAX } from '../../../src/config/problem-list';
 import { NESTING_MAX } from '../../../src/config/schema';
-import { YAML_DEPTH_MAX } from '../../../src/config/yaml-text';
+import { YAML_DEPTH_MAX, YAML_ERRORS_MAX } from '../../../src/config/yaml-text';
 import { TEXT_BYTES_MAX } from '../../../src/descriptor/bounds';
 import { problemsOf } from './compile-config';
 
@@ -113,6 +113,15 @@ describe('A bad configuration', () => {
     const lines = problemsOf(`domain: d\ndescriptors: [${'a, '.repeat(PROBLEMS_MAX + 7)}]\n`);
     expect(lines).toHaveLength(PROBLEMS_MAX + 1);
     expect(lines.at(-1)).toBe('and 7 more');
+  });
+
+  test.each([
+    ['errors of the composer', `domain: "${'\\\n'.repeat(20_000)}"\n`],
+    ['errors of the parser', '}\n'.repeat(20_000)],
+  ])('that is no YAML at all is read to its first hundred %s', (_, text) => {
+    const lines = problemsOf(text);
+    expect(lines).toHaveLength(YAML_ERRORS_MAX + 1);
+    expect(lines.at(-1)).toMatch(/^c\.yaml:10\d:1: not valid YAML in over 100 places; what is below this one is not read$/);
   });
 
   test('nested too deep is refused where it gets too deep', () => {
