@@ -4,9 +4,11 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
+import { gzipSync } from 'node:zlib';
 import { credentials, type ChannelCredentials, type Client } from '@grpc/grpc-js';
 import type { Decision } from '../../src/engine/decision';
 import { DEFAULT_RULES } from '../../src/transport/connection-rules';
+import { GRPC_MESSAGE_BYTES_MAX } from '../../src/transport/grpc-status';
 import { FrameType, PREFACE } from '../../src/transport/http2/frames';
 import { encodeHeaderBlock } from '../../src/transport/http2/hpack-encoder';
 import { LEAN_BOUNDS } from '../../src/transport/http2/lean-bounds';
@@ -345,6 +347,23 @@ describe('bounds', () => {
     for (const streamId of [5, 7]) second.send(end(streamId));
     for (const streamId of [5, 7]) await until(isAnswered(second, streamId));
     second.socket.destroy();
+  });
+
+  test('and compressed ones count as what they may be unpacked, so that many little ones at once take no more memory than others', async () => {
+    await start('lean', { bounds: { unfinishedBytesMax: 1.5 * GRPC_MESSAGE_BYTES_MAX } });
+    const packed = gzipSync(Buffer.alloc(GRPC_MESSAGE_BYTES_MAX - 1000));
+    const prefix = Buffer.from([1, 0, 0, packed.length >> 8, packed.length & 0xff]);
+    const block = encodeHeaderBlock([...CALL_FIELDS, { name: 'grpc-encoding', value: 'gzip' }]);
+    const of = (streamId: number) => [headers(streamId, { endStream: false, block }), frame(FrameType.DATA, streamId, Buffer.concat([prefix, packed]), 0x1)];
+    const peer = await RawPeer.begin();
+    const answerTo = (streamId: number) => peer.frames().find((one) => one.streamId === streamId && one.type === FrameType.HEADERS)?.payload.toString('latin1');
+    peer.send(...of(1), ...of(3));
+    await until(() => answerTo(1) !== undefined && answerTo(3) !== undefined);
+    expect([1, 3].map((streamId) => answerTo(streamId)?.includes('too much is waiting'))).toEqual([false, true]);
+    peer.send(...of(5));
+    await until(() => answerTo(5) !== undefined);
+    expect(answerTo(5)).not.toContain('too much is waiting');
+    peer.socket.destroy();
   });
 
   test.each(TRANSPORTS)('of streams: the peer is told (%s)', async (transport) => {

@@ -3,17 +3,21 @@
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import { status } from '@grpc/grpc-js';
+import { GRPC_MESSAGE_BYTES_MAX } from '../grpc-status';
 import { errorFrame } from './answer-frames';
 import { TOO_MUCH_WAITS, type ByteBudget } from './byte-budget';
 import type { Connection } from './connection';
 import { ErrorCode, StreamError } from './errors';
 import { encodeHeaderBlock } from './hpack-encoder';
 import type { HeaderField } from './header-field';
-import type { RequestHead } from './request-head';
+import { valuesOf, type RequestHead } from './request-head';
 import type { Stream, StreamHandler } from './stream';
 
 /** What may wait for the peer's window, of one stream, before grpc-js has to wait. */
 const WAITING_BYTES_MAX = 64 * 1024;
+
+/** What deflate makes of a byte at most, and gzip with it: grpc-js knows no other compression. */
+const UNPACKED_BYTES_MAX = 1032;
 
 const NO_TRAILERS = Buffer.alloc(0);
 
@@ -32,7 +36,7 @@ export class Bridge {
   constructor(private readonly parts: BridgeParts) {}
 
   open(connection: Connection, stream: Stream, { fields }: RequestHead): StreamHandler {
-    return new BridgedStream({ connection, stream, request: this.request(stream, fields), budget: this.parts.budget });
+    return new BridgedStream({ connection, stream, request: this.request(stream, fields), isCompressed: isCompressed(fields), budget: this.parts.budget });
   }
 
   close(): void {
@@ -62,13 +66,15 @@ interface BridgedStreamParts {
   readonly connection: Connection;
   readonly stream: Stream;
   readonly request: ClientHttp2Stream;
+  readonly isCompressed: boolean;
   readonly budget: ByteBudget;
 }
 
 class BridgedStream implements StreamHandler {
   private isOver = false;
   private isAnswered = false;
-  /** Bytes of the request for which there has been no answer. */
+  /** Bytes of the request for which there has been no answer, and those that they take of the budget. */
+  private waitingBytes = 0;
   private heldBytes = 0;
   private trailers: Buffer = NO_TRAILERS;
 
@@ -135,18 +141,21 @@ class BridgedStream implements StreamHandler {
     if (request.writable) request.end();
   }
 
-  /** A request that comes in one piece takes nothing: the health is told however much waits. */
+  /** A request that comes in one piece takes nothing: the health is told however much waits. A compressed one is as large as it may be unpacked. */
   private hold(bytes: number): boolean {
-    const isWhole = this.parts.stream.remoteEnded && this.heldBytes === 0;
-    if (isWhole) return true;
-    if (!this.parts.budget.take(bytes)) return false;
-    this.heldBytes += bytes;
+    const { stream, isCompressed, budget } = this.parts;
+    if (stream.remoteEnded && this.waitingBytes === 0 && !isCompressed) return true;
+    const waitingBytes = this.waitingBytes + bytes;
+    const held = waitingBytes + (isCompressed ? Math.min(waitingBytes * UNPACKED_BYTES_MAX, GRPC_MESSAGE_BYTES_MAX) : 0);
+    if (!budget.take(held - this.heldBytes)) return false;
+    this.waitingBytes = waitingBytes;
+    this.heldBytes = held;
     return true;
   }
 
   private letGo(): void {
     this.parts.budget.giveBack(this.heldBytes);
-    this.heldBytes = 0;
+    this.heldBytes = this.waitingBytes = 0;
   }
 
   private refuse(): void {
@@ -175,6 +184,10 @@ class BridgedStream implements StreamHandler {
       if (connection.send(stream, chunk) > WAITING_BYTES_MAX) request.pause();
     });
   }
+}
+
+function isCompressed(fields: readonly HeaderField[]): boolean {
+  return valuesOf(fields, 'grpc-encoding').some((encoding) => encoding !== 'identity');
 }
 
 function toHeaders(fields: readonly HeaderField[]): OutgoingHttpHeaders {
