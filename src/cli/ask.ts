@@ -6,6 +6,7 @@ import { duration } from '../config/setting-types';
 import type { SettingProblem } from '../config/settings-error';
 import { toByteString } from '../descriptor/byte-string';
 import type { Entry, LimitOverride } from '../descriptor/descriptor';
+import { asError } from '../errors';
 import { UINT32_MAX } from '../rule/limit';
 import { callServer } from '../transport/call-server';
 import type { ClientTls } from '../transport/client-credentials';
@@ -66,7 +67,7 @@ export async function ask({ args }: { readonly args: readonly string[] }): Promi
     console.log(formatResponse(response));
     return 0;
   } catch (error) {
-    console.error(`no answer from ${address}: ${error instanceof Error ? error.message : String(error)}`);
+    console.error(`no answer from ${address}: ${asError(error).message}`);
     return 1;
   }
 }

@@ -1,6 +1,7 @@
 /** `/bin/ratelimit_client` of the image: the reference's client, with its flags and the form of its answers. */
 
 import { toByteString } from '../descriptor/byte-string';
+import { asError } from '../errors';
 import { callServer } from '../transport/call-server';
 import { ADDRESS_DEFAULT, readTls } from './ask';
 import { readGoFlags } from './go-flags';
@@ -39,7 +40,7 @@ export async function referenceClient({ args }: { readonly args: readonly string
     console.log(`response: ${formatProtoText(await callServer({ address, request, timeoutMs: TIMEOUT_MS, ...tls }))}`);
     return 0;
   } catch (error) {
-    console.log(`request error: ${error instanceof Error ? error.message : String(error)}`);
+    console.log(`request error: ${asError(error).message}`);
     return 1;
   }
 }

@@ -1,6 +1,7 @@
 /** Mogrifiers: names of statistics that become other names and tags, by patterns in Go's syntax. */
 
 import { RE2JS } from 're2js';
+import { asError } from '../errors';
 
 /** As the environment says. */
 export interface MogrifierSpec {
@@ -79,6 +80,6 @@ function toRegex(variable: string, pattern: string): RE2JS {
   try {
     return RE2JS.compile(pattern);
   } catch (error) {
-    throw new MogrifierError(variable, `it is no regular expression as Go writes them: ${error instanceof Error ? error.message : String(error)}`);
+    throw new MogrifierError(variable, `it is no regular expression as Go writes them: ${asError(error).message}`);
   }
 }

@@ -1,6 +1,7 @@
 /** Tells statsd what the metrics say, again and again, and nothing on the path of a request. */
 
 import { setImmediate as turn } from 'node:timers/promises';
+import { asError } from '../errors';
 import type { Mogrified } from './mogrifier';
 import type { MetricReading } from './reading';
 import type { Seldom } from './seldom';
@@ -69,7 +70,7 @@ export class StatsdReporter {
     } catch (error) {
       this.disconnect();
       onFlush('error');
-      const cause = error instanceof Error ? error.message : String(error);
+      const cause = asError(error).message;
       problems.say('statsd', `statsd at ${where} takes nothing (${cause}): what is counted meanwhile is not told there`);
     }
   }

@@ -1,6 +1,7 @@
 /** The nodes of a Redis Cluster that are known, and which of them has which slot: learned, and looked up again. */
 
 import { knownHost, NODES_MAX, parseClusterSlots, SLOTS, type NodeAddress, type SlotRange } from './cluster-slots';
+import { asError } from '../errors';
 import { describeAddress } from './describe-address';
 import type { ConnectionState } from './redis-connection';
 import type { Redirect } from './redirect-error';
@@ -188,7 +189,7 @@ export class ClusterNodes {
       }
       this.cause = `${describeAddress(node.address)}: it is in no cluster`;
     } catch (error) {
-      this.cause = `${describeAddress(node.address)}: CLUSTER SLOTS: ${error instanceof Error ? error.message : String(error)}`;
+      this.cause = `${describeAddress(node.address)}: CLUSTER SLOTS: ${asError(error).message}`;
     }
     node.isDoubted = true;
     return false;

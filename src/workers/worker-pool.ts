@@ -1,6 +1,7 @@
 /** The processes that serve: begun one after the other, begun anew when one ends, ended together. */
 
 import { backoffMs } from '../backoff';
+import { asError } from '../errors';
 import type { Logger } from '../observability/logger';
 import type { ConfigNews, FromWorker, ToWorker, WorkerPorts } from './messages';
 
@@ -57,7 +58,7 @@ export class WorkerStartError extends Error {
   }
 
   static ofFork(error: unknown): WorkerStartError {
-    return new WorkerStartError(1, `a worker could not be begun: ${messageOf(error)}`);
+    return new WorkerStartError(1, `a worker could not be begun: ${asError(error).message}`);
   }
 }
 
@@ -203,7 +204,7 @@ export class WorkerPool {
     try {
       worker = this.begin();
     } catch (error) {
-      this.beginLater(messageOf(error), { isGood: false });
+      this.beginLater(asError(error).message, { isGood: false });
       return;
     }
     // One that does not come to serve ends, which begins the next.
@@ -252,8 +253,4 @@ function onceHeard(worker: WorkerProcess, then: () => void): void {
   };
   const timer = setTimeout(finish, HEARD_MS_MAX);
   worker.once('disconnect', finish);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
