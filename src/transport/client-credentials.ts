@@ -1,9 +1,10 @@
 /** How a server over TLS is known to this process as its client: by its name, or by its address where it has no other. */
 
-import { readFileSync } from 'node:fs';
 import { isIP, type Socket } from 'node:net';
 import { connect, createSecureContext, type SecureContext } from 'node:tls';
 import { CallCredentials, ChannelCredentials, experimental, type ChannelOptions } from '@grpc/grpc-js';
+// What it reads of `GRPC_DEFAULT_SSL_ROOTS_FILE_PATH` and `GRPC_SSL_CIPHER_SUITES`, which are variables of its own.
+import { CIPHER_SUITES, getDefaultRootsData } from '@grpc/grpc-js/build/src/tls-helpers';
 
 /** PEM texts. */
 export interface ClientTls {
@@ -15,13 +16,7 @@ export interface ClientTls {
 
 export function tlsCredentials({ authorities, certificate, key }: ClientTls): ChannelCredentials {
   const named = ChannelCredentials.createSsl(authorities, key, certificate);
-  return new TlsCredentials(named, createSecureContext({ ca: authorities ?? defaultAuthorities(), key, cert: certificate, ciphers: process.env.GRPC_SSL_CIPHER_SUITES }));
-}
-
-/** As grpc-js has them for a server that is asked by name: the variable is its own. */
-function defaultAuthorities(): Buffer | undefined {
-  const file = process.env.GRPC_DEFAULT_SSL_ROOTS_FILE_PATH ?? '';
-  return file === '' ? undefined : readFileSync(file);
+  return new TlsCredentials(named, createSecureContext({ ca: authorities ?? getDefaultRootsData() ?? undefined, key, cert: certificate, ciphers: CIPHER_SUITES }));
 }
 
 /**
