@@ -73,9 +73,9 @@ export async function ask({ args }: { readonly args: readonly string[] }): Promi
 }
 
 function toWireDescriptor(entries: readonly Entry[], override: LimitOverride | undefined): WireDescriptor {
-  if (override === undefined) return { entries: [...entries] };
+  if (override === undefined) return { entries };
   const { requestsPerUnit, unit, unitMultiplier } = override;
-  return { entries: [...entries], limit: { requests_per_unit: requestsPerUnit, unit: WIRE_UNITS[unit], unit_multiplier: { value: unitMultiplier } } };
+  return { entries, limit: { requests_per_unit: requestsPerUnit, unit: WIRE_UNITS[unit], unit_multiplier: { value: unitMultiplier } } };
 }
 
 function readTimeoutMs(written: string): number {
