@@ -132,7 +132,8 @@ export class DenyCacheStore implements Store {
   /** The denial that is known of the group; if none, its buckets are forgotten that it may make room in. */
   private denyOrForget(group: Group, clockUs: number): GroupVerdict | undefined {
     if (!group.takes.some(({ bucketKey }) => this.denials.has(bucketKey))) return undefined;
-    const known = group.takes.map((take) => this.denialOf(take, group, clockUs));
+    const buckets = bucketsOf(group);
+    const known = group.takes.map((take) => this.denialOf(take, hitsOn(take, buckets), clockUs));
     const first = known.find((denial) => denial !== undefined);
     if (first === undefined || group.shadow || group.dry === true) {
       for (const take of group.takes) if (this.mayMakeRoom(take)) this.denials.delete(take.bucketKey);
@@ -142,13 +143,14 @@ export class DenyCacheStore implements Store {
     const nowUs = first.nowUs + clockUs - first.askedUs;
     const verdicts = group.takes.map((take, i) => {
       const denial = known[i];
-      const hits = hitsOn(take.bucketKey, group.takes);
+      const hits = hitsOn(take, buckets);
       return denial === undefined ? this.describe(take, { hits, nowUs }) : describeDenial(denial, { hits, clockUs });
     });
     return { overLimit: true, verdicts, nowUs, cached: true };
   }
 
-  private denialOf({ bucketKey, limit, hits, mode }: Take, { takes }: Group, clockUs: number): Denial | undefined {
+  /** `hitsOfAll`: of the group on the bucket. */
+  private denialOf({ bucketKey, limit, hits, mode }: Take, hitsOfAll: number, clockUs: number): Denial | undefined {
     if (hits <= 0 || mode !== 'enforced') return undefined;
     const denial = this.denials.get(bucketKey);
     if (denial === undefined) return undefined;
@@ -156,7 +158,7 @@ export class DenyCacheStore implements Store {
       this.denials.delete(bucketKey);
       return undefined;
     }
-    return isSameLimit(denial.limit, limit) && hitsOn(bucketKey, takes) >= denial.hits ? denial : undefined;
+    return isSameLimit(denial.limit, limit) && hitsOfAll >= denial.hits ? denial : undefined;
   }
 
   /** Under a larger limit a bucket may be refilled faster. */
@@ -165,14 +167,16 @@ export class DenyCacheStore implements Store {
     return denial !== undefined && (hits < 0 || !isSameLimit(denial.limit, limit));
   }
 
-  private remember({ group: { takes, shadow, dry }, outcome: { verdicts, nowUs }, askedUs, changes }: RememberInput): void {
-    if (shadow || dry === true || changes < this.allChangedAt) return;
-    for (const [i, { bucketKey, limit, hits, mode }] of takes.entries()) {
+  private remember({ group, outcome: { verdicts, nowUs }, askedUs, changes }: RememberInput): void {
+    if (group.shadow || group.dry === true || changes < this.allChangedAt) return;
+    const buckets = bucketsOf(group);
+    for (const [i, take] of group.takes.entries()) {
+      const { bucketKey, limit, hits, mode } = take;
       const verdict = verdicts[i];
       if (mode !== 'enforced' || hits <= 0 || verdict === undefined || verdict.fits) continue;
-      if (changes < (this.changedAt.get(bucketKey) ?? 0) || !isOnlyLimit(limit, bucketKey, takes)) continue;
+      if (changes < (this.changedAt.get(bucketKey) ?? 0) || buckets.get(bucketKey)?.hasOneLimit !== true) continue;
       const untilUs = askedUs + Math.min(REMEMBERED_US_MAX, holdsForUs(limit, verdict));
-      if (untilUs > this.clockUs()) this.keep(bucketKey, { limit, hits: hitsOn(bucketKey, takes), verdict, askedUs, untilUs, nowUs });
+      if (untilUs > this.clockUs()) this.keep(bucketKey, { limit, hits: hitsOn(take, buckets), verdict, askedUs, untilUs, nowUs });
     }
   }
 
@@ -264,14 +268,31 @@ function isSameLimit(a: BucketLimit, b: BucketLimit): boolean {
   return a === b || (a.requestsPerUnit === b.requestsPerUnit && a.capacity === b.capacity && a.windowUs === b.windowUs);
 }
 
-/** A smaller limit beside it slows the refill down, and makes the wait longer than it is without. */
-function isOnlyLimit(limit: BucketLimit, bucketKey: string, takes: readonly Take[]): boolean {
-  return takes.every((take) => take.bucketKey !== bucketKey || isSameLimit(take.limit, limit));
+/** What a group asks of one bucket. */
+interface AskedBucket {
+  /** Its positive hits there: they are one sum. */
+  hits: number;
+  readonly limit: BucketLimit;
+  /** A smaller limit beside it slows the refill down, and makes the wait longer than it is without. */
+  hasOneLimit: boolean;
 }
 
-/** The positive hits of a group on one bucket are one sum. */
-function hitsOn(bucketKey: string, takes: readonly Take[]): number {
-  let sum = 0;
-  for (const take of takes) if (take.hits > 0 && take.bucketKey === bucketKey) sum += take.hits;
-  return sum;
+/** By bucket key. */
+function bucketsOf({ takes }: Group): ReadonlyMap<string, AskedBucket> {
+  const buckets = new Map<string, AskedBucket>();
+  for (const { bucketKey, limit, hits } of takes) {
+    const charged = Math.max(0, hits);
+    const bucket = buckets.get(bucketKey);
+    if (bucket === undefined) {
+      buckets.set(bucketKey, { hits: charged, limit, hasOneLimit: true });
+    } else {
+      bucket.hits += charged;
+      bucket.hasOneLimit &&= isSameLimit(bucket.limit, limit);
+    }
+  }
+  return buckets;
+}
+
+function hitsOn({ bucketKey }: Take, buckets: ReadonlyMap<string, AskedBucket>): number {
+  return buckets.get(bucketKey)?.hits ?? 0;
 }

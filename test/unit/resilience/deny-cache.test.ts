@@ -3,6 +3,8 @@
 import fc from 'fast-check';
 import type { BucketLimit, Group, Take } from '../../../src/bucket/take';
 import { NEVER } from '../../../src/bucket/take';
+import { LIMITS_MAX } from '../../../src/config/limit-schema';
+import { DESCRIPTORS_MAX } from '../../../src/descriptor/bounds';
 import { DenyCacheStore } from '../../../src/resilience/deny-cache';
 import { LastKnown } from '../../../src/resilience/last-known';
 import { ALGORITHMS } from '../../../src/rule/limit';
@@ -313,6 +315,23 @@ test('of several groups only those are asked for that are not known, and each ha
   expect(outcomes.map((outcome) => decided(outcome).overLimit)).toEqual([true, false, true, false]);
   expect(outcomes.map((outcome) => decided(outcome).verdicts[0]!.remaining)).toEqual([0, 6, 0, 2]);
   expect(inner.asked.take).toBe(3);
+});
+
+test('of a request as large as may be each take is looked at a few times, however many others it has', async () => {
+  const { cache } = open({ bucketsMax: 10_000 });
+  const takes = DESCRIPTORS_MAX * LIMITS_MAX;
+  let looks = 0;
+  const counted = Array.from({ length: takes }, (_, i): Take => {
+    const key = `bucket ${i}`;
+    return { ...take(key, { limit: TEN_PER_HOUR }), get bucketKey() { looks += 1; return key; } };
+  });
+  await cache.take([groupOf(Array.from({ length: takes }, (_, i) => take(`bucket ${i}`, { limit: TEN_PER_HOUR, hits: 10 })))]);
+  const group: Group = { takes: counted, shadow: false, quotaAlwaysFits: false };
+  for (const cached of [undefined, true]) {
+    looks = 0;
+    expect(decided((await cache.take([group]))[0])).toMatchObject({ overLimit: true, ...(cached && { cached }) });
+    expect(looks).toBeLessThan(20 * takes);
+  }
 });
 
 test('beyond its bound the oldest denial is forgotten', async () => {
