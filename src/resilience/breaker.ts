@@ -40,7 +40,7 @@ export class BreakerStore implements Store {
   /** When each of the failures in a row was; at most `failures`. */
   private failedAtMs: number[] = [];
   private failedBy: unknown;
-  /** When a call was let through last to try whether the errors are over. */
+  /** When the last call ended that was let through to try whether the errors are over; as long as one is under way, never. */
   private triedMs = -Infinity;
 
   constructor(
@@ -153,7 +153,7 @@ export class BreakerStore implements Store {
 
   /** Past the circuit: should it fail, the breaker stays open as it is. */
   private async try<Answer>(call: () => Promise<Answer>): Promise<Answer> {
-    this.triedMs = this.options.nowMs();
+    this.triedMs = Infinity;
     try {
       const answer = await call();
       this.reset();
@@ -162,6 +162,8 @@ export class BreakerStore implements Store {
       if (isRedirect(error)) this.reset();
       else this.fail(error);
       throw error;
+    } finally {
+      this.triedMs = this.options.nowMs();
     }
   }
 
