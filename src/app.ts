@@ -9,6 +9,7 @@ import type { Settings } from './config/settings';
 import type { StatsdChoice } from './config/statsd-choice';
 import type { StoreChoice } from './config/store-choice';
 import { UnavailableError } from './errors';
+import { SeldomFaults } from './observability/fault-log';
 import { Health } from './observability/health';
 import type { Logger } from './observability/logger';
 import { makeConfigMetrics, makeMetrics, type ManagementServer, type Metrics } from './observability/metrics';
@@ -116,7 +117,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   const onFailure = (kind: FailureKind): void => {
     metrics.shouldRateLimitError.inc({ err_type: ERROR_TYPES[kind] });
   };
-  const answerCalls = makeAnswerCalls({ decide: shouldRateLimit, log, onFailure });
+  const faults = new SeldomFaults({ log, nowMs });
+  const answerCalls = makeAnswerCalls({ decide: shouldRateLimit, log: faults, onFailure });
 
   const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });
   const grpc = new GrpcPort({
@@ -124,15 +126,16 @@ export async function startApp(options: AppOptions): Promise<App> {
     tlsFiles: grpcTls,
     isWorker,
     log,
+    faults,
     metrics,
     answerCalls,
     health,
     onFailure,
     onCall: ({ seconds }) => { responseTimes.observe(seconds); },
   });
-  const http = new HttpServer({ routes: httpRoutes({ answerCalls, health }), log });
+  const http = new HttpServer({ routes: httpRoutes({ answerCalls, health }), log: faults });
   const published = { contentType: registry.contentType, metrics: () => registry.metrics(), read: () => readMetrics(registry) };
-  const debug = isWorker ? undefined : new HttpServer({ routes: debugRoutes({ configLines: () => describeConfig(rules), metrics: published }), log });
+  const debug = isWorker ? undefined : new HttpServer({ routes: debugRoutes({ configLines: () => describeConfig(rules), metrics: published }), log: faults });
   const unpublish = isWorker ? undefined : await publishMetrics({ settings, statsd, metrics: published, registry, log });
 
   await options.untilMayListen?.();

@@ -5,7 +5,7 @@ import type { Settings } from './config/settings';
 import type { Logger } from './observability/logger';
 import type { Metrics } from './observability/metrics';
 import { Seldom } from './observability/seldom';
-import type { FailureKind } from './transport/answer';
+import type { FailureKind, FaultLog } from './transport/answer';
 import { END_REASONS, type ConnectionMeasure, type EndReason } from './transport/connection-measure';
 import type { ConnectionRules } from './transport/connection-rules';
 import type { GrpcAddress } from './transport/grpc-listener';
@@ -23,6 +23,7 @@ export interface GrpcPortOptions extends Pick<GrpcServerOptions, 'answerCalls' |
   /** One of several processes on this port: whoever runs them has made way for its socket. */
   readonly isWorker: boolean;
   readonly log: Logger;
+  readonly faults: FaultLog;
   readonly metrics: Metrics;
   /** Called once for each answer that is a failure of the transport. */
   readonly onFailure: (kind: FailureKind) => void;
@@ -34,7 +35,7 @@ export class GrpcPort {
   private certificateTimer: NodeJS.Timeout | undefined;
 
   constructor(options: GrpcPortOptions) {
-    const { settings, tlsFiles, log, metrics, answerCalls, health, onCall, onFailure } = options;
+    const { settings, tlsFiles, log, faults, metrics, answerCalls, health, onCall, onFailure } = options;
     const rules: ConnectionRules = {
       streamsMax: settings.grpcMaxConcurrentStreams,
       maxAgeMs: settings.grpcMaxConnectionAgeMs,
@@ -48,7 +49,7 @@ export class GrpcPort {
     if (settings.transport === 'lean') {
       // Its connections are ours, and live as long as those that they serve.
       const grpc = new GrpcServer({ ...calls, rules: { ...rules, maxAgeMs: 0, keepaliveTimeMs: 0 } });
-      this.server = new LeanServer({ ...calls, ...edge, grpc, log, onFailure });
+      this.server = new LeanServer({ ...calls, ...edge, grpc, log: faults, onFailure });
     } else {
       this.server = new GrpcServer({ ...calls, ...edge });
     }

@@ -3,14 +3,15 @@
 /** At most one line of a kind in so long. */
 export const SELDOM_MS = 60_000;
 
-export class Seldom {
+/** What is said may come with details, those of the one of its kind that is told. */
+export class Seldom<Details = void> {
   private readonly lastMs = new Map<string, number>();
   private readonly left = new Map<string, number>();
 
   /** Kinds are few, and known beforehand. */
-  constructor(private readonly options: { readonly say: (sentence: string) => void; readonly nowMs: () => number }) {}
+  constructor(private readonly options: { readonly say: (sentence: string, details: Details) => void; readonly nowMs: () => number }) {}
 
-  say(kind: string, sentence: string): void {
+  say(kind: string, sentence: string, details: Details): void {
     const nowMs = this.options.nowMs();
     const lastMs = this.lastMs.get(kind);
     const left = this.left.get(kind) ?? 0;
@@ -20,6 +21,6 @@ export class Seldom {
     }
     this.lastMs.set(kind, nowMs);
     this.left.delete(kind);
-    this.options.say(left === 0 ? sentence : `${sentence} (and ${left} more since the last line of this kind)`);
+    this.options.say(left === 0 ? sentence : `${sentence} (and ${left} more since the last line of this kind)`, details);
   }
 }
