@@ -12,6 +12,7 @@ import { serve, SERVE_USAGE } from './cli/serve';
 import { showSettings, SETTINGS_USAGE } from './cli/show-settings';
 import { UsageError } from './cli/usage-error';
 import { ConfigError } from './config/config-error';
+import { didYouMean } from './config/did-you-mean';
 import { SettingsError } from './config/settings-error';
 import { VERSION } from './version';
 
@@ -70,23 +71,36 @@ async function main([command = '', ...args]: readonly string[]): Promise<number>
     case '--help':
       console.log(USAGE);
       return 0;
-    default:
+    case '':
       console.error(USAGE);
       return EXIT_USAGE;
+    default:
+      throw new UsageError(noCommand(command));
   }
 }
 
+function noCommand(word: string): string {
+  const commands = [...USAGES.keys(), 'version', 'help'];
+  const meant = didYouMean(word, commands);
+  const guess = meant === undefined ? '' : `did you mean ${meant}? `;
+  return `${JSON.stringify(word)} is no command; ${guess}use one of ${commands.join(', ')}`;
+}
+
 function exitCodeOf(error: unknown): number {
-  if (error instanceof ConfigError || error instanceof SettingsError || error instanceof UsageError || isUsageError(error)) {
+  if (error instanceof ConfigError || error instanceof SettingsError || error instanceof UsageError) {
     console.error(error.message);
+    return EXIT_USAGE;
+  }
+  if (isParseError(error)) {
+    console.error(`${error.message}\nweir ${process.argv[2] ?? ''} --help shows what it takes.`);
     return EXIT_USAGE;
   }
   console.error(isListenError(error) ? `${error.message}; set another, or free this one` : error);
   return EXIT_FAILURE;
 }
 
-/** What `parseArgs` throws for an option that it does not know. */
-function isUsageError(error: unknown): error is Error {
+/** What `parseArgs` throws for arguments that a command does not take. */
+function isParseError(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
 }
 

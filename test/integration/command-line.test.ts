@@ -199,6 +199,14 @@ test('weir help shows every command', async () => {
   for (const command of ['serve', 'check', 'explain', 'settings', 'ask', 'version']) expect(stdout).toMatch(new RegExp(`^  weir ${command}`, 'm'));
 });
 
+test.each([
+  [['chekc'], '"chekc" is no command; did you mean check? use one of serve, check, explain, settings, ask, version, help\n'],
+  [['limits.yaml'], '"limits.yaml" is no command; use one of serve, check, explain, settings, ask, version, help\n'],
+  [['check', '--starct'], expect.stringMatching(/^Unknown option '--starct'.*\nweir check --help shows what it takes\.\n$/) as string],
+])('%j: what is wrong, and what to do', async (args, stderr) => {
+  expect(await runWeir(args)).toEqual({ exitCode: 2, stdout: '', stderr });
+});
+
 test.each([['serve'], ['check'], ['explain'], ['settings'], ['ask']])('weir %s --help shows that one alone, whatever else is said', async (command) => {
   const { exitCode, stdout } = await runWeir([command, '--nothing', '--help']);
   expect(exitCode).toBe(0);
