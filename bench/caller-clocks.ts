@@ -12,7 +12,7 @@ import { BURST, PER_SECOND } from './over-grant';
 const SKEWS_MS = [100, 1_000] as const;
 
 /** What the script does when a caller's time lies before the time stored; `caller-clock.lua` explains each. */
-export const GUARDS = ['nothing', 'elapsed', 'latest'] as const;
+const GUARDS = ['nothing', 'elapsed', 'latest'] as const;
 
 export type Guard = (typeof GUARDS)[number];
 

@@ -10,9 +10,7 @@ import { compute } from './compute';
 /** One caller among hundreds on one key needs many; beyond this it gives up, so that no run is endless. */
 const TRIES_MAX = 1_000;
 
-export const WAY_NAMES = ['evalsha', 'three_commands', 'watch'] as const;
-
-export type WayName = (typeof WAY_NAMES)[number];
+export type WayName = 'evalsha' | 'three_commands' | 'watch';
 
 export interface Way {
   readonly name: WayName;

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT, exitMissing, isExecutable, isMain, run, which } from './process.mjs';
 
-export const ENVOY_VERSION = '1.40.0';
+const ENVOY_VERSION = '1.40.0';
 
 const INSTALL_TIMEOUT_S = 600;
 const CACHE = join(ROOT, '.cache', 'envoy');

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path';
 import { ROOT, exitMissing, isMain, run, which } from './process.mjs';
 
-export const GRPCIO_VERSION = '1.85.1';
+const GRPCIO_VERSION = '1.85.1';
 
 const INSTALL_TIMEOUT_S = 300;
 const CACHE = join(ROOT, '.cache', 'grpcio');

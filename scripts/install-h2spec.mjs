@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { buildGo } from './build-go.mjs';
 import { ROOT, exitMissing, isMain } from './process.mjs';
 
-export const H2SPEC_VERSION = 'v2.2.1+incompatible';
+const H2SPEC_VERSION = 'v2.2.1+incompatible';
 
 /** Resolves to { path }, or to { missing }: why there is none and what to do. */
 export function installH2spec() {

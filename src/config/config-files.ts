@@ -20,7 +20,7 @@ export type ConfigSource =
 
 export const CONFIG_FILE_BYTES_MAX = 16 * 1024 * 1024;
 
-export const CONFIG_FILES_MAX = 4096;
+const CONFIG_FILES_MAX = 4096;
 
 /** Directories within directories: more than anybody nests, less than a loop of symlinks makes. */
 const DIRECTORY_DEPTH_MAX = 16;

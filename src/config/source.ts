@@ -11,32 +11,19 @@ const RUNTIME_ROOT_DEFAULT = '/srv/runtime_data/current';
 /** Files, or a management server. */
 export type ConfigPlace = ConfigSource | { readonly kind: 'xds'; readonly server: string };
 
-/** `--config` wins over CONFIG_TYPE, and that over RUNTIME_*. */
-export function choosePlace({
-  configPath,
-  settings,
-}: {
-  configPath: string | undefined;
-  settings: FileSettings & Pick<Settings, 'configType' | 'configGrpcXdsServerUrl'>;
-}): ConfigPlace {
-  if (configPath === undefined && settings.configType === 'GRPC_XDS_SOTW') return { kind: 'xds', server: settings.configGrpcXdsServerUrl };
-  return chooseSource({ settings, ...(configPath !== undefined && { configPath }) });
-}
-
-type FileSettings = Pick<Settings, 'runtimeRoot' | 'runtimeSubdirectory' | 'runtimeAppdirectory' | 'runtimeWatchRoot'>;
-
-/** `--config` wins over RUNTIME_*, which stand even when unset, by their defaults. */
-export function chooseSource({
-  configPath,
-  settings,
-}: {
-  configPath?: string;
-  settings: FileSettings;
-}): ConfigSource {
+/** `--config` wins over CONFIG_TYPE, and that over RUNTIME_*, which stand even when unset, by their defaults. */
+export function choosePlace({ configPath, settings }: ChoosePlaceInput): ConfigPlace {
   if (configPath !== undefined) return { kind: 'path', path: configPath };
+  if (settings.configType === 'GRPC_XDS_SOTW') return { kind: 'xds', server: settings.configGrpcXdsServerUrl };
   const { runtimeRoot = RUNTIME_ROOT_DEFAULT, runtimeSubdirectory, runtimeAppdirectory } = settings;
   const directory = path.join(runtimeRoot, runtimeSubdirectory, runtimeAppdirectory);
   return { kind: 'runtime', directory, ...(settings.runtimeWatchRoot && { swappedRoot: path.resolve(runtimeRoot) }) };
+}
+
+interface ChoosePlaceInput {
+  /** `--config`. */
+  readonly configPath?: string | undefined;
+  readonly settings: Pick<Settings, 'configType' | 'configGrpcXdsServerUrl' | 'runtimeRoot' | 'runtimeSubdirectory' | 'runtimeAppdirectory' | 'runtimeWatchRoot'>;
 }
 
 /** Which algorithm counts where neither a limit nor its domain says, and why, as a sentence for the log. */

@@ -6,7 +6,7 @@ import type { FileProblems } from './problem-list';
 import { joinPath, show } from './show';
 
 /** Nodes that aliases may repeat in one file, so that a few lines can't unfold into more than memory holds. */
-export const ALIASED_NODES_MAX = 1_000_000;
+const ALIASED_NODES_MAX = 1_000_000;
 
 const MERGE_KEY = '<<';
 

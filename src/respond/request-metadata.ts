@@ -36,7 +36,7 @@ function describeOverride({ requestsPerUnit, unit, unitMultiplier }: LimitOverri
 }
 
 /** Maps are merged at every depth; of two values the first stays. */
-export function mergeMetadata(first: JsonObject, second: JsonObject): JsonObject {
+function mergeMetadata(first: JsonObject, second: JsonObject): JsonObject {
   // Entries, since a name may be `__proto__`.
   const merged = new Map<string, JsonValue>(Object.entries(first));
   for (const [name, value] of Object.entries(second)) {

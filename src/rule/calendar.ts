@@ -4,7 +4,7 @@ import { DateTime, IANAZone } from 'luxon';
 import type { UnitName } from './unit';
 
 /** The units whose calendar length differs from their plain one. Seconds to hours are the same everywhere. */
-export const CALENDAR_UNITS = ['day', 'week', 'month', 'year'] as const;
+const CALENDAR_UNITS = ['day', 'week', 'month', 'year'] as const;
 
 export type CalendarUnit = (typeof CALENDAR_UNITS)[number];
 

@@ -42,9 +42,7 @@ export type SettleOutcome = number | StoreError;
  * Why a store did not decide; metrics have one series for each, but for `redirected`: that is no failure, only the
  * wrong place to ask, or the wrong way.
  */
-export const STORE_ERROR_REASONS = ['timeout', 'caller_timeout', 'connection', 'script', 'overload', 'redirected', 'breaker', 'other'] as const;
-
-export type StoreErrorReason = (typeof STORE_ERROR_REASONS)[number];
+export type StoreErrorReason = 'timeout' | 'caller_timeout' | 'connection' | 'script' | 'overload' | 'redirected' | 'breaker' | 'other';
 
 interface StoreErrorOptions extends ErrorOptions {
   readonly mayHaveRun?: boolean;

@@ -10,7 +10,7 @@ import { hotLimit } from './load';
 import type { FaultResult } from './run-fault';
 import type { Admitted } from './bounds';
 
-export const FAULTS_PAGE = path.join(__dirname, '..', '..', 'docs', 'faults.md');
+const FAULTS_PAGE = path.join(__dirname, '..', '..', 'docs', 'faults.md');
 
 export interface FaultsReport {
   readonly results: readonly FaultResult[];

@@ -37,7 +37,7 @@ const CALL: readonly HeaderField[] = [
   { name: 'content-type', value: 'application/grpc' },
 ];
 
-export function grpcMessage(bytes: Buffer): Buffer {
+function grpcMessage(bytes: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0]), uint32(bytes.length), bytes]);
 }
 

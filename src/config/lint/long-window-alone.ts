@@ -5,7 +5,7 @@ import { UNIT_US } from '../../rule/unit';
 import { limitsOf, type Declared } from './declared-level';
 
 /** Windows from here on are long. */
-export const LONG_WINDOW_US = UNIT_US.day;
+const LONG_WINDOW_US = UNIT_US.day;
 
 /** Fewer hits than this do no harm at once. */
 export const HITS_AT_ONCE_MIN = 100;

@@ -6,7 +6,7 @@ const PLACES = 1 << PLACE_BITS;
 const PLACE_MASK = PLACES - 1;
 
 /** Ids have 24 bits, so page numbers 12. */
-export const PAGES_MAX = 1 << 12;
+const PAGES_MAX = 1 << 12;
 
 const RECORDS_MAX = PAGES_MAX * PLACES;
 

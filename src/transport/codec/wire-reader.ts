@@ -10,7 +10,7 @@ const GROUP_END = 4;
 const FIXED32 = 5;
 
 /** How deep groups may be nested, as in protobuf's own parsers. */
-export const GROUP_DEPTH_MAX = 100;
+const GROUP_DEPTH_MAX = 100;
 
 /** Bytes of the longest tag and of the longest varint. */
 const TAG_BYTES_MAX = 5;

@@ -23,7 +23,7 @@ export const Flag = { ACK: 0x1, END_STREAM: 0x1, END_HEADERS: 0x4, PADDED: 0x8, 
 export const FRAME_HEADER_BYTES = 9;
 
 /** Payload of the largest frame that we take: HTTP/2's default, which nobody has to be told. */
-export const FRAME_BYTES_MAX = 16_384;
+const FRAME_BYTES_MAX = 16_384;
 
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 

@@ -23,7 +23,7 @@ export const UNTOUCHED: ModelBucket = { atUs: 0n, events: [], level: 0n };
 /** A hundred years: no duration is longer. */
 const LONGEST_US = 3_153_600_000_000_000n;
 
-export function isLevel({ algorithm }: BucketLimit): boolean {
+function isLevel({ algorithm }: BucketLimit): boolean {
   return algorithm === 'token_bucket' || algorithm === 'leaky_bucket';
 }
 

@@ -8,7 +8,7 @@ import { ConfigError } from '../../../src/config/config-error';
 import { compileConfig } from '../../../src/config/compile';
 import { CONFIG_FILE_BYTES_MAX, readConfigFiles, type ConfigSource } from '../../../src/config/config-files';
 import { readSettings } from '../../../src/config/settings';
-import { chooseDefaultAlgorithm, choosePlace, chooseSource } from '../../../src/config/source';
+import { chooseDefaultAlgorithm, choosePlace } from '../../../src/config/source';
 
 let home: string;
 
@@ -120,25 +120,25 @@ describe('RUNTIME_*', () => {
 
 describe('The source and its algorithm', () => {
   const settings = readSettings({ RUNTIME_ROOT: '/r', RUNTIME_SUBDIRECTORY: 's' });
-  const runtime = chooseSource({ settings });
+  const runtime = choosePlace({ settings });
 
   test('are RUNTIME_* and fixed_window, unless --config says otherwise', () => {
     expect(runtime).toEqual({ kind: 'runtime', directory: '/r/s/config', swappedRoot: '/r' });
-    expect(chooseSource({ settings: readSettings({}) })).toEqual({
+    expect(choosePlace({ settings: readSettings({}) })).toEqual({
       kind: 'runtime',
       directory: '/srv/runtime_data/current/config',
       swappedRoot: '/srv/runtime_data/current',
     });
-    expect(chooseSource({ settings: readSettings({ RUNTIME_ROOT: '/r', RUNTIME_WATCH_ROOT: 'false' }) })).toEqual({ kind: 'runtime', directory: '/r/config' });
+    expect(choosePlace({ settings: readSettings({ RUNTIME_ROOT: '/r', RUNTIME_WATCH_ROOT: 'false' }) })).toEqual({ kind: 'runtime', directory: '/r/config' });
     expect(chooseDefaultAlgorithm({ source: runtime, settings }).algorithm).toBe('fixed_window');
-    const source = chooseSource({ settings, configPath: 'c.yaml' });
+    const source = choosePlace({ settings, configPath: 'c.yaml' });
     expect(source).toEqual({ kind: 'path', path: 'c.yaml' });
     expect(chooseDefaultAlgorithm({ source, settings }).algorithm).toBe('token_bucket');
   });
 
   test('with CONFIG_TYPE=GRPC_XDS_SOTW a management server and fixed_window, but --config wins', () => {
     const overXds = readSettings({ RUNTIME_ROOT: '/r', CONFIG_TYPE: 'GRPC_XDS_SOTW', CONFIG_GRPC_XDS_SERVER_URL: 'gateway:18001' });
-    const source = choosePlace({ settings: overXds, configPath: undefined });
+    const source = choosePlace({ settings: overXds });
     expect(source).toEqual({ kind: 'xds', server: 'gateway:18001' });
     expect(chooseDefaultAlgorithm({ source, settings: overXds })).toMatchObject({ algorithm: 'fixed_window', reason: expect.stringContaining('gateway:18001') as unknown });
     expect(choosePlace({ settings: overXds, configPath: 'c.yaml' })).toEqual({ kind: 'path', path: 'c.yaml' });
