@@ -174,7 +174,7 @@ export class RedisConnection {
       const client = makeClient(this.options, socket);
       line.client = client;
       client.on('error', (error: unknown) => {
-        this.lose(line, describeError(error));
+        this.lose(line, line.foundMs === undefined ? describeRefusal(error) : describeError(error));
       });
       line.handshake = setTimeout(() => {
         this.lose(line, `no answer within ${connectTimeoutMs} ms`);
@@ -185,8 +185,7 @@ export class RedisConnection {
       if (locator !== undefined) await this.checkPrimary({ line, client, locator });
       this.find(line);
     } catch (error) {
-      // Nothing has been asked for yet, so Redis's own words hold no key.
-      this.lose(line, error instanceof ErrorReply ? error.message : describeError(error));
+      this.lose(line, describeRefusal(error));
     }
   }
 
@@ -300,6 +299,14 @@ function ignoreNoPermission(error: unknown): void {
 /** The first word of an error of Redis's: the rest may hold keys. */
 export function errorCode(error: ErrorReply): string {
   return /^[A-Z]+/.exec(error.message)?.[0] ?? 'ERR';
+}
+
+/**
+ * Of a connection that is not greeted yet: nothing has been asked for, so Redis's own words hold no key. But of a command that
+ * it does not know it repeats the arguments, and those of AUTH are the password.
+ */
+function describeRefusal(error: unknown): string {
+  return error instanceof ErrorReply ? error.message.replace(/, with args.*/s, '') : describeError(error);
 }
 
 export function describeError(error: unknown): string {

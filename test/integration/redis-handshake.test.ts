@@ -35,6 +35,24 @@ test('a missing password is told once, in the words of Redis, and health says de
   await redis.stop();
 });
 
+test('a password that Redis has no use for is told in its words', async () => {
+  const redis = await startRedis();
+  const weir = await startWeir({ config: CONFIG, env: { REDIS_URL: `redis://:topsecret@127.0.0.1:${redis.port}` } });
+  expect(weir.output()).toContain('(ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?)');
+  expect(weir.output()).not.toContain('topsecret');
+  await weir.stop();
+  await redis.stop();
+});
+
+test('a server that knows no AUTH repeats what it was sent: the log does not', async () => {
+  const redis = await startRedis({ config: ['--rename-command', 'AUTH', ''] });
+  const weir = await startWeir({ config: CONFIG, env: { REDIS_URL: `redis://:topsecret@127.0.0.1:${redis.port}` } });
+  expect(weir.output()).toMatch(/\(ERR unknown command 'AUTH'\)/);
+  expect(weir.output()).not.toContain('topsecret');
+  await weir.stop();
+  await redis.stop();
+});
+
 test('a Redis that is full is asked at a bounded pace, and decides as soon as it has room', async () => {
   const redis = await startRedis();
   const admin = await makeTestClient(redis.port).connect();
