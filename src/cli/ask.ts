@@ -5,7 +5,7 @@ import { readCertificates, readIdentity, type NamedFile } from '../config/pem-fi
 import { duration } from '../config/setting-types';
 import type { SettingProblem } from '../config/settings-error';
 import { toByteString } from '../descriptor/byte-string';
-import type { Entry, LimitOverride } from '../descriptor/descriptor';
+import type { LimitOverride } from '../descriptor/descriptor';
 import { asError } from '../errors';
 import { UINT32_MAX } from '../rule/limit';
 import { callServer } from '../transport/call-server';
@@ -23,7 +23,7 @@ export const ASK_USAGE = `weir ask [--address HOST:PORT] --domain DOMAIN --descr
   --domain      of the request
   --descriptor  as of weir explain; may be repeated
   --limit       as of weir explain, for the descriptor before it
-  --hits N      what it costs (default 1)
+  --hits N      what it costs (default 1); with 0 nothing is taken, and the answer says what is left
   --timeout     how long the server may take (default 5s)
   --tls         over TLS; --ca, --cert and --key mean it, too
   --ca FILE     who may have signed the server's certificate (default: whom Node trusts)
@@ -55,8 +55,9 @@ export async function ask({ args }: { readonly args: readonly string[] }): Promi
   const { values, tokens } = parseArgs({ args: [...args], options: ASK_OPTIONS, tokens: true });
   const { address = ADDRESS_DEFAULT, domain = '', tls = false, ca, cert, key } = values;
   const overrides = readOverrides(tokens);
-  const descriptors = readDescriptors('--descriptor', values.descriptor ?? []).map((entries, index) => toWireDescriptor(entries, overrides.get(index)));
   const hits = readWhole('--hits', values.hits, { min: 0, max: UINT32_MAX, otherwise: 1 });
+  const peek = hits === 0 ? PEEK : undefined;
+  const descriptors = readDescriptors('--descriptor', values.descriptor ?? []).map((entries, index) => ({ entries, ...toWireOverride(overrides.get(index)), ...peek }));
   const timeoutMs = readTimeoutMs(values.timeout ?? '5s');
   const files = { ca: { name: '--ca', file: ca }, cert: { name: '--cert', file: cert }, key: { name: '--key', file: key } };
   const isTls = tls || Object.values(files).some(({ file }) => file !== undefined);
@@ -72,10 +73,13 @@ export async function ask({ args }: { readonly args: readonly string[] }): Promi
   }
 }
 
-function toWireDescriptor(entries: readonly Entry[], override: LimitOverride | undefined): WireDescriptor {
-  if (override === undefined) return { entries };
+/** Of a descriptor: a request of 0 hits asks for one, as Envoy does with every call. */
+const PEEK: WireDescriptor = { hits_addend: { value: '0' } };
+
+function toWireOverride(override: LimitOverride | undefined): WireDescriptor {
+  if (override === undefined) return {};
   const { requestsPerUnit, unit, unitMultiplier } = override;
-  return { entries, limit: { requests_per_unit: requestsPerUnit, unit: WIRE_UNITS[unit], unit_multiplier: { value: unitMultiplier } } };
+  return { limit: { requests_per_unit: requestsPerUnit, unit: WIRE_UNITS[unit], unit_multiplier: { value: unitMultiplier } } };
 }
 
 function readTimeoutMs(written: string): number {

@@ -163,6 +163,11 @@ describe('weir ask', () => {
     expect(await ask('2')).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('"overallCode":"OVER_LIMIT"') as string });
   });
 
+  test('--hits 0 takes nothing and says what is left', async () => {
+    const peek = ['ask', '--address', `127.0.0.1:${weir.grpcPort}`, '--domain', 'payments', '--descriptor', 'path=/payment,client=peeked', '--hits', '0'];
+    for (let time = 0; time < 2; time += 1) expect(JSON.parse((await runWeir(peek)).stdout)).toMatchObject({ overallCode: 'OK', statuses: [{ limitRemaining: 3 }] });
+  });
+
   test('a limit that the request brings along is that of the descriptor before it', async () => {
     const other = ['--descriptor', 'path=/payment,client=d'];
     const { stdout } = await runWeir(['ask', '--address', `127.0.0.1:${weir.grpcPort}`, '--domain', 'payments', ...other, ...question.slice(2), '--limit', '40/5minute', '--hits', '2']);
