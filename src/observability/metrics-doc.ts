@@ -1,7 +1,7 @@
 /** Writes `docs/metrics.md` from the tables of metrics. */
 
 import { CONFIG_METRICS, METRICS, REPORT_METRICS, WORKER_METRICS, XDS_METRICS, type MetricRow } from './metrics';
-import { DOMAIN_METRIC, RULE_METRICS } from './rule-metrics';
+import { DOMAIN_METRICS, RULE_METRICS } from './rule-metrics';
 import { TIMES_MAX } from './statsd-differences';
 import { statsdTemplate } from './statsd-names';
 
@@ -48,7 +48,7 @@ const TABLE_HEAD = '| Metric | Type | Labels | Meaning | In statsd |\n|---|---|-
 export function renderMetricsDoc(): string {
   const ruleRows = Object.values(RULE_METRICS).map((row) => renderRow({ ...row, labels: ['domain', 'key1', '…', 'key8'], statsd: row.statsd.replace(/(\{key1\}).*(\{key8\})/, '$1.….$2') }));
   const otherRows = Object.values({ ...METRICS, ...CONFIG_METRICS, ...XDS_METRICS, ...WORKER_METRICS, ...REPORT_METRICS }).map(renderRow);
-  return `${HEAD}\n${TABLE_HEAD}${ruleRows.join('')}${renderRow(DOMAIN_METRIC)}\n## Of the service\n\n${TABLE_HEAD}${otherRows.join('')}`;
+  return `${HEAD}\n${TABLE_HEAD}${ruleRows.join('')}${Object.values(DOMAIN_METRICS).map(renderRow).join('')}\n## Of the service\n\n${TABLE_HEAD}${otherRows.join('')}`;
 }
 
 function renderRow(row: MetricRow): string {

@@ -22,11 +22,13 @@ export function makeRecordDecision({ metrics, ruleMetrics, globalShadow }: Recor
       ruleMetrics.recordUnknownDomain(request.domain);
       return;
     }
+    let unmatched = 0;
     const denied = decision.overallCode === 'OVER_LIMIT';
     for (let i = 0; i < decision.statuses.length; i += 1) {
       const status = decision.statuses[i];
       const match = matched.matches[i];
       const descriptor = request.descriptors[i];
+      if (match?.path.length === 0) unmatched += 1;
       if (match === undefined || descriptor === undefined || status?.currentLimit === undefined) continue;
       const { currentLimit, fits, limitRemaining } = status;
       const { rule } = match;
@@ -44,6 +46,7 @@ export function makeRecordDecision({ metrics, ruleMetrics, globalShadow }: Recor
         denied,
       });
     }
+    if (unmatched > 0) ruleMetrics.recordUnmatched(request.domain, unmatched);
     if (globalShadow && wouldBeDenied(decision, matched)) metrics.globalShadowMode.inc();
   };
 }

@@ -35,13 +35,22 @@ const UNKNOWN_DOMAINS_MAX = 100;
 /** The label of what has no series of its own. */
 const OTHER = 'other';
 
-export const DOMAIN_METRIC = {
-  type: 'counter',
-  name: 'ratelimit_service_rate_limit_domain_not_found',
-  labels: ['domain'],
-  statsd: 'ratelimit.service.rate_limit.{domain}.domain_not_found',
-  help: `Requests for a domain that has no rules; after ${UNKNOWN_DOMAINS_MAX} such domains further ones are \`${OTHER}\`.`,
-} as const satisfies MetricRow;
+/** What no rule decides. */
+export const DOMAIN_METRICS = {
+  notFound: {
+    type: 'counter',
+    name: 'ratelimit_service_rate_limit_domain_not_found',
+    labels: ['domain'],
+    statsd: 'ratelimit.service.rate_limit.{domain}.domain_not_found',
+    help: `Requests for a domain that has no rules; after ${UNKNOWN_DOMAINS_MAX} such domains further ones are \`${OTHER}\`.`,
+  },
+  unmatched: {
+    type: 'counter',
+    name: 'weir_unmatched_descriptors_total',
+    labels: ['domain'],
+    help: 'Descriptors of requests that matched no rule of their domain, or only one without a limit, so that nothing limits them; `weir explain` says why.',
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
 
 type Counts = Record<keyof typeof RULE_METRICS, number>;
 
@@ -89,6 +98,8 @@ export class RuleMetrics {
   private readonly other: Series = { labels: { domain: OTHER, key1: OTHER }, counts: noCounts() };
   /** By label. */
   private readonly unknownDomains = new Map<string, number>();
+  /** By domain, as requests name it: they come too often to make a label each time. */
+  private readonly unmatched = new Map<ByteString, number>();
   private sentSeries = 0;
   /** In single precision, as the reference multiplies: 0.29 of 100 is 29 there, and 28 in double. */
   private readonly nearLimitRatio: number;
@@ -101,15 +112,21 @@ export class RuleMetrics {
       const values = () => [...this.allSeries()].flatMap(({ labels, counts }) => (counts[count] > 0 ? [{ labels, value: counts[count] }] : []));
       registerRead(registry, { name, help, type: 'counter', values });
     }
-    const { name, help } = DOMAIN_METRIC;
-    const values = () => Array.from(this.unknownDomains, ([domain, value]) => ({ labels: { domain }, value }));
-    registerRead(registry, { name, help, type: 'counter', values });
+    const { notFound, unmatched } = DOMAIN_METRICS;
+    registerRead(registry, { name: notFound.name, help: notFound.help, type: 'counter', values: () => byDomain(this.unknownDomains) });
+    registerRead(registry, { name: unmatched.name, help: unmatched.help, type: 'counter', values: () => byDomain(this.unmatchedByLabel()) });
   }
 
   recordUnknownDomain(domain: ByteString): void {
     const text = domainText(domain);
     const known = this.unknownDomains.has(text) || this.unknownDomains.size < UNKNOWN_DOMAINS_MAX ? text : OTHER;
     this.unknownDomains.set(known, (this.unknownDomains.get(known) ?? 0) + 1);
+  }
+
+  /** So many descriptors of a request for a domain that has rules. */
+  recordUnmatched(domain: ByteString, descriptors: number): void {
+    const known = this.unmatched.has(domain) || this.unmatched.size < this.options.seriesMax ? domain : OTHER;
+    this.unmatched.set(known, (this.unmatched.get(known) ?? 0) + descriptors);
   }
 
   /** Counts one descriptor of a decided request. */
@@ -167,6 +184,16 @@ export class RuleMetrics {
     yield this.other;
   }
 
+  /** Two domains may be written alike. */
+  private unmatchedByLabel(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const [domain, value] of this.unmatched) {
+      const label = domainText(domain);
+      counts.set(label, (counts.get(label) ?? 0) + value);
+    }
+    return counts;
+  }
+
   private labelsOf(domain: ByteString, path: readonly string[]): Series['labels'] {
     const labels: Partial<Record<Label, string>> = { domain: domainText(domain) };
     KEY_LABELS.forEach((label, level) => {
@@ -177,6 +204,10 @@ export class RuleMetrics {
     });
     return labels;
   }
+}
+
+function byDomain(counts: ReadonlyMap<string, number>): { readonly labels: { readonly domain: string }; readonly value: number }[] {
+  return Array.from(counts, ([domain, value]) => ({ labels: { domain }, value }));
 }
 
 function domainText(domain: ByteString): string {

@@ -2,7 +2,7 @@
 
 import { CONFIG_METRICS, METRICS, REPORT_METRICS, WORKER_METRICS, type MetricRow } from './metrics';
 import type { MetricReading, ReadValue } from './reading';
-import { DOMAIN_METRIC, RULE_METRICS } from './rule-metrics';
+import { DOMAIN_METRICS, RULE_METRICS } from './rule-metrics';
 
 export type Stat =
   | { readonly kind: NumberKind; readonly name: string; readonly value: number }
@@ -20,7 +20,7 @@ export interface TimeBucket {
 /** Anything but printable ASCII, and what ends a name. */
 const UNSENT = /[^!-~]|[:|]/g;
 
-const ROWS: readonly MetricRow[] = [METRICS, CONFIG_METRICS, WORKER_METRICS, REPORT_METRICS, RULE_METRICS, { DOMAIN_METRIC }].flatMap((table) => Object.values<MetricRow>(table));
+const ROWS: readonly MetricRow[] = [METRICS, CONFIG_METRICS, WORKER_METRICS, REPORT_METRICS, RULE_METRICS, DOMAIN_METRICS].flatMap((table) => Object.values<MetricRow>(table));
 
 /** A part of a name: as it is, or the value of a label. */
 type NamePart = { readonly text: string } | { readonly label: string };

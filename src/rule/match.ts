@@ -64,7 +64,7 @@ function withoutReplaced(matches: readonly Match[], modes: GlobalModes): Match[]
   return matches.map((match) => {
     const limits = match.limits.filter(({ name }) => !replaced.has(name));
     // Nothing replaces what is unlimited: there is no limit to take out.
-    if (limits.length === 0 && !match.unlimited) return nothingLimits(modes);
+    if (limits.length === 0 && !match.unlimited) return nothingLimits(modes, match.path);
     return { ...match, limits };
   });
 }
@@ -75,8 +75,8 @@ interface MatchInput {
   readonly modes: GlobalModes;
 }
 
-function nothingLimits(modes: GlobalModes): Match {
-  return { limits: [], unlimited: false, mode: 'enforced', quotaAlwaysFits: modes.quota, path: [] };
+function nothingLimits(modes: GlobalModes, path: readonly string[] = []): Match {
+  return { limits: [], unlimited: false, mode: 'enforced', quotaAlwaysFits: modes.quota, path };
 }
 
 function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorInput): Match {

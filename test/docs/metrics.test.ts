@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { CONFIG_METRICS, METRICS } from '../../src/observability/metrics';
 import { renderMetricsDoc } from '../../src/observability/metrics-doc';
-import { DOMAIN_METRIC, RULE_METRICS } from '../../src/observability/rule-metrics';
+import { DOMAIN_METRICS, RULE_METRICS } from '../../src/observability/rule-metrics';
 import { httpRequest } from '../support/http-client';
 import { startWeir } from '../support/weir-process';
 
@@ -18,7 +18,7 @@ test('a server serves every metric of the tables, and of its own no other', asyn
   await weir.stop();
   const served = Array.from(body.matchAll(/^# TYPE (\S+) (\S+)$/gm), ([, name, type]) => `${name} ${type}`);
   const own = served.filter((line) => /^(?:weir|ratelimit)_/.test(line));
-  const expected = [...Object.values(METRICS), ...Object.values(CONFIG_METRICS), ...Object.values(RULE_METRICS), DOMAIN_METRIC].map(({ name, type }) => `${name} ${type}`);
+  const expected = [...Object.values(METRICS), ...Object.values(CONFIG_METRICS), ...Object.values(RULE_METRICS), ...Object.values(DOMAIN_METRICS)].map(({ name, type }) => `${name} ${type}`);
   expect(own.sort()).toEqual(expected.sort());
   expect(served).toContain('nodejs_eventloop_lag_seconds gauge');
 });

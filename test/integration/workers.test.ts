@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { CONFIG_METRICS, METRICS, WORKER_METRICS } from '../../src/observability/metrics';
-import { DOMAIN_METRIC, RULE_METRICS } from '../../src/observability/rule-metrics';
+import { DOMAIN_METRICS, RULE_METRICS } from '../../src/observability/rule-metrics';
 import { httpRequest } from '../support/http-client';
 import { startRedis, type RedisServer } from '../support/redis-server';
 import { OK, RlsClient } from '../support/rls-client';
@@ -57,7 +57,7 @@ describe.each(['grpc-js', 'lean'])('WORKERS=3 over %s', (transport) => {
   test('one set of metrics: every metric of the tables, and what all have answered together', async () => {
     const text = await metricsOf(weir);
     const served = Array.from(text.matchAll(/^# TYPE (\S+) (\S+)$/gm), ([, name]) => name!).filter((name) => /^(?:weir|ratelimit)_/.test(name));
-    const tables = { ...METRICS, ...RULE_METRICS, ...WORKER_METRICS, ...CONFIG_METRICS, DOMAIN_METRIC, rule: RULE_METRICS.totalHits };
+    const tables = { ...METRICS, ...RULE_METRICS, ...WORKER_METRICS, ...CONFIG_METRICS, ...DOMAIN_METRICS, rule: RULE_METRICS.totalHits };
     expect(served.sort()).toEqual([...new Set(Object.values(tables).map(({ name }) => name))].sort());
     expect(valueOf(text, METRICS.totalRequests.name)).toBe(3 * LIMIT);
     expect(valueOf(text, RULE_METRICS.withinLimit.name)).toBe(LIMIT);

@@ -36,7 +36,7 @@ function worldOf(descriptors: string, { shadow = false } = {}): World {
     ask: async (asked, parts = {}) => (await decide(requestOf(asked.map((entries) => ({ entries: entriesOf(...entries) })), parts), {})).overallCode,
     told: async (metric) => {
       const text = await registry.metrics();
-      const name = `ratelimit_service_${metric}`;
+      const name = metric.startsWith('weir_') ? metric : `ratelimit_service_${metric}`;
       return text.split('\n').flatMap((line) => (line.startsWith(`${name}{`) || line.startsWith(`${name} `) ? [line.slice(name.length).replace(/ 1$/, '').trim()] : []));
     },
   };
@@ -92,6 +92,18 @@ test('a domain without rules counts by its name', async () => {
   const { ask, told } = worldOf(`  - { key: a, ${LIMIT} }`);
   await ask([['a=v']], { domain: 'x:y' });
   expect(await told('rate_limit_domain_not_found')).toEqual(['{domain="x_y"}']);
+});
+
+test('descriptors that no rule matched count by domain; what is unlimited or replaced does not', async () => {
+  const rules = [`{ key: a, ${LIMIT} }`, '{ key: u, rate_limit: { unlimited: true } }', '{ key: deep, descriptors: [{ key: er }] }'];
+  const replaced = ['{ key: r, rate_limit: { name: old, unit: year, requests_per_unit: 1 } }', '{ key: new, rate_limit: { unit: year, requests_per_unit: 9, replaces: [{ name: old }] } }'];
+  const { ask, told } = worldOf([...rules, ...replaced].map((rule) => `  - ${rule}`).join('\n'));
+  await ask([['a=v'], ['u=v'], ['new=v'], ['r=v']]);
+  expect(await told('weir_unmatched_descriptors_total')).toEqual([]);
+  await ask([['a=v'], ['typo=v']]);
+  await ask([['deep=v'], ['a=v', 'a=w']]);
+  await ask([['a=v']], { domain: 'unknown' });
+  expect(await told('weir_unmatched_descriptors_total')).toEqual(['{domain="d"} 3']);
 });
 
 describe('global_shadow_mode counts requests that would have been denied', () => {
