@@ -64,7 +64,7 @@ export class StoreError extends UnavailableError {
   }
 }
 
-/** A group alone can't be decided: what the store holds under the key of one of its buckets is none. Other groups are. */
+/** A group alone can't be decided, and nothing of it is done: what the store holds under the key of one of its buckets is none. Other groups are. */
 export class BucketError extends StoreError {
   override readonly name = 'StoreError';
 
@@ -72,9 +72,8 @@ export class BucketError extends StoreError {
     message: string,
     /** For whoever runs the store, never for callers: it is one of these. */
     readonly bucketKeys: readonly string[],
-    options: StoreErrorOptions = {},
   ) {
-    super(message, 'script', options);
+    super(message, 'script', { mayHaveRun: false });
   }
 }
 

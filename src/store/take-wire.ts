@@ -159,7 +159,7 @@ function undecided(code: number, group: Group, nowUs: number): GroupOutcome {
     case GROUP_OUTSIDE_WINDOWS:
       return { outsideAtUs: nowUs };
     case GROUP_FAILED:
-      return new BucketError('the store holds numbers of a bucket that no decision can be made on', keysOf(group), { mayHaveRun: false });
+      return new BucketError('the store holds numbers of a bucket that no decision can be made on', keysOf(group));
     default:
       throw notAnAnswer();
   }

@@ -5,12 +5,14 @@ import { MemoryStore } from '../../src/store/memory-store';
 import { isPerSecond, PerSecondStore } from '../../src/store/per-second-store';
 import { RedisClusterStore } from '../../src/store/redis-cluster-store';
 import { SplitStore, type SplitStoreOptions } from '../../src/store/split-store';
-import type { Store } from '../../src/store/store';
+import { BucketError, type Store } from '../../src/store/store';
+import { groupOf, take } from '../support/groups';
 import { startRedis, type RedisServer } from '../support/redis-server';
 import { openClockedRedis } from '../support/redis-store';
 import { describeStore, type StoreUnderTest } from './store-contract';
 
 let server: RedisServer;
+const lost: number[] = [];
 
 beforeAll(async () => {
   server = await startRedis();
@@ -18,10 +20,13 @@ beforeAll(async () => {
 
 afterAll(() => server.stop());
 
+/** In no scenario is any. */
+afterEach(() => {
+  expect(lost.splice(0)).toEqual([]);
+});
+
 function split(store: Store, partOf: SplitStoreOptions['partOf'] = ({ bucketKey }) => bucketKey): SplitStore {
-  const onHitsLost = (hits: number) => {
-    throw new Error(`${hits} hits lost`);
-  };
+  const onHitsLost = (hits: number) => lost.push(hits);
   return new SplitStore(store, { partOf, timeoutMs: 5_000, onHitsLost, onGivenBack: () => undefined });
 }
 
@@ -71,4 +76,14 @@ describeStore('SplitStore over RedisClusterStore', () =>
 describeStore('SplitStore over RedisStore', async () => {
   const opened = await openClockedRedis(server);
   return { ...opened, store: split(opened.store) };
+});
+
+test('of a part whose bucket can not be read nothing is charged, and nothing is told as lost', async () => {
+  const redis = await openClockedRedis(server);
+  await redis.setNow(1_800_000_000_000_000);
+  await redis.client.set('text', 'no bucket');
+  const [outcome] = await split(redis.store).take([groupOf([take('a', { mode: 'shadow' }), take('text', { hits: 3, mode: 'shadow' })])]);
+  expect(outcome).toBeInstanceOf(BucketError);
+  expect(await redis.client.exists('a')).toBe(0);
+  await redis.close();
 });
