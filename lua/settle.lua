@@ -12,7 +12,7 @@ ARGV      for each settlement: algorithm (1 token bucket, 2 fixed window, 3 leak
                                number of edges (0, or of a calendar window at least 2), and the edges in us, ascending
           Whole numbers all, in decimal.
 
-Reply     for each settlement: hits applied, at least 0; 0 if its bucket could not be read
+Reply     for each settlement: hits applied, at least 0; -1 if its bucket could not be read, or now_us lies outside its edges
 
 Settlements of one bucket are applied in their order. Each bucket is read once and written at most once, and a run that fails has
 changed nothing, unless its error begins with PARTLY (include/buckets.lua). No key but those in KEYS is touched.
@@ -48,7 +48,7 @@ for i, key in ipairs(KEYS) do
   local settlement
   settlement, at = read_settlement(key, at)
   if settlement.bucket.is_unreadable then
-    reply[i] = 0
+    reply[i] = -1
   else
     reply[i] = settle_bucket(settlement, now_us)
   end

@@ -37,11 +37,11 @@ local function give_back_hits(settlement, state)
   return given
 end
 
--- Applies the settlement to its bucket (is_dirty: to be written); says how many hits that came to.
+-- Applies the settlement to its bucket (is_dirty: to be written); says how many hits that came to, or -1 outside the edges.
 local function settle_bucket(settlement, now_us)
   local bucket, limit = settlement.bucket, settlement.limit
   if is_outside(limit, now_us) then
-    return 0
+    return -1
   end
   local state = bucket.engine.advance(bucket.state or bucket.engine.fresh(limit, now_us), limit, now_us)
   local applied

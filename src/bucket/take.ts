@@ -54,6 +54,9 @@ export interface Settlement {
   readonly usedBefore: number;
 }
 
+/** In place of hits applied: the bucket can't be read, or the store's now lies outside the windows that the limit names. */
+export const UNSETTLED = -1;
+
 /** The store's now lies outside the windows that a take named: nothing was decided, and it is to be asked again. */
 export interface OutsideWindows {
   readonly outsideAtUs: number;

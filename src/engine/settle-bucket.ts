@@ -3,12 +3,12 @@
  * there, with the embedded store here.
  */
 
-import { isOutside, type Settlement } from '../bucket/take';
+import { isOutside, UNSETTLED, type Settlement } from '../bucket/take';
 import { EXPIRY_MARGIN_US, type BucketWrite } from './decide-group';
 import { ENGINES, type BucketState } from './engines';
 
 export interface SettledBucket {
-  /** Hits charged or given back. */
+  /** Hits charged or given back, or `UNSETTLED`. */
   readonly applied: number;
   /** Absent: nothing was applied. */
   readonly write?: BucketWrite;
@@ -19,7 +19,7 @@ const NOTHING_APPLIED: SettledBucket = { applied: 0 };
 /** Applies a settlement to the state that is stored for its bucket. */
 export function settleBucket({ settlement, stored, nowUs }: SettleBucketInput): SettledBucket {
   const { limit, hits } = settlement;
-  if (isOutside(limit, nowUs)) return NOTHING_APPLIED;
+  if (isOutside(limit, nowUs)) return { applied: UNSETTLED };
   const engine = ENGINES[limit.algorithm];
   const state = engine.advance(stored ?? engine.fresh(limit, nowUs), limit, nowUs);
   return hits > 0 ? chargeHits({ settlement, stored, state, nowUs }) : giveBackHits({ settlement, state });

@@ -136,7 +136,7 @@ export const METRICS = {
     type: 'counter',
     name: 'weir_charge_back_lost_hits_total',
     labels: [],
-    help: 'Hits let pass in mode local that Redis may never count: its answer to the charge was lost, or they were of more buckets than are kept in mind.',
+    help: 'Hits let pass in mode local that Redis may never count: its answer to the charge was lost, they were of more buckets than are kept in mind, or it can not count them in their buckets.',
   },
   instances: {
     type: 'gauge',

@@ -8,6 +8,12 @@ import { Seldom } from './seldom';
 const KEY_MAX = 300;
 const KEYS_MAX = 4;
 
+const WHY = {
+  answer: 'its answer to their charge was lost',
+  room: 'too many buckets were asked for while it was away',
+  bucket: 'it holds something else under their keys, or its clock is in another window of the calendar',
+};
+
 export interface StoreLogOptions {
   readonly log: Pick<Logger, 'warn'>;
   /** A clock that is never set, in milliseconds. */
@@ -16,7 +22,7 @@ export interface StoreLogOptions {
 
 export class StoreLog {
   private readonly seldom: Seldom;
-  private readonly lost = { answer: 0, room: 0 };
+  private readonly lost = { answer: 0, room: 0, bucket: 0 };
 
   constructor({ log, nowMs }: StoreLogOptions) {
     this.seldom = new Seldom({ say: (sentence) => { log.warn(sentence); }, nowMs });
@@ -28,12 +34,12 @@ export class StoreLog {
     this.seldom.say(message, `Redis can't decide on ${keys}${bucketKeys.length > KEYS_MAX ? ' or others' : ''}: ${message}. Its limit goes by its failure mode.`);
   }
 
-  /** Hits that passed without Redis: the answer to their charge was lost, or there was no room to keep them in mind. */
-  hitsLost(hits: number, cause: 'answer' | 'room'): void {
+  /** Hits that passed without Redis, and why it may not count them. */
+  hitsLost(hits: number, cause: keyof typeof WHY): void {
     if (hits <= 0) return;
     this.lost[cause] += hits;
     const sum = `Hits that passed without Redis, and that it may never count, since the start: ${this.lost[cause]}`;
-    this.seldom.say(cause, `${sum}; ${cause === 'answer' ? 'its answer to their charge was lost' : 'too many buckets were asked for while it was away'}.`);
+    this.seldom.say(cause, `${sum}; ${WHY[cause]}.`);
   }
 }
 

@@ -1,7 +1,7 @@
 /** What this instance lets pass without the store: buckets of its own, and what the store is charged for afterwards. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { BucketLimit, Group, Settlement, Take } from '../bucket/take';
+import { UNSETTLED, type BucketLimit, type Group, type Settlement, type Take } from '../bucket/take';
 import { StoreError, type GroupOutcome, type Store } from '../store/store';
 import { UseOrderMap } from '../store/use-order-map';
 import type { LastKnown } from './last-known';
@@ -30,8 +30,11 @@ export interface LocalAccountsOptions {
   readonly onLost: (hits: number, cause: LossCause) => void;
 }
 
-/** The answer to the charge was lost; or there was no room for the account, and it was dropped. */
-export type LossCause = 'answer' | 'room';
+/**
+ * The answer to the charge was lost; there was no room for the account, and it was dropped; or the store holds something else under the
+ * bucket's key, or its clock is in another window of the calendar.
+ */
+export type LossCause = 'answer' | 'room' | 'bucket';
 
 interface Account {
   readonly bucketKey: string;
@@ -184,7 +187,8 @@ export class LocalAccounts {
       const outcome = outcomes[i];
       const hits = charges[i]?.hits ?? 0;
       if (typeof outcome === 'number') {
-        this.options.onChargedBack(outcome);
+        if (outcome === UNSETTLED) this.options.onLost(hits, 'bucket');
+        else this.options.onChargedBack(outcome);
         this.remember(account, hits, resetAfterUsOf(counted[i]));
         // While it was charged, more may have passed.
         if (account.admitted === 0 && account.deciding === 0 && this.isOpen(account)) this.accounts.delete(account.bucketKey);

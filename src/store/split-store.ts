@@ -128,7 +128,7 @@ export class SplitStore implements Store {
     let given = 0;
     if (settlements.length > 0) {
       const applied = await this.store.settle(settlements, { timeoutMs: this.options.timeoutMs }).catch(() => []);
-      given = applied.reduce<number>((sum, hits) => sum + (hits instanceof StoreError ? 0 : hits), 0);
+      given = applied.reduce<number>((sum, hits) => sum + (hits instanceof StoreError ? 0 : Math.max(0, hits)), 0);
       this.options.onGivenBack(settlements);
     }
     const lost = unknownHits + chargedHits - given;

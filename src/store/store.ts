@@ -24,7 +24,7 @@ export interface Store {
   /**
    * Puts hits right in their order, without deciding anything; resolves to the hits applied of each. A charge stops at an
    * empty bucket. Hits given back come back as far as time has not brought them back, never more: of a window that has
-   * ended, of a bucket that can't be read and outside the windows that a limit names, none.
+   * ended, none.
    *
    * @throws StoreError if nothing was applied, as far as is known here
    */
@@ -35,7 +35,7 @@ export interface Store {
 
 export type GroupOutcome = GroupVerdict | OutsideWindows | StoreError;
 
-/** Hits applied. */
+/** Hits applied, or `UNSETTLED`. */
 export type SettleOutcome = number | StoreError;
 
 /**

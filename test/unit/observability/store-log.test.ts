@@ -24,9 +24,11 @@ test('hits that are lost are told with all of them since the start, by cause', (
   for (let i = 0; i < 100; i += 1) log.hitsLost(2, 'room');
   clock.nowMs = 60_000;
   log.hitsLost(2, 'room');
+  log.hitsLost(5, 'bucket');
   expect(lines).toEqual([
     'Hits that passed without Redis, and that it may never count, since the start: 3; its answer to their charge was lost.',
     'Hits that passed without Redis, and that it may never count, since the start: 2; too many buckets were asked for while it was away.',
     'Hits that passed without Redis, and that it may never count, since the start: 202; too many buckets were asked for while it was away. (and 99 more since the last line of this kind)',
+    'Hits that passed without Redis, and that it may never count, since the start: 5; it holds something else under their keys, or its clock is in another window of the calendar.',
   ]);
 });

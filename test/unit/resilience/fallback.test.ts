@@ -14,10 +14,10 @@ import { SwitchedStore, type Failure } from '../../support/switched-store';
 
 const START_US = 1_800_000_000_000_000;
 
-function open({ failing, accountsMax = 10, ...options }: Partial<FallbackOptions> & { failing?: Failure } = {}) {
+function open({ failing, accountsMax = 10, redisAheadUs = 0, ...options }: Partial<FallbackOptions> & { failing?: Failure; redisAheadUs?: number } = {}) {
   const clock = { nowMs: 0 };
   const nowUs = () => START_US + clock.nowMs * 1_000;
-  const redis = new MemoryStore({ nowUs, bucketsMax: 100 });
+  const redis = new MemoryStore({ nowUs: () => nowUs() + redisAheadUs, bucketsMax: 100 });
   const switched = new SwitchedStore(redis);
   switched.failing = failing;
   const passed = { local: 0, open: 0, decisions: 0, chargedBack: 0, lost: 0 };
@@ -54,6 +54,7 @@ function open({ failing, accountsMax = 10, ...options }: Partial<FallbackOptions
   return { store, switched, clock, passed, ask, admittedOf, usedInStore };
 }
 
+const DAY_US = 86_400_000_000;
 const MESSAGES = 200;
 const MESSAGE_BYTES = 100_000;
 
@@ -289,6 +290,19 @@ describe('when the store is back it is charged', () => {
     await settled();
     expect(await usedInStore('a', limitNow(20))).toBe(8);
     expect(passed).toMatchObject({ chargedBack: 8, lost: 0 });
+  });
+
+  test.each([-2, 2])('and for hits of a calendar limit that it can not be, with a clock %i days ahead, it is told that they are lost', async (daysAhead) => {
+    const { store, switched, passed } = open({ failing: DOWN, redisAheadUs: daysAhead * DAY_US });
+    const limit: BucketLimit = { ...TEN_PER_SECOND, algorithm: 'fixed_window', windowUs: DAY_US, edgesUs: [-1, 0, 1, 2].map((days) => START_US + days * DAY_US) };
+    await store.take([groupOf([take('a', { hits: 6, limit })])]);
+    switched.failing = undefined;
+    for (let again = 0; again < 2; again += 1) {
+      store.chargeBack();
+      await settled();
+    }
+    expect(passed).toMatchObject({ local: 6, chargedBack: 0, lost: 6 });
+    expect(switched.asked.settle).toBe(1);
   });
 
   test('also when no call comes this way', async () => {
