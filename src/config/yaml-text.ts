@@ -24,23 +24,22 @@ export interface ParsedFile {
 
 /** Never throws on any text. */
 export function parseYamlText(file: ConfigFile, list: ProblemList): ParsedFile {
-  const lines = new LineCounter();
-  const problems = new FileProblems(file.name, lines, list);
   const text = withLineFeeds(file.text);
+  const lines = linesOf(text);
+  const problems = new FileProblems(file.name, lines, list);
   const bad = findBadCharacter(text);
   if (bad !== undefined) {
-    lines.lineStarts = lineStartsOf(text);
     problems.report({ ...bad, path: '' });
     return { problems, lines };
   }
   let documents: Document.Parsed[];
   try {
-    documents = parseDocuments(text, lines);
+    if (text.length > LONG_TEXT) refuseByBeginning(text);
+    documents = parseDocuments(text);
   } catch (error) {
     if (error instanceof TooManyErrorsError) {
       for (const each of distinct(error.errors.slice(0, YAML_ERRORS_MAX))) problems.report({ offset: each.pos[0], path: '', message: explain(each) });
-      const offset = error.errors[YAML_ERRORS_MAX]?.pos[0] ?? 0;
-      problems.report({ offset, path: '', message: `not valid YAML in over ${YAML_ERRORS_MAX} places; what is below this one is not read` });
+      problems.report({ offset: error.lastOffset, path: '', message: `not valid YAML in over ${YAML_ERRORS_MAX} places; what is below this one is not read` });
     } else if (error instanceof TooDeepError) {
       problems.report({ offset: error.offset, path: '', message: error.message });
     } else {
@@ -60,9 +59,14 @@ export function parseYamlText(file: ConfigFile, list: ProblemList): ParsedFile {
   return root === undefined ? { problems, lines } : { root, problems, lines };
 }
 
-/** What the lexer would find. */
-function lineStartsOf(text: string): number[] {
-  return [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)];
+function linesOf(text: string): LineCounter {
+  const lines = new LineCounter();
+  let start = 0;
+  do {
+    lines.addNewLine(start);
+    start = text.indexOf('\n', start) + 1;
+  } while (start > 0);
+  return lines;
 }
 
 /** Found before the composer runs: it recurses for each level, and out of stack it can take the process with it. */
@@ -72,14 +76,30 @@ class TooDeepError extends Error {
   }
 }
 
-/** The documents of the text, at most two: one more than is allowed. */
-function parseDocuments(text: string, lines: LineCounter): Document.Parsed[] {
+/** From here on it takes seconds, and hundreds of megabytes, to find out what is wrong: most errors show only once all is read. */
+const LONG_TEXT = 1024 * 1024;
+
+/** What a file of the wrong kind shows itself in. */
+const BEGINNING = 64 * 1024;
+
+/** Throws TooManyErrorsError or TooDeepError if even what a text begins with is no YAML. */
+function refuseByBeginning(text: string): void {
+  try {
+    parseDocuments(text.slice(0, BEGINNING));
+  } catch (error) {
+    // What goes on behind the end, such as a list, is wrong there only because it is cut off.
+    if (!(error instanceof TooManyErrorsError) || error.lastOffset < BEGINNING) throw error;
+  }
+}
+
+/** The documents of the text, at most two: one more than is allowed. Throws TooManyErrorsError or TooDeepError. */
+function parseDocuments(text: string): Document.Parsed[] {
   // Failsafe: each scalar stays the text it is until the field that it stands in says what it must be.
   // Unique keys are checked by the converter, which names both lines.
   const composer = new Composer({ schema: 'failsafe', prettyErrors: false, uniqueKeys: false });
   const checkErrors = boundErrors(composer);
   const documents: Document.Parsed[] = [];
-  for (const document of composer.compose(tokensOf(text, { lines, checkErrors }), true, text.length)) {
+  for (const document of composer.compose(tokensOf(text, checkErrors), true, text.length)) {
     documents.push(document);
     if (documents.length > 1) break;
   }
@@ -89,17 +109,31 @@ function parseDocuments(text: string, lines: LineCounter): Document.Parsed[] {
 /** More than anybody reads: a file of the wrong kind has one on every line, and they are found many times slower than none. */
 export const YAML_ERRORS_MAX = 100;
 
-/** Throws TooManyErrorsError. */
+/** In over YAML_ERRORS_MAX places. */
 class TooManyErrorsError extends Error {
-  constructor(readonly errors: readonly YAMLError[]) {
+  readonly errors: readonly YAMLError[];
+
+  constructor(errors: readonly YAMLError[]) {
     super();
+    this.errors = [...errors].sort((one, other) => one.pos[0] - other.pos[0]);
+  }
+
+  get lastOffset(): number {
+    return this.errors.at(-1)?.pos[0] ?? 0;
   }
 }
 
-/** What the library does not show of its composer. */
-interface ComposerParts {
-  onError: (...error: readonly unknown[]) => void;
+/** What has been found wrong; directives that nobody knows are only warned of. */
+interface Found {
   readonly errors: readonly YAMLError[];
+  readonly warnings: readonly YAMLError[];
+}
+
+/** What the library does not show of its composer. */
+interface ComposerParts extends Found {
+  onError: (...error: readonly unknown[]) => void;
+  /** A document that has ended: what does not belong behind it is its error. */
+  readonly doc: Found | null;
 }
 
 /** The composer goes on whatever is wrong, and has no bound of its own: a few megabytes of the wrong kind took half a minute. The answer is to be called for each token. */
@@ -107,26 +141,22 @@ function boundErrors(composer: Composer): () => void {
   const parts = composer as unknown as ComposerParts;
   const { onError } = parts;
   const check = (): void => {
-    if (parts.errors.length > YAML_ERRORS_MAX) throw new TooManyErrorsError(parts.errors);
+    const { doc, errors, warnings } = parts;
+    const count = errors.length + warnings.length + (doc === null ? 0 : doc.errors.length + doc.warnings.length);
+    if (count <= YAML_ERRORS_MAX) return;
+    throw new TooManyErrorsError([...(doc?.errors ?? []), ...(doc?.warnings ?? []), ...errors, ...warnings]);
   };
+  // The composer catches what is thrown here, and tells that, too: nothing is added to what is too much already.
   parts.onError = (...error) => {
-    onError(...error);
     check();
+    onError(...error);
   };
   return check;
 }
 
-interface TokensOptions {
-  /** Told where each line begins. */
-  readonly lines: LineCounter;
-  /** Throws if what was read is wrong in too many places. */
-  readonly checkErrors: () => void;
-}
-
-/** Throws TooDeepError. */
-function* tokensOf(text: string, { lines, checkErrors }: TokensOptions): Generator<CST.Token> {
-  const parser = new Parser(lines.addNewLine);
-  lines.addNewLine(0);
+/** Throws TooDeepError, and what `checkErrors` throws if what was read is wrong in too many places. */
+function* tokensOf(text: string, checkErrors: () => void): Generator<CST.Token> {
+  const parser = new Parser();
   for (const lexeme of new Lexer().lex(text)) {
     yield* parser.next(lexeme);
     checkErrors();
