@@ -6,7 +6,8 @@ import type { ConfigProblem } from '../config/config-error';
 import { inSlices } from '../config/in-slices';
 import { show } from '../config/show';
 import { toConfigNode } from './config-nodes';
-import { RATE_LIMIT_CONFIG_TYPE, type XdsProto } from './proto';
+import { BoundError, CONFIG_DESCRIPTORS_MAX, type Allowance, type DecodeConfig } from './decode-config';
+import { RATE_LIMIT_CONFIG_TYPE } from './proto';
 import type { WireAny, WireDiscoveryResponse } from './wire';
 
 export const RESOURCES_MAX = 4096;
@@ -32,7 +33,7 @@ interface Read {
 }
 
 /** Never rejects: what can't be read is a problem. */
-export async function readResourceSet(response: WireDiscoveryResponse, decodeConfig: XdsProto['decodeConfig']): Promise<ResourceSet> {
+export async function readResourceSet(response: WireDiscoveryResponse, decodeConfig: DecodeConfig): Promise<ResourceSet> {
   const { version_info: version = '', resources = [], type_url: typeUrl = '' } = response;
   const reads = await inSlices(readAll(resources.slice(0, RESOURCES_MAX), decodeConfig));
   // The server may send them in any order, and another one each time.
@@ -45,32 +46,36 @@ export async function readResourceSet(response: WireDiscoveryResponse, decodeCon
   };
 }
 
-function* readAll(resources: readonly WireAny[], decodeConfig: XdsProto['decodeConfig']): Generator<undefined, Read[]> {
+function* readAll(resources: readonly WireAny[], decodeConfig: DecodeConfig): Generator<undefined, Read[]> {
   const reads: Read[] = [];
+  const allowance = { descriptors: CONFIG_DESCRIPTORS_MAX };
   for (const [index, any] of resources.entries()) {
-    reads.push(yield* readResource(any, { index, decodeConfig }));
+    reads.push(yield* readResource(any, { index, decodeConfig, allowance }));
     yield;
   }
   return reads;
 }
 
-function* readResource({ type_url: typeUrl = '', value: bytes = new Uint8Array() }: WireAny, { index, decodeConfig }: ReadInput): Generator<undefined, Read> {
+function* readResource({ type_url: typeUrl = '', value: bytes = new Uint8Array() }: WireAny, { index, decodeConfig, allowance }: ReadInput): Generator<undefined, Read> {
   const place = `resources[${index}]`;
   const refuse = (message: string): Read => ({ typeUrl, name: '', bytes, problem: { file: place, line: 0, column: 0, path: '', message } });
   if (typeUrl !== RATE_LIMIT_CONFIG_TYPE) return refuse(`is of type ${show(typeUrl)}; send ${RATE_LIMIT_CONFIG_TYPE}`);
   try {
-    const config = yield* decodeConfig(bytes);
+    const config = yield* decodeConfig(bytes, allowance);
     const { name = '' } = config;
     const shown = PLAIN_NAME.test(name) ? name : show(name);
     return { typeUrl, name, bytes, document: { name: name === '' ? place : shown, root: yield* toConfigNode(config) } };
-  } catch {
+  } catch (error) {
+    if (error instanceof BoundError) return refuse(error.message);
     return refuse('is no RateLimitConfig, or one that is nested too deep; look at what the management server makes');
   }
 }
 
 interface ReadInput {
   readonly index: number;
-  readonly decodeConfig: XdsProto['decodeConfig'];
+  readonly decodeConfig: DecodeConfig;
+  /** Of the whole response. */
+  readonly allowance: Allowance;
 }
 
 function problemsOfAll(count: number, typeUrl: string): ConfigProblem[] {

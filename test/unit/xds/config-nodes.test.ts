@@ -5,6 +5,7 @@ import { compileConfig } from '../../../src/config/compile';
 import type { ConfigDocument } from '../../../src/config/config-document';
 import { ConfigError, type ConfigProblem } from '../../../src/config/config-error';
 import { toConfigNode } from '../../../src/xds/config-nodes';
+import { BoundError, CONFIG_DESCRIPTORS_MAX, FIELD_BYTES_MAX } from '../../../src/xds/decode-config';
 import { loadXdsProto } from '../../../src/xds/proto';
 import { readResourceSet, RESOURCES_MAX } from '../../../src/xds/resource-set';
 import type { WireAny, WireConfigDescriptor, WireRateLimitConfig, WireRateLimitPolicy, WireValue } from '../../../src/xds/wire';
@@ -204,6 +205,58 @@ describe('what can not be read', () => {
   });
 });
 
+describe('what is out of all bounds', () => {
+  /** Empty ones: two bytes each. */
+  const empties = (count: number): WireAny => ({ ...packConfig({}), value: Buffer.alloc(2 * count, Uint8Array.of(0x1a, 0)) });
+
+  async function toldOf(resources: readonly WireAny[]): Promise<readonly string[]> {
+    const { problems } = await readAll(resources);
+    return problems.map(({ file, message }) => `${file}: ${message}`);
+  }
+
+  test('descriptors are counted over all resources', async () => {
+    const half = CONFIG_DESCRIPTORS_MAX / 2;
+    const resources = [empties(half), empties(half), empties(1), packConfig({ domain: 'd' })];
+    expect(await toldOf(resources)).toEqual([`resources[2]: goes beyond the ${CONFIG_DESCRIPTORS_MAX} descriptors that a response may hold; send fewer`]);
+  });
+
+  test('no more are read than there may be', () => {
+    const reading = decodeConfig(empties(100_000).value ?? new Uint8Array(), { descriptors: 10_000 });
+    let steps = 0;
+    expect(() => {
+      while (reading.next().done !== true) steps += 1;
+    }).toThrow(BoundError);
+    // 4096 in each.
+    expect(steps).toBe(2);
+  });
+
+  test('so are those within others', () => {
+    const within = { key: 'k', descriptors: Array.from({ length: 1000 }, () => ({ descriptors: [{}] })) };
+    const config = { name: 'r', domain: 'd', descriptors: [within, within] };
+    const allowance = { descriptors: 5000 };
+    const reading = decodeConfig(packConfig(config).value ?? new Uint8Array(), allowance);
+    while (reading.next().done !== true);
+    expect(allowance).toEqual({ descriptors: 5000 - 2 * 2001 });
+  });
+
+  const numbers = (count: number): WireValue => ({ listValue: { values: Array.from({ length: count }, () => ({ numberValue: 0 })) } });
+
+  test.each<[string, WireConfigDescriptor]>([
+    ['metadata', { key: 'k', metadata: { fields: { x: numbers(100_000) } } }],
+    ['rate_limit', { key: 'k', rate_limit: { unit: 1, requests_per_unit: 1, replaces: Array.from({ length: 100_000 }, () => ({ name: 'n' })) } }],
+    ['value', { key: 'k', value: 'v'.repeat(FIELD_BYTES_MAX + 1) }],
+  ])('a %s that would be read at a stretch is refused unread', async (name, descriptor) => {
+    const config = { name: 'r', domain: 'd', descriptors: [{ key: 'x', descriptors: [descriptor] }] };
+    expect(await toldOf([packConfig(config)])).toEqual([expect.stringMatching(new RegExp(`^resources\\[0\\]: a ${name} is \\d+ bytes long; ${FIELD_BYTES_MAX} is the most$`)) as unknown]);
+  });
+
+  test('metadata of the most bytes that it may have is within them, however it is written', async () => {
+    // Each number is 11 bytes of the message, and 2 of JSON.
+    const config = { ...limited({ unit: 1, requests_per_unit: 1 }), descriptors: [{ key: 'k', rate_limit: { unit: 1, requests_per_unit: 1 }, metadata: { fields: { x: numbers(8180) } } }] };
+    expect(await problemsOf(config)).toEqual([]);
+  });
+});
+
 /** The first so many levels. */
 function nest(descriptor: WireConfigDescriptor, levels: number): WireConfigDescriptor {
   const [child] = descriptor.descriptors ?? [];
@@ -272,7 +325,7 @@ test.each([1, 2, 60])('so is one whose descriptors lie within others, %i levels 
     depth === levels ? { key: 'leaves', descriptors: leaves, shadow_mode: true } : { key: `level ${depth}`, descriptors: [{ key: 'first' }, above(depth + 1), { key: 'last' }] };
   const config = { name: 'r', domain: 'd', descriptors: [above(1)] };
   let steps = 0;
-  const reading = decodeConfig(packConfig(config).value ?? new Uint8Array());
+  const reading = decodeConfig(packConfig(config).value ?? new Uint8Array(), { descriptors: CONFIG_DESCRIPTORS_MAX });
   let step = reading.next();
   for (; step.done !== true; step = reading.next()) steps += 1;
   const decoded = step.value;
