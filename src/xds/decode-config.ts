@@ -2,6 +2,7 @@
 
 import { Reader, type Type } from 'protobufjs';
 import { METADATA_BYTES_MAX } from '../config/metadata';
+import { decode, skipValue, tagOf } from './fields';
 import type { WireConfigDescriptor, WireRateLimitConfig } from './wire';
 
 /** Descriptors of all resources of a response, whatever they say: more than 4 MiB, gRPC's own bound, hold of any use. */
@@ -19,9 +20,6 @@ const STEP_BYTES = 8 * 1024;
 /** More than any configuration may have; within a step, protobufjs has a bound of its own. */
 const LEVELS_MAX = 100;
 
-/** Of the wire types, that of messages. */
-const LENGTH_DELIMITED = 2;
-
 /** The descriptors that a response may still hold. */
 export interface Allowance {
   descriptors: number;
@@ -34,28 +32,16 @@ export type DecodeConfig = (bytes: Uint8Array, allowance: Allowance) => Generato
 export class BoundError extends Error {}
 
 export function configDecoder({ config, descriptor }: { readonly config: Type; readonly descriptor: Type }): DecodeConfig {
-  const root: Holder = { type: config, field: fieldOf(config), depth: 0 };
-  const below: Below = { type: descriptor, field: fieldOf(descriptor) };
+  const root: Holder = { type: config, tag: tagOf(config, 'descriptors'), depth: 0 };
+  const below: Below = { type: descriptor, tag: tagOf(descriptor, 'descriptors') };
   return (bytes, allowance) => decodeInSteps(root, bytes, { below, allowance });
-}
-
-/** The number of the field that holds descriptors. */
-function fieldOf(type: Type): number {
-  const { id } = type.fields.descriptors ?? {};
-  if (id === undefined) throw new Error(`${type.name} has no field descriptors`);
-  return id;
-}
-
-/** Enums stay numbers, absent fields absent. */
-export function decode(type: Type, bytes: Uint8Array): object {
-  return type.toObject(type.decode(bytes));
 }
 
 /** A message that holds descriptors. */
 interface Holder {
   readonly type: Type;
-  /** The number of the field that they are in. */
-  readonly field: number;
+  /** Of the field that they are in. */
+  readonly tag: number;
   /** Levels above it. */
   readonly depth: number;
 }
@@ -77,7 +63,7 @@ interface Decoding {
  * A message that is cut between two of its fields is two messages, which together say what it says. So is a descriptor: the whole
  * of a configuration may lie within one.
  */
-function* decodeInSteps({ type, field, depth }: Holder, bytes: Uint8Array, decoding: Decoding): Generator<undefined, Held> {
+function* decodeInSteps({ type, tag: descriptorsTag, depth }: Holder, bytes: Uint8Array, decoding: Decoding): Generator<undefined, Held> {
   if (depth > LEVELS_MAX) throw new Error('nested too deep');
   let whole: Held = {};
   const descriptors: WireConfigDescriptor[] = [];
@@ -95,7 +81,7 @@ function* decodeInSteps({ type, field, depth }: Holder, bytes: Uint8Array, decod
     const at = reader.pos;
     const tag = reader.uint32();
     const from = skipValue(reader, tag);
-    if (tag === ((field << 3) | LENGTH_DELIMITED)) {
+    if (tag === descriptorsTag) {
       if (reader.pos - from > STEP_BYTES) {
         decodeUpTo(at);
         spend(decoding.allowance, 1);
@@ -112,20 +98,6 @@ function* decodeInSteps({ type, field, depth }: Holder, bytes: Uint8Array, decod
   decodeUpTo(reader.pos);
   yield;
   return { ...whole, descriptors };
-}
-
-/** Answers where the value begins: behind its length, if it has one. */
-function skipValue(reader: Reader, tag: number): number {
-  const wireType = tag & 7;
-  if (wireType !== LENGTH_DELIMITED) {
-    const from = reader.pos;
-    reader.skipType(wireType);
-    return from;
-  }
-  const length = reader.uint32();
-  const from = reader.pos;
-  reader.skip(length);
-  return from;
 }
 
 /** A field without a name is not read. */

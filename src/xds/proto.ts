@@ -3,7 +3,9 @@
 import * as path from 'node:path';
 import type { MethodDefinition } from '@grpc/grpc-js';
 import { Root, type Type } from 'protobufjs';
-import { configDecoder, decode, type DecodeConfig } from './decode-config';
+import { configDecoder, type DecodeConfig } from './decode-config';
+import { responseDecoder } from './decode-response';
+import { decode } from './fields';
 import type { WireDiscoveryRequest, WireDiscoveryResponse } from './wire';
 
 // The same from src/ and from dist/.
@@ -35,7 +37,7 @@ export function loadXdsProto(): XdsProto {
       requestSerialize: (message) => encode(request, message),
       requestDeserialize: (bytes) => decode(request, bytes) as WireDiscoveryRequest,
       responseSerialize: (message) => encode(response, message),
-      responseDeserialize: (bytes) => decode(response, bytes),
+      responseDeserialize: responseDecoder(response),
     },
     decodeConfig: configDecoder({ config, descriptor }),
   };

@@ -7,10 +7,9 @@ import { inSlices } from '../config/in-slices';
 import { show } from '../config/show';
 import { toConfigNode } from './config-nodes';
 import { BoundError, CONFIG_DESCRIPTORS_MAX, type Allowance, type DecodeConfig } from './decode-config';
+import { RESOURCES_MAX } from './decode-response';
 import { RATE_LIMIT_CONFIG_TYPE } from './proto';
 import type { WireAny, WireDiscoveryResponse } from './wire';
-
-export const RESOURCES_MAX = 4096;
 
 /** Names that are told as they are. */
 const PLAIN_NAME = /^[!-~]{1,200}$/;
@@ -83,7 +82,7 @@ function problemsOfAll(count: number, typeUrl: string): ConfigProblem[] {
   const report = (message: string) => {
     problems.push({ file: 'the response', line: 0, column: 0, path: '', message });
   };
-  if (count > RESOURCES_MAX) report(`holds ${count} resources; ${RESOURCES_MAX} is the most`);
+  if (count > RESOURCES_MAX) report(`holds over ${RESOURCES_MAX} resources; send fewer`);
   if (typeUrl !== '' && typeUrl !== RATE_LIMIT_CONFIG_TYPE) report(`is of type ${show(typeUrl)}, which nobody has asked for; send ${RATE_LIMIT_CONFIG_TYPE}`);
   return problems;
 }

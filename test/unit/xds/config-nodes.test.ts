@@ -6,13 +6,14 @@ import type { ConfigDocument } from '../../../src/config/config-document';
 import { ConfigError, type ConfigProblem } from '../../../src/config/config-error';
 import { toConfigNode } from '../../../src/xds/config-nodes';
 import { BoundError, CONFIG_DESCRIPTORS_MAX, FIELD_BYTES_MAX } from '../../../src/xds/decode-config';
+import { RESOURCES_MAX } from '../../../src/xds/decode-response';
 import { loadXdsProto } from '../../../src/xds/proto';
-import { readResourceSet, RESOURCES_MAX } from '../../../src/xds/resource-set';
+import { readResourceSet } from '../../../src/xds/resource-set';
 import type { WireAny, WireConfigDescriptor, WireRateLimitConfig, WireRateLimitPolicy, WireValue } from '../../../src/xds/wire';
 import { randomFrom, seeded, type Random } from '../../support/random';
 import { packConfig } from '../../support/xds-server';
 
-const { decodeConfig } = loadXdsProto();
+const { decodeConfig, stream } = loadXdsProto();
 
 /** Descriptors that take far longer than a slice. */
 const LONG = 10_000;
@@ -200,12 +201,25 @@ describe('what can not be read', () => {
   });
 
   test('too many resources, or a response of another type', async () => {
-    expect((await readAll(Array.from({ length: RESOURCES_MAX + 1 }, () => good))).problems).toMatchObject([{ file: 'the response', message: `holds ${RESOURCES_MAX + 1} resources; ${RESOURCES_MAX} is the most` }]);
+    expect((await readAll(Array.from({ length: RESOURCES_MAX + 1 }, () => good))).problems).toMatchObject([{ file: 'the response', message: `holds over ${RESOURCES_MAX} resources; send fewer` }]);
     expect((await readResourceSet({ type_url: 'other', resources: [] }, decodeConfig)).problems).toMatchObject([{ message: expect.stringMatching(/^is of type "other", which nobody has asked for/) as unknown }]);
   });
 });
 
 describe('what is out of all bounds', () => {
+  test('of too many resources one too many is read, and all else that the response says', () => {
+    const [head, tail] = [{ version_info: '7' }, { nonce: 'n' }].map((part) => stream.responseSerialize(part));
+    const read = (resources: number) => stream.responseDeserialize(Buffer.concat([head!, Buffer.alloc(2 * resources, Uint8Array.of(0x12, 0)), tail!]));
+    for (const [sent, kept] of [[RESOURCES_MAX, RESOURCES_MAX], [1_000_000, RESOURCES_MAX + 1]] as const) {
+      const { resources = [], ...rest } = read(sent);
+      expect(resources).toHaveLength(kept);
+      expect(rest).toEqual({ version_info: '7', nonce: 'n' });
+    }
+    // One after the other, with something else in between, which is read all the same.
+    const apart = Buffer.concat(Array.from({ length: RESOURCES_MAX + 9 }, () => Buffer.concat([Uint8Array.of(0x12, 0), tail!])));
+    expect(stream.responseDeserialize(apart)).toMatchObject({ nonce: 'n', resources: { length: RESOURCES_MAX + 1 } });
+  });
+
   /** Empty ones: two bytes each. */
   const empties = (count: number): WireAny => ({ ...packConfig({}), value: Buffer.alloc(2 * count, Uint8Array.of(0x1a, 0)) });
 
