@@ -10,6 +10,7 @@ import { chooseWorkers } from '../config/choose-workers';
 import { makeCompileSet } from '../config/compile-set';
 import { FileSource } from '../config/file-source';
 import { readGrpcTls } from '../config/grpc-tls';
+import { misspelledSettings } from '../config/misspelled-settings';
 import { RulesInForce, type SetSource } from '../config/rules-in-force';
 import { readSettings, type Environment } from '../config/settings';
 import { chooseDefaultAlgorithm, choosePlace, type ConfigPlace } from '../config/source';
@@ -57,7 +58,8 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const rules = new RulesInForce({ compile: makeCompileSet({ defaultAlgorithm: algorithm, calendarMonth: settings.useCalendarMonthRateLimit, mergeDomainConfig: settings.mergeDomainConfig }) });
   const appOptions = { settings, storeChoice, rules, log, version: VERSION, workers, grpcTls, statsd };
   if (cluster.isWorker) return serveAsWorker(appOptions);
-  const warnings = [...checkReferenceSettings(env), ...(storeChoice.warning === undefined ? [] : [storeChoice.warning])];
+  const misspelled = misspelledSettings(env).map(({ name, meant }) => `${name} is no setting; did you mean ${meant}?`);
+  const warnings = [...checkReferenceSettings(env), ...misspelled, ...(storeChoice.warning === undefined ? [] : [storeChoice.warning])];
   const { source, managementServer } = openSource(place, { settings, rules, log });
   stopSignals.onHangUp(() => { source.reload(); });
   await source.load();

@@ -12,6 +12,7 @@ by \`node scripts/write-docs.mjs\` (after a build); a test compares the two.
 - A duration is written as in Go: \`5ms\`, \`10s\`, \`1h30m\`.
 - A boolean is \`true\`, \`false\`, \`1\`, \`0\`, \`t\` or \`f\`; names are taken in any case.
 - A bad value stops the start, with one line for each. The values of secret settings are never shown.
+- A name that is much like one of these and is none is a warning at the start. \`weir settings\` shows it too, and every value in force.
 - How to reach Redis, over TLS too, and with which rights: [redis.md](redis.md).
 `;
 

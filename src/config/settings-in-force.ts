@@ -2,9 +2,8 @@
 
 import { referenceSettingsIn } from './check-reference-settings';
 import { chooseWorkers } from './choose-workers';
-import { didYouMean } from './did-you-mean';
 import { readGrpcTls } from './grpc-tls';
-import { REFERENCE_SETTINGS } from './reference-settings';
+import { misspelledSettings, type MisspelledSetting } from './misspelled-settings';
 import { readSettings, type Environment, type Settings } from './settings';
 import { SettingsError, type SettingProblem } from './settings-error';
 import { SETTINGS_TABLE, type SettingRow } from './settings-table';
@@ -16,8 +15,7 @@ export interface SettingsInForce {
   readonly settings: readonly SettingInForce[];
   /** The reference's, set, but of no effect here, or a reason not to start. */
   readonly reference: readonly { readonly name: string; readonly refused: boolean; readonly instead: string }[];
-  /** Variables that nobody knows, with names much like ones that Weir knows. */
-  readonly unknown: readonly { readonly name: string; readonly meant: string }[];
+  readonly unknown: readonly MisspelledSetting[];
   /** Why Weir would not start here. */
   readonly problems: readonly SettingProblem[];
 }
@@ -33,16 +31,13 @@ export interface SettingInForce {
 /** Stands for every secret, however long it is. */
 export const SECRET = '(secret)';
 
-/** What Kubernetes puts into the environment of every pod for a service named `redis`, say. */
-const OF_KUBERNETES = /_SERVICE_(HOST|PORT)|_PORT(_|$)/;
-
 export function settingsInForce(env: Environment): SettingsInForce {
   const reference = referenceSettingsIn(env).map(({ name, refused, instead }) => ({ name, refused, instead }));
   const refusals = reference.filter(({ refused }) => refused).map(({ name, instead }) => ({ name, message: instead }));
   return {
     settings: Object.values<SettingRow>(SETTINGS_TABLE).map((row) => inForce(row, env[row.name])),
     reference,
-    unknown: Object.keys(env).sort().flatMap((name) => guess(name, env)),
+    unknown: misspelledSettings(env),
     problems: [...problemsOf(env), ...refusals],
   };
 }
@@ -77,13 +72,4 @@ function problemsIn(read: () => unknown): readonly SettingProblem[] {
     if (error instanceof SettingsError) return error.problems;
     throw error;
   }
-}
-
-const KNOWN = [...Object.values<SettingRow>(SETTINGS_TABLE), ...REFERENCE_SETTINGS].map(({ name }) => name.toLowerCase());
-
-function guess(name: string, env: Environment): { name: string; meant: string }[] {
-  const isKnown = KNOWN.includes(name.toLowerCase()) || OF_KUBERNETES.test(name) || env[name] === '';
-  const isOfFamily = KNOWN.some((known) => known.endsWith('*') && name.toLowerCase().startsWith(known.slice(0, -1)));
-  const meant = isKnown || isOfFamily ? undefined : didYouMean(name, KNOWN);
-  return meant === undefined ? [] : [{ name, meant: meant.toUpperCase() }];
 }

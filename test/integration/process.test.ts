@@ -69,8 +69,9 @@ describe('what it refuses, it tells on standard error and ends with 2', () => {
 
 test('what has no effect is told at the start', async () => {
   const config = writeConfig('domain: d\ndescriptors: [{ key: k, rate_limit: { unit: hour, requests_per_unit: 3, calendar: true, algorithm: fixed_window } }]\n');
-  const server = await startWeir({ config, env: { BACKEND_TYPE: 'memory', REDIS_POOL_SIZE: '5' } });
+  const server = await startWeir({ config, env: { BACKEND_TYPE: 'memory', REDIS_POOL_SIZE: '5', FAILURE_MOD: 'open' } });
   expect(server.output()).toContain('REDIS_POOL_SIZE has no effect here. One connection carries all calls.');
+  expect(server.output()).toContain('WARN: FAILURE_MOD is no setting; did you mean FAILURE_MODE?');
   expect(server.output()).toContain('descriptors[0].rate_limit.calendar: has no effect, as every calendar has the same hours; remove it');
   expect(await server.stop()).toBe(0);
 });
