@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { monotonicNowUs } from '../src/store/memory-store';
+import { monotonicNowUs } from '../src/clock';
 import type { TestClient } from '../test/support/redis-store';
 import type { Answer, Ask } from './callers';
 import { closeAll, openClient } from './ways';

@@ -3,6 +3,7 @@
 import { Registry } from 'prom-client';
 import { Preparation } from '../src/bucket/preparation';
 import type { Group, GroupVerdict } from '../src/bucket/take';
+import { monotonicNowUs } from '../src/clock';
 import { toByteString } from '../src/descriptor/byte-string';
 import type { RateLimitRequest } from '../src/descriptor/descriptor';
 import { NO_CHILDREN } from '../src/descriptor/tree';
@@ -18,7 +19,7 @@ import { isLimitProblem, makeLimit, type Limit } from '../src/rule/limit';
 import type { Rule } from '../src/rule/rule';
 import type { RuleSet } from '../src/rule/rule-set';
 import { makeShouldRateLimit } from '../src/should-rate-limit';
-import { MemoryStore, monotonicNowUs } from '../src/store/memory-store';
+import { MemoryStore } from '../src/store/memory-store';
 import type { Store } from '../src/store/store';
 import { makeAnswerCalls } from '../src/transport/answer';
 import { encodeResponse } from '../src/transport/codec/encode-response';

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
+import { monotonicNowMs, monotonicNowUs } from './clock';
 import { describeConfig } from './config/describe-rules';
 import type { GrpcTlsFiles } from './config/grpc-tls';
 import type { RulesInForce } from './config/rules-in-force';
@@ -26,7 +27,7 @@ import type { RuleSet } from './rule/rule-set';
 import { makeShouldRateLimit } from './should-rate-limit';
 import { slotOf, SLOTS } from './store/cluster-slots';
 import { MeasuredStore, type StoreMeasure } from './store/measured-store';
-import { MemoryStore, monotonicNowUs } from './store/memory-store';
+import { MemoryStore } from './store/memory-store';
 import { OneByOneStore } from './store/one-by-one-store';
 import { isPerSecond, PerSecondStore } from './store/per-second-store';
 import { SplitStore, type SplitStoreOptions } from './store/split-store';
@@ -72,9 +73,6 @@ const NO_DOMAIN = 'config: no domain';
 const LAST_GOOD_CONFIG = 'config: last good';
 const DEGRADED_REDIS = 'degraded: redis';
 const DEGRADED_REDIS_PER_SECOND = 'degraded: redis per second';
-
-/** A clock that is never set. */
-const nowMs = () => performance.now();
 
 /** With Redis: buckets that are remembered and charged for while it is away, some 90 MB in all if ever full. */
 const LAST_KNOWN_MAX = 65_536;
@@ -204,7 +202,7 @@ async function openStore(input: OpenStoreInput): Promise<{ readonly store: Store
   const { Breakers, openRedis } = await import('./open-redis.js');
   const { wrapRedis } = await import('./wrap-redis.js');
   const parts = { settings, health, log, metrics, breakers: new Breakers({ health, log, metrics }) };
-  const storeLog = new StoreLog({ log, nowMs });
+  const storeLog = new StoreLog({ log, nowMs: monotonicNowMs });
   // What has been lost meanwhile may have been what denied.
   const onSecond = () => { denyCache.clear(); };
   const onMain = () => {
@@ -263,7 +261,7 @@ async function openStore(input: OpenStoreInput): Promise<{ readonly store: Store
       isToldOfHeartbeat = true;
       log.warn(`no heartbeat in Redis at ${choice.connection.description}, so instances are not counted: ${error.message}`);
     },
-    nowMs,
+    nowMs: monotonicNowMs,
   });
   metrics.instances.set(instances.count);
 

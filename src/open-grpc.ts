@@ -1,5 +1,6 @@
 /** The gRPC port: by which server, with which rules for its connections, its certificates, and what is told of them. */
 
+import { monotonicNowMs } from './clock';
 import type { GrpcTlsFiles } from './config/grpc-tls';
 import type { Settings } from './config/settings';
 import type { Logger } from './observability/logger';
@@ -103,7 +104,7 @@ function measureBy(metrics: Metrics, log: Logger): ConnectionMeasure {
     say: (sentence) => {
       log.warn(sentence);
     },
-    nowMs: () => performance.now(),
+    nowMs: monotonicNowMs,
   });
   // All of them from the start, so that a first one is seen as a rise.
   for (const reason of END_REASONS) metrics.grpcConnectionsEnded.inc({ reason }, 0);

@@ -1,6 +1,7 @@
 /** Opens a Redis in each of its shapes (one server, behind sentinels, a cluster), each server within what is wrapped around it. */
 
 import { isIP } from 'node:net';
+import { monotonicNowMs as nowMs } from './clock';
 import type { HostPort, RedisServer } from './config/redis-url';
 import type { Settings } from './config/settings';
 import type { ClusterPlace, RedisConnection, SentinelPlace } from './config/store-choice';
@@ -26,9 +27,6 @@ const DEGRADED_BREAKER = 'degraded: redis breaker open';
 
 /** A server that was too slow is pinged so often until it answers in time, in milliseconds. */
 const PING_MS = 1_000;
-
-/** A clock that is never set. */
-const nowMs = () => performance.now();
 
 export interface OpenRedisInput {
   readonly settings: Settings;

@@ -1,6 +1,7 @@
 /** Wires what tells a statsd server: names, tags, connection, and what is said when it takes nothing. */
 
 import { Counter, type Registry } from 'prom-client';
+import { monotonicNowMs } from './clock';
 import type { Settings } from './config/settings';
 import { SettingsError } from './config/settings-error';
 import type { StatsdChoice } from './config/statsd-choice';
@@ -29,7 +30,7 @@ export function openStatsd({ statsd, settings, registry, read, log }: OpenStatsd
     say: (sentence) => {
       log.warn(sentence);
     },
-    nowMs: () => performance.now(),
+    nowMs: monotonicNowMs,
   });
   log.info(`metrics are told to ${statsd.knowsTags ? 'dogstatsd' : 'statsd'} at ${where} every ${settings.statsFlushIntervalMs / 1000} s`);
   return new StatsdReporter({

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { credentials, type ChannelCredentials } from '@grpc/grpc-js';
 import { Backoff } from './backoff';
+import { monotonicNowMs } from './clock';
 import type { RulesInForce, SetSource } from './config/rules-in-force';
 import type { Settings } from './config/settings';
 import { readXdsTls } from './config/xds-tls';
@@ -52,7 +53,7 @@ export function openXds({ settings, rules, log }: OpenXdsOptions): SetSource & M
       const rest = rules.ruleSet === undefined ? 'There is no configuration yet' : 'The last good configuration stays in force';
       log.warn(`no configuration from the management server at ${place} (${reason}). ${rest}; next try in ${(waitMs / 1000).toFixed(1)} s.`);
     },
-    nowMs: () => performance.now(),
+    nowMs: monotonicNowMs,
   });
   return {
     get isConnected() {

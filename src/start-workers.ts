@@ -2,6 +2,7 @@
 
 import cluster from 'node:cluster';
 import { Counter, Gauge, Registry } from 'prom-client';
+import { monotonicNowMs } from './clock';
 import { describeConfig } from './config/describe-rules';
 import type { LoadOutcome, RulesInForce } from './config/rules-in-force';
 import type { Settings } from './config/settings';
@@ -60,7 +61,7 @@ export async function startWorkers({ settings, count, rules, managementServer, l
       restarts.inc();
     },
     configNews: () => ({ ...inForce(rules), ...refused(rules) }),
-    nowMs: () => performance.now(),
+    nowMs: monotonicNowMs,
   });
   rules.onLoad((outcome: LoadOutcome) => {
     pool.tellConfig('ruleSet' in outcome ? inForce(rules) : refused(rules));

@@ -1,5 +1,6 @@
 /** What is wrapped around Redis, each layer put in here and nowhere else: around one server, and around all that there is. It knows no client. */
 
+import { monotonicNowMs as nowMs } from './clock';
 import { BreakerStore, type BreakerOptions } from './resilience/breaker';
 import { DeadlineStore } from './resilience/deadline';
 import { DenyCacheStore, type DenyCacheOptions } from './resilience/deny-cache';
@@ -8,9 +9,6 @@ import { LastKnown } from './resilience/last-known';
 import { BatchingStore, type BatchingOptions } from './store/batching-store';
 import { MeasuredStore, type StoreMeasure } from './store/measured-store';
 import type { Store } from './store/store';
-
-/** A clock that is never set. */
-const nowMs = () => performance.now();
 
 export interface WrapServerOptions extends Pick<BatchingOptions, 'partOf' | 'groupsMax'> {
   /** How long a command may take, in milliseconds. */

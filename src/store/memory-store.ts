@@ -89,11 +89,3 @@ export class MemoryStore implements Store {
     }
   }
 }
-
-/**
- * This machine's clock in microseconds since 1970, read once at start and counted on by the monotonic clock: an
- * operator who sets the clock neither frees nor locks a bucket.
- */
-export function monotonicNowUs(): number {
-  return Math.floor((performance.timeOrigin + performance.now()) * 1000);
-}

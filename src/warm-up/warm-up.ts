@@ -1,6 +1,7 @@
 /** Runs the path of a request before anybody asks, since code that has run before answers in time. All of it is private: nothing is counted. */
 
 import { Registry } from 'prom-client';
+import { monotonicNowUs } from '../clock';
 import { compileConfig } from '../config/compile';
 import { Health } from '../observability/health';
 import type { Metrics } from '../observability/metrics';
@@ -9,7 +10,7 @@ import { RuleMetrics } from '../observability/rule-metrics';
 import { ALGORITHMS } from '../rule/limit';
 import { makeShouldRateLimit } from '../should-rate-limit';
 import { MeasuredStore } from '../store/measured-store';
-import { MemoryStore, monotonicNowUs } from '../store/memory-store';
+import { MemoryStore } from '../store/memory-store';
 import type { Store } from '../store/store';
 import { makeAnswerCalls, type AnswerCalls } from '../transport/answer';
 import { GrpcServer } from '../transport/grpc-server';

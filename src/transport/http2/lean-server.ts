@@ -1,6 +1,7 @@
 /** The gRPC port by our own HTTP/2: answers ShouldRateLimit itself, and has grpc-js answer everything else. */
 
 import type { Socket } from 'node:net';
+import { monotonicNowMs } from '../../clock';
 import type { FailureKind, FaultLog } from '../answer';
 import { UNMEASURED, type ConnectionMeasure, type EndReason } from '../connection-measure';
 import { DEFAULT_RULES, type ConnectionRules } from '../connection-rules';
@@ -252,8 +253,4 @@ export class LeanServer {
 function reasonOf({ code }: ConnectionError): EndReason {
   if (code === ErrorCode.ENHANCE_YOUR_CALM) return 'flood';
   return code === ErrorCode.INTERNAL_ERROR ? 'fault' : 'protocol_error';
-}
-
-function monotonicNowMs(): number {
-  return performance.now();
 }
