@@ -54,7 +54,7 @@ interleaved: every row had its turn in each round. In brackets the lowest and th
 One hit is taken from one token bucket, in three ways. All keep the same state as the same text and compute the same numbers.
 
 - **${WAY_TITLES.evalsha}**: Weir's \`RedisStore.take\` with \`lua/take.lua\`, from the arguments to the verdict; one connection
-  for all callers. What \`src/app.ts\` wraps around it (the deadline, the measurements) is left out, as are rules and gRPC.
+  for all callers. What \`src/wrap-redis.ts\` wraps around it (the deadline, the measurements) is left out, as are rules and gRPC.
 - **${WAY_TITLES.three_commands}**: read, compute in the process, write; each awaited. One connection for all callers. A denial writes nothing.
 - **${WAY_TITLES.watch}**: \`WATCH\`, \`GET\`, \`TIME\`, compute, \`MULTI\` \`SET\` \`EXEC\` (sent together), and again at once if another
   caller wrote first, up to 1,000 times. A watch is a connection's own, so each caller has a connection.

@@ -1,8 +1,8 @@
-/** The composition root: the only file that knows every part, and which wraps which. */
+/** The composition root: makes the parts of one process that serves, hands them to each other, and listens. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
-import { monotonicNowMs, monotonicNowUs } from './clock';
+import { monotonicNowUs } from './clock';
 import { describeConfig } from './config/describe-rules';
 import type { GrpcTlsFiles } from './config/grpc-tls';
 import type { RulesInForce } from './config/rules-in-force';
@@ -17,21 +17,15 @@ import { makeConfigMetrics, makeMetrics, type ManagementServer, type Metrics } f
 import { readMetrics } from './observability/reading';
 import { makeRecordDecision } from './observability/record-decision';
 import { RuleMetrics } from './observability/rule-metrics';
-import { StoreLog } from './observability/store-log';
+import { measureStore } from './observability/store-measure';
 import { GrpcPort } from './open-grpc';
-import type { OpenedRedis } from './open-redis';
+import type { OpenedStore } from './open-store';
 import { publishMetrics, toLabels } from './publish-metrics';
-import { HEARTBEAT_TTL_MS, Instances } from './resilience/instances';
 import { additionsFor, type AdditionOptions } from './respond/additions';
 import type { RuleSet } from './rule/rule-set';
 import { makeShouldRateLimit } from './should-rate-limit';
-import { slotOf, SLOTS } from './store/cluster-slots';
-import { MeasuredStore, type StoreMeasure } from './store/measured-store';
+import { MeasuredStore } from './store/measured-store';
 import { MemoryStore } from './store/memory-store';
-import { OneByOneStore } from './store/one-by-one-store';
-import { isPerSecond, PerSecondStore } from './store/per-second-store';
-import { SplitStore, type SplitStoreOptions } from './store/split-store';
-import { StoreError, type Store } from './store/store';
 import { makeAnswerCalls, type FailureKind } from './transport/answer';
 import { debugRoutes } from './transport/debug-routes';
 import { httpRoutes } from './transport/http-routes';
@@ -71,19 +65,11 @@ export interface App {
 const NO_CONFIG = 'config: none yet';
 const NO_DOMAIN = 'config: no domain';
 const LAST_GOOD_CONFIG = 'config: last good';
-const DEGRADED_REDIS = 'degraded: redis';
-const DEGRADED_REDIS_PER_SECOND = 'degraded: redis per second';
 
 /** With Redis: buckets that are remembered and charged for while it is away, some 90 MB in all if ever full. */
-const LAST_KNOWN_MAX = 65_536;
-const ACCOUNTS_MAX = 50_000;
+const KEPT_FOR_REDIS = { lastKnownMax: 65_536, accountsMax: 50_000 } as const;
 /** More than accounts, so that none loses its bucket. */
-const FALLBACK_BUCKETS_MAX = 2 * ACCOUNTS_MAX;
-
-const INSTANCES_MAX = 1_000;
-
-/** How long a process that ends waits for Redis to hear of it, in milliseconds. */
-const LEAVE_MS = 100;
+const FALLBACK_BUCKETS_MAX = 2 * KEPT_FOR_REDIS.accountsMax;
 
 /** Wires the parts and listens. Rejects if a port can't be bound. */
 export async function startApp(options: AppOptions): Promise<App> {
@@ -99,10 +85,11 @@ export async function startApp(options: AppOptions): Promise<App> {
   const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore, rules });
   if (!isWorker) makeConfigMetrics({ registry, loads: rules, managementServer: options.managementServer });
   if (settings.warmUp) await warmUpAndTell({ settings, storeChoice, metrics, log });
-  const { store, leave } =
+  const { store, leave }: OpenedStore =
     storeChoice.kind === 'memory'
-      ? { store: new MeasuredStore(memoryStore, measureBy(metrics, 'memory')), leave: undefined }
-      : await openStore({ settings, workers, choice: storeChoice, health, log, metrics, local: memoryStore });
+      ? { store: new MeasuredStore(memoryStore, measureStore(metrics, 'memory')), leave: () => Promise.resolve() }
+      // Some 11 MB of client and what is wrapped around it, which the embedded store does without.
+      : await (await import('./open-store.js')).openStore({ settings, workers, choice: storeChoice, health, log, metrics, local: memoryStore, ...KEPT_FOR_REDIS });
   const shouldRateLimit = makeShouldRateLimit({
     ruleSet: () => inForce(rules),
     store,
@@ -151,7 +138,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       // Whoever asks for the health goes elsewhere; who has not asked yet is still answered.
       await sleep(settings.drainDelayMs);
       await Promise.all([grpc.drain(bound), http.close(bound), debug?.close(bound)]);
-      await leave?.();
+      await leave();
       await Promise.all([store.close(), unpublish?.()]);
     },
     readMetrics: () => published.read(),
@@ -192,130 +179,6 @@ const ERROR_TYPES: Readonly<Record<FailureKind, string>> = {
   unavailable: 'redis_error',
   fault: 'service_error',
 };
-
-/**
- * Redis, and what decides without it. Resolves without it after REDIS_CONNECT_TIMEOUT: degraded, and trying on.
- */
-async function openStore(input: OpenStoreInput): Promise<{ readonly store: Store; readonly leave: () => Promise<void> }> {
-  const { settings, workers, choice, health, log, metrics, local } = input;
-  // Some 11 MB of client and what is wrapped around it, which the embedded store does without.
-  const { Breakers, openRedis } = await import('./open-redis.js');
-  const { wrapRedis } = await import('./wrap-redis.js');
-  const parts = { settings, health, log, metrics, breakers: new Breakers({ health, log, metrics }) };
-  const storeLog = new StoreLog({ log, nowMs: monotonicNowMs });
-  // What has been lost meanwhile may have been what denied.
-  const onSecond = () => { denyCache.clear(); };
-  const onMain = () => {
-    denyCache.clear();
-    void instances.beat();
-  };
-  const measure = measureBy(metrics, 'redis');
-  const main = openRedis({ ...parts, measure, connection: choice.connection, degraded: DEGRADED_REDIS, onConnected: onMain });
-  const second =
-    choice.perSecond &&
-    openRedis({ ...parts, measure: measureBy(metrics, 'redis_per_second'), connection: choice.perSecond, degraded: DEGRADED_REDIS_PER_SECOND, onConnected: onSecond });
-
-  const parted = inParts({ settings, choice, metrics, main, second, onGivenBack: (settlements) => { denyCache.forget(settlements); } });
-  const { store, denyCache } = wrapRedis(parted, {
-    denyCacheMax: settings.denyCacheMax,
-    lastKnownMax: LAST_KNOWN_MAX,
-    accountsMax: ACCOUNTS_MAX,
-    failureMode: settings.failureMode,
-    local,
-    instances: () => instances.count,
-    isThere: ({ bucketKey, limit }) => (second !== undefined && isPerSecond(limit) ? second : main).isThere(bucketKey),
-    onDenied: () => {
-      metrics.denyCacheDenials.inc();
-    },
-    onFallback: ({ local: localHits, open }) => {
-      metrics.fallbackDecisions.inc();
-      metrics.fallbackHits.inc({ failure_mode: 'local' }, localHits);
-      metrics.fallbackHits.inc({ failure_mode: 'open' }, open);
-    },
-    onChargedBack: (hits) => {
-      metrics.chargedBackHits.inc(hits);
-    },
-    onLost: (hits, cause) => {
-      metrics.chargeBackLostHits.inc(hits);
-      storeLog.hitsLost(hits, cause);
-    },
-    onUndecided: (error) => { storeLog.undecided(error); },
-  });
-  const heart = { key: `${settings.cacheKeyPrefix}weir:instances`, ttlMs: HEARTBEAT_TTL_MS, instancesMax: INSTANCES_MAX };
-  let isToldOfHeartbeat = false;
-  const instances = new Instances({
-    beat: (heartbeat) => {
-      // Only to show that it answers in time: instances are counted in the first.
-      second?.beat({ ...heart, ...heartbeat }).catch(() => undefined);
-      return main.beat({ ...heart, ...heartbeat });
-    },
-    // Each worker has a share of its own.
-    assumed: settings.failureModeInstances * workers,
-    onCount: (count) => {
-      metrics.instances.set(count);
-      store.chargeBack();
-    },
-    onError: (error) => {
-      // One that is refused counts nobody, though Redis may well decide: told once.
-      if (isToldOfHeartbeat || !(error instanceof StoreError) || error.reason !== 'script') return;
-      isToldOfHeartbeat = true;
-      log.warn(`no heartbeat in Redis at ${choice.connection.description}, so instances are not counted: ${error.message}`);
-    },
-    nowMs: monotonicNowMs,
-  });
-  metrics.instances.set(instances.count);
-
-  const wait = { waitMs: settings.redisConnectTimeoutMs };
-  await Promise.all([main.connect(wait), second?.connect(wait)]);
-  instances.start();
-  return { store, leave: () => instances.leave({ waitMs: LEAVE_MS }) };
-}
-
-interface OpenStoreInput extends Pick<AppOptions, 'settings' | 'workers' | 'log'> {
-  readonly choice: Extract<StoreChoice, { kind: 'redis' }>;
-  readonly health: Health;
-  readonly metrics: Metrics;
-  readonly local: Store;
-}
-
-/** One Redis, or two; where a request's buckets may be in several places, they are taken all or nothing. */
-function inParts({ settings, choice, metrics, main, second, onGivenBack }: InPartsInput): Store {
-  const isCluster = 'seeds' in choice.connection.place;
-  if (second === undefined && !isCluster) return main.store;
-  const isSecondCluster = choice.perSecond !== undefined && 'seeds' in choice.perSecond.place;
-  const both = second && new PerSecondStore(main.store, second.store);
-  return new OneByOneStore(new SplitStore(both ?? main.store, {
-    partOf: ({ bucketKey, limit }) => {
-      const isOfSecond = second !== undefined && isPerSecond(limit);
-      // Each slot of each Redis is a part, and a Redis that is no cluster is one.
-      const slot = (isOfSecond ? isSecondCluster : isCluster) ? slotOf(bucketKey) : 0;
-      return isOfSecond ? SLOTS + slot : slot;
-    },
-    timeoutMs: settings.redisOpTimeoutMs,
-    onHitsLost: (hits) => {
-      metrics.hitsLost.inc(hits);
-    },
-    onGivenBack,
-  }));
-}
-
-interface InPartsInput extends Pick<OpenStoreInput, 'settings' | 'choice' | 'metrics'> {
-  readonly main: OpenedRedis;
-  readonly second: OpenedRedis | undefined;
-  readonly onGivenBack: SplitStoreOptions['onGivenBack'];
-}
-
-function measureBy(metrics: Metrics, store: string): StoreMeasure {
-  const latencies = metrics.storeLatency.with({ store });
-  return {
-    onCall: (seconds) => {
-      latencies.observe(seconds);
-    },
-    onError: (reason) => {
-      metrics.storeErrors.inc({ store, reason });
-    },
-  };
-}
 
 function additionOptions(settings: Settings): AdditionOptions {
   const { limitLimitHeader: limit, limitRemainingHeader: remaining, limitResetHeader: reset } = settings;

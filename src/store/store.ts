@@ -12,7 +12,7 @@ export interface TakeOptions {
 
 /**
  * Decides whole groups. A store that adds something (a deadline, measurements, a fallback) wraps another store and is
- * one itself; `src/app.ts` shows which wraps which.
+ * one itself; `src/wrap-redis.ts` shows which wraps which.
  */
 export interface Store {
   /**

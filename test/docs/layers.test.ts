@@ -25,7 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** They know every part. */
-const ROOTS = ['app', 'cli', 'main', 'open-grpc', 'open-redis', 'open-statsd', 'open-xds', 'publish-metrics', 'start-workers', 'warm-up', 'wrap-redis'];
+const ROOTS = ['app', 'cli', 'main', 'open-grpc', 'open-redis', 'open-statsd', 'open-store', 'open-xds', 'publish-metrics', 'start-workers', 'warm-up', 'wrap-redis'];
 
 const PURE = ['descriptor', 'rule', 'bucket', 'engine'];
 
