@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
-import { monotonicNowUs } from './clock';
+import { monotonicNowMs, monotonicNowUs } from './clock';
 import { describeConfig } from './config/describe-rules';
 import type { GrpcTlsFiles } from './config/grpc-tls';
 import type { RulesInForce } from './config/rules-in-force';
@@ -102,7 +102,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const onFailure = (kind: FailureKind): void => {
     metrics.shouldRateLimitError.inc({ err_type: ERROR_TYPES[kind] });
   };
-  const faults = new SeldomFaults({ log, nowMs });
+  const faults = new SeldomFaults({ log, nowMs: monotonicNowMs });
   const answerCalls = makeAnswerCalls({ decide: shouldRateLimit, log: faults, onFailure });
 
   const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });

@@ -9,7 +9,7 @@ import type { FileProblems, PlacedInFile } from './problem-list';
 import { joinPath, show } from './show';
 
 /** Limits of one descriptor. Each is a bucket more for every request that matches. */
-const LIMITS_MAX = 16;
+export const LIMITS_MAX = 16;
 
 export type RateLimitSpec = UnlimitedSpec | LimitedSpec;
 
