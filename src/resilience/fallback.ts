@@ -21,7 +21,8 @@ export interface FallbackOptions extends Omit<LocalAccountsOptions, 'store'> {
  * `unavailable`, the group fails.
  *
  * A call that is refused for overload fails as it is: saturation is shed, it never lets more pass. When the store decides
- * again, it is charged for what has passed here. It may have run a call that timed out: such hits count twice, never not.
+ * again, it is charged for what has passed here. It may have run a call that timed out: such hits count twice, never not, and such refunds
+ * once at most.
  */
 export class FallbackStore implements Store {
   private readonly accounts: LocalAccounts;
@@ -101,11 +102,12 @@ export class FallbackStore implements Store {
   private async decide(group: Group, error: StoreError): Promise<GroupOutcome> {
     const modeOf = ({ failureMode = this.options.failureMode }: Take) => failureMode;
     if (error.reason === 'overload' || group.takes.some((take) => modeOf(take) === 'unavailable')) return error;
-    const takes = group.takes.map((take) => this.toFallbackTake(take, modeOf(take)));
+    const asked = error.mayHaveRun ? group.takes.map(withoutRefund) : group.takes;
+    const takes = asked.map((take) => this.toFallbackTake(take, modeOf(take)));
     const [outcome] = await this.options.local.take([{ ...group, takes }]);
     const verdict = outcome !== undefined && 'verdicts' in outcome ? outcome : undefined;
     const passed = { local: 0, open: 0 };
-    for (const [i, take] of group.takes.entries()) {
+    for (const [i, take] of asked.entries()) {
       const mode = modeOf(take);
       const passes = verdict?.overLimit === false && verdict.verdicts[i]?.fits === true;
       const { bucketKey, hits } = take;
@@ -129,4 +131,8 @@ export class FallbackStore implements Store {
         return this.accounts.toLocal(take);
     }
   }
+}
+
+function withoutRefund(take: Take): Take {
+  return take.hits < 0 ? { ...take, hits: 0 } : take;
 }

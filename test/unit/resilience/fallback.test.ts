@@ -193,6 +193,24 @@ describe('what passes here', () => {
     expect(await admittedOf('b', 20)).toBe(1);
   });
 
+  test.each<[string, Failure, number]>([
+    ['was surely not run', DOWN, 4],
+    ['may have been run', { reason: 'timeout', runs: true }, 6],
+  ])('of a refund that %s the hits come back once: where it is decided here', async (_what, failing, chargedBack) => {
+    const { store, switched, passed, usedInStore } = open();
+    const ask = async (hits: number) => decided((await store.take([groupOf([take('a', { hits, limit: YEAR })])]))[0]).overLimit;
+    expect(await ask(2)).toBe(false);
+    switched.failing = DOWN;
+    expect(await ask(6)).toBe(false);
+    switched.failing = failing;
+    expect(await ask(-2)).toBe(false);
+    switched.failing = undefined;
+    store.chargeBack();
+    await settled();
+    expect(passed).toMatchObject({ local: 6, chargedBack });
+    expect(await usedInStore('a', YEAR)).toBe(2 + 6 - 2);
+  });
+
   test('the largest of the limits on one bucket says what is charged', async () => {
     const { store, switched, usedInStore } = open({ failing: DOWN });
     const large = { ...TEN_PER_SECOND, requestsPerUnit: 100, capacity: 100 };
