@@ -1,8 +1,9 @@
 /** A Redis and the network to it, simulated: the real engines on states that a fault can take away. */
 
-import type { Group, Settlement } from '../../src/bucket/take';
+import type { BucketLimit, Group, Settlement } from '../../src/bucket/take';
 import type { BucketWrite } from '../../src/engine/decide-group';
-import type { BucketState } from '../../src/engine/engines';
+import type { Engine } from '../../src/engine/engine';
+import { ENGINES, type BucketState } from '../../src/engine/engines';
 import { settleBucket } from '../../src/engine/settle-bucket';
 import { StoreError, type GroupOutcome, type SettleOutcome, type Store } from '../../src/store/store';
 import type { VirtualTime } from './virtual-time';
@@ -80,8 +81,11 @@ export class SimulatedRedis {
     return this.options.startUs + this.options.time.nowUs + this.clockOffsetUs;
   }
 
-  stateOf(bucketKey: string): BucketState | undefined {
-    return this.states.get(bucketKey);
+  /** Hits that the bucket counts under this limit. */
+  used(bucketKey: string, limit: BucketLimit): number {
+    const nowUs = this.nowUs();
+    const engine: Engine<BucketState> = ENGINES[limit.algorithm];
+    return limit.capacity - engine.room(engine.advance(this.states.get(bucketKey) ?? engine.fresh(limit, nowUs), limit, nowUs), limit);
   }
 
   private call<Answer>(run: () => Answer): Promise<Answer> {
