@@ -109,9 +109,10 @@ export class FallbackStore implements Store {
     const passed = { local: 0, open: 0 };
     for (const [i, take] of asked.entries()) {
       const mode = modeOf(take);
-      const passes = verdict?.overLimit === false && verdict.verdicts[i]?.fits === true;
+      const { fits = false, resetAfterUs = 0 } = verdict?.verdicts[i] ?? {};
+      const passes = verdict?.overLimit === false && fits;
       const { bucketKey, hits } = take;
-      if (mode === 'local') this.accounts.decide({ bucketKey, localKey: takes[i]?.bucketKey ?? bucketKey, hits, passes });
+      if (mode === 'local') this.accounts.decide({ bucketKey, localKey: takes[i]?.bucketKey ?? bucketKey, hits, passes, resetAfterUs });
       if (passes && (mode === 'local' || mode === 'open')) passed[mode] += Math.max(0, hits);
     }
     if (verdict === undefined) return outcome ?? error;

@@ -43,6 +43,8 @@ interface Account {
   limit: BucketLimit;
   /** Hits let pass here that the store has not been asked to count. */
   admitted: number;
+  /** When its own bucket counts nothing any more, at the latest, by this process's clock. */
+  fullAtMs: number;
   /** Takes that are being decided. */
   deciding: number;
 }
@@ -58,6 +60,8 @@ const CHARGE_TIMEOUT_MS = 1_000;
 
 /** After a charge that failed the next one waits so long, in milliseconds. */
 const PAUSE_MS = 1_000;
+
+const US_PER_MS = 1_000;
 
 export class LocalAccounts {
   /** In the order of their last use. */
@@ -83,10 +87,11 @@ export class LocalAccounts {
   }
 
   /** Its hits have passed here, or been given back; or they have not. */
-  decide({ bucketKey, localKey, hits, passes }: DecidedTake): void {
+  decide({ bucketKey, localKey, hits, passes, resetAfterUs }: DecidedTake): void {
     const account = this.accounts.get(bucketKey);
     if (account?.localKey === localKey) {
       account.deciding -= 1;
+      account.fullAtMs = Math.max(account.fullAtMs, this.options.nowMs() + resetAfterUs / US_PER_MS);
       if (passes) account.admitted = Math.max(0, account.admitted + hits);
     } else if (passes && hits > 0) {
       this.options.onLost(hits, 'room');
@@ -110,7 +115,7 @@ export class LocalAccounts {
     if (this.accounts.size >= this.options.accountsMax) this.dropOldest();
     this.opened += 1;
     const bucketKey = copyOf(key);
-    const account = { bucketKey, localKey: `${bucketKey}/${this.opened}`, instances: this.options.instances(), limit, admitted: 0, deciding: 0 };
+    const account = { bucketKey, localKey: `${bucketKey}/${this.opened}`, instances: this.options.instances(), limit, admitted: 0, fullAtMs: 0, deciding: 0 };
     this.seed(account);
     return account;
   }
@@ -121,7 +126,7 @@ export class LocalAccounts {
     if (account === undefined) return;
     this.accounts.delete(account.bucketKey);
     if (account.admitted > 0) this.options.onLost(account.admitted, 'room');
-    this.remember(account, account.admitted, resetOf(toLocalShare(account.limit, account), account.admitted));
+    this.remember(account, account.admitted, Math.max(0, account.fullAtMs - this.options.nowMs()) * US_PER_MS);
   }
 
   /** So that its share is not there anew the next time. */
@@ -216,6 +221,8 @@ interface DecidedTake extends Pick<Take, 'bucketKey' | 'hits'> {
   /** Of its bucket here. */
   readonly localKey: string;
   readonly passes: boolean;
+  /** Of its bucket here. */
+  readonly resetAfterUs: number;
 }
 
 interface NotChargedHits {
@@ -244,12 +251,6 @@ function usedOf({ limit, instances }: Account, outcome: GroupOutcome | undefined
 
 function resetAfterUsOf(outcome: GroupOutcome | undefined): number {
   return outcome !== undefined && 'verdicts' in outcome ? (outcome.verdicts[0]?.resetAfterUs ?? 0) : 0;
-}
-
-/** At most: until so many hits are back, or a window that has just begun is over. */
-function resetOf({ algorithm, requestsPerUnit, windowUs }: BucketLimit, hits: number): number {
-  const drains = algorithm === 'token_bucket' || algorithm === 'leaky_bucket';
-  return drains ? (hits * windowUs) / requestsPerUnit : windowUs;
 }
 
 function toPeek({ localKey, limit, instances }: Account): Group {

@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import type { BucketLimit } from '../../../src/bucket/take';
 import { FallbackStore, type FallbackOptions } from '../../../src/resilience/fallback';
 import { LastKnown } from '../../../src/resilience/last-known';
-import { ALGORITHMS, type FailureMode } from '../../../src/rule/limit';
+import { ALGORITHMS, type Algorithm, type FailureMode } from '../../../src/rule/limit';
 import { MemoryStore } from '../../../src/store/memory-store';
 import { StoreError, type GroupOutcome, type Store } from '../../../src/store/store';
 import { groupOf, LIMITS, take, TEN_PER_SECOND } from '../../support/groups';
@@ -191,6 +191,27 @@ describe('what passes here', () => {
     expect(await admittedOf('a', 20)).toBe(0);
     // Of b, two are left of ten, and the share of two is one.
     expect(await admittedOf('b', 20)).toBe(1);
+  });
+
+  test.each<[Algorithm, number, number, number]>([
+    ['fixed_window', 59_000, 60_000, 8],
+    ['sliding_window_counter', 0, 61_000, 1],
+    ['sliding_window_counter', 59_000, 120_000, 8],
+    ['token_bucket', 0, 30_000, 4],
+  ])('what is dropped is remembered until it counts no more: of a %s of a minute, %i ms after its begin, at %i ms %i may pass', async (algorithm, droppedAtMs, laterMs, admitted) => {
+    const { store, clock } = open({ failing: DOWN, accountsMax: 1 });
+    const limit: BucketLimit = { ...TEN_PER_SECOND, algorithm, windowUs: 60_000_000 };
+    const passes = async (key: string) => !decided((await store.take([groupOf([take(key, { limit })])]))[0]).overLimit;
+    const admittedOf = async (key: string) => {
+      let count = 0;
+      while (await passes(key)) count += 1;
+      return count;
+    };
+    clock.nowMs = droppedAtMs;
+    expect(await admittedOf('a')).toBe(8);
+    await passes('b');
+    clock.nowMs = laterMs;
+    expect(await admittedOf('a')).toBe(admitted);
   });
 
   test.each<[string, Failure, number]>([
