@@ -60,6 +60,8 @@ export interface SourceState {
   readonly places: readonly WatchedPlace[];
   /** When the newest of the files was changed, in milliseconds since 1970. */
   readonly changedMs: number;
+  /** It is a pipe or a device: what was read of it is gone, and to read it again might be to wait for good. */
+  readonly isReadOnce: boolean;
 }
 
 /** Never rejects: what can't be looked at looks like that. */
@@ -67,7 +69,7 @@ export async function lookAt(source: ConfigSource): Promise<SourceState> {
   const swapped = source.kind === 'runtime' ? source.swappedRoot : undefined;
   const root = swapped === undefined ? [] : [await placeAt(path.dirname(swapped), path.basename(swapped))];
   const rootState = swapped === undefined ? undefined : await stateOfSymlink(swapped);
-  if (rootState !== undefined) return { fingerprint: rootState, places: root, changedMs: 0 };
+  if (rootState !== undefined) return { fingerprint: rootState, places: root, changedMs: 0, isReadOnce: false };
   const walked: WatchedPlace[] = [];
   const seen: string[] = [];
   const names = await listFiles(source, async (directory) => {
@@ -85,7 +87,12 @@ export async function lookAt(source: ConfigSource): Promise<SourceState> {
   // A file by itself may be a symlink to what is swapped beside it.
   const place = placeOf(source);
   const parent = await placeAt(path.dirname(place), walked.length > 0 ? path.basename(place) : undefined);
-  return { fingerprint: seen.join('\n'), places: [...root, parent, ...walked], changedMs };
+  return { fingerprint: seen.join('\n'), places: [...root, parent, ...walked], changedMs, isReadOnce: await isReadOnce(place) };
+}
+
+async function isReadOnce(name: string): Promise<boolean> {
+  const stats = await fs.stat(name).catch(() => undefined);
+  return stats !== undefined && !stats.isFile() && !stats.isDirectory();
 }
 
 async function placeAt(directory: string, entry?: string): Promise<WatchedPlace> {

@@ -105,6 +105,10 @@ export class FileSource {
     while (this.isTold && !this.isClosed) {
       this.isTold = false;
       const state = await lookAt(this.options.source);
+      if (state.isReadOnce) {
+        this.refuseToReadAgain();
+        return;
+      }
       // What changed before it was watched was not told.
       if (this.watchAll(state.places)) this.isTold = true;
       if (state.fingerprint === this.fingerprint && !this.isYoung && !this.isAsked) continue;
@@ -113,6 +117,11 @@ export class FileSource {
       if (this.isAsked || !isSame(settled.read, this.offered)) await this.handIn(settled);
       else this.remember(settled);
     }
+  }
+
+  private refuseToReadAgain(): void {
+    if (this.isAsked) this.options.onTrouble('the configuration is a pipe or a device, which is read once, at the start; name a file to have it read again');
+    this.isAsked = false;
   }
 
   /** Waits until the files are at rest: they look and read the same twice, some time apart. Undefined once closed. */

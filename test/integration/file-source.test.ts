@@ -1,6 +1,8 @@
 /** Files that change in every way that files do: the whole set of them is handed in, once it is at rest. */
 
+import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ConfigSource } from '../../src/config/config-files';
@@ -326,6 +328,18 @@ describe('files on their way', () => {
     rmSync(at('root/config/b.yaml'));
     await untilLast({});
   });
+});
+
+test('a pipe is read once: nobody may write into it again, and whoever reads it waits', async () => {
+  execFileSync('mkfifo', [at('pipe')]);
+  const writing = writeFile(at('pipe'), 'one');
+  const watched = await watching({ kind: 'path', path: at('pipe') }, { pollMs: 10 });
+  await writing;
+  expect(last()).toEqual({ pipe: 'one' });
+  watched.reload();
+  await until(() => troubles.length > 0);
+  expect(troubles).toEqual([expect.stringMatching(/^the configuration is a pipe or a device, which is read once/) as unknown]);
+  expect(sets).toHaveLength(1);
 });
 
 test('one that is closed hands in nothing more', async () => {
