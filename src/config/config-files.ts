@@ -1,6 +1,7 @@
 /** Finds the configuration files of a source and reads their text, within bounds; tells whether they have changed since. */
 
-import fs from 'node:fs/promises';
+import { constants } from 'node:fs';
+import fs, { type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import type { ConfigProblem } from './config-error';
 import type { ConfigFile } from './yaml-text';
@@ -22,6 +23,12 @@ export const CONFIG_FILE_BYTES_MAX = 16 * 1024 * 1024;
 
 const CONFIG_FILES_MAX = 4096;
 
+/** Of all files together. */
+export const CONFIG_BYTES_MAX = 4 * CONFIG_FILE_BYTES_MAX;
+
+/** What is read of a file at once. */
+const CHUNK_BYTES = 1024 * 1024;
+
 /** Directories within directories: more than anybody nests, less than a loop of symlinks makes. */
 const DIRECTORY_DEPTH_MAX = 16;
 
@@ -36,9 +43,16 @@ export async function readConfigFiles(source: ConfigSource): Promise<ReadFiles> 
   const problems: ConfigProblem[] = [];
   const names = (await attempt(() => listFiles(source), { name: placeOf(source), advice: adviceFor(source), problems })) ?? [];
   const files: ConfigFile[] = [];
+  let bytes = 0;
   for (const name of names) {
     const text = await attempt(() => readText(name, { isNamed: name === placeOf(source) }), { name, advice: 'make it readable or remove it', problems });
-    if (text !== undefined) files.push({ name, text });
+    if (text === undefined) continue;
+    bytes += Buffer.byteLength(text);
+    if (bytes > CONFIG_BYTES_MAX) {
+      problems.push(problemOf(name, `is where the files are longer than ${CONFIG_BYTES_MAX} bytes together, and no more are read; use shorter ones`));
+      break;
+    }
+    files.push({ name, text });
   }
   return { files, problems };
 }
@@ -126,9 +140,13 @@ async function attempt<T>(
   try {
     return await read();
   } catch (error) {
-    problems.push({ file: name, line: 0, column: 0, path: '', message: explain(error, advice) });
+    problems.push(problemOf(name, explain(error, advice)));
     return undefined;
   }
+}
+
+function problemOf(file: string, message: string): ConfigProblem {
+  return { file, line: 0, column: 0, path: '', message };
 }
 
 function explain(error: unknown, advice: string): string {
@@ -204,13 +222,29 @@ function isYaml(name: string): boolean {
 
 /** `isNamed`: somebody asked for it, and may hand over a pipe. Nobody may ever write into one that lies in a directory. */
 async function readText(name: string, { isNamed }: { readonly isNamed: boolean }): Promise<string> {
-  const stats = await fs.stat(name);
-  if (!isNamed && !stats.isFile()) throw new Refusal('is no regular file; remove it');
-  const { size } = stats;
-  if (size > CONFIG_FILE_BYTES_MAX) {
-    throw new Refusal(`is ${size} bytes long, and at most ${CONFIG_FILE_BYTES_MAX} are read; split its domains over files`);
+  const handle = await fs.open(name, isNamed ? constants.O_RDONLY : constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!isNamed && !(await handle.stat()).isFile()) throw new Refusal('is no regular file; remove it');
+    return toText(await readUpTo(handle, CONFIG_FILE_BYTES_MAX));
+  } finally {
+    await handle.close();
   }
-  const bytes = await fs.readFile(name);
+}
+
+/** Not by what its size is said to be: it may grow meanwhile, and pipes and devices have none. */
+async function readUpTo(handle: FileHandle, bytesMax: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // The last byte is the one too many.
+  for await (const chunk of handle.createReadStream({ end: bytesMax, autoClose: false, highWaterMark: CHUNK_BYTES })) {
+    chunks.push(chunk as Buffer);
+    bytes += (chunk as Buffer).length;
+  }
+  if (bytes > bytesMax) throw new Refusal(`is longer than ${bytesMax} bytes, and no more are read; split its domains over files`);
+  return Buffer.concat(chunks);
+}
+
+function toText(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {

@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { ConfigError } from '../../../src/config/config-error';
 import { compileConfig } from '../../../src/config/compile';
-import { CONFIG_FILE_BYTES_MAX, readConfigFiles, type ConfigSource } from '../../../src/config/config-files';
+import { CONFIG_BYTES_MAX, CONFIG_FILE_BYTES_MAX, readConfigFiles, type ConfigSource } from '../../../src/config/config-files';
 import { readSettings } from '../../../src/config/settings';
 import { chooseDefaultAlgorithm, choosePlace } from '../../../src/config/source';
 
@@ -69,9 +69,20 @@ describe('--config', () => {
     expect(await problemsOf(fromPath())).toEqual([
       'HOME/a.yaml: is not UTF-8 text; save it as UTF-8',
       'HOME/c.yaml: does not exist; make it readable or remove it',
-      `HOME/d.yaml: is ${CONFIG_FILE_BYTES_MAX + 1} bytes long, and at most ${CONFIG_FILE_BYTES_MAX} are read; split its domains over files`,
+      `HOME/d.yaml: is longer than ${CONFIG_FILE_BYTES_MAX} bytes, and no more are read; split its domains over files`,
       'HOME/b.yaml:1:9: domain: must not be empty',
     ]);
+  });
+
+  test('reads no more of a file without an end than of any other', async () => {
+    expect(await problemsOf({ kind: 'path', path: '/dev/zero' })).toEqual([`/dev/zero: is longer than ${CONFIG_FILE_BYTES_MAX} bytes, and no more are read; split its domains over files`]);
+  });
+
+  test('reads a file of the most bytes, and no more of many such', async () => {
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) write(`${name}.yaml`, `domain: ${name}\n#`.padEnd(CONFIG_FILE_BYTES_MAX, '-'));
+    const { files, problems } = await readConfigFiles(fromPath());
+    expect(files.map(({ name, text }) => [path.basename(name), text.length])).toEqual(['a', 'b', 'c', 'd'].map((name) => [`${name}.yaml`, CONFIG_FILE_BYTES_MAX]));
+    expect(problems).toMatchObject([{ file: path.join(home, 'e.yaml'), message: `is where the files are longer than ${CONFIG_BYTES_MAX} bytes together, and no more are read; use shorter ones` }]);
   });
 
   test('refuses an empty directory, and one that is missing', async () => {
