@@ -3,6 +3,7 @@
 import { freePort } from '../support/ports';
 import { writeConfig } from '../support/temp-config';
 import { TRANSPORTS } from '../support/transport-harness';
+import { until } from '../support/until';
 import { startWeir, type WeirProcess } from '../support/weir-process';
 import { startGateway, type Gateway } from './gateway';
 
@@ -57,18 +58,9 @@ class Load {
   }
 }
 
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + DRAIN_MS / 2;
-  while (Date.now() < deadline) {
-    if (await holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  throw new Error(`${what}: not within ${DRAIN_MS / 2} ms`);
-}
-
 /** Envoy sends this many of its Weirs calls. */
 function untilHealthy(gateway: Gateway, count: number): Promise<void> {
-  return until(`${count} Weirs are healthy to Envoy`, async () => {
+  return until(async () => {
     const clusters = await gateway.admin('/clusters');
     return clusters.match(/^weir::.*::health_flags::healthy$/gm)?.length === count;
   });

@@ -16,6 +16,7 @@ import type { WireRequest, WireResponse } from '../../src/transport/wire';
 import { makeCertificates } from '../support/certificates';
 import { TcpProxy } from '../support/tcp-proxy';
 import { allow, deferred, Harness, proto, TRANSPORTS, unary, type HarnessOptions, type Transport } from '../support/transport-harness';
+import { until } from '../support/until';
 import { CALL_FIELDS, frame, framesOf, headers, resetOf, setting, type Received } from '../unit/transport/http2/peer';
 
 const REQUEST: WireRequest = { domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'zoe' }] }] };
@@ -48,14 +49,6 @@ afterEach(async () => {
 function ask(client: Client): Promise<WireResponse> {
   const { path, requestSerialize, responseDeserialize } = proto.rateLimit.ShouldRateLimit;
   return unary({ client, path, request: REQUEST, serialize: requestSerialize, deserialize: responseDeserialize, options: { deadline: Date.now() + WAIT_MS } });
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + WAIT_MS;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error('it has not come to be');
-    await sleep(5);
-  }
 }
 
 /** A peer that sends frames as they are, and keeps what comes. */

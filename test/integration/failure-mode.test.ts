@@ -5,9 +5,12 @@ import { httpRequest } from '../support/http-client';
 import { startRedis, type RedisServer } from '../support/redis-server';
 import { OK, RlsClient } from '../support/rls-client';
 import { writeConfig } from '../support/temp-config';
+import { until } from '../support/until';
 import { startWeir, type WeirProcess } from '../support/weir-process';
 
 const TIMEOUT_MS = 60_000;
+/** A heartbeat counts for 15 s, and a lower count is believed after as long again. */
+const SLOWLY = { timeoutMs: 40_000 };
 const INSTANCES = 2;
 
 /** Nothing comes back within the test: so many a year, all of them at once. */
@@ -59,17 +62,8 @@ async function metric(weir: WeirProcess, name: string): Promise<number> {
   return Number(new RegExp(`^${name.replace(/[{}]/g, '\\$&')} (\\S+)$`, 'm').exec(body)?.[1]);
 }
 
-/** Polls at most 40 s. */
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const endsMs = performance.now() + 40_000;
-  while (!(await holds())) {
-    if (performance.now() > endsMs) throw new Error(`after 40 s still not: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
 async function untilCounted(): Promise<void> {
-  for (const weir of processes) await until('both are counted', async () => (await metric(weir, 'weir_instances')) === INSTANCES);
+  for (const weir of processes) await until(async () => (await metric(weir, 'weir_instances')) === INSTANCES, SLOWLY);
 }
 
 async function remainingInRedis(key: string): Promise<number> {
@@ -104,13 +98,13 @@ test.each(['SIGKILL', 'SIGSTOP'] as const)(
     if (signal === 'SIGSTOP') redis.kill('SIGCONT');
     else await redis.restart();
     for (const client of clients) {
-      await until('Redis decides again', () => client.ask('d', [{ entries: { unavailable: 'v' } }]).then(() => true, () => false));
+      await until(() => client.ask('d', [{ entries: { unavailable: 'v' } }]).then(() => true, () => false), SLOWLY);
     }
     expect(await metric(processes[0]!, 'weir_breaker_open')).toBe(0);
     expect(await metric(processes[0]!, 'weir_breaker_openings_total')).toBe(1);
     // Killed, it has forgotten the first two. Stopped, it has yet run the calls whose answers were not awaited, and is
     // charged for as much as is left.
-    await until('all that passed is charged', async () => (await remainingInRedis('default')) === (signal === 'SIGKILL' ? 3 : 0));
+    await until(async () => (await remainingInRedis('default')) === (signal === 'SIGKILL' ? 3 : 0), SLOWLY);
     expect(await metric(processes[0]!, 'weir_charge_back_lost_hits_total')).toBe(0);
   },
   TIMEOUT_MS,
@@ -122,7 +116,7 @@ test(
     await untilCounted();
     const [stays, leaves] = processes;
     await leaves!.stop();
-    await until('one is counted', async () => (await metric(stays!, 'weir_instances')) === 1);
+    await until(async () => (await metric(stays!, 'weir_instances')) === 1, SLOWLY);
   },
   TIMEOUT_MS,
 );

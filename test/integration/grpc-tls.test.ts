@@ -12,6 +12,7 @@ import { CLIENT_NAME, makeCertificates, type Pair } from '../support/certificate
 import { httpRequest } from '../support/http-client';
 import { writeConfig } from '../support/temp-config';
 import { Harness, proto, TRANSPORTS, unary, type HarnessOptions } from '../support/transport-harness';
+import { until } from '../support/until';
 import { startWeir } from '../support/weir-process';
 
 const REQUEST: WireRequest = { domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'zoe' }] }] };
@@ -37,14 +38,6 @@ function ask(client: Client): Promise<WireResponse> {
 function check(client: Client): Promise<object> {
   const { path: method, requestSerialize, responseDeserialize } = proto.health.Check!;
   return unary({ client, path: method, request: {}, serialize: requestSerialize, deserialize: responseDeserialize });
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + WAIT_MS;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('it has not come to be');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 describe.each(TRANSPORTS)('TLS on the gRPC port (%s)', (transport) => {

@@ -13,6 +13,7 @@ import { startRedis } from '../support/redis-server';
 import { OK, RlsClient } from '../support/rls-client';
 import { TcpProxy } from '../support/tcp-proxy';
 import { writeConfig } from '../support/temp-config';
+import { until } from '../support/until';
 import { startWeir } from '../support/weir-process';
 
 const MAIN = path.resolve('dist/main.js');
@@ -221,12 +222,4 @@ function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-/** Waits until it holds, at most 5 s. */
-async function until(holds: () => boolean): Promise<void> {
-  for (let attempt = 0; attempt < 500 && !holds(); attempt += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  expect(holds()).toBe(true);
 }

@@ -9,6 +9,7 @@ import { RedisCluster } from '../support/redis-cluster';
 import { startRedis } from '../support/redis-server';
 import { OK, OVER_LIMIT, RlsClient, type AskedDescriptor } from '../support/rls-client';
 import { writeConfig } from '../support/temp-config';
+import { until } from '../support/until';
 import { startWeir, type WeirProcess } from '../support/weir-process';
 
 const TIMEOUT_MS = 120_000;
@@ -372,15 +373,6 @@ test(
 
 function longestGapMs(timesMs: readonly number[]): number {
   return Math.max(...timesMs.slice(1).map((ms, i) => ms - timesMs[i]!));
-}
-
-/** Polls, at most 20 s. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 1_000; attempt += 1) {
-    if (await isSo()) return;
-    await pause(20);
-  }
-  throw new Error('not within 20 s');
 }
 
 describe('the rights of docs/redis.md', () => {

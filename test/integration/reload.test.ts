@@ -10,9 +10,9 @@ import { ConfigMap, swapSymlink, type Files } from '../support/config-map';
 import { httpRequest } from '../support/http-client';
 import { startRedis, type RedisServer } from '../support/redis-server';
 import { OK, RlsClient, type AskedDescriptor } from '../support/rls-client';
+import { until } from '../support/until';
 import { startWeir, type WeirProcess } from '../support/weir-process';
 
-const UNTIL_MS = 15_000;
 const SWAP_MS = 100;
 const SWAPS = 60;
 const CALLERS = 8;
@@ -48,14 +48,6 @@ function pause(ms = 10): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + UNTIL_MS;
-  while (!(await holds())) {
-    if (performance.now() > endMs) throw new Error(`not within ${UNTIL_MS} ms: ${what}`);
-    await pause();
-  }
-}
-
 async function debugPage(weir: WeirProcess, page: string): Promise<string> {
   return (await httpRequest(`http://127.0.0.1:${weir.debugPort}${page}`)).body;
 }
@@ -65,7 +57,7 @@ async function metricOf(weir: WeirProcess, name: string): Promise<number> {
 }
 
 async function untilMetric(weir: WeirProcess, name: string, value: number): Promise<void> {
-  await until(`${name} is ${value}`, async () => (await metricOf(weir, name)) === value);
+  await until(async () => (await metricOf(weir, name)) === value);
 }
 
 async function healthOf(weir: WeirProcess): Promise<{ readonly status: number; readonly body: string }> {
@@ -128,7 +120,7 @@ describe.each([
         map.swap(setOf(version));
       }
       // Some of the sets came and went before they had come to rest; the last one has not.
-      await until('the last set is in force', async () => {
+      await until(async () => {
         const answers = await Promise.all(clients.map((client) => client.ask('b', BOTH)));
         return answers.every((answer) => versionOf(answer) === SWAPS);
       });
@@ -167,7 +159,7 @@ describe.each([
     }
     expect(weir.output()).toContain('generation 1, the last good one, stays in force');
     expect(await metricOf(weir, LAST_GOOD)).toBe(0);
-    for (let i = 0; i < CALLERS; i += 1) await until('the health says so', async () => (await healthOf(weir)).body.includes('config: last good\n'));
+    for (let i = 0; i < CALLERS; i += 1) await until(async () => (await healthOf(weir)).body.includes('config: last good\n'));
     expect((await healthOf(weir)).status).toBe(200);
     for (const client of clients) expect((await client.ask('a', BOTH)).statuses[0]?.current_limit?.requests_per_unit).toBe(FIRST_LIMIT);
 
@@ -175,7 +167,7 @@ describe.each([
     writeFileSync(file('a.yaml'), next!);
     rmSync(file('bad.yaml'));
     await untilMetric(weir, GENERATION, 2);
-    for (let i = 0; i < CALLERS; i += 1) await until('the health says so', async () => (await healthOf(weir)).body === health.body);
+    for (let i = 0; i < CALLERS; i += 1) await until(async () => (await healthOf(weir)).body === health.body);
     expect(await debugPage(weir, '/rlconfig')).not.toContain('#');
     expect(await metricOf(weir, LAST_GOOD)).toBe(1);
     expect(weir.output()).toContain('configuration generation 2 is in force: 1 domain(s)');
@@ -254,7 +246,7 @@ describe('without a good configuration at the start, from RUNTIME_ROOT', () => {
     await expect(client.ask('a', BOTH)).rejects.toMatchObject({ code: status.UNAVAILABLE, details: expect.stringContaining('there is no configuration yet') as unknown });
     expect([await metricOf(weir, GENERATION), await metricOf(weir, ERRORS), await metricOf(weir, LOADS)]).toEqual([0, 1, 0]);
     const map = new ConfigMap(setOf(0), path.join(home, 'root/config'));
-    await until('the health is on', async () => (await healthOf(weir)).body === 'OK');
+    await until(async () => (await healthOf(weir)).body === 'OK');
     await untilMetric(weir, GENERATION, 1);
     expect(versionOf(await client.ask('a', BOTH))).toBe(0);
     map.swap(setOf(1));
@@ -285,10 +277,10 @@ test.each([1, 2])('HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED: the health is off wh
   expect((await client.ask('a', BOTH)).overall_code).toBe(OK);
   writeFileSync(path.join(directory, 'a.yaml'), setOf(0)['a.yaml']!);
   await untilMetric(weir, GENERATION, 2);
-  for (let i = 0; i < CALLERS; i += 1) await until('the health is on', async () => (await healthOf(weir)).body === 'OK');
+  for (let i = 0; i < CALLERS; i += 1) await until(async () => (await healthOf(weir)).body === 'OK');
   rmSync(path.join(directory, 'a.yaml'));
   await untilMetric(weir, GENERATION, 3);
-  for (let i = 0; i < CALLERS; i += 1) await until('the health is off', async () => (await healthOf(weir)).status === 500);
+  for (let i = 0; i < CALLERS; i += 1) await until(async () => (await healthOf(weir)).status === 500);
   client.close();
   expect(await weir.stop()).toBe(0);
 });

@@ -10,6 +10,7 @@ import type { ResourceSet } from '../../src/xds/resource-set';
 import type { WireRateLimitConfig } from '../../src/xds/wire';
 import { freePort } from '../support/ports';
 import { TcpProxy } from '../support/tcp-proxy';
+import { until } from '../support/until';
 import { XdsServer } from '../support/xds-server';
 
 const proto = loadXdsProto();
@@ -64,13 +65,6 @@ async function startServer(...options: Parameters<typeof XdsServer.start>): Prom
 }
 
 const config = (name: string): WireRateLimitConfig => ({ name, domain: name, descriptors: [{ key: 'k', rate_limit: { unit: 1, requests_per_unit: 1 } }] });
-
-/** Waits until it holds, at most 15 s. */
-async function until(holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 15_000;
-  while (!holds() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
-  expect(holds()).toBe(true);
-}
 
 test('it says who it is, and asks for all there is of one type', async () => {
   const server = await startServer();

@@ -12,10 +12,10 @@ import { freePort } from '../support/ports';
 import { startRedis } from '../support/redis-server';
 import { OK, OVER_LIMIT, RlsClient } from '../support/rls-client';
 import { TcpProxy } from '../support/tcp-proxy';
+import { until } from '../support/until';
 import { startWeir, type WeirOptions, type WeirProcess } from '../support/weir-process';
 import { XdsServer, type XdsServerOptions } from '../support/xds-server';
 
-const UNTIL_MS = 15_000;
 
 const SECOND = 1;
 const YEAR = 6;
@@ -85,14 +85,6 @@ async function healthOf(weir: WeirProcess): Promise<readonly [number, string]> {
 async function metricOf(weir: WeirProcess, name: string): Promise<number> {
   const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`);
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(body)?.[1]);
-}
-
-async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
-  const deadline = performance.now() + UNTIL_MS;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`not within ${UNTIL_MS} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }
 
 test('the first configuration decides, in fixed windows, and the log says where it is from', async () => {
@@ -167,7 +159,7 @@ describe('the server is gone', () => {
     await server.next(({ request }) => request.version_info === '1');
     expect(await metricOf(weir, 'weir_xds_connected')).toBe(1);
     server.die();
-    await until('it is told', () => weir.output().includes('The last good configuration stays in force'));
+    await until(() => weir.output().includes('The last good configuration stays in force'));
     expect(await metricOf(weir, 'weir_xds_connected')).toBe(0);
     expect(limitOf(await ask(clientOf(weir)))).toBe(5);
     await server.comeBack();
@@ -194,7 +186,7 @@ describe('the server is gone', () => {
     await server.next(({ request }) => request.version_info === '1');
     server.isFlapping = true;
     server.endStreams();
-    await until('it has tried four times', () => server.streamsSeen >= 5);
+    await until(() => server.streamsSeen >= 5);
     // By the factor that is given they would not grow.
     expect(Array.from(weir.output().matchAll(/next try in (\S+) s/g), ([, waited]) => waited).slice(0, 4)).toEqual(['0.1', '0.2', '0.4', '0.8']);
     expect(limitOf(await ask(clientOf(weir)))).toBe(5);
@@ -206,7 +198,7 @@ test('XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES: a message of more is not taken, and the 
   server.send('1', [configOf(5)]);
   const weir = await start(server.port, { env: { XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES: '1000' } });
   server.send('2', [{ ...configOf(6), name: 'x'.repeat(1000) }]);
-  await until('it is told', () => weir.output().includes('raise XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES'));
+  await until(() => weir.output().includes('raise XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES'));
   expect(limitOf(await ask(clientOf(weir)))).toBe(5);
 });
 
@@ -222,7 +214,7 @@ describe('no first configuration', () => {
     await expect(ask(client)).rejects.toMatchObject({ code: status.UNAVAILABLE });
     await server.comeBack();
     server.send('1', [configOf(5)]);
-    await until('the health is on', async () => (await healthOf(weir))[0] === 200);
+    await until(async () => (await healthOf(weir))[0] === 200);
     expect(limitOf(await ask(client))).toBe(5);
   });
 
@@ -242,7 +234,7 @@ describe('no first configuration', () => {
     const weir = await start(server.port, { healthStatus: 500 });
     expect((await server.answerTo(nonce)).version_info).toBeUndefined();
     await server.answerTo(server.send('2', [configOf(5)]));
-    await until('the health is on', async () => (await healthOf(weir))[0] === 200);
+    await until(async () => (await healthOf(weir))[0] === 200);
   });
 });
 
@@ -253,7 +245,7 @@ test('SIGHUP asks for all of it anew, at once', async () => {
   await server.next(({ request }) => request.version_info === '1');
   weir.kill('SIGHUP');
   expect((await server.next(({ stream }) => stream === 2)).request.version_info).toBeUndefined();
-  await until('it is loaded again', async () => (await metricOf(weir, 'weir_config_generation')) === 2);
+  await until(async () => (await metricOf(weir, 'weir_config_generation')) === 2);
 });
 
 test('WORKERS=2: one conversation, and every worker decides by what came of it', async () => {
@@ -266,7 +258,7 @@ test('WORKERS=2: one conversation, and every worker decides by what came of it',
   const clients = Array.from({ length: 8 }, () => clientOf(weir));
   expect((await Promise.all(clients.map(ask))).map(limitOf)).toEqual(clients.map(() => 1_000_000));
   await server.answerTo(server.send('2', [configOf(2_000_000)]));
-  await until('all decide by it', async () => (await Promise.all(clients.map(ask))).map(limitOf).every((limit) => limit === 2_000_000));
+  await until(async () => (await Promise.all(clients.map(ask))).map(limitOf).every((limit) => limit === 2_000_000));
   expect(server.streamsSeen).toBe(1);
   expect(await metricOf(weir, 'weir_xds_connected')).toBe(1);
 });
@@ -305,7 +297,7 @@ describe('TLS', () => {
     const weir = await start(server.port, { env: envOf(identity), healthStatus: 500 });
     expect(server.streamsSeen).toBe(0);
     use(certificates.client);
-    await until('the health is on', async () => (await healthOf(weir))[0] === 200);
+    await until(async () => (await healthOf(weir))[0] === 200);
     expect(limitOf(await ask(clientOf(weir)))).toBe(5);
   });
 

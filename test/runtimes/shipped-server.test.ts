@@ -9,6 +9,7 @@ import { startRedis, type RedisServer } from '../support/redis-server';
 import { OK, OVER_LIMIT, RlsClient } from '../support/rls-client';
 import { TcpProxy } from '../support/tcp-proxy';
 import { writeConfig } from '../support/temp-config';
+import { until } from '../support/until';
 import { startWeir, type WeirProcess } from '../support/weir-process';
 
 const ROOT = path.resolve(__dirname, '..', '..');
@@ -79,12 +80,4 @@ for (const node of listNodes()) {
       TIMEOUT_MS,
     );
   });
-}
-
-/** Waits until it holds, at most 5 s. */
-async function until(holds: () => boolean): Promise<void> {
-  for (let attempt = 0; attempt < 500 && !holds(); attempt += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  expect(holds()).toBe(true);
 }

@@ -12,6 +12,7 @@ import { RedisClusterStore } from '../../src/store/redis-cluster-store';
 import { StoreError, type GroupOutcome, type Store, type TakeOptions } from '../../src/store/store';
 import { groupOf, settlement, take } from '../support/groups';
 import { decided } from '../support/outcomes';
+import { until } from '../support/until';
 
 const OP_TIMEOUT_MS = 300;
 const A: NodeAddress = { host: 'a', port: 1 };
@@ -105,12 +106,6 @@ function open(seeds: readonly NodeAddress[], late: readonly NodeAddress[] = []):
 
 function node(address: NodeAddress): ScriptedNode {
   return nodes.get(describeAddress(address))!;
-}
-
-/** Polls, at most 3 s. */
-async function until(isSo: () => boolean): Promise<void> {
-  for (let attempt = 0; attempt < 300 && !isSo(); attempt += 1) await new Promise((resolve) => setTimeout(resolve, 10));
-  expect(isSo()).toBe(true);
 }
 
 async function ask(key: string, options?: TakeOptions): Promise<GroupOutcome> {
