@@ -66,7 +66,7 @@ export function openXds({ settings, rules, log }: OpenXdsOptions): SetSource & M
         log.warn(`waiting for the first configuration from the management server at ${place}, as node ${settings.configGrpcXdsNodeId}: it has sent none within ${FIRST_SET_MS / 1000} s`);
       }
     },
-    // It has been doing so since it was loaded.
+    // `load` has begun the conversation, and that goes on.
     watch: () => undefined,
     reload: () => {
       client.askAnew();

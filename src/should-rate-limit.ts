@@ -54,7 +54,7 @@ export function makeShouldRateLimit(parts: ShouldRateLimitParts): Decide {
     const groups = groupsOf(asked);
     const outcomes = groups.length === 0 ? NO_OUTCOMES : await store.take(groups, options);
     const verdicts = verdictsOf(asked, outcomes);
-    // Of calendars, and seldom: no other call waits for a promise of it.
+    // Only of calendar limits, and seldom: no other call pays for a further promise.
     if (verdicts.some(isOutside)) await askAgain(asked, verdicts, { preparation, options });
     return asked.map((each, i) => (each instanceof Error ? each : respond(each, verdicts[i], add)));
   };
@@ -114,7 +114,7 @@ function prepare(request: RateLimitRequest, preparation: Preparation): Prepared 
   }
 }
 
-/** Of those in which something is limited. */
+/** The groups of the requests in which something is limited: the store is asked for no other. */
 function groupsOf(asked: readonly (Prepared | Error)[]): Group[] {
   const groups: Group[] = [];
   for (const each of asked) if (isForStore(each)) groups.push(each.group);

@@ -88,7 +88,7 @@ interface BucketKeyInput {
   readonly limit: Limit;
   /** `Rule.shareThreshold`; absent, like an empty one: every entry stands for itself. */
   readonly shared?: SharedEntries | undefined;
-  /** Those that are known, under this prefix. */
+  /** The beginnings of keys that are known under this prefix. */
   readonly heads?: KeyHeads | undefined;
 }
 
@@ -104,7 +104,7 @@ export interface SharedEntry {
   readonly text: string;
 }
 
-/** Of a key and a value of which at least one has a star. */
+/** How the bucket key names an entry whose key or value has a star. */
 export function sharedEntry({ key, value }: Entry): SharedEntry {
   const valueText = escapePattern(value);
   return { key: key.includes('*') ? '' : key, value: valueText, text: `${escapePattern(key)}=${valueText}` };

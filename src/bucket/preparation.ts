@@ -26,7 +26,7 @@ export interface PreparationParts {
 export class Preparation {
   readonly ruleSet: RuleSet;
   private readonly heads = new KeyHeads();
-  /** Of requests that recur. It lets go of those that nobody else remembers. */
+  /** What requests that recur were prepared to. A request that is not remembered elsewhere any more is let go of. */
   private readonly known = new WeakMap<RateLimitRequest, Prepared>();
 
   constructor(private readonly parts: PreparationParts) {

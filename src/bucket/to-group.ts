@@ -50,7 +50,7 @@ interface ToGroupInput {
   readonly matched: RequestMatch;
   /** `CACHE_KEY_PREFIX`. */
   readonly keyPrefix: string;
-  /** Those known under this prefix. */
+  /** The beginnings of keys that are known under this prefix. */
   readonly heads?: KeyHeads;
   /** `SHADOW_MODE`. */
   readonly shadow: boolean;

@@ -39,7 +39,7 @@ export interface DescriptorExplanation {
 export interface LevelExplanation {
   readonly entry: Entry;
   readonly winner?: Candidate;
-  /** Those with a chance first. */
+  /** Those that might have won come first. */
   readonly losers: readonly Candidate[];
   /** Further ones with this key that are not listed. */
   readonly omitted: number;

@@ -34,7 +34,7 @@ export const SERVE_USAGE = `weir serve [--config FILE|DIR]
 
 Everything else is set by the environment: docs/settings.md.`;
 
-/** Of the log: they take some milliseconds. */
+/** Lines of the log that are written before calls have their turn: so many take some milliseconds. */
 const LINES_AT_ONCE = 20;
 
 /**

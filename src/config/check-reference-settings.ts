@@ -17,7 +17,7 @@ export function checkReferenceSettings(env: Environment): readonly string[] {
   return set.map(({ name, instead }) => `${name} has no effect here. ${instead}`);
 }
 
-/** Those that are set to anything that Weir does not do anyway, each under its own name. */
+/** The reference's settings that this environment sets, but for values that ask for what Weir does anyway; of a family, each by its full name. */
 export function referenceSettingsIn(env: Environment): readonly ReferenceSetting[] {
   return REFERENCE_SETTINGS.flatMap((setting) => namesIn(env, setting).map((name) => ({ ...setting, name })));
 }

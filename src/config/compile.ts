@@ -31,7 +31,7 @@ export interface CompileOptions {
 }
 
 export interface Examined {
-  /** Of what is right; to be decided by only if there is no problem. */
+  /** Made of what has no problem. Requests may be decided by it only if `list` is empty. */
   readonly ruleSet: RuleSet;
   readonly list: ProblemList;
 }
@@ -130,7 +130,7 @@ function* finishDomain({ root: { name, hashTag, failureMode, responseHeaders, pr
   return { name: toByteString(name.value), ...defaults, root, ...optional };
 }
 
-/** Of some descriptor on any level. A key with a star may take any. */
+/** Whether some descriptor, on any level, has this key. One with a star may match it. */
 function isKeyOf(descriptors: readonly DescriptorSpec[], name: string): boolean {
   return descriptors.some(({ key, descriptors: children }) => key === name || key.includes('*') || isKeyOf(children, name));
 }

@@ -8,7 +8,7 @@ import type { ConfigSet } from './rules-in-force';
 /** How long files must look and read the same before they are taken as whole. */
 const SETTLE_MS = 50;
 
-/** The same for no files at all: that may be somebody who is about to write them anew. */
+/** As `SETTLE_MS`, where no files are left: somebody may be about to write them anew. */
 const SETTLE_EMPTY_MS = 2_000;
 
 /** How often files are looked at without having been told of a change: not every file system tells. */
@@ -20,7 +20,7 @@ const YOUNG_MS = 2_500;
 /** How long events are gathered before they are looked into. */
 const EVENTS_MS = 10;
 
-/** Of directories; those beyond are seen by looking. */
+/** Most directories that are watched; a change in any other is found by looking. */
 const WATCHERS_MAX = 256;
 
 /** Files that have not come to rest for so long are told of. */
@@ -46,7 +46,7 @@ export class FileSource {
   private poll: NodeJS.Timeout | undefined;
   private soon: NodeJS.Timeout | undefined;
   private offered: ReadFiles | undefined;
-  /** Of what was offered. */
+  /** What the files of `offered` looked like: as long as they look so, none is read again. */
   private fingerprint: string | undefined;
   /** A change so soon after it may not have shown. */
   private isYoung = false;
@@ -180,7 +180,7 @@ export class FileSource {
       this.watchers.set(key, watcher);
       return true;
     } catch {
-      // It is gone, or too many are watched on this machine: what is not told is found by looking.
+      // The directory is gone, or this machine allows no more watchers: its changes are found by looking.
       return false;
     }
   }

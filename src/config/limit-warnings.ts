@@ -47,7 +47,7 @@ function explainCalendar({ algorithm: own }: LimitedSpec, { limit, defaultAlgori
   const { algorithm, unit } = limit;
   if (isCalendarUnit(unit)) return `has no effect under ${algorithm}; it is for fixed_window`;
   const why = `every calendar has the same ${unit}s`;
-  // It chose the algorithm, which is not nothing.
+  // Without `calendar` the default algorithm would count: so it has an effect, though not the one that was meant.
   if (own === undefined && defaultAlgorithm !== algorithm) {
     return `only makes the limit a fixed_window, as ${why}; write algorithm: fixed_window`;
   }

@@ -16,7 +16,7 @@ const KNOWN = [...Object.values<SettingRow>(SETTINGS_TABLE), ...REFERENCE_SETTIN
 /** What Kubernetes puts into the environment of every pod for a service named `redis`, say. */
 const OF_KUBERNETES = /_SERVICE_(HOST|PORT)|_PORT(_|$)/;
 
-/** By name. */
+/** Sorted by name. */
 export function misspelledSettings(env: Environment): readonly MisspelledSetting[] {
   return Object.keys(env).sort().flatMap((name) => {
     const meant = isMeantOtherwise(name, env) ? undefined : didYouMean(name, KNOWN);

@@ -151,7 +151,7 @@ function readValueToMetric(
   return false;
 }
 
-/** Of a descriptor without a limit: what is said of a limit is no matter of the descriptors below it. */
+/** Warns of keys that say something of a limit on a descriptor that has none: descriptors below it do not inherit them. */
 function warnOfNoLimit(
   fields: Readonly<Record<string, Located<boolean | JsonObject> | undefined>>,
   { path, problems }: Pick<Nesting, 'path' | 'problems'>,

@@ -21,7 +21,7 @@ interface Merge {
 
 interface MergeInput {
   readonly merge: Merge;
-  /** Of the map that the `<<` stands in. */
+  /** The path of the map that the `<<` stands in. */
   readonly path: string;
 }
 
@@ -73,7 +73,7 @@ export class YamlConverter {
   private convertScalar(node: Scalar, path: string): ConfigNode {
     const offset = offsetOf(node);
     const text = this.textOf(node);
-    // By an escape: no caller can send it, and no UTF-8 hold it.
+    // Written as an escape ("\ud800"). UTF-8 can't hold it, so no caller could ever send it.
     if (/\p{Cs}/u.test(text)) return this.leaveOut(offset, path, 'holds half of a surrogate pair, which is no character; write the whole character');
     return { kind: 'scalar', text, plain: node.type === 'PLAIN', offset, size: 1 };
   }

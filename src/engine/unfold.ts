@@ -58,14 +58,14 @@ class FoldedTake {
     this.state = state;
   }
 
-  /** Of a group that is allowed. */
+  /** The verdict on this take of the next group that is allowed, which charges it if it fits. */
   charge(): Verdict {
     if (!this.fits()) return this.describe();
     if (this.take.hits > 0) this.state = this.engine.charge(this.state, this.take.hits);
     return this.verdict({ fits: true });
   }
 
-  /** Of a group that is denied. */
+  /** The verdict on this take of a group that is denied, which charges nothing. */
   describe(): Verdict {
     return this.verdict({ fits: this.fits() });
   }

@@ -3,7 +3,7 @@
 import { RE2JS } from 're2js';
 import { asError } from '../errors';
 
-/** As the environment says. */
+/** A mogrifier as the environment describes it. */
 export interface MogrifierSpec {
   /** The environment variable of its pattern. */
   readonly variable: string;

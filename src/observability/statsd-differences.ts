@@ -5,7 +5,7 @@ import type { Stat, TimeBucket } from './statsd-names';
 export interface StatsdLine {
   readonly kind: 'counter' | 'gauge' | 'time';
   readonly name: string;
-  /** Of a time: milliseconds. */
+  /** A time is in milliseconds. */
   readonly value: number;
 }
 

@@ -23,18 +23,18 @@ export interface Match {
   readonly limits: readonly Limit[];
   readonly unlimited: boolean;
   readonly mode: Mode;
-  /** A quota descriptor that can't be over: then quota denies nothing in this request. */
+  /** It counts as a quota descriptor and can't be over its limit. Quota descriptors deny only together, so they deny nothing in this request. */
   readonly quotaAlwaysFits: boolean;
-  /** The name of what matched in statistics, one item per level; empty if nothing did. */
+  /** What matched, as statistics name it: one item per level, empty if nothing did. */
   readonly path: readonly string[];
-  /** What says so; absent if nothing limits, or what the caller sent does. */
+  /** The rule that matched; absent if none did, or if a limit that the caller sent takes its place. */
   readonly rule?: Rule | undefined;
 }
 
 /** One match for each descriptor, in their order, and whether the domain is known at all. */
 export interface RequestMatch {
   readonly domainFound: boolean;
-  /** The domain's. */
+  /** `hash_tag` of the domain. */
   readonly hashTag?: ByteString | undefined;
   readonly matches: readonly Match[];
 }

@@ -6,7 +6,7 @@ import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from './store';
 
 const SECOND_US = 1_000_000;
 
-/** Whether the limit's bucket is in the store for limits per second: as the reference divides, by the unit. */
+/** Whether the limit's bucket is in the store for limits of one second. */
 export function isPerSecond({ windowUs }: BucketLimit): boolean {
   return windowUs === SECOND_US;
 }

@@ -94,7 +94,7 @@ function countVote(votes: Votes, address: RedisAddress): Vote {
   return vote;
 }
 
-/** Of as many, always the same: two that disagree must not have us change from one to the other. */
+/** Where two have as many votes, always the same one: we must not change from one to the other and back. */
 function mostNamed(votes: Votes): Vote | undefined {
   const [winner] = [...votes.entries()].sort(([a, { count: ofA }], [b, { count: ofB }]) => ofB - ofA || (a < b ? -1 : 1));
   return winner?.[1];
@@ -139,7 +139,7 @@ class Sentinel {
       const reply = await this.connection.send(this.question);
       return readAddress(reply) ?? { problem: `${this.name} knows none of the name ${String(this.question[2])}` };
     } catch (error) {
-      // Of a connection that was lost, the reason says more than that it is not there.
+      // Why the connection was lost says more than that there is none.
       const problem = error instanceof ErrorReply ? describeError(error) : (this.cause ?? describeError(error));
       return { problem: `${this.name}: ${problem}` };
     }

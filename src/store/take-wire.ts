@@ -19,7 +19,7 @@ export const GROUP_ALLOWED = -5;
 export const TAKE_FITS = -2;
 
 export interface EncodedTakes extends ScriptArguments {
-  /** As they are asked for; undefined: each by itself, in their order. */
+  /** In the order in which the script decides them; undefined: nothing is folded, each group is decided by itself, in their order. */
   readonly folds: readonly Fold[] | undefined;
 }
 
@@ -170,7 +170,7 @@ function keysOf({ takes }: Group): readonly string[] {
   return [...new Set(takes.map(({ bucketKey }) => bucketKey))];
 }
 
-/** Of a group of which each take fits: the first number has been read. */
+/** The verdict on a group of which each take fits. The first number has been read already: it is `remaining`. */
 function readAllFit({ group, remaining, numbers, nowUs }: ReadAllFitInput): GroupVerdict {
   const verdicts = new Array<Verdict>(group.takes.length);
   verdicts[0] = { fits: true, remaining, retryAfterUs: 0, resetAfterUs: numbers.next() };

@@ -38,12 +38,12 @@ export class KnownRequests {
   private bytes = 0;
   private readonly messages = new Array<ByteString | undefined>(SLOTS).fill(undefined);
   private readonly requests = new Array<RateLimitRequest | undefined>(SLOTS).fill(undefined);
-  /** Of what is known, by its slot. A look for it, or for who may go, goes through these, and not through memory that nobody has used for long. */
+  /** Of what is known, by its slot. They lie close together: to look through them touches no memory that has not been used for long. */
   private readonly fingerprints = new Int32Array(SLOTS);
   /** 0: nobody is in this slot. */
   private readonly messageBytes = new Uint16Array(SLOTS);
   private readonly descriptorCounts = new Uint8Array(SLOTS);
-  /** 1: it was asked since the last look for someone who may go. */
+  /** 1: it was asked since `tryToFree` last looked at it. */
   private readonly marks = new Uint8Array(SLOTS);
   /** Fingerprints of messages, each in the place that it names itself. */
   private readonly seen = new Int32Array(SEEN_SLOTS);
@@ -65,7 +65,7 @@ export class KnownRequests {
     }
     const message = bytes.toString('latin1', start, end);
     const request = toRequestOrError(message);
-    if (request instanceof BadRequestError || !this.wasSeen(fingerprint)) return request;
+    if (request instanceof BadRequestError || !this.noteSeen(fingerprint)) return request;
     // Not the other way around: an object that begins with a spread gets a hidden class of its own each time, and all that read it slow down.
     return this.remember(message, { recurs: true, ...request }, fingerprint);
   }
@@ -81,7 +81,7 @@ export class KnownRequests {
     // A message by itself is far below both.
     while (this.descriptors > KNOWN_DESCRIPTORS_MAX || this.bytes > KNOWN_BYTES_MAX) {
       this.hand = (this.hand + 1) & (SLOTS - 1);
-      this.mayGo(this.hand);
+      this.tryToFree(this.hand);
     }
     const slot = this.freeSlot(fingerprint);
     this.messages[slot] = message;
@@ -100,12 +100,12 @@ export class KnownRequests {
     for (;;) {
       const way = this.hands[set] ?? 0;
       this.hands[set] = (way + 1) & (WAYS - 1);
-      if (this.mayGo(first + way)) return first + way;
+      if (this.tryToFree(first + way)) return first + way;
     }
   }
 
-  /** Whether a slot is free now: who was in it and has asked since the last look stays until the next one. */
-  private mayGo(slot: number): boolean {
+  /** Forgets the request in a slot, unless it was asked since the last look: then it stays until the next one. Whether the slot is free now. */
+  private tryToFree(slot: number): boolean {
     if (this.messageBytes[slot] === 0) return true;
     if (this.marks[slot] === 1) {
       this.marks[slot] = 0;
@@ -120,8 +120,8 @@ export class KnownRequests {
     return true;
   }
 
-  /** Whether a message of this fingerprint was here not long ago; from now on it was. */
-  private wasSeen(fingerprint: number): boolean {
+  /** Whether a message of this fingerprint came not long ago; notes that one has come now. */
+  private noteSeen(fingerprint: number): boolean {
     const slot = fingerprint & (SEEN_SLOTS - 1);
     if (this.seen[slot] === fingerprint) return true;
     this.seen[slot] = fingerprint;

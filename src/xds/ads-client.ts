@@ -17,7 +17,7 @@ const CONNECT_TIMEOUT_MS = 20_000;
  */
 const REPEATED_REFUSAL_MS = 1000;
 
-/** Of the text of a refusal: management servers take messages of 4 MiB, and people read less. */
+/** Most bytes of the text of a refusal: management servers take messages of 4 MiB, and people read less. */
 export const REFUSAL_BYTES_MAX = 256 * 1024;
 
 export interface AdsClientOptions {
@@ -85,7 +85,7 @@ export class AdsClient {
       if (this.interrupt.signal.aborted) continue;
       if (nowMs() - beganMs >= settledMs) backoff.reset();
       const waitMs = backoff.nextMs(wasConnected ? streamRetryMs : connectRetryMs);
-      // It may be a server's own words.
+      // The reason may be the server's own words: it stays one line of the log.
       onLost({ reason: reason.replace(/\p{Cc}+/gu, ' '), waitMs });
       await this.wait(waitMs);
     }
@@ -109,7 +109,7 @@ export class AdsClient {
     try {
       client = this.openClient();
     } catch (error) {
-      // Of files that can't be used there may be several.
+      // Several files may be unusable, with a line for each.
       return { reason: (error as Error).message.split('\n').join('; '), wasConnected: false };
     }
     const stream = this.openStream(client);
@@ -166,7 +166,7 @@ export class AdsClient {
     const isKnown = set.digest === last?.digest;
     const refusal = isKnown ? last.refusal : await onSet(set);
     if (isKnown && refusal !== undefined) await this.wait(REPEATED_REFUSAL_MS);
-    // Who asks anew meanwhile is answered anew, whatever this was.
+    // The conversation was begun anew meanwhile: this answer belongs to the old one.
     if (signal.aborted) return;
     this.last = { digest: set.digest, refusal };
     if (refusal === undefined) this.acceptedVersion = set.version;
@@ -204,7 +204,7 @@ function explain({ code, details, message }: ServiceError): string {
   return `${name}: ${details.replace(/\.? Resolution note: $/, '')}${advice}`;
 }
 
-/** By how grpc-js begins: what does not say what to do by itself. */
+/** What to do about a reason of grpc-js that begins so, and does not say it by itself. */
 const ADVICE: readonly (readonly [start: string, advice: string])[] = [
   ['Received message larger than max', '; raise XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES'],
   // ENHANCE_YOUR_CALM.

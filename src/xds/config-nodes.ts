@@ -70,7 +70,7 @@ function flagOf(value: boolean | undefined): ConfigNode | undefined {
   return value === true ? plainOf('true') : undefined;
 }
 
-/** As if it were quoted: text whatever it looks like. */
+/** Like quoted text in YAML: a string, even if it looks like a number. */
 function textOf(text: string): ConfigNode {
   return { kind: 'scalar', text, plain: false, offset: 0, size: 1 };
 }

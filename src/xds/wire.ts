@@ -57,7 +57,7 @@ export interface WireStruct {
   readonly fields?: Readonly<Record<string, WireValue>>;
 }
 
-/** One of them, or none, which is null. */
+/** A google.protobuf.Value: one of the fields is there, or none, which means null. */
 export interface WireValue {
   readonly numberValue?: number;
   readonly stringValue?: string;

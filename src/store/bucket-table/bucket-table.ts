@@ -179,7 +179,7 @@ export class BucketTable {
       this.order.move(last, id);
     }
     this.records.release(id);
-    // It may be the one that went, or that moved.
+    // The record that was looked at last may be the one that is gone, or that has moved.
     this.keyRecord = NO_RECORD;
     this.bucketCount -= 1;
   }
