@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Client, credentials, status, type ServiceError } from '@grpc/grpc-js';
+import { readChoice, readWhole, UsageError } from '../../src/cli/usage-error';
 import { loadProto } from '../../src/transport/proto';
 import { randomFrom } from '../support/random';
 import type { Answered, Asked, ConfiguredDomain } from './asked';
@@ -95,17 +96,22 @@ async function untilAnHourIsLeft({ runSecondsMax, say }: Required<Pick<TargetOpt
   await sleep(leftSeconds * 1000 + 1000);
 }
 
+const SEED_MAX = 2 ** 31;
+
 const USAGE = 'npm run conformance -- --target HOST:PORT --config-dir DIR [--requests N] [--seed N] [--expect weir|reference]';
 
 async function main(): Promise<number> {
   const string = { type: 'string' } as const;
   const { values } = parseArgs({ options: { target: string, 'config-dir': string, requests: string, seed: string, expect: string } });
-  const { target, 'config-dir': configDir, requests = '10000', seed = String(Math.floor(Math.random() * 2 ** 31)), expect: expected } = values;
+  const { target, 'config-dir': configDir } = values;
   if (target === undefined || configDir === undefined) {
     console.error(USAGE);
     return 2;
   }
-  const report = await runTarget({ target, configDir, seed: Number(seed), requests: Number(requests), say: (line) => { console.log(line); } });
+  const requests = readWhole('--requests', values.requests, { min: 1, max: 1_000_000, otherwise: 10_000 });
+  const seed = readWhole('--seed', values.seed, { min: 0, max: SEED_MAX, otherwise: Math.floor(Math.random() * SEED_MAX) });
+  const expected = readChoice('--expect', values.expect, ['either', 'weir', 'reference']);
+  const report = await runTarget({ target, configDir, seed, requests, say: (line) => { console.log(line); } });
   console.log(reportLines(report).join('\n'));
   if (expected === 'weir') return report.asWeir === report.requests ? 0 : 1;
   if (expected === 'reference') return report.asReference === report.requests ? 0 : 1;
@@ -116,8 +122,8 @@ if (require.main === module) {
   main().then(
     (code) => process.exit(code),
     (error: unknown) => {
-      console.error(error);
-      process.exit(1);
+      console.error(error instanceof UsageError ? error.message : error);
+      process.exit(error instanceof UsageError ? 2 : 1);
     },
   );
 }

@@ -1,6 +1,7 @@
 /** `npm run fuzz`: so many frames from one seed, most in this process and some over sockets; prints what came of it, and fails at the first rule broken. */
 
 import { parseArgs } from 'node:util';
+import { readWhole, UsageError } from '../../src/cli/usage-error';
 import { fuzzInProcess, fuzzOne } from './in-process';
 import { fuzzOverSockets } from './over-sockets';
 
@@ -13,16 +14,21 @@ const GROWN_AT = 0.2;
 /** What may be left of all that came in between. */
 const LEAK_BYTES_MAX = 8 * 1024 * 1024;
 
-const { values } = parseArgs({ options: { frames: { type: 'string', default: '1000000' }, seed: { type: 'string' }, connection: { type: 'string' } } });
-const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
+const SEED_MAX = 2 ** 31;
+const FRAMES_MAX = 1e12;
+
 
 async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { frames: { type: 'string' }, seed: { type: 'string' }, connection: { type: 'string' } } });
+  const readSeed = (option: 'seed' | 'connection') => readWhole(`--${option}`, values[option], { min: 0, max: SEED_MAX, otherwise: Math.floor(Math.random() * SEED_MAX) });
   if (values.connection !== undefined) {
-    await fuzzOne(Number(values.connection));
-    console.log(`the connection of seed ${values.connection} kept the rules`);
+    const connection = readSeed('connection');
+    await fuzzOne(connection);
+    console.log(`the connection of seed ${connection} kept the rules`);
     return;
   }
-  const frames = Number(values.frames);
+  const frames = readWhole('--frames', values.frames, { min: 1, max: FRAMES_MAX, otherwise: 1_000_000 });
+  const seed = readSeed('seed');
   console.log(`seed ${seed}, ${frames} frames`);
   const begun = performance.now();
   let grownBytes: number | undefined;
@@ -59,7 +65,7 @@ function megabytes(bytes: number): string {
 main().then(
   () => process.exit(0),
   (error: unknown) => {
-    console.error(error);
+    console.error(error instanceof UsageError ? error.message : error);
     process.exit(1);
   },
 );
