@@ -26,7 +26,8 @@ export function describeRules(ruleSet: RuleSet): string[] {
   for (const domain of ruleSet.domains.values()) {
     for (const rule of rulesOf(domain.root)) lines.push(...describeRule(domain, rule));
   }
-  return lines.sort();
+  // A line break in a key or a value is none here: each limit is one line, and what begins with # is said by Weir.
+  return lines.map((line) => line.replace(/\p{Cc}/gu, '?')).sort();
 }
 
 function* rulesOf(level: DescriptorLevel): Generator<Rule> {

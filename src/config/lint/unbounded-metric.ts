@@ -5,7 +5,7 @@ import { joinPath } from '../show';
 import type { Declared, DeclaredLevel } from './declared-level';
 
 const MESSAGE =
-  'makes a series of metrics of each value that callers send, up to METRIC_SERIES_MAX, beyond which they count under other; configure the values that matter, or remove it';
+  'makes a series of metrics of each value that callers send, up to half of METRIC_SERIES_MAX; those beyond it count as other; configure the values that matter, or remove it';
 
 export function warnOfUnboundedMetric({ spec }: Declared, { above }: Pick<DeclaredLevel, 'above'>): void {
   const warn = (field: string) => {

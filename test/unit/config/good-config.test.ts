@@ -277,6 +277,11 @@ describe('describeRules', () => {
     ]);
   });
 
+  test('is a line for each limit, whatever is in its keys and values', () => {
+    const ruleSet = compileText('domain: "d\\n# config"\ndescriptors: [{key: k, value: "a\\r\\nb", rate_limit: {unit: day, requests_per_unit: 1}}]\n');
+    expect(describeRules(ruleSet)).toEqual(['d?# config.k_a??b: unit=DAY requests_per_unit=1, shadow_mode: false, quota_mode: false, algorithm: fixed_window']);
+  });
+
   test('lists every rule, sorted, with the fields of the reference first', () => {
     const ruleSet = compileText(`domain: dom
 descriptors:

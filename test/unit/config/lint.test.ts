@@ -110,13 +110,13 @@ const FOUND: readonly { rule: WarningRule; what: string; text: string; options?:
     rule: 'unbounded-metric',
     what: 'the value of a key alone',
     text: file(`key: k, value_to_metric: true, ${LIMIT}`),
-    line: '3:5 descriptors[0].value_to_metric: makes a series of metrics of each value that callers send, up to METRIC_SERIES_MAX, beyond which they count under other; configure the values that matter, or remove it',
+    line: '3:5 descriptors[0].value_to_metric: makes a series of metrics of each value that callers send, up to half of METRIC_SERIES_MAX; those beyond it count as other; configure the values that matter, or remove it',
   },
   {
     rule: 'unbounded-metric',
     what: 'every value of a path with an open one above',
     text: file(`key: k, descriptors: [{ key: l, value: v, detailed_metric: true, ${LIMIT} }]`),
-    line: '3:29 descriptors[0].descriptors[0].detailed_metric: makes a series of metrics of each value that callers send, up to METRIC_SERIES_MAX, beyond which they count under other; configure the values that matter, or remove it',
+    line: '3:29 descriptors[0].descriptors[0].detailed_metric: makes a series of metrics of each value that callers send, up to half of METRIC_SERIES_MAX; those beyond it count as other; configure the values that matter, or remove it',
   },
 ];
 
