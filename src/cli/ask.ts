@@ -68,9 +68,16 @@ export async function ask({ args }: { readonly args: readonly string[] }): Promi
     console.log(formatResponse(response));
     return 0;
   } catch (error) {
-    console.error(`no answer from ${address}: ${asError(error).message}`);
+    console.error(`no answer from ${address}: ${adviseOn(asError(error).message)}`);
     return 1;
   }
+}
+
+/** Most who get no connection have named another port, or speak TLS to a server without it, or the other way round. */
+function adviseOn(message: string): string {
+  // What grpc-js says of it ends in a note that is mostly empty.
+  const reason = message.replace(/\. Resolution note: $/, '');
+  return message.includes('No connection established') ? `${reason}; see that this is its gRPC port, and that TLS (--tls) is on at both ends or at none` : reason;
 }
 
 /** Of a descriptor: a request of 0 hits asks for one, as Envoy does with every call. */

@@ -192,6 +192,11 @@ describe('weir ask', () => {
     expect(await runWeir(args, { env: { GRPC_DEFAULT_SSL_ROOTS_FILE_PATH: otherCa.cert } })).toMatchObject({ exitCode: 1 });
   });
 
+  test('without a connection: what was tried, and what to look at', async () => {
+    const asked = await runWeir(['ask', '--address', `127.0.0.1:${weir.httpPort}`, ...question]);
+    expect(asked).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringMatching(/^no answer from 127\.0\.0\.1:\d+: 14 UNAVAILABLE: No connection .*; see that this is its gRPC port, and that TLS \(--tls\) is on at both ends or at none\n$/) as string });
+  });
+
   test.each([[[]], [['--timeout', 'soon']], [['--cert', 'a.pem']], [['--ca', 'nowhere.pem']], [['--ca', 'package.json']], [['--hits', 'many']], [['--limit', '40/fortnight']]])('%j: exit code 2', async (more) => {
     const { exitCode, stderr } = await runWeir(['ask', '--address', '127.0.0.1:1', '--domain', 'd', ...(more.length === 0 ? [] : ['--descriptor', 'a=b']), ...more]);
     expect(exitCode).toBe(2);
