@@ -164,6 +164,8 @@ class Simulation {
       if (accountable) this.account();
     } finally {
       this.time.uninstall();
+      // A circuit has an interval of Node's own, by which all of a run would be kept until the process ends.
+      await Promise.all(this.instances.map(({ store }) => store.close()));
     }
   }
 

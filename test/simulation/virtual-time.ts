@@ -42,9 +42,10 @@ export class VirtualTime {
     });
   }
 
-  /** Node's own again. Timers that are left never fire. */
+  /** Node's own again. Timers that are left never fire, and keep nothing of what they were set for. */
   uninstall(): void {
     Object.assign(globalThis, REAL);
+    this.timers.clear();
   }
 
   /** Lets so much time pass: each timer that is due fires at its time, and what waits for nothing but promises runs. */
