@@ -1,6 +1,6 @@
 /** Scenarios: calls at given times, and what each must answer and leave in Redis, as the TypeScript twin says. */
 
-import { isOutside, isOutsideWindows, type Group, type GroupVerdict, type Settlement, type Take } from '../../src/bucket/take';
+import { isOutside, isOutsideWindows, UNSETTLED, type Group, type GroupVerdict, type Settlement, type Take } from '../../src/bucket/take';
 import type { BucketWrite } from '../../src/engine/decide-group';
 import { ENGINES, type BucketState } from '../../src/engine/engines';
 import { settleBucket } from '../../src/engine/settle-bucket';
@@ -155,7 +155,7 @@ function expectSettleCall({ call: { nowUs, settlements }, states, texts }: Expec
   const { keys, args } = encodeSettlements(settlements);
   const run = new ExpectedRun(states, texts);
   const reply = settlements.map((settlement) => {
-    if (texts.has(settlement.bucketKey)) return 0;
+    if (texts.has(settlement.bucketKey)) return UNSETTLED;
     const { applied, write } = settleBucket({ settlement, nowUs, stored: states.get(settlement.bucketKey) });
     if (write !== undefined) run.write(write);
     return applied;
