@@ -1,6 +1,6 @@
 /** Finds the configuration files of a source and reads their text, within bounds; tells whether they have changed since. */
 
-import { constants } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import fs, { type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import type { ConfigProblem } from './config-error';
@@ -29,7 +29,10 @@ export const CONFIG_BYTES_MAX = 4 * CONFIG_FILE_BYTES_MAX;
 /** What is read of a file at once. */
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Directories within directories: more than anybody nests, less than a loop of symlinks makes. */
+/** Of whatever kind: to look at more takes seconds each time. */
+const ENTRIES_MAX = 65_536;
+
+/** Directories within directories: more than anybody nests. */
 const DIRECTORY_DEPTH_MAX = 16;
 
 export interface ReadFiles {
@@ -45,7 +48,7 @@ export async function readConfigFiles(source: ConfigSource): Promise<ReadFiles> 
   const files: ConfigFile[] = [];
   let bytes = 0;
   for (const name of names) {
-    const text = await attempt(() => readText(name, { isNamed: name === placeOf(source) }), { name, advice: 'make it readable or remove it', problems });
+    const text = await attempt(() => readText(name, { isNamed: name === placeOf(source) }), { name, advice: FILE_ADVICE, problems });
     if (text === undefined) continue;
     bytes += Buffer.byteLength(text);
     if (bytes > CONFIG_BYTES_MAX) {
@@ -130,6 +133,8 @@ async function stateOf(name: string, { isContent = true } = {}): Promise<{ reado
   }
 }
 
+const FILE_ADVICE = 'make it readable or remove it';
+
 /** A reason for refusing that is Weir's own, and says what to do already. */
 class Refusal extends Error {}
 
@@ -140,7 +145,9 @@ async function attempt<T>(
   try {
     return await read();
   } catch (error) {
-    problems.push(problemOf(name, explain(error, advice)));
+    // Of a directory it may be one below that can't be read.
+    const { path: failed = name } = error as NodeJS.ErrnoException;
+    problems.push(problemOf(failed, explain(error, failed === name ? advice : FILE_ADVICE)));
     return undefined;
   }
 }
@@ -168,9 +175,10 @@ function adviceFor(source: ConfigSource): string {
 async function listFiles(source: ConfigSource, onDirectory: (directory: string) => Promise<void> = () => Promise.resolve()): Promise<string[]> {
   const place = placeOf(source);
   // Follows symlinks everywhere: a ConfigMap's files, and RUNTIME_ROOT itself, are symlinks.
-  const isDirectory = (await fs.stat(place)).isDirectory();
-  if (source.kind === 'path' && !isDirectory) return [place];
-  const names = await walk(place, { depthMax: source.kind === 'path' ? 0 : DIRECTORY_DEPTH_MAX, onDirectory });
+  const stats = await fs.stat(place);
+  if (source.kind === 'path' && !stats.isDirectory()) return [place];
+  const depthMax = source.kind === 'path' ? 0 : DIRECTORY_DEPTH_MAX;
+  const names = await walk(place, { depthMax, onDirectory, seen: { count: 0 }, above: [identityOf(stats)], prefix: '' });
   const yaml = names.filter(isYaml).sort();
   if (yaml.length > CONFIG_FILES_MAX) throw new Refusal(`holds over ${CONFIG_FILES_MAX} YAML files; use fewer`);
   if (yaml.length === 0) refuseIfMistaken(source, names);
@@ -186,15 +194,19 @@ function refuseIfMistaken(source: ConfigSource, [someName]: readonly string[]): 
 }
 
 /** Relative paths of all files down to that depth, leaving out what begins with a dot: ConfigMaps keep copies there. */
-async function walk(directory: string, { depthMax, onDirectory, prefix = '' }: WalkOptions): Promise<string[]> {
+async function walk(directory: string, { depthMax, onDirectory, seen, above, prefix }: WalkOptions): Promise<string[]> {
   await onDirectory(directory);
   const found: string[] = [];
   for (const entry of await fs.readdir(directory)) {
     if (entry.startsWith('.')) continue;
+    seen.count += 1;
+    if (seen.count > ENTRIES_MAX) throw new Refusal(`holds over ${ENTRIES_MAX} files and directories, counting what symlinks lead to each time; remove what is no configuration`);
     const full = path.join(directory, entry);
     const name = path.join(prefix, entry);
-    if (!(await isDirectoryAt(full))) found.push(name);
-    else if (depthMax > 0) found.push(...(await walk(full, { depthMax: depthMax - 1, onDirectory, prefix: name })));
+    const identity = await directoryAt(full);
+    if (identity === undefined) found.push(name);
+    // A symlink that leads back up holds nothing that is not there already.
+    else if (depthMax > 0 && !above.includes(identity)) found.push(...(await walk(full, { depthMax: depthMax - 1, onDirectory, seen, above: [...above, identity], prefix: name })));
   }
   return found;
 }
@@ -202,18 +214,21 @@ async function walk(directory: string, { depthMax, onDirectory, prefix = '' }: W
 interface WalkOptions {
   readonly depthMax: number;
   readonly onDirectory: (directory: string) => Promise<void>;
-  readonly prefix?: string;
+  /** Of all directories. */
+  readonly seen: { count: number };
+  /** The directories that it is in, and itself. */
+  readonly above: readonly string[];
+  readonly prefix: string;
 }
 
-/** A dangling symlink counts as a file: reading it then says what is wrong with it. */
-async function isDirectoryAt(full: string): Promise<boolean> {
-  return fs.stat(full).then(
-    (stats) => stats.isDirectory(),
-    (error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-      throw error;
-    },
-  );
+/** Which directory it is; undefined if it is a file. So is a symlink that leads nowhere: reading it then says what is wrong with it. */
+async function directoryAt(full: string): Promise<string | undefined> {
+  const stats = await fs.stat(full).catch(() => undefined);
+  return stats?.isDirectory() === true ? identityOf(stats) : undefined;
+}
+
+function identityOf({ dev, ino }: Stats): string {
+  return `${dev} ${ino}`;
 }
 
 function isYaml(name: string): boolean {

@@ -122,10 +122,42 @@ describe('RUNTIME_*', () => {
     expect(await problemsOf(runtime())).toEqual(['HOME/config/pipe.yaml: is no regular file; remove it']);
   });
 
-  test('survives a loop of symlinks', async () => {
+  test('reads what symlinks that lead back up lead to once, however many there are', async () => {
     write('config/a.yaml', 'domain: a\n');
-    fs.symlinkSync('.', path.join(home, 'config/loop'));
-    expect((await problemsOf(runtime()))[0]).toMatch(/both configure it/);
+    write('config/team/b.yaml', 'domain: b\n');
+    for (const name of ['x', 'y', 'z']) fs.symlinkSync('.', path.join(home, 'config', name));
+    fs.symlinkSync('..', path.join(home, 'config/team/up'));
+    expect(await domainsOf(runtime())).toEqual(['a', 'b']);
+  });
+
+  test('refuses what symlinks make endless, though none leads back up', async () => {
+    write('config/0/a.yaml', 'domain: a\n');
+    for (let level = 1; level <= 12; level += 1) {
+      fs.mkdirSync(path.join(home, `config/${level}`));
+      for (const name of ['x', 'y', 'z']) fs.symlinkSync(`../${level - 1}`, path.join(home, `config/${level}/${name}`));
+    }
+    expect(await problemsOf(runtime())).toEqual(['HOME/config: holds over 65536 files and directories, counting what symlinks lead to each time; remove what is no configuration']);
+  });
+
+  test('names the symlink that leads to itself, and leaves it alone if it is none of the files', async () => {
+    write('config/a.yaml', 'domain: a\n');
+    fs.symlinkSync('readme', path.join(home, 'config/readme'));
+    expect(await domainsOf(runtime())).toEqual(['a']);
+    fs.symlinkSync('b.yaml', path.join(home, 'config/b.yaml'));
+    expect(await problemsOf(runtime())).toEqual(["HOME/config/b.yaml: can't be read (ELOOP); make it readable or remove it"]);
+  });
+
+  test('names the directory below that can not be read', async () => {
+    write('config/a.yaml', 'domain: a\n');
+    fs.mkdirSync(path.join(home, 'config/locked'), { mode: 0 });
+    fs.chmodSync(home, 0o755);
+    // Nothing is closed to root.
+    const isRoot = process.geteuid?.() === 0;
+    if (isRoot) process.seteuid?.(65_534);
+    const problems = await problemsOf(runtime()).finally(() => {
+      if (isRoot) process.seteuid?.(0);
+    });
+    expect(problems).toEqual(["HOME/config/locked: can't be read (EACCES); make it readable or remove it"]);
   });
 });
 
