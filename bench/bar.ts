@@ -126,7 +126,7 @@ export function holds({ row, spread }: Measured): boolean | undefined {
  */
 export const NOT_YET: Readonly<Record<string, string>> = {
   embedded: 'some 0.06 in a full run; in a short one, of which a part is warm-up, up to 0.1',
-  redis_one_stream: '0.37 to 0.70 by the machine and its hour: a decision sleeps until Redis has answered, a constant answer never does, and what waking costs is not ours',
+  redis_one_stream: '0.37 to 0.70 by the machine and its hour: some 0.3 are what a bare Node server takes that asks Redis and decides nothing (its row says how much)',
 };
 
 /** By how much processor time may miss the bar before a run fails, on a machine that does other things too. */

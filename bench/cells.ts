@@ -104,6 +104,7 @@ function byH2load(contender: ContenderName, all: readonly number[] = ALL_STREAMS
 const FULL: readonly Cell[] = [
   ...closed('constant_grpc_js', 'many', ALL_STREAMS),
   ...closed('constant_lean', 'many', ALL_STREAMS),
+  ...closed('bare_node', 'many', [1]),
   ...closed('embedded', 'many', ALL_STREAMS),
   ...closed('embedded', 'hot'),
   ...closed('embedded_grpc_js', 'many'),

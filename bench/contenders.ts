@@ -15,6 +15,7 @@ const READY_MS = 15_000;
 export const CONTENDERS = {
   constant_grpc_js: 'grpc-js, constant answer',
   constant_lean: 'lean transport, constant answer',
+  bare_node: 'bare Node, which asks Redis and says yes',
   embedded: 'Weir, embedded, lean',
   embedded_grpc_js: 'Weir, embedded, grpc-js',
   redis: 'Weir, Redis, lean',
@@ -51,8 +52,9 @@ export interface StartInput {
 export async function startContenders({ names, redisPort, cores, target }: StartInput): Promise<ReadonlyMap<ContenderName, Contender>> {
   const redis = { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redisPort}`, ...PATIENT };
   const starts: Readonly<Record<Exclude<ContenderName, 'target'>, () => Promise<Contender>>> = {
-    constant_grpc_js: startGrpcJs,
+    constant_grpc_js: () => startListening('constant_grpc_js', 'grpc-js-server.ts'),
     constant_lean: startLean,
+    bare_node: () => startListening('bare_node', 'bare-node-server.ts', redisPort),
     embedded: () => startOurs('embedded', { TRANSPORT: 'lean' }),
     embedded_grpc_js: () => startOurs('embedded_grpc_js', { TRANSPORT: 'grpc-js' }),
     redis: () => startOurs('redis', { TRANSPORT: 'lean', ...redis }),
@@ -93,12 +95,13 @@ async function startOurs(name: ContenderName, env: Readonly<Record<string, strin
   };
 }
 
-async function startGrpcJs(): Promise<Contender> {
+/** A server of ours that says when it listens on the port that it is given. */
+async function startListening(name: ContenderName, file: string, ...more: readonly number[]): Promise<Contender> {
   const port = await freePort();
-  const child = startChild({ command: process.execPath, args: [...LOAD_TYPESCRIPT, path.join(__dirname, 'grpc-js-server.ts'), String(port)] });
-  await waitUntilReady('the grpc-js server', child, () => Promise.resolve(child.output().includes('listening')), READY_MS);
+  const child = startChild({ command: process.execPath, args: [...LOAD_TYPESCRIPT, path.join(__dirname, file), ...[port, ...more].map(String)] });
+  await waitUntilReady(CONTENDERS[name], child, () => Promise.resolve(child.output().includes('listening')), READY_MS);
   return {
-    name: 'constant_grpc_js',
+    name,
     pid: child.pid,
     host: '127.0.0.1',
     port,

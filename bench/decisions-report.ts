@@ -53,6 +53,8 @@ ${notes.map((note) => `\n${note}\n`).join('')}
 - **Weir** is \`deploy/bin/ratelimit\`, the command of the image, with \`bench/limits.yaml\` and the default settings but for \`TRANSPORT\` and where Redis is.
 - **${CONTENDERS.constant_grpc_js}** is \`bench/grpc-js-server.ts\`: @grpc/grpc-js with @grpc/proto-loader as anyone would write it. It decides nothing.
 - **${CONTENDERS.constant_lean}** is Weir's transport and codec alone. It decides nothing either.
+- **${CONTENDERS.bare_node}** is \`bench/bare-node-server.ts\`: it carries bytes between the same sockets, and nothing else. One call at a time
+  for each connection costs that much in Node, whatever decides it: most of it is the kernel's.
 - **${TITLES.one_evalsha}**: Weir's own store and script, without transport, and without what puts calls together.
 - The **generator** (\`bench/load\`) sends frames made in advance over ${CONNECTIONS} connections; keys are drawn at random. It is a process of its own.`;
 }
