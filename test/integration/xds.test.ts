@@ -394,7 +394,7 @@ test('what grpc-js says by itself is in our log, in its form, of every process',
   server.send('1', [configOf(7)]);
   // A proxy that grpc-js does not take, which it says and goes without; and every call that it serves.
   const tellsAll = { grpc_proxy: 'ftp://127.0.0.1:1', GRPC_TRACE: 'server_call', GRPC_VERBOSITY: 'DEBUG', LOG_LEVEL: 'debug', LOG_FORMAT: 'json' };
-  const env = { ...tellsAll, BACKEND_TYPE: 'redis', REDIS_URL: `redis://127.0.0.1:${redis.port}`, WORKERS: '2', TRANSPORT: 'grpc-js', WARM_UP: 'false' };
+  const env = { ...tellsAll, BACKEND_TYPE: 'redis', REDIS_URL: `redis://127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s', WORKERS: '2', TRANSPORT: 'grpc-js', WARM_UP: 'false' };
   const weir = await start(server.port, { env });
   await clientOf(weir).ask('d', [{ entries: { one: 'a' } }]);
   const lines = weir.output().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
