@@ -125,7 +125,13 @@ export class RuleMetrics {
 
   /** So many descriptors of a request for a domain that has rules. */
   recordUnmatched(domain: ByteString, descriptors: number): void {
-    const known = this.unmatched.has(domain) || this.unmatched.size < this.options.seriesMax ? domain : OTHER;
+    const count = this.unmatched.get(domain);
+    if (count !== undefined) {
+      this.unmatched.set(domain, count + descriptors);
+      return;
+    }
+    // A copy: a domain cut from a long message would keep all of that.
+    const known = this.unmatched.size < this.options.seriesMax ? Buffer.from(domain, 'latin1').toString('latin1') : OTHER;
     this.unmatched.set(known, (this.unmatched.get(known) ?? 0) + descriptors);
   }
 
