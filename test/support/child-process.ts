@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 
 const OUTPUT_LINES_MAX = 40;
-const STOP_TIMEOUT_MS = 5_000;
+const STOP_TIMEOUT_MS = 10_000;
 
 export interface ChildOptions {
   readonly command: string;
