@@ -44,7 +44,7 @@ const EXIT_FAILURE = 1;
 
 async function main([command = '', ...args]: readonly string[]): Promise<number> {
   const usage = USAGES.get(command);
-  if (usage !== undefined && args.includes('--help')) {
+  if (usage !== undefined && args.some((arg) => arg === '--help' || arg === '-h')) {
     console.log(usage);
     return 0;
   }
@@ -65,10 +65,12 @@ async function main([command = '', ...args]: readonly string[]): Promise<number>
       return referenceConfigCheck({ args, env: process.env });
     case 'version':
     case '--version':
+    case '-v':
       console.log(VERSION);
       return 0;
     case 'help':
     case '--help':
+    case '-h':
       console.log(USAGE);
       return 0;
     case '':

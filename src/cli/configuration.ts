@@ -1,7 +1,9 @@
 /** The configuration as a command reads it offline: the files that `weir serve` would serve, understood as it would. */
 
 import type { CompileOptions } from '../config/compile';
+import { ConfigError } from '../config/config-error';
 import { readConfigFiles, type ConfigSource } from '../config/config-files';
+import { readIfLarge } from '../config/read-documents';
 import { readSettings, type Environment, type Settings } from '../config/settings';
 import { SETTINGS_TABLE } from '../config/settings-table';
 import { chooseDefaultAlgorithm, choosePlace } from '../config/source';
@@ -67,7 +69,17 @@ function readRelevantSettings({ env, mergesDomains }: Omit<ReadConfigurationInpu
 
 async function readFrom(source: ConfigSource, settings: ConfigurationSettings): Promise<Configuration> {
   const { algorithm } = chooseDefaultAlgorithm({ source, settings });
-  const { files, problems } = await readConfigFiles(source);
+  const { files, problems } = await readWhole(source);
   const { useCalendarMonthRateLimit: calendarMonth, mergeDomainConfig } = settings;
   return { settings, options: { files, problems, defaultAlgorithm: algorithm, calendarMonth, mergeDomainConfig, generation: 1 } };
+}
+
+async function readWhole(source: ConfigSource): Promise<Required<Pick<CompileOptions, 'files' | 'problems'>>> {
+  const { files, problems } = await readConfigFiles(source);
+  try {
+    return { files: await readIfLarge(files), problems };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { files: files.map(({ name }) => ({ name })), problems: [...problems, ...error.problems] };
+  }
 }

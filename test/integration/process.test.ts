@@ -25,10 +25,10 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Runs `weir` to its end, at most 10 s. */
+/** Runs `weir` to its end, at most 20 s. */
 function weir(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
   return new Promise((resolve) => {
-    const options = { env: { PATH: process.env.PATH, ...env }, timeout: 10_000 };
+    const options = { env: { PATH: process.env.PATH, ...env }, timeout: 20_000 };
     const child = execFile(process.execPath, [MAIN, ...args], options, (_error, stdout, stderr) => {
       resolve({ code: child.exitCode ?? -1, stdout, stderr });
     });
@@ -68,6 +68,17 @@ describe('what it refuses, it tells on standard error and ends with 2', () => {
   });
 });
 
+test.each([
+  ['serve', ['serve', '--config'], 2],
+  ['check', ['check'], 1],
+] as const)('a configuration that takes more memory than there is, is told by %s, and not by a dump of V8', async (_, args, exitCode) => {
+  const descriptors = Array.from({ length: 100_000 }, (_value, i) => `  - { key: k, value: "value ${i}" }\n`);
+  const config = writeConfig(`domain: d\ndescriptors:\n${descriptors.join('')}${`# ${'-'.repeat(78)}\n`.repeat(20_000)}`);
+  const { code, stdout, stderr } = await weir([...args, config], { NODE_OPTIONS: '--max-old-space-size=64' });
+  expect(stdout + stderr).toMatch(/^the configuration: .*could not be read in a thread of its own: .*ERR_WORKER_OUT_OF_MEMORY.*; give Weir more memory, or make the files smaller\n/);
+  expect(code).toBe(exitCode);
+});
+
 test('what has no effect is told at the start', async () => {
   const config = writeConfig('domain: d\ndescriptors: [{ key: k, rate_limit: { unit: hour, requests_per_unit: 3, calendar: true, algorithm: fixed_window } }]\n');
   const server = await startWeir({ config, env: { BACKEND_TYPE: 'memory', REDIS_POOL_SIZE: '5', FAILURE_MOD: 'open' } });
@@ -78,8 +89,13 @@ test('what has no effect is told at the start', async () => {
 });
 
 test('version and help', async () => {
-  expect(await weir(['version'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as unknown });
-  expect((await weir(['help'])).stdout).toContain('weir serve [--config FILE|DIR]');
+  for (const word of ['version', '--version', '-v']) {
+    expect(await weir([word])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as unknown });
+  }
+  for (const word of ['help', '--help', '-h']) {
+    expect(await weir([word])).toMatchObject({ code: 0, stdout: expect.stringContaining('weir serve [--config FILE|DIR]') as unknown });
+    expect(await weir(['serve', word])).toMatchObject(word === 'help' ? { code: 2 } : { code: 0, stdout: expect.stringMatching(/^weir serve/) as unknown });
+  }
 });
 
 test('a port that is taken ends it with 1', async () => {

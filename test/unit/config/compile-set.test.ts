@@ -1,4 +1,4 @@
-/** A first set is made at once; what goes wrong with the thread that reads later ones refuses them. */
+/** A first set is made at once, unless it is large; what goes wrong with the thread that reads later ones refuses them. */
 
 import { compileInSteps } from '../../../src/config/compile';
 import { makeCompileSet } from '../../../src/config/compile-set';
@@ -16,9 +16,10 @@ test('rules are made with a rest after each descriptor, however deep it is', () 
   expect(rests).toBe(3 * (500 + 4));
 });
 
-test('the first is made here, later ones of text in a thread; one that can not begin is a refusal', async () => {
+test('the first is made here unless it is large, later ones of text in a thread; one that can not begin is a refusal', async () => {
   const compile = makeCompileSet({ defaultAlgorithm: 'fixed_window' });
   await expect(compile({ documents: [{ ...FILE, text: 'domain: [' }] }, 1)).rejects.toThrow(/^a\.yaml:1:10: not valid YAML/);
+  await expect(compile({ documents: [{ ...FILE, text: ' '.repeat(4 * 1024 * 1024 + 1) }] }, 1)).rejects.toThrow('could not be read in a thread of its own');
   const first = await compile({ documents: [FILE] }, 1);
   expect(first.generation).toBe(1);
   // Uncompiled, as tests run it, there is no such thread.
