@@ -3,15 +3,15 @@
 /** Longer words than this are no typing mistake of a name of ours, and comparing them would cost. */
 const WORD_LENGTH_MAX = 40;
 
-/** The nearest candidate, if at most a third of its letters (and at least one) differ. */
-export function didYouMean(word: string, candidates: readonly string[]): string | undefined {
+/** The nearest candidate, if at most one letter of so many (`lettersPerMistake`, default 3) differs; one may in any case. */
+export function didYouMean(word: string, candidates: readonly string[], { lettersPerMistake = 3 } = {}): string | undefined {
   if (word.length > WORD_LENGTH_MAX) return undefined;
   const lower = word.toLowerCase();
   let best: string | undefined;
   let bestDistance = Infinity;
   for (const candidate of candidates) {
     const distance = editDistance(lower, candidate);
-    if (distance < bestDistance && distance <= Math.max(1, Math.floor(candidate.length / 3))) {
+    if (distance < bestDistance && distance <= Math.max(1, Math.floor(candidate.length / lettersPerMistake))) {
       best = candidate;
       bestDistance = distance;
     }

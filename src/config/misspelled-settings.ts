@@ -16,10 +16,13 @@ const KNOWN = [...Object.values<SettingRow>(SETTINGS_TABLE), ...REFERENCE_SETTIN
 /** What Kubernetes puts into the environment of every pod for a service named `redis`, say. */
 const OF_KUBERNETES = /_SERVICE_(HOST|PORT)|_PORT(_|$)/;
 
+/** Names begin alike, so that a third of their letters is another word: `REDIS_HOST` is not meant to be `REDIS_TLS`. */
+const LETTERS_PER_MISTAKE = 5;
+
 /** Sorted by name. */
 export function misspelledSettings(env: Environment): readonly MisspelledSetting[] {
   return Object.keys(env).sort().flatMap((name) => {
-    const meant = isMeantOtherwise(name, env) ? undefined : didYouMean(name, KNOWN);
+    const meant = isMeantOtherwise(name, env) ? undefined : didYouMean(name, KNOWN, { lettersPerMistake: LETTERS_PER_MISTAKE });
     return meant === undefined ? [] : [{ name, meant: meant.toUpperCase() }];
   });
 }
