@@ -72,16 +72,23 @@ export function together(group: Group, parts: readonly DecidedPart[]): GroupVerd
   return { overLimit, verdicts, nowUs: Math.max(...parts.map(({ verdict }) => verdict.nowUs)) };
 }
 
+interface JudgedTake {
+  readonly take: Take;
+  readonly verdict: Verdict;
+}
+
 /** What gives back all that the part has charged. */
 export function settlementsOf({ part, verdict: { overLimit, verdicts, nowUs } }: DecidedPart): Settlement[] {
   if (overLimit) return [];
-  const judged = part.takes.flatMap((take, i) => {
+  const byBucket = new Map<string, JudgedTake[]>();
+  for (const [i, take] of part.takes.entries()) {
     const verdict = verdicts[i];
-    return verdict === undefined ? [] : [{ take, verdict }];
-  });
-  const buckets = new Set(part.takes.map(({ bucketKey }) => bucketKey));
-  return [...buckets].flatMap((bucketKey): Settlement[] => {
-    const [first, ...others] = judged.filter(({ take }) => take.bucketKey === bucketKey);
+    if (verdict === undefined) continue;
+    const judged = byBucket.get(take.bucketKey);
+    if (judged === undefined) byBucket.set(take.bucketKey, [{ take, verdict }]);
+    else judged.push({ take, verdict });
+  }
+  return [...byBucket].flatMap(([bucketKey, [first, ...others]]): Settlement[] => {
     if (first === undefined) return [];
     const hits = positiveHits([first, ...others].flatMap(({ take, verdict }) => (verdict.fits ? [take] : [])));
     // The smallest limit is the one at which the group has moved the bucket on.
