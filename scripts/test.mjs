@@ -34,6 +34,9 @@ const isCi = !['', '0', 'false'].includes(process.env.CI ?? '');
 const ONE_PASSED = { passed: 1, failed: 0, skipped: 0 };
 const ONE_FAILED = { passed: 0, failed: 1, skipped: 0 };
 
+/** Where jest leaves what became of the tests, once there is one. */
+let resultsPath;
+
 const args = process.argv.slice(2);
 await main({ names: args.filter((arg) => arg !== '--long'), isLong: args.includes('--long') });
 
@@ -97,17 +100,24 @@ async function runTool({ tool: [script, ...args], timeoutS }) {
   return outcome(code === 0 ? undefined : `exit code ${code}`);
 }
 
-async function runJest({ folders, files = [], workers, timeoutS }, { node, env }) {
+/** Gone when this process is. */
+function resultsFolder() {
+  if (resultsPath === undefined) {
+    resultsPath = mkdtempSync(join(tmpdir(), 'weir-test-'));
+    // Not in a `finally`: an interrupt ends the process from within a run.
+    process.once('exit', () => rmSync(resultsPath, { recursive: true, force: true }));
+  }
+  return resultsPath;
+}
+
+async function runJest({ name, folders, files = [], workers, timeoutS }, { node, env }) {
   const isAbsent = (path) => !existsSync(join(ROOT, path));
   const absent = [...folders, ...files].filter(isAbsent);
   const present = folders.filter((folder) => !isAbsent(folder));
   const absentNote = absent.length === 0 ? undefined : `not there: ${absent.join(', ')}`;
   if (present.length === 0) return { ...ONE_FAILED, note: absentNote };
 
-  const directory = mkdtempSync(join(tmpdir(), 'weir-test-'));
-  // Not in a `finally`: an interrupt ends the process from within the run.
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
-  const resultFile = join(directory, 'jest.json');
+  const resultFile = join(resultsFolder(), `${name}.json`);
   const roots = [...new Set([...present, ...files.map((file) => dirname(file))])];
   // Without files of other folders, all that is in its own.
   const paths = files.length === 0 ? [] : [...present.map((folder) => `./${folder}/`), ...files.map((file) => `./${file}`)];
