@@ -17,7 +17,7 @@ describe.each(WAYS)('Envoy in front of Weir on the %s store (%s)', (store, trans
 
   beforeAll(async () => {
     redis = store === 'redis' ? await startRedis() : undefined;
-    const env: Record<string, string> = redis === undefined ? {} : { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '500ms' };
+    const env: Record<string, string> = redis === undefined ? {} : { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s' };
     weir = await startWeir({ config: LIMITS, env: { TRANSPORT: transport, ...env } });
     gateway = await startGateway({ weirGrpcPort: weir.grpcPort });
     await warmUp(gateway);

@@ -30,7 +30,7 @@ interface Asked {
 
 /** A Weir of its own for `during`. */
 async function withWeir<T>(env: Environment, during: (asked: Asked) => Promise<T>): Promise<T> {
-  const weir = await startWeir({ config: CONFIG, env: { REDIS_OP_TIMEOUT: '500ms', ...env } });
+  const weir = await startWeir({ config: CONFIG, env: { REDIS_OP_TIMEOUT: '1s', ...env } });
   const client = new RlsClient(weir.grpcPort);
   try {
     return await during({ weir, ask: async () => (await client.ask('d', [{ entries: { k: 'v' } }])).overall_code });

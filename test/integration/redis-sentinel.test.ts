@@ -35,7 +35,7 @@ interface Asked {
 
 /** A Weir of its own for `during`. */
 async function withWeir<T>(env: Environment, during: (asked: Asked) => Promise<T>): Promise<T> {
-  const weir = await startWeir({ config: CONFIG, env: { REDIS_TYPE: 'SENTINEL', REDIS_OP_TIMEOUT: '500ms', ...env } });
+  const weir = await startWeir({ config: CONFIG, env: { REDIS_TYPE: 'SENTINEL', REDIS_OP_TIMEOUT: '1s', ...env } });
   const client = new RlsClient(weir.grpcPort);
   const ask = async () => {
     const { overall_code: code, statuses } = await client.ask('d', [{ entries: { k: 'v' } }]);

@@ -33,7 +33,7 @@ let client: RlsClient;
 
 beforeEach(async () => {
   redis = await startRedis();
-  const env = { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '500ms' };
+  const env = { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s' };
   weir = await startWeir({ config: CONFIG, env });
   client = new RlsClient(weir.grpcPort);
 });
@@ -142,11 +142,11 @@ test(
     redis.kill('SIGSTOP');
     await expect(client.ask('d', [{ entries: { few: 'v' } }], { timeoutMs: 5_000 })).rejects.toMatchObject({
       code: status.UNAVAILABLE,
-      details: 'the store did not answer within 500 ms',
+      details: 'the store did not answer within 1000 ms',
     });
     const body = JSON.stringify({ domain: 'd', descriptors: [{ entries: [{ key: 'few', value: 'v' }] }] });
     const json = await httpRequest(`http://127.0.0.1:${weir.httpPort}/json`, { method: 'POST', body });
-    expect([json.status, json.body]).toEqual([503, 'the store did not answer within 500 ms\n']);
+    expect([json.status, json.body]).toEqual([503, 'the store did not answer within 1000 ms\n']);
     redis.kill('SIGCONT');
     // Both were sent, so both ran late: the first took the last hit.
     expect((await client.ask('d', [{ entries: { few: 'v' } }], { timeoutMs: 5_000 })).overall_code).toBe(OVER_LIMIT);
@@ -173,7 +173,7 @@ test(
   'no Redis at the start: it serves, says so, and decides once Redis is there',
   async () => {
     redis.kill('SIGKILL');
-    const env = { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '500ms' };
+    const env = { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s' };
     const early = await startWeir({ config: CONFIG, env });
     const earlyClient = new RlsClient(early.grpcPort);
     await expect(earlyClient.ask('d', [{ entries: { few: 'v' } }])).rejects.toMatchObject({
@@ -224,7 +224,7 @@ test(
     const second = await startRedis();
     const admin = await makeTestClient(redis.port).connect();
     const proxy = await TcpProxy.start(redis.port);
-    const env = { REDIS_URL: `redis://127.0.0.1:${proxy.port}`, REDIS_OP_TIMEOUT: '500ms' };
+    const env = { REDIS_URL: `redis://127.0.0.1:${proxy.port}`, REDIS_OP_TIMEOUT: '1s' };
     const server = await startWeir({ config: CONFIG, env });
     const asker = new RlsClient(server.grpcPort);
     await asker.ask('d', [{ entries: { k: 'v' } }]);
