@@ -12,11 +12,11 @@ import { DEPLOY } from './manifests';
 const MAIN = `
 const [command, code] = process.argv.slice(2);
 if (command === 'end') process.exit(Number(code));
-console.log(require('node:v8').getHeapStatistics().heap_size_limit);
 if (command === 'wait') {
   const waiting = setTimeout(() => undefined, 60_000);
   process.once('SIGTERM', () => { clearTimeout(waiting); process.exitCode = 15; });
-}`;
+}
+console.log(require('node:v8').getHeapStatistics().heap_size_limit);`;
 
 /** A checkout in which all is installed and built, with that Weir for its own. */
 const home = mkdtempSync(join(tmpdir(), 'weir-young-'));
