@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { UnavailableError } from '../../src/errors';
 import { makeMetrics } from '../../src/observability/metrics';
@@ -145,7 +146,7 @@ describe('the HTTP port', () => {
     expect((await postJson(BODY)).status).toBe(200);
     const ended = once(peer.resume(), 'close');
     const closed = Promise.all([ended, server.close({ timeoutMs: 5 * CLOSED_MS })]).then(() => 'closed');
-    await expect(Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSED_MS, 'held'))])).resolves.toBe('closed');
+    await expect(Promise.race([closed, sleep(CLOSED_MS, 'held', { ref: false })])).resolves.toBe('closed');
   });
 });
 
