@@ -15,6 +15,7 @@ import { startWeir, type WeirProcess } from '../support/weir-process';
 
 const SWAP_MS = 100;
 const SWAPS = 60;
+const SWAPS_MAX = 90;
 const CALLERS = 8;
 
 /** Limits that all change together: whoever sees two of them in one answer has seen a mixture. */
@@ -114,15 +115,21 @@ describe.each([
         seen.add(version);
       }
     });
+    let swaps = 0;
     const swapping = (async () => {
-      for (let version = 1; version <= SWAPS; version += 1) {
-        await pause(SWAP_MS);
-        map.swap(setOf(version));
+      const isSeen = async () => seen.size > 3 && (await metricOf(weir, ERRORS)) > 0;
+      // On a busy machine a set may need longer to be read than it is there: then more of them come, and stay longer. The last one is good.
+      for (let stayMs = SWAP_MS; swaps < SWAPS || (swaps < SWAPS_MAX && !(await isSeen())); stayMs += swaps < SWAPS ? 0 : SWAP_MS) {
+        for (let version = swaps + 1; version <= swaps + 3; version += 1) {
+          await pause(stayMs);
+          map.swap(setOf(version));
+        }
+        swaps += 3;
       }
       // Some of the sets came and went before they had come to rest; the last one has not.
       await until(async () => {
         const answers = await Promise.all(clients.map((client) => client.ask('b', BOTH)));
-        return answers.every((answer) => versionOf(answer) === SWAPS);
+        return answers.every((answer) => versionOf(answer) === swaps);
       });
     })();
     await Promise.race([swapping, Promise.all(callers)]);
@@ -130,7 +137,7 @@ describe.each([
     await Promise.all(callers);
     expect([...seen].filter(isBad)).toEqual([]);
     expect(seen.size).toBeGreaterThan(3);
-    console.log(`${calls} calls, ${seen.size} of ${SWAPS + 1} sets seen, ${await metricOf(weir, ERRORS)} refused`);
+    console.log(`${calls} calls, ${seen.size} of ${swaps + 1} sets seen, ${await metricOf(weir, ERRORS)} refused`);
     expect(await metricOf(weir, ERRORS)).toBeGreaterThan(0);
     expect(await metricOf(weir, LOADS)).toBe(await metricOf(weir, GENERATION));
     for (const client of clients) client.close();
