@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createServer } from 'node:tls';
+import type { ServiceError } from '@grpc/grpc-js';
 import { RedisStore } from '../../src/store/redis-store';
 import { readAclLine } from '../support/acl-line';
 import { makeCertificates, type Pair } from '../support/certificates';
@@ -14,6 +15,7 @@ import { startRedis, type RedisServer } from '../support/redis-server';
 import { makeTestClient, storeOptions, type TestClient } from '../support/redis-store';
 import { OK, RlsClient } from '../support/rls-client';
 import { writeConfig, writeText } from '../support/temp-config';
+import { until } from '../support/until';
 import { startWeir, type WeirProcess } from '../support/weir-process';
 
 const TIMEOUT_MS = 60_000;
@@ -40,10 +42,9 @@ async function withWeir<T>(env: Environment, during: (asked: Asked) => Promise<T
   }
 }
 
-/** What is wrong with a connection may be told only after the start: waits for it, at most 10 s. */
+/** What is wrong with a connection may be told only after the start: waits for it. */
 async function untilTold(weir: WeirProcess, cause: string | RegExp): Promise<void> {
-  const isTold = (): boolean => (typeof cause === 'string' ? weir.output().includes(cause) : cause.test(weir.output()));
-  for (let attempt = 0; attempt < 1_000 && !isTold(); attempt += 1) await pause(10);
+  await until(() => (typeof cause === 'string' ? weir.output().includes(cause) : cause.test(weir.output())));
   expect(weir.output()).toMatch(cause);
 }
 
@@ -227,14 +228,17 @@ describe('the ACL line of docs/redis.md', () => {
     await admin.sendCommand(['ACL', 'SETUSER', 'weir', 'reset', ...ruleSet]);
     const options = storeOptions(redis.port);
     const server = { ...options.server, username: 'weir', password: 'PASSWORD', database };
-    const store = new RedisStore({ ...options, server });
+    let told = (): void => undefined;
+    const isTold = new Promise<void>((resolve) => (told = resolve));
+    const store = new RedisStore({ ...options, server, onConnection: told });
     const charge = async (hits: number) => {
       const [outcome] = await store.take([groupOf([take(`${prefix}bucket`, { hits })])]);
       if (outcome instanceof Error) throw outcome;
     };
     let failure: string | undefined;
     try {
-      await store.connect({ waitMs: 300 });
+      // Whether it is connected, or why not.
+      await Promise.all([store.connect({ waitMs: 0 }), isTold]);
       for (const hits of [1, -1, 1]) await charge(hits);
       await admin.scriptFlush();
       await charge(1);
@@ -299,7 +303,8 @@ describe('REDIS_AUTH_FILE', () => {
         expect(await ask()).toBe(OK);
         await setPassword('two');
         await cutConnections();
-        await expect(ask()).rejects.toMatchObject({ details: 'Redis is not connected' });
+        // Weir may learn of it later than we do.
+        await until(() => ask().then(() => false, (error: unknown) => (error as ServiceError).details === 'Redis is not connected'));
         writeFileSync(file, 'weir:two\n');
         expect(await untilAnswered(ask)).toBe(OK);
 
@@ -338,7 +343,7 @@ describe('REDIS_AUTH_FILE', () => {
       const env = { REDIS_URL: `redis://weir@127.0.0.1:${redis.port}`, REDIS_AUTH: 'three' };
       await withWeir(env, async ({ weir, ask }) => {
         await expect(ask()).rejects.toMatchObject({ details: 'Redis is not connected' });
-        expect(weir.output()).toContain('WRONGPASS');
+        await untilTold(weir, 'WRONGPASS');
       });
     },
     TIMEOUT_MS,

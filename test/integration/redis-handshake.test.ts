@@ -7,6 +7,7 @@ import { httpRequest } from '../support/http-client';
 import { startRedis } from '../support/redis-server';
 import { makeTestClient, storeOptions } from '../support/redis-store';
 import { writeConfig } from '../support/temp-config';
+import { until } from '../support/until';
 import { startWeir } from '../support/weir-process';
 
 const CONFIG = writeConfig('domain: d\ndescriptors: [{ key: k, rate_limit: { unit: hour, requests_per_unit: 3 } }]\n');
@@ -38,7 +39,7 @@ test('a missing password is told once, in the words of Redis, and health says de
 test('a password that Redis has no use for is told in its words', async () => {
   const redis = await startRedis();
   const weir = await startWeir({ config: CONFIG, env: { REDIS_URL: `redis://:topsecret@127.0.0.1:${redis.port}` } });
-  expect(weir.output()).toContain('(ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?)');
+  await until(() => weir.output().includes('(ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?)'));
   expect(weir.output()).not.toContain('topsecret');
   await weir.stop();
   await redis.stop();
@@ -47,7 +48,7 @@ test('a password that Redis has no use for is told in its words', async () => {
 test('a server that knows no AUTH repeats what it was sent: the log does not', async () => {
   const redis = await startRedis({ config: ['--rename-command', 'AUTH', ''] });
   const weir = await startWeir({ config: CONFIG, env: { REDIS_URL: `redis://:topsecret@127.0.0.1:${redis.port}` } });
-  expect(weir.output()).toMatch(/\(ERR unknown command 'AUTH'\)/);
+  await until(() => weir.output().includes("(ERR unknown command 'AUTH')"));
   expect(weir.output()).not.toContain('topsecret');
   await weir.stop();
   await redis.stop();
@@ -65,7 +66,7 @@ test('a Redis that is full is asked at a bounded pace, and decides as soon as it
   expect(states.length).toBeLessThan(20);
   expect(states).not.toContain(true);
   admin.destroy();
-  for (let attempt = 0; attempt < 500 && !states.includes(true); attempt += 1) await pause(10);
+  await until(() => states.includes(true));
   expect(states.at(-1)).toBe(true);
   await store.close();
   await redis.stop();
