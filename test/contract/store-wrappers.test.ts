@@ -58,14 +58,18 @@ const OPERATIONS = [
 ] as const;
 
 test('a settlement may take longer than the deadline, if whoever settles says so', async () => {
+  const answers: (() => void)[] = [];
   const slow: Store = {
     take: () => Promise.reject(new Error('not asked')),
-    settle: () => new Promise((resolve) => setTimeout(() => { resolve([7]); }, 20)),
+    settle: () => new Promise((resolve) => answers.push(() => { resolve([7]); })),
     close: () => Promise.resolve(),
   };
   const store = new DeadlineStore(slow, { timeoutMs: 2, nowMs: clockMs });
   await expect(store.settle([settlement('a')])).rejects.toThrow('the store did not answer within 2 ms');
-  expect(await store.settle([settlement('a')], { timeoutMs: 5_000 })).toEqual([7]);
+  const settled = store.settle([settlement('a')], { timeoutMs: 5_000 });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  answers.at(-1)?.();
+  expect(await settled).toEqual([7]);
 });
 
 describe.each(OPERATIONS)('%s', (_name, call) => {
