@@ -13,6 +13,9 @@ const TIMEOUT_MS = 60_000;
 const SLOWLY = { timeoutMs: 40_000 };
 const INSTANCES = 2;
 
+/** Each decision is counted here by who made it: a busy machine is not to be taken for a Redis that is away. Few time out before none is sent. */
+const PATIENT = { REDIS_OP_TIMEOUT: '1s', REDIS_BREAKER_FAILURES: '2' };
+
 /** Nothing comes back within the test: so many a year, all of them at once. */
 const CONFIG = writeConfig(`
 domain: d
@@ -34,7 +37,7 @@ beforeEach(async () => {
     processes.push(
       await startWeir({
         config: CONFIG,
-        env: { REDIS_URL: `redis://127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '200ms', REDIS_BREAKER_OPEN: '1m', FAILURE_MODE: 'local' },
+        env: { REDIS_URL: `redis://127.0.0.1:${redis.port}`, ...PATIENT, REDIS_BREAKER_OPEN: '1m', FAILURE_MODE: 'local' },
       }),
     );
   }
@@ -79,8 +82,7 @@ test.each(['SIGKILL', 'SIGSTOP'] as const)(
     expect(await admittedOf(clients[0]!, 'default', 2)).toBe(2);
     redis.kill(signal);
     // local: 0.8 of ten for two instances are four each; the first knows that eight are left, and has 0.8 of four.
-    expect(await admittedOf(clients[0]!, 'default', 10)).toBe(3);
-    expect(await admittedOf(clients[1]!, 'default', 10)).toBe(4);
+    expect(await Promise.all(clients.map((client) => admittedOf(client, 'default', 10)))).toEqual([3, 4]);
     expect(await admittedOf(clients[0]!, 'open', 20)).toBe(20);
     expect(await admittedOf(clients[0]!, 'closed', 5)).toBe(0);
     await expect(clients[0]!.ask('d', [{ entries: { unavailable: 'v' } }])).rejects.toMatchObject({ code: status.UNAVAILABLE });
