@@ -5,6 +5,7 @@ import { startRedis, type RedisServer } from '../support/redis-server';
 import { makeTestClient } from '../support/redis-store';
 import { OK, OVER_LIMIT, RlsClient, type AskedDescriptor } from '../support/rls-client';
 import { writeConfig } from '../support/temp-config';
+import { until } from '../support/until';
 import { startWeir, type WeirProcess } from '../support/weir-process';
 
 const TIMEOUT_MS = 60_000;
@@ -84,12 +85,7 @@ test('a request over both is all or nothing', async () => {
 
 test('one of the two is away: what the other counts is decided, and health says which', async () => {
   perSecond.kill('SIGKILL');
-  let body = '';
-  for (let attempt = 0; attempt < 500 && !body.includes('degraded'); attempt += 1) {
-    body = (await httpRequest(`http://127.0.0.1:${weir.httpPort}/healthcheck`)).body;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  expect(body).toBe('OK\ndegraded: redis per second\n');
+  await until(async () => (await httpRequest(`http://127.0.0.1:${weir.httpPort}/healthcheck`)).body === 'OK\ndegraded: redis per second\n');
   expect(weir.output()).toContain(`no Redis at redis://127.0.0.1:${perSecond.port}/0 (limits of one second) (`);
   await expect(client.ask('d', [of('second'), of('year')])).rejects.toMatchObject({ details: 'Redis is not connected' });
   const { overall_code: code, statuses } = await client.ask('d', [of('year')]);
@@ -104,24 +100,37 @@ test.each(['SIGKILL', 'SIGSTOP'] as const)(
       const { body } = await httpRequest(`http://127.0.0.1:${local.debugPort}/metrics`);
       return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(body)?.[1]);
     };
+    let fallbacks = 0;
+    /** Whether Redis has decided it. */
+    const isDecided = async (key: string): Promise<boolean> => {
+      const { overall_code: code, dynamic_metadata: metadata } = await asker.ask('d', [of(key)], { timeoutMs: 5_000 });
+      expect(code).toBe(OK);
+      if (metadata) fallbacks += 1;
+      return !metadata;
+    };
     main.kill(signal);
     // Fewer than open the breaker, and then more than do.
     for (const calls of [3, 6]) {
-      for (let i = 0; i < calls; i += 1) expect((await asker.ask('d', [of('plenty')], { timeoutMs: 5_000 })).overall_code).toBe(OK);
-      expect((await asker.ask('d', [of('second')])).overall_code).toBe(OK);
+      for (let i = 0; i < calls; i += 1) expect(await isDecided('plenty')).toBe(false);
+      // On a busy machine the other one takes longer than 50 ms now and then, too.
+      await until(() => isDecided('second'));
       // As long as a charge may take, and what pauses after one that failed.
       await new Promise((resolve) => setTimeout(resolve, 1_200));
     }
     expect(local.output()).toMatch(new RegExp(`Redis at redis://127.0.0.1:${main.port}/0 has failed too often in a row \\(${signal === 'SIGKILL' ? 'Redis is not connected' : '.*'}\\)`));
-    expect(await metric('weir_fallback_hits_total\\{failure_mode="local"\\}')).toBe(9);
+    expect(await metric('weir_fallback_hits_total\\{failure_mode="local"\\}')).toBe(fallbacks);
     expect(await metric('weir_charge_back_lost_hits_total')).toBe(0);
     if (signal === 'SIGSTOP') main.kill('SIGCONT');
     else await main.restart();
-    for (let attempt = 0; attempt < 1_000 && (await metric('weir_charged_back_hits_total')) < 9; attempt += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    expect(await metric('weir_charged_back_hits_total')).toBe(9);
-    const { statuses } = await asker.ask('d', [{ ...of('plenty'), hits_addend: { value: '0' } }]);
+    await until(async () => (await metric('weir_charged_back_hits_total')) >= fallbacks);
+    expect(await metric('weir_charged_back_hits_total')).toBe(fallbacks);
+    // A peek, which charges nothing however often it is asked.
+    let peek = await asker.ask('d', [{ ...of('plenty'), hits_addend: { value: '0' } }]);
+    await until(async () => {
+      if (peek.dynamic_metadata) peek = await asker.ask('d', [{ ...of('plenty'), hits_addend: { value: '0' } }]);
+      return !peek.dynamic_metadata;
+    });
+    const { statuses } = peek;
     // Stopped, it has run those too whose answers were not awaited: of nine calls those that were sent to it.
     expect(statuses[0]!.limit_remaining).toBeLessThanOrEqual(991);
     expect(statuses[0]!.limit_remaining).toBeGreaterThanOrEqual(signal === 'SIGKILL' ? 991 : 982);
