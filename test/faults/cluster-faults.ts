@@ -41,7 +41,7 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     loses: 'last_seconds',
     open: onCluster(async ({ cluster }) => {
       const strikeMs = performance.now();
-      await cluster.killPrimaryOf(HASH_TAG);
+      await cluster.strikePrimaryOf(HASH_TAG);
       await untilTakenOver(cluster);
       return { noted: `taken over after ${Math.round(performance.now() - strikeMs)} ms` };
     }),
