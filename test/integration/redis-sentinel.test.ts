@@ -20,7 +20,7 @@ const TIMEOUT_MS = 120_000;
 const CONNECT_TIMEOUT_MS = 30_000;
 
 /** From the moment that every sentinel names the new primary; with room for a busy machine. */
-const FOLLOW_MS_MAX = 3_000;
+const FOLLOW_MS_MAX = 5_000;
 
 const LIMIT = 1_000_000;
 const CONFIG = writeConfig(`domain: d\ndescriptors: [{ key: k, rate_limit: { unit: year, requests_per_unit: ${LIMIT}, algorithm: fixed_window } }]\n`);
@@ -156,7 +156,8 @@ describe('a primary, two replicas, three sentinels', () => {
         end.abort();
         await traffic;
         expect(foundMs - atMs).toBeLessThan(FOLLOW_MS_MAX);
-        expect(await ask()).toBeLessThan(LIMIT);
+        // By a machine that may be busy for longer than the 50 ms now and then.
+        expect(await until('a decision', CONNECT_TIMEOUT_MS, () => ask().catch(() => undefined))).toBeLessThan(LIMIT);
       });
     },
     TIMEOUT_MS,
@@ -374,10 +375,12 @@ describe('a locator', () => {
     /** The second answer waits for it. */
     readonly second?: Promise<void>;
     readonly isAgreed?: boolean;
+    /** For one that does not come to be connected. */
+    readonly waitMs?: number;
   }
 
   /** A store whose locator names these servers one after the other, and then the last one again and again. */
-  async function openStore(named: readonly RedisServer[], { second = Promise.resolve(), isAgreed = true }: LocatorOptions = {}) {
+  async function openStore(named: readonly RedisServer[], { second = Promise.resolve(), isAgreed = true, waitMs = CONNECT_TIMEOUT_MS }: LocatorOptions = {}) {
     const told: string[] = [];
     let asked = 0;
     const store = new RedisStore({
@@ -394,7 +397,7 @@ describe('a locator', () => {
       onConnection: ({ connected, address, cause }) => told.push(connected ? `connected to ${String(address)}` : String(cause)),
     });
     stores.push(store);
-    await store.connect({ waitMs: 1_000 });
+    await store.connect({ waitMs });
     return { store, told, questions: () => asked };
   }
 
@@ -416,7 +419,7 @@ describe('a locator', () => {
     const second = new Promise<void>((resolve) => {
       answer = resolve;
     });
-    const { store, told } = await openStore([one], { second });
+    const { store, told } = await openStore([one], { second, waitMs: 1_000 });
     await expect(store.take([groupOf([take('k')])])).rejects.toThrow('Redis is not connected');
     expect(told).toEqual([]);
     answer();
@@ -449,7 +452,7 @@ describe('a locator', () => {
   test('that names a replica: nothing is counted there', async () => {
     const [one, other] = await startTwo();
     await withAdmin(other.port, (admin) => admin.sendCommand(['REPLICAOF', '127.0.0.1', String(one.port)]));
-    const { store, told } = await openStore([other]);
+    const { store, told } = await openStore([other], { waitMs: 1_000 });
     expect(new Set(told)).toEqual(new Set([`127.0.0.1:${other.port} is no primary but a slave`]));
     expect(told.length).toBeLessThan(20);
     await expect(store.take([groupOf([take('k')])])).rejects.toThrow('Redis is not connected');
