@@ -8,6 +8,7 @@ import { compileConfig } from '../../src/config/compile';
 import { ConfigError } from '../../src/config/config-error';
 import { fencedBlocks } from '../support/markdown';
 import { startRedis } from '../support/redis-server';
+import { until } from '../support/until';
 import { startWeir, type WeirProcess } from '../support/weir-process';
 
 const run = promisify(execFile);
@@ -30,7 +31,9 @@ function shownLine(start: string): string {
   return line.trim();
 }
 
-test('npm start shows what the README shows', () => {
+test('npm start shows what the README shows', async () => {
+  // The last of its lines comes once all ports are open, one of which said that it is there.
+  await until(() => weir.output().includes('INFO: Weir'));
   for (const start of ['WARN: Hits', 'INFO: Limits', 'INFO: Weir']) {
     const [text] = shownLine(start).split(' …');
     const told = weir.output().replaceAll(/\b\d{4,5}\b/g, 'PORT');

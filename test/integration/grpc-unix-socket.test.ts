@@ -12,6 +12,7 @@ import { httpRequest } from '../support/http-client';
 import { startRedis } from '../support/redis-server';
 import { writeConfig } from '../support/temp-config';
 import { Harness, proto, TRANSPORTS, unary } from '../support/transport-harness';
+import { until } from '../support/until';
 import { startWeir } from '../support/weir-process';
 
 const REQUEST: WireRequest = { domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'zoe' }] }] };
@@ -85,7 +86,8 @@ describe.each(TRANSPORTS)('a unix socket (%s)', (transport) => {
   test('of a process: the path is told, the rest is on its ports, and nothing is left of it', async () => {
     const config = writeConfig('domain: edge\ndescriptors: [{ key: user, rate_limit: { unit: hour, requests_per_unit: 3 } }]\n');
     const weir = await startWeir({ config, env: { BACKEND_TYPE: 'memory', TRANSPORT: transport, GRPC_UDS: socketPath, GRPC_UDS_MODE: '0600' } });
-    expect(weir.output()).toContain(`gRPC on ${socketPath}, HTTP on ${weir.httpPort}`);
+    // Told once all ports are open, one of which said that it is there.
+    await until(() => weir.output().includes(`gRPC on ${socketPath}, HTTP on ${weir.httpPort}`));
     expect(lstatSync(socketPath).mode & 0o777).toBe(0o600);
     const client = new Harness(transport).client({ target: `unix:${socketPath}` });
     await expect(ask(client)).resolves.toMatchObject({ overall_code: 1 });
