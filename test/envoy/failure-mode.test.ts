@@ -8,6 +8,9 @@ import { startGateway, warmUp, type Gateway } from './gateway';
 const LIMITS = join(__dirname, 'limits.yaml');
 const CALLER = { merchant: 'm-failure', client: 'c-failure' };
 
+/** Most requests here are not decided, and those that are to be are asked for until they are. */
+const NOT_FOR_LONG = { 'timeout: 0.02s': 'timeout: 0.5s' };
+
 describe('an Envoy with failure_mode_deny false, and one with true', () => {
   let redis: RedisServer;
   let weir: WeirProcess;
@@ -17,8 +20,8 @@ describe('an Envoy with failure_mode_deny false, and one with true', () => {
   beforeEach(async () => {
     redis = await startRedis();
     weir = await startWeir({ config: LIMITS, env: { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s' } });
-    allowing = await startGateway({ weirGrpcPort: weir.grpcPort });
-    denying = await startGateway({ weirGrpcPort: weir.grpcPort, failureModeDeny: true });
+    allowing = await startGateway({ weirGrpcPort: weir.grpcPort, replacements: NOT_FOR_LONG });
+    denying = await startGateway({ weirGrpcPort: weir.grpcPort, failureModeDeny: true, replacements: NOT_FOR_LONG });
     await warmUp(allowing);
     await warmUp(denying);
   });
