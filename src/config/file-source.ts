@@ -26,6 +26,9 @@ const WATCHERS_MAX = 256;
 /** Files that have not come to rest for so long are told of. */
 const RESTLESS_MS = 10_000;
 
+/** Files that have not been read by then are told of: a share that hangs, a pipe that nobody writes into. */
+const SLOW_MS = 5_000;
+
 export interface FileSourceOptions {
   readonly source: ConfigSource;
   /** Awaited before the next set is handed in. */
@@ -34,6 +37,7 @@ export interface FileSourceOptions {
   readonly onTrouble: (sentence: string) => void;
   readonly pollMs?: number;
   readonly settleMs?: number;
+  readonly slowMs?: number;
 }
 
 interface Settled {
@@ -61,7 +65,7 @@ export class FileSource {
   /** Hands in what is there now, once, without waiting for it to come to rest. */
   async load(): Promise<void> {
     const state = await lookAt(this.options.source);
-    const read = await readConfigFiles(this.options.source);
+    const read = await this.read();
     await this.handIn({ read, state });
   }
 
@@ -131,9 +135,9 @@ export class FileSource {
     let isTold = false;
     for (;;) {
       const before = await lookAt(source);
-      const first = await readConfigFiles(source);
+      const first = await this.read();
       await sleep(isEmpty(first) ? Math.max(settleMs, SETTLE_EMPTY_MS) : settleMs);
-      const read = await readConfigFiles(source);
+      const read = await this.read();
       const state = await lookAt(source);
       if (this.isClosed) return undefined;
       if (before.fingerprint === state.fingerprint && isSame(first, read)) return { read, state };
@@ -141,6 +145,16 @@ export class FileSource {
       isTold = true;
       onTrouble(`the configuration keeps changing, and is read again once it is left alone for ${settleMs} ms; replace files by renaming`);
     }
+  }
+
+  private async read(): Promise<ReadFiles> {
+    const { source, onTrouble, slowMs = SLOW_MS } = this.options;
+    const slow = setTimeout(() => {
+      onTrouble(`the configuration in ${source.kind === 'path' ? source.path : source.directory} is waited for: reading it has taken ${slowMs} ms so far`);
+    }, slowMs).unref();
+    return readConfigFiles(source).finally(() => {
+      clearTimeout(slow);
+    });
   }
 
   private async handIn(settled: Settled): Promise<void> {

@@ -40,10 +40,11 @@ function write(name: string, text: string): void {
 interface WatchOptions {
   readonly pollMs?: number;
   readonly settleMs?: number;
+  readonly slowMs?: number;
 }
 
 /** What is there at first is the first set. Without `pollMs` only events tell of what comes after it. */
-async function watching(place: ConfigSource, { pollMs = 60_000, settleMs = 50 }: WatchOptions = {}): Promise<FileSource> {
+async function watching(place: ConfigSource, { pollMs = 60_000, settleMs = 50, slowMs = 60_000 }: WatchOptions = {}): Promise<FileSource> {
   source = new FileSource({
     source: place,
     offer: (set) => {
@@ -53,6 +54,7 @@ async function watching(place: ConfigSource, { pollMs = 60_000, settleMs = 50 }:
     onTrouble: (sentence) => troubles.push(sentence),
     pollMs,
     settleMs,
+    slowMs,
   });
   await source.load();
   source.watch();
@@ -330,6 +332,17 @@ describe('files on their way', () => {
     rmSync(at('root/config/b.yaml'));
     await untilLast({});
   });
+});
+
+test('what is waited for is told: a pipe that nobody writes into yet', async () => {
+  execFileSync('mkfifo', [at('pipe')]);
+  const watched = watching({ kind: 'path', path: at('pipe') }, { slowMs: 10 });
+  await until(() => troubles.length > 0);
+  expect(troubles).toEqual([`the configuration in ${at('pipe')} is waited for: reading it has taken 10 ms so far`]);
+  writeFileSync(at('pipe'), 'one');
+  await watched;
+  expect(last()).toEqual({ pipe: 'one' });
+  expect(troubles).toHaveLength(1);
 });
 
 test('a pipe is read once: nobody may write into it again, and whoever reads it waits', async () => {
