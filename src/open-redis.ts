@@ -25,6 +25,9 @@ const SILENCE_OF_TIMEOUTS = 20;
 
 const DEGRADED_BREAKER = 'degraded: redis breaker open';
 
+/** So many things that are wrong with a server are told of one absence: their texts may hold addresses, which change. */
+const CAUSES_MAX = 8;
+
 /** A server that was too slow is pinged so often until it answers in time, in milliseconds. */
 const PING_MS = 1_000;
 
@@ -200,18 +203,27 @@ function openSentinels({ settings, place, tls }: OpenSentinelsInput): RedisSenti
   return new RedisSentinels({ ...place, toSocket: toSocketOf, connectTimeoutMs: settings.redisConnectTimeoutMs });
 }
 
-/** Tells health and log of each change, once: a Redis that stays away is tried many times. */
+/**
+ * Tells health and log of each change, once: a Redis that stays away is tried many times. What is wrong may become another
+ * thing meanwhile, and is what there is to mend: of one that was restarted with a password, first that it hung up.
+ */
 function watchRedis({ health, log, where, degraded }: WatchRedisInput) {
   let known: boolean | undefined;
-  return ({ connected, address, cause }: ConnectionState) => {
-    if (connected === known) return;
+  const causes = new Set<string>();
+  return ({ connected, address, cause = 'no cause known' }: ConnectionState) => {
+    const isNews = connected !== known;
     known = connected;
-    if (connected) {
+    if (connected) causes.clear();
+    else if (causes.has(cause) || causes.size === CAUSES_MAX) return;
+    else causes.add(cause);
+    if (!isNews) {
+      if (!connected) log.error(`still no Redis at ${where} (${cause})`);
+    } else if (connected) {
       health.recover(degraded);
       log.info(`connected to Redis at ${address === undefined ? where : describePrimary(address, where)}`);
     } else {
       health.degrade(degraded);
-      log.error(`no Redis at ${where} (${cause ?? 'no cause known'}): each limit is decided by its failure mode until it is back`);
+      log.error(`no Redis at ${where} (${cause}): each limit is decided by its failure mode until it is back`);
     }
   };
 }

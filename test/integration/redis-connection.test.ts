@@ -271,6 +271,31 @@ describe('the ACL line of docs/redis.md', () => {
   });
 });
 
+test(
+  'a Redis that is away for another reason than at first: that is told, too, and once',
+  async () => {
+    const redis = await startRedis();
+    try {
+      await withWeir({ REDIS_URL: `redis://127.0.0.1:${redis.port}` }, async ({ weir, ask }) => {
+        expect(await ask()).toBe(OK);
+        const admin = makeTestClient(redis.port);
+        await admin.connect();
+        await admin.sendCommand(['CONFIG', 'SET', 'requirepass', 'new']);
+        await admin.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
+        admin.destroy();
+        await untilTold(weir, 'NOAUTH');
+        // Long enough for a few more attempts.
+        await pause(500);
+        expect(weir.output().match(/no Redis at/g)).toHaveLength(2);
+        expect(weir.output()).toMatch(/ERROR: no Redis at .*: each limit is decided by its failure mode[^]*ERROR: still no Redis at redis:.*\(NOAUTH /);
+      });
+    } finally {
+      await redis.stop();
+    }
+  },
+  TIMEOUT_MS,
+);
+
 describe('REDIS_AUTH_FILE', () => {
   let redis: RedisServer;
   let admin: TestClient;
