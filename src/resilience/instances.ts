@@ -28,25 +28,31 @@ export interface InstancesOptions {
   readonly nowMs: () => number;
 }
 
+interface Told {
+  readonly count: number;
+  /** Since when the store has told no more than this. */
+  readonly sinceMs: number;
+}
+
 /**
- * While the store is away the last known number stands: that is what it is for. A lower one is believed when it has been
- * told for as long as a heartbeat counts: a store that has restarted empty counts those first that are back first.
+ * While the store is away the last known number stands: that is what it is for. A lower one is believed when no more than
+ * it has been told for as long as a heartbeat counts: a store that has restarted empty counts those first that are back first.
  */
 export class Instances {
-  private known: number;
+  /** What is believed, then each lower number that waits for it, the lowest last. */
+  private told: readonly [Told, ...Told[]];
   private readonly name = randomUUID();
   private timer: NodeJS.Timeout | undefined;
   /** A store that hangs is not sent a second heartbeat on top of the first. */
   private isBeating = false;
-  private lowerSinceMs: number | undefined;
 
   constructor(private readonly options: InstancesOptions) {
-    this.known = options.assumed;
+    this.told = [{ count: options.assumed, sinceMs: 0 }];
   }
 
   /** At least 1. */
   get count(): number {
-    return this.known;
+    return this.told[0].count;
   }
 
   /** Beats regularly from now on; the first beat is its caller's. */
@@ -60,10 +66,10 @@ export class Instances {
     this.isBeating = true;
     try {
       this.hear(Math.max(1, await this.options.beat({ name: this.name, lives: true })));
-      this.options.onCount(this.known);
+      this.options.onCount(this.count);
     } catch (error) {
       // The next beat tries again.
-      this.lowerSinceMs = undefined;
+      this.told = [this.told[0]];
       this.options.onError(error);
     } finally {
       this.isBeating = false;
@@ -71,13 +77,13 @@ export class Instances {
   }
 
   private hear(count: number): void {
-    if (count < this.known) {
-      const nowMs = this.options.nowMs();
-      this.lowerSinceMs ??= nowMs;
-      if (nowMs - this.lowerSinceMs < HEARTBEAT_TTL_MS) return;
-    }
-    this.known = count;
-    this.lowerSinceMs = undefined;
+    const nowMs = this.options.nowMs();
+    const more = this.told.filter((each) => each.count > count);
+    const sinceMs = this.told[more.length]?.sinceMs ?? nowMs;
+    const told = [...more, { count, sinceMs }];
+    const believed = told.findLastIndex((each) => nowMs - each.sinceMs >= HEARTBEAT_TTL_MS);
+    const [first, ...lower] = told.slice(Math.max(0, believed));
+    if (first !== undefined) this.told = [first, ...lower];
   }
 
   /** Beats no more, and says so to the others: at most for `waitMs`, in case the store is away. */

@@ -56,6 +56,22 @@ test('fewer are believed when they have been told for as long as a heartbeat cou
   expect(await countAt(52_000)).toBe(3);
 });
 
+test('what is lower still has to be told for as long itself, however long something lower than before has been', async () => {
+  let answer = 3;
+  const { instances, clock } = open(() => Promise.resolve(answer));
+  const countAt = async (atMs: number, told: number): Promise<number> => {
+    clock.nowMs = atMs;
+    answer = told;
+    await instances.beat();
+    return instances.count;
+  };
+  // One of four has left; then the store restarts empty, and this one is the first that it counts.
+  expect([await countAt(0, 3), await countAt(10_000, 3), await countAt(14_000, 1), await countAt(15_000, 1)]).toEqual([4, 4, 4, 3]);
+  expect([await countAt(19_000, 2), await countAt(28_000, 1)]).toEqual([3, 3]);
+  // No more than two have been told since 14 s, no more than one since 28 s.
+  expect([await countAt(29_000, 1), await countAt(42_999, 1), await countAt(43_000, 1)]).toEqual([2, 2, 1]);
+});
+
 test('it beats on, under one name, and not again while the store has not answered', async () => {
   const beats: Heartbeat[] = [];
   let answer: (count: number) => void = () => undefined;
