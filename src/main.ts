@@ -14,6 +14,7 @@ import { UsageError } from './cli/usage-error';
 import { ConfigError } from './config/config-error';
 import { didYouMean } from './config/did-you-mean';
 import { SettingsError } from './config/settings-error';
+import { SocketPathError } from './transport/unix-socket';
 import { VERSION } from './version';
 
 /** By command. */
@@ -41,6 +42,8 @@ function indented(usage: string): string {
 /** What was asked for is wrong: arguments, settings or configuration. */
 const EXIT_USAGE = 2;
 const EXIT_FAILURE = 1;
+
+const LISTEN_CALLS: readonly string[] = ['listen', 'bind', 'getaddrinfo'];
 
 async function main([command = '', ...args]: readonly string[]): Promise<number> {
   const usage = USAGES.get(command);
@@ -97,6 +100,10 @@ function exitCodeOf(error: unknown): number {
     console.error(`${error.message}\nweir ${process.argv[2] ?? ''} --help shows what it takes.`);
     return EXIT_USAGE;
   }
+  if (error instanceof SocketPathError) {
+    console.error(error.message);
+    return EXIT_FAILURE;
+  }
   console.error(isListenError(error) ? `${error.message}; set another, or free this one` : error);
   return EXIT_FAILURE;
 }
@@ -106,9 +113,9 @@ function isParseError(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
 }
 
-/** Of an address or a port on which this process can't listen; in a worker, for which the primary does, it is one of bind. */
+/** Of an address or a port on which this process can't listen; in a worker, for which the primary does, it is one of bind; of a name that nobody knows, one of getaddrinfo. */
 function isListenError(error: unknown): error is Error {
-  return error instanceof Error && 'syscall' in error && (error.syscall === 'listen' || error.syscall === 'bind');
+  return error instanceof Error && 'syscall' in error && LISTEN_CALLS.includes(String(error.syscall));
 }
 
 /** All that a command says is taken before the process ends, which a pipe of 64 KiB may not hold. The log of a server is waited for by nobody. */

@@ -111,6 +111,15 @@ test('a port that is taken ends it with 1', async () => {
   expect(stderr).not.toContain('    at ');
 });
 
+test.each([
+  ['a host that nobody knows', { HOST: 'nobody.invalid', PORT: '0' }, /^getaddrinfo \w+ nobody\.invalid; set another, or free this one\n$/m],
+  ['a path of GRPC_UDS where a file is', { GRPC_UDS: CONFIG, PORT: '0' }, /^GRPC_UDS: .* is there already and is no socket; remove it, or name another path\n$/m],
+])('%s ends it with 1, and is told in one line', async (_what, env, told) => {
+  const { code, stderr } = await weir(['serve', '--config', CONFIG], { HOST: '127.0.0.1', GRPC_HOST: '127.0.0.1', GRPC_PORT: '0', DEBUG_PORT: '0', BACKEND_TYPE: 'memory', ...env });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(told) as unknown });
+  expect(stderr).not.toContain('    at ');
+});
+
 test('SIGTERM: health is off, the call in flight gets its answer, new ones are refused, exit code 0', async () => {
   const redis = await startRedis();
   const proxy = await TcpProxy.start(redis.port);
