@@ -35,7 +35,7 @@ export const METRICS = {
     name: 'ratelimit_service_should_rate_limit_error',
     statsd: 'ratelimit.service.call.should_rate_limit.{err_type}',
     labels: ['err_type'],
-    help: 'Requests without a decision: redis_error if nothing could decide, service_error for every other reason.',
+    help: 'Requests without a decision: redis_error if nothing could decide (Redis, or there was no configuration yet), service_error for every other reason.',
   },
   grpcConnections: {
     type: 'gauge',

@@ -21,7 +21,7 @@ export const RULE_METRICS = {
   nearLimit: row('near_limit', 'Hits that fitted, past the near limit ratio.'),
   withinLimit: row('within_limit', 'Hits that fitted, of requests that were allowed.'),
   shadowMode: row('shadow_mode', 'Hits that did not fit a rule in shadow mode.'),
-  totalNegativeHits: row('total_negative_hits', 'Hits given back, by requests that were allowed.'),
+  totalNegativeHits: row('total_negative_hits', 'Hits that requests which were allowed were to give back, whether or not so many had been taken.'),
 } as const;
 
 function row(name: string, help: string): MetricRow & { readonly statsd: string } {
