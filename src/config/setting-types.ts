@@ -121,7 +121,7 @@ export function tags(): SettingType<ReadonlyMap<string, string>> {
 /** Permissions of a file in octal digits, as chmod takes them. */
 export function fileMode(): SettingType<number> {
   return {
-    accepts: 'three octal digits, such as 0660',
+    accepts: 'an octal mode of three digits, with a 0 before them or without, such as 0660',
     parse: (digits) => (/^0?[0-7]{3}$/.test(digits) ? { value: Number.parseInt(digits, 8) } : undefined),
   };
 }

@@ -378,7 +378,7 @@ export const SETTINGS_TABLE = {
     name: 'USE_CALENDAR_MONTH_RATE_LIMIT',
     type: boolean(),
     default: 'false',
-    meaning: 'Count `unit: month` in fixed windows by the months of the calendar in UTC, not by 30 days.',
+    meaning: 'Count `unit: month` of limits that are in `fixed_window` by the months of the calendar in UTC, not by 30 days. Limits in other algorithms (with `--config` all that do not say) keep 30 days, with a warning.',
   }),
   nearLimitRatio: row({
     ...decisions,
