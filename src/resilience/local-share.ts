@@ -15,6 +15,7 @@ const FIFTHS = 5;
  * nothing refills: that errs to denial.
  */
 export function toLocalShare(limit: BucketLimit, { instances }: { readonly instances: number }): BucketLimit {
+  if (limit.capacity === 0) return limit;
   const capacity = shareOfHits(limit.capacity, { instances });
   switch (limit.algorithm) {
     case 'token_bucket':

@@ -26,6 +26,13 @@ test('refills at 0.8 of the rate divided by the instances, exactly', () => {
   expect(toLocalShare(TEN_PER_SECOND, { instances: 3 })).toMatchObject({ requestsPerUnit: 40, windowUs: 15_000_000 });
 });
 
+test('of a limit of 0 the window, which its answers name, is as it is', () => {
+  for (const algorithm of ALGORITHMS) {
+    const limit: BucketLimit = { ...LIMITS[algorithm], requestsPerUnit: 0, capacity: 0 };
+    expect(toLocalShare(limit, { instances: 3 })).toEqual(limit);
+  }
+});
+
 test('a window that would pass 100 years does not refill', () => {
   const year = { ...TEN_PER_SECOND, windowUs: 31_536_000_000_000 };
   expect(toLocalShare(year, { instances: 30 })).toMatchObject({ requestsPerUnit: 0, capacity: 1 });
