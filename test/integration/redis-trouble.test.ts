@@ -45,8 +45,8 @@ afterEach(async () => {
   await redis.stop();
 });
 
-/** Callers in a loop for as long as `during` runs, which is told how many calls were answered so far; how many were, and every one that failed. */
-async function underTraffic(during: (answeredSoFar: () => number) => Promise<void>): Promise<{ answered: number; failures: Failure[] }> {
+/** Callers in a loop for as long as `during` runs, which is told how many calls were answered so far, and of each that failed; how many were, and every one that failed. */
+async function underTraffic(during: (answeredSoFar: () => number, failed: readonly Failure[]) => Promise<void>): Promise<{ answered: number; failures: Failure[] }> {
   let running = true;
   let answered = 0;
   const failures: Failure[] = [];
@@ -66,7 +66,7 @@ async function underTraffic(during: (answeredSoFar: () => number) => Promise<voi
   };
   const callers = Array.from({ length: CALLERS }, call);
   try {
-    await during(() => answered);
+    await during(() => answered, failures);
   } finally {
     running = false;
     await Promise.all(callers);
@@ -82,8 +82,8 @@ test(
   'SCRIPT FLUSH in the middle of traffic: no call fails, no hit is lost or doubled',
   async () => {
     const admin = await makeTestClient(redis.port).connect();
-    const { answered, failures } = await underTraffic(async (answeredSoFar) => {
-      for (let flush = 0; flush < 20 || answeredSoFar() <= 100; flush += 1) {
+    const { answered, failures } = await underTraffic(async (answeredSoFar, failed) => {
+      for (let flush = 0; flush < 20 || (answeredSoFar() <= 100 && failed.length === 0); flush += 1) {
         await admin.scriptFlush();
         await pause(50);
       }
