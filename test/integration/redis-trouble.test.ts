@@ -101,11 +101,14 @@ test(
   async () => {
     let downFromMs = 0;
     let backAtMs = 0;
-    const { failures } = await underTraffic(async (answeredSoFar) => {
+    const { failures } = await underTraffic(async (answeredSoFar, failed) => {
       await until(() => answeredSoFar() > 100);
       downFromMs = performance.now();
       redis.kill('SIGKILL');
       await until(async () => (await httpRequest(`http://127.0.0.1:${weir.httpPort}/healthcheck`)).body === 'OK\ndegraded: redis\ndegraded: redis breaker open\n');
+      // So many come only at once: if each took a second, a minute would not do.
+      const refused = failed.length;
+      await until(() => failed.length > refused + 500);
       await redis.restart();
       backAtMs = await untilAnswered();
       const answered = answeredSoFar();
