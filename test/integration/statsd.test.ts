@@ -49,6 +49,9 @@ test.each(['tcp', 'udp'] as const)("statsd over %s is told the reference's names
   await ask(weir, { times: 4 });
   expect(await weir.stop()).toBe(0);
   await server.untilTotal(`${RULE}.total_hits${ending}`, 9);
+  // Told once each, also those that came again after they were looked at above.
+  expect(server.total(`${RULE}.total_hits${ending}`)).toBe(9);
+  expect(server.total(`ratelimit.service.config_load_success${ending}`)).toBe(1);
   await server.close();
 });
 
