@@ -36,19 +36,13 @@ test('a missing password is told once, in the words of Redis, and health says de
   await redis.stop();
 });
 
-test('a password that Redis has no use for is told in its words', async () => {
-  const redis = await startRedis();
+test.each<[string, readonly string[], string]>([
+  ['a password that Redis has no use for is told in its words', [], '(ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?)'],
+  ['a server that knows no AUTH repeats what it was sent: the log does not', ['--rename-command', 'AUTH', ''], "(ERR unknown command 'AUTH')"],
+])('%s', async (_what, config, told) => {
+  const redis = await startRedis({ config });
   const weir = await startWeir({ config: CONFIG, env: { REDIS_URL: `redis://:topsecret@127.0.0.1:${redis.port}` } });
-  await until(() => weir.output().includes('(ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?)'));
-  expect(weir.output()).not.toContain('topsecret');
-  await weir.stop();
-  await redis.stop();
-});
-
-test('a server that knows no AUTH repeats what it was sent: the log does not', async () => {
-  const redis = await startRedis({ config: ['--rename-command', 'AUTH', ''] });
-  const weir = await startWeir({ config: CONFIG, env: { REDIS_URL: `redis://:topsecret@127.0.0.1:${redis.port}` } });
-  await until(() => weir.output().includes("(ERR unknown command 'AUTH')"));
+  await until(() => weir.output().includes(told));
   expect(weir.output()).not.toContain('topsecret');
   await weir.stop();
   await redis.stop();
