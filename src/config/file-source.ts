@@ -64,8 +64,8 @@ export class FileSource {
 
   /** Hands in what is there now, once, without waiting for it to come to rest. */
   async load(): Promise<void> {
-    const state = await lookAt(this.options.source);
-    const read = await this.read();
+    const state = await this.toldIfSlow(lookAt(this.options.source));
+    const read = await this.toldIfSlow(readConfigFiles(this.options.source));
     await this.handIn({ read, state });
   }
 
@@ -134,11 +134,11 @@ export class FileSource {
     const begunMs = performance.now();
     let isTold = false;
     for (;;) {
-      const before = await lookAt(source);
-      const first = await this.read();
+      const before = await this.toldIfSlow(lookAt(source));
+      const first = await this.toldIfSlow(readConfigFiles(source));
       await sleep(isEmpty(first) ? Math.max(settleMs, SETTLE_EMPTY_MS) : settleMs);
-      const read = await this.read();
-      const state = await lookAt(source);
+      const read = await this.toldIfSlow(readConfigFiles(source));
+      const state = await this.toldIfSlow(lookAt(source));
       if (this.isClosed) return undefined;
       if (before.fingerprint === state.fingerprint && isSame(first, read)) return { read, state };
       if (isTold || performance.now() - begunMs < RESTLESS_MS) continue;
@@ -147,12 +147,13 @@ export class FileSource {
     }
   }
 
-  private async read(): Promise<ReadFiles> {
+  /** A share may hang where its files are looked at, as well as where they are read. */
+  private toldIfSlow<T>(reading: Promise<T>): Promise<T> {
     const { source, onTrouble, slowMs = SLOW_MS } = this.options;
     const slow = setTimeout(() => {
       onTrouble(`the configuration in ${source.kind === 'path' ? source.path : source.directory} is waited for: reading it has taken ${slowMs} ms so far`);
     }, slowMs).unref();
-    return readConfigFiles(source).finally(() => {
+    return reading.finally(() => {
       clearTimeout(slow);
     });
   }
