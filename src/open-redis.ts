@@ -208,19 +208,23 @@ function openSentinels({ settings, place, tls }: OpenSentinelsInput): RedisSenti
  * thing meanwhile, and is what there is to mend: of one that was restarted with a password, first that it hung up.
  */
 function watchRedis({ health, log, where, degraded }: WatchRedisInput) {
-  let known: boolean | undefined;
+  let isConnected = false;
+  /** Those told of this absence. */
   const causes = new Set<string>();
   return ({ connected, address, cause = 'no cause known' }: ConnectionState) => {
-    const isNews = connected !== known;
-    known = connected;
-    if (connected) causes.clear();
-    else if (causes.has(cause) || causes.size === CAUSES_MAX) return;
-    else causes.add(cause);
-    if (!isNews) {
-      if (!connected) log.error(`still no Redis at ${where} (${cause})`);
-    } else if (connected) {
+    if (connected) {
+      if (isConnected) return;
+      isConnected = true;
+      causes.clear();
       health.recover(degraded);
       log.info(`connected to Redis at ${address === undefined ? where : describePrimary(address, where)}`);
+      return;
+    }
+    isConnected = false;
+    if (causes.has(cause) || causes.size === CAUSES_MAX) return;
+    causes.add(cause);
+    if (causes.size > 1) {
+      log.error(`still no Redis at ${where} (${cause})`);
     } else {
       health.degrade(degraded);
       log.error(`no Redis at ${where} (${cause}): each limit is decided by its failure mode until it is back`);

@@ -69,12 +69,12 @@ function readRelevantSettings({ env, mergesDomains }: Omit<ReadConfigurationInpu
 
 async function readFrom(source: ConfigSource, settings: ConfigurationSettings): Promise<Configuration> {
   const { algorithm } = chooseDefaultAlgorithm({ source, settings });
-  const { files, problems } = await readWhole(source);
+  const { files, problems } = await readFiles(source);
   const { useCalendarMonthRateLimit: calendarMonth, mergeDomainConfig } = settings;
   return { settings, options: { files, problems, defaultAlgorithm: algorithm, calendarMonth, mergeDomainConfig, generation: 1 } };
 }
 
-async function readWhole(source: ConfigSource): Promise<Required<Pick<CompileOptions, 'files' | 'problems'>>> {
+async function readFiles(source: ConfigSource): Promise<Required<Pick<CompileOptions, 'files' | 'problems'>>> {
   const { files, problems } = await readConfigFiles(source);
   try {
     return { files: await readIfLarge(files), problems };
