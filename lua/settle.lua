@@ -8,6 +8,7 @@ ARGV      for each settlement: algorithm (1 token bucket, 2 fixed window, 3 leak
                                hits (positive: charged, as many as there is room for; negative: given back),
                                taken_at_us, used_before (of hits given back: now_us of their take, and the hits used
                                before it; else 0),
+                               overdraft_max (of hits charged: how far below zero they may take the bucket),
                                window_us, requests, capacity,
                                number of edges (0, or of a calendar window at least 2), and the edges in us, ascending
           Whole numbers all, in decimal.
@@ -30,12 +31,13 @@ changed nothing, unless its error begins with PARTLY (include/buckets.lua). No k
 
 -- The settlement on this key whose arguments begin at `at`, and where they end.
 local function read_settlement(key, at)
-  local limit, next_at = limit_at(at + 4)
+  local limit, next_at = limit_at(at + 5)
   local settlement = {
     bucket = bucket_of(key, engine_of(tonumber(ARGV[at]))),
     hits = tonumber(ARGV[at + 1]),
     taken_at_us = tonumber(ARGV[at + 2]),
     used_before = tonumber(ARGV[at + 3]),
+    overdraft_max = tonumber(ARGV[at + 4]),
     limit = limit,
   }
   return settlement, next_at

@@ -6,19 +6,22 @@ ARGV      number of shapes: what groups have in common but for their buckets
           for each shape:   flags (a sum of 1: shadow, 2: a quota descriptor always fits, 4: dry, nothing is taken),
                             number of takes
           for each take:    algorithm (1 token bucket, 2 fixed window, 3 leaky bucket, 4 sliding window log, 5 sliding
-                            window counter), mode (0 enforced, 1 quota, 2 shadow), descriptor, hits (0 peek, negative refund),
+                            window counter), mode (0 enforced, 1 quota, 2 shadow; 4 more: a usage report, 8 more: a peek, which
+                            fits always), descriptor, hits (0 a check, which fits while one hit is left; negative refund),
                             window_us, requests, capacity,
-                            number of edges (0, or of a calendar window at least 2), and the edges in us, ascending
+                            number of edges (0, or of a calendar window at least 2), and the edges in us, ascending,
+                            of a usage report overdraft_max: how far below zero it may take the bucket
           and then for each run of groups of one shape: shape (1 the first), number of groups,
                             times (2 or more: each of them is that many groups, decided one after the other. A fold: not
-                            dry, without refunds and logs, each bucket once)
+                            dry, without refunds, usage reports and logs, each bucket once)
           Whole numbers all, in decimal.
 
 Reply     now_us, then for each group:
           of one that is allowed (of a dry one: would be) and of which each take fits, nothing but two numbers for each take:
             remaining, reset after (us)
           of any other one: -4 denied | -5 allowed (or without takes), and then for each take three numbers:
-            remaining, reset after (us), retry after (us; -1 never, -2 it fits)
+            remaining (of a take that does not fit negative: so far is the bucket below zero), reset after (us), retry after
+            (us; -1 never, -2 it fits); and of a usage report a fourth: hits that were not charged, as beyond its overdraft
           of a fold: how many times it is allowed, and for each take the state of its bucket at now_us before the first of its
             groups, as two numbers (used and rest; used and 0; current and previous)
           of one that is not decided, this alone: -1 a bucket of it could not be read | -2 now_us lies outside the edges of a
@@ -42,9 +45,17 @@ No key but those in KEYS is touched.
 -- The take of a shape whose arguments begin at `at`, and where they end. Its bucket is another one for each group.
 local function read_take(at)
   local limit, next_at = limit_at(at + 4)
+  local kind = tonumber(ARGV[at + 1])
+  local overdraft_max
+  if kind % 8 >= 4 then
+    overdraft_max = tonumber(ARGV[next_at])
+    next_at = next_at + 1
+  end
   local take = {
     engine = engine_of(tonumber(ARGV[at])),
-    mode = tonumber(ARGV[at + 1]),
+    mode = kind % 4,
+    is_peek = kind >= 8,
+    overdraft_max = overdraft_max,
     descriptor = tonumber(ARGV[at + 2]),
     hits = tonumber(ARGV[at + 3]),
     limit = limit,
@@ -57,6 +68,7 @@ local function read_take(at)
     hits_of_all = nil,
     refund = nil,
     charged = nil,
+    cut = nil,
     state = nil,
     is_changed = nil,
     reset_after_us = nil,
@@ -67,11 +79,12 @@ end
 -- Flags are a sum of 1, 2 and 4.
 local function read_shape(at)
   local flags = tonumber(ARGV[at])
-  local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, takes = {} }
+  local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, has_reports = false, takes = {} }
   local take_count = tonumber(ARGV[at + 1])
   at = at + 2
   for i = 1, take_count do
     shape.takes[i], at = read_take(at)
+    shape.has_reports = shape.has_reports or shape.takes[i].overdraft_max ~= nil
   end
   return shape, at
 end

@@ -2,8 +2,8 @@
 The decision on one group, pure: no redis.call here. Twin of src/engine/decide-group.ts, which explains it.
 
 A bucket is { state, first_take }: what it is to hold after the groups decided so far (nil: nothing), and nil. A group is
-{ shadow, quota_always_fits, dry, takes }; a take is { bucket, engine, limit, hits, mode, descriptor } with limit
-{ window_us, requests, capacity, edges_us or nil }. A group may come several times in a row (a fold): that is decided in one step,
+{ shadow, quota_always_fits, dry, has_reports, takes }; a take is { bucket, engine, limit, hits, mode, descriptor, overdraft_max (of a
+usage report), is_peek } with limit { window_us, requests, capacity, edges_us or nil }. A group may come several times in a row (a fold): that is decided in one step,
 as src/engine/unfold.ts tells it.
 
 All takes on one bucket are decided as one. The first of them (`of_bucket` of each) holds what the twin has in a GroupBucket: the takes of
@@ -28,11 +28,15 @@ end
 
 -- How many of so many groups in a row the take fits, if each charges it.
 local function times_that_fit(take, times)
-  if take.hits <= 0 then
+  local of_bucket, hits = take.of_bucket, take.hits
+  if hits < 0 or take.is_peek then
     return times
   end
-  local of_bucket = take.of_bucket
-  local hits, room = of_bucket.hits_of_all, take.engine.room(of_bucket.state, take.limit)
+  local room = take.engine.room(of_bucket.state, take.limit)
+  if hits == 0 then
+    return room >= 1 and times or 0
+  end
+  hits = of_bucket.hits_of_all
   if hits > room then
     return 0
   end
@@ -64,7 +68,7 @@ local function gather_buckets(takes, times, now_us)
     end
     if hits > 0 then
       first.hits_of_all = first.hits_of_all + hits
-    else
+    elseif not take.overdraft_max then
       first.refund = first.refund - hits
     end
   end
@@ -108,11 +112,42 @@ local function times_allowed(group, times)
   return min(allowed, by_quota)
 end
 
--- Charges what fits, as often as the group is allowed, and applies refunds.
-local function apply_takes(takes, allowed)
+-- The first take on a bucket, and hits.
+local function charge(of_bucket, hits)
+  if hits > 0 then
+    of_bucket.state = of_bucket.engine.charge(of_bucket.state, hits)
+    of_bucket.is_changed = true
+  end
+end
+
+-- A refund to a bucket that nobody has used changes nothing.
+local function refund(of_bucket, hits)
+  if hits > 0 and not of_bucket.engine.is_unused(of_bucket.state) then
+    of_bucket.state = of_bucket.engine.refund(of_bucket.state, hits)
+    of_bucket.is_changed = true
+  end
+end
+
+-- Charges each usage report down to its own overdraft; what lies beyond is cut off.
+local function charge_reports(takes)
   for i = 1, #takes do
     local take = takes[i]
-    if take.hits > 0 then
+    local overdraft_max, hits, of_bucket = take.overdraft_max, take.hits, take.of_bucket
+    take.cut = 0
+    if overdraft_max and hits > 0 then
+      local charged = min(hits, max(0, take.engine.room(of_bucket.state, take.limit) + overdraft_max))
+      charge(of_bucket, charged)
+      take.cut = hits - charged
+    end
+  end
+end
+
+-- Charges admissions that fit, as often as the group is allowed; then usage reports; and applies refunds last.
+local function apply_takes(group, allowed)
+  local takes = group.takes
+  for i = 1, #takes do
+    local take = takes[i]
+    if take.hits > 0 and not take.overdraft_max then
       local of_bucket = take.of_bucket
       of_bucket.charged = of_bucket.charged + min(allowed, take.fits) * take.hits
     end
@@ -120,22 +155,24 @@ local function apply_takes(takes, allowed)
   for i = 1, #takes do
     local take = takes[i]
     if take.of_bucket == take then
-      local engine, charged, refund = take.engine, take.charged, take.refund
-      -- A refund to a bucket that nobody has used changes nothing.
-      local refunds = refund > 0 and (charged > 0 or not engine.is_unused(take.state))
-      if charged > 0 then
-        take.state = engine.charge(take.state, charged)
-        take.is_changed = true
-      end
-      if refunds then
-        take.state = engine.refund(take.state, refund)
-        take.is_changed = true
-      end
+      charge(take, take.charged)
+    end
+  end
+  if group.has_reports then
+    charge_reports(takes)
+  end
+  for i = 1, #takes do
+    local take = takes[i]
+    if take.of_bucket == take and allowed > 0 then
+      refund(take, take.refund)
+    end
+    if take.overdraft_max then
+      refund(take.of_bucket, -take.hits)
     end
   end
 end
 
--- Puts into the reply, from `at` on: remaining, reset after (us).
+-- Puts into the reply, from `at` on: remaining, reset after (us); says what remains, below zero too.
 local function put_rest(reply, at, take, now_us)
   local of_bucket, engine, limit = take.of_bucket, take.engine, take.limit
   -- Mostly known already: it is how long the bucket is to be kept.
@@ -143,18 +180,25 @@ local function put_rest(reply, at, take, now_us)
   if not reset_after_us or of_bucket.expiry_limit ~= limit then
     reset_after_us = engine.reset_after_us(of_bucket.state, limit, now_us)
   end
-  reply[at] = max(0, engine.room(of_bucket.state, limit))
+  local room = engine.room(of_bucket.state, limit)
+  reply[at] = max(0, room)
   reply[at + 1] = reset_after_us
+  return room
 end
 
 local function retry_after_us(take, now_us)
-  local of_bucket, limit = take.of_bucket, take.limit
+  local of_bucket, limit, hits = take.of_bucket, take.limit, 1
   if take.fits > 0 then
     return FITS
-  elseif of_bucket.hits_of_all > limit.capacity then
+  end
+  -- A check waits for one hit, and so does a usage report: what it has charged is charged.
+  if take.hits > 0 and not take.overdraft_max then
+    hits = of_bucket.hits_of_all
+  end
+  if hits > limit.capacity then
     return NEVER
   end
-  return take.engine.retry_after_us(of_bucket.state, limit, of_bucket.hits_of_all, now_us)
+  return take.engine.retry_after_us(of_bucket.state, limit, hits, now_us)
 end
 
 -- Puts the answer on a group that comes once into the reply, from `at` on: as lua/take.lua has it; says where it ends.
@@ -169,9 +213,17 @@ local function put_answer(reply, at, takes, answer, now_us)
   reply[at] = answer
   at = at + 1
   for i = 1, #takes do
-    put_rest(reply, at, takes[i], now_us)
-    reply[at + 2] = retry_after_us(takes[i], now_us)
+    local take = takes[i]
+    local room = put_rest(reply, at, take, now_us)
+    if take.fits == 0 then
+      reply[at] = room
+    end
+    reply[at + 2] = retry_after_us(take, now_us)
     at = at + 3
+    if take.overdraft_max then
+      reply[at] = take.cut or 0
+      at = at + 1
+    end
   end
   return at
 end
@@ -217,8 +269,8 @@ local function decide_group(group, times, now_us, reply, at)
       at = at + 2
     end
   end
-  if allowed > 0 and not group.dry then
-    apply_takes(takes, allowed)
+  if (allowed > 0 or group.has_reports) and not group.dry then
+    apply_takes(group, allowed)
   end
   for i = 1, #takes do
     local take = takes[i]

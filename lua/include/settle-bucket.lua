@@ -1,13 +1,13 @@
 --[[
 One settlement, pure: no redis.call here. Twin of src/engine/settle-bucket.ts, which explains it.
 
-A settlement is { bucket, limit, hits, taken_at_us, used_before }; a bucket and a limit are as in decide-group.lua.
+A settlement is { bucket, limit, hits, taken_at_us, used_before, overdraft_max }; a bucket and a limit are as in decide-group.lua.
 ]]
 
 -- Leaves the bucket's new state in it, and expires_after_us; says how many hits were charged.
 local function charge_hits(settlement, state, now_us)
   local bucket, limit = settlement.bucket, settlement.limit
-  local charged = math.min(settlement.hits, math.max(0, bucket.engine.room(state, limit)))
+  local charged = min(settlement.hits, max(0, bucket.engine.room(state, limit) + settlement.overdraft_max))
   if charged == 0 then
     return 0
   end

@@ -22,16 +22,23 @@ export type Mode = 'enforced' | 'quota' | 'shadow';
 export interface Take {
   readonly bucketKey: string;
   readonly limit: BucketLimit;
-  /** Positive: to be charged. 0: a peek. Negative: a refund. */
+  /** Positive: to be charged. 0: a check, which fits while one hit is left. Negative: a refund. */
   readonly hits: number;
   readonly mode: Mode;
+  /**
+   * The take is a usage report: its hits are charged, or refunded, whatever the verdict on the request, until the bucket
+   * is this many hits below zero. Absent: an admission, charged together with the others or not at all.
+   */
+  readonly overdraftMax?: number;
+  /** Only reads the bucket: fits always and changes nothing. `hits` is then 0. */
+  readonly peek?: true;
   /** What decides on it while the store can't; absent: the default. */
   readonly failureMode?: FailureMode;
   /** Place of its descriptor in the request: a quota descriptor is over when any of its takes does not fit. */
   readonly descriptor: number;
 }
 
-/** All takes of one request: charged together or not at all. */
+/** All takes of one request: charged together or not at all, usage reports apart. */
 export interface Group {
   readonly takes: readonly Take[];
   /** The request has a quota descriptor that always fits (unmatched, or shadow), so quota alone denies nothing. */
@@ -46,8 +53,10 @@ export interface Group {
 export interface Settlement {
   readonly bucketKey: string;
   readonly limit: BucketLimit;
-  /** Positive: charged, as many as there is room for. Negative: so many hits of an earlier take given back. */
+  /** Positive: charged, as many as there is room for. Negative: hits of an earlier take, given back. */
   readonly hits: number;
+  /** Of charged hits: how far below zero they may take the bucket. Absent: not at all. */
+  readonly overdraftMax?: number;
   /** Of hits given back: the server time of their take. */
   readonly takenAtUs: number;
   /** Of hits given back: hits used in the bucket before their take. Too low a number gives back less. */
@@ -78,13 +87,40 @@ export interface Verdict {
   readonly fits: boolean;
   /** Hits left after the group under this take's limit, at least 0. */
   readonly remaining: number;
-  /** Time until the same hits would fit if nobody else took any; 0 if they fit, `NEVER` if they can't. */
+  /**
+   * Time until the same hits would fit if nobody else took any (of a usage report: until one hit is left); 0 if they
+   * fit, `NEVER` if they can't.
+   */
   readonly retryAfterUs: number;
   /** Time until the bucket is full again (of a fixed window: until the window ends). */
   readonly resetAfterUs: number;
+  /** Of a take that does not fit: hits that the bucket is below zero. Absent: none. */
+  readonly debt?: number;
+  /** Of a usage report: hits that were not charged, since the overdraft was used up. Absent: none. */
+  readonly cut?: number;
 }
 
 export const NEVER = -1;
+
+/** Hits that must be left for the take to fit: of a check, one. `hitsOfAll`: the positive hits of its group on its bucket. */
+export function neededHits({ hits, peek }: Pick<Take, 'hits' | 'peek'>, hitsOfAll: number): number {
+  if (hits < 0 || peek === true) return 0;
+  return hits === 0 ? 1 : hitsOfAll;
+}
+
+/** The same take, which now only reads its bucket. */
+export function toPeek({ bucketKey, limit, mode, descriptor }: Take): Take {
+  return { bucketKey, limit, hits: 0, mode, descriptor, peek: true };
+}
+
+export function isUsageReport({ overdraftMax }: Pick<Take, 'overdraftMax'>): boolean {
+  return overdraftMax !== undefined;
+}
+
+export function hasUsageReport({ takes }: Pick<Group, 'takes'>): boolean {
+  for (const take of takes) if (isUsageReport(take)) return true;
+  return false;
+}
 
 export interface GroupVerdict {
   readonly overLimit: boolean;

@@ -2,7 +2,7 @@
 
 import type { RateLimitRequest } from '../descriptor/descriptor';
 import { calendarEdgesUs, type Calendar } from '../rule/calendar';
-import { windowName, type Limit } from '../rule/limit';
+import { overdraftMaxOf, windowName, type Limit } from '../rule/limit';
 import type { Match, RequestMatch } from '../rule/match';
 import { bucketKey, type KeyHeads } from './bucket-key';
 import type { BucketLimit, Group, Take } from './take';
@@ -19,6 +19,8 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
     const match = matches[descriptor];
     if (asked === undefined || match === undefined) continue;
     const { entries, hits = request.hits } = asked;
+    // Hits of the request are the same for every descriptor: only a descriptor's own say what was used.
+    const mayReport = asked.hits !== undefined && asked.hits !== 0;
     const { mode } = match;
     if (match.quotaAlwaysFits) quotaAlwaysFits = true;
     const { rule } = match;
@@ -29,10 +31,12 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
       const key = bucketKey({ prefix: keyPrefix, domain, hashTag, entries, limit, shared, heads: known });
       const bucketLimit = toBucketLimit(limit, nowUs);
       const { failureMode } = limit;
-      takes[next] =
+      const overdraftMax = mayReport ? overdraftMaxOf(limit) : undefined;
+      const take =
         failureMode === undefined
           ? { bucketKey: key, limit: bucketLimit, hits, mode, descriptor }
           : { bucketKey: key, limit: bucketLimit, hits, mode, descriptor, failureMode };
+      takes[next] = overdraftMax === undefined ? take : { ...take, overdraftMax };
       next += 1;
     }
   }

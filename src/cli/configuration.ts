@@ -6,7 +6,7 @@ import { readConfigFiles, type ConfigSource } from '../config/config-files';
 import { readIfLarge } from '../config/read-documents';
 import { readSettings, type Environment, type Settings } from '../config/settings';
 import { SETTINGS_TABLE } from '../config/settings-table';
-import { chooseDefaultAlgorithm, choosePlace } from '../config/source';
+import { chooseDefaultAlgorithm, chooseDefaultOverdraft, choosePlace } from '../config/source';
 import { UsageError } from './usage-error';
 
 /** What bears on the meaning of a configuration, or on its bucket keys; a bad setting of another kind is no matter here. */
@@ -18,6 +18,7 @@ const SETTINGS = [
   'runtimeAppdirectory',
   'runtimeWatchRoot',
   'defaultAlgorithm',
+  'defaultOverdraft',
   'mergeDomainConfig',
   'useCalendarMonthRateLimit',
   'shadowMode',
@@ -69,9 +70,10 @@ function readRelevantSettings({ env, mergesDomains }: Omit<ReadConfigurationInpu
 
 async function readFrom(source: ConfigSource, settings: ConfigurationSettings): Promise<Configuration> {
   const { algorithm } = chooseDefaultAlgorithm({ source, settings });
+  const defaultOverdraft = chooseDefaultOverdraft({ source, settings });
   const { files, problems } = await readFiles(source);
   const { useCalendarMonthRateLimit: calendarMonth, mergeDomainConfig } = settings;
-  return { settings, options: { files, problems, defaultAlgorithm: algorithm, calendarMonth, mergeDomainConfig, generation: 1 } };
+  return { settings, options: { files, problems, defaultAlgorithm: algorithm, defaultOverdraft, calendarMonth, mergeDomainConfig, generation: 1 } };
 }
 
 async function readFiles(source: ConfigSource): Promise<Required<Pick<CompileOptions, 'files' | 'problems'>>> {

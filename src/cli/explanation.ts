@@ -7,7 +7,7 @@ import { toByteString, toText } from '../descriptor/byte-string';
 import type { Entry, RateLimitRequest } from '../descriptor/descriptor';
 import { findChild, type DescriptorLevel, type DescriptorNode } from '../descriptor/tree';
 import { compileWildcard, matchesWildcard } from '../descriptor/wildcard';
-import type { Limit } from '../rule/limit';
+import { overdraftMaxOf, type Limit } from '../rule/limit';
 import { matchRequest, type GlobalModes, type Match } from '../rule/match';
 import type { Domain, RuleSet } from '../rule/rule-set';
 
@@ -65,6 +65,8 @@ export interface LimitExplanation {
   /** Hits that fit at once. */
   readonly capacity: number;
   readonly calendar?: string;
+  /** How many hits below zero a usage report may take the bucket; absent: the limit takes none. */
+  readonly overdraftMax?: number;
   readonly bucketKey: string;
 }
 
@@ -107,8 +109,11 @@ export function explainRequest({ ruleSet, levels, request, modes, keyPrefix, now
   return { domain: toText(request.domain), domainFound: domain !== undefined, descriptors };
 }
 
-function explainLimit({ name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar }: Limit, bucketKey: string): LimitExplanation {
-  return { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, ...(calendar && { calendar: calendar.timeZone }), bucketKey };
+function explainLimit(limit: Limit, bucketKey: string): LimitExplanation {
+  const { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar } = limit;
+  const overdraftMax = overdraftMaxOf(limit);
+  const optional = { ...(calendar && { calendar: calendar.timeZone }), ...(overdraftMax !== undefined && { overdraftMax }) };
+  return { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, ...optional, bucketKey };
 }
 
 interface Descent {

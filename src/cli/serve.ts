@@ -13,7 +13,7 @@ import { readGrpcTls } from '../config/grpc-tls';
 import { misspelledSettings } from '../config/misspelled-settings';
 import { RulesInForce, type SetSource } from '../config/rules-in-force';
 import { readSettings, type Environment } from '../config/settings';
-import { chooseDefaultAlgorithm, choosePlace, type ConfigPlace } from '../config/source';
+import { chooseDefaultAlgorithm, chooseDefaultOverdraft, choosePlace, type ConfigPlace } from '../config/source';
 import { chooseStatsd } from '../config/statsd-choice';
 import { chooseStore } from '../config/store-choice';
 import { takeGrpcLog } from '../observability/grpc-log';
@@ -55,7 +55,9 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const statsd = chooseStatsd({ settings, env });
   const place = choosePlace({ settings, configPath: values.config });
   const { algorithm, reason } = chooseDefaultAlgorithm({ source: place, settings });
-  const rules = new RulesInForce({ compile: makeCompileSet({ defaultAlgorithm: algorithm, calendarMonth: settings.useCalendarMonthRateLimit, mergeDomainConfig: settings.mergeDomainConfig }) });
+  const defaultOverdraft = chooseDefaultOverdraft({ source: place, settings });
+  const { useCalendarMonthRateLimit: calendarMonth, mergeDomainConfig } = settings;
+  const rules = new RulesInForce({ compile: makeCompileSet({ defaultAlgorithm: algorithm, defaultOverdraft, calendarMonth, mergeDomainConfig }) });
   const appOptions = { settings, storeChoice, rules, log, version: VERSION, workers, grpcTls, statsd };
   if (cluster.isWorker) return serveAsWorker(appOptions);
   const misspelled = misspelledSettings(env).map(({ name, meant }) => `${name} is no setting; did you mean ${meant}?`);
@@ -66,6 +68,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   if (rules.error !== undefined && !mayWait(place, settings)) throw rules.error;
   for (const warning of warnings) log.warn(warning);
   log.info(reason);
+  if (defaultOverdraft) log.info("A descriptor's own hits are charged in full, also past the limit, unless DEFAULT_OVERDRAFT or overdraft: says otherwise.");
   tellLoad(rules, log);
   rules.onLoad(() => {
     tellLoad(rules, log);

@@ -5,7 +5,7 @@ import { toByteString } from '../descriptor/byte-string';
 import { NO_CHILDREN, type DescriptorLevel, type DescriptorNode } from '../descriptor/tree';
 import { compileWildcard } from '../descriptor/wildcard';
 import { WildcardIndex } from '../descriptor/wildcard-index';
-import { isLimitProblem, makeLimit, windowName, type Algorithm, type FailureMode, type Limit, type ResponseHeaders } from '../rule/limit';
+import { isLimitProblem, makeLimit, windowName, type Algorithm, type FailureMode, type Limit, type Overdraft, type ResponseHeaders } from '../rule/limit';
 import type { Rule } from '../rule/rule';
 import type { LimitedSpec } from './limit-schema';
 import { warnOfLimit } from './limit-warnings';
@@ -22,6 +22,8 @@ export interface DomainCompilerOptions {
   readonly failureMode?: FailureMode | undefined;
   /** What shows a limit that does not say; absent: the setting `RESPONSE_HEADERS`. */
   readonly responseHeaders?: ResponseHeaders | undefined;
+  /** Whether a limit that does not say takes usage reports. */
+  readonly defaultOverdraft: boolean;
   /** Told of every level that is done: children before their parents. */
   readonly onLevel: (level: DeclaredLevel) => Generator<undefined, void>;
 }
@@ -117,6 +119,11 @@ export class DomainCompiler {
     });
   }
 
+  private overdraftOf({ overdraft, overdraftMax }: LimitedSpec): Overdraft | undefined {
+    if (!(overdraft?.value ?? this.options.defaultOverdraft)) return undefined;
+    return overdraftMax === undefined ? {} : { max: overdraftMax.value };
+  }
+
   /** A missing `requests_per_unit` is 0, as in the reference: every hit is over. */
   private compileLimit(spec: LimitedSpec): Limit | undefined {
     const { unit, requestsPerUnit, unitMultiplier, burst, name, timeZone } = spec;
@@ -132,6 +139,7 @@ export class DomainCompiler {
       failureMode: spec.failureMode ?? this.options.failureMode,
       responseHeaders: spec.responseHeaders ?? this.options.responseHeaders,
       calendarTimeZone: calendar ? (timeZone?.value ?? 'UTC') : monthTimeZone,
+      overdraft: this.overdraftOf(spec),
       ...(unitMultiplier && { unitMultiplier: unitMultiplier.value }),
       ...(burst && { burst: burst.value }),
     });
@@ -140,7 +148,7 @@ export class DomainCompiler {
       if (made.responseHeaders !== undefined) this.headerModes.add(made.responseHeaders);
       return made;
     }
-    const culprits = { requests_per_unit: requestsPerUnit, unit_multiplier: unitMultiplier, burst };
+    const culprits = { requests_per_unit: requestsPerUnit, unit_multiplier: unitMultiplier, burst, overdraft_max: spec.overdraftMax };
     const culprit = culprits[made.field];
     const message = culprit === undefined ? made.message : `${culprit.value} ${made.message}`;
     spec.problems.report({ offset: (culprit ?? spec).offset, path: joinPath(spec.path, made.field), message });

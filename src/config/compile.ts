@@ -17,6 +17,8 @@ export interface CompileOptions {
   readonly files: readonly ConfigDocument[];
   /** What counts where neither the limit nor its domain says. */
   readonly defaultAlgorithm: Algorithm;
+  /** Whether limits take usage reports where neither the limit nor its domain says; default false. */
+  readonly defaultOverdraft?: boolean;
   /** `USE_CALENDAR_MONTH_RATE_LIMIT`; default false. */
   readonly calendarMonth?: boolean;
   /** `MERGE_DOMAIN_CONFIG`: a domain may be in several files; default false. */
@@ -100,14 +102,17 @@ type RootSpec = Omit<DomainSpec, 'descriptors'>;
 interface Beginning {
   readonly root: RootSpec;
   readonly compiler: DomainCompiler;
-  readonly defaults: Pick<Domain, 'defaultAlgorithm' | 'calendarMonth'>;
+  readonly defaults: Pick<Domain, 'defaultAlgorithm' | 'calendarMonth' | 'defaultOverdraft'>;
 }
 
 function beginDomain(root: RootSpec, { options, lint }: { readonly options: CompileOptions; readonly lint: Lint }): Beginning {
-  const { defaultAlgorithm: sourceDefault, calendarMonth = false } = options;
-  const defaults = { defaultAlgorithm: root.algorithm?.value ?? sourceDefault, calendarMonth };
+  const { defaultAlgorithm: sourceDefault, defaultOverdraft: overdraftOfSource = false, calendarMonth = false } = options;
+  const counting = { defaultAlgorithm: root.algorithm?.value ?? sourceDefault, calendarMonth };
+  const defaultOverdraft = root.overdraft?.value ?? overdraftOfSource;
+  const defaults = { ...counting, ...(defaultOverdraft && { defaultOverdraft: {} }) };
   const compiler = new DomainCompiler({
-    ...defaults,
+    ...counting,
+    defaultOverdraft,
     failureMode: root.failureMode?.value,
     responseHeaders: root.responseHeaders?.value,
     onLevel: (level) => lint.look(root.name.value, level),
@@ -141,16 +146,17 @@ function reportTaken({ name, problems }: RootSpec, first: RootSpec): void {
 }
 
 /** What is said of the domain itself holds for all its files, so the first of them says it. */
-function reportIfDifferent({ algorithm, failureMode, responseHeaders, hashTag, problems }: RootSpec, first: RootSpec): void {
+function reportIfDifferent({ algorithm, failureMode, responseHeaders, overdraft, hashTag, problems }: RootSpec, first: RootSpec): void {
   const said = {
     algorithm: [algorithm, first.algorithm],
     failure_mode: [failureMode, first.failureMode],
     response_headers: [responseHeaders, first.responseHeaders],
+    overdraft: [overdraft, first.overdraft],
     hash_tag: [hashTag, first.hashTag],
   } as const;
   for (const [path, [here, there]] of Object.entries(said)) {
     if (here === undefined || here.value === there?.value) continue;
-    const message = `holds for the whole domain, and ${first.problems.file}, the first of its files, ${there === undefined ? 'does not say it' : `says ${show(there.value)}`}; say it there`;
+    const message = `holds for the whole domain, and ${first.problems.file}, the first of its files, ${there === undefined ? 'does not say it' : `says ${show(String(there.value))}`}; say it there`;
     problems.report({ offset: here.offset, path, message });
   }
 }

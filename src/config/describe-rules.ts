@@ -2,7 +2,7 @@
 
 import { toText } from '../descriptor/byte-string';
 import type { DescriptorLevel, DescriptorNode } from '../descriptor/tree';
-import type { Limit } from '../rule/limit';
+import { overdraftMaxOf, type Limit } from '../rule/limit';
 import type { Domain, RuleSet } from '../rule/rule-set';
 import type { Rule } from '../rule/rule';
 import { formatProblems } from './config-error';
@@ -56,13 +56,16 @@ function describeLimit({ unit, requestsPerUnit }: Limit): string {
   return `unit=${unit.toUpperCase()} requests_per_unit=${requestsPerUnit}`;
 }
 
-function describeCounting({ algorithm, capacity, requestsPerUnit, unitMultiplier, calendar, failureMode, responseHeaders, name }: Limit): string {
+function describeCounting(limit: Limit): string {
+  const { algorithm, capacity, requestsPerUnit, unitMultiplier, calendar, failureMode, responseHeaders, name } = limit;
+  const overdraftMax = overdraftMaxOf(limit);
   const parts = [`algorithm: ${algorithm}`];
   if (capacity !== requestsPerUnit) parts.push(`capacity: ${capacity}`);
   if (unitMultiplier !== 1) parts.push(`unit_multiplier: ${unitMultiplier}`);
   if (calendar !== undefined) parts.push(`calendar: ${calendar.timeZone}`);
   if (failureMode !== undefined) parts.push(`failure_mode: ${failureMode}`);
   if (responseHeaders !== undefined) parts.push(`response_headers: ${responseHeaders}`);
+  if (overdraftMax !== undefined) parts.push(`overdraft_max: ${overdraftMax}`);
   if (name !== '') parts.push(`name: ${name}`);
   return parts.join(', ');
 }

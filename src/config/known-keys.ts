@@ -16,7 +16,7 @@ interface Level {
 export type LevelName = 'root' | 'descriptor' | 'rate_limit' | 'replaces';
 
 const LEVELS: Readonly<Record<LevelName, Level>> = {
-  root: { keys: ['domain', 'descriptors', 'algorithm', 'failure_mode', 'response_headers', 'hash_tag'], title: 'the file', home: 'at the root of the file' },
+  root: { keys: ['domain', 'descriptors', 'algorithm', 'failure_mode', 'response_headers', 'overdraft', 'hash_tag'], title: 'the file', home: 'at the root of the file' },
   descriptor: {
     keys: [
       'key',
@@ -48,6 +48,8 @@ const LEVELS: Readonly<Record<LevelName, Level>> = {
       'time_zone',
       'failure_mode',
       'response_headers',
+      'overdraft',
+      'overdraft_max',
     ],
     title: 'rate_limit',
     home: 'inside rate_limit',

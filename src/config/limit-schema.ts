@@ -41,6 +41,8 @@ export interface LimitedSpec extends Named, PlacedInFile {
   readonly timeZone?: Located<string>;
   readonly failureMode?: FailureMode;
   readonly responseHeaders?: ResponseHeaders;
+  readonly overdraft?: Located<boolean>;
+  readonly overdraftMax?: Located<number>;
 }
 
 export const ALGORITHM_CHOICE = { names: ALGORITHMS, what: 'algorithm' };
@@ -49,7 +51,7 @@ export const RESPONSE_HEADERS_CHOICE = { names: RESPONSE_HEADERS, what: 'kind of
 const UNIT_CHOICE = { names: UNIT_NAMES, what: 'unit' };
 
 /** They say how a limit counts; what is unlimited is not counted. */
-const COUNTING_FIELDS = ['requests_per_unit', 'unit_multiplier', 'burst', 'algorithm', 'calendar', 'time_zone', 'failure_mode', 'response_headers'];
+const COUNTING_FIELDS = ['requests_per_unit', 'unit_multiplier', 'burst', 'algorithm', 'calendar', 'time_zone', 'failure_mode', 'response_headers', 'overdraft', 'overdraft_max'];
 
 interface Place {
   readonly path: string;
@@ -119,6 +121,8 @@ function readLimited(reader: MapReader, { path, problems, named }: Place & { nam
   const timeZone = readTimeZone(reader, { path, problems });
   const failureMode = reader.choice('failure_mode', FAILURE_MODE_CHOICE);
   const responseHeaders = reader.choice('response_headers', RESPONSE_HEADERS_CHOICE);
+  const overdraft = reader.flag('overdraft');
+  const overdraftMax = reader.uint32('overdraft_max');
   if (unit === undefined) return undefined;
   return {
     kind: 'limited',
@@ -136,6 +140,8 @@ function readLimited(reader: MapReader, { path, problems, named }: Place & { nam
     ...(timeZone && { timeZone }),
     ...(failureMode && { failureMode: failureMode.value }),
     ...(responseHeaders && { responseHeaders: responseHeaders.value }),
+    ...(overdraft && { overdraft }),
+    ...(overdraftMax && { overdraftMax }),
   };
 }
 

@@ -37,6 +37,9 @@ export function warnOfLimit(spec: LimitedSpec, options: LimitWarningsOptions): v
   if (spec.timeZone !== undefined && !isCalendar) {
     warn('time_zone', spec.timeZone, 'has no effect without calendar: true');
   }
+  if (spec.overdraftMax !== undefined && limit.overdraft === undefined) {
+    warn('overdraft_max', spec.overdraftMax, 'has no effect without overdraft: true');
+  }
   if (calendarMonth && limit.unit === 'month' && algorithm !== 'fixed_window') {
     warn('unit', spec.unit, `is 30 days under ${algorithm}; USE_CALENDAR_MONTH_RATE_LIMIT is for fixed_window alone`);
   }

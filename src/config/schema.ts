@@ -21,6 +21,8 @@ export interface DomainSpec {
   readonly failureMode?: Located<FailureMode>;
   /** Absent: the setting `RESPONSE_HEADERS`. */
   readonly responseHeaders?: Located<ResponseHeaders>;
+  /** Absent: the default of the source. */
+  readonly overdraft?: Located<boolean>;
   /** Key of an entry. */
   readonly hashTag?: Located<string>;
   readonly descriptors: readonly DescriptorSpec[];
@@ -56,10 +58,17 @@ export function* readDomain(root: ConfigNode, problems: FileProblems): Generator
   const algorithm = reader.choice('algorithm', ALGORITHM_CHOICE);
   const failureMode = reader.choice('failure_mode', FAILURE_MODE_CHOICE);
   const responseHeaders = reader.choice('response_headers', RESPONSE_HEADERS_CHOICE);
+  const overdraft = reader.flag('overdraft');
   const hashTag = reader.optionalText('hash_tag');
   const descriptors = yield* readDescriptors(reader, { path: '', depth: 1, problems });
   if (name === undefined) return undefined;
-  const optional = { ...(algorithm && { algorithm }), ...(failureMode && { failureMode }), ...(responseHeaders && { responseHeaders }), ...(hashTag && { hashTag }) };
+  const optional = {
+    ...(algorithm && { algorithm }),
+    ...(failureMode && { failureMode }),
+    ...(responseHeaders && { responseHeaders }),
+    ...(overdraft && { overdraft }),
+    ...(hashTag && { hashTag }),
+  };
   return { name, descriptors, problems, ...optional };
 }
 

@@ -373,6 +373,14 @@ export const SETTINGS_TABLE = {
     meaning:
       'How limits count where neither they nor their domain say. Unset: `token_bucket` with `--config`, else `fixed_window`, as envoyproxy/ratelimit counts.',
   }),
+  defaultOverdraft: row({
+    ...decisions,
+    name: 'DEFAULT_OVERDRAFT',
+    type: boolean(),
+    default: undefined,
+    meaning:
+      "Charge a descriptor's own hits in full, also past the limit, where neither the limit nor its domain says `overdraft:` ([usage-limits.md](usage-limits.md)). Unset: `false` with `--config`, else `true`, as envoyproxy/ratelimit charges them.",
+  }),
   useCalendarMonthRateLimit: row({
     ...decisions,
     name: 'USE_CALENDAR_MONTH_RATE_LIMIT',

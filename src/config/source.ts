@@ -1,4 +1,4 @@
-/** Where the configuration comes from, and which algorithm counts there unless it says otherwise. */
+/** Where the configuration comes from, and how limits count there unless it says otherwise. */
 
 import path from 'node:path';
 import type { Algorithm } from '../rule/limit';
@@ -24,6 +24,14 @@ interface ChoosePlaceInput {
   /** `--config`. */
   readonly configPath?: string | undefined;
   readonly settings: Pick<Settings, 'configType' | 'configGrpcXdsServerUrl' | 'runtimeRoot' | 'runtimeSubdirectory' | 'runtimeAppdirectory' | 'runtimeWatchRoot'>;
+}
+
+/**
+ * Whether limits take usage reports where neither a limit nor its domain says. envoyproxy/ratelimit charges hits past the
+ * limit, and a configuration that was written for it cannot say so.
+ */
+export function chooseDefaultOverdraft({ source, settings }: { readonly source: ConfigPlace; readonly settings: Pick<Settings, 'defaultOverdraft'> }): boolean {
+  return settings.defaultOverdraft ?? source.kind !== 'path';
 }
 
 /** Which algorithm counts where neither a limit nor its domain says, and why, as a sentence for the log. */

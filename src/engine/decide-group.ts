@@ -3,7 +3,7 @@
  * `lua/include/decide-group.lua`: with Redis the decision runs there, with the embedded store here.
  */
 
-import { NEVER, type BucketLimit, type Group, type GroupVerdict, type Take, type Verdict } from '../bucket/take';
+import { NEVER, neededHits, type BucketLimit, type Group, type GroupVerdict, type Take, type Verdict } from '../bucket/take';
 import type { Engine } from './engine';
 import { ENGINES, type BucketState } from './engines';
 
@@ -41,8 +41,9 @@ interface GroupBucket {
   expiryLimit: BucketLimit | undefined;
   /** Sum of the positive hits of its takes. */
   hits: number;
-  /** Of them, those that fit. */
+  /** Of them, those of admissions that fit. */
   charged: number;
+  /** Of admissions. */
   refund: number;
   readonly stored: BucketState | undefined;
   state: BucketState;
@@ -54,11 +55,13 @@ interface GroupBucket {
 /**
  * Decides a group on the buckets as they are read, and writes those that it changes.
  *
- * - All positive hits on one bucket are one sum; it fits a take if it fits that take's own limit.
+ * - All positive hits on one bucket are one sum; it fits a take if it fits that take's own limit. A check fits while
+ *   one hit is left.
  * - The request is over if an enforced take does not fit, or if there are quota descriptors and each has a take that
- *   does not fit. Then nothing is charged and no refund applied.
- * - Else every take that fits is charged, one that does not (shadow, quota) is not; then refunds apply.
- * - Of a dry group all of that is said, and nothing done: remaining is what is there.
+ *   does not fit. Then no admission is charged and no refund of one applied.
+ * - Else every admission that fits is charged, one that does not (shadow, quota) is not; then refunds apply.
+ * - Usage reports are charged, and their refunds applied, in either case, after the admissions.
+ * - A dry group is judged likewise and changes nothing: remaining is what is there.
  */
 export function decideGroup(input: DecideGroupInput): GroupVerdict {
   const { group, buckets, nowUs } = input;
@@ -69,10 +72,10 @@ export function decideGroup(input: DecideGroupInput): GroupVerdict {
     verdicts[i] = { fits: fitTake(takeAt(takes, i), bucketAt(ofTakes, i)), remaining: 0, retryAfterUs: 0, resetAfterUs: 0 };
   }
   const overLimit = !group.shadow && isOverLimit(group, verdicts);
+  if (group.dry !== true) applyTakes({ takes, ofTakes, verdicts, overLimit });
   for (let i = 0; i < takes.length; i += 1) {
     const bucket = bucketAt(ofTakes, i);
     if (bucket.first !== i) continue;
-    if (!overLimit && group.dry !== true) applyTakes(bucket);
     if (!bucket.isChanged) bucket.isChanged = mustBeRetimed(bucket, nowUs);
     if (bucket.isChanged) findExpiry(bucket, nowUs);
   }
@@ -106,7 +109,7 @@ function gatherBuckets({ group, buckets, nowUs }: DecideGroupInput): readonly Gr
   const ofTakes = new Array<GroupBucket>(takes.length);
   const byKey = takes.length > LOOKED_THROUGH_MAX ? new Map<string, GroupBucket>() : undefined;
   for (let i = 0; i < takes.length; i += 1) {
-    const { bucketKey, limit, hits } = takeAt(takes, i);
+    const { bucketKey, limit, hits, overdraftMax } = takeAt(takes, i);
     let bucket = byKey === undefined ? lookThrough(ofTakes, i, bucketKey) : byKey.get(bucketKey);
     if (bucket === undefined) {
       const engine = ENGINES[limit.algorithm];
@@ -118,7 +121,7 @@ function gatherBuckets({ group, buckets, nowUs }: DecideGroupInput): readonly Gr
     if (limit.requestsPerUnit < bucket.limit.requestsPerUnit) bucket.limit = limit;
     if (isSlower(limit, bucket.expiryLimit)) bucket.expiryLimit = limit;
     if (hits > 0) bucket.hits += hits;
-    else bucket.refund -= hits;
+    else if (overdraftMax === undefined) bucket.refund -= hits;
     ofTakes[i] = bucket;
   }
   for (let i = 0; i < takes.length; i += 1) {
@@ -134,11 +137,12 @@ function lookThrough(ofTakes: readonly GroupBucket[], takes: number, bucketKey: 
   return undefined;
 }
 
-/** Whether a take fits; its hits are then those to be charged. */
-function fitTake({ hits, limit }: Take, bucket: GroupBucket): boolean {
-  if (hits <= 0) return true;
-  if (bucket.hits > bucket.engine.room(bucket.state, limit)) return false;
-  bucket.charged += hits;
+/** Whether a take fits; the hits of an admission are then those to be charged. */
+function fitTake(take: Take, bucket: GroupBucket): boolean {
+  const needed = neededHits(take, bucket.hits);
+  if (needed === 0) return true;
+  if (needed > bucket.engine.room(bucket.state, take.limit)) return false;
+  if (take.overdraftMax === undefined) bucket.charged += take.hits;
   return true;
 }
 
@@ -160,14 +164,54 @@ export function isOverLimit(group: Group, verdicts: readonly Pick<Verdict, 'fits
   return quotaFits !== undefined && !group.quotaAlwaysFits && ![...quotaFits.values()].includes(true);
 }
 
-/** Charges what fits, applies refunds. */
-function applyTakes(bucket: GroupBucket): void {
-  const { engine, charged } = bucket;
-  // A refund to a bucket that nobody has used changes nothing.
-  const refund = engine.isUnused(bucket.state) && charged === 0 ? 0 : bucket.refund;
-  if (charged > 0) bucket.state = engine.charge(bucket.state, charged);
-  if (refund > 0) bucket.state = engine.refund(bucket.state, refund);
-  bucket.isChanged = charged > 0 || refund > 0;
+/** Charges admissions that fit, unless the request is over; then usage reports; and applies refunds last, in the same order. */
+function applyTakes({ takes, ofTakes, verdicts, overLimit }: ApplyTakesInput): void {
+  let hasReports = false;
+  for (let i = 0; i < takes.length; i += 1) {
+    const bucket = bucketAt(ofTakes, i);
+    if (bucket.first === i && !overLimit) charge(bucket, bucket.charged);
+    if (takeAt(takes, i).overdraftMax !== undefined) hasReports = true;
+  }
+  if (hasReports) chargeReports({ takes, ofTakes, verdicts });
+  for (let i = 0; i < takes.length; i += 1) {
+    const bucket = bucketAt(ofTakes, i);
+    if (bucket.first === i && !overLimit) refund(bucket, bucket.refund);
+    const { hits, overdraftMax } = takeAt(takes, i);
+    if (hits < 0 && overdraftMax !== undefined) refund(bucket, -hits);
+  }
+}
+
+interface ApplyTakesInput {
+  readonly takes: readonly Take[];
+  readonly ofTakes: readonly GroupBucket[];
+  readonly verdicts: readonly OpenVerdict[];
+  readonly overLimit: boolean;
+}
+
+/** Each down to its own overdraft; what lies beyond is cut off. */
+function chargeReports({ takes, ofTakes, verdicts }: Omit<ApplyTakesInput, 'overLimit'>): void {
+  for (let i = 0; i < takes.length; i += 1) {
+    const { hits, limit, overdraftMax } = takeAt(takes, i);
+    if (hits <= 0 || overdraftMax === undefined) continue;
+    const bucket = bucketAt(ofTakes, i);
+    const charged = Math.min(hits, Math.max(0, bucket.engine.room(bucket.state, limit) + overdraftMax));
+    charge(bucket, charged);
+    const verdict = verdicts[i];
+    if (verdict !== undefined && charged < hits) verdict.cut = hits - charged;
+  }
+}
+
+function charge(bucket: GroupBucket, hits: number): void {
+  if (hits === 0) return;
+  bucket.state = bucket.engine.charge(bucket.state, hits);
+  bucket.isChanged = true;
+}
+
+/** A refund to a bucket that nobody has used changes nothing. */
+function refund(bucket: GroupBucket, hits: number): void {
+  if (hits === 0 || bucket.engine.isUnused(bucket.state)) return;
+  bucket.state = bucket.engine.refund(bucket.state, hits);
+  bucket.isChanged = true;
 }
 
 /**
@@ -192,16 +236,22 @@ function write({ bucketKey, engine, state, resetAfterUs }: GroupBucket, buckets:
 
 function describe(verdict: OpenVerdict, take: Take, bucket: GroupBucket, nowUs: number): void {
   const { engine, state, expiryLimit } = bucket;
-  verdict.remaining = Math.max(0, engine.room(state, take.limit));
-  if (!verdict.fits) verdict.retryAfterUs = retryAfterUs(take, bucket, nowUs);
+  const room = engine.room(state, take.limit);
+  verdict.remaining = Math.max(0, room);
+  if (!verdict.fits) {
+    verdict.retryAfterUs = retryAfterUs(take, bucket, nowUs);
+    if (room < 0) verdict.debt = -room;
+  }
   // Mostly known already: it is how long the bucket is to be kept.
   const known = expiryLimit === take.limit ? bucket.resetAfterUs : undefined;
   verdict.resetAfterUs = known ?? engine.resetAfterUs(state, take.limit, nowUs);
 }
 
+/** What a usage report has charged is charged: what it waits for is the next hit. */
 function retryAfterUs(take: Take, bucket: GroupBucket, nowUs: number): number {
-  if (bucket.hits > take.limit.capacity) return NEVER;
-  return bucket.engine.retryAfterUs(bucket.state, take.limit, bucket.hits, nowUs);
+  const hits = take.overdraftMax === undefined ? neededHits(take, bucket.hits) : 1;
+  if (hits > take.limit.capacity) return NEVER;
+  return bucket.engine.retryAfterUs(bucket.state, take.limit, hits, nowUs);
 }
 
 function takeAt(takes: readonly Take[], i: number): Take {

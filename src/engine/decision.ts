@@ -16,6 +16,10 @@ export interface DescriptorStatus {
   readonly durationUntilResetUs?: number;
   /** Whether the hits fit; unlike the code, also told of a shadow descriptor. Not on the wire. */
   readonly fits: boolean;
+  /** Hits that the bucket is below zero. Absent: none. Not on the wire. */
+  readonly debt?: number;
+  /** Hits of a usage report that were not charged, since the overdraft was used up. Absent: none. Not on the wire. */
+  readonly cut?: number;
 }
 
 /** A header for the caller's client. Name and value are printable ASCII. */

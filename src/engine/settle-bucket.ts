@@ -32,9 +32,9 @@ interface SettleBucketInput {
 }
 
 function chargeHits({ settlement, stored, state, nowUs }: ChargeHitsInput): SettledBucket {
-  const { bucketKey, limit, hits } = settlement;
+  const { bucketKey, limit, hits, overdraftMax = 0 } = settlement;
   const engine = ENGINES[limit.algorithm];
-  const applied = Math.min(hits, Math.max(0, engine.room(state, limit)));
+  const applied = Math.min(hits, Math.max(0, engine.room(state, limit) + overdraftMax));
   if (applied === 0) return NOTHING_APPLIED;
   const after = engine.charge(state, applied);
   // A limit that never refills does not say how long the bucket matters.

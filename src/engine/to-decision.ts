@@ -26,8 +26,10 @@ export function toDecision({ matches }: RequestMatch, { overLimit, verdicts, fal
 function toStatus({ limits, unlimited, mode }: Match, verdicts: readonly Verdict[], first: number): DescriptorStatus {
   let limit: Limit | undefined;
   let verdict: Verdict | undefined;
+  let cut = 0;
   for (let i = 0; i < limits.length; i += 1) {
     const other = verdicts[first + i];
+    if (other?.cut !== undefined && other.cut > cut) cut = other.cut;
     if (other === undefined || (verdict !== undefined && !bindsMore(other, verdict))) continue;
     limit = limits[i];
     verdict = other;
@@ -35,13 +37,15 @@ function toStatus({ limits, unlimited, mode }: Match, verdicts: readonly Verdict
   if (limit === undefined || verdict === undefined) {
     return { code: 'OK', limitRemaining: unlimited ? UNLIMITED_REMAINING : 0, fits: true };
   }
-  return {
+  const status: DescriptorStatus = {
     code: verdict.fits || mode === 'shadow' ? 'OK' : 'OVER_LIMIT',
     currentLimit: limit,
     limitRemaining: verdict.remaining,
     durationUntilResetUs: durationUntilResetUs(verdict),
     fits: verdict.fits,
   };
+  if (verdict.debt === undefined && cut === 0) return status;
+  return { ...status, ...(verdict.debt !== undefined && { debt: verdict.debt }), ...(cut > 0 && { cut }) };
 }
 
 /** Of several limits the one that binds: one that does not fit first (the longest wait), then the least remaining. */

@@ -3,7 +3,7 @@
  * becomes the verdicts that its groups would have had one by one.
  */
 
-import { NEVER, type Group, type GroupVerdict, type Take, type Verdict } from '../bucket/take';
+import { hasUsageReport, NEVER, neededHits, type Group, type GroupVerdict, type Take, type Verdict } from '../bucket/take';
 import type { Engine } from './engine';
 import { ENGINES, type BucketState } from './engines';
 
@@ -11,8 +11,9 @@ import { ENGINES, type BucketState } from './engines';
 export type FoundState = readonly [number, number];
 
 /** Whether the group's verdicts can be told one by one from the states that are found: each bucket once, and nothing but charges. */
-export function isFoldable({ takes, dry }: Group): boolean {
-  if (dry === true) return false;
+export function isFoldable(group: Group): boolean {
+  const { takes, dry } = group;
+  if (dry === true || hasUsageReport(group)) return false;
   return takes.every(
     ({ bucketKey, limit, hits }, i) =>
       hits >= 0 && ENGINES[limit.algorithm].ofNumbers !== undefined && takes.findIndex((take) => take.bucketKey === bucketKey) === i,
@@ -71,22 +72,21 @@ class FoldedTake {
   }
 
   private fits(): boolean {
-    return this.take.hits <= 0 || this.take.hits <= this.engine.room(this.state, this.take.limit);
+    const needed = neededHits(this.take, this.take.hits);
+    return needed === 0 || needed <= this.engine.room(this.state, this.take.limit);
   }
 
   private verdict({ fits }: { readonly fits: boolean }): Verdict {
     const { engine, state, nowUs } = this;
     const { limit } = this.take;
-    return {
-      fits,
-      remaining: Math.max(0, engine.room(state, limit)),
-      retryAfterUs: fits ? 0 : this.retryAfterUs(),
-      resetAfterUs: engine.resetAfterUs(state, limit, nowUs),
-    };
+    const room = engine.room(state, limit);
+    const verdict = { fits, remaining: Math.max(0, room), retryAfterUs: fits ? 0 : this.retryAfterUs(), resetAfterUs: engine.resetAfterUs(state, limit, nowUs) };
+    return fits || room >= 0 ? verdict : { ...verdict, debt: -room };
   }
 
   private retryAfterUs(): number {
-    const { hits, limit } = this.take;
-    return hits > limit.capacity ? NEVER : this.engine.retryAfterUs(this.state, limit, hits, this.nowUs);
+    const { limit } = this.take;
+    const needed = neededHits(this.take, this.take.hits);
+    return needed > limit.capacity ? NEVER : this.engine.retryAfterUs(this.state, limit, needed, this.nowUs);
   }
 }

@@ -39,14 +39,15 @@ of their own, half of them with something that callers sent: the rest count as \
 address (of all with SANITIZE_DESCRIPTOR_METRIC_DOTS); a level has 256 characters at most.
 
 A denied request adds \`total_hits\` to every rule it matched, \`over_limit\` to those that its hits did not fit, and
-\`within_limit\` to none, as nothing was taken. Peeks add nothing; refunds add to \`total_negative_hits\` alone.
+\`within_limit\` to none, as nothing was taken. Checks (0 hits) add nothing; refunds add to \`total_negative_hits\` alone. A usage report
+([usage-limits.md](usage-limits.md)) counts as charged whatever the answer.
 `;
 
 const TABLE_HEAD = '| Metric | Type | Labels | Meaning | In statsd |\n|---|---|---|---|---|\n';
 
 /** The whole page, ending with a newline. */
 export function renderMetricsDoc(): string {
-  const ruleRows = Object.values(RULE_METRICS).map((row) => renderRow({ ...row, labels: ['domain', 'key1', '…', 'key8'], statsd: row.statsd.replace(/(\{key1\}).*(\{key8\})/, '$1.….$2') }));
+  const ruleRows = Object.values(RULE_METRICS).map((row) => renderRow({ ...row, labels: ['domain', 'key1', '…', 'key8'], statsd: statsdTemplate(row).replace(/(\{key1\}).*(\{key8\})/, '$1.….$2') }));
   const otherRows = Object.values({ ...METRICS, ...CONFIG_METRICS, ...XDS_METRICS, ...WORKER_METRICS, ...REPORT_METRICS }).map(renderRow);
   return `${HEAD}\n${TABLE_HEAD}${ruleRows.join('')}${Object.values(DOMAIN_METRICS).map(renderRow).join('')}\n## Of the service\n\n${TABLE_HEAD}${otherRows.join('')}`;
 }

@@ -30,7 +30,7 @@ export function makeRecordDecision({ metrics, ruleMetrics, globalShadow }: Recor
       const descriptor = request.descriptors[i];
       if (match?.path.length === 0) unmatched += 1;
       if (match === undefined || descriptor === undefined || status?.currentLimit === undefined) continue;
-      const { currentLimit, fits, limitRemaining } = status;
+      const { currentLimit, fits, limitRemaining, debt = 0, cut = 0 } = status;
       const { rule } = match;
       const shows = rule !== undefined && showsValues(rule);
       ruleMetrics.record({
@@ -44,6 +44,9 @@ export function makeRecordDecision({ metrics, ruleMetrics, globalShadow }: Recor
         shadow: match.mode === 'shadow',
         cached: decision.cached === true,
         denied,
+        isReport: currentLimit.overdraft !== undefined && descriptor.hits !== undefined,
+        debt,
+        cut,
       });
     }
     if (unmatched > 0) ruleMetrics.recordUnmatched(request.domain, unmatched);

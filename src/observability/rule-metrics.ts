@@ -21,8 +21,15 @@ export const RULE_METRICS = {
   nearLimit: row('near_limit', 'Hits that fitted, past the near limit ratio.'),
   withinLimit: row('within_limit', 'Hits that fitted, of requests that were allowed.'),
   shadowMode: row('shadow_mode', 'Hits that did not fit a rule in shadow mode.'),
-  totalNegativeHits: row('total_negative_hits', 'Hits that requests which were allowed were to give back, whether or not so many had been taken.'),
+  totalNegativeHits: row('total_negative_hits', 'Hits that refunds were to give back, of requests that were allowed and of usage reports, whether or not that many had been taken.'),
+  overdrawn: ownRow('weir_overdraft_hits_total', 'Hits that usage reports charged below zero.'),
+  overdraftCut: ownRow('weir_overdraft_cut_hits_total', 'Hits of usage reports that were not charged, since the overdraft (`overdraft_max`) was used up.'),
 } as const;
+
+/** A metric that envoyproxy/ratelimit does not have. */
+function ownRow(name: string, help: string): MetricRow {
+  return { type: 'counter', name, labels: LABELS, help };
+}
 
 function row(name: string, help: string): MetricRow & { readonly statsd: string } {
   const statsd = `ratelimit.service.rate_limit.${LABELS.map((label) => `{${label}}`).join('.')}.${name}`;
@@ -66,7 +73,7 @@ export interface DescriptorRecord {
   readonly path: readonly string[];
   /** Whether the path has something that a caller sent, and not the configuration alone. */
   readonly sent: boolean;
-  /** As asked for; a peek counts nothing. */
+  /** As asked for; a check counts nothing. */
   readonly hits: number;
   readonly fits: boolean;
   readonly remaining: number;
@@ -74,8 +81,14 @@ export interface DescriptorRecord {
   readonly shadow: boolean;
   /** Decided without asking the store again. */
   readonly cached: boolean;
-  /** The request was answered OVER_LIMIT, so it charged nothing. */
+  /** The request was answered OVER_LIMIT, so it charged nothing but usage reports. */
   readonly denied: boolean;
+  /** The hits are a usage report: charged whatever the answer. */
+  readonly isReport: boolean;
+  /** Hits that the bucket is below zero. */
+  readonly debt: number;
+  /** Hits of a usage report that were not charged. */
+  readonly cut: number;
 }
 
 export interface RuleMetricsOptions {
@@ -137,14 +150,19 @@ export class RuleMetrics {
 
   /** Counts one descriptor of a decided request. */
   record(descriptor: DescriptorRecord): void {
-    const { hits, fits, cached, shadow, denied } = descriptor;
+    const { hits, fits, cached, shadow, isReport, debt, cut } = descriptor;
     if (hits === 0) return;
     const { counts } = this.seriesOf(descriptor);
+    const denied = descriptor.denied && !isReport;
     if (hits < 0) {
       if (!denied) counts.totalNegativeHits -= hits;
       return;
     }
     counts.totalHits += hits;
+    if (isReport) {
+      counts.overdrawn += Math.min(hits - cut, debt);
+      counts.overdraftCut += cut;
+    }
     if (!fits) {
       counts.overLimit += hits;
       if (cached) counts.overLimitWithLocalCache += hits;
@@ -221,5 +239,5 @@ function domainText(domain: ByteString): string {
 }
 
 function noCounts(): Counts {
-  return { totalHits: 0, overLimit: 0, overLimitWithLocalCache: 0, nearLimit: 0, withinLimit: 0, shadowMode: 0, totalNegativeHits: 0 };
+  return { totalHits: 0, overLimit: 0, overLimitWithLocalCache: 0, nearLimit: 0, withinLimit: 0, shadowMode: 0, totalNegativeHits: 0, overdrawn: 0, overdraftCut: 0 };
 }

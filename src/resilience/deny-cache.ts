@@ -1,6 +1,6 @@
 /** A store that remembers denials: what can't fit before a known time is denied without asking again. */
 
-import { isOutside, NEVER, type BucketLimit, type Group, type GroupVerdict, type Settlement, type Take, type Verdict } from '../bucket/take';
+import { hasUsageReport, isOutside, isUsageReport, NEVER, neededHits, type BucketLimit, type Group, type GroupVerdict, type Settlement, type Take, type Verdict } from '../bucket/take';
 import { windowAt } from '../bucket/window';
 import { WINDOW_US_MAX } from '../rule/unit';
 import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../store/store';
@@ -135,7 +135,8 @@ export class DenyCacheStore implements Store {
     const buckets = bucketsOf(group);
     const known = group.takes.map((take) => this.denialOf(take, hitsOn(take, buckets), clockUs));
     const first = known.find((denial) => denial !== undefined);
-    if (first === undefined || group.shadow || group.dry === true) {
+    // A usage report is charged whatever the answer: the store has to be asked.
+    if (first === undefined || group.shadow || group.dry === true || hasUsageReport(group)) {
       for (const take of group.takes) if (this.mayMakeRoom(take)) this.denials.delete(take.bucketKey);
       return undefined;
     }
@@ -149,16 +150,16 @@ export class DenyCacheStore implements Store {
     return { overLimit: true, verdicts, nowUs, cached: true };
   }
 
-  /** `hitsOfAll`: of the group on the bucket. */
-  private denialOf({ bucketKey, limit, hits, mode }: Take, hitsOfAll: number, clockUs: number): Denial | undefined {
-    if (hits <= 0 || mode !== 'enforced') return undefined;
+  /** `needed`: hits that must be left for the take to fit. */
+  private denialOf({ bucketKey, limit, mode }: Take, needed: number, clockUs: number): Denial | undefined {
+    if (needed === 0 || mode !== 'enforced') return undefined;
     const denial = this.denials.get(bucketKey);
     if (denial === undefined) return undefined;
     if (denial.untilUs <= clockUs) {
       this.denials.delete(bucketKey);
       return undefined;
     }
-    return isSameLimit(denial.limit, limit) && hitsOfAll >= denial.hits ? denial : undefined;
+    return isSameLimit(denial.limit, limit) && needed >= denial.hits ? denial : undefined;
   }
 
   /** Under a larger limit a bucket may be refilled faster. */
@@ -171,12 +172,14 @@ export class DenyCacheStore implements Store {
     if (group.shadow || group.dry === true || changes < this.allChangedAt) return;
     const buckets = bucketsOf(group);
     for (const [i, take] of group.takes.entries()) {
-      const { bucketKey, limit, hits, mode } = take;
+      const { bucketKey, limit, mode } = take;
       const verdict = verdicts[i];
-      if (mode !== 'enforced' || hits <= 0 || verdict === undefined || verdict.fits) continue;
+      if (mode !== 'enforced' || verdict === undefined || verdict.fits) continue;
       if (changes < (this.changedAt.get(bucketKey) ?? 0) || buckets.get(bucketKey)?.hasOneLimit !== true) continue;
       const untilUs = askedUs + Math.min(REMEMBERED_US_MAX, holdsForUs(limit, verdict));
-      if (untilUs > this.clockUs()) this.keep(bucketKey, { limit, hits: hitsOn(take, buckets), verdict, askedUs, untilUs, nowUs });
+      // What a usage report waits for is one hit, however many it has charged.
+      const hits = isUsageReport(take) ? 1 : hitsOn(take, buckets);
+      if (untilUs > this.clockUs()) this.keep(bucketKey, { limit, hits, verdict, askedUs, untilUs, nowUs });
     }
   }
 
@@ -203,9 +206,9 @@ export class DenyCacheStore implements Store {
   }
 
   /** A take that would fit for all that is known here, or never can. */
-  private describe({ bucketKey, limit, hits: ownHits }: Take, { hits, nowUs }: DescribeInput): Verdict {
+  private describe({ bucketKey, limit }: Take, { hits, nowUs }: DescribeInput): Verdict {
     const { lastKnown } = this.options;
-    const fits = ownHits <= 0 || hits <= limit.capacity;
+    const fits = hits <= limit.capacity;
     // A share that never refills is known as never full again, which is no duration. A limit of 0 names its window.
     const lastUs = limit.requestsPerUnit === 0 ? limit.windowUs : Math.min(WINDOW_US_MAX, Math.ceil(lastKnown.resetAfterUs(bucketKey)));
     const resetAfterUs = windowEndsAfterUs(limit, nowUs) ?? lastUs;
@@ -227,7 +230,7 @@ interface AskOthersInput {
 }
 
 interface DescribeInput {
-  /** Of the group on the bucket. */
+  /** That must be left for the take to fit. */
   readonly hits: number;
   /** About the store's. */
   readonly nowUs: number;
@@ -293,6 +296,7 @@ function bucketsOf({ takes }: Group): ReadonlyMap<string, AskedBucket> {
   return buckets;
 }
 
-function hitsOn({ bucketKey }: Take, buckets: ReadonlyMap<string, AskedBucket>): number {
-  return buckets.get(bucketKey)?.hits ?? 0;
+/** Hits that must be left for the take to fit. */
+function hitsOn(take: Take, buckets: ReadonlyMap<string, AskedBucket>): number {
+  return neededHits(take, buckets.get(take.bucketKey)?.hits ?? 0);
 }

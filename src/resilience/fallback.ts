@@ -1,6 +1,6 @@
 /** A store that decides without its store when that can't: by the failure mode of each limit. */
 
-import type { Group, GroupVerdict, Settlement, Take } from '../bucket/take';
+import { isUsageReport, toPeek, type Group, type GroupVerdict, type Settlement, type Take } from '../bucket/take';
 import type { FailureMode } from '../rule/limit';
 import { BucketError, StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../store/store';
 import type { LastKnown } from './last-known';
@@ -109,9 +109,11 @@ export class FallbackStore implements Store {
     const passed = { local: 0, open: 0 };
     for (const [i, take] of asked.entries()) {
       const mode = modeOf(take);
-      const { fits = false, resetAfterUs = 0 } = verdict?.verdicts[i] ?? {};
-      const passes = verdict?.overLimit === false && fits;
-      const { bucketKey, hits } = take;
+      const { fits = false, resetAfterUs = 0, cut = 0 } = verdict?.verdicts[i] ?? {};
+      const isReport = mode === 'local' && isUsageReport(take);
+      const passes = (verdict?.overLimit === false && fits) || (verdict !== undefined && isReport);
+      const { bucketKey } = take;
+      const hits = take.hits - cut;
       if (mode === 'local') this.accounts.decide({ bucketKey, localKey: takes[i]?.bucketKey ?? bucketKey, hits, passes, resetAfterUs });
       if (passes && (mode === 'local' || mode === 'open')) passed[mode] += Math.max(0, hits);
     }
@@ -123,10 +125,9 @@ export class FallbackStore implements Store {
   private toFallbackTake(take: Take, mode: FailureMode): Take {
     switch (mode) {
       case 'open':
-        // A peek: it always fits, and takes nothing.
-        return { ...take, bucketKey: `${take.bucketKey}/open`, hits: Math.min(0, take.hits) };
+        return toPeek({ ...take, bucketKey: `${take.bucketKey}/open` });
       case 'closed':
-        return { ...take, bucketKey: `${take.bucketKey}/closed`, limit: { ...take.limit, requestsPerUnit: 0, capacity: 0 } };
+        return withoutReport({ ...take, bucketKey: `${take.bucketKey}/closed`, limit: { ...take.limit, requestsPerUnit: 0, capacity: 0 } });
       case 'local':
       case 'unavailable':
         return this.accounts.toLocal(take);
@@ -135,5 +136,10 @@ export class FallbackStore implements Store {
 }
 
 function withoutRefund(take: Take): Take {
-  return take.hits < 0 ? { ...take, hits: 0 } : take;
+  return take.hits < 0 ? toPeek(take) : take;
+}
+
+/** It charges nothing that outlasts the outage: a report is refused as any other take. */
+function withoutReport({ overdraftMax: _, ...take }: Take): Take {
+  return take;
 }

@@ -55,8 +55,8 @@ export class LastKnown {
   }
 
   /** `atMs`: about when the store said so. */
-  hear(bucketKey: string, limit: BucketLimit, { remaining, resetAfterUs }: Verdict, atMs = this.nowMs()): void {
-    const used = limit.capacity - remaining;
+  hear(bucketKey: string, limit: BucketLimit, { remaining, debt = 0, resetAfterUs }: Verdict, atMs = this.nowMs()): void {
+    const used = limit.capacity - remaining + debt;
     // Under a smaller limit on the same bucket, more may be used than it can say.
     if (remaining === 0 && this.used(bucketKey, limit) > used) return;
     if (used > 0 && used >= PART_WORTH_REMEMBERING * limit.capacity) this.keep(bucketKey, { used, resetAfterUs, atMs });

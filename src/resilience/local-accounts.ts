@@ -47,6 +47,8 @@ interface Account {
   fullAtMs: number;
   /** Takes that are being decided. */
   deciding: number;
+  /** How far below zero its hits may take the bucket; undefined: no usage report has come. */
+  overdraftMax: number | undefined;
 }
 
 /** Buckets charged in one call: well below a millisecond of Redis. */
@@ -83,6 +85,7 @@ export class LocalAccounts {
     this.accounts.set(account.bucketKey, account);
     account.limit = largerOf(account.limit, take.limit);
     account.deciding += 1;
+    if (take.overdraftMax !== undefined) account.overdraftMax = Math.max(account.overdraftMax ?? 0, take.overdraftMax);
     return { ...take, bucketKey: account.localKey, limit: toLocalShare(take.limit, account) };
   }
 
@@ -115,7 +118,7 @@ export class LocalAccounts {
     if (this.accounts.size >= this.options.accountsMax) this.dropOldest();
     this.opened += 1;
     const bucketKey = copyOf(key);
-    const account = { bucketKey, localKey: `${bucketKey}/${this.opened}`, instances: this.options.instances(), limit, admitted: 0, fullAtMs: 0, deciding: 0 };
+    const account = { bucketKey, localKey: `${bucketKey}/${this.opened}`, instances: this.options.instances(), limit, admitted: 0, fullAtMs: 0, deciding: 0, overdraftMax: undefined };
     this.seed(account);
     return account;
   }
@@ -174,7 +177,7 @@ export class LocalAccounts {
 
   private async charge(due: readonly Account[]): Promise<'all' | 'some' | 'none'> {
     // Both of one moment: what passes from now on is charged the next time.
-    const counting = this.options.local.take(due.map(toPeek));
+    const counting = this.options.local.take(due.map(toCheck));
     const admitted = due.map((account) => {
       const hits = account.admitted;
       account.admitted = 0;
@@ -184,7 +187,9 @@ export class LocalAccounts {
     // Also of nothing: it shows that the store counts this bucket again.
     const charges = due.map((account, i) => {
       const hits = Math.min(admitted[i] ?? 0, usedOf(account, counted[i]));
-      return toCharge({ bucketKey: account.bucketKey, limit: account.limit, hits });
+      const { bucketKey, limit, overdraftMax } = account;
+      const charge = toCharge({ bucketKey, limit, hits });
+      return overdraftMax === undefined ? charge : { ...charge, overdraftMax };
     });
     const outcomes = await this.options.store.settle(charges, { timeoutMs: CHARGE_TIMEOUT_MS }).catch((error: unknown) => charges.map(() => error));
     let failed = 0;
@@ -246,16 +251,18 @@ function copyOf(key: string): string {
 /** What its own bucket still counts. A window of the calendar that is over counts nothing. */
 function usedOf({ limit, instances }: Account, outcome: GroupOutcome | undefined): number {
   if (outcome === undefined || !('verdicts' in outcome)) return 0;
-  return toLocalShare(limit, { instances }).capacity - (outcome.verdicts[0]?.remaining ?? 0);
+  const { remaining = 0, debt = 0 } = outcome.verdicts[0] ?? {};
+  return toLocalShare(limit, { instances }).capacity - remaining + debt;
 }
 
 function resetAfterUsOf(outcome: GroupOutcome | undefined): number {
   return outcome !== undefined && 'verdicts' in outcome ? (outcome.verdicts[0]?.resetAfterUs ?? 0) : 0;
 }
 
-function toPeek({ localKey, limit, instances }: Account): Group {
-  const peek: Take = { bucketKey: localKey, limit: toLocalShare(limit, { instances }), hits: 0, mode: 'enforced', descriptor: 0 };
-  return { takes: [peek], quotaAlwaysFits: false, shadow: false };
+/** Where nothing is left, it says how far the bucket is below zero. */
+function toCheck({ localKey, limit, instances }: Account): Group {
+  const check: Take = { bucketKey: localKey, limit: toLocalShare(limit, { instances }), hits: 0, mode: 'enforced', descriptor: 0 };
+  return { takes: [check], quotaAlwaysFits: false, shadow: false };
 }
 
 function toCharge(charge: Pick<Settlement, 'bucketKey' | 'limit' | 'hits'>): Settlement {

@@ -53,6 +53,19 @@ export interface Limit {
   readonly responseHeaders?: ResponseHeaders;
   /** Windows of the calendar in place of `windowUs`; `fixed_window` alone has them. */
   readonly calendar?: Calendar;
+  /** A descriptor's own hits are a usage report: charged in full, below zero too. Absent: they are asked for like any others. */
+  readonly overdraft?: Overdraft;
+}
+
+/** How a limit takes usage reports. */
+export interface Overdraft {
+  /** How many hits below zero they may take the bucket. Absent: as many as the limit's capacity. */
+  readonly max?: number;
+}
+
+/** How many hits below zero a usage report may take a bucket under this limit; undefined: the limit takes none. */
+export function overdraftMaxOf({ overdraft, capacity }: Pick<Limit, 'overdraft' | 'capacity'>): number | undefined {
+  return overdraft === undefined ? undefined : (overdraft.max ?? capacity);
 }
 
 export interface LimitSpec {
@@ -67,11 +80,12 @@ export interface LimitSpec {
   readonly calendarTimeZone?: string | undefined;
   readonly failureMode?: FailureMode | undefined;
   readonly responseHeaders?: ResponseHeaders | undefined;
+  readonly overdraft?: Overdraft | undefined;
 }
 
 /** Which field of a limit is out of bounds, and what to do about it. */
 export interface LimitProblem {
-  readonly field: 'requests_per_unit' | 'unit_multiplier' | 'burst';
+  readonly field: 'requests_per_unit' | 'unit_multiplier' | 'burst' | 'overdraft_max';
   readonly message: string;
 }
 
@@ -80,7 +94,7 @@ export interface LimitProblem {
  * neither a window nor a time to full of over 100 years; LOG_LIMIT_MAX for a log.
  */
 export function makeLimit(spec: LimitSpec): Limit | LimitProblem {
-  const { requestsPerUnit, unit, unitMultiplier = 1, name = '', algorithm, burst, failureMode, responseHeaders } = spec;
+  const { requestsPerUnit, unit, unitMultiplier = 1, name = '', algorithm, burst, failureMode, responseHeaders, overdraft } = spec;
   if (!isUint32(requestsPerUnit)) {
     return { field: 'requests_per_unit', message: `must be a whole number from 0 to ${UINT32_MAX}` };
   }
@@ -100,6 +114,12 @@ export function makeLimit(spec: LimitSpec): Limit | LimitProblem {
       message: `is over ${LOG_LIMIT_MAX}, the most that sliding_window_log remembers; use sliding_window_counter`,
     };
   }
+  if (algorithm === 'sliding_window_log' && (overdraft?.max ?? 0) > LOG_LIMIT_MAX) {
+    return {
+      field: 'overdraft_max',
+      message: `is over ${LOG_LIMIT_MAX}, the most that sliding_window_log remembers below zero; use sliding_window_counter`,
+    };
+  }
   const capacity = capacityOf(spec);
   if (capacity > 0 && (capacity / requestsPerUnit) * windowUs > WINDOW_US_MAX) {
     return {
@@ -108,7 +128,7 @@ export function makeLimit(spec: LimitSpec): Limit | LimitProblem {
     };
   }
   const calendar = calendarOf(spec);
-  const optional = { ...(calendar && { calendar }), ...(failureMode && { failureMode }), ...(responseHeaders && { responseHeaders }) };
+  const optional = { ...(calendar && { calendar }), ...(failureMode && { failureMode }), ...(responseHeaders && { responseHeaders }), ...(overdraft && { overdraft }) };
   return { requestsPerUnit, unit, unitMultiplier, name, algorithm, windowUs, capacity, ...optional };
 }
 

@@ -2,7 +2,7 @@
 
 import type { ByteString } from '../descriptor/descriptor';
 import type { DescriptorLevel } from '../descriptor/tree';
-import type { Algorithm, FailureMode, ResponseHeaders } from './limit';
+import type { Algorithm, FailureMode, Overdraft, ResponseHeaders } from './limit';
 
 export interface Domain {
   readonly name: ByteString;
@@ -12,6 +12,8 @@ export interface Domain {
   readonly calendarMonth: boolean;
   /** For overrides; absent: `FAILURE_MODE`. */
   readonly failureMode?: FailureMode;
+  /** For overrides that replace no rule: how their limits take usage reports. */
+  readonly defaultOverdraft?: Overdraft;
   /** For overrides; absent: the setting `RESPONSE_HEADERS`. */
   readonly responseHeaders?: ResponseHeaders;
   /** Every way in which a limit of the domain says that it is shown; absent: none says. */

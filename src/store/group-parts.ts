@@ -1,6 +1,6 @@
 /** A group in parts: what each part is asked, and what their answers come to together. Pure. */
 
-import type { Group, GroupVerdict, Settlement, Take, Verdict } from '../bucket/take';
+import { isUsageReport, neededHits, toPeek, type Group, type GroupVerdict, type Settlement, type Take, type Verdict } from '../bucket/take';
 import { isOverLimit } from '../engine/decide-group';
 
 /** Takes of a group that are asked for together, by their places in it. */
@@ -32,7 +32,7 @@ export function wholeOf({ takes }: Group): Part {
 
 /** Whether a request of these takes can be denied at all. */
 export function mayDeny({ takes, shadow }: Group): boolean {
-  return !shadow && takes.some(({ mode, hits }) => mode !== 'shadow' && hits > 0);
+  return !shadow && takes.some((take) => take.mode !== 'shadow' && neededHits(take, take.hits) > 0);
 }
 
 /**
@@ -40,18 +40,34 @@ export function mayDeny({ takes, shadow }: Group): boolean {
  * taken, and whether quota denies is seen from all parts together.
  */
 export function groupOfPart({ takes }: Part, { shadow, step }: GroupOfPartInput): Group {
-  const asked = takes.map(({ bucketKey, limit, hits, mode, descriptor }) => ({ bucketKey, limit, hits: HITS_OF[step](hits), mode, descriptor }));
+  const asked = takes.map((take) => (HAS_PART_IN[step](take) ? takeOf(take) : toPeek(take)));
   return { takes: asked, quotaAlwaysFits: true, shadow, ...(step === 'ask' && { dry: true }) };
 }
 
-/** First it is only asked, then charges are taken, and last come refunds. */
-export type Step = 'ask' | 'charge' | 'refund';
+function takeOf({ bucketKey, limit, hits, mode, descriptor, overdraftMax }: Take): Take {
+  const take = { bucketKey, limit, hits, mode, descriptor };
+  return overdraftMax === undefined ? take : { ...take, overdraftMax };
+}
 
-const HITS_OF: Readonly<Record<Step, (hits: number) => number>> = {
-  ask: (hits) => hits,
-  charge: (hits) => Math.max(0, hits),
-  refund: (hits) => Math.min(0, hits),
+/**
+ * First it is only asked, then charges are taken, and last come refunds. Of a request that is denied, usage reports are
+ * charged (`report`) and their refunds applied (`refundReports`).
+ */
+export type Step = 'ask' | 'charge' | 'refund' | 'report' | 'refundReports';
+
+/** Takes that a step is about; it only reads the buckets of the others. */
+const HAS_PART_IN: Readonly<Record<Step, (take: Take) => boolean>> = {
+  ask: () => true,
+  charge: ({ hits }) => hits >= 0,
+  refund: ({ hits }) => hits < 0,
+  report: isUsageReport,
+  refundReports: (take) => take.hits < 0 && isUsageReport(take),
 };
+
+/** The parts that a step has to ask: those in which it changes something. */
+export function partsOfStep(parts: readonly Part[], step: Exclude<Step, 'ask' | 'charge'>): readonly Part[] {
+  return parts.filter(({ takes }) => takes.some(HAS_PART_IN[step]));
+}
 
 interface GroupOfPartInput {
   /** `SHADOW_MODE`. */
@@ -90,7 +106,8 @@ export function settlementsOf({ part, verdict: { overLimit, verdicts, nowUs } }:
   }
   return [...byBucket].flatMap(([bucketKey, [first, ...others]]): Settlement[] => {
     if (first === undefined) return [];
-    const hits = positiveHits([first, ...others].flatMap(({ take, verdict }) => (verdict.fits ? [take] : [])));
+    // Usage reports stay charged.
+    const hits = positiveHits([first, ...others].flatMap(({ take, verdict }) => (verdict.fits && !isUsageReport(take) ? [take] : [])));
     // The smallest limit is the one at which the group has moved the bucket on.
     const { take, verdict } = others.reduce((a, b) => (b.take.limit.requestsPerUnit < a.take.limit.requestsPerUnit ? b : a), first);
     const usedBefore = Math.max(0, take.limit.capacity - verdict.remaining - hits);

@@ -5,8 +5,8 @@ import { ALGORITHM_CODES, pushLimit, ReplyNumbers, type ScriptArguments } from '
 
 export function encodeSettlements(settlements: readonly Settlement[]): ScriptArguments {
   const args: string[] = [];
-  for (const { limit, hits, takenAtUs, usedBefore } of settlements) {
-    args.push(ALGORITHM_CODES[limit.algorithm], String(hits), String(takenAtUs), String(usedBefore));
+  for (const { limit, hits, takenAtUs, usedBefore, overdraftMax = 0 } of settlements) {
+    args.push(ALGORITHM_CODES[limit.algorithm], String(hits), String(takenAtUs), String(usedBefore), String(overdraftMax));
     pushLimit(args, limit);
   }
   return { keys: settlements.map(({ bucketKey }) => bucketKey), args };

@@ -3,9 +3,9 @@
  * in several parts all or nothing, as far as that goes without a lock. docs/architecture.md says how far.
  */
 
-import type { Group, GroupVerdict, OutsideWindows, Settlement, Take } from '../bucket/take';
+import { isUsageReport, type Group, type GroupVerdict, type OutsideWindows, type Settlement, type Take } from '../bucket/take';
 import { storeErrorOf } from './ask-by-part';
-import { groupOfPart, mayDeny, partsBy, positiveHits, settlementsOf, together, wholeOf, type DecidedPart, type Part, type Step } from './group-parts';
+import { groupOfPart, mayDeny, partsBy, partsOfStep, positiveHits, settlementsOf, together, wholeOf, type DecidedPart, type Part, type Step } from './group-parts';
 import { TryAgainError } from './redirect-error';
 import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from './store';
 import { TimeLeft, within } from './time-left';
@@ -81,17 +81,19 @@ export class SplitStore implements Store {
     const asked = group.dry === true || mayDeny(group) ? await this.step({ group, parts, step: 'ask', timeLeft }) : undefined;
     if (asked?.problem !== undefined) return asked.problem;
     const would = asked && together(group, asked.decided);
-    if (would !== undefined && (would.overLimit || group.dry === true)) return would;
+    if (would !== undefined && group.dry === true) return would;
+    if (would?.overLimit === true) return this.applyAfter({ group, decided: asked?.decided ?? [], verdict: would, timeLeft, step: 'report' });
 
     // Now or never: what has been charged is given back even when it is late.
     timeLeft.check();
     const charged = await this.step({ group, parts: asked?.decided.map(({ part }) => part) ?? parts, step: 'charge', timeLeft });
     const verdict = charged.problem ?? together(group, charged.decided);
-    if ('verdicts' in verdict && !verdict.overLimit) return this.refund({ group, charged: charged.decided, verdict, timeLeft });
+    if ('verdicts' in verdict && !verdict.overLimit) return this.applyAfter({ group, decided: charged.decided, verdict, timeLeft, step: 'refund' });
     await inTime(this.giveBack(charged), timeLeft);
     if (!('verdicts' in verdict) || would === undefined) return verdict;
     // What was charged and given back is shown as it had been.
-    return { ...verdict, verdicts: verdict.verdicts.map((own, i) => (own.fits ? (would.verdicts[i] ?? own) : own)) };
+    const shown = { ...verdict, verdicts: verdict.verdicts.map((own, i) => (own.fits ? (would.verdicts[i] ?? own) : own)) };
+    return this.applyAfter({ group, decided: charged.decided, verdict: shown, timeLeft, step: 'refundReports' });
   }
 
   /** All parts at once. One that a moving slot has torn apart is asked again, bucket by bucket. */
@@ -135,21 +137,27 @@ export class SplitStore implements Store {
     if (lost > 0) this.options.onHitsLost(lost);
   }
 
-  /** Refunds come last: a denied request has none. The request is answered OK whatever becomes of them. */
-  private async refund({ group, charged, verdict, timeLeft }: RefundInput): Promise<GroupVerdict> {
-    const parts = charged.map(({ part }) => part).filter(({ takes }) => takes.some(({ hits }) => hits < 0));
+  /**
+   * What comes after the decision: refunds of an admitted request, usage reports of a denied one. The answer is the same
+   * whatever becomes of them.
+   */
+  private async applyAfter({ group, decided, verdict, timeLeft, step }: ApplyAfterInput): Promise<GroupVerdict> {
+    const parts = partsOfStep(decided.map(({ part }) => part), step);
     if (parts.length === 0) return verdict;
-    const refunding = this.step({ group, parts, step: 'refund', timeLeft: new TimeLeft(this.options.timeoutMs) }).then((answer) => {
+    const applying = this.step({ group, parts, step, timeLeft: new TimeLeft(this.options.timeoutMs) }).then((answer) => {
       const lost = answer.failed.flatMap(({ part }) => part.takes).reduce((sum, { hits }) => sum - Math.min(0, hits), 0);
       if (lost > 0) this.options.onHitsLost(lost);
       return answer;
     });
-    const refunded = await inTime(refunding, timeLeft);
+    const applied = await inTime(applying, timeLeft);
     const verdicts = [...verdict.verdicts];
-    for (const { part, verdict: after } of refunded?.decided ?? []) {
-      for (const [i, { place }] of part.takes.entries()) {
-        const [before, now] = [verdicts[place], after.verdicts[i]];
-        if (before && now) verdicts[place] = { ...before, remaining: now.remaining, resetAfterUs: now.resetAfterUs };
+    for (const { part, verdict: after } of applied?.decided ?? []) {
+      for (const [i, take] of part.takes.entries()) {
+        const [before, now] = [verdicts[take.place], after.verdicts[i]];
+        if (!before || !now) continue;
+        // A report is answered by what it has left, another take by whether it fitted before.
+        if (step === 'report' && isUsageReport(take) && take.hits > 0) verdicts[take.place] = now;
+        else verdicts[take.place] = { ...before, remaining: now.remaining, resetAfterUs: now.resetAfterUs };
       }
     }
     return { ...verdict, verdicts };
@@ -178,11 +186,12 @@ interface StepAnswer {
   readonly problem?: Problem;
 }
 
-interface RefundInput {
+interface ApplyAfterInput {
   readonly group: Group;
-  readonly charged: readonly DecidedPart[];
+  readonly decided: readonly DecidedPart[];
   readonly verdict: GroupVerdict;
   readonly timeLeft: TimeLeft;
+  readonly step: Exclude<Step, 'ask' | 'charge'>;
 }
 
 function byBucket(part: Part): Part[] {

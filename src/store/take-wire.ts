@@ -6,7 +6,10 @@ import { foldGroups, type Fold } from './fold';
 import { ALGORITHM_CODES, notAnAnswer, pushLimit, ReplyNumbers, type ScriptArguments } from './script-wire';
 import { BucketError, type GroupOutcome } from './store';
 
-const MODE_CODES: Readonly<Record<Mode, string>> = { enforced: '0', quota: '1', shadow: '2' };
+const MODE_CODES: Readonly<Record<Mode, number>> = { enforced: 0, quota: 1, shadow: 2 };
+/** Added to the code of the mode. */
+const USAGE_REPORT = 4;
+const PEEK = 8;
 const FLAG_SHADOW = 1;
 const FLAG_QUOTA_ALWAYS_FITS = 2;
 const FLAG_DRY = 4;
@@ -83,6 +86,7 @@ function isSameShape(a: Group | undefined, b: Group): boolean {
     if (take?.limit !== other?.limit || take?.hits !== other?.hits || take?.mode !== other?.mode || take?.descriptor !== other?.descriptor) {
       return false;
     }
+    if (take?.overdraftMax !== other?.overdraftMax || take?.peek !== other?.peek) return false;
   }
   return true;
 }
@@ -90,9 +94,11 @@ function isSameShape(a: Group | undefined, b: Group): boolean {
 function pushShape(args: string[], { takes, shadow, quotaAlwaysFits, dry }: Group): void {
   const flags = (shadow ? FLAG_SHADOW : 0) + (quotaAlwaysFits ? FLAG_QUOTA_ALWAYS_FITS : 0) + (dry === true ? FLAG_DRY : 0);
   args.push(String(flags), String(takes.length));
-  for (const { limit, mode, descriptor, hits } of takes) {
-    args.push(ALGORITHM_CODES[limit.algorithm], MODE_CODES[mode], String(descriptor), String(hits));
+  for (const { limit, mode, descriptor, hits, overdraftMax, peek } of takes) {
+    const kind = MODE_CODES[mode] + (overdraftMax === undefined ? 0 : USAGE_REPORT) + (peek === true ? PEEK : 0);
+    args.push(ALGORITHM_CODES[limit.algorithm], String(kind), String(descriptor), String(hits));
     pushLimit(args, limit);
+    if (overdraftMax !== undefined) args.push(String(overdraftMax));
   }
 }
 
@@ -190,11 +196,13 @@ interface ReadAllFitInput {
 function readVerdicts({ group, numbers, overLimit, nowUs }: ReadVerdictsInput): GroupVerdict {
   const verdicts = new Array<Verdict>(group.takes.length);
   for (let i = 0; i < verdicts.length; i += 1) {
-    const remaining = numbers.next();
+    const room = numbers.next();
     const resetAfterUs = numbers.next();
     const retryAfterUs = numbers.next();
+    const cut = group.takes[i]?.overdraftMax === undefined ? 0 : numbers.next();
     const fits = retryAfterUs === TAKE_FITS;
-    verdicts[i] = { fits, remaining, retryAfterUs: fits ? 0 : retryAfterUs, resetAfterUs };
+    const verdict = { fits, remaining: Math.max(0, room), retryAfterUs: fits ? 0 : retryAfterUs, resetAfterUs };
+    verdicts[i] = room >= 0 && cut === 0 ? verdict : { ...verdict, ...(room < 0 && { debt: -room }), ...(cut > 0 && { cut }) };
   }
   return { overLimit, verdicts, nowUs };
 }

@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import { Registry } from 'prom-client';
 import { RuleMetrics, type DescriptorRecord } from '../../../src/observability/rule-metrics';
 
-const RECORD: DescriptorRecord = { domain: 'edge', path: ['user'], sent: false, hits: 1, fits: true, remaining: 9, capacity: 10, shadow: false, cached: false, denied: false };
+const RECORD: DescriptorRecord = { domain: 'edge', path: ['user'], sent: false, hits: 1, fits: true, remaining: 9, capacity: 10, shadow: false, cached: false, denied: false, isReport: false, debt: 0, cut: 0 };
 
 const PREFIX = 'ratelimit_service_rate_limit_';
 

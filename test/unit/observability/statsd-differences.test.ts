@@ -8,7 +8,7 @@ import { RuleMetrics, type DescriptorRecord } from '../../../src/observability/r
 import { StatsdDifferences, TIMES_MAX, type StatsdLine } from '../../../src/observability/statsd-differences';
 import { toStats } from '../../../src/observability/statsd-names';
 
-const RECORD: DescriptorRecord = { domain: 'mongo_cps', path: ['database_users'], sent: false, hits: 1, fits: true, remaining: 9, capacity: 10, shadow: false, cached: false, denied: false };
+const RECORD: DescriptorRecord = { domain: 'mongo_cps', path: ['database_users'], sent: false, hits: 1, fits: true, remaining: 9, capacity: 10, shadow: false, cached: false, denied: false, isReport: false, debt: 0, cut: 0 };
 
 describe('statsd is told', () => {
   let registry: Registry;
