@@ -8,8 +8,8 @@ import { BucketError, type GroupOutcome } from './store';
 
 const MODE_CODES: Readonly<Record<Mode, number>> = { enforced: 0, quota: 1, shadow: 2 };
 /** Added to the code of the mode. */
-const USAGE_REPORT = 4;
-const PEEK = 8;
+const USAGE_REPORT = 3;
+const PEEK = 6;
 const FLAG_SHADOW = 1;
 const FLAG_QUOTA_ALWAYS_FITS = 2;
 const FLAG_DRY = 4;
