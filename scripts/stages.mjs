@@ -26,23 +26,23 @@ function integrationTests(names) {
 /**
  * A stage runs either a `tool` of node_modules (one test each) or jest on `folders`, and on `files` (or folders) of others. `needs`:
  * 'build', 'redis', 'redisVersions', 'nodeVersions', 'envoy', 'h2spec', 'goClient', 'grpcio', 'h2load'; with 'nodeVersions' it runs on
- * the image's Node. `cores`: how many of the two cores it keeps busy; stages run side by side while there are enough. `workers` is
- * jest's, 1 unless said. `long`: what else is different in the long form, beside the number of cases of each test (`test/support/form.ts`).
+ * the image's Node. `cores`: how many of the two cores it keeps busy; the order leaves none idle. `workers` is jest's, 1 unless said.
+ * `long`: what is different in the long form, beside the number of cases of each test (`test/support/form.ts`).
  */
 export const STAGES = [
   { name: 'build', build: true },
   { name: 'types', tool: ['typescript/bin/tsc', '-p', 'tsconfig.json'], cores: 1, timeoutS: 300 },
   { name: 'lint', tool: ['eslint/bin/eslint.js', '--no-error-on-unmatched-pattern', 'src', 'test', 'bench', 'scripts'], cores: 1, timeoutS: 600 },
-  { name: 'unit', folders: ['test/unit', 'test/simulation'], cores: 2, workers: 2, timeoutS: 600 },
+  { name: 'contract', folders: ['test/contract'], needs: ['redis'], cores: 1, timeoutS: 600 },
   { name: 'lua', folders: ['test/lua', 'test/parity'], needs: ['redis'], cores: 1, timeoutS: 600 },
   { name: 'mutants', folders: ['test/mutants'], needs: ['redis'], cores: 1, timeoutS: 900 },
-  { name: 'contract', folders: ['test/contract'], needs: ['redis'], cores: 1, timeoutS: 600 },
+  { name: 'docs', folders: ['test/docs', 'test/deploy'], needs: ['build', 'redis'], cores: 1, timeoutS: 300 },
+  { name: 'unit', folders: ['test/unit', 'test/simulation'], cores: 2, workers: 2, timeoutS: 600 },
   { name: 'integration', folders: ['test/integration', 'test/conformance'], needs: ['build', 'redis', 'redisVersions'], cores: 2, workers: 2, timeoutS: 1500 },
   { name: 'runtimes', ...ON_NODE_OF_IMAGE, needs: ['build', 'redis', 'nodeVersions'], cores: 1, timeoutS: 600, long: { ...ALL_ON_NODE_OF_IMAGE, timeoutS: 1200 } },
   { name: 'faults', folders: ['test/faults'], needs: ['build', 'redis'], cores: 1, timeoutS: 900, long: { timeoutS: 3600 } },
-  { name: 'envoy', folders: ['test/envoy'], needs: ['build', 'redis', 'envoy'], cores: 1, timeoutS: 600, long: { timeoutS: 1800 } },
-  { name: 'clients', folders: ['test/clients'], needs: ['build', 'h2spec', 'goClient', 'grpcio'], cores: 1, timeoutS: 600 },
-  // By counts and by processor time: beside others the latter would not hold.
+  { name: 'envoy', folders: ['test/envoy'], needs: ['build', 'redis', 'envoy'], cores: 0.5, timeoutS: 600, long: { timeoutS: 1800 } },
+  { name: 'clients', folders: ['test/clients'], needs: ['build', 'h2spec', 'goClient', 'grpcio'], cores: 0.5, timeoutS: 600 },
+  // It looks at processor time too, which is not the same beside others.
   { name: 'bench', folders: ['test/bench'], needs: ['build', 'redis', 'h2load'], cores: 2, timeoutS: 300 },
-  { name: 'docs', folders: ['test/docs', 'test/deploy'], needs: ['build', 'redis'], cores: 1, timeoutS: 300 },
 ];

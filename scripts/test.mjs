@@ -66,7 +66,7 @@ function toLong({ long = {}, ...stage }) {
   return { ...stage, ...long, env: { WEIR_TEST_FORM: 'long' } };
 }
 
-/** Runs the stages in their order as cores become free; a later stage that fits beside those that run does not wait. */
+/** Runs the stages in their order, each as soon as there are cores for it. */
 async function runStages(stages) {
   const tools = await installTools(stages);
   const results = new Map();
@@ -81,9 +81,9 @@ async function runStages(stages) {
   const running = new Map();
   while (waiting.length > 0 || running.size > 0) {
     const free = CORES - [...running.keys()].reduce((sum, { cores }) => sum + cores, 0);
-    const next = waiting.find(({ cores }) => cores <= free);
-    if (next !== undefined) {
-      waiting.splice(waiting.indexOf(next), 1);
+    const [next] = waiting;
+    if (next !== undefined && next.cores <= free) {
+      waiting.shift();
       if (!isAlone) console.log(`... ${next.name} begins`);
       running.set(next, timed(next, { isAlone, tools }).then((result) => ({ stage: next, result })));
     } else {
