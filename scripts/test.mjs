@@ -77,13 +77,13 @@ async function runStages(stages) {
     return [...results.values()];
   }
   const waiting = stages.filter((stage) => stage !== build);
-  const isAlone = waiting.length === 1;
   const running = new Map();
   while (waiting.length > 0 || running.size > 0) {
     const free = CORES - [...running.keys()].reduce((sum, { cores }) => sum + cores, 0);
     const [next] = waiting;
     if (next !== undefined && next.cores <= free) {
       waiting.shift();
+      const isAlone = next.cores === CORES || stages.length === 1;
       if (!isAlone) console.log(`... ${next.name} begins`);
       running.set(next, timed(next, { isAlone, tools }).then((result) => ({ stage: next, result })));
     } else {
