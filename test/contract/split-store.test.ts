@@ -65,6 +65,7 @@ describeStore('SplitStore over RedisClusterStore', () =>
         connect: () => Promise.resolve().then(() => { onConnection({ connected: true }); }),
         readSlots: () => Promise.resolve(table),
         beat: () => Promise.resolve(1),
+        run: () => Promise.resolve(undefined),
         isThere: () => true,
       }),
     });
