@@ -19,11 +19,10 @@ import { makeRecordDecision } from './observability/record-decision';
 import { RuleMetrics } from './observability/rule-metrics';
 import { measureStore } from './observability/store-measure';
 import { GrpcPort } from './open-grpc';
-import { openReservations } from './open-reservations';
+import { countLapsed, openReservations } from './open-reservations';
 import type { OpenedStore } from './open-store';
 import { publishMetrics, toLabels } from './publish-metrics';
 import { MemoryReservations } from './reservation/memory-reservations';
-import type { OnLapsed } from './reservation/reservations';
 import { additionsFor, type AdditionOptions } from './respond/additions';
 import type { RuleSet } from './rule/rule-set';
 import { makeShouldRateLimit } from './should-rate-limit';
@@ -92,19 +91,11 @@ export async function startApp(options: AppOptions): Promise<App> {
   const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore, rules });
   if (!isWorker) makeConfigMetrics({ registry, loads: rules, managementServer: options.managementServer });
   if (settings.warmUp) await warmUpAndTell({ settings, storeChoice, metrics, log });
-  const onLapsed: OnLapsed = ({ granted }) => {
-    metrics.reservations.inc({ outcome: 'lapsed' });
-    metrics.reservationHits.inc({ outcome: 'lapsed' }, granted);
-  };
   const { store, reservations, leave }: OpenedStore =
     storeChoice.kind === 'memory'
-      ? {
-          store: new MeasuredStore(memoryStore, measureStore(metrics, 'memory')),
-          reservations: new MemoryReservations({ store: memoryStore, nowUs: monotonicNowUs, recordsMax: MEMORY_RESERVATIONS_MAX, onLapsed }),
-          leave: () => Promise.resolve(),
-        }
+      ? openMemoryStore(memoryStore, metrics)
       // Some 11 MB of client and what is wrapped around it, which the embedded store does without.
-      : await (await import('./open-store.js')).openStore({ settings, workers, choice: storeChoice, health, log, metrics, local: memoryStore, onLapsed, ...KEPT_FOR_REDIS });
+      : await (await import('./open-store.js')).openStore({ settings, workers, choice: storeChoice, health, log, metrics, local: memoryStore, onLapsed: countLapsed(metrics), ...KEPT_FOR_REDIS });
   const deciding = {
     ruleSet: () => inForce(rules),
     store,
@@ -115,9 +106,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   };
   const shouldRateLimit = makeShouldRateLimit({ ...deciding, additions: (ruleSet) => additionsFor(ruleSet, additionOptions(settings)) });
   const { service, sweeper } = openReservations({ ...deciding, reservations, metrics, rules });
-  const onFailure = (kind: FailureKind): void => {
-    metrics.shouldRateLimitError.inc({ err_type: ERROR_TYPES[kind] });
-  };
+  const onFailure = (kind: FailureKind): void => { metrics.shouldRateLimitError.inc({ err_type: ERROR_TYPES[kind] }); };
   const faults = new SeldomFaults({ log, nowMs: monotonicNowMs });
   const answerCalls = makeAnswerCalls({ decide: shouldRateLimit, log: faults, onFailure });
   const reservationCalls = new ReservationCalls({ service, answerCalls, log: faults });
@@ -137,7 +126,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     onCall: ({ seconds }) => { responseTimes.observe(seconds); },
   });
   const http = new HttpServer({ ...httpRoutes({ answerCalls, reservationCalls, health }), log: faults });
-  const published = { contentType: registry.contentType, metrics: () => registry.metrics(), read: () => readMetrics(registry) };
+  const published = publishedBy(registry);
   const debug = isWorker ? undefined : new HttpServer({ routes: debugRoutes({ configLines: () => describeConfig(rules), metrics: published }), log: faults });
   const unpublish = isWorker ? undefined : await publishMetrics({ settings, statsd, metrics: published, registry, log });
 
@@ -165,6 +154,10 @@ export async function startApp(options: AppOptions): Promise<App> {
   };
 }
 
+function publishedBy(registry: Registry) {
+  return { contentType: registry.contentType, metrics: () => registry.metrics(), read: () => readMetrics(registry) };
+}
+
 function inForce({ ruleSet }: RulesInForce): RuleSet {
   if (ruleSet === undefined) throw new UnavailableError('there is no configuration yet; see the log of the rate limit service');
   return ruleSet;
@@ -185,6 +178,14 @@ function followConfig({ rules, health, settings }: Pick<AppOptions, 'rules' | 's
   };
   show();
   rules.onLoad(show);
+}
+
+function openMemoryStore(memoryStore: MemoryStore, metrics: Metrics): OpenedStore {
+  return {
+    store: new MeasuredStore(memoryStore, measureStore(metrics, 'memory')),
+    reservations: new MemoryReservations({ store: memoryStore, nowUs: monotonicNowUs, recordsMax: MEMORY_RESERVATIONS_MAX, onLapsed: countLapsed(metrics) }),
+    leave: () => Promise.resolve(),
+  };
 }
 
 /** Before there is anything that it could keep waiting. */

@@ -4,7 +4,15 @@ import { domainTag } from './bucket/bucket-key';
 import type { RulesInForce } from './config/rules-in-force';
 import type { Metrics } from './observability/metrics';
 import { ReservationService, type ReservationServiceParts } from './reservation/reservation-service';
+import type { OnLapsed } from './reservation/reservations';
 import { Sweeper } from './reservation/sweeper';
+
+export function countLapsed(metrics: Metrics): OnLapsed {
+  return ({ granted }) => {
+    metrics.reservations.inc({ outcome: 'lapsed' });
+    metrics.reservationHits.inc({ outcome: 'lapsed' }, granted);
+  };
+}
 
 export interface OpenReservationsInput extends Omit<ReservationServiceParts, 'onOutcome' | 'onTag'> {
   readonly metrics: Metrics;

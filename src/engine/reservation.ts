@@ -143,14 +143,9 @@ export function settleRecord({ record, legs, target, actual, nowUs, apply }: Set
   let cut = 0;
   for (let i = 0; i < legs.length; i += 1) if (missing(i) > 0) cut = Math.max(cut, settle(i, missing(i)));
   const isOver = state === 'lapsed' || (state === 'held' && expiresUs <= nowUs);
-  return {
-    ...record,
-    state: target,
-    isLate: isLate || (target !== 'lapsed' && isOver),
-    actual: target === 'committed' ? actual : record.actual,
-    cut,
-    charges,
-  };
+  const { isUnknown, asked, granted, keepUs } = record;
+  const isLateNow = isLate || (target !== 'lapsed' && isOver);
+  return { state: target, isLate: isLateNow, isUnknown, asked, granted, madeUs, expiresUs, keepUs, actual: target === 'committed' ? actual : record.actual, cut, charges };
 }
 
 interface SettleRecordInput {

@@ -130,7 +130,7 @@ export class ReservationService {
     const name = { id, tag: this.tagOf(request) };
     const outcome = await this.parts.reservations.extend({ name, ttlUs: ttlMs * US_PER_MS }, options);
     this.parts.onTag(name.tag);
-    if (outcome === undefined) throw new UnknownReservationError();
+    if (outcome === undefined) throw unknownReservation();
     this.parts.onOutcome(outcome.isChanged ? 'extended' : 'repeated', 0);
     return this.toStepAnswer(name, outcome);
   }
@@ -163,7 +163,7 @@ export class ReservationService {
     const plan = planned?.plan;
     const unknown = plan === undefined || plan.legs.length === 0 ? undefined : { plan, keepUs: keepUsOf(plan.legs, TTL_MS_DEFAULT * US_PER_MS) };
     const outcome = await this.parts.reservations.settle({ name, target, actual, unknown }, options);
-    if (outcome === undefined && planned?.plan.legs.length !== 0) throw new UnknownReservationError();
+    if (outcome === undefined && planned?.plan.legs.length !== 0) throw unknownReservation();
     if (outcome === undefined) return nothingSettled(id, target, actual);
     const { record, isChanged } = outcome;
     this.parts.onOutcome(outcomeOf(record, isChanged), target === 'committed' && isChanged ? actual : 0);
@@ -275,6 +275,10 @@ function outcomeOf({ state, isUnknown, isLate }: ReservationRecord, isChanged: b
 function nothingSettled(id: string, target: SettleTarget, actual: number): StepAnswer {
   const record = { state: target, granted: 0, actual: target === 'committed' ? actual : 0, cut: 0, isLate: false, isUnknown: true };
   return { id, record, expiresInUs: 0, isChanged: true, isDegraded: false };
+}
+
+function unknownReservation(): UnknownReservationError {
+  return new UnknownReservationError('no reservation of this id is known; it was never made, or it is long over');
 }
 
 /** @throws BadRequestError */

@@ -85,8 +85,4 @@ export class TooManyReservationsError extends UnavailableError {
 /** Nothing is known under the id, and nothing was named that could be charged in its place. */
 export class UnknownReservationError extends Error {
   override readonly name = 'UnknownReservationError';
-
-  constructor() {
-    super('no reservation of this id is known; it was never made, or it is long over');
-  }
 }
