@@ -4,22 +4,21 @@ import type { GroupOutcome } from '../../src/store/store';
 import type { Leg, ReservationRecord } from '../../src/engine/reservation';
 import { MemoryReservations } from '../../src/reservation/memory-reservations';
 import { RedisReservations } from '../../src/reservation/redis-reservations';
-import type { Plan, Reservations, ReserveOutcome, StepOutcome } from '../../src/reservation/reservations';
+import type { Reservations } from '../../src/reservation/reservations';
 import { ALGORITHMS } from '../../src/rule/limit';
 import { MemoryStore } from '../../src/store/memory-store';
 import { loadClockedScript } from '../support/clocked-script';
 import { groupOf, LIMITS, take } from '../support/groups';
 import { ReservationModel, type ModelAnswer } from '../support/model/reservations';
 import { decided } from '../support/outcomes';
-import { randomFrom, seeded, type Random } from '../support/random';
+import { randomFrom, seeded } from '../support/random';
 import { openClockedRedis, type ClockedRedis } from '../support/redis-store';
 import { startRedis, type RedisServer } from '../support/redis-server';
+import { leg, makeStep, randomSteps, type Outcome, type ReservationStep as Step } from '../support/reservation-schedules';
 import { runsOf } from '../support/runs';
 
 const START_US = 1_800_000_000_000_000;
 const DAY_US = 86_400_000_000;
-const KEEP_US = DAY_US;
-const IDS = 6;
 
 let server: RedisServer;
 let redis: ClockedRedis;
@@ -34,42 +33,6 @@ afterAll(async () => {
   await redis.close();
   await server.stop();
 });
-
-type Step =
-  | { readonly kind: 'reserve'; readonly id: string; readonly asked: number; readonly ttlUs: number }
-  | { readonly kind: 'commit'; readonly id: string; readonly actual: number }
-  | { readonly kind: 'release'; readonly id: string }
-  | { readonly kind: 'extend'; readonly id: string; readonly ttlUs: number }
-  | { readonly kind: 'sweep' }
-  | { readonly kind: 'wait'; readonly us: number };
-
-/** Whole lives of reservations, of which some messages are lost, some come again, and some come before others. */
-function randomSteps(random: Random, hitsMax: number, stepUs: number): Step[] {
-  const steps: Step[] = [];
-  for (let i = 0; i < IDS; i += 1) {
-    const id = `r${i}`;
-    const life: Step[] = [{ kind: 'reserve', id, asked: 1 + random(hitsMax), ttlUs: 1 + random(4 * stepUs) }];
-    if (random(3) === 0) life.push({ kind: 'extend', id, ttlUs: 1 + random(4 * stepUs) });
-    life.push(random(4) === 0 ? { kind: 'release', id } : { kind: 'commit', id, actual: random(2 * hitsMax) });
-    if (random(8) === 0) life.push({ kind: 'commit', id, actual: random(2 * hitsMax) });
-    for (const step of life) {
-      if (random(6) === 0) continue;
-      steps.push(step);
-      if (random(4) === 0) steps.push(step);
-    }
-  }
-  for (let i = 0; i < 6; i += 1) steps.push(random(2) === 0 ? { kind: 'sweep' } : { kind: 'wait', us: random(3 * stepUs) });
-  return shuffledALittle(steps, random);
-}
-
-function shuffledALittle(steps: readonly Step[], random: Random): Step[] {
-  const placed = steps.map((step, i) => ({ step, at: i + random(10) }));
-  return placed.sort((a, b) => a.at - b.at).map(({ step }) => step);
-}
-
-function planOf(legs: readonly Leg[]): Plan {
-  return { legs, quotaAlwaysFits: false, shadow: false };
-}
 
 function openBoth(): { readonly memory: Reservations; readonly inRedis: Reservations; readonly store: MemoryStore } {
   const store = new MemoryStore({ nowUs: () => nowUs, bucketsMax: 10_000 });
@@ -86,34 +49,6 @@ function openBoth(): { readonly memory: Reservations; readonly inRedis: Reservat
   return { memory: new MemoryReservations({ store, nowUs: () => nowUs, recordsMax: 1_000 }), inRedis, store };
 }
 
-type Outcome = ReserveOutcome | StepOutcome | number | undefined;
-
-async function make(reservations: Reservations, step: Step, { tag, legs }: { readonly tag: string; readonly legs: readonly Leg[] }): Promise<Outcome> {
-  const plan = planOf(legs);
-  const unknown = { plan, keepUs: KEEP_US };
-  switch (step.kind) {
-    case 'reserve': {
-      const outcome = await reservations.reserve({ name: { tag, id: step.id }, plan, asked: step.asked, ttlUs: step.ttlUs, keepUs: KEEP_US }, {});
-      if ('outsideAtUs' in outcome) throw new Error('no limit has a calendar');
-      return outcome;
-    }
-    case 'commit':
-      return reservations.settle({ name: { tag, id: step.id }, target: 'committed', actual: step.actual, unknown }, {});
-    case 'release':
-      return reservations.settle({ name: { tag, id: step.id }, target: 'released', actual: 0, unknown }, {});
-    case 'extend':
-      return reservations.extend({ name: { tag, id: step.id }, ttlUs: step.ttlUs }, {});
-    case 'sweep':
-      return reservations.sweep(tag);
-    case 'wait':
-      throw new Error('time is no store’s');
-  }
-}
-
-function leg(bucketKey: string, parts: Partial<Leg>): Leg {
-  return { bucketKey, limit: LIMITS.fixed_window, mode: 'enforced', descriptor: 0, shareMax: undefined, overdraftMax: 0, keepsOnLapse: false, ...parts };
-}
-
 async function remaining(take_: (groups: Parameters<MemoryStore['take']>[0]) => Promise<readonly GroupOutcome[]>, legs: readonly Leg[]): Promise<readonly number[]> {
   const checks = legs.map(({ bucketKey, limit }) => take(bucketKey, { limit, hits: 0 }));
   const [outcome] = await take_([groupOf(checks)]);
@@ -124,7 +59,7 @@ async function inBoth(legs: readonly Leg[]): Promise<ReturnType<typeof openBoth>
   const both = openBoth();
   const compare = async (step: Step, tag: string): Promise<Outcome> => {
     const of = { tag, legs };
-    const [one, other] = [await make(both.memory, step, of), await make(both.inRedis, step, of)];
+    const [one, other] = [await makeStep(both.memory, step, of), await makeStep(both.inRedis, step, of)];
     expect({ step, outcome: other }).toEqual({ step, outcome: one });
     return one;
   };
