@@ -66,7 +66,7 @@ async function expectedLives(): Promise<readonly Life[]> {
     const limit = LIMITS[ALGORITHMS[run % ALGORITHMS.length]!];
     let nowUs = START_US + random(1_000_000_000);
     const legs = Array.from({ length: 1 + random(3) }, (_, i) =>
-      leg(`${random(3) === 0 ? 'a' : `b${i}`}`, {
+      leg(random(3) === 0 ? 'a' : `b${i}`, {
         limit: { ...limit, requestsPerUnit: limit.requestsPerUnit * 3, capacity: limit.capacity * 3 },
         mode: modes[random(6)] ?? 'enforced',
         shareMax: random(2) === 0 ? undefined : 1 + random(limit.capacity * 3),

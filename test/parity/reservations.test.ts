@@ -68,7 +68,7 @@ async function inBoth(legs: readonly Leg[]): Promise<ReturnType<typeof openBoth>
 }
 
 test('a model, the embedded store and Redis agree; nothing is lost, nothing charged twice, and never more is held than the shares', async () => {
-  const { numRuns, seed } = seeded(runsOf(300));
+  const { numRuns, seed } = seeded(runsOf(200));
   const random = randomFrom({ seed });
   const seen = new Set<string>();
   for (let run = 0; run < numRuns; run += 1) {
