@@ -7,7 +7,7 @@ import { toByteString, toText } from '../descriptor/byte-string';
 import type { Entry, RateLimitRequest } from '../descriptor/descriptor';
 import { findChild, type DescriptorLevel, type DescriptorNode } from '../descriptor/tree';
 import { compileWildcard, matchesWildcard } from '../descriptor/wildcard';
-import { overdraftMaxOf, type Limit } from '../rule/limit';
+import { overdraftMaxOf, reservableMax, type Limit } from '../rule/limit';
 import { matchRequest, type GlobalModes, type Match } from '../rule/match';
 import type { Domain, RuleSet } from '../rule/rule-set';
 
@@ -67,6 +67,8 @@ export interface LimitExplanation {
   readonly calendar?: string;
   /** How many hits below zero a usage report may take the bucket; absent: the limit takes none. */
   readonly overdraftMax?: number;
+  /** What the limit says of reservations; absent: nothing, so that the defaults hold. */
+  readonly reservations?: { readonly maxShare: number; readonly onLapse: string; readonly hitsMax: number };
   readonly bucketKey: string;
 }
 
@@ -110,9 +112,9 @@ export function explainRequest({ ruleSet, levels, request, modes, keyPrefix, now
 }
 
 function explainLimit(limit: Limit, bucketKey: string): LimitExplanation {
-  const { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar } = limit;
+  const { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, reservations } = limit;
   const overdraftMax = overdraftMaxOf(limit);
-  const optional = { ...(calendar && { calendar: calendar.timeZone }), ...(overdraftMax !== undefined && { overdraftMax }) };
+  const optional = { ...(calendar && { calendar: calendar.timeZone }), ...(overdraftMax !== undefined && { overdraftMax }), ...(reservations && { reservations: { ...reservations, hitsMax: reservableMax(limit) } }) };
   return { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, ...optional, bucketKey };
 }
 

@@ -13,7 +13,7 @@ interface Level {
   readonly home: string;
 }
 
-export type LevelName = 'root' | 'descriptor' | 'rate_limit' | 'replaces';
+export type LevelName = 'root' | 'descriptor' | 'rate_limit' | 'replaces' | 'reservations';
 
 const LEVELS: Readonly<Record<LevelName, Level>> = {
   root: { keys: ['domain', 'descriptors', 'algorithm', 'failure_mode', 'response_headers', 'overdraft', 'hash_tag'], title: 'the file', home: 'at the root of the file' },
@@ -50,11 +50,13 @@ const LEVELS: Readonly<Record<LevelName, Level>> = {
       'response_headers',
       'overdraft',
       'overdraft_max',
+      'reservations',
     ],
     title: 'rate_limit',
     home: 'inside rate_limit',
   },
   replaces: { keys: ['name'], title: 'an item of replaces', home: 'inside an item of replaces' },
+  reservations: { keys: ['max_share', 'on_lapse'], title: 'reservations', home: 'inside reservations' },
 };
 
 export function keysOf(level: LevelName): readonly string[] {

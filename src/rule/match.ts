@@ -5,7 +5,7 @@ import type { ByteString, Descriptor, LimitOverride, RateLimitRequest } from '..
 import { findNode } from '../descriptor/tree';
 import { toText } from '../descriptor/byte-string';
 import { BadRequestError } from '../errors';
-import { isLimitProblem, makeLimit, type Algorithm, type FailureMode, type Limit, type Overdraft, type ResponseHeaders } from './limit';
+import { isLimitProblem, makeLimit, type Algorithm, type FailureMode, type Limit, type Overdraft, type ReservationTerms, type ResponseHeaders } from './limit';
 import type { Rule } from './rule';
 import type { Domain, RuleSet } from './rule-set';
 
@@ -87,8 +87,9 @@ function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorIn
     const failureMode = rule?.limits[0]?.failureMode ?? domain.failureMode;
     const responseHeaders = rule?.limits[0]?.responseHeaders ?? domain.responseHeaders;
     const overdraft = rule?.limits[0] === undefined ? domain.defaultOverdraft : rule.limits[0].overdraft;
+    const reservations = rule?.limits[0]?.reservations;
     const { calendarMonth } = domain;
-    const limit = overrideLimit({ override: descriptor.override, algorithm, calendarMonth, failureMode, responseHeaders, overdraft, index });
+    const limit = overrideLimit({ override: descriptor.override, algorithm, calendarMonth, failureMode, responseHeaders, overdraft, reservations, index });
     const path = rule?.path ?? descriptor.entries.map((entry) => toText(entry.key));
     return { limits: [limit], unlimited: false, mode: modes.quota ? 'quota' : 'enforced', quotaAlwaysFits: false, path };
   }
@@ -106,9 +107,9 @@ interface MatchDescriptorInput {
   readonly index: number;
 }
 
-function overrideLimit({ override, algorithm, calendarMonth, failureMode, responseHeaders, overdraft, index }: OverrideLimitInput): Limit {
+function overrideLimit({ override, algorithm, calendarMonth, failureMode, responseHeaders, overdraft, reservations, index }: OverrideLimitInput): Limit {
   const calendarTimeZone = calendarMonth && override.unit === 'month' ? 'UTC' : undefined;
-  const made = makeLimit({ ...override, algorithm, calendarTimeZone, failureMode, responseHeaders, overdraft });
+  const made = makeLimit({ ...override, algorithm, calendarTimeZone, failureMode, responseHeaders, overdraft, reservations });
   if (isLimitProblem(made)) throw new BadRequestError(`descriptors[${index}].limit.${made.field} ${made.message}`);
   return made;
 }
@@ -120,5 +121,6 @@ interface OverrideLimitInput {
   readonly failureMode: FailureMode | undefined;
   readonly responseHeaders: ResponseHeaders | undefined;
   readonly overdraft: Overdraft | undefined;
+  readonly reservations: ReservationTerms | undefined;
   readonly index: number;
 }

@@ -70,6 +70,7 @@ describeStore('SplitStore over RedisClusterStore', () =>
         connect: () => Promise.resolve().then(() => { onConnection({ connected: true }); }),
         readSlots: () => Promise.resolve(table),
         beat: () => Promise.resolve(1),
+        run: () => Promise.resolve(undefined),
         isThere: () => true,
       }),
     });
