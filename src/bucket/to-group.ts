@@ -42,8 +42,8 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
           ? { bucketKey: key, limit: bucketLimit, hits, mode, descriptor }
           : { bucketKey: key, limit: bucketLimit, hits, mode, descriptor, failureMode };
       if (isSlot) takes[next] = slotTake(take, slotIdIn(entries, inFlight));
-      else if (isEnd) takes[next] = { ...take, hits: 0, peek: true };
-      else takes[next] = overdraftMax === undefined ? take : { ...take, overdraftMax };
+      else if (isEnd) takes[next] = { bucketKey: key, limit: bucketLimit, hits: 0, mode, descriptor, peek: true, ...(failureMode !== undefined && { failureMode }) };
+      else takes[next] = overdraftMax === undefined ? take : { overdraftMax, ...take };
       next += 1;
     }
   }
@@ -52,8 +52,18 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
 
 /** An id names one slot, however many hits come with it. A release tells a fact, as a usage report does: it holds whatever the answer is. */
 function slotTake(take: Take, slotId: string | undefined): Take {
-  const own = slotId === undefined ? take : { ...take, hits: Math.sign(take.hits), slotId };
-  return take.hits < 0 ? { ...own, overdraftMax: 0 } : own;
+  const { bucketKey, limit, mode, descriptor, failureMode } = take;
+  const hits = slotId === undefined ? take.hits : Math.sign(take.hits);
+  return {
+    bucketKey,
+    limit,
+    hits,
+    mode,
+    descriptor,
+    ...(failureMode !== undefined && { failureMode }),
+    ...(slotId !== undefined && { slotId }),
+    ...(hits < 0 && { overdraftMax: 0 }),
+  };
 }
 
 function slotIdIn(entries: readonly Entry[], { id }: InFlight): string | undefined {

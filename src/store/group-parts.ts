@@ -45,8 +45,9 @@ export function groupOfPart({ takes }: Part, { shadow, step }: GroupOfPartInput)
 }
 
 function takeOf({ bucketKey, limit, hits, mode, descriptor, overdraftMax, slotId }: Take): Take {
-  const take = { bucketKey, limit, hits, mode, descriptor };
-  return { ...take, ...(overdraftMax !== undefined && { overdraftMax }), ...(slotId !== undefined && { slotId }) };
+  if (slotId !== undefined) return overdraftMax === undefined ? { bucketKey, limit, hits, mode, descriptor, slotId } : { bucketKey, limit, hits, mode, descriptor, slotId, overdraftMax };
+  if (overdraftMax === undefined) return { bucketKey, limit, hits, mode, descriptor };
+  return { bucketKey, limit, hits, mode, descriptor, overdraftMax };
 }
 
 /**
@@ -112,11 +113,10 @@ export function settlementsOf({ part, verdict: { overLimit, verdicts, nowUs } }:
     // The smallest limit is the one at which the group has moved the bucket on.
     const { take, verdict } = others.reduce((a, b) => (b.take.limit.requestsPerUnit < a.take.limit.requestsPerUnit ? b : a), first);
     const usedBefore = Math.max(0, take.limit.capacity - verdict.remaining - hits);
-    const givenBack = { bucketKey, limit: take.limit, takenAtUs: nowUs, usedBefore };
     // One that had its slot before is given nothing back: that slot is of another time.
     const slots = new Set(charged.flatMap(({ hits: slotHits, slotId }) => (slotId !== undefined && slotHits > 0 ? [slotId] : [])));
-    const ofSlots = Array.from(slots, (slotId) => ({ ...givenBack, hits: -1, slotId }));
-    return hits === 0 ? ofSlots : [{ ...givenBack, hits: -hits }, ...ofSlots];
+    const ofSlots = Array.from(slots, (slotId) => ({ bucketKey, limit: take.limit, hits: -1, takenAtUs: nowUs, usedBefore, slotId }));
+    return hits === 0 ? ofSlots : [{ bucketKey, limit: take.limit, hits: -hits, takenAtUs: nowUs, usedBefore }, ...ofSlots];
   });
 }
 

@@ -219,8 +219,10 @@ function readVerdicts({ group, numbers, overLimit, nowUs }: ReadVerdictsInput): 
     const retryAfterUs = numbers.next();
     const cut = group.takes[i]?.overdraftMax === undefined ? 0 : numbers.next();
     const fits = retryAfterUs === TAKE_FITS;
-    const verdict = { fits, remaining: Math.max(0, room), retryAfterUs: fits ? 0 : retryAfterUs, resetAfterUs };
-    verdicts[i] = room >= 0 && cut === 0 ? verdict : { ...verdict, ...(room < 0 && { debt: -room }), ...(cut > 0 && { cut }) };
+    const verdict: { -readonly [Field in keyof Verdict]: Verdict[Field] } = { fits, remaining: Math.max(0, room), retryAfterUs: fits ? 0 : retryAfterUs, resetAfterUs };
+    if (room < 0) verdict.debt = -room;
+    if (cut > 0) verdict.cut = cut;
+    verdicts[i] = verdict;
   }
   return { overLimit, verdicts, nowUs };
 }

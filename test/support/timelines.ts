@@ -2,10 +2,11 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Group, GroupVerdict } from '../../src/bucket/take';
+import { slotIdOf } from '../../src/bucket/slot-id';
+import type { Group, GroupVerdict, Take } from '../../src/bucket/take';
 import type { Code } from '../../src/engine/decision';
 import { NEVER } from '../../src/bucket/take';
-import type { Algorithm } from '../../src/rule/limit';
+import type { BucketAlgorithm } from '../../src/rule/limit';
 
 interface VectorLimit {
   readonly requests_per_unit: number;
@@ -13,13 +14,30 @@ interface VectorLimit {
   readonly capacity: number;
 }
 
-/** Time since the start (µs), hits, then what is expected: code, remaining, reset (µs), why; perhaps another limit. */
-type VectorRow = readonly [number, number, Code, number, number, string, VectorLimit?];
+/** Hits of an admission (0: a check), or of a usage report. */
+type VectorHits = number | { readonly report: number } | SlotHits;
+
+/** Hits of requests in flight: 1 takes a slot, -1 releases it, whatever the verdict; perhaps of one request, by its id. */
+interface SlotHits {
+  readonly slots: number;
+  readonly id?: string;
+}
+
+/** Time since the start (µs), hits, then what is expected: code, remaining (negative: the debt), reset (µs), why; perhaps another limit. */
+type VectorRow = readonly [number, VectorHits, Code, number, number, string, VectorLimit?];
 
 interface VectorFile {
-  readonly algorithm: Algorithm;
+  readonly algorithm: BucketAlgorithm;
   readonly start_us: number;
-  readonly timelines: readonly { readonly name: string; readonly limit: VectorLimit; readonly rows: readonly VectorRow[] }[];
+  readonly timelines: readonly VectorTimeline[];
+}
+
+interface VectorTimeline {
+  readonly name: string;
+  readonly limit: VectorLimit;
+  /** Of its usage reports. */
+  readonly overdraft_max?: number;
+  readonly rows: readonly VectorRow[];
 }
 
 export interface Step {
@@ -31,6 +49,7 @@ export interface Step {
 export interface StepOutcome {
   readonly why: string;
   readonly code: Code;
+  /** Negative: the debt. */
   readonly remaining: number;
   readonly resetUs: number;
 }
@@ -46,14 +65,14 @@ const VECTORS_DIR = path.join(__dirname, '..', 'vectors');
 export function loadTimelines(): readonly Timeline[] {
   return readdirSync(VECTORS_DIR).flatMap((file) => {
     const vectors = JSON.parse(readFileSync(path.join(VECTORS_DIR, file), 'utf8')) as VectorFile;
-    return vectors.timelines.map(({ name, limit, rows }) => ({
+    return vectors.timelines.map(({ name, limit, overdraft_max: overdraftMax = 0, rows }) => ({
       name: `${vectors.algorithm}: ${name}`,
       steps: rows.map(([atUs, hits, code, remaining, resetUs, why, otherLimit]): Step => {
         const { requests_per_unit: requestsPerUnit, window_us: windowUs, capacity } = otherLimit ?? limit;
         const take = {
           bucketKey: `vector:${vectors.algorithm}`,
           limit: { algorithm: vectors.algorithm, requestsPerUnit, windowUs, capacity },
-          hits,
+          ...toHits(hits, overdraftMax),
           mode: 'enforced' as const,
           descriptor: 0,
         };
@@ -64,9 +83,16 @@ export function loadTimelines(): readonly Timeline[] {
   });
 }
 
+function toHits(hits: VectorHits, overdraftMax: number): Pick<Take, 'hits' | 'overdraftMax' | 'slotId'> {
+  if (typeof hits === 'number') return { hits };
+  if ('report' in hits) return { hits: hits.report, overdraftMax };
+  const { slots, id } = hits;
+  return { hits: slots, ...(slots < 0 && { overdraftMax: 0 }), ...(id !== undefined && { slotId: slotIdOf(id) }) };
+}
+
 /** What a timeline says about a verdict, with the row's reason so that a difference explains itself. */
 export function toStepOutcome({ overLimit, verdicts }: GroupVerdict, why: string): StepOutcome {
-  const { fits, remaining, retryAfterUs, resetAfterUs } = verdicts[0]!;
+  const { fits, remaining, debt = 0, retryAfterUs, resetAfterUs } = verdicts[0]!;
   const resetUs = fits || retryAfterUs === NEVER ? resetAfterUs : retryAfterUs;
-  return { why, code: overLimit ? 'OVER_LIMIT' : 'OK', remaining, resetUs };
+  return { why, code: overLimit ? 'OVER_LIMIT' : 'OK', remaining: remaining - debt, resetUs };
 }
