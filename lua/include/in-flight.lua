@@ -50,15 +50,11 @@ end
 
 -- The oldest slot of that id, or nil. The same bytes may lie across two fields: that is none.
 local function find_slot(state, id)
-  local from = 1
+  local at = TIME_BYTES
   repeat
-    local at = string.find(state.slots, id, from, true)
-    if at and (at - 1) % SLOT_BYTES == TIME_BYTES then
-      return (at - 1 - TIME_BYTES) / SLOT_BYTES + 1
-    end
-    from = at and at + 1
-  until not at
-  return nil
+    at = string.find(state.slots, id, at + 1, true)
+  until not at or (at - 1) % SLOT_BYTES == TIME_BYTES
+  return at and (at - 1 - TIME_BYTES) / SLOT_BYTES + 1
 end
 
 local function without(state, number)
