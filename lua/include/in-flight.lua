@@ -106,7 +106,7 @@ end
 
 function in_flight.refund(state, hits, id)
   if not id then
-    return { slots = slots_between(state, 1, max(0, slot_count(state) - hits)), now_us = state.now_us }
+    return { slots = slots_between(state, hits + 1, slot_count(state)), now_us = state.now_us }
   end
   local number = find_slot(state, id) or find_slot(state, ANONYMOUS)
   return number and without(state, number) or state

@@ -32,7 +32,7 @@ export interface Take {
   readonly overdraftMax?: number;
   /**
    * Of requests in flight: names the one slot that is taken or released, in 16 hexadecimal digits. One that has its slot already
-   * fits and takes no other. Absent: slots are alike, and the youngest are released first.
+   * fits and takes no other. Absent: slots are alike, and the oldest are released first.
    */
   readonly slotId?: string;
   /** Only reads the bucket: fits always and changes nothing. `hits` is then 0. */

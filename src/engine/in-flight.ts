@@ -54,11 +54,13 @@ export const inFlight: Engine<InFlightState> = {
 
   /**
    * The slot that is named. If it is not there, its request may have come while the store was away: then it is one of those that were
-   * charged without an id, if there is one. Without an id the youngest go, so that what nobody releases is the oldest, and lapses first.
+   * charged without an id, if there is one. Without an id the oldest go: those that stay are then the latest takes, none of which is
+   * older than the request that it stands for, so that none lapses while that runs within its hold. (Were the youngest to go, old slots
+   * would lapse under young requests, and each hold let as many more run as there are slots.)
    */
   refund(state, hits, id) {
     const { slots, nowUs } = state;
-    if (id === undefined) return { slots: slots.slice(0, Math.max(0, slots.length - hits)), nowUs };
+    if (id === undefined) return { slots: slots.slice(hits), nowUs };
     const named = findSlot(slots, id);
     const place = named >= 0 ? named : findSlot(slots, ANONYMOUS);
     return place < 0 ? state : without(state, place);
