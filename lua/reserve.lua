@@ -38,6 +38,7 @@ in KEYS is touched. An index without ids says that nothing is held, whatever the
 --- @load "fixed-window"
 --- @load "sliding-window-log"
 --- @load "sliding-window-counter"
+--- @load "in-flight"
 --- @include "decide-group"
 --- @include "settle-bucket"
 --- @include "reservation"

@@ -4,14 +4,16 @@ and gives back hits of earlier takes.
 
 KEYS[i]   the bucket of settlement i; a bucket may come more than once
 ARGV      for each settlement: algorithm (1 token bucket, 2 fixed window, 3 leaky bucket, 4 sliding window log, 5 sliding
-                               window counter),
+                               window counter, 6 requests in flight),
                                hits (positive: charged, as many as there is room for; negative: given back),
                                taken_at_us, used_before (of hits given back: now_us of their take, and the hits used
                                before it; else 0),
                                overdraft_max (of hits charged: how far below zero they may take the bucket),
                                window_us, requests, capacity,
-                               number of edges (0, or of a calendar window at least 2), and the edges in us, ascending
-          Whole numbers all, in decimal.
+                               number of edges (0, or of a calendar window at least 2), and the edges in us, ascending,
+                               of requests in flight: the id of the slot that is given back (16 hexadecimal digits), or an
+                               empty text: slots without an id
+          Whole numbers all but the ids, in decimal.
 
 Reply     for each settlement: hits applied, at least 0; -1 if its bucket could not be read, or now_us lies outside its edges
 
@@ -25,19 +27,28 @@ changed nothing, unless its error begins with PARTLY (include/buckets.lua). No k
 --- @load "fixed-window"
 --- @load "sliding-window-log"
 --- @load "sliding-window-counter"
+--- @load "in-flight"
 --- @include "settle-bucket"
 --- @include "server-time"
 --- @include "buckets"
 
+local IN_FLIGHT = 6
+
 -- The settlement on this key whose arguments begin at `at`, and where they end.
 local function read_settlement(key, at)
   local limit, next_at = limit_at(at + 5)
+  local code, slot_id = tonumber(ARGV[at]), nil
+  if code == IN_FLIGHT then
+    slot_id = ARGV[next_at] ~= '' and slot_id_at(next_at) or nil
+    next_at = next_at + 1
+  end
   local settlement = {
-    bucket = bucket_of(key, engine_of(tonumber(ARGV[at]))),
+    bucket = bucket_of(key, engine_of(code)),
     hits = tonumber(ARGV[at + 1]),
     taken_at_us = tonumber(ARGV[at + 2]),
     used_before = tonumber(ARGV[at + 3]),
     overdraft_max = tonumber(ARGV[at + 4]),
+    slot_id = slot_id,
     limit = limit,
   }
   return settlement, next_at

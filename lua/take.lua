@@ -6,15 +6,17 @@ ARGV      number of shapes: what groups have in common but for their buckets
           for each shape:   flags (a sum of 1: shadow, 2: a quota descriptor always fits, 4: dry, nothing is taken),
                             number of takes
           for each take:    algorithm (1 token bucket, 2 fixed window, 3 leaky bucket, 4 sliding window log, 5 sliding
-                            window counter), mode (0 enforced, 1 quota, 2 shadow; 3 more: a usage report, 6 more: a peek, which
-                            fits always), descriptor, hits (0 a check, which fits while one hit is left; negative refund),
+                            window counter, 6 requests in flight), mode (0 enforced, 1 quota, 2 shadow; 3 more: a usage report,
+                            6 more: a peek, which fits always, 12 more: it names a slot by an id), descriptor, hits (0 a check, which
+                            fits while one hit is left; negative refund),
                             window_us, requests, capacity,
                             number of edges (0, or of a calendar window at least 2), and the edges in us, ascending,
                             of a usage report overdraft_max: how far below zero it may take the bucket
           and then for each run of groups of one shape: shape (1 the first), number of groups,
                             times (2 or more: each of them is that many groups, decided one after the other. A fold: not
-                            dry, without refunds, usage reports and logs, each bucket once)
-          Whole numbers all, in decimal.
+                            dry, without refunds, usage reports, logs and requests in flight, each bucket once),
+                            and of each of its groups the ids of the takes that name a slot (16 hexadecimal digits each)
+          Whole numbers all but the ids, in decimal.
 
 Reply     now_us, then for each group:
           of one that is allowed (of a dry one: would be) and of which each take fits, nothing but two numbers for each take:
@@ -38,6 +40,7 @@ No key but those in KEYS is touched.
 --- @load "fixed-window"
 --- @load "sliding-window-log"
 --- @load "sliding-window-counter"
+--- @load "in-flight"
 --- @include "decide-group"
 --- @include "server-time"
 --- @include "buckets"
@@ -54,13 +57,17 @@ local function read_take(at)
   local take = {
     engine = engine_of(tonumber(ARGV[at])),
     mode = kind % 3,
-    is_peek = kind >= 6,
+    is_peek = kind % 12 >= 6,
+    names_slot = kind >= 12,
     overdraft_max = overdraft_max,
     descriptor = tonumber(ARGV[at + 2]),
     hits = tonumber(ARGV[at + 3]),
     limit = limit,
     -- Of one group after the other: its bucket, and what decide-group.lua makes of it. Named here, so that the table never grows.
     bucket = nil,
+    slot_id = nil,
+    is_held = nil,
+    new_slots = nil,
     of_bucket = nil,
     fits = nil,
     smallest_limit = nil,
@@ -79,12 +86,13 @@ end
 -- Flags are a sum of 1, 2 and 4.
 local function read_shape(at)
   local flags = tonumber(ARGV[at])
-  local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, has_reports = nil, takes = {} }
+  local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, has_reports = nil, has_slots = nil, takes = {} }
   local take_count = tonumber(ARGV[at + 1])
   at = at + 2
   for i = 1, take_count do
     shape.takes[i], at = read_take(at)
     shape.has_reports = shape.has_reports or shape.takes[i].overdraft_max ~= nil
+    shape.has_slots = shape.has_slots or shape.takes[i].names_slot
   end
   return shape, at
 end
@@ -99,6 +107,17 @@ local function name_buckets(takes, first_key)
     is_readable = is_readable and not bucket.is_unreadable
   end
   return is_readable
+end
+
+-- Gives the takes that name a slot their ids, which begin at `at`; says where they end.
+local function name_slots(takes, at)
+  for i = 1, #takes do
+    if takes[i].names_slot then
+      takes[i].slot_id = slot_id_at(at)
+      at = at + 1
+    end
+  end
+  return at
 end
 
 local now_us = server_time_us()
@@ -132,11 +151,14 @@ local key, reply_at = 1, 2
 while at <= #ARGV do
   local group, group_count, times = shapes[tonumber(ARGV[at])], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
   local take_count, outside = #group.takes, is_outside_windows(group, now_us)
+  at = at + 3
   for _ = 1, group_count do
+    if group.has_slots then
+      at = name_slots(group.takes, at)
+    end
     reply_at = answer_group(group, times, outside, key, reply_at)
     key = key + take_count
   end
-  at = at + 3
 end
 
 return write_buckets() or reply

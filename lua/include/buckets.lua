@@ -2,7 +2,7 @@
 The buckets that a run names, as Redis holds them: read when first asked for, written once at the end. Not pure: beside the
 clock, the one include that calls redis.
 ]]
-local ENGINE_LOADERS = { load_token_bucket, load_fixed_window, load_leaky_bucket, load_sliding_window_log, load_sliding_window_counter }
+local ENGINE_LOADERS = { load_token_bucket, load_fixed_window, load_leaky_bucket, load_sliding_window_log, load_sliding_window_counter, load_in_flight }
 -- Local, as is what stands in math (arithmetic.lua).
 local call_redis, pcall_redis = redis.call, redis.pcall
 local EXPIRY_MARGIN_US = 2000000

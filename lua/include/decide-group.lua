@@ -2,8 +2,8 @@
 The decision on one group, pure: no redis.call here. Twin of src/engine/decide-group.ts, which explains it.
 
 A bucket is { state, first_take }: what it is to hold after the groups decided so far (nil: nothing), and nil. A group is
-{ shadow, quota_always_fits, dry, has_reports, takes }; a take is { bucket, engine, limit, hits, mode, descriptor, overdraft_max (of a
-usage report), is_peek } with limit { window_us, requests, capacity, edges_us or nil }. A group may come several times in a row (a fold): that is decided in one step,
+{ shadow, quota_always_fits, dry, has_reports, has_slots, takes }; a take is { bucket, engine, limit, hits, mode, descriptor,
+overdraft_max (of a usage report), is_peek, slot_id (of one that names a slot) } with limit { window_us, requests, capacity, edges_us or nil }. A group may come several times in a row (a fold): that is decided in one step,
 as src/engine/unfold.ts tells it.
 
 All takes on one bucket are decided as one. The first of them (`of_bucket` of each) holds what the twin has in a GroupBucket: the takes of
@@ -29,7 +29,7 @@ end
 -- How many of so many groups in a row the take fits, if each charges it.
 local function times_that_fit(take, times)
   local of_bucket, hits = take.of_bucket, take.hits
-  if hits < 0 or take.is_peek then
+  if hits < 0 or take.is_peek or take.is_held then
     return times
   end
   local room = take.engine.room(of_bucket.state, take.limit)
@@ -46,9 +46,40 @@ local function times_that_fit(take, times)
   return (room - room % hits) / hits
 end
 
+local function advance_bucket(take, now_us)
+  local engine, stored, limit = take.engine, take.bucket.state, take.smallest_limit
+  take.state = stored and engine.advance(stored, limit, now_us) or engine.fresh(limit, now_us)
+end
+
+local function advance_buckets(takes, now_us)
+  for i = 1, #takes do
+    if takes[i].of_bucket == takes[i] then
+      advance_bucket(takes[i], now_us)
+    end
+  end
+end
+
+-- Counts the slots that takes ask for by an id: a request that has its slot already needs no other, and two takes of one request
+-- need one. All buckets are of now.
+local function count_new_slots(takes)
+  for i = 1, #takes do
+    local take = takes[i]
+    local of_bucket, id = take.of_bucket, take.slot_id
+    if of_bucket == take then
+      take.new_slots = {}
+    end
+    take.is_held = id and of_bucket.engine.holds(of_bucket.state, id)
+    if id and take.hits > 0 and not take.is_held and not of_bucket.new_slots[id] then
+      of_bucket.new_slots[id] = true
+      of_bucket.hits_of_all = of_bucket.hits_of_all + 1
+    end
+  end
+end
+
 -- Leaves in the first take on each bucket the smallest limit of all takes on it, their hits summed, and its state at now_us; and in
 -- each take how many of so many groups in a row it fits. Says whether each fits all of them; of no takes, no.
-local function gather_buckets(takes, times, now_us)
+local function gather_buckets(group, times, now_us)
+  local takes, has_slots = group.takes, group.has_slots
   for i = 1, #takes do
     local take = takes[i]
     local limit, hits, bucket = take.limit, take.hits, take.bucket
@@ -67,17 +98,20 @@ local function gather_buckets(takes, times, now_us)
       first.expiry_limit = limit
     end
     if hits > 0 then
-      first.hits_of_all = first.hits_of_all + hits
+      first.hits_of_all = first.hits_of_all + (take.slot_id and 0 or hits)
     elseif not take.overdraft_max then
       first.refund = first.refund - hits
     end
   end
+  if has_slots then
+    advance_buckets(takes, now_us)
+    count_new_slots(takes)
+  end
   local all_fit = #takes > 0
   for i = 1, #takes do
     local take = takes[i]
-    if take.of_bucket == take then
-      local engine, stored, limit = take.engine, take.bucket.state, take.smallest_limit
-      take.state = stored and engine.advance(stored, limit, now_us) or engine.fresh(limit, now_us)
+    if not has_slots and take.of_bucket == take then
+      advance_bucket(take, now_us)
     end
     local fits = times_that_fit(take, times)
     take.fits = fits
@@ -120,11 +154,24 @@ local function charge(of_bucket, hits)
   end
 end
 
--- A refund to a bucket that nobody has used changes nothing.
-local function refund(of_bucket, hits)
+-- A refund to a bucket that nobody has used changes nothing, and so does one of a slot that is not there.
+local function refund(of_bucket, hits, slot_id)
   if hits > 0 and not of_bucket.engine.is_unused(of_bucket.state) then
-    of_bucket.state = of_bucket.engine.refund(of_bucket.state, hits)
-    of_bucket.is_changed = true
+    local after = of_bucket.engine.refund(of_bucket.state, hits, slot_id)
+    of_bucket.is_changed = of_bucket.is_changed or after ~= of_bucket.state
+    of_bucket.state = after
+  end
+end
+
+-- Takes the slots that are named, as far as they fit: one for each id, though several takes name it.
+local function charge_new_slots(takes)
+  for i = 1, #takes do
+    local take = takes[i]
+    local of_bucket, id = take.of_bucket, take.slot_id
+    if id and take.hits > 0 and take.fits > 0 and not of_bucket.engine.holds(of_bucket.state, id) then
+      of_bucket.state = of_bucket.engine.charge(of_bucket.state, 1, id)
+      of_bucket.is_changed = true
+    end
   end
 end
 
@@ -146,7 +193,7 @@ local function apply_takes(group, allowed)
   local takes = group.takes
   for i = 1, #takes do
     local take = takes[i]
-    if take.hits > 0 and not take.overdraft_max then
+    if take.hits > 0 and not take.overdraft_max and not take.slot_id then
       local of_bucket = take.of_bucket
       of_bucket.charged = of_bucket.charged + min(allowed, take.fits) * take.hits
     end
@@ -157,6 +204,9 @@ local function apply_takes(group, allowed)
       charge(take, take.charged)
     end
   end
+  if group.has_slots and allowed > 0 then
+    charge_new_slots(takes)
+  end
   if group.has_reports then
     charge_reports(takes)
   end
@@ -166,7 +216,7 @@ local function apply_takes(group, allowed)
       refund(take, take.refund)
     end
     if take.overdraft_max then
-      refund(take.of_bucket, -take.hits)
+      refund(take.of_bucket, -take.hits, take.slot_id)
     end
   end
 end
@@ -231,7 +281,7 @@ end
 -- nil, and nothing is done, if it is to be decided as any other.
 local function decide_one(take, now_us, reply, at)
   local bucket, engine, limit, hits = take.bucket, take.engine, take.limit, take.hits
-  if hits <= 0 or limit.requests == 0 then
+  if hits <= 0 or limit.requests == 0 or take.slot_id then
     return nil
   end
   local stored = bucket.state
@@ -257,7 +307,7 @@ local function decide_group(group, times, now_us, reply, at)
   if ends_at then
     return ends_at
   end
-  local all_fit = gather_buckets(takes, times, now_us)
+  local all_fit = gather_buckets(group, times, now_us)
   local allowed = (all_fit or group.shadow) and times or times_allowed(group, times)
   if times > 1 then
     reply[at] = allowed

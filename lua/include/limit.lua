@@ -19,3 +19,9 @@ local function limit_at(at)
   end
   return limit, at + 4 + edge_count
 end
+
+-- The id of a slot, as buckets hold it, of 16 hexadecimal digits.
+local function slot_id_at(at)
+  local digits = ARGV[at]
+  return struct.pack('>I4I4', tonumber(string.sub(digits, 1, 8), 16), tonumber(string.sub(digits, 9), 16))
+end

@@ -1,7 +1,7 @@
 --[[
 One settlement, pure: no redis.call here. Twin of src/engine/settle-bucket.ts, which explains it.
 
-A settlement is { bucket, limit, hits, taken_at_us, used_before, overdraft_max }; a bucket and a limit are as in decide-group.lua.
+A settlement is { bucket, limit, hits, taken_at_us, used_before, overdraft_max, slot_id (of a slot given back) }; a bucket and a limit are as in decide-group.lua.
 ]]
 
 -- Leaves the bucket's new state in it, and expires_after_us; says how many hits were charged.
@@ -25,7 +25,7 @@ local function give_back_hits(settlement, state)
   if is_outside(limit, settlement.taken_at_us) then
     return 0
   end
-  local after, given = bucket.engine.give_back(state, limit, -settlement.hits, settlement.taken_at_us, settlement.used_before)
+  local after, given = bucket.engine.give_back(state, limit, -settlement.hits, settlement.taken_at_us, settlement.used_before, settlement.slot_id)
   if given == 0 then
     return 0
   end

@@ -2,17 +2,18 @@
 
 import { createHash } from 'node:crypto';
 import type { ByteString, Entry } from '../descriptor/descriptor';
-import { windowName, type Algorithm, type Limit } from '../rule/limit';
+import { windowName, type BucketAlgorithm, type Limit } from '../rule/limit';
 
 /** Version of the buckets' state. A release that lays it out anew counts in new keys, never misreads old ones. */
 const STATE_VERSION = 1;
 
-const ALGORITHM_LETTERS: Readonly<Record<Algorithm, string>> = {
+const ALGORITHM_LETTERS: Readonly<Record<BucketAlgorithm, string>> = {
   token_bucket: 'tb',
   leaky_bucket: 'lb',
   fixed_window: 'fw',
   sliding_window_log: 'sl',
   sliding_window_counter: 'sc',
+  in_flight: 'if',
 };
 
 /** Longest domain, key or value written out; a longer one is named by its SHA-256. */
@@ -28,7 +29,7 @@ const PLAIN_BYTES = Uint8Array.from({ length: 256 }, (_, byte) => (/[!-~]/.test(
 /**
  * `<prefix>1{domain}tb60|key=value|key=value`: state version, hash tag (it chooses the slot in a Redis Cluster: domain,
  * or `domain|value` with the value of the entry that the domain spreads by), algorithm, window (seconds, or
- * `1month@Europe/Berlin`), entries. Two buckets never share a key: every character that separates is escaped elsewhere.
+ * `1month@Europe/Berlin`; requests in flight have none, so a changed `hold` keeps their slots), entries. Two buckets never share a key: every character that separates is escaped elsewhere.
  * A limit's size is no part of it, so a changed limit keeps what was used.
  */
 export function bucketKey({ prefix, domain, hashTag, entries, limit, shared, heads }: BucketKeyInput): string {
@@ -53,7 +54,7 @@ export function domainTag(domain: ByteString): string {
 /** All of a key up to its first value. */
 function keyHead({ prefix, domain, spreadBy, limit, firstKey }: KeyHeadInput): string {
   const tag = spreadBy === undefined ? escapePart(domain) : `${escapePart(domain)}|${escapePart(spreadBy)}`;
-  const head = `${prefix}${STATE_VERSION}{${tag}}${ALGORITHM_LETTERS[limit.algorithm]}${windowName(limit)}`;
+  const head = `${prefix}${STATE_VERSION}{${tag}}${kindOf(limit)}`;
   return firstKey === undefined ? head : `${head}|${escapePart(firstKey)}=`;
 }
 
@@ -129,7 +130,20 @@ function sharedBucketKey({ prefix, domain, hashTag, entries, limit, shared }: Bu
     }
     rest += `|${pattern?.text ?? `${escapePart(entry.key)}=${value}`}`;
   });
-  return `${prefix}${STATE_VERSION}{${tag}}${ALGORITHM_LETTERS[limit.algorithm]}${windowName(limit)}${rest}`;
+  return `${prefix}${STATE_VERSION}{${tag}}${kindOf(limit)}${rest}`;
+}
+
+function kindOf(limit: Limit): string {
+  const letters = ALGORITHM_LETTERS[limit.algorithm];
+  return limit.algorithm === 'in_flight' ? letters : `${letters}${windowName(limit)}`;
+}
+
+/**
+ * How the bucket key names an entry whatever its value, as `key=~`: no value is written like that, so that the bucket is none of those
+ * without the entry. Nothing is spread by it.
+ */
+export function anyValueEntry(key: ByteString): SharedEntry {
+  return { key: '', value: '~', text: `${escapePattern(key)}=~` };
 }
 
 /** What has no star stands for itself. */

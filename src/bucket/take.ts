@@ -1,10 +1,10 @@
 /** What is asked of a store: takes, decided together in groups; and its answer, verdicts. */
 
-import type { Algorithm, FailureMode } from '../rule/limit';
+import type { BucketAlgorithm, FailureMode } from '../rule/limit';
 
 /** What an algorithm needs to know of a limit. */
 export interface BucketLimit {
-  readonly algorithm: Algorithm;
+  readonly algorithm: BucketAlgorithm;
   readonly windowUs: number;
   readonly requestsPerUnit: number;
   readonly capacity: number;
@@ -30,6 +30,11 @@ export interface Take {
    * is this many hits below zero. Absent: an admission, charged together with the others or not at all.
    */
   readonly overdraftMax?: number;
+  /**
+   * Of requests in flight: names the one slot that is taken or released, in 16 hexadecimal digits. One that has its slot already
+   * fits and takes no other. Absent: slots are alike, and the oldest are released first.
+   */
+  readonly slotId?: string;
   /** Only reads the bucket: fits always and changes nothing. `hits` is then 0. */
   readonly peek?: true;
   /** What decides on it while the store can't; absent: the default. */
@@ -61,6 +66,8 @@ export interface Settlement {
   readonly takenAtUs: number;
   /** Of hits given back: hits used in the bucket before their take. Too low a number gives back less. */
   readonly usedBefore: number;
+  /** Of hits given back: the slot that their take has made. */
+  readonly slotId?: string;
 }
 
 /** In place of hits applied: the bucket can't be read, or the store's now lies outside the windows that the limit names. */

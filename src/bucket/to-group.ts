@@ -1,10 +1,12 @@
 /** Key: the takes that a matched request asks of the store. */
 
-import type { RateLimitRequest } from '../descriptor/descriptor';
+import type { Entry, RateLimitRequest } from '../descriptor/descriptor';
 import { calendarEdgesUs, type Calendar } from '../rule/calendar';
+import type { InFlight } from '../rule/in-flight';
 import { overdraftMaxOf, windowName, type Limit } from '../rule/limit';
 import type { Match, RequestMatch } from '../rule/match';
 import { bucketKey, type KeyHeads } from './bucket-key';
+import { slotIdOf } from './slot-id';
 import type { BucketLimit, Group, Take } from './take';
 
 /** One take for each limit of each descriptor, in their order. */
@@ -23,24 +25,50 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
     const mayReport = asked.hits !== undefined && asked.hits !== 0;
     const { mode } = match;
     if (match.quotaAlwaysFits) quotaAlwaysFits = true;
-    const { rule } = match;
-    const shared = rule?.shareThreshold;
+    const { rule, inFlight } = match;
     // The limit of an override is another object each time.
     const known = rule === undefined ? undefined : heads;
+    const shared = inFlight === undefined ? rule?.shareThreshold : rule === undefined ? inFlight.overrideEntries : inFlight.keyEntries;
+    // What gives hits back under such a rule tells the end of a request: it is no refund of the rate limits beside.
+    const isEnd = inFlight !== undefined && hits < 0;
     for (const limit of match.limits) {
-      const key = bucketKey({ prefix: keyPrefix, domain, hashTag, entries, limit, shared, heads: known });
+      const isSlot = limit === inFlight?.limit;
+      const key = bucketKey({ prefix: keyPrefix, domain, hashTag, entries, limit, shared: isSlot ? inFlight.keyEntries : shared, heads: known });
       const bucketLimit = toBucketLimit(limit, nowUs);
       const { failureMode } = limit;
-      const overdraftMax = mayReport ? overdraftMaxOf(limit) : undefined;
-      const take =
+      const overdraftMax = mayReport && !isEnd ? overdraftMaxOf(limit) : undefined;
+      const take: Take =
         failureMode === undefined
           ? { bucketKey: key, limit: bucketLimit, hits, mode, descriptor }
           : { bucketKey: key, limit: bucketLimit, hits, mode, descriptor, failureMode };
-      takes[next] = overdraftMax === undefined ? take : { overdraftMax, ...take };
+      if (isSlot) takes[next] = slotTake(take, slotIdIn(entries, inFlight));
+      else if (isEnd) takes[next] = { bucketKey: key, limit: bucketLimit, hits: 0, mode, descriptor, peek: true, ...(failureMode !== undefined && { failureMode }) };
+      else takes[next] = overdraftMax === undefined ? take : { overdraftMax, ...take };
       next += 1;
     }
   }
   return { takes, quotaAlwaysFits, shadow };
+}
+
+/** An id names one slot, however many hits come with it. A release tells a fact, as a usage report does: it holds whatever the answer is. */
+function slotTake(take: Take, slotId: string | undefined): Take {
+  const { bucketKey, limit, mode, descriptor, failureMode } = take;
+  const hits = slotId === undefined ? take.hits : Math.sign(take.hits);
+  return {
+    bucketKey,
+    limit,
+    hits,
+    mode,
+    descriptor,
+    ...(failureMode !== undefined && { failureMode }),
+    ...(slotId !== undefined && { slotId }),
+    ...(hits < 0 && { overdraftMax: 0 }),
+  };
+}
+
+function slotIdIn(entries: readonly Entry[], { id }: InFlight): string | undefined {
+  const entry = id === undefined ? undefined : entries[id.level];
+  return entry === undefined ? undefined : slotIdOf(entry.value);
 }
 
 function countLimits(matches: readonly Match[]): number {

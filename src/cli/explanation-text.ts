@@ -33,12 +33,17 @@ function formatCandidate({ file, line, key, value, reason }: Candidate): string 
 
 function formatOutcome({ unlimited, limits, override, replaced, mode }: DescriptorExplanation): string[] {
   const title = override ? 'limit of the request' : 'limit';
-  const lines = unlimited ? ['  unlimited: let through, and not counted'] : limits.flatMap((limit) => formatLimit(limit, title));
+  const lines = unlimited ? ['  unlimited: let through, and not counted'] : limits.flatMap((limit) => (limit.algorithm === 'in_flight' ? formatInFlight(limit) : formatLimit(limit, title)));
   const names = replaced.map((name) => (name === '' ? 'one without a name' : name));
   if (names.length > 0) lines.push(`  replaced by ${override ? 'it' : 'another limit of the request'}: ${names.join(', ')}`);
   if (limits.length > 0 && mode === 'shadow') lines.push('  shadow mode: counted, never denied');
   if (limits.length > 0 && mode === 'quota') lines.push('  quota mode: denied only together with every other descriptor of that mode');
   return lines;
+}
+
+function formatInFlight({ name, unitMultiplier, capacity, id, bucketKey }: LimitExplanation): string[] {
+  const toldApart = id === undefined ? 'not told apart' : `told apart by ${id}`;
+  return [`  requests in flight: ${capacity} at once, each for ${unitMultiplier} s at most, ${toldApart}, named ${name}`, `  bucket: ${bucketKey}`];
 }
 
 function formatLimit({ name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, overdraftMax, reservations, bucketKey }: LimitExplanation, title: string): string[] {

@@ -7,6 +7,7 @@ import { toByteString, toText } from '../descriptor/byte-string';
 import type { Entry, RateLimitRequest } from '../descriptor/descriptor';
 import { findChild, type DescriptorLevel, type DescriptorNode } from '../descriptor/tree';
 import { compileWildcard, matchesWildcard } from '../descriptor/wildcard';
+import type { InFlight } from '../rule/in-flight';
 import { overdraftMaxOf, reservableMax, type Limit } from '../rule/limit';
 import { matchRequest, type GlobalModes, type Match } from '../rule/match';
 import type { Domain, RuleSet } from '../rule/rule-set';
@@ -69,6 +70,8 @@ export interface LimitExplanation {
   readonly overdraftMax?: number;
   /** What the limit says of reservations; absent: nothing, so that the defaults hold. */
   readonly reservations?: { readonly maxShare: number; readonly onLapse: string; readonly hitsMax: number };
+  /** Of requests in flight: the key of the entry that tells them apart; absent: nothing does. */
+  readonly id?: string;
   readonly bucketKey: string;
 }
 
@@ -92,7 +95,7 @@ export function explainRequest({ ruleSet, levels, request, modes, keyPrefix, now
     const match = matched.matches[index];
     if (match === undefined) throw new Error('a descriptor without a match');
     const keys = takes.filter(({ descriptor }) => descriptor === index).map(({ bucketKey }) => bucketKey);
-    const limits = match.limits.map((limit, at) => explainLimit(limit, keys[at] ?? ''));
+    const limits = match.limits.map((limit, at) => explainLimit(limit, { bucketKey: keys[at] ?? '', inFlight: match.inFlight }));
     const descent = domain === undefined ? NO_DESCENT : descend({ domain, levels, entries });
     const rule = descent.node?.rule;
     const replaced = (rule?.limits ?? []).filter((limit) => !match.limits.includes(limit)).map(({ name }) => name);
@@ -111,10 +114,16 @@ export function explainRequest({ ruleSet, levels, request, modes, keyPrefix, now
   return { domain: toText(request.domain), domainFound: domain !== undefined, descriptors };
 }
 
-function explainLimit(limit: Limit, bucketKey: string): LimitExplanation {
+function explainLimit(limit: Limit, { bucketKey, inFlight }: { readonly bucketKey: string; readonly inFlight: InFlight | undefined }): LimitExplanation {
   const { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, reservations } = limit;
   const overdraftMax = overdraftMaxOf(limit);
-  const optional = { ...(calendar && { calendar: calendar.timeZone }), ...(overdraftMax !== undefined && { overdraftMax }), ...(reservations && { reservations: { ...reservations, hitsMax: reservableMax(limit) } }) };
+  const id = limit === inFlight?.limit ? inFlight.id?.key : undefined;
+  const optional = {
+    ...(calendar && { calendar: calendar.timeZone }),
+    ...(overdraftMax !== undefined && { overdraftMax }),
+    ...(reservations && { reservations: { ...reservations, hitsMax: reservableMax(limit) } }),
+    ...(id !== undefined && { id }),
+  };
   return { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, ...optional, bucketKey };
 }
 

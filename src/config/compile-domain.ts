@@ -1,12 +1,14 @@
 /** Makes one domain's descriptor tree of what its files say. */
 
-import { sharedEntry, type SharedEntry } from '../bucket/bucket-key';
+import { anyValueEntry, sharedEntry, type SharedEntry } from '../bucket/bucket-key';
 import { toByteString } from '../descriptor/byte-string';
 import { NO_CHILDREN, type DescriptorLevel, type DescriptorNode } from '../descriptor/tree';
 import { compileWildcard } from '../descriptor/wildcard';
 import { WildcardIndex } from '../descriptor/wildcard-index';
+import { makeInFlightLimit, type InFlight } from '../rule/in-flight';
 import { isLimitProblem, makeLimit, windowName, type Algorithm, type FailureMode, type Limit, type Overdraft, type ResponseHeaders } from '../rule/limit';
 import type { Rule } from '../rule/rule';
+import type { InFlightSpec } from './in-flight-schema';
 import type { LimitedSpec } from './limit-schema';
 import { warnOfLimit } from './limit-warnings';
 import type { Declared, DeclaredLevel } from './lint/declared-level';
@@ -91,11 +93,14 @@ export class DomainCompiler {
 
   private compileRule(spec: DescriptorSpec, levels: readonly DescriptorSpec[]): Rule | undefined {
     const { shadowMode, quotaMode, detailedMetric, metadata } = spec;
-    if (spec.limits.length === 0) return undefined;
+    if (spec.limits.length === 0 && spec.inFlight === undefined) return undefined;
+    const inFlight = spec.inFlight && this.compileInFlight(spec.inFlight, levels);
+    const rateLimits = this.compileLimits(spec.limits.filter((limit) => limit.kind === 'limited'));
     const unlimited = spec.limits.find(({ kind }) => kind === 'unlimited');
     return {
       path: levels.map(({ key, value }) => (value === '' ? key : `${key}_${value}`)),
-      limits: this.compileLimits(spec.limits.filter((limit) => limit.kind === 'limited')),
+      limits: inFlight === undefined ? rateLimits : [...rateLimits, inFlight.limit],
+      ...(inFlight && { inFlight }),
       unlimited: unlimited !== undefined,
       name: unlimited?.name ?? '',
       replaces: spec.limits.flatMap((limit) => limit.replaces.map(({ value }) => value)),
@@ -106,6 +111,17 @@ export class DomainCompiler {
       shareThreshold: levels.some((level) => level.shareThreshold) ? levels.map(sharedEntryOf) : [],
       ...(metadata && { metadata }),
     };
+  }
+
+  private compileInFlight(spec: InFlightSpec, levels: readonly DescriptorSpec[]): InFlight {
+    const { max, holdS, name, failureMode = this.options.failureMode, responseHeaders = this.options.responseHeaders } = spec;
+    const limit = makeInFlightLimit({ max, holdS, failureMode, responseHeaders, ...(name !== '' && { name }) });
+    if (responseHeaders !== undefined) this.headerModes.add(responseHeaders);
+    const idLevel = idLevelOf(spec, levels);
+    const idEntryAt = (level: number) => (level === idLevel ? anyValueEntry(toByteString(levels[level]?.key ?? '')) : undefined);
+    const keyEntries = entriesIfAny(levels.map((each, level) => idEntryAt(level) ?? sharedEntryOf(each)));
+    const overrideEntries = entriesIfAny(levels.map((_, level) => idEntryAt(level)));
+    return { limit, keyEntries, overrideEntries, ...(idLevel !== undefined && { id: { level: idLevel, key: levels[idLevel]?.key ?? '' } }) };
   }
 
   /** Two limits of one algorithm and one window would be one bucket: the smaller one says it all. */
@@ -164,6 +180,30 @@ export class DomainCompiler {
 interface SpecsOfLevel {
   readonly specs: readonly DescriptorSpec[];
   readonly above: readonly DescriptorSpec[];
+}
+
+/** The level that `id` names; of several with that key the one nearest to the limit. */
+function idLevelOf({ id, path, problems }: InFlightSpec, levels: readonly DescriptorSpec[]): number | undefined {
+  if (id === undefined) return undefined;
+  const report = (message: string) => {
+    problems.report({ offset: id.offset, path: joinPath(path, 'id'), message: `${show(id.value)} ${message}` });
+  };
+  const level = levels.findLastIndex(({ key }) => key === id.value);
+  const named = levels[level];
+  if (named === undefined) {
+    report(`is the key of no entry of this descriptor; use one of ${levels.map(({ key }) => key).join(', ')}`);
+    return undefined;
+  }
+  if (named.value !== '' && !named.value.includes('*')) {
+    report('has one value alone here, so that all requests would be one; name an entry that is another one for each request');
+    return undefined;
+  }
+  return level;
+}
+
+/** Where every entry stands for itself, no list says so. */
+function entriesIfAny(entries: readonly (SharedEntry | undefined)[]): readonly (SharedEntry | undefined)[] {
+  return entries.some((entry) => entry !== undefined) ? entries : [];
 }
 
 function levelInProgress(): LevelInProgress {

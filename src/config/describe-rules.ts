@@ -49,7 +49,8 @@ function describeRule({ name, hashTag }: Domain, rule: Rule): string[] {
   if (rule.unlimited) return [`${place}: unlimited, ${modes}`];
   const spread = hashTag === undefined ? '' : `, hash_tag: ${toText(hashTag)}`;
   const shared = rule.shareThreshold.length === 0 ? '' : ', share_threshold: true';
-  return rule.limits.map((limit) => `${place}: ${describeLimit(limit)}, ${modes}, ${describeCounting(limit)}${spread}${shared}`);
+  const id = rule.inFlight?.id === undefined ? '' : `, id: ${rule.inFlight.id.key}`;
+  return rule.limits.map((limit) => `${place}: ${describeLimit(limit)}, ${modes}, ${describeCounting(limit)}${limit === rule.inFlight?.limit ? id : ''}${spread}${shared}`);
 }
 
 function describeLimit({ unit, requestsPerUnit }: Limit): string {

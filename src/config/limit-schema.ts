@@ -55,7 +55,7 @@ const UNIT_CHOICE = { names: UNIT_NAMES, what: 'unit' };
 /** They say how a limit counts; what is unlimited is not counted. */
 const COUNTING_FIELDS = ['requests_per_unit', 'unit_multiplier', 'burst', 'algorithm', 'calendar', 'time_zone', 'failure_mode', 'response_headers', 'overdraft', 'overdraft_max', 'reservations'];
 
-interface Place {
+export interface Place {
   readonly path: string;
   readonly problems: FileProblems;
 }
@@ -165,13 +165,19 @@ function readTimeZone(reader: MapReader, { path, problems }: Place): Located<str
   return undefined;
 }
 
-function readNames(reader: MapReader, { path, problems }: Place): Named {
+/** The name of a limit, as headers can have it; `""` if it has none. */
+export function readName(reader: MapReader, { path, problems }: Place): string {
   const given = reader.text('name');
   const name = headerSafe(given?.value ?? '');
   if (given !== undefined && name !== given.value) {
     const message = `${show(given.value)} holds control characters, which no header can; each is taken as a ?`;
     problems.warn({ rule: 'control-characters', offset: given.offset, path: joinPath(path, 'name'), message });
   }
+  return name;
+}
+
+function readNames(reader: MapReader, { path, problems }: Place): Named {
+  const name = readName(reader, { path, problems });
   const replacesPath = joinPath(path, 'replaces');
   const replaces = (reader.list('replaces')?.items ?? []).flatMap((item, index) => {
     const itemPath = `${replacesPath}[${index}]`;

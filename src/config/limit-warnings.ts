@@ -1,13 +1,13 @@
 /** What a limit says to no effect: a warning each, since it counts all the same. */
 
 import { isCalendarUnit } from '../rule/calendar';
-import type { Algorithm, Limit } from '../rule/limit';
+import type { Algorithm, RateLimit } from '../rule/limit';
 import type { LimitedSpec } from './limit-schema';
 import { joinPath } from './show';
 
 export interface LimitWarningsOptions {
   /** What was made of the spec. */
-  readonly limit: Limit;
+  readonly limit: RateLimit;
   /** What counts where the limit does not say. */
   readonly defaultAlgorithm: Algorithm;
   /** `USE_CALENDAR_MONTH_RATE_LIMIT`. */

@@ -4,6 +4,7 @@ import { ENTRIES_MAX } from '../descriptor/bounds';
 import type { Algorithm, FailureMode, ResponseHeaders } from '../rule/limit';
 import type { JsonObject } from '../rule/rule';
 import type { ConfigNode } from './config-node';
+import { readInFlight, type InFlightSpec } from './in-flight-schema';
 import { ALGORITHM_CHOICE, FAILURE_MODE_CHOICE, readLimits, RESPONSE_HEADERS_CHOICE, type RateLimitSpec } from './limit-schema';
 import { MapReader, type Located } from './map-reader';
 import { readMetadata } from './metadata';
@@ -36,6 +37,7 @@ export interface DescriptorSpec extends PlacedInFile {
   readonly value: string;
   /** None: whatever matches is let through uncounted. */
   readonly limits: readonly RateLimitSpec[];
+  readonly inFlight?: InFlightSpec;
   readonly shadowMode: boolean;
   readonly quotaMode: boolean;
   readonly detailedMetric: boolean;
@@ -103,10 +105,12 @@ function* readDescriptor(node: ConfigNode, { path, depth, problems }: Nesting): 
   const key = reader.requiredText('key');
   const value = reader.text('value');
   const limits = readLimits(reader, { path, problems });
+  const inFlight = readInFlight(reader, { path, problems });
+  if (reader.child('in_flight') !== undefined) reportUnlimited(reader, { limits, path, problems });
   const modes = { shadow_mode: reader.flag('shadow_mode'), quota_mode: reader.flag('quota_mode') };
   const detailedMetric = reader.flag('detailed_metric');
   const metadata = readMetadata(reader, { path, problems });
-  if (limits.length === 0) warnOfNoLimit({ ...modes, detailed_metric: detailedMetric, metadata }, { path, problems });
+  if (limits.length === 0 && reader.child('in_flight') === undefined) warnOfNoLimit({ ...modes, detailed_metric: detailedMetric, metadata }, { path, problems });
   const shareThreshold = readShareThreshold(reader, { key, value, path, problems });
   const valueToMetric = readValueToMetric(reader, { value, shareThreshold, path, problems });
   const descriptors = yield* readDescriptors(reader, { path, depth: depth + 1, problems });
@@ -115,6 +119,7 @@ function* readDescriptor(node: ConfigNode, { path, depth, problems }: Nesting): 
     key: key.value,
     value: value?.value ?? '',
     limits,
+    ...(inFlight && { inFlight }),
     shadowMode: modes.shadow_mode?.value ?? false,
     quotaMode: modes.quota_mode?.value ?? false,
     detailedMetric: detailedMetric?.value ?? false,
@@ -158,6 +163,16 @@ function readValueToMetric(
   const why = shareThreshold ? 'beside share_threshold: the pattern is shown' : 'beside a value without a *: it is shown as it is';
   problems.warn({ offset: flag.offset, path: joinPath(path, 'value_to_metric'), message: `has no effect ${why}; remove it` });
   return false;
+}
+
+/** What is unlimited is not counted, and requests in flight are: by themselves they need no `rate_limit` beside. */
+function reportUnlimited(
+  reader: MapReader,
+  { limits, path, problems }: Pick<DescriptorSpec, 'limits' | 'path' | 'problems'>,
+): void {
+  if (!limits.some(({ kind }) => kind === 'unlimited')) return;
+  const message = 'must not stand beside unlimited: true; remove that rate_limit: in_flight alone limits nothing else';
+  problems.report({ offset: reader.child('in_flight')?.offset ?? reader.offset, path: joinPath(path, 'in_flight'), message });
 }
 
 /** Warns of keys that say something of a limit on a descriptor that has none: descriptors below it do not inherit them. */

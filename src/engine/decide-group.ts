@@ -39,8 +39,10 @@ interface GroupBucket {
   limit: BucketLimit;
   /** The smallest that refills at all: when the bucket is full under it, it is full under each. */
   expiryLimit: BucketLimit | undefined;
-  /** Sum of the positive hits of its takes. */
+  /** Sum of the positive hits of its takes; of takes with a slot's id, of each that has none yet once. */
   hits: number;
+  /** Ids of slots that takes of the group ask for, and that are not taken yet. Undefined: none. */
+  newSlots: Set<string> | undefined;
   /** Of them, those of admissions that fit. */
   charged: number;
   /** Of admissions. */
@@ -60,7 +62,8 @@ interface GroupBucket {
  * - The request is over if an enforced take does not fit, or if there are quota descriptors and each has a take that
  *   does not fit. Then no admission is charged and no refund of one applied.
  * - Else every admission that fits is charged, one that does not (shadow, quota) is not; then refunds apply.
- * - Usage reports are charged, and their refunds applied, in either case, after the admissions.
+ * - Usage reports are charged, and their refunds applied, in either case, after the admissions. So are slots released.
+ * - Of takes with a slot's id each id is one hit, and none if it has its slot: then it fits.
  * - A dry group is judged likewise and changes nothing: remaining is what is there.
  */
 export function decideGroup(input: DecideGroupInput): GroupVerdict {
@@ -108,27 +111,46 @@ function gatherBuckets({ group, buckets, nowUs }: DecideGroupInput): readonly Gr
   const { takes } = group;
   const ofTakes = new Array<GroupBucket>(takes.length);
   const byKey = takes.length > LOOKED_THROUGH_MAX ? new Map<string, GroupBucket>() : undefined;
+  let hasSlots = false;
   for (let i = 0; i < takes.length; i += 1) {
-    const { bucketKey, limit, hits, overdraftMax } = takeAt(takes, i);
+    const { bucketKey, limit, hits, overdraftMax, slotId } = takeAt(takes, i);
     let bucket = byKey === undefined ? lookThrough(ofTakes, i, bucketKey) : byKey.get(bucketKey);
     if (bucket === undefined) {
       const engine = ENGINES[limit.algorithm];
       const stored = buckets.read(bucketKey);
       const state = stored ?? engine.fresh(limit, nowUs);
-      bucket = { bucketKey, first: i, engine, limit, expiryLimit: undefined, hits: 0, charged: 0, refund: 0, stored, state, isChanged: false, resetAfterUs: undefined };
+      bucket = { bucketKey, first: i, engine, limit, expiryLimit: undefined, hits: 0, newSlots: undefined, charged: 0, refund: 0, stored, state, isChanged: false, resetAfterUs: undefined };
       byKey?.set(bucketKey, bucket);
     }
     if (limit.requestsPerUnit < bucket.limit.requestsPerUnit) bucket.limit = limit;
     if (isSlower(limit, bucket.expiryLimit)) bucket.expiryLimit = limit;
-    if (hits > 0) bucket.hits += hits;
-    else if (overdraftMax === undefined) bucket.refund -= hits;
+    if (slotId !== undefined) hasSlots = true;
+    else if (hits > 0) bucket.hits += hits;
+    if (hits < 0 && overdraftMax === undefined) bucket.refund -= hits;
     ofTakes[i] = bucket;
   }
   for (let i = 0; i < takes.length; i += 1) {
     const bucket = bucketAt(ofTakes, i);
     if (bucket.first === i) bucket.state = bucket.engine.advance(bucket.state, bucket.limit, nowUs);
   }
+  if (hasSlots) countNewSlots(takes, ofTakes);
   return ofTakes;
+}
+
+/** A request that has its slot already needs no other, and two takes of one request need one. */
+function countNewSlots(takes: readonly Take[], ofTakes: readonly GroupBucket[]): void {
+  for (let i = 0; i < takes.length; i += 1) {
+    const { slotId, hits } = takeAt(takes, i);
+    const bucket = bucketAt(ofTakes, i);
+    if (slotId === undefined || hits <= 0 || holds(bucket, slotId) || bucket.newSlots?.has(slotId) === true) continue;
+    bucket.newSlots ??= new Set();
+    bucket.newSlots.add(slotId);
+    bucket.hits += 1;
+  }
+}
+
+function holds({ engine, state }: GroupBucket, slotId: string): boolean {
+  return engine.holds?.(state, slotId) === true;
 }
 
 /** The bucket of the first so many takes that has this key. */
@@ -140,9 +162,9 @@ function lookThrough(ofTakes: readonly GroupBucket[], takes: number, bucketKey: 
 /** Whether a take fits; the hits of an admission are then those to be charged. */
 function fitTake(take: Take, bucket: GroupBucket): boolean {
   const needed = neededHits(take, bucket.hits);
-  if (needed === 0) return true;
+  if (needed === 0 || (take.slotId !== undefined && holds(bucket, take.slotId))) return true;
   if (needed > bucket.engine.room(bucket.state, take.limit)) return false;
-  if (take.overdraftMax === undefined) bucket.charged += take.hits;
+  if (take.overdraftMax === undefined && take.slotId === undefined) bucket.charged += take.hits;
   return true;
 }
 
@@ -167,17 +189,21 @@ export function isOverLimit(group: Group, verdicts: readonly Pick<Verdict, 'fits
 /** Charges admissions that fit, unless the request is over; then usage reports; and applies refunds last, in the same order. */
 function applyTakes({ takes, ofTakes, verdicts, overLimit }: ApplyTakesInput): void {
   let hasReports = false;
+  let hasSlots = false;
   for (let i = 0; i < takes.length; i += 1) {
     const bucket = bucketAt(ofTakes, i);
     if (bucket.first === i && !overLimit) charge(bucket, bucket.charged);
-    if (takeAt(takes, i).overdraftMax !== undefined) hasReports = true;
+    const { overdraftMax, slotId } = takeAt(takes, i);
+    if (overdraftMax !== undefined) hasReports = true;
+    if (slotId !== undefined) hasSlots = true;
   }
+  if (hasSlots && !overLimit) chargeNewSlots({ takes, ofTakes, verdicts });
   if (hasReports) chargeReports({ takes, ofTakes, verdicts });
   for (let i = 0; i < takes.length; i += 1) {
     const bucket = bucketAt(ofTakes, i);
     if (bucket.first === i && !overLimit) refund(bucket, bucket.refund);
-    const { hits, overdraftMax } = takeAt(takes, i);
-    if (overdraftMax !== undefined) refund(bucket, -hits);
+    const { hits, overdraftMax, slotId } = takeAt(takes, i);
+    if (overdraftMax !== undefined) refund(bucket, -hits, slotId);
   }
 }
 
@@ -201,16 +227,28 @@ function chargeReports({ takes, ofTakes, verdicts }: Omit<ApplyTakesInput, 'over
   }
 }
 
-function charge(bucket: GroupBucket, hits: number): void {
+/** One for each id, though several takes name it. */
+function chargeNewSlots({ takes, ofTakes, verdicts }: Omit<ApplyTakesInput, 'overLimit'>): void {
+  for (let i = 0; i < takes.length; i += 1) {
+    const { hits, slotId } = takeAt(takes, i);
+    const bucket = bucketAt(ofTakes, i);
+    if (slotId === undefined || hits <= 0 || verdicts[i]?.fits !== true || holds(bucket, slotId)) continue;
+    charge(bucket, 1, slotId);
+  }
+}
+
+function charge(bucket: GroupBucket, hits: number, slotId?: string): void {
   if (hits <= 0) return;
-  bucket.state = bucket.engine.charge(bucket.state, hits);
+  bucket.state = bucket.engine.charge(bucket.state, hits, slotId);
   bucket.isChanged = true;
 }
 
 /** A refund to a bucket that nobody has used changes nothing. */
-function refund(bucket: GroupBucket, hits: number): void {
+function refund(bucket: GroupBucket, hits: number, slotId?: string): void {
   if (hits <= 0 || bucket.engine.isUnused(bucket.state)) return;
-  bucket.state = bucket.engine.refund(bucket.state, hits);
+  const after = bucket.engine.refund(bucket.state, hits, slotId);
+  if (after === bucket.state) return;
+  bucket.state = after;
   bucket.isChanged = true;
 }
 

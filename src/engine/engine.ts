@@ -8,6 +8,8 @@ export interface TakenHits {
   readonly takenAtUs: number;
   /** Hits used in the bucket before the take. */
   readonly usedBefore: number;
+  /** The slot that the take has made, where slots have ids. */
+  readonly slotId?: string | undefined;
 }
 
 export interface GivenBack<State> {
@@ -34,9 +36,11 @@ export interface Engine<State> {
   advance(state: State, limit: BucketLimit, nowUs: number): State;
   /** Hits that fit now; negative if a lowered limit is overdrawn. The state must be of now, as in all that follow. */
   room(state: State, limit: BucketLimit): number;
-  charge(state: State, hits: number): State;
-  /** Gives hits back, never beyond a full bucket. */
-  refund(state: State, hits: number): State;
+  charge(state: State, hits: number, slotId?: string): State;
+  /** Gives hits back, never beyond a full bucket; the same state if there is nothing to give back. */
+  refund(state: State, hits: number, slotId?: string): State;
+  /** Whether a slot of that id is taken. Absent: there are no slots. */
+  holds?(state: State, slotId: string): boolean;
   /**
    * Takes hits of an earlier take off again, less what time has taken off them already: at no time does that leave more
    * room than there would be if the take had never been, whatever others took meanwhile.

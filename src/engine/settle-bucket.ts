@@ -50,10 +50,10 @@ interface ChargeHitsInput extends SettleBucketInput {
 
 /** The bucket is kept as long as it was to be: with less used that is long enough, also under a smaller limit. */
 function giveBackHits({ settlement, state }: Pick<ChargeHitsInput, 'settlement' | 'state'>): SettledBucket {
-  const { bucketKey, limit, hits, takenAtUs, usedBefore } = settlement;
+  const { bucketKey, limit, hits, takenAtUs, usedBefore, slotId } = settlement;
   if (isOutside(limit, takenAtUs)) return NOTHING_APPLIED;
   const engine = ENGINES[limit.algorithm];
-  const { state: after, given } = engine.giveBack(state, limit, { hits: -hits, takenAtUs, usedBefore });
+  const { state: after, given } = engine.giveBack(state, limit, { hits: -hits, takenAtUs, usedBefore, slotId });
   if (given === 0) return NOTHING_APPLIED;
   return { applied: given, write: engine.isUnused(after) ? { bucketKey } : { bucketKey, state: after } };
 }

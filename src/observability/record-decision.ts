@@ -1,7 +1,8 @@
 /** What a decision adds to the metrics. */
 
 import type { Decision } from '../engine/decision';
-import type { RequestMatch } from '../rule/match';
+import type { Limit } from '../rule/limit';
+import type { Match, RequestMatch } from '../rule/match';
 import type { Decided } from '../should-rate-limit';
 import type { Metrics } from './metrics';
 import type { RuleMetrics } from './rule-metrics';
@@ -44,7 +45,7 @@ export function makeRecordDecision({ metrics, ruleMetrics, globalShadow }: Recor
         shadow: match.mode === 'shadow',
         cached: decision.cached === true,
         denied,
-        isReport: currentLimit.overdraft !== undefined && descriptor.hits !== undefined,
+        isReport: isFact(match, { limit: currentLimit, hits: descriptor.hits }),
         debt,
         cut,
       });
@@ -52,6 +53,12 @@ export function makeRecordDecision({ metrics, ruleMetrics, globalShadow }: Recor
     if (unmatched > 0) ruleMetrics.recordUnmatched(request.domain, unmatched);
     if (globalShadow && wouldBeDenied(decision, matched)) metrics.globalShadowMode.inc();
   };
+}
+
+/** Whether the hits hold whatever the answer is: a usage report's, and the end of a request in flight. */
+function isFact({ inFlight }: Match, { limit, hits }: { readonly limit: Limit; readonly hits: number | undefined }): boolean {
+  if (hits === undefined) return false;
+  return inFlight !== undefined && hits < 0 ? true : limit.overdraft !== undefined;
 }
 
 /** What the overall code would be without `SHADOW_MODE`, by the rule of the store. */

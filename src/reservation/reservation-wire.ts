@@ -4,7 +4,7 @@ import type { GroupVerdict, Mode } from '../bucket/take';
 import type { Leg, ReservationRecord, ReservationState, SettledLeg } from '../engine/reservation';
 import { ALGORITHM_CODES, notAnAnswer, pushLimit, type ScriptArguments } from '../store/script-wire';
 import { readAnswer } from '../store/take-wire';
-import type { Algorithm } from '../rule/limit';
+import type { BucketAlgorithm } from '../rule/limit';
 import type { ReservationKeys } from './reservation-keys';
 import type { ExtendInput, ReservationName, ReserveInput, SettleInput } from './reservations';
 
@@ -68,7 +68,7 @@ function keysOf(name: ReservationName, legs: readonly SettledLeg[], keys: Reserv
 }
 
 /** What a plan is written down as: what settles it. */
-type PlanLegText = readonly [bucketKey: string, algorithm: Algorithm, windowUs: number, requestsPerUnit: number, capacity: number, overdraftMax: number, keeps: 0 | 1, edgesUs: readonly number[]];
+type PlanLegText = readonly [bucketKey: string, algorithm: BucketAlgorithm, windowUs: number, requestsPerUnit: number, capacity: number, overdraftMax: number, keeps: 0 | 1, edgesUs: readonly number[]];
 
 export function planText(legs: readonly SettledLeg[]): string {
   const texts = legs.map(({ bucketKey, limit, overdraftMax, keepsOnLapse }): PlanLegText => {

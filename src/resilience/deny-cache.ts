@@ -36,7 +36,7 @@ interface Denial {
 }
 
 /**
- * Hits come back with time alone, so until the retry time of a denial the same hits, or more, can't fit the same bucket under
+ * Hits come back with time alone (but slots of requests in flight, of which no denial is remembered), so until the retry time of a denial the same hits, or more, can't fit the same bucket under
  * the same limit, whoever else asks. What makes room sooner is a refund, hits given back, a larger limit and a store that
  * forgets: a bucket that one of these comes to from here is forgotten at once, and all of them with `clear`.
  *
@@ -174,6 +174,8 @@ export class DenyCacheStore implements Store {
     for (const [i, take] of group.takes.entries()) {
       const { bucketKey, limit, mode } = take;
       const verdict = verdicts[i];
+      // A slot of a request in flight is released at any time, mostly from elsewhere.
+      if (limit.algorithm === 'in_flight') continue;
       if (mode !== 'enforced' || verdict === undefined || verdict.fits) continue;
       if (changes < (this.changedAt.get(bucketKey) ?? 0) || buckets.get(bucketKey)?.hasOneLimit !== true) continue;
       const untilUs = askedUs + Math.min(REMEMBERED_US_MAX, holdsForUs(limit, verdict));

@@ -27,6 +27,7 @@ export function toLocalShare(limit: BucketLimit, { instances }: { readonly insta
     case 'fixed_window':
     case 'sliding_window_log':
     case 'sliding_window_counter':
+    case 'in_flight':
       return { ...limit, capacity, requestsPerUnit: capacity };
   }
 }

@@ -13,6 +13,9 @@ export const ALGORITHMS = [
 
 export type Algorithm = (typeof ALGORITHMS)[number];
 
+/** What decides on a bucket: an algorithm, or the slots of requests in flight, which `in_flight` makes and no `algorithm:` names. */
+export type BucketAlgorithm = Algorithm | 'in_flight';
+
 /**
  * What decides while the store can't: a share of the limit counted in this process, yes to all, no to all, or nobody
  * (the answer is UNAVAILABLE, and Envoy's `failure_mode_deny` decides).
@@ -42,7 +45,7 @@ export interface Limit {
   readonly unitMultiplier: number;
   /** `""` if the limit has no name. */
   readonly name: string;
-  readonly algorithm: Algorithm;
+  readonly algorithm: BucketAlgorithm;
   /** `unit` times `unit_multiplier`, in microseconds. */
   readonly windowUs: number;
   /** The most hits that fit at once: `burst` of a token bucket, 1 + `burst` of a leaky one, else `requests_per_unit`. */
@@ -77,6 +80,15 @@ export const DEFAULT_RESERVATION_TERMS: ReservationTerms = { maxShare: 0.5, onLa
 /** How many hits of a bucket under this limit may be reserved at once: at least one, if it has any. */
 export function reservableMax({ capacity, reservations = DEFAULT_RESERVATION_TERMS }: Pick<Limit, 'capacity' | 'reservations'>): number {
   return Math.min(capacity, Math.max(1, Math.floor(capacity * reservations.maxShare)));
+}
+
+/** A limit that counts by an algorithm. */
+export interface RateLimit extends Limit {
+  readonly algorithm: Algorithm;
+}
+
+export function isRateLimit(limit: Limit): limit is RateLimit {
+  return limit.algorithm !== 'in_flight';
 }
 
 /** How a limit takes usage reports. */
@@ -116,7 +128,7 @@ export interface LimitProblem {
  * A limit made of its parts, or what is wrong with them. Bounds: uint32 numbers, a multiplier of at least 1, and
  * neither a window nor a time to full of over 100 years; LOG_LIMIT_MAX for a log.
  */
-export function makeLimit(spec: LimitSpec): Limit | LimitProblem {
+export function makeLimit(spec: LimitSpec): RateLimit | LimitProblem {
   const { requestsPerUnit, unit, unitMultiplier = 1, name = '', algorithm, burst, failureMode, responseHeaders, overdraft, reservations } = spec;
   if (!isUint32(requestsPerUnit)) {
     return { field: 'requests_per_unit', message: `must be a whole number from 0 to ${UINT32_MAX}` };

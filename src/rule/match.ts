@@ -5,7 +5,8 @@ import type { ByteString, Descriptor, LimitOverride, RateLimitRequest } from '..
 import { findNode } from '../descriptor/tree';
 import { toText } from '../descriptor/byte-string';
 import { BadRequestError } from '../errors';
-import { isLimitProblem, makeLimit, type Algorithm, type FailureMode, type Limit, type Overdraft, type ReservationTerms, type ResponseHeaders } from './limit';
+import type { InFlight } from './in-flight';
+import { isLimitProblem, isRateLimit, makeLimit, type Algorithm, type FailureMode, type Limit, type Overdraft, type ReservationTerms, type ResponseHeaders } from './limit';
 import type { Rule } from './rule';
 import type { Domain, RuleSet } from './rule-set';
 
@@ -29,6 +30,8 @@ export interface Match {
   readonly path: readonly string[];
   /** The rule that matched; absent if none did, or if a limit that the caller sent takes its place. */
   readonly rule?: Rule | undefined;
+  /** Requests in flight, which a limit that the caller sent leaves as they are; absent: the rule does not count them. */
+  readonly inFlight?: InFlight | undefined;
 }
 
 /** One match for each descriptor, in their order, and whether the domain is known at all. */
@@ -83,21 +86,25 @@ function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorIn
   const rule = findNode(domain.root, descriptor.entries)?.rule;
   if (descriptor.override !== undefined) {
     // An override takes the place of the rule, its modes included.
-    const algorithm = rule?.limits[0]?.algorithm ?? domain.defaultAlgorithm;
-    const failureMode = rule?.limits[0]?.failureMode ?? domain.failureMode;
-    const responseHeaders = rule?.limits[0]?.responseHeaders ?? domain.responseHeaders;
-    const overdraft = rule?.limits[0] === undefined ? domain.defaultOverdraft : rule.limits[0].overdraft;
-    const reservations = rule?.limits[0]?.reservations;
+    const replaced = rule?.limits.find(isRateLimit);
+    const algorithm = replaced?.algorithm ?? domain.defaultAlgorithm;
+    const failureMode = replaced?.failureMode ?? domain.failureMode;
+    const responseHeaders = replaced?.responseHeaders ?? domain.responseHeaders;
+    const overdraft = replaced === undefined ? domain.defaultOverdraft : replaced.overdraft;
+    const reservations = replaced?.reservations;
     const { calendarMonth } = domain;
     const limit = overrideLimit({ override: descriptor.override, algorithm, calendarMonth, failureMode, responseHeaders, overdraft, reservations, index });
     const path = rule?.path ?? descriptor.entries.map((entry) => toText(entry.key));
-    return { limits: [limit], unlimited: false, mode: modes.quota ? 'quota' : 'enforced', quotaAlwaysFits: false, path };
+    const mode = modes.quota ? 'quota' : 'enforced';
+    const inFlight = rule?.inFlight;
+    if (inFlight === undefined) return { limits: [limit], unlimited: false, mode, quotaAlwaysFits: false, path };
+    return { limits: [limit, inFlight.limit], unlimited: false, mode, quotaAlwaysFits: false, path, inFlight };
   }
   if (rule === undefined) return nothingLimits(modes);
-  const { limits, unlimited, path } = rule;
+  const { limits, unlimited, path, inFlight } = rule;
   const quota = rule.quotaMode || modes.quota;
   const mode = rule.shadowMode ? 'shadow' : quota ? 'quota' : 'enforced';
-  return { limits, unlimited, mode, quotaAlwaysFits: rule.shadowMode && quota && !unlimited, path, rule };
+  return { limits, unlimited, mode, quotaAlwaysFits: rule.shadowMode && quota && !unlimited, path, rule, inFlight };
 }
 
 interface MatchDescriptorInput {

@@ -1,6 +1,7 @@
 /** A rule: the node of a configuration that says what happens to the descriptors that end there. */
 
 import type { SharedEntry } from '../bucket/bucket-key';
+import type { InFlight } from './in-flight';
 import type { Limit } from './limit';
 
 /** JSON as a configuration gives it. */
@@ -16,8 +17,10 @@ export interface Rule {
    * the value is configured, else `key`. Known from the configuration alone, so bounded by it.
    */
   readonly path: readonly string[];
-  /** Every one is enforced; empty if the rule is `unlimited`. */
+  /** Every one is enforced; empty if the rule is `unlimited`. Requests in flight come last. */
   readonly limits: readonly Limit[];
+  /** Absent: the rule does not count requests in flight. */
+  readonly inFlight?: InFlight;
   /** Matched, answered OK with all that can remain, never counted. */
   readonly unlimited: boolean;
   /** Name of an unlimited rule; limits have their own. */

@@ -1,6 +1,7 @@
 /** A store that gathers the takes of many callers and asks its store for all of them at once. */
 
 import type { Group, Settlement } from '../bucket/take';
+import type { BucketAlgorithm } from '../rule/limit';
 import { storeErrorOf } from './ask-by-part';
 import { RedirectError, TryAgainError } from './redirect-error';
 import { overloadError, StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreErrorReason, type TakeOptions } from './store';
@@ -21,11 +22,14 @@ export interface BatchingOptions {
 /** Takes of one command: a run of the script stays well below a millisecond. A group that has more goes alone. */
 export const BATCH_TAKES_MAX = 100;
 
-/** A log is read and written whole: so many of its hits cost about what a take does. */
+/** A log, and the slots of requests in flight, are read and written whole: so many of their hits cost about what a take does. */
 const LOG_HITS_OF_TAKE = 1_000;
 
 /** Commands of one part under way; while they are, calls gather for the next. */
 export const BATCHES_IN_FLIGHT_MAX = 2;
+
+/** What has a record for each hit. */
+const WHOLE: readonly BucketAlgorithm[] = ['sliding_window_log', 'in_flight'];
 
 /** A call that waits: for its turn, or for the answer to its command. */
 interface Call {
@@ -247,7 +251,7 @@ function takesOf(groups: readonly Group[]): number {
 
 function takesOfOne(group: Group): number {
   let takes = 0;
-  for (const { limit } of group.takes) takes += limit.algorithm === 'sliding_window_log' ? 1 + limit.capacity / LOG_HITS_OF_TAKE : 1;
+  for (const { limit } of group.takes) takes += WHOLE.includes(limit.algorithm) ? 1 + limit.capacity / LOG_HITS_OF_TAKE : 1;
   return takes;
 }
 

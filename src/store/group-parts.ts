@@ -44,7 +44,8 @@ export function groupOfPart({ takes }: Part, { shadow, step }: GroupOfPartInput)
   return { takes: asked, quotaAlwaysFits: true, shadow, ...(step === 'ask' && { dry: true }) };
 }
 
-function takeOf({ bucketKey, limit, hits, mode, descriptor, overdraftMax }: Take): Take {
+function takeOf({ bucketKey, limit, hits, mode, descriptor, overdraftMax, slotId }: Take): Take {
+  if (slotId !== undefined) return overdraftMax === undefined ? { bucketKey, limit, hits, mode, descriptor, slotId } : { bucketKey, limit, hits, mode, descriptor, slotId, overdraftMax };
   if (overdraftMax === undefined) return { bucketKey, limit, hits, mode, descriptor };
   return { bucketKey, limit, hits, mode, descriptor, overdraftMax };
 }
@@ -107,11 +108,15 @@ export function settlementsOf({ part, verdict: { overLimit, verdicts, nowUs } }:
   return [...byBucket].flatMap(([bucketKey, [first, ...others]]): Settlement[] => {
     if (first === undefined) return [];
     // Usage reports stay charged.
-    const hits = positiveHits([first, ...others].flatMap(({ take, verdict }) => (verdict.fits && !isUsageReport(take) ? [take] : [])));
+    const charged = [first, ...others].flatMap(({ take, verdict: own }) => (own.fits && !isUsageReport(take) ? [take] : []));
+    const hits = positiveHits(charged.filter(({ slotId }) => slotId === undefined));
     // The smallest limit is the one at which the group has moved the bucket on.
     const { take, verdict } = others.reduce((a, b) => (b.take.limit.requestsPerUnit < a.take.limit.requestsPerUnit ? b : a), first);
     const usedBefore = Math.max(0, take.limit.capacity - verdict.remaining - hits);
-    return hits === 0 ? [] : [{ bucketKey, limit: take.limit, hits: -hits, takenAtUs: nowUs, usedBefore }];
+    // One that had its slot before is given nothing back: that slot is of another time.
+    const slots = new Set(charged.flatMap(({ hits: slotHits, slotId }) => (slotId !== undefined && slotHits > 0 ? [slotId] : [])));
+    const ofSlots = Array.from(slots, (slotId) => ({ bucketKey, limit: take.limit, hits: -1, takenAtUs: nowUs, usedBefore, slotId }));
+    return hits === 0 ? ofSlots : [{ bucketKey, limit: take.limit, hits: -hits, takenAtUs: nowUs, usedBefore }, ...ofSlots];
   });
 }
 

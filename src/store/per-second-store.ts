@@ -6,9 +6,9 @@ import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from './store';
 
 const SECOND_US = 1_000_000;
 
-/** Whether the limit's bucket is in the store for limits of one second. */
-export function isPerSecond({ windowUs }: BucketLimit): boolean {
-  return windowUs === SECOND_US;
+/** Whether the limit's bucket is in the store for limits of one second. Slots of requests in flight stay where they are when their `hold` changes. */
+export function isPerSecond({ algorithm, windowUs }: Pick<BucketLimit, 'algorithm' | 'windowUs'>): boolean {
+  return windowUs === SECOND_US && algorithm !== 'in_flight';
 }
 
 /** All takes of a group must be of one store: `SplitStore` sees to that. */

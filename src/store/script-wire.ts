@@ -1,15 +1,16 @@
 /** What the arguments and replies of the scripts have in common: limits, numbers. */
 
 import type { BucketLimit } from '../bucket/take';
-import type { Algorithm } from '../rule/limit';
+import type { BucketAlgorithm } from '../rule/limit';
 import { StoreError } from './store';
 
-export const ALGORITHM_CODES: Readonly<Record<Algorithm, string>> = {
+export const ALGORITHM_CODES: Readonly<Record<BucketAlgorithm, string>> = {
   token_bucket: '1',
   fixed_window: '2',
   leaky_bucket: '3',
   sliding_window_log: '4',
   sliding_window_counter: '5',
+  in_flight: '6',
 };
 
 export interface ScriptArguments {

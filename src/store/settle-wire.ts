@@ -5,9 +5,10 @@ import { ALGORITHM_CODES, pushLimit, ReplyNumbers, type ScriptArguments } from '
 
 export function encodeSettlements(settlements: readonly Settlement[]): ScriptArguments {
   const args: string[] = [];
-  for (const { limit, hits, takenAtUs, usedBefore, overdraftMax = 0 } of settlements) {
+  for (const { limit, hits, takenAtUs, usedBefore, overdraftMax = 0, slotId = '' } of settlements) {
     args.push(ALGORITHM_CODES[limit.algorithm], String(hits), String(takenAtUs), String(usedBefore), String(overdraftMax));
     pushLimit(args, limit);
+    if (limit.algorithm === 'in_flight') args.push(slotId);
   }
   return { keys: settlements.map(({ bucketKey }) => bucketKey), args };
 }

@@ -10,6 +10,7 @@ const MODE_CODES: Readonly<Record<Mode, number>> = { enforced: 0, quota: 1, shad
 /** Added to the code of the mode. */
 const USAGE_REPORT = 3;
 const PEEK = 6;
+const NAMES_SLOT = 12;
 const FLAG_SHADOW = 1;
 const FLAG_QUOTA_ALWAYS_FITS = 2;
 const FLAG_DRY = 4;
@@ -40,30 +41,45 @@ class AskedGroups {
   /** A group of each; it is known by its place, from 1 on. */
   private readonly shapes: Group[] = [];
   private readonly shapeArgs: string[] = [''];
-  /** Three numbers each: its shape, how many groups, and how often each of them comes. */
-  private readonly runs: number[] = [];
+  /** Three numbers each (its shape, how many groups, and how often each of them comes), and the ids of the slots that its groups name. */
+  private readonly runs: (number | string)[] = [];
+  /** Groups of the last run, and where their number stands. */
+  private runGroups = 0;
+  private runGroupsAt = 0;
   private runShape = 1;
   private runTimes = 0;
 
   add(group: Group, times: number): void {
-    for (const { bucketKey } of group.takes) this.keys.push(bucketKey);
-    const { runs } = this;
-    const shape = this.shapeOf(group);
-    if (shape === this.runShape && times === this.runTimes) {
-      runs[runs.length - 2] = (runs.at(-2) ?? 0) + 1;
-      return;
+    let namesSlot = false;
+    for (const { bucketKey, slotId } of group.takes) {
+      this.keys.push(bucketKey);
+      if (slotId !== undefined) namesSlot = true;
     }
-    runs.push(shape, 1, times);
-    this.runShape = shape;
-    this.runTimes = times;
+    this.addToRun(group, times);
+    if (namesSlot) for (const { slotId } of group.takes) if (slotId !== undefined) this.runs.push(slotId);
   }
 
   /** How many shapes there are, what each is, and the runs. */
   args(): string[] {
     const args = this.shapeArgs;
     args[0] = String(this.shapes.length);
-    for (const number of this.runs) args.push(String(number));
+    for (const part of this.runs) args.push(String(part));
     return args;
+  }
+
+  private addToRun(group: Group, times: number): void {
+    const { runs } = this;
+    const shape = this.shapeOf(group);
+    if (shape === this.runShape && times === this.runTimes) {
+      this.runGroups += 1;
+      runs[this.runGroupsAt] = this.runGroups;
+      return;
+    }
+    this.runGroups = 1;
+    this.runGroupsAt = runs.length + 1;
+    runs.push(shape, 1, times);
+    this.runShape = shape;
+    this.runTimes = times;
   }
 
   private shapeOf(group: Group): number {
@@ -87,6 +103,8 @@ function isSameShape(a: Group | undefined, b: Group): boolean {
       return false;
     }
     if (take?.overdraftMax !== other?.overdraftMax || take?.peek !== other?.peek) return false;
+    // Each group has ids of its own.
+    if ((take?.slotId === undefined) !== (other?.slotId === undefined)) return false;
   }
   return true;
 }
@@ -94,8 +112,8 @@ function isSameShape(a: Group | undefined, b: Group): boolean {
 function pushShape(args: string[], { takes, shadow, quotaAlwaysFits, dry }: Group): void {
   const flags = (shadow ? FLAG_SHADOW : 0) + (quotaAlwaysFits ? FLAG_QUOTA_ALWAYS_FITS : 0) + (dry === true ? FLAG_DRY : 0);
   args.push(String(flags), String(takes.length));
-  for (const { limit, mode, descriptor, hits, overdraftMax, peek } of takes) {
-    const kind = MODE_CODES[mode] + (overdraftMax === undefined ? 0 : USAGE_REPORT) + (peek === true ? PEEK : 0);
+  for (const { limit, mode, descriptor, hits, overdraftMax, peek, slotId } of takes) {
+    const kind = MODE_CODES[mode] + (overdraftMax === undefined ? 0 : USAGE_REPORT) + (peek === true ? PEEK : 0) + (slotId === undefined ? 0 : NAMES_SLOT);
     args.push(ALGORITHM_CODES[limit.algorithm], String(kind), String(descriptor), String(hits));
     pushLimit(args, limit);
     if (overdraftMax !== undefined) args.push(String(overdraftMax));

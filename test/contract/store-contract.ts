@@ -1,10 +1,10 @@
 /** What every store must do, whatever it is made of: run by each store's own test file. */
 
-import type { Group, GroupVerdict, Settlement } from '../../src/bucket/take';
+import { slotIdOf } from '../../src/bucket/slot-id';
+import type { Group, GroupVerdict, Settlement, Take } from '../../src/bucket/take';
 import { NEVER, UNSETTLED } from '../../src/bucket/take';
-import { ALGORITHMS } from '../../src/rule/limit';
 import type { Store } from '../../src/store/store';
-import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/groups';
+import { BUCKET_ALGORITHMS, groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/groups';
 import { decided, hitsOf } from '../support/outcomes';
 import { loadTimelines, toStepOutcome } from '../support/timelines';
 
@@ -319,7 +319,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
     describe('a dry group', () => {
       const dry = { dry: true } as const;
 
-      test.each(ALGORITHMS)('takes nothing and says what would be (%s)', async (algorithm) => {
+      test.each(BUCKET_ALGORITHMS)('takes nothing and says what would be (%s)', async (algorithm) => {
         const limit = LIMITS[algorithm];
         const [fits, over] = [groupOf([take('a', { limit, hits: 3 })]), groupOf([take('a', { limit, hits: 4 })])];
         expect(await decide({ ...fits, ...dry })).toMatchObject({ overLimit: false, verdicts: [{ fits: true }] });
@@ -353,8 +353,90 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
       });
     });
 
+    describe('requests in flight', () => {
+      const limit = LIMITS.in_flight;
+      const [x, y, z] = ['x', 'y', 'z'].map(slotIdOf);
+      const begin = (id: string | undefined, parts: Partial<Take> = {}) => take('a', { limit, ...(id !== undefined && { slotId: id }), ...parts });
+      const end = (id: string | undefined, parts: Partial<Take> = {}) => begin(id, { hits: -1, overdraftMax: 0, ...parts });
+
+      async function free(key = 'a'): Promise<number> {
+        return (await decide(groupOf([take(key, { hits: 0, limit, peek: true })]))).verdicts[0]!.remaining;
+      }
+
+      test('a denied group takes no slot, and an allowed one takes its slot beside its hits', async () => {
+        await decide(groupOf([take('full', { hits: 10 })]));
+        expect((await decide(groupOf([begin(x), take('full')]))).overLimit).toBe(true);
+        expect(await free()).toBe(3);
+        expect((await decide(groupOf([begin(x), take('b', { hits: 4 })]))).verdicts.map((verdict) => verdict.remaining)).toEqual([2, 6]);
+        expect([await free(), await remaining('b')]).toEqual([2, 6]);
+      });
+
+      test('where no slot is free, nothing else is charged', async () => {
+        for (const id of [x, y, z]) await decide(groupOf([begin(id)]));
+        const { overLimit, verdicts } = await decide(groupOf([begin(slotIdOf('w')), take('b')]));
+        expect([overLimit, ...verdicts.map(({ fits }) => fits)]).toEqual([true, false, true]);
+        expect(await remaining('b')).toBe(10);
+      });
+
+      test('a slot is released although the request is denied', async () => {
+        await decide(groupOf([begin(x), take('full', { hits: 10 })]));
+        const denied = await decide(groupOf([end(x), take('full')]));
+        expect([denied.overLimit, denied.verdicts.map(({ fits }) => fits)]).toEqual([true, [true, false]]);
+        expect(await free()).toBe(3);
+      });
+
+      test('two takes of one id are one slot, two of two ids are two, and what does not fit together takes none', async () => {
+        expect((await decide(groupOf([begin(x), begin(x)]))).verdicts.map((verdict) => [verdict.fits, verdict.remaining])).toEqual([[true, 2], [true, 2]]);
+        expect((await decide(groupOf([begin(x), begin(y)]))).verdicts.map((verdict) => [verdict.fits, verdict.remaining])).toEqual([[true, 1], [true, 1]]);
+        const three = await decide(groupOf([begin(z), begin(slotIdOf('w')), begin(x)]));
+        expect([three.overLimit, ...three.verdicts.map(({ fits }) => fits)]).toEqual([true, false, false, true]);
+        expect(await free()).toBe(1);
+      });
+
+      test('a slot that is taken stays taken by the same id, and lapses when it would have', async () => {
+        await decide(groupOf([begin(x)]));
+        await opened.setNow(START_US + limit.windowUs - 1);
+        expect((await decide(groupOf([begin(x)]))).verdicts[0]).toMatchObject({ fits: true, remaining: 2, resetAfterUs: 1 });
+        await opened.setNow(START_US + limit.windowUs);
+        expect(await free()).toBe(3);
+      });
+
+      test('what does not fit in shadow mode takes no slot, and the others do', async () => {
+        const allowed = await decide(groupOf([begin(undefined, { hits: 4, mode: 'shadow' }), take('b', { limit, slotId: x! })]));
+        expect([allowed.overLimit, await free(), await free('b')]).toEqual([false, 3, 2]);
+      });
+
+      test('a dry group takes none and releases none', async () => {
+        await decide(groupOf([begin(x)]));
+        const dry = { dry: true } as const;
+        expect((await decide(groupOf([begin(y)], dry))).verdicts[0]).toMatchObject({ fits: true, remaining: 2 });
+        await decide(groupOf([end(x)], dry));
+        expect(await free()).toBe(2);
+      });
+
+      test('given back is only the slot that the take has made', async () => {
+        await decide(groupOf([begin(x)]));
+        await opened.setNow(START_US + 5);
+        await decide(groupOf([begin(y), begin(undefined)]));
+        const back = (slotId: string | undefined, afterUs: number) => settle('a', { limit, hits: -1, takenAtUs: START_US + afterUs, ...(slotId !== undefined && { slotId }) });
+        expect([await back(x, 5), await back(y, 0), await back(z, 5), await back(undefined, 0), await back(undefined, 4)]).toEqual([0, 0, 0, 0, 0]);
+        expect([await back(y, 5), await back(y, 5), await free()]).toEqual([1, 0, 1]);
+        expect([await back(undefined, 5), await back(undefined, 5), await free()]).toEqual([1, 0, 2]);
+        expect([await back(x, 0), await free()]).toEqual([1, 3]);
+      });
+
+      test('what is charged after an outage has no ids, and the end of a request that nobody knows releases one of those', async () => {
+        await decide(groupOf([begin(x)]));
+        expect(await settle('a', { limit, hits: 5 })).toBe(2);
+        expect((await decide(groupOf([begin(y)]))).overLimit).toBe(true);
+        for (const id of [y, z, y]) await decide(groupOf([end(id)]));
+        expect(await free()).toBe(2);
+        expect((await decide(groupOf([begin(x), begin(y), begin(z)]))).verdicts[0]).toMatchObject({ fits: true, remaining: 0 });
+      });
+    });
+
     describe('settle', () => {
-      test.each(ALGORITHMS)('a charge takes what there is room for, whatever the limit says (%s)', async (algorithm) => {
+      test.each(BUCKET_ALGORITHMS)('a charge takes what there is room for, whatever the limit says (%s)', async (algorithm) => {
         const limit = LIMITS[algorithm];
         expect(await settle('a', { limit, hits: 1 })).toBe(1);
         expect(await remaining('a', limit)).toBe(limit.capacity - 1);
@@ -370,7 +452,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await remaining('a')).toBe(2);
       });
 
-      test.each(ALGORITHMS)('hits given back at once leave the bucket as it was (%s)', async (algorithm) => {
+      test.each(BUCKET_ALGORITHMS)('hits given back at once leave the bucket as it was (%s)', async (algorithm) => {
         const limit = LIMITS[algorithm];
         await decide(groupOf([take('a', { limit })]));
         await opened.setNow(START_US + 7);
@@ -380,7 +462,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await remaining('a', limit)).toBe(limit.capacity - 1);
       });
 
-      test.each(ALGORITHMS)('hits come back beside those that others took since (%s)', async (algorithm) => {
+      test.each(BUCKET_ALGORITHMS)('hits come back beside those that others took since (%s)', async (algorithm) => {
         const limit = { ...LIMITS[algorithm], requestsPerUnit: 10, capacity: 10, windowUs: 60_000_000 };
         await decide(groupOf([take('a', { limit, hits: 3 })]));
         await opened.setNow(START_US + 1);
@@ -391,7 +473,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await remaining('a', limit)).toBe(5);
       });
 
-      test.each(ALGORITHMS)('no more comes back than is used (%s)', async (algorithm) => {
+      test.each(BUCKET_ALGORITHMS)('no more comes back than is used (%s)', async (algorithm) => {
         const limit = LIMITS[algorithm];
         expect(await settle('a', { limit, hits: -1, takenAtUs: START_US, usedBefore: 0 })).toBe(0);
         await decide(groupOf([take('a', { limit, hits: 2 })]));

@@ -19,8 +19,10 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
   'include/limit.lua limit_at: for i = 1, edge_count do | 1 -> 0':
     'one further entry under 0, which neither #edges_us nor the search, from 2 on, ever sees',
   'take.lua main: while at <= #ARGV do | <= -> <': 'a group has two arguments at least, so none begins at the last',
-    'take.lua read_shape: local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, has_reports = nil, takes = {} } | 2 -> 1 #2':
+    'take.lua read_shape: local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, has_reports = nil, has_slots = nil, takes = {} } | 2 -> 1 #2':
     'concerns shadow without the flag of 2 alone: nothing is denied then, by quota or otherwise',
+  'take.lua read_take: is_peek = kind % 12 >= 6, | 12 -> 11': 'no take has the kind 11: a peek is no usage report',
+  'take.lua read_take: names_slot = kind >= 12, | 12 -> 11': 'no take has the kind 11: a peek is no usage report',
   'include/arithmetic.lua main: local EXACT_MAX = 9007199254740991 | 9007199254740991 -> 9007199254740990': SAME_DIGITS,
   'include/arithmetic.lua multiply_divide: if product <= EXACT_MAX then | <= -> <': SAME_DIGITS,
   'include/arithmetic.lua refill: if parts <= EXACT_MAX then | <= -> <': SAME_DIGITS,

@@ -2,9 +2,10 @@
 
 import fc from 'fast-check';
 import type { BucketLimit, Group, Settlement, Take } from '../../src/bucket/take';
-import { ALGORITHMS, UINT32_MAX, type Algorithm } from '../../src/rule/limit';
+import { ALGORITHMS, UINT32_MAX, type Algorithm, type BucketAlgorithm } from '../../src/rule/limit';
 import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/groups';
 import { schedules, settlingSchedules } from '../support/schedules';
+import { slotSchedules } from '../support/slot-schedules';
 import { loadTimelines } from '../support/timelines';
 import type { Batch } from './kill-suite';
 import { expectScenario, type Call, type ExpectedBucket, type ExpectedScenario, type Scenario } from './scenario';
@@ -23,12 +24,14 @@ export function loadBatches(): readonly Batch[] {
     { name: 'fold that can\'t be', scenarios: [foldOfLog()] },
     batch('edge', [...edges(), ...logs(), ...counters(), ...calendars()]),
     batch('settlement', [...settlements(), ...givenBack(), ...settledCalendars()]),
+    batch('slots', [...slots(), ...settledSlots()]),
     batch('TTL', ttls()),
     // A batch of its own: the one above needs every time to full to end on a microsecond.
     batch('TTL of several limits', ttlsOfSeveralLimits()),
     batch('TTL of settlements', ttlsOfSettlements()),
     batch('timeline', timelines()),
     ...[undefined, ...ALGORITHMS].map((algorithm) => batch(`random ${algorithm ?? 'mix'}`, randoms(algorithm))),
+    batch('random slots', randomSlots()),
     ...[undefined, ...ALGORITHMS].map((algorithm) => batch(`random settlements, ${algorithm ?? 'mix'}`, randomSettlements(algorithm))),
   ];
 }
@@ -57,7 +60,7 @@ function back(key: string, hits: number, [limit, takenAfterUs, usedBefore = 0]: 
   return settlement(key, { hits: -hits, limit, takenAtUs: START_US + takenAfterUs, usedBefore });
 }
 
-function limit(algorithm: Algorithm, requestsPerUnit: number, windowUs: number, capacity = requestsPerUnit): BucketLimit {
+function limit(algorithm: BucketAlgorithm, requestsPerUnit: number, windowUs: number, capacity = requestsPerUnit): BucketLimit {
   return { algorithm, requestsPerUnit, windowUs, capacity };
 }
 
@@ -107,6 +110,87 @@ function reports(): readonly Scenario[] {
     { name: 'reports and admissions of one shape in one run, each on what the last left', calls: atOnce(...[6, 6, 6].map((hits) => groupOf([report('a', hits), take('b', { hits })])), groupOf([take('a', { hits: 0 })])) },
     { name: 'a report on a calendar window', calls: atOnce(groupOf([report('a', 4, { limit: { ...THREE_PER_MINUTE, edgesUs: [START_US - 5, START_US, START_US + 9, START_US + 20] } }), take('b')])) },
     { name: 'settlements with an overdraft', calls: [settleAt(0, settlement('a', { hits: 14, overdraftMax: 3 }), settlement('b', { hits: 14, overdraftMax: 9 }), settlement('c', { hits: 14 })), settleAt(0, settlement('a', { hits: 1, overdraftMax: 3 }), settlement('a', { hits: 1, overdraftMax: 4 }))] },
+  ];
+}
+
+/** An id that is as many times the same byte as it has bytes. */
+function idOf(byte: string): string {
+  return byte.repeat(8);
+}
+
+function slots(): readonly Scenario[] {
+  const on = (size: number, holdUs = SECOND_US) => limit('in_flight', size, holdUs);
+  const begin = (key: string, slotId: string, parts: Partial<Take> = {}) => take(key, { limit: on(3), slotId, ...parts });
+  const end = (key: string, slotId: string, parts: Partial<Take> = {}) => begin(key, slotId, { hits: -1, overdraftMax: 0, ...parts });
+  const [x, y, z, w] = ['aa', 'bb', 'cc', 'dd'].map(idOf) as [string, string, string, string];
+  const timeBytes = START_US.toString(16).padStart(14, '0');
+  return [
+    {
+      name: 'taken by id until none is left, taken again, released in each order',
+      calls: [[x, y, z], [z, y, x], [y, x, z], [w, y, y]].flatMap((ends, i) =>
+        inTurn(...[x, y, x, z, w, y].map((id, at) => [at, begin(`${i}`, id)] as const), ...ends.map((id, at) => [10 + at, end(`${i}`, id)] as const), [20, begin(`${i}`, w)], [21, take(`${i}`, { limit: on(3), hits: 2 })]),
+      ),
+    },
+    {
+      name: 'without ids: some, more than are left, releases of some, of all, of more',
+      calls: [1, 2, 3, 4].flatMap((released) =>
+        inTurn([0, take(`${released}`, { limit: on(3), hits: 2 })], [5, take(`${released}`, { limit: on(3), hits: 2 })], [5, take(`${released}`, { limit: on(3) })], [6, take(`${released}`, { limit: on(3), hits: -released, overdraftMax: 0 })], [7, take(`${released}`, { limit: on(3), hits: 3 })]),
+      ),
+    },
+    {
+      name: 'an id whose bytes lie across time and id of a slot is none, before its own slot and without one',
+      calls: [`${timeBytes}aa`, `${timeBytes.slice(2)}aaaa`, `aa${timeBytes}`, `aaaa${timeBytes.slice(0, 12)}`].flatMap((crossing, i) =>
+        inTurn([0, begin(`${i}`, x)], [0, begin(`${i}`, y)], [0, end(`${i}`, crossing)], [0, begin(`${i}`, crossing)], [1, begin(`${i}`, crossing)], [2, end(`${i}`, crossing)]),
+      ),
+    },
+    {
+      // The last byte of the time is that of the id: the same bytes are found one place before the slot's own id.
+      name: 'an id whose bytes begin one byte before it',
+      calls: inTurn([0xaa - (START_US % 256), begin('a', x)], [300, begin('a', x)], [301, end('a', x)]),
+    },
+    {
+      name: 'lapsed to the microsecond, by who looks',
+      calls: [SECOND_US - 1, SECOND_US, SECOND_US + 1].flatMap((at) => inTurn([0, begin(`${at}`, x)], [1, begin(`${at}`, y)], [at, take(`${at}`, { limit: on(3), hits: 0 })], [at, begin(`${at}`, z)], [at, take(`${at}`, { limit: on(3, 2 * SECOND_US), hits: 3, mode: 'shadow' })])),
+    },
+    {
+      name: 'from after now: held, looked at, brought to now by what is denied, taken, released',
+      calls: [x, y, w].flatMap((id, i) => [
+        ...inTurn([-9, begin(`${i}`, z)], [0, begin(`${i}`, x)], [1, begin(`${i}`, y)]),
+        ...[begin(`${i}`, id), take(`${i}`, { limit: on(3), hits: 0 }), end(`${i}`, id), begin(`${i}`, id)].map((each, at) => ({ nowUs: START_US - 5 + at, groups: [groupOf([each])] })),
+      ]),
+    },
+    { name: 'two takes of one id, and of two, beside each other and beside hits without an id', calls: inTurn([0, begin('a', x), begin('a', x)], [1, begin('a', y), begin('a', z), begin('a', w)], [1, begin('a', y), begin('a', z), begin('a', y)], [2, begin('b', x), take('b', { limit: on(3), hits: 2 })], [2, begin('c', x), take('c', { limit: on(3), hits: 3 })]) },
+    { name: 'taken and released in one group, on one bucket and on two', calls: inTurn([0, begin('a', x)], [1, end('a', x), begin('a', y), begin('b', x)], [2, begin('a', x), end('a', x), end('b', x), end('b', x)]) },
+    { name: 'ids of groups of one shape, each with its own, between groups without', calls: atOnce(groupOf([begin('a', x)]), groupOf([begin('a', y)]), groupOf([take('b')]), groupOf([begin('a', z), begin('c', x)]), groupOf([begin('a', x), begin('c', y)]), groupOf([end('a', y)]), groupOf([end('a', x)]), groupOf([take('b'), begin('c', w)])) },
+    { name: 'the first take on a bucket has no id, or is a peek, or is denied', calls: inTurn([0, take('a', { limit: on(3), hits: 1 }), begin('a', x)], [0, take('a', { limit: on(3), hits: 0, peek: true }), begin('a', y)], [0, take('a', { limit: on(3), hits: 1, mode: 'shadow' }), begin('a', z, { mode: 'shadow' })]) },
+    { name: 'a release of a denied group, and of a bucket that nobody has used', calls: inTurn([0, begin('a', x), take('full', { hits: 10 })], [0, end('a', x), take('full'), begin('b', y)], [0, end('a', x), take('full')]) },
+    { name: 'a plain refund, by id and without, of an allowed group and of a denied one', calls: inTurn([0, begin('a', x), begin('a', y), take('full', { hits: 10 })], [0, begin('a', x, { hits: -1 }), take('full')], [0, begin('a', x, { hits: -1 })], [0, take('a', { limit: on(3), hits: -1 })]) },
+    { name: 'a dry take by id, one that has its slot, and a dry release', calls: atOnce(groupOf([begin('a', x)]), groupOf([begin('a', y)], { dry: true }), groupOf([begin('a', x)], { dry: true }), groupOf([end('a', x)], { dry: true }), groupOf([take('a', { limit: on(3), hits: 3 })], { dry: true })) },
+    { name: 'shadow and quota takes by id that fit and that do not', calls: inTurn([0, take('a', { limit: on(3), hits: 3 })], [0, begin('a', x, { mode: 'shadow' }), begin('b', x)], [0, begin('a', x, { mode: 'quota' }), begin('b', y, { mode: 'quota' })], [0, begin('a', x, { mode: 'quota' })]) },
+    { name: 'checks, with an id that has its slot and one that has none', calls: inTurn([0, begin('a', x, { hits: 0 })], [0, begin('a', x), begin('a', y), begin('a', z)], [0, begin('a', x, { hits: 0 })], [0, begin('a', w, { hits: 0 })], [0, begin('a', x, { hits: 0 }), take('b')]) },
+    { name: 'a lowered limit, and one of 0', calls: inTurn([0, begin('a', x), begin('a', y), begin('a', z)], [1, begin('a', w, { limit: on(2) })], [1, begin('a', x, { limit: on(2) })], [2, begin('a', w, { limit: on(0) })], [3, take('none', { limit: on(0) })], [3, take('none', { limit: on(0), hits: 0 })], [3, end('none', x, { limit: on(0) })]) },
+    { name: 'what is no bucket of slots', unreadable: { short: 'fourteen bytes', long: 'sixteen bytes 16', one: 'x' }, calls: inTurn([0, begin('short', x)], [0, take('long', { limit: on(3) })], [0, begin('one', x)]) },
+    { name: 'a whole bucket of slots', calls: inTurn([0, take('a', { limit: on(100), hits: 99 })], [1, begin('a', x, { limit: on(100) })], [2, begin('a', y, { limit: on(100) })], [3, end('a', x, { limit: on(100) })], [4, begin('a', y, { limit: on(100) })]) },
+  ];
+}
+
+function settledSlots(): readonly Scenario[] {
+  const on = limit('in_flight', 5, SECOND_US);
+  const [x, y] = [idOf('aa'), idOf('bb')];
+  const filled = (key: string) => inTurn([0, take(key, { limit: on, slotId: x })], [3, take(key, { limit: on, hits: 2 }), take(key, { limit: on, slotId: y })]);
+  return [
+    {
+      name: 'given back by id and without, at its time and beside it',
+      calls: [[x, 0], [x, 3], [y, 3], [y, 0], [undefined, 3], [undefined, 0], [undefined, 2], [undefined, 4]].flatMap(([slotId, at], i) =>
+        [1, 2, 3].flatMap((hits) => {
+          const key = `${i} ${hits}`;
+          const given = settlement(key, { limit: on, hits: -hits, takenAtUs: START_US + Number(at), ...(slotId !== undefined && { slotId: String(slotId) }) });
+          return [...filled(key), settleAt(5, given), settleAt(6, given), ...inTurn([7, take(key, { limit: on, slotId: y })])];
+        }),
+      ),
+    },
+    { name: 'settlements with and without an id in one run, beside others', calls: [...filled('a'), settleAt(5, settlement('b'), settlement('a', { limit: on, hits: -1, takenAtUs: START_US, slotId: x }), settlement('a', { limit: on, hits: 9 }), settlement('b', { hits: -1, takenAtUs: START_US + 5 }), settlement('a', { limit: on, hits: -1, takenAtUs: START_US + 3, slotId: y }))] },
+    { name: 'all given back: nothing is left', calls: [...inTurn([0, take('a', { limit: on, slotId: x })]), settleAt(1, settlement('a', { limit: on, hits: -1, takenAtUs: START_US, slotId: x }))] },
   ];
 }
 
@@ -685,6 +769,13 @@ function randoms(algorithm: Algorithm | undefined): readonly Scenario[] {
     name: `schedule ${i}`,
     // Every third one is a single run: its groups at one time.
     calls: i % 3 === 2 ? [{ nowUs: steps[0]!.nowUs, groups: steps.map(({ group }) => group) }] : steps.map(({ nowUs, group }) => ({ nowUs, groups: [group] })),
+  }));
+}
+
+function randomSlots(): readonly Scenario[] {
+  return fc.sample(slotSchedules(), { numRuns: 150, seed: SEED }).map((steps, i) => ({
+    name: `schedule ${i}`,
+    calls: steps.map((step) => ('group' in step ? { nowUs: step.nowUs, groups: [step.group] } : step)),
   }));
 }
 

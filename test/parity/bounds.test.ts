@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import type { BucketLimit, Group } from '../../src/bucket/take';
 import type { BucketState } from '../../src/engine/engines';
-import { ALGORITHMS, type Algorithm } from '../../src/rule/limit';
+import { ALGORITHMS, type BucketAlgorithm } from '../../src/rule/limit';
 import { decideGroup, type GroupDecision } from '../support/decide-group';
 import { groupOf, take } from '../support/groups';
 import { admit, limitOf, nextArrivalUs, smallLimits, START_US, stretches, type Arrival } from '../support/model/one-bucket';
@@ -18,7 +18,7 @@ interface Case {
   readonly arrivals: readonly Arrival[];
 }
 
-function cases(algorithm: Algorithm): fc.Arbitrary<Case> {
+function cases(algorithm: BucketAlgorithm): fc.Arbitrary<Case> {
   const arrival = fc.record({ step: fc.nat(), hits: fc.integer({ min: 1, max: 4 }) });
   return fc.record({ limit: smallLimits(algorithm, WINDOW_US), steps: fc.array(arrival, { minLength: 1, maxLength: 60 }) }).map(({ limit, steps }) => {
     let atUs = START_US;
@@ -31,7 +31,7 @@ function cases(algorithm: Algorithm): fc.Arbitrary<Case> {
 }
 
 /** Holds for every run of admitted arrivals: `most` says how many hits may pass within so many microseconds. */
-function neverMore(algorithm: Algorithm, most: (limit: BucketLimit, elapsedUs: number) => number): void {
+function neverMore(algorithm: BucketAlgorithm, most: (limit: BucketLimit, elapsedUs: number) => number): void {
   const holds = ({ limit, arrivals }: Case): void => {
     for (const { first, last, hits } of stretches(admit(limit, arrivals))) {
       const elapsedUs = last.atUs - first.atUs;
@@ -77,6 +77,10 @@ describe('never more than', () => {
 
   test('sliding window log: the limit in any window', () => {
     neverMore('sliding_window_log', ({ capacity }, elapsedUs) => (elapsedUs < WINDOW_US ? capacity : Infinity));
+  });
+
+  test('requests in flight: as many as there are slots, in any hold, if nobody releases any', () => {
+    neverMore('in_flight', ({ capacity }, elapsedUs) => (elapsedUs < WINDOW_US ? capacity : Infinity));
   });
 
   test('sliding window counter: the limit and what flows in meanwhile; one less than twice the limit in any window', () => {

@@ -5,10 +5,10 @@ import type { BucketLimit, GroupVerdict, Settlement } from '../../src/bucket/tak
 import type { BucketWrite } from '../../src/engine/decide-group';
 import { ENGINES, type BucketState } from '../../src/engine/engines';
 import { settleBucket } from '../../src/engine/settle-bucket';
-import { ALGORITHMS, type Algorithm } from '../../src/rule/limit';
+import type { BucketAlgorithm } from '../../src/rule/limit';
 import { casesOf } from '../support/form';
 import { decideGroup } from '../support/decide-group';
-import { groupOf, settlement, take } from '../support/groups';
+import { BUCKET_ALGORITHMS, groupOf, settlement, take } from '../support/groups';
 import { nextArrivalUs, smallLimits, START_US } from '../support/model/one-bucket';
 import { packState } from '../support/pack-state';
 import { seeded } from '../support/random';
@@ -30,7 +30,7 @@ interface Case {
   readonly returned: number;
 }
 
-function cases(algorithm: Algorithm): fc.Arbitrary<Case> {
+function cases(algorithm: BucketAlgorithm): fc.Arbitrary<Case> {
   const arrival = fc.record({ step: fc.nat(), hits: fc.integer({ min: 1, max: 4 }) });
   return fc
     .record({
@@ -100,7 +100,7 @@ function compareRoom(bucket: Bucket, never: Bucket, nowUs: number): void {
   if (given > most) throw new Error(`room for ${given}, and for ${most} had nothing been taken`);
 }
 
-test.each(ALGORITHMS)('%s: never an over-grant', (algorithm) => {
+test.each(BUCKET_ALGORITHMS)('%s: never an over-grant', (algorithm) => {
   let gaveBack = 0;
   const holds = ({ limit, arrivals, taken, returned }: Case): void => {
     const [bucket, never] = [new Bucket(limit), new Bucket(limit)];
@@ -125,7 +125,7 @@ test.each(ALGORITHMS)('%s: never an over-grant', (algorithm) => {
   expect(gaveBack).toBeGreaterThan(casesOf(RUNS) / 10);
 });
 
-test.each(ALGORITHMS)('%s: given back at once, the bucket is as if nothing had been taken', (algorithm) => {
+test.each(BUCKET_ALGORITHMS)('%s: given back at once, the bucket is as if nothing had been taken', (algorithm) => {
   const holds = ({ limit, arrivals, taken }: Case): void => {
     const bucket = new Bucket(limit);
     for (const arrival of arrivals.slice(0, taken)) bucket.take(arrival);

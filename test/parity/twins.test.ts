@@ -13,6 +13,7 @@ import { openClockedRedis, type ClockedRedis } from '../support/redis-store';
 import { startRedis, type RedisServer } from '../support/redis-server';
 import { seeded } from '../support/random';
 import { schedules, settlingSchedules, type ScheduleStep, type SettlingStep } from '../support/schedules';
+import { slotSchedules } from '../support/slot-schedules';
 
 const RUNS = 1_000;
 const TIMEOUT_MS = 120_000;
@@ -42,6 +43,14 @@ test.each([...ALGORITHMS, undefined])(
   'twins of %s agree with dry groups and settlements in between (undefined: any mix)',
   async (algorithm) => {
     await fc.assert(fc.asyncProperty(settlingSchedules(algorithm), runOnBoth), seeded(RUNS));
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'twins of requests in flight agree, beside a token bucket, with dry groups and settlements in between',
+  async () => {
+    await fc.assert(fc.asyncProperty(slotSchedules(), runOnBoth), seeded(RUNS));
   },
   TIMEOUT_MS,
 );

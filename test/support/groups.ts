@@ -1,7 +1,7 @@
 /** Short ways to write groups in tests. */
 
 import type { BucketLimit, Group, Settlement, Take } from '../../src/bucket/take';
-import type { Algorithm } from '../../src/rule/limit';
+import { ALGORITHMS, type BucketAlgorithm } from '../../src/rule/limit';
 
 export const TEN_PER_SECOND: BucketLimit = {
   algorithm: 'token_bucket',
@@ -17,13 +17,17 @@ export const THREE_PER_MINUTE: BucketLimit = {
   capacity: 3,
 };
 
-/** A small limit of each algorithm. */
-export const LIMITS: Readonly<Record<Algorithm, BucketLimit>> = {
+/** Every algorithm, and requests in flight, whose slots nobody releases. */
+export const BUCKET_ALGORITHMS: readonly BucketAlgorithm[] = [...ALGORITHMS, 'in_flight'];
+
+/** A small limit of each. */
+export const LIMITS: Readonly<Record<BucketAlgorithm, BucketLimit>> = {
   token_bucket: TEN_PER_SECOND,
   leaky_bucket: { algorithm: 'leaky_bucket', windowUs: 1_000_000, requestsPerUnit: 10, capacity: 3 },
   fixed_window: THREE_PER_MINUTE,
   sliding_window_log: { ...THREE_PER_MINUTE, algorithm: 'sliding_window_log' },
   sliding_window_counter: { ...THREE_PER_MINUTE, algorithm: 'sliding_window_counter' },
+  in_flight: { ...THREE_PER_MINUTE, algorithm: 'in_flight' },
 };
 
 /** A take of one hit at ten per second; each descriptor is its own unless told otherwise. */

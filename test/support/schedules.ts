@@ -15,7 +15,7 @@ export interface SettlingStep {
   readonly settlements: readonly Settlement[];
 }
 
-const START_US = 1_800_000_000_000_000;
+export const START_US = 1_800_000_000_000_000;
 
 /** Seconds to years; primes and powers, so that neither divides evenly into the other. */
 const WINDOWS_US = [1_000_000, 7_000_000, 60_000_000, 3_600_000_000, 86_400_000_000, 31_536_000_000_000];
@@ -110,7 +110,7 @@ function groupOn(plans: readonly BucketPlan[]): fc.Arbitrary<Group> {
 }
 
 /** Steps of time: none, a few µs, parts of a window, to its edge, far, exactly a window; and back: any way, 1 s, 1 h, a window. */
-function nextNowUs(nowUs: number, step: number, windowUs: number): number {
+export function nextNowUs(nowUs: number, step: number, windowUs: number): number {
   switch (step % 11) {
     case 0:
       return nowUs;

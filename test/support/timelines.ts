@@ -2,10 +2,11 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Group, GroupVerdict } from '../../src/bucket/take';
+import { slotIdOf } from '../../src/bucket/slot-id';
+import type { Group, GroupVerdict, Take } from '../../src/bucket/take';
 import type { Code } from '../../src/engine/decision';
 import { NEVER } from '../../src/bucket/take';
-import type { Algorithm } from '../../src/rule/limit';
+import type { BucketAlgorithm } from '../../src/rule/limit';
 
 interface VectorLimit {
   readonly requests_per_unit: number;
@@ -14,13 +15,19 @@ interface VectorLimit {
 }
 
 /** Hits of an admission (0: a check), or of a usage report. */
-type VectorHits = number | { readonly report: number };
+type VectorHits = number | { readonly report: number } | SlotHits;
+
+/** Hits of requests in flight: 1 takes a slot, -1 releases it, whatever the verdict; perhaps of one request, by its id. */
+interface SlotHits {
+  readonly slots: number;
+  readonly id?: string;
+}
 
 /** Time since the start (µs), hits, then what is expected: code, remaining (negative: the debt), reset (µs), why; perhaps another limit. */
 type VectorRow = readonly [number, VectorHits, Code, number, number, string, VectorLimit?];
 
 interface VectorFile {
-  readonly algorithm: Algorithm;
+  readonly algorithm: BucketAlgorithm;
   readonly start_us: number;
   readonly timelines: readonly VectorTimeline[];
 }
@@ -65,8 +72,7 @@ export function loadTimelines(): readonly Timeline[] {
         const take = {
           bucketKey: `vector:${vectors.algorithm}`,
           limit: { algorithm: vectors.algorithm, requestsPerUnit, windowUs, capacity },
-          hits: typeof hits === 'number' ? hits : hits.report,
-          ...(typeof hits !== 'number' && { overdraftMax }),
+          ...toHits(hits, overdraftMax),
           mode: 'enforced' as const,
           descriptor: 0,
         };
@@ -75,6 +81,13 @@ export function loadTimelines(): readonly Timeline[] {
       }),
     }));
   });
+}
+
+function toHits(hits: VectorHits, overdraftMax: number): Pick<Take, 'hits' | 'overdraftMax' | 'slotId'> {
+  if (typeof hits === 'number') return { hits };
+  if ('report' in hits) return { hits: hits.report, overdraftMax };
+  const { slots, id } = hits;
+  return { hits: slots, ...(slots < 0 && { overdraftMax: 0 }), ...(id !== undefined && { slotId: slotIdOf(id) }) };
 }
 
 /** What a timeline says about a verdict, with the row's reason so that a difference explains itself. */

@@ -71,3 +71,14 @@ test('a fold that is followed by more is no answer either', () => {
   expect(decode([one, one], [NOW_US, 2, 0, 0])).toHaveLength(2);
   expect(() => decode([one, one], [NOW_US, 2, 0, 0, 0])).toThrow(StoreError);
 });
+
+test('groups of one shape say it once, and each names its own slots behind their run', () => {
+  const limit = { algorithm: 'in_flight', windowUs: 60_000_000, requestsPerUnit: 20, capacity: 20 } as const;
+  const begin = (n: number) => groupOf([take(`a${n}`, { limit, slotId: `${n}`.repeat(16) }), take('b', { limit })]);
+  const { keys, args } = encodeTakes([begin(1), begin(2), groupOf([take('c', { limit })]), begin(3)]);
+  expect(keys).toEqual(['a1', 'b', 'a2', 'b', 'c', 'a3', 'b']);
+  const ofLimit = '60000000 20 20 0';
+  expect(args.join(' ')).toBe(
+    `2 0 2 6 16 0 1 ${ofLimit} 6 0 1 1 ${ofLimit} 0 1 6 0 0 1 ${ofLimit} 1 2 1 ${'1'.repeat(16)} ${'2'.repeat(16)} 2 1 1 1 1 1 ${'3'.repeat(16)}`,
+  );
+});

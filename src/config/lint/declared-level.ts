@@ -1,7 +1,7 @@
 /** What the rules of `lint/` look at: the descriptors of one level as they are written, beside what was made of them. */
 
 import type { DescriptorLevel, DescriptorNode } from '../../descriptor/tree';
-import type { Limit } from '../../rule/limit';
+import { isRateLimit, type RateLimit } from '../../rule/limit';
 import type { LimitedSpec } from '../limit-schema';
 import type { DescriptorSpec } from '../schema';
 
@@ -21,13 +21,13 @@ export interface DeclaredLevel {
 /** A limit as it is written, and what was made of it. */
 export interface DeclaredLimit {
   readonly spec: LimitedSpec;
-  readonly limit: Limit;
+  readonly limit: RateLimit;
 }
 
 /** Those of a descriptor; none if one of them is wrong, which is told as an error. */
 export function limitsOf({ spec, node }: Declared): DeclaredLimit[] {
   const specs = spec.limits.filter((each) => each.kind === 'limited');
-  const limits = node.rule?.limits ?? [];
+  const limits = node.rule?.limits.filter(isRateLimit) ?? [];
   if (specs.length !== limits.length) return [];
   return limits.flatMap((limit, index) => {
     const written = specs[index];

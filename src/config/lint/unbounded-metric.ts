@@ -13,7 +13,7 @@ export function warnOfUnboundedMetric({ spec }: Declared, { above }: Pick<Declar
   };
   if (spec.valueToMetric && isOpen(spec)) warn('value_to_metric');
   // It shows the values of the whole path, but only where there is a limit to count.
-  if (spec.detailedMetric && spec.limits.length > 0 && [...above, spec].some((each) => isOpen(each) || each.key.includes('*'))) warn('detailed_metric');
+  if (spec.detailedMetric && (spec.limits.length > 0 || spec.inFlight !== undefined) && [...above, spec].some((each) => isOpen(each) || each.key.includes('*'))) warn('detailed_metric');
 }
 
 /** Whether metrics would show values that the configuration does not name. */

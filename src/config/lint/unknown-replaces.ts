@@ -1,5 +1,6 @@
 /** Warns of `replaces` that names a limit which the domain does not have. */
 
+import { IN_FLIGHT_NAME } from '../../rule/in-flight';
 import { didYouMean } from '../did-you-mean';
 import type { ReplacedName } from '../limit-schema';
 import type { FileProblems } from '../problem-list';
@@ -18,10 +19,11 @@ interface NamesOfDomain {
 export class ReplacedNames {
   private readonly domains = new Map<string, NamesOfDomain>();
 
-  add(domain: string, { limits, problems }: DescriptorSpec): void {
-    if (limits.length === 0) return;
+  add(domain: string, { limits, inFlight, problems }: DescriptorSpec): void {
+    if (limits.length === 0 && inFlight === undefined) return;
     const known = this.domains.get(domain) ?? { names: new Set(), uses: [] };
     this.domains.set(domain, known);
+    if (inFlight !== undefined) known.names.add(inFlight.name === '' ? IN_FLIGHT_NAME : inFlight.name);
     for (const { name, replaces } of limits) {
       if (name !== '') known.names.add(name);
       for (const replaced of replaces) known.uses.push({ replaced, problems });

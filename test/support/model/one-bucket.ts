@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import type { BucketLimit, Verdict } from '../../../src/bucket/take';
 import type { BucketState } from '../../../src/engine/engines';
-import type { Algorithm } from '../../../src/rule/limit';
+import type { BucketAlgorithm } from '../../../src/rule/limit';
 import { decideGroup } from '../decide-group';
 import { groupOf, take } from '../groups';
 
@@ -36,18 +36,18 @@ export function admit<A extends Arrival>(limit: BucketLimit, arrivals: readonly 
 
 /** A limit of that algorithm; `burst` means something to the token and the leaky bucket alone. */
 export function limitOf({ algorithm, requestsPerUnit, windowUs, burst }: LimitOfInput): BucketLimit {
-  const capacities: Partial<Record<Algorithm, number>> = { token_bucket: burst, leaky_bucket: 1 + burst };
+  const capacities: Partial<Record<BucketAlgorithm, number>> = { token_bucket: burst, leaky_bucket: 1 + burst };
   return { algorithm, requestsPerUnit, windowUs, capacity: capacities[algorithm] ?? requestsPerUnit };
 }
 
 interface LimitOfInput {
-  readonly algorithm: Algorithm;
+  readonly algorithm: BucketAlgorithm;
   readonly requestsPerUnit: number;
   readonly windowUs: number;
   readonly burst: number;
 }
 
-export function smallLimits(algorithm: Algorithm, windowUs: number): fc.Arbitrary<BucketLimit> {
+export function smallLimits(algorithm: BucketAlgorithm, windowUs: number): fc.Arbitrary<BucketLimit> {
   return fc
     .record({ requestsPerUnit: fc.integer({ min: 1, max: 12 }), burst: fc.integer({ min: 0, max: 12 }) })
     .map((parts) => limitOf({ algorithm, windowUs, ...parts }));

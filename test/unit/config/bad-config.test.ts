@@ -53,7 +53,7 @@ const CASES: readonly { mistake: string; text: string; line: string }[] = [
     line: 'c.yaml:4:25: descriptors[1].rate_limit: has no "requests_per_unit", which what << brings along has: some readers of YAML mix the two, others don\'t; say it here, or merge within',
   },
   { mistake: 'descriptors that are text', text: 'domain: d\ndescriptors: a\n', line: 'c.yaml:2:14: descriptors: must be a list, not a scalar' },
-  { mistake: 'a descriptor that is text', text: 'domain: d\ndescriptors: [a]\n', line: 'c.yaml:2:15: descriptors[0]: must be a map of the keys key, value, rate_limit, rate_limits, descriptors, shadow_mode, quota_mode, detailed_metric, value_to_metric, share_threshold, metadata' },
+  { mistake: 'a descriptor that is text', text: 'domain: d\ndescriptors: [a]\n', line: 'c.yaml:2:15: descriptors[0]: must be a map of the keys key, value, rate_limit, rate_limits, in_flight, descriptors, shadow_mode, quota_mode, detailed_metric, value_to_metric, share_threshold, metadata' },
   { mistake: 'a descriptor without a key', text: 'domain: d\ndescriptors:\n  - value: v\n', line: 'c.yaml:3:5: descriptors[0].key: is missing; give it some text' },
   { mistake: 'an empty key', text: "domain: d\ndescriptors:\n  - key: ''\n", line: 'c.yaml:3:10: descriptors[0].key: must not be empty' },
   { mistake: 'a misspelled key', text: descriptor('    ratelimit: {}\n'), line: 'c.yaml:4:5: descriptors[0].ratelimit: no key of a descriptor; did you mean rate_limit?' },
