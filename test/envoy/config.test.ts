@@ -1,6 +1,5 @@
 /** Envoy itself accepts the published configs as they stand, and the presets' limits are what `weir check` has nothing against. */
-import { resolve } from 'node:path';
-import { runCommand } from '../support/command';
+import { runWeir } from '../support/command';
 import { validateEnvoyConfig } from '../support/envoy';
 import { ENVOY_CONFIG } from './gateway';
 import { envoyConfigOf, limitsOf, type Preset } from './usage-chain';
@@ -16,7 +15,7 @@ test.each(PRESETS)('deploy/envoy/usage/%s/envoy.yaml is valid, unchanged', async
 });
 
 test.each(PRESETS)('deploy/envoy/usage/%s/limits.yaml has neither errors nor warnings', async (preset) => {
-  const { exitCode, stdout } = await runCommand(process.execPath, [resolve(__dirname, '..', '..', 'dist', 'main.js'), 'check', limitsOf(preset)]);
+  const { exitCode, stdout } = await runWeir(['check', limitsOf(preset)]);
   expect(stdout).toContain('0 errors, 0 warnings');
   expect(exitCode).toBe(0);
 });
