@@ -17,6 +17,9 @@ const NAMESPACE = 'envoy-gateway-system';
 const DOMAIN = 'ai-gateway-quota';
 const XDS_PORT = 18002;
 
+/** What a test can't have as it is in a container. */
+const PORTS = ['PORT', 'GRPC_PORT', 'DEBUG_PORT'];
+
 const manifests = documentsOf('kubernetes/ai-gateway/rate-limit.yaml') as Manifest[];
 
 function find(kind: string): Manifest {
@@ -86,12 +89,11 @@ describe('a Weir with the environment of the manifest', () => {
   let client: RlsClient;
 
   beforeAll(async () => {
-    const { PORT, GRPC_PORT, DEBUG_PORT, ...inContainer } = environment;
     server = await XdsServer.start();
     redis = await startRedis();
     weir = await startWeir({
       env: {
-        ...inContainer,
+        ...Object.fromEntries(Object.entries(environment).filter(([name]) => !PORTS.includes(name))),
         // Of the test: where its servers are; its ports are free ones.
         CONFIG_GRPC_XDS_SERVER_URL: `localhost:${server.port}`,
         REDIS_URL: `127.0.0.1:${redis.port}`,
@@ -124,7 +126,7 @@ describe('a Weir with the environment of the manifest', () => {
 
   /** The call at the request: a hit each. */
   async function codeOf(...descriptors: readonly AskedDescriptor['entries'][]): Promise<number | undefined> {
-    return Number((await client.ask(DOMAIN, descriptors.map((entries) => ({ entries })))).overall_code);
+    return (await client.ask(DOMAIN, descriptors.map((entries) => ({ entries })))).overall_code;
   }
 
   /** The call at the end of the stream, whose answer nobody reads. */
