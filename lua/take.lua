@@ -6,7 +6,7 @@ ARGV      number of shapes: what groups have in common but for their buckets
           for each shape:   flags (a sum of 1: shadow, 2: a quota descriptor always fits, 4: dry, nothing is taken),
                             number of takes
           for each take:    algorithm (1 token bucket, 2 fixed window, 3 leaky bucket, 4 sliding window log, 5 sliding
-                            window counter), mode (0 enforced, 1 quota, 2 shadow; 4 more: a usage report, 8 more: a peek, which
+                            window counter), mode (0 enforced, 1 quota, 2 shadow; 3 more: a usage report, 6 more: a peek, which
                             fits always), descriptor, hits (0 a check, which fits while one hit is left; negative refund),
                             window_us, requests, capacity,
                             number of edges (0, or of a calendar window at least 2), and the edges in us, ascending,
@@ -47,14 +47,14 @@ local function read_take(at)
   local limit, next_at = limit_at(at + 4)
   local kind = tonumber(ARGV[at + 1])
   local overdraft_max
-  if kind % 8 >= 4 then
+  if kind % 6 >= 3 then
     overdraft_max = tonumber(ARGV[next_at])
     next_at = next_at + 1
   end
   local take = {
     engine = engine_of(tonumber(ARGV[at])),
-    mode = kind % 4,
-    is_peek = kind >= 8,
+    mode = kind % 3,
+    is_peek = kind >= 6,
     overdraft_max = overdraft_max,
     descriptor = tonumber(ARGV[at + 2]),
     hits = tonumber(ARGV[at + 3]),
@@ -79,7 +79,7 @@ end
 -- Flags are a sum of 1, 2 and 4.
 local function read_shape(at)
   local flags = tonumber(ARGV[at])
-  local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, has_reports = false, takes = {} }
+  local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, has_reports = nil, takes = {} }
   local take_count = tonumber(ARGV[at + 1])
   at = at + 2
   for i = 1, take_count do

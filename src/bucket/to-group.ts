@@ -36,7 +36,7 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
         failureMode === undefined
           ? { bucketKey: key, limit: bucketLimit, hits, mode, descriptor }
           : { bucketKey: key, limit: bucketLimit, hits, mode, descriptor, failureMode };
-      takes[next] = overdraftMax === undefined ? take : { ...take, overdraftMax };
+      takes[next] = overdraftMax === undefined ? take : { overdraftMax, ...take };
       next += 1;
     }
   }

@@ -23,7 +23,7 @@ export const ASK_USAGE = `weir ask [--address HOST:PORT] --domain DOMAIN --descr
   --domain      of the request
   --descriptor  as of weir explain; may be repeated
   --limit       as of weir explain, for the descriptor before it
-  --hits N      what it costs (default 1); with 0 nothing is taken, and the answer says what is left
+  --hits N      what it costs (default 1); 0 checks: OK while one hit is left, and nothing is taken
   --timeout     how long the server may take (default 5s)
   --tls         over TLS; --ca, --cert and --key mean it, too
   --ca FILE     who may have signed the server's certificate (default: whom Node trusts)
@@ -56,8 +56,8 @@ export async function ask({ args }: { readonly args: readonly string[] }): Promi
   const { address = ADDRESS_DEFAULT, domain = '', tls = false, ca, cert, key } = values;
   const overrides = readOverrides(tokens);
   const hits = readWhole('--hits', values.hits, { min: 0, max: UINT32_MAX, otherwise: 1 });
-  const peek = hits === 0 ? PEEK : undefined;
-  const descriptors = readDescriptors('--descriptor', values.descriptor ?? []).map((entries, index) => ({ entries, ...toWireOverride(overrides.get(index)), ...peek }));
+  const check = hits === 0 ? CHECK : undefined;
+  const descriptors = readDescriptors('--descriptor', values.descriptor ?? []).map((entries, index) => ({ entries, ...toWireOverride(overrides.get(index)), ...check }));
   const timeoutMs = readTimeoutMs(values.timeout ?? '5s');
   const files = { ca: { name: '--ca', file: ca }, cert: { name: '--cert', file: cert }, key: { name: '--key', file: key } };
   const isTls = tls || Object.values(files).some(({ file }) => file !== undefined);
@@ -81,7 +81,7 @@ function adviseOn(message: string): string {
 }
 
 /** Of a descriptor: a request of 0 hits asks for one, as Envoy does with every call. */
-const PEEK: WireDescriptor = { hits_addend: { value: '0' } };
+const CHECK: WireDescriptor = { hits_addend: { value: '0' } };
 
 function toWireOverride(override: LimitOverride | undefined): WireDescriptor {
   if (override === undefined) return {};

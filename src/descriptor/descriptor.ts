@@ -26,7 +26,7 @@ export interface LimitOverride {
 export interface Descriptor {
   readonly entries: readonly Entry[];
   readonly override?: LimitOverride;
-  /** Hits of this descriptor: 0 is a peek, a negative number a refund. Absent: the request's hits. */
+  /** Hits of this descriptor: 0 is a check, a negative number a refund. Absent: the request's hits. */
   readonly hits?: number;
 }
 

@@ -37,15 +37,17 @@ function toStatus({ limits, unlimited, mode }: Match, verdicts: readonly Verdict
   if (limit === undefined || verdict === undefined) {
     return { code: 'OK', limitRemaining: unlimited ? UNLIMITED_REMAINING : 0, fits: true };
   }
-  const status: DescriptorStatus = {
+  const status: { -readonly [Field in keyof DescriptorStatus]: DescriptorStatus[Field] } = {
     code: verdict.fits || mode === 'shadow' ? 'OK' : 'OVER_LIMIT',
     currentLimit: limit,
     limitRemaining: verdict.remaining,
     durationUntilResetUs: durationUntilResetUs(verdict),
     fits: verdict.fits,
   };
-  if (verdict.debt === undefined && cut === 0) return status;
-  return { ...status, ...(verdict.debt !== undefined && { debt: verdict.debt }), ...(cut > 0 && { cut }) };
+  if (!verdict.fits && verdict.retryAfterUs === NEVER) status.neverFits = true;
+  if (verdict.debt !== undefined) status.debt = verdict.debt;
+  if (cut > 0) status.cut = cut;
+  return status;
 }
 
 /** Of several limits the one that binds: one that does not fit first (the longest wait), then the least remaining. */

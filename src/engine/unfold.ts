@@ -80,8 +80,10 @@ class FoldedTake {
     const { engine, state, nowUs } = this;
     const { limit } = this.take;
     const room = engine.room(state, limit);
-    const verdict = { fits, remaining: Math.max(0, room), retryAfterUs: fits ? 0 : this.retryAfterUs(), resetAfterUs: engine.resetAfterUs(state, limit, nowUs) };
-    return fits || room >= 0 ? verdict : { ...verdict, debt: -room };
+    const retryAfterUs = fits ? 0 : this.retryAfterUs();
+    const resetAfterUs = engine.resetAfterUs(state, limit, nowUs);
+    if (fits || room >= 0) return { fits, remaining: Math.max(0, room), retryAfterUs, resetAfterUs };
+    return { fits, remaining: 0, retryAfterUs, resetAfterUs, debt: -room };
   }
 
   private retryAfterUs(): number {

@@ -140,6 +140,6 @@ function withoutRefund(take: Take): Take {
 }
 
 /** It charges nothing that outlasts the outage: a report is refused as any other take. */
-function withoutReport({ overdraftMax: _, ...take }: Take): Take {
-  return take;
+function withoutReport({ bucketKey, limit, hits, mode, descriptor }: Take): Take {
+  return { bucketKey, limit, hits, mode, descriptor };
 }

@@ -45,8 +45,8 @@ export function groupOfPart({ takes }: Part, { shadow, step }: GroupOfPartInput)
 }
 
 function takeOf({ bucketKey, limit, hits, mode, descriptor, overdraftMax }: Take): Take {
-  const take = { bucketKey, limit, hits, mode, descriptor };
-  return overdraftMax === undefined ? take : { ...take, overdraftMax };
+  if (overdraftMax === undefined) return { bucketKey, limit, hits, mode, descriptor };
+  return { bucketKey, limit, hits, mode, descriptor, overdraftMax };
 }
 
 /**

@@ -8,8 +8,8 @@ import { BucketError, type GroupOutcome } from './store';
 
 const MODE_CODES: Readonly<Record<Mode, number>> = { enforced: 0, quota: 1, shadow: 2 };
 /** Added to the code of the mode. */
-const USAGE_REPORT = 4;
-const PEEK = 8;
+const USAGE_REPORT = 3;
+const PEEK = 6;
 const FLAG_SHADOW = 1;
 const FLAG_QUOTA_ALWAYS_FITS = 2;
 const FLAG_DRY = 4;
@@ -201,8 +201,10 @@ function readVerdicts({ group, numbers, overLimit, nowUs }: ReadVerdictsInput): 
     const retryAfterUs = numbers.next();
     const cut = group.takes[i]?.overdraftMax === undefined ? 0 : numbers.next();
     const fits = retryAfterUs === TAKE_FITS;
-    const verdict = { fits, remaining: Math.max(0, room), retryAfterUs: fits ? 0 : retryAfterUs, resetAfterUs };
-    verdicts[i] = room >= 0 && cut === 0 ? verdict : { ...verdict, ...(room < 0 && { debt: -room }), ...(cut > 0 && { cut }) };
+    const verdict: { -readonly [Field in keyof Verdict]: Verdict[Field] } = { fits, remaining: Math.max(0, room), retryAfterUs: fits ? 0 : retryAfterUs, resetAfterUs };
+    if (room < 0) verdict.debt = -room;
+    if (cut > 0) verdict.cut = cut;
+    verdicts[i] = verdict;
   }
   return { overLimit, verdicts, nowUs };
 }

@@ -80,7 +80,7 @@ function toHits(wire: WireDescriptor, requestHits: number): number | undefined {
   const { hits_addend: hitsAddend, is_negative_hits: refund = false } = wire;
   if (hitsAddend === undefined && !refund) return undefined;
   const hits = hitsAddend === undefined ? requestHits : Math.min(Number(hitsAddend.value ?? '0'), HITS_MAX);
-  // 0 stays 0: a refund of nothing is a peek, and -0 is no number that anyone expects.
+  // 0 stays 0: a refund of nothing is a check, and -0 is no number that anyone expects.
   return refund && hits > 0 ? -hits : hits;
 }
 

@@ -10,6 +10,8 @@ interface Take {
   readonly limit: ModelLimit;
   readonly bucket: string;
   readonly hits: bigint;
+  /** The descriptor's own hits, which are charged, or given back, whatever the answer. */
+  readonly isReport: boolean;
   /** Place of its descriptor. */
   readonly index: number;
 }
@@ -38,11 +40,12 @@ export class AmendedModel {
     const takes = this.takesOf(asked, limits, nowSeconds);
     const sums = sumsOf(takes);
     const before = new Map(takes.map(({ bucket }) => [bucket, this.used.get(bucket) ?? 0n]));
-    // A peek, a refund: always. Else all positive hits of the request on the bucket must fit under this very limit.
-    const fits = (take: Take) => take.hits <= 0n || before.get(take.bucket)! + sums.get(take.bucket)! <= BigInt(take.limit.requestsPerUnit);
+    // A refund: always. A check: while a hit is left. Else all positive hits of the request on the bucket must fit under this very limit.
+    const fits = ({ hits, bucket, limit }: Take) => hits < 0n || before.get(bucket)! + (hits === 0n ? 1n : sums.get(bucket)!) <= BigInt(limit.requestsPerUnit);
     const isOver = limits.map((_, index) => takes.some((take) => take.index === index && !fits(take) && !take.limit.isShadow));
     const overall = overallCode({ limits, isOver, modes: this.modes });
-    if (overall === 'OK') this.charge(takes.filter(fits));
+    const admitted = overall === 'OK' ? takes.filter((take) => !take.isReport && fits(take)) : [];
+    const isCut = this.charge([...admitted, ...takes.filter(({ isReport }) => isReport)]);
     const statuses = limits.map((limit, index): AnsweredStatus => {
       if (limit === undefined) return { code: 'OK', remaining: 0 };
       const take = takes.find((each) => each.index === index);
@@ -55,17 +58,27 @@ export class AmendedModel {
         resetSeconds: WINDOW_SECONDS[limit.unit] - (Math.floor(nowSeconds) % WINDOW_SECONDS[limit.unit]),
       };
     });
-    const amendments = [...this.amendmentsOf(asked, takes), ...amendmentsOfOutcome({ takes, fits, overall, before, sums })];
+    const amendments = [...this.amendmentsOf(asked, takes), ...amendmentsOfOutcome({ takes, fits, overall, before, sums, isCut })];
     return { answered: { overallCode: overall, statuses }, amendments, buckets: [...before.keys()] };
   }
 
-  /** The hits of the takes that fit, and then what is given back. */
-  private charge(fitting: readonly Take[]): void {
-    const inOrder = [...fitting.filter(({ hits }) => hits > 0n), ...fitting.filter(({ hits }) => hits < 0n)];
-    for (const { bucket, hits } of inOrder) {
+  /** Hits, reports after the others and one more limit below zero at most; and then what is given back. Says whether some were cut off. */
+  private charge(charged: readonly Take[]): boolean {
+    let isCut = false;
+    for (const { bucket, hits, limit, isReport } of charged) {
+      if (hits <= 0n) continue;
+      const before = this.used.get(bucket) ?? 0n;
+      const most = 2n * BigInt(limit.requestsPerUnit) - before;
+      const applied = !isReport || hits <= most ? hits : most > 0n ? most : 0n;
+      if (applied < hits) isCut = true;
+      this.used.set(bucket, before + applied);
+    }
+    for (const { bucket, hits } of charged) {
+      if (hits >= 0n) continue;
       const used = (this.used.get(bucket) ?? 0n) + hits;
       this.used.set(bucket, used > 0n ? used : 0n);
     }
+    return isCut;
   }
 
   private limitsOf({ domain: name, descriptors }: Asked): (ModelLimit | undefined)[] {
@@ -77,7 +90,7 @@ export class AmendedModel {
     return limits.flatMap((limit, index) => {
       const descriptor = asked.descriptors[index]!;
       if (limit === undefined || limit.unlimited) return [];
-      return [{ limit, index, bucket: bucketOf(asked, descriptor, limit, nowSeconds), hits: hitsOf(asked, descriptor) }];
+      return [{ limit, index, bucket: bucketOf(asked, descriptor, limit, nowSeconds), hits: hitsOf(asked, descriptor), isReport: descriptor.hits !== undefined || descriptor.isRefund === true }];
     });
   }
 
@@ -118,19 +131,22 @@ interface Outcome {
   readonly overall: 'OK' | 'OVER_LIMIT';
   readonly before: ReadonlyMap<string, bigint>;
   readonly sums: ReadonlyMap<string, bigint>;
+  /** Hits of a report lay beyond the overdraft. */
+  readonly isCut: boolean;
 }
 
-function amendmentsOfOutcome({ takes, fits, overall, before, sums }: Outcome): Amendment[] {
+function amendmentsOfOutcome({ takes, fits, overall, before, sums, isCut }: Outcome): Amendment[] {
   const found: Amendment[] = [];
-  const isCharging = takes.some(({ hits }) => hits > 0n);
+  const isCharging = takes.some(({ hits, isReport }) => hits > 0n && !isReport);
+  if (isCut) found.push('the overdraft ends');
   if (overall === 'OVER_LIMIT' && isCharging) found.push('denied takes nothing');
   for (const take of takes) {
-    const { bucket, hits, limit } = take;
+    const { bucket, hits, limit, isReport } = take;
     const used = before.get(bucket)!;
-    if (overall === 'OK' && !fits(take)) found.push('not fitting takes nothing');
-    if (!fits(take) && used < BigInt(limit.requestsPerUnit)) found.push('what is left is shown');
+    if (overall === 'OK' && !fits(take) && !isReport && hits > 0n) found.push('not fitting takes nothing');
+    if (!fits(take) && !isReport && used < BigInt(limit.requestsPerUnit)) found.push('what is left is shown');
     if (hits > 0n && sums.get(bucket) !== hits) found.push('duplicates are one sum');
-    if (hits === 0n && used > BigInt(limit.requestsPerUnit)) found.push('a peek is OK');
+    if (hits === 0n && used === BigInt(limit.requestsPerUnit)) found.push('a check needs a hit');
     if (hits < 0n) found.push('refunds');
     if (hits >= 2n ** 63n) found.push('huge hits are denied');
   }

@@ -24,7 +24,7 @@ export interface InProcessOptions {
 
 export function askInProcess({ store, texts, nowUs, modes = { shadow: false, quota: false }, compile = {}, timeoutMs = 10_000 }: InProcessOptions): Ask {
   const files = texts.map((text, index) => ({ name: `${index}.yaml`, text }));
-  const ruleSet = compileConfig({ files, defaultAlgorithm: 'fixed_window', generation: 1, ...compile });
+  const ruleSet = compileConfig({ files, defaultAlgorithm: 'fixed_window', defaultOverdraft: true, generation: 1, ...compile });
   const decide = alone(makeShouldRateLimit({ ruleSet: () => ruleSet, store, modes, keyPrefix: '', nowUs, record: () => undefined }));
   return async (asked) => {
     try {

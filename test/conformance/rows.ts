@@ -160,15 +160,18 @@ const DECIDING: readonly Row[] = [
   { shows: 'hits of the request count for each descriptor', config: K5, steps: [['3* k=v + k=w', 'OK: 5/hour left 2 & 5/hour left 2']] },
   { shows: 'hits of 0 are one', config: K5, steps: [['0* k=v', 'OK: 5/hour left 4']] },
   { shows: 'hits of a descriptor go before those of the request', config: K5, steps: [['3* k=v x1 + k=w', 'OK: 5/hour left 4 & 5/hour left 2']] },
-  { shows: 'a descriptor of 0 hits is a peek', config: K5, steps: [['k=v peek', 'OK: 5/hour left 5'], ['k=v', 'OK: 5/hour left 4'], ['k=v peek', 'OK: 5/hour left 4']] },
-  { shows: 'a peek at a counter that is used up is OK', config: K5, steps: [['k=v x5', 'OK: 5/hour left 0'], ['k=v peek', 'OK: 5/hour left 0']] },
+  { shows: 'a descriptor of 0 hits is a check, which takes nothing', config: K5, steps: [['k=v peek', 'OK: 5/hour left 5'], ['k=v', 'OK: 5/hour left 4'], ['k=v peek', 'OK: 5/hour left 4']] },
+  { shows: 'a check of a counter that is used up is denied (amended)', config: K5, steps: [['k=v x5', 'OK: 5/hour left 0'], ['k=v peek', 'OVER_LIMIT: over 5/hour left 0']] },
+  { shows: 'a check of a counter past its limit is denied', config: K5, steps: [['k=v x4', 'OK: 5/hour left 1'], ['k=v x4', 'OVER_LIMIT: over 5/hour left 0'], ['k=v peek', 'OVER_LIMIT: over 5/hour left 0']] },
+  { shows: "a descriptor's own hits are charged past the limit, whatever the answer", config: file(`key: k, ${limit('5/hour')}`, `key: l, ${limit('9/hour')}`, `key: z, ${limit('0/hour')}`), steps: [['k=v x7 + l=v x3 + z=v', 'OVER_LIMIT: over 5/hour left 0 & 9/hour left 6 & over 0/hour left 0'], ['k=v', 'OVER_LIMIT: over 5/hour left 0'], ['l=v', 'OK: 9/hour left 5']] },
+  { shows: 'they stop one more limit below zero (amended)', config: K5, steps: [['k=v x100', 'OVER_LIMIT: over 5/hour left 0'], ['k=v back6', 'OK: 5/hour left 1']] },
   { shows: 'hits are given back', config: K5, steps: [['k=v x5', 'OK: 5/hour left 0'], ['k=v back2', 'OK: 5/hour left 2'], ['k=v back9', 'OK: 5/hour left 5']] },
   { shows: 'what is given back is never denied', config: file(`key: k, ${limit('0/hour')}`), steps: [['k=v back1', 'OK: 0/hour left 0']] },
-  { shows: 'what does not fit takes nothing, and shows what is left (amended)', config: K5, steps: [['k=v x2', 'OK: 5/hour left 3'], ['k=v x4', 'OVER_LIMIT: over 5/hour left 3'], ['k=v x3', 'OK: 5/hour left 0']] },
+  { shows: 'what does not fit takes nothing, and shows what is left (amended)', config: K5, steps: [['2* k=v', 'OK: 5/hour left 3'], ['4* k=v', 'OVER_LIMIT: over 5/hour left 3'], ['3* k=v', 'OK: 5/hour left 0']] },
   { shows: 'another descriptor of a denied request keeps its hits (amended)', config: file(`key: k, ${limit('5/hour')}`, `key: l, ${limit('0/hour')}`), steps: [['k=v + l=v', 'OVER_LIMIT: 5/hour left 5 & over 0/hour left 0'], ['k=v', 'OK: 5/hour left 4']] },
   { shows: 'a descriptor twice is one sum (amended)', config: file(`key: k, ${limit('3/hour')}`), steps: [['k=v + k=v', 'OK: 3/hour left 1 & 3/hour left 1'], ['k=v + k=v', 'OVER_LIMIT: over 3/hour left 1 & over 3/hour left 1']] },
-  { shows: 'hits of 2^63 and more are denied (amended)', config: K5, steps: [['k=v x18446744073709551615', 'OVER_LIMIT: over 5/hour left 5'], ['k=v', 'OK: 5/hour left 4']] },
-  { shows: 'hits of 2^32 are denied', config: file(`key: k, ${limit('4294967295/hour')}`), steps: [['k=v x4294967296', 'OVER_LIMIT: over 4294967295/hour left 4294967295']] },
+  { shows: 'hits of 2^63 and more are denied (amended)', config: K5, steps: [['k=v x18446744073709551615', 'OVER_LIMIT: over 5/hour left 0'], ['k=v', 'OVER_LIMIT: over 5/hour left 0']] },
+  { shows: 'hits of 2^32 are denied', config: file(`key: k, ${limit('4294967295/hour')}`), steps: [['k=v x4294967296', 'OVER_LIMIT: over 4294967295/hour left 0']] },
 ];
 
 const OVERRIDDEN = file(`key: k, shadow_mode: true, ${limit('2/hour', ', name: n, replaces: [{ name: m }]')}`, 'key: free, rate_limit: { unlimited: true }', 'key: white', `key: q, quota_mode: true, ${limit('2/hour')}`, `key: m, ${limit('2/hour', ', name: m')}`);

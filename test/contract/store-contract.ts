@@ -120,7 +120,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await remaining('a')).toBe(8);
       });
 
-      test('a peek and a refund beside a charge fit, and the refund comes after the charge', async () => {
+      test('a check and a refund beside a charge fit, and the refund comes after the charge', async () => {
         const decided = await decide(groupOf([take('a', { hits: -2 }), take('a', { hits: 10 }), take('a', { hits: 0 })]));
         expect(decided.verdicts.map((verdict) => [verdict.fits, verdict.remaining])).toEqual([
           [true, 2],
@@ -132,6 +132,94 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
       test('a sum that no number of waits makes fit says never', async () => {
         const decided = await decide(groupOf([take('a', { hits: 6 }), take('a', { hits: 6 })]));
         expect(decided.verdicts.map((verdict) => verdict.retryAfterUs)).toEqual([NEVER, NEVER]);
+      });
+    });
+
+    describe('checks', () => {
+      test('a check denies the whole group where nothing is left, and takes nothing where something is', async () => {
+        await decide(groupOf([take('full', { hits: 10 })]));
+        const denied = await decide(groupOf([take('a', { hits: 4 }), take('full', { hits: 0 })]));
+        expect([denied.overLimit, denied.verdicts.map(({ fits, retryAfterUs }) => [fits, retryAfterUs])]).toEqual([true, [[true, 0], [false, 100_000]]]);
+        expect(await remaining('a')).toBe(10);
+        expect((await decide(groupOf([take('a', { hits: 0 })]))).overLimit).toBe(false);
+        expect(await remaining('a')).toBe(10);
+      });
+
+      test('a check beside hits on its bucket that do not fit fits: it asks for one', async () => {
+        const denied = await decide(groupOf([take('a', { hits: 11 }), take('a', { hits: 0 })]));
+        expect([denied.overLimit, denied.verdicts.map(({ fits }) => fits)]).toEqual([true, [false, true]]);
+      });
+
+      test('a peek is OK even where nothing is left', async () => {
+        await decide(groupOf([take('full', { hits: 10 })]));
+        const peeked = await decide(groupOf([take('full', { hits: 0, peek: true })]));
+        expect([peeked.overLimit, peeked.verdicts]).toEqual([false, [{ fits: true, remaining: 0, retryAfterUs: 0, resetAfterUs: 1_000_000 }]]);
+      });
+
+      test('a check of a shadow or a quota descriptor denies as such a take does', async () => {
+        await decide(groupOf([take('full', { hits: 10 })]));
+        expect((await decide(groupOf([take('full', { hits: 0, mode: 'shadow' }), take('a')]))).overLimit).toBe(false);
+        expect((await decide(groupOf([take('full', { hits: 0, mode: 'quota' }), take('a', { hits: 0, mode: 'quota' })]))).overLimit).toBe(false);
+        expect((await decide(groupOf([take('full', { hits: 0, mode: 'quota' })]))).overLimit).toBe(true);
+      });
+    });
+
+    describe('usage reports', () => {
+      const report = (key: string, hits: number, overdraftMax = 10) => take(key, { hits, overdraftMax });
+
+      test('one that does not fit is charged in full, and later hits wait until the debt is paid', async () => {
+        const charged = await decide(groupOf([report('a', 13)]));
+        expect([charged.overLimit, charged.verdicts]).toEqual([true, [{ fits: false, remaining: 0, debt: 3, retryAfterUs: 400_000, resetAfterUs: 1_300_000 }]]);
+        await opened.setNow(START_US + 400_000);
+        expect((await decide(groupOf([take('a', { hits: 0 })]))).overLimit).toBe(false);
+      });
+
+      test('of three rules of which one is in debt, all are charged', async () => {
+        await decide(groupOf([report('b', 15)]));
+        const charged = await decide(groupOf([report('a', 3), report('b', 3), report('c', 3)]));
+        expect(charged.verdicts).toMatchObject([{ fits: true, remaining: 7 }, { fits: false, debt: 8 }, { fits: true, remaining: 7 }]);
+        expect([await remaining('a'), await remaining('c')]).toEqual([7, 7]);
+      });
+
+      test('one is charged though an admission beside it is denied, which takes nothing', async () => {
+        const charged = await decide(groupOf([report('a', 3), take('b', { hits: 11 }), take('c')]));
+        expect([charged.overLimit, await remaining('a'), await remaining('b'), await remaining('c')]).toEqual([true, 7, 10, 10]);
+      });
+
+      test('one that does not fit denies the admissions beside it', async () => {
+        expect((await decide(groupOf([report('a', 11), take('b')]))).overLimit).toBe(true);
+        expect(await remaining('b')).toBe(10);
+      });
+
+      test('what lies beyond the overdraft is cut off', async () => {
+        expect((await decide(groupOf([report('a', 25)]))).verdicts).toMatchObject([{ fits: false, debt: 10, cut: 5 }]);
+        expect((await decide(groupOf([report('a', 25, 12)]))).verdicts).toMatchObject([{ fits: false, debt: 12, cut: 23 }]);
+      });
+
+      test('a refund by report is applied though the request is denied, and never fills beyond full', async () => {
+        await decide(groupOf([take('a', { hits: 5 }), take('full', { hits: 10 })]));
+        expect((await decide(groupOf([report('a', -3), take('full')]))).overLimit).toBe(true);
+        expect(await remaining('a')).toBe(8);
+        await decide(groupOf([report('a', -30)]));
+        expect(await remaining('a')).toBe(10);
+      });
+
+      test('a dry one charges nothing', async () => {
+        expect((await decide(groupOf([report('a', 13)], { dry: true }))).overLimit).toBe(true);
+        expect(await remaining('a')).toBe(10);
+      });
+
+      test('a settlement with an overdraft charges below zero, one without stops there', async () => {
+        expect(await settle('a', { hits: 14 })).toBe(10);
+        expect(await settle('b', { hits: 14, overdraftMax: 3 })).toBe(13);
+        expect((await decide(groupOf([take('b', { hits: 0 })]))).verdicts).toMatchObject([{ fits: false, debt: 3 }]);
+      });
+
+      test('of many calls at once on one bucket every report is charged', async () => {
+        const groups = Array.from({ length: 8 }, (_, i) => (i % 2 === 0 ? groupOf([report('a', 3)]) : groupOf([take('a', { hits: 1 })])));
+        const outcomes = await opened.store.take(groups);
+        expect(outcomes.map((outcome) => decided(outcome).overLimit)).toEqual([false, false, false, false, true, true, true, true]);
+        expect((await decide(groupOf([take('a', { hits: 0 })]))).verdicts).toMatchObject([{ fits: false, debt: 4 }]);
       });
     });
 

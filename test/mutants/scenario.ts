@@ -125,16 +125,19 @@ function expectTakeCall({ call: { nowUs, groups }, states, texts, failing }: Exp
       return one;
     });
     if (places.length > 1) reply.push(decided.filter(({ overLimit }) => !overLimit).length, ...found);
-    else reply.push(...decided.flatMap(numbersOf));
+    else reply.push(...decided.flatMap((one) => numbersOf(group, one)));
   }
   return { nowUs, script: 'take', args: [String(keys.length), ...keys, ...args], reply, buckets: run.buckets(keys) };
 }
 
 /** The answer on a group that is no fold. */
-function numbersOf({ overLimit, verdicts }: GroupVerdict): readonly number[] {
+function numbersOf({ takes }: Group, { overLimit, verdicts }: GroupVerdict): readonly number[] {
   if (verdicts.length > 0 && verdicts.every(({ fits }) => fits)) return verdicts.flatMap(({ remaining, resetAfterUs }) => [remaining, resetAfterUs]);
-  const told = verdicts.flatMap(({ fits, remaining, resetAfterUs, retryAfterUs }) => [remaining, resetAfterUs, fits ? FITS : retryAfterUs]);
-  return [overLimit ? DENIED : ALLOWED, ...told];
+  const each = verdicts.flatMap(({ fits, remaining, debt = 0, resetAfterUs, retryAfterUs, cut = 0 }, i) => {
+    const numbers = [remaining - debt, resetAfterUs, fits ? FITS : retryAfterUs];
+    return takes[i]?.overdraftMax === undefined ? numbers : [...numbers, cut];
+  });
+  return [overLimit ? DENIED : ALLOWED, ...each];
 }
 
 interface ExpectTakeCallInput extends ExpectCallInput<TakeCall> {

@@ -19,7 +19,7 @@ const CENTURY_US = 100 * YEAR_US;
 /** The quick ones that kill most come first. */
 export function loadBatches(): readonly Batch[] {
   return [
-    batch('scenario', [...decisions(), ...folds(), ...unreadable(), ...denials()]),
+    batch('scenario', [...decisions(), ...folds(), ...unreadable(), ...denials(), ...checks(), ...reports()]),
     { name: 'fold that can\'t be', scenarios: [foldOfLog()] },
     batch('edge', [...edges(), ...logs(), ...counters(), ...calendars()]),
     batch('settlement', [...settlements(), ...givenBack(), ...settledCalendars()]),
@@ -59,6 +59,55 @@ function back(key: string, hits: number, [limit, takenAfterUs, usedBefore = 0]: 
 
 function limit(algorithm: Algorithm, requestsPerUnit: number, windowUs: number, capacity = requestsPerUnit): BucketLimit {
   return { algorithm, requestsPerUnit, windowUs, capacity };
+}
+
+function checks(): readonly Scenario[] {
+  return [
+    {
+      name: 'a check of a bucket with none, one and two left, in debt, of a limit of 0',
+      calls: ALGORITHMS.flatMap((algorithm) => {
+        const three = limit(algorithm, 3, SECOND_US);
+        return [3, 2, 1, 5].flatMap((hits) => {
+          const key = `${algorithm} ${hits}`;
+          return inTurn([7, take(key, { hits, limit: three, overdraftMax: 4 })], [7, take(key, { hits: 0, limit: three })], [8, take(key, { hits: 0, limit: limit(algorithm, 0, SECOND_US) })]);
+        });
+      }),
+    },
+    { name: 'a check denies the group', calls: inTurn([0, take('a', { hits: 10 })], [0, take('a', { hits: 0 }), take('b')], [0, take('b', { hits: 0 }), take('a', { mode: 'shadow' })]) },
+    { name: 'a check beside hits on its bucket asks for one', calls: inTurn([0, take('a', { hits: 11 }), take('a', { hits: 0 })], [0, take('a', { hits: 10 }), take('a', { hits: 0 })]) },
+    { name: 'a peek always fits, quota or not', calls: inTurn([0, take('a', { hits: 10 })], [0, take('a', { hits: 0, peek: true })], [0, take('a', { hits: 0, peek: true, mode: 'quota' }), take('b', { hits: 11, mode: 'quota' })]) },
+    {
+      name: 'a check and a peek in a fold',
+      calls: [0, 9, 10].flatMap((used) => {
+        const group = groupOf([take(`full ${used}`, { hits: 0 }), take(`other ${used}`), take(`seen ${used}`, { hits: 0, peek: true })]);
+        const before = used === 0 ? [] : inTurn([0, take(`full ${used}`, { hits: used }), take(`seen ${used}`, { hits: 10 })]);
+        return [...before, ...atOnce(...Array.from({ length: 12 }, () => group))];
+      }),
+    },
+  ];
+}
+
+function reports(): readonly Scenario[] {
+  const report = (key: string, hits: number, parts: Partial<Take> = {}) => take(key, { hits, overdraftMax: 10, ...parts });
+  return [
+    {
+      name: 'a report that fits, one that does not, one that is cut off, one of which nothing is charged',
+      calls: ALGORITHMS.flatMap((algorithm) => {
+        const on = { limit: limit(algorithm, 4, SECOND_US), overdraftMax: 3 };
+        return inTurn([0, report(algorithm, 3, on)], [1, report(algorithm, 3, on)], [2, report(algorithm, 2, on)], [3, report(algorithm, 1, on)], [4, report(algorithm, -2, on)], [5, report(algorithm, -9, on)], [6, report(algorithm, -1, on)]);
+      }),
+    },
+    { name: 'the reports of a denied group are charged, its admissions and refunds are not', calls: inTurn([0, take('c', { hits: 4 })], [0, report('a', 4), take('b', { hits: 11 }), take('c', { hits: -2 }), take('d', { hits: 2 })], [0, take('b')]) },
+    { name: 'the refund of a report is applied to a denied group', calls: inTurn([0, take('a', { hits: 5 }), take('full', { hits: 10 })], [0, report('a', -3), take('full')], [0, report('unused', -3), take('full')]) },
+    { name: 'the first of the takes on a bucket is a report, or the last, or none', calls: inTurn([0, report('a', 3), take('a', { hits: 4 })], [0, take('b', { hits: 4 }), report('b', 3)], [0, report('c', 8), take('c', { hits: 4 })], [0, take('d', { hits: 4 }), report('d', 8)], [0, report('a', -1), take('a', { hits: 2 }), report('a', 2)]) },
+    { name: 'two reports on one bucket, the second of which is cut off', calls: inTurn([0, report('a', 8, { overdraftMax: 2 }), report('a', 8, { overdraftMax: 2 })], [0, report('b', 8, { overdraftMax: 1 }), report('b', 8, { overdraftMax: 5 })]) },
+    { name: 'a refund by report and one of an admission on one bucket', calls: inTurn([0, take('a', { hits: 8 })], [0, report('a', -2), take('a', { hits: -3 })], [0, take('a', { hits: -1 }), report('a', -1), take('full', { hits: 11 })]) },
+    { name: 'a dry report', calls: [...inTurn([0, take('a', { hits: 8 })]), ...atOnce(groupOf([report('a', 4)], { dry: true }), groupOf([report('a', 4), take('b')], { dry: true }), groupOf([report('a', 30)]), groupOf([report('a', 4)], { dry: true }))] },
+    { name: 'a report in shadow mode, in quota mode, under SHADOW_MODE', calls: [...inTurn([0, report('a', 12, { mode: 'shadow' }), take('b')], [0, report('c', 12, { mode: 'quota' }), take('d', { mode: 'quota' })], [0, report('c', 2, { mode: 'quota' }), take('b')]), ...atOnce(groupOf([report('e', 12), take('f', { hits: 11 })], { shadow: true }))] },
+    { name: 'reports and admissions of one shape in one run, each on what the last left', calls: atOnce(...[6, 6, 6].map((hits) => groupOf([report('a', hits), take('b', { hits })])), groupOf([take('a', { hits: 0 })])) },
+    { name: 'a report on a calendar window', calls: atOnce(groupOf([report('a', 4, { limit: { ...THREE_PER_MINUTE, edgesUs: [START_US - 5, START_US, START_US + 9, START_US + 20] } }), take('b')])) },
+    { name: 'settlements with an overdraft', calls: [settleAt(0, settlement('a', { hits: 14, overdraftMax: 3 }), settlement('b', { hits: 14, overdraftMax: 9 }), settlement('c', { hits: 14 })), settleAt(0, settlement('a', { hits: 1, overdraftMax: 3 }), settlement('a', { hits: 1, overdraftMax: 4 }))] },
+  ];
 }
 
 function decisions(): readonly Scenario[] {
@@ -289,6 +338,13 @@ function denials(): readonly Scenario[] {
 function edges(): readonly Scenario[] {
   const yearly = (requests: number) => limit('token_bucket', requests, YEAR_US, UINT32_MAX);
   return [
+    {
+      name: 'a year or more later, where time times rate passes 2^53, of a bucket that a year does not fill',
+      calls: [1, 2, 3].flatMap((years) => {
+        const slow = limit('token_bucket', 1000, YEAR_US, 5000);
+        return inTurn([0, take(`${years}`, { hits: 4000, limit: slow })], [years * YEAR_US + 5, take(`${years}`, { limit: slow })]);
+      }),
+    },
     {
       name: 'a shadow take that did not fit, and would after the refund beside it',
       calls: ALGORITHMS.flatMap((algorithm) => {

@@ -43,6 +43,14 @@ const mode = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom<Mode>('quota', 'shadow') },
 );
 
+const kind = fc.oneof(
+  { weight: 5, arbitrary: fc.constant('admission' as const) },
+  { weight: 3, arbitrary: fc.constant('report' as const) },
+  { weight: 1, arbitrary: fc.constant('peek' as const) },
+);
+
+const overdraftMax = fc.oneof({ weight: 4, arbitrary: fc.integer({ min: 0, max: 20 }) }, { weight: 1, arbitrary: fc.constantFrom(1000, UINT32_MAX) });
+
 /** A bucket keeps its algorithm and window, since its key names them; its limit may be another one at each take. */
 interface BucketPlan {
   readonly bucketKey: string;
@@ -68,12 +76,16 @@ function limitOn({ algorithm, windowUs }: BucketPlan, requestsPerUnit: number, b
 
 function takeOn(plans: readonly BucketPlan[]): fc.Arbitrary<Omit<Take, 'descriptor'>> {
   return fc
-    .record({ plan: fc.constantFrom(...plans), requestsPerUnit, burst: fc.option(requestsPerUnit), hits, besideCapacity, mode })
-    .map(({ plan, burst, ...parts }) => {
+    .record({ plan: fc.constantFrom(...plans), requestsPerUnit, burst: fc.option(requestsPerUnit), hits, besideCapacity, mode, kind, overdraftMax })
+    .map(({ plan, burst, kind, overdraftMax, ...parts }) => {
       const limit = limitOn(plan, parts.requestsPerUnit, burst);
       const { bucketKey } = plan;
       const hits = parts.besideCapacity === undefined ? parts.hits : Math.max(0, limit.capacity + parts.besideCapacity);
-      return { bucketKey, limit, hits, mode: parts.mode };
+      const take = { bucketKey, limit, hits, mode: parts.mode };
+      if (kind === 'peek') return { ...take, hits: 0, peek: true as const };
+      if (kind === 'admission' || hits === 0) return take;
+      // As makeLimit bounds a log.
+      return { ...take, overdraftMax: limit.algorithm === 'sliding_window_log' ? Math.min(overdraftMax, LOG_LIMIT_MAX) : overdraftMax };
     });
 }
 
@@ -167,8 +179,9 @@ interface PlannedSettlement extends Omit<Settlement, 'takenAtUs'> {
 function settlementOn(plans: readonly BucketPlan[]): fc.Arbitrary<PlannedSettlement> {
   return fc
     .record({ take: takeOn(plans), isGivenBack: fc.boolean(), stepsAgo: fc.nat(4), usedBefore: fc.nat(12) })
-    .map(({ take: { bucketKey, limit, hits }, isGivenBack, ...parts }) => {
-      return { ...parts, bucketKey, limit, hits: isGivenBack ? -Math.abs(hits) : hits };
+    .map(({ take: { bucketKey, limit, hits, overdraftMax }, isGivenBack, ...parts }) => {
+      if (isGivenBack) return { ...parts, bucketKey, limit, hits: -Math.abs(hits) };
+      return { ...parts, bucketKey, limit, hits, ...(overdraftMax !== undefined && { overdraftMax }) };
     });
 }
 

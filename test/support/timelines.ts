@@ -13,13 +13,24 @@ interface VectorLimit {
   readonly capacity: number;
 }
 
-/** Time since the start (µs), hits, then what is expected: code, remaining, reset (µs), why; perhaps another limit. */
-type VectorRow = readonly [number, number, Code, number, number, string, VectorLimit?];
+/** Hits of an admission (0: a check), or of a usage report. */
+type VectorHits = number | { readonly report: number };
+
+/** Time since the start (µs), hits, then what is expected: code, remaining (negative: the debt), reset (µs), why; perhaps another limit. */
+type VectorRow = readonly [number, VectorHits, Code, number, number, string, VectorLimit?];
 
 interface VectorFile {
   readonly algorithm: Algorithm;
   readonly start_us: number;
-  readonly timelines: readonly { readonly name: string; readonly limit: VectorLimit; readonly rows: readonly VectorRow[] }[];
+  readonly timelines: readonly VectorTimeline[];
+}
+
+interface VectorTimeline {
+  readonly name: string;
+  readonly limit: VectorLimit;
+  /** Of its usage reports. */
+  readonly overdraft_max?: number;
+  readonly rows: readonly VectorRow[];
 }
 
 export interface Step {
@@ -31,6 +42,7 @@ export interface Step {
 export interface StepOutcome {
   readonly why: string;
   readonly code: Code;
+  /** Negative: the debt. */
   readonly remaining: number;
   readonly resetUs: number;
 }
@@ -46,14 +58,15 @@ const VECTORS_DIR = path.join(__dirname, '..', 'vectors');
 export function loadTimelines(): readonly Timeline[] {
   return readdirSync(VECTORS_DIR).flatMap((file) => {
     const vectors = JSON.parse(readFileSync(path.join(VECTORS_DIR, file), 'utf8')) as VectorFile;
-    return vectors.timelines.map(({ name, limit, rows }) => ({
+    return vectors.timelines.map(({ name, limit, overdraft_max: overdraftMax = 0, rows }) => ({
       name: `${vectors.algorithm}: ${name}`,
       steps: rows.map(([atUs, hits, code, remaining, resetUs, why, otherLimit]): Step => {
         const { requests_per_unit: requestsPerUnit, window_us: windowUs, capacity } = otherLimit ?? limit;
         const take = {
           bucketKey: `vector:${vectors.algorithm}`,
           limit: { algorithm: vectors.algorithm, requestsPerUnit, windowUs, capacity },
-          hits,
+          hits: typeof hits === 'number' ? hits : hits.report,
+          ...(typeof hits !== 'number' && { overdraftMax }),
           mode: 'enforced' as const,
           descriptor: 0,
         };
@@ -66,7 +79,7 @@ export function loadTimelines(): readonly Timeline[] {
 
 /** What a timeline says about a verdict, with the row's reason so that a difference explains itself. */
 export function toStepOutcome({ overLimit, verdicts }: GroupVerdict, why: string): StepOutcome {
-  const { fits, remaining, retryAfterUs, resetAfterUs } = verdicts[0]!;
+  const { fits, remaining, debt = 0, retryAfterUs, resetAfterUs } = verdicts[0]!;
   const resetUs = fits || retryAfterUs === NEVER ? resetAfterUs : retryAfterUs;
-  return { why, code: overLimit ? 'OVER_LIMIT' : 'OK', remaining, resetUs };
+  return { why, code: overLimit ? 'OVER_LIMIT' : 'OK', remaining: remaining - debt, resetUs };
 }

@@ -99,7 +99,7 @@ test('a part that would deny: nothing is charged anywhere', async () => {
 });
 
 test('a group that nothing can deny is not asked first', async () => {
-  await decide(groupOf([take('a', { mode: 'shadow' }), take('b', { hits: 0 })]));
+  await decide(groupOf([take('a', { mode: 'shadow' }), take('b', { hits: 0, peek: true })]));
   await decide(groupOf([take('a'), take('b')], { shadow: true }));
   expect(inner.calls).toEqual(['a1 b0', 'a1 b1']);
 });
@@ -178,6 +178,51 @@ test('in global shadow mode what fits is charged in every part', async () => {
   const verdict = decided(await decide(groupOf([take('a', { hits: 11 }), take('b')], { shadow: true })));
   expect([verdict.overLimit, verdict.verdicts.map(({ fits }) => fits)]).toEqual([false, [false, true]]);
   expect([await inner.remaining('a'), await inner.remaining('b')]).toEqual([10, 9]);
+});
+
+describe('checks and usage reports in several parts', () => {
+  const report = (key: string, hits: number): Take => take(key, { hits, overdraftMax: 10 });
+
+  test('a check that finds nothing left denies, and nothing is charged elsewhere', async () => {
+    await inner.memory.take([groupOf([take('b', { hits: 10 })])]);
+    const verdict = decided(await decide(groupOf([take('a'), take('b', { hits: 0 })])));
+    expect([verdict.overLimit, await inner.remaining('a'), inner.calls.at(-1)]).toEqual([true, 10, '?a1 ?b0']);
+  });
+
+  test('of a denied request the reports are charged, and nothing else', async () => {
+    await inner.memory.take([groupOf([take('b', { hits: 10 })])]);
+    const verdict = decided(await decide(groupOf([report('a', 4), take('a2', { hits: 2 }), take('b'), report('c', 12)])));
+    expect(verdict.overLimit).toBe(true);
+    expect(verdict.verdicts).toMatchObject([{ fits: true, remaining: 6 }, { fits: true, remaining: 10 }, { fits: false }, { fits: false, debt: 2 }]);
+    expect([await inner.remaining('a'), await inner.remaining('a2'), await inner.remaining('c')]).toEqual([6, 10, 0]);
+    expect(inner.calls).toEqual(['?a4+a22 ?b1 ?c12', 'a4+a20 c12']);
+  });
+
+  test('three rules of one call, one of them in debt: all are charged', async () => {
+    await inner.memory.take([groupOf([report('b', 15)])]);
+    decided(await decide(groupOf([report('a', 3), report('b', 3), report('c', 3)])));
+    const [debt] = decided((await inner.memory.take([groupOf([take('b', { hits: 0 })])]))[0]).verdicts;
+    expect([await inner.remaining('a'), debt, await inner.remaining('c')]).toMatchObject([7, { fits: false, debt: 8 }, 7]);
+  });
+
+  test('a report that was charged before another part denied is not given back', async () => {
+    let isTaken = false;
+    inner.intercept = async (group, _options, ask) => {
+      if (!isDry(group) && !isTaken) {
+        isTaken = true;
+        await inner.memory.take([groupOf([take('b', { hits: 10 })])]);
+      }
+      return ask();
+    };
+    const verdict = decided(await decide(groupOf([report('a', 4), take('a2', { hits: 2 }), take('b')])));
+    expect([verdict.overLimit, await inner.remaining('a'), await inner.remaining('a2')]).toEqual([true, 6, 10]);
+  });
+
+  test('the refund of a report is applied though the request is denied', async () => {
+    await inner.memory.take([groupOf([take('a', { hits: 5 }), take('b', { hits: 10 })])]);
+    expect(decided(await decide(groupOf([report('a', -3), take('b')]))).overLimit).toBe(true);
+    expect(await inner.remaining('a')).toBe(8);
+  });
 });
 
 describe('a part that fails', () => {

@@ -10,21 +10,26 @@ export class Model {
   decide({ group, nowUs }: { readonly group: Group; readonly nowUs: number }): GroupVerdict {
     const now = BigInt(nowUs);
     const before = new Map(keysOf(group).map((key) => [key, this.bucketNow(group, key, now)]));
-    const fits = group.takes.map((take) => take.hits <= 0 || hitsOn(group, take.bucketKey) <= room(before.get(take.bucketKey)!, take.limit));
+    const fits = group.takes.map((take) => needed(group, take) <= 0n || needed(group, take) <= room(before.get(take.bucketKey)!, take.limit));
     const overLimit = !group.shadow && isOver(group, fits);
     const after = new Map(before);
+    const cut = group.takes.map(() => 0);
     for (const [key, bucket] of before) {
-      if (!overLimit) after.set(key, settle(bucket, group, key, fits));
+      after.set(key, settle({ bucket, group, key, fits, overLimit, cut }));
       if (after.get(key) !== bucket || this.mustMove(group, key, now)) this.write(key, after.get(key)!);
     }
-    const verdicts = group.takes.map(({ bucketKey, limit }, i) => {
+    const verdicts = group.takes.map(({ bucketKey, limit, overdraftMax }, i) => {
       const bucket = after.get(bucketKey)!;
       const remaining = room(bucket, limit);
+      // What a report has charged is charged: it waits for the next hit.
+      const awaited = overdraftMax === undefined ? needed(group, group.takes[i]!) : 1n;
       return {
         fits: fits[i]!,
         remaining: remaining > 0n ? Number(remaining) : 0,
-        retryAfterUs: fits[i]! ? 0 : Number(waitFor(bucket, limit, hitsOn(group, bucketKey))),
+        retryAfterUs: fits[i]! ? 0 : Number(waitFor(bucket, limit, awaited)),
         resetAfterUs: Number(waitForReset(bucket, limit)),
+        ...(!fits[i]! && remaining < 0n && { debt: Number(-remaining) }),
+        ...(cut[i]! > 0 && { cut: cut[i]! }),
       };
     });
     return { overLimit, verdicts, nowUs };
@@ -74,15 +79,44 @@ function isOver(group: Group, fits: readonly boolean[]): boolean {
   return quota.length > 0 && !group.quotaAlwaysFits && quota.every((descriptor) => quotaOver.has(descriptor));
 }
 
-/** Charges each take that fits, then gives back; the same object if that changes nothing. */
-function settle(bucket: ModelBucket, group: Group, key: string, fits: readonly boolean[]): ModelBucket {
+/** Hits that must be left for a take to fit: a check asks for one, a refund and a peek for none. */
+function needed(group: Group, { hits, peek, bucketKey }: Take): bigint {
+  if (peek === true || hits < 0) return 0n;
+  return hits === 0 ? 1n : hitsOn(group, bucketKey);
+}
+
+interface SettleInput {
+  readonly bucket: ModelBucket;
+  readonly group: Group;
+  readonly key: string;
+  readonly fits: readonly boolean[];
+  readonly overLimit: boolean;
+  /** Of each take, hits of a report that lie beyond its overdraft: noted here. */
+  readonly cut: number[];
+}
+
+/**
+ * Charges each admission that fits, unless the request is over; then reports, whatever the request is; then gives back in
+ * the same order. The same object if that changes nothing.
+ */
+function settle({ bucket, group, key, fits, overLimit, cut }: SettleInput): ModelBucket {
+  if (group.dry === true) return bucket;
   const limit = smallestLimit(group, key);
+  const own = group.takes.map((take, i) => ({ take, i })).filter(({ take }) => take.bucketKey === key);
+  const admissions = overLimit ? [] : own.filter(({ take }) => take.overdraftMax === undefined);
+  const reports = own.filter(({ take }) => take.overdraftMax !== undefined);
   let settled = bucket;
-  for (const [i, take] of group.takes.entries()) {
-    if (take.bucketKey === key && take.hits > 0 && fits[i]) settled = charge(settled, limit, BigInt(take.hits));
+  for (const { take, i } of admissions) if (take.hits > 0 && fits[i]!) settled = charge(settled, limit, BigInt(take.hits));
+  for (const { take, i } of reports) {
+    if (take.hits <= 0) continue;
+    const downTo = room(settled, take.limit) + BigInt(take.overdraftMax!);
+    // The middle one of none, all, and what the overdraft leaves.
+    const charged = [0n, downTo, BigInt(take.hits)].sort((a, b) => (a < b ? -1 : 1))[1]!;
+    if (charged > 0n) settled = charge(settled, limit, charged);
+    cut[i] = take.hits - Number(charged);
   }
-  for (const { hits } of takesOn(group, key)) {
-    if (hits < 0 && !isUnused(settled)) settled = refund(settled, limit, BigInt(-hits));
+  for (const { take } of [...admissions, ...reports]) {
+    if (take.hits < 0 && !isUnused(settled)) settled = refund(settled, limit, BigInt(-take.hits));
   }
   return settled;
 }

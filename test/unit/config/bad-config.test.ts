@@ -16,8 +16,8 @@ function descriptor(fields: string): string {
 }
 
 const CASES: readonly { mistake: string; text: string; line: string }[] = [
-  { mistake: 'an empty file', text: '', line: 'c.yaml:1:1: must be a map of the keys domain, descriptors, algorithm, failure_mode, response_headers, hash_tag' },
-  { mistake: 'a list at the root', text: '- a\n', line: 'c.yaml:1:1: must be a map of the keys domain, descriptors, algorithm, failure_mode, response_headers, hash_tag' },
+  { mistake: 'an empty file', text: '', line: 'c.yaml:1:1: must be a map of the keys domain, descriptors, algorithm, failure_mode, response_headers, overdraft, hash_tag' },
+  { mistake: 'a list at the root', text: '- a\n', line: 'c.yaml:1:1: must be a map of the keys domain, descriptors, algorithm, failure_mode, response_headers, overdraft, hash_tag' },
   { mistake: 'no domain', text: 'descriptors: []\n', line: 'c.yaml:1:1: domain: is missing; give it some text' },
   { mistake: 'a null domain', text: 'domain: ~\n', line: 'c.yaml:1:1: domain: is missing; give it some text' },
   { mistake: 'an empty domain', text: 'domain: ""\n', line: 'c.yaml:1:9: domain: must not be empty' },
@@ -57,8 +57,8 @@ const CASES: readonly { mistake: string; text: string; line: string }[] = [
   { mistake: 'a descriptor without a key', text: 'domain: d\ndescriptors:\n  - value: v\n', line: 'c.yaml:3:5: descriptors[0].key: is missing; give it some text' },
   { mistake: 'an empty key', text: "domain: d\ndescriptors:\n  - key: ''\n", line: 'c.yaml:3:10: descriptors[0].key: must not be empty' },
   { mistake: 'a misspelled key', text: descriptor('    ratelimit: {}\n'), line: 'c.yaml:4:5: descriptors[0].ratelimit: no key of a descriptor; did you mean rate_limit?' },
-  { mistake: 'an unknown key', text: 'domain: d\nfriends: 5\n', line: 'c.yaml:2:1: friends: no key of the file; use domain, descriptors, algorithm, failure_mode, response_headers, hash_tag' },
-  { mistake: 'a key that is no word', text: 'domain: d\n"a\\nb": 5\n', line: 'c.yaml:2:1: "a\\nb": no key of the file; use domain, descriptors, algorithm, failure_mode, response_headers, hash_tag' },
+  { mistake: 'an unknown key', text: 'domain: d\nfriends: 5\n', line: 'c.yaml:2:1: friends: no key of the file; use domain, descriptors, algorithm, failure_mode, response_headers, overdraft, hash_tag' },
+  { mistake: 'a key that is no word', text: 'domain: d\n"a\\nb": 5\n', line: 'c.yaml:2:1: "a\\nb": no key of the file; use domain, descriptors, algorithm, failure_mode, response_headers, overdraft, hash_tag' },
   { mistake: 'a misplaced key', text: descriptor('    unit: second\n'), line: 'c.yaml:4:5: descriptors[0].unit: no key of a descriptor; it belongs inside rate_limit' },
   { mistake: 'a misplaced mode', text: descriptor(`${LIMIT}      unit: day\n      shadow_mode: true\n`), line: 'c.yaml:6:7: descriptors[0].rate_limit.shadow_mode: no key of rate_limit; it belongs inside a descriptor' },
   { mistake: 'a misplaced algorithm', text: descriptor('    algorithm: fixed_window\n'), line: 'c.yaml:4:5: descriptors[0].algorithm: no key of a descriptor; it belongs at the root of the file or inside rate_limit' },
@@ -70,7 +70,7 @@ const CASES: readonly { mistake: string; text: string; line: string }[] = [
   { mistake: 'metadata with a leading zero', text: descriptor(`${LIMIT}      unit: day\n    metadata: {zip: 01099}\n`), line: 'c.yaml:6:21: descriptors[0].metadata.zip: "01099" could be octal or decimal; put it in quotes to have it as text' },
   { mistake: 'a quoted boolean', text: descriptor('    shadow_mode: "yes"\n'), line: 'c.yaml:4:18: descriptors[0].shadow_mode: "yes" is no boolean; use true or false, unquoted' },
   { mistake: 'a boolean that is a number', text: descriptor('    quota_mode: 1\n'), line: 'c.yaml:4:17: descriptors[0].quota_mode: "1" is no boolean; use true or false, unquoted' },
-  { mistake: 'a rate_limit that is text', text: descriptor('    rate_limit: 5/s\n'), line: 'c.yaml:4:17: descriptors[0].rate_limit: must be a map of the keys unit, requests_per_unit, unlimited, name, replaces, unit_multiplier, burst, algorithm, calendar, time_zone, failure_mode, response_headers' },
+  { mistake: 'a rate_limit that is text', text: descriptor('    rate_limit: 5/s\n'), line: 'c.yaml:4:17: descriptors[0].rate_limit: must be a map of the keys unit, requests_per_unit, unlimited, name, replaces, unit_multiplier, burst, algorithm, calendar, time_zone, failure_mode, response_headers, overdraft, overdraft_max' },
   { mistake: 'no unit', text: descriptor(`${LIMIT}      requests_per_unit: 5\n`), line: `c.yaml:5:7: descriptors[0].rate_limit.unit: is missing; use one of ${UNITS}` },
   { mistake: 'a misspelled unit', text: descriptor(`${LIMIT}      unit: secnod\n`), line: `c.yaml:5:13: descriptors[0].rate_limit.unit: "secnod" is no unit; did you mean second? use one of ${UNITS}` },
   { mistake: 'an unknown unit', text: descriptor(`${LIMIT}      unit: unknown\n`), line: `c.yaml:5:13: descriptors[0].rate_limit.unit: "unknown" is no unit; use one of ${UNITS}` },

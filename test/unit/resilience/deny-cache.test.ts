@@ -129,6 +129,41 @@ test.each(ALGORITHMS)('more hits than were denied are shown their own wait (%s)'
   }
 });
 
+test('a check that was denied denies checks and hits, until one hit is left', async () => {
+  const { clock, one } = open();
+  await one('a', { hits: 10 });
+  expect((await one('a', { hits: 0 })).verdict.overLimit).toBe(true);
+  clock.nowMs = 99;
+  for (const hits of [0, 1, 7]) expect(await one('a', { hits })).toMatchObject({ asked: false, verdict: { overLimit: true } });
+  clock.nowMs = 100;
+  expect(await one('a', { hits: 0 })).toMatchObject({ asked: true, verdict: { overLimit: false } });
+});
+
+test('a denial of several hits denies no check', async () => {
+  const { one } = open();
+  await one('a', { hits: 8 });
+  expect((await one('a', { hits: 4 })).verdict.overLimit).toBe(true);
+  expect(await one('a', { hits: 0 })).toMatchObject({ asked: true, verdict: { overLimit: false } });
+});
+
+test('a bucket that a usage report left in debt is denied without asking, until one hit is left', async () => {
+  const { clock, one } = open();
+  const report = await one('a', { hits: 14, overdraftMax: 10 });
+  expect(report.verdict.verdicts).toEqual([{ fits: false, remaining: 0, debt: 4, retryAfterUs: 500_000, resetAfterUs: 1_400_000 }]);
+  clock.nowMs = 499;
+  for (const hits of [0, 1, 7]) expect(await one('a', { hits })).toMatchObject({ asked: false, verdict: { overLimit: true } });
+  clock.nowMs = 500;
+  expect(await one('a', { hits: 0 })).toMatchObject({ asked: true, verdict: { overLimit: false } });
+});
+
+test('a usage report beside a take that is known to be denied is charged', async () => {
+  const { ask, exhaust, one } = open();
+  await exhaust('a', TEN_PER_HOUR);
+  const group = groupOf([take('a', { limit: TEN_PER_HOUR }), take('tokens', { hits: 7, limit: TEN_PER_HOUR, overdraftMax: 10 })]);
+  expect(await ask(group)).toMatchObject({ asked: true, verdict: { overLimit: true, verdicts: [{ fits: false }, { fits: true, remaining: 3 }] } });
+  expect((await one('tokens', { hits: 4, limit: TEN_PER_HOUR })).verdict.overLimit).toBe(true);
+});
+
 test('the hits of a group on a bucket are one sum', async () => {
   const { ask, one } = open();
   const six = take('a', { hits: 6 });
@@ -173,7 +208,7 @@ test.each(ALGORITHMS)('hits beside it that can never fit are shown not to, as th
   ];
   const [stored] = await inner.take([groupOf(tooMany)]);
   const { asked, verdict } = await ask(groupOf([take('a', { limit: TEN_PER_HOUR }), ...tooMany]));
-  expect(decided(stored).verdicts.map(({ fits }) => fits)).toEqual([false, false, false, false, false, true]);
+  expect(decided(stored).verdicts.map(({ fits }) => fits)).toEqual([false, false, false, false, false, false]);
   expect([asked, verdict.verdicts.slice(1)]).toEqual([false, decided(stored).verdicts]);
 });
 
@@ -205,7 +240,7 @@ describe('never answered, and never remembered', () => {
   test.each([
     ['a shadow take', groupOf([take('a', { mode: 'shadow' })])],
     ['a quota take', groupOf([take('a', { mode: 'quota' })])],
-    ['a peek', groupOf([take('a', { hits: 0 })])],
+    ['a peek', groupOf([take('a', { hits: 0, peek: true })])],
     ['a refund of nothing that was used', groupOf([take('b', { hits: -1 })])],
     ['a dry group', groupOf([take('a')], { dry: true })],
     ['a group under SHADOW_MODE', groupOf([take('a')], { shadow: true })],

@@ -275,6 +275,50 @@ describe('what passes here', () => {
   });
 });
 
+describe('checks and usage reports', () => {
+  test('a check is denied here when the share is used up, in mode closed always, in mode open never', async () => {
+    const { ask } = open({ failing: DOWN });
+    expect((await ask('a', 0)).overLimit).toBe(false);
+    await ask('a', 8);
+    expect((await ask('a', 0)).overLimit).toBe(true);
+    expect((await ask('b', 0, 'closed')).overLimit).toBe(true);
+    expect((await ask('c', 0, 'open')).overLimit).toBe(false);
+  });
+
+  test('a usage report is charged here in full, and when the store is back there, below zero too', async () => {
+    const { store, switched, passed } = open({ failing: DOWN });
+    const report = take('tokens', { limit: YEAR, hits: 14, overdraftMax: 10 });
+    const [away] = await store.take([groupOf([report, take('other', { limit: YEAR, hits: 9 })])]);
+    expect(decided(away)).toMatchObject({ overLimit: true, fallback: true, verdicts: [{ fits: false, debt: 6 }, { fits: false }] });
+    expect(passed).toMatchObject({ local: 14 });
+    switched.failing = undefined;
+    await store.take([groupOf([take('z')])]);
+    await settled();
+    expect(passed).toMatchObject({ chargedBack: 14, lost: 0 });
+    const [back] = await switched.take([groupOf([take('tokens', { limit: YEAR, hits: 0 })])]);
+    expect(decided(back).verdicts).toMatchObject([{ fits: false, debt: 4 }]);
+  });
+
+  test('beyond its overdraft a report is cut off here, and not charged there', async () => {
+    const { store, switched, passed } = open({ failing: DOWN });
+    await store.take([groupOf([take('tokens', { limit: YEAR, hits: 30, overdraftMax: 5 })])]);
+    switched.failing = undefined;
+    await store.take([groupOf([take('z')])]);
+    await settled();
+    expect(passed).toMatchObject({ chargedBack: 13, lost: 0 });
+  });
+
+  test('a report in mode closed charges nothing', async () => {
+    const { store, switched, passed } = open({ failing: DOWN });
+    const [away] = await store.take([groupOf([take('a', { hits: 3, overdraftMax: 10, failureMode: 'closed' })])]);
+    expect(decided(away).overLimit).toBe(true);
+    switched.failing = undefined;
+    await store.take([groupOf([take('z')])]);
+    await settled();
+    expect(passed).toMatchObject({ local: 0, chargedBack: 0 });
+  });
+});
+
 describe('when the store is back it is charged', () => {
   test.each(ALGORITHMS)('for what passed and still counts: %s', async (algorithm) => {
     const limit = { ...LIMITS[algorithm], requestsPerUnit: 10, capacity: 10 };
