@@ -12,7 +12,7 @@ import { onLoopback } from './published-addresses';
 export const STORES = ['memory', 'redis'] as const;
 type Store = (typeof STORES)[number];
 
-export type Preset = 'llm-tokens' | 'failed-logins' | 'in-flight' | 'estimate';
+export type Preset = 'llm-tokens' | 'failed-logins' | 'estimate';
 
 const PRESETS = resolve(__dirname, '..', '..', 'deploy', 'envoy', 'usage');
 
@@ -44,9 +44,10 @@ export interface UsageRequest extends Asked, Pick<HttpRequest, 'from' | 'signal'
 export interface UsageChain {
   readonly backend: Backend;
   readonly weir: WeirProcess;
+  readonly envoyPid: number;
   /** One request through Envoy. */
   send(request: UsageRequest): Promise<HttpResponse>;
-  /** Resolves when Weir has answered both calls of each request so far. */
+  /** Resolves when Weir has answered both calls of each request so far, and the first one of those that the backend holds. */
   settled(): Promise<void>;
   /** What a check says is left under the limit of this descriptor. */
   remaining(domain: string, descriptor: Readonly<Record<string, string>>): Promise<number>;
@@ -67,6 +68,7 @@ export async function startUsageChain({ store, preset, limits = limitsOf(preset)
   return {
     backend,
     weir,
+    envoyPid: envoy.pid,
     send: ({ path, headers = {}, from, signal, ...asked }) => {
       requests += 1;
       return httpRequest(`http://127.0.0.1:${listenPort}${path}${queryOf(asked)}`, { headers, ...(from && { from }), ...(signal && { signal }) });
@@ -74,7 +76,7 @@ export async function startUsageChain({ store, preset, limits = limitsOf(preset)
     settled: () =>
       until(async () => {
         const { body } = await httpRequest(`http://127.0.0.1:${adminPort}/stats?filter=^cluster\\.weir\\.upstream_rq_completed$`);
-        return Number(body.split(': ')[1]) === 2 * requests;
+        return Number(body.split(': ')[1]) === 2 * requests - backend.held();
       }),
     remaining: async (domain, descriptor) => {
       const entries = Object.entries(descriptor).map(([key, value]) => ({ key, value }));
