@@ -4,7 +4,7 @@ import { validateEnvoyConfig } from '../support/envoy';
 import { ENVOY_CONFIG } from './gateway';
 import { envoyConfigOf, limitsOf, type Preset } from './usage-chain';
 
-const PRESETS: readonly Preset[] = ['llm-tokens', 'failed-logins', 'estimate'];
+const PRESETS: readonly Preset[] = ['llm-tokens', 'failed-logins', 'in-flight', 'estimate'];
 
 test('deploy/envoy/envoy.yaml is valid, unchanged', async () => {
   await validateEnvoyConfig({ file: ENVOY_CONFIG });

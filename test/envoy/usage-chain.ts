@@ -12,7 +12,7 @@ import { onLoopback } from './published-addresses';
 export const STORES = ['memory', 'redis'] as const;
 type Store = (typeof STORES)[number];
 
-export type Preset = 'llm-tokens' | 'failed-logins' | 'estimate';
+export type Preset = 'llm-tokens' | 'failed-logins' | 'in-flight' | 'estimate';
 
 const PRESETS = resolve(__dirname, '..', '..', 'deploy', 'envoy', 'usage');
 
