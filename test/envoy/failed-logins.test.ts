@@ -33,6 +33,10 @@ describe.each(STORES)('failed logins, counted in the %s store', (store) => {
     const statuses: number[] = [];
     for (const status of [401, 401, 200, 401, 401, 401, 401, 200]) statuses.push(await login(from, status));
     expect(statuses).toEqual([401, 401, 200, 401, 401, 401, 429, 429]);
+    // What was denied is no failure: the wait is that for one, of 720 s.
+    const denied = await chain.send({ path: '/login', from, status: 200 });
+    await chain.settled();
+    expect(Number(denied.headers['retry-after'])).toBeLessThanOrEqual(720);
     expect(await login('127.0.0.13', 401)).toBe(401);
   });
 
