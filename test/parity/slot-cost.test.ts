@@ -40,7 +40,7 @@ test.each([
     await store.take([groupOf([take(key, { limit, slotId })])]);
     await store.take([groupOf([take(key, { limit, slotId, hits: -1, overdraftMax: 0 })])]);
   }
-  const stats = String(await client.sendCommand(['INFO', 'commandstats']));
+  const stats = await client.info('commandstats');
   const [, usec = 'NaN', perCall = 'NaN'] = /cmdstat_evalsha:calls=\d+,usec=(\d+),usec_per_call=([\d.]+)/.exec(stats) ?? [];
   writeSync(STDOUT, `${taken} of ${max} slots taken: ${bytes} bytes, ${(Number(usec) / PAIRS).toFixed(1)} us of Redis for a take and its release, ${perCall} us a call\n`);
   expect(await client.strLen(key)).toBe(SLOT_BYTES * taken);
