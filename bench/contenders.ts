@@ -82,7 +82,7 @@ export function startShipped(env: Readonly<Record<string, string>>): Promise<Wei
 }
 
 async function startOurs(name: ContenderName, env: Readonly<Record<string, string>>): Promise<Contender> {
-  const weir = await startShipped({ FAILURE_MODE: 'local', ...env });
+  const weir = await startShipped({ FAILURE_MODE: 'local', DEFAULT_OVERDRAFT: 'true', ...env });
   return {
     name,
     pid: weir.pid,

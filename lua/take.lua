@@ -6,8 +6,9 @@ ARGV      number of shapes: what groups have in common but for their buckets
           for each shape:   flags (a sum of 1: shadow, 2: a quota descriptor always fits, 4: dry, nothing is taken),
                             number of takes
           for each take:    algorithm (1 token bucket, 2 fixed window, 3 leaky bucket, 4 sliding window log, 5 sliding
-                            window counter, 6 requests in flight), mode (0 enforced, 1 quota, 2 shadow; 4 more: a usage report,
-                            8 more: a peek, which fits always, 16 more: it names a slot by an id), descriptor, hits (0 a check, which fits while one hit is left; negative refund),
+                            window counter, 6 requests in flight), mode (0 enforced, 1 quota, 2 shadow; 3 more: a usage report,
+                            6 more: a peek, which fits always, 12 more: it names a slot by an id), descriptor,
+                            hits (0 a check, which fits while one hit is left; negative refund),
                             window_us, requests, capacity,
                             number of edges (0, or of a calendar window at least 2), and the edges in us, ascending,
                             of a usage report overdraft_max: how far below zero it may take the bucket
@@ -49,15 +50,15 @@ local function read_take(at)
   local limit, next_at = limit_at(at + 4)
   local kind = tonumber(ARGV[at + 1])
   local overdraft_max
-  if kind % 8 >= 4 then
+  if kind % 6 >= 3 then
     overdraft_max = tonumber(ARGV[next_at])
     next_at = next_at + 1
   end
   local take = {
     engine = engine_of(tonumber(ARGV[at])),
-    mode = kind % 4,
-    is_peek = kind % 16 >= 8,
-    names_slot = kind >= 16,
+    mode = kind % 3,
+    is_peek = kind % 12 >= 6,
+    names_slot = kind >= 12,
     overdraft_max = overdraft_max,
     descriptor = tonumber(ARGV[at + 2]),
     hits = tonumber(ARGV[at + 3]),
@@ -85,7 +86,7 @@ end
 -- Flags are a sum of 1, 2 and 4.
 local function read_shape(at)
   local flags = tonumber(ARGV[at])
-  local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, has_reports = false, has_slots = false, takes = {} }
+  local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, has_reports = nil, has_slots = nil, takes = {} }
   local take_count = tonumber(ARGV[at + 1])
   at = at + 2
   for i = 1, take_count do

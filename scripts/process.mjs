@@ -40,6 +40,9 @@ export function isExecutable(path) {
   }
 }
 
+/** Programs that run now: on a signal the last of them to end ends this process. */
+let runningCount = 0;
+
 /**
  * Runs a program at the root of the repository and waits for its end.
  * `output` is 'inherit' (the person sees it) or 'pipe' (the caller gets it). Resolves to { code, timedOut, output }.
@@ -53,6 +56,7 @@ export function run(command, args, { timeoutS, env = {}, output = 'inherit' }) {
       // A group of its own, so that what the program has started ends with it.
       detached: true,
     });
+    runningCount += 1;
     let text = '';
     let timedOut = false;
     let interruptedBy;
@@ -73,11 +77,18 @@ export function run(command, args, { timeoutS, env = {}, output = 'inherit' }) {
     };
     for (const signal of Object.keys(SIGNAL_CODES)) process.on(signal, onSignal);
 
+    let hasEnded = false;
     const finish = (code) => {
+      if (hasEnded) return;
+      hasEnded = true;
       clearTimeout(timer);
+      runningCount -= 1;
       for (const signal of Object.keys(SIGNAL_CODES)) process.off(signal, onSignal);
       if (timedOut || interruptedBy !== undefined) killGroup(child.pid, 'SIGKILL');
-      if (interruptedBy !== undefined) process.exit(SIGNAL_CODES[interruptedBy]);
+      if (interruptedBy !== undefined) {
+        if (runningCount === 0) process.exit(SIGNAL_CODES[interruptedBy]);
+        return;
+      }
       resolve({ code, timedOut, output: text });
     };
     child.once('error', (error) => {

@@ -1,7 +1,7 @@
-// `npm test [-- stage… --long]`: installs what is missing, runs the named stages (all, when none is named), and counts their tests.
+// `npm test [-- stage… --long]`: installs what is missing, runs the named stages (all, when none is named) side by side on two cores, and counts their tests.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { build } from './build.mjs';
 import { installEnvoy } from './install-envoy.mjs';
 import { installGoClient } from './install-go-client.mjs';
@@ -28,6 +28,10 @@ const TOOLS = {
   grpcio: { install: installGrpcio, variable: 'WEIR_GRPCIO' },
   h2load: { install: installH2load, variable: 'WEIR_H2LOAD' },
 };
+/** Of the machine, that the stages share. */
+const CORES = 2;
+const SLOWEST_TESTS = 20;
+const BEGIN_MS = Date.now();
 const isCi = !['', '0', 'false'].includes(process.env.CI ?? '');
 
 /** A stage of one test, that passed or failed. */
@@ -50,43 +54,80 @@ async function main({ names, isLong }) {
   const missing = await installNpm();
   if (missing !== undefined) exitMissing(missing);
 
-  const results = [];
-  for (const stage of STAGES.filter(({ name }) => names.length === 0 || names.includes(name))) {
-    console.log(`\n=== ${stage.name}`);
-    const begin = Date.now();
-    const result = { name: stage.name, ...(await runStage(isLong ? toLong(stage) : stage)), seconds: (Date.now() - begin) / 1000 };
-    console.log(`--- ${line(result)}`);
-    results.push(result);
-    if (stage.build === true && result.failed > 0) {
-      console.log('The later stages are left out: they need a build.');
-      break;
-    }
-  }
+  const stages = STAGES.filter(({ name }) => names.length === 0 || names.includes(name)).map((stage) => (isLong ? toLong(stage) : stage));
+  const results = await runStages(stages);
+  const slowest = slowestTests(results.flatMap(({ tests = [] }) => tests));
+  if (slowest !== '') console.log(`\n=== slowest tests\n${slowest}`);
   summarize(results);
 }
 
-/** The long form of a stage that has one. */
-function toLong({ long, ...stage }) {
-  return long === undefined ? stage : { ...stage, timeoutS: long.timeoutS, env: { [long.variable]: 'long' } };
+/** The long form of a stage: all cases of each test, and where that takes longer, the time for it. */
+function toLong({ long = {}, ...stage }) {
+  return { ...stage, ...long, env: { WEIR_TEST_FORM: 'long' } };
 }
 
-async function runStage(stage) {
+/** Runs the stages in their order, each as soon as there are cores for it. */
+async function runStages(stages) {
+  const tools = await installTools(stages);
+  const results = new Map();
+  const build = stages.find((stage) => stage.build === true);
+  if (build !== undefined) results.set(build, await timed(build, { isAlone: true, tools }));
+  if ((results.get(build)?.failed ?? 0) > 0) {
+    console.log('The later stages are left out: they need a build.');
+    return [...results.values()];
+  }
+  const waiting = stages.filter((stage) => stage !== build);
+  const running = new Map();
+  while (waiting.length > 0 || running.size > 0) {
+    const free = CORES - [...running.keys()].reduce((sum, { cores }) => sum + cores, 0);
+    const [next] = waiting;
+    if (next !== undefined && next.cores <= free) {
+      waiting.shift();
+      const isAlone = next.cores === CORES || stages.length === 1;
+      if (!isAlone) console.log(`... ${next.name} begins`);
+      running.set(next, timed(next, { isAlone, tools }).then((result) => ({ stage: next, result })));
+    } else {
+      const { stage, result } = await Promise.race(running.values());
+      running.delete(stage);
+      results.set(stage, result);
+    }
+  }
+  return stages.map((stage) => results.get(stage));
+}
+
+/** What the stages need, one after the other: two installers at once may disturb each other. Resolves to what became of each. */
+async function installTools(stages) {
+  const tools = new Map();
+  for (const need of new Set(stages.flatMap(({ needs = [] }) => needs))) {
+    if (need !== 'build') tools.set(need, await TOOLS[need].install());
+    else if (stages.every((stage) => stage.build !== true)) tools.set(need, { failure: await build() });
+  }
+  return tools;
+}
+
+/** Beside others, what a stage says is shown once it has ended. */
+async function timed(stage, { isAlone, tools }) {
+  if (isAlone) console.log(`\n=== ${stage.name}`);
+  const begin = Date.now();
+  const { output = '', ...outcome } = await runStage(stage, { show: isAlone ? 'inherit' : 'pipe', tools });
+  const result = { name: stage.name, ...outcome, seconds: (Date.now() - begin) / 1000 };
+  console.log(isAlone ? `--- ${line(result)}` : `\n=== ${stage.name}\n${output}--- ${line(result)}`);
+  return result;
+}
+
+async function runStage(stage, { show, tools }) {
   const env = { ...stage.env };
   let node = process.execPath;
   for (const need of stage.needs ?? []) {
-    if (need === 'build') {
-      const failure = await build();
-      if (failure !== undefined) return { ...ONE_FAILED, note: failure };
-    } else {
-      const { path, missing } = await TOOLS[need].install();
-      if (missing !== undefined) return withoutTool(missing);
-      if (TOOLS[need].isRuntime === true) node = path;
-      else if (path !== undefined) env[TOOLS[need].variable] = path;
-    }
+    const { path, missing, failure } = tools.get(need) ?? {};
+    if (failure !== undefined) return { ...ONE_FAILED, note: failure };
+    if (missing !== undefined) return withoutTool(missing);
+    if (TOOLS[need]?.isRuntime === true) node = path;
+    else if (path !== undefined) env[TOOLS[need].variable] = path;
   }
   if (stage.build === true) return outcome(await build());
-  if (stage.tool !== undefined) return runTool(stage);
-  return runJest(stage, { node, env });
+  if (stage.tool !== undefined) return runTool(stage, { show });
+  return runJest(stage, { node, env, show });
 }
 
 /** Where nobody reads along, a test that didn't run is a failure; on a person's machine it is named and counted. */
@@ -94,10 +135,10 @@ function withoutTool(missing) {
   return isCi ? { ...ONE_FAILED, note: missing } : { passed: 0, failed: 0, skipped: 1, note: `skipped: ${missing}` };
 }
 
-async function runTool({ tool: [script, ...args], timeoutS }) {
-  const { code, timedOut } = await run(process.execPath, [join('node_modules', script), ...args], { timeoutS });
-  if (timedOut) return outcome(timeoutNote(timeoutS));
-  return outcome(code === 0 ? undefined : `exit code ${code}`);
+async function runTool({ tool: [script, ...args], timeoutS }, { show }) {
+  const { code, timedOut, output } = await run(process.execPath, [join('node_modules', script), ...args], { timeoutS, output: show });
+  const failure = code === 0 ? undefined : `exit code ${code}`;
+  return { ...outcome(timedOut ? timeoutNote(timeoutS) : failure), output };
 }
 
 /** Gone when this process is. */
@@ -110,7 +151,7 @@ function resultsFolder() {
   return resultsPath;
 }
 
-async function runJest({ name, folders, files = [], workers, timeoutS }, { node, env }) {
+async function runJest({ name, folders, files = [], workers = 1, timeoutS }, { node, env, show }) {
   const isAbsent = (path) => !existsSync(join(ROOT, path));
   const absent = [...folders, ...files].filter(isAbsent);
   const present = folders.filter((folder) => !isAbsent(folder));
@@ -123,8 +164,8 @@ async function runJest({ name, folders, files = [], workers, timeoutS }, { node,
   const paths = files.length === 0 ? [] : [...present.map((folder) => `./${folder}/`), ...files.map((file) => `./${file}`)];
   const args = [...paths, '--json', `--outputFile=${resultFile}`, workers === 1 ? '--runInBand' : `--maxWorkers=${workers}`, ...roots.flatMap((folder) => ['--roots', `<rootDir>/${folder}`])];
   const nodeFirst = { PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}` };
-  const { code, timedOut } = await run(node, [join('node_modules', 'jest', 'bin', 'jest.js'), ...args], { timeoutS, env: { ...nodeFirst, ...env } });
-  const counts = timedOut ? { ...ONE_FAILED, note: timeoutNote(timeoutS) } : countJest(resultFile, code);
+  const { code, timedOut, output } = await run(node, [join('node_modules', 'jest', 'bin', 'jest.js'), ...args], { timeoutS, env: { ...nodeFirst, ...env }, output: show });
+  const counts = { ...(timedOut ? { ...ONE_FAILED, note: timeoutNote(timeoutS) } : countJest(resultFile, code)), output };
   return absentNote === undefined ? counts : { ...counts, failed: counts.failed + 1, note: absentNote };
 }
 
@@ -133,8 +174,18 @@ function countJest(resultFile, code) {
   if (!existsSync(resultFile)) return { ...ONE_FAILED, note: `jest left no result (exit code ${code})` };
   const result = JSON.parse(readFileSync(resultFile, 'utf8'));
   const failed = result.numFailedTests + result.numRuntimeErrorTestSuites;
-  const counts = { passed: result.numPassedTests, failed, skipped: result.numPendingTests + result.numTodoTests };
+  const counts = { passed: result.numPassedTests, failed, skipped: result.numPendingTests + result.numTodoTests, tests: result.testResults.flatMap(testsOf) };
   return code !== 0 && failed === 0 ? { ...counts, failed: 1, note: `jest ended with exit code ${code}` } : counts;
+}
+
+function testsOf({ name: file, assertionResults }) {
+  return assertionResults.map(({ fullName, duration }) => ({ file: relative(ROOT, file), name: fullName, seconds: (duration ?? 0) / 1000 }));
+}
+
+/** A line for each of the slowest, the slowest first. */
+function slowestTests(tests) {
+  const slowest = tests.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST_TESTS);
+  return slowest.map(({ file, name, seconds }) => `${seconds.toFixed(1).padStart(6)} s   ${file}: ${name}`).join('\n');
 }
 
 function outcome(failure) {
@@ -155,7 +206,7 @@ function numbers({ passed, failed, skipped }) {
 
 function summarize(results) {
   const sum = (field) => results.reduce((total, result) => total + result[field], 0);
-  console.log(`\n=== summary\n${results.map(line).join('\n')}`);
+  console.log(`\n=== summary\n${results.map(line).join('\n')}\nall stages   ${((Date.now() - BEGIN_MS) / 1000).toFixed(1).padStart(6)} s`);
   console.log(`total: ${numbers({ passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') })}`);
   process.exitCode = sum('failed') === 0 ? 0 : 1;
 }

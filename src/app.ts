@@ -19,8 +19,10 @@ import { makeRecordDecision } from './observability/record-decision';
 import { RuleMetrics } from './observability/rule-metrics';
 import { measureStore } from './observability/store-measure';
 import { GrpcPort } from './open-grpc';
+import { countLapsed, openReservations } from './open-reservations';
 import type { OpenedStore } from './open-store';
 import { publishMetrics, toLabels } from './publish-metrics';
+import { MemoryReservations } from './reservation/memory-reservations';
 import { additionsFor, type AdditionOptions } from './respond/additions';
 import type { RuleSet } from './rule/rule-set';
 import { makeShouldRateLimit } from './should-rate-limit';
@@ -30,6 +32,7 @@ import { makeAnswerCalls, type FailureKind } from './transport/answer';
 import { debugRoutes } from './transport/debug-routes';
 import { httpRoutes } from './transport/http-routes';
 import { HttpServer } from './transport/http-server';
+import { ReservationCalls } from './transport/reservation/reservation-calls';
 import { warmUp } from './warm-up/warm-up';
 import type { MetricSnapshot, WorkerPorts } from './workers/messages';
 
@@ -71,6 +74,9 @@ const KEPT_FOR_REDIS = { lastKnownMax: 65_536, accountsMax: 50_000 } as const;
 /** More than accounts, so that none loses its bucket. */
 const FALLBACK_BUCKETS_MAX = 2 * KEPT_FOR_REDIS.accountsMax;
 
+/** Of the embedded store: some 60 MB if ever full. */
+const MEMORY_RESERVATIONS_MAX = 100_000;
+
 /** Wires the parts and listens. Rejects if a port can't be bound. */
 export async function startApp(options: AppOptions): Promise<App> {
   const { settings, storeChoice, rules, log, version, isWorker, workers, grpcTls, statsd } = options;
@@ -85,25 +91,25 @@ export async function startApp(options: AppOptions): Promise<App> {
   const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore, rules });
   if (!isWorker) makeConfigMetrics({ registry, loads: rules, managementServer: options.managementServer });
   if (settings.warmUp) await warmUpAndTell({ settings, storeChoice, metrics, log });
-  const { store, leave }: OpenedStore =
+  const { store, reservations, leave }: OpenedStore =
     storeChoice.kind === 'memory'
-      ? { store: new MeasuredStore(memoryStore, measureStore(metrics, 'memory')), leave: () => Promise.resolve() }
+      ? openMemoryStore(memoryStore, metrics)
       // Some 11 MB of client and what is wrapped around it, which the embedded store does without.
-      : await (await import('./open-store.js')).openStore({ settings, workers, choice: storeChoice, health, log, metrics, local: memoryStore, ...KEPT_FOR_REDIS });
-  const shouldRateLimit = makeShouldRateLimit({
+      : await (await import('./open-store.js')).openStore({ settings, workers, choice: storeChoice, health, log, metrics, local: memoryStore, onLapsed: countLapsed(metrics), ...KEPT_FOR_REDIS });
+  const deciding = {
     ruleSet: () => inForce(rules),
     store,
     modes: { shadow: settings.shadowMode, quota: settings.quotaMode },
     keyPrefix: settings.cacheKeyPrefix,
     nowUs: monotonicNowUs,
-    additions: (ruleSet) => additionsFor(ruleSet, additionOptions(settings)),
     record: makeRecordDecision({ metrics, ruleMetrics, globalShadow: settings.shadowMode }),
-  });
-  const onFailure = (kind: FailureKind): void => {
-    metrics.shouldRateLimitError.inc({ err_type: ERROR_TYPES[kind] });
   };
+  const shouldRateLimit = makeShouldRateLimit({ ...deciding, additions: (ruleSet) => additionsFor(ruleSet, additionOptions(settings)) });
+  const { service, sweeper } = openReservations({ ...deciding, reservations, metrics, rules });
+  const onFailure = (kind: FailureKind): void => { metrics.shouldRateLimitError.inc({ err_type: ERROR_TYPES[kind] }); };
   const faults = new SeldomFaults({ log, nowMs: monotonicNowMs });
   const answerCalls = makeAnswerCalls({ decide: shouldRateLimit, log: faults, onFailure });
+  const reservationCalls = new ReservationCalls({ service, answerCalls, log: faults });
 
   const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });
   const grpc = new GrpcPort({
@@ -114,16 +120,18 @@ export async function startApp(options: AppOptions): Promise<App> {
     faults,
     metrics,
     answerCalls,
+    reservationCalls,
     health,
     onFailure,
     onCall: ({ seconds }) => { responseTimes.observe(seconds); },
   });
-  const http = new HttpServer({ routes: httpRoutes({ answerCalls, health }), log: faults });
-  const published = { contentType: registry.contentType, metrics: () => registry.metrics(), read: () => readMetrics(registry) };
+  const http = new HttpServer({ ...httpRoutes({ answerCalls, reservationCalls, health }), log: faults });
+  const published = publishedBy(registry);
   const debug = isWorker ? undefined : new HttpServer({ routes: debugRoutes({ configLines: () => describeConfig(rules), metrics: published }), log: faults });
   const unpublish = isWorker ? undefined : await publishMetrics({ settings, statsd, metrics: published, registry, log });
 
   await options.untilMayListen?.();
+  sweeper.start();
   followConfig({ rules, health, settings });
   const ports = {
     grpc: await grpc.start(),
@@ -138,11 +146,16 @@ export async function startApp(options: AppOptions): Promise<App> {
       // Whoever asks for the health goes elsewhere; who has not asked yet is still answered.
       await sleep(settings.drainDelayMs);
       await Promise.all([grpc.drain(bound), http.close(bound), debug?.close(bound)]);
+      sweeper.stop();
       await leave();
       await Promise.all([store.close(), unpublish?.()]);
     },
     readMetrics: () => published.read(),
   };
+}
+
+function publishedBy(registry: Registry) {
+  return { contentType: registry.contentType, metrics: () => registry.metrics(), read: () => readMetrics(registry) };
 }
 
 function inForce({ ruleSet }: RulesInForce): RuleSet {
@@ -165,6 +178,14 @@ function followConfig({ rules, health, settings }: Pick<AppOptions, 'rules' | 's
   };
   show();
   rules.onLoad(show);
+}
+
+function openMemoryStore(memoryStore: MemoryStore, metrics: Metrics): OpenedStore {
+  return {
+    store: new MeasuredStore(memoryStore, measureStore(metrics, 'memory')),
+    reservations: new MemoryReservations({ store: memoryStore, nowUs: monotonicNowUs, recordsMax: MEMORY_RESERVATIONS_MAX, onLapsed: countLapsed(metrics) }),
+    leave: () => Promise.resolve(),
+  };
 }
 
 /** Before there is anything that it could keep waiting. */

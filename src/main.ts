@@ -6,6 +6,7 @@ import './cli/stop-signals';
 import { ask, ASK_USAGE } from './cli/ask';
 import { check, CHECK_USAGE } from './cli/check';
 import { explain, EXPLAIN_USAGE } from './cli/explain';
+import { reserve, RESERVE_USAGE } from './cli/reserve';
 import { referenceClient } from './cli/reference-client';
 import { referenceConfigCheck } from './cli/reference-config-check';
 import { serve, SERVE_USAGE } from './cli/serve';
@@ -24,6 +25,7 @@ const USAGES = new Map([
   ['explain', EXPLAIN_USAGE],
   ['settings', SETTINGS_USAGE],
   ['ask', ASK_USAGE],
+  ['reserve', RESERVE_USAGE],
 ]);
 
 const USAGE = `Usage: weir COMMAND
@@ -62,6 +64,8 @@ async function main([command = '', ...args]: readonly string[]): Promise<number>
       return showSettings({ args, env: process.env });
     case 'ask':
       return ask({ args });
+    case 'reserve':
+      return reserve({ args });
     case 'ratelimit_client':
       return referenceClient({ args });
     case 'ratelimit_config_check':

@@ -17,7 +17,7 @@ import type { ServerTls, ServerTlsMaterial } from './transport/server-tls';
 /** How often the files of certificates are read. */
 const CERTIFICATES_MS = 2000;
 
-export interface GrpcPortOptions extends Pick<GrpcServerOptions, 'answerCalls' | 'health' | 'onCall'> {
+export interface GrpcPortOptions extends Pick<GrpcServerOptions, 'answerCalls' | 'reservationCalls' | 'health' | 'onCall'> {
   readonly settings: Settings;
   /** Undefined: no TLS. */
   readonly tlsFiles: GrpcTlsFiles | undefined;
@@ -36,7 +36,7 @@ export class GrpcPort {
   private certificateTimer: NodeJS.Timeout | undefined;
 
   constructor(options: GrpcPortOptions) {
-    const { settings, tlsFiles, log, faults, metrics, answerCalls, health, onCall, onFailure } = options;
+    const { settings, tlsFiles, log, faults, metrics, answerCalls, reservationCalls, health, onCall, onFailure } = options;
     const rules: ConnectionRules = {
       streamsMax: settings.grpcMaxConcurrentStreams,
       maxAgeMs: settings.grpcMaxConnectionAgeMs,
@@ -45,7 +45,7 @@ export class GrpcPort {
       keepaliveTimeoutMs: settings.grpcKeepaliveTimeoutMs,
     };
     const tls = tlsFiles && this.openTls(tlsFiles, options);
-    const calls = { answerCalls, health, onCall };
+    const calls = { answerCalls, reservationCalls, health, onCall };
     const edge = { rules, measure: measureBy(metrics, log), tls };
     if (settings.transport === 'lean') {
       // Its connections are ours, and live as long as those that they serve.

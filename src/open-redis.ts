@@ -15,13 +15,17 @@ import type { StoreMeasure } from './store/measured-store';
 import { RedisClusterStore } from './store/redis-cluster-store';
 import type { ConnectionState } from './store/redis-connection';
 import { RedisSentinels } from './store/redis-sentinel';
-import { RedisStore, type BeatInput, type RedisStoreOptions } from './store/redis-store';
-import type { Store, TakeOptions } from './store/store';
+import { RedisStore, type BeatInput, type RedisStoreOptions, type ScriptRun } from './store/redis-store';
+import { StoreError, type Store, type TakeOptions } from './store/store';
+import { within } from './store/time-left';
 import { wrapServer } from './wrap-redis';
 
 /** A Redis without any answer for 20 deadlines, and at least this long, is looked for anew. */
 const SILENCE_MS_MIN = 1_000;
 const SILENCE_OF_TIMEOUTS = 20;
+
+/** A step of a reservation may take longer than a decision, in milliseconds: one that is given up too early counts twice until it lapses. */
+const STEP_TIMEOUT_MS = 250;
 
 const DEGRADED_BREAKER = 'degraded: redis breaker open';
 
@@ -53,6 +57,8 @@ export interface OpenedRedis {
   connect(options: { readonly waitMs: number }): Promise<void>;
   /** Says there that an instance lives, or leaves; how many live. */
   beat(heartbeat: BeatInput): Promise<number>;
+  /** What a script answers on the server that has its keys; a server that is away, or keeps failing, is not asked. */
+  run(call: ScriptRun, options: TakeOptions): Promise<unknown>;
   /** Whether the server that has the bucket is connected and answers, as far as is known. */
   isThere(bucketKey: string): boolean;
 }
@@ -148,6 +154,19 @@ function openServer({ settings, connection, log, breakers, measure, onConnection
     connect: (options: { readonly waitMs: number }) => redis.connect(options),
     readSlots: () => redis.readSlots(),
     beat: (heartbeat: BeatInput, options?: TakeOptions) => closeIfInTime(() => redis.beat(heartbeat, options)),
+    run: async (call: ScriptRun, { timeoutMs = Infinity, ...options }: TakeOptions) => {
+      if (!isConnected) throw new StoreError('Redis is not connected', 'connection', { mayHaveRun: false });
+      if (!breaker.isTrusted) throw new StoreError('the store has failed too often and is not asked for a while', 'breaker', { mayHaveRun: false });
+      const startedMs = nowMs();
+      try {
+        return await within(redis.run(call, options), Math.min(timeoutMs, Math.max(settings.redisOpTimeoutMs, STEP_TIMEOUT_MS)), { mayHaveRun: true });
+      } catch (error) {
+        if (error instanceof StoreError && error.reason !== 'redirected') measure.onError(error.reason);
+        throw error;
+      } finally {
+        measure.onCall((nowMs() - startedMs) / 1_000);
+      }
+    },
     isThere: () => isConnected && breaker.isTrusted,
   };
 }
@@ -184,6 +203,7 @@ function openCluster(input: OpenClusterInput): OpenedRedis {
     store: redis,
     connect: (options) => redis.connect(options),
     beat: (heartbeat) => redis.beat(heartbeat),
+    run: (call, { timeoutMs = Infinity, ...options }) => redis.run(call, { ...options, timeoutMs: Math.min(timeoutMs, STEP_TIMEOUT_MS) }),
     isThere: (bucketKey) => redis.isThere(bucketKey),
   };
 }

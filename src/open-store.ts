@@ -1,6 +1,6 @@
 /** Opens the store that counts in Redis: one Redis or two, what decides while they can't, and the count of those that share them. */
 
-import { monotonicNowMs } from './clock';
+import { monotonicNowMs, monotonicNowUs } from './clock';
 import type { Settings } from './config/settings';
 import type { StoreChoice } from './config/store-choice';
 import type { Health } from './observability/health';
@@ -9,6 +9,9 @@ import type { Metrics } from './observability/metrics';
 import { StoreLog } from './observability/store-log';
 import { measureStore } from './observability/store-measure';
 import { Breakers, openRedis, type OpenedRedis } from './open-redis';
+import { FallbackReservations } from './reservation/fallback-reservations';
+import { RedisReservations } from './reservation/redis-reservations';
+import type { OnLapsed, Reservations } from './reservation/reservations';
 import { HEARTBEAT_TTL_MS, Instances } from './resilience/instances';
 import { slotOf, SLOTS } from './store/cluster-slots';
 import { OneByOneStore } from './store/one-by-one-store';
@@ -22,6 +25,9 @@ const DEGRADED_REDIS_PER_SECOND = 'degraded: redis per second';
 
 const INSTANCES_MAX = 1_000;
 
+/** Kept in this instance while Redis is away. */
+const FALLBACK_RESERVATIONS_MAX = 10_000;
+
 /** How long a process that ends waits for Redis to hear of it, in milliseconds. */
 const LEAVE_MS = 100;
 
@@ -30,6 +36,7 @@ export interface OpenStoreInput extends Pick<WrapRedisOptions, 'lastKnownMax' | 
   /** Processes that serve on this machine under these settings. */
   readonly workers: number;
   readonly choice: Extract<StoreChoice, { kind: 'redis' }>;
+  readonly onLapsed: OnLapsed;
   readonly health: Health;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -37,6 +44,7 @@ export interface OpenStoreInput extends Pick<WrapRedisOptions, 'lastKnownMax' | 
 
 export interface OpenedStore {
   readonly store: Store;
+  readonly reservations: Reservations;
   /** Says in Redis that this instance is one no more. */
   readonly leave: () => Promise<void>;
 }
@@ -71,7 +79,18 @@ export async function openStore(input: OpenStoreInput): Promise<OpenedStore> {
   const wait = { waitMs: settings.redisConnectTimeoutMs };
   await Promise.all([main.connect(wait), second?.connect(wait)]);
   instances.start();
-  return { store, leave: () => instances.leave({ waitMs: LEAVE_MS }) };
+  const redis = new RedisReservations({
+    run: (call, options) => main.run(call, options),
+    slotOf: ({ bucketKey, limit }) => {
+      if (second !== undefined && isPerSecond(limit)) return undefined;
+      return 'seeds' in choice.connection.place ? slotOf(bucketKey) : 0;
+    },
+    keyPrefix: settings.cacheKeyPrefix,
+    onGivenBack: (legs) => { denyCache.forget(legs); },
+    onLapsed: input.onLapsed,
+  });
+  const reservations = new FallbackReservations({ redis, store, nowUs: monotonicNowUs, recordsMax: FALLBACK_RESERVATIONS_MAX, onLapsed: input.onLapsed });
+  return { store, reservations, leave: () => instances.leave({ waitMs: LEAVE_MS }) };
 }
 
 /** What the layers around Redis tell metrics and log. */

@@ -29,6 +29,8 @@ export interface Asked {
   readonly domain: string;
   /** One descriptor for each, of this entry key; all have the same value, made of the key's number. */
   readonly entryKeys: readonly string[];
+  /** Of each descriptor, its own: 0 is a check, and under a limit with overdraft others are a usage report. Absent: none. */
+  readonly hits?: number;
 }
 
 /** The value of key number `key`: always of one length, so that it can be written where another stood. */
@@ -37,8 +39,8 @@ export function keyValue(key: number): string {
 }
 
 /** The message for key 0, behind its prefix: what a DATA frame carries. */
-export function encodeBody({ domain, entryKeys }: Asked): Buffer {
-  const descriptors = entryKeys.map((key) => ({ entries: [{ key, value: keyValue(0) }] }));
+export function encodeBody({ domain, entryKeys, hits }: Asked): Buffer {
+  const descriptors = entryKeys.map((key) => ({ entries: [{ key, value: keyValue(0) }], ...(hits !== undefined && { hits_addend: { value: String(hits) } }) }));
   const message = loadProto().rateLimit.ShouldRateLimit.requestSerialize({ domain, descriptors });
   const prefix = Buffer.alloc(MESSAGE_PREFIX_BYTES);
   prefix.writeUInt32BE(message.length, 1);

@@ -180,8 +180,7 @@ local function charge_reports(takes)
   for i = 1, #takes do
     local take = takes[i]
     local overdraft_max, hits, of_bucket = take.overdraft_max, take.hits, take.of_bucket
-    take.cut = 0
-    if overdraft_max and hits > 0 then
+    if overdraft_max then
       local charged = min(hits, max(0, take.engine.room(of_bucket.state, take.limit) + overdraft_max))
       charge(of_bucket, charged)
       take.cut = hits - charged

@@ -46,6 +46,11 @@ export function bucketKey({ prefix, domain, hashTag, entries, limit, shared, hea
   return key;
 }
 
+/** The hash tag of keys that nothing spreads. */
+export function domainTag(domain: ByteString): string {
+  return escapePart(domain);
+}
+
 /** All of a key up to its first value. */
 function keyHead({ prefix, domain, spreadBy, limit, firstKey }: KeyHeadInput): string {
   const tag = spreadBy === undefined ? escapePart(domain) : `${escapePart(domain)}|${escapePart(spreadBy)}`;

@@ -74,7 +74,7 @@ export async function ask({ args }: { readonly args: readonly string[] }): Promi
 }
 
 /** Most who get no connection have named another port, or speak TLS to a server without it, or the other way round. */
-function adviseOn(message: string): string {
+export function adviseOn(message: string): string {
   // What grpc-js says of it ends in a note that is mostly empty.
   const reason = message.replace(/\. Resolution note: $/, '');
   return message.includes('No connection established') ? `${reason}; see that this is its gRPC port, and that TLS (--tls) is on at both ends or at none` : reason;
@@ -83,17 +83,17 @@ function adviseOn(message: string): string {
 /** Of a descriptor: a request of 0 hits asks for one, as Envoy does with every call. */
 const CHECK: WireDescriptor = { hits_addend: { value: '0' } };
 
-function toWireOverride(override: LimitOverride | undefined): WireDescriptor {
+export function toWireOverride(override: LimitOverride | undefined): WireDescriptor {
   if (override === undefined) return {};
   const { requestsPerUnit, unit, unitMultiplier } = override;
   return { limit: { requests_per_unit: requestsPerUnit, unit: WIRE_UNITS[unit], unit_multiplier: { value: unitMultiplier } } };
 }
 
-function readTimeoutMs(written: string): number {
+export function readTimeoutMs(written: string, option = '--timeout'): number {
   const type = duration({ min: '1ms', max: '1h' });
   const parsed = type.parse(written);
   if (parsed !== undefined && 'value' in parsed) return parsed.value;
-  throw new UsageError(`--timeout: ${JSON.stringify(written)} is not accepted; use ${type.accepts}`);
+  throw new UsageError(`${option}: ${JSON.stringify(written)} is not accepted; use ${type.accepts}`);
 }
 
 interface TlsFiles {

@@ -46,11 +46,12 @@ function formatInFlight({ name, unitMultiplier, capacity, id, bucketKey }: Limit
   return [`  requests in flight: ${capacity} at once, each for ${unitMultiplier} s at most, ${toldApart}, named ${name}`, `  bucket: ${bucketKey}`];
 }
 
-function formatLimit({ name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, overdraftMax, bucketKey }: LimitExplanation, title: string): string[] {
+function formatLimit({ name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, overdraftMax, reservations, bucketKey }: LimitExplanation, title: string): string[] {
   const window = unitMultiplier === 1 ? unit : `${unitMultiplier} ${unit}s`;
   const parts = [`${title}: ${requestsPerUnit} per ${window}`, algorithm, `${capacity} at once`];
   if (calendar !== undefined) parts.push(`by the calendar of ${calendar}`);
   if (overdraftMax !== undefined) parts.push(`usage reports may take it ${overdraftMax} below zero`);
+  if (reservations !== undefined) parts.push(`${reservations.hitsMax} reservable (max_share ${reservations.maxShare}, on_lapse ${reservations.onLapse})`);
   if (name !== '') parts.push(`named ${name}`);
   return [`  ${parts.join(', ')}`, `  bucket: ${bucketKey}`];
 }

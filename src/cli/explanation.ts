@@ -8,7 +8,7 @@ import type { Entry, RateLimitRequest } from '../descriptor/descriptor';
 import { findChild, type DescriptorLevel, type DescriptorNode } from '../descriptor/tree';
 import { compileWildcard, matchesWildcard } from '../descriptor/wildcard';
 import type { InFlight } from '../rule/in-flight';
-import { overdraftMaxOf, type Limit } from '../rule/limit';
+import { overdraftMaxOf, reservableMax, type Limit } from '../rule/limit';
 import { matchRequest, type GlobalModes, type Match } from '../rule/match';
 import type { Domain, RuleSet } from '../rule/rule-set';
 
@@ -70,6 +70,8 @@ export interface LimitExplanation {
   readonly overdraftMax?: number;
   /** Of requests in flight: the key of the entry that tells them apart; absent: nothing does. */
   readonly id?: string;
+  /** What the limit says of reservations; absent: nothing, so that the defaults hold. */
+  readonly reservations?: { readonly maxShare: number; readonly onLapse: string; readonly hitsMax: number };
   readonly bucketKey: string;
 }
 
@@ -113,10 +115,15 @@ export function explainRequest({ ruleSet, levels, request, modes, keyPrefix, now
 }
 
 function explainLimit(limit: Limit, { bucketKey, inFlight }: { readonly bucketKey: string; readonly inFlight: InFlight | undefined }): LimitExplanation {
-  const { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar } = limit;
+  const { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, reservations } = limit;
   const overdraftMax = overdraftMaxOf(limit);
   const id = limit === inFlight?.limit ? inFlight.id?.key : undefined;
-  const optional = { ...(calendar && { calendar: calendar.timeZone }), ...(overdraftMax !== undefined && { overdraftMax }), ...(id !== undefined && { id }) };
+  const optional = {
+    ...(calendar && { calendar: calendar.timeZone }),
+    ...(overdraftMax !== undefined && { overdraftMax }),
+    ...(id !== undefined && { id }),
+    ...(reservations && { reservations: { ...reservations, hitsMax: reservableMax(limit) } }),
+  };
   return { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, ...optional, bucketKey };
 }
 

@@ -69,6 +69,9 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   for (const warning of warnings) log.warn(warning);
   log.info(reason);
   if (defaultOverdraft) log.info("A descriptor's own hits are charged in full, also past the limit, unless DEFAULT_OVERDRAFT or overdraft: says otherwise.");
+  if (storeChoice.kind === 'redis' && settings.failureModeInstances === 1) {
+    log.info('FAILURE_MODE_INSTANCES is 1: until this instance has reached Redis once, it lets 0.8 of each limit pass by itself. With several instances, set it to their number.');
+  }
   tellLoad(rules, log);
   rules.onLoad(() => {
     tellLoad(rules, log);

@@ -35,6 +35,8 @@ export interface FinishedDomain {
   readonly specs: readonly DescriptorSpec[];
   /** Every way in which a limit says that it is shown. */
   readonly headerModes: readonly ResponseHeaders[];
+  /** Whether a limit says how it takes reservations. */
+  readonly hasReservations: boolean;
 }
 
 /** A level that is being made. */
@@ -48,6 +50,7 @@ interface LevelInProgress {
 export class DomainCompiler {
   private readonly root = levelInProgress();
   private readonly headerModes = new Set<ResponseHeaders>();
+  private hasReservations = false;
 
   constructor(private readonly options: DomainCompilerOptions) {}
 
@@ -59,7 +62,7 @@ export class DomainCompiler {
   /** To be called once, when all is added. */
   *finish(): Generator<undefined, FinishedDomain> {
     const root = yield* this.finishLevel(this.root, []);
-    return { root, specs: this.root.declared.map(({ spec }) => spec), headerModes: [...this.headerModes] };
+    return { root, specs: this.root.declared.map(({ spec }) => spec), headerModes: [...this.headerModes], hasReservations: this.hasReservations };
   }
 
   /** `above`: the descriptors that these are nested in, from the root down. */
@@ -156,12 +159,14 @@ export class DomainCompiler {
       responseHeaders: spec.responseHeaders ?? this.options.responseHeaders,
       calendarTimeZone: calendar ? (timeZone?.value ?? 'UTC') : monthTimeZone,
       overdraft: this.overdraftOf(spec),
+      reservations: spec.reservations,
       ...(unitMultiplier && { unitMultiplier: unitMultiplier.value }),
       ...(burst && { burst: burst.value }),
     });
     if (!isLimitProblem(made)) {
       warnOfLimit(spec, { limit: made, ...this.options });
       if (made.responseHeaders !== undefined) this.headerModes.add(made.responseHeaders);
+      if (made.reservations !== undefined) this.hasReservations = true;
       return made;
     }
     const culprits = { requests_per_unit: requestsPerUnit, unit_multiplier: unitMultiplier, burst, overdraft_max: spec.overdraftMax };

@@ -121,7 +121,7 @@ function beginDomain(root: RootSpec, { options, lint }: { readonly options: Comp
 }
 
 function* finishDomain({ root: { name, hashTag, failureMode, responseHeaders, problems }, compiler, defaults }: Beginning): Generator<undefined, Domain> {
-  const { root, specs, headerModes } = yield* compiler.finish();
+  const { root, specs, headerModes, hasReservations } = yield* compiler.finish();
   if (hashTag !== undefined && !isKeyOf(specs, hashTag.value)) {
     const message = `has no effect, as no descriptor has the key ${show(hashTag.value)}; name the key whose values spread the buckets, or remove it`;
     problems.warn({ offset: hashTag.offset, path: 'hash_tag', message });
@@ -131,6 +131,7 @@ function* finishDomain({ root: { name, hashTag, failureMode, responseHeaders, pr
     ...(failureMode && { failureMode: failureMode.value }),
     ...(responseHeaders && { responseHeaders: responseHeaders.value }),
     ...(headerModes.length > 0 && { headerModes }),
+    ...(hasReservations ? { hasReservations } : {}),
   };
   return { name: toByteString(name.value), ...defaults, root, ...optional };
 }

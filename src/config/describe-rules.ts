@@ -58,7 +58,7 @@ function describeLimit({ unit, requestsPerUnit }: Limit): string {
 }
 
 function describeCounting(limit: Limit): string {
-  const { algorithm, capacity, requestsPerUnit, unitMultiplier, calendar, failureMode, responseHeaders, name } = limit;
+  const { algorithm, capacity, requestsPerUnit, unitMultiplier, calendar, failureMode, responseHeaders, reservations, name } = limit;
   const overdraftMax = overdraftMaxOf(limit);
   const parts = [`algorithm: ${algorithm}`];
   if (capacity !== requestsPerUnit) parts.push(`capacity: ${capacity}`);
@@ -67,6 +67,7 @@ function describeCounting(limit: Limit): string {
   if (failureMode !== undefined) parts.push(`failure_mode: ${failureMode}`);
   if (responseHeaders !== undefined) parts.push(`response_headers: ${responseHeaders}`);
   if (overdraftMax !== undefined) parts.push(`overdraft_max: ${overdraftMax}`);
+  if (reservations !== undefined) parts.push(`reservations: max_share ${reservations.maxShare} on_lapse ${reservations.onLapse}`);
   if (name !== '') parts.push(`name: ${name}`);
   return parts.join(', ');
 }

@@ -13,7 +13,7 @@ interface Level {
   readonly home: string;
 }
 
-export type LevelName = 'root' | 'descriptor' | 'rate_limit' | 'in_flight' | 'replaces';
+export type LevelName = 'root' | 'descriptor' | 'rate_limit' | 'in_flight' | 'replaces' | 'reservations';
 
 const LEVELS: Readonly<Record<LevelName, Level>> = {
   root: { keys: ['domain', 'descriptors', 'algorithm', 'failure_mode', 'response_headers', 'overdraft', 'hash_tag'], title: 'the file', home: 'at the root of the file' },
@@ -51,12 +51,14 @@ const LEVELS: Readonly<Record<LevelName, Level>> = {
       'response_headers',
       'overdraft',
       'overdraft_max',
+      'reservations',
     ],
     title: 'rate_limit',
     home: 'inside rate_limit',
   },
   in_flight: { keys: ['max', 'hold', 'id', 'name', 'failure_mode', 'response_headers'], title: 'in_flight', home: 'inside in_flight' },
   replaces: { keys: ['name'], title: 'an item of replaces', home: 'inside an item of replaces' },
+  reservations: { keys: ['max_share', 'on_lapse'], title: 'reservations', home: 'inside reservations' },
 };
 
 export function keysOf(level: LevelName): readonly string[] {

@@ -1,7 +1,7 @@
 /** The shape of `rate_limit` and `rate_limits`: what a descriptor says of its limits, before anything is made of it. */
 
 import { isTimeZone } from '../rule/calendar';
-import { ALGORITHMS, FAILURE_MODES, RESPONSE_HEADERS, type Algorithm, type FailureMode, type ResponseHeaders } from '../rule/limit';
+import { ALGORITHMS, DEFAULT_RESERVATION_TERMS, FAILURE_MODES, ON_LAPSE, RESPONSE_HEADERS, type Algorithm, type FailureMode, type ReservationTerms, type ResponseHeaders } from '../rule/limit';
 import { UNIT_NAMES, type UnitName } from '../rule/unit';
 import type { ConfigNode } from './config-node';
 import { MapReader, type Located } from './map-reader';
@@ -43,15 +43,17 @@ export interface LimitedSpec extends Named, PlacedInFile {
   readonly responseHeaders?: ResponseHeaders;
   readonly overdraft?: Located<boolean>;
   readonly overdraftMax?: Located<number>;
+  readonly reservations?: ReservationTerms;
 }
 
 export const ALGORITHM_CHOICE = { names: ALGORITHMS, what: 'algorithm' };
 export const FAILURE_MODE_CHOICE = { names: FAILURE_MODES, what: 'failure mode' };
 export const RESPONSE_HEADERS_CHOICE = { names: RESPONSE_HEADERS, what: 'kind of response headers' };
+const ON_LAPSE_CHOICE = { names: ON_LAPSE, what: 'way to lapse' };
 const UNIT_CHOICE = { names: UNIT_NAMES, what: 'unit' };
 
 /** They say how a limit counts; what is unlimited is not counted. */
-const COUNTING_FIELDS = ['requests_per_unit', 'unit_multiplier', 'burst', 'algorithm', 'calendar', 'time_zone', 'failure_mode', 'response_headers', 'overdraft', 'overdraft_max'];
+const COUNTING_FIELDS = ['requests_per_unit', 'unit_multiplier', 'burst', 'algorithm', 'calendar', 'time_zone', 'failure_mode', 'response_headers', 'overdraft', 'overdraft_max', 'reservations'];
 
 export interface Place {
   readonly path: string;
@@ -123,6 +125,7 @@ function readLimited(reader: MapReader, { path, problems, named }: Place & { nam
   const responseHeaders = reader.choice('response_headers', RESPONSE_HEADERS_CHOICE);
   const overdraft = reader.flag('overdraft');
   const overdraftMax = reader.uint32('overdraft_max');
+  const reservations = readReservations(reader, { path, problems });
   if (unit === undefined) return undefined;
   return {
     kind: 'limited',
@@ -142,7 +145,16 @@ function readLimited(reader: MapReader, { path, problems, named }: Place & { nam
     ...(responseHeaders && { responseHeaders: responseHeaders.value }),
     ...(overdraft && { overdraft }),
     ...(overdraftMax && { overdraftMax }),
+    ...(reservations && { reservations }),
   };
+}
+
+function readReservations(reader: MapReader, { path, problems }: Place): ReservationTerms | undefined {
+  const node = reader.child('reservations');
+  const terms = node && MapReader.open(node, { level: 'reservations', path: joinPath(path, 'reservations'), problems });
+  if (terms === undefined) return undefined;
+  const { maxShare, onLapse } = DEFAULT_RESERVATION_TERMS;
+  return { maxShare: terms.share('max_share')?.value ?? maxShare, onLapse: terms.choice('on_lapse', ON_LAPSE_CHOICE)?.value ?? onLapse };
 }
 
 function readTimeZone(reader: MapReader, { path, problems }: Place): Located<string> | undefined {

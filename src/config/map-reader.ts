@@ -17,6 +17,8 @@ export interface Located<T> {
 
 const INTEGER = /^\+?(0x[\da-f]+|0o[0-7]+|0b[01]+|0|[1-9]\d*)$/i;
 
+const SHARE = /^(?:0?\.\d{1,9}|1(?:\.0{1,9})?)$/;
+
 export class MapReader {
   private constructor(
     private readonly node: MapNode,
@@ -89,6 +91,17 @@ export class MapReader {
     // NaN is not in the range either.
     if (value <= UINT32_MAX) return { value, offset: node.offset };
     return this.refuse(node, key, `${describe(node)} must be a whole number from 0 to ${UINT32_MAX}, unquoted`);
+  }
+
+  /** A part of a whole: over 0, at most 1. */
+  share(key: string): Located<number> | undefined {
+    const node = this.get(key);
+    if (node === undefined) return undefined;
+    const text = node.kind === 'scalar' && node.plain ? node.text : '';
+    const value = SHARE.test(text) ? Number(text) : NaN;
+    // NaN is not in the range either.
+    if (value > 0 && value <= 1) return { value, offset: node.offset };
+    return this.refuse(node, key, `${describe(node)} must be a number over 0 and at most 1, such as 0.5, unquoted`);
   }
 
   /** One of the names, in any case; `what` it is goes into the problem: "is no unit". */

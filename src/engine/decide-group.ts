@@ -203,7 +203,7 @@ function applyTakes({ takes, ofTakes, verdicts, overLimit }: ApplyTakesInput): v
     const bucket = bucketAt(ofTakes, i);
     if (bucket.first === i && !overLimit) refund(bucket, bucket.refund);
     const { hits, overdraftMax, slotId } = takeAt(takes, i);
-    if (hits < 0 && overdraftMax !== undefined) refund(bucket, -hits, slotId);
+    if (overdraftMax !== undefined) refund(bucket, -hits, slotId);
   }
 }
 
@@ -218,7 +218,7 @@ interface ApplyTakesInput {
 function chargeReports({ takes, ofTakes, verdicts }: Omit<ApplyTakesInput, 'overLimit'>): void {
   for (let i = 0; i < takes.length; i += 1) {
     const { hits, limit, overdraftMax } = takeAt(takes, i);
-    if (hits <= 0 || overdraftMax === undefined) continue;
+    if (overdraftMax === undefined) continue;
     const bucket = bucketAt(ofTakes, i);
     const charged = Math.min(hits, Math.max(0, bucket.engine.room(bucket.state, limit) + overdraftMax));
     charge(bucket, charged);
@@ -238,14 +238,14 @@ function chargeNewSlots({ takes, ofTakes, verdicts }: Omit<ApplyTakesInput, 'ove
 }
 
 function charge(bucket: GroupBucket, hits: number, slotId?: string): void {
-  if (hits === 0) return;
+  if (hits <= 0) return;
   bucket.state = bucket.engine.charge(bucket.state, hits, slotId);
   bucket.isChanged = true;
 }
 
 /** A refund to a bucket that nobody has used changes nothing. */
 function refund(bucket: GroupBucket, hits: number, slotId?: string): void {
-  if (hits === 0 || bucket.engine.isUnused(bucket.state)) return;
+  if (hits <= 0 || bucket.engine.isUnused(bucket.state)) return;
   const after = bucket.engine.refund(bucket.state, hits, slotId);
   if (after === bucket.state) return;
   bucket.state = after;

@@ -16,6 +16,8 @@ export interface DescriptorStatus {
   readonly durationUntilResetUs?: number;
   /** Whether the hits fit; unlike the code, also told of a shadow descriptor. Not on the wire. */
   readonly fits: boolean;
+  /** Its hits are more than the limit ever holds: no wait makes them fit. Absent: they fit, or will. Not on the wire. */
+  readonly neverFits?: true;
   /** Hits that the bucket is below zero. Absent: none. Not on the wire. */
   readonly debt?: number;
   /** Hits of a usage report that were not charged, since the overdraft was used up. Absent: none. Not on the wire. */

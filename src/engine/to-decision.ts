@@ -44,6 +44,7 @@ function toStatus({ limits, unlimited, mode }: Match, verdicts: readonly Verdict
     durationUntilResetUs: durationUntilResetUs(verdict),
     fits: verdict.fits,
   };
+  if (!verdict.fits && verdict.retryAfterUs === NEVER) status.neverFits = true;
   if (verdict.debt !== undefined) status.debt = verdict.debt;
   if (cut > 0) status.cut = cut;
   return status;

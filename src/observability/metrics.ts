@@ -157,6 +157,26 @@ export const METRICS = {
     labels: [],
     help: 'Hits, at most, that stayed charged though their request was denied or failed, or was to refund them: of requests whose buckets are in several slots or Redis servers.',
   },
+  reservations: {
+    type: 'counter',
+    name: 'weir_reservations_total',
+    labels: ['outcome'],
+    help:
+      'Steps of reservations: reserved, reduced (fewer hits than asked, by max_share), denied, committed, released, extended, late (settled after they had lapsed), unknown (settled without a known reservation), lapsed, repeated (made before, and not once more).',
+  },
+  reservationHits: {
+    type: 'counter',
+    name: 'weir_reservation_hits_total',
+    labels: ['outcome'],
+    help: 'Hits of those steps, for each descriptor: granted ones of reserved, reduced and lapsed, asked ones of denied, used ones of committed, late and unknown.',
+  },
+  reservationsHeld: {
+    type: 'gauge',
+    name: 'weir_reservations_outstanding',
+    labels: [],
+    aggregator: 'max',
+    help: 'Reservations that are held, of the domains that this instance sweeps, as of its last sweep (one a second).',
+  },
   memoryStoreBuckets: {
     type: 'gauge',
     name: 'weir_memory_store_buckets',
@@ -328,6 +348,9 @@ export function makeMetrics({ registry, version, store, memoryStore, rules }: Me
     chargeBackLostHits: counter(registry, METRICS.chargeBackLostHits),
     instances: gauge(registry, METRICS.instances),
     clusterRedirects: counter(registry, METRICS.clusterRedirects),
+    reservations: counter(registry, METRICS.reservations),
+    reservationHits: counter(registry, METRICS.reservationHits),
+    reservationsHeld: gauge(registry, METRICS.reservationsHeld),
     hitsLost: counter(registry, METRICS.hitsLost),
     memoryStoreBuckets: gauge(registry, METRICS.memoryStoreBuckets, (made) => {
       made.set(memoryStore?.size ?? 0);

@@ -249,7 +249,9 @@ interface RememberInput {
 function describeDenial({ limit, hits: deniedHits, verdict, askedUs }: Denial, { hits, clockUs }: DescribeDenialInput): Verdict {
   const left = (durationUs: number) => Math.max(0, durationUs - (clockUs - askedUs));
   const retryAfterUs = hits > limit.capacity ? NEVER : left(verdict.retryAfterUs + waitForMoreUs(limit, hits - deniedHits));
-  return { fits: false, remaining: verdict.remaining, retryAfterUs, resetAfterUs: left(verdict.resetAfterUs) };
+  const resetAfterUs = left(verdict.resetAfterUs);
+  if (verdict.debt === undefined) return { fits: false, remaining: verdict.remaining, retryAfterUs, resetAfterUs };
+  return { fits: false, remaining: verdict.remaining, retryAfterUs, resetAfterUs, debt: verdict.debt };
 }
 
 interface DescribeDenialInput {

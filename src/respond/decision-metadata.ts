@@ -42,7 +42,7 @@ function nameRule({ rule, path }: Match, { domain, texts }: { readonly domain: s
 }
 
 function describe(status: DescriptorStatus, { match, rule }: { readonly match: Match; readonly rule: string }): JsonObject {
-  const { code, currentLimit, limitRemaining, durationUntilResetUs = 0, fits, debt } = status;
+  const { code, currentLimit, limitRemaining, durationUntilResetUs = 0, fits, neverFits, debt } = status;
   if (currentLimit === undefined && !match.unlimited) return { code };
   const name = currentLimit?.name ?? match.rule?.name ?? '';
   return {
@@ -58,6 +58,7 @@ function describe(status: DescriptorStatus, { match, rule }: { readonly match: M
       ...(currentLimit.unitMultiplier !== 1 && { unit_multiplier: currentLimit.unitMultiplier }),
       fits,
       limit_remaining: limitRemaining,
+      ...(neverFits === true && { never_fits: true, most_at_once: currentLimit.capacity }),
       ...(debt !== undefined && { debt }),
       reset_ms: Math.ceil(durationUntilResetUs / MS_US),
     }),

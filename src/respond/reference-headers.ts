@@ -3,6 +3,7 @@
 import { toSecondsUp, type DescriptorStatus, type Header } from '../engine/decision';
 import type { ResponseHeaders } from '../rule/limit';
 import type { Answered } from './answered';
+import { denialsOf } from './denials';
 
 /** `LIMIT_LIMIT_HEADER` and its like. */
 export interface HeaderNames {
@@ -17,17 +18,12 @@ export interface ReferenceHeadersOptions {
   readonly mode: ResponseHeaders;
 }
 
-/** None if no limit is to be shown so. */
-export function referenceHeaders({ matched, decision }: Answered, { names, mode }: ReferenceHeadersOptions): Header[] {
-  const shown = decision.statuses.reduce<Shown | undefined>((nearest, status, index) => {
-    if (status.currentLimit === undefined || (status.currentLimit.responseHeaders ?? mode) !== 'reference') return nearest;
-    const denies = status.code === 'OVER_LIMIT' && matched.matches[index]?.mode !== 'quota';
-    // The last one that denies, else the first of those with the least remaining.
-    if (denies) return { status, remaining: 0 };
-    return nearest === undefined || status.limitRemaining < nearest.remaining ? { status, remaining: status.limitRemaining } : nearest;
-  }, undefined);
+/** None if no limit is to be shown so; of a denied request, if no limit that denies it is. */
+export function referenceHeaders(answered: Answered, { names, mode }: ReferenceHeadersOptions): Header[] {
+  const isShown = ({ currentLimit }: DescriptorStatus) => currentLimit !== undefined && (currentLimit.responseHeaders ?? mode) === 'reference';
+  const shown = shownOf(answered, isShown);
   if (shown === undefined) return [];
-  const { currentLimit, limitRemaining, durationUntilResetUs = 0 } = shown.status;
+  const { currentLimit, limitRemaining, durationUntilResetUs = 0 } = shown;
   return [
     { name: names.limit, value: String(currentLimit?.requestsPerUnit ?? 0) },
     { name: names.remaining, value: String(limitRemaining) },
@@ -35,8 +31,12 @@ export function referenceHeaders({ matched, decision }: Answered, { names, mode 
   ];
 }
 
-interface Shown {
-  readonly status: DescriptorStatus;
-  /** What another has to be below to be shown in its place. */
-  readonly remaining: number;
+/** Of a denied request the last descriptor that denies it, else the first of those with the least remaining. */
+function shownOf(answered: Answered, isShown: (status: DescriptorStatus) => boolean): DescriptorStatus | undefined {
+  const { overallCode, statuses } = answered.decision;
+  if (overallCode === 'OVER_LIMIT') return denialsOf(answered).map(({ status }) => status).findLast(isShown);
+  return statuses.filter(isShown).reduce<DescriptorStatus | undefined>(
+    (nearest, status) => (nearest === undefined || status.limitRemaining < nearest.limitRemaining ? status : nearest),
+    undefined,
+  );
 }

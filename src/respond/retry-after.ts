@@ -19,12 +19,20 @@ export interface RetryAfterOptions {
 export function retryAfter(answered: Answered, { enabled, mode }: RetryAfterOptions): Header | undefined {
   const denials = enabled === false ? [] : denialsOf(answered);
   const isWanted = enabled === true || denials.some(({ limit }) => (limit.responseHeaders ?? mode) === 'ietf');
-  if (denials.length === 0 || !isWanted) return undefined;
+  if (denials.length === 0 || !isWanted || willNeverPass(denials)) return undefined;
   const enforced = denials.filter(({ match }) => match.mode !== 'quota');
   const quota = denials.filter(({ match }) => match.mode === 'quota');
-  const waitUs = Math.max(0, ...enforced.map(toWaitUs), ...(quota.length === 0 ? [] : [Math.min(...quota.map(toWaitUs))]));
+  const quotaThatWillFit = quota.filter(({ status }) => status.neverFits !== true);
+  const waitUs = Math.max(0, ...enforced.map(toWaitUs), ...(quota.length === 0 ? [] : [Math.min(...quotaThatWillFit.map(toWaitUs))]));
   // Whoever comes back at once is denied once more.
   return { name: 'Retry-After', value: String(Math.max(1, toSecondsUp(waitUs))) };
+}
+
+/** An enforced descriptor whose hits never fit, or no quota descriptor whose hits ever will: to come back is no use. */
+function willNeverPass(denials: readonly Denial[]): boolean {
+  const quota = denials.filter(({ match }) => match.mode === 'quota');
+  const neverFits = ({ status }: Denial) => status.neverFits === true;
+  return denials.some((denial) => denial.match.mode !== 'quota' && neverFits(denial)) || (quota.length > 0 && quota.every(neverFits));
 }
 
 function toWaitUs({ status: { durationUntilResetUs = 0 } }: Denial): number {

@@ -58,6 +58,28 @@ export interface Limit {
   readonly calendar?: Calendar;
   /** A descriptor's own hits are a usage report: charged in full, below zero too. Absent: they are asked for like any others. */
   readonly overdraft?: Overdraft;
+  /** Absent: `DEFAULT_RESERVATION_TERMS`. */
+  readonly reservations?: ReservationTerms;
+}
+
+/** What becomes of hits that were reserved, and neither committed nor released in time. */
+export const ON_LAPSE = ['release', 'charge'] as const;
+
+export type OnLapse = (typeof ON_LAPSE)[number];
+
+/** How a limit takes reservations. */
+export interface ReservationTerms {
+  /** Most of the capacity that may be reserved at once: over 0, at most 1. */
+  readonly maxShare: number;
+  readonly onLapse: OnLapse;
+}
+
+/** Of limits that do not say. */
+export const DEFAULT_RESERVATION_TERMS: ReservationTerms = { maxShare: 0.5, onLapse: 'release' };
+
+/** How many hits of a bucket under this limit may be reserved at once: at least one, if it has any. */
+export function reservableMax({ capacity, reservations = DEFAULT_RESERVATION_TERMS }: Pick<Limit, 'capacity' | 'reservations'>): number {
+  return Math.min(capacity, Math.max(1, Math.floor(capacity * reservations.maxShare)));
 }
 
 /** A limit that counts by an algorithm. */
@@ -93,6 +115,7 @@ export interface LimitSpec {
   readonly failureMode?: FailureMode | undefined;
   readonly responseHeaders?: ResponseHeaders | undefined;
   readonly overdraft?: Overdraft | undefined;
+  readonly reservations?: ReservationTerms | undefined;
 }
 
 /** Which field of a limit is out of bounds, and what to do about it. */
@@ -106,7 +129,7 @@ export interface LimitProblem {
  * neither a window nor a time to full of over 100 years; LOG_LIMIT_MAX for a log.
  */
 export function makeLimit(spec: LimitSpec): RateLimit | LimitProblem {
-  const { requestsPerUnit, unit, unitMultiplier = 1, name = '', algorithm, burst, failureMode, responseHeaders, overdraft } = spec;
+  const { requestsPerUnit, unit, unitMultiplier = 1, name = '', algorithm, burst, failureMode, responseHeaders, overdraft, reservations } = spec;
   if (!isUint32(requestsPerUnit)) {
     return { field: 'requests_per_unit', message: `must be a whole number from 0 to ${UINT32_MAX}` };
   }
@@ -140,7 +163,7 @@ export function makeLimit(spec: LimitSpec): RateLimit | LimitProblem {
     };
   }
   const calendar = calendarOf(spec);
-  const optional = { ...(calendar && { calendar }), ...(failureMode && { failureMode }), ...(responseHeaders && { responseHeaders }), ...(overdraft && { overdraft }) };
+  const optional = { ...(calendar && { calendar }), ...(failureMode && { failureMode }), ...(responseHeaders && { responseHeaders }), ...(overdraft && { overdraft }), ...(reservations && { reservations }) };
   return { requestsPerUnit, unit, unitMultiplier, name, algorithm, windowUs, capacity, ...optional };
 }
 

@@ -6,7 +6,7 @@ import { findNode } from '../descriptor/tree';
 import { toText } from '../descriptor/byte-string';
 import { BadRequestError } from '../errors';
 import type { InFlight } from './in-flight';
-import { isLimitProblem, isRateLimit, makeLimit, type Algorithm, type FailureMode, type Limit, type Overdraft, type ResponseHeaders } from './limit';
+import { isLimitProblem, isRateLimit, makeLimit, type Algorithm, type FailureMode, type Limit, type Overdraft, type ReservationTerms, type ResponseHeaders } from './limit';
 import type { Rule } from './rule';
 import type { Domain, RuleSet } from './rule-set';
 
@@ -72,6 +72,13 @@ function withoutReplaced(matches: readonly Match[], modes: GlobalModes): Match[]
   });
 }
 
+/** The same without requests in flight, which hold no hits. */
+export function rateLimitsOf(matched: RequestMatch): RequestMatch {
+  if (matched.matches.every(({ inFlight }) => inFlight === undefined)) return matched;
+  const { domainFound, hashTag, matches } = matched;
+  return { domainFound, hashTag, matches: matches.map((match) => ({ ...match, limits: match.limits.filter(isRateLimit) })) };
+}
+
 interface MatchInput {
   readonly ruleSet: RuleSet;
   readonly request: RateLimitRequest;
@@ -91,8 +98,9 @@ function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorIn
     const failureMode = replaced?.failureMode ?? domain.failureMode;
     const responseHeaders = replaced?.responseHeaders ?? domain.responseHeaders;
     const overdraft = replaced === undefined ? domain.defaultOverdraft : replaced.overdraft;
+    const reservations = replaced?.reservations;
     const { calendarMonth } = domain;
-    const limit = overrideLimit({ override: descriptor.override, algorithm, calendarMonth, failureMode, responseHeaders, overdraft, index });
+    const limit = overrideLimit({ override: descriptor.override, algorithm, calendarMonth, failureMode, responseHeaders, overdraft, reservations, index });
     const path = rule?.path ?? descriptor.entries.map((entry) => toText(entry.key));
     const mode = modes.quota ? 'quota' : 'enforced';
     const inFlight = rule?.inFlight;
@@ -113,9 +121,9 @@ interface MatchDescriptorInput {
   readonly index: number;
 }
 
-function overrideLimit({ override, algorithm, calendarMonth, failureMode, responseHeaders, overdraft, index }: OverrideLimitInput): Limit {
+function overrideLimit({ override, algorithm, calendarMonth, failureMode, responseHeaders, overdraft, reservations, index }: OverrideLimitInput): Limit {
   const calendarTimeZone = calendarMonth && override.unit === 'month' ? 'UTC' : undefined;
-  const made = makeLimit({ ...override, algorithm, calendarTimeZone, failureMode, responseHeaders, overdraft });
+  const made = makeLimit({ ...override, algorithm, calendarTimeZone, failureMode, responseHeaders, overdraft, reservations });
   if (isLimitProblem(made)) throw new BadRequestError(`descriptors[${index}].limit.${made.field} ${made.message}`);
   return made;
 }
@@ -127,5 +135,6 @@ interface OverrideLimitInput {
   readonly failureMode: FailureMode | undefined;
   readonly responseHeaders: ResponseHeaders | undefined;
   readonly overdraft: Overdraft | undefined;
+  readonly reservations: ReservationTerms | undefined;
   readonly index: number;
 }

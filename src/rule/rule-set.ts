@@ -18,6 +18,8 @@ export interface Domain {
   readonly responseHeaders?: ResponseHeaders;
   /** Every way in which a limit of the domain says that it is shown; absent: none says. */
   readonly headerModes?: readonly ResponseHeaders[];
+  /** A limit of the domain says how it takes reservations. */
+  readonly hasReservations?: boolean;
   /** `hash_tag`: the entry whose value spreads the domain's buckets over a Redis Cluster. */
   readonly hashTag?: ByteString;
   readonly root: DescriptorLevel;

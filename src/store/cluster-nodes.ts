@@ -5,7 +5,7 @@ import { asError } from '../errors';
 import { describeAddress } from './describe-address';
 import type { ConnectionState } from './redis-connection';
 import type { Redirect } from './redirect-error';
-import type { BeatInput } from './redis-store';
+import type { BeatInput, ScriptRun } from './redis-store';
 import type { Store, TakeOptions } from './store';
 import { within } from './time-left';
 
@@ -17,6 +17,8 @@ export interface ClusterNode {
   connect(options: { readonly waitMs: number }): Promise<void>;
   /** Says there that an instance lives, or leaves; how many live. */
   beat(heartbeat: BeatInput, options: TakeOptions): Promise<number>;
+  /** What a script answers there. */
+  run(call: ScriptRun, options: TakeOptions): Promise<unknown>;
   /** Whether it is connected and answers, as far as is known. */
   isThere(): boolean;
   /** What it answers to CLUSTER SLOTS. */

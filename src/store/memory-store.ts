@@ -44,6 +44,15 @@ export class MemoryStore implements Store {
   }
 
   take(groups: readonly Group[]): Promise<readonly GroupOutcome[]> {
+    return Promise.resolve(this.decide(groups));
+  }
+
+  settle(settlements: readonly Settlement[]): Promise<readonly number[]> {
+    return Promise.resolve(this.apply(settlements));
+  }
+
+  /** As `take`, in this turn of the event loop. */
+  decide(groups: readonly Group[]): readonly GroupOutcome[] {
     const nowUs = this.nowUs();
     this.callUs = nowUs;
     const outcomes = new Array<GroupOutcome>(groups.length);
@@ -55,10 +64,11 @@ export class MemoryStore implements Store {
       next += 1;
     }
     this.bound({ nowUs, steps: added + groups.length });
-    return Promise.resolve(outcomes);
+    return outcomes;
   }
 
-  settle(settlements: readonly Settlement[]): Promise<readonly number[]> {
+  /** As `settle`, in this turn of the event loop. */
+  apply(settlements: readonly Settlement[]): readonly number[] {
     const nowUs = this.nowUs();
     this.callUs = nowUs;
     const applied = settlements.map((settlement) => {
@@ -67,7 +77,7 @@ export class MemoryStore implements Store {
       return hits;
     });
     this.bound({ nowUs, steps: 2 * settlements.length });
-    return Promise.resolve(applied);
+    return applied;
   }
 
   close(): Promise<void> {

@@ -5,7 +5,7 @@ import type { Group, Settlement } from '../bucket/take';
 import { askByPart, storeErrorOf } from './ask-by-part';
 import { ClusterNodes, type ClusterNode, type ClusterNodesOptions, type KnownNode } from './cluster-nodes';
 import { slotOf, slotOfGroup } from './cluster-slots';
-import type { BeatInput } from './redis-store';
+import type { BeatInput, ScriptRun } from './redis-store';
 import { RedirectError, TryAgainError, type Redirect } from './redirect-error';
 import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreErrorReason, type TakeOptions } from './store';
 import { TimeLeft, within } from './time-left';
@@ -61,6 +61,12 @@ export class RedisClusterStore implements Store {
   beat(heartbeat: BeatInput): Promise<number> {
     const { timeoutMs } = this.options;
     return this.send({ slot: slotOf(heartbeat.key), timeLeft: this.timeLeft({}), timeoutMs }, (node, options) => node.beat(heartbeat, options));
+  }
+
+  /** What a script answers on the node that has its keys: all of one slot. */
+  run(call: ScriptRun, options: TakeOptions): Promise<unknown> {
+    const { timeoutMs = this.options.timeoutMs } = options;
+    return this.send({ slot: slotOf(call.keys[0] ?? ''), timeLeft: new TimeLeft(timeoutMs), timeoutMs }, (node, sendOptions) => node.run(call, sendOptions));
   }
 
   /** Whether the node that has the bucket is connected and answers, as far as is known. */

@@ -30,6 +30,11 @@ export interface BeatInput {
   readonly instancesMax: number;
 }
 
+/** A run of a script, all of whose keys are of one slot. */
+export interface ScriptRun extends ScriptArguments {
+  readonly script: Script;
+}
+
 export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'greetings'> {
   /** Default: those of `lua/`. */
   readonly scripts?: StoreScripts;
@@ -67,6 +72,11 @@ export class RedisStore implements Store {
   settle(settlements: readonly Settlement[], options: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
     const call = { script: this.scripts.settle, ...encodeSettlements(settlements), options };
     return this.call(call, (reply) => decodeApplied(reply, settlements));
+  }
+
+  /** What a script answers that is none of the store's own. */
+  run({ script, keys, args }: ScriptRun, options: TakeOptions = {}): Promise<unknown> {
+    return this.call({ script, keys, args, options }, (reply) => reply);
   }
 
   /** What CLUSTER SLOTS answers: who has which slots, as far as this node knows. */
@@ -142,8 +152,7 @@ export class RedisStore implements Store {
   }
 }
 
-interface ScriptCall extends ScriptArguments {
-  readonly script: Script;
+interface ScriptCall extends ScriptRun {
   readonly options: TakeOptions;
 }
 

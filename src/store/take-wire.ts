@@ -4,13 +4,13 @@ import type { Group, GroupVerdict, Mode, Verdict } from '../bucket/take';
 import { unfold, type FoundState } from '../engine/unfold';
 import { foldGroups, type Fold } from './fold';
 import { ALGORITHM_CODES, notAnAnswer, pushLimit, ReplyNumbers, type ScriptArguments } from './script-wire';
-import { BucketError, type GroupOutcome } from './store';
+import { BucketError, StoreError, type GroupOutcome } from './store';
 
 const MODE_CODES: Readonly<Record<Mode, number>> = { enforced: 0, quota: 1, shadow: 2 };
 /** Added to the code of the mode. */
-const USAGE_REPORT = 4;
-const PEEK = 8;
-const NAMES_SLOT = 16;
+const USAGE_REPORT = 3;
+const PEEK = 6;
+const NAMES_SLOT = 12;
 const FLAG_SHADOW = 1;
 const FLAG_QUOTA_ALWAYS_FITS = 2;
 const FLAG_DRY = 4;
@@ -140,6 +140,20 @@ export function decodeReply(reply: unknown, { groups, folds }: AskedFor): readon
   }
   numbers.end();
   return outcomes;
+}
+
+/**
+ * What the script answers on one group, and nothing else.
+ *
+ * @throws StoreError if it decided nothing, or it is no answer
+ */
+export function readAnswer(reply: readonly unknown[], group: Group, nowUs: number): GroupVerdict {
+  const numbers = new ReplyNumbers(reply);
+  const outcome = readOutcome(group, numbers, nowUs);
+  numbers.end();
+  if (outcome instanceof StoreError) throw outcome;
+  if (!('verdicts' in outcome)) throw notAnAnswer();
+  return outcome;
 }
 
 interface AskedFor extends Pick<EncodedTakes, 'folds'> {

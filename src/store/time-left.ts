@@ -12,7 +12,7 @@ export class TimeLeft {
   /** In whole milliseconds, rounded up. Throws StoreError when there is none. */
   ms(): number {
     const leftMs = Math.ceil(this.endMs - performance.now());
-    if (leftMs <= 0) throw tooLate(this.timeoutMs);
+    if (leftMs <= 0) throw tooLate(this.timeoutMs, { mayHaveRun: false });
     return leftMs;
   }
 
@@ -22,11 +22,11 @@ export class TimeLeft {
   }
 }
 
-/** What the promise comes to, or a StoreError when it takes too long. */
-export async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
+/** What the promise comes to, or a StoreError when it takes too long. `mayHaveRun`: what is waited for has been sent. */
+export async function within<T>(promise: Promise<T>, timeoutMs: number, { mayHaveRun = false }: { readonly mayHaveRun?: boolean } = {}): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => { reject(tooLate(timeoutMs)); }, timeoutMs);
+    timer = setTimeout(() => { reject(tooLate(timeoutMs, { mayHaveRun })); }, timeoutMs);
   });
   try {
     return await Promise.race([promise, late]);
@@ -35,7 +35,7 @@ export async function within<T>(promise: Promise<T>, timeoutMs: number): Promise
   }
 }
 
-/** Time is asked for before a step, and waited for what comes before it: nothing has been sent. */
-function tooLate(timeoutMs: number): StoreError {
-  return new StoreError(`the store did not answer within ${timeoutMs} ms`, 'timeout', { mayHaveRun: false });
+/** Mostly time is asked for before a step, and waited for what comes before it: nothing has been sent. */
+function tooLate(timeoutMs: number, { mayHaveRun }: { readonly mayHaveRun: boolean }): StoreError {
+  return new StoreError(`the store did not answer within ${timeoutMs} ms`, 'timeout', { mayHaveRun });
 }

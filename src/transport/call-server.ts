@@ -1,27 +1,79 @@
-/** A client of the rate limit service: one call to a server over gRPC, for the command line. */
+/** A client of the services of a server: one call over gRPC, for the command line. */
 
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
 import { tlsCredentials, type ClientTls } from './client-credentials';
 import { loadProto } from './proto';
-import type { WireRequest, WireResponse } from './wire';
+import type { WireReserved, WireStepAnswer } from './reservation/reservation-messages';
+import type { WireDescriptor, WireRequest, WireResponse } from './wire';
 
-export interface CallServerInput {
+export interface ServerAddress {
   /** `host:port`, or `unix:` and a path. */
   readonly address: string;
-  readonly request: WireRequest;
   readonly timeoutMs: number;
   /** Absent: without TLS. */
   readonly tls?: ClientTls;
 }
 
+export interface CallServerInput extends ServerAddress {
+  readonly request: WireRequest;
+}
+
 /** Rejects with a ServiceError, whose `code` is the gRPC status. */
-export async function callServer({ address, request, timeoutMs, tls }: CallServerInput): Promise<WireResponse> {
-  const { path, requestSerialize, responseDeserialize } = loadProto().rateLimit.ShouldRateLimit;
+export function callServer({ request, ...server }: CallServerInput): Promise<WireResponse> {
+  return callMethod(loadProto().rateLimit.ShouldRateLimit, request, server);
+}
+
+/** A step of a reservation as a client sends it; text is its bytes, one character each. */
+export interface SentStep {
+  readonly domain: string;
+  readonly descriptors: readonly WireDescriptor[];
+  readonly id: string;
+  readonly hits?: string;
+  readonly ttl?: { readonly seconds: number; readonly nanos: number };
+}
+
+export interface ReservationAnswers {
+  readonly Reserve: WireReserved;
+  readonly Commit: WireStepAnswer;
+  readonly Release: WireStepAnswer;
+  readonly Extend: WireStepAnswer;
+}
+
+/** Rejects with a ServiceError, whose `code` is the gRPC status. */
+export async function callReservations<Name extends keyof ReservationAnswers>(name: Name, step: SentStep, server: ServerAddress): Promise<ReservationAnswers[Name]> {
+  const method = loadProto().reservations[name];
+  if (method === undefined) throw new Error(`proto/ has no method ${name}`);
+  const { path, requestSerialize, responseDeserialize } = method;
+  const toBytes = ({ entries = [], ...rest }: WireDescriptor) => ({
+    ...rest,
+    entries: entries.map(({ key = '', value = '' }) => ({ key: Buffer.from(key, 'latin1'), value: Buffer.from(value, 'latin1') })),
+  });
+  const message = { ...step, domain: Buffer.from(step.domain, 'latin1'), descriptors: step.descriptors.map(toBytes) };
+  const answer = await callMethod({ path, requestSerialize, responseDeserialize }, message, server);
+  return withDefaults(answer as Partial<ReservationAnswers[Name]>);
+}
+
+/** Fields that are not sent are what they are by default. */
+function withDefaults<Name extends keyof ReservationAnswers>(answer: Partial<ReservationAnswers[Name]>): ReservationAnswers[Name] {
+  const common = { id: '', granted_hits: 0, expires_in: {}, repeated_call: false, degraded: false, state: 0 };
+  const ofReserve = { statuses: [], share_exhausted: false };
+  const ofStep = { committed_hits: 0, cut_hits: 0, late: false, unknown: false };
+  return { ...common, ...ofReserve, ...ofStep, ...answer } as unknown as ReservationAnswers[Name];
+}
+
+interface Method<Request, Response> {
+  readonly path: string;
+  readonly requestSerialize: (request: Request) => Buffer;
+  readonly responseDeserialize: (bytes: Buffer) => Response;
+}
+
+async function callMethod<Request, Response>(method: Method<Request, Response>, request: Request, { address, timeoutMs, tls }: ServerAddress): Promise<Response> {
+  const { path, requestSerialize, responseDeserialize } = method;
   const client = new Client(address, tls === undefined ? credentials.createInsecure() : tlsCredentials(tls));
   try {
-    return await new Promise<WireResponse>((resolve, reject) => {
+    return await new Promise<Response>((resolve, reject) => {
       const deadline = Date.now() + timeoutMs;
-      const done = (error: ServiceError | null, response?: WireResponse) => {
+      const done = (error: ServiceError | null, response?: Response) => {
         if (error === null && response !== undefined) resolve(response);
         else reject(error ?? new Error('an answer without a message'));
       };

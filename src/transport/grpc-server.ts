@@ -7,22 +7,26 @@ import type { RateLimitRequest } from '../descriptor/descriptor';
 import type { Decision } from '../engine/decision';
 import type { BadRequestError } from '../errors';
 import type { Health } from '../observability/health';
-import type { TakeOptions } from '../store/store';
 import { answerOne, type AnswerCalls } from './answer';
 import { encodeResponse } from './codec/encode-response';
 import { UNMEASURED, type ConnectionMeasure } from './connection-measure';
 import { DEFAULT_RULES, type ConnectionRules } from './connection-rules';
+import { callOptionsOf } from './grpc-call-options';
 import { GrpcHealth } from './grpc-health';
 import { GrpcListener, type GrpcAddress } from './grpc-listener';
 import { GRPC_MESSAGE_BYTES_MAX, STATUS_OF } from './grpc-status';
 import { KnownRequests } from './known-requests';
 import { loadProto } from './proto';
+import type { ReservationCalls } from './reservation/reservation-calls';
+import { addReservationServices } from './reservation/reservation-grpc';
 import type { ServerTls } from './server-tls';
 
 type RateLimitCall = ServerUnaryCall<RateLimitRequest | BadRequestError, Decision>;
 
 export interface GrpcServerOptions {
   readonly answerCalls: AnswerCalls;
+  /** Undefined: reservations are not served. */
+  readonly reservationCalls?: ReservationCalls | undefined;
   readonly health: Health;
   /** Called once for each ShouldRateLimit call, with the time from its arrival to its answer. */
   readonly onCall: (call: { readonly grpcMethod: 'ShouldRateLimit'; readonly seconds: number }) => void;
@@ -58,6 +62,7 @@ export class GrpcServer {
         void this.shouldRateLimit(call, answer);
       },
     });
+    if (options.reservationCalls !== undefined) addReservationServices(this.server, proto, options.reservationCalls);
     this.server.addService(proto.health, this.grpcHealth.handlers);
     new ReflectionService(proto.reflection).addToServer(this.server);
   }
@@ -120,7 +125,7 @@ export class GrpcServer {
 
   private async shouldRateLimit(call: RateLimitCall, answer: sendUnaryData<Decision>): Promise<void> {
     const startedMs = performance.now();
-    const result = await answerOne(this.options.answerCalls, call.request, optionsOf(call));
+    const result = await answerOne(this.options.answerCalls, call.request, callOptionsOf(call));
     if ('decision' in result) answer(null, result.decision);
     else answer({ code: STATUS_OF[result.failure.kind], details: result.failure.message });
     this.options.onCall({ grpcMethod: 'ShouldRateLimit', seconds: (performance.now() - startedMs) / 1000 });
@@ -135,10 +140,4 @@ function channelOptions({ streamsMax, maxAgeMs, maxAgeGraceMs, keepaliveTimeMs, 
     ...(maxAgeMs > 0 && { 'grpc.max_connection_age_ms': maxAgeMs, 'grpc.max_connection_age_grace_ms': maxAgeGraceMs }),
     ...(keepaliveTimeMs > 0 && { 'grpc.keepalive_time_ms': keepaliveTimeMs, 'grpc.keepalive_timeout_ms': keepaliveTimeoutMs }),
   };
-}
-
-function optionsOf(call: RateLimitCall): TakeOptions {
-  const deadline = call.getDeadline();
-  const timeoutMs = Math.max(0, Number(deadline) - Date.now());
-  return Number.isFinite(timeoutMs) ? { timeoutMs } : {};
 }

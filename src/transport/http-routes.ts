@@ -1,4 +1,4 @@
-/** What the HTTP port serves: /json, the rate limit service for those without gRPC, and /healthcheck. */
+/** What the HTTP port serves: /json, the rate limit service for those without gRPC, reservations, and /healthcheck. */
 
 import type { IncomingMessage } from 'node:http';
 import type { RateLimitRequest } from '../descriptor/descriptor';
@@ -6,9 +6,11 @@ import { BadRequestError } from '../errors';
 import type { Health } from '../observability/health';
 import { answerOne, type AnswerCalls, type FailureKind } from './answer';
 import { readBody } from './http-body';
-import { textReply, type HttpReply, type Route } from './http-server';
+import { textReply, type HttpReply, type HttpServerOptions, type Route } from './http-server';
 import { formatResponse, parseRequest } from './json';
 import { toRequest } from './request';
+import type { ReservationCalls } from './reservation/reservation-calls';
+import { reservationRoutes } from './reservation/reservation-routes';
 import { toWireResponse } from './response';
 
 /** Bytes of a body of /json. */
@@ -18,14 +20,19 @@ const STATUS_OF: Readonly<Record<FailureKind, number>> = { bad_request: 400, una
 
 export interface HttpRoutesOptions {
   readonly answerCalls: AnswerCalls;
+  /** Absent: reservations are not served. */
+  readonly reservationCalls?: ReservationCalls;
   readonly health: Health;
 }
 
-export function httpRoutes({ answerCalls, health }: HttpRoutesOptions): ReadonlyMap<string, Route> {
-  return new Map<string, Route>([
+export function httpRoutes({ answerCalls, reservationCalls, health }: HttpRoutesOptions): Pick<HttpServerOptions, 'routes' | 'routesBelow'> {
+  const routes = new Map<string, Route>([
     ['/json', (request) => answerJson(request, answerCalls)],
     ['/healthcheck', () => healthReply(health)],
   ]);
+  if (reservationCalls === undefined) return { routes };
+  const { exact, below } = reservationRoutes(reservationCalls);
+  return { routes: routes.set(...exact), routesBelow: new Map([below]) };
 }
 
 async function answerJson(request: IncomingMessage, answerCalls: AnswerCalls): Promise<HttpReply> {

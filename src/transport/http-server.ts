@@ -27,6 +27,8 @@ export type Route = (request: IncomingMessage) => HttpReply | Promise<HttpReply>
 export interface HttpServerOptions {
   /** By path, without the query; every method of a path is the same to us. */
   readonly routes: ReadonlyMap<string, Route>;
+  /** Of paths without a route of their own: by what they begin with. */
+  readonly routesBelow?: ReadonlyMap<string, Route>;
   readonly log: FaultLog;
 }
 
@@ -95,9 +97,14 @@ export class HttpServer {
     response.end(body);
   }
 
+  private routeBelow(path: string): Route | undefined {
+    for (const [start, route] of this.options.routesBelow ?? []) if (path.startsWith(start)) return route;
+    return undefined;
+  }
+
   private async reply(request: IncomingMessage): Promise<HttpReply> {
     const path = pathOf(request.url ?? '');
-    const route = this.options.routes.get(path);
+    const route = this.options.routes.get(path) ?? this.routeBelow(path);
     if (route === undefined) return textReply(404, 'not found\n');
     try {
       return await route(request);
@@ -115,7 +122,7 @@ function isIdle(socket: Socket, exchange: Exchange | undefined): boolean {
 }
 
 /** Of a request's target, without the query; its escapes are what they stand for. It may name the whole URL, which each server has to take (RFC 9112, 3.2.2). */
-function pathOf(target: string): string {
+export function pathOf(target: string): string {
   const [url = ''] = target.split('?', 1);
   const path = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/]*\/?/i, '/');
   try {

@@ -7,10 +7,10 @@ import { UNIT_NAMES } from '../rule/unit';
 import { WIRE_UNITS, type WireDescriptor, type WireEntry, type WireOverride, type WireRequest, type WireHeader, type WireResponse, type WireStatus, type WireStruct, type WireValue } from './wire';
 
 /** Reads one JSON value; the path, such as `descriptors[0].limit`, is for messages. */
-type Reader<T> = (json: unknown, path: string) => T;
+export type Reader<T> = (json: unknown, path: string) => T;
 
 /** A reader for each field, by its wire name; the JSON may have that or its camelCase. */
-type Shape<T> = { readonly [Field in keyof T]-?: Reader<NonNullable<T[Field]>> };
+export type Shape<T> = { readonly [Field in keyof T]-?: Reader<NonNullable<T[Field]>> };
 
 const UINT64_MAX = 2n ** 64n - 1n;
 
@@ -32,7 +32,7 @@ const readOverride = message<WireOverride>({
   unit_multiplier: (json, path) => ({ value: readUint32(json, path) }),
 });
 
-const readDescriptor = message<WireDescriptor>({
+export const readDescriptor = message<WireDescriptor>({
   entries: list(readEntry),
   limit: readOverride,
   hits_addend: (json, path) => ({ value: readUint64(json, path) }),
@@ -47,18 +47,19 @@ const readRequest = message<WireRequest>({
 
 /** @throws BadRequestError that names the path of what is wrong. */
 export function parseRequest(body: Uint8Array): WireRequest {
-  return readRequest(parseJson(body), '');
+  return readRequest(parseJson(body, 'RateLimitRequest'), '');
 }
 
-function parseJson(body: Uint8Array): unknown {
+/** @throws BadRequestError. `name`: of the message that is to be sent. */
+export function parseJson(body: Uint8Array, name: string): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body));
   } catch {
-    throw new BadRequestError('the body is no JSON in UTF-8; send a RateLimitRequest as protojson writes it');
+    throw new BadRequestError(`the body is no JSON in UTF-8; send a ${name} as protojson writes it`);
   }
 }
 
-function message<T extends object>(shape: Shape<T>): Reader<T> {
+export function message<T extends object>(shape: Shape<T>): Reader<T> {
   const fields = new Map<string, keyof T & string>();
   for (const field in shape) fields.set(field, field).set(camelCase(field), field);
   return (json, path) => {
@@ -77,14 +78,14 @@ function message<T extends object>(shape: Shape<T>): Reader<T> {
   };
 }
 
-function list<T>(read: Reader<T>): Reader<T[]> {
+export function list<T>(read: Reader<T>): Reader<T[]> {
   return (json, path) => {
     if (!Array.isArray(json)) throw wrong(path, 'a list');
     return json.map((item: unknown, index) => read(item, `${path}[${index}]`));
   };
 }
 
-function readText(json: unknown, path: string): string {
+export function readText(json: unknown, path: string): string {
   if (typeof json !== 'string') throw wrong(path, 'a string');
   // UTF-8 has no bytes for one: all of them would be the same text.
   if (/\p{Cs}/u.test(json)) throw wrong(path, 'a string without halves of surrogate pairs');
@@ -102,7 +103,7 @@ function readUint32(json: unknown, path: string): number {
   return Number(value);
 }
 
-function readUint64(json: unknown, path: string): string {
+export function readUint64(json: unknown, path: string): string {
   const value = readInteger(json);
   if (value === undefined || value > UINT64_MAX) throw wrong(path, `a whole number from 0 to ${UINT64_MAX.toString()}`);
   return value.toString();
@@ -130,7 +131,7 @@ function readUnit(json: unknown, path: string): number {
   return unit;
 }
 
-function wrong(path: string, expected: string): BadRequestError {
+export function wrong(path: string, expected: string): BadRequestError {
   return new BadRequestError(`${path === '' ? 'the body' : path} must be ${expected}`);
 }
 
@@ -146,10 +147,15 @@ function camelCase(field: string): string {
 export function formatResponse(response: WireResponse): string {
   return JSON.stringify({
     overallCode: codeWord(response.overall_code),
-    statuses: response.statuses.map(statusJson),
+    statuses: statusesJson(response),
     responseHeadersToAdd: response.response_headers_to_add?.map(headerJson),
     dynamicMetadata: response.dynamic_metadata && structJson(response.dynamic_metadata),
   });
+}
+
+/** The statuses of a response as protojson has them. */
+export function statusesJson({ statuses }: Pick<WireResponse, 'statuses'>): readonly object[] {
+  return statuses.map(statusJson);
 }
 
 function headerJson({ key, value }: WireHeader): object {
@@ -181,6 +187,6 @@ function statusJson({ code, current_limit: limit, limit_remaining: remaining, du
   };
 }
 
-function codeWord(code: WireResponse['overall_code']): string {
+export function codeWord(code: WireResponse['overall_code']): string {
   return code === 1 ? 'OK' : 'OVER_LIMIT';
 }

@@ -10,18 +10,28 @@ import type { WireDescriptor, WireRequest, WireResponse } from './wire';
 // The same from src/ and from dist/.
 const PROTO_DIR = path.join(__dirname, '..', '..', 'proto');
 
-const PROTO_FILES = ['envoy/service/ratelimit/v3/rls.proto', 'grpc/health/v1/health.proto'];
+const PROTO_FILES = ['envoy/service/ratelimit/v3/rls.proto', 'grpc/health/v1/health.proto', 'kuadrant/service/ratelimit/v1/ratelimit.proto', 'weir/v1/reservation.proto'];
 
 /** Text of a request that may be any bytes: a decoder that insists on UTF-8 would merge distinct values, or fail. */
 const BYTE_FIELDS: readonly (readonly [type: string, field: string])[] = [
   ['envoy.service.ratelimit.v3.RateLimitRequest', 'domain'],
   ['envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.Entry', 'key'],
   ['envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.Entry', 'value'],
+  ['kuadrant.service.ratelimit.v1.ReserveRequest', 'domain'],
+  ['kuadrant.service.ratelimit.v1.CommitRequest', 'domain'],
+  ['weir.v1.ReserveRequest', 'domain'],
+  ['weir.v1.CommitRequest', 'domain'],
+  ['weir.v1.ReleaseRequest', 'domain'],
+  ['weir.v1.ExtendRequest', 'domain'],
 ];
 
 export interface Proto {
   readonly rateLimit: RateLimitServiceDefinition;
   readonly health: ServiceDefinition;
+  /** Text of its requests comes as bytes. */
+  readonly reservations: ServiceDefinition;
+  /** The service of Kuadrant's proxy plugin; likewise. */
+  readonly kuadrant: ServiceDefinition;
   /** The services with their descriptors as proto/ has them: `string` where the decoder reads bytes. */
   readonly reflection: PackageDefinition;
 }
@@ -40,6 +50,8 @@ export function loadProto(): Proto {
   return {
     rateLimit: rateLimitService(serviceOf(definitions, 'envoy.service.ratelimit.v3.RateLimitService')),
     health: serviceOf(definitions, 'grpc.health.v1.Health'),
+    reservations: serviceOf(definitions, 'weir.v1.ReservationService'),
+    kuadrant: serviceOf(definitions, 'kuadrant.service.ratelimit.v1.RateLimitService'),
     reflection: Object.fromEntries(
       Object.entries(definitions).map(([name, definition]) => [name, withFiles(definition, files)]),
     ),

@@ -1,6 +1,7 @@
-/** 10,000 random requests on random configurations: Weir answers each as the model that was written from the text. */
+/** Random requests on random configurations: Weir answers each as the model that was written from the text. */
 
 import { MemoryStore } from '../../src/store/memory-store';
+import { casesOf } from '../support/form';
 import { randomFrom } from '../support/random';
 import { openClockedRedis } from '../support/redis-store';
 import { startRedis } from '../support/redis-server';
@@ -10,9 +11,9 @@ import { randomConfig } from './random-configs';
 import { reportLines, runConformance, type ConformanceReport } from './run-conformance';
 import type { Store } from '../../src/store/store';
 
-const REQUESTS = 10_000;
-const REQUESTS_REDIS = 2_000;
-const REQUESTS_BY_MODE = 2_000;
+const REQUESTS = casesOf(10_000);
+const REQUESTS_REDIS = casesOf(2_000);
+const REQUESTS_BY_MODE = casesOf(2_000);
 /** Of each run: many enough for any shape, few enough that their counters fill. */
 const REQUESTS_PER_CONFIG = 50;
 const TIMEOUT_MS = 60_000;

@@ -8,17 +8,22 @@ import { BatchingStore } from '../../src/store/batching-store';
 import { MemoryStore } from '../../src/store/memory-store';
 import { RedisStore } from '../../src/store/redis-store';
 import { settlement } from '../support/groups';
-import { openClockedRedis, storeOptions } from '../support/redis-store';
+import { emptied, openClockedRedis, storeOptions, type ClockedRedis } from '../support/redis-store';
 import { startRedis, type RedisServer } from '../support/redis-server';
 import { describeStore } from './store-contract';
 
 let server: RedisServer;
+let redis: ClockedRedis;
 
 beforeAll(async () => {
   server = await startRedis();
+  redis = await openClockedRedis(server);
 });
 
-afterAll(() => server.stop());
+afterAll(async () => {
+  await redis.close();
+  await server.stop();
+});
 
 test('without a connection nothing has been run, and it says so', async () => {
   const store = new RedisStore(storeOptions(server.port));
@@ -26,10 +31,10 @@ test('without a connection nothing has been run, and it says so', async () => {
   await store.close();
 });
 
-describeStore('RedisStore', () => openClockedRedis(server));
+describeStore('RedisStore', () => emptied(redis));
 
 describeStore('FallbackStore over BreakerStore over RedisStore', async () => {
-  const opened = await openClockedRedis(server);
+  const opened = await emptied(redis);
   const nowMs = () => performance.now();
   const breaker = new BreakerStore(opened.store, { failures: 5, windowMs: 10_000, openMs: 30_000, nowMs, onState: () => undefined });
   const store = new FallbackStore(breaker, {
@@ -49,11 +54,11 @@ describeStore('FallbackStore over BreakerStore over RedisStore', async () => {
 });
 
 describeStore('BatchingStore over RedisStore', async () => {
-  const opened = await openClockedRedis(server);
+  const opened = await emptied(redis);
   return { ...opened, store: new BatchingStore(opened.store, { partOf: () => 0, groupsMax: 100, timeoutMs: 5_000, nowMs: () => performance.now(), onGivenUp: () => undefined }) };
 });
 
 describeStore('DeadlineStore over RedisStore', async () => {
-  const opened = await openClockedRedis(server);
+  const opened = await emptied(redis);
   return { ...opened, store: new DeadlineStore(opened.store, { timeoutMs: 5_000, nowMs: () => performance.now() }) };
 });

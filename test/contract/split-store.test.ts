@@ -8,17 +8,22 @@ import { SplitStore, type SplitStoreOptions } from '../../src/store/split-store'
 import { BucketError, type Store } from '../../src/store/store';
 import { groupOf, take } from '../support/groups';
 import { startRedis, type RedisServer } from '../support/redis-server';
-import { openClockedRedis } from '../support/redis-store';
+import { emptied, openClockedRedis, type ClockedRedis } from '../support/redis-store';
 import { describeStore, type StoreUnderTest } from './store-contract';
 
 let server: RedisServer;
+let redis: ClockedRedis;
 const lost: number[] = [];
 
 beforeAll(async () => {
   server = await startRedis();
+  redis = await openClockedRedis(server);
 });
 
-afterAll(() => server.stop());
+afterAll(async () => {
+  await redis.close();
+  await server.stop();
+});
 
 /** In no scenario is any. */
 afterEach(() => {
@@ -65,6 +70,7 @@ describeStore('SplitStore over RedisClusterStore', () =>
         connect: () => Promise.resolve().then(() => { onConnection({ connected: true }); }),
         readSlots: () => Promise.resolve(table),
         beat: () => Promise.resolve(1),
+        run: () => Promise.resolve(undefined),
         isThere: () => true,
       }),
     });
@@ -74,16 +80,15 @@ describeStore('SplitStore over RedisClusterStore', () =>
 );
 
 describeStore('SplitStore over RedisStore', async () => {
-  const opened = await openClockedRedis(server);
+  const opened = await emptied(redis);
   return { ...opened, store: split(opened.store) };
 });
 
 test('of a part whose bucket can not be read nothing is charged, and nothing is told as lost', async () => {
-  const redis = await openClockedRedis(server);
+  await redis.client.flushAll();
   await redis.setNow(1_800_000_000_000_000);
   await redis.client.set('text', 'no bucket');
   const [outcome] = await split(redis.store).take([groupOf([take('a', { mode: 'shadow' }), take('text', { hits: 3, mode: 'shadow' })])]);
   expect(outcome).toBeInstanceOf(BucketError);
   expect(await redis.client.exists('a')).toBe(0);
-  await redis.close();
 });

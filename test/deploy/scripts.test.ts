@@ -8,13 +8,15 @@ const stages = execFileSync(process.execPath, [resolve(ROOT, 'scripts', 'test.mj
 
 /** What `npm test` runs in its short form, and its own script in the long one. */
 const HAVE_LONG_FORM = ['faults'];
+/** The long form of all stages. */
+const ALL_LONG = ['test:long', 'exec node scripts/test.mjs --long'];
 
 // `exec`: npm signals the shell that it starts, and a shell that waited would die of that alone and leave its child behind.
 test('every stage has an npm script of its own, and no other is named so', () => {
   const { scripts } = JSON.parse(readFileSync(resolve(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
   const named = Object.entries(scripts).filter(([name]) => name.startsWith('test:'));
   const long = (stage: string) => (HAVE_LONG_FORM.includes(stage) ? ' --long' : '');
-  expect(named).toEqual(stages.map((stage) => [`test:${stage}`, `exec node scripts/test.mjs ${stage}${long(stage)}`]));
+  expect(named).toEqual([ALL_LONG, ...stages.map((stage) => [`test:${stage}`, `exec node scripts/test.mjs ${stage}${long(stage)}`])]);
 });
 
 test('.ci/run calls npm test and nothing else', () => {

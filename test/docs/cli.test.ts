@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { ASK_OPTIONS, ASK_USAGE } from '../../src/cli/ask';
 import { CHECK_OPTIONS, CHECK_USAGE } from '../../src/cli/check';
 import { EXPLAIN_OPTIONS, EXPLAIN_USAGE } from '../../src/cli/explain';
+import { RESERVE_OPTIONS, RESERVE_USAGE } from '../../src/cli/reserve';
 import { REFERENCE_CLIENT_FLAGS } from '../../src/cli/reference-client';
 import { REFERENCE_CONFIG_CHECK_FLAGS } from '../../src/cli/reference-config-check';
 import { SERVE_USAGE } from '../../src/cli/serve';
@@ -37,6 +38,7 @@ const COMMANDS = [
   { command: 'explain', options: Object.keys(EXPLAIN_OPTIONS), usage: EXPLAIN_USAGE },
   { command: 'settings', options: Object.keys(SETTINGS_OPTIONS), usage: SETTINGS_USAGE },
   { command: 'ask', options: Object.keys(ASK_OPTIONS), usage: ASK_USAGE },
+  { command: 'reserve', options: Object.keys(RESERVE_OPTIONS), usage: RESERVE_USAGE },
 ];
 
 test('each command has its section, and no other has one', () => {

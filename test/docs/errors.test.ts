@@ -3,7 +3,7 @@
 import { tableRows } from '../support/markdown';
 import { sourceFiles } from '../support/source-files';
 
-const THROWN = /(?:new (?:BadRequestError|BucketError|StoreError|UnavailableError)\(\s*|message: )(['`])((?:(?!\1).)*)\1/g;
+const THROWN = /(?:new (?:BadRequestError|BucketError|PartsError|StoreError|TooManyReservationsError|UnavailableError|UnknownReservationError)\(\s*|message: )(['`])((?:(?!\1).)*)\1/g;
 const FAULT = 'internal error; see the log of the rate limit service';
 
 /** Messages as the code writes them, with `…` for what is put in. */

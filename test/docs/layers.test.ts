@@ -11,8 +11,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   engine: ['bucket', 'rule'],
   store: ['bucket', 'engine', 'rule', 'errors', 'backoff'],
   resilience: ['bucket', 'rule', 'store', 'errors'],
+  reservation: ['descriptor', 'rule', 'bucket', 'engine', 'store', 'errors'],
   respond: ['descriptor', 'rule', 'bucket', 'engine'],
-  transport: ['clock', 'descriptor', 'engine', 'respond', 'rule', 'errors', 'store', 'should-rate-limit', 'observability'],
+  transport: ['clock', 'reservation', 'descriptor', 'engine', 'respond', 'rule', 'errors', 'store', 'should-rate-limit', 'observability'],
   config: ['descriptor', 'rule', 'bucket'],
   observability: ['descriptor', 'rule', 'engine', 'errors', 'store', 'should-rate-limit'],
   workers: ['config', 'errors', 'observability', 'backoff'],
@@ -25,7 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** They know every part. */
-const ROOTS = ['app', 'cli', 'main', 'open-grpc', 'open-redis', 'open-statsd', 'open-store', 'open-xds', 'publish-metrics', 'start-workers', 'warm-up', 'wrap-redis'];
+const ROOTS = ['app', 'cli', 'main', 'open-grpc', 'open-redis', 'open-reservations', 'open-statsd', 'open-store', 'open-xds', 'publish-metrics', 'start-workers', 'warm-up', 'wrap-redis'];
 
 const PURE = ['descriptor', 'rule', 'bucket', 'engine'];
 

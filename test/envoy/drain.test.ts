@@ -1,5 +1,6 @@
 /** A Weir that ends or starts, and a connection that has come of age, behind a real Envoy under load: no request passes without a decision. */
 
+import { isLong } from '../support/form';
 import { freePort } from '../support/ports';
 import { writeConfig } from '../support/temp-config';
 import { TRANSPORTS } from '../support/transport-harness';
@@ -8,8 +9,8 @@ import { startWeir, type WeirProcess } from '../support/weir-process';
 import { startGateway, type Gateway } from './gateway';
 
 /** Two, or twelve in the long form (`npm test -- envoy --long`). */
-const DRAINS = process.env.WEIR_DRAINS === 'long' ? 12 : 2;
-const AGES_MS = process.env.WEIR_DRAINS === 'long' ? 20_000 : 4000;
+const DRAINS = isLong ? 12 : 2;
+const AGES_MS = isLong ? 20_000 : 4000;
 
 /** What a stop, a start and Envoy's noticing may take. */
 const DRAIN_MS = 20_000;

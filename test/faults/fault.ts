@@ -1,5 +1,6 @@
 /** What a fault is: how its scene is set, what is done to it, and what it may destroy. */
 
+import { isLong } from '../support/form';
 import type { WeirProcess } from '../support/weir-process';
 
 export interface Fault {
@@ -79,8 +80,6 @@ const SHORT: Size = {
   env: { REDIS_BREAKER_OPEN: '500ms', REDIS_OP_TIMEOUT: '25ms' },
   unnoticedEnv: { REDIS_OP_TIMEOUT: '150ms' },
 };
-
-export const isLong = process.env.WEIR_FAULTS === 'long';
 
 export const SIZE = isLong ? LONG : SHORT;
 

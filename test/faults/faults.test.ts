@@ -1,7 +1,8 @@
 /** Every fault under load: nobody goes without an answer, the bounds hold, and Redis decides again. The long form writes docs/faults.md. */
 
+import { isLong } from '../support/form';
 import { FAULTS } from './all-faults';
-import { isLong, SIZE, type Fault } from './fault';
+import { SIZE, type Fault } from './fault';
 import { describeResult, publishFaults } from './fault-report';
 import { runFault, type FaultResult } from './run-fault';
 

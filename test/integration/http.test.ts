@@ -26,7 +26,7 @@ describe('the HTTP port', () => {
   beforeEach(async () => {
     harness = new Harness('grpc-js');
     harness.health.serve();
-    const routes = httpRoutes({ answerCalls: harness.answerCalls, health: harness.health });
+    const { routes } = httpRoutes({ answerCalls: harness.answerCalls, health: harness.health });
     server = new HttpServer({ routes, log: { error: ({ err }) => harness.faults.push(err) } });
     base = `http://127.0.0.1:${(await server.start({ host: '127.0.0.1', port: 0 })).port}`;
   });

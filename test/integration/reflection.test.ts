@@ -8,6 +8,8 @@ import { Harness, proto, TRANSPORTS } from '../support/transport-harness';
 
 const BUF = path.join(__dirname, '..', '..', 'node_modules', '.bin', 'buf');
 
+const KUADRANT = 'kuadrant.service.ratelimit.v1.RateLimitService';
+const RESERVATIONS = 'weir.v1.ReservationService';
 const RATE_LIMIT = 'envoy.service.ratelimit.v3.RateLimitService';
 
 describe.each(TRANSPORTS.flatMap((transport) => ['grpc-v1', 'grpc-v1alpha'].map((protocol) => [protocol, transport] as const)))('reflection %s (%s)', (reflectProtocol, transport) => {
@@ -27,12 +29,14 @@ describe.each(TRANSPORTS.flatMap((transport) => ['grpc-v1', 'grpc-v1alpha'].map(
   }
 
   it('lists the services and their methods', async () => {
-    expect((await buf('', '--list-services')).trim().split('\n')).toEqual([RATE_LIMIT, 'grpc.health.v1.Health']);
+    expect((await buf('', '--list-services')).trim().split('\n')).toEqual([RATE_LIMIT, 'grpc.health.v1.Health', KUADRANT, RESERVATIONS]);
     expect((await buf('', '--list-methods')).trim().split('\n')).toEqual([
       `${RATE_LIMIT}/ShouldRateLimit`,
       'grpc.health.v1.Health/Check',
       'grpc.health.v1.Health/List',
       'grpc.health.v1.Health/Watch',
+      ...['CheckRateLimit', 'Commit', 'Report', 'Reserve'].map((method) => `${KUADRANT}/${method}`),
+      ...['Commit', 'Extend', 'Release', 'Reserve'].map((method) => `${RESERVATIONS}/${method}`),
     ]);
   });
 
@@ -74,6 +78,8 @@ describe('the descriptors', () => {
       'google/protobuf/timestamp.proto',
       'google/protobuf/wrappers.proto',
       'grpc/health/v1/health.proto',
+      'kuadrant/service/ratelimit/v1/ratelimit.proto',
+      'weir/v1/reservation.proto',
     ]);
   });
 

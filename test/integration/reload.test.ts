@@ -7,6 +7,7 @@ import path from 'node:path';
 import { status } from '@grpc/grpc-js';
 import type { WireResponse } from '../../src/transport/wire';
 import { ConfigMap, swapSymlink, type Files } from '../support/config-map';
+import { isLong } from '../support/form';
 import { httpRequest } from '../support/http-client';
 import { startRedis, type RedisServer } from '../support/redis-server';
 import { OK, RlsClient, type AskedDescriptor } from '../support/rls-client';
@@ -14,7 +15,7 @@ import { until } from '../support/until';
 import { startWeir, type WeirProcess } from '../support/weir-process';
 
 const SWAP_MS = 100;
-const SWAPS = 60;
+const SWAPS = isLong ? 60 : 18;
 const SWAPS_MAX = 90;
 const CALLERS = 8;
 

@@ -20,7 +20,7 @@ async function counted(weir: WeirProcess): Promise<Record<string, number>> {
 
 describe.each(TRANSPORTS)('over %s', (transport) => {
   test('it has made calls, and no metric, no bucket and no limit knows of them', async () => {
-    const weir = await startWeir({ config: CONFIG, env: { BACKEND_TYPE: 'memory', TRANSPORT: transport, LOG_LEVEL: 'debug' } });
+    const weir = await startWeir({ config: CONFIG, env: { BACKEND_TYPE: 'memory', TRANSPORT: transport, LOG_LEVEL: 'debug', WARM_UP: 'true' } });
     expect(Number(/warmed up by (\d+) calls/.exec(weir.output())?.[1])).toBeGreaterThan(0);
     expect(await counted(weir)).toEqual({});
     // The very limit that the warm-up counts by, under the same name.
@@ -34,7 +34,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
 
   test('Redis hears nothing of it', async () => {
     const redis = await startRedis();
-    const weir = await startWeir({ config: CONFIG, env: { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, TRANSPORT: transport, LOG_LEVEL: 'debug' } });
+    const weir = await startWeir({ config: CONFIG, env: { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, TRANSPORT: transport, LOG_LEVEL: 'debug', WARM_UP: 'true' } });
     expect(weir.output()).toContain('warmed up by');
     expect(Object.keys(await counted(weir)).filter((name) => name.startsWith('weir_store'))).toEqual([]);
     await weir.stop();

@@ -4,7 +4,8 @@ const LESS_NOTHING = 'a number less 0 is that number too';
 const SAME_DIGITS = 'at a product of exactly 2^53 - 1 both branches are exact: the long way gives the same digits';
 const UNUSED_REST =
   'an unused bucket is deleted, and advanced by a later group of the run, which makes it anew: until then nobody asks for its rest, for hits that are at most the capacity need no wait';
-const NO_HITS = 'a peek has 0 hits, and adding 0 to the charge or to the refund is the same';
+const NOTHING_TO_APPLY = 'of a denied group without usage reports no hits are charged and no refund is applied: to try costs time alone';
+const NO_HITS = 'a check has 0 hits, and adding 0 to the charge or to the refund is the same';
 const NONE_GIVEN = 'none is given back then, and settle_bucket leaves the state as it was, whichever it is handed';
 const FORGOTTEN = 'a bucket left with 0 used is forgotten, whatever its rest';
 const LONG_WAY = 'a group that could be decided the short way is decided the long way, which comes to the same';
@@ -18,7 +19,7 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
   'include/limit.lua limit_at: for i = 1, edge_count do | 1 -> 0':
     'one further entry under 0, which neither #edges_us nor the search, from 2 on, ever sees',
   'take.lua main: while at <= #ARGV do | <= -> <': 'a group has two arguments at least, so none begins at the last',
-    'take.lua read_shape: local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, takes = {} } | 2 -> 1 #2':
+    'take.lua read_shape: local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, has_reports = nil, takes = {} } | 2 -> 1 #2':
     'concerns shadow without the flag of 2 alone: nothing is denied then, by quota or otherwise',
   'include/arithmetic.lua main: local EXACT_MAX = 9007199254740991 | 9007199254740991 -> 9007199254740990': SAME_DIGITS,
   'include/arithmetic.lua multiply_divide: if product <= EXACT_MAX then | <= -> <': SAME_DIGITS,
@@ -64,6 +65,8 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
   'include/decide-group.lua times_that_fit: if hits * times <= room then | <= -> <': 'room for exactly so many is what the division says as well',
   'include/decide-group.lua times_allowed: if take.fits < allowed then | < -> <=': 'puts the same number in the place of itself',
   'include/decide-group.lua times_allowed: local by_quota = 0 | 0 -> (-1)': 'the largest of some numbers, none of which is below 0',
-  'include/decide-group.lua apply_takes: if take.hits > 0 then | > -> >=': NO_HITS,
-  'include/decide-group.lua apply_takes: if take.hits > 0 then | 0 -> (-1)': NO_HITS,
+  'include/decide-group.lua apply_takes: if take.hits > 0 and not take.overdraft_max then | > -> >=': NO_HITS,
+  'include/decide-group.lua apply_takes: if take.hits > 0 and not take.overdraft_max then | 0 -> (-1)': NO_HITS,
+  'include/decide-group.lua decide_group: if (allowed > 0 or group.has_reports) and not group.dry then | > -> >=': NOTHING_TO_APPLY,
+  'include/decide-group.lua decide_group: if (allowed > 0 or group.has_reports) and not group.dry then | 0 -> (-1)': NOTHING_TO_APPLY,
 };

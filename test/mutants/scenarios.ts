@@ -423,6 +423,13 @@ function edges(): readonly Scenario[] {
   const yearly = (requests: number) => limit('token_bucket', requests, YEAR_US, UINT32_MAX);
   return [
     {
+      name: 'a year or more later, where time times rate passes 2^53, of a bucket that a year does not fill',
+      calls: [1, 2, 3].flatMap((years) => {
+        const slow = limit('token_bucket', 1000, YEAR_US, 5000);
+        return inTurn([0, take(`${years}`, { hits: 4000, limit: slow })], [years * YEAR_US + 5, take(`${years}`, { limit: slow })]);
+      }),
+    },
+    {
       name: 'a shadow take that did not fit, and would after the refund beside it',
       calls: ALGORITHMS.flatMap((algorithm) => {
         const on = limit(algorithm, 10, SECOND_US);

@@ -59,7 +59,7 @@ function bursts(algorithm?: (typeof ALGORITHMS)[number]): fc.Arbitrary<readonly 
 /** The group without what keeps it from being folded. */
 function plain({ takes, ...flags }: Group): Group {
   const first = takes.filter(({ bucketKey }, i) => takes.findIndex((other) => other.bucketKey === bucketKey) === i);
-  return { ...flags, takes: first.map(({ overdraftMax: _, ...each }) => ({ ...each, hits: Math.abs(each.hits) })) };
+  return { ...flags, takes: first.map(({ overdraftMax, ...each }) => ({ ...each, hits: overdraftMax === undefined ? Math.abs(each.hits) : 1 })) };
 }
 
 /** The same, but no two are one object. */

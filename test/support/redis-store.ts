@@ -38,6 +38,12 @@ export async function openClockedRedis(server: RedisServer): Promise<ClockedRedi
   };
 }
 
+/** The same connection on the same Redis, emptied: `close` leaves it to the next test. */
+export async function emptied(redis: ClockedRedis): Promise<ClockedRedis> {
+  await redis.client.flushAll();
+  return { ...redis, close: () => Promise.resolve() };
+}
+
 export function storeOptions(port: number) {
   return {
     server: { socket: { host: '127.0.0.1', port } },

@@ -1,6 +1,7 @@
 /** A Weir process for a test: `dist/main.js serve` as a person would start it, on free loopback ports. */
 import { resolve } from 'node:path';
 import { startChild, waitUntilReady } from './child-process';
+import { isLong } from './form';
 import { httpRequest } from './http-client';
 import { freePort } from './ports';
 
@@ -34,6 +35,14 @@ export interface WeirProcess {
   stop(): Promise<number | null>;
 }
 
+/**
+ * Whether a first answer may be late: no Redis, or one with seconds to answer. Half of the cost of a start is to make it fast, which the
+ * short form saves. A cluster or sentinels are not all connected by the time of a first call that comes so early.
+ */
+function isPatient({ BACKEND_TYPE: backend, REDIS_TYPE: type, REDIS_OP_TIMEOUT: timeout = '' }: Readonly<Record<string, string>>): boolean {
+  return backend === 'memory' || (type === undefined && /^\d+s$/.test(timeout));
+}
+
 export async function startWeir({ config, env = {}, args = [], command = SERVE, healthStatus = 200 }: WeirOptions = {}): Promise<WeirProcess> {
   const [httpPort, grpcPort, debugPort] = [await freePort(), await freePort(), await freePort()];
   const [program, ...firstArgs] = command;
@@ -52,6 +61,7 @@ export async function startWeir({ config, env = {}, args = [], command = SERVE, 
       FAILURE_MODE: 'unavailable',
       // A test that ends has nobody to warn.
       DRAIN_DELAY: '0s',
+      ...(!isLong && isPatient(env) && { WARM_UP: 'false' }),
       ...env,
     },
   });

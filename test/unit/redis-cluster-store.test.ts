@@ -99,7 +99,7 @@ function open(seeds: readonly NodeAddress[], late: readonly NodeAddress[] = []):
         if (!late.some((each) => describeAddress(each) === describeAddress(address))) setImmediate(node.find);
       });
       const readSlots = () => new Promise((resolve) => { node.slotsAsked += 1; resolve(node.slotsAnswer()); });
-      return { store: node, connect, readSlots, beat: ({ name }) => node.beat(name), isThere: () => true };
+      return { store: node, connect, readSlots, beat: ({ name }) => node.beat(name), run: () => Promise.resolve(undefined), isThere: () => true };
     },
   });
 }

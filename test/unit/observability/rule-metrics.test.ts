@@ -24,7 +24,7 @@ describe('RuleMetrics', () => {
 
   async function series(): Promise<string[]> {
     const text = await registry.metrics();
-    return text.split('\n').flatMap((line) => (line.startsWith(PREFIX) ? [line.slice(PREFIX.length)] : []));
+    return text.split('\n').flatMap((line) => (line.startsWith(PREFIX) ? [line.slice(PREFIX.length)] : line.startsWith('weir_overdraft') ? [line] : []));
   }
 
   it.each<[string, Partial<DescriptorRecord>, boolean, string[]]>([
@@ -33,7 +33,7 @@ describe('RuleMetrics', () => {
     ['hits that did not fit as was known', { fits: false, hits: 3, cached: true }, true, ['total_hits 3', 'over_limit 3', 'over_limit_with_local_cache 3']],
     ['hits that would fit, of a denied request', {}, true, ['total_hits 1']],
     ['hits over a rule in shadow mode', { fits: false, shadow: true }, false, ['total_hits 1', 'over_limit 1', 'shadow_mode 1']],
-    ['a peek', { hits: 0 }, false, []],
+    ['a check', { hits: 0 }, false, []],
     ['a refund', { hits: -5 }, false, ['total_negative_hits 5']],
     ['a refund of a denied request, which was not applied', { hits: -5 }, true, []],
     ['hits up to the near limit', { hits: 2, remaining: 2 }, false, ['total_hits 2', 'within_limit 2']],
@@ -42,6 +42,17 @@ describe('RuleMetrics', () => {
   ])('counts %s', async (_name, change, denied, expected) => {
     metrics.record({ ...RECORD, ...change, denied });
     expect(await series()).toEqual(expected.map((line) => line.replace(' ', '{domain="edge",key1="user"} ')));
+  });
+
+  it.each<[string, Partial<DescriptorRecord>, string[]]>([
+    ['one that fits, of a denied request', { hits: 3, remaining: 4, denied: true }, ['total_hits 3', 'within_limit 3']],
+    ['one that goes below zero', { hits: 9, fits: false, remaining: 0, debt: 2, denied: true }, ['total_hits 9', 'over_limit 9', 'weir_overdraft_hits_total 2']],
+    ['one that begins below zero', { hits: 3, fits: false, remaining: 0, debt: 7, denied: true }, ['total_hits 3', 'over_limit 3', 'weir_overdraft_hits_total 3']],
+    ['one that is cut off', { hits: 9, fits: false, remaining: 0, debt: 10, cut: 4, denied: true }, ['total_hits 9', 'over_limit 9', 'weir_overdraft_hits_total 5', 'weir_overdraft_cut_hits_total 4']],
+    ['a refund, of a denied request', { hits: -3, denied: true }, ['total_negative_hits 3']],
+  ])('counts a usage report as charged, whatever the answer: %s', async (_name, change, expected) => {
+    metrics.record({ ...RECORD, isReport: true, ...change });
+    expect((await series()).sort()).toEqual(expected.map((line) => line.replace(' ', '{domain="edge",key1="user"} ')).sort());
   });
 
   it('counts rules beyond the bound as one, and goes on with those it knows', async () => {

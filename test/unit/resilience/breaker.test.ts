@@ -4,7 +4,7 @@ import CircuitBreaker from 'opossum';
 import { BreakerStore, type BreakerState } from '../../../src/resilience/breaker';
 import { MemoryStore } from '../../../src/store/memory-store';
 import { StoreError, type GroupOutcome, type StoreErrorReason } from '../../../src/store/store';
-import { randomFrom, seeded } from '../../support/random';
+import { randomFrom, seededInFull } from '../../support/random';
 import { SwitchedStore } from '../../support/switched-store';
 
 const OPTIONS = { failures: 3, windowMs: 10_000, openMs: 30_000 };
@@ -234,7 +234,7 @@ test('a probe that fails opens it for as long again', async () => {
 });
 
 test('whatever ends when, it does what a circuit does that is asked for every call', async () => {
-  const random = randomFrom(seeded(STEPS));
+  const random = randomFrom(seededInFull(STEPS));
   const clock = { nowMs: 0 };
   const asked = { states: [] as BreakerState[], seen: [] as string[], calls: [] as Held[] };
   const direct = { states: [] as BreakerState[], seen: [] as string[], calls: [] as Held[] };

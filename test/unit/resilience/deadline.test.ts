@@ -2,7 +2,7 @@
 
 import { DeadlineStore } from '../../../src/resilience/deadline';
 import type { GroupOutcome, Store, StoreError } from '../../../src/store/store';
-import { randomFrom, seeded } from '../../support/random';
+import { randomFrom, seededInFull } from '../../support/random';
 
 const TIMEOUT_MS = 20;
 const CALLS = 2_000;
@@ -30,7 +30,7 @@ async function pass(ms: number): Promise<void> {
 }
 
 test('each of many calls fails at its own time, or has its answer', async () => {
-  const random = randomFrom(seeded(CALLS));
+  const random = randomFrom(seededInFull(CALLS));
   const { answers, store } = open();
   const seen: { readonly timeoutMs: number; readonly answeredMs: number; endedMs: number; reason?: string }[] = [];
   for (let call = 0; call < CALLS; call += 1) {

@@ -3,7 +3,7 @@
 import type { BucketLimit, Verdict } from '../../../src/bucket/take';
 import { LastKnown } from '../../../src/resilience/last-known';
 import { TEN_PER_SECOND, THREE_PER_MINUTE } from '../../support/groups';
-import { randomFrom, seeded } from '../../support/random';
+import { randomFrom, seededInFull } from '../../support/random';
 
 function verdict(remaining: number, resetAfterUs: number): Verdict {
   return { fits: true, remaining, retryAfterUs: 0, resetAfterUs };
@@ -86,7 +86,7 @@ test('hits given back are heard of, though so little is used then that it is not
 });
 
 test('whatever is remembered of other buckets, each is forgotten once it is nearly full', () => {
-  const random = randomFrom(seeded(2_000));
+  const random = randomFrom(seededInFull(2_000));
   const { lastKnown } = open({ bucketsMax: 4_096 });
   const limit = { ...TEN_PER_SECOND, requestsPerUnit: 160, capacity: 160, windowUs: 60_000_000 };
   for (let step = 0; step < 2_000; step += 1) {

@@ -63,10 +63,17 @@ describe('reference', () => {
     ['a quota limit that is over, by what remains', { rules: { a: perMinute(10, { quotaMode: true }), b: perMinute(20, { quotaMode: true }) }, verdicts: [over(5_000_000), fits(0)], overLimit: false }, [10, 0, 5]],
     ['not a quota limit that is over, where another has less', { rules: { a: perMinute(10, { quotaMode: true }), b: perMinute(20, { quotaMode: true }) }, verdicts: [over(5_000_000, 3), fits(1)], overLimit: false }, [20, 1, 1]],
     ['not an unlimited one', { rules: { a: ruleOf({ limits: [], unlimited: true }), b: perMinute(20) }, verdicts: [fits(7)] }, [20, 7, 1]],
-    ['not one that is off', { rules: { a: perMinute(10, { responseHeaders: 'off' }), b: perMinute(20) }, verdicts: [over(9_000_000), fits(7)] }, [20, 7, 1]],
+    ['not one that is off', { rules: { a: perMinute(10, { responseHeaders: 'off' }), b: perMinute(20) }, verdicts: [fits(2), fits(7)] }, [20, 7, 1]],
     ['what never fits, until it is full', { rules: { a: perMinute(10) }, verdicts: [NEVER_FITS] }, [10, 3, 2]],
   ])('shows %s', (_what, said, [limit, remaining, reset]) => {
     expect(headersOf(said, reference)).toEqual({ 'X-Limit': String(limit), 'X-Remaining': String(remaining), 'X-Reset': String(reset) });
+  });
+
+  test('of a denied request no limit that did not deny: none at all, where the one that did is off', () => {
+    const off = { a: perMinute(10, { responseHeaders: 'off' }), b: perMinute(20) };
+    expect(headersOf({ rules: off, verdicts: [over(1_000_000), fits(7)] }, reference)).toEqual({});
+    const quota = { a: perMinute(100, { quotaMode: true }), b: perMinute(5) };
+    expect(headersOf({ rules: quota, verdicts: [over(9_000_000), fits(5)] }, reference)).toEqual({ 'X-Limit': '100', 'X-Remaining': '0', 'X-Reset': '9' });
   });
 
   test('of several limits of a descriptor the one that binds', () => {
@@ -154,6 +161,9 @@ describe('Retry-After', () => {
     ['no quota while one fits', { rules, verdicts: [over(1_000_000), fits(1), over(9_000_000), fits(1)] }, '1'],
     ['not the wait of a shadow limit', { rules: { a: perMinute(1), s: perMinute(2, { shadowMode: true }) }, verdicts: [over(1_000_000), over(9_000_000)] }, '1'],
     ['no quota beside a shadow limit of it, which always fits', { rules: { ...rules, d: perMinute(4, { quotaMode: true, shadowMode: true }) }, verdicts: [over(1_000_000), fits(1), over(9_000_000), over(1)] }, '1'],
+    ['nothing if enforced hits never fit: no wait makes them pass', { rules, verdicts: [NEVER_FITS, over(1_000_000), fits(1), fits(1)] }, undefined],
+    ['the wait of a quota beside one that never fits', { rules: { c: perMinute(3, { quotaMode: true }), d: perMinute(4, { quotaMode: true }) }, verdicts: [over(2_000_000), NEVER_FITS] }, '2'],
+    ['nothing if no quota ever fits', { rules: { c: perMinute(3, { quotaMode: true }), d: perMinute(4, { quotaMode: true }) }, verdicts: [NEVER_FITS, NEVER_FITS] }, undefined],
     ['a second at least', { rules, verdicts: [over(1), fits(1), fits(1), fits(1)] }, '1'],
     ['nothing if nothing is denied', { rules: { a: perMinute(1) }, verdicts: [over(1)], overLimit: false }, undefined],
   ])('is %s', (_what, said, seconds) => {

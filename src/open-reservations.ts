@@ -1,0 +1,46 @@
+/** Opens the reservations of one process: their steps, and the sweeper that lapses them. */
+
+import { domainTag } from './bucket/bucket-key';
+import type { RulesInForce } from './config/rules-in-force';
+import type { Metrics } from './observability/metrics';
+import { ReservationService, type ReservationServiceParts } from './reservation/reservation-service';
+import type { OnLapsed } from './reservation/reservations';
+import { Sweeper } from './reservation/sweeper';
+
+export function countLapsed(metrics: Metrics): OnLapsed {
+  return ({ granted }) => {
+    metrics.reservations.inc({ outcome: 'lapsed' });
+    metrics.reservationHits.inc({ outcome: 'lapsed' }, granted);
+  };
+}
+
+export interface OpenReservationsInput extends Omit<ReservationServiceParts, 'onOutcome' | 'onTag'> {
+  readonly metrics: Metrics;
+  readonly rules: RulesInForce;
+}
+
+export interface OpenedReservations {
+  readonly service: ReservationService;
+  readonly sweeper: Sweeper;
+}
+
+export function openReservations({ metrics, rules, ...parts }: OpenReservationsInput): OpenedReservations {
+  const sweeper = new Sweeper({
+    reservations: parts.reservations,
+    tags: () => [...(rules.ruleSet?.domains.values() ?? [])].filter(({ hasReservations }) => hasReservations === true).map(({ name }) => domainTag(name)),
+    onHeld: (held) => {
+      metrics.reservationsHeld.set(held);
+    },
+  });
+  const service = new ReservationService({
+    ...parts,
+    onOutcome: (outcome, hits) => {
+      metrics.reservations.inc({ outcome });
+      if (hits > 0) metrics.reservationHits.inc({ outcome }, hits);
+    },
+    onTag: (tag) => {
+      sweeper.hear(tag);
+    },
+  });
+  return { service, sweeper };
+}

@@ -1,0 +1,106 @@
+/** Reservations of the embedded store: records in this process's memory, beside its buckets. */
+
+import { isOutsideWindows, type Group, type OutsideWindows } from '../bucket/take';
+import { chargedLegs, extendedUntilUs, grantableHits, isSettled, settleRecord, unknownRecord, type ReservationRecord } from '../engine/reservation';
+import { asError } from '../errors';
+import type { MemoryStore } from '../store/memory-store';
+import { RecordTable } from './record-table';
+import type { ExtendInput, OnLapsed, Plan, Reservations, ReserveInput, ReserveOutcome, SettleInput, StepOutcome } from './reservations';
+
+export interface MemoryReservationsOptions {
+  readonly store: Pick<MemoryStore, 'decide' | 'apply'>;
+  /** The clock of that store. */
+  readonly nowUs: () => number;
+  /** Most records kept. */
+  readonly recordsMax: number;
+  readonly onLapsed?: OnLapsed;
+}
+
+/** Every step is made in one turn of the event loop: none comes between its look at the buckets and its charge. */
+export class MemoryReservations implements Reservations {
+  private readonly table: RecordTable;
+
+  constructor(private readonly options: MemoryReservationsOptions) {
+    this.table = new RecordTable(options.recordsMax);
+  }
+
+  reserve(input: ReserveInput): Promise<ReserveOutcome | OutsideWindows> {
+    try {
+      const first = this.decide(input);
+      if (!('kind' in first) || first.kind === 'known') return Promise.resolve(first);
+      // What has lapsed, and was not given back yet, must deny nobody.
+      const lapsed = this.lapse(input.name.tag);
+      return Promise.resolve(first.verdict.overLimit && lapsed > 0 ? this.decide(input) : first);
+    } catch (error) {
+      return Promise.reject(asError(error));
+    }
+  }
+
+  settle(input: SettleInput): Promise<StepOutcome | undefined> {
+    return Promise.resolve(this.step(input));
+  }
+
+  extend({ name, ttlUs }: ExtendInput): Promise<StepOutcome | undefined> {
+    const nowUs = this.options.nowUs();
+    const known = this.table.find(name, nowUs);
+    if (known === undefined) return Promise.resolve(undefined);
+    const { record } = known;
+    if (record.state !== 'held') return Promise.resolve({ record, isChanged: false, isDegraded: false });
+    const extended = { ...record, expiresUs: extendedUntilUs(record, ttlUs, nowUs) };
+    this.table.keep({ ...known, record: extended }, nowUs);
+    return Promise.resolve({ record: extended, isChanged: true, isDegraded: false });
+  }
+
+  sweep(tag: string): Promise<number> {
+    this.lapse(tag);
+    return Promise.resolve(this.table.heldOf(tag));
+  }
+
+  private decide({ name, plan, asked, ttlUs, keepUs }: ReserveInput): ReserveOutcome | OutsideWindows {
+    const nowUs = this.options.nowUs();
+    const known = this.table.find(name, nowUs);
+    if (known !== undefined) return { kind: 'known', record: known.record, isDegraded: false };
+    const { legs } = plan;
+    const granted = grantableHits(asked, legs, this.table.heldHits);
+    const isRefused = asked > 0 && granted === 0;
+    const group = groupOf(plan, { hits: isRefused ? 1 : granted, isDry: isRefused });
+    if (isOutsideWindows(group, nowUs)) return { outsideAtUs: nowUs };
+    this.table.checkRoom();
+    const [verdict] = this.options.store.decide([group]);
+    if (verdict === undefined || !('verdicts' in verdict)) throw new Error('the embedded store decided nothing');
+    if (isRefused || verdict.overLimit) return { kind: 'decided', verdict: { ...verdict, overLimit: true }, granted, isDegraded: false };
+    const madeUs = verdict.nowUs;
+    const charges = chargedLegs(granted, legs, verdict.verdicts);
+    const record: ReservationRecord = { state: 'held', isLate: false, isUnknown: false, asked, granted, madeUs, expiresUs: madeUs + ttlUs, keepUs, actual: 0, cut: 0, charges };
+    this.table.keep({ name, legs, record }, madeUs);
+    return { kind: 'decided', verdict, granted, record, isDegraded: false };
+  }
+
+  private step({ name, target, actual, unknown }: SettleInput): StepOutcome | undefined {
+    const nowUs = this.options.nowUs();
+    const known = this.table.find(name, nowUs);
+    if (known === undefined && (unknown === undefined || target === 'lapsed')) return undefined;
+    const legs = known?.legs ?? unknown?.plan.legs ?? [];
+    const before = known?.record ?? unknownRecord({ legs: legs.length, keepUs: unknown?.keepUs ?? 0, nowUs });
+    if (isSettled(before, target, nowUs)) return { record: before, isChanged: false, isDegraded: false };
+    const apply = (settlement: Parameters<MemoryStore['apply']>[0][number]): number => this.options.store.apply([settlement])[0] ?? 0;
+    const record = settleRecord({ record: before, legs, target, actual, nowUs, apply });
+    this.table.keep({ name, legs, record }, nowUs);
+    return { record, isChanged: true, isDegraded: false };
+  }
+
+  /** How many have lapsed. */
+  private lapse(tag: string): number {
+    const due = this.table.due(tag, this.options.nowUs());
+    for (const { name, record } of due) {
+      this.step({ name, target: 'lapsed', actual: 0 });
+      this.options.onLapsed?.(record);
+    }
+    return due.length;
+  }
+}
+
+function groupOf({ legs, quotaAlwaysFits, shadow }: Plan, { hits, isDry }: { readonly hits: number; readonly isDry: boolean }): Group {
+  const takes = legs.map(({ bucketKey, limit, mode, descriptor }) => ({ bucketKey, limit, hits, mode, descriptor }));
+  return isDry ? { takes, quotaAlwaysFits, shadow, dry: true } : { takes, quotaAlwaysFits, shadow };
+}

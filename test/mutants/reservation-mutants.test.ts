@@ -1,0 +1,162 @@
+/** Mutants of the pure part of reservations: every one is killed by random lives of reservations, or listed as equivalent with the reason. */
+
+import { createHash } from 'node:crypto';
+import { readFileSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { MemoryReservations } from '../../src/reservation/memory-reservations';
+import { RedisReservations, type RunScript } from '../../src/reservation/redis-reservations';
+import type { Leg } from '../../src/engine/reservation';
+import { ALGORITHMS } from '../../src/rule/limit';
+import { MemoryStore } from '../../src/store/memory-store';
+import { LUA_DIR, type Script } from '../../src/store/script-loader';
+import { loadClockedScript } from '../support/clocked-script';
+import { LIMITS } from '../support/groups';
+import { randomFrom } from '../support/random';
+import { leg, makeStep, randomSteps, type Outcome, type ReservationStep } from '../support/reservation-schedules';
+import { openClockedRedis, type ClockedRedis } from '../support/redis-store';
+import { startRedis, type RedisServer } from '../support/redis-server';
+import { mutantsOf } from './mutate';
+import { RESERVATION_EQUIVALENT } from './reservation-equivalent';
+
+const START_US = 1_800_000_000_000_000;
+const LIVES = 150;
+const SEED = 20_261_122;
+const TIMEOUT_MS = 600_000;
+const RUN_MS = 1_000;
+const STDERR = 2;
+const FILE = 'include/reservation.lua';
+
+interface ExpectedStep {
+  readonly nowUs: number;
+  readonly step: ReservationStep;
+  readonly outcome: Outcome;
+}
+
+interface Life {
+  readonly tag: string;
+  readonly legs: readonly Leg[];
+  readonly steps: readonly ExpectedStep[];
+}
+
+const part = { file: FILE, text: readFileSync(path.join(LUA_DIR, FILE), 'utf8') };
+const mutants = mutantsOf(part);
+const whole = loadClockedScript('reserve');
+
+let server: RedisServer;
+let redis: ClockedRedis;
+let lives: readonly Life[];
+
+beforeAll(async () => {
+  server = await startRedis({ config: ['--lua-time-limit', '200'] });
+  redis = await openClockedRedis(server);
+  lives = await expectedLives();
+});
+
+afterAll(async () => {
+  await redis.close();
+  await server.stop();
+});
+
+/** What the twin makes of random lives. */
+async function expectedLives(): Promise<readonly Life[]> {
+  const random = randomFrom({ seed: SEED });
+  const modes = ['enforced', 'quota', 'shadow'] as const;
+  const made: Life[] = [];
+  for (let run = 0; run < LIVES; run += 1) {
+    const limit = LIMITS[ALGORITHMS[run % ALGORITHMS.length]!];
+    let nowUs = START_US + random(1_000_000_000);
+    const legs = Array.from({ length: 1 + random(3) }, (_, i) =>
+      leg(random(3) === 0 ? 'a' : `b${i}`, {
+        limit: { ...limit, requestsPerUnit: limit.requestsPerUnit * 3, capacity: limit.capacity * 3 },
+        mode: modes[random(6)] ?? 'enforced',
+        shareMax: random(2) === 0 ? undefined : 1 + random(limit.capacity * 3),
+        overdraftMax: random(4),
+        keepsOnLapse: random(3) === 0,
+        descriptor: i,
+      }),
+    );
+    const store = new MemoryStore({ nowUs: () => nowUs, bucketsMax: 1_000 });
+    const twin = new MemoryReservations({ store, nowUs: () => nowUs, recordsMax: 1_000 });
+    const steps: ExpectedStep[] = [];
+    for (const step of [...randomSteps(random, 4, limit.windowUs / 4), { kind: 'extend', id: 'r0', ttlUs: 90_000_000_000 } as const, { kind: 'extend', id: 'r1', ttlUs: 90_000_000_000 } as const]) {
+      if (step.kind === 'wait') nowUs += step.us;
+      else steps.push({ nowUs, step, outcome: await makeStep(twin, step, { tag: 't', legs }) });
+    }
+    made.push({ tag: 't', legs, steps });
+  }
+  return made;
+}
+
+/** A mutant may loop for ever; it does so before it has written anything. */
+async function runBounded(call: Parameters<RunScript>[0]): Promise<unknown> {
+  const timer = setTimeout(() => void redis.client.sendCommand(['SCRIPT', 'KILL']).catch(() => undefined), RUN_MS);
+  try {
+    return await redis.store.run(call);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The first difference that the script shows; undefined if there is none. */
+async function faultOf(script: Script): Promise<string | undefined> {
+  let nowUs = START_US;
+  const mutated = new RedisReservations({
+    run: async (call) => {
+      await redis.setNow(nowUs);
+      return runBounded(call);
+    },
+    slotOf: () => 0,
+    keyPrefix: '',
+    onGivenBack: () => undefined,
+    script,
+  });
+  for (const [i, { tag, legs, steps }] of lives.entries()) {
+    await redis.client.flushDb();
+    for (const { nowUs: atUs, step, outcome } of steps) {
+      nowUs = atUs;
+      const given = await makeStep(mutated, step, { tag, legs }).catch((error: unknown) => String(error));
+      if (JSON.stringify(sorted(given)) !== JSON.stringify(sorted(outcome))) return `life ${i + 1}, ${step.kind}`;
+    }
+  }
+  return undefined;
+}
+
+/** Fields in an order of their own. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, of]) => [name, sorted(of)]));
+}
+
+function withPart(text: string): Script {
+  const around = whole.text.split(part.text);
+  if (around.length !== 2) throw new Error(`${around.length - 1} times in the script, not once: ${FILE}`);
+  const mutated = around.join(text);
+  return { text: mutated, sha: createHash('sha1').update(mutated).digest('hex') };
+}
+
+test('the script itself has no fault', async () => {
+  expect(await faultOf(whole)).toBeUndefined();
+});
+
+test(
+  'every mutant is killed',
+  async () => {
+    const survivors: string[] = [];
+    const killedThoughListed: string[] = [];
+    for (const { id, text } of mutants) {
+      const fault = await faultOf(withPart(text));
+      const isListed = id in RESERVATION_EQUIVALENT;
+      if (fault === undefined && !isListed) survivors.push(id);
+      if (fault !== undefined && isListed) killedThoughListed.push(id);
+    }
+    writeSync(STDERR, `reservation mutants: ${mutants.length - survivors.length} of ${mutants.length} killed or equivalent\n`);
+    expect({ survivors, killedThoughListed }).toEqual({ survivors: [], killedThoughListed: [] });
+  },
+  TIMEOUT_MS,
+);
+
+test('each one listed as equivalent is there', () => {
+  const ids = mutants.map(({ id }) => id);
+  expect(Object.keys(RESERVATION_EQUIVALENT).filter((id) => !ids.includes(id))).toEqual([]);
+});
