@@ -7,8 +7,8 @@ ARGV      number of shapes: what groups have in common but for their buckets
                             number of takes
           for each take:    algorithm (1 token bucket, 2 fixed window, 3 leaky bucket, 4 sliding window log, 5 sliding
                             window counter, 6 requests in flight), mode (0 enforced, 1 quota, 2 shadow; 3 more: a usage report,
-                            6 more: a peek, which fits always, 12 more: it names a slot by an id), descriptor, hits (0 a check, which
-                            fits while one hit is left; negative refund),
+                            6 more: a peek, which fits always, 12 more: it names a slot by an id), descriptor,
+                            hits (0 a check, which fits while one hit is left; negative refund),
                             window_us, requests, capacity,
                             number of edges (0, or of a calendar window at least 2), and the edges in us, ascending,
                             of a usage report overdraft_max: how far below zero it may take the bucket

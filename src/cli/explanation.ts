@@ -68,10 +68,10 @@ export interface LimitExplanation {
   readonly calendar?: string;
   /** How many hits below zero a usage report may take the bucket; absent: the limit takes none. */
   readonly overdraftMax?: number;
-  /** What the limit says of reservations; absent: nothing, so that the defaults hold. */
-  readonly reservations?: { readonly maxShare: number; readonly onLapse: string; readonly hitsMax: number };
   /** Of requests in flight: the key of the entry that tells them apart; absent: nothing does. */
   readonly id?: string;
+  /** What the limit says of reservations; absent: nothing, so that the defaults hold. */
+  readonly reservations?: { readonly maxShare: number; readonly onLapse: string; readonly hitsMax: number };
   readonly bucketKey: string;
 }
 
@@ -121,8 +121,8 @@ function explainLimit(limit: Limit, { bucketKey, inFlight }: { readonly bucketKe
   const optional = {
     ...(calendar && { calendar: calendar.timeZone }),
     ...(overdraftMax !== undefined && { overdraftMax }),
-    ...(reservations && { reservations: { ...reservations, hitsMax: reservableMax(limit) } }),
     ...(id !== undefined && { id }),
+    ...(reservations && { reservations: { ...reservations, hitsMax: reservableMax(limit) } }),
   };
   return { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, ...optional, bucketKey };
 }

@@ -9,8 +9,8 @@ import type { Decision } from '../engine/decision';
 import { RESERVATION_LIFE_US_MAX, type Leg, type ReservationRecord, type SettleTarget } from '../engine/reservation';
 import { NOTHING_TAKEN, toDecision } from '../engine/to-decision';
 import { BadRequestError } from '../errors';
-import { DEFAULT_RESERVATION_TERMS, isRateLimit, overdraftMaxOf, reservableMax, type Limit } from '../rule/limit';
-import { matchRequest, type GlobalModes, type RequestMatch } from '../rule/match';
+import { DEFAULT_RESERVATION_TERMS, overdraftMaxOf, reservableMax, type Limit } from '../rule/limit';
+import { matchRequest, rateLimitsOf, type GlobalModes, type RequestMatch } from '../rule/match';
 import type { RuleSet } from '../rule/rule-set';
 import { StoreError, type Store, type TakeOptions } from '../store/store';
 import { tagOfBucket } from './reservation-keys';
@@ -183,7 +183,8 @@ export class ReservationService {
 
   private plan({ domain, descriptors }: ReservedRequest, hits: number): Planned {
     const request: RateLimitRequest = { domain, descriptors, hits };
-    const matched = withoutSlots(matchRequest({ ruleSet: this.parts.ruleSet(), request, modes: this.parts.modes }));
+    // What is reserved are hits: a request that is yet to come is not in flight.
+    const matched = rateLimitsOf(matchRequest({ ruleSet: this.parts.ruleSet(), request, modes: this.parts.modes }));
     const plan = this.planAt(request, matched, this.parts.nowUs, hits);
     if (plan.legs.length > LEGS_MAX) throw new BadRequestError(`descriptors has ${plan.legs.length} limits; a reservation has at most ${LEGS_MAX}`);
     const [first] = plan.legs;
@@ -257,12 +258,6 @@ function toLeg({ bucketKey, limit: bucketLimit, mode, descriptor }: Take, limit:
     keepsOnLapse: onLapse === 'charge',
     ...(limit.failureMode && { failureMode: limit.failureMode }),
   };
-}
-
-/** Hits are reserved of rate limits: a slot of a request in flight is taken by the request itself. */
-function withoutSlots(matched: RequestMatch): RequestMatch {
-  if (matched.matches.every(({ limits }) => limits.every(isRateLimit))) return matched;
-  return { ...matched, matches: matched.matches.map((match) => ({ ...match, limits: match.limits.filter(isRateLimit) })) };
 }
 
 /** Until the longest window of its limits is over: then its hits count no more. */

@@ -72,6 +72,13 @@ function withoutReplaced(matches: readonly Match[], modes: GlobalModes): Match[]
   });
 }
 
+/** The same without requests in flight, which hold no hits. */
+export function rateLimitsOf(matched: RequestMatch): RequestMatch {
+  if (matched.matches.every(({ inFlight }) => inFlight === undefined)) return matched;
+  const { domainFound, hashTag, matches } = matched;
+  return { domainFound, hashTag, matches: matches.map((match) => ({ ...match, limits: match.limits.filter(isRateLimit) })) };
+}
+
 interface MatchInput {
   readonly ruleSet: RuleSet;
   readonly request: RateLimitRequest;

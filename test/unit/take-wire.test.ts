@@ -79,6 +79,6 @@ test('groups of one shape say it once, and each names its own slots behind their
   expect(keys).toEqual(['a1', 'b', 'a2', 'b', 'c', 'a3', 'b']);
   const ofLimit = '60000000 20 20 0';
   expect(args.join(' ')).toBe(
-    `2 0 2 6 16 0 1 ${ofLimit} 6 0 1 1 ${ofLimit} 0 1 6 0 0 1 ${ofLimit} 1 2 1 ${'1'.repeat(16)} ${'2'.repeat(16)} 2 1 1 1 1 1 ${'3'.repeat(16)}`,
+    `2 0 2 6 12 0 1 ${ofLimit} 6 0 1 1 ${ofLimit} 0 1 6 0 0 1 ${ofLimit} 1 2 1 ${'1'.repeat(16)} ${'2'.repeat(16)} 2 1 1 1 1 1 ${'3'.repeat(16)}`,
   );
 });
