@@ -52,7 +52,6 @@ export class RedisReservations implements Reservations {
     let stored = await this.read(input, options);
     for (let looks = 1; looks <= LOOKS_MAX; looks += 1) {
       if (stored === undefined && (unknown === undefined || target === 'lapsed')) return this.forget(input, options);
-      if (stored !== undefined && (stored.record.state === 'committed' || stored.record.state === 'released')) return unchanged(stored);
       const legs: readonly SettledLeg[] = stored === undefined ? (unknown?.plan.legs ?? []) : legsOfPlan(stored.plan);
       this.refuseParts(legs);
       const plan = stored?.plan ?? planText(legs);
@@ -122,8 +121,4 @@ function toOutcome(reply: ReturnType<typeof decodeReserve>): ReserveOutcome | Ou
 function toStep(reply: StepReply): StepOutcome | undefined {
   if (reply.kind === 'none') return undefined;
   return { record: reply.stored.record, isChanged: reply.kind === 'changed', isDegraded: false };
-}
-
-function unchanged({ record }: StoredRecord): StepOutcome {
-  return { record, isChanged: false, isDegraded: false };
 }

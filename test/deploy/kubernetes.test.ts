@@ -2,42 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { SETTINGS_TABLE } from '../../src/config/settings-table';
-import { DEPLOY, documentsOf } from './manifests';
+import { DEPLOY, documentsOf, type Manifest } from './manifests';
 
-interface Container {
-  readonly image: string;
-  readonly command?: string[];
-  readonly env?: { name: string; value: string }[];
-  readonly ports: { name: string; containerPort: number }[];
-  readonly securityContext: unknown;
-  readonly readinessProbe: unknown;
-  readonly livenessProbe: unknown;
-  readonly volumeMounts?: { mountPath: string }[];
-}
-
-interface Manifest {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: { name: string; namespace?: string };
-  readonly data: Record<string, string>;
-  readonly spec: {
-    readonly replicas: number;
-    readonly clusterIP?: string;
-    readonly selector: Record<string, string>;
-    readonly ports: { name: string; port: number; targetPort: string; appProtocol: string }[];
-    readonly template: {
-      readonly metadata: { labels: Record<string, string> };
-      readonly spec: {
-        readonly securityContext: unknown;
-        readonly terminationGracePeriodSeconds: number;
-        readonly containers: [Container];
-        readonly volumes: { configMap: { name: string } }[];
-      };
-    };
-  };
-}
-
-const FILES = readdirSync(resolve(DEPLOY, 'kubernetes')).filter((file) => file !== 'kustomization.yaml');
+const FILES = readdirSync(resolve(DEPLOY, 'kubernetes')).filter((file) => file.endsWith('.yaml') && file !== 'kustomization.yaml');
 const manifests = FILES.flatMap((file) => documentsOf(`kubernetes/${file}`)) as Manifest[];
 
 function find(kind: string, name: string): Manifest {

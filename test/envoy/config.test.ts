@@ -1,9 +1,23 @@
-/** Envoy itself accepts the published config as it stands. */
+/** Envoy itself accepts the published configs as they stand, and the presets' limits are what `weir check` has nothing against. */
+import { runWeir } from '../support/command';
 import { validateEnvoyConfig } from '../support/envoy';
 import { ENVOY_CONFIG } from './gateway';
+import { envoyConfigOf, limitsOf, type Preset } from './usage-chain';
+
+const PRESETS: readonly Preset[] = ['llm-tokens', 'failed-logins', 'in-flight', 'estimate'];
 
 test('deploy/envoy/envoy.yaml is valid, unchanged', async () => {
   await validateEnvoyConfig({ file: ENVOY_CONFIG });
+});
+
+test.each(PRESETS)('deploy/envoy/usage/%s/envoy.yaml is valid, unchanged', async (preset) => {
+  await validateEnvoyConfig({ file: envoyConfigOf(preset) });
+});
+
+test.each(PRESETS)('deploy/envoy/usage/%s/limits.yaml has neither errors nor warnings', async (preset) => {
+  const { exitCode, stdout } = await runWeir(['check', limitsOf(preset)]);
+  expect(stdout).toContain('0 errors, 0 warnings');
+  expect(exitCode).toBe(0);
 });
 
 test('a field that Envoy does not know is refused, so the test above can fail', async () => {

@@ -6,7 +6,8 @@ import { CLIENT_NAME, makeCertificates, type Pair } from '../support/certificate
 import type { Replacements } from '../support/envoy';
 import { httpRequest } from '../support/http-client';
 import { startWeir, type WeirProcess } from '../support/weir-process';
-import { ENDPOINT, startGateway, warmUp, type Gateway } from './gateway';
+import { startGateway, warmUp, type Gateway } from './gateway';
+import { ENDPOINT } from './published-addresses';
 
 const LIMITS = join(__dirname, 'limits.yaml');
 const CALLER = { merchant: 'm-edge', client: 'c-edge' };

@@ -1,11 +1,11 @@
 /** The chain that these tests ask: a client, Envoy with deploy/envoy/envoy.yaml, a backend that counts, and Weir beside it. */
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { startEnvoy, type Replacements } from '../support/envoy';
 import { httpRequest, type HttpResponse } from '../support/http-client';
 import { freePort } from '../support/ports';
 import { until } from '../support/until';
+import { startBackend } from './backend';
+import { onLoopback } from './published-addresses';
 
 export const ENVOY_CONFIG = resolve(__dirname, '..', '..', 'deploy', 'envoy', 'envoy.yaml');
 
@@ -35,13 +35,6 @@ export interface GatewayOptions {
   readonly replacements?: Replacements;
 }
 
-/** Where Weir is, in the published file. */
-export const ENDPOINT = '- endpoint: {address: {socket_address: {address: weir, port_value: 8081}}}';
-
-function endpoint(port: number): string {
-  return ENDPOINT.replace('weir', '127.0.0.1').replace('8081', String(port));
-}
-
 export async function startGateway({ weirGrpcPort, otherWeirGrpcPort, failureModeDeny = false, replacements = {} }: GatewayOptions): Promise<Gateway> {
   const backend = await startBackend();
   const [listenPort, adminPort] = [await freePort(), await freePort()];
@@ -61,10 +54,7 @@ export async function startGateway({ weirGrpcPort, otherWeirGrpcPort, failureMod
   /** All in which the tested Envoy differs from the published file. */
   function replacementsFor(): Replacements {
     return {
-      '{address: 127.0.0.1, port_value: 9901}': `{address: 127.0.0.1, port_value: ${adminPort}}`,
-      '{address: 0.0.0.0, port_value: 10000}': `{address: 127.0.0.1, port_value: ${listenPort}}`,
-      '{address: backend, port_value: 8080}': `{address: 127.0.0.1, port_value: ${backend.port}}`,
-      [ENDPOINT]: [weirGrpcPort, ...(otherWeirGrpcPort === undefined ? [] : [otherWeirGrpcPort])].map(endpoint).join(`\n${' '.repeat(8)}`),
+      ...onLoopback({ adminPort, listenPort, backendPort: backend.port, weirGrpcPorts: [weirGrpcPort, ...(otherWeirGrpcPort === undefined ? [] : [otherWeirGrpcPort])] }),
       // 20 ms are too few where a test, an Envoy, a Weir and a Redis share two cores, or the machine stands still for a moment.
       'timeout: 0.02s': 'timeout: 3s',
       'failure_mode_deny: false': `failure_mode_deny: ${failureModeDeny}`,
@@ -81,27 +71,4 @@ export async function warmUp(gateway: Gateway): Promise<void> {
     const { headers } = await gateway.get('/search', { merchant: 'warm-up', client: `warm-up-${attempt}` });
     return headers['x-ratelimit-limit'] !== undefined;
   });
-}
-
-interface Backend {
-  readonly port: number;
-  requests(): number;
-  stop(): Promise<void>;
-}
-
-async function startBackend(): Promise<Backend> {
-  let requests = 0;
-  const server: Server = createServer((_request, response) => {
-    requests++;
-    response.end('from the backend');
-  });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  return {
-    port: (server.address() as AddressInfo).port,
-    requests: () => requests,
-    stop: async () => {
-      server.closeAllConnections();
-      await new Promise((closed) => server.close(closed));
-    },
-  };
 }

@@ -336,13 +336,14 @@ describe('files on their way', () => {
 
 test('what is waited for is told: a pipe that nobody writes into yet', async () => {
   execFileSync('mkfifo', [at('pipe')]);
-  const watched = watching({ kind: 'path', path: at('pipe') }, { slowMs: 10 });
+  const watched = watching({ kind: 'path', path: at('pipe') }, { slowMs: 300 });
   try {
     await until(() => troubles.length > 0);
-    expect(troubles).toEqual([`the configuration in ${at('pipe')} is waited for: reading it has taken 10 ms so far`]);
+    expect(troubles).toEqual([`the configuration in ${at('pipe')} is waited for: reading it has taken 300 ms so far`]);
   } finally {
-    // Whoever reads a pipe that nobody writes into does not end.
-    writeFileSync(at('pipe'), 'one');
+    // Reading a pipe does not end before somebody writes into it. Not written synchronously: that waits for a reader, which on a busy
+    // machine has not opened the pipe yet, and needs this thread to do so.
+    await writeFile(at('pipe'), 'one');
   }
   await watched;
   expect(last()).toEqual({ pipe: 'one' });

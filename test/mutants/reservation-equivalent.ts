@@ -1,3 +1,43 @@
-/** Mutants of reservations that change nothing anyone can see, and why; each is named by its id. */
+/** Mutants of reservations that change nothing anyone can see, and those that these lives do not reach; each is named by its id. */
 
-export const RESERVATION_EQUIVALENT: Readonly<Record<string, string>> = {};
+const ANCHORED = 'the first line ends at the first line break either way, and the plan at the end';
+const UNSETTLED = 'both are 0 until the record is settled, and a settled one is not written again';
+const NEVER_NONE = 'it is called for hits other than 0 alone';
+const UNREAD = 'what a leg that is given back answers is not looked at';
+const NO_HITS = 'a settlement of 0 hits changes nothing';
+
+export const RESERVATION_EQUIVALENT: Readonly<Record<string, string>> = {
+  "include/reservation.lua unpack_record: local head, plan = match(value, '^([^\\n]*)\\n(.*)$') | '^([^\\n]*)\\n(.*)$' -> '([^\\n]*)\\n(.*)$'": ANCHORED,
+  "include/reservation.lua unpack_record: local head, plan = match(value, '^([^\\n]*)\\n(.*)$') | '^([^\\n]*)\\n(.*)$' -> '^([^\\n]*)\\n(.*)'": ANCHORED,
+  'include/reservation.lua unpack_record: numbers[#numbers + 1] = digits + 0 | + -> - #2': 'a number less 0 is that number too',
+  'include/reservation.lua unpack_record: expires_us = numbers[6], keep_us = numbers[7], actual = numbers[8], cut = numbers[9], | 8 -> 9': UNSETTLED,
+  'include/reservation.lua unpack_record: expires_us = numbers[6], keep_us = numbers[7], actual = numbers[8], cut = numbers[9], | 9 -> 8': UNSETTLED,
+  'include/reservation.lua pack_record: numbers[#numbers + 1] = max(0, record.used_before[leg]) | 0 -> (-1)': 'hits used before are never below zero: those of the leg are off them',
+  'include/reservation.lua pack_record: for i = 1, #numbers do | 1 -> 2': 'a state is one digit, however it is written',
+  'include/reservation.lua charged_legs: for i = #names, 1, -1 do | 1 -> 0': 'one further entry under 0, which nobody reads',
+  'include/reservation.lua charged_legs: charged[i], used_before[i] = 0, 0 | 0 -> (-1) #2': 'is written down as 0',
+  'include/reservation.lua settle_leg: if hits < 0 then | < -> <=': NEVER_NONE,
+  'include/reservation.lua settle_leg: if hits < 0 then | 0 -> 1': NEVER_NONE,
+  'include/reservation.lua settle_leg: return 0 | 0 -> 1': UNREAD,
+  'include/reservation.lua settle_leg: return 0 | 0 -> (-1)': UNREAD,
+  'include/reservation.lua settle_record: if hits < 0 then | < -> <=': NO_HITS,
+  'include/reservation.lua settle_record: if hits < 0 then | 0 -> 1': NO_HITS,
+  'include/reservation.lua settle_record: record.cut = 0 | statement dropped': 'of what is not settled yet it is 0',
+  'include/reservation.lua settle_record: if hits > 0 then | > -> >=': NO_HITS,
+  'include/reservation.lua settle_record: if hits > 0 then | 0 -> (-1)': NO_HITS,
+};
+
+const UNREADABLE = 'something else under the key of a bucket';
+const CALENDAR = 'a settlement outside the windows of a calendar';
+const RACE = 'two sweeps of one reservation, or a sweep and an extension, at the same time';
+
+/** What it would take to see them. */
+export const RESERVATION_UNREACHED: Readonly<Record<string, string>> = {
+  'include/reservation.lua settle_leg: local applied = 0 | 0 -> 1': UNREADABLE,
+  'include/reservation.lua settle_leg: local applied = 0 | 0 -> (-1)': UNREADABLE,
+  'include/reservation.lua settle_leg: record.charged[i] = record.charged[i] + max(0, applied) | 0 -> (-1)': CALENDAR,
+  'include/reservation.lua settle_leg: return hits - max(0, applied) | 0 -> (-1)': CALENDAR,
+  'include/reservation.lua settle_record: if target ~= LAPSED and (record.state == LAPSED or (record.state == HELD and record.expires_us <= now_us)) then | <= -> <': 'a commit in the very microsecond in which the time is over',
+  'include/reservation.lua is_settled: return target == LAPSED and (record.state == LAPSED or record.expires_us > now_us) | or -> and': RACE,
+  'include/reservation.lua is_settled: return target == LAPSED and (record.state == LAPSED or record.expires_us > now_us) | > -> >=': RACE,
+};

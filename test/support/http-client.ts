@@ -8,6 +8,10 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON, with POST, unless it is a string. */
   readonly body?: unknown;
+  /** The address of this machine that it is sent from. */
+  readonly from?: string;
+  /** Gives the request up: it rejects, and its connection is closed. */
+  readonly signal?: AbortSignal;
 }
 
 export interface HttpResponse {
@@ -16,9 +20,10 @@ export interface HttpResponse {
   readonly body: string;
 }
 
-export function httpRequest(url: string, { method, headers = {}, body }: HttpRequest = {}): Promise<HttpResponse> {
+export function httpRequest(url: string, { method, headers = {}, body, from, signal }: HttpRequest = {}): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, { method: method ?? (body === undefined ? 'GET' : 'POST'), headers, agent: false, timeout: TIMEOUT_MS }, (response) => {
+    const options = { method: method ?? (body === undefined ? 'GET' : 'POST'), headers, agent: false, timeout: TIMEOUT_MS, localAddress: from, signal };
+    const outgoing = request(url, options, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.once('error', reject);

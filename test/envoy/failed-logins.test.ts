@@ -1,0 +1,64 @@
+/** deploy/envoy/usage/failed-logins/: a real Envoy counts the logins that failed, and no others, whichever store counts. */
+import { until } from '../support/until';
+import { startUsageChain, STORES, type UsageChain } from './usage-chain';
+
+const FAILURES_MAX = 5;
+const ATTEMPTS_AT_ONCE_MAX = 10;
+
+describe.each(STORES)('failed logins, counted in the %s store', (store) => {
+  let chain: UsageChain;
+
+  beforeAll(async () => {
+    chain = await startUsageChain({ store, preset: 'failed-logins' });
+  });
+
+  afterAll(async () => {
+    await chain.stop();
+  });
+
+  async function login(from: string, status: number): Promise<number> {
+    const answered = await chain.send({ path: '/login', from, status });
+    await chain.settled();
+    return answered.status;
+  }
+
+  test('logins that succeed are not counted', async () => {
+    const from = '127.0.0.11';
+    for (let n = 0; n < FAILURES_MAX + 2; n += 1) expect(await login(from, 200)).toBe(200);
+    expect(await chain.remaining('logins', { remote_address: from })).toBe(FAILURES_MAX);
+  });
+
+  test('after five that failed the client is denied, with the right password too, and others are not', async () => {
+    const from = '127.0.0.12';
+    const statuses: number[] = [];
+    for (const status of [401, 401, 200, 401, 401, 401, 401, 200]) statuses.push(await login(from, status));
+    expect(statuses).toEqual([401, 401, 200, 401, 401, 401, 429, 429]);
+    // What was denied is no failure: the wait is that for one, of 720 s.
+    const denied = await chain.send({ path: '/login', from, status: 200 });
+    await chain.settled();
+    expect(Number(denied.headers['retry-after'])).toBeLessThanOrEqual(720);
+    expect(await login('127.0.0.13', 401)).toBe(401);
+  });
+
+  test('attempts at once: ten pass, and each that fails is charged, so that the client waits for longer', async () => {
+    const from = '127.0.0.14';
+    let answered = 0;
+    const attempts = Array.from({ length: ATTEMPTS_AT_ONCE_MAX + 3 }, async () => {
+      const { status } = await chain.send({ path: '/login', from, status: 401, held: true });
+      answered += 1;
+      return status;
+    });
+    await until(() => chain.backend.held() + answered === attempts.length);
+    chain.backend.release();
+    const statuses = await Promise.all(attempts);
+    await chain.settled();
+    // A second brings an attempt more.
+    expect(statuses.filter((status) => status === 401).length).toBeGreaterThanOrEqual(ATTEMPTS_AT_ONCE_MAX);
+    expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(1);
+    const denied = await chain.send({ path: '/login', from, status: 200 });
+    await chain.settled();
+    expect(denied.status).toBe(429);
+    // Five below zero: the time of six failures, of which each takes 720 s. Of five alone it would be that of one.
+    expect(Number(denied.headers['retry-after'])).toBeGreaterThan(5 * 720);
+  });
+});
