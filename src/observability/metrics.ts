@@ -155,7 +155,7 @@ export const METRICS = {
     type: 'counter',
     name: 'weir_split_hits_lost_total',
     labels: [],
-    help: 'Hits, at most, that stayed charged though their request was denied or failed, or was to refund them: of requests whose buckets are in several slots or Redis servers.',
+    help: 'Hits, at most, that stayed charged though their request was denied or failed, or was to refund them, and hits of usage reports that were not charged: of requests whose buckets are in several slots or Redis servers.',
   },
   reservations: {
     type: 'counter',

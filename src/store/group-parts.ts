@@ -76,6 +76,11 @@ interface GroupOfPartInput {
   readonly step: Step;
 }
 
+/** Hits that a step was to charge or to refund in these parts. */
+export function hitsOfStep(parts: readonly Part[], step: Step): number {
+  return parts.flatMap(({ takes }) => takes.filter(HAS_PART_IN[step])).reduce((sum, { hits }) => sum + Math.abs(hits), 0);
+}
+
 /** What the parts' verdicts are for the whole group: it may be over although no part is. */
 export function together(group: Group, parts: readonly DecidedPart[]): GroupVerdict {
   const verdicts = new Array<Verdict>(group.takes.length);

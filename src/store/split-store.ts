@@ -5,7 +5,7 @@
 
 import { isUsageReport, type Group, type GroupVerdict, type OutsideWindows, type Settlement, type Take } from '../bucket/take';
 import { storeErrorOf } from './ask-by-part';
-import { groupOfPart, mayDeny, partsBy, partsOfStep, positiveHits, settlementsOf, together, wholeOf, type DecidedPart, type Part, type Step } from './group-parts';
+import { groupOfPart, mayDeny, partsBy, hitsOfStep, partsOfStep, positiveHits, settlementsOf, together, wholeOf, type DecidedPart, type Part, type Step } from './group-parts';
 import { TryAgainError } from './redirect-error';
 import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from './store';
 import { TimeLeft, within } from './time-left';
@@ -15,7 +15,7 @@ export interface SplitStoreOptions {
   readonly partOf: (take: Take) => string | number;
   /** Longest a group in several parts may take, all its steps together, in milliseconds; a caller with less left gets less. */
   readonly timeoutMs: number;
-  /** Told of hits that stay charged, or may, though they were to be given back or refunded. */
+  /** Called with hits that stay charged, or may, though they were to be given back or refunded; and with those of a usage report that may not be charged. */
   readonly onHitsLost: (hits: number) => void;
   /** Told of buckets that hits were given back to, or may have been. */
   readonly onGivenBack: (settlements: readonly Settlement[]) => void;
@@ -145,7 +145,7 @@ export class SplitStore implements Store {
     const parts = partsOfStep(decided.map(({ part }) => part), step);
     if (parts.length === 0) return verdict;
     const applying = this.step({ group, parts, step, timeLeft: new TimeLeft(this.options.timeoutMs) }).then((answer) => {
-      const lost = answer.failed.flatMap(({ part }) => part.takes).reduce((sum, { hits }) => sum - Math.min(0, hits), 0);
+      const lost = hitsOfStep(answer.failed.map(({ part }) => part), step);
       if (lost > 0) this.options.onHitsLost(lost);
       return answer;
     });

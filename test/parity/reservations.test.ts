@@ -11,12 +11,15 @@ import { loadClockedScript } from '../support/clocked-script';
 import { groupOf, LIMITS, take } from '../support/groups';
 import { ReservationModel, type ModelAnswer } from '../support/model/reservations';
 import { decided } from '../support/outcomes';
-import { randomFrom, seeded } from '../support/random';
+import { isLong } from '../support/form';
+import { randomFrom, seeded, seededInFull } from '../support/random';
 import { openClockedRedis, type ClockedRedis } from '../support/redis-store';
 import { startRedis, type RedisServer } from '../support/redis-server';
 import { leg, makeStep, randomSteps, type Outcome, type ReservationStep as Step } from '../support/reservation-schedules';
-import { runsOf } from '../support/runs';
 
+/** Schedules against the model: each some 40 ms, most of it Redis. */
+const [SCHEDULES_SHORT, SCHEDULES_LONG] = [200, 10_000];
+const SCHEDULES_TIMEOUT_MS = 1_200_000;
 const START_US = 1_800_000_000_000_000;
 const DAY_US = 86_400_000_000;
 
@@ -68,7 +71,7 @@ async function inBoth(legs: readonly Leg[]): Promise<ReturnType<typeof openBoth>
 }
 
 test('a model, the embedded store and Redis agree; nothing is lost, nothing charged twice, and never more is held than the shares', async () => {
-  const { numRuns, seed } = seeded(runsOf(200));
+  const { numRuns, seed } = seededInFull(isLong ? SCHEDULES_LONG : SCHEDULES_SHORT);
   const random = randomFrom({ seed });
   const seen = new Set<string>();
   for (let run = 0; run < numRuns; run += 1) {
@@ -99,7 +102,7 @@ test('a model, the embedded store and Redis agree; nothing is lost, nothing char
     expect(await remaining((groups) => redis.store.take(groups), legs)).toEqual(await remaining((groups) => store.take(groups), legs));
   }
   expect([...seen]).toEqual(expect.arrayContaining(['reserve held', 'reserve denied', 'reserve committed', 'commit committed', 'commit released', 'release released', 'extend lapsed', 'extend none']));
-});
+}, SCHEDULES_TIMEOUT_MS);
 
 function ask(model: ReservationModel, step: Exclude<Step, { kind: 'wait' }>): ModelAnswer | undefined {
   switch (step.kind) {
@@ -125,7 +128,7 @@ function summary(outcome: Outcome): ModelAnswer {
 }
 
 test.each(ALGORITHMS)('%s: both stores come to the same, step by step, over refills and windows, with legs that share a bucket', async (algorithm) => {
-  const { numRuns, seed } = seeded(runsOf(60));
+  const { numRuns, seed } = seeded(480);
   const random = randomFrom({ seed });
   const limit = LIMITS[algorithm];
   const modes = ['enforced', 'quota', 'shadow'] as const;

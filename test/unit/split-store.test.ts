@@ -218,6 +218,13 @@ describe('checks and usage reports in several parts', () => {
     expect([verdict.overLimit, await inner.remaining('a'), await inner.remaining('a2')]).toEqual([true, 6, 10]);
   });
 
+  test('a report that a part can not take any more is counted as lost, and the answer is what it was', async () => {
+    await inner.memory.take([groupOf([take('b', { hits: 10 })])]);
+    inner.intercept = (group, _options, ask) => (!isDry(group) && group.takes.some(({ bucketKey }) => bucketKey === 'a') ? Promise.resolve(failed) : ask());
+    const verdict = decided(await decide(groupOf([report('a', 4), take('b')])));
+    expect([verdict.overLimit, lost]).toEqual([true, [4]]);
+  });
+
   test('the refund of a report is applied though the request is denied', async () => {
     await inner.memory.take([groupOf([take('a', { hits: 5 }), take('b', { hits: 10 })])]);
     expect(decided(await decide(groupOf([report('a', -3), take('b')]))).overLimit).toBe(true);
