@@ -21,8 +21,12 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
   'take.lua main: while at <= #ARGV do | <= -> <': 'a group has two arguments at least, so none begins at the last',
     'take.lua read_shape: local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, has_reports = nil, has_slots = nil, takes = {} } | 2 -> 1 #2':
     'concerns shadow without the flag of 2 alone: nothing is denied then, by quota or otherwise',
-  'take.lua read_take: is_peek = kind % 12 >= 6, | 12 -> 11': 'no take has the kind 11: a peek is no usage report',
-  'take.lua read_take: names_slot = kind >= 12, | 12 -> 11': 'no take has the kind 11: a peek is no usage report',
+  'take.lua read_take: is_peek = kind % 12 >= 6, | 12 -> 11': 'of the kinds that there are 17 alone is taken for a peek, a release, which fits always as well',
+  'take.lua read_take: names_slot = kind >= 12, | 12 -> 11': 'no take is a peek and a usage report: there is no kind 11',
+  'include/limit.lua slot_id_at: return struct.pack(\'>I4I4\', tonumber(string.sub(digits, 1, 8), 16), tonumber(string.sub(digits, 9), 16)) | 1 -> 0':
+    'a text begins at its first character, whether 0 or 1 is named',
+  'include/limit.lua slot_id_at: return struct.pack(\'>I4I4\', tonumber(string.sub(digits, 1, 8), 16), tonumber(string.sub(digits, 9), 16)) | 9 -> 8':
+    'the digit more stands above the 32 bits that are packed',
   'include/arithmetic.lua main: local EXACT_MAX = 9007199254740991 | 9007199254740991 -> 9007199254740990': SAME_DIGITS,
   'include/arithmetic.lua multiply_divide: if product <= EXACT_MAX then | <= -> <': SAME_DIGITS,
   'include/arithmetic.lua refill: if parts <= EXACT_MAX then | <= -> <': SAME_DIGITS,
@@ -58,7 +62,7 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
   'include/settle-bucket.lua settle_bucket: if settlement.hits > 0 then | > -> >=': NO_CHARGE,
   'include/settle-bucket.lua settle_bucket: if settlement.hits > 0 then | 0 -> (-1)': NO_CHARGE,
   'include/decide-group.lua gather_buckets: if hits > 0 then | > -> >=': NO_HITS,
-  'include/decide-group.lua decide_one: if hits <= 0 or limit.requests == 0 then | 0 -> 1': LONG_WAY,
+  'include/decide-group.lua decide_one: if hits <= 0 or limit.requests == 0 or take.slot_id then | 0 -> 1': LONG_WAY,
   'include/decide-group.lua decide_one: if hits > room then | > -> >=': LONG_WAY,
   'include/decide-group.lua decide_group: local ends_at = times == 1 and #takes == 1 and not group.dry and decide_one(takes[1], now_us, reply, at) | 1 -> 0': LONG_WAY,
   'include/decide-group.lua gather_buckets: if hits > 0 then | 0 -> (-1)': NO_HITS,
@@ -67,8 +71,8 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
   'include/decide-group.lua times_that_fit: if hits * times <= room then | <= -> <': 'room for exactly so many is what the division says as well',
   'include/decide-group.lua times_allowed: if take.fits < allowed then | < -> <=': 'puts the same number in the place of itself',
   'include/decide-group.lua times_allowed: local by_quota = 0 | 0 -> (-1)': 'the largest of some numbers, none of which is below 0',
-  'include/decide-group.lua apply_takes: if take.hits > 0 and not take.overdraft_max then | > -> >=': NO_HITS,
-  'include/decide-group.lua apply_takes: if take.hits > 0 and not take.overdraft_max then | 0 -> (-1)': NO_HITS,
+  'include/decide-group.lua apply_takes: if take.hits > 0 and not take.overdraft_max and not take.slot_id then | > -> >=': NO_HITS,
+  'include/decide-group.lua apply_takes: if take.hits > 0 and not take.overdraft_max and not take.slot_id then | 0 -> (-1)': NO_HITS,
   'include/decide-group.lua decide_group: if (allowed > 0 or group.has_reports) and not group.dry then | > -> >=': NOTHING_TO_APPLY,
   'include/decide-group.lua decide_group: if (allowed > 0 or group.has_reports) and not group.dry then | 0 -> (-1)': NOTHING_TO_APPLY,
 };

@@ -170,6 +170,8 @@ function slots(): readonly Scenario[] {
     { name: 'checks, with an id that has its slot and one that has none', calls: inTurn([0, begin('a', x, { hits: 0 })], [0, begin('a', x), begin('a', y), begin('a', z)], [0, begin('a', x, { hits: 0 })], [0, begin('a', w, { hits: 0 })], [0, begin('a', x, { hits: 0 }), take('b')]) },
     { name: 'a lowered limit, and one of 0', calls: inTurn([0, begin('a', x), begin('a', y), begin('a', z)], [1, begin('a', w, { limit: on(2) })], [1, begin('a', x, { limit: on(2) })], [2, begin('a', w, { limit: on(0) })], [3, take('none', { limit: on(0) })], [3, take('none', { limit: on(0), hits: 0 })], [3, end('none', x, { limit: on(0) })]) },
     { name: 'what is no bucket of slots', unreadable: { short: 'fourteen bytes', long: 'sixteen bytes 16', one: 'x' }, calls: inTurn([0, begin('short', x)], [0, take('long', { limit: on(3) })], [0, begin('one', x)]) },
+    { name: 'denied in the microsecond of the latest slot', calls: inTurn([0, take('a', { limit: on(3), hits: 3 })], [0, take('a', { limit: on(3) })], [0, begin('a', x)]) },
+    { name: 'hits that never fit a bucket that another group of the run has emptied', calls: atOnce(groupOf([begin('a', x)]), groupOf([end('a', x)]), groupOf([take('a', { limit: on(3), hits: 4 })])) },
     { name: 'a whole bucket of slots', calls: inTurn([0, take('a', { limit: on(100), hits: 99 })], [1, begin('a', x, { limit: on(100) })], [2, begin('a', y, { limit: on(100) })], [3, end('a', x, { limit: on(100) })], [4, begin('a', y, { limit: on(100) })]) },
   ];
 }
@@ -190,6 +192,10 @@ function settledSlots(): readonly Scenario[] {
       ),
     },
     { name: 'settlements with and without an id in one run, beside others', calls: [...filled('a'), settleAt(5, settlement('b'), settlement('a', { limit: on, hits: -1, takenAtUs: START_US, slotId: x }), settlement('a', { limit: on, hits: 9 }), settlement('b', { hits: -1, takenAtUs: START_US + 5 }), settlement('a', { limit: on, hits: -1, takenAtUs: START_US + 3, slotId: y }))] },
+    {
+      name: 'given back behind a slot of a microsecond before, and behind one other of its own',
+      calls: [...inTurn([2, take('a', { limit: on })], [3, take('a', { limit: on }), take('a', { limit: on, slotId: y })]), settleAt(5, settlement('a', { limit: on, hits: -1, takenAtUs: START_US + 3, slotId: y })), settleAt(6, settlement('a', { limit: on, hits: -1, takenAtUs: START_US + 3 }))],
+    },
     { name: 'all given back: nothing is left', calls: [...inTurn([0, take('a', { limit: on, slotId: x })]), settleAt(1, settlement('a', { limit: on, hits: -1, takenAtUs: START_US, slotId: x }))] },
   ];
 }

@@ -3,6 +3,7 @@
 import { Preparation } from '../../../src/bucket/preparation';
 import { slotIdOf } from '../../../src/bucket/slot-id';
 import type { Take } from '../../../src/bucket/take';
+import { toGroup } from '../../../src/bucket/to-group';
 import { examineConfig } from '../../../src/config/compile';
 import { describeRules } from '../../../src/config/describe-rules';
 import type { DeclaredLevel } from '../../../src/config/lint/declared-level';
@@ -11,6 +12,7 @@ import { formatExplanation } from '../../../src/cli/explanation-text';
 import type { Descriptor } from '../../../src/descriptor/descriptor';
 import type { DescriptorLevel } from '../../../src/descriptor/tree';
 import { entriesOf } from '../../support/rules';
+import { matchRequest, rateLimitsOf } from '../../../src/rule/match';
 import { compileText, problemsOf } from './compile-config';
 
 const CONFIG = `
@@ -80,6 +82,13 @@ describe('what a request asks of the store', () => {
     const shared = takesOf({ entries: entriesOf('shared=abc', 'request_id=r1'), override });
     expect(shared.map(({ bucketKey }) => bucketKey)).toEqual(['1{d}fw3600|shared=abc|request_id=~', '1{d}if|shared=~a*|request_id=~']);
   });
+});
+
+test('a reservation holds hits of the rate limits, and no slot', () => {
+  const request = { domain: 'd', descriptors: [{ entries: entriesOf('user=ann', 'request_id=r1') }], hits: 1 };
+  const matched = matchRequest({ ruleSet, request, modes: { shadow: false, quota: false } });
+  const { takes } = toGroup({ request, matched: rateLimitsOf(matched), keyPrefix: '', shadow: false, nowUs: () => 0 });
+  expect(takes.map(({ bucketKey }) => bucketKey)).toEqual(['1{d}fw60|user=ann|request_id=~']);
 });
 
 test('the limit as the wire shows it', () => {
