@@ -122,13 +122,9 @@ const FULL: readonly Cell[] = [
   ...closed('bare_node', 'many', [1]),
   ...closed('embedded', 'many', ALL_STREAMS),
   ...closed('embedded', 'hot'),
-  ...closed('embedded', 'check'),
-  ...closed('embedded', 'report'),
   ...closed('embedded_grpc_js', 'many'),
   ...closed('redis', 'many', ALL_STREAMS),
   ...closed('redis', 'two'),
-  ...closed('redis', 'check'),
-  ...closed('redis', 'report'),
   ...closed('redis', 'hot'),
   ...closed('redis', 'exhausted'),
   ...closed('redis_grpc_js', 'many', ALL_STREAMS),
@@ -145,11 +141,20 @@ const FULL: readonly Cell[] = [
 const TARGET: readonly Cell[] = [
   ...closed('target', 'many', ALL_STREAMS),
   ...closed('target', 'two'),
-  ...closed('target', 'check'),
-  ...closed('target', 'report'),
   ...closed('target', 'hot'),
   ...closed('target', 'exhausted'),
   ...open('target'),
+];
+
+/** Checks and usage reports, each beside an ordinary decision. */
+const USAGE: readonly Cell[] = [
+  ...closed('constant_grpc_js', 'many'),
+  ...closed('embedded', 'many'),
+  ...closed('embedded', 'check'),
+  ...closed('embedded', 'report'),
+  ...closed('redis', 'many'),
+  ...closed('redis', 'check'),
+  ...closed('redis', 'report'),
 ];
 
 /** What the bar needs, and no more. */
@@ -174,7 +179,8 @@ export function contendersOf(cells: readonly Cell[]): ReadonlySet<ContenderName>
   return new Set(cells.map(({ contender }) => contender).filter((name) => name !== 'one_evalsha'));
 }
 
-export function cellsOf({ short, target }: { readonly short: boolean; readonly target: boolean }): readonly Cell[] {
+export function cellsOf({ short, usage, target }: { readonly short: boolean; readonly usage: boolean; readonly target: boolean }): readonly Cell[] {
+  if (usage) return USAGE;
   return [...(short ? SHORT : FULL), ...(target ? TARGET : [])];
 }
 

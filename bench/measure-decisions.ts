@@ -17,6 +17,8 @@ import { startWorker } from './worker-process';
 
 export interface Size {
   readonly short: boolean;
+  /** Checks and usage reports in place of all other rows. */
+  readonly usage: boolean;
   readonly rounds: number;
   readonly closedMs: number;
   readonly openMs: number;
@@ -29,9 +31,12 @@ export interface Size {
 }
 
 /** Some fifteen minutes, some eighteen with a target. */
-export const FULL: Size = { short: false, rounds: 7, closedMs: 2_000, openMs: 5_000, warmUpMs: 1_000, fill: true, redisBuckets: 100_000, embeddedBuckets: 1_000_000 };
+export const FULL: Size = { short: false, usage: false, rounds: 7, closedMs: 2_000, openMs: 5_000, warmUpMs: 1_000, fill: true, redisBuckets: 100_000, embeddedBuckets: 1_000_000 };
 /** Under a minute: what the bar needs, told roughly; counts are exact all the same. */
-export const SHORT: Size = { short: true, rounds: 3, closedMs: 500, openMs: 1_000, warmUpMs: 200, fill: false, redisBuckets: 10_000, embeddedBuckets: 50_000 };
+export const SHORT: Size = { short: true, usage: false, rounds: 3, closedMs: 500, openMs: 1_000, warmUpMs: 200, fill: false, redisBuckets: 10_000, embeddedBuckets: 50_000 };
+
+/** Some two minutes. */
+export const USAGE: Size = { short: false, usage: true, rounds: 7, closedMs: 1_000, openMs: 1_000, warmUpMs: 500, fill: true, redisBuckets: 10_000, embeddedBuckets: 50_000 };
 
 export interface MeasureInput extends Size {
   readonly target: Target | undefined;
@@ -40,7 +45,7 @@ export interface MeasureInput extends Size {
 
 export async function measureDecisions(input: MeasureInput): Promise<DecisionsResult> {
   const { target, tell } = input;
-  const cells = cellsOf({ short: input.short, target: target !== undefined });
+  const cells = cellsOf({ short: input.short, usage: input.usage, target: target !== undefined });
   const cores = findCores();
   const loadBefore = loadAverage();
   const redis = await startRedis();

@@ -30,7 +30,7 @@ test.each(BAR)('the bar: $title', ({ title, atMost }) => {
 });
 
 test('every row of a full run is there, and no other', () => {
-  const cells = cellsOf({ short: false, target: false });
+  const cells = cellsOf({ short: false, usage: false, target: false });
   const closed = cells.filter(({ load }) => load.kind === 'closed');
   for (const { contender, workload, load } of closed) {
     const streams = load.kind === 'closed' ? load.streams : 0;

@@ -104,7 +104,7 @@ const cell = (serverUs: number, rest: Partial<CellRound> = {}): CellRound => ({
   ...rest,
 });
 
-const CELLS = cellsOf({ short: false, target: true });
+const CELLS = cellsOf({ short: false, usage: false, target: true });
 
 /** Every cell measured: 2 µs, and the base `baseUs`. */
 function roundOf(baseUs: number, changed: ReadonlyMap<string, CellRound> = new Map()): Round {
@@ -119,7 +119,7 @@ describe('the bar', () => {
   });
 
   test('all but the target in a short one', () => {
-    const ids = new Set(cellsOf({ short: true, target: false }).map(cellId));
+    const ids = new Set(cellsOf({ short: true, usage: false, target: false }).map(cellId));
     const round = new Map([...roundOf(100)].filter(([id]) => ids.has(id)));
     expect(measureBar([round]).filter(({ spread }) => spread === undefined).map(({ row }) => row.name)).toEqual(['target']);
   });
