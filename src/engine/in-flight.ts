@@ -2,7 +2,7 @@
  * Requests in flight: as many slots as the limit is large, each taken until it is released or `windowUs` is over (the `hold`). Twin of
  * `lua/include/in-flight.lua`: with Redis the decision runs there, with the embedded store here.
  *
- * A slot is known by when it was taken and by an id, or by that time alone. When it lapses is not stored: whoever looks says
+ * A slot is known by when it was taken and by an id, or by that time alone. When it lapses is not stored: the limit that reads it says
  * how long slots are held, so a changed `hold` is in force at once. What is used are slots, so a hit is one slot.
  */
 
@@ -21,7 +21,7 @@ export interface InFlightState {
   readonly nowUs: number;
 }
 
-/** The id of slots that are told apart by nothing. */
+/** The id of slots without one. */
 export const ANONYMOUS = '0000000000000000';
 
 export const inFlight: Engine<InFlightState> = {

@@ -28,7 +28,7 @@ export function retryAfter(answered: Answered, { enabled, mode }: RetryAfterOpti
   return { name: 'Retry-After', value: String(Math.max(1, toSecondsUp(waitUs))) };
 }
 
-/** An enforced descriptor whose hits never fit, or no quota descriptor whose hits ever will: to come back is no use. */
+/** An enforced descriptor whose hits never fit, or no quota descriptor whose hits ever will: a later try is useless. */
 function willNeverPass(denials: readonly Denial[]): boolean {
   const quota = denials.filter(({ match }) => match.mode === 'quota');
   const neverFits = ({ status }: Denial) => status.neverFits === true;

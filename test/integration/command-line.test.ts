@@ -210,8 +210,8 @@ test('weir help shows every command', async () => {
 });
 
 test.each([
-  [['chekc'], '"chekc" is no command; did you mean check? use one of serve, check, explain, settings, ask, version, help\n'],
-  [['limits.yaml'], '"limits.yaml" is no command; use one of serve, check, explain, settings, ask, version, help\n'],
+  [['chekc'], '"chekc" is no command; did you mean check? use one of serve, check, explain, settings, ask, reserve, version, help\n'],
+  [['limits.yaml'], '"limits.yaml" is no command; use one of serve, check, explain, settings, ask, reserve, version, help\n'],
   [['check', '--starct'], expect.stringMatching(/^Unknown option '--starct'.*\nweir check --help shows what it takes\.\n$/) as string],
 ])('%j: what is wrong, and what to do', async (args, stderr) => {
   expect(await runWeir(args)).toEqual({ exitCode: 2, stdout: '', stderr });
