@@ -16,7 +16,7 @@ test(
   async () => {
     const configDir = mkdtempSync(join(tmpdir(), 'weir-conformance-'));
     writeFileSync(join(configDir, 'first.yaml'), 'domain: first\n');
-    const weir = await startWeir({ config: configDir, env: { DEFAULT_ALGORITHM: 'fixed_window' } });
+    const weir = await startWeir({ config: configDir, env: { DEFAULT_ALGORITHM: 'fixed_window', DEFAULT_OVERDRAFT: 'true' } });
     const said: string[] = [];
     try {
       const target = `127.0.0.1:${weir.grpcPort}`;

@@ -40,10 +40,10 @@ test.each(ALGORITHMS)('%s: remaining is the new limit less what was used, whoeve
   };
   expect(await ask('ten', 8)).toEqual([OK, 2]);
   expect(await ask('twenty', 0)).toEqual([OK, 12]);
-  expect(await ask('five', 0)).toEqual([OK, 0]);
+  expect(await ask('five', 0)).toEqual([OVER_LIMIT, 0]);
   expect(await ask('five', 1)).toEqual([OVER_LIMIT, 0]);
   expect(await ask('ten', 2)).toEqual([OK, 0]);
   expect(await ask('twenty', 10)).toEqual([OK, 0]);
   expect(await ask('ten', 1)).toEqual([OVER_LIMIT, 0]);
-  expect(await ask('twenty', 0)).toEqual([OK, 0]);
+  expect(await ask('twenty', 0)).toEqual([OVER_LIMIT, 0]);
 });
