@@ -29,7 +29,6 @@ export const RESERVATION_EQUIVALENT: Readonly<Record<string, string>> = {
 
 const UNREADABLE = 'something else under the key of a bucket';
 const CALENDAR = 'a settlement outside the windows of a calendar';
-const RACE = 'two sweeps of one reservation, or a sweep and an extension, at the same time';
 
 /** What it would take to see them. */
 export const RESERVATION_UNREACHED: Readonly<Record<string, string>> = {
@@ -37,7 +36,4 @@ export const RESERVATION_UNREACHED: Readonly<Record<string, string>> = {
   'include/reservation.lua settle_leg: local applied = 0 | 0 -> (-1)': UNREADABLE,
   'include/reservation.lua settle_leg: record.charged[i] = record.charged[i] + max(0, applied) | 0 -> (-1)': CALENDAR,
   'include/reservation.lua settle_leg: return hits - max(0, applied) | 0 -> (-1)': CALENDAR,
-  'include/reservation.lua settle_record: if target ~= LAPSED and (record.state == LAPSED or (record.state == HELD and record.expires_us <= now_us)) then | <= -> <': 'a commit in the very microsecond in which the time is over',
-  'include/reservation.lua is_settled: return target == LAPSED and (record.state == LAPSED or record.expires_us > now_us) | or -> and': RACE,
-  'include/reservation.lua is_settled: return target == LAPSED and (record.state == LAPSED or record.expires_us > now_us) | > -> >=': RACE,
 };

@@ -70,7 +70,7 @@ async function expectedLives(): Promise<readonly Life[]> {
   const made: Life[] = [];
   for (let run = 0; run < LIVES; run += 1) {
     const limit = LIMITS[ALGORITHMS[run % ALGORITHMS.length]!];
-    let nowUs = START_US + random(1_000_000_000);
+    const startUs = START_US + random(1_000_000_000);
     const legs = Array.from({ length: 1 + random(3) }, (_, i) =>
       leg(random(3) === 0 ? 'a' : `b${i}`, {
         limit: { ...limit, requestsPerUnit: limit.requestsPerUnit * 3, capacity: limit.capacity * 3 },
@@ -81,16 +81,33 @@ async function expectedLives(): Promise<readonly Life[]> {
         descriptor: i,
       }),
     );
-    const store = new MemoryStore({ nowUs: () => nowUs, bucketsMax: 1_000 });
-    const twin = new MemoryReservations({ store, nowUs: () => nowUs, recordsMax: 1_000 });
-    const steps: ExpectedStep[] = [];
-    for (const step of [...randomSteps(random, 4, limit.windowUs / 4), { kind: 'extend', id: 'r0', ttlUs: 90_000_000_000 } as const, { kind: 'extend', id: 'r1', ttlUs: 90_000_000_000 } as const]) {
-      if (step.kind === 'wait') nowUs += step.us;
-      else steps.push({ nowUs, step, outcome: await makeStep(twin, step, { tag: 't', legs: legsAt(legs, steps.length) }) });
-    }
-    made.push({ tag: 't', legs, steps });
+    const extended = ['r0', 'r1'].map((id) => ({ kind: 'extend', id, ttlUs: 90_000_000_000 }) as const);
+    made.push(await lifeOf(legs, [...randomSteps(random, 4, limit.windowUs / 4), ...extended], startUs));
+  }
+  for (const steps of LIVES_BY_HAND) {
+    for (const keepsOnLapse of [false, true]) made.push(await lifeOf([leg('a', { keepsOnLapse, overdraftMax: 9 })], steps, START_US));
   }
   return made;
+}
+
+/** The very microsecond in which a reservation is over, and sweeps that come too early or twice. */
+const LIVES_BY_HAND: readonly (readonly ReservationStep[])[] = [
+  [{ kind: 'reserve', id: 'r', asked: 3, ttlUs: 1_000 }, { kind: 'wait', us: 1_000 }, { kind: 'commit', id: 'r', actual: 2 }],
+  [{ kind: 'reserve', id: 'r', asked: 3, ttlUs: 1_000 }, { kind: 'wait', us: 1_000 }, { kind: 'lapse', id: 'r' }, { kind: 'lapse', id: 'r' }, { kind: 'commit', id: 'r', actual: 1 }],
+  [{ kind: 'reserve', id: 'r', asked: 3, ttlUs: 1_000 }, { kind: 'lapse', id: 'r' }, { kind: 'wait', us: 999 }, { kind: 'lapse', id: 'r' }, { kind: 'commit', id: 'r', actual: 2 }, { kind: 'lapse', id: 'r' }],
+];
+
+/** What the twin makes of these steps. */
+async function lifeOf(legs: readonly Leg[], planned: readonly ReservationStep[], startUs: number): Promise<Life> {
+  let nowUs = startUs;
+  const store = new MemoryStore({ nowUs: () => nowUs, bucketsMax: 1_000 });
+  const twin = new MemoryReservations({ store, nowUs: () => nowUs, recordsMax: 1_000 });
+  const steps: ExpectedStep[] = [];
+  for (const step of planned) {
+    if (step.kind === 'wait') nowUs += step.us;
+    else steps.push({ nowUs, step, outcome: await makeStep(twin, step, { tag: 't', legs: legsAt(legs, steps.length) }) });
+  }
+  return { tag: 't', legs, steps };
 }
 
 /** A mutant may loop for ever, also when it has written: then Redis is killed, and another one begun. */

@@ -116,6 +116,8 @@ function ask(model: ReservationModel, step: Exclude<Step, { kind: 'wait' }>): Mo
       return { ...model.settle(step.id, 'released', 0, nowUs) };
     case 'extend':
       return { ...model.extend(step.id, step.ttlUs, nowUs) };
+    case 'lapse':
+      throw new Error('a schedule sweeps all that is due');
     case 'sweep':
       model.sweep(nowUs);
       return undefined;

@@ -14,6 +14,8 @@ export type ReservationStep =
   | { readonly kind: 'release'; readonly id: string }
   | { readonly kind: 'extend'; readonly id: string; readonly ttlUs: number }
   | { readonly kind: 'sweep' }
+  /** What one of several sweeps asks for, whether or not it is due. */
+  | { readonly kind: 'lapse'; readonly id: string }
   | { readonly kind: 'wait'; readonly us: number };
 
 /** Whole lives of reservations, of which some messages are lost, some come again, and some come before others. */
@@ -59,6 +61,8 @@ export async function makeStep(reservations: Reservations, step: ReservationStep
       return reservations.settle({ name: { tag, id: step.id }, target: 'committed', actual: step.actual, unknown }, {});
     case 'release':
       return reservations.settle({ name: { tag, id: step.id }, target: 'released', actual: 0, unknown }, {});
+    case 'lapse':
+      return reservations.settle({ name: { tag, id: step.id }, target: 'lapsed', actual: 0 }, {});
     case 'extend':
       return reservations.extend({ name: { tag, id: step.id }, ttlUs: step.ttlUs }, {});
     case 'sweep':
