@@ -116,8 +116,9 @@ export function neededHits({ hits, peek }: Pick<Take, 'hits' | 'peek'>, hitsOfAl
 }
 
 /** The same take, which now only reads its bucket. */
-export function toPeek({ bucketKey, limit, mode, descriptor }: Take): Take {
-  return { bucketKey, limit, hits: 0, mode, descriptor, peek: true };
+export function toPeek({ bucketKey, limit, mode, descriptor, failureMode }: Take): Take {
+  if (failureMode === undefined) return { bucketKey, limit, hits: 0, mode, descriptor, peek: true };
+  return { bucketKey, limit, hits: 0, mode, descriptor, peek: true, failureMode };
 }
 
 export function isUsageReport({ overdraftMax }: Pick<Take, 'overdraftMax'>): boolean {

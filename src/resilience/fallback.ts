@@ -140,6 +140,8 @@ function withoutRefund(take: Take): Take {
 }
 
 /** It charges nothing that outlasts the outage: a report is refused as any other take. */
-function withoutReport({ bucketKey, limit, hits, mode, descriptor }: Take): Take {
+function withoutReport(take: Take): Take {
+  if (take.peek === true) return take;
+  const { bucketKey, limit, hits, mode, descriptor } = take;
   return { bucketKey, limit, hits, mode, descriptor };
 }

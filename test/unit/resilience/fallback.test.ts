@@ -308,6 +308,19 @@ describe('checks and usage reports', () => {
     expect(passed).toMatchObject({ chargedBack: 13, lost: 0 });
   });
 
+  test.each(['local', 'open', 'closed'] as const)('a refund whose call timed out is not denied, by its own mode: %s', async (mode) => {
+    for (const failureMode of ['local', 'open', 'closed'] as const) {
+      const { ask } = open({ failureMode, failing: { reason: 'timeout', mayHaveRun: true } });
+      expect((await ask('a', -1, mode)).overLimit).toBe(false);
+    }
+  });
+
+  test('beside a refund whose call timed out, its own mode decides what passes', async () => {
+    const { store, passed } = open({ failureMode: 'closed', failing: { reason: 'timeout', mayHaveRun: true } });
+    await store.take([groupOf([take('a', { hits: -1, failureMode: 'open' }), take('b', { hits: 2, failureMode: 'open' })])]);
+    expect(passed).toMatchObject({ open: 2 });
+  });
+
   test('a report in mode closed charges nothing', async () => {
     const { store, switched, passed } = open({ failing: DOWN });
     const [away] = await store.take([groupOf([take('a', { hits: 3, overdraftMax: 10, failureMode: 'closed' })])]);
