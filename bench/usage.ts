@@ -86,7 +86,7 @@ function kindsOn(store: RedisStore): readonly Kind[] {
   ];
 }
 
-/** All units of a round, so many at a time. */
+/** All units of a round, `IN_FLIGHT` at a time. */
 async function inFlight(once: Kind['once'], first: number): Promise<void> {
   let next = 0;
   const caller = async (): Promise<void> => {

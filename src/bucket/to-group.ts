@@ -7,7 +7,7 @@ import { overdraftMaxOf, windowName, type Limit } from '../rule/limit';
 import type { Match, RequestMatch } from '../rule/match';
 import { bucketKey, type KeyHeads } from './bucket-key';
 import { slotIdOf } from './slot-id';
-import type { BucketLimit, Group, Take } from './take';
+import { toPeek, type BucketLimit, type Group, type Take } from './take';
 
 /** One take for each limit of each descriptor, in their order. */
 export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: ToGroupInput): Group {
@@ -29,7 +29,7 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
     // The limit of an override is another object each time.
     const known = rule === undefined ? undefined : heads;
     const shared = inFlight === undefined ? rule?.shareThreshold : rule === undefined ? inFlight.overrideEntries : inFlight.keyEntries;
-    // What gives hits back under such a rule tells the end of a request: it is no refund of the rate limits beside.
+    // Negative hits under such a rule mark the end of a request: they refund none of its rate limits.
     const isEnd = inFlight !== undefined && hits < 0;
     for (const limit of match.limits) {
       const isSlot = limit === inFlight?.limit;
@@ -42,7 +42,7 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
           ? { bucketKey: key, limit: bucketLimit, hits, mode, descriptor }
           : { bucketKey: key, limit: bucketLimit, hits, mode, descriptor, failureMode };
       if (isSlot) takes[next] = slotTake(take, slotIdIn(entries, inFlight));
-      else if (isEnd) takes[next] = { bucketKey: key, limit: bucketLimit, hits: 0, mode, descriptor, peek: true, ...(failureMode !== undefined && { failureMode }) };
+      else if (isEnd) takes[next] = toPeek(take);
       else takes[next] = overdraftMax === undefined ? take : { overdraftMax, ...take };
       next += 1;
     }

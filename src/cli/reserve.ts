@@ -6,7 +6,7 @@ import { asError } from '../errors';
 import { UINT32_MAX } from '../rule/limit';
 import { callReservations, type ServerAddress, type SentStep } from '../transport/call-server';
 import { reservedJson, stepJson } from '../transport/reservation/reservation-routes';
-import { ADDRESS_DEFAULT, adviseOn, readTimeoutMs, readTls, toWireOverride } from './ask';
+import { ADDRESS_DEFAULT, ASK_OPTIONS, adviseOn, readTimeoutMs, readTls, toWireOverride } from './ask';
 import { readDescriptors } from './read-descriptor';
 import { readOverrides } from './read-override';
 import { readWhole, UsageError } from './usage-error';
@@ -26,18 +26,9 @@ weir reserve extend  --domain DOMAIN [--descriptor KEY=VALUE …] --id ID [--ttl
 Prints the answer as /v1/reservations does; exits with 1 if there is none, or if the reservation is denied.`;
 
 export const RESERVE_OPTIONS = {
-  address: { type: 'string' },
-  domain: { type: 'string' },
-  descriptor: { type: 'string', multiple: true },
-  limit: { type: 'string', multiple: true },
+  ...ASK_OPTIONS,
   id: { type: 'string' },
-  hits: { type: 'string' },
   ttl: { type: 'string' },
-  timeout: { type: 'string' },
-  tls: { type: 'boolean' },
-  ca: { type: 'string' },
-  cert: { type: 'string' },
-  key: { type: 'string' },
 } as const;
 
 const STEPS = ['commit', 'release', 'extend'] as const;
