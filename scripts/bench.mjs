@@ -1,36 +1,53 @@
-// `npm run bench[:NAME] [-- --short …]`: installs what is missing and runs bench/NAME.ts, which prints its tables and publishes them.
-import { build } from './build.mjs';
-import { installH2load } from './install-h2load.mjs';
-import { installNpm } from './install-npm.mjs';
-import { installRedis } from './install-redis.mjs';
-import { exitMissing, run } from './process.mjs';
+/** `npm run bench[:NAME] [-- --short …]`: installs what is missing and runs bench/NAME.ts, which prints its tables and publishes them. */
+import { buildDist } from './build/build-dist.mjs';
+import { installH2load } from './install/h2load.mjs';
+import { installNpmPackages } from './install/npm-packages.mjs';
+import { installRedis } from './install/redis.mjs';
+import { exitWith } from './process/repository.mjs';
+import { runTypeScript } from './process/run-typescript.mjs';
+
+/** @typedef {{ timeoutS: number, flags: readonly string[], needsBuild?: boolean, needsH2load?: boolean }} Benchmark */
 
 /**
- * Room for all that a round allocates: bytes can be counted only while nothing is collected, so that a benchmark asks for
- * collections between rounds (`--expose-gc`) and wants none within.
+ * Bytes can be counted only while the garbage collector does not run. The young generation holds what a round allocates, and the
+ * benchmark collects garbage between rounds (`--expose-gc`).
+ *
+ * @type {Benchmark}
  */
 const USUAL = { timeoutS: 600, flags: ['--expose-gc', '--min-semi-space-size=256', '--max-semi-space-size=256'] };
 
-/** What needs more than a redis-server; it measures other processes than its own. */
-const DECISIONS = { timeoutS: 2400, flags: [], needsBuild: true, needsH2load: true };
+/**
+ * These measure a built Weir in separate processes.
+ *
+ * @type {Readonly<Record<string, Benchmark>>}
+ */
+const BUILT = {
+  decisions: { timeoutS: 5400, flags: [], needsBuild: true, needsH2load: true },
+  config: { timeoutS: 2400, flags: [], needsBuild: true },
+};
+
+/**
+ * These have a young generation as a server has it.
+ *
+ * @type {Readonly<Record<string, Benchmark>>}
+ */
+const AS_SERVED = { control: { timeoutS: 600, flags: ['--expose-gc', '--max-semi-space-size=4'] } };
 
 const [name, ...args] = process.argv.slice(2);
-if (name === undefined || !/^[a-z-]+$/.test(name)) exitMissing('Which benchmark? node scripts/bench.mjs NAME, for a file bench/NAME.ts');
-const benchmark = name === 'decisions' ? DECISIONS : USUAL;
+if (name === undefined || !/^[a-z-]+$/.test(name)) exitWith('Name the benchmark: node scripts/bench.mjs NAME runs the file bench/NAME.ts.');
+const { timeoutS, flags, needsBuild = false, needsH2load = false } = BUILT[name] ?? AS_SERVED[name] ?? USUAL;
 
-const env = {};
-const missing = (await installNpm()) ?? (benchmark.needsBuild === true ? await build() : undefined);
-if (missing !== undefined) exitMissing(missing);
-await need(installRedis, 'WEIR_REDIS_SERVER');
-if (benchmark.needsH2load === true) await need(installH2load, 'WEIR_H2LOAD');
+const failure = (await installNpmPackages()) ?? (needsBuild ? await buildDist() : undefined);
+if (failure !== undefined) exitWith(failure);
+const env = {
+  WEIR_REDIS_SERVER: await pathOf(installRedis),
+  ...(needsH2load ? { WEIR_H2LOAD: await pathOf(installH2load) } : {}),
+};
+await runTypeScript(`bench/${name}.ts`, { args, flags, env, timeoutS });
 
-const { timeoutS, flags } = benchmark;
-const { code, timedOut } = await run(process.execPath, [...flags, '--require', './scripts/load-typescript.cjs', `bench/${name}.ts`, ...args], { timeoutS, env });
-if (timedOut) exitMissing(`bench/${name}.ts did not end within ${timeoutS} s and was stopped.`);
-process.exitCode = code;
-
-async function need(install, variable) {
-  const { path, missing: why } = await install();
-  if (why !== undefined) exitMissing(why);
-  env[variable] = path;
+/** @param {() => Promise<import('./install/tool.mjs').Tool>} install */
+async function pathOf(install) {
+  const { path, missing } = await install();
+  if (missing !== undefined) exitWith(missing);
+  return path;
 }

@@ -1,14 +1,11 @@
-// `npm run fuzz [-- --frames N] [--seed N] [--connection SEED]`: sends the lean transport anything, and holds its answers against the rules.
-import { installNpm } from './install-npm.mjs';
-import { exitMissing, run } from './process.mjs';
+/** `npm run fuzz [-- --frames N] [--seed N] [--connection SEED]`: sends random frames to the lean transport and checks its answers. */
+import { installNpmPackages } from './install/npm-packages.mjs';
+import { exitWith } from './process/repository.mjs';
+import { runTypeScript } from './process/run-typescript.mjs';
 
-/** Ten million frames take some minutes on a quiet machine. */
+/** Ten million frames take minutes on a quiet machine. */
 const TIMEOUT_S = 4 * 3600;
 
-const missing = await installNpm();
-if (missing !== undefined) exitMissing(missing);
-
-const args = ['--expose-gc', '--require', './scripts/load-typescript.cjs', 'test/fuzz/run.ts', ...process.argv.slice(2)];
-const { code, timedOut } = await run(process.execPath, args, { timeoutS: TIMEOUT_S });
-if (timedOut) exitMissing(`test/fuzz/run.ts did not end within ${TIMEOUT_S} s and was stopped.`);
-process.exitCode = code;
+const failure = await installNpmPackages();
+if (failure !== undefined) exitWith(failure);
+await runTypeScript('test/fuzz/run.ts', { args: process.argv.slice(2), flags: ['--expose-gc'], timeoutS: TIMEOUT_S });

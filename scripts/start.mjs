@@ -1,35 +1,75 @@
-// `npm start`: installs and builds what is missing, then serves as the image does; signals and the exit code pass through.
+/** `npm start`: installs and builds what serving needs, serves as the image does, and shows a first request. Signals and the exit code pass through. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { build } from './build.mjs';
-import { installNpm } from './install-npm.mjs';
-import { ROOT, SIGNAL_CODES, exitMissing } from './process.mjs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { buildDist } from './build/build-dist.mjs';
+import { installServingPackages } from './install/npm-packages.mjs';
+import { ROOT, exitWith } from './process/repository.mjs';
+import { SIGNAL_CODES } from './process/run.mjs';
 
-/** On the embedded store, unless the environment names a Redis. */
-const DEFAULT_ARGS = ['serve', '--config', join('deploy', 'example', 'payments.yaml')];
-/** A terminal and npm both deliver one Ctrl-C: the second within this time is the same key press. */
+const EXAMPLE = join('deploy', 'example', 'payments.yaml');
+/** How long the script waits until the example is served, and how often it looks. */
+const READY_MS = 30_000;
+const READY_LOOK_MS = 100;
+/** A terminal and npm both deliver one Ctrl-C. A second signal within this time is the same key press. */
 const SAME_SIGNAL_MS = 500;
 
-const failure = (await installNpm()) ?? (await build());
-if (failure !== undefined) exitMissing(failure);
-serve(argsOf(process.argv.slice(2)));
+/** @param {string} url */
+const nextSteps = (url) => `
+Try it from a second terminal; the fourth call within a minute answers OVER_LIMIT:
+  curl -s ${url}/json -d '{"domain":"payments","descriptors":[{"entries":[{"key":"path","value":"/payment"},{"key":"client","value":"10.0.0.7"}]}]}'
+Next: write limits.yaml and run \`npm start -- --config limits.yaml\` (README.md, "Write limits"). \`npm test\` installs the rest and runs all tests.`;
 
-/** `npm start -- --config FILE` means serve; any other command is given as it is. */
-function argsOf(given) {
-  if (given.length === 0) return DEFAULT_ARGS;
-  return given[0].startsWith('-') ? ['serve', ...given] : given;
+// `npm run build` and `npm test` check the types.
+const failure = (await installServingPackages()) ?? (await buildDist({ checksTypes: false }));
+if (failure !== undefined) exitWith(failure);
+const given = process.argv.slice(2);
+if (given.length === 0) {
+  console.log(`Serving ${EXAMPLE} (Ctrl-C ends it) …`);
+  serve(['serve', '--config', EXAMPLE], exampleEnv());
+  await showNextSteps();
+} else {
+  // `npm start -- --config FILE` serves; any other command runs as it is.
+  serve(given[0]?.startsWith('-') === true ? ['serve', ...given] : given);
 }
 
-function serve(args) {
+/** The example counts in memory unless the environment names a Redis. Setting it avoids the warning about that. */
+function exampleEnv() {
+  return process.env.REDIS_URL === undefined && process.env.BACKEND_TYPE === undefined ? { BACKEND_TYPE: 'memory' } : {};
+}
+
+/** Once the example is served. */
+async function showNextSteps() {
+  const url = `http://localhost:${process.env.PORT ?? '8080'}`;
+  const endMs = Date.now() + READY_MS;
+  while (Date.now() < endMs) {
+    const isReady = await fetch(`${url}/healthcheck`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isReady) {
+      console.log(nextSteps(url));
+      return;
+    }
+    await pause(READY_LOOK_MS);
+  }
+}
+
+/**
+ * @param {readonly string[]} args
+ * @param {Readonly<Record<string, string>>} [exampleSettings]
+ */
+function serve(args, exampleSettings = {}) {
   const server = spawn(join(ROOT, 'deploy', 'bin', 'weir'), args, {
     cwd: ROOT,
     stdio: 'inherit',
-    // Nobody has to be warned before a Ctrl-C. This very Node, which the PATH need not name.
-    env: { DRAIN_DELAY: '0s', ...process.env, WEIR_HOME: ROOT, WEIR_NODE: process.execPath },
-    // Its own process group: the terminal's signals reach it once, through here.
+    // Ctrl-C needs no drain. The server runs on this Node, also when PATH names another one.
+    env: { DRAIN_DELAY: '0s', ...exampleSettings, ...process.env, WEIR_HOME: ROOT, WEIR_NODE: process.execPath },
+    // Its own process group: signals of the terminal reach it once, through this process.
     detached: true,
   });
   let forwardedMs = 0;
+  /** @param {NodeJS.Signals} signal */
   const forward = (signal) => {
     const nowMs = Date.now();
     if (nowMs - forwardedMs < SAME_SIGNAL_MS) return;
@@ -37,9 +77,19 @@ function serve(args) {
     server.kill(signal);
   };
   process.on('SIGINT', forward).on('SIGTERM', forward);
-  // The terminal is gone: without this the server would outlive it, unseen.
-  process.on('SIGHUP', () => forward('SIGTERM'));
-  server.once('error', (error) => exitMissing(`The server could not be started: ${error.message}`));
-  // Killed outright, it has no code of its own.
-  server.once('exit', (code, signal) => process.exit(code ?? SIGNAL_CODES[signal] ?? 1));
+  // The terminal was closed. Without a signal the server would keep running.
+  process.on('SIGHUP', () => {
+    forward('SIGTERM');
+  });
+  server.once('error', (error) => {
+    exitWith(`The server could not be started: ${error.message}`);
+  });
+  // A killed server has no exit code.
+  server.once('exit', (code, signal) => process.exit(code ?? exitCodeOf(signal)));
+}
+
+/** @param {NodeJS.Signals | null} signal */
+function exitCodeOf(signal) {
+  const known = Object.entries(SIGNAL_CODES).find(([name]) => name === signal);
+  return known?.[1] ?? 1;
 }

@@ -1,0 +1,38 @@
+/** Writes the pages and the source that are generated from tables in the code. It needs a build, because it runs dist/. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+/** @type {(path: string) => unknown} */
+const load = createRequire(import.meta.url);
+const { renderSettingsDoc } = /** @type {typeof import('../../src/settings/table/settings-doc.js')} */ (
+  load('../../dist/settings/table/settings-doc.js')
+);
+const { renderMetricsDoc } = /** @type {typeof import('../../src/observability/metrics-doc.js')} */ (
+  load('../../dist/observability/metrics-doc.js')
+);
+
+const { renderConfigurationDoc } = /** @type {typeof import('../../src/compile/schema/configuration-doc.js')} */ (
+  load('../../dist/compile/schema/configuration-doc.js')
+);
+const { renderJsonSchema } = /** @type {typeof import('../../src/compile/schema/json-schema.js')} */ (
+  load('../../dist/compile/schema/json-schema.js')
+);
+
+const { renderAdminDoc } = /** @type {typeof import('../../src/admin/server/admin-doc.js')} */ (
+  load('../../dist/admin/server/admin-doc.js')
+);
+const { renderOperations } = /** @type {typeof import('../../src/admin/server/client-operations.js')} */ (
+  load('../../dist/admin/server/client-operations.js')
+);
+const { ADMIN_ROUTES } = /** @type {typeof import('../../src/admin/routes/routes.js')} */ (load('../../dist/admin/routes/routes.js'));
+
+const admin = readFileSync(new URL('../../docs/admin-api.md', import.meta.url), 'utf8');
+const PAGES = {
+  'admin-api.md': renderAdminDoc(admin),
+  'settings.md': renderSettingsDoc(),
+  'metrics.md': renderMetricsDoc(),
+  'configuration.md': renderConfigurationDoc(),
+  'weir.schema.json': renderJsonSchema(),
+};
+for (const [name, text] of Object.entries(PAGES)) writeFileSync(new URL(`../../docs/${name}`, import.meta.url), text);
+writeFileSync(new URL('../../src/cli/admin/operations.ts', import.meta.url), renderOperations(ADMIN_ROUTES));

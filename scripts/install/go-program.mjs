@@ -1,0 +1,39 @@
+/** Builds a Go program into .cache/. Nothing else changes, except Go's own caches. */
+import { renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isExecutable, which } from '../process/programs.mjs';
+import { failureOf, run } from '../process/run.mjs';
+import { withUnfinishedFolder } from './tool.mjs';
+
+const BUILD_TIMEOUT_S = 600;
+
+/**
+ * Builds a program once: `path` names its version. `args` follow `go` and leave `program` in their folder, which is also GOBIN.
+ *
+ * @param {{ name: string, path: string, program: string, args: (folder: string) => readonly string[] }} options
+ * @returns {Promise<import('./tool.mjs').Tool>}
+ */
+export async function buildGoProgram({ name, path, program, args }) {
+  if (isExecutable(path)) return { path };
+  const go = which('go');
+  if (go === undefined)
+    return {
+      missing: `${name} is built with Go, and go is not on PATH. Install Go (go.dev, or Debian and Ubuntu: \`apt-get install golang\` as root), then run the command again.`,
+    };
+  console.log(`Building ${name} (go, into .cache/) …`);
+  return withUnfinishedFolder(dirname(path), async (unfinished) => {
+    const ended = await run(go, args(unfinished), {
+      timeoutS: BUILD_TIMEOUT_S,
+      env: { GOBIN: unfinished, GOFLAGS: '-buildvcs=false -trimpath' },
+      output: 'pipe',
+    });
+    if (ended.code !== 0) {
+      console.error(ended.output);
+      return {
+        missing: `${name} could not be built: ${failureOf('go', ended, BUILD_TIMEOUT_S)}; its output is above. Check that Go is new enough and can reach its module proxy, then run the command again.`,
+      };
+    }
+    renameSync(join(unfinished, program), path);
+    return { path };
+  });
+}

@@ -1,0 +1,134 @@
+/** Runs the test files of a stage with jest, and reads the result of each test from its report. */
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { delimiter, dirname, join, relative } from 'node:path';
+import { parseJson } from '../process/parse-json.mjs';
+import { ROOT } from '../process/repository.mjs';
+import { run } from '../process/run.mjs';
+import { progressOptions } from './progress.mjs';
+import { outcomeOf, timeoutNote } from './result.mjs';
+
+/** @typedef {import('./result.mjs').Outcome} Outcome */
+
+/**
+ * How a stage runs: its Node and its environment, and where jest writes its report.
+ *
+ * @typedef {object} JestOptions
+ * @property {string} node
+ * @property {NodeJS.ProcessEnv} env
+ * @property {import('../process/run.mjs').Output} show
+ * @property {string} resultsFolder
+ */
+
+/**
+ * The part of jest's report that is read.
+ *
+ * @typedef {object} Report
+ * @property {number} numPassedTests
+ * @property {number} numPendingTests
+ * @property {number} numTodoTests
+ * @property {readonly FileReport[]} testResults
+ */
+
+/** @typedef {{ name: string, status: string, message: string, assertionResults: readonly TestReport[] }} FileReport */
+/** @typedef {{ fullName: string, status: string, duration?: number | null, failureMessages: readonly string[] }} TestReport */
+/** @typedef {{ file: string, name: string, text: string }} Figure */
+
+/**
+ * Runs the `folders` and `files` of a stage.
+ *
+ * @param {import('./stages.mjs').Stage} stage
+ * @param {JestOptions} options
+ * @returns {Promise<Outcome>}
+ */
+export async function runJest({ name, folders = [], files = [], workers = 1, timeoutS }, { node, env, show, resultsFolder }) {
+  /** @param {string} path */
+  const isAbsent = (path) => !existsSync(join(ROOT, path));
+  const absent = [...folders, ...files].filter(isAbsent);
+  const present = folders.filter((folder) => !isAbsent(folder));
+  const absentNote = absent.length === 0 ? undefined : `missing: ${absent.join(', ')}`;
+  if (absent.length === folders.length + files.length) return outcomeOf(absentNote ?? 'it has no tests');
+
+  const resultFile = join(resultsFolder, `${name}.json`);
+  // An earlier run of the stage may have left its report.
+  rmSync(resultFile, { force: true });
+  const figuresFile = join(resultsFolder, `${name}.figures`);
+  rmSync(figuresFile, { force: true });
+  const roots = [...new Set([...present, ...files.map((file) => dirname(file))])];
+  // Without files of other folders, jest runs everything in the roots.
+  const paths = files.length === 0 ? [] : [...present.map((folder) => `./${folder}/`), ...files.map((file) => `./${file}`)];
+  const progress = progressOptions(join(resultsFolder, `${name}.progress`));
+  const args = [
+    ...paths,
+    ...progress.args,
+    '--json',
+    `--outputFile=${resultFile}`,
+    workers === 1 ? '--runInBand' : `--maxWorkers=${workers}`,
+    ...roots.flatMap((folder) => ['--roots', `<rootDir>/${folder}`]),
+  ];
+  const nodeFirst = { PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}` };
+  const { code, timedOut, output } = await run(node, [join('node_modules', 'jest', 'bin', 'jest.js'), ...args], {
+    timeoutS,
+    env: { ...nodeFirst, ...progress.env, WEIR_FIGURES_FILE: figuresFile, ...env },
+    output: show,
+  });
+  const outcome = { ...(timedOut ? outcomeOf(timeoutNote(timeoutS)) : readReport({ resultFile, figuresFile, code })), output };
+  return absentNote === undefined ? outcome : { ...outcome, failed: outcome.failed + 1, note: absentNote };
+}
+
+/**
+ * @param {{ resultFile: string, figuresFile: string, code: number }} ended
+ * @returns {Outcome}
+ */
+function readReport({ resultFile, figuresFile, code }) {
+  if (!existsSync(resultFile)) return outcomeOf(`jest wrote no report (exit code ${code})`);
+  const report = /** @type {Report} */ (parseJson(readFileSync(resultFile, 'utf8')));
+  const failures = report.testResults.flatMap(failuresOf);
+  const figures = readFigures(figuresFile);
+  const outcome = {
+    passed: report.numPassedTests,
+    failed: failures.length,
+    skipped: report.numPendingTests + report.numTodoTests,
+    failures,
+    tests: report.testResults.flatMap((file) => testsOf(file, figures)),
+  };
+  return code !== 0 && failures.length === 0 ? { ...outcome, failed: 1, note: `jest ended with exit code ${code}` } : outcome;
+}
+
+/**
+ * A file that fails outside of its tests counts as one failed test.
+ *
+ * @param {FileReport} file
+ */
+function failuresOf({ name, status, message, assertionResults }) {
+  const file = relative(ROOT, name);
+  const failures = assertionResults
+    .filter((test) => test.status === 'failed')
+    .map(({ fullName, failureMessages }) => ({ file, test: fullName, text: failureMessages.join('\n') }));
+  return status === 'failed' && failures.length === 0 ? [{ file, test: '(outside of its tests)', text: message }] : failures;
+}
+
+/**
+ * @param {FileReport} file
+ * @param {readonly Figure[]} figures
+ */
+function testsOf({ name, assertionResults }, figures) {
+  const file = relative(ROOT, name);
+  return assertionResults.map(({ fullName, status, duration }) => ({
+    file,
+    name: fullName,
+    status,
+    seconds: (duration ?? 0) / 1000,
+    figures: figures.filter((figure) => figure.file === file && figure.name === fullName).map(({ text }) => text),
+  }));
+}
+
+/**
+ * Tests write a line of JSON for each figure.
+ *
+ * @param {string} file
+ */
+function readFigures(file) {
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return lines.filter((line) => line !== '').map((line) => /** @type {Figure} */ (parseJson(line)));
+}

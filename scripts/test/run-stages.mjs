@@ -1,0 +1,158 @@
+/** Runs the stages of `npm test` side by side on two cores, and repeats single test files. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buildDist } from '../build/build-dist.mjs';
+import { run } from '../process/run.mjs';
+import { reportProgress } from './progress.mjs';
+import { lineOf, outcomeOf, timeoutNote } from './result.mjs';
+import { runJest } from './run-jest.mjs';
+import { prepareTools } from './tools.mjs';
+
+/** @typedef {import('./stages.mjs').Need} Need */
+/** @typedef {import('./stages.mjs').Stage} Stage */
+/** @typedef {import('./result.mjs').Outcome} Outcome */
+/** @typedef {import('./result.mjs').StageResult} StageResult */
+/** @typedef {import('./tools.mjs').Prepared} Prepared */
+/** @typedef {{ readonly isAlone: boolean, readonly tools: ReadonlyMap<Need, Prepared> }} Surroundings */
+
+/** The stages share them. */
+const CORES = 2;
+
+/** In CI a missing tool fails its stage. On a developer's machine the stage is skipped and listed. */
+export const isCi = !['', '0', 'false'].includes(process.env.CI ?? '');
+
+/**
+ * Where jest writes its reports.
+ *
+ * @type {string | undefined}
+ */
+let resultsPath;
+
+/**
+ * How each stage of jest ran, for its second chance.
+ *
+ * @type {Map<Stage, Pick<import('./run-jest.mjs').JestOptions, 'node' | 'env'>>}
+ */
+const runtimes = new Map();
+
+/**
+ * Runs the build alone and first, then whenever cores are free the first stage that needs no more of them.
+ *
+ * @param {readonly Stage[]} stages
+ */
+export async function runStages(stages) {
+  const tools = await prepareTools(stages);
+  /** @type {Map<Stage, StageResult>} */
+  const results = new Map();
+  const build = stages.find((stage) => stage.build === true);
+  if (build !== undefined) {
+    const result = await runTimed(build, { isAlone: true, tools });
+    results.set(build, result);
+    if (result.failed > 0) {
+      console.log('The other stages are skipped: they need a build.');
+      return [result];
+    }
+  }
+  const waiting = stages.filter((stage) => stage !== build);
+  /** @type {Map<Stage, Promise<Stage>>} */
+  const running = new Map();
+  while (waiting.length > 0 || running.size > 0) {
+    const free = CORES - [...running.keys()].reduce((sum, stage) => sum + coresOf(stage), 0);
+    const next = waiting.find((stage) => coresOf(stage) <= free);
+    if (next === undefined) {
+      running.delete(await Promise.race(running.values()));
+      continue;
+    }
+    waiting.splice(waiting.indexOf(next), 1);
+    const isAlone = coresOf(next) === CORES || stages.length === 1;
+    if (!isAlone) console.log(`... ${next.name} begins`);
+    running.set(
+      next,
+      runTimed(next, { isAlone, tools }).then((result) => {
+        results.set(next, result);
+        return next;
+      }),
+    );
+  }
+  return stages.flatMap((stage) => results.get(stage) ?? []);
+}
+
+/**
+ * Runs one file again as its stage did, but alone.
+ *
+ * @param {{ stage: Stage, file: string }} options
+ */
+export function repeatFile({ stage, file }) {
+  const { node, env } = runtimes.get(stage) ?? { node: process.execPath, env: {} };
+  return runJest({ ...stage, folders: [], files: [file], workers: 1 }, { node, env, show: 'inherit', resultsFolder: resultsFolder() });
+}
+
+/** @param {Stage} stage */
+function coresOf({ cores = 1 }) {
+  return cores;
+}
+
+/**
+ * Prints the output of a stage: at once if it runs alone, otherwise at its end.
+ *
+ * @param {Stage} stage
+ * @param {Surroundings} surroundings
+ * @returns {Promise<StageResult>}
+ */
+async function runTimed(stage, { isAlone, tools }) {
+  if (isAlone) console.log(`\n=== ${stage.name}`);
+  const begin = Date.now();
+  const stopReporting = reportProgress({ name: stage.name, file: join(resultsFolder(), `${stage.name}.progress`) });
+  const { output = '', ...outcome } = await runStage(stage, { isAlone, tools }).finally(stopReporting);
+  const result = { name: stage.name, stage, ...outcome, seconds: (Date.now() - begin) / 1000 };
+  console.log(isAlone ? `--- ${lineOf(result)}` : `\n=== ${stage.name}\n${output}--- ${lineOf(result)}`);
+  return result;
+}
+
+/**
+ * @param {Stage} stage
+ * @param {Surroundings} surroundings
+ * @returns {Promise<Outcome>}
+ */
+async function runStage(stage, { isAlone, tools }) {
+  const show = isAlone ? 'inherit' : 'pipe';
+  const prepared = (stage.needs ?? []).map((need) => tools.get(need) ?? {});
+  const failure = prepared.find((tool) => tool.failure !== undefined)?.failure;
+  if (failure !== undefined) return outcomeOf(failure);
+  const missing = prepared.find((tool) => tool.missing !== undefined)?.missing;
+  if (missing !== undefined) return isCi ? outcomeOf(missing) : { passed: 0, failed: 0, skipped: 1, note: `skipped: ${missing}` };
+  if (stage.build === true) return outcomeOf(await buildDist());
+  if (stage.tool !== undefined) return runTool(stage.tool, { show, timeoutS: stage.timeoutS });
+
+  const node = prepared.find((tool) => tool.node !== undefined)?.node ?? process.execPath;
+  /** @type {NodeJS.ProcessEnv} */
+  const env = { ...stage.env };
+  for (const tool of prepared) Object.assign(env, tool.env);
+  runtimes.set(stage, { node, env });
+  return runJest(stage, { node, env, show, resultsFolder: resultsFolder() });
+}
+
+/**
+ * @param {readonly [string, ...string[]]} tool
+ * @param {{ show: import('../process/run.mjs').Output, timeoutS: number }} options
+ * @returns {Promise<Outcome>}
+ */
+async function runTool([script, ...args], { show, timeoutS }) {
+  const { code, timedOut, output } = await run(process.execPath, [join('node_modules', script), ...args], { timeoutS, output: show });
+  const failure = code === 0 ? undefined : `exit code ${code}`;
+  return { ...outcomeOf(timedOut ? timeoutNote(timeoutS) : failure), output };
+}
+
+/** Removed when this process ends. */
+function resultsFolder() {
+  if (resultsPath === undefined) {
+    const folder = mkdtempSync(join(tmpdir(), 'weir-test-'));
+    // An interrupt ends the process within a run, where no `finally` follows.
+    process.once('exit', () => {
+      rmSync(folder, { recursive: true, force: true });
+    });
+    resultsPath = folder;
+  }
+  return resultsPath;
+}

@@ -1,0 +1,148 @@
+/** The stages of `npm test`, in order: what each runs, what it needs first, how much of the machine it uses, and its time limit. */
+
+/** The tests of other stages that depend most on Node: processes, signals, sockets, TLS, HTTP/2. */
+const ON_NODE_OF_IMAGE = {
+  folders: ['test/runtimes'],
+  files: [
+    'test/unit/transport',
+    'test/unit/workers',
+    ...integrationTests([
+      'grpc/grpc',
+      'grpc/grpc-tls',
+      'grpc/grpc-unix-socket',
+      'http/http',
+      'grpc/lean-transport',
+      'process/process',
+      'process/workers',
+    ]),
+  ],
+};
+
+/** Also those that depend on it less: every unit test, memory, Redis connections. */
+const ALL_ON_NODE_OF_IMAGE = {
+  folders: ['test/runtimes', 'test/unit', 'test/contract'],
+  files: [
+    ...integrationTests([
+      'grpc/client-credentials',
+      'grpc/connection-life',
+      'grpc/grpc',
+      'grpc/grpc-tls',
+      'grpc/grpc-unix-socket',
+      'http/health',
+      'http/http',
+      'grpc/lean-transport',
+      'decisions/million-buckets',
+      'process/process',
+      'redis/redis-connection',
+      'process/workers',
+    ]),
+    ...['ratelimit-command', 'young-objects'].map((name) => `test/deploy/${name}.test.ts`),
+  ],
+};
+
+/** @param {readonly string[]} names */
+function integrationTests(names) {
+  return names.map((name) => `test/integration/${name}.test.ts`);
+}
+
+/** The files that prettier formats. */
+export const FORMATTED = [
+  'src/**/*.ts',
+  'test/**/*.{ts,cjs}',
+  'bench/**/*.ts',
+  'scripts/**/*.{mjs,cjs}',
+  '*.{mjs,cjs,json}',
+  '!package-lock.json',
+];
+
+/**
+ * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'h2load'} Need
+ * With 'nodeVersions' a stage runs on the Node of the image.
+ */
+
+/**
+ * A stage is the build, a `tool` of node_modules (one test), or jest.
+ *
+ * @typedef {object} Stage
+ * @property {string} name
+ * @property {boolean} [build]
+ * @property {readonly [string, ...string[]]} [tool]
+ * @property {readonly string[]} [folders] All tests in them.
+ * @property {readonly string[]} [files] Tests, or folders of tests, of other stages.
+ * @property {readonly Need[]} [needs]
+ * @property {number} [cores] How many of the two cores its processor time keeps busy. Stages run side by side while the sum is at most
+ * two. A stage that waits for processes most of its time keeps less than one core busy.
+ * @property {number} [workers] Those of jest; 1 by default. Tests of processes wait for half of their time, so four keep two cores busy.
+ * @property {boolean} [secondChance] Its tests depend on real processes and time: up to three failed files run once more, alone
+ * (second-chance.mjs).
+ * @property {number} timeoutS
+ * @property {Partial<Stage>} [long] What differs in the long form, besides the number of cases of each test (`test/support/random/form.ts`).
+ * @property {Readonly<Record<string, string>>} [env]
+ */
+
+/** @type {readonly Stage[]} */
+export const STAGES = [
+  { name: 'build', build: true, timeoutS: 300 },
+  { name: 'types', tool: ['typescript/bin/tsc', '-p', 'tsconfig.json'], cores: 1, timeoutS: 300 },
+  {
+    name: 'lint',
+    tool: ['eslint/bin/eslint.js', '--no-error-on-unmatched-pattern', 'src', 'test', 'bench', 'scripts'],
+    cores: 1,
+    timeoutS: 600,
+  },
+  { name: 'format', tool: ['prettier/bin/prettier.cjs', '--check', ...FORMATTED], cores: 1, timeoutS: 120 },
+  { name: 'unused', tool: ['knip/bin/knip.js', '--no-progress'], cores: 1, timeoutS: 120 },
+  {
+    name: 'faults',
+    folders: ['test/faults'],
+    needs: ['build', 'redis'],
+    cores: 0.6,
+    secondChance: true,
+    timeoutS: 900,
+    long: { cores: 1, timeoutS: 3600 },
+  },
+  {
+    name: 'envoy',
+    folders: ['test/envoy'],
+    needs: ['build', 'redis', 'envoy'],
+    cores: 0.4,
+    secondChance: true,
+    timeoutS: 600,
+    long: { timeoutS: 1800 },
+  },
+  {
+    name: 'runtimes',
+    ...ON_NODE_OF_IMAGE,
+    needs: ['build', 'redis', 'nodeVersions'],
+    cores: 1,
+    secondChance: true,
+    timeoutS: 600,
+    long: { ...ALL_ON_NODE_OF_IMAGE, timeoutS: 1200 },
+  },
+  { name: 'lua', folders: ['test/lua', 'test/parity'], needs: ['redis'], cores: 1, timeoutS: 600 },
+  // A separate stage: a machine without luacheck still runs the tests of the Lua scripts.
+  { name: 'luacheck', folders: ['test/luacheck'], needs: ['luacheck'], cores: 1, timeoutS: 120 },
+  { name: 'mutants', folders: ['test/mutants'], needs: ['redis'], cores: 1, timeoutS: 900 },
+  { name: 'docs', folders: ['test/docs', 'test/deploy'], needs: ['build', 'redis'], cores: 1, timeoutS: 300 },
+  { name: 'contract', folders: ['test/contract'], needs: ['redis'], cores: 1, timeoutS: 600 },
+  {
+    name: 'clients',
+    folders: ['test/clients'],
+    needs: ['build', 'h2spec', 'goClient', 'grpcio'],
+    cores: 0.4,
+    secondChance: true,
+    timeoutS: 600,
+  },
+  { name: 'unit', folders: ['test/unit', 'test/simulation'], cores: 2, workers: 2, secondChance: true, timeoutS: 600 },
+  {
+    name: 'integration',
+    folders: ['test/integration', 'test/conformance'],
+    needs: ['build', 'redis', 'redisVersions', 'shells'],
+    cores: 2,
+    workers: 4,
+    secondChance: true,
+    timeoutS: 1500,
+  },
+  // It measures processor time, which other stages on the same cores would change.
+  { name: 'bench', folders: ['test/bench'], needs: ['build', 'redis', 'h2load'], cores: 2, secondChance: true, timeoutS: 300 },
+];

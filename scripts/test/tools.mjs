@@ -1,0 +1,77 @@
+/** The tools that stages need besides the npm packages: how each is installed, and the variable that passes its path to the tests. */
+import { buildDist } from '../build/build-dist.mjs';
+import { installEnvoy } from '../install/envoy.mjs';
+import { installGoClient } from '../install/go-client.mjs';
+import { installGrpcio } from '../install/grpcio.mjs';
+import { installH2load } from '../install/h2load.mjs';
+import { installH2spec } from '../install/h2spec.mjs';
+import { installLuacheck } from '../install/luacheck.mjs';
+import { installNodeVersions } from '../install/node-versions.mjs';
+import { installRedisVersions } from '../install/redis-versions.mjs';
+import { installRedis } from '../install/redis.mjs';
+import { installShells } from '../install/shells.mjs';
+
+/** @typedef {import('./stages.mjs').Need} Need */
+/** @typedef {import('./stages.mjs').Stage} Stage */
+
+/**
+ * @typedef {object} Prepared
+ * @property {NodeJS.ProcessEnv} [env] For the tests.
+ * @property {string} [node] The Node that the stage runs on, and everything it starts.
+ * @property {string} [missing] Why the tool is missing, and what to do.
+ * @property {string | undefined} [failure] Why the build failed.
+ */
+
+/** @type {Readonly<Record<Need, () => Promise<Prepared>>>} */
+const PREPARE = {
+  build: async () => ({ failure: await buildDist() }),
+  redis: prepareTool('WEIR_REDIS_SERVER', installRedis),
+  // The tests look for the binaries themselves, and each test reports when its version is missing.
+  redisVersions: async () => {
+    await installRedisVersions();
+    return {};
+  },
+  // The same for the shells.
+  shells: async () => {
+    await installShells();
+    return {};
+  },
+  nodeVersions: async () => {
+    const { path, missing } = await installNodeVersions();
+    return missing === undefined ? { node: path } : { missing };
+  },
+  luacheck: prepareTool('WEIR_LUACHECK', installLuacheck),
+  envoy: prepareTool('WEIR_ENVOY', installEnvoy),
+  h2spec: prepareTool('WEIR_H2SPEC', installH2spec),
+  goClient: prepareTool('WEIR_GO_CLIENT', installGoClient),
+  grpcio: prepareTool('WEIR_GRPCIO', installGrpcio),
+  h2load: prepareTool('WEIR_H2LOAD', installH2load),
+};
+
+/**
+ * @param {string} variable
+ * @param {() => Promise<import('../install/tool.mjs').Tool>} install
+ * @returns {() => Promise<Prepared>}
+ */
+function prepareTool(variable, install) {
+  return async () => {
+    const { path, missing } = await install();
+    return missing === undefined ? { env: { [variable]: path } } : { missing };
+  };
+}
+
+/**
+ * Prepares what the stages need, one after the other, because two installers at the same time may disturb each other. A stage that builds
+ * provides the build for the others.
+ *
+ * @param {readonly Stage[]} stages
+ */
+export async function prepareTools(stages) {
+  /** @type {Map<Need, Prepared>} */
+  const prepared = new Map();
+  for (const need of new Set(stages.flatMap(({ needs = [] }) => needs))) {
+    const isBuilt = need === 'build' && stages.some((stage) => stage.build === true);
+    prepared.set(need, isBuilt ? {} : await PREPARE[need]());
+  }
+  return prepared;
+}
