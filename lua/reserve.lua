@@ -31,6 +31,7 @@ Reply     now_us, and then
 Buckets are read first and written last (include/buckets.lua), then the counts of held hits, the index, the record. No key but those
 in KEYS is touched. An index without ids says that nothing is held, whatever the counts say.
 ]]
+--- @include "numbers"
 --- @include "arithmetic"
 --- @include "limit"
 --- @load "token-bucket"
@@ -43,6 +44,7 @@ in KEYS is touched. An index without ids says that nothing is held, whatever the
 --- @include "settle-bucket"
 --- @include "reservation"
 --- @include "server-time"
+--- @include "writing"
 --- @include "buckets"
 
 local UNREADABLE, OUTSIDE, UNDECIDABLE = -1, -2, -3
@@ -56,9 +58,8 @@ local function read_record()
 end
 
 local function write_record(record)
-  local ttl_ms = ceil((record.keep_us + max(0, record.expires_us - now_us) + EXPIRY_MARGIN_US) / 1000)
   local value = pack_record(record)
-  call_redis('SET', record_key, value, 'PX', format('%.0f', ttl_ms))
+  call_redis('SET', record_key, value, 'PX', ttl_ms(record.keep_us + max(0, record.expires_us - now_us)))
   return value
 end
 
@@ -89,7 +90,7 @@ local function read_legs(at, names)
     local i = #legs + 1
     local limit, next_at = limit_at(at + 4)
     local engine = engine_of(tonumber(ARGV[at]))
-    local leg = { engine = engine, limit = limit, bucket = bucket_of(KEYS[FIRST_LEG_KEY + 2 * (i - 1)], engine), held_key = KEYS[FIRST_LEG_KEY + 2 * i - 1] }
+    local leg = { engine = engine, limit = limit, bucket = bucket_of(KEYS[FIRST_LEG_KEY + 2 * (i - 1)], engine, limit), held_key = KEYS[FIRST_LEG_KEY + 2 * i - 1] }
     for n = 1, 3 do
       leg[names[n]] = tonumber(ARGV[at + n])
     end
@@ -101,7 +102,7 @@ end
 
 local function is_readable(legs)
   for i = 1, #legs do
-    if legs[i].bucket.is_unreadable then
+    if legs[i].bucket.state == false then
       return false
     end
   end

@@ -18,8 +18,9 @@ ARGV      for each settlement: algorithm (1 token bucket, 2 fixed window, 3 leak
 Reply     for each settlement: hits applied, at least 0; -1 if its bucket could not be read, or now_us lies outside its edges
 
 Settlements of one bucket are applied in their order. Each bucket is read once and written at most once, and a run that fails has
-changed nothing, unless its error begins with PARTLY (include/buckets.lua). No key but those in KEYS is touched.
+changed nothing, unless its error begins with PARTLY (include/writing.lua). No key but those in KEYS is touched.
 ]]
+--- @include "numbers"
 --- @include "arithmetic"
 --- @include "limit"
 --- @load "token-bucket"
@@ -30,6 +31,7 @@ changed nothing, unless its error begins with PARTLY (include/buckets.lua). No k
 --- @load "in-flight"
 --- @include "settle-bucket"
 --- @include "server-time"
+--- @include "writing"
 --- @include "buckets"
 
 local IN_FLIGHT = 6
@@ -43,7 +45,7 @@ local function read_settlement(key, at)
     next_at = next_at + 1
   end
   local settlement = {
-    bucket = bucket_of(key, engine_of(code)),
+    bucket = bucket_of(key, engine_of(code), limit),
     hits = tonumber(ARGV[at + 1]),
     taken_at_us = tonumber(ARGV[at + 2]),
     used_before = tonumber(ARGV[at + 3]),
@@ -60,7 +62,7 @@ local at = 1
 for i, key in ipairs(KEYS) do
   local settlement
   settlement, at = read_settlement(key, at)
-  if settlement.bucket.is_unreadable then
+  if settlement.bucket.state == false then
     reply[i] = -1
   else
     reply[i] = settle_bucket(settlement, now_us)

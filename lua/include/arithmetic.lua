@@ -1,13 +1,7 @@
 --[[
-Exact whole-number arithmetic on doubles. Twin of src/engine/arithmetic.ts, which explains it; both must give the same
-digits. % rounds a quotient down, which is exact of whole numbers up to EXACT_MAX, and of no others.
+Exact whole-number arithmetic on doubles. Twin of src/algorithm/arithmetic.ts, which explains it; both must give the same
+digits. % rounds a quotient down, which is exact of whole numbers up to EXACT_MAX (numbers.lua), and of no others.
 ]]
-local EXACT_MAX = 9007199254740991
-local DURATION_US_MAX = 100 * 365 * 86400 * 1000000
--- What stands in a library's table is looked up in two tables at each use, a local never.
-local max, min, ceil = math.max, math.min, math.ceil
-local match, format = string.match, string.format
-
 -- a * b divided by m, exactly: quotient, remainder. Needs whole numbers, 0 <= a < m <= 2^52.
 local function multiply_divide(a, b, m)
   local product = a * b

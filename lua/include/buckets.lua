@@ -5,7 +5,6 @@ clock, the one include that calls redis.
 local ENGINE_LOADERS = { load_token_bucket, load_fixed_window, load_leaky_bucket, load_sliding_window_log, load_sliding_window_counter, load_in_flight }
 -- Local, as is what stands in math (arithmetic.lua).
 local call_redis, pcall_redis = redis.call, redis.pcall
-local EXPIRY_MARGIN_US = 2000000
 
 -- By their codes. Each is made when it is first asked for: to make all of them costs as much as to decide two groups.
 local engines = {}
@@ -21,31 +20,35 @@ local function engine_of(code)
   return engine
 end
 
+-- As digits: Redis itself would print the number as one that may be a fraction, which takes three times as long.
+local function ttl_ms(expires_after_us)
+  return format('%d', ceil((expires_after_us + EXPIRY_MARGIN_US) / 1000))
+end
+
 local function write_bucket(bucket)
   if not bucket.state or bucket.engine.is_unused(bucket.state) then
     if bucket.exists then
       call_redis('DEL', bucket.key)
     end
   elseif bucket.expires_after_us then
-    -- As digits: Redis itself would print the number as one that may be a fraction, which takes three times as long.
-    local ttl_ms = format('%d', ceil((bucket.expires_after_us + EXPIRY_MARGIN_US) / 1000))
-    call_redis('SET', bucket.key, bucket.engine.pack(bucket.state), 'PX', ttl_ms)
+    call_redis('SET', bucket.key, bucket.engine.pack(bucket.state, bucket.limit), 'PX', ttl_ms(bucket.expires_after_us))
   else
-    call_redis('SET', bucket.key, bucket.engine.pack(bucket.state), 'KEEPTTL')
+    call_redis('SET', bucket.key, bucket.engine.pack(bucket.state, bucket.limit), 'KEEPTTL')
   end
 end
 
-local function bucket_of(key, engine)
+-- Limits of one bucket have their window in common: any of them says how its value is read.
+local function bucket_of(key, engine, limit)
   local known = buckets[key]
   if known then
     return known
   end
   local value, state = pcall_redis('GET', key), nil
-  if type(value) == 'string' then
-    state = engine.unpack(value)
+  if value then
+    state = type(value) == 'string' and engine.unpack(value, limit) or false
   end
-  -- There is room for three fields more, so that the table does not grow: is_dirty, expires_after_us, first_take.
-  local bucket = { key = key, engine = engine, exists = value ~= false, state = state, is_unreadable = value and not state }
+  -- A state of false can't be read. There is room for three fields more, so that the table does not grow: is_dirty, expires_after_us, first_take.
+  local bucket = { key = key, engine = engine, limit = limit, exists = value ~= false, state = state }
   buckets[key] = bucket
   bucket_count = bucket_count + 1
   buckets_in_order[bucket_count] = bucket
@@ -62,11 +65,7 @@ local function write_from(place)
   end
 end
 
---[[
-Writes the buckets that the run has changed. What refuses the first of them fails the run, and nothing has changed: no memory is left,
-no disk, no replica. Redis asks that of a run's first write alone, so what refuses a later one can only be that not all of the commands
-are allowed. Then some buckets are written and others not; the reply to that is returned.
-]]
+-- Writes the buckets that the run has changed; a reply if Redis refused some of them.
 local function write_buckets()
   local first = 1
   while first <= bucket_count and not buckets_in_order[first].is_dirty do
@@ -77,6 +76,6 @@ local function write_buckets()
   end
   write_bucket(buckets_in_order[first])
   if first < bucket_count and not pcall(write_from, first + 1) then
-    return redis.error_reply('PARTLY written: Redis refused a later write of the run')
+    return redis.error_reply(WRITTEN_IN_PART)
   end
 end

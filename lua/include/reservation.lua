@@ -1,5 +1,5 @@
 --[[
-The steps of a reservation, pure: no redis.call here. Twin of src/engine/reservation.ts, which explains them.
+The steps of a reservation, pure: no redis.call here. Twin of src/decide/reservation.ts, which explains them.
 
 A record is { state, flags, asked, granted, made_us, expires_us, keep_us, actual, cut, charged, used_before, plan }: numbers, but for
 charged and used_before (a number for each leg) and plan, a text. A leg is { bucket, limit, overdraft_max, keeps }.
@@ -92,7 +92,7 @@ end
 local function settle_leg(record, legs, i, hits, now_us)
   local leg = legs[i]
   local applied = 0
-  if not leg.bucket.is_unreadable then
+  if leg.bucket.state ~= false then
     applied = settle_bucket({
       bucket = leg.bucket, limit = leg.limit, hits = hits, taken_at_us = record.made_us,
       used_before = record.used_before[i], overdraft_max = leg.overdraft_max,

@@ -1,5 +1,5 @@
 --[[
-Sliding window counter, pure: no redis.call here. Twin of src/engine/sliding-window-counter.ts, which explains it.
+Sliding window counter, pure: no redis.call here. Twin of src/algorithm/sliding-window-counter.ts, which explains it.
 State: { index = number of the window since 1970, current, previous = hits of it and of the one before, elapsed_us };
 stored as "index current previous".
 ]]
@@ -32,8 +32,11 @@ end
 
 function sliding_window_counter.unpack(value)
   local index, current, previous = match(value, '^(%d+) (%d+) (%d+)$')
+  if not index or index + 0 > EXACT_MAX or current + 0 > EXACT_MAX or previous + 0 > EXACT_MAX then
+    return nil
+  end
   -- Adding 0 makes a number of digits at less than tonumber does.
-  return index and { index = index + 0, current = current + 0, previous = previous + 0 }
+  return { index = index + 0, current = current + 0, previous = previous + 0 }
 end
 
 function sliding_window_counter.pack(state)

@@ -1,6 +1,8 @@
 --[[
-Token bucket, pure: no redis.call here. Twin of src/engine/token-bucket.ts, which explains it.
-State: { used = hits used, rest = parts of 1 / window_us hit, at_us = when }; stored as "used rest at_us".
+Token bucket, pure: no redis.call here. Twin of src/algorithm/token-bucket.ts, which explains it.
+State: { used = hits used, rest = parts of 1 / window_us hit, at_us = when }. Stored as 12 bytes: at_us in 7, and the level, used * window_us - rest,
+in 5. A level of 2^40 or more takes 7 bytes. A level beyond 2^53 is stored as the text "used rest at_us".
+The first byte of at_us is below every digit, so bytes and text are never confused.
 ]]
 -- Named here, so that the table never grows.
 local token_bucket = {
@@ -8,14 +10,31 @@ local token_bucket = {
   charge = nil, refund = nil, give_back = nil, retry_after_us = nil, reset_after_us = nil, is_unused = nil,
 }
 
-function token_bucket.unpack(value)
+function token_bucket.unpack(value, limit)
+  local length, window_us = #value, limit.window_us
+  if length == 12 or length == 14 then
+    local at_us, level = unpack_bytes(length == 12 and '>I7I5' or '>I7I7', value)
+    if at_us <= EXACT_MAX and level <= EXACT_MAX then
+      local part = level % window_us
+      local used = (level - part) / window_us
+      return part > 0 and { used = used + 1, rest = window_us - part, at_us = at_us } or { used = used, rest = 0, at_us = at_us }
+    end
+  end
   local used, rest, at_us = match(value, '^(%d+) (%d+) (%d+)$')
+  if not used or used + 0 > EXACT_MAX or rest + 0 >= window_us or at_us + 0 > EXACT_MAX then
+    return nil
+  end
   -- Adding 0 makes a number of digits at less than tonumber does.
-  return used and { used = used + 0, rest = rest + 0, at_us = at_us + 0 }
+  return { used = used + 0, rest = rest + 0, at_us = at_us + 0 }
 end
 
-function token_bucket.pack(state)
-  return format('%d %d %d', state.used, state.rest, state.at_us)
+function token_bucket.pack(state, limit)
+  local parts = state.used * limit.window_us
+  if parts > EXACT_MAX then
+    return format('%d %d %d', state.used, state.rest, state.at_us)
+  end
+  local level = parts - state.rest
+  return pack_bytes(level < 1099511627776 and '>I7I5' or '>I7I7', state.at_us, level)
 end
 
 function token_bucket.to_numbers(state)
