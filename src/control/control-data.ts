@@ -1,0 +1,356 @@
+/** The replica of control data in memory, from which every decision reads. */
+
+import { toByteString, toText } from '../descriptor/byte-string';
+import type { ByteString, Entry } from '../descriptor/descriptor';
+import type { ControlView, LimitValues, Selection } from '../rule/control-view';
+import {
+  CONTROL_KINDS,
+  fieldOf,
+  keyOf,
+  type ControlKind,
+  type ControlRecord,
+  type PlanRecord,
+  type RecordKey,
+  type SelectorRecord,
+  type StoredRecord,
+  type TenantRecord,
+} from './control-record';
+import type { LoggedChange } from './control-store';
+import { ExpiryQueue, type Expiry } from './expiry-queue';
+import { Names } from './names';
+import { SelectorIndex, toEntries, type Selector } from './selector-index';
+import { ShardedMap } from './sharded-map';
+import { TenantTable, type TenantName } from './tenant-table';
+
+/** Numbers of records by kind. */
+export type ControlCounts = Readonly<Record<ControlKind, number>>;
+
+/** Records expired at once: about a millisecond. */
+const EXPIRED_AT_ONCE = 500;
+
+const US_PER_MS = 1_000;
+
+/** The bit of a mark that says that the store lost the record; the other bits are the snapshot that last contained it. */
+const LOST = 0x8000;
+const SNAPSHOTS = 0x7fff;
+
+/** Texts that many records share are kept once; beyond this number, the table starts again. */
+const SHARED_TEXTS_MAX = 4_096;
+
+interface DomainControl {
+  readonly number: number;
+  tenants: number;
+  readonly plans: Map<ByteString, readonly LimitValues[]>;
+  readonly selectors: SelectorIndex;
+}
+
+/** A record that is kept as an object: all kinds but tenants. */
+interface Held {
+  readonly record: PlanRecord | SelectorRecord;
+  readonly version: number;
+  mark: number;
+  readonly expiry: Expiry | undefined;
+}
+
+interface HeldSelector extends Held, Selector {
+  readonly record: SelectorRecord;
+}
+
+type HeldKind = Exclude<ControlKind, 'tenant'>;
+
+export class ControlData implements ControlView {
+  private readonly domains = new Map<ByteString, DomainControl>();
+  private readonly domainNames = new Names();
+  private readonly planNames = new Names();
+  private readonly tenants = new TenantTable();
+  /** Only of tenants that end. */
+  private readonly tenantEnds = new ShardedMap<Expiry>();
+  private readonly held: Readonly<Record<HeldKind, ShardedMap<Held>>> = {
+    plan: new ShardedMap(),
+    override: new ShardedMap(),
+    block: new ShardedMap(),
+    pass: new ShardedMap(),
+  };
+  private readonly expiries = new ExpiryQueue();
+  private readonly texts = new Map<string, string>();
+  private changes = 0;
+  private lostCount = 0;
+  private snapshot = 0;
+
+  get version(): number {
+    return this.changes;
+  }
+
+  /** Number of records that the store lost and this replica keeps. */
+  get lost(): number {
+    return this.lostCount;
+  }
+
+  get counts(): ControlCounts {
+    const { plan, override, block, pass } = this.held;
+    return { tenant: this.tenants.size, plan: plan.size, override: override.size, block: block.size, pass: pass.size };
+  }
+
+  get size(): number {
+    return Object.values(this.counts).reduce((sum, count) => sum + count, 0);
+  }
+
+  select(domain: ByteString, entries: readonly Entry[]): Selection | undefined {
+    const control = this.domains.get(domain);
+    return control === undefined || control.selectors.size === 0 ? undefined : control.selectors.select(entries);
+  }
+
+  planOf(domain: ByteString, tenant: ByteString): ByteString | undefined {
+    const control = this.domains.get(domain);
+    if (control === undefined || control.tenants === 0) return undefined;
+    const plan = this.tenants.planOf(control.number, tenant);
+    return plan < 0 ? undefined : this.planNames.nameOf(plan);
+  }
+
+  planLimits(domain: ByteString, plan: ByteString): readonly LimitValues[] | undefined {
+    return this.domains.get(domain)?.plans.get(plan);
+  }
+
+  /** The record in force; undefined: none. The record of a tenant lacks reason, author and time of creation, which only the store has. */
+  get(key: RecordKey): StoredRecord | undefined {
+    if (key.kind === 'tenant') return this.tenantOf(key);
+    const held = this.held[key.kind].get(fieldOf(key));
+    return held && { record: held.record, version: held.version };
+  }
+
+  /** How many other records select by the rarest entry of this one. A decision may have to look at all of them. */
+  crowd(record: SelectorRecord): number {
+    return this.domains.get(toByteString(record.domain))?.selectors.crowd(record) ?? 0;
+  }
+
+  /** Applies a change, unless the record is newer already. */
+  apply({ key, version, record }: LoggedChange): void {
+    const mark = this.markOf(key);
+    if (mark !== undefined && this.versionOf(key) > version) return;
+    if (record === undefined) {
+      if (mark !== undefined) this.remove(key);
+      return;
+    }
+    // A record that the store scans again is only marked.
+    if (mark !== undefined && this.versionOf(key) === version) {
+      this.setMark(key, this.snapshot);
+      return;
+    }
+    if (mark !== undefined) this.remove(key);
+    this.add(record, version);
+    this.changes += 1;
+  }
+
+  /** Starts to read everything again: what `endSnapshot` does not find confirmed by a change since then is dropped, or lost. */
+  beginSnapshot(): void {
+    this.snapshot = (this.snapshot + 1) & SNAPSHOTS;
+  }
+
+  /** Drops the records that the snapshot lacks, but keeps those with a version after `common`: the store acknowledged and lost them. */
+  *endSnapshot(common: number): Generator<undefined, void> {
+    for (const key of this.keysInSteps()) {
+      if (key === undefined) {
+        yield;
+        continue;
+      }
+      const mark = this.markOf(key);
+      if (mark === undefined || (mark & SNAPSHOTS) === this.snapshot) continue;
+      if (this.versionOf(key) > common) this.setMark(key, this.snapshot | LOST);
+      else this.remove(key);
+    }
+  }
+
+  /** Drops the lost records up to this version. */
+  *discardLost(upTo: number): Generator<undefined, void> {
+    if (this.lostCount === 0) return;
+    for (const key of this.keysInSteps()) {
+      if (key === undefined) yield;
+      else if (((this.markOf(key) ?? 0) & LOST) !== 0 && this.versionOf(key) <= upTo) this.remove(key);
+    }
+  }
+
+  /** Every record, in steps; `isLost`: the store lost it. */
+  *recordsInSteps(): Generator<(StoredRecord & { readonly isLost: boolean }) | undefined> {
+    for (const key of this.keysInSteps()) {
+      const stored = key && this.get(key);
+      if (key === undefined || stored === undefined) yield undefined;
+      else yield { ...stored, isLost: ((this.markOf(key) ?? 0) & LOST) !== 0 };
+    }
+  }
+
+  /** Time of the next expiry, in microseconds since 1970; undefined: no record ends. */
+  get nextExpiryUs(): number | undefined {
+    return this.expiries.first?.until;
+  }
+
+  /** Drops records that have ended, a bounded number at once; whether there are more. */
+  expire(nowUs: number): boolean {
+    for (let expired = 0; expired < EXPIRED_AT_ONCE; expired += 1) {
+      const { first } = this.expiries;
+      if (first === undefined || first.until > nowUs) return false;
+      this.remove(first.key);
+    }
+    return true;
+  }
+
+  private add(record: ControlRecord, version: number): void {
+    if (record.kind === 'tenant') this.addTenant(record, version);
+    else this.hold(this.withSharedTexts(record), version);
+  }
+
+  private addTenant(record: TenantRecord, version: number): void {
+    const domain = this.domainOf(record.domain);
+    const plan = this.planNames.acquire(toByteString(record.plan));
+    this.tenants.set({ domain: domain.number, tenant: toByteString(record.tenant) }, { plan, version, mark: this.snapshot });
+    domain.tenants += 1;
+    const key = keyOf(record);
+    const expiry = this.expiryOf(record);
+    if (expiry !== undefined) this.tenantEnds.set(fieldOf(key), expiry);
+  }
+
+  private hold(record: PlanRecord | SelectorRecord, version: number): void {
+    const domain = this.domainOf(record.domain);
+    const [mark, expiry] = [this.snapshot, this.expiryOf(record)];
+    const field = fieldOf(keyOf(record));
+    if (record.kind === 'plan') {
+      domain.plans.set(toByteString(record.plan), record.limits);
+      this.held.plan.set(field, { record, version, mark, expiry });
+      return;
+    }
+    const entries = toEntries(record.entries);
+    const held: HeldSelector = { record, version, mark, expiry, entries, anchor: domain.selectors.anchorOf(entries), alone: undefined };
+    domain.selectors.add(held);
+    this.held[record.kind].set(field, held);
+  }
+
+  private remove(key: RecordKey): void {
+    const mark = this.markOf(key);
+    if (mark === undefined) return;
+    if ((mark & LOST) !== 0) this.lostCount -= 1;
+    this.changes += 1;
+    const name = toByteString(key.domain);
+    const domain = this.domainOf(key.domain);
+    const field = fieldOf(key);
+    if (key.kind === 'tenant') this.removeTenant(key, { domain, field });
+    else {
+      const held = this.held[key.kind].get(field);
+      this.held[key.kind].delete(field);
+      if (held?.expiry !== undefined) this.expiries.remove(held.expiry);
+      if (held !== undefined && isSelector(held)) domain.selectors.remove(held);
+      if (key.kind === 'plan') domain.plans.delete(toByteString(key.name));
+    }
+    if (domain.tenants > 0 || domain.plans.size > 0 || domain.selectors.size > 0) return;
+    this.domains.delete(name);
+    this.domainNames.release(domain.number);
+  }
+
+  private removeTenant(key: RecordKey, { domain, field }: { readonly domain: DomainControl; readonly field: string }): void {
+    const name: TenantName = { domain: domain.number, tenant: toByteString(key.name) };
+    const entry = this.tenants.get(name);
+    if (entry === undefined) return;
+    this.tenants.delete(name);
+    this.planNames.release(entry.plan);
+    domain.tenants -= 1;
+    const expiry = this.tenantEnds.get(field);
+    if (expiry === undefined) return;
+    this.tenantEnds.delete(field);
+    this.expiries.remove(expiry);
+  }
+
+  private tenantOf(key: RecordKey): StoredRecord | undefined {
+    const domain = this.domains.get(toByteString(key.domain));
+    const entry = domain && this.tenants.get({ domain: domain.number, tenant: toByteString(key.name) });
+    if (entry === undefined) return undefined;
+    const expiry = this.tenantEnds.get(fieldOf(key));
+    const until = expiry && { untilMs: expiry.until / US_PER_MS };
+    const plan = toText(this.planNames.nameOf(entry.plan));
+    return { record: { kind: 'tenant', domain: key.domain, tenant: key.name, plan, ...until }, version: entry.version };
+  }
+
+  private domainOf(text: string): DomainControl {
+    const name = toByteString(text);
+    let domain = this.domains.get(name);
+    if (domain === undefined) {
+      domain = { number: this.domainNames.acquire(name), tenants: 0, plans: new Map(), selectors: new SelectorIndex() };
+      this.domains.set(name, domain);
+    }
+    return domain;
+  }
+
+  private expiryOf(record: ControlRecord): Expiry | undefined {
+    return record.untilMs === undefined ? undefined : this.expiries.add(record.untilMs * US_PER_MS, keyOf(record));
+  }
+
+  private versionOf(key: RecordKey): number {
+    if (key.kind === 'tenant') return this.entryOf(key)?.version ?? 0;
+    return this.held[key.kind].get(fieldOf(key))?.version ?? 0;
+  }
+
+  /** Undefined: the record does not exist. */
+  private markOf(key: RecordKey): number | undefined {
+    return key.kind === 'tenant' ? this.entryOf(key)?.mark : this.held[key.kind].get(fieldOf(key))?.mark;
+  }
+
+  private setMark(key: RecordKey, mark: number): void {
+    const before = this.markOf(key) ?? 0;
+    this.lostCount += Number((mark & LOST) !== 0) - Number((before & LOST) !== 0);
+    if (key.kind !== 'tenant') {
+      const held = this.held[key.kind].get(fieldOf(key));
+      if (held !== undefined) held.mark = mark;
+      return;
+    }
+    const name = this.tenantNameOf(key);
+    const entry = name && this.tenants.get(name);
+    if (name !== undefined && entry !== undefined) this.tenants.set(name, { ...entry, mark });
+  }
+
+  private entryOf(key: RecordKey) {
+    const name = this.tenantNameOf(key);
+    return name && this.tenants.get(name);
+  }
+
+  private tenantNameOf(key: RecordKey): TenantName | undefined {
+    const domain = this.domains.get(toByteString(key.domain));
+    return domain && { domain: domain.number, tenant: toByteString(key.name) };
+  }
+
+  /** The keys of all records, and undefined where the caller may pause. */
+  private *keysInSteps(): Generator<RecordKey | undefined> {
+    for (const names of this.tenants.shardNames()) {
+      yield undefined;
+      for (const { domain, tenant } of names) {
+        yield { kind: 'tenant', domain: toText(this.domainNames.nameOf(domain)), name: toText(tenant) };
+      }
+    }
+    for (const kind of CONTROL_KINDS) {
+      if (kind === 'tenant') continue;
+      for (const { record } of this.held[kind].values()) {
+        yield undefined;
+        yield keyOf(record);
+      }
+    }
+  }
+
+  /** Replaces texts by equal ones that are there already, so that a hundred thousand records do not repeat them. */
+  private withSharedTexts<Kept extends PlanRecord | SelectorRecord>(record: Kept): Kept {
+    const { domain, reason, author } = record;
+    const own: { -readonly [Field in keyof (PlanRecord | SelectorRecord)]: Kept[Field] } = record;
+    own.domain = this.shared(domain);
+    if (reason !== undefined) own.reason = this.shared(reason);
+    if (author !== undefined) own.author = this.shared(author);
+    if ('entries' in record) for (const entry of record.entries) (entry as { key: string }).key = this.shared(entry.key);
+    return record;
+  }
+
+  private shared(text: string): string {
+    const known = this.texts.get(text);
+    if (known !== undefined) return known;
+    if (this.texts.size >= SHARED_TEXTS_MAX) this.texts.clear();
+    this.texts.set(text, text);
+    return text;
+  }
+}
+
+function isSelector(held: Held): held is HeldSelector {
+  return 'anchor' in held;
+}

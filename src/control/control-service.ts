@@ -1,0 +1,156 @@
+/** What operators do with control data: checked writes, restores after a loss, and the export of the audit log. */
+
+import type { ControlData } from './control-data';
+import type { ControlFollower } from './control-follower';
+import {
+  fieldOf,
+  keyOf,
+  RECORD_BOUNDS,
+  type ControlRecord,
+  type RecordKey,
+  type SelectorRecord,
+  type StoredRecord,
+} from './control-record';
+import {
+  CHANGES_MAX,
+  type AuditNote,
+  type AuditPage,
+  type AuditQuery,
+  type ControlChange,
+  type ControlStore,
+  type ControlWrite,
+  type ScanPage,
+  type ScanQuery,
+  type WriteOutcome,
+} from './control-store';
+import { checkNotEnded, RecordError } from './read-record';
+import { auditToJson } from './audit-json';
+
+/** Most records that select by the same entry: a decision looks at each of them. */
+export const CROWD_MAX = 64;
+
+/** Bytes of the details of an audit entry. */
+const DETAILS_BYTES_MAX = 4_096;
+
+/** Audit entries that the export reads at once. */
+const AUDIT_PAGE = 500;
+
+const WRITE_ID = /^[\w.-]{1,64}$/;
+
+export interface ControlServiceParts {
+  readonly store: ControlStore;
+  readonly data: ControlData;
+  readonly follower: Pick<ControlFollower, 'catchUp'>;
+  /** Milliseconds since 1970. */
+  readonly nowMs: () => number;
+}
+
+export class ControlService {
+  constructor(private readonly parts: ControlServiceParts) {}
+
+  read(keys: readonly RecordKey[]): Promise<readonly (StoredRecord | undefined)[]> {
+    return this.parts.store.read(keys);
+  }
+
+  scan(query: ScanQuery): Promise<ScanPage> {
+    return this.parts.store.scan(query);
+  }
+
+  audit(query: AuditQuery): Promise<AuditPage> {
+    return this.parts.store.audit(query);
+  }
+
+  /**
+   * Writes, and resolves when the change is in force in this process.
+   *
+   * @throws RecordError for an invalid change, UnavailableError if the store cannot write
+   */
+  async write(write: ControlWrite): Promise<WriteOutcome> {
+    checkWrite(write);
+    const nowMs = this.parts.nowMs();
+    const { author } = write.audit;
+    const changes = write.changes.map((change): ControlChange => {
+      if (!('put' in change)) return change;
+      checkNotEnded(change.put, nowMs);
+      if (isSelector(change.put)) this.checkCrowd(change.put);
+      return { ...change, put: { ...change.put, author, createdAtMs: change.put.createdAtMs ?? nowMs } };
+    });
+    const outcome = await this.parts.store.write({ ...write, changes });
+    if (outcome.kind === 'written' && write.dryRun !== true) await this.parts.follower.catchUp();
+    return outcome;
+  }
+
+  /** Writes the records that this replica knows and the store has lost, unless the store has a newer one; how many it wrote. */
+  async restore(audit: AuditNote, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<number> {
+    let restored = 0;
+    let batch: ControlChange[] = [];
+    const flush = async (): Promise<void> => {
+      const outcome = await this.parts.store.write({ changes: batch, audit, dryRun });
+      if (outcome.kind === 'full') throw new RecordError(outcome.of, `has ${outcome.max} records already; delete some first`);
+      if (outcome.kind === 'written') restored += outcome.effects.filter(({ isChanged }) => isChanged).length;
+      batch = [];
+    };
+    // A record that the store still has does not change.
+    for (const known of this.parts.data.recordsInSteps()) {
+      if (known === undefined) continue;
+      batch.push({ put: known.record, expect: { restores: known.version } });
+      if (batch.length === CHANGES_MAX) await flush();
+    }
+    if (batch.length > 0) await flush();
+    if (!dryRun) await this.parts.follower.catchUp();
+    return restored;
+  }
+
+  /** Accepts the loss: every instance drops the records that the store has lost. */
+  async discardLost(audit: AuditNote): Promise<void> {
+    checkNote(audit);
+    await this.parts.store.discardLost(audit);
+    await this.parts.follower.catchUp();
+  }
+
+  /** The audit log as JSON lines, oldest first. */
+  async *auditLines(): AsyncGenerator<string> {
+    let after: string | undefined;
+    do {
+      const page: AuditPage = await this.parts.store.audit({ order: 'oldest', limit: AUDIT_PAGE, ...(after !== undefined && { after }) });
+      for (const entry of page.entries) yield `${JSON.stringify(auditToJson(entry))}\n`;
+      after = page.next;
+    } while (after !== undefined);
+  }
+
+  private checkCrowd(record: SelectorRecord): void {
+    if (this.parts.data.get(keyOf(record)) !== undefined || this.parts.data.crowd(record) < CROWD_MAX) return;
+    throw new RecordError(
+      'entries',
+      `select by entries that ${CROWD_MAX} other records have already; add an entry with a value, or delete some of them`,
+    );
+  }
+}
+
+function isSelector(record: ControlRecord): record is SelectorRecord {
+  return record.kind !== 'tenant' && record.kind !== 'plan';
+}
+
+function checkWrite({ changes, audit, id }: ControlWrite): void {
+  if (changes.length > CHANGES_MAX) throw new RecordError('changes', `has ${changes.length} items; at most ${CHANGES_MAX} are allowed`);
+  if (id !== undefined && !WRITE_ID.test(id)) throw new RecordError('id', 'must have 1 to 64 letters, digits, "_", "-" and "."');
+  checkNote(audit);
+  const seen = new Set<string>();
+  for (const change of changes) {
+    const key = 'put' in change ? keyOf(change.put) : change.delete;
+    const text = `${key.kind}/${fieldOf(key)}`;
+    if (seen.has(text)) throw new RecordError('changes', 'change one record twice; send two writes');
+    seen.add(text);
+  }
+}
+
+function checkNote({ author, reason = '', details = '' }: AuditNote): void {
+  checkBytes(author, { field: 'author', max: RECORD_BOUNDS.authorBytes });
+  checkBytes(reason, { field: 'reason', max: RECORD_BOUNDS.reasonBytes });
+  checkBytes(details, { field: 'details', max: DETAILS_BYTES_MAX });
+}
+
+function checkBytes(text: string, { field, max }: { readonly field: string; readonly max: number }): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > max) throw new RecordError(field, `has ${bytes} bytes; at most ${max} are allowed`);
+}

@@ -1,0 +1,129 @@
+/** Counts denials across all instances, and blocks entries that a rule denies too often. It never delays a decision. */
+
+import { bucketKey } from '../bucket/bucket-key';
+import type { Group } from '../bucket/take';
+import type { ByteString, Entry } from '../descriptor/descriptor';
+import type { Penalty } from '../rule/penalty';
+import type { Decided } from '../should-rate-limit';
+import type { GroupOutcome, Store } from '../store/port/store';
+
+/** Entries with denials that are not counted yet; those of further ones are dropped. */
+export const PENDING_MAX = 10_000;
+
+/** Entries counted by one call. */
+export const COUNTED_MAX = 512;
+
+/** Interval between two calls, in milliseconds. */
+const FLUSH_MS = 250;
+
+/** Who is blocked, and why. */
+export interface PenaltyBlock {
+  readonly domain: ByteString;
+  readonly path: readonly string[];
+  readonly entries: readonly Entry[];
+  readonly penalty: Penalty;
+}
+
+export interface PenaltiesParts {
+  readonly store: Pick<Store, 'take'>;
+  /** `CACHE_KEY_PREFIX`. */
+  readonly keyPrefix: string;
+  /** Writes the blocks, at most `COUNTED_MAX`; resolves to those that are in force. */
+  readonly block: (blocks: readonly PenaltyBlock[]) => Promise<readonly PenaltyBlock[]>;
+  /** Called with the number of denials that were not counted. */
+  readonly onDropped: (denials: number) => void;
+  /** Called if the store or the control data failed. */
+  readonly onError: (error: unknown) => void;
+}
+
+interface Pending extends PenaltyBlock {
+  readonly key: string;
+  denials: number;
+}
+
+export class Penalties {
+  /** By bucket key, oldest first. */
+  private readonly pending = new Map<string, Pending>();
+  private timer: NodeJS.Timeout | undefined;
+  private flushing: Promise<void> | undefined;
+
+  constructor(private readonly parts: PenaltiesParts) {}
+
+  start(): void {
+    this.timer = setInterval(() => {
+      this.flushing ??= this.flush().finally(() => {
+        this.flushing = undefined;
+      });
+    }, FLUSH_MS);
+    this.timer.unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.flushing;
+    await this.flush();
+  }
+
+  /** Denials by a block, and those that SHADOW_MODE lets pass, do not count. */
+  record({ request, matched, decision }: Decided): void {
+    if (decision.overallCode !== 'OVER_LIMIT' || matched.blocked === true) return;
+    for (let i = 0; i < decision.statuses.length; i += 1) {
+      const { rule, path = [] } = matched.matches[i] ?? {};
+      const descriptor = request.descriptors[i];
+      if (rule?.penalty === undefined || descriptor === undefined || decision.statuses[i]?.denies !== true) continue;
+      const { domain } = request;
+      const { penalty } = rule;
+      const { entries } = descriptor;
+      this.add({ domain, path, entries, penalty }, matched.hashTag);
+    }
+  }
+
+  /** Counts what is pending, and blocks. It never rejects. */
+  async flush(): Promise<void> {
+    const batch = [...this.firstPending()];
+    if (batch.length === 0) return;
+    for (const { key } of batch) this.pending.delete(key);
+    try {
+      const outcomes = await this.parts.store.take(batch.map(({ key, penalty, denials }) => groupOf(key, penalty, denials)));
+      const reached = batch.filter((_, i) => isReached(outcomes[i]));
+      if (reached.length === 0) return;
+      const blocked = await this.parts.block(reached);
+      // The count starts again, so that the end of a block is not the beginning of the next.
+      const again = reached.filter((each) => blocked.includes(each));
+      if (again.length > 0) await this.parts.store.take(again.map(({ key, penalty }) => groupOf(key, penalty, -penalty.denials)));
+    } catch (error) {
+      this.parts.onDropped(batch.reduce((sum, { denials }) => sum + denials, 0));
+      this.parts.onError(error);
+    }
+  }
+
+  private add(denied: PenaltyBlock, hashTag: ByteString | undefined): void {
+    const { domain, entries, penalty } = denied;
+    const key = bucketKey({ prefix: this.parts.keyPrefix, domain, hashTag, entries, limit: penalty.limit });
+    const known = this.pending.get(key);
+    if (known !== undefined) known.denials += 1;
+    else if (this.pending.size >= PENDING_MAX) this.parts.onDropped(1);
+    else this.pending.set(key, { ...denied, key, denials: 1 });
+  }
+
+  private *firstPending(): Generator<Pending> {
+    let left = COUNTED_MAX;
+    for (const each of this.pending.values()) {
+      if (left === 0) return;
+      left -= 1;
+      yield each;
+    }
+  }
+}
+
+function groupOf(bucketKeyText: string, { limit }: Penalty, hits: number): Group {
+  const take = { bucketKey: bucketKeyText, limit, hits, mode: 'enforced', descriptor: 0, failureMode: 'open' } as const;
+  return { takes: [take], quotaAlwaysFits: false, shadow: false };
+}
+
+/** A fallback knows only the denials of this process. */
+function isReached(outcome: GroupOutcome | undefined): boolean {
+  if (outcome === undefined || !('verdicts' in outcome) || outcome.fallback === true) return false;
+  const [verdict] = outcome.verdicts;
+  return verdict !== undefined && (!verdict.fits || verdict.remaining === 0);
+}
