@@ -1,0 +1,156 @@
+/** The counters of the current period: one set for each of the busiest rules, one that all others share. */
+
+import { toText } from '../descriptor/byte-string';
+import type { ByteString, Entry } from '../descriptor/descriptor';
+import type { Rule } from '../rule/rule';
+import { Counters, LiveOwner, sealed, summaryOf, type KeyHits, type SealedPart, type SeenKey } from './counters';
+import { copyOf, KeyForm, shortenText } from './key-text';
+import { hashOfKey, type SpaceSaving } from './space-saving';
+import type { Summary } from './summary';
+import type { TopQuestion } from './top-keys';
+
+/** Rules with counters of their own. */
+export const OWN_RULES_MAX = 64;
+
+/** Rules with a name of their own; the rest count as one rule named `other`. */
+export const OWNERS_MAX = 4_096;
+
+const OTHER = 'other';
+
+/** For a key that is not remembered. */
+export const NO_HINTS = { asked: -1, denied: -1, near: -1 } as const;
+
+/** Counters without a use, kept for the next rule. */
+const SPARE_MAX = 8;
+
+export class LiveKeys {
+  private readonly owners = new Map<string, LiveOwner>();
+  private readonly own = new Set<LiveOwner>();
+  private readonly spare: Counters[] = [];
+  private readonly shared: Counters;
+  private period = 0;
+
+  constructor(private readonly options: { readonly capacity: number }) {
+    this.shared = new Counters(options.capacity);
+    this.shared.isShared = true;
+  }
+
+  /** The owner of a rule's keys; the same for equal paths. */
+  ownerOf(input: OwnerInput): LiveOwner {
+    const { domain, path, entries, rule } = input;
+    const form = new KeyForm({ path, entries, shared: rule?.shareThreshold });
+    const id = JSON.stringify([domain, path, form.signature]);
+    const known = this.owners.get(id);
+    if (known === undefined && this.owners.size >= OWNERS_MAX && domain !== OTHER) {
+      return this.ownerOf({ domain: OTHER, path: [], entries, rule: undefined });
+    }
+    const owner = known ?? new LiveOwner(id, shortenText(toText(domain)), shortenText(path.join('.')), form);
+    owner.isRule ||= rule !== undefined;
+    this.owners.set(id, owner);
+    return owner;
+  }
+
+  count(seen: SeenKey, decided: KeyHits): void {
+    const counters = seen.owner.counters ?? this.open(seen);
+    if (counters.isShared) this.countShared(counters, { seen, decided });
+    else countIn(counters, seen, decided);
+  }
+
+  /** The id of the rule keeps its keys apart from those of others. */
+  private countShared(counters: Counters, { seen, decided }: { readonly seen: SeenKey; readonly decided: KeyHits }): void {
+    const { owner } = seen;
+    const key = `${owner.id}${seen.key}`;
+    countIn(counters, { owner, key, hash: hashOfKey(key), isCopy: false, ...NO_HINTS }, decided);
+  }
+
+  /**
+   * Ends the period: returns what was counted in it. A generator, because many rules take milliseconds; a hit meanwhile counts in
+   * the period that ends or in the next one.
+   */
+  *seal({ keysMax }: { readonly keysMax: number }): Generator<undefined, Summary> {
+    const { shared } = this;
+    const rest = sealed(shared, undefined);
+    const own = [...this.own];
+    for (const owner of this.owners.values()) if (owner.counters === shared) owner.counters = undefined;
+    shared.clear();
+    yield;
+    const parts: SealedPart[] = [];
+    for (const owner of own) {
+      const { counters } = owner;
+      if (counters === undefined) continue;
+      parts.push({ owner, keys: sealed(counters, owner) });
+      owner.counters = undefined;
+      this.own.delete(owner);
+      counters.clear();
+      if (this.spare.length < SPARE_MAX) this.spare.push(counters);
+      yield;
+    }
+    this.period += 1;
+    const of = (question: TopQuestion) => summaryOf(question, { parts, rest, keysMax });
+    return { asked: of('asked'), denied: of('denied'), near: of('near') };
+  }
+
+  /** Forgets rules without a hit in the last periods. */
+  prune({ periods }: { readonly periods: number }): void {
+    for (const [id, owner] of this.owners) if (owner.usedIn < this.period - periods) this.owners.delete(id);
+  }
+
+  /** Finds counters for the first hit of a rule in this period. */
+  private open(seen: SeenKey): Counters {
+    // A pruned owner may still be known to a rule.
+    const current = this.owners.get(seen.owner.id);
+    if (current === undefined) this.owners.set(seen.owner.id, seen.owner);
+    else seen.owner = current;
+    const { owner } = seen;
+    owner.usedIn = this.period;
+    if (owner.counters !== undefined) return owner.counters;
+    if (!owner.isRule || this.own.size >= OWN_RULES_MAX) return (owner.counters = this.shared);
+    this.own.add(owner);
+    return (owner.counters = this.spare.pop() ?? new Counters(this.options.capacity));
+  }
+}
+
+function countIn({ asked, denied, near, askedSeen, deniedSeen, nearSeen }: Counters, seen: SeenKey, decided: KeyHits): void {
+  const { hits } = decided;
+  const askedAt = countHits(asked, seen, { hint: seen.asked, hits });
+  if (askedAt >= 0) {
+    if (seen.isCopy) seen.asked = askedAt;
+    askedSeen.note(askedAt, seen, decided);
+  }
+  if (decided.denies) {
+    const deniedAt = countHits(denied, seen, { hint: seen.denied, hits });
+    if (deniedAt < 0) return;
+    if (seen.isCopy) seen.denied = deniedAt;
+    deniedSeen.note(deniedAt, seen, decided);
+  } else if (decided.share > 0) {
+    const counted = near.count(seen.key, seen.near, decided);
+    const nearAt = counted < 0 ? near.insert(ownKey(seen), decided) : counted;
+    if (nearAt < 0) return;
+    if (seen.isCopy) seen.near = nearAt;
+    nearSeen.note(nearAt, seen, decided);
+  }
+}
+
+interface CountInput {
+  readonly hint: number;
+  readonly hits: number;
+}
+
+/** Returns the counter, or -1: the key has none. */
+function countHits(sketch: SpaceSaving, seen: SeenKey, { hint, hits }: CountInput): number {
+  const counter = sketch.count(seen, hint, hits);
+  if (counter >= 0) return counter;
+  return sketch.filter(seen, hits) ? sketch.enter({ key: ownKey(seen), hash: seen.hash }, hits) : counter;
+}
+
+function ownKey({ key, isCopy }: SeenKey): string {
+  return isCopy ? key : copyOf(key);
+}
+
+export interface OwnerInput {
+  readonly domain: ByteString;
+  readonly path: readonly string[];
+  readonly entries: readonly Entry[];
+  /** Undefined: the request brings its limit. */
+  readonly rule: Pick<Rule, 'shareThreshold'> | undefined;
+}
