@@ -1,0 +1,91 @@
+/** Authenticates the callers of the admin API by tokens and JWTs, and limits failed tries. */
+
+import type { AdminChoice } from '../../settings/admin-choice';
+import { AdminProblem } from '../problem';
+import type { Caller } from '../role';
+import { FailedTries } from './failed-tries';
+import { makeJwtVerifier, parseJwks, type VerifyJwt } from './jwt-verifier';
+import { TokenList } from './token-list';
+import { WatchedFile } from './watched-file';
+
+/** Longest value of the header Authorization. */
+const AUTHORIZATION_MAX = 8_192;
+
+const BEARER = /^Bearer +([!-~]+) *$/i;
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
+export interface AuthenticatorOptions extends Pick<AdminChoice, 'needsAuth' | 'tokensFile' | 'jwt' | 'failedTriesMax'> {
+  /** A monotonic clock, in milliseconds. */
+  readonly nowMs: () => number;
+  readonly onFileChange: (sentence: string) => void;
+  readonly onFileProblem: (sentence: string) => void;
+}
+
+export interface Credentials {
+  /** The header, as received. */
+  readonly authorization: string | undefined;
+  /** The address of the connection; headers of proxies are not trusted. */
+  readonly address: string;
+}
+
+/** Everyone on this machine, with ADMIN_AUTH=off. */
+const ANYONE: Caller = { name: 'anyone', role: 'admin' };
+
+export class Authenticator {
+  private readonly failed: FailedTries;
+
+  private constructor(
+    private readonly options: AuthenticatorOptions,
+    private readonly tokens: WatchedFile<TokenList> | undefined,
+    private readonly keys: { readonly close: () => void } | undefined,
+    private readonly verifyJwt: VerifyJwt | undefined,
+  ) {
+    this.failed = new FailedTries({ triesMax: options.failedTriesMax, nowMs: options.nowMs });
+  }
+
+  /** Rejects if a file is unusable. */
+  static async open(options: AuthenticatorOptions): Promise<Authenticator> {
+    const { tokensFile, jwt, onFileChange: onChange, onFileProblem: onProblem } = options;
+    const tokens =
+      tokensFile === undefined
+        ? undefined
+        : new WatchedFile({ setting: 'ADMIN_TOKENS_FILE', path: tokensFile, parse: (text) => TokenList.read(text), onChange, onProblem });
+    const keys = jwt && new WatchedFile({ setting: 'ADMIN_JWT_JWKS_FILE', path: jwt.jwksFile, parse: parseJwks, onChange, onProblem });
+    const verifyJwt = jwt && keys && (await makeJwtVerifier({ ...jwt, keys: () => keys.content }));
+    tokens?.watch();
+    keys?.watch();
+    return new Authenticator(options, tokens, keys, verifyJwt);
+  }
+
+  /** Rejects with AdminProblem unless the credentials are valid. */
+  async authenticate({ authorization, address }: Credentials): Promise<Caller> {
+    if (!this.options.needsAuth) return ANYONE;
+    // Before any comparison, so that a guess beyond the limit is never judged.
+    const retryAfterS = this.failed.retryAfterS(address);
+    if (retryAfterS !== undefined) {
+      throw new AdminProblem('too-many-failed-tries', `too many requests without valid credentials; try again in ${retryAfterS} s`, {
+        retryAfterS,
+      });
+    }
+    const caller = await this.callerOf(authorization);
+    if (caller !== undefined) return caller;
+    this.failed.record(address);
+    const detail =
+      authorization === undefined
+        ? 'send the header Authorization: Bearer TOKEN'
+        : 'the token is not one of ADMIN_TOKENS_FILE, nor a JWT that is valid now, with a subject and a role';
+    throw new AdminProblem('unauthenticated', detail);
+  }
+
+  close(): void {
+    this.tokens?.close();
+    this.keys?.close();
+  }
+
+  private async callerOf(authorization = ''): Promise<Caller | undefined> {
+    if (authorization.length > AUTHORIZATION_MAX) return undefined;
+    const token = BEARER.exec(authorization)?.[1];
+    if (token === undefined) return undefined;
+    return this.tokens?.content.find(token) ?? (JWT.test(token) ? await this.verifyJwt?.(token) : undefined);
+  }
+}

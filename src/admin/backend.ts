@@ -1,0 +1,128 @@
+/** The port of the admin API: what its handlers need of the rest of Weir. */
+
+import type { Group, GroupVerdict } from '../bucket/take';
+import type { ControlService } from '../control/control-service';
+import type { ControlView } from '../rule/control-view';
+import type { DeclaredLevel } from '../compile/lint/declared-level';
+import type { GlobalModes } from '../rule/match';
+import type { RuleSet } from '../rule/rule-set';
+import type { DescriptorLevel } from '../rule/tree';
+import type { SettingsInForce } from '../settings/settings-in-force';
+import type { TopKeys } from '../top/top-keys';
+
+export interface AdminBackend {
+  readonly control: Pick<ControlService, 'read' | 'scan' | 'write' | 'audit' | 'restore' | 'discardLost'>;
+  /** The records in force. */
+  readonly controlView: ControlView;
+  readonly rules: RulesPort;
+  readonly buckets: BucketsPort;
+  readonly instances: InstancesPort;
+  readonly tail: TailPort;
+  readonly top: TopKeys;
+  readonly settings: () => SettingsInForce;
+  /** In milliseconds since 1970. */
+  readonly nowMs: () => number;
+}
+
+/** The configuration of this instance. */
+export interface RulesPort {
+  /** Undefined: none is loaded yet. */
+  readonly current: () => CurrentRules | undefined;
+  /** Why the newest configuration was rejected; empty if it was not. */
+  readonly problems: () => readonly string[];
+  readonly modes: GlobalModes;
+  /** `CACHE_KEY_PREFIX`. */
+  readonly keyPrefix: string;
+}
+
+export interface CurrentRules {
+  readonly ruleSet: RuleSet;
+  /** Every level, as declared. */
+  readonly levels: ReadonlyMap<DescriptorLevel, DeclaredLevel>;
+}
+
+/** The live buckets. Rejects with StoreError if the store cannot answer. */
+export interface BucketsPort {
+  /** Decides the groups in order, without other calls in between. */
+  take(groups: readonly Group[]): Promise<readonly (GroupVerdict | undefined)[]>;
+  /** Deletes buckets, on every instance within a second; resolves to the number of those that existed. */
+  reset(bucketKeys: readonly string[]): Promise<number>;
+  /** Rejects with AdminProblem if this store cannot list its buckets. */
+  list(query: BucketQuery): Promise<BucketPage>;
+}
+
+export interface BucketQuery {
+  readonly domain: string;
+  /** What follows the domain in the key. */
+  readonly prefix: string;
+  readonly cursor?: string;
+  /** Most keys of the page. */
+  readonly limit: number;
+}
+
+export interface BucketPage {
+  readonly keys: readonly string[];
+  /** Absent: this page is the last. A page may be short, or empty, before that. */
+  readonly next?: string;
+}
+
+export interface InstancesPort {
+  list(): Promise<readonly InstanceFacts[]>;
+}
+
+/** What a serving process reports of itself. */
+export interface InstanceFacts {
+  /** Random, new at each start. */
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly version: string;
+  readonly startedAtMs: number;
+  readonly reportedAtMs: number;
+  /** Generation of the configuration in force; 0: none yet. */
+  readonly generation: number;
+  /** Domains of the configuration in force. */
+  readonly domains: number;
+  /** Whether the newest configuration was rejected. */
+  readonly configRefused: boolean;
+  /** Reasons why the health check reports a degraded state. */
+  readonly degraded: readonly string[];
+}
+
+export interface TailPort {
+  /** Calls `onSample` for sampled decisions until `close` is called. Throws AdminProblem if too many tails are open. */
+  open(filter: TailFilter, onSample: (sample: TailSample) => void): { readonly close: () => void };
+}
+
+export interface TailFilter {
+  /** Absent: all domains. */
+  readonly domain?: string;
+  /** A descriptor of the request must contain all of them. */
+  readonly entries: readonly { readonly key: string; readonly value?: string }[];
+  /** Only requests over their limit. */
+  readonly deniedOnly: boolean;
+  /** Most samples in a second. */
+  readonly perSecond: number;
+}
+
+/** A decision: what was asked, what was decided, and by what. */
+export interface TailSample {
+  readonly atMs: number;
+  readonly domain: string;
+  readonly overLimit: boolean;
+  /** Why the store did not decide: `fallback` or `cached`. */
+  readonly without?: 'fallback' | 'cached';
+  readonly descriptors: readonly TailDescriptor[];
+  /** Decisions that matched the filter since the sample before, without this one. */
+  readonly skipped: number;
+}
+
+export interface TailDescriptor {
+  readonly entries: readonly { readonly key: string; readonly value: string }[];
+  readonly hits: number;
+  /** Path of the rule; absent: no rule matched. */
+  readonly rule?: string;
+  readonly overLimit: boolean;
+  readonly limit?: { readonly name: string; readonly requestsPerUnit: number; readonly unit: string; readonly unitMultiplier: number };
+  readonly remaining?: number;
+}

@@ -1,0 +1,66 @@
+/** The messages between the deciding process and the thread of the admin API. */
+
+import type { Algorithm } from '../../algorithm/algorithms';
+import type { ControlStore } from '../../control/control-store';
+import type { ConfigNews } from '../../source/config-news';
+import type { DocumentPart } from '../../yaml/text-pieces';
+import type { TopKeys } from '../../top/top-keys';
+import type { BucketsPort, InstanceFacts, TailFilter, TailSample } from '../backend';
+
+/** Options of the thread; its settings come from the environment. */
+export interface AdminThreadData {
+  readonly version: string;
+  /** As for the deciding process. */
+  readonly compile: {
+    readonly defaultAlgorithm: Algorithm;
+    readonly defaultOverdraft: boolean;
+    readonly calendarMonth: boolean;
+    readonly mergeDomainConfig: boolean;
+  };
+  /** The deciding process keeps the buckets and the control data in its memory. */
+  readonly isEmbedded: boolean;
+}
+
+/** What the thread asks of the deciding process, by name of the service. Every method is asynchronous and takes plain data. */
+export interface ProcessServices {
+  /** Without Redis: the embedded store. */
+  readonly buckets: BucketsPort;
+  /** Without Redis: the control data. */
+  readonly control: Omit<ControlStore, 'close'>;
+  readonly top: TopKeys;
+  readonly process: ProcessPort;
+}
+
+export interface ProcessPort {
+  /** What this process reports of itself. */
+  facts(): Promise<InstanceFacts>;
+  /** Drops cached denials of buckets that were reset. */
+  forget(bucketKeys: readonly string[]): Promise<void>;
+}
+
+export type ToThread =
+  | { readonly kind: 'config_part'; readonly part: DocumentPart }
+  | { readonly kind: 'config'; readonly news: ConfigNews }
+  | { readonly kind: 'answer'; readonly call: number; readonly value: unknown }
+  | { readonly kind: 'failure'; readonly call: number; readonly message: string; readonly reason: FailureReason }
+  | { readonly kind: 'sample'; readonly tail: number; readonly sample: TailSample }
+  | { readonly kind: 'close' };
+
+/** `unavailable`: the store cannot answer; `invalid`: the call is; `not-supported`: this process cannot do that; `fault`: a bug. */
+export type FailureReason = 'unavailable' | 'invalid' | 'not-supported' | 'fault';
+
+export type FromThread =
+  | {
+      readonly kind: 'call';
+      readonly call: number;
+      readonly service: keyof ProcessServices;
+      readonly method: string;
+      readonly argument: unknown;
+    }
+  | { readonly kind: 'tail'; readonly tail: number; readonly filter: TailFilter }
+  | { readonly kind: 'tail_end'; readonly tail: number }
+  /** A line of the log, with its end. */
+  | { readonly kind: 'log'; readonly line: string }
+  | { readonly kind: 'listening'; readonly port: number }
+  /** The thread cannot start, and ends. */
+  | { readonly kind: 'failed'; readonly message: string };

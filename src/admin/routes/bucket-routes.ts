@@ -1,0 +1,257 @@
+/** The routes of buckets: what is left, reset, credits, and the list of keys. */
+
+import { Type } from '@sinclair/typebox';
+import { TRAITS } from '../../algorithm/algorithms';
+import { NEVER, type Take } from '../../bucket/take';
+import type { AdminBackend } from '../backend';
+import { AdminProblem } from '../problem';
+import { checkOf, groupOf, readBuckets, toRequest, type LiveBucket } from './live-request';
+import { auditAction } from './record-routes';
+import { route, type AdminCall, type AdminRoute } from './route';
+import { snakeKeys } from './snake-keys';
+import { descriptors, domain, dryRun, entries, next, object, page, reason, wasDryRun } from './schemas';
+
+const TAG = 'buckets';
+
+const US_PER_MS = 1_000;
+
+/** Most steps of one page; each looks at about 1,000 keys of the store. */
+const LIST_STEPS_MAX = 50;
+
+/** Most hits of one credit: more than any limit has. */
+const CREDIT_MAX = 4_294_967_295;
+
+export const bucket = object({
+  key: Type.String({ description: 'The bucket key in the store.' }),
+  descriptor: Type.Integer({ minimum: 0, description: 'Index of the descriptor in the request.' }),
+  limit: object({
+    requests_per_unit: Type.Integer({ minimum: 0 }),
+    window_ms: Type.Number({ minimum: 0 }),
+    capacity: Type.Integer({ minimum: 0 }),
+    algorithm: Type.String(),
+  }),
+  remaining: Type.Integer({ minimum: 0, description: 'Hits left.' }),
+  debt: Type.Integer({ minimum: 0, description: 'Hits below zero.' }),
+  retry_after_ms: Type.Optional(Type.Integer({ minimum: 0, description: 'Time until one hit is left; 0: now. Absent: never.' })),
+  reset_after_ms: Type.Integer({ minimum: 0, description: 'Time until the bucket is full, or its window ends.' }),
+  reset_at: Type.String({ format: 'date-time' }),
+});
+
+export function showBucket({ take, verdict, nowUs }: LiveBucket) {
+  const { requestsPerUnit, windowUs, capacity, algorithm } = take.limit;
+  const { remaining, debt = 0, retryAfterUs, resetAfterUs } = verdict;
+  return snakeKeys({
+    key: take.bucketKey,
+    descriptor: take.descriptor,
+    limit: { requestsPerUnit, windowMs: windowUs / US_PER_MS, capacity, algorithm },
+    remaining,
+    debt,
+    ...(retryAfterUs !== NEVER && { retryAfterMs: Math.ceil(retryAfterUs / US_PER_MS) }),
+    resetAfterMs: Math.ceil(resetAfterUs / US_PER_MS),
+    resetAt: new Date((nowUs + resetAfterUs) / US_PER_MS).toISOString(),
+  });
+}
+
+/** A descriptor, and optionally one of its limits. */
+const target = {
+  domain,
+  entries,
+  limit: Type.Optional(
+    Type.String({ maxLength: 255, description: 'Only the bucket of the limit with this name. Absent: all buckets of the descriptor.' }),
+  ),
+  reason: Type.Optional(reason),
+};
+
+interface TargetBody {
+  readonly domain: string;
+  readonly entries: readonly { readonly key: string; readonly value: string }[];
+  readonly limit?: string;
+  readonly reason?: string;
+}
+
+/** The takes of the descriptor that the body names. */
+function targetTakes({ domain: inDomain, entries: named, limit }: TargetBody, backend: AdminBackend): readonly Take[] {
+  const request = toRequest({ domain: inDomain, descriptors: [{ entries: named }] });
+  const { takes, names } = groupOf(request, backend);
+  const chosen = takes.filter((_, i) => limit === undefined || names[i] === limit);
+  if (chosen.length > 0) return chosen;
+  const what = limit === undefined ? 'no limit applies to the descriptor' : `no limit ${JSON.stringify(limit)} applies to the descriptor`;
+  throw new AdminProblem('conflict', `${what}; POST /v1/explain says why`);
+}
+
+const lookup = route({
+  method: 'POST',
+  path: '/v1/buckets/lookup',
+  id: 'lookupBuckets',
+  tag: TAG,
+  role: 'viewer',
+  summary: 'Shows the buckets of a request: what is left in each, and when it is full again. Nothing is charged.',
+  body: object({ domain, descriptors }),
+  reply: object({ buckets: Type.Array(bucket) }),
+  problems: ['unavailable'],
+  handle: async ({ body }, backend) => {
+    const { takes } = groupOf(toRequest(body), backend);
+    return { body: { buckets: (await readBuckets(takes, backend)).map(showBucket) } };
+  },
+});
+
+const list = route({
+  method: 'GET',
+  path: '/v1/buckets',
+  id: 'listBuckets',
+  tag: TAG,
+  role: 'viewer',
+  summary: 'Lists the keys of the buckets of a domain, in no order. A page reads a bounded part of the store.',
+  query: object({
+    ...page,
+    domain,
+    prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only keys that go on with this text after the domain.' })),
+  }),
+  reply: object({ items: Type.Array(object({ key: Type.String() })), next }),
+  problems: ['unavailable', 'not-supported'],
+  handle: async ({ query, pageMax }, backend) => {
+    const limit = Math.min(pageMax, query.limit ?? pageMax);
+    const keys: string[] = [];
+    let { cursor } = query;
+    for (let step = 0; step < LIST_STEPS_MAX; step += 1) {
+      const found = await backend.buckets.list({
+        domain: query.domain,
+        prefix: query.prefix ?? '',
+        limit: limit - keys.length,
+        ...(cursor !== undefined && { cursor }),
+      });
+      keys.push(...found.keys);
+      cursor = found.next;
+      if (cursor === undefined || keys.length >= limit) break;
+    }
+    return { body: { items: keys.map((key) => ({ key })), ...(cursor !== undefined && { next: cursor }) } };
+  },
+});
+
+const reset = route({
+  method: 'POST',
+  path: '/v1/buckets/reset',
+  id: 'resetBuckets',
+  tag: TAG,
+  role: 'support',
+  summary: 'Deletes the buckets of a descriptor, which are then full. All instances admit its requests again within a second.',
+  query: object({ dry_run: dryRun }),
+  body: object(target),
+  reply: object({
+    dry_run: wasDryRun,
+    deleted: Type.Integer({ minimum: 0, description: 'Buckets that existed and were deleted.' }),
+    before: Type.Array(bucket),
+  }),
+  isIdempotentByKey: true,
+  problems: ['conflict', 'unavailable'],
+  handle: async (call, backend) => {
+    const { body, query } = call;
+    const takes = targetTakes(body, backend);
+    const before = (await readBuckets(takes, backend)).map(showBucket);
+    if (query.dry_run === true) return { body: { dry_run: true, deleted: 0, before } };
+    await audit(call, backend, {
+      action: 'reset',
+      details: { ...shown(body), before: before.map(({ key, remaining }) => ({ key, remaining })) },
+    });
+    const deleted = await backend.buckets.reset(takes.map(({ bucketKey }) => bucketKey));
+    return { body: { dry_run: false, deleted, before } };
+  },
+});
+
+const credit = route({
+  method: 'POST',
+  path: '/v1/credits',
+  id: 'giveCredit',
+  tag: TAG,
+  role: 'support',
+  summary: 'Gives hits back to the buckets of a descriptor now, never beyond full.',
+  query: object({ dry_run: dryRun }),
+  body: object({
+    ...target,
+    hits: Type.Integer({ minimum: 1, maximum: CREDIT_MAX }),
+    id: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z0-9._-]+$',
+        minLength: 1,
+        maxLength: 64,
+        description: 'A repeated credit with the same id gives nothing, on any instance. The store remembers it for an hour.',
+      }),
+    ),
+  }),
+  reply: object({
+    dry_run: wasDryRun,
+    repeated: Type.Boolean({ description: 'Whether a credit with this id was given before, and this one gave nothing.' }),
+    given: Type.Array(object({ key: Type.String(), hits: Type.Integer({ minimum: 0 }), remaining: Type.Integer({ minimum: 0 }) })),
+  }),
+  isIdempotentByKey: true,
+  problems: ['conflict', 'unavailable'],
+  handle: async (call, backend) => {
+    const { body, query } = call;
+    const { hits, id } = body;
+    const takes = creditable(targetTakes(body, backend));
+    if (query.dry_run === true) {
+      const buckets = await readBuckets(takes, backend);
+      const given = buckets.map(({ take, verdict: { remaining, debt = 0 } }) => {
+        const credited = Math.min(hits, take.limit.capacity - remaining + debt);
+        return { key: take.bucketKey, hits: credited, remaining: Math.max(0, remaining - debt + credited) };
+      });
+      return { body: { dry_run: true, repeated: false, given } };
+    }
+    // Before the hits are given: a credit is given at most once, also if this instance ends in between.
+    const isNew = await audit(call, backend, { action: 'credit', details: { ...shown(body), hits }, ...(id !== undefined && { id }) });
+    if (!isNew) return { body: { dry_run: false, repeated: true, given: [] } };
+    return { body: { dry_run: false, repeated: false, given: await give(takes, hits, backend) } };
+  },
+});
+
+/** Hits of rate limits can be given back; slots of requests in flight are released by their requests. */
+function creditable(takes: readonly Take[]): readonly Take[] {
+  const counting = takes.filter(({ limit }) => TRAITS[limit.algorithm].holds === 'hits');
+  if (counting.length > 0) return counting;
+  throw new AdminProblem('conflict', 'the limit counts requests in flight, which end by themselves; reset its bucket instead');
+}
+
+/** Reads each bucket before and after the refund, without other calls in between. */
+async function give(takes: readonly Take[], hits: number, backend: AdminBackend) {
+  const groups = takes.flatMap((take) => {
+    const { bucketKey, limit } = take;
+    const refund = { bucketKey, limit, hits: -hits, mode: 'enforced', descriptor: 0 } as const;
+    return [checkOf(take), { takes: [refund], quotaAlwaysFits: false, shadow: false }, checkOf(take)];
+  });
+  const outcomes = await backend.buckets.take(groups);
+  return takes.map(({ bucketKey }, i) => {
+    const [before, , after] = outcomes.slice(3 * i, 3 * i + 3).map((outcome) => outcome?.verdicts[0]);
+    if (before === undefined || after === undefined)
+      throw new AdminProblem('unavailable', 'the store did not answer for every bucket; look it up');
+    const { remaining } = after;
+    return { key: bucketKey, hits: Math.max(0, remaining - (after.debt ?? 0) - before.remaining + (before.debt ?? 0)), remaining };
+  });
+}
+
+function shown({ domain: inDomain, entries: named, limit }: TargetBody) {
+  return { domain: inDomain, entries: named, ...(limit !== undefined && { limit }) };
+}
+
+/** Longest details of an audit entry, in characters: entries of a request may be far longer than those of records. */
+const DETAILS_MAX = 4_096;
+
+interface AuditInput {
+  readonly action: string;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly id?: string;
+}
+
+/** Resolves to whether the entry is new. */
+function audit(call: AdminCall, backend: AdminBackend, { action, details, id }: AuditInput): Promise<boolean> {
+  const { reason: why } = call.body as TargetBody;
+  const text = JSON.stringify(details);
+  return auditAction(backend, {
+    author: call.caller.name,
+    action,
+    details: text.length > DETAILS_MAX ? JSON.stringify({ omitted: `${text.length} characters` }) : text,
+    ...(why !== undefined && { reason: why }),
+    ...(id !== undefined && { id }),
+  });
+}
+
+export const BUCKET_ROUTES: readonly AdminRoute[] = [lookup, list, reset, credit];

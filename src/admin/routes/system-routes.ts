@@ -1,0 +1,337 @@
+/** The routes of the running system: rules, explanations, instances, settings, top keys and the caller. */
+
+import { Type } from '@sinclair/typebox';
+import { toText } from '../../descriptor/byte-string';
+import { explainRequest, type Explanation } from '../../explain/explanation';
+import { BadRequestError } from '../../lib/errors';
+import type { RuleSet } from '../../rule/rule-set';
+import type { Rule } from '../../rule/rule';
+import { GROUPS } from '../../settings/table/settings-table';
+import { rulesOf } from '../../source/describe-rules';
+import { TOP_COUNT_MAX, TOP_MINUTES, TOP_QUESTIONS } from '../../top/top-keys';
+import type { AdminBackend, CurrentRules } from '../backend';
+import { AdminProblem } from '../problem';
+import { ROLES } from '../role';
+import { bucket, showBucket } from './bucket-routes';
+import { currentRules, groupOf, readBuckets, toRequest, type NamedGroup, type RequestBody } from './live-request';
+import { route, type AdminRoute } from './route';
+import { descriptors, domain, next, object, page } from './schemas';
+import { snakeKeys, type SnakeKeys } from './snake-keys';
+
+const TAG = 'system';
+
+const whoami = route({
+  method: 'GET',
+  path: '/v1/whoami',
+  id: 'whoami',
+  tag: TAG,
+  role: 'viewer',
+  summary: 'Shows the name and the role of the caller.',
+  reply: object({ name: Type.String(), role: Type.Union(ROLES.map((role) => Type.Literal(role))) }),
+  handle: ({ caller: { name, role } }) => Promise.resolve({ body: { name, role } }),
+});
+
+const limit = object({
+  name: Type.String({ description: 'Empty: it has no name.' }),
+  requests_per_unit: Type.Integer({ minimum: 0 }),
+  unit: Type.String(),
+  unit_multiplier: Type.Integer({ minimum: 1 }),
+  algorithm: Type.String(),
+  capacity: Type.Integer({ minimum: 0 }),
+});
+
+const rule = object({
+  domain: Type.String(),
+  rule: Type.String({ description: "The rule's path, joined with dots, as in the names of metrics." }),
+  unlimited: Type.Boolean(),
+  shadow_mode: Type.Boolean(),
+  quota_mode: Type.Boolean(),
+  limits: Type.Array(limit),
+});
+
+interface RuleInDomain {
+  readonly domain: string;
+  readonly rule: Rule;
+}
+
+/** The rules of a rule set in one list, made once. */
+const listed = new WeakMap<RuleSet, readonly RuleInDomain[]>();
+
+function rulesIn(ruleSet: RuleSet): readonly RuleInDomain[] {
+  const known = listed.get(ruleSet);
+  if (known !== undefined) return known;
+  const all = Array.from(ruleSet.domains.values()).flatMap(({ name, root }) =>
+    Array.from(rulesOf(root), (each) => ({ domain: toText(name), rule: each })),
+  );
+  listed.set(ruleSet, all);
+  return all;
+}
+
+const rules = route({
+  method: 'GET',
+  path: '/v1/rules',
+  id: 'listRules',
+  tag: TAG,
+  role: 'viewer',
+  summary: 'Lists the rules in force, with the generation of the configuration, its warnings, and why a newer one was rejected.',
+  query: object({ ...page, domain: Type.Optional(domain) }),
+  reply: object({
+    generation: Type.Integer({ minimum: 0, description: '0: there is no configuration yet.' }),
+    warnings: Type.Array(Type.String()),
+    refused: Type.Array(Type.String(), { description: 'Problems of the newest configuration; empty if it is in force.' }),
+    items: Type.Array(rule),
+    next,
+  }),
+  problems: ['conflict'],
+  handle: ({ query, pageMax }, { rules: { current, problems } }) => {
+    const ruleSet = current()?.ruleSet;
+    const refused = [...problems()];
+    if (ruleSet === undefined) return Promise.resolve({ body: { generation: 0, warnings: [], refused, items: [] } });
+    const { generation, warnings } = ruleSet;
+    const begin = placeOf(query.cursor, generation);
+    const all = rulesIn(ruleSet).filter((each) => query.domain === undefined || each.domain === query.domain);
+    const end = begin + Math.min(pageMax, query.limit ?? pageMax);
+    const items = all.slice(begin, end).map(showRule);
+    return Promise.resolve({
+      body: { generation, warnings: [...warnings], refused, items, ...(end < all.length && { next: `${generation}-${end}` }) },
+    });
+  },
+});
+
+/** A cursor names a generation, because the places are those of its rules. */
+function placeOf(cursor: string | undefined, generation: number): number {
+  if (cursor === undefined) return 0;
+  const [, of, place] = /^(\d{1,15})-(\d{1,15})$/.exec(cursor) ?? [];
+  if (of === undefined || place === undefined) throw AdminProblem.ofField('query/cursor', 'it is not `next` of a page');
+  if (Number(of) !== generation) throw new AdminProblem('conflict', 'another configuration came into force; begin with the first page');
+  return Number(place);
+}
+
+function showRule({ domain: inDomain, rule: { path, unlimited, shadowMode, quotaMode, limits } }: RuleInDomain) {
+  return snakeKeys({
+    domain: inDomain,
+    rule: path.join('.'),
+    unlimited,
+    shadowMode,
+    quotaMode,
+    limits: limits.map(({ name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity }) => ({
+      name,
+      requestsPerUnit,
+      unit,
+      unitMultiplier,
+      algorithm,
+      capacity,
+    })),
+  });
+}
+
+/** Open: explanations may get further fields. */
+const explanation = Type.Object(
+  {
+    domain: Type.String(),
+    domain_found: Type.Boolean(),
+    descriptors: Type.Array(
+      Type.Object({
+        entries: Type.Array(object({ key: Type.String(), value: Type.String() })),
+        levels: Type.Array(Type.Object({}, { description: 'The winner and the losers for one entry.' })),
+        mode: Type.String(),
+        unlimited: Type.Boolean(),
+        override: Type.Boolean(),
+        limits: Type.Array(
+          Type.Object({ name: Type.String(), requests_per_unit: Type.Integer(), unit: Type.String(), bucket_key: Type.String() }),
+        ),
+        plan: Type.Optional(Type.String({ description: 'The plan of the tenant.' })),
+        replaced: Type.Array(Type.String()),
+        not_limited: Type.Optional(Type.String({ description: 'Why no limit applies.' })),
+      }),
+    ),
+  },
+  { description: 'As `weir explain --format json`, with the field names of this API.' },
+);
+
+const explain = route({
+  method: 'POST',
+  path: '/v1/explain',
+  id: 'explainRequest',
+  tag: TAG,
+  role: 'viewer',
+  summary:
+    'Explains the decision on a request: which descriptors of the configuration match and why, the limits, and what is left in their buckets.',
+  body: object({ domain, descriptors }),
+  reply: object({
+    generation: Type.Integer({ minimum: 1 }),
+    over_limit: Type.Boolean({ description: 'Whether one more request with a hit for each descriptor would be denied now.' }),
+    control: Type.Array(
+      object({
+        descriptor: Type.Integer({ minimum: 0, description: 'Index of the descriptor in the request.' }),
+        kind: Type.Union([Type.Literal('override'), Type.Literal('block'), Type.Literal('pass')]),
+        id: Type.String(),
+        until: Type.Optional(Type.String({ format: 'date-time' })),
+      }),
+      { description: 'The records of control data that decide.' },
+    ),
+    explanation,
+    buckets: Type.Array(bucket),
+  }),
+  problems: ['unavailable'],
+  handle: async ({ body }, backend) => {
+    const current = currentRules(backend);
+    const grouped = groupOf(toRequest(body), backend);
+    const [live, overLimit] = await Promise.all([readBuckets(grouped.takes, backend), wouldDeny(grouped, backend)]);
+    const control = grouped.matched.matches.flatMap(({ control: records = [] }, descriptor) =>
+      records.map(({ kind, id, untilUs }) => ({
+        descriptor,
+        kind,
+        id,
+        ...(untilUs !== undefined && { until: new Date(untilUs / 1_000).toISOString() }),
+      })),
+    );
+    const explained = explainBody(body, current, backend);
+    return {
+      body: {
+        generation: current.ruleSet.generation,
+        over_limit: overLimit,
+        control,
+        explanation: explained,
+        buckets: live.map(showBucket),
+      },
+    };
+  },
+});
+
+function explainBody(
+  body: RequestBody,
+  { ruleSet, levels }: CurrentRules,
+  { rules: { modes, keyPrefix }, nowMs, controlView: plans }: AdminBackend,
+): SnakeKeys<Explanation> {
+  try {
+    return snakeKeys(explainRequest({ ruleSet, levels, request: toRequest(body), modes, keyPrefix, nowUs: () => nowMs() * 1_000, plans }));
+  } catch (error) {
+    throw error instanceof BadRequestError ? new AdminProblem('invalid', error.message) : error;
+  }
+}
+
+/** The verdict on the whole request, as if it were asked, without a charge. */
+async function wouldDeny({ group, matched }: NamedGroup, backend: AdminBackend): Promise<boolean> {
+  if (matched.matches.some(({ block }) => block !== undefined)) return !backend.rules.modes.shadow;
+  if (group.takes.length === 0) return false;
+  const [verdict] = await backend.buckets.take([{ ...group, dry: true }]);
+  if (verdict === undefined) throw new AdminProblem('unavailable', 'the store cannot read a bucket now; try again');
+  return verdict.overLimit;
+}
+
+const instances = route({
+  method: 'GET',
+  path: '/v1/instances',
+  id: 'listInstances',
+  tag: TAG,
+  role: 'viewer',
+  summary: 'Lists the serving processes that share the store (each worker is one): version, configuration, and what is degraded.',
+  reply: object({
+    items: Type.Array(
+      object({
+        id: Type.String(),
+        host: Type.String(),
+        pid: Type.Integer(),
+        version: Type.String(),
+        started_at: Type.String({ format: 'date-time' }),
+        reported_at: Type.String({ format: 'date-time' }),
+        generation: Type.Integer({
+          minimum: 0,
+          description: 'Generation of the configuration in force, which counts from the start of the instance; 0: none yet.',
+        }),
+        domains: Type.Integer({ minimum: 0 }),
+        config_refused: Type.Boolean({ description: 'Whether the newest configuration was rejected.' }),
+        degraded: Type.Array(Type.String(), { description: 'What its health check reports as degraded.' }),
+      }),
+    ),
+  }),
+  problems: ['unavailable'],
+  handle: async (_, backend) => {
+    const items = await backend.instances.list();
+    return {
+      body: {
+        items: items.map(({ startedAtMs, reportedAtMs, ...rest }) =>
+          snakeKeys({ ...rest, startedAt: new Date(startedAtMs).toISOString(), reportedAt: new Date(reportedAtMs).toISOString() }),
+        ),
+      },
+    };
+  },
+});
+
+const settings = route({
+  method: 'GET',
+  path: '/v1/settings',
+  id: 'listSettings',
+  tag: TAG,
+  role: 'admin',
+  summary: 'Lists the settings of this instance, without secrets, as `weir settings --format json`.',
+  reply: object({
+    settings: Type.Array(
+      object({
+        name: Type.String(),
+        group: Type.Union(GROUPS.map((group) => Type.Literal(group))),
+        value: Type.Union([Type.String(), Type.Null()], { description: 'As in the environment; null: unset. A set secret is `(secret)`.' }),
+        source: Type.Union([Type.Literal('environment'), Type.Literal('default')]),
+      }),
+    ),
+  }),
+  handle: (_, backend) =>
+    Promise.resolve({ body: { settings: backend.settings().settings.map((setting) => ({ ...setting, value: setting.value ?? null })) } }),
+});
+
+const top = route({
+  method: 'GET',
+  path: '/v1/top',
+  id: 'listTopKeys',
+  tag: TAG,
+  role: 'viewer',
+  summary: 'Lists the keys that ask most, are denied most, or are nearest to their limit, over all instances.',
+  query: object({
+    question: Type.Union(TOP_QUESTIONS.map((question) => Type.Literal(question))),
+    minutes: Type.Optional(
+      Type.Union(
+        TOP_MINUTES.map((minutes) => Type.Literal(minutes)),
+        { default: 10 },
+      ),
+    ),
+    count: Type.Optional(Type.Integer({ minimum: 1, maximum: TOP_COUNT_MAX, default: 10 })),
+    domain: Type.Optional(domain),
+    rule: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
+  }),
+  reply: object({
+    items: Type.Array(
+      object({
+        domain: Type.String(),
+        rule: Type.String(),
+        entries: Type.String({ description: '`key=value,key=value`; a long text is cut, and ends with a part of its hash.' }),
+        count: Type.Number({ minimum: 0, description: 'Hits, never too low.' }),
+        error: Type.Number({ minimum: 0, description: 'By how much `count` may be too high.' }),
+        used_share: Type.Optional(Type.Number({ minimum: 0 })),
+        remaining_share: Type.Optional(Type.Number({ minimum: 0 })),
+        limit: Type.Optional(
+          object({ name: Type.String(), requests_per_unit: Type.Integer(), unit: Type.String(), unit_multiplier: Type.Integer() }),
+        ),
+      }),
+    ),
+    unlisted_max: Type.Number({ minimum: 0, description: 'A key that is not listed has at most this count.' }),
+    total_hits: Type.Number({ minimum: 0 }),
+    covered_ms: Type.Number({ minimum: 0 }),
+    instances: Type.Integer({ minimum: 0 }),
+    missing: Type.Integer({ minimum: 0, description: 'Live processes without a part in the answer.' }),
+  }),
+  problems: ['unavailable'],
+  handle: async ({ query }, backend) => {
+    const { question, minutes = 10, count = 10, domain: inDomain, rule: ofRule } = query;
+    const answer = await backend.top.top({
+      question,
+      minutes,
+      count,
+      ...(inDomain !== undefined && { domain: inDomain }),
+      ...(ofRule !== undefined && { rule: ofRule }),
+    });
+    return { body: snakeKeys(answer) };
+  },
+});
+
+export const SYSTEM_ROUTES: readonly AdminRoute[] = [whoami, explain, top, instances, rules, settings];
