@@ -1,25 +1,28 @@
-/** `weir check`: every error and warning of a configuration at once, for people, programs and GitHub. */
+/** `weir check`: reports every error and warning of a configuration at once, for people, programs and GitHub. */
 
-import { parseArgs } from 'node:util';
-import { examineConfig } from '../config/compile';
-import { describeRules } from '../config/describe-rules';
-import { WARNING_RULES, type WarningRule } from '../config/warning-rules';
-import type { Environment } from '../config/settings';
+import type { ConfigProblem } from '../problems/config-error';
+import type { UnwrappedFile } from '../source/files/config-map';
+import { examineConfig } from '../compile/compile';
+import { LISTED_PROBLEMS_MAX } from '../problems/config-error';
+import { describeRules } from '../source/describe-rules';
+import { WARNING_RULES, type WarningRule } from '../problems/warning-rules';
+import type { Environment } from '../settings/table/settings';
 import { HITS_MAX } from '../descriptor/descriptor';
-import { FINDINGS_FORMATS, type Findings } from './findings';
+import { FINDINGS_FORMATS, type Findings } from './check-report';
 import { readConfiguration, type ReadConfigurationInput } from './configuration';
+import { readArgs } from './read-args';
 import { readChoice, readWhole, UsageError } from './usage-error';
 
 export const CHECK_USAGE = `weir check [FILE|DIR] [--strict] [--format text|json|github] [--cost N] [--ignore RULE] [--merge-domains]
 
-  FILE|DIR         a YAML file, or a directory of them (default: what weir serve would serve here)
-  --strict         warnings fail, too
+  FILE|DIR         a YAML file, or a directory of them (default: what weir serve would load here)
+  --strict         fail on warnings, too
   --format         text (default), json, or github: annotations of GitHub Actions
-  --cost N         the most hits that a request asks for (default 1), for warnings
-  --ignore RULE    leaves out the warnings of a rule; may be repeated
-  --merge-domains  as MERGE_DOMAIN_CONFIG=true: a domain may be in several files
+  --cost N         maximum hits of one request (default 1); warns about limits that hold fewer
+  --ignore RULE    suppress the warnings of a rule; may be repeated
+  --merge-domains  same as MERGE_DOMAIN_CONFIG=true: several files may configure one domain
 
-Exits with 0 if it is fine, 1 if it is not, 2 if the question makes no sense.`;
+Exit codes: 0 the configuration loads, 1 it does not, 2 invalid arguments.`;
 
 export const CHECK_OPTIONS = {
   strict: { type: 'boolean' },
@@ -29,14 +32,23 @@ export const CHECK_OPTIONS = {
   'merge-domains': { type: 'boolean' },
 } as const;
 
+/** The most errors, and the most warnings, that are listed beyond the first of each file: about 20 MiB of text. The others are counted. */
+export const CHECKED_PROBLEMS_MAX = 100_000;
+
 /**
- * Resolves with the exit code.
+ * Resolves to the exit code.
  *
  * @throws UsageError or SettingsError
  */
 export async function check({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): Promise<number> {
-  const { values, positionals } = parseArgs({ args: [...args], options: CHECK_OPTIONS, allowPositionals: true });
-  if (positionals.length > 1) throw new UsageError('weir check takes one FILE or DIR');
+  const { values, positionals } = readArgs(args, {
+    command: 'weir check',
+    usage: CHECK_USAGE,
+    options: CHECK_OPTIONS,
+    operand: 'one FILE or DIR',
+    adviseOnOption: adviseOnConfig,
+  });
+  if (positionals[0] === '') throw new UsageError('weir check: FILE is empty; name a YAML file or a directory of YAML files');
   const format = readChoice('--format', values.format, ['text', 'json', 'github']);
   const cost = readWhole('--cost', values.cost, { min: 1, max: HITS_MAX, otherwise: 1 });
   const ignored = (values.ignore ?? []).map(readRule);
@@ -46,25 +58,38 @@ export async function check({ args, env }: { readonly args: readonly string[]; r
   return failed ? 1 : 0;
 }
 
+/** `--config` is how the other commands take the configuration. */
+function adviseOnConfig(option: string, value = 'FILE'): string | undefined {
+  return option === 'config' ? `give a file or a directory as weir check ${value}` : undefined;
+}
+
 interface FindInput extends ReadConfigurationInput {
   readonly cost: number;
   readonly ignored: readonly WarningRule[];
 }
 
 async function findIn({ cost, ignored, ...input }: FindInput): Promise<Findings> {
-  const { options } = await readConfiguration(input);
+  const { options, unwrapped } = await readConfiguration({ ...input, problemsMax: CHECKED_PROBLEMS_MAX });
   const { ruleSet, list } = examineConfig({ ...options, cost });
   const places = new Map(options.files.map(({ name }, index) => [name, index]));
-  const inOrder = <T extends Place>(found: readonly T[]) => [...found].sort((one, other) => compare(one, other, places));
+  const inOrder = <T extends ConfigProblem>(found: readonly T[]) =>
+    [...found].sort((one, other) => compare(one, other, places)).map((each) => inManifest(each, unwrapped.get(each.file)));
   return {
     files: options.files.length,
     domains: ruleSet.domains.size,
     limits: describeRules(ruleSet).length,
-    errors: inOrder(list.found().kept),
+    errors: firstOfEachFirst(inOrder(list.found().kept)),
     errorsOmitted: list.found().omitted,
     warnings: inOrder(list.warned().kept.filter(({ rule }) => !ignored.includes(rule))),
     warningsOmitted: list.warned().omitted,
   };
+}
+
+/** The first problem of each file, then all others: a reader of the first screen sees every faulty file. */
+function firstOfEachFirst<T extends Place>(found: readonly T[]): readonly T[] {
+  if (found.length <= LISTED_PROBLEMS_MAX) return found;
+  const isFirst = (problem: T, index: number) => found[index - 1]?.file !== problem.file;
+  return [...found.filter(isFirst), ...found.filter((problem, index) => !isFirst(problem, index))];
 }
 
 interface Place {
@@ -73,7 +98,14 @@ interface Place {
   readonly column: number;
 }
 
-/** By file as they are read (what is no such file, as a folder, first), then from top to bottom. */
+/** Maps a problem of a ConfigMap's entry to its place in the ConfigMap. */
+function inManifest<T extends ConfigProblem>(problem: T, entry: Pick<UnwrappedFile, 'file' | 'key'> | undefined): T {
+  if (entry === undefined) return problem;
+  const { file, key } = entry;
+  return { ...problem, file, path: `data.${key}${problem.path === '' ? '' : `: ${problem.path}`}` };
+}
+
+/** Orders by file, as the files are read (folders and unknown files first), then from top to bottom. */
 function compare(one: Place, other: Place, places: ReadonlyMap<string, number>): number {
   const byFile = (places.get(one.file) ?? -1) - (places.get(other.file) ?? -1);
   if (byFile !== 0) return byFile;
@@ -82,6 +114,7 @@ function compare(one: Place, other: Place, places: ReadonlyMap<string, number>):
 
 function readRule(word: string): WarningRule {
   const rule = Object.keys(WARNING_RULES).find((each) => each === word);
-  if (rule === undefined) throw new UsageError(`--ignore: ${JSON.stringify(word)} is no rule; use ${Object.keys(WARNING_RULES).join(', ')}`);
+  if (rule === undefined)
+    throw new UsageError(`--ignore: ${JSON.stringify(word)} is not a rule of weir check; use ${Object.keys(WARNING_RULES).join(', ')}`);
   return rule as WarningRule;
 }

@@ -1,15 +1,17 @@
-/** The configuration as a command reads it offline: the files that `weir serve` would serve, understood as it would. */
+/** The configuration as offline commands read it: the files that `weir serve` would load, with the same meaning. */
 
-import type { CompileOptions } from '../config/compile';
-import { ConfigError } from '../config/config-error';
-import { readConfigFiles, type ConfigSource } from '../config/config-files';
-import { readIfLarge } from '../config/read-documents';
-import { readSettings, type Environment, type Settings } from '../config/settings';
-import { SETTINGS_TABLE } from '../config/settings-table';
-import { chooseDefaultAlgorithm, chooseDefaultOverdraft, choosePlace } from '../config/source';
+import type { CompileOptions } from '../compile/compile';
+import { ConfigError } from '../problems/config-error';
+import { lookAt, readConfigFiles, type ConfigSource } from '../source/files/config-files';
+import { unwrapConfigMap, type UnwrappedFile } from '../source/files/config-map';
+import { readUnlessSmall } from '../yaml/read-documents';
+import { readSettings, type Environment, type Settings } from '../settings/table/settings';
+import { SETTINGS_TABLE } from '../settings/table/settings-table';
+import { SLOW_MS, SLOW_PIPE_MS, reportedIfSlow } from '../source/files/slow-reading';
+import { chooseDefaultAlgorithm, chooseDefaultOverdraft, choosePlace } from '../source/files/config-place';
 import { UsageError } from './usage-error';
 
-/** What bears on the meaning of a configuration, or on its bucket keys; a bad setting of another kind is no matter here. */
+/** The settings that change the meaning of a configuration or its bucket keys. Offline commands ignore mistakes in all others. */
 const SETTINGS = [
   'configType',
   'configGrpcXdsServerUrl',
@@ -31,35 +33,49 @@ export type ConfigurationSettings = Pick<Settings, (typeof SETTINGS)[number]>;
 export interface Configuration {
   readonly settings: ConfigurationSettings;
   readonly options: CompileOptions;
+  /** Files that contain others: by the name of the contained file, the outer file and the key in it. */
+  readonly unwrapped: ReadonlyMap<string, Pick<UnwrappedFile, 'file' | 'key'>>;
 }
 
 export interface ReadConfigurationInput {
-  /** Undefined: what the environment names. */
+  /** Undefined: the place that the environment names. */
   readonly path: string | undefined;
   readonly env: Environment;
-  /** As `MERGE_DOMAIN_CONFIG=true`. */
+  /** Same as `MERGE_DOMAIN_CONFIG=true`. */
   readonly mergesDomains: boolean;
+  /** Same as in CompileOptions. */
+  readonly problemsMax?: number;
 }
 
 /**
- * Never rejects for what the files say: what can't be read is among the problems.
+ * Never rejects for the content of the files: a file that cannot be read is one of the problems.
  *
  * @throws SettingsError, or UsageError if the configuration is in no file
  */
-export async function readConfiguration({ path, env, mergesDomains }: ReadConfigurationInput): Promise<Configuration> {
+export async function readConfiguration({ path, env, mergesDomains, problemsMax }: ReadConfigurationInput): Promise<Configuration> {
   const settings = readRelevantSettings({ env, mergesDomains });
   const source = choosePlace({ settings, configPath: path });
-  if (source.kind === 'xds') throw new UsageError('CONFIG_TYPE=GRPC_XDS_SOTW: the configuration is on a management server, which is not asked here; name a file or a directory');
-  return readFrom(source, settings);
+  if (source.kind === 'xds')
+    throw new UsageError(
+      'CONFIG_TYPE=GRPC_XDS_SOTW: the configuration is on a management server, which offline commands do not read; name a file or a directory',
+    );
+  return readFrom(source, { settings, problemsMax });
 }
 
 /**
- * The same for a directory that the reference would read.
+ * Reads a directory as envoyproxy/ratelimit would.
  *
  * @throws SettingsError
  */
-export async function readRuntimeDirectory({ path: directory, env, mergesDomains }: ReadConfigurationInput & { readonly path: string }): Promise<Configuration> {
-  return readFrom({ kind: 'runtime', directory, advice: 'give a directory of .yaml files' }, readRelevantSettings({ env, mergesDomains }));
+export async function readRuntimeDirectory({
+  path: directory,
+  env,
+  mergesDomains,
+}: ReadConfigurationInput & { readonly path: string }): Promise<Configuration> {
+  return readFrom(
+    { kind: 'runtime', directory, advice: 'give a directory of .yaml files' },
+    { settings: readRelevantSettings({ env, mergesDomains }) },
+  );
 }
 
 function readRelevantSettings({ env, mergesDomains }: Omit<ReadConfigurationInput, 'path'>): ConfigurationSettings {
@@ -68,20 +84,44 @@ function readRelevantSettings({ env, mergesDomains }: Omit<ReadConfigurationInpu
   return mergesDomains ? { ...settings, mergeDomainConfig: true } : settings;
 }
 
-async function readFrom(source: ConfigSource, settings: ConfigurationSettings): Promise<Configuration> {
+async function readFrom(
+  source: ConfigSource,
+  { settings, problemsMax }: { readonly settings: ConfigurationSettings; readonly problemsMax?: number | undefined },
+): Promise<Configuration> {
   const { algorithm } = chooseDefaultAlgorithm({ source, settings });
   const defaultOverdraft = chooseDefaultOverdraft({ source, settings });
-  const { files, problems } = await readFiles(source);
+  const { files, problems, unwrapped } = await readFiles(source, problemsMax);
   const { useCalendarMonthRateLimit: calendarMonth, mergeDomainConfig } = settings;
-  return { settings, options: { files, problems, defaultAlgorithm: algorithm, defaultOverdraft, calendarMonth, mergeDomainConfig, generation: 1 } };
+  const options = {
+    files,
+    problems,
+    defaultAlgorithm: algorithm,
+    defaultOverdraft,
+    calendarMonth,
+    mergeDomainConfig,
+    generation: 1,
+    ...(problemsMax !== undefined && { problemsMax }),
+  };
+  return { settings, unwrapped, options };
 }
 
-async function readFiles(source: ConfigSource): Promise<Required<Pick<CompileOptions, 'files' | 'problems'>>> {
-  const { files, problems } = await readConfigFiles(source);
+async function readFiles(
+  source: ConfigSource,
+  max: number | undefined,
+): Promise<Required<Pick<CompileOptions, 'files' | 'problems'>> & Pick<Configuration, 'unwrapped'>> {
+  const { isReadOnce } = await lookAt(source);
+  const slowMs = isReadOnce ? SLOW_PIPE_MS : SLOW_MS;
+  const { files: found, problems } = await reportedIfSlow(readConfigFiles(source), { source, slowMs, onTrouble: console.error });
+  const unwrapped = new Map<string, UnwrappedFile>();
+  const files = found.flatMap((file) => {
+    const entries = unwrapConfigMap(file);
+    for (const entry of entries) unwrapped.set(entry.document.name, entry);
+    return entries.length === 0 ? file : entries.map(({ document }) => document);
+  });
   try {
-    return { files: await readIfLarge(files), problems };
+    return { files: await readUnlessSmall(files, { max }), problems, unwrapped };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return { files: files.map(({ name }) => ({ name })), problems: [...problems, ...error.problems] };
+    return { files: files.map(({ name }) => ({ name })), problems: [...problems, ...error.problems], unwrapped };
   }
 }

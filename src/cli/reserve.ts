@@ -1,14 +1,15 @@
-/** `weir reserve`: one step of a reservation, asked of a running server. */
+/** `weir reserve`: makes one step of a reservation on a running server. */
 
-import { parseArgs } from 'node:util';
 import { toByteString } from '../descriptor/byte-string';
-import { asError } from '../errors';
 import { UINT32_MAX } from '../rule/limit';
-import { callReservations, type ServerAddress, type SentStep } from '../transport/call-server';
-import { reservedJson, stepJson } from '../transport/reservation/reservation-routes';
-import { ADDRESS_DEFAULT, ASK_OPTIONS, adviseOn, readTimeoutMs, readTls, toWireOverride } from './ask';
-import { readDescriptors } from './read-descriptor';
+import { callReservations, type ServerAddress, type SentStep } from '../transport/grpc/call-server';
+import { reservedJson, stepJson } from '../transport/messages/reservation-answers';
+import { didYouMean } from '../lib/did-you-mean';
+import { ASK_OPTIONS, describeFailure, readAddress, readDomain, readTls, toWireOverride } from './ask';
+import { readArgs } from './read-args';
+import { adviseOnEntries, readDescriptors } from './read-descriptor';
 import { readOverrides } from './read-override';
+import { readTimeoutMs } from './read-timeout';
 import { readWhole, UsageError } from './usage-error';
 
 export const RESERVE_USAGE = `weir reserve --domain DOMAIN --descriptor KEY=VALUE,KEY=VALUE --hits N [--ttl 60s] [--id ID]
@@ -16,14 +17,14 @@ weir reserve commit  --domain DOMAIN [--descriptor KEY=VALUE …] --id ID --hits
 weir reserve release --domain DOMAIN [--descriptor KEY=VALUE …] --id ID
 weir reserve extend  --domain DOMAIN [--descriptor KEY=VALUE …] --id ID [--ttl 60s]
 
-  --domain, --descriptor, --limit  as of weir ask. Of commit, release and extend the descriptors of the reservation: needed where the
-                      domain has a hash_tag, and to charge a commit whose reservation is not known
-  --id ID             of the reservation; weir reserve makes one up without it
-  --hits N            to reserve, or that were used
-  --ttl               how long they are held (default 60s)
-  --address, --timeout, --tls, --ca, --cert, --key  as of weir ask
+  --domain, --descriptor, --limit  same as for weir ask. For commit, release and extend: the descriptors of the
+                      reservation, required if the domain has a hash_tag, and to charge a commit of an unknown id
+  --id ID             id of the reservation; weir reserve generates one by default
+  --hits N            hits to reserve, or hits used (commit)
+  --ttl               how long the hits are held (default 60s)
+  --address, --timeout, --tls, --ca, --cert, --key  same as for weir ask
 
-Prints the answer as /v1/reservations does; exits with 1 if there is none, or if the reservation is denied.`;
+Prints the answer in the format of /v1/reservations. Exit codes: 0 the step was made, 1 denied, no answer or an error.`;
 
 export const RESERVE_OPTIONS = {
   ...ASK_OPTIONS,
@@ -31,12 +32,12 @@ export const RESERVE_OPTIONS = {
   ttl: { type: 'string' },
 } as const;
 
-const STEPS = ['commit', 'release', 'extend'] as const;
+export const STEPS = ['commit', 'release', 'extend'] as const;
 
 type Step = 'reserve' | (typeof STEPS)[number];
 
 /**
- * Resolves with the exit code.
+ * Resolves to the exit code.
  *
  * @throws UsageError
  */
@@ -44,9 +45,17 @@ export async function reserve({ args }: { readonly args: readonly string[] }): P
   const [word = ''] = args;
   const named = STEPS.find((each) => each === word);
   const step: Step = named ?? 'reserve';
-  const { values, tokens } = parseArgs({ args: args.slice(named === undefined ? 0 : 1), options: RESERVE_OPTIONS, tokens: true });
-  const { address = ADDRESS_DEFAULT, domain = '', tls = false, ca, cert, key, id = '' } = values;
-  if (step !== 'reserve' && id === '') throw new UsageError('--id is missing; give that of the reservation');
+  if (named === undefined && /^\w+$/.test(word)) throw new UsageError(noStep(word));
+  const command = named === undefined ? 'weir reserve' : `weir reserve ${named}`;
+  const { values, tokens } = readArgs(args.slice(named === undefined ? 0 : 1), {
+    command,
+    usage: RESERVE_USAGE,
+    options: RESERVE_OPTIONS,
+    adviseOnOperand: adviseOnEntries,
+  });
+  const { tls = false, ca, cert, key, id = '' } = values;
+  const [address, domain] = [readAddress(values.address), readDomain(values.domain)];
+  if (step !== 'reserve' && id === '') throw new UsageError('--id is missing; give the id of the reservation');
   const overrides = readOverrides(tokens);
   const texts = values.descriptor ?? [];
   const entries = texts.length === 0 && step !== 'reserve' ? [] : readDescriptors('--descriptor', texts);
@@ -63,9 +72,15 @@ export async function reserve({ args }: { readonly args: readonly string[] }): P
   try {
     return await send(step, sent, server);
   } catch (error) {
-    console.error(`no answer from ${address}: ${adviseOn(asError(error).message)}`);
+    console.error(describeFailure(error, address));
     return 1;
   }
+}
+
+function noStep(word: string): string {
+  const meant = didYouMean(word, STEPS);
+  const guess = meant === undefined ? '' : `did you mean ${meant}? `;
+  return `weir reserve: ${JSON.stringify(word)} is not a step; ${guess}use commit, release or extend, or no step to reserve`;
 }
 
 async function send(step: Step, sent: SentStep, server: ServerAddress): Promise<number> {
@@ -81,7 +96,7 @@ async function send(step: Step, sent: SentStep, server: ServerAddress): Promise<
 
 function readHits(step: Step, written: string | undefined): Pick<SentStep, 'hits'> {
   if (step === 'release' || step === 'extend') {
-    if (written !== undefined) throw new UsageError(`--hits has no meaning for weir reserve ${step}; leave it out`);
+    if (written !== undefined) throw new UsageError(`weir reserve ${step} does not take --hits; remove it`);
     return {};
   }
   if (written === undefined) throw new UsageError('--hits is missing; give a number of hits');
@@ -90,7 +105,7 @@ function readHits(step: Step, written: string | undefined): Pick<SentStep, 'hits
 
 function readTtl(step: Step, written: string | undefined): Pick<SentStep, 'ttl'> {
   if (written === undefined) return {};
-  if (step === 'commit' || step === 'release') throw new UsageError(`--ttl has no meaning for weir reserve ${step}; leave it out`);
+  if (step === 'commit' || step === 'release') throw new UsageError(`weir reserve ${step} does not take --ttl; remove it`);
   const ttlMs = readTimeoutMs(written, '--ttl');
   return { ttl: { seconds: Math.floor(ttlMs / 1_000), nanos: (ttlMs % 1_000) * 1_000_000 } };
 }

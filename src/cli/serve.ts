@@ -1,29 +1,34 @@
-/** `weir serve`: reads settings and configuration, serves until told to stop. */
+/** `weir serve`: reads the settings and the configuration, and serves until a signal or the parent process ends it. */
 
 import cluster from 'node:cluster';
 import { existsSync } from 'node:fs';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { startApp, type App, type AppOptions } from '../app';
-import { checkReferenceSettings } from '../config/check-reference-settings';
-import { chooseWorkers } from '../config/choose-workers';
-import { makeCompileSet } from '../config/compile-set';
-import { FileSource } from '../config/file-source';
-import { readGrpcTls } from '../config/grpc-tls';
-import { misspelledSettings } from '../config/misspelled-settings';
-import { RulesInForce, type SetSource } from '../config/rules-in-force';
-import { readSettings, type Environment } from '../config/settings';
-import { chooseDefaultAlgorithm, chooseDefaultOverdraft, choosePlace, type ConfigPlace } from '../config/source';
-import { chooseStatsd } from '../config/statsd-choice';
-import { chooseStore } from '../config/store-choice';
-import { takeGrpcLog } from '../observability/grpc-log';
-import { createLogger, type Logger } from '../observability/logger';
-import type { ManagementServer } from '../observability/metrics';
-import { openXds } from '../open-xds';
-import { startWorkers } from '../start-workers';
-import { VERSION } from '../version';
+import { startApp, type App, type AppOptions } from '../app/app';
+import type { OpenedAdmin } from '../app/open-admin';
+import { chooseAdmin } from '../settings/admin-choice';
+import { checkReferenceSettings } from '../settings/check-reference-settings';
+import { chooseWorkers } from '../settings/choose-workers';
+import { makeCompileSet } from '../source/compile-set';
+import { countProblems, listProblems, type ConfigProblem } from '../problems/config-error';
+import { FileSource } from '../source/files/file-source';
+import { readGrpcTls } from '../settings/tls/grpc-tls';
+import { describeMisspelled, misspelledSettings } from '../settings/misspelled-settings';
+import type { Domain } from '../rule/rule-set';
+import { RulesInForce, type SetSource } from '../source/rules-in-force';
+import { readSettings, type Environment } from '../settings/table/settings';
+import { SETTINGS_TABLE, type SettingRow } from '../settings/table/settings-table';
+import { chooseDefaultAlgorithm, chooseDefaultOverdraft, choosePlace, type ConfigPlace } from '../source/files/config-place';
+import { chooseStatsd } from '../settings/statsd-choice';
+import { chooseStore } from '../settings/redis/store-choice';
+import { transportWarning } from '../settings/transport-warning';
+import { event } from '../observability/log/log-event';
+import { createLogger, type Logger } from '../observability/log/logger';
+import type { ManagementServer } from '../observability/metrics/metrics';
+import { startWorkers } from '../app/start-workers';
+import { VERSION } from '../app/version';
 import { WorkerLink } from '../workers/worker-link';
 import { WorkerStartError } from '../workers/worker-pool';
+import { adviseOnFile } from './advise-on-file';
+import { readArgs } from './read-args';
 import { stopSignals } from './stop-signals';
 
 export const SERVE_USAGE = `weir serve [--config FILE|DIR]
@@ -32,145 +37,219 @@ export const SERVE_USAGE = `weir serve [--config FILE|DIR]
                      (default: RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTORY,
                      or with CONFIG_TYPE=GRPC_XDS_SOTW a management server)
 
-Everything else is set by the environment: docs/settings.md.`;
-
-/** Lines of the log that are written before calls have their turn: so many take some milliseconds. */
-const LINES_AT_ONCE = 20;
+All other settings are environment variables: weir settings lists them, docs/settings.md explains them.`;
 
 /**
- * Resolves with the exit code after a drain.
+ * Resolves to the exit code after a drain.
  *
- * @throws SettingsError or ConfigError, each with a message for the operator
+ * @throws SettingsError or ConfigError, with a message for the operator
  */
 export async function serve({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: { config: { type: 'string' } } });
+  const { values } = readArgs(args, {
+    command: 'weir serve',
+    usage: SERVE_USAGE,
+    options: { config: { type: 'string' } },
+    adviseOnOperand: adviseOnFile,
+    adviseOnOption: adviseOnSetting,
+  });
   const settings = readSettings(env);
   const log = createLogger({ level: settings.logLevel, format: settings.logFormat, worker: cluster.worker?.id });
-  takeGrpcLog(log);
-  // Whoever reads the log may go away. That is no reason to decide no more: without a listener the next line would end this process.
+  // Only this transport needs the log of grpc-js, and importing it loads grpc-js.
+  if (settings.transport === 'grpc-js') (await import('../observability/log/grpc-log.js')).takeGrpcLog(log);
+  // The reader of the log may disappear. Without a listener the next line would end this process, so errors are ignored.
   process.stderr.on('error', () => undefined);
   const storeChoice = chooseStore(settings);
   const workers = chooseWorkers({ settings, storeChoice });
   const grpcTls = readGrpcTls(settings);
   const statsd = chooseStatsd({ settings, env });
+  const adminChoice = chooseAdmin(settings);
   const place = choosePlace({ settings, configPath: values.config });
   const { algorithm, reason } = chooseDefaultAlgorithm({ source: place, settings });
   const defaultOverdraft = chooseDefaultOverdraft({ source: place, settings });
   const { useCalendarMonthRateLimit: calendarMonth, mergeDomainConfig } = settings;
-  const rules = new RulesInForce({ compile: makeCompileSet({ defaultAlgorithm: algorithm, defaultOverdraft, calendarMonth, mergeDomainConfig }) });
+  const rules = new RulesInForce({
+    compile: makeCompileSet({ defaultAlgorithm: algorithm, defaultOverdraft, calendarMonth, mergeDomainConfig }),
+  });
   const appOptions = { settings, storeChoice, rules, log, version: VERSION, workers, grpcTls, statsd };
   if (cluster.isWorker) return serveAsWorker(appOptions);
-  const misspelled = misspelledSettings(env).map(({ name, meant }) => `${name} is no setting; did you mean ${meant}?`);
-  const warnings = [...checkReferenceSettings(env), ...misspelled, ...(storeChoice.warning === undefined ? [] : [storeChoice.warning])];
-  const { source, managementServer } = openSource(place, { settings, rules, log });
-  stopSignals.onHangUp(() => { source.reload(); });
+  const misspelled = misspelledSettings(env).map(describeMisspelled);
+  const warnings = [
+    ...checkReferenceSettings(env),
+    ...misspelled,
+    ...[storeChoice.warning, transportWarning(settings.transport), adminChoice?.warning].filter((warning) => warning !== undefined),
+  ];
+  const { source, managementServer } = await openSource(place, { settings, rules, log });
+  stopSignals.onHangUp(() => {
+    source.reload();
+  });
   await source.load();
   if (rules.error !== undefined && !mayWait(place, settings)) throw rules.error;
-  for (const warning of warnings) log.warn(warning);
-  log.info(reason);
-  if (defaultOverdraft) log.info("A descriptor's own hits are charged in full, also past the limit, unless DEFAULT_OVERDRAFT or overdraft: says otherwise.");
+  for (const warning of warnings) log.warn(event('setting_warning'), warning);
+  log.info(event('default_algorithm', { algorithm }), reason);
+  if (defaultOverdraft)
+    log.info(
+      event('default_overdraft'),
+      "A descriptor's own hits are charged in full, also past the limit, unless DEFAULT_OVERDRAFT or overdraft: says otherwise.",
+    );
   if (storeChoice.kind === 'redis' && settings.failureModeInstances === 1) {
-    log.info('FAILURE_MODE_INSTANCES is 1: until this instance has reached Redis once, it lets 0.8 of each limit pass by itself. With several instances, set it to their number.');
+    log.info(
+      event('failure_mode_instances'),
+      'FAILURE_MODE_INSTANCES is 1: an instance that has not reached Redis since its start admits 0.8 of each limit on its own. If several instances share the limits, set it to their number.',
+    );
   }
-  tellLoad(rules, log);
+  const isControlled = settings.controlData || settings.controlFile !== undefined;
+  logLoad(rules, { log, isControlled });
   rules.onLoad(() => {
-    tellLoad(rules, log);
-    if (rules.ruleSet !== undefined && rules.error === undefined) log.info(`configuration generation ${rules.ruleSet.generation} is in force: ${rules.ruleSet.domains.size} domain(s)`);
+    logLoad(rules, { log, isControlled });
+    if (rules.ruleSet !== undefined && rules.error === undefined)
+      log.info(
+        event('config_loaded', { generation: rules.ruleSet.generation, domains: rules.ruleSet.domains.size }),
+        `configuration generation ${rules.ruleSet.generation} is in force: ${rules.ruleSet.domains.size} domain(s)`,
+      );
   });
   source.watch();
+  let admin: OpenedAdmin | undefined;
   try {
-    const running = workers === 1 ? await startApp({ ...appOptions, managementServer, isWorker: false }) : await startWorkers({ settings, count: workers, rules, managementServer, log, statsd });
+    const running =
+      workers === 1
+        ? await startApp({ ...appOptions, managementServer, isWorker: false })
+        : await startWorkers({ settings, count: workers, rules, managementServer, log, statsd });
     const { grpc, http, debug } = running.ports;
     const by = workers === 1 ? '' : `, by ${workers} workers`;
     const what = rules.ruleSet === undefined ? 'no domain yet' : `${rules.ruleSet.domains.size} domain(s)`;
-    log.info(`Weir ${VERSION} serves ${what}: gRPC on ${grpc}, HTTP on ${http}, debug on ${debug}${by}`);
-    return await untilStopped({ app: running, log, told: stopSignals.untilTold() });
+    log.info(
+      event('listening', { version: VERSION, domains: rules.ruleSet?.domains.size ?? 0, grpc, http, debug, workers }),
+      `Weir ${VERSION} serves ${what}: gRPC on ${grpc}, HTTP on ${http}, debug on ${debug}${by}`,
+    );
+    if (adminChoice !== undefined) {
+      // Imported on demand, like what its thread loads.
+      const { openAdmin } = await import('../app/open-admin.js');
+      const compile = { defaultAlgorithm: algorithm, defaultOverdraft, calendarMonth, mergeDomainConfig };
+      const data = { version: VERSION, compile, isEmbedded: storeChoice.kind === 'memory' };
+      admin = await openAdmin({ ...running.admin, data, rules, log });
+      log.info(event('admin_listening', { port: admin.port }), `the admin API listens on ${adminChoice.host}, port ${admin.port}`);
+    }
+    return await untilStopped({ app: running, log, stopped: stopSignals.untilSignal() });
   } catch (error) {
     if (!(error instanceof WorkerStartError)) throw error;
-    log.error(error.message);
+    log.error(event('worker_start_failed', { exitCode: error.exitCode }), error.message);
     return error.exitCode;
   } finally {
+    await admin?.close();
     source.close();
   }
 }
 
+/** The advice for an option with the name of a setting, as other servers have them. */
+function adviseOnSetting(option: string, value: string | undefined): string | undefined {
+  const name = option.replaceAll('-', '_').toUpperCase();
+  const setting = Object.values<SettingRow>(SETTINGS_TABLE).find((row) => row.name === name);
+  if (setting === undefined) return undefined;
+  return `set ${name}${value === undefined || setting.secret === true ? '' : `=${value}`} in the environment`;
+}
+
 interface OpenedSource {
   readonly source: SetSource;
-  /** Undefined: it is of files. */
+  /** Undefined: the configuration is in files. */
   readonly managementServer: ManagementServer | undefined;
 }
 
-function openSource(place: ConfigPlace, { settings, rules, log }: Pick<AppOptions, 'settings' | 'rules' | 'log'>): OpenedSource {
+async function openSource(
+  place: ConfigPlace,
+  { settings, rules, log }: Pick<AppOptions, 'settings' | 'rules' | 'log'>,
+): Promise<OpenedSource> {
   if (place.kind === 'xds') {
+    // Importing xDS loads grpc-js and protobufjs: 60 ms of CPU and 8 MB that a configuration in files does not need.
+    const { openXds } = await import('../app/open-xds.js');
     const source = openXds({ settings, rules, log });
     return { source, managementServer: source };
   }
   const source = new FileSource({
     source: place,
     offer: (set) => rules.offer(set),
-    onTrouble: (sentence) => { log.warn(sentence); },
+    onTrouble: (sentence) => {
+      log.warn(event('config_source_trouble'), sentence);
+    },
   });
   return { source, managementServer: undefined };
 }
 
 /**
- * Whether a configuration that is bad at the start is waited for. A deployment that names its place mends it there, and
- * instances that are not ready yet hold it up; a person who starts Weir by hand is better told at once.
+ * Whether the server waits after it starts with an invalid configuration. A deployment that names its files fixes them there, and its
+ * rollout waits for ready instances; a person who starts Weir by hand gets the error at once.
  */
 function mayWait(place: ConfigPlace, { runtimeRoot }: Pick<AppOptions['settings'], 'runtimeRoot'>): boolean {
   if (place.kind === 'xds') return true;
   return place.kind === 'runtime' && (runtimeRoot !== undefined || existsSync(place.directory));
 }
 
-/** What became of the last load. */
-function tellLoad({ ruleSet, error }: RulesInForce, log: Logger): void {
+/** Logs the result of the last load. */
+function logLoad({ ruleSet, error }: RulesInForce, { log, isControlled }: { readonly log: Logger; readonly isControlled: boolean }): void {
   if (error !== undefined) {
-    const rest = ruleSet === undefined ? 'there is none yet, so calls are UNAVAILABLE' : `generation ${ruleSet.generation}, the last good one, stays in force`;
-    void tellProblems([...error.message.split('\n'), `the configuration is refused for what is told above: ${rest}`], log);
+    const rest =
+      ruleSet === undefined
+        ? 'there is no earlier one, so calls get UNAVAILABLE'
+        : `generation ${ruleSet.generation}, the last good one, stays in force`;
+    const problems = error.problems.length + error.omitted;
+    log.error(
+      event('config_refused', { problems, generation: ruleSet?.generation ?? 0 }),
+      `configuration rejected with ${countProblems(error)}: ${rest}`,
+    );
+    for (const { sentence, problem } of listProblems(error)) log.error(event('config_problem', problem && fieldsOf(problem)), sentence);
     return;
   }
-  for (const warning of ruleSet?.warnings ?? []) log.warn(warning);
+  for (const warning of ruleSet?.warnings ?? []) log.warn(event('config_warning'), warning);
+  if (!isControlled) logWithoutControl([...(ruleSet?.domains.values() ?? [])], log);
 }
 
-/** There may be a thousand: calls that come meanwhile are answered in between. */
-async function tellProblems(lines: readonly string[], log: Logger): Promise<void> {
-  for (let i = 0; i < lines.length; i += LINES_AT_ONCE) {
-    for (const line of lines.slice(i, i + LINES_AT_ONCE)) log.error(line);
-    await nextTurn();
-  }
+/** Rules that need control data have no effect without them, which is easily forgotten. */
+function logWithoutControl(domains: readonly Pick<Domain, 'hasTenants' | 'hasPenalties'>[], log: Logger): void {
+  const without = (what: string) => {
+    log.warn(event('control_off'), `${what}, because control data are off; set CONTROL_DATA=true`);
+  };
+  if (domains.some(({ hasTenants }) => hasTenants === true)) without('all tenants have their default plan');
+  if (domains.some(({ hasPenalties }) => hasPenalties === true)) without('penalties block nobody');
 }
 
-/** Ends when told, by a signal or by whoever runs it; at once when that one is gone. */
+function fieldsOf({ message: error, ...place }: ConfigProblem): Readonly<Record<string, unknown>> {
+  return { ...place, error };
+}
+
+/** Ends at a signal or a message of the parent process, and at once when the parent is gone. */
 async function serveAsWorker(options: Omit<AppOptions, 'isWorker'>): Promise<number> {
-  // Whoever runs it loads for all: a terminal tells every process.
+  // A terminal sends the signal to every process, but only the parent loads the configuration.
   stopSignals.onHangUp(() => undefined);
   const link = new WorkerLink(options.rules);
   await link.untilConfigured();
   const app = await startApp({ ...options, isWorker: true, untilMayListen: () => link.untilMayListen() });
-  const told = new Promise<string>((resolve) => {
+  const stopped = new Promise<string>((resolve) => {
     link.serve(app.ports, {
       readMetrics: () => app.readMetrics(),
       onDrain: () => {
         resolve('drain');
       },
     });
-    void stopSignals.untilTold().then(resolve);
+    void stopSignals.untilSignal().then(resolve);
   });
-  const exitCode = await untilStopped({ app, log: options.log, told });
-  await link.sayLast();
+  const exitCode = await untilStopped({ app, log: options.log, stopped });
+  await link.sendLast();
   return exitCode;
 }
 
 interface UntilStoppedInput {
   readonly app: Pick<App, 'drain'>;
   readonly log: Logger;
-  /** Resolves when it is to end, with what said so. */
-  readonly told: Promise<string>;
+  /** Resolves with the reason when the process should stop. */
+  readonly stopped: Promise<string>;
 }
 
-async function untilStopped({ app, log, told }: UntilStoppedInput): Promise<number> {
-  log.info(`${await told}: health is off, calls are answered for DRAIN_DELAY, those in flight after that, then this process ends`);
+async function untilStopped({ app, log, stopped }: UntilStoppedInput): Promise<number> {
+  const signal = await stopped;
+  log.info(
+    event('draining', { signal }),
+    `${signal}: health is off, calls are answered for DRAIN_DELAY, those in flight after that, then this process ends`,
+  );
   await app.drain();
-  log.info('drained');
+  log.info(event('drained'), 'drained');
   return 0;
 }

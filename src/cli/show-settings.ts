@@ -1,17 +1,17 @@
-/** `weir settings`: every setting with the value in force here, and where that comes from. */
+/** `weir settings`: lists every setting with its value in this environment and its source. */
 
-import { parseArgs } from 'node:util';
-import type { Environment } from '../config/settings';
-import { settingsInForce, type SettingInForce, type SettingsInForce } from '../config/settings-in-force';
-import { GROUPS } from '../config/settings-table';
+import type { Environment } from '../settings/table/settings';
+import { settingsInForce, type SettingInForce, type SettingsInForce } from '../settings/settings-in-force';
+import { GROUPS } from '../settings/table/settings-table';
+import { readArgs } from './read-args';
 import { readChoice } from './usage-error';
 
 export const SETTINGS_USAGE = `weir settings [--changed] [--format text|json]
 
-  --changed  only what the environment sets
+  --changed  show only what the environment sets
   --format   text (default) or json
 
-Secrets are not shown. Exits with 1 if weir serve would not start with these.`;
+Secrets are hidden. Exits with 1 if weir serve would not start with these settings.`;
 
 export const SETTINGS_OPTIONS = {
   changed: { type: 'boolean' },
@@ -19,12 +19,12 @@ export const SETTINGS_OPTIONS = {
 } as const;
 
 /**
- * Resolves with the exit code.
+ * Returns the exit code.
  *
  * @throws UsageError
  */
 export function showSettings({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): number {
-  const { values } = parseArgs({ args: [...args], options: SETTINGS_OPTIONS });
+  const { values } = readArgs(args, { command: 'weir settings', usage: SETTINGS_USAGE, options: SETTINGS_OPTIONS });
   const format = readChoice('--format', values.format, ['text', 'json']);
   const all = settingsInForce(env);
   const settings = all.settings.filter(({ source }) => values.changed !== true || source === 'environment');
@@ -33,7 +33,7 @@ export function showSettings({ args, env }: { readonly args: readonly string[]; 
   return all.problems.length > 0 ? 1 : 0;
 }
 
-/** A setting that is unset is null: JSON leaves out what is undefined. */
+/** Writes an unset setting as null, because JSON omits undefined. */
 function formatJson({ settings, ...rest }: SettingsInForce): string {
   return `${JSON.stringify({ settings: settings.map((setting) => ({ ...setting, value: setting.value ?? null })), ...rest }, null, 2)}\n`;
 }
@@ -41,14 +41,24 @@ function formatJson({ settings, ...rest }: SettingsInForce): string {
 function formatText({ settings, reference, unknown, problems }: SettingsInForce): string {
   const nameWidth = widthOf(settings.map(({ name }) => name));
   const valueWidth = widthOf(settings.map(shownValue));
-  const line = (setting: SettingInForce) => `  ${setting.name.padEnd(nameWidth)}  ${shownValue(setting).padEnd(valueWidth)}  ${setting.source}`;
+  const line = (setting: SettingInForce) =>
+    `  ${setting.name.padEnd(nameWidth)}  ${shownValue(setting).padEnd(valueWidth)}  ${setting.source}`;
   const blocks = GROUPS.map((group): Block => ({ title: group, lines: settings.filter((each) => each.group === group).map(line) }));
   blocks.push(
-    { title: 'Known from envoyproxy/ratelimit, without a use here', lines: reference.map(({ name, refused, instead }) => `  ${name}: ${refused ? 'refused' : 'ignored'}. ${instead}`) },
-    { title: 'Not known', lines: unknown.map(({ name, meant }) => `  ${name}: did you mean ${meant}?`) },
-    { title: 'Weir would not start', lines: problems.map(({ name, message }) => `  ${name}: ${message}`) },
+    {
+      title: 'Settings of envoyproxy/ratelimit that Weir does not use',
+      lines: reference.map(({ name, refused, instead }) => `  ${name}: ${refused ? 'refused' : 'ignored'}. ${instead}`),
+    },
+    {
+      title: 'Unknown',
+      lines: unknown.map(({ name, meant, write }) => `  ${name}: ${write === undefined ? `did you mean ${meant}?` : `set ${write}`}`),
+    },
+    { title: 'Invalid: Weir would not start', lines: problems.map(({ name, message }) => `  ${name}: ${message}`) },
   );
-  return blocks.filter(({ lines }) => lines.length > 0).map(({ title, lines }) => `${title}\n${lines.join('\n')}\n`).join('\n');
+  return blocks
+    .filter(({ lines }) => lines.length > 0)
+    .map(({ title, lines }) => `${title}\n${lines.join('\n')}\n`)
+    .join('\n');
 }
 
 interface Block {
@@ -56,7 +66,7 @@ interface Block {
   readonly lines: readonly string[];
 }
 
-/** Values longer than this do not widen the column. */
+/** Longer values do not widen the column. */
 const WIDTH_MAX = 40;
 
 function widthOf(texts: readonly string[]): number {

@@ -1,20 +1,20 @@
-/** The signals that end a process of Weir: the first one once it serves asks for a drain, any other ends it at once. */
+/** Handles the signals that end a Weir process: the first one after the start requests a drain, any other ends the process at once. */
 
 import { constants } from 'node:os';
 
 const DRAINING = ['SIGTERM', 'SIGINT'] as const;
 
-/** Never a drain. */
+/** Signals that never drain. */
 const AT_ONCE = ['SIGQUIT'] as const;
 
 const HANG_UP = 'SIGHUP';
 
 type StopSignal = (typeof DRAINING)[number] | (typeof AT_ONCE)[number] | typeof HANG_UP;
 
-/** As shells tell that a signal has ended a process. */
+/** Shells report a process ended by a signal with this number plus the signal's. */
 const EXIT_CODE_BASE = 128;
 
-/** The first process of a container. */
+/** PID of the first process of a container. */
 const FIRST_PID = 1;
 
 export interface StopSignalsProcess {
@@ -49,21 +49,21 @@ export class StopSignals {
     });
   }
 
-  /** Resolves with the first signal that comes from now on, which then does not end the process. */
-  untilTold(): Promise<string> {
+  /** Resolves with the next signal, which then does not end the process. */
+  untilSignal(): Promise<string> {
     return new Promise((resolve) => {
       this.drain = resolve;
     });
   }
 
-  /** From now on a hang-up ends nothing. */
+  /** From now on SIGHUP calls the listener and does not end the process. */
   onHangUp(listener: () => void): void {
     this.hangUp = listener;
   }
 
-  /** As if nobody had listened, which whoever has started the process can tell. */
+  /** Ends the process by the default action of the signal, so that its parent sees the signal. */
   private endBy(signal: StopSignal): void {
-    // The kernel keeps from the first process of a container what a signal does by itself: there it would do nothing.
+    // The kernel does not apply default actions of signals to PID 1.
     if (this.self.pid === FIRST_PID) {
       this.self.exit(EXIT_CODE_BASE + constants.signals[signal]);
       return;
@@ -73,5 +73,5 @@ export class StopSignals {
   }
 }
 
-/** Of this process, from when this file is loaded: what comes while the others are is heard as soon as they are. */
+/** The handlers of this process. They exist from the import of this file on, so that a signal during the other imports counts. */
 export const stopSignals = new StopSignals(process);

@@ -1,11 +1,11 @@
-/** A command line that makes no sense: the error, and how its pieces are read. */
+/** The error for an invalid command line, and readers of option values. */
 
-/** Its message says what is wrong and what to do; it ends a command with the exit code of wrong usage. */
+/** The message says what is wrong and what to do; the command exits with the code for invalid usage. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** One of the words, or the first of them if the option is not given. */
+/** One of the words; the first one if the option is absent. */
 export function readChoice<const Word extends string>(option: string, given: string | undefined, words: readonly [Word, ...Word[]]): Word {
   if (given === undefined) return words[0];
   const word = words.find((each) => each === given);

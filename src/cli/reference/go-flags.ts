@@ -1,12 +1,16 @@
-/** Reads a command line as Go's flag package does, for the commands that take the place of the reference's. */
+/** Parses a command line as Go's flag package does, for the commands that replace those of envoyproxy/ratelimit. */
 
-import { UsageError } from './usage-error';
+import { UsageError } from '../usage-error';
 
-/** `list`: may be repeated. */
+/** `list` may be repeated. */
 export type FlagKinds = Readonly<Record<string, 'string' | 'boolean' | 'list'>>;
 
 export type FlagValues<Kinds extends FlagKinds> = {
-  readonly [Name in keyof Kinds]: Kinds[Name] extends 'boolean' ? boolean : Kinds[Name] extends 'list' ? readonly string[] : string | undefined;
+  readonly [Name in keyof Kinds]: Kinds[Name] extends 'boolean'
+    ? boolean
+    : Kinds[Name] extends 'list'
+      ? readonly string[]
+      : string | undefined;
 };
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
@@ -15,8 +19,8 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 /**
- * `-name value`, `-name=value`, with one dash or two; a boolean takes its value only after `=`. The first word that is no
- * flag ends them, and what follows is not read.
+ * `-name value` and `-name=value`, with one dash or two; a boolean takes its value only after `=`. Parsing stops at the first
+ * word that is not a flag, and ignores the rest.
  *
  * @throws UsageError
  */
@@ -27,7 +31,12 @@ export function readGoFlags<const Kinds extends FlagKinds>(args: readonly string
     const [, name = '', , inline] = /^--?([^-=][^=]*)(=(.*))?$/s.exec(word) ?? [];
     if (name === '') break;
     const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
-    if (kind === undefined) throw new UsageError(`flag provided but not defined: -${name}; there are ${Object.keys(kinds).map((each) => `-${each}`).join(', ')}`);
+    if (kind === undefined)
+      throw new UsageError(
+        `flag provided but not defined: -${name}; the flags are ${Object.keys(kinds)
+          .map((each) => `-${each}`)
+          .join(', ')}`,
+      );
     if (kind === 'boolean') {
       values[name] = readBoolean(name, inline ?? 'true');
       continue;
@@ -37,7 +46,7 @@ export function readGoFlags<const Kinds extends FlagKinds>(args: readonly string
     if (kind === 'list') (values[name] as string[]).push(value);
     else values[name] = value;
   }
-  // One value of its kind for each name.
+  // The loop stored a value of the right kind under each name.
   return values as FlagValues<Kinds>;
 }
 

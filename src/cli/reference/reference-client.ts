@@ -1,12 +1,12 @@
-/** `/bin/ratelimit_client` of the image: the reference's client, with its flags and the form of its answers. */
+/** `/bin/ratelimit_client` of the image: the client of envoyproxy/ratelimit, with the same flags and output. */
 
-import { toByteString } from '../descriptor/byte-string';
-import { asError } from '../errors';
-import { callServer } from '../transport/call-server';
-import { ADDRESS_DEFAULT, readTls } from './ask';
+import { toByteString } from '../../descriptor/byte-string';
+import { asError } from '../../lib/errors';
+import { callServer } from '../../transport/grpc/call-server';
+import { ADDRESS_DEFAULT, readTls } from '../ask';
 import { readGoFlags } from './go-flags';
 import { formatProtoText } from './proto-text';
-import { readDescriptors } from './read-descriptor';
+import { readDescriptors } from '../read-descriptor';
 
 export const REFERENCE_CLIENT_FLAGS = {
   dial_string: 'string',
@@ -19,18 +19,18 @@ export const REFERENCE_CLIENT_FLAGS = {
   'oltp-protocol': 'string',
 } as const;
 
-/** The reference waits for ever. */
+/** Bounds the call; the reference client waits forever. */
 const TIMEOUT_MS = 60_000;
 
 /**
- * Resolves with the exit code.
+ * Resolves to the exit code.
  *
  * @throws UsageError
  */
 export async function referenceClient({ args }: { readonly args: readonly string[] }): Promise<number> {
   const flags = readGoFlags(args, REFERENCE_CLIENT_FLAGS);
   const { dial_string: address = ADDRESS_DEFAULT, domain = '', 'oltp-protocol': protocol = '' } = flags;
-  if (protocol !== '') console.error('-oltp-protocol has no effect here: this client makes no traces');
+  if (protocol !== '') console.error('-oltp-protocol has no effect: this client does not send traces');
   const descriptors = readDescriptors('-descriptors', flags.descriptors);
   const fileOf = (name: 'grpc-server-ca-file' | 'grpc-cert-file' | 'grpc-key-file') => ({ name: `-${name}`, file: given(flags[name]) });
   const files = { ca: fileOf('grpc-server-ca-file'), cert: fileOf('grpc-cert-file'), key: fileOf('grpc-key-file') };
@@ -40,12 +40,13 @@ export async function referenceClient({ args }: { readonly args: readonly string
     console.log(`response: ${formatProtoText(await callServer({ address, request, timeoutMs: TIMEOUT_MS, ...tls }))}`);
     return 0;
   } catch (error) {
-    console.log(`request error: ${asError(error).message}`);
+    // grpc-js appends a note that is mostly empty.
+    console.log(`request error: ${asError(error).message.replace(/\. Resolution note: $/, '')}`);
     return 1;
   }
 }
 
-/** An empty flag is one that is not given. */
+/** An empty flag counts as absent. */
 function given(value: string | undefined): string | undefined {
   return value === '' ? undefined : value;
 }

@@ -1,15 +1,11 @@
-/** A response of the rate limit service on one line, as Go prints messages. */
+/** Formats a response of the rate limit service on one line, as Go prints messages. */
 
-import { UNIT_NAMES } from '../rule/unit';
-import { WIRE_UNITS, type WireResponse } from '../transport/wire';
+import { CODE_WORDS, UNIT_WORDS, type WireResponse } from '../../transport/messages/wire';
 
-const CODES = new Map([[1, 'OK'], [2, 'OVER_LIMIT']]);
-const UNITS = new Map(UNIT_NAMES.map((unit) => [WIRE_UNITS[unit], unit.toUpperCase()]));
+/** Enum fields, printed by name. */
+const WORDS: Readonly<Record<string, ReadonlyMap<number, string>>> = { overall_code: CODE_WORDS, code: CODE_WORDS, unit: UNIT_WORDS };
 
-/** Fields that are numbers on the wire, and words here. */
-const WORDS: Readonly<Record<string, ReadonlyMap<number, string>>> = { overall_code: CODES, code: CODES, unit: UNITS };
-
-/** 64-bit numbers, which come as digits. */
+/** 64-bit fields, which arrive as strings of digits. */
 const DIGITS: readonly string[] = ['seconds'];
 
 export function formatProtoText(response: WireResponse): string {
@@ -17,10 +13,12 @@ export function formatProtoText(response: WireResponse): string {
 }
 
 function fieldsOf(message: object): string {
-  return Object.entries(message).flatMap(([name, value]: [string, unknown]) => fieldOf(name, value)).join(' ');
+  return Object.entries(message)
+    .flatMap(([name, value]: [string, unknown]) => fieldOf(name, value))
+    .join(' ');
 }
 
-/** Defaults are left out, as on the wire. */
+/** Omits defaults, as the wire format does. */
 function fieldOf(name: string, value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap((item: unknown) => fieldOf(name, item));
   if (typeof value === 'object' && value !== null) return [`${name}:{${fieldsOf(value)}}`];

@@ -1,14 +1,14 @@
-/** What `weir check` has found, in each form that it is printed in. */
+/** The report of `weir check` in each output format. */
 
-import type { ConfigProblem, ConfigWarning } from '../config/config-error';
+import type { ConfigProblem, ConfigWarning } from '../problems/config-error';
 
 export interface Findings {
   readonly files: number;
   readonly domains: number;
-  /** Limits, and rules that are unlimited. */
+  /** Counts unlimited rules too. */
   readonly limits: number;
   readonly errors: readonly ConfigProblem[];
-  /** Further ones that are not listed. */
+  /** Errors beyond those listed. */
   readonly errorsOmitted: number;
   readonly warnings: readonly ConfigWarning[];
   readonly warningsOmitted: number;
@@ -33,7 +33,7 @@ function formatText(findings: Findings): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** `limits.yaml:4:5`, or the file alone if it is about all of it. */
+/** `limits.yaml:4:5`, or only the file if the problem concerns all of it. */
 function placeOf({ file, line, column }: ConfigProblem): string {
   return line === 0 ? file : `${file}:${line}:${column}`;
 }
@@ -45,7 +45,7 @@ function sentenceOf({ path, message }: ConfigProblem): string {
 function summaryOf({ files, domains, limits, errors, errorsOmitted, warnings, warningsOmitted }: Findings): string {
   const [errorCount, warningCount] = [errors.length + errorsOmitted, warnings.length + warningsOmitted];
   const found = `${counted(errorCount, 'error')}, ${counted(warningCount, 'warning')}`;
-  // What is wrong is left out of the rules, so their number would mislead.
+  // Rules with errors are not compiled, so counts of domains and limits would mislead.
   if (errorCount > 0) return `not ok: ${found} in ${counted(files, 'file')}`;
   return `ok: ${counted(domains, 'domain')}, ${counted(limits, 'limit')} in ${counted(files, 'file')}, ${found}`;
 }
@@ -54,7 +54,7 @@ function counted(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-/** Workflow commands, which GitHub Actions shows beside the lines that they name; the summary is a line of the log. */
+/** Workflow commands: GitHub Actions shows them at their lines. The summary is a plain line of the log. */
 function formatGithub(findings: Findings): string {
   const lines = [
     ...findings.errors.map((error) => annotation('error', { problem: error, title: 'weir check' })),
@@ -71,7 +71,7 @@ function annotation(level: 'error' | 'warning', { problem, title }: { problem: C
   return `::${level} ${properties.join(',')}::${escapeData(sentenceOf(problem))}`;
 }
 
-/** `%` first, since the others are written with it. */
+/** Escapes `%` first, since the other escapes contain it. */
 function escapeData(text: string): string {
   return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }

@@ -1,20 +1,26 @@
-/** `/bin/ratelimit_config_check` of the image: the reference's offline checker, with its flags and its last line. */
+/** `/bin/ratelimit_config_check` of the image: the offline checker of envoyproxy/ratelimit, with the same flags and last line. */
 
-import { examineConfig } from '../config/compile';
-import { ConfigError } from '../config/config-error';
-import type { Environment } from '../config/settings';
-import { readRuntimeDirectory } from './configuration';
+import { examineConfig } from '../../compile/compile';
+import { ConfigError } from '../../problems/config-error';
+import type { Environment } from '../../settings/table/settings';
+import { readRuntimeDirectory } from '../configuration';
 import { readGoFlags } from './go-flags';
-import { UsageError } from './usage-error';
+import { UsageError } from '../usage-error';
 
 export const REFERENCE_CONFIG_CHECK_FLAGS = { config_dir: 'string', merge_domain_configs: 'boolean' } as const;
 
 /**
- * Resolves with the exit code: 1 if something is wrong. `weir check` says more.
+ * Resolves to the exit code: 1 for an invalid configuration. `weir check` reports more.
  *
  * @throws UsageError or SettingsError
  */
-export async function referenceConfigCheck({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): Promise<number> {
+export async function referenceConfigCheck({
+  args,
+  env,
+}: {
+  readonly args: readonly string[];
+  readonly env: Environment;
+}): Promise<number> {
   const { config_dir: directory = '', merge_domain_configs: mergesDomains } = readGoFlags(args, REFERENCE_CONFIG_CHECK_FLAGS);
   if (directory === '') throw new UsageError('-config_dir is missing; give the directory of the configuration');
   console.log(`checking rate limit configs...\nloading config directory: ${directory}`);

@@ -1,8 +1,12 @@
-/** Writes an explanation for people. */
+/** Formats an explanation as text. */
 
-import type { Candidate, DescriptorExplanation, Explanation, LevelExplanation, LimitExplanation } from './explanation';
+import { TRAITS } from '../../algorithm/algorithms';
+import { RESERVATIONS } from '../../compile/fields/reservations';
+import type { Candidate, DescriptorExplanation, Explanation, LevelExplanation, LimitExplanation } from '../../explain/explanation';
 
-/** Ends with a newline. */
+const { maxShare: MAX_SHARE, onLapse: ON_LAPSE } = RESERVATIONS.fields;
+
+/** The text ends with a newline. */
 export function formatExplanation({ domain, descriptors }: Explanation): string {
   const blocks = descriptors.map((descriptor, index) => formatDescriptor(descriptor, `descriptor ${index + 1}`));
   return `domain ${domain}\n\n${blocks.join('\n')}`;
@@ -22,7 +26,7 @@ function formatLevel({ entry, winner, losers, omitted, otherKeys }: LevelExplana
   if (winner !== undefined) lines.push(`    wins   ${formatCandidate(winner)}`);
   lines.push(...losers.map((loser) => `    loses  ${formatCandidate(loser)}`));
   if (omitted > 0) lines.push(`    and ${omitted} more with this key`);
-  if (otherKeys > 0) lines.push(`    and ${otherKeys} of other keys`);
+  if (otherKeys > 0) lines.push(`    and ${otherKeys} with other keys`);
   return lines;
 }
 
@@ -31,27 +35,50 @@ function formatCandidate({ file, line, key, value, reason }: Candidate): string 
   return `${file}:${line}: ${what}: ${reason}`;
 }
 
-function formatOutcome({ unlimited, limits, override, replaced, mode }: DescriptorExplanation): string[] {
-  const title = override ? 'limit of the request' : 'limit';
-  const lines = unlimited ? ['  unlimited: let through, and not counted'] : limits.flatMap((limit) => (limit.algorithm === 'in_flight' ? formatInFlight(limit) : formatLimit(limit, title)));
-  const names = replaced.map((name) => (name === '' ? 'one without a name' : name));
-  if (names.length > 0) lines.push(`  replaced by ${override ? 'it' : 'another limit of the request'}: ${names.join(', ')}`);
+function formatOutcome({ plan, unlimited, limits, override, replaced, mode }: DescriptorExplanation): string[] {
+  const title = override ? 'override of the request' : 'limit';
+  const lines = unlimited
+    ? ['  unlimited: allowed, not counted']
+    : limits.flatMap((limit) => (TRAITS[limit.algorithm].holds === 'slots' ? formatInFlight(limit) : formatLimit(limit, title)));
+  if (plan !== undefined) lines.unshift(`  plan ${plan}`);
+  const names = replaced.map((name) => (name === '' ? 'the unnamed limit' : name));
+  if (names.length > 0) lines.push(`  replaced by ${override ? 'the override' : 'another limit of the request'}: ${names.join(', ')}`);
   if (limits.length > 0 && mode === 'shadow') lines.push('  shadow mode: counted, never denied');
   if (limits.length > 0 && mode === 'quota') lines.push('  quota mode: denied only together with every other descriptor of that mode');
   return lines;
 }
 
 function formatInFlight({ name, unitMultiplier, capacity, id, bucketKey }: LimitExplanation): string[] {
-  const toldApart = id === undefined ? 'not told apart' : `told apart by ${id}`;
-  return [`  requests in flight: ${capacity} at once, each for ${unitMultiplier} s at most, ${toldApart}, named ${name}`, `  bucket: ${bucketKey}`];
+  const identity = id === undefined ? 'without an id' : `identified by ${id}`;
+  return [
+    `  requests in flight: ${capacity} at once, each for ${unitMultiplier} s at most, ${identity}, named ${name}`,
+    `  bucket: ${bucketKey}`,
+  ];
 }
 
-function formatLimit({ name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, overdraftMax, reservations, bucketKey }: LimitExplanation, title: string): string[] {
+function formatLimit(
+  {
+    name,
+    requestsPerUnit,
+    unit,
+    unitMultiplier,
+    algorithm,
+    capacity,
+    calendar,
+    overdraftMax,
+    reservations,
+    bucketKey,
+    candidate,
+  }: LimitExplanation,
+  title: string,
+): string[] {
   const window = unitMultiplier === 1 ? unit : `${unitMultiplier} ${unit}s`;
   const parts = [`${title}: ${requestsPerUnit} per ${window}`, algorithm, `${capacity} at once`];
   if (calendar !== undefined) parts.push(`by the calendar of ${calendar}`);
   if (overdraftMax !== undefined) parts.push(`usage reports may take it ${overdraftMax} below zero`);
-  if (reservations !== undefined) parts.push(`${reservations.hitsMax} reservable (max_share ${reservations.maxShare}, on_lapse ${reservations.onLapse})`);
+  if (reservations !== undefined)
+    parts.push(`${reservations.hitsMax} reservable (${MAX_SHARE.name} ${reservations.maxShare}, ${ON_LAPSE.name} ${reservations.onLapse})`);
   if (name !== '') parts.push(`named ${name}`);
-  return [`  ${parts.join(', ')}`, `  bucket: ${bucketKey}`];
+  const tried = candidate === undefined ? [] : formatLimit(candidate, 'candidate, never denied');
+  return [`  ${parts.join(', ')}`, `  bucket: ${bucketKey}`, ...tried];
 }

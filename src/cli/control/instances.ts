@@ -1,0 +1,35 @@
+/** `weir instances`: the serving processes that share the store. */
+
+import { action, type ControlCommand } from './control-command';
+import { textTable } from './values/text-table';
+import { showDuration } from './values/until';
+
+export const instances: ControlCommand = {
+  name: 'instances',
+  actions: [
+    action({
+      name: '',
+      purpose: 'Lists the serving processes that share the store: version, configuration, and what is degraded.',
+      options: {},
+      run: async ({ admin, nowMs, print }) => {
+        const reply = await admin.call('listInstances', {});
+        print(reply, () => {
+          if (reply.items.length === 0) return 'There are none.';
+          const age = (iso: string): string => showDuration(Math.max(0, nowMs - Date.parse(iso)));
+          const rows = reply.items.map((each) => [
+            each.host,
+            each.pid,
+            each.version,
+            age(each.started_at),
+            `${age(each.reported_at)} ago`,
+            each.generation,
+            each.domains,
+            each.config_refused ? 'refused' : 'ok',
+            each.degraded.join(', '),
+          ]);
+          return textTable(['HOST', 'PID', 'VERSION', 'UP FOR', 'REPORTED', 'GENERATION', 'DOMAINS', 'NEWEST CONFIG', 'DEGRADED'], rows);
+        });
+      },
+    }),
+  ],
+};
