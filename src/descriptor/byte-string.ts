@@ -1,13 +1,16 @@
-/** The two ways between text and byte strings. */
+/** Converts between text and byte strings. */
 
 import type { ByteString } from './descriptor';
 
-/** Text (a config file's, say) as the bytes that Envoy would send for it. */
+/** In ASCII, text and byte string are the same. */
+const ASCII = /^[\0-\x7f]*$/;
+
+/** Text, for example from a config file, as the bytes that Envoy would send. */
 export function toByteString(text: string): ByteString {
-  return Buffer.from(text, 'utf8').toString('latin1');
+  return ASCII.test(text) ? text : Buffer.from(text, 'utf8').toString('latin1');
 }
 
-/** Bytes as text to show a person; what is no UTF-8 shows as U+FFFD. */
+/** Bytes as text for people; invalid UTF-8 becomes U+FFFD. */
 export function toText(bytes: ByteString): string {
   return Buffer.from(bytes, 'latin1').toString('utf8');
 }

@@ -1,20 +1,20 @@
-/** What Envoy asks about: a domain and its descriptors, as the domain model sees them. */
+/** The input of a decision: a domain and its descriptors. */
 
-import type { UnitName } from '../rule/unit';
+import type { UnitName } from './unit';
 
 /**
- * Text exactly as it came over the wire, one character per byte (latin1), so that invalid UTF-8 and NUL are
- * counted as their own bytes. ASCII reads as itself; `src/descriptor/byte-string.ts` converts.
+ * Text exactly as received, one character for each byte (latin1), so that invalid UTF-8 and NUL
+ * count as their own bytes. ASCII stays readable; `src/descriptor/byte-string.ts` converts.
  */
 export type ByteString = string;
 
-/** One key and value of a descriptor; order matters. */
+/** A key and a value of a descriptor; their order matters. */
 export interface Entry {
   readonly key: ByteString;
   readonly value: ByteString;
 }
 
-/** A limit that the caller sends along with a descriptor, in place of the configured ones. */
+/** A limit that a descriptor of the request brings, instead of the configured ones. */
 export interface LimitOverride {
   readonly requestsPerUnit: number;
   readonly unit: UnitName;
@@ -22,7 +22,7 @@ export interface LimitOverride {
   readonly unitMultiplier: number;
 }
 
-/** One thing to count: its entries, perhaps its own limit, perhaps its own hits. */
+/** Entries to count, with an optional limit and hits of their own. */
 export interface Descriptor {
   readonly entries: readonly Entry[];
   readonly override?: LimitOverride;
@@ -30,20 +30,20 @@ export interface Descriptor {
   readonly hits?: number;
 }
 
-/** One question of Envoy's. */
+/** One request of Envoy. */
 export interface RateLimitRequest {
   readonly domain: ByteString;
   readonly descriptors: readonly Descriptor[];
-  /** Hits of each descriptor that has none of its own; at least 1. */
+  /** Hits of each descriptor without its own; at least 1. */
   readonly hits: number;
-  /** `hits` is what the caller asked for; absent: it did not say. */
+  /** The caller sent `hits`; absent: it is the default. */
   readonly saysHits?: true;
-  /** Equal requests come as this very object: what is found out about it is worth remembering. */
+  /** Equal requests are this identical object, so caching results for it pays off. */
   readonly recurs?: true;
 }
 
 /**
- * More hits than any limit can hold (limits are uint32), so every larger number is decided, and counted in
- * metrics, as this one: no sum of them leaves the exact integers.
+ * More hits than any limit has (limits are uint32). Larger numbers are decided, and counted in
+ * metrics, as this one, so that sums stay exact integers.
  */
 export const HITS_MAX = 2 ** 32;

@@ -1,13 +1,13 @@
-/** Patterns in which each `*` stands for any bytes, or none. */
+/** Patterns in which each `*` matches any bytes, or none. */
 
 import type { ByteString } from './descriptor';
 
-/** A pattern, split at its stars when the configuration is loaded so that a request only compares. */
+/** A pattern split at its stars when the configuration is loaded, so that requests only compare. */
 export interface Wildcard {
   readonly prefix: ByteString;
-  /** What must follow the prefix, in order, each at the first place it is found. */
+  /** Texts that must follow the prefix in this order, each matched at its first occurrence. */
   readonly middles: readonly ByteString[];
-  /** Absent: the pattern has no star, and the prefix is all of it. */
+  /** Absent: the pattern has no star and equals the prefix. */
   readonly suffix?: ByteString;
 }
 

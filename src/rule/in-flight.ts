@@ -1,32 +1,29 @@
-/** Requests in flight: how many of them may run at once, as one more limit of a rule. */
+/** Requests in flight: the number of concurrent requests, as one more limit of a rule. */
 
-import type { SharedEntry } from '../bucket/bucket-key';
 import type { FailureMode, Limit, ResponseHeaders } from './limit';
-import { UNIT_US } from './unit';
-
-/** The largest `max`: a decision reads and writes every slot of its bucket. */
-export const IN_FLIGHT_MAX = 10_000;
+import type { SharedEntry } from './shared-entry';
+import { UNIT_US } from '../descriptor/unit';
 
 /** The longest `hold`, in seconds: a day. */
 export const HOLD_S_MAX = 86_400;
 
-/** The name of a limit in flight that has none of its own. */
+/** The name of an `in_flight` limit without its own. */
 export const IN_FLIGHT_NAME = 'in_flight';
 
-/** What a rule says of its requests in flight. */
+/** The `in_flight` part of a rule. */
 export interface InFlight {
-  /** The last of the limits of the rule. */
+  /** The last one of the rule's limits. */
   readonly limit: Limit;
-  /** The entry whose value identifies a request. Absent: the slots of a bucket are alike. */
+  /** The entry whose value identifies a request. Absent: the slots of a bucket are interchangeable. */
   readonly id?: IdEntry;
-  /** By level, what stands in the bucket keys of the rule in place of an entry: of a shared one its pattern, of the id its key alone. */
+  /** By level, what replaces an entry in the rule's bucket keys: the pattern of a shared entry, or only the key of the id. */
   readonly keyEntries: readonly (SharedEntry | undefined)[];
-  /** The same for a limit of the request that replaces those of the rule: it shares nothing. */
+  /** The same for an override, which replaces the rule's limits and shares no buckets by pattern. */
   readonly overrideEntries: readonly (SharedEntry | undefined)[];
 }
 
 export interface IdEntry {
-  /** Its place among the entries of a descriptor. */
+  /** Index among the entries of a descriptor. */
   readonly level: number;
   /** As configured. */
   readonly key: string;
@@ -40,7 +37,7 @@ export interface InFlightLimitSpec {
   readonly responseHeaders?: ResponseHeaders | undefined;
 }
 
-/** `max` slots, each of which is free again after `holdS` at the latest. The bounds of both are for the caller to keep. */
+/** `max` slots, each released after `holdS` at the latest. The caller checks the bounds of both. */
 export function makeInFlightLimit({ max, holdS, name = IN_FLIGHT_NAME, failureMode, responseHeaders }: InFlightLimitSpec): Limit {
   return {
     requestsPerUnit: max,

@@ -1,32 +1,20 @@
-/** A limit: so many requests per window, counted by one algorithm. */
+/** A limit: a number of requests for each window, counted by one algorithm. */
 
+import { TRAITS, type Algorithm, type BucketAlgorithm } from '../algorithm/algorithms';
 import { isCalendarUnit, type Calendar } from './calendar';
-import { UNIT_US, WINDOW_US_MAX, type UnitName } from './unit';
-
-export const ALGORITHMS = [
-  'token_bucket',
-  'leaky_bucket',
-  'fixed_window',
-  'sliding_window_log',
-  'sliding_window_counter',
-] as const;
-
-export type Algorithm = (typeof ALGORITHMS)[number];
-
-/** What decides on a bucket: an algorithm, or the slots of requests in flight, which `in_flight` makes and no `algorithm:` names. */
-export type BucketAlgorithm = Algorithm | 'in_flight';
+import { UNIT_US, WINDOW_US_MAX, type UnitName } from '../descriptor/unit';
 
 /**
- * What decides while the store can't: a share of the limit counted in this process, yes to all, no to all, or nobody
- * (the answer is UNAVAILABLE, and Envoy's `failure_mode_deny` decides).
+ * What decides while the store cannot. `local` counts a share of the limit in this process; `open` admits everything, `closed` nothing;
+ * with `unavailable` the answer is UNAVAILABLE, so that Envoy's `failure_mode_deny` decides.
  */
 export const FAILURE_MODES = ['local', 'open', 'closed', 'unavailable'] as const;
 
 export type FailureMode = (typeof FAILURE_MODES)[number];
 
 /**
- * How the headers of a response show a limit: not at all, as envoyproxy/ratelimit shows the one that is nearest, or all of them
- * as draft 11 of the IETF's RateLimit headers does.
+ * How response headers show limits. `off`: not at all; `reference`: only the nearest one, as in envoyproxy/ratelimit; `ietf`: all of
+ * them, as in draft 11 of the IETF's RateLimit headers.
  */
 export const RESPONSE_HEADERS = ['off', 'reference', 'ietf'] as const;
 
@@ -35,8 +23,7 @@ export type ResponseHeaders = (typeof RESPONSE_HEADERS)[number];
 /** The largest `requests_per_unit` and `burst` (both are uint32 on the wire). */
 export const UINT32_MAX = 2 ** 32 - 1;
 
-/** The largest `sliding_window_log`: it remembers every hit, and a decision reads and writes them all. */
-export const LOG_LIMIT_MAX = 10_000;
+export type LimitRole = 'candidate' | 'penalty';
 
 export interface Limit {
   /** As configured: what `current_limit` shows. */
@@ -48,56 +35,60 @@ export interface Limit {
   readonly algorithm: BucketAlgorithm;
   /** `unit` times `unit_multiplier`, in microseconds. */
   readonly windowUs: number;
-  /** The most hits that fit at once: `burst` of a token bucket, 1 + `burst` of a leaky one, else `requests_per_unit`. */
+  /** The most hits at once: `burst` of a token bucket, 1 + `burst` of a leaky one, otherwise `requests_per_unit`. */
   readonly capacity: number;
   /** Absent: `FAILURE_MODE`. */
   readonly failureMode?: FailureMode;
   /** Absent: the setting `RESPONSE_HEADERS`. */
   readonly responseHeaders?: ResponseHeaders;
-  /** Windows of the calendar in place of `windowUs`; `fixed_window` alone has them. */
+  /** Calendar windows instead of `windowUs`; only for `fixed_window`. */
   readonly calendar?: Calendar;
-  /** A descriptor's own hits are a usage report: charged in full, below zero too. Absent: they are asked for like any others. */
+  /** A descriptor's own hits are a usage report: charged in full, below zero too. Absent: they are requested like other hits. */
   readonly overdraft?: Overdraft;
   /** Absent: `DEFAULT_RESERVATION_TERMS`. */
   readonly reservations?: ReservationTerms;
+  /** Counted beside this limit in a bucket of its own, and never denies. Absent: there is none. */
+  readonly candidate?: Limit;
+  /** This limit is a candidate itself, or counts the denials of a penalty, so its bucket is marked. Absent: it is a limit in force. */
+  readonly role?: LimitRole;
 }
 
-/** What becomes of hits that were reserved, and neither committed nor released in time. */
+/** What happens to reserved hits that are neither committed nor released in time. */
 export const ON_LAPSE = ['release', 'charge'] as const;
 
 export type OnLapse = (typeof ON_LAPSE)[number];
 
-/** How a limit takes reservations. */
+/** Reservations under a limit. */
 export interface ReservationTerms {
-  /** Most of the capacity that may be reserved at once: over 0, at most 1. */
+  /** The part of the capacity that may be reserved at once: over 0, at most 1. */
   readonly maxShare: number;
   readonly onLapse: OnLapse;
 }
 
-/** Of limits that do not say. */
+/** For limits without `reservations`. */
 export const DEFAULT_RESERVATION_TERMS: ReservationTerms = { maxShare: 0.5, onLapse: 'release' };
 
-/** How many hits of a bucket under this limit may be reserved at once: at least one, if it has any. */
+/** Most hits of a bucket under this limit that may be reserved at once: at least one, unless the limit is 0. */
 export function reservableMax({ capacity, reservations = DEFAULT_RESERVATION_TERMS }: Pick<Limit, 'capacity' | 'reservations'>): number {
   return Math.min(capacity, Math.max(1, Math.floor(capacity * reservations.maxShare)));
 }
 
-/** A limit that counts by an algorithm. */
+/** A limit with a rate-limiting algorithm, unlike `in_flight`. */
 export interface RateLimit extends Limit {
   readonly algorithm: Algorithm;
 }
 
 export function isRateLimit(limit: Limit): limit is RateLimit {
-  return limit.algorithm !== 'in_flight';
+  return TRAITS[limit.algorithm].holds === 'hits';
 }
 
-/** How a limit takes usage reports. */
+/** Usage reports under a limit. */
 export interface Overdraft {
-  /** How many hits below zero they may take the bucket. Absent: as many as the limit's capacity. */
+  /** How many hits below zero they may take the bucket. Absent: the capacity of the limit. */
   readonly max?: number;
 }
 
-/** How many hits below zero a usage report may take a bucket under this limit; undefined: the limit takes none. */
+/** How many hits below zero a usage report may take a bucket under this limit; undefined: the limit takes no reports. */
 export function overdraftMaxOf({ overdraft, capacity }: Pick<Limit, 'overdraft' | 'capacity'>): number | undefined {
   return overdraft === undefined ? undefined : (overdraft.max ?? capacity);
 }
@@ -108,9 +99,9 @@ export interface LimitSpec {
   readonly unitMultiplier?: number;
   readonly name?: string;
   readonly algorithm: Algorithm;
-  /** Means something to `token_bucket` (default: `requestsPerUnit`) and `leaky_bucket` (default: 0) alone. */
+  /** Only for `token_bucket` (default: `requestsPerUnit`) and `leaky_bucket` (default: 0). */
   readonly burst?: number;
-  /** The time zone whose calendar the windows follow. Means something to `fixed_window` by day or longer alone. */
+  /** The time zone of calendar windows. Only for `fixed_window` with a unit of a day or longer. */
   readonly calendarTimeZone?: string | undefined;
   readonly failureMode?: FailureMode | undefined;
   readonly responseHeaders?: ResponseHeaders | undefined;
@@ -118,18 +109,29 @@ export interface LimitSpec {
   readonly reservations?: ReservationTerms | undefined;
 }
 
-/** Which field of a limit is out of bounds, and what to do about it. */
+/** The invalid field of a limit, and how to fix it. */
 export interface LimitProblem {
   readonly field: 'requests_per_unit' | 'unit_multiplier' | 'burst' | 'overdraft_max';
   readonly message: string;
 }
 
 /**
- * A limit made of its parts, or what is wrong with them. Bounds: uint32 numbers, a multiplier of at least 1, and
- * neither a window nor a time to full of over 100 years; LOG_LIMIT_MAX for a log.
+ * Makes a limit, or returns a problem. Bounds: uint32 numbers, a multiplier of at least 1, at most 100 years
+ * for the window and for the time to full, and LOG_LIMIT_MAX for a log.
  */
 export function makeLimit(spec: LimitSpec): RateLimit | LimitProblem {
-  const { requestsPerUnit, unit, unitMultiplier = 1, name = '', algorithm, burst, failureMode, responseHeaders, overdraft, reservations } = spec;
+  const {
+    requestsPerUnit,
+    unit,
+    unitMultiplier = 1,
+    name = '',
+    algorithm,
+    burst,
+    failureMode,
+    responseHeaders,
+    overdraft,
+    reservations,
+  } = spec;
   if (!isUint32(requestsPerUnit)) {
     return { field: 'requests_per_unit', message: `must be a whole number from 0 to ${UINT32_MAX}` };
   }
@@ -143,17 +145,12 @@ export function makeLimit(spec: LimitSpec): RateLimit | LimitProblem {
   if (burst !== undefined && !isUint32(burst)) {
     return { field: 'burst', message: `must be a whole number from 0 to ${UINT32_MAX}` };
   }
-  if (algorithm === 'sliding_window_log' && requestsPerUnit > LOG_LIMIT_MAX) {
-    return {
-      field: 'requests_per_unit',
-      message: `is over ${LOG_LIMIT_MAX}, the most that sliding_window_log remembers; use sliding_window_counter`,
-    };
+  const { recordsMax = Infinity, lighter } = TRAITS[algorithm];
+  if (requestsPerUnit > recordsMax) {
+    return { field: 'requests_per_unit', message: `is over ${recordsMax}, the most that ${algorithm} remembers; use ${lighter}` };
   }
-  if (algorithm === 'sliding_window_log' && (overdraft?.max ?? 0) > LOG_LIMIT_MAX) {
-    return {
-      field: 'overdraft_max',
-      message: `is over ${LOG_LIMIT_MAX}, the most that sliding_window_log remembers below zero; use sliding_window_counter`,
-    };
+  if ((overdraft?.max ?? 0) > recordsMax) {
+    return { field: 'overdraft_max', message: `is over ${recordsMax}, the most that ${algorithm} remembers below zero; use ${lighter}` };
   }
   const capacity = capacityOf(spec);
   if (capacity > 0 && (capacity / requestsPerUnit) * windowUs > WINDOW_US_MAX) {
@@ -163,26 +160,30 @@ export function makeLimit(spec: LimitSpec): RateLimit | LimitProblem {
     };
   }
   const calendar = calendarOf(spec);
-  const optional = { ...(calendar && { calendar }), ...(failureMode && { failureMode }), ...(responseHeaders && { responseHeaders }), ...(overdraft && { overdraft }), ...(reservations && { reservations }) };
+  const optional = {
+    ...(calendar && { calendar }),
+    ...(failureMode && { failureMode }),
+    ...(responseHeaders && { responseHeaders }),
+    ...(overdraft && { overdraft }),
+    ...(reservations && { reservations }),
+  };
   return { requestsPerUnit, unit, unitMultiplier, name, algorithm, windowUs, capacity, ...optional };
 }
 
-/** Limits of one window name share a bucket, if all else is the same: seconds, or the calendar's unit and time zone. */
+/** Limits with the same window name share a bucket, if all else is equal: seconds, or the calendar's unit and time zone. */
 export function windowName({ windowUs, calendar }: Pick<Limit, 'windowUs' | 'calendar'>): string {
   if (calendar === undefined) return String(windowUs / 1_000_000);
   return `${calendar.unitMultiplier}${calendar.unit}@${calendar.timeZone}`;
 }
 
 function calendarOf({ unit, unitMultiplier = 1, algorithm, calendarTimeZone }: LimitSpec): Calendar | undefined {
-  if (calendarTimeZone === undefined || algorithm !== 'fixed_window' || !isCalendarUnit(unit)) return undefined;
+  if (calendarTimeZone === undefined || TRAITS[algorithm].restores !== 'at-window-end' || !isCalendarUnit(unit)) return undefined;
   return { unit, unitMultiplier, timeZone: calendarTimeZone };
 }
 
 function capacityOf({ algorithm, requestsPerUnit, burst }: LimitSpec): number {
-  if (algorithm === 'token_bucket') return burst ?? requestsPerUnit;
-  // Nothing leaks out of a bucket with a rate of 0, so nothing may go in.
-  if (algorithm === 'leaky_bucket') return requestsPerUnit === 0 ? 0 : 1 + (burst ?? 0);
-  return requestsPerUnit;
+  const { burst: meaning } = TRAITS[algorithm];
+  return meaning === undefined ? requestsPerUnit : meaning.capacity(requestsPerUnit, burst);
 }
 
 export function isLimitProblem(made: Limit | LimitProblem): made is LimitProblem {

@@ -1,16 +1,30 @@
-/** Match: what each descriptor of a request is limited by. */
+/** Match: finds the limits of each descriptor of a request. */
 
-import type { Mode } from '../bucket/take';
+import { REFERENCE_ALGORITHM, type Algorithm } from '../algorithm/algorithms';
 import type { ByteString, Descriptor, LimitOverride, RateLimitRequest } from '../descriptor/descriptor';
-import { findNode } from '../descriptor/tree';
+import { UNIT_US } from '../descriptor/unit';
+import { overrideLimits } from './apply-override';
+import { choosePlan, type PlanInForce } from './choose-plan';
+import type { ControlView, SelectedRecord } from './control-view';
+import { findNode } from './tree';
 import { toText } from '../descriptor/byte-string';
-import { BadRequestError } from '../errors';
+import { BadRequestError } from '../lib/errors';
 import type { InFlight } from './in-flight';
-import { isLimitProblem, isRateLimit, makeLimit, type Algorithm, type FailureMode, type Limit, type Overdraft, type ReservationTerms, type ResponseHeaders } from './limit';
+import {
+  isLimitProblem,
+  isRateLimit,
+  makeLimit,
+  type FailureMode,
+  type Limit,
+  type Overdraft,
+  type ReservationTerms,
+  type ResponseHeaders,
+} from './limit';
+import type { Mode } from './mode';
 import type { Rule } from './rule';
 import type { Domain, RuleSet } from './rule-set';
 
-/** The modes that hold for every request. */
+/** Modes for every request. */
 export interface GlobalModes {
   /** `SHADOW_MODE`: nothing is denied. */
   readonly shadow: boolean;
@@ -18,81 +32,192 @@ export interface GlobalModes {
   readonly quota: boolean;
 }
 
-/** What one descriptor is limited by. */
+/** The limits of one descriptor. */
 export interface Match {
-  /** All of them are enforced; none: the descriptor is answered OK, uncounted. */
+  /** All of them apply; empty: the descriptor is answered OK and not counted. */
   readonly limits: readonly Limit[];
   readonly unlimited: boolean;
   readonly mode: Mode;
-  /** It counts as a quota descriptor and can't be over its limit. Quota descriptors deny only together, so they deny nothing in this request. */
+  /** A quota descriptor that cannot be over. Quota descriptors deny only if all are over, so quota denies nothing in this request. */
   readonly quotaAlwaysFits: boolean;
-  /** What matched, as statistics name it: one item per level, empty if nothing did. */
+  /** The matched rule in the names of statistics: one item for each level, empty without a match. */
   readonly path: readonly string[];
-  /** The rule that matched; absent if none did, or if a limit that the caller sent takes its place. */
+  /** The matched rule; absent without a match, or if an override replaces it. */
   readonly rule?: Rule | undefined;
-  /** Requests in flight, which a limit that the caller sent leaves as they are; absent: the rule does not count them. */
+  /** The limit on requests in flight, which an override does not replace; absent: the rule does not count them. */
   readonly inFlight?: InFlight | undefined;
+  /** The plan of the tenant; absent: the rule has no plans. */
+  readonly plan?: PlanInForce;
+  /** The records of control data that decided this match; absent: none. */
+  readonly control?: readonly SelectedRecord[];
+  /** Denies the whole request. */
+  readonly block?: Block;
 }
 
-/** One match for each descriptor, in their order, and whether the domain is known at all. */
+/** A block of control data, as the answer shows it. */
+export interface Block {
+  /** A limit of 0. */
+  readonly limit: Limit;
+  /** When it ends, in microseconds since 1970; absent: it has no end. */
+  readonly untilUs?: number;
+}
+
+/** One match for each descriptor, in their order, and whether the domain is known. */
 export interface RequestMatch {
   readonly domainFound: boolean;
   /** `hash_tag` of the domain. */
   readonly hashTag?: ByteString | undefined;
   readonly matches: readonly Match[];
+  /** A limit of the domain has a candidate. Absent: none does. */
+  readonly hasCandidates?: true;
+  /** A block denies it: only refunds, releases and usage reports are left to count. Absent: none does. */
+  readonly blocked?: true;
 }
 
 /**
- * @throws BadRequestError if an override makes no limit
+ * @throws BadRequestError if an override is invalid
  */
-export function matchRequest({ ruleSet, request, modes }: MatchInput): RequestMatch {
+export function matchRequest({ ruleSet, request, modes, control }: MatchInput): RequestMatch {
   const domain = ruleSet.domains.get(request.domain);
   const { descriptors } = request;
   const matches = new Array<Match>(descriptors.length);
   let replaces = false;
+  let blocks: Map<number, SelectedRecord> | undefined;
   for (let index = 0; index < descriptors.length; index += 1) {
     const descriptor = descriptors[index] ?? NO_ENTRIES;
-    const match = domain === undefined ? nothingLimits(modes) : matchDescriptor({ domain, descriptor, modes, index });
+    let match = domain === undefined ? nothingLimits(modes) : matchDescriptor({ domain, descriptor, modes, index, control });
+    const selection = control?.select(request.domain, descriptor.entries);
+    if (selection !== undefined) {
+      // A refund or a release takes nothing, so there is nothing to deny.
+      const isAdmission = (descriptor.hits ?? request.hits) >= 0;
+      if (selection.block !== undefined && isAdmission) (blocks ??= new Map()).set(index, selection.block);
+      else if (selection.pass !== undefined) match = passed(match, selection.pass);
+      else if (match.rule !== undefined) match = overridden(match, selection.overrides);
+    }
     matches[index] = match;
     if (match.rule !== undefined && match.rule.replaces.length > 0) replaces = true;
   }
-  return { domainFound: domain !== undefined, hashTag: domain?.hashTag, matches: replaces ? withoutReplaced(matches, modes) : matches };
+  const counted = replaces ? withoutReplaced(matches, modes) : matches;
+  const hasCandidates = domain?.hasCandidates === true ? { hasCandidates: true as const } : undefined;
+  const found = { domainFound: domain !== undefined, hashTag: domain?.hashTag, ...hasCandidates };
+  if (blocks === undefined) return { ...found, matches: counted };
+  const denied = blocked(counted, { blocks, request, modes });
+  return modes.shadow ? { ...found, matches: denied } : { ...found, matches: denied, blocked: true };
+}
+
+/** Requests in flight are still counted, because their ends are, but not denied. */
+function passed(match: Match, pass: SelectedRecord): Match {
+  const limits = match.limits.filter((limit) => limit === match.inFlight?.limit);
+  return { ...match, limits, unlimited: true, mode: 'shadow', quotaAlwaysFits: false, control: [pass] };
+}
+
+function overridden(match: Match, overrides: Parameters<typeof overrideLimits>[1]): Match {
+  const { limits, applied } = overrideLimits(match.limits, overrides);
+  return applied.length === 0 ? match : { ...match, limits, control: applied };
+}
+
+interface BlockedInput {
+  /** By the index of the descriptor. */
+  readonly blocks: ReadonlyMap<number, SelectedRecord>;
+  readonly request: RateLimitRequest;
+  readonly modes: GlobalModes;
+}
+
+/** Only the facts of a denied request count: what was used, given back or released. In shadow mode nothing is denied, and everything counts. */
+function blocked(matches: readonly Match[], { blocks, request, modes }: BlockedInput): Match[] {
+  return matches.map((match, index) => {
+    const descriptor = request.descriptors[index] ?? NO_ENTRIES;
+    const limits = modes.shadow ? match.limits : factsOf(match, { descriptor, request });
+    const block = blocks.get(index);
+    if (block === undefined) return { ...match, limits };
+    const path = match.path.length > 0 ? match.path : keysOf(descriptor);
+    const untilUs = block.untilUs === undefined ? undefined : { untilUs: block.untilUs };
+    return {
+      ...match,
+      limits,
+      path,
+      mode: 'enforced',
+      quotaAlwaysFits: false,
+      control: [block],
+      block: { limit: BLOCK_LIMIT, ...untilUs },
+    };
+  });
+}
+
+interface FactsInput {
+  readonly descriptor: Descriptor;
+  readonly request: RateLimitRequest;
+}
+
+function factsOf({ limits }: Match, { descriptor: { hits: own }, request }: FactsInput): readonly Limit[] {
+  if ((own ?? request.hits) < 0) return limits;
+  return own === undefined || own === 0 ? [] : limits.filter(({ overdraft }) => overdraft !== undefined);
+}
+
+/** What the answer to a blocked request shows as its limit. */
+const BLOCK_LIMIT: Limit = {
+  requestsPerUnit: 0,
+  unit: 'second',
+  unitMultiplier: 1,
+  name: 'block',
+  algorithm: REFERENCE_ALGORITHM,
+  windowUs: UNIT_US.second,
+  capacity: 0,
+};
+
+function keysOf({ entries }: Descriptor): string[] {
+  return entries.map((entry) => toText(entry.key));
 }
 
 const NO_ENTRIES: Descriptor = { entries: [] };
 
-/** What the matches are once the limits that others replace are taken out; where none is left, nothing limits. */
+/** Removes limits that others replace. A match without limits left is not limited. */
 function withoutReplaced(matches: readonly Match[], modes: GlobalModes): Match[] {
   const replaced = new Set(matches.flatMap(({ rule }) => rule?.replaces ?? []));
   return matches.map((match) => {
     const limits = match.limits.filter(({ name }) => !replaced.has(name));
-    // Nothing replaces what is unlimited: there is no limit to take out.
+    // An unlimited rule has no limit to remove.
     if (limits.length === 0 && !match.unlimited) return nothingLimits(modes, match.path);
     return { ...match, limits };
   });
 }
 
-/** The same without requests in flight, which hold no hits. */
+/** The same without requests in flight, whose slots are not hits, and without candidates. */
 export function rateLimitsOf(matched: RequestMatch): RequestMatch {
-  if (matched.matches.every(({ inFlight }) => inFlight === undefined)) return matched;
-  const { domainFound, hashTag, matches } = matched;
-  return { domainFound, hashTag, matches: matches.map((match) => ({ ...match, limits: match.limits.filter(isRateLimit) })) };
+  const { matches, hasCandidates, ...found } = matched;
+  if (matches.every(({ inFlight }) => inFlight === undefined)) return hasCandidates === undefined ? matched : { ...found, matches };
+  return { ...found, matches: matches.map((match) => ({ ...match, limits: match.limits.filter(isRateLimit) })) };
 }
+
+/** What matching asks the control data. */
+export type MatchControl = Omit<ControlView, 'version'>;
 
 interface MatchInput {
   readonly ruleSet: RuleSet;
   readonly request: RateLimitRequest;
   readonly modes: GlobalModes;
+  /** Absent: only the configuration decides. */
+  readonly control?: MatchControl | undefined;
 }
 
 function nothingLimits(modes: GlobalModes, path: readonly string[] = []): Match {
   return { limits: [], unlimited: false, mode: 'enforced', quotaAlwaysFits: modes.quota, path };
 }
 
-function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorInput): Match {
-  const rule = findNode(domain.root, descriptor.entries)?.rule;
+function matchDescriptor(input: MatchDescriptorInput): Match {
+  const { domain, descriptor } = input;
+  const found = findNode(domain.root, descriptor.entries)?.rule;
+  if (found?.tenant === undefined) return matchRule(found, input);
+  const { control } = input;
+  const { rule, inForce } = choosePlan({ rule: found, tenant: found.tenant, domain: domain.name, entries: descriptor.entries, control });
+  const match = matchRule(rule, input);
+  // An override of the request replaces the rule.
+  return match.rule === undefined ? match : { ...match, plan: inForce };
+}
+
+function matchRule(rule: Rule | undefined, { domain, descriptor, modes, index }: MatchDescriptorInput): Match {
   if (descriptor.override !== undefined) {
-    // An override takes the place of the rule, its modes included.
+    // An override replaces the rule and its modes.
     const replaced = rule?.limits.find(isRateLimit);
     const algorithm = replaced?.algorithm ?? domain.defaultAlgorithm;
     const failureMode = replaced?.failureMode ?? domain.failureMode;
@@ -100,8 +225,17 @@ function matchDescriptor({ domain, descriptor, modes, index }: MatchDescriptorIn
     const overdraft = replaced === undefined ? domain.defaultOverdraft : replaced.overdraft;
     const reservations = replaced?.reservations;
     const { calendarMonth } = domain;
-    const limit = overrideLimit({ override: descriptor.override, algorithm, calendarMonth, failureMode, responseHeaders, overdraft, reservations, index });
-    const path = rule?.path ?? descriptor.entries.map((entry) => toText(entry.key));
+    const limit = overrideLimit({
+      override: descriptor.override,
+      algorithm,
+      calendarMonth,
+      failureMode,
+      responseHeaders,
+      overdraft,
+      reservations,
+      index,
+    });
+    const path = rule?.path ?? keysOf(descriptor);
     const mode = modes.quota ? 'quota' : 'enforced';
     const inFlight = rule?.inFlight;
     if (inFlight === undefined) return { limits: [limit], unlimited: false, mode, quotaAlwaysFits: false, path };
@@ -119,9 +253,19 @@ interface MatchDescriptorInput {
   readonly descriptor: Descriptor;
   readonly modes: GlobalModes;
   readonly index: number;
+  readonly control: MatchControl | undefined;
 }
 
-function overrideLimit({ override, algorithm, calendarMonth, failureMode, responseHeaders, overdraft, reservations, index }: OverrideLimitInput): Limit {
+function overrideLimit({
+  override,
+  algorithm,
+  calendarMonth,
+  failureMode,
+  responseHeaders,
+  overdraft,
+  reservations,
+  index,
+}: OverrideLimitInput): Limit {
   const calendarTimeZone = calendarMonth && override.unit === 'month' ? 'UTC' : undefined;
   const made = makeLimit({ ...override, algorithm, calendarTimeZone, failureMode, responseHeaders, overdraft, reservations });
   if (isLimitProblem(made)) throw new BadRequestError(`descriptors[${index}].limit.${made.field} ${made.message}`);

@@ -1,34 +1,44 @@
-/** All that one load of the configuration made. A reload makes a new one; nothing here ever changes. */
+/** The result of one load of the configuration. It never changes; a reload makes a new one. */
 
+import type { Algorithm } from '../algorithm/algorithms';
 import type { ByteString } from '../descriptor/descriptor';
-import type { DescriptorLevel } from '../descriptor/tree';
-import type { Algorithm, FailureMode, Overdraft, ResponseHeaders } from './limit';
+import type { DescriptorLevel } from './tree';
+import type { Plan } from './plan';
+import type { FailureMode, Overdraft, ResponseHeaders } from './limit';
 
 export interface Domain {
   readonly name: ByteString;
-  /** What an override counts in when it replaces no rule of the domain. */
+  /** For overrides that replace no rule of the domain. */
   readonly defaultAlgorithm: Algorithm;
-  /** `USE_CALENDAR_MONTH_RATE_LIMIT`, for overrides: configured limits have it in them. */
+  /** `USE_CALENDAR_MONTH_RATE_LIMIT`, for overrides: configured limits already include it. */
   readonly calendarMonth: boolean;
   /** For overrides; absent: `FAILURE_MODE`. */
   readonly failureMode?: FailureMode;
-  /** For overrides that replace no rule: how their limits take usage reports. */
+  /** Usage reports under overrides that replace no rule. */
   readonly defaultOverdraft?: Overdraft;
   /** For overrides; absent: the setting `RESPONSE_HEADERS`. */
   readonly responseHeaders?: ResponseHeaders;
-  /** Every way in which a limit of the domain says that it is shown; absent: none says. */
+  /** All values of `response_headers` of limits in the domain; absent: no limit has one. */
   readonly headerModes?: readonly ResponseHeaders[];
-  /** A limit of the domain says how it takes reservations. */
+  /** Whether a limit of the domain has `reservations`. */
   readonly hasReservations?: boolean;
-  /** `hash_tag`: the entry whose value spreads the domain's buckets over a Redis Cluster. */
+  /** `hash_tag`: key of the entry whose value spreads the domain's buckets over a Redis Cluster. */
   readonly hashTag?: ByteString;
+  /** Whether a limit of the domain has a `candidate`. */
+  readonly hasCandidates?: boolean;
+  /** Whether a descriptor of the domain has a `penalty`. */
+  readonly hasPenalties?: boolean;
+  /** Whether a descriptor of the domain has `tenant: true`. */
+  readonly hasTenants?: boolean;
+  /** Plans by name; absent: none. */
+  readonly plans?: ReadonlyMap<ByteString, Plan>;
   readonly root: DescriptorLevel;
 }
 
 export interface RuleSet {
-  /** 1 for the first load, one more for each that follows. */
+  /** 1 for the first load, then one more for each load. */
   readonly generation: number;
   readonly domains: ReadonlyMap<ByteString, Domain>;
-  /** What the configuration says to no effect, as `file:line:col: path: message`; the last line may be `and 7 more`. */
+  /** Warnings about keys without effect and probable mistakes, as `file:line:col: path: message`; the last line may be `and 7 more`. */
   readonly warnings: readonly string[];
 }

@@ -1,10 +1,12 @@
-/** A rule: the node of a configuration that says what happens to the descriptors that end there. */
+/** A rule: a configured descriptor with limits. */
 
-import type { SharedEntry } from '../bucket/bucket-key';
 import type { InFlight } from './in-flight';
 import type { Limit } from './limit';
+import type { Penalty } from './penalty';
+import type { TenantTerms } from './plan';
+import type { SharedEntry } from './shared-entry';
 
-/** JSON as a configuration gives it. */
+/** JSON in a configuration. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 
 export interface JsonObject {
@@ -13,30 +15,34 @@ export interface JsonObject {
 
 export interface Rule {
   /**
-   * The rule's place in its domain, one item per level as the reference names its statistics: `key_value` where
-   * the value is configured, else `key`. Known from the configuration alone, so bounded by it.
+   * The rule's path in its domain, one item for each level, as the reference names its statistics: `key_value` with a
+   * configured value, otherwise `key`. Derived from the configuration only, so its length is bounded.
    */
   readonly path: readonly string[];
-  /** Every one is enforced; empty if the rule is `unlimited`. Requests in flight come last. */
+  /** All of them apply; empty if the rule is `unlimited`. Requests in flight are last. */
   readonly limits: readonly Limit[];
   /** Absent: the rule does not count requests in flight. */
   readonly inFlight?: InFlight;
-  /** Matched, answered OK with all that can remain, never counted. */
+  /** A match is answered OK with the maximum remaining and not counted. */
   readonly unlimited: boolean;
   /** Name of an unlimited rule; limits have their own. */
   readonly name: string;
-  /** Names of limits that do not apply to a request that this rule matches. */
+  /** Names of limits that this rule replaces when it matches. */
   readonly replaces: readonly string[];
-  /** Counted, reported, never denied. */
+  /** Counted and reported, but never denied. */
   readonly shadowMode: boolean;
-  /** Denies only together with every other quota descriptor of the request. */
+  /** Denies only if every other quota descriptor of the request is over too. */
   readonly quotaMode: boolean;
-  /** Statistics show the value of every entry as it was sent; levels with `share_threshold` keep their pattern. */
+  /** Statistics show the value of every entry as received; levels with `share_threshold` keep their pattern. */
   readonly detailedMetric: boolean;
-  /** By level, whether statistics show the value as it was sent in place of what is configured; empty if none does. */
+  /** By level, whether statistics show the received value instead of the configured one; empty if none does. */
   readonly valueToMetric: readonly boolean[];
-  /** By level, what stands in the bucket key for every entry that the level's pattern matches; empty if none is shared. */
+  /** By level, what replaces every entry that the level's pattern matches in the bucket key; empty if no entry is shared. */
   readonly shareThreshold: readonly (SharedEntry | undefined)[];
-  /** Handed to the caller with what it is told of the limit. */
+  /** The limits above are those of the default plan. Absent: the rule has no plans. */
+  readonly tenant?: TenantTerms;
+  /** Absent: there is none. */
+  readonly penalty?: Penalty;
+  /** Returned to callers with the status. */
   readonly metadata?: JsonObject;
 }

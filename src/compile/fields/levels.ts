@@ -1,0 +1,25 @@
+/** Every level of a configuration: the list of maps, each with its fields. */
+
+import type { Level } from '../field-types/field';
+import { CANDIDATE } from './candidate';
+import { DESCRIPTOR } from './descriptor';
+import { FILE } from './file';
+import { IN_FLIGHT } from './in-flight';
+import { PENALTY } from './penalty';
+import { PLAN } from './plan';
+import { RATE_LIMIT } from './rate-limit';
+import { REPLACED } from './replaces';
+import { RESERVATIONS } from './reservations';
+
+/** The root first, in the order of the documentation, and of messages about misplaced keys. */
+export const LEVELS: readonly [Level, ...Level[]] = [
+  FILE,
+  DESCRIPTOR,
+  PLAN,
+  RATE_LIMIT,
+  IN_FLIGHT,
+  REPLACED,
+  RESERVATIONS,
+  CANDIDATE,
+  PENALTY,
+];

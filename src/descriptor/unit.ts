@@ -1,0 +1,23 @@
+/** The units of time of a limit. */
+
+/** In the spelling of YAML; the wire has the same names in capitals. */
+export const UNIT_NAMES = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as const;
+
+export type UnitName = (typeof UNIT_NAMES)[number];
+
+const SECOND_US = 1_000_000;
+const DAY_US = 86_400 * SECOND_US;
+
+/** Length of each unit in microseconds; a month is 30 days and a year 365, as Envoy's headers count them. */
+export const UNIT_US: Readonly<Record<UnitName, number>> = {
+  second: SECOND_US,
+  minute: 60 * SECOND_US,
+  hour: 3600 * SECOND_US,
+  day: DAY_US,
+  week: 7 * DAY_US,
+  month: 30 * DAY_US,
+  year: 365 * DAY_US,
+};
+
+/** 100 years: the longest window, and the longest time to full, that a limit may have. */
+export const WINDOW_US_MAX = 100 * UNIT_US.year;

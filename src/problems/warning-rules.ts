@@ -1,0 +1,19 @@
+/** The warnings about a configuration: each rule by the name that `weir check` shows, and what it finds. */
+
+export const WARNING_RULES = {
+  'no-effect': 'a key that changes nothing where it stands',
+  'control-characters': 'a `name` with control characters, each replaced with `?`: Envoy writes the name of a limit into a header',
+  'missing-requests-per-unit': 'a limit without `requests_per_unit`, which counts as 0: every hit is over',
+  'unreachable-descriptor':
+    'a descriptor that no request can match: a key alone beside a wildcard that matches every value, or a wildcard after one that matches all of its values',
+  'regular-expression':
+    'a key or value that looks like a regular expression, such as `^/api/.*$`: it is compared literally, and only a `*` stands for other text',
+  'unknown-replaces': '`replaces` of a name that no limit of the domain has',
+  'cost-never-fits':
+    'a limit that holds fewer hits at once than a request costs (1, or `--cost`), so that no request passes; `requests_per_unit: 0` is deliberate and gives no warning',
+  'long-window-alone':
+    'a limit of a day or longer that lets 100 hits or more pass at once, with no limit of a shorter window beside it: all of it can be gone in a second',
+  'unbounded-metric': '`detailed_metric` or `value_to_metric` where callers choose the value: one metric series for each value',
+} as const;
+
+export type WarningRule = keyof typeof WARNING_RULES;

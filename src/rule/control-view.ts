@@ -1,0 +1,49 @@
+/** What control data may change in a match: the interface through which matching asks for blocks, passes, overrides and plans. */
+
+import type { ByteString, Entry } from '../descriptor/descriptor';
+import type { UnitName } from '../descriptor/unit';
+
+/** The values of a limit that operators set while Weir runs. Everything else stays as the rule has it. */
+export interface LimitValues {
+  /** The name of the limit to replace. Absent: the only one. */
+  readonly name?: string;
+  readonly requestsPerUnit: number;
+  readonly unit: UnitName;
+  /** Absent: 1. */
+  readonly unitMultiplier?: number;
+  /** Absent: the burst that the rule has. */
+  readonly burst?: number;
+}
+
+/** A record that selects a descriptor. */
+export interface SelectedRecord {
+  readonly kind: 'override' | 'block' | 'pass';
+  readonly id: string;
+  /** When it ends, in microseconds since 1970. Absent: it has no end. */
+  readonly untilUs?: number;
+}
+
+export interface SelectedOverride extends SelectedRecord {
+  readonly kind: 'override';
+  readonly limit: LimitValues;
+}
+
+/** The records that select one descriptor. */
+export interface Selection {
+  /** The block with the latest end. */
+  readonly block?: SelectedRecord;
+  readonly pass?: SelectedRecord;
+  /** By precedence: the first one for a limit applies to it. */
+  readonly overrides: readonly SelectedOverride[];
+}
+
+export interface ControlView {
+  /** Changes whenever an answer of the other methods may change, so that results derived from them can be cached. */
+  readonly version: number;
+  /** The records that select a descriptor with these entries; undefined: none. */
+  select(domain: ByteString, entries: readonly Entry[]): Selection | undefined;
+  /** The plan of a tenant; undefined: it has none, and the default plan applies. */
+  planOf(domain: ByteString, tenant: ByteString): ByteString | undefined;
+  /** Values that replace limits of a plan, by name or place; undefined: the configured ones apply. */
+  planLimits(domain: ByteString, plan: ByteString): readonly LimitValues[] | undefined;
+}

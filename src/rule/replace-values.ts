@@ -1,0 +1,33 @@
+/** Makes a limit with values of control data. What the values do not say stays as the limit has it. */
+
+import { TRAITS } from '../algorithm/algorithms';
+import type { LimitValues } from './control-view';
+import { isLimitProblem, makeLimit, type Limit, type RateLimit } from './limit';
+
+/** Undefined: the values make no limit of this algorithm. */
+export function replaceValues(limit: RateLimit, values: LimitValues): RateLimit | undefined {
+  const { requestsPerUnit, unit, unitMultiplier = 1, burst = burstOf(limit) } = values;
+  const { name, algorithm, calendar, failureMode, responseHeaders, overdraft, reservations } = limit;
+  const made = makeLimit({
+    requestsPerUnit,
+    unit,
+    unitMultiplier,
+    name,
+    algorithm,
+    ...(burst !== undefined && { burst }),
+    calendarTimeZone: calendar?.timeZone,
+    failureMode,
+    responseHeaders,
+    overdraft,
+    reservations,
+  });
+  if (isLimitProblem(made)) return undefined;
+  const { candidate } = limit;
+  return candidate === undefined ? made : { ...made, candidate };
+}
+
+/** The configured burst; undefined: none, so that the capacity follows the new limit. */
+function burstOf({ algorithm, capacity, requestsPerUnit }: Limit): number | undefined {
+  const { burst } = TRAITS[algorithm];
+  return burst === undefined || capacity === burst.capacity(requestsPerUnit, undefined) ? undefined : burst.forCapacity(capacity);
+}
