@@ -1,36 +1,34 @@
-/** The bucket key: which takes share a bucket, as one printable string. */
+/** The bucket key: a printable string, equal for all takes that share a bucket. */
 
 import { createHash } from 'node:crypto';
+import { TRAITS } from '../algorithm/algorithms';
 import type { ByteString, Entry } from '../descriptor/descriptor';
-import { windowName, type BucketAlgorithm, type Limit } from '../rule/limit';
+import { windowName, type Limit, type LimitRole } from '../rule/limit';
+import type { SharedEntry } from '../rule/shared-entry';
 
-/** Version of the buckets' state. A release that lays it out anew counts in new keys, never misreads old ones. */
+/** Version of the state's format. A release with another format uses other keys, so it never misreads old states. */
 const STATE_VERSION = 1;
 
-const ALGORITHM_LETTERS: Readonly<Record<BucketAlgorithm, string>> = {
-  token_bucket: 'tb',
-  leaky_bucket: 'lb',
-  fixed_window: 'fw',
-  sliding_window_log: 'sl',
-  sliding_window_counter: 'sc',
-  in_flight: 'if',
-};
+/** Before the algorithm in the keys of buckets that are not those of limits in force. No algorithm has a dot in its letters. */
+const MARKS: Readonly<Record<LimitRole, string>> = { candidate: 'c.', penalty: 'p.' };
 
-/** Longest domain, key or value written out; a longer one is named by its SHA-256. */
+/** Longest domain, key or value in clear text; a longer one is replaced by its SHA-256. */
 const PART_LENGTH_MAX = 256;
 
-// Bytes that are no printable ASCII, the characters that a key is built with, and the colon of "weir:", which marks
-// keys that are no bucket.
+// Bytes that are not printable ASCII, the characters with a meaning in keys, and the colon of "weir:", the prefix of
+// keys that are not buckets.
 const ESCAPED = /[^!-~]|[%|={}~]|(?<=weir):/g;
 
-/** By byte: 1 for those that are written as they are, wherever they stand. */
-const PLAIN_BYTES = Uint8Array.from({ length: 256 }, (_, byte) => (/[!-~]/.test(String.fromCharCode(byte)) && !/[%|={}~:]/.test(String.fromCharCode(byte)) ? 1 : 0));
+/** By byte: 1 if it is never escaped. */
+const PLAIN_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
+  /[!-~]/.test(String.fromCharCode(byte)) && !/[%|={}~:]/.test(String.fromCharCode(byte)) ? 1 : 0,
+);
 
 /**
- * `<prefix>1{domain}tb60|key=value|key=value`: state version, hash tag (it chooses the slot in a Redis Cluster: domain,
- * or `domain|value` with the value of the entry that the domain spreads by), algorithm, window (seconds, or
- * `1month@Europe/Berlin`; requests in flight have none, so a changed `hold` keeps their slots), entries. Two buckets never share a key: every character that separates is escaped elsewhere.
- * A limit's size is no part of it, so a changed limit keeps what was used.
+ * `<prefix>1{domain}tb60|key=value|key=value`: state version, hash tag (it selects the slot in a Redis Cluster: domain,
+ * or `domain|value` with the value of the entry that `hash_tag` names), algorithm, window (seconds, or
+ * `1month@Europe/Berlin`), entries. Requests in flight have no window, so a changed `hold` keeps their slots. Two buckets never share a key,
+ * because separators are escaped everywhere else. The size of a limit is not included, so a changed limit keeps its used hits.
  */
 export function bucketKey({ prefix, domain, hashTag, entries, limit, shared, heads }: BucketKeyInput): string {
   if (shared !== undefined && shared.length > 0) return sharedBucketKey({ prefix, domain, hashTag, entries, limit, shared });
@@ -46,12 +44,17 @@ export function bucketKey({ prefix, domain, hashTag, entries, limit, shared, hea
   return key;
 }
 
-/** The hash tag of keys that nothing spreads. */
+/** The hash tag of keys without a spreading value. */
 export function domainTag(domain: ByteString): string {
   return escapePart(domain);
 }
 
-/** All of a key up to its first value. */
+/** How every bucket key of the domain begins; `}` or, with a spreading value, `|` follows. */
+export function domainKeyStart(prefix: string, domain: ByteString): string {
+  return `${prefix}${STATE_VERSION}{${escapePart(domain)}`;
+}
+
+/** The key up to its first value. */
 function keyHead({ prefix, domain, spreadBy, limit, firstKey }: KeyHeadInput): string {
   const tag = spreadBy === undefined ? escapePart(domain) : `${escapePart(domain)}|${escapePart(spreadBy)}`;
   const head = `${prefix}${STATE_VERSION}{${tag}}${kindOf(limit)}`;
@@ -69,11 +72,11 @@ interface KnownHead {
   readonly head: string;
 }
 
-/** The keys of configured limits up to their first value, under one prefix: the same for nearly every request whose key is not spread. */
+/** Caches the keys of configured limits up to their first value, under one prefix: the same for nearly every request without a spreading value. */
 export class KeyHeads {
   private readonly known = new WeakMap<Limit, KnownHead>();
 
-  /** Of keys that nothing spreads. Made anew where the first key is another than last time: only one with a star takes several. */
+  /** The head of a key without a spreading value. Built again if the first key differs from the last time, which only happens for keys with a star. */
   of(input: KeyHeadInput): string {
     const { domain, limit, firstKey } = input;
     const known = this.known.get(limit);
@@ -88,35 +91,25 @@ interface BucketKeyInput {
   /** `CACHE_KEY_PREFIX`. */
   readonly prefix: string;
   readonly domain: ByteString;
-  /** Key of the entry whose value the domain's buckets are spread by. */
+  /** `hash_tag`: key of the entry whose value spreads the domain's buckets. */
   readonly hashTag?: ByteString | undefined;
   readonly entries: readonly Entry[];
   readonly limit: Limit;
-  /** `Rule.shareThreshold`; absent, like an empty one: every entry stands for itself. */
+  /** `Rule.shareThreshold`; absent or empty: no entry is shared. */
   readonly shared?: SharedEntries | undefined;
-  /** The beginnings of keys that are known under this prefix. */
+  /** Cached heads of keys under this prefix. */
   readonly heads?: KeyHeads | undefined;
 }
 
 type SharedEntries = readonly (SharedEntry | undefined)[];
 
-/** An entry of `share_threshold` as a bucket key names it: `key=~pattern`, the same whatever the value. */
-export interface SharedEntry {
-  /** `""` of a key with a star: it is not one key, so nothing is spread by it. */
-  readonly key: ByteString;
-  /** `~` and the pattern: no value of an entry is written like that. */
-  readonly value: string;
-  /** Key and value, as they stand in the bucket key. */
-  readonly text: string;
-}
-
-/** How the bucket key names an entry whose key or value has a star. */
+/** The form in the bucket key of an entry whose key or value has a star. */
 export function sharedEntry({ key, value }: Entry): SharedEntry {
   const valueText = escapePattern(value);
   return { key: key.includes('*') ? '' : key, value: valueText, text: `${escapePattern(key)}=${valueText}` };
 }
 
-/** As `bucketKey`, with the patterns of the levels that have them. */
+/** Like `bucketKey`, with the patterns of shared levels. */
 function sharedBucketKey({ prefix, domain, hashTag, entries, limit, shared }: BucketKeyInput & { readonly shared: SharedEntries }): string {
   let tag = escapePart(domain);
   let rest = '';
@@ -134,25 +127,26 @@ function sharedBucketKey({ prefix, domain, hashTag, entries, limit, shared }: Bu
 }
 
 function kindOf(limit: Limit): string {
-  const letters = ALGORITHM_LETTERS[limit.algorithm];
-  return limit.algorithm === 'in_flight' ? letters : `${letters}${windowName(limit)}`;
+  const { keyLetters: letters, holds } = TRAITS[limit.algorithm];
+  if (limit.role !== undefined) return `${MARKS[limit.role]}${letters}${windowName(limit)}`;
+  return holds === 'slots' ? letters : `${letters}${windowName(limit)}`;
 }
 
 /**
- * How the bucket key names an entry whatever its value, as `key=~`: no value is written like that, so that the bucket is none of those
- * without the entry. Nothing is spread by it.
+ * The form in the bucket key of an entry with any value, `key=~`. No value is written like that, so the bucket differs from those
+ * without the entry. It never spreads keys.
  */
 export function anyValueEntry(key: ByteString): SharedEntry {
   return { key: '', value: '~', text: `${escapePattern(key)}=~` };
 }
 
-/** What has no star stands for itself. */
+/** A text without a star is escaped like a value. */
 function escapePattern(pattern: ByteString): string {
   return pattern.includes('*') ? `~${escapePart(pattern)}` : escapePart(pattern);
 }
 
 function escapePart(part: ByteString): string {
-  // `~` is escaped in what is written out, so no text can pass for a digest.
+  // `~` is escaped in clear texts, so no text can imitate a digest.
   if (part.length > PART_LENGTH_MAX) return `~${createHash('sha256').update(part, 'latin1').digest('hex')}`;
   return isPlain(part) ? part : part.replace(ESCAPED, escapeByte);
 }

@@ -1,9 +1,9 @@
-/** The id of a slot: how a request in flight is known in a bucket. */
+/** The id of a slot, which identifies a request in flight within its bucket. */
 
 import { createHash } from 'node:crypto';
 import type { ByteString } from '../descriptor/descriptor';
 
-/** Eight bytes of a hash, in hexadecimal digits: two requests of one bucket at once share one by chance never. */
+/** Eight bytes of a hash, in hexadecimal digits: collisions within a bucket are practically impossible. */
 const SLOT_ID_DIGITS = 16;
 
 export function slotIdOf(value: ByteString): string {

@@ -1,93 +1,80 @@
-/** What is asked of a store: takes, decided together in groups; and its answer, verdicts. */
+/** The input of a store, takes that are decided in groups, and its output, verdicts. */
 
-import type { BucketAlgorithm, FailureMode } from '../rule/limit';
+import type { AlgorithmLimit } from '../algorithm/algorithm-limit';
+import type { BucketAlgorithm } from '../algorithm/algorithms';
+import { isOutside } from '../algorithm/window';
+import type { FailureMode } from '../rule/limit';
+import type { Mode } from '../rule/mode';
 
-/** What an algorithm needs to know of a limit. */
-export interface BucketLimit {
+/** The limit of a bucket, with the algorithm that counts it. */
+export interface BucketLimit extends AlgorithmLimit {
   readonly algorithm: BucketAlgorithm;
-  readonly windowUs: number;
-  readonly requestsPerUnit: number;
-  readonly capacity: number;
-  /**
-   * Start and end of each window of the calendar around now, in microseconds, ascending: of a calendar limit only. A
-   * store has no calendar; it looks for its own now between them.
-   */
-  readonly edgesUs?: readonly number[];
 }
 
-/** How a take that does not fit bears on the request. */
-export type Mode = 'enforced' | 'quota' | 'shadow';
-
-/** Hits to be taken from one bucket, under one limit. */
+/** Requests hits from one bucket, under one limit. */
 export interface Take {
   readonly bucketKey: string;
   readonly limit: BucketLimit;
-  /** Positive: to be charged. 0: a check, which fits while one hit is left. Negative: a refund. */
+  /** Positive: hits to charge. 0: a check, which fits while one hit is left. Negative: a refund. */
   readonly hits: number;
   readonly mode: Mode;
   /**
-   * The take is a usage report: its hits are charged, or refunded, whatever the verdict on the request, until the bucket
-   * is this many hits below zero. Absent: an admission, charged together with the others or not at all.
+   * Marks a usage report: its hits are charged or refunded whatever the verdict on the request, until the bucket
+   * is this number of hits below zero. Absent: an admission, charged together with the others or not at all.
    */
   readonly overdraftMax?: number;
   /**
-   * Of requests in flight: names the one slot that is taken or released, in 16 hexadecimal digits. One that has its slot already
-   * fits and takes no other. Absent: slots are alike, and the oldest are released first.
+   * For requests in flight: names the slot to take or to release, in 16 hexadecimal digits. A request that already has its slot
+   * fits and takes no other. Absent: slots are interchangeable, and the oldest are released first.
    */
   readonly slotId?: string;
-  /** Only reads the bucket: fits always and changes nothing. `hits` is then 0. */
+  /** Only reads the bucket: always fits and changes nothing. `hits` is then 0. */
   readonly peek?: true;
-  /** What decides on it while the store can't; absent: the default. */
+  /** Decides the take while the store cannot; absent: the default. */
   readonly failureMode?: FailureMode;
-  /** Place of its descriptor in the request: a quota descriptor is over when any of its takes does not fit. */
+  /** Index of its descriptor in the request: a quota descriptor is over if any of its takes does not fit. */
   readonly descriptor: number;
 }
 
-/** All takes of one request: charged together or not at all, usage reports apart. */
+/** All takes of one request: charged together or not at all, except usage reports. */
 export interface Group {
   readonly takes: readonly Take[];
-  /** The request has a quota descriptor that always fits (unmatched, or shadow), so quota alone denies nothing. */
+  /** The request has a quota descriptor that always fits (unmatched, or shadow), so quota alone never denies it. */
   readonly quotaAlwaysFits: boolean;
-  /** `SHADOW_MODE`: whatever does not fit, the request is answered OK. */
+  /** `SHADOW_MODE`: the request is answered OK even if takes do not fit. */
   readonly shadow: boolean;
-  /** Only asked: the answer says what would be, and nothing is charged or refunded. */
+  /** Judges only: the verdicts say what would happen, and nothing is charged or refunded. */
   readonly dry?: true;
 }
 
-/** Hits that a bucket is put right by, without any decision. */
+/** Changes one bucket without a verdict. */
 export interface Settlement {
   readonly bucketKey: string;
   readonly limit: BucketLimit;
-  /** Positive: charged, as many as there is room for. Negative: hits of an earlier take, given back. */
+  /** Positive: charged, as far as there is room. Negative: hits of an earlier take, given back. */
   readonly hits: number;
-  /** Of charged hits: how far below zero they may take the bucket. Absent: not at all. */
+  /** For charged hits: how far below zero they may take the bucket. Absent: not below zero. */
   readonly overdraftMax?: number;
-  /** Of hits given back: the server time of their take. */
+  /** For hits given back: the server time of their take. */
   readonly takenAtUs: number;
-  /** Of hits given back: hits used in the bucket before their take. Too low a number gives back less. */
+  /** For hits given back: hits used in the bucket before their take. A value that is too low gives back less. */
   readonly usedBefore: number;
-  /** Of hits given back: the slot that their take has made. */
+  /** For hits given back: the slot that their take created. */
   readonly slotId?: string;
 }
 
-/** In place of hits applied: the bucket can't be read, or the store's now lies outside the windows that the limit names. */
+/** Replaces the number of applied hits: the bucket is unreadable, or the store's clock is outside of the limit's windows. */
 export const UNSETTLED = -1;
 
-/** The store's now lies outside the windows that a take named: nothing was decided, and it is to be asked again. */
+/** The store's clock is outside of the windows of a take: nothing was decided, and the caller must ask again. */
 export interface OutsideWindows {
   readonly outsideAtUs: number;
 }
 
-/** Whether some take names windows of which none holds this time. Twin of `is_outside_windows` in Lua. */
+/** Whether a take names calendar windows that do not include this time. Twin of `is_outside_windows` in Lua. */
 export function isOutsideWindows({ takes }: Group, nowUs: number): boolean {
   for (const { limit } of takes) if (limit.edgesUs !== undefined && isOutside(limit, nowUs)) return true;
   return false;
-}
-
-/** Whether the limit names calendar windows of which none holds this time. Twin of `is_outside` in Lua. */
-export function isOutside({ edgesUs }: BucketLimit, atUs: number): boolean {
-  const [first, last] = [edgesUs?.[0], edgesUs?.at(-1)];
-  return first !== undefined && last !== undefined && (atUs < first || atUs >= last);
 }
 
 export interface Verdict {
@@ -95,27 +82,32 @@ export interface Verdict {
   /** Hits left after the group under this take's limit, at least 0. */
   readonly remaining: number;
   /**
-   * Time until the same hits would fit if nobody else took any (of a usage report: until one hit is left); 0 if they
-   * fit, `NEVER` if they can't.
+   * Time until the same hits would fit without other traffic (for a usage report: until one hit is left); 0 if they
+   * fit, `NEVER` if they cannot.
    */
   readonly retryAfterUs: number;
-  /** Time until the bucket is full again (of a fixed window: until the window ends). */
+  /** Time until the bucket is full again (for a fixed window: until the window ends). */
   readonly resetAfterUs: number;
-  /** Of a take that does not fit: hits that the bucket is below zero. Absent: none. */
+  /** For a take that does not fit: how many hits the bucket is below zero. Absent: none. */
   readonly debt?: number;
-  /** Of a usage report: hits that were not charged, since the overdraft was used up. Absent: none. */
+  /** For a usage report: hits that were not charged because the overdraft was used up. Absent: none. */
   readonly cut?: number;
+  /** The take denies the request, or would without `SHADOW_MODE` (`src/decide/denial-rule.ts`). Absent: it does not. */
+  readonly denies?: true;
 }
+
+/** A verdict that is not complete yet. */
+export type OpenVerdict = { -readonly [Part in keyof Verdict]: Verdict[Part] };
 
 export const NEVER = -1;
 
-/** Hits that must be left for the take to fit: of a check, one. `hitsOfAll`: the positive hits of its group on its bucket. */
+/** Hits that must be left for the take to fit; one for a check. `hitsOfAll`: the positive hits of its group on its bucket. */
 export function neededHits({ hits, peek }: Pick<Take, 'hits' | 'peek'>, hitsOfAll: number): number {
   if (hits < 0 || peek === true) return 0;
   return hits === 0 ? 1 : hitsOfAll;
 }
 
-/** The same take, which now only reads its bucket. */
+/** The same take, reading its bucket only. */
 export function toPeek({ bucketKey, limit, mode, descriptor, failureMode }: Take): Take {
   if (failureMode === undefined) return { bucketKey, limit, hits: 0, mode, descriptor, peek: true };
   return { bucketKey, limit, hits: 0, mode, descriptor, peek: true, failureMode };
@@ -130,14 +122,45 @@ export function hasUsageReport({ takes }: Pick<Group, 'takes'>): boolean {
   return false;
 }
 
+/** Takes up to this number are compared in pairs: more costs more for few. */
+const PAIRS_MAX = 6;
+/** Beyond this number a set costs less; a request may have about 2,000 takes. */
+const COMPARED_MAX = 64;
+
+/** The characters that `namesBucketTwice` compares first. The array is reused, because every command checks its groups. */
+const codes: number[] = [];
+
+/** Whether two takes of the group are on one bucket. */
+export function namesBucketTwice({ takes }: Pick<Group, 'takes'>): boolean {
+  if (takes.length > COMPARED_MAX) return new Set(takes.map(({ bucketKey }) => bucketKey)).size < takes.length;
+  // Keys of one request are long and much alike. So pairs are compared only if they have the same character where the first two keys differ.
+  const at = takes.length > PAIRS_MAX ? firstDifference(takes[0]?.bucketKey ?? '', takes[1]?.bucketKey ?? '') : undefined;
+  for (let i = 0; i < takes.length; i += 1) {
+    const key = takes[i]?.bucketKey ?? '';
+    // 0 if the key is shorter.
+    const code = at === undefined ? 0 : key.charCodeAt(at) | 0;
+    for (let earlier = 0; earlier < i; earlier += 1) if (codes[earlier] === code && takes[earlier]?.bucketKey === key) return true;
+    codes[i] = code;
+  }
+  return false;
+}
+
+/** Where two keys differ first; for equal keys, their length. */
+function firstDifference(a: string, b: string): number {
+  let at = 0;
+  while (at < a.length && a.charCodeAt(at) === b.charCodeAt(at)) at += 1;
+  return at;
+}
+
 export interface GroupVerdict {
+  /** The request is denied: a take denies it, without `SHADOW_MODE`, or a share of reservations is exhausted. */
   readonly overLimit: boolean;
   /** One for each take, in their order. */
   readonly verdicts: readonly Verdict[];
   /** Server time of the decision, in microseconds since 1970. */
   readonly nowUs: number;
-  /** The store could not decide, and this was decided without it. */
+  /** Decided without the store, which could not decide. */
   readonly fallback?: true;
-  /** Denied by what the store has said before, without asking it again. */
+  /** A cached denial, without asking the store again. */
   readonly cached?: true;
 }

@@ -1,4 +1,4 @@
-/** Key: the takes that a matched request asks of the store. */
+/** Key: builds the takes of a matched request for the store. */
 
 import type { Entry, RateLimitRequest } from '../descriptor/descriptor';
 import { calendarEdgesUs, type Calendar } from '../rule/calendar';
@@ -17,23 +17,31 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
   let quotaAlwaysFits = false;
   let next = 0;
   for (let descriptor = 0; descriptor < descriptors.length; descriptor += 1) {
-    const asked = descriptors[descriptor];
+    const requested = descriptors[descriptor];
     const match = matches[descriptor];
-    if (asked === undefined || match === undefined) continue;
-    const { entries, hits = request.hits } = asked;
-    // Hits of the request are the same for every descriptor: only a descriptor's own say what was used.
-    const mayReport = asked.hits !== undefined && asked.hits !== 0;
+    if (requested === undefined || match === undefined) continue;
+    const { entries, hits = request.hits } = requested;
+    // Hits of the request apply to every descriptor alike: only a descriptor's own hits are a usage report.
+    const mayReport = requested.hits !== undefined && requested.hits !== 0;
     const { mode } = match;
     if (match.quotaAlwaysFits) quotaAlwaysFits = true;
     const { rule, inFlight } = match;
-    // The limit of an override is another object each time.
+    // The limit of an override is a new object each time, so its heads are not cached.
     const known = rule === undefined ? undefined : heads;
     const shared = inFlight === undefined ? rule?.shareThreshold : rule === undefined ? inFlight.overrideEntries : inFlight.keyEntries;
-    // Negative hits under such a rule mark the end of a request: they refund none of its rate limits.
+    // Negative hits under such a rule mark the end of a request, and refund none of its rate limits.
     const isEnd = inFlight !== undefined && hits < 0;
     for (const limit of match.limits) {
       const isSlot = limit === inFlight?.limit;
-      const key = bucketKey({ prefix: keyPrefix, domain, hashTag, entries, limit, shared: isSlot ? inFlight.keyEntries : shared, heads: known });
+      const key = bucketKey({
+        prefix: keyPrefix,
+        domain,
+        hashTag,
+        entries,
+        limit,
+        shared: isSlot ? inFlight.keyEntries : shared,
+        heads: known,
+      });
       const bucketLimit = toBucketLimit(limit, nowUs);
       const { failureMode } = limit;
       const overdraftMax = mayReport && !isEnd ? overdraftMaxOf(limit) : undefined;
@@ -47,10 +55,42 @@ export function toGroup({ request, matched, keyPrefix, heads, shadow, nowUs }: T
       next += 1;
     }
   }
+  if (matched.hasCandidates === true) addCandidates(takes, { request, matched, keyPrefix, heads, nowUs });
   return { takes, quotaAlwaysFits, shadow };
 }
 
-/** An id names one slot, however many hits come with it. A release tells a fact, as a usage report does: it holds whatever the answer is. */
+/** Takes of candidates are last, in the order of their limits: they only count, like those of a shadow rule. */
+function addCandidates(takes: Take[], { request, matched, keyPrefix, heads, nowUs }: Omit<ToGroupInput, 'shadow'>): void {
+  const { domain, descriptors } = request;
+  const { matches, hashTag } = matched;
+  for (const { descriptor, limit } of candidatesOf(matches)) {
+    const { entries = [], hits = request.hits, hits: own } = descriptors[descriptor] ?? {};
+    const { rule, inFlight } = matches[descriptor] ?? {};
+    const shared = inFlight === undefined ? rule?.shareThreshold : inFlight.keyEntries;
+    const key = bucketKey({ prefix: keyPrefix, domain, hashTag, entries, limit, shared, heads });
+    const { failureMode = 'open' } = limit;
+    const take: Take = { bucketKey: key, limit: toBucketLimit(limit, nowUs), hits, mode: 'shadow', descriptor, failureMode };
+    const overdraftMax = own === undefined || own === 0 ? undefined : overdraftMaxOf(limit);
+    if (inFlight !== undefined && hits < 0) takes.push(toPeek(take));
+    else takes.push(overdraftMax === undefined ? take : { overdraftMax, ...take });
+  }
+}
+
+/** A candidate of a limit that applies to a request. */
+export interface AppliedCandidate {
+  /** Index of its descriptor in the request. */
+  readonly descriptor: number;
+  readonly limit: Limit;
+}
+
+/** In the order of their takes, which follow those of all limits. */
+export function candidatesOf(matches: readonly Match[]): AppliedCandidate[] {
+  return matches.flatMap(({ limits }, descriptor) =>
+    limits.flatMap(({ candidate }) => (candidate === undefined ? [] : [{ descriptor, limit: candidate }])),
+  );
+}
+
+/** An id names one slot, whatever the number of hits. A release is a fact, like a usage report: it applies whatever the verdict. */
 function slotTake(take: Take, slotId: string | undefined): Take {
   const { bucketKey, limit, mode, descriptor, failureMode } = take;
   const hits = slotId === undefined ? take.hits : Math.sign(take.hits);
@@ -82,21 +122,21 @@ interface ToGroupInput {
   readonly matched: RequestMatch;
   /** `CACHE_KEY_PREFIX`. */
   readonly keyPrefix: string;
-  /** The beginnings of keys that are known under this prefix. */
-  readonly heads?: KeyHeads;
+  /** Cached heads of keys under this prefix. */
+  readonly heads?: KeyHeads | undefined;
   /** `SHADOW_MODE`. */
   readonly shadow: boolean;
-  /** About when the store will decide: the calendar windows around it are named to the store. */
+  /** The approximate time of the decision, which selects the calendar windows to name. */
   readonly nowUs: () => number;
 }
 
-/** The edges last asked for, of each window's name: they stay the same for a whole window. */
+/** The last edges of each window name: they stay the same for a whole window. */
 const edgesOf = new Map<string, readonly number[]>();
 
-/** Callers may name windows of their own; beyond so many, all are computed anew. */
+/** Overrides may add window names; beyond this number, the cache starts again. */
 const EDGES_MAX = 1_000;
 
-/** What was last asked of the store for a limit of a calendar: takes of the same window say the same object, and a command says it once. */
+/** The last bucket limit of each calendar limit: takes of the same window share the object, so a command contains it once. */
 const windowed = new WeakMap<Limit, WindowedLimit>();
 
 interface WindowedLimit extends BucketLimit {
@@ -110,9 +150,9 @@ function toBucketLimit(limit: Limit, clockUs: () => number): BucketLimit {
   const last = windowed.get(limit);
   if (last !== undefined && isNow(last.edgesUs, nowUs)) return last;
   const { algorithm, windowUs, requestsPerUnit, capacity } = limit;
-  const asked = { algorithm, windowUs, requestsPerUnit, capacity, edgesUs: edgesAround(calendar, windowName(limit), nowUs) };
-  windowed.set(limit, asked);
-  return asked;
+  const made = { algorithm, windowUs, requestsPerUnit, capacity, edgesUs: edgesAround(calendar, windowName(limit), nowUs) };
+  windowed.set(limit, made);
+  return made;
 }
 
 function edgesAround(calendar: Calendar, name: string, nowUs: number): readonly number[] {
@@ -124,7 +164,7 @@ function edgesAround(calendar: Calendar, name: string, nowUs: number): readonly 
   return edgesUs;
 }
 
-/** Whether it is the middle one of the three windows. */
+/** Whether the time is in the middle one of the three windows. */
 function isNow([, startUs = Infinity, endUs = 0]: readonly number[], nowUs: number): boolean {
   return startUs <= nowUs && nowUs < endUs;
 }

@@ -1,28 +1,28 @@
-/** Reservations while Redis is away: each is decided by the failure modes of its limits, and kept in this instance's memory. */
+/** Reservations during a Redis outage: the failure modes of their limits decide, and this instance's memory keeps them. */
 
 import type { Group, OutsideWindows, Settlement, Take } from '../bucket/take';
-import { extendedUntilUs, grantableHits, isSettled, settleRecord, unknownRecord, type Leg, type ReservationRecord } from '../engine/reservation';
-import { StoreError, type Store, type TakeOptions } from '../store/store';
+import { extendedUntilUs, grantableHits, heldRecord, isSettled, settleRecord, unknownRecord, type Leg } from '../decide/reservation';
+import { StoreError, type Store, type TakeOptions } from '../store/port/store';
 import { RecordTable, type Kept } from './record-table';
 import type { ExtendInput, OnLapsed, Plan, Reservations, ReserveInput, ReserveOutcome, SettleInput, StepOutcome } from './reservations';
 
 export interface FallbackReservationsOptions {
-  /** Where reservations are kept while Redis is there. */
+  /** Keeps reservations while Redis answers. */
   readonly redis: Reservations;
-  /** Decides by failure modes while Redis is away. */
+  /** Decides by failure modes during an outage. */
   readonly store: Store;
   /** This process's clock, in microseconds since 1970. */
   readonly nowUs: () => number;
-  /** Most records kept in this instance. */
+  /** Maximum number of records in this instance. */
   readonly recordsMax: number;
   readonly onLapsed?: OnLapsed;
 }
 
 /**
- * A reservation that was made without Redis stays this instance's to its end: it is settled here, by ordinary refunds and usage reports, which go to
- * Redis if that is back. One that Redis keeps, and that is committed while it is away, is charged here in full, and lapses there.
+ * A reservation made without Redis stays in this instance: its steps are ordinary refunds and usage reports, which go to
+ * Redis if that is back. A reservation in Redis that is committed during an outage is charged here in full, and lapses there.
  *
- * A step that timed out may have been made in Redis too: its hits count twice until they lapse there, never not.
+ * A step that timed out may have been made in Redis too: then its hits count twice until they lapse, but are never lost.
  */
 export class FallbackReservations implements Reservations {
   private readonly table: RecordTable;
@@ -67,7 +67,7 @@ export class FallbackReservations implements Reservations {
     return { record: extended, isChanged: true, isDegraded: true };
   }
 
-  /** Those of this instance's memory, whether Redis is there or not. */
+  /** Sweeps the records of this instance, also while Redis answers. */
   async sweep(tag: string): Promise<number> {
     for (const kept of this.table.due(tag, this.options.nowUs())) {
       const outcome = await this.settleHere(kept, { target: 'lapsed', actual: 0 }, {}).catch(() => undefined);
@@ -76,7 +76,10 @@ export class FallbackReservations implements Reservations {
     return (await this.options.redis.sweep(tag)) + this.table.heldOf(tag);
   }
 
-  private async reserveHere({ name, plan, asked, ttlUs, keepUs }: ReserveInput, options: TakeOptions): Promise<ReserveOutcome | OutsideWindows> {
+  private async reserveHere(
+    { name, plan, asked, ttlUs, keepUs }: ReserveInput,
+    options: TakeOptions,
+  ): Promise<ReserveOutcome | OutsideWindows> {
     this.table.checkRoom();
     const granted = grantableHits(asked, plan.legs, this.table.heldHits);
     const isRefused = asked > 0 && granted === 0;
@@ -85,12 +88,16 @@ export class FallbackReservations implements Reservations {
     if (isRefused || verdict.overLimit) return { kind: 'decided', verdict: { ...verdict, overLimit: true }, granted, isDegraded: true };
     const madeUs = this.options.nowUs();
     const charges = verdict.verdicts.map(({ fits }) => ({ charged: fits ? granted : 0, usedBefore: 0 }));
-    const record: ReservationRecord = { state: 'held', isLate: false, isUnknown: false, asked, granted, madeUs, expiresUs: madeUs + ttlUs, keepUs, actual: 0, cut: 0, charges };
+    const record = heldRecord({ asked, granted, madeUs, ttlUs, keepUs, charges });
     this.table.keep({ name, legs: plan.legs, record }, madeUs);
     return { kind: 'decided', verdict, granted, record, isDegraded: true };
   }
 
-  private async settleHere(kept: Kept, { target, actual }: Pick<SettleInput, 'target' | 'actual'>, options: TakeOptions): Promise<StepOutcome> {
+  private async settleHere(
+    kept: Kept,
+    { target, actual }: Pick<SettleInput, 'target' | 'actual'>,
+    options: TakeOptions,
+  ): Promise<StepOutcome> {
     const nowUs = this.options.nowUs();
     const { legs, record: before } = kept;
     if (isSettled(before, target, nowUs)) return { record: before, isChanged: false, isDegraded: true };
@@ -100,7 +107,7 @@ export class FallbackReservations implements Reservations {
       return Math.abs(settlement.hits);
     };
     const settled = settleRecord({ record: before, legs, target, actual, nowUs, apply });
-    // Before anything is waited for: a repeat that comes meanwhile must not charge once more.
+    // Kept before the first await, so that a concurrent repeat does not charge again.
     this.table.keep({ ...kept, record: settled }, nowUs);
     if (settlements.length === 0) return { record: settled, isChanged: true, isDegraded: true };
     try {
@@ -123,13 +130,20 @@ export class FallbackReservations implements Reservations {
   }
 }
 
-/** Saturation is shed, as any call's is. */
+/** Overload is shed, as for every call. */
 function mayFallBack(error: unknown): boolean {
   return error instanceof StoreError && error.reason !== 'overload';
 }
 
 function groupOf({ legs, quotaAlwaysFits, shadow }: Plan, { hits, isDry }: { readonly hits: number; readonly isDry: boolean }): Group {
-  const takes = legs.map((leg): Take => ({ bucketKey: leg.bucketKey, limit: leg.limit, hits, mode: leg.mode, descriptor: leg.descriptor, ...failureModeOf(leg) }));
+  const takes = legs.map((leg): Take => ({
+    bucketKey: leg.bucketKey,
+    limit: leg.limit,
+    hits,
+    mode: leg.mode,
+    descriptor: leg.descriptor,
+    ...failureModeOf(leg),
+  }));
   return isDry ? { takes, quotaAlwaysFits, shadow, dry: true } : { takes, quotaAlwaysFits, shadow };
 }
 
@@ -137,7 +151,7 @@ function failureModeOf({ failureMode }: Leg): Pick<Take, 'failureMode'> {
   return failureMode === undefined ? {} : { failureMode };
 }
 
-/** Hits that were used, or are given back: facts, which nothing denies. */
+/** Reports of used or returned hits: no limit denies them. */
 function toReports(settlements: readonly Settlement[], legs: readonly Leg[]): Group {
   const takes = settlements.map(({ bucketKey, limit, hits, overdraftMax = 0 }, descriptor): Take => {
     const leg = legs.find((each) => each.bucketKey === bucketKey);

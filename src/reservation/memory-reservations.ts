@@ -1,22 +1,22 @@
 /** Reservations of the embedded store: records in this process's memory, beside its buckets. */
 
 import { isOutsideWindows, type Group, type OutsideWindows } from '../bucket/take';
-import { chargedLegs, extendedUntilUs, grantableHits, isSettled, settleRecord, unknownRecord, type ReservationRecord } from '../engine/reservation';
-import { asError } from '../errors';
-import type { MemoryStore } from '../store/memory-store';
+import { chargedLegs, extendedUntilUs, grantableHits, heldRecord, isSettled, settleRecord, unknownRecord } from '../decide/reservation';
+import { asError } from '../lib/errors';
+import type { MemoryStore } from '../store/memory/memory-store';
 import { RecordTable } from './record-table';
 import type { ExtendInput, OnLapsed, Plan, Reservations, ReserveInput, ReserveOutcome, SettleInput, StepOutcome } from './reservations';
 
 export interface MemoryReservationsOptions {
   readonly store: Pick<MemoryStore, 'decide' | 'apply'>;
-  /** The clock of that store. */
+  /** The clock of the embedded store. */
   readonly nowUs: () => number;
-  /** Most records kept. */
+  /** Maximum number of records. */
   readonly recordsMax: number;
   readonly onLapsed?: OnLapsed;
 }
 
-/** Every step is made in one turn of the event loop: none comes between its look at the buckets and its charge. */
+/** Each step runs in one turn of the event loop, so no other step runs between its look at the buckets and its charge. */
 export class MemoryReservations implements Reservations {
   private readonly table: RecordTable;
 
@@ -28,7 +28,7 @@ export class MemoryReservations implements Reservations {
     try {
       const first = this.decide(input);
       if (!('kind' in first) || first.kind === 'known') return Promise.resolve(first);
-      // What has lapsed, and was not given back yet, must deny nobody.
+      // Lapse first: hits that are due for return must not deny anybody.
       const lapsed = this.lapse(input.name.tag);
       return Promise.resolve(first.verdict.overLimit && lapsed > 0 ? this.decide(input) : first);
     } catch (error) {
@@ -71,7 +71,7 @@ export class MemoryReservations implements Reservations {
     if (isRefused || verdict.overLimit) return { kind: 'decided', verdict: { ...verdict, overLimit: true }, granted, isDegraded: false };
     const madeUs = verdict.nowUs;
     const charges = chargedLegs(granted, legs, verdict.verdicts);
-    const record: ReservationRecord = { state: 'held', isLate: false, isUnknown: false, asked, granted, madeUs, expiresUs: madeUs + ttlUs, keepUs, actual: 0, cut: 0, charges };
+    const record = heldRecord({ asked, granted, madeUs, ttlUs, keepUs, charges });
     this.table.keep({ name, legs, record }, madeUs);
     return { kind: 'decided', verdict, granted, record, isDegraded: false };
   }
@@ -89,7 +89,7 @@ export class MemoryReservations implements Reservations {
     return { record, isChanged: true, isDegraded: false };
   }
 
-  /** How many have lapsed. */
+  /** Returns how many lapsed. */
   private lapse(tag: string): number {
     const due = this.table.due(tag, this.options.nowUs());
     for (const { name, record } of due) {

@@ -1,9 +1,9 @@
-/** Records of reservations in this process's memory: those that are held, what they hold, and the last of those that are settled. */
+/** Reservation records in this process's memory: those held, the hits that they hold, and the most recent settled ones. */
 
-import type { Leg, ReservationRecord } from '../engine/reservation';
+import type { Leg, ReservationRecord } from '../decide/reservation';
 import { TooManyReservationsError, type ReservationName } from './reservations';
 
-/** Reservations that one sweep lapses. */
+/** Maximum of reservations that one sweep lapses. */
 export const SWEPT_AT_ONCE = 100;
 
 export interface Kept {
@@ -20,15 +20,15 @@ export class RecordTable {
   /** By tag, then by id. */
   private readonly held = new Map<string, Map<string, Kept>>();
   private heldSize = 0;
-  /** By tag and id; what changed last comes last. */
+  /** By tag and id, least recently changed first. */
   private readonly settled = new Map<string, Settled>();
   /** By bucket. */
   private readonly hits = new Map<string, number>();
 
-  /** `recordsMax`: beyond it settled records are forgotten, the oldest first; where all are held nothing more is reserved. */
+  /** `recordsMax`: the oldest settled records are dropped beyond it; if all are held, new reservations are rejected. */
   constructor(private readonly recordsMax: number) {}
 
-  /** Hits that are held, by bucket. */
+  /** Held hits by bucket. */
   get heldHits(): ReadonlyMap<string, number> {
     return this.hits;
   }
@@ -44,14 +44,14 @@ export class RecordTable {
     return settled !== undefined && settled.forgottenUs > nowUs ? settled : undefined;
   }
 
-  /** Those whose time is over, the first first, as many as one sweep lapses. */
+  /** The expired reservations of the tag, oldest first, as many as one sweep lapses. */
   due(tag: string, nowUs: number): readonly Kept[] {
     const due = [...(this.held.get(tag)?.values() ?? [])].filter(({ record }) => record.expiresUs <= nowUs);
     due.sort((one, other) => one.record.expiresUs - other.record.expiresUs || (one.name.id < other.name.id ? -1 : 1));
     return due.slice(0, SWEPT_AT_ONCE);
   }
 
-  /** In place of what was kept under the name. */
+  /** Replaces the record with the same name. */
   keep(kept: Kept, nowUs: number): void {
     const { name, record } = kept;
     const { tag, id } = name;
@@ -73,7 +73,8 @@ export class RecordTable {
 
   /** @throws TooManyReservationsError */
   checkRoom(): void {
-    if (this.heldSize >= this.recordsMax) throw new TooManyReservationsError(`over ${this.recordsMax} reservations are held in this instance; commit or release some`);
+    if (this.heldSize >= this.recordsMax)
+      throw new TooManyReservationsError(`over ${this.recordsMax} reservations are held in this instance; commit or release some`);
   }
 
   private count({ legs, record: { charges } }: Kept, sign: 1 | -1): void {

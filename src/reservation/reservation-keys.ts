@@ -1,12 +1,12 @@
-/** The keys of reservations in Redis, beside the buckets that they are of: in the same slot, and no bucket's. */
+/** The Redis keys of reservations: in the slot of their buckets, and distinct from every bucket key. */
 
 import { createHash } from 'node:crypto';
 import type { ReservationName } from './reservations';
 
-/** Longest id written out; a longer one is named by its SHA-256. */
+/** Maximum length of an id in a key; a longer one is replaced by its SHA-256. */
 const ID_LENGTH_MAX = 128;
 
-/** The hash tag of a bucket's key under that prefix. */
+/** The hash tag in a bucket's key with this prefix. */
 export function tagOfBucket(bucketKey: string, prefix: string): string {
   const open = bucketKey.indexOf('{', prefix.length);
   return bucketKey.slice(open + 1, bucketKey.indexOf('}', open));
@@ -20,12 +20,12 @@ export class ReservationKeys {
     return `${this.prefix}weir:reservation:1{${tag}}${name}`;
   }
 
-  /** The ids of the tag that are held, by when they lapse. */
+  /** The held ids of the tag, sorted by their lapse time. */
   lapses(tag: string): string {
     return `${this.prefix}weir:lapses:1{${tag}}`;
   }
 
-  /** How many hits of the bucket are held. */
+  /** The number of held hits of the bucket. */
   held(bucketKey: string): string {
     return `${this.prefix}weir:held:${bucketKey.slice(this.prefix.length)}`;
   }

@@ -1,49 +1,57 @@
-/** The path of a reservation: match its descriptors to rules, key their buckets, and make one step of it. */
+/** The path of a reservation step: match its descriptors to rules, key their buckets, and make the step. */
 
 import { randomUUID } from 'node:crypto';
 import { domainTag } from '../bucket/bucket-key';
-import type { OutsideWindows, Take } from '../bucket/take';
+import type { GroupVerdict, OutsideWindows, Take } from '../bucket/take';
 import { toGroup } from '../bucket/to-group';
 import type { RateLimitRequest } from '../descriptor/descriptor';
-import type { Decision } from '../engine/decision';
-import { RESERVATION_LIFE_US_MAX, type Leg, type ReservationRecord, type SettleTarget } from '../engine/reservation';
-import { NOTHING_TAKEN, toDecision } from '../engine/to-decision';
-import { BadRequestError } from '../errors';
+import type { Decision } from '../decide/decision';
+import { RESERVATION_LIFE_US_MAX, type Leg, type ReservationRecord, type SettleTarget } from '../decide/reservation';
+import { NOTHING_TAKEN, toDecision } from '../decide/to-decision';
+import { BadRequestError } from '../lib/errors';
 import { DEFAULT_RESERVATION_TERMS, overdraftMaxOf, reservableMax, type Limit } from '../rule/limit';
-import { matchRequest, rateLimitsOf, type GlobalModes, type RequestMatch } from '../rule/match';
+import type { ControlView } from '../rule/control-view';
+import { matchRequest, rateLimitsOf, type GlobalModes, type MatchControl, type RequestMatch } from '../rule/match';
 import type { RuleSet } from '../rule/rule-set';
-import { StoreError, type Store, type TakeOptions } from '../store/store';
+import { StoreError, type Store, type TakeOptions } from '../store/port/store';
 import { tagOfBucket } from './reservation-keys';
-import { UnknownReservationError, type Plan, type ReservationName, type Reservations, type ReserveOutcome, type StepOutcome } from './reservations';
+import {
+  UnknownReservationError,
+  type Plan,
+  type ReservationName,
+  type Reservations,
+  type ReserveOutcome,
+  type StepOutcome,
+} from './reservations';
 
-/** Buckets of one reservation: its record names them all. */
+/** Maximum of buckets in a reservation, because its record names them all. */
 export const LEGS_MAX = 64;
 
-/** Characters of an id. */
+/** Maximum length of an id. */
 export const ID_LENGTH_MAX = 128;
 
-/** How long hits are held where nobody says, and at most, in milliseconds. */
+/** Default and maximum time that hits are held, in milliseconds. */
 export const TTL_MS_DEFAULT = 60_000;
 export const TTL_MS_MAX = 3_600_000;
 
 const US_PER_MS = 1_000;
 
-/** How often the store may ask for other windows of the calendar. */
+/** How often the store may request other calendar windows. */
 const ASKS_MAX = 4;
 
-/** Visible ASCII. */
+/** Printable ASCII. */
 const ID = /^[!-~]+$/;
 
-/** What a step is of: descriptors without hits of their own, none if nobody named them. */
+/** The request of a step: descriptors without own hits; the list is empty if the caller sent none. */
 export type ReservedRequest = Pick<RateLimitRequest, 'domain' | 'descriptors'>;
 
 export interface ReserveAsk {
   readonly request: ReservedRequest;
-  /** Empty: one is made up. */
+  /** Empty: Weir generates one. */
   readonly id: string;
-  /** 0: nothing is charged if a hit is left. */
+  /** 0: a check, which charges nothing. */
   readonly hits: number;
-  /** Undefined: as long as nobody says. */
+  /** Undefined: the default. */
   readonly ttlMs: number | undefined;
 }
 
@@ -58,7 +66,7 @@ export interface ReserveAnswer {
   readonly granted: number;
   readonly expiresInUs: number;
   readonly isShareExhausted: boolean;
-  /** Present: the id was known, and this is what is kept under it. */
+  /** Set if the id was known already: its record. */
   readonly known?: ReservationRecord;
   readonly isDegraded: boolean;
 }
@@ -71,28 +79,39 @@ export interface StepAnswer {
   readonly isDegraded: boolean;
 }
 
-/** Told of what became of a step, for metrics. */
-export type ReservationOutcome = 'reserved' | 'reduced' | 'denied' | 'committed' | 'released' | 'extended' | 'late' | 'unknown' | 'repeated';
+/** Outcome of a step, for metrics. */
+export type ReservationOutcome =
+  'reserved' | 'reduced' | 'denied' | 'committed' | 'released' | 'extended' | 'late' | 'unknown' | 'repeated';
+
+/** A decided step with all data for the metrics. */
+interface DecidedStep {
+  readonly request: RateLimitRequest;
+  readonly matched: RequestMatch;
+  readonly verdict: GroupVerdict;
+  readonly decision: Decision;
+}
 
 export interface ReservationServiceParts {
-  /** The rules in force just now. */
+  /** The rules in force now. */
   readonly ruleSet: () => RuleSet;
   readonly reservations: Reservations;
-  /** For reports without a reservation. */
+  /** Charges reports without a reservation. */
   readonly store: Store;
   readonly modes: GlobalModes;
+  /** What operators changed while Weir runs; absent: control data are off. */
+  readonly control?: ControlView | undefined;
   /** `CACHE_KEY_PREFIX`. */
   readonly keyPrefix: string;
-  /** This process's clock, in microseconds since 1970: a guess at the store's. */
+  /** This process's clock, in microseconds since 1970: an estimate of the store's. */
   readonly nowUs: () => number;
-  /** Told of each decision, for the metrics of rules. */
-  readonly record: (decided: { readonly request: RateLimitRequest; readonly matched: RequestMatch; readonly decision: Decision }) => void;
+  /** Called with each decision, for the metrics of rules. */
+  readonly record: (decided: DecidedStep) => void;
   readonly onOutcome: (outcome: ReservationOutcome, hits: number) => void;
-  /** Told of each tag whose reservations are to be swept. */
+  /** Called with each tag that needs sweeping. */
   readonly onTag: (tag: string) => void;
 }
 
-/** A request under its rules. */
+/** A request with its match and plan. */
 interface Planned {
   readonly request: RateLimitRequest;
   readonly matched: RequestMatch;
@@ -100,18 +119,21 @@ interface Planned {
   readonly tag: string;
 }
 
-/** Each method throws BadRequestError, StoreError, PartsError or UnknownReservationError. */
+/** Each method rejects with BadRequestError, StoreError, PartsError or UnknownReservationError. */
 export class ReservationService {
   constructor(private readonly parts: ReservationServiceParts) {}
 
   async reserve({ request, id, hits, ttlMs = TTL_MS_DEFAULT }: ReserveAsk, options: TakeOptions): Promise<ReserveAnswer> {
     checkTtl(ttlMs);
     if (id !== '') checkId(id);
-    const planned = this.plan(request, hits);
+    const planned = this.plan(request, hits, this.parts.control);
+    if (planned.matched.blocked === true) return this.refuseBlocked(planned, hits);
     const name = { tag: planned.tag, id: id === '' ? randomUUID() : id };
     if (planned.plan.legs.length === 0) return this.reserveNothing(planned, name, ttlMs);
     const ttlUs = ttlMs * US_PER_MS;
-    const outcome = await this.ask(planned, hits, (plan) => this.parts.reservations.reserve({ name, plan, asked: hits, ttlUs, keepUs: keepUsOf(plan.legs, ttlUs) }, options));
+    const outcome = await this.ask(planned, hits, (plan) =>
+      this.parts.reservations.reserve({ name, plan, asked: hits, ttlUs, keepUs: keepUsOf(plan.legs, ttlUs) }, options),
+    );
     this.parts.onTag(name.tag);
     return outcome.kind === 'known' ? this.answerKnown(name, outcome) : this.answerDecided(name, outcome, { planned, hits });
   }
@@ -124,7 +146,10 @@ export class ReservationService {
     return this.settle(ask, { target: 'released', actual: 0 }, options);
   }
 
-  async extend({ request, id, ttlMs = TTL_MS_DEFAULT }: StepAsk & { readonly ttlMs: number | undefined }, options: TakeOptions): Promise<StepAnswer> {
+  async extend(
+    { request, id, ttlMs = TTL_MS_DEFAULT }: StepAsk & { readonly ttlMs: number | undefined },
+    options: TakeOptions,
+  ): Promise<StepAnswer> {
     checkTtl(ttlMs);
     checkId(id);
     const name = { id, tag: this.tagOf(request) };
@@ -135,33 +160,41 @@ export class ReservationService {
     return this.toStepAnswer(name, outcome);
   }
 
-  /** Charges hits that were used in full, whatever is left. */
+  /** Charges used hits in full, even beyond the limit. */
   async report(request: ReservedRequest, hits: number, options: TakeOptions): Promise<Decision> {
-    const planned = this.plan(request, hits);
+    const planned = this.planStep(request, hits);
     const { legs } = planned.plan;
     if (legs.length === 0) return toDecision(planned.matched, NOTHING_TAKEN);
-    const verdict = await this.ask(planned, hits, async ({ legs: asked }) => {
-      const takes = asked.map(({ bucketKey, limit, mode, descriptor, overdraftMax, failureMode }): Take => {
+    const verdict = await this.ask(planned, hits, async ({ legs: planLegs }) => {
+      const takes = planLegs.map(({ bucketKey, limit, mode, descriptor, overdraftMax, failureMode }): Take => {
         const take = { bucketKey, limit, hits, mode, descriptor, overdraftMax };
         return failureMode === undefined ? take : { ...take, failureMode };
       });
-      const [outcome] = await this.parts.store.take([{ takes, quotaAlwaysFits: planned.plan.quotaAlwaysFits, shadow: planned.plan.shadow }], options);
+      const [outcome] = await this.parts.store.take(
+        [{ takes, quotaAlwaysFits: planned.plan.quotaAlwaysFits, shadow: planned.plan.shadow }],
+        options,
+      );
       if (outcome === undefined) throw new Error('the store answered no outcome for a group');
       if (outcome instanceof StoreError) throw outcome;
       return outcome;
     });
     const decision = toDecision(planned.matched, verdict);
-    this.parts.record({ request: planned.request, matched: planned.matched, decision });
+    this.parts.record({ request: planned.request, matched: planned.matched, verdict, decision });
     return decision;
   }
 
-  private async settle({ request, id }: StepAsk, { target, actual }: { readonly target: SettleTarget; readonly actual: number }, options: TakeOptions): Promise<StepAnswer> {
+  private async settle(
+    { request, id }: StepAsk,
+    { target, actual }: { readonly target: SettleTarget; readonly actual: number },
+    options: TakeOptions,
+  ): Promise<StepAnswer> {
     checkId(id);
     const isNamed = request.descriptors.length > 0;
-    const planned = isNamed ? this.plan(request, actual) : undefined;
+    const planned = isNamed ? this.planStep(request, actual) : undefined;
     const name = { id, tag: planned?.tag ?? this.tagOf(request) };
     const plan = planned?.plan;
-    const unknown = plan === undefined || plan.legs.length === 0 ? undefined : { plan, keepUs: keepUsOf(plan.legs, TTL_MS_DEFAULT * US_PER_MS) };
+    const unknown =
+      plan === undefined || plan.legs.length === 0 ? undefined : { plan, keepUs: keepUsOf(plan.legs, TTL_MS_DEFAULT * US_PER_MS) };
     const outcome = await this.parts.reservations.settle({ name, target, actual, unknown }, options);
     if (outcome === undefined && planned?.plan.legs.length !== 0) throw unknownReservation();
     if (outcome === undefined) return nothingSettled(id, target, actual);
@@ -170,23 +203,34 @@ export class ReservationService {
     return this.toStepAnswer(name, outcome);
   }
 
-  /** Asks anew, around the store's own time, as long as that lies outside the calendar windows that were named. */
-  private async ask<Outcome extends object>(planned: Planned, hits: number, ask: (plan: Plan) => Promise<Outcome | OutsideWindows>): Promise<Outcome> {
+  /** Repeats the step with the calendar windows around the store's own time, if that lies outside the windows sent. */
+  private async ask<Outcome extends object>(
+    planned: Planned,
+    hits: number,
+    ask: (plan: Plan) => Promise<Outcome | OutsideWindows>,
+  ): Promise<Outcome> {
     let outcome = await ask(planned.plan);
     for (let asks = 1; 'outsideAtUs' in outcome && asks < ASKS_MAX; asks += 1) {
       const { outsideAtUs } = outcome;
       outcome = await ask(this.planAt(planned.request, planned.matched, () => outsideAtUs, hits));
     }
-    if ('outsideAtUs' in outcome) throw new Error(`the store asked for other calendar windows ${ASKS_MAX} times`);
+    if ('outsideAtUs' in outcome) throw new Error(`the store requested other calendar windows ${ASKS_MAX} times`);
     return outcome;
   }
 
-  private plan({ domain, descriptors }: ReservedRequest, hits: number): Planned {
+  /** The plan of a later step: a block or a pass that was made meanwhile must not hide the buckets of the reservation. */
+  private planStep(asked: ReservedRequest, hits: number): Planned {
+    const { control } = this.parts;
+    return this.plan(asked, hits, control && overridesOf(control));
+  }
+
+  private plan({ domain, descriptors }: ReservedRequest, hits: number, control: MatchControl | undefined): Planned {
     const request: RateLimitRequest = { domain, descriptors, hits };
-    // What is reserved are hits: a request that is yet to come is not in flight.
-    const matched = rateLimitsOf(matchRequest({ ruleSet: this.parts.ruleSet(), request, modes: this.parts.modes }));
+    // Limits on requests in flight do not apply: a reservation counts hits of a future request.
+    const matched = rateLimitsOf(matchRequest({ ruleSet: this.parts.ruleSet(), request, modes: this.parts.modes, control }));
     const plan = this.planAt(request, matched, this.parts.nowUs, hits);
-    if (plan.legs.length > LEGS_MAX) throw new BadRequestError(`descriptors has ${plan.legs.length} limits; a reservation has at most ${LEGS_MAX}`);
+    if (plan.legs.length > LEGS_MAX)
+      throw new BadRequestError(`descriptors has ${plan.legs.length} limits; a reservation has at most ${LEGS_MAX}`);
     const [first] = plan.legs;
     const tag = first === undefined ? domainTag(domain) : tagOfBucket(first.bucketKey, this.parts.keyPrefix);
     return { request, matched, plan, tag };
@@ -203,33 +247,52 @@ export class ReservationService {
     return { legs, quotaAlwaysFits, shadow };
   }
 
-  /** Where descriptors spread a domain, its reservations are found by them alone. */
+  /** The tag that spreads the domain's reservations; steps find a reservation only by it. */
   private tagOf(request: ReservedRequest): string {
-    if (request.descriptors.length > 0) return this.plan(request, 0).tag;
+    if (request.descriptors.length > 0) return this.planStep(request, 0).tag;
     if (this.parts.ruleSet().domains.get(request.domain)?.hashTag !== undefined) {
-      throw new BadRequestError('descriptors must be those of the reservation; the domain has a hash_tag');
+      throw new BadRequestError('descriptors must repeat those of the reservation, because the domain has a hash_tag');
     }
     return domainTag(request.domain);
   }
 
   private reserveNothing({ request, matched }: Planned, { id }: ReservationName, ttlMs: number): ReserveAnswer {
     const decision = toDecision(matched, NOTHING_TAKEN);
-    this.parts.record({ request, matched, decision });
+    this.parts.record({ request, matched, verdict: NOTHING_TAKEN, decision });
     return { decision, id, granted: request.hits, expiresInUs: ttlMs * US_PER_MS, isShareExhausted: false, isDegraded: false };
+  }
+
+  private refuseBlocked({ request, matched }: Planned, hits: number): ReserveAnswer {
+    const decision = toDecision(matched, NOTHING_TAKEN, this.parts.nowUs);
+    this.parts.record({ request, matched, verdict: NOTHING_TAKEN, decision });
+    this.parts.onOutcome('denied', hits);
+    return { decision, id: '', granted: 0, expiresInUs: 0, isShareExhausted: false, isDegraded: false };
   }
 
   private answerKnown({ id }: ReservationName, { record, isDegraded }: ReserveOutcome & { readonly kind: 'known' }): ReserveAnswer {
     this.parts.onOutcome('repeated', 0);
     const decision: Decision = { overallCode: 'OK', statuses: [] };
-    return { decision, id, granted: record.granted, expiresInUs: this.expiresInUs(record), isShareExhausted: false, known: record, isDegraded };
+    return {
+      decision,
+      id,
+      granted: record.granted,
+      expiresInUs: this.expiresInUs(record),
+      isShareExhausted: false,
+      known: record,
+      isDegraded,
+    };
   }
 
-  private answerDecided({ id }: ReservationName, outcome: ReserveOutcome & { readonly kind: 'decided' }, { planned, hits }: { readonly planned: Planned; readonly hits: number }): ReserveAnswer {
+  private answerDecided(
+    { id }: ReservationName,
+    outcome: ReserveOutcome & { readonly kind: 'decided' },
+    { planned, hits }: { readonly planned: Planned; readonly hits: number },
+  ): ReserveAnswer {
     const { verdict, granted, record, isDegraded } = outcome;
     const { matched } = planned;
     const decision = toDecision(matched, verdict);
     const isDenied = record === undefined;
-    this.parts.record({ request: { ...planned.request, hits: isDenied ? hits : granted }, matched, decision });
+    this.parts.record({ request: { ...planned.request, hits: isDenied ? hits : granted }, matched, verdict, decision });
     this.parts.onOutcome(isDenied ? 'denied' : granted < hits ? 'reduced' : 'reserved', isDenied ? hits : granted);
     const isShareExhausted = isDenied && granted === 0 && hits > 0;
     if (isDenied) return { decision, id: '', granted: 0, expiresInUs: 0, isShareExhausted, isDegraded };
@@ -240,10 +303,21 @@ export class ReservationService {
     return { id, record, expiresInUs: this.expiresInUs(record), isChanged, isDegraded };
   }
 
-  /** By this process's clock. */
+  /** Time until the lapse, by this process's clock. */
   private expiresInUs({ state, expiresUs }: ReservationRecord): number {
     return state === 'held' ? Math.max(0, expiresUs - this.parts.nowUs()) : 0;
   }
+}
+
+function overridesOf(control: MatchControl): MatchControl {
+  return {
+    planOf: (domain, tenant) => control.planOf(domain, tenant),
+    planLimits: (domain, plan) => control.planLimits(domain, plan),
+    select: (domain, entries) => {
+      const selection = control.select(domain, entries);
+      return selection && { overrides: selection.overrides };
+    },
+  };
 }
 
 function toLeg({ bucketKey, limit: bucketLimit, mode, descriptor }: Take, limit: Limit, shadow: boolean): Leg {
@@ -260,7 +334,7 @@ function toLeg({ bucketKey, limit: bucketLimit, mode, descriptor }: Take, limit:
   };
 }
 
-/** Until the longest window of its limits is over: then its hits count no more. */
+/** Until the longest window of its limits has passed: after that its hits no longer count. */
 function keepUsOf(legs: readonly Leg[], ttlUs: number): number {
   return Math.min(RESERVATION_LIFE_US_MAX, Math.max(ttlUs, ...legs.map(({ limit }) => limit.windowUs)));
 }
@@ -272,19 +346,19 @@ function outcomeOf({ state, isUnknown, isLate }: ReservationRecord, isChanged: b
   return state === 'committed' ? 'committed' : 'released';
 }
 
-/** Nothing limits the descriptors, so nothing was held of them. */
+/** The answer for descriptors without a limit: nothing was held. */
 function nothingSettled(id: string, target: SettleTarget, actual: number): StepAnswer {
   const record = { state: target, granted: 0, actual: target === 'committed' ? actual : 0, cut: 0, isLate: false, isUnknown: true };
   return { id, record, expiresInUs: 0, isChanged: true, isDegraded: false };
 }
 
 function unknownReservation(): UnknownReservationError {
-  return new UnknownReservationError('no reservation of this id is known; it was never made, or it is long over');
+  return new UnknownReservationError('no reservation has this id; it was never made, or it ended long ago');
 }
 
 /** @throws BadRequestError */
 function checkId(id: string): void {
-  if (id === '') throw new BadRequestError('id must not be empty; send that of the reservation');
+  if (id === '') throw new BadRequestError('id must not be empty; send the id of the reservation');
   if (id.length > ID_LENGTH_MAX) throw new BadRequestError(`id has ${id.length} characters; send at most ${ID_LENGTH_MAX}`);
   if (!ID.test(id)) throw new BadRequestError('id must be printable ASCII without spaces');
 }

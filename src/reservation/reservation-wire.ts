@@ -1,10 +1,13 @@
-/** Steps of reservations as the arguments of `lua/reserve.lua`, and its replies. The contract is at the head of that file. */
+/** Encodes reservation steps as arguments of `lua/reserve.lua`, and decodes its replies. The head of that file has the contract. */
 
-import type { GroupVerdict, Mode } from '../bucket/take';
-import type { Leg, ReservationRecord, ReservationState, SettledLeg } from '../engine/reservation';
-import { ALGORITHM_CODES, notAnAnswer, pushLimit, type ScriptArguments } from '../store/script-wire';
-import { readAnswer } from '../store/take-wire';
-import type { BucketAlgorithm } from '../rule/limit';
+import { TRAITS, type BucketAlgorithm } from '../algorithm/algorithms';
+import type { GroupVerdict } from '../bucket/take';
+import type { Mode } from '../rule/mode';
+import type { Leg, ReservationRecord, ReservationState, SettledLeg } from '../decide/reservation';
+import { pushLimit, TIME_US_MAX, type ScriptArguments } from '../store/redis/script-wire';
+import { readList, readWhole } from '../store/redis/client/read-reply';
+import { ReplyError, StoreError } from '../store/port/store';
+import { readAnswer } from '../store/redis/take-wire';
 import type { ReservationKeys } from './reservation-keys';
 import type { ExtendInput, ReservationName, ReserveInput, SettleInput } from './reservations';
 
@@ -20,7 +23,7 @@ const NO_SHARE = '-1';
 /** Numbers of a record before those of its legs. */
 const RECORD_NUMBERS = 9;
 
-/** A record as it is read: with the plan that was written down, as it was. */
+/** A record from Redis, with its plan as unparsed text. */
 export interface StoredRecord {
   readonly record: ReservationRecord;
   readonly plan: string;
@@ -34,7 +37,12 @@ export function encodeReserve({ name, plan, asked, ttlUs, keepUs }: ReserveInput
   const flags = (plan.shadow ? FLAG_SHADOW : 0) + (plan.quotaAlwaysFits ? FLAG_QUOTA_ALWAYS_FITS : 0);
   const args = ['reserve', name.id, String(asked), String(ttlUs), String(keepUs), String(flags), planText(plan.legs)];
   for (const { limit, mode, descriptor, shareMax } of plan.legs) {
-    args.push(ALGORITHM_CODES[limit.algorithm], MODE_CODES[mode], String(descriptor), shareMax === undefined ? NO_SHARE : String(shareMax));
+    args.push(
+      TRAITS[limit.algorithm].scriptCode,
+      MODE_CODES[mode],
+      String(descriptor),
+      shareMax === undefined ? NO_SHARE : String(shareMax),
+    );
     pushLimit(args, limit);
   }
   return { keys: keysOf(name, plan.legs, keys), args };
@@ -49,7 +57,7 @@ export interface EncodeSettleInput extends Pick<SettleInput, 'name' | 'target' |
 export function encodeSettle({ name, target, actual, legs, plan, keepUs }: EncodeSettleInput, keys: ReservationKeys): ScriptArguments {
   const args = ['settle', name.id, String(STATE_CODES[target]), String(actual), String(keepUs), plan];
   for (const { limit, overdraftMax, keepsOnLapse } of legs) {
-    args.push(ALGORITHM_CODES[limit.algorithm], String(overdraftMax), keepsOnLapse ? '1' : '0', '0');
+    args.push(TRAITS[limit.algorithm].scriptCode, String(overdraftMax), keepsOnLapse ? '1' : '0', '0');
     pushLimit(args, limit);
   }
   return { keys: keysOf(name, legs, keys), args };
@@ -67,8 +75,17 @@ function keysOf(name: ReservationName, legs: readonly SettledLeg[], keys: Reserv
   return [keys.record(name), keys.lapses(name.tag), ...legs.flatMap(({ bucketKey }) => [bucketKey, keys.held(bucketKey)])];
 }
 
-/** What a plan is written down as: what settles it. */
-type PlanLegText = readonly [bucketKey: string, algorithm: BucketAlgorithm, windowUs: number, requestsPerUnit: number, capacity: number, overdraftMax: number, keeps: 0 | 1, edgesUs: readonly number[]];
+/** A leg in the text of a plan: what settling it needs. */
+type PlanLegText = readonly [
+  bucketKey: string,
+  algorithm: BucketAlgorithm,
+  windowUs: number,
+  requestsPerUnit: number,
+  capacity: number,
+  overdraftMax: number,
+  keeps: 0 | 1,
+  edgesUs: readonly number[],
+];
 
 export function planText(legs: readonly SettledLeg[]): string {
   const texts = legs.map(({ bucketKey, limit, overdraftMax, keepsOnLapse }): PlanLegText => {
@@ -79,86 +96,146 @@ export function planText(legs: readonly SettledLeg[]): string {
 }
 
 /**
- * @throws StoreError if it is no plan
+ * @throws StoreError for an invalid plan
  */
 export function legsOfPlan(plan: string): readonly SettledLeg[] {
   try {
-    return (JSON.parse(plan) as readonly PlanLegText[]).map(([bucketKey, algorithm, windowUs, requestsPerUnit, capacity, overdraftMax, keeps, edgesUs]) => {
-      const limit = { algorithm, windowUs, requestsPerUnit, capacity };
-      return { bucketKey, limit: edgesUs.length === 0 ? limit : { ...limit, edgesUs }, overdraftMax, keepsOnLapse: keeps === 1 };
-    });
+    return (JSON.parse(plan) as readonly PlanLegText[]).map(
+      ([bucketKey, algorithm, windowUs, requestsPerUnit, capacity, overdraftMax, keeps, edgesUs]) => {
+        const limit = { algorithm, windowUs, requestsPerUnit, capacity };
+        return { bucketKey, limit: edgesUs.length === 0 ? limit : { ...limit, edgesUs }, overdraftMax, keepsOnLapse: keeps === 1 };
+      },
+    );
   } catch {
-    throw notAnAnswer();
+    throw notARecord();
   }
 }
 
 /**
- * @throws StoreError if it is no record
+ * @throws StoreError if the text is not a record, because another program wrote it; ReplyError if it is not text
  */
 export function decodeRecord(value: unknown): StoredRecord {
-  if (typeof value !== 'string') throw notAnAnswer();
+  if (typeof value !== 'string') throw new ReplyError('a record is not text');
   const end = value.indexOf('\n');
   const numbers = value.slice(0, end).split(' ').map(Number);
   const [stateCode = 0, flags = 0, asked = 0, granted = 0, madeUs = 0, expiresUs = 0, keepUs = 0, actual = 0, cut = 0, ...rest] = numbers;
   const state = STATES.get(stateCode);
-  if (end < 0 || state === undefined || numbers.length < RECORD_NUMBERS || !numbers.every(Number.isSafeInteger)) throw notAnAnswer();
+  const isWhole =
+    end >= 0 &&
+    numbers.length >= RECORD_NUMBERS &&
+    rest.length % 2 === 0 &&
+    numbers.every((number) => Number.isSafeInteger(number) && number >= 0);
+  if (!isWhole || state === undefined || flags > FLAG_LATE + FLAG_UNKNOWN) throw notARecord();
   const charges = Array.from({ length: rest.length / 2 }, (_, i) => ({ charged: rest[2 * i] ?? 0, usedBefore: rest[2 * i + 1] ?? 0 }));
-  const record = { state, isLate: flags % 2 === FLAG_LATE, isUnknown: flags >= FLAG_UNKNOWN, asked, granted, madeUs, expiresUs, keepUs, actual, cut, charges };
+  const record = {
+    state,
+    isLate: flags % 2 === FLAG_LATE,
+    isUnknown: flags >= FLAG_UNKNOWN,
+    asked,
+    granted,
+    madeUs,
+    expiresUs,
+    keepUs,
+    actual,
+    cut,
+    charges,
+  };
   return { record, plan: value.slice(end + 1) };
 }
 
-/** Undefined: there is none. */
+/** Undefined: the id has no record. */
 export function decodeRead(reply: unknown): StoredRecord | undefined {
-  const [nowUs, value] = listOf(reply);
-  if (typeof nowUs !== 'number') throw notAnAnswer();
+  const {
+    rest: [value, ...more],
+  } = timedList(reply);
+  if (more.length > 0) throw new ReplyError('it has elements after the record');
   return value === undefined || value === null ? undefined : decodeRecord(value);
 }
 
 export type ReserveReply =
   | { readonly kind: 'known'; readonly stored: StoredRecord }
   | { readonly kind: 'undecided'; readonly why: 'unreadable' | 'outside' | 'undecidable'; readonly nowUs: number }
-  | { readonly kind: 'decided'; readonly due: number; readonly granted: number; readonly verdict: GroupVerdict; readonly stored?: StoredRecord };
+  | {
+      readonly kind: 'decided';
+      readonly due: number;
+      readonly granted: number;
+      readonly verdict: GroupVerdict;
+      readonly stored?: StoredRecord;
+    };
 
 const KNOWN = 1;
 const DENIED = 2;
 const ALLOWED = 3;
-const UNDECIDED = new Map([[-1, 'unreadable'], [-2, 'outside'], [-3, 'undecidable']] as const);
+const UNDECIDED = new Map([
+  [-1, 'unreadable'],
+  [-2, 'outside'],
+  [-3, 'undecidable'],
+] as const);
 
-export function decodeReserve(reply: unknown, legs: readonly Leg[]): ReserveReply {
-  const values = listOf(reply);
-  const [nowUs, code] = values;
-  if (typeof nowUs !== 'number') throw notAnAnswer();
-  if (code === KNOWN) return { kind: 'known', stored: decodeRecord(values[2]) };
+/** The parts of a reserve step that its reply depends on. */
+type AskedReservation = Pick<ReserveInput, 'asked'> & {
+  readonly plan: Pick<ReserveInput['plan'], 'quotaAlwaysFits'> & { readonly legs: readonly Leg[] };
+};
+
+export function decodeReserve(reply: unknown, { asked, plan: { legs, quotaAlwaysFits } }: AskedReservation): ReserveReply {
+  const {
+    nowUs,
+    rest: [code, ...values],
+  } = timedList(reply);
+  if (code === KNOWN) return { kind: 'known', stored: decodeRecord(values[0]) };
   const why = UNDECIDED.get(code as -1);
   if (why !== undefined) return { kind: 'undecided', why, nowUs };
-  const [, , due, granted] = values;
-  if ((code !== DENIED && code !== ALLOWED) || typeof due !== 'number' || typeof granted !== 'number') throw notAnAnswer();
+  if (code !== DENIED && code !== ALLOWED) throw new ReplyError('it has no valid code of a reservation');
+  const due = readWhole(values[0], 0, Number.MAX_SAFE_INTEGER);
+  const granted = readWhole(values[1], 0, asked);
   const isAllowed = code === ALLOWED;
-  const group = { takes: legs.map(({ bucketKey, limit, mode, descriptor }) => ({ bucketKey, limit, hits: granted, mode, descriptor })), quotaAlwaysFits: false, shadow: false };
-  const outcome = readAnswer(isAllowed ? values.slice(4, -1) : values.slice(4), group, nowUs);
+  // If the shares leave no room, the reply describes one hit, which is charged nowhere.
+  const group = {
+    takes: legs.map(({ bucketKey, limit, mode, descriptor }) => ({ bucketKey, limit, hits: granted, mode, descriptor })),
+    quotaAlwaysFits,
+    shadow: false,
+  };
+  const outcome = readAnswer(isAllowed ? values.slice(2, -1) : values.slice(2), group, nowUs);
   const verdict = { ...outcome, overLimit: !isAllowed };
-  return isAllowed ? { kind: 'decided', due, granted, verdict, stored: decodeRecord(values.at(-1)) } : { kind: 'decided', due, granted, verdict };
+  return isAllowed
+    ? { kind: 'decided', due, granted, verdict, stored: decodeRecord(values.at(-1)) }
+    : { kind: 'decided', due, granted, verdict };
 }
 
 export type StepReply = { readonly kind: 'none' } | { readonly kind: 'unchanged' | 'changed' | 'otherPlan'; readonly stored: StoredRecord };
 
-const STEP_KINDS = new Map([[1, 'unchanged'], [2, 'changed'], [3, 'otherPlan']] as const);
+const STEP_KINDS = new Map([
+  [1, 'unchanged'],
+  [2, 'changed'],
+  [3, 'otherPlan'],
+] as const);
 
 export function decodeStep(reply: unknown): StepReply {
-  const [, code, value] = listOf(reply);
+  const {
+    rest: [code, value],
+  } = timedList(reply);
   if (code === 0) return { kind: 'none' };
   const kind = STEP_KINDS.get(code as 1);
-  if (kind === undefined) throw notAnAnswer();
+  if (kind === undefined) throw new ReplyError('it has no valid code of a step');
   return { kind, stored: decodeRecord(value) };
 }
 
-export function decodeDue(reply: unknown): { readonly held: number; readonly ids: readonly string[] } {
-  const [, held, ...ids] = listOf(reply);
-  if (typeof held !== 'number') throw notAnAnswer();
-  return { held, ids: ids.map(String) };
+export function decodeDue(reply: unknown, idsMax: number): { readonly held: number; readonly ids: readonly string[] } {
+  const {
+    rest: [held, ...ids],
+  } = timedList(reply);
+  if (ids.length > idsMax || !ids.every((id) => typeof id === 'string'))
+    throw new ReplyError('it has other elements than the requested ids');
+  return { held: readWhole(held, 0, Number.MAX_SAFE_INTEGER), ids };
 }
 
-function listOf(reply: unknown): readonly unknown[] {
-  if (!Array.isArray(reply)) throw notAnAnswer();
-  return reply;
+/** The time at which the script ran, and the rest of the reply. */
+function timedList(reply: unknown): { readonly nowUs: number; readonly rest: readonly unknown[] } {
+  const [nowUs, ...rest] = readList(reply);
+  return { nowUs: readWhole(nowUs, 0, TIME_US_MAX), rest };
+}
+
+/** Another program may have written the record; the connection is not at fault. */
+function notARecord(): StoreError {
+  return new StoreError('the store returned an invalid reply', 'script');
 }

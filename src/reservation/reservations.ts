@@ -1,18 +1,18 @@
-/** The port of reservations: whatever keeps their records, beside the buckets that they are charged to. */
+/** The port of reservations: a store of records beside the buckets that they charge. */
 
 import type { GroupVerdict, OutsideWindows } from '../bucket/take';
-import type { Leg, ReservationRecord, SettleTarget } from '../engine/reservation';
-import { UnavailableError } from '../errors';
-import type { TakeOptions } from '../store/store';
+import type { Leg, ReservationRecord, SettleTarget } from '../decide/reservation';
+import { UnavailableError } from '../lib/errors';
+import type { TakeOptions } from '../store/port/store';
 
-/** Whose reservation: an id is one of its domain, and of the value that the domain's buckets are spread by. */
+/** Identifies a reservation: ids are unique within a domain and its hash tag. */
 export interface ReservationName {
   /** Hash tag of its buckets. */
   readonly tag: string;
   readonly id: string;
 }
 
-/** What is asked of buckets under an id. */
+/** The takes of a reservation, and what settles them. */
 export interface Plan {
   readonly legs: readonly Leg[];
   readonly quotaAlwaysFits: boolean;
@@ -22,7 +22,7 @@ export interface Plan {
 export interface ReserveInput {
   readonly name: ReservationName;
   readonly plan: Plan;
-  /** Hits for each leg; 0: a check. */
+  /** Hits for each leg; 0 is a check. */
   readonly asked: number;
   readonly ttlUs: number;
   readonly keepUs: number;
@@ -31,9 +31,9 @@ export interface ReserveInput {
 export interface SettleInput {
   readonly name: ReservationName;
   readonly target: SettleTarget;
-  /** Hits used, of a commit. */
+  /** Hits used, for a commit. */
   readonly actual: number;
-  /** What is charged, and kept, if nothing is known under the id. Undefined: nothing can be. */
+  /** Charged and recorded if the id is unknown. Undefined: nothing can be charged. */
   readonly unknown?: { readonly plan: Plan; readonly keepUs: number } | undefined;
 }
 
@@ -42,47 +42,53 @@ export interface ExtendInput {
   readonly ttlUs: number;
 }
 
-/** Decided just now; `known`: before, and this is what is kept of it. */
+/** The decision just made, or with `known` the record of an earlier one. */
 export type ReserveOutcome =
-  | { readonly kind: 'decided'; readonly verdict: GroupVerdict; readonly granted: number; readonly record?: ReservationRecord; readonly isDegraded: boolean }
+  | {
+      readonly kind: 'decided';
+      readonly verdict: GroupVerdict;
+      readonly granted: number;
+      readonly record?: ReservationRecord;
+      readonly isDegraded: boolean;
+    }
   | { readonly kind: 'known'; readonly record: ReservationRecord; readonly isDegraded: boolean };
 
 export interface StepOutcome {
   readonly record: ReservationRecord;
-  /** False: the step had been made before, or is not due; the record is as it was. */
+  /** False: the step was made before, or is not due; the record is unchanged. */
   readonly isChanged: boolean;
   readonly isDegraded: boolean;
 }
 
-/** Told of each reservation that has lapsed. */
+/** Called with each lapsed reservation. */
 export type OnLapsed = (record: ReservationRecord) => void;
 
-/** Each step is made once, however often it is asked for: what came of it is kept under the id. */
+/** Each step is applied once, however often it is sent: its result is kept under the id. */
 export interface Reservations {
   /**
-   * @throws StoreError if nothing was decided, as far as is known here
-   * @throws PartsError if the legs lie in several places
+   * @throws StoreError if nothing is known to be decided
+   * @throws PartsError if the legs are in several slots or servers
    */
   reserve(input: ReserveInput, options: TakeOptions): Promise<ReserveOutcome | OutsideWindows>;
-  /** Undefined: nothing is known under the id, and nothing was done. */
+  /** Undefined: the id is unknown, and nothing was changed. */
   settle(input: SettleInput, options: TakeOptions): Promise<StepOutcome | undefined>;
-  /** Undefined: nothing is known under the id. */
+  /** Undefined: the id is unknown, and nothing was changed. */
   extend(input: ExtendInput, options: TakeOptions): Promise<StepOutcome | undefined>;
-  /** Lapses those whose time is over, as many as one run may; how many of the tag are held then. */
+  /** Lapses expired reservations of the tag, up to the maximum of one run. Resolves to the number still held. */
   sweep(tag: string): Promise<number>;
 }
 
-/** The buckets of one reservation lie in several slots or servers, so no one script can hold them. */
+/** The buckets of one reservation are in several slots or servers, so no script can hold them all. */
 export class PartsError extends Error {
   override readonly name = 'PartsError';
 }
 
-/** As many reservations as may be are held in the memory of this instance. */
+/** This instance's memory holds its maximum number of reservations. */
 export class TooManyReservationsError extends UnavailableError {
   override readonly name = 'TooManyReservationsError';
 }
 
-/** Nothing is known under the id, and nothing was named that could be charged in its place. */
+/** The id is unknown, and the step has no descriptors to charge instead. */
 export class UnknownReservationError extends Error {
   override readonly name = 'UnknownReservationError';
 }

@@ -1,29 +1,29 @@
-/** Lapses reservations whose time is over: once a second, of each hash tag that this instance has heard of. */
+/** Lapses expired reservations, once a second, for each hash tag that this instance has seen. */
 
 import type { Reservations } from './reservations';
 
-/** How late hits that lapse may be given back, in milliseconds. */
+/** Maximum delay before lapsed hits return, in milliseconds. */
 export const SWEEP_MS = 1_000;
 
-/** Most tags that are swept; beyond it the one not heard of longest is swept by whoever reserves there next. */
+/** Maximum number of swept tags. Beyond it the least recently used tag is dropped; the next reservation there adds it again. */
 const TAGS_MAX = 10_000;
 
-/** Tags that are swept at the same time. */
+/** Tags swept at the same time. */
 const SWEPT_TOGETHER = 16;
 
 export interface SweeperOptions {
   readonly reservations: Reservations;
-  /** Tags that are swept whether anything has been heard of them or not. */
+  /** Tags that are always swept. */
   readonly tags: () => readonly string[];
-  /** Told after each round how many reservations are held. */
+  /** Called after each round with the number of held reservations. */
   readonly onHeld: (held: number) => void;
 }
 
-/** Several instances may sweep one tag: each reservation lapses once. */
+/** Several instances may sweep the same tag: each reservation still lapses once. */
 export class Sweeper {
-  /** The one heard of longest ago first; how often any had been heard of by then. */
+  /** Tags, least recently used first, each with the counter at its last use. */
   private readonly tags = new Map<string, number>();
-  private heard = 0;
+  private touches = 0;
   private timer: NodeJS.Timeout | undefined;
   private isSweeping = false;
 
@@ -39,15 +39,15 @@ export class Sweeper {
     clearInterval(this.timer);
   }
 
-  hear(tag: string): void {
+  touch(tag: string): void {
     this.tags.delete(tag);
-    this.heard += 1;
-    this.tags.set(tag, this.heard);
+    this.touches += 1;
+    this.tags.set(tag, this.touches);
     const [oldest] = this.tags.keys();
     if (this.tags.size > TAGS_MAX && oldest !== undefined) this.tags.delete(oldest);
   }
 
-  /** A round that takes longer than a second makes the next one wait. */
+  /** A round that takes longer than a second delays the next one. */
   async sweepAll(): Promise<void> {
     if (this.isSweeping) return;
     this.isSweeping = true;
@@ -64,12 +64,12 @@ export class Sweeper {
     this.options.onHeld(held);
   }
 
-  /** While Redis is away nothing lapses there; it does once it is back. A tag without reservations is swept no more until one is heard of. */
+  /** During an outage nothing lapses in Redis; it does afterwards. A tag without reservations is dropped until its next use. */
   private async sweep(tag: string): Promise<number | undefined> {
-    const heard = this.tags.get(tag);
+    const touched = this.tags.get(tag);
     const held = await this.options.reservations.sweep(tag).catch(() => undefined);
-    // What was heard of it meanwhile may have come too late to be seen.
-    if (held === 0 && this.tags.get(tag) === heard) this.tags.delete(tag);
+    // The tag stays if a reservation was made meanwhile, since the sweep may have missed it.
+    if (held === 0 && this.tags.get(tag) === touched) this.tags.delete(tag);
     return held;
   }
 }

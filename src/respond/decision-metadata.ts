@@ -1,22 +1,22 @@
-/** Why a request was answered as it was, for the access log: of each descriptor the rule, the limit, the code and when it is reset. */
+/** Metadata that explains a decision in the access log: for each descriptor the rule, the limit, the code and the reset time. */
 
 import { toByteString } from '../descriptor/byte-string';
-import type { DescriptorStatus } from '../engine/decision';
+import type { DescriptorStatus } from '../decide/decision';
 import type { Match } from '../rule/match';
 import type { JsonObject } from '../rule/rule';
-import type { Answered } from './answered';
-import { denialsOf } from './denials';
+import type { DecidedRequest } from './decided/response-input';
+import { denialsOf } from './decided/denials';
 import { MetadataTexts } from './metadata-texts';
 
 const MS_US = 1000;
 
 export interface DecisionMetadataOptions {
-  /** Of the rule set that decided. */
+  /** Generation of the rule set that decided. */
   readonly generation: number;
 }
 
-/** Under a name of its own, beside whatever else the metadata has. */
-export function decisionMetadata(answered: Answered, { generation }: DecisionMetadataOptions): JsonObject {
+/** Uses one name of its own, so that it does not collide with other metadata. */
+export function decisionMetadata(answered: DecidedRequest, { generation }: DecisionMetadataOptions): JsonObject {
   const { request, matched, decision } = answered;
   const texts = new MetadataTexts();
   const domain = texts.of(request.domain);
@@ -35,7 +35,7 @@ export function decisionMetadata(answered: Answered, { generation }: DecisionMet
   };
 }
 
-/** As /rlconfig shows it. An override without a rule has the caller's own keys for a path. */
+/** The name that /rlconfig shows. An override without a rule has the caller's keys as its path. */
 function nameRule({ rule, path }: Match, { domain, texts }: { readonly domain: string; readonly texts: MetadataTexts }): string {
   const own = rule === undefined ? path.map((key) => texts.of(toByteString(key))) : path;
   return [domain, ...own].join('.');

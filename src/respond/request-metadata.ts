@@ -1,11 +1,11 @@
-/** The dynamic metadata of envoyproxy/ratelimit: what was asked, and what the configuration says of the rules that matched. */
+/** The dynamic metadata of envoyproxy/ratelimit: the request, and the `metadata` of the matched rules. */
 
 import type { Descriptor, LimitOverride } from '../descriptor/descriptor';
 import type { JsonObject, JsonValue } from '../rule/rule';
-import type { Answered } from './answered';
+import type { DecidedRequest } from './decided/response-input';
 import { MetadataTexts } from './metadata-texts';
 
-export function requestMetadata({ request, matched, decision }: Answered): JsonObject {
+export function requestMetadata({ request, matched, decision }: DecidedRequest): JsonObject {
   const texts = new MetadataTexts();
   const merged = matched.matches.reduce<JsonObject | undefined>((before, { rule }, index) => {
     const metadata = decision.statuses[index]?.code === 'OVER_LIMIT' ? undefined : rule?.metadata;
@@ -28,16 +28,16 @@ function describe({ entries, override, hits }: Descriptor, texts: MetadataTexts)
   };
 }
 
-/** As Go prints such a message, with one space wherever it puts one or two; a number that is 0 is not there. */
+/** The text that Go prints for such a message, with single spaces; fields that are 0 are left out. */
 function describeOverride({ requestsPerUnit, unit, unitMultiplier }: LimitOverride): string {
   const multiplier = unitMultiplier === 1 ? '' : ` unit_multiplier:{value:${unitMultiplier}}`;
   const requests = requestsPerUnit === 0 ? '' : `requests_per_unit:${requestsPerUnit} `;
   return `${requests}unit:${unit.toUpperCase()}${multiplier}`;
 }
 
-/** Maps are merged at every depth; of two values the first stays. */
+/** Deep-merges two maps; the first value of a key wins. */
 function mergeMetadata(first: JsonObject, second: JsonObject): JsonObject {
-  // Entries, since a name may be `__proto__`.
+  // A Map, because a name may be `__proto__`.
   const merged = new Map<string, JsonValue>(Object.entries(first));
   for (const [name, value] of Object.entries(second)) {
     const before = merged.get(name);

@@ -1,6 +1,6 @@
 /** The windows that a fixed-window limit counts in, one after the other: of the clock, aligned to 1970, or of a calendar. */
 
-import type { BucketLimit } from './take';
+import type { AlgorithmLimit } from './algorithm-limit';
 
 export interface WindowAt {
   /** The window's number since 1970; of a calendar window, which has none, its start in microseconds. */
@@ -11,9 +11,9 @@ export interface WindowAt {
 /**
  * The window that holds this time. Twin of `window_at` in `lua/include/fixed-window.lua`.
  *
- * @throws Error if the limit names calendar windows of which none holds it: `isOutside` tells
+ * @throws Error if no calendar window of the limit holds the time: ask `isOutside` first
  */
-export function windowAt({ windowUs, edgesUs }: BucketLimit, nowUs: number): WindowAt {
+export function windowAt({ windowUs, edgesUs }: AlgorithmLimit, nowUs: number): WindowAt {
   if (edgesUs === undefined) {
     const index = Math.floor(nowUs / windowUs);
     return { index, endsAfterUs: windowUs - (nowUs - index * windowUs) };
@@ -22,4 +22,10 @@ export function windowAt({ windowUs, edgesUs }: BucketLimit, nowUs: number): Win
   const [startUs, endUs] = [edgesUs[next - 1], edgesUs[next]];
   if (startUs === undefined || endUs === undefined) throw new Error('a calendar take outside its windows: the store must ask first');
   return { index: startUs, endsAfterUs: endUs - nowUs };
+}
+
+/** Whether the limit names calendar windows, and none of them holds this time. Twin of `is_outside` in Lua. */
+export function isOutside({ edgesUs }: AlgorithmLimit, atUs: number): boolean {
+  const [first, last] = [edgesUs?.[0], edgesUs?.at(-1)];
+  return first !== undefined && last !== undefined && (atUs < first || atUs >= last);
 }

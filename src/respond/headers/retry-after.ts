@@ -1,22 +1,23 @@
-/** `Retry-After`: when a request that was denied would pass, if nobody else asked meanwhile. */
+/** `Retry-After`: the time until a denied request would pass, without other traffic. */
 
-import { toSecondsUp, type Header } from '../engine/decision';
-import type { ResponseHeaders } from '../rule/limit';
-import type { Answered } from './answered';
-import { denialsOf, type Denial } from './denials';
+import { toSecondsUp, type Header } from '../../decide/decision';
+import type { DecidedRequest } from '../decided/response-input';
+import { denialsOf, type Denial } from '../decided/denials';
+import type { HeaderOptions, OpenHeaders } from './header-kind';
 
-export interface RetryAfterOptions {
-  /** `RETRY_AFTER_ENABLED`; undefined: only where a limit that denies is shown in the `ietf` mode. */
-  readonly enabled: boolean | undefined;
-  /** Of limits that do not say. */
-  readonly mode: ResponseHeaders;
-}
+export const openRetryAfter: OpenHeaders = (options) => {
+  if (options.retryAfter !== true && !options.modes.has('ietf')) return undefined;
+  return (decided) => {
+    const header = retryAfter(decided, options);
+    return header === undefined ? [] : [header];
+  };
+};
 
 /**
- * Of enforced descriptors the longest wait, since each of them denies; of quota descriptors the shortest, since they
+ * The longest wait of the enforced descriptors, because each of them denies, and the shortest of the quota descriptors, because they
  * only deny together.
  */
-export function retryAfter(answered: Answered, { enabled, mode }: RetryAfterOptions): Header | undefined {
+function retryAfter(answered: DecidedRequest, { retryAfter: enabled, mode }: HeaderOptions): Header | undefined {
   const denials = enabled === false ? [] : denialsOf(answered);
   const isWanted = enabled === true || denials.some(({ limit }) => (limit.responseHeaders ?? mode) === 'ietf');
   if (denials.length === 0 || !isWanted || willNeverPass(denials)) return undefined;
@@ -24,11 +25,11 @@ export function retryAfter(answered: Answered, { enabled, mode }: RetryAfterOpti
   const quota = denials.filter(({ match }) => match.mode === 'quota');
   const quotaThatWillFit = quota.filter(({ status }) => status.neverFits !== true);
   const waitUs = Math.max(0, ...enforced.map(toWaitUs), ...(quota.length === 0 ? [] : [Math.min(...quotaThatWillFit.map(toWaitUs))]));
-  // Whoever comes back at once is denied once more.
+  // A client that returns at once would be denied again.
   return { name: 'Retry-After', value: String(Math.max(1, toSecondsUp(waitUs))) };
 }
 
-/** An enforced descriptor whose hits never fit, or no quota descriptor whose hits ever will: a later try is useless. */
+/** An enforced descriptor never fits, or no quota descriptor ever does: retrying is useless. */
 function willNeverPass(denials: readonly Denial[]): boolean {
   const quota = denials.filter(({ match }) => match.mode === 'quota');
   const neverFits = ({ status }: Denial) => status.neverFits === true;

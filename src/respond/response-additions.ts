@@ -1,21 +1,20 @@
-/** What an answer carries besides its codes, as the settings and the rules in force want it: headers for the client, metadata for Envoy. */
+/** Adds headers for the client and metadata for Envoy to answers, as the settings and the rules in force require. */
 
-import type { Decision, Header } from '../engine/decision';
+import type { Decision, Header } from '../decide/decision';
 import type { ResponseHeaders } from '../rule/limit';
 import type { RuleSet } from '../rule/rule-set';
 import type { JsonObject } from '../rule/rule';
-import type { Answered } from './answered';
+import type { DecidedRequest } from './decided/response-input';
 import { decisionMetadata } from './decision-metadata';
-import { IetfHeaders } from './ietf-headers';
-import { referenceHeaders, type HeaderNames } from './reference-headers';
+import type { HeaderNames } from './headers/header-kind';
+import { HEADER_KINDS } from './headers/header-list';
 import { requestMetadata } from './request-metadata';
-import { retryAfter } from './retry-after';
 
-/** All that is said of an answer that was decided without the store, if nothing else is. */
+/** The metadata of an answer that was decided without the store, unless settings add more. */
 export const FALLBACK_METADATA: JsonObject = { decided_by: 'fallback' };
 
 export interface AdditionOptions {
-  /** How limits that do not say are shown. */
+  /** For limits without `response_headers`. */
   readonly responseHeaders: ResponseHeaders;
   readonly headerNames: HeaderNames;
   /** `RETRY_AFTER_ENABLED`. */
@@ -26,10 +25,10 @@ export interface AdditionOptions {
   readonly decisionMetadata: boolean;
 }
 
-/** The decision with its additions. */
-export type Add = (answered: Answered) => Decision;
+/** Returns the decision with its additions. */
+export type Add = (answered: DecidedRequest) => Decision;
 
-/** Undefined where nothing is ever added: then no answer pays for asking. */
+/** Undefined if no answer ever gets additions, so that answers skip the step. */
 export function additionsFor(ruleSet: RuleSet, options: AdditionOptions): Add | undefined {
   const headers = headersFor(ruleSet, options);
   const metadata = metadataFor(ruleSet, options);
@@ -48,22 +47,14 @@ export function additionsFor(ruleSet: RuleSet, options: AdditionOptions): Add | 
   };
 }
 
-function headersFor(ruleSet: RuleSet, options: AdditionOptions): ((answered: Answered) => Header[]) | undefined {
-  const { responseHeaders: mode, headerNames: names, retryAfter: enabled } = options;
-  const modes = modesOf(ruleSet).add(mode);
-  if (enabled !== true && !modes.has('reference') && !modes.has('ietf')) return undefined;
-  const ietf = modes.has('ietf') ? new IetfHeaders(mode) : undefined;
-  return (answered) => {
-    const wait = retryAfter(answered, { enabled, mode });
-    return [
-      ...(modes.has('reference') ? referenceHeaders(answered, { names, mode }) : []),
-      ...(ietf === undefined ? [] : ietf.of(answered)),
-      ...(wait === undefined ? [] : [wait]),
-    ];
-  };
+function headersFor(ruleSet: RuleSet, options: AdditionOptions): ((answered: DecidedRequest) => Header[]) | undefined {
+  const { responseHeaders: mode, headerNames, retryAfter } = options;
+  const headerOptions = { mode, modes: modesOf(ruleSet).add(mode), headerNames, retryAfter };
+  const kinds = HEADER_KINDS.flatMap((open) => open(headerOptions) ?? []);
+  return kinds.length === 0 ? undefined : (answered) => kinds.flatMap((headersOf) => headersOf(answered));
 }
 
-/** How some limit of the configuration says that it is shown; overrides take that of their domain. */
+/** All values of `response_headers` in the configuration; overrides use the one of their domain. */
 function modesOf({ domains }: RuleSet): Set<ResponseHeaders> {
   const modes = new Set<ResponseHeaders>();
   for (const { responseHeaders, headerModes = [] } of domains.values()) {
@@ -73,7 +64,7 @@ function modesOf({ domains }: RuleSet): Set<ResponseHeaders> {
   return modes;
 }
 
-function metadataFor({ generation }: RuleSet, options: AdditionOptions): ((answered: Answered) => JsonObject) | undefined {
+function metadataFor({ generation }: RuleSet, options: AdditionOptions): ((answered: DecidedRequest) => JsonObject) | undefined {
   if (!options.requestMetadata && !options.decisionMetadata) return undefined;
   return (answered) =>
     Object.assign(

@@ -1,21 +1,22 @@
-/** `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-11: every limit of the request, by its name. */
+/** `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-11, with every limit of the request by name. */
 
 import { serializeList, type Item } from 'structured-headers';
-import { toSecondsUp, type Header } from '../engine/decision';
-import { durationUntilResetUs } from '../engine/to-decision';
-import type { Limit, ResponseHeaders } from '../rule/limit';
-import type { RequestMatch } from '../rule/match';
-import type { Answered } from './answered';
+import { toSecondsUp, type Header } from '../../decide/decision';
+import { durationUntilResetUs } from '../../decide/to-decision';
+import type { Limit, ResponseHeaders } from '../../rule/limit';
+import type { RequestMatch } from '../../rule/match';
+import type { DecidedRequest } from '../decided/response-input';
+import type { OpenHeaders } from './header-kind';
 
-/** Limits that are listed, in the order of the descriptors: what is beyond would be more header than proxies take. */
+/** Most limits listed, in the order of the descriptors: more would exceed the headers that proxies accept. */
 export const LISTED_MAX = 32;
 
-/** Characters of a name that are shown. */
+/** Most characters of a name. */
 export const POLICY_NAME_CHARS_MAX = 64;
 
 const SECOND_US = 1_000_000;
 
-/** A limit of the request, and which verdict is on it. */
+/** A limit of the request, and the index of its verdict. */
 interface Listed {
   readonly name: string;
   readonly verdict: number;
@@ -27,20 +28,34 @@ interface Policies {
   readonly header: string;
 }
 
-export class IetfHeaders {
-  /** A request that comes again has the same matches, and so the same policies. */
+export const openIetfHeaders: OpenHeaders = ({ mode, modes }) => {
+  if (!modes.has('ietf')) return undefined;
+  const headers = new IetfHeaders(mode);
+  return (decided) => headers.of(decided);
+};
+
+class IetfHeaders {
+  /** Cached by matches, which interned requests share. */
   private readonly known = new WeakMap<RequestMatch, Policies>();
 
-  /** `mode`: of limits that do not say. */
+  /** `mode`: for limits without `response_headers`. */
   constructor(private readonly mode: ResponseHeaders) {}
 
-  /** None if no limit is to be shown so. */
-  of({ matched, verdict }: Answered): Header[] {
+  /** Empty if no limit has this mode. */
+  of({ matched, verdict }: DecidedRequest): Header[] {
     const { listed, header } = this.policiesOf(matched);
     const items = listed.flatMap(({ name, verdict: index }): Item[] => {
       const found = verdict.verdicts[index];
       if (found === undefined) return [];
-      return [[name, new Map([['r', found.remaining], ['t', toSecondsUp(durationUntilResetUs(found))]])]];
+      return [
+        [
+          name,
+          new Map([
+            ['r', found.remaining],
+            ['t', toSecondsUp(durationUntilResetUs(found))],
+          ]),
+        ],
+      ];
     });
     if (items.length === 0) return [];
     return [
@@ -69,19 +84,25 @@ function makePolicies({ matches }: RequestMatch, mode: ResponseHeaders): Policie
       if ((limit.responseHeaders ?? mode) !== 'ietf' || listed.length === LISTED_MAX) continue;
       const name = names.next(nameOf(limit, path));
       listed.push({ name, verdict });
-      items.push([name, new Map([['q', limit.requestsPerUnit], ['w', limit.windowUs / SECOND_US]])]);
+      items.push([
+        name,
+        new Map([
+          ['q', limit.requestsPerUnit],
+          ['w', limit.windowUs / SECOND_US],
+        ]),
+      ]);
     }
   }
   return { listed, header: serializeList(items) };
 }
 
-/** The limit's name, else its rule's, of the characters that a string of a structured field can have. */
+/** The name of the limit, or of its rule, restricted to the characters of a structured field. */
 function nameOf({ name }: Limit, path: readonly string[]): string {
   const text = name === '' ? path.join('.') : name;
   return text.slice(0, POLICY_NAME_CHARS_MAX).replace(/[^ -~]/gu, '?');
 }
 
-/** A name that is taken gets a number: each stands for one limit. */
+/** Numbers repeated names, so that each stands for one limit. */
 class Names {
   private readonly taken = new Map<string, number>();
 

@@ -1,0 +1,49 @@
+/** Every algorithm by its name: the one place that lists them. */
+
+import type { AlgorithmTraits } from './algorithm';
+import { fixedWindow } from './fixed-window';
+import { inFlight } from './in-flight';
+import { leakyBucket } from './leaky-bucket';
+import { slidingWindowCounter } from './sliding-window-counter';
+import { slidingWindowLog } from './sliding-window-log';
+import { tokenBucket } from './token-bucket';
+
+/** By the name that `algorithm:` gives; messages list them in this order. */
+const CONFIGURED = {
+  token_bucket: tokenBucket,
+  leaky_bucket: leakyBucket,
+  fixed_window: fixedWindow,
+  sliding_window_log: slidingWindowLog,
+  sliding_window_counter: slidingWindowCounter,
+};
+
+/** With the slots of requests in flight, which the field `in_flight` makes and no `algorithm:` names. */
+const ALL = { in_flight: inFlight, ...CONFIGURED };
+
+export type Algorithm = keyof typeof CONFIGURED;
+
+/** What counts in a bucket. */
+export type BucketAlgorithm = keyof typeof ALL;
+
+type StateOf<Traits> = Traits extends AlgorithmTraits<infer State> ? State : never;
+
+/** The state of a bucket, under any algorithm. */
+export type BucketState = StateOf<(typeof ALL)[BucketAlgorithm]>;
+
+// A bucket key names its algorithm, so each state is read by the engine that made it.
+export const TRAITS: Readonly<Record<BucketAlgorithm, AlgorithmTraits<BucketState>>> = ALL;
+
+/** The names that `algorithm:` takes. */
+export const ALGORITHMS = Object.keys(CONFIGURED) as readonly Algorithm[];
+
+/** What envoyproxy/ratelimit counts with; without a burst its bounds are those of every algorithm. */
+export const REFERENCE_ALGORITHM: Algorithm = 'fixed_window';
+
+/** What counts with `--config` where no setting and no limit says. */
+export const PREFERRED_ALGORITHM: Algorithm = 'token_bucket';
+
+/** What counts denials for penalties: it costs no more than a fixed window, and no edge of a window forgets denials. */
+export const DENIALS_ALGORITHM: Algorithm = 'sliding_window_counter';
+
+/** What counts windows of the calendar. */
+export const CALENDAR_ALGORITHM: Algorithm = 'fixed_window';
