@@ -1,10 +1,10 @@
-/** Whether Weir can decide, as every health check of every transport tells it. */
+/** The health of this instance, as every health check of every transport reports it. */
 
 export type ServingStatus = 'SERVING' | 'NOT_SERVING';
 
 /**
- * Starts NOT_SERVING, since there is no configuration yet; `serve` turns it on, `hold` off, and `startDrain` off for good. What
- * is degraded is told beside the status and never changes it: Weir still decides.
+ * NOT_SERVING until there is a configuration: `serve` turns it on, `hold` off, and `startDrain` off for good.
+ * Degradations are reported beside the status and never change it, because Weir still decides.
  */
 export class Health {
   private ready = false;
@@ -16,19 +16,19 @@ export class Health {
     return this.ready && !this.draining ? 'SERVING' : 'NOT_SERVING';
   }
 
-  /** One line each, such as `degraded: redis` or `config: last good`, in the order they came up. */
+  /** One line each, such as `degraded: redis` or `config: last good`, in order of appearance. */
   get degradations(): readonly string[] {
     return [...this.degraded];
   }
 
-  /** Says that there is a configuration to decide by. */
+  /** Turns the health on: there is a configuration to decide by. */
   serve(): void {
     this.change(() => {
       this.ready = true;
     });
   }
 
-  /** Says that there is none any more, as whoever runs it counts it. */
+  /** Turns the health off: the configuration in force is not sufficient. */
   hold(): void {
     this.change(() => {
       this.ready = false;
@@ -54,7 +54,7 @@ export class Health {
     else this.recover(line);
   }
 
-  /** Calls the listener at each change of status, until the function it returns is called. */
+  /** Calls the listener at each change of the status. The returned function ends that. */
   onChange(listener: (status: ServingStatus) => void): () => void {
     this.listeners.add(listener);
     return () => {

@@ -1,55 +1,88 @@
 /** Writes `docs/metrics.md` from the tables of metrics. */
 
-import { CONFIG_METRICS, METRICS, REPORT_METRICS, WORKER_METRICS, XDS_METRICS, type MetricRow } from './metrics';
-import { DOMAIN_METRICS, RULE_METRICS } from './rule-metrics';
-import { TIMES_MAX } from './statsd-differences';
-import { statsdTemplate } from './statsd-names';
+import {
+  CONFIG_METRICS,
+  CONTROL_METRICS,
+  METRICS,
+  PENALTY_METRICS,
+  REPORT_METRICS,
+  WORKER_METRICS,
+  XDS_METRICS,
+  type MetricRow,
+} from './metrics/metrics';
+import { DOMAIN_METRICS, RULE_METRICS } from './metrics/rule-metrics';
+import { TOP_KEY_METRIC } from './metrics/top-key-metric';
+import { TIMES_MAX } from './statsd/statsd-differences';
+import { statsdTemplate } from './statsd/statsd-names';
 
 const HEAD = `# Metrics
 
-Served for Prometheus at \`/metrics\` on DEBUG_PORT. This page is made from the tables in \`src/observability/\` by
-\`node scripts/write-docs.mjs\` (after a build); a test compares the two. Node's own metrics (\`process_*\`, \`nodejs_*\`) are
-prom-client's defaults.
+Prometheus metrics, served at \`/metrics\` on DEBUG_PORT and, with \`USE_PROMETHEUS\`, at \`PROMETHEUS_ADDR\`. The page also lists the statsd names.
+It is generated from the tables in \`src/observability/\` by \`node scripts/generate/docs.mjs\` (after a build). Node's own metrics
+(\`process_*\`, \`nodejs_*\`) are the defaults of prom-client. \`EXTRA_TAGS\` adds labels to every metric.
 
-With \`WORKERS\` over 1 they are those of all workers together: sums, but for gauges of what all see alike
-(\`weir_instances\`, \`weir_breaker_open\`: the largest). Counters do not run backwards when a worker ends: what it had counted
-stays (of one that was killed: when it was last asked).
-
-\`EXTRA_TAGS\` are labels of every metric, here and at \`PROMETHEUS_ADDR\`, where they are served too with \`USE_PROMETHEUS\`.
+With \`WORKERS\` over 1, values are summed over all workers. Gauges that all workers see alike (\`weir_instances\`, \`weir_breaker_open\`) show the maximum.
+Counters survive worker restarts; a killed worker may lose what it counted since the last scrape.
 
 ## In statsd
 
-With \`USE_STATSD\` or \`USE_DOG_STATSD\` a server is told every \`STATS_FLUSH_INTERVAL\` what has been counted since the last time, and what
-the gauges show, under the names in the last column: those of envoyproxy/ratelimit where it has one, the levels of a rule joined by dots. They are the differences of the same metrics, so a request
-costs nothing more. Of Node's own metrics nothing is told.
+With \`USE_STATSD\` or \`USE_DOG_STATSD\`, Weir sends the same metrics every \`STATS_FLUSH_INTERVAL\`: differences of counters, current values of
+gauges. The last column shows the names, those of envoyproxy/ratelimit where it has one; the levels of a rule are joined by dots. Node's own metrics are not sent.
 
-- What a name of statsd can't have becomes \`_\`: \`:\` and \`|\`, spaces, all that is not ASCII.
-- Of times, in milliseconds with fractions, at most ${TIMES_MAX} are told at once, spread as all were: their percentiles hold, their number does not
-  (\`total_requests\` is that).
-- A server that is away, or takes nothing for a second, costs nothing but the log line (one a minute): what is counted meanwhile is not told
-  later, since it would be a rise that never was. \`weir_statsd_flushes_total\` counts both.
-- With \`WORKERS\` over 1 the process that runs them tells what they have counted together.
+- \`_\` replaces characters that statsd does not allow: \`:\`, \`|\`, spaces and everything outside ASCII.
+- Times are in milliseconds with fractions. A flush carries at most ${TIMES_MAX} samples with the distribution of all, so percentiles are right but
+  the number of samples is not; use \`total_requests\` for that.
+- If the server is down or accepts nothing for one second, the data of that flush is dropped and \`weir_statsd_flushes_total{result="error"}\` rises. Weir does
+  not send it later, because the server would see a burst that never happened.
+- With \`WORKERS\` over 1, the parent process sends the totals of all workers.
 
 ## By rule
 
-Labels: \`domain\`, and \`key1\` to \`key8\` for the levels of the rule, as envoyproxy/ratelimit names them: \`key_value\` where the
-rule has a value, else \`key\`; deeper levels share the last label. They come from the configuration, but for what
-\`detailed_metric\` and \`value_to_metric\` show of requests and the keys of a request override without a rule (with one, it counts under that). At most METRIC_SERIES_MAX have series
-of their own, half of them with something that callers sent: the rest count as \`other\`. Rules that a reload took away keep theirs until Weir ends, and count among them. As envoyproxy/ratelimit does, \`_\` is written for \`:\` and \`|\`, and for the dots of an IPv4
-address (of all with SANITIZE_DESCRIPTOR_METRIC_DOTS); a level has 256 characters at most.
+- **Labels**: \`domain\`, and \`key1\` to \`key8\` for the levels of the rule, named as in envoyproxy/ratelimit: \`key_value\` if the rule has a value, otherwise \`key\`. Deeper
+  levels share the last label. A level is cut at 256 characters.
+- **Values** come from the configuration. Request values appear only through \`detailed_metric\`, \`value_to_metric\` and overrides that match no rule.
+- **Bound**: METRIC_SERIES_MAX rules have their own series, at most half of them with request values; the rest count as \`other\`. Rules removed by a reload keep their series
+  until Weir restarts.
+- \`_\` replaces \`:\` and \`|\`, the dots of IPv4 addresses, and all dots with SANITIZE_DESCRIPTOR_METRIC_DOTS.
+- **A denied request** adds \`total_hits\` to every rule it matched, \`over_limit\` to those that its hits did not fit, and \`within_limit\` to none. Checks (0 hits) count nothing;
+  refunds count only as \`total_negative_hits\`. A usage report ([usage-limits.md](usage-limits.md)) always counts as charged.
+`;
 
-A denied request adds \`total_hits\` to every rule it matched, \`over_limit\` to those that its hits did not fit, and
-\`within_limit\` to none, as nothing was taken. Checks (0 hits) add nothing; refunds add to \`total_negative_hits\` alone. A usage report
-([usage-limits.md](usage-limits.md)) counts as charged whatever the answer.
+const TOP_HEAD = `## Top keys
+
+With \`METRIC_TOP_KEYS=n\` each process shows the n keys that ask most and the n keys that are denied most, at any number of keys. With \`WORKERS\` over 1 there are at most
+n series for each question and worker.
+
+- It is a gauge and not a counter, because a key that leaves the top would otherwise reset its series: do not apply \`rate\`. It shows the last 10 minutes and up to one more.
+- \`sum by (rule, key) (weir_top_key_hits{question="denied"})\` adds the processes up; each shows its own top keys. The whole fleet's order is that of
+  [top keys](who-is-limited.md#top-keys).
+- \`key\` is \`key=value,key=value\`; over 256 bytes it ends with a hash. It contains request values, so treat it like them.
+- It is not sent to statsd, whose servers keep every name.
 `;
 
 const TABLE_HEAD = '| Metric | Type | Labels | Meaning | In statsd |\n|---|---|---|---|---|\n';
 
-/** The whole page, ending with a newline. */
+/** Returns the whole page, which ends with a newline. */
 export function renderMetricsDoc(): string {
-  const ruleRows = Object.values(RULE_METRICS).map((row) => renderRow({ ...row, labels: ['domain', 'key1', '…', 'key8'], statsd: statsdTemplate(row).replace(/(\{key1\}).*(\{key8\})/, '$1.….$2') }));
-  const otherRows = Object.values({ ...METRICS, ...CONFIG_METRICS, ...XDS_METRICS, ...WORKER_METRICS, ...REPORT_METRICS }).map(renderRow);
-  return `${HEAD}\n${TABLE_HEAD}${ruleRows.join('')}${Object.values(DOMAIN_METRICS).map(renderRow).join('')}\n## Of the service\n\n${TABLE_HEAD}${otherRows.join('')}`;
+  const ruleRows = Object.values(RULE_METRICS).map((row) =>
+    renderRow({
+      ...row,
+      labels: ['domain', 'key1', '…', 'key8'],
+      statsd: statsdTemplate(row).replace(/(\{key1\}).*(\{key8\})/, '$1.….$2'),
+    }),
+  );
+  const top = TOP_KEY_METRIC;
+  const topRow = `| \`${top.name}\` | ${top.type} | ${top.labels.map((label) => `\`${label}\``).join(', ')} | ${top.help} | not sent |\n`;
+  const otherRows = Object.values({
+    ...METRICS,
+    ...CONFIG_METRICS,
+    ...XDS_METRICS,
+    ...CONTROL_METRICS,
+    ...PENALTY_METRICS,
+    ...WORKER_METRICS,
+    ...REPORT_METRICS,
+  }).map(renderRow);
+  return `${HEAD}\n${TABLE_HEAD}${ruleRows.join('')}${Object.values(DOMAIN_METRICS).map(renderRow).join('')}\n${TOP_HEAD}\n${TABLE_HEAD}${topRow}\n## Service\n\n${TABLE_HEAD}${otherRows.join('')}`;
 }
 
 function renderRow(row: MetricRow): string {

@@ -1,125 +1,102 @@
-/** A store that stops asking a store that keeps failing: a circuit breaker around it. */
+/** A circuit breaker: a store that stops calling another store that keeps failing. */
 
-import CircuitBreaker from 'opossum';
 import type { Group, Settlement } from '../bucket/take';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreErrorReason, type TakeOptions } from '../store/store';
+import {
+  StoreError,
+  type GroupOutcome,
+  type SettleOutcome,
+  type Store,
+  type StoreErrorReason,
+  type TakeOptions,
+} from '../store/port/store';
+import { Circuit, type CircuitState } from './circuit';
 
-/** `gone`: nobody asks that store any more. */
-export type BreakerState = 'closed' | 'open' | 'half_open' | 'gone';
+/** Errors that do not indicate a failing store: too many calls at once, an impatient caller, or a host without processor time. */
+const FAULTLESS: readonly StoreErrorReason[] = ['overload', 'caller_timeout', 'own_lag'];
 
-/** What a call may fail of though the store is well: too many at once, or a caller that could not wait. */
-const FAULTLESS: readonly StoreErrorReason[] = ['overload', 'caller_timeout'];
-
-/** Of a store that answers, though with errors, no call waits for long: one may try so long after the last, in milliseconds. */
+/** Interval of trial calls, in milliseconds, to a store that answers quickly with errors, so that a trial delays nobody. */
 const TRY_MS = 1_000;
 
 export interface BreakerOptions {
-  /** Failures in a row that open it. */
+  /** Consecutive failures that open it. */
   readonly failures: number;
-  /** They count if the first of them is no older than this, in milliseconds. */
+  /** The failures count only within a window of this length, in milliseconds. */
   readonly windowMs: number;
-  /** How long it stays open before one call may try again, in milliseconds. */
+  /** Time until an open breaker admits a trial call, in milliseconds. */
   readonly openMs: number;
-  /** A clock that is never set, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
-  readonly onState: (state: BreakerState) => void;
+  readonly onState: (state: CircuitState) => void;
 }
 
 /**
- * While open, no call waits: each fails at once with the reason `breaker`. After `openMs` one call is let through: it
- * closes the breaker or opens it anew, and all others still fail at once. If the last failure was an error that the store has
- * answered, one is let through every second as well. A call refused for overload, or
- * given up by its caller, says nothing about the store, so it is no failure; nor is a group that fails alone, or a
- * redirect.
- *
- * While closed, the circuit is not asked: it lets every call through, and its own account of them would be some 4 % of what a
- * call costs that is alone. It is told what matters to it of calls that end when it is closed no more.
+ * While open, every call fails at once with the reason `breaker`. After `openMs` one call is admitted as a trial: it
+ * closes the breaker or opens it again, while all others still fail at once. If the last failure was an error that the store
+ * answered, another trial is admitted every second. Calls that were shed, given up by their caller, or given up while this
+ * process ran late do not count as failures, nor do redirects and groups that fail alone.
  */
 export class BreakerStore implements Store {
-  private readonly circuit: CircuitBreaker<[() => Promise<unknown>]>;
-  /** When each of the failures in a row was; at most `failures`. */
+  private readonly circuit: Circuit;
+  /** Times of the consecutive failures; at most `failures`. */
   private failedAtMs: number[] = [];
   private failedBy: unknown;
-  /** When the last call ended that was let through to try whether the errors are over; as long as one is under way, never. */
+  /** End of the last trial between errors; Infinity while one is running. */
   private triedMs = -Infinity;
 
   constructor(
     private readonly store: Store,
     private readonly options: BreakerOptions,
   ) {
-    this.circuit = new CircuitBreaker((call: () => Promise<unknown>) => call(), {
-      // Deadlines are the deadline's; when to open is decided below, by failures in a row and not by a percentage.
-      timeout: false,
-      volumeThreshold: Number.MAX_SAFE_INTEGER,
-      resetTimeout: options.openMs,
-      errorFilter: isRedirect,
-      // Statistics that nobody reads: one bucket, never rotated.
-      rollingCountBuckets: 1,
-      rollingPercentilesEnabled: false,
-      enableSnapshots: false,
-    });
-    this.circuit.on('success', () => {
-      this.countSuccess();
-    });
-    this.circuit.on('failure', (error) => {
-      this.countFailure(error);
-    });
-    this.circuit.on('open', () => {
-      options.onState('open');
-    });
-    this.circuit.on('halfOpen', () => {
-      options.onState('half_open');
-    });
-    this.circuit.on('close', () => {
-      options.onState('closed');
-    });
+    this.circuit = new Circuit(options);
   }
 
   take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
-    if (this.circuit.closed) return this.watch(this.store.take(groups, options));
-    if (this.mayTry) return this.try(() => this.store.take(groups, options));
-    return this.fire(() => this.store.take(groups, options));
+    if (this.circuit.isClosed) return this.watch(this.store.take(groups, options));
+    return this.tryOrRefuse(() => this.store.take(groups, options));
   }
 
   settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
-    if (this.circuit.closed) return this.watch(this.store.settle(settlements, options));
-    if (this.mayTry) return this.try(() => this.store.settle(settlements, options));
-    return this.fire(() => this.store.settle(settlements, options));
+    if (this.circuit.isClosed) return this.watch(this.store.settle(settlements, options));
+    return this.tryOrRefuse(() => this.store.settle(settlements, options));
   }
 
-  /** The store has shown that it is there: it is asked again at once. */
+  /** Closes the breaker, because the store has shown that it is available. */
   reset(): void {
     this.failedAtMs = [];
-    if (!this.circuit.closed) this.circuit.close();
+    this.circuit.close();
   }
 
-  /** Whether the last failure was an answer that did not come in time. */
+  /** Whether the last failure was a timeout. */
   get isTooSlow(): boolean {
     return this.failedBy instanceof StoreError && this.failedBy.reason === 'timeout';
   }
 
-  /** What the last failure was, for people. */
+  /** The last failure, for people. */
   get cause(): string {
     return this.failedBy instanceof Error ? this.failedBy.message : 'no cause known';
   }
 
   /**
-   * Whether nothing speaks against an answer: a call that must not be sent in vain may go. Of a store that was last too slow, an
-   * answer, a PING or a heartbeat shows it, or a while without any call.
+   * Whether calls that must not fail may be sent. A store whose last failure was a timeout is trusted again after an
+   * answer, a PING or a heartbeat, or after a while without calls.
    */
   get isTrusted(): boolean {
-    if (!this.circuit.closed) return this.mayTry || (this.circuit.halfOpen && !this.isTooSlow);
+    if (!this.circuit.isClosed) return this.mayTry || (this.circuit.isHalfOpen && !this.isTooSlow);
     const failedAtMs = this.failedAtMs.at(-1);
     return failedAtMs === undefined || !this.isTooSlow || this.options.nowMs() - failedAtMs > this.options.windowMs;
   }
 
   close(): Promise<void> {
-    this.circuit.shutdown();
-    this.options.onState('gone');
+    this.circuit.shutDown();
     return this.store.close();
   }
 
-  /** What the circuit would do for a call that began while it was closed. Not async: every command comes through here. */
+  private tryOrRefuse<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+    if (this.mayTry) return this.try(call);
+    return this.circuit.startTrial() ? this.watch(call()) : Promise.reject(notAsked());
+  }
+
+  /** Records the outcome of a call. Not async: every command passes here. */
   private watch<Answer>(call: Promise<Answer>): Promise<Answer> {
     return call.then(
       (answer) => {
@@ -136,22 +113,22 @@ export class BreakerStore implements Store {
 
   private succeed(): void {
     this.countSuccess();
-    if (this.circuit.halfOpen) this.circuit.close();
+    if (this.circuit.isHalfOpen) this.circuit.close();
   }
 
   private fail(error: unknown): void {
     this.countFailure(error);
-    if (this.circuit.halfOpen) this.circuit.open();
+    if (this.circuit.isHalfOpen) this.circuit.open();
   }
 
-  /** Whether the store has answered all along, and the last error is some time ago. */
+  /** Whether the last failure was an error that the store answered, and is long enough ago for a trial. */
   private get mayTry(): boolean {
     const { failedBy } = this;
     if (!(failedBy instanceof StoreError) || failedBy.reason !== 'script') return false;
     return this.options.nowMs() - Math.max(this.triedMs, this.failedAtMs.at(-1) ?? -Infinity) >= TRY_MS;
   }
 
-  /** Past the circuit: should it fail, the breaker stays open as it is. */
+  /** A failed trial leaves the breaker open, and does not extend that. */
   private async try<Answer>(call: () => Promise<Answer>): Promise<Answer> {
     this.triedMs = Infinity;
     try {
@@ -167,16 +144,6 @@ export class BreakerStore implements Store {
     }
   }
 
-  private async fire<Answer>(call: () => Promise<Answer>): Promise<Answer> {
-    try {
-      // The circuit resolves to what its call does.
-      return (await this.circuit.fire(call)) as Answer;
-    } catch (error) {
-      if (!(error instanceof Error) || !CircuitBreaker.isOurError(error)) throw error;
-      throw new StoreError('the store has failed too often and is not asked for a while', 'breaker', { cause: error, mayHaveRun: false });
-    }
-  }
-
   private countSuccess(): void {
     if (this.failedAtMs.length > 0) this.failedAtMs = [];
   }
@@ -187,11 +154,16 @@ export class BreakerStore implements Store {
     const { failures, windowMs, nowMs } = this.options;
     const now = nowMs();
     this.failedAtMs = [...this.failedAtMs.filter((atMs) => now - atMs <= windowMs), now].slice(-failures);
-    if (this.failedAtMs.length >= failures && this.circuit.closed) this.circuit.open();
+    if (this.failedAtMs.length >= failures && this.circuit.isClosed) this.circuit.open();
   }
 }
 
-/** A node that names another one is there. */
+/** The error of calls that an open breaker refuses. */
+export function notAsked(): StoreError {
+  return new StoreError('the store has failed too often and is not asked for a while', 'breaker', { mayHaveRun: false });
+}
+
+/** A node that redirects is available. */
 function isRedirect(error: unknown): boolean {
   return error instanceof StoreError && error.reason === 'redirected';
 }

@@ -1,48 +1,51 @@
-/** A store that decides without its store when that can't: by the failure mode of each limit. */
+/** A store that decides by the failure mode of each limit when its inner store cannot. */
 
 import { isUsageReport, toPeek, type Group, type GroupVerdict, type Settlement, type Take } from '../bucket/take';
 import type { FailureMode } from '../rule/limit';
-import { BucketError, StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../store/store';
-import type { LastKnown } from './last-known';
-import { LocalAccounts, type LocalAccountsOptions } from './local-accounts';
+import { BucketError, StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../store/port/store';
+import type { UsageSnapshot } from './usage-snapshot';
+import { FallbackLedger, type FallbackLedgerOptions } from './fallback-ledger';
 
-export interface FallbackOptions extends Omit<LocalAccountsOptions, 'store'> {
-  /** Of takes that have none of their own. */
+export interface FallbackOptions extends Omit<FallbackLedgerOptions, 'store'> {
+  /** For limits without `failure_mode`. */
   readonly failureMode: FailureMode;
-  /** Told of each group that was decided here, with the hits it let pass. */
+  /** Called for each group decided here, with the hits that it admitted. */
   readonly onFallback: (passed: { readonly local: number; readonly open: number }) => void;
-  /** Told of each group that the store can't decide, though it decides others. */
+  /** Called for each group that the store cannot decide although it decides others. */
   readonly onUndecided?: (error: BucketError) => void;
 }
 
 /**
- * A group that the store did not decide is decided here, all or nothing as ever: takes in mode `local` on this
- * instance's share of their limits, `open` ones always fit and `closed` ones never. If one of its takes is in mode
+ * A group that the store did not decide is decided here, all or nothing: takes in mode `local` use this
+ * instance's share of their limits, `open` ones always fit and `closed` ones never do. If one of its takes is in mode
  * `unavailable`, the group fails.
  *
- * A call that is refused for overload fails as it is: saturation is shed, it never lets more pass. When the store decides
- * again, it is charged for what has passed here. It may have run a call that timed out: such hits count twice, never not, and such refunds
- * once at most.
+ * A call shed for overload fails unchanged, because saturation must not admit more. When the store decides
+ * again, it is charged for the hits admitted here. It may also have run a call that timed out: such hits may count twice, but never not at all, and such refunds
+ * apply at most once.
  */
 export class FallbackStore implements Store {
-  private readonly accounts: LocalAccounts;
-  private readonly lastKnown: LastKnown;
+  private readonly accounts: FallbackLedger;
+  private readonly lastKnown: UsageSnapshot;
 
   constructor(
     private readonly store: Store,
     private readonly options: FallbackOptions,
   ) {
-    this.accounts = new LocalAccounts({ ...options, store });
+    this.accounts = new FallbackLedger({ ...options, store });
     this.lastKnown = options.lastKnown;
   }
 
-  /** Not async: every call comes through here, and its promises are what it leaves behind. */
+  /** Not async: every call passes here, and promises are its main garbage. */
   take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
     return this.store.take(groups, options).then(
-      (outcomes) => (this.hearAll(groups, outcomes) ? outcomes : this.decideFailed(groups, outcomes)),
+      (outcomes) => (this.recordAll(groups, outcomes) ? outcomes : this.decideFailed(groups, outcomes)),
       (error: unknown) => {
         if (!(error instanceof StoreError)) throw error;
-        return this.decideFailed(groups, groups.map(() => error));
+        return this.decideFailed(
+          groups,
+          groups.map(() => error),
+        );
       },
     );
   }
@@ -51,7 +54,7 @@ export class FallbackStore implements Store {
     return this.store.settle(settlements, options);
   }
 
-  /** The store has been seen to be there: it is charged, even if no call comes this way for a while. */
+  /** The store has shown that it is available: charges it even if no call passes here for a while. */
   chargeBack(): void {
     this.accounts.chargeBack();
   }
@@ -61,10 +64,10 @@ export class FallbackStore implements Store {
     await this.options.local.close();
   }
 
-  /** Whether all of them were decided. */
-  private hearAll(groups: readonly Group[], outcomes: readonly GroupOutcome[]): boolean {
+  /** Records the outcomes. False if a group was not decided. */
+  private recordAll(groups: readonly Group[], outcomes: readonly GroupOutcome[]): boolean {
     let isDecided = outcomes.length >= groups.length;
-    let isHeard = false;
+    let hasRecorded = false;
     const atMs = this.options.nowMs();
     for (let i = 0; i < outcomes.length; i += 1) {
       const outcome = outcomes[i];
@@ -73,19 +76,19 @@ export class FallbackStore implements Store {
         isDecided = false;
         if (outcome instanceof BucketError) this.options.onUndecided?.(outcome);
       } else if (outcome !== undefined && group !== undefined && 'verdicts' in outcome && outcome.cached !== true) {
-        this.hear(group, outcome, atMs);
-        isHeard = true;
+        this.record(group, outcome, atMs);
+        hasRecorded = true;
       }
     }
-    if (isHeard) this.accounts.chargeBack();
+    if (hasRecorded) this.accounts.chargeBack();
     return isDecided;
   }
 
-  private hear({ takes }: Group, { verdicts }: GroupVerdict, atMs: number): void {
+  private record({ takes }: Group, { verdicts }: GroupVerdict, atMs: number): void {
     for (let i = 0; i < takes.length; i += 1) {
       const take = takes[i];
       const verdict = verdicts[i];
-      if (take !== undefined && verdict !== undefined) this.lastKnown.hear(take.bucketKey, take.limit, verdict, atMs);
+      if (take !== undefined && verdict !== undefined) this.lastKnown.record(take.bucketKey, take.limit, verdict, atMs);
     }
   }
 
@@ -102,19 +105,23 @@ export class FallbackStore implements Store {
   private async decide(group: Group, error: StoreError): Promise<GroupOutcome> {
     const modeOf = ({ failureMode = this.options.failureMode }: Take) => failureMode;
     if (error.reason === 'overload' || group.takes.some((take) => modeOf(take) === 'unavailable')) return error;
-    const asked = error.mayHaveRun ? group.takes.map(withoutRefund) : group.takes;
-    const takes = asked.map((take) => this.toFallbackTake(take, modeOf(take)));
+    const requested = error.mayHaveRun ? group.takes.map(withoutRefund) : group.takes;
+    const takes = requested.map((take) => this.toFallbackTake(take, modeOf(take)));
     const [outcome] = await this.options.local.take([{ ...group, takes }]);
     const verdict = outcome !== undefined && 'verdicts' in outcome ? outcome : undefined;
     const passed = { local: 0, open: 0 };
-    for (const [i, take] of asked.entries()) {
+    for (const [i, take] of requested.entries()) {
       const mode = modeOf(take);
-      const { fits = false, resetAfterUs = 0, cut = 0 } = verdict?.verdicts[i] ?? {};
+      const { fits = false, remaining = Infinity, debt = 0, resetAfterUs = 0, cut = 0 } = verdict?.verdicts[i] ?? {};
       const isReport = mode === 'local' && isUsageReport(take);
       const passes = (verdict?.overLimit === false && fits) || (verdict !== undefined && isReport);
       const { bucketKey } = take;
       const hits = take.hits - cut;
-      if (mode === 'local') this.accounts.decide({ bucketKey, localKey: takes[i]?.bucketKey ?? bucketKey, hits, passes, resetAfterUs });
+      const own = takes[i];
+      if (mode === 'local' && own !== undefined) {
+        const { bucketKey: localKey, limit } = own;
+        this.accounts.decide({ bucketKey, localKey, capacity: limit.capacity, hits, passes, remaining, debt, resetAfterUs });
+      }
       if (passes && (mode === 'local' || mode === 'open')) passed[mode] += Math.max(0, hits);
     }
     if (verdict === undefined) return outcome ?? error;
@@ -139,7 +146,7 @@ function withoutRefund(take: Take): Take {
   return take.hits < 0 ? toPeek(take) : take;
 }
 
-/** It charges nothing that outlasts the outage: a report is refused as any other take. */
+/** Charges nothing that outlasts the outage: a report is denied like any other take. */
 function withoutReport(take: Take): Take {
   if (take.peek === true) return take;
   const { bucketKey, limit, hits, mode, descriptor } = take;

@@ -1,61 +1,62 @@
-/** How many instances share the store: counted by heartbeats in it. */
+/** Counts the instances that share the store, by their heartbeats in it. */
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 
-/** Between two heartbeats, in milliseconds. */
+/** Interval of heartbeats, in milliseconds. */
 export const HEARTBEAT_MS = 5_000;
 
-/** For how long a heartbeat counts, in milliseconds: two may be missed. */
+/** How long a heartbeat is valid, in milliseconds: two may be missed. */
 export const HEARTBEAT_TTL_MS = 3 * HEARTBEAT_MS;
 
 export interface Heartbeat {
-  /** Names one process; another one at each start. */
+  /** Identifies a process; a restart changes it. */
   readonly name: string;
-  /** False: it leaves, and is not counted any more. */
+  /** False: the instance leaves and no longer counts. */
   readonly lives: boolean;
 }
 
 export interface InstancesOptions {
-  /** Beats once in the store; how many live. Rejects if the store can't. */
+  /** Sends a heartbeat to the store and resolves to the number of live instances. Rejects if the store fails. */
   readonly beat: (heartbeat: Heartbeat) => Promise<number>;
-  /** What is assumed until the store has told. */
+  /** The count before the store's first report. */
   readonly assumed: number;
-  /** Told each time that the store has told: how many are taken to live. */
+  /** Called after each report of the store, with the count in use. */
   readonly onCount: (count: number) => void;
   readonly onError: (error: unknown) => void;
-  /** A clock that is never set, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
 }
 
-interface Told {
+interface Reported {
   readonly count: number;
-  /** Since when the store has told no more than this. */
+  /** Since when the store has reported at most this count. */
   readonly sinceMs: number;
 }
 
 /**
- * While the store is away the last known number stands: that is what it is for. A lower one is believed when no more than
- * it has been told for as long as a heartbeat counts: a store that has restarted empty counts those first that are back first.
+ * While the store is unavailable the last count stays. A higher count applies at once, a lower one only when no higher one
+ * was reported for the lifetime of a heartbeat, because a store that restarts empty counts only the instances that have returned.
  */
 export class Instances {
-  /** What is believed, then each lower number that waits for it, the lowest last. */
-  private told: readonly [Told, ...Told[]];
-  private readonly name = randomUUID();
+  /** The count in use, then each lower count that waits to apply, the lowest last. */
+  private reported: readonly [Reported, ...Reported[]];
+  /** The name of this process in its heartbeats. */
+  readonly name = randomUUID();
   private timer: NodeJS.Timeout | undefined;
-  /** A store that hangs is not sent a second heartbeat on top of the first. */
+  /** Prevents a second heartbeat while the store hangs on the first. */
   private isBeating = false;
 
   constructor(private readonly options: InstancesOptions) {
-    this.told = [{ count: options.assumed, sinceMs: 0 }];
+    this.reported = [{ count: options.assumed, sinceMs: 0 }];
   }
 
   /** At least 1. */
   get count(): number {
-    return this.told[0].count;
+    return this.reported[0].count;
   }
 
-  /** Beats regularly from now on; the first beat is its caller's. */
+  /** Starts regular heartbeats; the caller sends the first one. */
   start(): void {
     this.timer = setInterval(() => void this.beat(), HEARTBEAT_MS);
     this.timer.unref();
@@ -65,28 +66,28 @@ export class Instances {
     if (this.isBeating) return;
     this.isBeating = true;
     try {
-      this.hear(Math.max(1, await this.options.beat({ name: this.name, lives: true })));
+      this.record(Math.max(1, await this.options.beat({ name: this.name, lives: true })));
       this.options.onCount(this.count);
     } catch (error) {
       // The next beat tries again.
-      this.told = [this.told[0]];
+      this.reported = [this.reported[0]];
       this.options.onError(error);
     } finally {
       this.isBeating = false;
     }
   }
 
-  private hear(count: number): void {
+  private record(count: number): void {
     const nowMs = this.options.nowMs();
-    const more = this.told.filter((each) => each.count > count);
-    const sinceMs = this.told[more.length]?.sinceMs ?? nowMs;
-    const told = [...more, { count, sinceMs }];
-    const believed = told.findLastIndex((each) => nowMs - each.sinceMs >= HEARTBEAT_TTL_MS);
-    const [first, ...lower] = told.slice(Math.max(0, believed));
-    if (first !== undefined) this.told = [first, ...lower];
+    const more = this.reported.filter((each) => each.count > count);
+    const sinceMs = this.reported[more.length]?.sinceMs ?? nowMs;
+    const reported = [...more, { count, sinceMs }];
+    const applied = reported.findLastIndex((each) => nowMs - each.sinceMs >= HEARTBEAT_TTL_MS);
+    const [first, ...lower] = reported.slice(Math.max(0, applied));
+    if (first !== undefined) this.reported = [first, ...lower];
   }
 
-  /** Beats no more, and says so to the others: at most for `waitMs`, in case the store is away. */
+  /** Stops the heartbeats and tells the other instances; waits at most `waitMs`, because the store may be unavailable. */
   async leave({ waitMs }: { readonly waitMs: number }): Promise<void> {
     clearInterval(this.timer);
     const left = this.options.beat({ name: this.name, lives: false }).catch(() => undefined);

@@ -1,17 +1,17 @@
-/** The path of a rule in statistics when some of its levels show what was sent: `detailed_metric`, `value_to_metric`. */
+/** The path of a rule in metrics when some of its levels show request values: `detailed_metric`, `value_to_metric`. */
 
-import { toText } from '../descriptor/byte-string';
-import type { Entry } from '../descriptor/descriptor';
-import type { Match } from '../rule/match';
-import type { Rule } from '../rule/rule';
+import { toText } from '../../descriptor/byte-string';
+import type { Entry } from '../../descriptor/descriptor';
+import type { Match } from '../../rule/match';
+import type { Rule } from '../../rule/rule';
 
-/** A rule that shows nothing of a request, as nearly all are, has its own path: no text is made for it. */
+/** Almost no rule shows request values; for all others the configured path is used as it is. */
 export function showsValues({ detailedMetric, valueToMetric }: Rule): boolean {
   return detailedMetric || valueToMetric.length > 0;
 }
 
-export class ShownPaths {
-  /** A request that recurs has the same matches each time. */
+export class RulePaths {
+  /** An interned request has the same matches each time. */
   private readonly known = new WeakMap<Match, readonly string[]>();
 
   of(match: Match, { rule, entries }: { readonly rule: Rule; readonly entries: readonly Entry[] }): readonly string[] {
@@ -23,12 +23,12 @@ export class ShownPaths {
   }
 }
 
-/** A level that shares its threshold shows its pattern in any case: what is counted as one is one series. */
+/** A level with `share_threshold` always shows its pattern, because what counts as one is one series. */
 function shownLevel(rule: Rule, { entry, level }: { readonly entry: Entry; readonly level: number }): string {
   const isShown = rule.shareThreshold[level] === undefined && (rule.detailedMetric || rule.valueToMetric[level] === true);
   const configured = rule.path[level];
   if (!isShown && configured !== undefined) return configured;
-  // As the reference joins them: an empty value leaves the line where all is shown, and nothing is shared.
+  // Same as envoyproxy/ratelimit: an empty value leaves a trailing underscore only with `detailed_metric` and without `share_threshold`.
   const isBare = entry.value === '' && !(rule.detailedMetric && rule.shareThreshold.length === 0);
   return isBare ? toText(entry.key) : `${toText(entry.key)}_${toText(entry.value)}`;
 }

@@ -1,7 +1,7 @@
-/** A histogram of times: observing adds to plain numbers, and what prom-client needs is made of them when it is read. */
+/** A histogram of durations: observing adds to plain numbers, and a reading makes prom-client's form of them. */
 
 import type { Registry } from 'prom-client';
-import { registerRead, type ReadValue } from './reading';
+import { registerRead, type ReadValue } from './metrics-snapshot';
 
 /** Seconds, from 50 µs: decisions take well under a millisecond. */
 export const LATENCY_BUCKETS_SECONDS: readonly number[] = [
@@ -10,9 +10,9 @@ export const LATENCY_BUCKETS_SECONDS: readonly number[] = [
 
 type Labels<Label extends string> = Readonly<Record<Label, string>>;
 
-/** The times under one set of labels. Kept by who observes them: nothing is looked up for each. */
+/** The durations of one label set. The observer keeps it, so that an observation needs no lookup. */
 export class LatencySeries {
-  /** Times of each bucket alone; the last are beyond all of them. */
+  /** Observations per bucket, not cumulative; the last bucket is above all bounds. */
   private readonly counts: number[] = [...LATENCY_BUCKETS_SECONDS, Infinity].map(() => 0);
   private sum = 0;
 
@@ -27,7 +27,7 @@ export class LatencySeries {
     return this.counts.reduce((sum, each) => sum + each, 0);
   }
 
-  /** As Prometheus has it: each bucket counts what the smaller ones do as well. */
+  /** Cumulative, as Prometheus defines buckets. */
   values(name: string, labels: Labels<string>): ReadValue[] {
     let count = 0;
     const buckets = this.counts.map((each, bucket) => {
@@ -45,7 +45,7 @@ export class LatencyHistogram<Label extends string> {
     registerRead(registry, { name, help, type: 'histogram', values: () => this.values(name) });
   }
 
-  /** The series of these labels, from now on also shown while it is empty. */
+  /** Returns the series of these labels, which from now on is shown even while empty. */
   with(labels: Labels<Label>): LatencySeries {
     const key = JSON.stringify(labels);
     const known = this.series.get(key);
@@ -55,7 +55,7 @@ export class LatencyHistogram<Label extends string> {
     return times;
   }
 
-  /** How many times were observed, by labels. */
+  /** The number of observations of each label set. */
   counts(): { readonly labels: Labels<Label>; readonly count: number }[] {
     return Array.from(this.series.values(), ({ labels, times }) => ({ labels, count: times.count }));
   }

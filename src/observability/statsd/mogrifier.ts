@@ -1,16 +1,16 @@
-/** Mogrifiers: names of statistics that become other names and tags, by patterns in Go's syntax. */
+/** Mogrifiers: rename statistics and extract tags, by patterns in Go's syntax. */
 
 import { RE2JS } from 're2js';
-import { asError } from '../errors';
+import { asError } from '../../lib/errors';
 
-/** A mogrifier as the environment describes it. */
+/** A mogrifier from the environment. */
 export interface MogrifierSpec {
-  /** The environment variable of its pattern. */
+  /** Environment variable of the pattern. */
   readonly variable: string;
   readonly pattern: string;
-  /** With `$1` for what the first group of the pattern matched, `$0` for all of it. */
+  /** `$1` stands for the first group of the pattern, `$0` for the whole match. */
   readonly name: string;
-  /** Their values likewise. */
+  /** Values may contain `$1` and `$0`, too. */
   readonly tags: ReadonlyMap<string, string>;
 }
 
@@ -20,12 +20,12 @@ export interface Mogrified {
   readonly tags: readonly string[];
 }
 
-/** What one pattern may be found in again without being asked: as many names as there can well be. */
+/** Names whose result is cached: more than an instance has. */
 const KNOWN_MAX = 100_000;
 
 const PLACE = /\$(\d+)/g;
 
-/** A pattern is no regular expression of Go's, or a name asks for more groups than it has. */
+/** The pattern is invalid in Go's syntax, or the name refers to a group that the pattern lacks. */
 export class MogrifierError extends Error {
   override readonly name = 'MogrifierError';
 
@@ -46,7 +46,7 @@ export class Mogrifiers {
     this.compiled = specs.map((spec) => ({ ...spec, regex: compile(spec) }));
   }
 
-  /** By the first whose pattern is found in the name; without one the name stays. */
+  /** Applies the first mogrifier whose pattern matches; otherwise the name stays. */
   of(name: string): Mogrified {
     const known = this.known.get(name);
     if (known !== undefined) return known;
@@ -67,11 +67,15 @@ export class Mogrifiers {
   }
 }
 
-/** RE2's syntax is Go's, and its time is linear in the name, whatever the pattern. */
+/** RE2 has Go's syntax, and matches in linear time whatever the pattern. */
 function compile({ variable, pattern, name, tags }: MogrifierSpec): RE2JS {
   const regex = toRegex(variable, pattern);
   for (const [place, group] of [name, ...tags.values()].flatMap((template) => [...template.matchAll(PLACE)])) {
-    if (Number(group) > regex.groupCount()) throw new MogrifierError(variable, `its pattern has ${regex.groupCount()} groups, but ${place} is asked for`);
+    if (Number(group) > regex.groupCount())
+      throw new MogrifierError(
+        variable,
+        `its pattern has ${regex.groupCount()} groups, so ${place} does not exist; use a group of the pattern`,
+      );
   }
   return regex;
 }
@@ -80,6 +84,6 @@ function toRegex(variable: string, pattern: string): RE2JS {
   try {
     return RE2JS.compile(pattern);
   } catch (error) {
-    throw new MogrifierError(variable, `it is no regular expression as Go writes them: ${asError(error).message}`);
+    throw new MogrifierError(variable, `invalid regular expression in Go syntax: ${asError(error).message}`);
   }
 }

@@ -1,26 +1,26 @@
-/** What statsd is told at a flush: how much each counter has grown since the last, what each gauge shows, how long what took. */
+/** Computes the statsd lines of a flush: the growth of counters since the last flush, the values of gauges, and durations. */
 
 import type { Stat, TimeBucket } from './statsd-names';
 
 export interface StatsdLine {
   readonly kind: 'counter' | 'gauge' | 'time';
   readonly name: string;
-  /** A time is in milliseconds. */
+  /** Durations are in milliseconds. */
   readonly value: number;
 }
 
-/** Times of one name in one flush. They stand for all: their percentiles are those of all, their number is not. */
+/** Durations per name and flush. They are a sample: their percentiles are right, their number is not. */
 export const TIMES_MAX = 100;
 
 export class StatsdDifferences {
   private readonly last = new Map<string, number>();
 
-  /** Compared with when each was last taken; with nothing the first time. */
+  /** Returns the changes since the last call; the first call counts from zero. */
   take(stats: readonly Stat[]): StatsdLine[] {
     const grown = (key: string, value: number): number => {
       const before = this.last.get(key) ?? 0;
       if (value !== before) this.last.set(key, value);
-      // A counter that runs backwards has begun anew.
+      // A counter that decreased was reset.
       return value >= before ? value - before : value;
     };
     const lines: StatsdLine[] = [];
@@ -40,7 +40,7 @@ export class StatsdDifferences {
   }
 }
 
-/** Milliseconds, at most TIMES_MAX of them, spread as the times in the buckets are; in a bucket evenly. */
+/** Returns at most TIMES_MAX durations in milliseconds, distributed like the buckets and evenly within a bucket. */
 function spread(buckets: readonly TimeBucket[]): number[] {
   const sorted = [...buckets].sort((a, b) => a.upToS - b.upToS);
   const total = sorted.at(-1)?.count ?? 0;
@@ -53,7 +53,7 @@ function spread(buckets: readonly TimeBucket[]): number[] {
       [bucket, fromS, before] = [bucket + 1, each.upToS, each.count];
     }
     const { upToS, count } = sorted[bucket] ?? { upToS: fromS, count: before };
-    // Beyond the last bound nothing is known but that.
+    // Above the last bound only the bound is known.
     const seconds = upToS === Infinity ? fromS : fromS + (upToS - fromS) * ((rank - before) / (count - before || 1));
     spreadMs.push(Math.round(seconds * 1e6) / 1e3);
   }

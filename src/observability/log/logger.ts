@@ -1,9 +1,9 @@
-/** The log: one line per event on standard error, for people or for machines. */
+/** The log: one line per event on standard error, for people or for programs. */
 
 import pino, { type DestinationStream, type LoggerOptions } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 
-/** The part of pino that the code may use. */
+/** The methods of pino that the code may use. */
 export type Logger = Pick<pino.Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'>;
 
 export type LogLevel = keyof Logger;
@@ -11,9 +11,9 @@ export type LogLevel = keyof Logger;
 export interface LoggerConfig {
   readonly level: LogLevel;
   readonly format: 'text' | 'json';
-  /** Number of the worker that logs, on each line; absent if there is one process only. */
+  /** Number of the worker, on each line; absent without workers. */
   readonly worker?: number | undefined;
-  /** Standard error if absent. Written to line by line, at once, so that nothing is lost at exit. */
+  /** Default: standard error, written synchronously line by line, so that an exit loses nothing. */
   readonly destination?: { write(line: string): unknown };
 }
 
@@ -23,7 +23,7 @@ const TIMESTAMP_KEY = '@timestamp';
 export function createLogger({ level, format, worker, destination = process.stderr }: LoggerConfig): Logger {
   const options: LoggerOptions = {
     level,
-    // The process and the host are the log collector's to add.
+    // The log collector adds the process and the host.
     base: worker === undefined ? null : { worker },
     messageKey: MESSAGE_KEY,
     timestamp: () => `,"${TIMESTAMP_KEY}":"${new Date().toISOString()}"`,
@@ -34,10 +34,12 @@ export function createLogger({ level, format, worker, destination = process.stde
 
 function prettyStream(destination: { write(line: string): unknown }): DestinationStream {
   const isTerminal = 'isTTY' in destination && destination.isTTY === true;
-  // In this process, not in a worker: a line is out when the call returns.
+  // Formats in this process, not in a worker thread, so that a line is written when the call returns.
   const prettify = prettyFactory({
     colorize: isTerminal,
     singleLine: true,
+    // The sentence has the values of the fields; the fields are for programs.
+    include: `level,${TIMESTAMP_KEY},${MESSAGE_KEY},worker,err`,
     messageKey: MESSAGE_KEY,
     timestampKey: TIMESTAMP_KEY,
     translateTime: 'UTC:yyyy-mm-dd"T"HH:MM:ss.l"Z"',

@@ -1,29 +1,34 @@
-/** Tells statsd what the metrics say, again and again, and nothing on the path of a request. */
+/** Reports the metrics to statsd at each interval, off the path of requests. */
 
 import { setImmediate as turn } from 'node:timers/promises';
-import { asError } from '../errors';
+import { asError } from '../../lib/errors';
+import { runInSlices, Pace, SHORT_SLICE_MS } from '../../lib/slices';
 import type { Mogrified } from './mogrifier';
-import type { MetricReading } from './reading';
-import type { Seldom } from './seldom';
-import type { StatsdConnection, TaggedLine } from './statsd-connection';
+import type { MetricReading } from '../metrics/metrics-snapshot';
+import type { ThrottledLog } from '../log/throttled-log';
+import type { StatsdConnection } from './statsd-connection';
 import { StatsdDifferences, type StatsdLine } from './statsd-differences';
+import type { TaggedLine } from './statsd-lines';
 import { toStats } from './statsd-names';
 
-/** Lines that wait for one another: what is held for a server that takes nothing. */
+/** Lines per send: bounds what waits for a server that reads nothing. */
 export const LINES_AT_ONCE = 500;
+
+/** Names between two checks of the clock. */
+const STATS_AT_ONCE = 32;
 
 export interface StatsdReporterOptions {
   readonly intervalMs: number;
   readonly read: () => Promise<readonly MetricReading[]>;
   readonly open: () => Promise<StatsdConnection>;
-  /** A connection that stays open between flushes. */
+  /** Whether the connection stays open between flushes. */
   readonly keepsConnection: boolean;
-  /** What becomes of a name, and which tags it has. */
+  /** Maps a name to the final name and its tags. */
   readonly name: (name: string) => Mogrified;
   readonly onFlush: (result: 'success' | 'error') => void;
-  /** Told of what fails. */
-  readonly problems: Pick<Seldom, 'say'>;
-  /** The server, for people. */
+  /** The log of failed flushes. */
+  readonly problems: Pick<ThrottledLog, 'log'>;
+  /** The server's name in messages. */
   readonly where: string;
 }
 
@@ -39,7 +44,7 @@ export class StatsdReporter {
     this.timer = setInterval(() => void this.flush(), this.options.intervalMs).unref();
   }
 
-  /** Never rejects. While a flush goes on, it is that one: what has been counted meanwhile is told by the next. */
+  /** Reports the changes since the last flush. Never rejects. During a flush it returns that flush; the next one reports what is counted meanwhile. */
   flush(): Promise<void> {
     this.flushing ??= this.flushOnce().finally(() => {
       this.flushing = undefined;
@@ -47,7 +52,7 @@ export class StatsdReporter {
     return this.flushing;
   }
 
-  /** Tells the last, and ends. */
+  /** Flushes a last time, and closes the connection. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await this.flushing;
@@ -58,12 +63,15 @@ export class StatsdReporter {
   private async flushOnce(): Promise<void> {
     const { read, onFlush, problems, where } = this.options;
     try {
-      // Taken first: what a flush can't tell is lost, since told an hour later it would be a rise that never was.
+      // Computed before the send: after a failed flush the growth is lost, because reporting it later would show a rise that never happened.
       const lines: StatsdLine[] = [];
+      const pace = new Pace(SHORT_SLICE_MS);
       for (const metric of await read()) {
-        for (const line of this.differences.take(toStats([metric]))) lines.push(line);
-        // Requests first, however many rules there are.
-        await turn();
+        const stats = await runInSlices(toStats([metric]), pace);
+        for (let from = 0; from < stats.length; from += STATS_AT_ONCE) {
+          for (const line of this.differences.take(stats.slice(from, from + STATS_AT_ONCE))) lines.push(line);
+          if (pace.isOver) await pace.nextSlice();
+        }
       }
       await this.send(lines);
       onFlush('success');
@@ -71,7 +79,7 @@ export class StatsdReporter {
       this.disconnect();
       onFlush('error');
       const cause = asError(error).message;
-      problems.say('statsd', `statsd at ${where} takes nothing (${cause}): what is counted meanwhile is not told there`);
+      problems.log('statsd', `cannot send metrics to statsd at ${where} (${cause}): the counts of this interval are lost`);
     }
   }
 
@@ -79,7 +87,7 @@ export class StatsdReporter {
     const connection = await this.connected();
     for (let from = 0; from < lines.length; from += LINES_AT_ONCE) {
       await connection.send(lines.slice(from, from + LINES_AT_ONCE).map((line) => this.named(line)));
-      // A server that is given datagrams reads them meanwhile.
+      // Gives a UDP server time to read the datagrams.
       await turn();
     }
     if (!this.options.keepsConnection) this.disconnect();

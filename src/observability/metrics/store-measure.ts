@@ -1,6 +1,6 @@
-/** How the commands to a store show in the metrics. */
+/** Measures the commands of a store for the metrics. */
 
-import type { StoreMeasure } from '../store/measured-store';
+import type { StoreMeasure } from '../../store/layers/measured-store';
 import type { Metrics } from './metrics';
 
 /** `store` is the label: `memory`, `redis` or `redis_per_second`. */

@@ -1,17 +1,17 @@
-/** The table of all metrics but those of rules, and the only place that makes them. */
+/** The table of all metrics except those of rules, and the only place that creates them. */
 
 import { collectDefaultMetrics, Counter, Gauge, type Registry } from 'prom-client';
 import { LatencyHistogram } from './latency-histogram';
 
-/** A metric as the documentation shows it. */
+/** A row of docs/metrics.md. */
 export interface MetricRow {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly name: string;
   readonly labels: readonly string[];
   readonly help: string;
-  /** Its name in statsd, with `{label}` where the value of a label stands; absent: it follows from the name. */
+  /** Name in statsd, with `{label}` for the value of a label; default: derived from the name. */
   readonly statsd?: string;
-  /** How the values of several workers become one; default: their sum. */
+  /** How to merge the values of several workers; default: sum. */
   readonly aggregator?: 'sum' | 'min' | 'max' | 'first';
 }
 
@@ -35,78 +35,77 @@ export const METRICS = {
     name: 'ratelimit_service_should_rate_limit_error',
     statsd: 'ratelimit.service.call.should_rate_limit.{err_type}',
     labels: ['err_type'],
-    help: 'Requests without a decision: redis_error if nothing could decide (Redis, or there was no configuration yet), service_error for every other reason.',
+    help: 'Requests without a decision: redis_error if nothing could decide (Redis failed, or no configuration yet), service_error for every other reason.',
   },
   grpcConnections: {
     type: 'gauge',
     name: 'weir_grpc_connections',
     labels: [],
-    help: 'Connections to the gRPC port that are open.',
+    help: 'Open connections to the gRPC port.',
   },
   grpcConnectionsEnded: {
     type: 'counter',
     name: 'weir_grpc_connections_ended_total',
     labels: ['reason'],
-    help:
-      'Connections to the gRPC port that Weir has ended or not let in: protocol_error, flood, handshake_timeout, stalled, max_age, keepalive, tls, too_many or fault (its own). With TRANSPORT=grpc-js only handshake_timeout (of TLS), tls and too_many are seen.',
+    help: 'Connections to the gRPC port that Weir closed or refused: protocol_error, flood, handshake_timeout, stalled, max_age, keepalive, tls, too_many or fault (internal). TRANSPORT=grpc-js reports only handshake_timeout (of TLS), tls and too_many.',
   },
   grpcStreamsRefused: {
     type: 'counter',
     name: 'weir_grpc_streams_refused_total',
     labels: [],
-    help: 'Calls refused because GRPC_MAX_CONCURRENT_STREAMS were open on their connection. Not seen with TRANSPORT=grpc-js.',
+    help: 'Calls refused because their connection already had GRPC_MAX_CONCURRENT_STREAMS. Not reported with TRANSPORT=grpc-js.',
   },
   grpcCertificateReloads: {
     type: 'counter',
     name: 'weir_grpc_certificate_reloads_total',
     labels: ['result'],
-    help: 'Changed certificates of the gRPC port: success if they are in use now, error if the last good ones are.',
+    help: 'Reloads of changed gRPC certificates: success if the new ones are in use, error if Weir kept the last good ones.',
   },
   grpcCertificateExpiry: {
     type: 'gauge',
     name: 'weir_grpc_certificate_expiry_timestamp_seconds',
     aggregator: 'min',
     labels: [],
-    help: 'When the certificate in use on the gRPC port runs out, in Unix time; 0 without TLS.',
+    help: 'Expiry of the certificate in use on the gRPC port, in Unix time; 0 without TLS.',
   },
   configGeneration: {
     type: 'gauge',
     name: 'weir_config_generation',
     aggregator: 'min',
     labels: [],
-    help: 'Number of the configuration in force: 1 for the first, one more for each that followed; 0 while there is none. Of several workers, the one that is furthest behind.',
+    help: 'Number of the configuration in force: 1 for the first, one more after each reload, 0 while none is loaded. With several workers: the lowest.',
   },
   globalShadowMode: {
     type: 'counter',
     name: 'ratelimit_service_global_shadow_mode',
     statsd: 'ratelimit.service.global_shadow_mode',
     labels: [],
-    help: 'Requests that SHADOW_MODE let pass.',
+    help: 'Requests that passed only because of SHADOW_MODE.',
   },
   storeLatency: {
     type: 'histogram',
     name: 'weir_store_latency_seconds',
     labels: ['store'],
-    help: 'Time of one command to the store, which decides many requests when many come at once.',
+    help: 'Latency of one store command. Under load one command decides many requests.',
   },
   storeErrors: {
     type: 'counter',
     name: 'weir_store_errors_total',
     labels: ['store', 'reason'],
-    help: 'Commands to the store that failed: timeout, connection, script, breaker or other; and calls given up before or meanwhile: overload, timeout (waited for a store that does not answer), caller_timeout (the caller had no more time), connection.',
+    help: 'Failed store commands: timeout, connection, script, breaker or other; and calls that gave up while waiting: overload, timeout (the store did not answer), caller_timeout (deadline of the caller), own_lag (Weir itself ran late), connection.',
   },
   breakerOpen: {
     type: 'gauge',
     name: 'weir_breaker_open',
     aggregator: 'max',
     labels: [],
-    help: 'Redis servers that are not asked just now because they kept failing.',
+    help: 'Redis servers whose circuit breaker is open.',
   },
   breakerOpenings: {
     type: 'counter',
     name: 'weir_breaker_openings_total',
     labels: [],
-    help: 'How often Redis has failed too often in a row, or again when it was asked after a while.',
+    help: 'Times that a Redis circuit breaker opened, failed retries included.',
   },
   denyCacheDenials: {
     type: 'counter',
@@ -124,70 +123,75 @@ export const METRICS = {
     type: 'counter',
     name: 'weir_fallback_hits_total',
     labels: ['failure_mode'],
-    help: 'Hits let pass without Redis, in mode local or open: no more can have passed beyond the limits.',
+    help: 'Hits admitted without Redis in mode local or open: an upper bound on what passed beyond the limits.',
   },
   chargedBackHits: {
     type: 'counter',
     name: 'weir_charged_back_hits_total',
     labels: [],
-    help: 'Hits let pass in mode local that Redis was charged for afterwards.',
+    help: 'Hits admitted in mode local and charged to Redis afterwards.',
   },
   chargeBackLostHits: {
     type: 'counter',
     name: 'weir_charge_back_lost_hits_total',
     labels: [],
-    help: 'Hits let pass in mode local that Redis may never count: its answer to the charge was lost, they were of more buckets than are kept in mind, or it can not count them in their buckets.',
+    help: 'Hits admitted in mode local that Redis may never count: the reply to the charge was lost, the bucket was no longer in memory, or Redis cannot count them in that bucket.',
   },
   instances: {
     type: 'gauge',
     name: 'weir_instances',
     aggregator: 'max',
     labels: [],
-    help: 'Live instances on the same Redis, as last counted: each has its share of a limit while Redis is away.',
+    help: 'Live instances on the same Redis, as last counted. Each enforces its share of a limit while Redis is down.',
   },
   clusterRedirects: {
     type: 'counter',
     name: 'weir_redis_cluster_redirects_total',
     labels: ['kind'],
-    help: 'Calls that a node of the Redis Cluster sent to another: moved for good, or ask while a slot is being moved.',
+    help: 'Redirects by Redis Cluster nodes: moved (permanent) or ask (slot being moved).',
   },
   hitsLost: {
     type: 'counter',
     name: 'weir_split_hits_lost_total',
     labels: [],
-    help: 'Hits, at most, that stayed charged though their request was denied or failed, or was to refund them, and hits of usage reports that were not charged: of requests whose buckets are in several slots or Redis servers.',
+    help: 'Upper bound on hits miscounted by requests with buckets in several slots or Redis servers: charged for a denied or failed request, not refunded, or usage reports not charged.',
   },
   reservations: {
     type: 'counter',
     name: 'weir_reservations_total',
     labels: ['outcome'],
-    help:
-      'Steps of reservations: reserved, reduced (fewer hits than asked, by max_share), denied, committed, released, extended, late (settled after they had lapsed), unknown (settled without a known reservation), lapsed, repeated (made before, and not once more).',
+    help: 'Reservation steps by outcome: reserved, reduced (fewer hits than requested, by max_share), denied, committed, released, extended, late (settled after the lapse), unknown (settled without a known reservation), lapsed, repeated (already made, not applied again).',
   },
   reservationHits: {
     type: 'counter',
     name: 'weir_reservation_hits_total',
     labels: ['outcome'],
-    help: 'Hits of those steps, for each descriptor: granted ones of reserved, reduced and lapsed, asked ones of denied, used ones of committed, late and unknown.',
+    help: 'Hits of reservation steps, for each descriptor: granted hits for reserved, reduced and lapsed; requested hits for denied; used hits for committed, late and unknown.',
   },
   reservationsHeld: {
     type: 'gauge',
     name: 'weir_reservations_outstanding',
     labels: [],
     aggregator: 'max',
-    help: 'Reservations that are held, of the domains that this instance sweeps, as of its last sweep (one a second).',
+    help: 'Reservations held in the domains that this instance sweeps, as of its last sweep (one a second).',
   },
   memoryStoreBuckets: {
     type: 'gauge',
     name: 'weir_memory_store_buckets',
     labels: [],
-    help: 'Buckets that the memory store holds.',
+    help: 'Buckets in the memory store.',
   },
   memoryStoreEvictions: {
     type: 'counter',
     name: 'weir_memory_store_evictions_total',
     labels: [],
-    help: 'Buckets that the memory store dropped to stay within its bound.',
+    help: 'Buckets that the memory store evicted because it was full.',
+  },
+  memoryStoreUsedUpEvictions: {
+    type: 'counter',
+    name: 'weir_memory_store_used_up_evictions_total',
+    labels: [],
+    help: 'Buckets without a hit left that the memory store evicted because it was full; each lets its limit pass once more.',
   },
   buildInfo: {
     type: 'gauge',
@@ -195,11 +199,11 @@ export const METRICS = {
     statsd: 'weir.build_info.{store}',
     aggregator: 'first',
     labels: ['version', 'store'],
-    help: '1, with the version of Weir and the store that counts.',
+    help: 'Always 1, with the version of Weir and the store in use as labels.',
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
-/** Of the process that looks for the configuration. */
+/** Exported by the process that loads the configuration. */
 export const CONFIG_METRICS = {
   configLoadSuccess: {
     type: 'counter',
@@ -213,49 +217,103 @@ export const CONFIG_METRICS = {
     name: 'ratelimit_service_config_load_error',
     statsd: 'ratelimit.service.config_load_error',
     labels: [],
-    help: 'Configurations refused; the last good one stayed.',
+    help: 'Configurations rejected; the last good one stayed in force.',
   },
   configLastLoadGood: {
     type: 'gauge',
     name: 'weir_config_last_load_good',
     labels: [],
-    help: '1 if the configuration that was loaded last is in force, 0 if it was refused.',
+    help: '1 if the configuration offered last is in force, 0 if it was rejected.',
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
-/** Of that process too: only if the configuration comes from a management server. */
+/** Exported by the same process, if the configuration comes from a management server. */
 export const XDS_METRICS = {
   connected: {
     type: 'gauge',
     name: 'weir_xds_connected',
     labels: [],
-    help: '1 while there is a connection to the management server, 0 while there is none; with CONFIG_TYPE=GRPC_XDS_SOTW only.',
+    help: '1 while connected to the management server, otherwise 0; only with CONFIG_TYPE=GRPC_XDS_SOTW.',
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
-/** Of the process that runs the workers: only if there are several. */
+/** Exported by the parent process, if there are workers. */
 export const WORKER_METRICS = {
   workers: {
     type: 'gauge',
     name: 'weir_workers',
     labels: [],
-    help: 'Workers that serve just now; with WORKERS over 1 only.',
+    help: 'Workers that are serving; only with WORKERS over 1.',
   },
   restarts: {
     type: 'counter',
     name: 'weir_worker_restarts_total',
     labels: [],
-    help: 'Workers begun in place of one that ended; with WORKERS over 1 only.',
+    help: 'Workers started to replace one that ended; only with WORKERS over 1.',
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
-/** Of the process that tells statsd: only if one does. */
+/** Exported by the process that reports to statsd. */
 export const REPORT_METRICS = {
   flushes: {
     type: 'counter',
     name: 'weir_statsd_flushes_total',
     labels: ['result'],
-    help: 'Flushes to statsd: success, or error, and then what they would have told is lost; with statsd only.',
+    help: 'Flushes to statsd: success, or error (their data is lost); only with statsd.',
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
+/** Only with control data. */
+export const CONTROL_METRICS = {
+  version: {
+    type: 'gauge',
+    name: 'weir_control_version',
+    labels: [],
+    aggregator: 'min',
+    help: 'Version of the control data in force: the time of the last change in microseconds since 1970, 0 if there was none. With several workers: the lowest.',
+  },
+  lag: {
+    type: 'gauge',
+    name: 'weir_control_lag_seconds',
+    labels: [],
+    aggregator: 'max',
+    help: 'Time since this instance last knew its control data to be up to date.',
+  },
+  records: {
+    type: 'gauge',
+    name: 'weir_control_records',
+    labels: ['kind'],
+    aggregator: 'max',
+    help: 'Records of control data in force: tenant, plan, override, block or pass.',
+  },
+  lost: {
+    type: 'gauge',
+    name: 'weir_control_lost_records',
+    labels: [],
+    aggregator: 'max',
+    help: 'Records of control data that Redis lost and this instance keeps in force.',
+  },
+  decisions: {
+    type: 'counter',
+    name: 'weir_control_decisions_total',
+    labels: ['kind'],
+    help: 'Descriptors that a record of control data decided: override, block or pass.',
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
+/** Only with control data, which blocks by penalty are part of. */
+export const PENALTY_METRICS = {
+  blocks: {
+    type: 'counter',
+    name: 'weir_penalty_blocks_total',
+    labels: [],
+    help: 'Blocks that penalties of rules wrote.',
+  },
+  dropped: {
+    type: 'counter',
+    name: 'weir_penalty_dropped_denials_total',
+    labels: [],
+    help: 'Denials under rules with a penalty that were not counted, because the store failed or too many entries were denied at once.',
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
@@ -274,19 +332,19 @@ export interface MetricsOptions {
   readonly version: string;
   /** `redis` or `memory`. */
   readonly store: string;
-  /** Looked at whenever the metrics are read. */
-  readonly memoryStore?: { readonly size: number; readonly evictions: number } | undefined;
-  /** Likewise. */
+  /** Read at each reading of the metrics. */
+  readonly memoryStore?: { readonly size: number; readonly evictions: number; readonly usedUpEvictions: number } | undefined;
+  /** Read at each reading of the metrics. */
   readonly rules?: { readonly ruleSet: { readonly generation: number } | undefined };
 }
 
-/** What became of the configurations that were loaded, looked at whenever the metrics are read. */
+/** Outcomes of configuration loads, read at each reading of the metrics. */
 export interface LoadCounts {
   readonly counts: { readonly accepted: number; readonly refused: number };
   readonly error: unknown;
 }
 
-/** Where the configuration comes from over xDS, likewise. */
+/** The xDS client, read at each reading of the metrics. */
 export interface ManagementServer {
   readonly isConnected: boolean;
 }
@@ -294,11 +352,11 @@ export interface ManagementServer {
 export interface ConfigMetricsOptions {
   readonly registry: Registry;
   readonly loads: LoadCounts;
-  /** Undefined: the configuration comes from elsewhere. */
+  /** Undefined: the configuration does not come from a management server. */
   readonly managementServer: ManagementServer | undefined;
 }
 
-/** Registers the metrics of the configuration; in one process only, however many serve. */
+/** Registers the configuration metrics; in one process only, even with workers. */
 export function makeConfigMetrics({ registry, loads, managementServer }: ConfigMetricsOptions): void {
   counter(registry, CONFIG_METRICS.configLoadSuccess, (made) => {
     made.reset();
@@ -317,7 +375,36 @@ export function makeConfigMetrics({ registry, loads, managementServer }: ConfigM
   });
 }
 
-/** Registers every metric of the table and Node's own; once for each registry. */
+/** The replica of control data, read at each reading of the metrics. */
+export interface ControlReading {
+  readonly version: number;
+  readonly lagSeconds: number;
+  readonly lost: number;
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+/** Registers the metrics of control data; the returned counter counts descriptors that a record decided. */
+export function makeControlMetrics(registry: Registry, control: ControlReading): Counter<'kind'> {
+  gauge(registry, CONTROL_METRICS.version, (made) => {
+    made.set(control.version);
+  });
+  gauge(registry, CONTROL_METRICS.lag, (made) => {
+    made.set(control.lagSeconds);
+  });
+  gauge(registry, CONTROL_METRICS.lost, (made) => {
+    made.set(control.lost);
+  });
+  gauge(registry, CONTROL_METRICS.records, (made) => {
+    for (const [kind, count] of Object.entries(control.counts)) made.set({ kind }, count);
+  });
+  return counter(registry, CONTROL_METRICS.decisions);
+}
+
+export function makePenaltyMetrics(registry: Registry): { readonly blocks: Counter; readonly dropped: Counter } {
+  return { blocks: counter(registry, PENALTY_METRICS.blocks), dropped: counter(registry, PENALTY_METRICS.dropped) };
+}
+
+/** Registers every metric of the table and Node's own. Call it once per registry. */
 export function makeMetrics({ registry, version, store, memoryStore, rules }: MetricsOptions): Metrics {
   collectDefaultMetrics({ register: registry });
   const responseTime = new LatencyHistogram<'grpc_method'>(registry, METRICS.responseTime);
@@ -359,6 +446,10 @@ export function makeMetrics({ registry, version, store, memoryStore, rules }: Me
       made.reset();
       made.inc(memoryStore?.evictions ?? 0);
     }),
+    memoryStoreUsedUpEvictions: counter(registry, METRICS.memoryStoreUsedUpEvictions, (made) => {
+      made.reset();
+      made.inc(memoryStore?.usedUpEvictions ?? 0);
+    }),
     buildInfo: gauge(registry, METRICS.buildInfo),
   };
   metrics.buildInfo.set({ version, store }, 1);
@@ -369,7 +460,7 @@ interface RowOf<Label extends string> extends MetricRow {
   readonly labels: readonly Label[];
 }
 
-/** A counter of this row. `collect` fills it whenever it is read. */
+/** Creates the counter of a row. `collect` sets its values at each reading. */
 function counter<Label extends string>(
   registry: Registry,
   { name, help, labels }: RowOf<Label>,
@@ -386,7 +477,7 @@ function gauge<Label extends string>(
   return new Gauge({ name, help, aggregator, labelNames: [...labels], registers: [registry], ...collecting(collect) });
 }
 
-/** prom-client hands the metric to `collect` as `this`. */
+/** Adapts `collect`: prom-client passes the metric as `this`. */
 function collecting<Made>(collect: ((made: Made) => void) | undefined) {
   return (
     collect && {

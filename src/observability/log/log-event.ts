@@ -1,0 +1,71 @@
+/** The kinds of log lines: each line has the code of its kind, and fields with the values in its sentence, for programs that read the log as JSON. */
+
+/** By code: when a line of this kind is logged. */
+export const LOG_EVENTS = {
+  admin_ended: 'the thread of the admin API ended and will be started again: `waitMs`; decisions go on',
+  admin_error: 'an admin request failed because of a bug of Weir; once a minute for each operation',
+  admin_file_loaded: 'changed tokens, keys or certificates of the admin API are in use',
+  admin_file_refused: 'changed tokens, keys or certificates of the admin API are invalid, and the old ones stay in use',
+  admin_listening: 'the admin API is open: `port`',
+  breaker_closed: 'the circuit breaker of a Redis server closed: `address`, `awayMs`, and `decisions` and `hits` without Redis meanwhile',
+  breaker_opened: 'the circuit breaker of a Redis server opened: `address`, `error`; a line with `times` and `awayMs` summarizes a minute',
+  bucket_undecided: 'Redis cannot decide on a bucket: `error`, `keys`',
+  buckets_forgotten: 'the memory store is full and evicts used buckets, whose limits start again',
+  certificates_loaded: 'changed certificates of the gRPC port are in use',
+  certificates_refused: 'changed certificates of the gRPC port are invalid: `error`',
+  config_loaded: 'a configuration came into force: `generation`, `domains`',
+  config_problem: 'one problem of a rejected configuration: `file`, `line` (0: the whole file), `column`, `path`, `error`',
+  config_refused: 'a configuration was rejected: `problems` is their number, `generation` the configuration that stays in force',
+  config_source_trouble: 'the files of the configuration cannot be read or watched',
+  config_warning: 'a warning of `weir check` about the configuration in force',
+  connection_refused: 'a new connection was closed, because the port or the process is at its limit; once a minute for each reason',
+  control_lost: 'Redis lost control data, and this instance keeps them in force: `records`',
+  control_memory: 'control data are kept in memory, and lost when Weir ends',
+  control_off: 'rules have tenants or penalties, which have no effect while control data are off',
+  control_stale: 'Redis does not answer for control data, and the last known stay in force: `error`',
+  control_synced: 'control data are up to date again',
+  control_torn: 'the last line of CONTROL_FILE was incomplete and was dropped: `bytes`',
+  control_unreadable: 'a record of control data is invalid and has no effect: `error`; once a minute',
+  default_algorithm: 'the algorithm of limits that name none: `algorithm`',
+  default_overdraft: 'DEFAULT_OVERDRAFT is unset, so the hits of a descriptor are charged past the limit, as in envoyproxy/ratelimit',
+  domain_not_found: 'a request names an unknown domain and gets OK: `domain`, `requests`; once a minute',
+  drained: 'the drain is complete, and the process exits',
+  draining: 'the drain began: `signal`, or `drain` at the request of the parent process',
+  failure_mode_instances: 'FAILURE_MODE_INSTANCES is 1 although limits are counted in Redis',
+  grpc_connection_ended: 'Weir ended a connection to the gRPC port: `reason`; once a minute for each reason',
+  grpc_js: 'a message of the library grpc-js',
+  heartbeat_refused: 'Redis rejects the heartbeat that counts instances: `address`, `error`',
+  hits_lost: 'Redis may never count hits that were admitted without it: `hits` since the start, `reason`',
+  internal_error: 'an internal error of Weir: `err` has type, message and stack; once a minute for each kind',
+  listening: 'the ports are open: `version`, `domains`, `grpc`, `http`, `debug`, `workers`',
+  metrics_listening: 'the port of PROMETHEUS_ADDR is open: `port`, `path`',
+  open_files_limit: 'the limit on open files reduces the accepted connections: `filesMax`, `filesWanted`',
+  penalty_failed: 'denials under a rule with a penalty were not counted, or a block was not written: `error`; once a minute',
+  plan_not_found:
+    'a tenant has a plan that the configuration does not have, so the default plan applies: `domain`, `plan`, `decisions`; once a minute',
+  redis_auth_file: 'REDIS_AUTH_FILE cannot be read: `address`, `error`',
+  redis_connected: 'Redis is connected: `address`; after an outage also `awayMs`, `decisions` and `hits`',
+  redis_lost: 'Redis is unreachable or rejects the connection: `address`, `error`; a line with `times` and `awayMs` summarizes a minute',
+  setting_warning: 'an environment variable has no effect, or is not a setting',
+  statsd_failed: 'metrics could not be sent to statsd',
+  statsd_started: 'metrics are sent to statsd: `address`, `intervalMs`',
+  top_keys_unpublished: 'this process does not publish its top keys, so the answers of others lack them: `error`',
+  warmed_up: 'the warm-up is complete: `calls`, `durationMs`',
+  worker_ended: 'a worker ended and will be restarted: `waitMs`',
+  worker_start_failed: 'a worker ended before it served: `exitCode`',
+  xds_connected: 'the management server is connected: `address`',
+  xds_lost: 'the management server is unreachable or rejects the stream: `address`, `error`, `waitMs`',
+  xds_waiting: 'the management server has sent no configuration yet: `address`, `node`',
+} as const;
+
+export type LogCode = keyof typeof LOG_EVENTS;
+
+export interface LogEvent {
+  readonly code: LogCode;
+  readonly [field: string]: unknown;
+}
+
+/** The code and fields of a log line, passed before its sentence. */
+export function event(code: LogCode, fields: Readonly<Record<string, unknown>> = {}): LogEvent {
+  return { code, ...fields };
+}

@@ -1,0 +1,39 @@
+/** Measures the recent lag of this process, which distinguishes a host without processor time from an unresponsive Redis. */
+
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+
+/** The lag is remembered for this time, and for up to twice as long, in milliseconds. */
+const REMEMBERED_MS = 1_000;
+
+/** Interval of measurements. Each takes a few microseconds, outside of JavaScript. */
+const RESOLUTION_MS = 10;
+
+const NS_PER_MS = 1e6;
+
+/** Lateness of a timer on an idle host, in milliseconds. */
+const USUAL_MS = 1.5;
+
+export class EventLoopLag {
+  private readonly delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  private beforeMs = 0;
+
+  constructor() {
+    this.delay.enable();
+    const turn = setInterval(() => {
+      this.beforeMs = this.currentMs();
+      this.delay.reset();
+    }, REMEMBERED_MS);
+    turn.unref();
+  }
+
+  /** The longest delay of the event loop in the last one or two seconds, in milliseconds; 0 if negligible. */
+  recentMs(): number {
+    return Math.max(this.beforeMs, this.currentMs());
+  }
+
+  private currentMs(): number {
+    // The maximum is 0 before the first measurement. Each one is relative to the one before.
+    const lateMs = this.delay.max / NS_PER_MS - RESOLUTION_MS;
+    return lateMs > USUAL_MS ? lateMs : 0;
+  }
+}
