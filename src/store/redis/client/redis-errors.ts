@@ -1,0 +1,42 @@
+/** Errors of the Redis client: what a server answered, whether a command was sent, and how the log describes it. */
+
+import { ClientClosedError, ClientOfflineError, ErrorReply } from 'redis';
+import { ReplyError } from '../../port/store';
+
+/** Not connected: nothing has been sent. */
+export class NotConnectedError extends Error {
+  override readonly name = 'NotConnectedError';
+
+  constructor() {
+    super('not connected');
+  }
+}
+
+/** Whether the command was certainly not sent. */
+export function wasNotSent(error: unknown): boolean {
+  return error instanceof NotConnectedError || error instanceof ClientOfflineError || error instanceof ClientClosedError;
+}
+
+/** The first word of an error that Redis answered: the rest may contain keys. Undefined for other errors. */
+export function errorCodeOf(error: unknown): string | undefined {
+  return error instanceof ErrorReply ? (/^[A-Z]+/.exec(error.message)?.[0] ?? 'ERR') : undefined;
+}
+
+export function describeError(error: unknown): string {
+  const code = errorCodeOf(error);
+  if (code !== undefined) return `Redis answered the error ${code}`;
+  if (error instanceof ReplyError) return `a reply is invalid for its command: ${error.fault}`;
+  if (!(error instanceof Error)) return String(error);
+  const fault = faultOfBytes(error);
+  if (fault !== undefined) return fault;
+  // For OpenSSL errors, only the reason, without the place in OpenSSL's source.
+  return 'library' in error && 'reason' in error ? `TLS: ${String(error.reason)}` : error.message;
+}
+
+/** Errors of node-redis for bytes that it cannot parse; it continues with the next bytes, whose meaning is unknown. */
+function faultOfBytes(error: Error): string | undefined {
+  if (error.message.startsWith('Unknown RESP type')) return 'it sent bytes that are not a reply';
+  if ('code' in error) return undefined;
+  if (error.name === 'RangeError') return 'it sent a list of an impossible length or depth';
+  return error.name === 'TypeError' ? 'it sent a reply without a command' : undefined;
+}
