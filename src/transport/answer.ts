@@ -1,19 +1,19 @@
-/** The one way from requests to their answers: whatever happens in between, each has exactly one, and it is safe to send. */
+/** Turns requests into answers: whatever happens in between, each request gets exactly one answer, which is safe to send. */
 
 import type { RateLimitRequest } from '../descriptor/descriptor';
-import type { Decision } from '../engine/decision';
-import { asError, BadRequestError, UnavailableError } from '../errors';
+import type { Decision } from '../decide/decision';
+import { asError, BadRequestError, UnavailableError } from '../lib/errors';
 import type { Decide, Outcome } from '../should-rate-limit';
-import type { TakeOptions } from '../store/store';
+import type { TakeOptions } from '../store/port/store';
 
-/** Where a fault is told to the operator. */
+/** Logs internal errors. */
 export interface FaultLog {
   error(details: { readonly err: unknown }, message: string): void;
 }
 
 export type FailureKind = 'bad_request' | 'unavailable' | 'fault';
 
-/** `message` is written for the caller; that of a fault says nothing about what happened. */
+/** `message` is for the caller; that of an internal error does not describe the error. */
 export interface Failure {
   readonly kind: FailureKind;
   readonly message: string;
@@ -23,19 +23,19 @@ export type Answer = { readonly decision: Decision } | { readonly failure: Failu
 
 const FAULT: Failure = { kind: 'fault', message: 'internal error; see the log of the rate limit service' };
 
-/** Of a call that was given none. */
+/** The answer of a call that would otherwise have none. */
 export const NO_ANSWER: Answer = { failure: FAULT };
 
-/** A BadRequestError in place of a request says why there is none. */
-export type Asked = RateLimitRequest | BadRequestError;
+/** A request, or a BadRequestError that says why the message is invalid. */
+export type ReadRequest = RateLimitRequest | BadRequestError;
 
-/** Answers calls that came together, each by itself, in their order. Never rejects. */
-export type AnswerCalls = (asked: readonly Asked[], call: TakeOptions) => Promise<readonly Answer[]>;
+/** Answers calls that arrived together, each by itself and in their order. Never rejects. */
+export type AnswerCalls = (received: readonly ReadRequest[], call: TakeOptions) => Promise<readonly Answer[]>;
 
 export interface AnswerOptions {
   readonly decide: Decide;
   readonly log: FaultLog;
-  /** Called once for each answer that is a failure. */
+  /** Called for each answer that is a failure. */
   readonly onFailure: (kind: FailureKind) => void;
 }
 
@@ -46,37 +46,40 @@ export function makeAnswerCalls({ decide, log, onFailure }: AnswerOptions): Answ
     onFailure(failure.kind);
     return { failure };
   };
-  const toAnswers = (asked: readonly Asked[], outcomes: readonly Outcome[]): Answer[] => {
+  const toAnswers = (received: readonly ReadRequest[], outcomes: readonly Outcome[]): Answer[] => {
     let next = -1;
-    return asked.map((each) => {
+    return received.map((each) => {
       if (!isRequest(each)) return fail(each);
       next += 1;
       const outcome = outcomes[next];
       return outcome === undefined || outcome instanceof Error ? fail(outcome) : { decision: outcome };
     });
   };
-  // Not async, which would cost each call a promise more.
-  return (asked, call) => {
-    const requests = asked.filter(isRequest);
-    if (requests.length === 0) return Promise.resolve(toAnswers(asked, []));
+  // Not async, because that would cost each call one more promise.
+  return (received, call) => {
+    const requests = received.filter(isRequest);
+    if (requests.length === 0) return Promise.resolve(toAnswers(received, []));
     return decide(requests, call).then(
-      (outcomes) => toAnswers(asked, outcomes),
+      (outcomes) => toAnswers(received, outcomes),
       (error: unknown) => {
         const failed = asError(error);
-        return toAnswers(asked, requests.map(() => failed));
+        return toAnswers(
+          received,
+          requests.map(() => failed),
+        );
       },
     );
   };
 }
 
-/** Answers a call that comes alone. */
-export async function answerOne(answerCalls: AnswerCalls, asked: Asked, call: TakeOptions): Promise<Answer> {
-  const [answer = NO_ANSWER] = await answerCalls([asked], call);
+/** Answers a single call. */
+export async function answerOne(answerCalls: AnswerCalls, received: ReadRequest, call: TakeOptions): Promise<Answer> {
+  const [answer = NO_ANSWER] = await answerCalls([received], call);
   return answer;
 }
 
-function isRequest(asked: Asked): asked is RateLimitRequest {
-  return !(asked instanceof BadRequestError);
+function isRequest(received: ReadRequest): received is RateLimitRequest {
+  return !(received instanceof BadRequestError);
 }
 
 function toFailure(error: unknown): Failure {

@@ -1,42 +1,42 @@
-/** The gRPC port by our own HTTP/2: answers ShouldRateLimit itself, and has grpc-js answer everything else. */
+/** The lean transport's server: the gRPC port on Weir's own HTTP/2 (`TRANSPORT=lean`). */
 
 import type { Socket } from 'node:net';
-import { monotonicNowMs } from '../../clock';
+import { monotonicNowMs } from '../../lib/clock';
 import type { FailureKind, FaultLog } from '../answer';
-import { UNMEASURED, type ConnectionMeasure, type EndReason } from '../connection-measure';
-import { DEFAULT_RULES, type ConnectionRules } from '../connection-rules';
-import { GrpcListener, type GrpcAddress } from '../grpc-listener';
-import type { GrpcServer, GrpcServerOptions } from '../grpc-server';
-import { KnownRequests } from '../known-requests';
-import { Bridge } from './bridge';
-import { ByteBudget } from './byte-budget';
-import { Connection } from './connection';
-import { ErrorCode, type ConnectionError } from './errors';
-import { GatheredCalls } from './gathered-calls';
-import { LEAN_BOUNDS, type LeanBounds } from './lean-bounds';
-import { Loopback } from './loopback';
-import { Peer } from './peer';
-import { PeerWatch } from './peer-watch';
-import { RateLimitCall, type RateLimitCallParts } from './rate-limit-call';
-import { refuseLarge, refuseOtherHttp } from './refusal';
+import { UNMEASURED, type ConnectionMeasure, type EndReason } from '../port/connection-measure';
+import { DEFAULT_RULES, type ConnectionRules } from '../port/connection-rules';
+import { GrpcListener, type GrpcAddress } from '../port/grpc-listener';
+import type { GrpcServerOptions } from '../grpc/grpc-server';
+import { makeGrpcServices, type GrpcServices } from '../grpc/grpc-services';
+import { RequestCache } from '../messages/request-cache';
+import { TurnQueue } from '../turn-queue';
+import { ByteBudget } from '../byte-budget';
+import { Connection } from './connection/connection';
+import { ErrorCode, type ConnectionError } from './frames/errors';
+import { GatheredCalls } from './calls/gathered-calls';
+import { LEAN_BOUNDS, type LeanBounds } from './socket/lean-bounds';
+import { openMethodCall, type MethodCallParts } from './calls/method-call';
+import { Peer } from './socket/peer';
+import { PeerWatch } from './socket/peer-watch';
+import { ReadTurns } from './socket/read-turns';
+import { RateLimitCall, type RateLimitCallParts } from './calls/rate-limit-call';
+import { refuseLarge, refuseOtherHttp } from './calls/refusal';
 
-/** How exactly a caller's deadline is kept. */
+/** Precision of callers' deadlines. */
 const DEADLINE_STEP_MS = 5;
 
-/** Callers may say that they wait for years. */
+/** Bounds the timer, because a caller's deadline may be years away. */
 const DEADLINE_LOOK_MS_MAX = 60_000;
 
-/** How long a drain waits for a peer to say that it knows. */
+/** How long a drain waits for a peer's answer to the PING. */
 const DRAIN_ANSWER_MS = 1000;
 
 export interface LeanServerOptions extends GrpcServerOptions {
-  /** Serves what this server does not. It has no port of its own. */
-  readonly grpc: GrpcServer;
   readonly log: FaultLog;
-  /** Called once for each answer that failed here, after it was decided. */
+  /** Called for each answer that could not be sent after it was decided. */
   readonly onFailure?: (kind: FailureKind) => void;
   readonly bounds?: Partial<LeanBounds>;
-  /** A clock that is never set. */
+  /** A monotonic clock. */
   readonly nowMs?: () => number;
 }
 
@@ -44,19 +44,23 @@ export class LeanServer {
   private readonly listener: GrpcListener;
   private readonly peers = new Set<Peer>();
   private readonly writing: Peer[] = [];
+  private isTurnEndScheduled = false;
+  private onTurnEnd: (() => void) | undefined;
   private deadlineTimer: NodeJS.Timeout | undefined;
-  /** When open streams are looked through for deadlines that have come. */
+  /** When to check the open streams for passed deadlines. */
   private lookMs = Infinity;
   private watchTimer: NodeJS.Timeout | undefined;
   private onEmpty: (() => void) | undefined;
+  private readonly turns: ReadTurns<Peer>;
   private readonly calls: GatheredCalls;
   private readonly callParts: RateLimitCallParts;
-  private readonly loopback: Loopback;
+  private readonly services: GrpcServices;
+  private readonly methodParts: MethodCallParts;
   private readonly bounds: LeanBounds;
   private readonly rules: ConnectionRules;
   private readonly measure: ConnectionMeasure;
   private readonly nowMs: () => number;
-  /** Read once for all that a read has brought: the clock costs as much as a lookup. */
+  /** Read once for each batch of input, because reading the clock costs as much as a lookup. */
   private readMs = 0;
 
   constructor(private readonly options: LeanServerOptions) {
@@ -69,48 +73,59 @@ export class LeanServer {
       tls: options.tls,
       connectionsMax: this.bounds.connectionsMax,
       handshakeTimeoutMs: this.bounds.handshakeTimeoutMs,
-      // A peer that has said everything still gets its answers.
+      // A peer that closed its side still gets its answers.
       allowHalfOpen: true,
       onSocket: (socket) => {
         this.accept(socket);
       },
     });
-    this.loopback = new Loopback(options.grpc.inject);
+    this.turns = new ReadTurns<Peer>({
+      nowMs: this.nowMs,
+      read: (peer, chunk, share, nowMs) => {
+        this.readMs = nowMs;
+        peer.read(chunk, share);
+        this.calls.send();
+      },
+      schedule: (act) => {
+        this.onTurnEnd = act;
+        this.scheduleTurnEnd();
+      },
+    });
+    const requests = new RequestCache();
+    this.services = makeGrpcServices({ ...options, requests });
     this.calls = new GatheredCalls(options.answerCalls, this.nowMs);
-    this.callParts = {
-      calls: this.calls,
-      requests: new KnownRequests(),
+    const common = {
       budget: new ByteBudget(this.bounds.unfinishedBytesMax),
       readMs: () => this.readMs,
-      onAnswer: (seconds) => {
-        options.onCall({ grpcMethod: 'ShouldRateLimit', seconds });
-      },
-      onFault: (error) => {
+      onFault: (error: unknown) => {
         options.log.error({ err: error }, 'an answer could not be sent');
         options.onFailure?.('fault');
       },
     };
+    this.methodParts = { ...common, methods: this.services.methods, turns: new TurnQueue() };
+    this.callParts = {
+      ...common,
+      calls: this.calls,
+      requests,
+      onAnswer: (seconds) => {
+        options.onCall({ grpcMethod: 'ShouldRateLimit', seconds });
+      },
+    };
   }
 
-  /** Listens; port 0 takes a free one, and a unix socket has 0. Rejects if the address can't be bound. */
-  async start(address: GrpcAddress): Promise<{ port: number }> {
-    await this.loopback.start();
-    try {
-      return await this.listener.listen(address);
-    } catch (error) {
-      this.loopback.close();
-      throw error;
-    }
+  /** Listens; port 0 selects a free port, and a unix socket has port 0. Rejects if the address cannot be bound. */
+  start(address: GrpcAddress): Promise<{ port: number }> {
+    return this.listener.listen(address);
   }
 
   /**
-   * Turns the health off, takes no new connections, tells each peer to open no more streams, and resolves when all
-   * have their answers; after `timeoutMs` it cuts off what is left.
+   * Turns the health off, accepts no connections, sends each peer a GOAWAY, and resolves when all streams
+   * are answered; after `timeoutMs` it closes the rest.
    */
   async drain({ timeoutMs }: { readonly timeoutMs: number }): Promise<void> {
     this.options.health.startDrain();
     const closed = this.listener.close();
-    this.options.grpc.endWatches();
+    this.services.endWatches();
     const answered = new Promise<void>((resolve) => {
       this.onEmpty = resolve;
     });
@@ -126,13 +141,11 @@ export class LeanServer {
     clearTimeout(answerTimer);
     clearInterval(this.watchTimer);
     clearTimeout(this.deadlineTimer);
-    this.loopback.close();
     this.listener.cut();
-    await Promise.all([closed, this.options.grpc.drain({ timeoutMs })]);
+    await closed;
   }
 
   private accept(socket: Socket): void {
-    const bridge = new Bridge({ dial: () => this.loopback.dial(), budget: this.callParts.budget });
     const connection: Connection = new Connection({
       nowMs: this.nowMs,
       streamsMax: this.rules.streamsMax,
@@ -149,31 +162,40 @@ export class LeanServer {
       open: (_connection, stream, head) => {
         if (head.kind === 'too_large') return refuseLarge(connection, stream);
         if (head.kind === 'no_grpc') return refuseOtherHttp(connection, stream, head);
-        if (head.kind !== 'rate_limit') return bridge.open(connection, stream, head);
-        const call = new RateLimitCall(this.callParts, { connection, stream, timeoutMs: head.timeoutMs });
+        const call =
+          head.kind === 'rate_limit'
+            ? new RateLimitCall(this.callParts, { connection, stream, timeoutMs: head.timeoutMs })
+            : openMethodCall(this.methodParts, { connection, stream, head });
         if (call.deadlineMs !== undefined) this.watchDeadline(call.deadlineMs);
         return call;
       },
     });
     const { bounds, rules } = this;
     const watch = new PeerWatch({ socket, connection, bounds, rules, nowMs: this.nowMs(), random: Math.random() });
-    const peer = new Peer({ socket, connection, bridge, watch });
+    const onTurn = (nowMs: number): void => {
+      this.readMs = nowMs;
+    };
+    const onRead = (): void => {
+      this.calls.send();
+      // A peer that closed its side may now have all its answers.
+      if (socket.readableEnded) this.scheduleWrite(peer);
+    };
+    const peer = new Peer({ socket, connection, watch, onTurn, onRead });
     this.peers.add(peer);
     this.watch();
     socket.on('data', (chunk: Buffer) => {
-      this.readMs = this.nowMs();
-      connection.push(chunk);
-      this.calls.ask();
+      this.turns.arrived(peer, chunk);
     });
     socket.on('drain', () => {
-      socket.resume();
+      peer.onDrain();
+      this.turns.wait(peer);
     });
     socket.on('end', () => {
-      connection.endInput();
-      // What it has been answered in this turn is said yet; if that is all, it is let go then.
+      peer.onInputEnd();
+      // Answers of this turn are still sent; if nothing else is open, the connection closes then.
       this.scheduleWrite(peer);
     });
-    // Told by 'close', which follows.
+    // 'close' follows each error, and is handled.
     socket.on('error', () => undefined);
     socket.once('close', () => {
       this.drop(peer);
@@ -182,16 +204,28 @@ export class LeanServer {
     if (this.onEmpty !== undefined) connection.startDrain();
   }
 
-  /** All that a turn of the event loop has to say goes out together, in one write for each connection. */
+  /** All output of a turn of the event loop goes out in one write for each connection. */
   private scheduleWrite(peer: Peer): void {
     if (peer.isWriting) return;
     peer.isWriting = true;
-    if (this.writing.push(peer) === 1) {
-      setImmediate(() => {
-        this.flush();
-      });
-    }
+    this.writing.push(peer);
+    this.scheduleTurnEnd();
   }
+
+  private scheduleTurnEnd(): void {
+    if (this.isTurnEndScheduled) return;
+    this.isTurnEndScheduled = true;
+    setImmediate(this.endTurn);
+  }
+
+  /** Waiting input is read first, so that its answers go out in the same write. */
+  private readonly endTurn = (): void => {
+    const { onTurnEnd } = this;
+    this.isTurnEndScheduled = false;
+    this.onTurnEnd = undefined;
+    onTurnEnd?.();
+    if (this.writing.length > 0) this.flush();
+  };
 
   private flush(): void {
     const peers = this.writing.splice(0);
@@ -214,7 +248,7 @@ export class LeanServer {
   private watch(): void {
     this.watchTimer ??= setInterval(() => {
       const nowMs = this.nowMs();
-      // What had come by now is read first: a pause of this process is nobody's silence.
+      // Input that has arrived is read first: a pause of this process must not count as silence of the peer.
       setImmediate(() => {
         for (const peer of [...this.peers]) this.judge(peer, nowMs);
       });
@@ -229,8 +263,8 @@ export class LeanServer {
   }
 
   /**
-   * Looks through the open streams once the first of their deadlines has come: a list of those that wait would keep each call for
-   * longer than it lives, and nearly all are answered long before.
+   * Checks all open streams when the earliest deadline has passed. A list of waiting calls would keep each of them in memory for
+   * longer than it lives, and almost all are answered long before their deadline.
    */
   private watchDeadline(deadlineMs: number): void {
     if (deadlineMs >= this.lookMs - DEADLINE_STEP_MS) return;
@@ -238,7 +272,9 @@ export class LeanServer {
     const nowMs = this.nowMs();
     const waitMs = Math.min(Math.max(DEADLINE_STEP_MS, deadlineMs - nowMs), DEADLINE_LOOK_MS_MAX);
     this.lookMs = nowMs + waitMs;
-    this.deadlineTimer = setTimeout(() => { this.endLate(); }, waitMs);
+    this.deadlineTimer = setTimeout(() => {
+      this.endLate();
+    }, waitMs);
   }
 
   private endLate(): void {

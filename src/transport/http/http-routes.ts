@@ -1,0 +1,114 @@
+/** The routes of the HTTP port: /json, reservations and /healthcheck. */
+
+import type { IncomingMessage } from 'node:http';
+import type { ByteString, RateLimitRequest } from '../../descriptor/descriptor';
+import { BadRequestError } from '../../lib/errors';
+import type { Health } from '../../observability/health';
+import { answerOne, type AnswerCalls, type FailureKind } from '../answer';
+import { JsonBodies, type Body } from './http-body';
+import { forMethods, textReply, type HttpReply, type HttpServerOptions, type Route } from './http-server';
+import { parseRequest } from '../messages/json';
+import { toRequest } from '../messages/request';
+import type { ReservationCalls } from '../reservation-calls';
+import { indexPage } from './index-page';
+import { reservationRoutes } from './reservation-routes';
+import { formatResponse, toWireResponse } from '../messages/response';
+
+/** Maximum size of a body of /json. */
+export const JSON_BODY_BYTES_MAX = 1024 * 1024;
+
+/** Methods of probes: HAProxy sends OPTIONS by default. */
+const PROBING = ['GET', 'HEAD', 'OPTIONS'] as const;
+
+const READING = ['GET', 'HEAD'] as const;
+
+const STATUS_OF: Readonly<Record<FailureKind, number>> = { bad_request: 400, unavailable: 503, fault: 500 };
+
+export interface HttpRoutesOptions {
+  readonly answerCalls: AnswerCalls;
+  /** Absent: reservations are not served. */
+  readonly reservationCalls?: ReservationCalls;
+  readonly health: Health;
+  /** Default: true. */
+  readonly servesJson?: boolean;
+  /** Whether /json accepts negative hits. Default: true. */
+  readonly takesRefunds?: boolean;
+  /** Whether the domain is configured; absent: replies have no warning header. */
+  readonly isConfigured?: (domain: ByteString) => boolean;
+}
+
+export function httpRoutes({
+  answerCalls,
+  reservationCalls,
+  health,
+  servesJson = true,
+  takesRefunds = true,
+  isConfigured = () => true,
+}: HttpRoutesOptions): Pick<HttpServerOptions, 'routes' | 'routesBelow'> {
+  // All routes of the port share a budget.
+  const bodies = new JsonBodies();
+  const index = indexPage({ servesJson, servesReservations: reservationCalls !== undefined });
+  const routes = new Map<string, Route>([
+    ['/', forMethods(READING, () => textReply(200, index))],
+    ['/healthcheck', forMethods(PROBING, () => healthReply(health))],
+  ]);
+  if (servesJson) routes.set('/json', (request) => answerJson(request, { bodies, answerCalls, takesRefunds, isConfigured }));
+  if (reservationCalls === undefined) return { routes };
+  const { exact, below } = reservationRoutes(reservationCalls, bodies);
+  return { routes: routes.set(...exact), routesBelow: new Map([below]) };
+}
+
+interface JsonParts {
+  readonly bodies: JsonBodies;
+  readonly answerCalls: AnswerCalls;
+  readonly takesRefunds: boolean;
+  readonly isConfigured: (domain: ByteString) => boolean;
+}
+
+/** Code and body are those of envoyproxy/ratelimit; only this header shows that the domain is not configured. */
+export const UNKNOWN_DOMAIN_WARNING = { 'x-weir-warning': 'the domain is not configured, so no limit applies' };
+
+async function answerJson(request: IncomingMessage, { bodies, answerCalls, takesRefunds, isConfigured }: JsonParts): Promise<HttpReply> {
+  const read = await bodies.read(request, { bytesMax: JSON_BODY_BYTES_MAX }, async (body): Promise<{ readonly reply: HttpReply }> => {
+    const received = parsed(body);
+    if (!takesRefunds && isRefund(received))
+      return {
+        reply: textReply(403, 'negative hits are not accepted on this port (JSON_REFUNDS_ENABLED is false); send them over gRPC\n'),
+      };
+    const answer = await answerOne(answerCalls, received, {});
+    if ('failure' in answer) return { reply: textReply(STATUS_OF[answer.failure.kind], `${answer.failure.message}\n`) };
+    const { decision } = answer;
+    const status = decision.overallCode === 'OK' ? 200 : 429;
+    const isUnknown = 'domain' in received && !isConfigured(received.domain);
+    return {
+      reply: {
+        status,
+        contentType: 'application/json',
+        ...(isUnknown && { headers: UNKNOWN_DOMAIN_WARNING }),
+        body: formatResponse(toWireResponse(decision)),
+      },
+    };
+  });
+  return 'reply' in read ? read.reply : textReply(read.status, `${read.message}\n`);
+}
+
+/** Invalid bodies take the same path as other invalid requests, which answers and counts them. */
+function parsed(body: Body): RateLimitRequest | BadRequestError {
+  if (body instanceof BadRequestError) return body;
+  try {
+    return toRequest(parseRequest(body));
+  } catch (error) {
+    if (error instanceof BadRequestError) return error;
+    throw error;
+  }
+}
+
+function isRefund(received: RateLimitRequest | BadRequestError): boolean {
+  return !(received instanceof BadRequestError) && received.descriptors.some(({ hits = 0 }) => hits < 0);
+}
+
+function healthReply(health: Health): HttpReply {
+  const { status, degradations } = health;
+  if (status === 'NOT_SERVING') return textReply(500, ['NOT_SERVING', ...degradations].map((line) => `${line}\n`).join(''));
+  return textReply(200, degradations.length === 0 ? 'OK' : `${['OK', ...degradations].join('\n')}\n`);
+}

@@ -1,0 +1,198 @@
+/** A plain HTTP server: its bounds, start and drain. Its content is a table of routes. */
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { FaultLog } from '../answer';
+import { CHUNKED_HEADERS, sendChunks } from './send-chunks';
+
+/** The bounds of a port; tests may lower them. */
+export interface HttpBounds {
+  /** How long a client may take for its headers, in milliseconds. */
+  readonly headersTimeoutMs: number;
+  /** How long a client may take for a whole request, in milliseconds. */
+  readonly requestTimeoutMs: number;
+  /** Interval of the checks of both, in milliseconds. */
+  readonly checkMs: number;
+  /** How long an idle connection is kept, in milliseconds. */
+  readonly keepAliveTimeoutMs: number;
+  /** Maximum of open connections; further ones are closed at once. */
+  readonly connectionsMax: number;
+  /** Maximum of concurrent long replies; further ones get 503. */
+  readonly longRepliesMax: number;
+  /** How long a client may take to read a long reply, in milliseconds. */
+  readonly replyTimeoutMs: number;
+}
+
+export const HTTP_BOUNDS: HttpBounds = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  checkMs: 2_000,
+  keepAliveTimeoutMs: 60_000,
+  connectionsMax: 10_000,
+  longRepliesMax: 16,
+  replyTimeoutMs: 30_000,
+};
+
+export interface HttpReply {
+  readonly status: number;
+  readonly contentType: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Chunks for a reply that may be too long to send in one turn of the event loop; no single chunk is. */
+  readonly body: string | readonly Buffer[];
+}
+
+export type Route = (request: IncomingMessage) => HttpReply | Promise<HttpReply>;
+
+export interface HttpServerOptions {
+  /** By path, without the query. */
+  readonly routes: ReadonlyMap<string, Route>;
+  /** By prefix, for paths without an exact route. */
+  readonly routesBelow?: ReadonlyMap<string, Route>;
+  readonly log: FaultLog;
+  readonly bounds?: Partial<HttpBounds>;
+  /** Called for each connection that was closed because `connectionsMax` were open. */
+  readonly onTooMany?: (open: number) => void;
+}
+
+export function textReply(status: number, body: string): HttpReply {
+  return { status, contentType: 'text/plain; charset=utf-8', body };
+}
+
+/** Wraps a route that reads no body: other methods get 405. */
+export function forMethods(methods: readonly string[], route: Route): Route {
+  const allow = methods.join(', ');
+  return (request) => {
+    request.resume();
+    if (methods.includes(request.method ?? '')) return route(request);
+    return { ...textReply(405, `the method must be one of ${allow}\n`), headers: { allow } };
+  };
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+export class HttpServer {
+  private readonly bounds: HttpBounds;
+  private readonly server;
+  private longReplies = 0;
+
+  /** The last request of each open connection. */
+  private readonly last = new Map<Socket, Exchange | undefined>();
+
+  constructor(private readonly options: HttpServerOptions) {
+    this.bounds = { ...HTTP_BOUNDS, ...options.bounds };
+    const {
+      headersTimeoutMs: headersTimeout,
+      requestTimeoutMs: requestTimeout,
+      checkMs: connectionsCheckingInterval,
+      keepAliveTimeoutMs: keepAliveTimeout,
+    } = this.bounds;
+    this.server = createServer({ headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout }, (request, response) => {
+      void this.serve(request, response);
+    });
+    this.server.maxConnections = this.bounds.connectionsMax;
+    this.server.on('connection', (socket) => {
+      this.last.set(socket, undefined);
+      socket.once('close', () => this.last.delete(socket));
+    });
+    this.server.on('drop', () => options.onTooMany?.(this.bounds.connectionsMax));
+  }
+
+  /** Listens, by default on every address; port 0 selects a free port. Rejects if the address cannot be bound. */
+  start({ host, port }: { readonly host: string | undefined; readonly port: number }): Promise<{ port: number }> {
+    return new Promise((resolve, reject) => {
+      this.server.once('error', reject);
+      this.server.listen({ host, port }, () => {
+        this.server.off('error', reject);
+        resolve({ port: (this.server.address() as AddressInfo).port });
+      });
+    });
+  }
+
+  /** Accepts no new connections, and resolves when open requests are answered; after `timeoutMs` it closes the rest. */
+  close({ timeoutMs }: { readonly timeoutMs: number }): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        this.server.closeAllConnections();
+      }, timeoutMs);
+      this.server.close(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+      // Requests that have arrived are read first.
+      setImmediate(() => {
+        for (const [socket, exchange] of this.last) if (isIdle(socket, exchange)) socket.destroy();
+      });
+    });
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.last.set(request.socket, { request, response });
+    const reply = await this.reply(request);
+    // A closing server waits for its connections, so it keeps none open.
+    if (!this.server.listening) response.setHeader('connection', 'close');
+    if (typeof reply.body === 'string') sendWhole(response, reply, reply.body);
+    else if (reply.body.length > 1) await this.sendLong(request, response, { ...reply, body: reply.body });
+    else sendWhole(response, { ...reply, headers: { ...reply.headers, ...CHUNKED_HEADERS } }, reply.body[0] ?? '');
+  }
+
+  /** Never rejects: a client that disappears or does not read loses its connection. */
+  private async sendLong(
+    request: IncomingMessage,
+    response: ServerResponse,
+    reply: HttpReply & { readonly body: readonly Buffer[] },
+  ): Promise<void> {
+    if (this.longReplies >= this.bounds.longRepliesMax) {
+      response.writeHead(503, { 'content-type': 'text/plain; charset=utf-8', 'retry-after': '1' });
+      response.end(`${this.longReplies} clients are reading a long reply of this port; retry later\n`);
+      return;
+    }
+    this.longReplies += 1;
+    try {
+      await sendChunks({ request, response, reply, timeoutMs: this.bounds.replyTimeoutMs });
+    } finally {
+      this.longReplies -= 1;
+    }
+  }
+
+  private routeBelow(path: string): Route | undefined {
+    for (const [start, route] of this.options.routesBelow ?? []) if (path.startsWith(start)) return route;
+    return undefined;
+  }
+
+  private async reply(request: IncomingMessage): Promise<HttpReply> {
+    const path = pathOf(request.url ?? '');
+    const route = this.options.routes.get(path) ?? this.routeBelow(path);
+    if (route === undefined) return textReply(404, 'not found\n');
+    try {
+      return await route(request);
+    } catch (error) {
+      this.options.log.error({ err: error }, `the HTTP request for ${path} failed`);
+      return textReply(500, 'internal error; see the log of the rate limit service\n');
+    }
+  }
+}
+
+function sendWhole(response: ServerResponse, { status, headers, contentType }: HttpReply, body: string | Buffer): void {
+  response.writeHead(status, { ...headers, 'content-type': contentType, 'content-length': Buffer.byteLength(body) });
+  response.end(body);
+}
+
+/** Node closes only connections between two requests: a connection without a request, or with an incomplete one, counts as busy there. */
+function isIdle(socket: Socket, exchange: Exchange | undefined): boolean {
+  if (exchange === undefined) return socket.bytesRead === 0;
+  return exchange.response.writableFinished && !exchange.request.complete;
+}
+
+/** The decoded path of a request target, without the query. The target may be an absolute URL, which servers must accept (RFC 9112, 3.2.2). */
+export function pathOf(target: string): string {
+  const [url = ''] = target.split('?', 1);
+  const path = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/]*\/?/i, '/');
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
