@@ -1,75 +1,186 @@
 #!/usr/bin/env node
 /** The command `weir`: picks the subcommand, and turns what it throws into a message and an exit code. */
 
-// First: as the first process of a container this one would not hear of a signal that came while the rest is loaded.
+// First import: as PID 1 of a container, the process would miss a signal that arrives while the other modules load.
 import './cli/stop-signals';
-import { ask, ASK_USAGE } from './cli/ask';
-import { check, CHECK_USAGE } from './cli/check';
-import { explain, EXPLAIN_USAGE } from './cli/explain';
-import { reserve, RESERVE_USAGE } from './cli/reserve';
-import { referenceClient } from './cli/reference-client';
-import { referenceConfigCheck } from './cli/reference-config-check';
+import type { CompletableAction, CompletableCommand } from './cli/completion/branch';
+import { CONTROL_COMMANDS } from './cli/control/commands';
 import { serve, SERVE_USAGE } from './cli/serve';
-import { showSettings, SETTINGS_USAGE } from './cli/show-settings';
 import { UsageError } from './cli/usage-error';
-import { ConfigError } from './config/config-error';
-import { didYouMean } from './config/did-you-mean';
-import { SettingsError } from './config/settings-error';
-import { SocketPathError } from './transport/unix-socket';
-import { VERSION } from './version';
+import { ConfigError, countProblems, listProblems } from './problems/config-error';
+import { didYouMean } from './lib/did-you-mean';
+import { SettingsError } from './settings/table/settings-error';
+import { ListenError } from './transport/port/listen-error';
+import { SocketPathError } from './transport/port/unix-socket';
+import { VERSION } from './app/version';
 
-/** By command. */
-const USAGES = new Map([
-  ['serve', SERVE_USAGE],
-  ['check', CHECK_USAGE],
-  ['explain', EXPLAIN_USAGE],
-  ['settings', SETTINGS_USAGE],
-  ['ask', ASK_USAGE],
-  ['reserve', RESERVE_USAGE],
-]);
-
-const USAGE = `Usage: weir COMMAND
-
-${[...USAGES.values()].map(indented).join('\n\n')}
-
-  weir version    prints ${VERSION}
-  weir help       prints this; weir COMMAND --help what is of one command
-
-  weir ratelimit_client and weir ratelimit_config_check are the commands of envoyproxy/ratelimit, with their flags.`;
-
-function indented(usage: string): string {
-  return usage.replaceAll(/^(?=.)/gm, '  ');
+interface CommandInput {
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
 }
 
-/** What was asked for is wrong: arguments, settings or configuration. */
+interface LoadedCommand {
+  readonly usage: string;
+  /** Returns the exit code, or a promise of it. */
+  readonly run: (input: CommandInput) => number | Promise<number>;
+  /** Words that may follow the command, for completion. */
+  readonly words?: readonly string[];
+  /** Actions with options of their own. Absent: the options are those of the usage. */
+  readonly actions?: readonly CompletableAction[];
+}
+
+interface Command {
+  /** One line for the help. */
+  readonly purpose: string;
+  readonly load: () => LoadedCommand | Promise<LoadedCommand>;
+}
+
+/**
+ * Subcommands by name. `serve` does not load the others: grpc-js as a client and the full YAML reader take 100 ms of CPU.
+ * `serve` is imported statically, because an `import()` would add 5 ms to its start.
+ */
+const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
+  ['serve', { purpose: 'answers the rate limit requests of Envoy until it is stopped', load: () => ({ usage: SERVE_USAGE, run: serve }) }],
+  [
+    'check',
+    {
+      purpose: 'shows every error and warning of a configuration',
+      load: async () => {
+        const { check, CHECK_USAGE } = await import('./cli/check.js');
+        return { usage: CHECK_USAGE, run: check };
+      },
+    },
+  ],
+  [
+    'explain',
+    {
+      purpose: 'shows which rules of a configuration match a request, without a server',
+      load: async () => {
+        const { explain, EXPLAIN_USAGE } = await import('./cli/explain/explain.js');
+        return { usage: EXPLAIN_USAGE, run: explain };
+      },
+    },
+  ],
+  [
+    'settings',
+    {
+      purpose: 'shows every setting with its value in this environment',
+      load: async () => {
+        const { showSettings, SETTINGS_USAGE } = await import('./cli/show-settings.js');
+        return { usage: SETTINGS_USAGE, run: showSettings };
+      },
+    },
+  ],
+  [
+    'schema',
+    {
+      purpose: 'prints the JSON Schema of a configuration file, for editors',
+      load: async () => {
+        const { showSchema, SCHEMA_USAGE } = await import('./cli/show-schema.js');
+        return { usage: SCHEMA_USAGE, run: showSchema };
+      },
+    },
+  ],
+  [
+    'ask',
+    {
+      purpose: 'sends one request to a running server',
+      load: async () => {
+        const { ask, ASK_USAGE } = await import('./cli/ask.js');
+        return { usage: ASK_USAGE, run: ask };
+      },
+    },
+  ],
+  [
+    'reserve',
+    {
+      purpose: 'reserves hits at a running server, and commits or releases them',
+      load: async () => {
+        const { reserve, RESERVE_USAGE, STEPS } = await import('./cli/reserve.js');
+        return { usage: RESERVE_USAGE, run: reserve, words: STEPS };
+      },
+    },
+  ],
+  ...Array.from(CONTROL_COMMANDS, ([name, { purpose, load }]): [string, Command] => [
+    name,
+    {
+      purpose,
+      load: async () => {
+        const [command, { optionsOf, runControl, usageOf: usage }] = await Promise.all([
+          load(),
+          import('./cli/control/control-command.js'),
+        ]);
+        const actions = command.actions.map((action) => ({ ...action, options: optionsOf(action) }));
+        return { usage: usage(command), run: (input) => runControl(command, input), actions };
+      },
+    },
+  ]),
+  [
+    'completion',
+    {
+      purpose: 'prints the completion script of bash, zsh or fish',
+      load: async () => {
+        const { completion, COMPLETION_USAGE, SHELLS } = await import('./cli/completion/completion.js');
+        const run = async ({ args }: CommandInput) => completion({ args, commands: await completable() });
+        return { usage: COMPLETION_USAGE, run, words: SHELLS };
+      },
+    },
+  ],
+]);
+
+/** All commands, with what may follow each. */
+async function completable(): Promise<readonly CompletableCommand[]> {
+  const loaded = await Promise.all(Array.from(COMMANDS, async ([name, { purpose, load }]) => ({ name, purpose, ...(await load()) })));
+  return [
+    ...loaded,
+    { name: 'version', purpose: `prints ${VERSION}`, usage: '' },
+    { name: 'help', purpose: 'prints the options of a command', usage: '', words: [...COMMANDS.keys()] },
+  ];
+}
+
+const NAMES: readonly string[] = [...COMMANDS.keys(), 'version', 'help'];
+
+const USAGE = `Usage: weir COMMAND [OPTIONS]
+
+${[...COMMANDS].map(([name, { purpose }]) => `  ${name.padEnd(10)}  ${purpose}`).join('\n')}
+  version     prints ${VERSION}
+  help        prints this list; weir help COMMAND prints the options of a command
+
+Commands of envoyproxy/ratelimit, with their flags:
+
+  ratelimit_client        sends one request to a running server
+  ratelimit_config_check  checks a directory of configuration files
+
+Settings come from the environment: weir settings lists them.`;
+
+async function usageOf(name: string, { purpose, load }: Command): Promise<string> {
+  const { usage } = await load();
+  return `weir ${name} ${purpose}.\n\nUsage: ${usage}`;
+}
+
+/** Exit code for invalid arguments, settings or configuration. */
 const EXIT_USAGE = 2;
 const EXIT_FAILURE = 1;
 
-const LISTEN_CALLS: readonly string[] = ['listen', 'bind', 'getaddrinfo'];
-
 async function main([command = '', ...args]: readonly string[]): Promise<number> {
-  const usage = USAGES.get(command);
-  if (usage !== undefined && args.some((arg) => arg === '--help' || arg === '-h')) {
-    console.log(usage);
-    return 0;
+  const known = COMMANDS.get(command);
+  if (known !== undefined) {
+    if (args.some((arg) => arg === '--help' || arg === '-h')) {
+      console.log(await usageOf(command, known));
+      return 0;
+    }
+    const { run } = await known.load();
+    return run({ args, env: process.env });
   }
   switch (command) {
-    case 'serve':
-      return serve({ args, env: process.env });
-    case 'check':
-      return check({ args, env: process.env });
-    case 'explain':
-      return explain({ args, env: process.env });
-    case 'settings':
-      return showSettings({ args, env: process.env });
-    case 'ask':
-      return ask({ args });
-    case 'reserve':
-      return reserve({ args });
-    case 'ratelimit_client':
+    case 'ratelimit_client': {
+      const { referenceClient } = await import('./cli/reference/reference-client.js');
       return referenceClient({ args });
-    case 'ratelimit_config_check':
+    }
+    case 'ratelimit_config_check': {
+      const { referenceConfigCheck } = await import('./cli/reference/reference-config-check.js');
       return referenceConfigCheck({ args, env: process.env });
+    }
     case 'version':
     case '--version':
     case '-v':
@@ -78,7 +189,7 @@ async function main([command = '', ...args]: readonly string[]): Promise<number>
     case 'help':
     case '--help':
     case '-h':
-      console.log(USAGE);
+      console.log(await helpOn(args[0]));
       return 0;
     case '':
       console.error(USAGE);
@@ -88,45 +199,48 @@ async function main([command = '', ...args]: readonly string[]): Promise<number>
   }
 }
 
+/** @throws UsageError for an unknown command */
+async function helpOn(name: string | undefined): Promise<string> {
+  if (name === undefined) return USAGE;
+  const command = COMMANDS.get(name);
+  if (command !== undefined) return usageOf(name, command);
+  if (name === 'version' || name === 'help') return USAGE;
+  throw new UsageError(noCommand(name));
+}
+
 function noCommand(word: string): string {
-  const commands = [...USAGES.keys(), 'version', 'help'];
-  const meant = didYouMean(word, commands);
+  const all = NAMES.join(', ');
+  if (word.startsWith('-')) return `weir needs a command before ${word}; use one of ${all}`;
+  if (/[./]/.test(word)) return `${JSON.stringify(word)} is not a command; use weir serve --config ${word} or weir check ${word}`;
+  const meant = didYouMean(word, NAMES);
   const guess = meant === undefined ? '' : `did you mean ${meant}? `;
-  return `${JSON.stringify(word)} is no command; ${guess}use one of ${commands.join(', ')}`;
+  return `${JSON.stringify(word)} is not a command; ${guess}use one of ${all}`;
 }
 
 function exitCodeOf(error: unknown): number {
-  if (error instanceof ConfigError || error instanceof SettingsError || error instanceof UsageError) {
+  if (error instanceof ConfigError) {
+    console.error(
+      [`configuration rejected with ${countProblems(error)}:`, ...listProblems(error).map(({ sentence }) => sentence)].join('\n'),
+    );
+    return EXIT_USAGE;
+  }
+  if (error instanceof SettingsError || error instanceof UsageError) {
     console.error(error.message);
     return EXIT_USAGE;
   }
-  if (isParseError(error)) {
-    console.error(`${error.message}\nweir ${process.argv[2] ?? ''} --help shows what it takes.`);
-    return EXIT_USAGE;
-  }
-  if (error instanceof SocketPathError) {
+  if (error instanceof SocketPathError || error instanceof ListenError) {
     console.error(error.message);
     return EXIT_FAILURE;
   }
-  console.error(isListenError(error) ? `${error.message}; set another, or free this one` : error);
+  console.error(error);
   return EXIT_FAILURE;
 }
 
-/** What `parseArgs` throws for arguments that a command does not take. */
-function isParseError(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
-}
-
-/** Of an address or a port on which this process can't listen; in a worker, for which the primary does, it is one of bind; of a name that nobody knows, one of getaddrinfo. */
-function isListenError(error: unknown): error is Error {
-  return error instanceof Error && 'syscall' in error && LISTEN_CALLS.includes(String(error.syscall));
-}
-
-/** All that a command says is taken before the process ends, which a pipe of 64 KiB may not hold. The log of a server is waited for by nobody. */
+/** Exits once standard output and error are flushed: a pipe holds only 64 KiB. `serve` exits at once, so that a blocked log cannot keep it alive. */
 function end(exitCode: number): void {
   const exit = (): never => process.exit(exitCode);
   if (process.argv[2] === 'serve') exit();
-  // Whoever reads no further has seen enough.
+  // The reader closed the pipe, so the rest of the output is not needed.
   for (const stream of [process.stdout, process.stderr]) stream.once('error', exit);
   process.stdout.write('', () => process.stderr.write('', exit));
 }

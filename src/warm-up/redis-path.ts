@@ -1,19 +1,20 @@
-/** The path over Redis, without a Redis: what a store decides goes through all that wraps one, and through the words of its script. */
+/** The Redis path of the warm-up, without a Redis: groups pass through the wrappers and the wire format of the script, and an embedded store decides them. */
 
 import type { Group, GroupVerdict, Settlement } from '../bucket/take';
-import type { GroupOutcome, SettleOutcome, Store } from '../store/store';
-import { decodeReply, encodeTakes, GROUP_ALLOWED, GROUP_DENIED, TAKE_FITS } from '../store/take-wire';
-import { wrapRedis, wrapServer } from '../wrap-redis';
+import type { MemoryStore } from '../store/memory/memory-store';
+import type { GroupOutcome, SettleOutcome, Store } from '../store/port/store';
+import { decodeReply, encodeTakes, GROUP_ALLOWED, GROUP_DENIED, TAKE_FITS } from '../store/redis/take-wire';
+import { wrapRedis, wrapServer } from '../resilience/wrap-redis';
 
-/** As long as the warm-up may take. Nothing here waits for a network, so nothing is that late. */
+/** Timeout of a warm-up call. Nothing waits for a network, so no call reaches it. */
 const TIMEOUT_MS = 1000;
 
 const BUCKETS_MAX = 1000;
 
 const ignore = () => undefined;
 
-/** Wrapped as Redis is, with metrics that nobody reads. */
-export function overRedisPath(store: Store): Store {
+/** Wraps the store as `wrapRedis` wraps Redis, with metrics that nobody reads. */
+export function overRedisPath(store: MemoryStore): Store {
   const server = wrapServer(new WordedStore(store), {
     timeoutMs: TIMEOUT_MS,
     breaker: { failures: Infinity, windowMs: TIMEOUT_MS, openMs: TIMEOUT_MS, onState: ignore },
@@ -36,7 +37,7 @@ export function overRedisPath(store: Store): Store {
   return redis.store;
 }
 
-/** What is asked is written as a command, and what is decided is read as its reply. */
+/** Encodes each group as a script command, and decodes each verdict from a script reply. */
 class WordedStore implements Store {
   constructor(private readonly store: Store) {}
 
@@ -44,7 +45,7 @@ class WordedStore implements Store {
     const { folds } = encodeTakes(groups);
     const outcomes = await this.store.take(groups);
     const verdicts = outcomes.filter((outcome): outcome is GroupVerdict => 'verdicts' in outcome);
-    // A fold is answered by what was found, which this store does not tell.
+    // A reply to folded groups cannot be built, because this store does not return what the fold found.
     return folds === undefined && verdicts.length === groups.length ? decodeReply(replyOf(verdicts), { groups, folds }) : outcomes;
   }
 
@@ -57,7 +58,7 @@ class WordedStore implements Store {
   }
 }
 
-/** As `lua/take.lua` answers. */
+/** The reply that `lua/take.lua` would send. */
 function replyOf(decided: readonly GroupVerdict[]): number[] {
   const reply = [decided[0]?.nowUs ?? 0];
   for (const { overLimit, verdicts } of decided) {

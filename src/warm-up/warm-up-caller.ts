@@ -1,17 +1,15 @@
-/** A client of the process's own, over a real socket: so many calls at once on one connection, by the frames that Envoy sends. */
+/** The warm-up's HTTP/2 client: it sends batches of calls over one real socket, with the frames that Envoy sends. */
 
 import { connect, type Socket } from 'node:net';
-import { FrameWriter } from '../transport/http2/frame-writer';
-import { Flag, FRAME_HEADER_BYTES, FrameType, PREFACE } from '../transport/http2/frames';
-import { encodeHeaderBlock } from '../transport/http2/hpack-encoder';
-import { SHOULD_RATE_LIMIT_PATH } from '../transport/http2/request-head';
+import { FrameWriter } from '../transport/http2/frames/frame-writer';
+import { Flag, FRAME_HEADER_BYTES, FrameType, PREFACE } from '../transport/http2/frames/frames';
+import { encodeHeaderBlock } from '../transport/http2/hpack/hpack-encoder';
+import { SHOULD_RATE_LIMIT_PATH } from '../transport/http2/connection/request-head';
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** All that the answers of a warm-up come to has room in it. */
+/** Window large enough for all answers of a warm-up. */
 const WINDOW_INCREMENT = 2 ** 30;
-
-export const CHECK_PATH = '/grpc.health.v1.Health/Check';
 
 export interface Call {
   readonly path: string;
@@ -34,7 +32,7 @@ export class WarmUpCaller {
     this.socket.on('data', (chunk: Buffer) => {
       this.read(chunk);
     });
-    // Told by 'close', which follows.
+    // 'close' follows each error, and is handled.
     this.socket.on('error', () => undefined);
     this.socket.once('close', () => {
       this.waiting = 0;
@@ -42,7 +40,7 @@ export class WarmUpCaller {
     });
   }
 
-  /** Resolves when all are answered, or will not be. */
+  /** Resolves when every call has an answer, or the connection is closed. */
   call(calls: readonly Call[]): Promise<void> {
     for (const { path, message } of calls) {
       const streamId = this.nextId;
@@ -92,7 +90,7 @@ export class WarmUpCaller {
 
 const blocks = new Map<string, Buffer>();
 
-/** As Envoy has it. */
+/** The header block that Envoy sends. */
 function blockOf(path: string): Buffer {
   const known = blocks.get(path);
   if (known !== undefined) return known;

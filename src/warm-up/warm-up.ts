@@ -1,32 +1,38 @@
-/** Runs the path of a request before anybody asks, since code that has run before answers in time. All of it is private: nothing is counted. */
+/** Runs the request path before the ports open, because code that has already run answers in time. It uses a private server, store and rules, so nothing is counted. */
 
 import { Registry } from 'prom-client';
-import { monotonicNowUs } from '../clock';
-import { compileConfig } from '../config/compile';
+import { ALGORITHMS, PREFERRED_ALGORITHM } from '../algorithm/algorithms';
+import { monotonicNowUs } from '../lib/clock';
+import { compileConfig } from '../compile/compile';
 import { Health } from '../observability/health';
-import type { Metrics } from '../observability/metrics';
-import { makeRecordDecision } from '../observability/record-decision';
-import { RuleMetrics } from '../observability/rule-metrics';
-import { ALGORITHMS } from '../rule/limit';
+import type { Metrics } from '../observability/metrics/metrics';
+import { makeRecordDecision } from '../observability/metrics/record-decision';
+import { RuleMetrics } from '../observability/metrics/rule-metrics';
 import { makeShouldRateLimit } from '../should-rate-limit';
-import { MeasuredStore } from '../store/measured-store';
-import { MemoryStore } from '../store/memory-store';
-import type { Store } from '../store/store';
+import { MeasuredStore } from '../store/layers/measured-store';
+import { MemoryStore } from '../store/memory/memory-store';
+import type { Store } from '../store/port/store';
 import { makeAnswerCalls, type AnswerCalls } from '../transport/answer';
-import { GrpcServer } from '../transport/grpc-server';
-import { LeanServer } from '../transport/http2/lean-server';
-import { SHOULD_RATE_LIMIT_PATH } from '../transport/http2/request-head';
-import { CHECK_PATH, WarmUpCaller, type Call } from './warm-up-caller';
+import { CHECK_PATH } from '../transport/grpc/grpc-health';
+import type { LeanServer, LeanServerOptions } from '../transport/http2/lean-server';
+import { SHOULD_RATE_LIMIT_PATH } from '../transport/http2/connection/request-head';
+import { WarmUpCaller, type Call } from './warm-up-caller';
 
-/** Calls that make the path fast, and the processor time and time that they may take: on a slow machine they are fewer. */
+/** Calls that suffice to make the path fast. */
 const CALLS = 3000;
-const CPU_MS_MAX = 200;
-const MS_MAX = 1000;
 
-/** Under way at once. */
+/** Bounds on the CPU time and the elapsed time of the calls. A slow or busy machine makes fewer calls; after 50 the first outside call is as fast as after 750. */
+const CPU_MS_MAX = 100;
+const MS_MAX = 300;
+
+/** How long the warm-up waits for the answers to a batch. */
+const ANSWER_MS_MAX = 1000;
+
+/** Calls in flight at once. The first calls run interpreted and cost twenty times as much. */
+const FIRST_BATCH = 10;
 const BATCH = 50;
 
-/** Few enough that some requests are denied. */
+/** Low enough that some requests are denied. */
 const REQUESTS_PER_UNIT = 20;
 
 const BUCKETS_MAX = 1000;
@@ -34,57 +40,85 @@ const BUCKETS_MAX = 1000;
 const DOMAIN = 'warm-up';
 
 export interface WarmUpOptions {
-  readonly transport: 'lean' | 'grpc-js';
-  /** Where the process will count: the path there is made fast. */
+  /** Makes a server of the transport that the process will use. */
+  readonly makeServer: (
+    options: Pick<LeanServerOptions, 'answerCalls' | 'health' | 'onCall' | 'log'>,
+  ) => Promise<Pick<LeanServer, 'start' | 'drain'>>;
+  /** The kind of store that the process will use: its code path is warmed up. */
   readonly counts: 'memory' | 'redis';
-  /** Of the process; only what a known domain never touches is looked at. */
+  /** The process's metrics: calls within a known domain do not change them. */
   readonly metrics: Metrics;
+  readonly clock?: WarmUpClock;
 }
+
+/** The CPU time of this process and a monotonic clock, in milliseconds. */
+export interface WarmUpClock {
+  readonly cpuMs: () => number;
+  readonly nowMs: () => number;
+}
+
+const OWN_CLOCK: WarmUpClock = {
+  cpuMs: () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1000;
+  },
+  nowMs: () => performance.now(),
+};
 
 export interface WarmUpResult {
   readonly calls: number;
+  /** Elapsed time of the calls. The setup for them is mostly work that the process needs anyway. */
   readonly ms: number;
 }
 
-export async function warmUp({ transport, counts, metrics }: WarmUpOptions): Promise<WarmUpResult> {
-  const startedMs = performance.now();
-  const result = (calls: number): WarmUpResult => ({ calls, ms: performance.now() - startedMs });
+/** `clock` is injected by tests. */
+export async function warmUp({ makeServer, counts, metrics, clock = OWN_CLOCK }: WarmUpOptions): Promise<WarmUpResult> {
   const store = await openStore(counts);
   const parts = { answerCalls: privateAnswer(store, metrics), health: new Health(), onCall: () => undefined };
   parts.health.serve();
-  const grpc = new GrpcServer(parts);
-  const server = transport === 'lean' ? new LeanServer({ ...parts, grpc, log: NO_LOG }) : grpc;
+  const server = await makeServer({ ...parts, log: NO_LOG });
   const { port } = await server.start({ host: '127.0.0.1', port: 0, isPrivate: true });
+  const result = await callPrivately(port, clock);
+  await server.drain({ timeoutMs: 0 });
+  await store.close();
+  return result;
+}
+
+/** Makes as many calls as the time allows, at least one batch. */
+async function callPrivately(port: number, { cpuMs, nowMs }: WarmUpClock): Promise<WarmUpResult> {
+  const [startedCpuMs, startedMs] = [cpuMs(), nowMs()];
+  const isOver = (): boolean => cpuMs() - startedCpuMs >= CPU_MS_MAX || nowMs() - startedMs >= MS_MAX;
   const caller = new WarmUpCaller(port);
   const giveUp = setTimeout(() => {
     caller.close();
-  }, MS_MAX);
-  // Envoy asks for the health before anything else.
+  }, ANSWER_MS_MAX);
+  // Envoy sends a health check first.
   await caller.call([{ path: CHECK_PATH, message: Buffer.alloc(0) }]);
   let calls = 0;
-  const cpuBefore = process.cpuUsage();
-  for (; calls < CALLS && cpuMsSince(cpuBefore) < CPU_MS_MAX && !caller.isClosed; calls += BATCH) await caller.call(batchOfCalls(calls));
+  do {
+    const batch = calls < BATCH ? FIRST_BATCH : BATCH;
+    await caller.call(batchOfCalls(calls, batch));
+    calls += batch;
+  } while (calls < CALLS && !isOver() && !caller.isClosed);
   clearTimeout(giveUp);
   caller.close();
-  await server.drain({ timeoutMs: 0 });
-  await store.close();
-  return result(calls);
+  return { calls, ms: nowMs() - startedMs };
 }
 
 async function openStore(counts: WarmUpOptions['counts']): Promise<Store> {
   const store = new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: BUCKETS_MAX });
   if (counts === 'memory') return new MeasuredStore(store, { onCall: () => undefined, onError: () => undefined });
-  // The embedded store does without what this needs.
+  // The embedded store does not need this module.
   const { overRedisPath } = await import('./redis-path.js');
   return overRedisPath(store);
 }
 
 const NO_LOG = { error: () => undefined };
 
-/** Decides by rules of every algorithm, on buckets of its own. */
+/** Decides by rules of every algorithm, on private buckets. */
 function privateAnswer(store: Store, metrics: Metrics): AnswerCalls {
   const ruleMetrics = new RuleMetrics({ registry: new Registry(), seriesMax: 100, nearLimitRatio: 0.8, sanitizeDots: false });
-  const ruleSet = compileConfig({ files: [{ name: DOMAIN, text: configText() }], defaultAlgorithm: 'token_bucket', generation: 0 });
+  const ruleSet = compileConfig({ files: [{ name: DOMAIN, text: configText() }], defaultAlgorithm: PREFERRED_ALGORITHM, generation: 0 });
   const decide = makeShouldRateLimit({
     ruleSet: () => ruleSet,
     store,
@@ -97,27 +131,26 @@ function privateAnswer(store: Store, metrics: Metrics): AnswerCalls {
 }
 
 function configText(): string {
-  const limits = ALGORITHMS.map((algorithm) => `  - { key: ${algorithm}, descriptors: [{ key: user, rate_limit: { unit: minute, requests_per_unit: ${REQUESTS_PER_UNIT}, algorithm: ${algorithm} } }] }`);
+  const limits = ALGORITHMS.map(
+    (algorithm) =>
+      `  - { key: ${algorithm}, descriptors: [{ key: user, rate_limit: { unit: minute, requests_per_unit: ${REQUESTS_PER_UNIT}, algorithm: ${algorithm} } }] }`,
+  );
   return `domain: ${DOMAIN}\ndescriptors:\n${limits.join('\n')}\n`;
 }
 
-function cpuMsSince(before: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1000;
-}
-
-/** Of each algorithm, of one descriptor and of two, by users who come again and, every third, by one who comes for the first time. */
-function batchOfCalls(callsBefore: number): Call[] {
-  return Array.from({ length: BATCH }, (_, index) => {
+/** Calls for each algorithm with one and two descriptors; two thirds come from returning users, one third from new ones. */
+function batchOfCalls(callsBefore: number, calls: number): Call[] {
+  return Array.from({ length: calls }, (_, i) => {
+    const index = (callsBefore + i) % BATCH;
     const algorithm = ALGORITHMS[index % ALGORITHMS.length] ?? '';
-    const user = `user-${index % 3 === 0 ? callsBefore + index : index}`;
+    const user = `user-${index % 3 === 0 ? callsBefore + i : index}`;
     const descriptorOf = (user: string): Buffer => field(2, field(1, field(1, algorithm)), field(1, field(1, 'user'), field(2, user)));
     const descriptors = [descriptorOf(user), ...(index % 2 === 0 ? [descriptorOf('everybody')] : [])];
     return { path: SHOULD_RATE_LIMIT_PATH, message: Buffer.concat([field(1, DOMAIN), ...descriptors]) };
   });
 }
 
-/** Of a request; all of its fields are shorter than 128 bytes. */
+/** Encodes a field of a request. Every field is shorter than 128 bytes, so its length takes one byte. */
 function field(number: number, ...parts: readonly (Buffer | string)[]): Buffer {
   const bytes = Buffer.concat(parts.map((part) => Buffer.from(part)));
   return Buffer.concat([Buffer.from([(number << 3) | 2, bytes.length]), bytes]);

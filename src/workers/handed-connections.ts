@@ -1,8 +1,8 @@
-/** Connections on their way to a worker: those that it had not taken when it ended are closed, so that their clients come again. */
+/** Closes connections handed to a worker that ended before it took them, so that their clients reconnect. */
 
 import type { ChildProcess } from 'node:child_process';
 
-/** What node:cluster tells a worker with a connection, and hears of it when that is taken, or refused and given to another. */
+/** The messages by which node:cluster hands a connection to a worker, and by which the worker accepts or refuses it. */
 interface ClusterMessage {
   readonly act?: unknown;
   readonly seq?: unknown;
@@ -16,11 +16,11 @@ interface Handle {
 }
 
 /**
- * node:cluster forgets a connection whose worker ends before it has said that it takes it: a client has been let in, and is answered by
- * nobody for as long as this process lives. A worker that hangs and is killed leaves one for each port.
+ * node:cluster drops its reference to a connection whose worker ends before it accepts: the socket stays open, and the client
+ * gets no answer while this process lives. A worker that hangs and is killed leaves one for each port.
  */
 export function closeUntaken(worker: ChildProcess): void {
-  // It could not be begun, and has no way to be sent anything.
+  // The fork failed, so there is nothing to send on.
   if (worker.pid === undefined) return;
   const untaken = new Map<unknown, Handle>();
   const send = worker.send.bind(worker) as (...args: unknown[]) => boolean;
@@ -35,7 +35,7 @@ export function closeUntaken(worker: ChildProcess): void {
     for (const handle of untaken.values()) handle.close();
     untaken.clear();
   };
-  // Whichever comes last: in between one more may be sent.
+  // Either event may be the last: another connection may be sent between them.
   worker.on('exit', closeAll);
   worker.on('disconnect', closeAll);
 }

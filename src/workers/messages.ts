@@ -1,37 +1,46 @@
-/** What the process that runs workers and a worker say to one another. */
+/** The messages between the parent process and its workers. */
 
-import type { ConfigProblem } from '../config/config-error';
-import type { ConfigSet } from '../config/rules-in-force';
-import type { MetricReading } from '../observability/reading';
+import type { ConfigNews } from '../source/config-news';
+import type { DocumentPart } from '../yaml/text-pieces';
+import type { Labels } from '../observability/metrics/count-table';
+import type { MetricReading } from '../observability/metrics/metrics-snapshot';
 
-/** What one process counts, as prom-client gives it to be merged with others. */
-export type MetricSnapshot = readonly MetricReading[];
+/** The metrics of one process at one moment. */
+export interface MetricSnapshot {
+  /** Metrics with few series, in the form that prom-client merges. */
+  readonly few: readonly MetricReading[];
+  readonly columns: readonly ColumnCounts[];
+}
+
+/** A counter with a series for each row of a table. */
+export interface ColumnCounts {
+  readonly name: string;
+  readonly help: string;
+  readonly table: string;
+  /** Counts by row of the table, in the order in which the worker sent the rows. */
+  readonly counts: Float64Array;
+}
 
 export interface WorkerPorts {
-  /** Or the path of a unix socket. */
+  /** A port, or the path of a unix socket. */
   readonly grpc: number | string;
   readonly http: number;
 }
 
-/** Of the one process that looks for the configuration, to all. */
-export interface ConfigNews {
-  /** To be in force from now on; absent: what is in force stays. */
-  readonly inForce?: { readonly set: ConfigSet; readonly generation: number };
-  /** What was loaded last is not in force. */
-  readonly refused?: { readonly problems: readonly ConfigProblem[]; readonly omitted: number };
-}
-
 export type ToWorker =
+  | { readonly kind: 'config_part'; readonly part: DocumentPart }
   | { readonly kind: 'config'; readonly news: ConfigNews }
   | { readonly kind: 'listen' }
   | { readonly kind: 'drain' }
   | { readonly kind: 'read_metrics'; readonly reading: number };
 
 export type FromWorker =
-  /** It has begun, and waits for the configuration. */
+  /** The worker has started and waits for the configuration. */
   | { readonly kind: 'begun' }
-  /** All is there but the ports. */
+  /** The worker is ready to open its ports. */
   | { readonly kind: 'prepared' }
   | { readonly kind: 'ready'; readonly ports: WorkerPorts }
-  /** Without a reading nobody has asked: it is what a worker that ends has counted in all. */
+  /** Label sets of a table; they follow those sent before. */
+  | { readonly kind: 'metric_rows'; readonly table: string; readonly rows: readonly Labels[] }
+  /** Without `reading` this is the final report of a worker that ends. */
   | { readonly kind: 'metrics'; readonly reading?: number; readonly snapshot: MetricSnapshot };

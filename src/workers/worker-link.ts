@@ -1,80 +1,86 @@
-/** A worker's side of the line to the process that runs it. */
+/** A worker's connection to its parent process. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ConfigError } from '../config/config-error';
-import type { RulesInForce } from '../config/rules-in-force';
-import type { ConfigNews, FromWorker, MetricSnapshot, ToWorker, WorkerPorts } from './messages';
+import { takeConfigNews } from '../source/config-news';
+import type { RulesInForce } from '../source/rules-in-force';
+import { DocumentCollector } from '../yaml/text-pieces';
+import type { MetricReading } from '../observability/metrics/metrics-snapshot';
+import type { FromWorker, ToWorker, WorkerPorts } from './messages';
+import { WorkerCounts } from './worker-counts';
 
-/** How long a worker that ends may take to say what it has counted, in milliseconds. */
+/** How long a worker that ends may take to send its final counts, in milliseconds. */
 const LAST_METRICS_MS = 500;
 
-/** What a worker that serves is asked for. */
+/** What a serving worker does at the request of its parent. */
 export interface WorkerDuties {
-  readonly readMetrics: () => Promise<MetricSnapshot>;
+  readonly readMetrics: () => Promise<readonly MetricReading[]>;
   /** Called once. */
   readonly onDrain: () => void;
 }
 
 export class WorkerLink {
   private duties: WorkerDuties | undefined;
-  private readonly told: Promise<void>;
+  private readonly counts = new WorkerCounts(send);
+  private readonly configured: Promise<void>;
   private readonly mayListen: Promise<void>;
 
-  /** Says that this worker has begun. Whatever configuration it is told of from now on comes to the rules. */
+  /** Reports that this worker has started. From now on every configuration from the parent goes to the rules. */
   constructor(rules: RulesInForce) {
-    let onTold: () => void;
+    let onConfigured: () => void;
     let onListen: () => void;
-    this.told = new Promise((resolve) => { onTold = resolve; });
-    this.mayListen = new Promise((resolve) => { onListen = resolve; });
+    this.configured = new Promise((resolve) => {
+      onConfigured = resolve;
+    });
+    this.mayListen = new Promise((resolve) => {
+      onListen = resolve;
+    });
+    const parts = new DocumentCollector();
     process.on('message', (message: ToWorker) => {
-      if (message.kind === 'config') void take(rules, message.news).then(onTold);
+      if (message.kind === 'config_part') parts.add(message.part);
+      if (message.kind === 'config') void takeConfigNews(rules, { ...message.news, documents: parts.take() }).then(onConfigured);
       if (message.kind === 'listen') onListen();
       if (message.kind === 'drain') this.duties?.onDrain();
       if (message.kind === 'read_metrics') this.readMetrics(message.reading);
     });
-    void tell({ kind: 'begun' });
+    void send({ kind: 'begun' });
   }
 
-  /** Resolves when this worker goes by what is in force, if anything is. */
+  /** Resolves once the first message about the configuration is applied. */
   untilConfigured(): Promise<void> {
-    return this.told;
+    return this.configured;
   }
 
-  /** Says that this worker could serve, and resolves when it may. */
+  /** Reports that this worker is ready, and resolves when the parent lets it listen. */
   untilMayListen(): Promise<void> {
-    void tell({ kind: 'prepared' });
+    void send({ kind: 'prepared' });
     return this.mayListen;
   }
 
-  /** Says that this worker serves, and from now on does what it is told. */
+  /** Reports that this worker serves, and begins to obey the parent. */
   serve(ports: WorkerPorts, duties: WorkerDuties): void {
     this.duties = duties;
-    void tell({ kind: 'ready', ports });
+    void send({ kind: 'ready', ports });
   }
 
-  /** Says what this worker has counted in all, before it ends. Resolves when that is said, or can't be in time. */
-  async sayLast(): Promise<void> {
-    const said = this.duties?.readMetrics().then((snapshot) => tell({ kind: 'metrics', snapshot }));
-    await Promise.race([said, sleep(LAST_METRICS_MS, undefined, { ref: false })]);
+  /** Sends the final counts of this worker. Resolves when they are sent, or after the timeout. */
+  async sendLast(): Promise<void> {
+    const sent = this.duties?.readMetrics().then((readings) => this.counts.report(readings));
+    await Promise.race([sent, sleep(LAST_METRICS_MS, undefined, { ref: false })]);
   }
 
   private readMetrics(reading: number): void {
-    void this.duties?.readMetrics().then((snapshot) => tell({ kind: 'metrics', reading, snapshot }));
+    void this.duties?.readMetrics().then((readings) => this.counts.report(readings, reading));
   }
 }
 
-/** What comes first is decided first: the rules see to that. */
-async function take(rules: RulesInForce, { inForce, refused }: ConfigNews): Promise<void> {
-  const taken = inForce && rules.offer(inForce.set, { generation: inForce.generation });
-  if (refused !== undefined) rules.refuse(new ConfigError(refused.problems, refused.omitted));
-  await taken;
-}
-
-/** Resolves when it is on its way. */
-function tell(message: FromWorker): Promise<void> {
+/** Resolves when the message is sent. */
+function send(message: FromWorker): Promise<void> {
   return new Promise((resolve) => {
-    // Whoever runs this worker may have ended: then so does it.
-    if (process.connected) process.send?.(message, undefined, undefined, () => { resolve(); });
+    // Without a parent the process is about to end, so the message is dropped.
+    if (process.connected)
+      process.send?.(message, undefined, undefined, () => {
+        resolve();
+      });
     else resolve();
   });
 }

@@ -1,22 +1,27 @@
-/** The metrics of all workers as one set: counters never run backwards, though workers end. */
+/** Merges the metrics of all workers; counters never decrease, even when workers end. */
 
-import { AggregatorRegistry, type PrometheusContentType, type Registry } from 'prom-client';
-import { readMetrics } from '../observability/reading';
-import type { FromWorker, MetricSnapshot } from './messages';
+import { AggregatorRegistry, type Registry } from 'prom-client';
+import { PrometheusText } from '../observability/metrics/prometheus-text';
+import { readMetrics, type MetricReading } from '../observability/metrics/metrics-snapshot';
+import { MergedColumns } from './merged-columns';
+import type { FromWorker } from './messages';
 
-/** How long a reading waits for the slowest worker, in milliseconds: then what that one last said stands. */
+/** How long a reading waits for the slowest worker, in milliseconds; after that its last report is used. */
 export const READING_TIMEOUT_MS = 1_000;
 
 export interface WorkerMetricsOptions {
-  /** Asks all live workers; how many were asked. Their answers come to `hear`. */
+  /** Requests the metrics of all live workers and returns their number. The replies come to `record`. */
   readonly ask: (reading: number) => number;
-  /** Of the process that runs the workers. */
+  /** The metrics of the parent itself. */
   readonly own: Registry;
-  /** On every metric that Prometheus is shown. */
+  /** Labels on every metric in the Prometheus text. */
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-type WorkerCounts = Extract<FromWorker, { kind: 'metrics' }>;
+type CountsMessage = Extract<FromWorker, { kind: 'metrics' | 'metric_rows' }>;
+
+/** Metrics with few series. */
+type Few = readonly MetricReading[];
 
 interface Reading {
   missing: number;
@@ -24,59 +29,70 @@ interface Reading {
 }
 
 export class WorkerMetrics {
-  readonly contentType: PrometheusContentType;
-  /** By worker, what it last said. */
-  private readonly last = new Map<number, MetricSnapshot>();
-  /** What those that have ended had counted when they last said: most of them together, those of just now each by itself. */
-  private ended: readonly MetricSnapshot[] = [];
+  private readonly prometheus: PrometheusText;
+  private readonly columns = new MergedColumns();
+  /** The last report of each worker. */
+  private readonly last = new Map<number, Few>();
+  /** Final counts of ended workers: one sum, and those that are not yet added to it. */
+  private ended: readonly Few[] = [];
   private readonly readings = new Map<number, Reading>();
   private readingCount = 0;
 
   constructor(private readonly options: WorkerMetricsOptions) {
-    this.contentType = AggregatorRegistry.PROMETHEUS_CONTENT_TYPE;
+    this.prometheus = new PrometheusText(options.labels ?? {});
   }
 
-  hear(worker: number, { reading, snapshot }: Omit<WorkerCounts, 'kind'>): void {
-    this.last.set(worker, snapshot);
+  get contentType(): string {
+    return this.prometheus.contentType;
+  }
+
+  record(worker: number, message: CountsMessage): void {
+    if (message.kind === 'metric_rows') {
+      this.columns.addRows(worker, message);
+      return;
+    }
+    const { reading, snapshot } = message;
+    this.last.set(worker, snapshot.few);
+    this.columns.record(worker, snapshot.columns);
     const waiting = reading === undefined ? undefined : this.readings.get(reading);
     if (waiting === undefined) return;
     waiting.missing -= 1;
     if (waiting.missing === 0) waiting.finish();
   }
 
-  /** A worker has ended: its counts stay, its gauges do not. */
+  /** Keeps the counters of a worker that ended, and drops its gauges. */
   async retire(worker: number): Promise<void> {
-    const snapshot = this.last.get(worker);
+    this.columns.retire(worker);
+    const few = this.last.get(worker);
     this.last.delete(worker);
-    if (snapshot === undefined) return;
-    const counts = snapshot.filter(({ type }) => type !== 'gauge');
-    // At once, so that no reading misses them while they are added up.
+    if (few === undefined) return;
+    const counts = few.filter(({ type }) => type !== 'gauge');
+    // Set at once, so that no reading misses these counts during the addition.
     const ended = [...this.ended, counts];
     this.ended = ended;
     const sum = await readMetrics(merge(ended));
-    // If others have ended meanwhile they stay apart, until the next one ends.
+    // If another worker ended meanwhile, the next end adds them all.
     if (this.ended === ended) this.ended = [sum];
   }
 
-  /** For Prometheus. */
-  async metrics(): Promise<string> {
-    const { own, labels = {} } = this.options;
-    const merged = await this.merged();
-    merged.setDefaultLabels(labels);
-    return `${await merged.metrics()}\n${await own.metrics()}`;
+  /** The Prometheus text. */
+  async text(): Promise<readonly Buffer[]> {
+    return this.prometheus.write(await this.read());
   }
 
-  /** All that `metrics` tells. */
-  async read(): Promise<MetricSnapshot> {
-    return [...(await readMetrics(await this.merged())), ...(await readMetrics(this.options.own))];
+  /** The readings that `text` writes. */
+  async read(): Promise<readonly MetricReading[]> {
+    await this.requestAll();
+    // All three start in one turn, so reports that arrive meanwhile change none of them.
+    const [columns, few, own] = await Promise.all([
+      this.columns.read(),
+      readMetrics(merge([...this.last.values(), ...this.ended])),
+      readMetrics(this.options.own),
+    ]);
+    return [...few, ...columns, ...own];
   }
 
-  private async merged(): Promise<Registry> {
-    await this.askAll();
-    return merge([...this.last.values(), ...this.ended]);
-  }
-
-  private askAll(): Promise<void> {
+  private requestAll(): Promise<void> {
     this.readingCount += 1;
     const reading = this.readingCount;
     return new Promise((resolve) => {
@@ -94,6 +110,6 @@ export class WorkerMetrics {
   }
 }
 
-function merge(snapshots: readonly MetricSnapshot[]): Registry {
-  return AggregatorRegistry.aggregate(snapshots.map((snapshot) => [...snapshot]));
+function merge(processes: readonly Few[]): Registry {
+  return AggregatorRegistry.aggregate(processes.map((few) => [...few]));
 }

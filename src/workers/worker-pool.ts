@@ -1,26 +1,29 @@
-/** The processes that serve: begun one after the other, begun anew when one ends, ended together. */
+/** The pool of worker processes: starts them one after the other, restarts those that end, and drains them together. */
 
-import { backoffMs } from '../backoff';
-import { asError } from '../errors';
-import type { Logger } from '../observability/logger';
-import type { ConfigNews, FromWorker, ToWorker, WorkerPorts } from './messages';
+import { backoffMs } from '../lib/backoff';
+import { asError } from '../lib/errors';
+import { partsOf } from '../yaml/text-pieces';
+import { event } from '../observability/log/log-event';
+import type { Logger } from '../observability/log/logger';
+import { withoutDocuments, type ConfigNews } from '../source/config-news';
+import type { FromWorker, ToWorker, WorkerPorts } from './messages';
 
-/** Before a worker that has ended is begun anew: doubled each time, up to the longest. */
+/** Wait before a restart: doubles with each failure, up to the maximum. */
 const RESTART = { firstMs: 100, maxMs: 5_000, factor: 2 };
 
-/** A worker that lived so long was a good one: the waits begin anew after it. */
+/** A worker that lived this long resets the restart wait. */
 const GOOD_MS = 10_000;
 
-/** How long workers have beyond their own drain, before they are killed. */
+/** How long workers may live beyond their own drain before they are killed. */
 const DRAIN_MARGIN_MS = 2_000;
 
-/** How long is waited for what a worker that has ended had still to say. */
-const HEARD_MS_MAX = 1_000;
+/** How long the pool waits for unread messages of a worker that ended. */
+const LAST_MESSAGES_MS_MAX = 1_000;
 
-/** The part of a worker of node:cluster that is used here. */
+/** The part of node:cluster's worker that the pool uses. */
 export interface WorkerProcess {
   readonly id: number;
-  /** Without a pid there is no such process: it could not be begun. */
+  /** Without a pid the fork failed. */
   readonly process: { readonly pid?: number | undefined };
   send(message: ToWorker): unknown;
   isConnected(): boolean;
@@ -33,32 +36,32 @@ export interface WorkerProcess {
 
 export interface WorkerPoolOptions {
   readonly count: number;
-  /** Throws, or answers a worker that tells of an error and has no process, if none can be begun. */
+  /** Throws, or returns a worker without a process that emits an error, if the fork fails. */
   readonly fork: () => WorkerProcess;
   readonly log: Pick<Logger, 'error'>;
-  readonly onMetrics: (worker: number, counts: Omit<Extract<FromWorker, { kind: 'metrics' }>, 'kind'>) => void;
-  /** Nothing is heard of it after this. */
+  readonly onMetrics: (worker: number, counts: Extract<FromWorker, { kind: 'metrics' | 'metric_rows' }>) => void;
+  /** No message of the worker follows. */
   readonly onEnd: (worker: number) => void;
   readonly onRestart: () => void;
-  /** All that a worker that has just begun must know of the configuration. */
+  /** The whole state of the configuration, for a worker that has just started. */
   readonly configNews: () => ConfigNews;
-  /** A clock that is never set, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
 }
 
-/** A worker ended before it served, and has said why; or it could not be begun at all. */
+/** A worker ended before it served (its own log says why), or could not be started. */
 export class WorkerStartError extends Error {
   override readonly name = 'WorkerStartError';
 
   constructor(
     readonly exitCode: number,
-    what = `a worker ended with exit code ${exitCode} before it served`,
+    what = `a worker ended with exit code ${exitCode} before it served; see its own log lines above`,
   ) {
     super(what);
   }
 
   static ofFork(error: unknown): WorkerStartError {
-    return new WorkerStartError(1, `a worker could not be begun: ${asError(error).message}`);
+    return new WorkerStartError(1, `could not start a worker process: ${asError(error).message}`);
   }
 }
 
@@ -70,7 +73,7 @@ interface Running {
 
 interface Begun {
   readonly id: number;
-  /** All is there but the ports. */
+  /** Resolves when the worker is ready to open its ports. */
   readonly prepared: Promise<void>;
   readonly ready: Promise<WorkerPorts>;
 }
@@ -85,52 +88,62 @@ export class WorkerPool {
 
   constructor(private readonly options: WorkerPoolOptions) {}
 
-  /** Workers that serve just now. */
+  /** The number of workers that serve now. */
   get size(): number {
     return this.serving.size;
   }
 
   /**
-   * Resolves when all serve; the ports are those of each.
+   * Starts the workers, and resolves when all serve, with the ports that they share.
    *
-   * @throws WorkerStartError if one ended before it did; then none is left
+   * @throws WorkerStartError if one ended before it served; then all are stopped
    */
   async start(): Promise<WorkerPorts> {
     const begun: Begun[] = [];
     try {
       for (let missing = this.options.count; missing > 0; missing -= 1) begun.push(this.begin());
       await Promise.all(begun.map(({ prepared }) => prepared));
-      // All at one time, or the first would have all the connections of those who wait. But one after the other: what
-      // keeps the first from its ports keeps all, and is told once.
+      // All open their ports at the same time, or the first one would get the connections of all waiting clients. They do so one
+      // after the other: an error that keeps the first from its ports keeps all, and is logged once.
       let ports: WorkerPorts | undefined;
       for (const worker of begun) ports = await this.listen(worker);
       if (ports === undefined) throw new Error('a pool without workers');
       this.isStarted = true;
       return ports;
     } catch (error) {
-      await this.end((worker) => { worker.kill('SIGKILL'); });
+      await this.end((worker) => {
+        worker.kill('SIGKILL');
+      });
       throw error;
     }
   }
 
-  /** Asks all that serve what they count; how many were asked. */
+  /** Requests the metrics of all serving workers; returns their number. */
   readMetrics(reading: number): number {
-    return this.tell([...this.serving], { kind: 'read_metrics', reading });
+    return this.send([...this.serving], { kind: 'read_metrics', reading });
   }
 
-  /** A worker that has not begun yet asks for itself. */
-  tellConfig(news: ConfigNews): void {
-    this.tell([...this.running.keys()], { kind: 'config', news });
+  /** Sends the configuration to all workers that have started. A new one requests it itself. */
+  publishConfig(news: ConfigNews): void {
+    this.sendConfig([...this.running.keys()], news);
   }
 
-  /** All drain; after `timeoutMs` and a margin those that are left are killed. */
+  /** Sends the documents in parts, so that the workers answer calls between them. */
+  private sendConfig(ids: readonly number[], news: ConfigNews): void {
+    for (const document of news.inForce?.set.documents ?? []) {
+      for (const part of partsOf(document)) this.send(ids, { kind: 'config_part', part });
+    }
+    this.send(ids, { kind: 'config', news: withoutDocuments(news) });
+  }
+
+  /** Drains all workers, and kills those left after `timeoutMs` and a margin. */
   async drain({ timeoutMs }: { readonly timeoutMs: number }): Promise<void> {
     const timer = setTimeout(() => {
       for (const { process: worker } of this.running.values()) worker.kill('SIGKILL');
     }, timeoutMs + DRAIN_MARGIN_MS);
     await this.end((worker) => {
-      // One that does not serve yet has nothing to drain.
-      if (this.serving.has(worker.id)) this.tell([worker.id], { kind: 'drain' });
+      // A worker that does not serve yet has nothing to drain.
+      if (this.serving.has(worker.id)) this.send([worker.id], { kind: 'drain' });
       else worker.kill('SIGKILL');
     });
     clearTimeout(timer);
@@ -150,14 +163,14 @@ export class WorkerPool {
     const worker = this.fork();
     const ended = new Promise<never>((_, reject) => {
       worker.on('error', (error) => {
-        // Else it is told by 'exit', which follows.
+        // Otherwise 'exit' follows and is handled.
         if (worker.process.pid !== undefined || !this.running.has(worker.id)) return;
         const failure = WorkerStartError.ofFork(error);
         this.onEnd(worker.id, failure.message);
         reject(failure);
       });
       worker.once('exit', (code, signal) => {
-        onceHeard(worker, () => {
+        onceDisconnected(worker, () => {
           this.onEnd(worker.id, `worker ${worker.id} ended (${signal ?? `exit code ${code ?? 'unknown'}`})`);
           reject(new WorkerStartError(code ?? 1));
         });
@@ -166,13 +179,14 @@ export class WorkerPool {
     const exited = ended.catch(() => undefined);
     const prepared = new Promise<void>((resolve) => {
       worker.on('message', ({ kind }) => {
-        if (kind === 'begun') this.tell([worker.id], { kind: 'config', news: this.options.configNews() });
+        if (kind === 'begun') this.sendConfig([worker.id], this.options.configNews());
         if (kind === 'prepared') resolve();
       });
     });
     const ready = new Promise<WorkerPorts>((resolve) => {
       worker.on('message', (message) => {
-        if (message.kind === 'metrics' && this.running.has(worker.id)) this.options.onMetrics(worker.id, message);
+        const isCounts = message.kind === 'metrics' || message.kind === 'metric_rows';
+        if (isCounts && this.running.has(worker.id)) this.options.onMetrics(worker.id, message);
         if (message.kind !== 'ready') return;
         this.serving.add(worker.id);
         resolve(message.ports);
@@ -180,7 +194,7 @@ export class WorkerPool {
     });
     this.running.set(worker.id, { process: worker, begunMs: this.options.nowMs(), exited });
     const begun = { id: worker.id, prepared: Promise.race([prepared, ended]), ready: Promise.race([ready, ended]) };
-    // One that ends is told by whichever of its promises is waited for.
+    // The promise that somebody awaits reports the end; the other must not become an unhandled rejection.
     for (const promise of [begun.prepared, begun.ready]) promise.catch(() => undefined);
     return begun;
   }
@@ -194,20 +208,20 @@ export class WorkerPool {
   }
 
   private listen({ id, ready }: Begun): Promise<WorkerPorts> {
-    this.tell([id], { kind: 'listen' });
+    this.send([id], { kind: 'listen' });
     return ready;
   }
 
-  private beginAnew(): void {
+  private restart(): void {
     this.options.onRestart();
     let worker: Begun;
     try {
       worker = this.begin();
     } catch (error) {
-      this.beginLater(asError(error).message, { isGood: false });
+      this.restartLater(asError(error).message, { isGood: false });
       return;
     }
-    // One that does not come to serve ends, which begins the next.
+    // A worker that fails to serve ends, which starts the next one.
     worker.prepared.then(() => this.listen(worker)).catch(() => undefined);
   }
 
@@ -217,29 +231,29 @@ export class WorkerPool {
     this.serving.delete(id);
     this.options.onEnd(id);
     if (this.isEnding || !this.isStarted) return;
-    this.beginLater(what, { isGood: this.options.nowMs() - begunMs >= GOOD_MS });
+    this.restartLater(what, { isGood: this.options.nowMs() - begunMs >= GOOD_MS });
   }
 
-  private beginLater(what: string, { isGood }: { readonly isGood: boolean }): void {
+  private restartLater(what: string, { isGood }: { readonly isGood: boolean }): void {
     this.failures = isGood ? 0 : this.failures + 1;
     const waitMs = backoffMs({ ...RESTART, failures: this.failures });
-    this.options.log.error(`${what}: another one begins in ${waitMs} ms`);
+    this.options.log.error(event('worker_ended', { waitMs }), `${what}; restart in ${waitMs} ms`);
     const timer = setTimeout(() => {
       this.restarts.delete(timer);
-      this.beginAnew();
+      this.restart();
     }, waitMs);
     this.restarts.add(timer);
   }
 
-  private tell(ids: readonly number[], message: ToWorker): number {
-    const told = ids.map((id) => this.running.get(id)?.process).filter((worker) => worker?.isConnected() === true);
-    for (const worker of told) worker?.send(message);
-    return told.length;
+  private send(ids: readonly number[], message: ToWorker): number {
+    const receivers = ids.map((id) => this.running.get(id)?.process).filter((worker) => worker?.isConnected() === true);
+    for (const worker of receivers) worker?.send(message);
+    return receivers.length;
   }
 }
 
-/** What a worker has said may still lie unread when it has ended: the line to it is closed when all of it was read. */
-function onceHeard(worker: WorkerProcess, then: () => void): void {
+/** Runs `then` once all messages of a worker that ended are read: its channel closes after the last one. */
+function onceDisconnected(worker: WorkerProcess, then: () => void): void {
   if (!worker.isConnected()) {
     then();
     return;
@@ -251,6 +265,6 @@ function onceHeard(worker: WorkerProcess, then: () => void): void {
     clearTimeout(timer);
     then();
   };
-  const timer = setTimeout(finish, HEARD_MS_MAX);
+  const timer = setTimeout(finish, LAST_MESSAGES_MS_MAX);
   worker.once('disconnect', finish);
 }

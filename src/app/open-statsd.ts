@@ -1,17 +1,18 @@
-/** Wires what tells a statsd server: names, tags, connection, and what is said when it takes nothing. */
+/** Wires the statsd reporter: names, tags, connection, and the log of failures. */
 
 import { Counter, type Registry } from 'prom-client';
-import { monotonicNowMs } from './clock';
-import type { Settings } from './config/settings';
-import { SettingsError } from './config/settings-error';
-import type { StatsdChoice } from './config/statsd-choice';
-import type { Logger } from './observability/logger';
-import { REPORT_METRICS } from './observability/metrics';
-import { MogrifierError, Mogrifiers, type Mogrified } from './observability/mogrifier';
-import type { MetricReading } from './observability/reading';
-import { Seldom } from './observability/seldom';
-import { openStatsd as connectStatsd } from './observability/statsd-connection';
-import { StatsdReporter } from './observability/statsd-reporter';
+import { monotonicNowMs } from '../lib/clock';
+import type { Settings } from '../settings/table/settings';
+import { SettingsError } from '../settings/table/settings-error';
+import type { StatsdChoice } from '../settings/statsd-choice';
+import { event } from '../observability/log/log-event';
+import type { Logger } from '../observability/log/logger';
+import { REPORT_METRICS } from '../observability/metrics/metrics';
+import { MogrifierError, Mogrifiers, type Mogrified } from '../observability/statsd/mogrifier';
+import type { MetricReading } from '../observability/metrics/metrics-snapshot';
+import { ThrottledLog } from '../observability/log/throttled-log';
+import { openStatsd as connectStatsd } from '../observability/statsd/statsd-connection';
+import { StatsdReporter } from '../observability/statsd/statsd-reporter';
 
 export interface OpenStatsdOptions {
   readonly statsd: StatsdChoice;
@@ -21,18 +22,21 @@ export interface OpenStatsdOptions {
   readonly log: Logger;
 }
 
-/** @throws SettingsError for a bad mogrifier */
+/** @throws SettingsError for an invalid mogrifier */
 export function openStatsd({ statsd, settings, registry, read, log }: OpenStatsdOptions): StatsdReporter {
   const { name, labels, help } = REPORT_METRICS.flushes;
   const flushes = new Counter({ name, help, labelNames: labels, registers: [registry] });
   const where = `${statsd.host}:${statsd.port} (${statsd.protocol})`;
-  const problems = new Seldom({
-    say: (sentence) => {
-      log.warn(sentence);
+  const problems = new ThrottledLog({
+    write: (sentence) => {
+      log.warn(event('statsd_failed', { address: where }), sentence);
     },
     nowMs: monotonicNowMs,
   });
-  log.info(`metrics are told to ${statsd.knowsTags ? 'dogstatsd' : 'statsd'} at ${where} every ${settings.statsFlushIntervalMs / 1000} s`);
+  log.info(
+    event('statsd_started', { address: where, intervalMs: settings.statsFlushIntervalMs }),
+    `reporting metrics to ${statsd.knowsTags ? 'dogstatsd' : 'statsd'} at ${where} every ${settings.statsFlushIntervalMs / 1000} s`,
+  );
   return new StatsdReporter({
     intervalMs: settings.statsFlushIntervalMs,
     read,
@@ -47,7 +51,7 @@ export function openStatsd({ statsd, settings, registry, read, log }: OpenStatsd
   });
 }
 
-/** As the reference tells a server that knows no tags, in the order of their names. */
+/** Appends tags to the name, sorted, as envoyproxy/ratelimit does for servers without tags. */
 function withEnding(tags: ReadonlyMap<string, string> = new Map()): (name: string) => Mogrified {
   const pairs = [...tags].sort(([a], [b]) => (a < b ? -1 : 1));
   const ending = pairs.map(([key, value]) => `.__${inName(key)}=${inName(value)}`).join('');

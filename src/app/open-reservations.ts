@@ -1,11 +1,11 @@
-/** Opens the reservations of one process: their steps, and the sweeper that lapses them. */
+/** Opens the reservations of one process: the service for their steps, and the sweeper that lapses them. */
 
-import { domainTag } from './bucket/bucket-key';
-import type { RulesInForce } from './config/rules-in-force';
-import type { Metrics } from './observability/metrics';
-import { ReservationService, type ReservationServiceParts } from './reservation/reservation-service';
-import type { OnLapsed } from './reservation/reservations';
-import { Sweeper } from './reservation/sweeper';
+import { domainTag } from '../bucket/bucket-key';
+import type { RulesInForce } from '../source/rules-in-force';
+import type { Metrics } from '../observability/metrics/metrics';
+import { ReservationService, type ReservationServiceParts } from '../reservation/reservation-service';
+import type { OnLapsed } from '../reservation/reservations';
+import { Sweeper } from '../reservation/sweeper';
 
 export function countLapsed(metrics: Metrics): OnLapsed {
   return ({ granted }) => {
@@ -27,7 +27,10 @@ export interface OpenedReservations {
 export function openReservations({ metrics, rules, ...parts }: OpenReservationsInput): OpenedReservations {
   const sweeper = new Sweeper({
     reservations: parts.reservations,
-    tags: () => [...(rules.ruleSet?.domains.values() ?? [])].filter(({ hasReservations }) => hasReservations === true).map(({ name }) => domainTag(name)),
+    tags: () =>
+      [...(rules.ruleSet?.domains.values() ?? [])]
+        .filter(({ hasReservations }) => hasReservations === true)
+        .map(({ name }) => domainTag(name)),
     onHeld: (held) => {
       metrics.reservationsHeld.set(held);
     },
@@ -39,7 +42,7 @@ export function openReservations({ metrics, rules, ...parts }: OpenReservationsI
       if (hits > 0) metrics.reservationHits.inc({ outcome }, hits);
     },
     onTag: (tag) => {
-      sweeper.hear(tag);
+      sweeper.touch(tag);
     },
   });
   return { service, sweeper };

@@ -1,23 +1,26 @@
-/** Configuration over xDS: by which connection, as whom, what is told of it, and where its sets go. */
+/** Wires configuration over xDS: connection, node identity, log, and delivery to the rules. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { credentials, type ChannelCredentials } from '@grpc/grpc-js';
-import { Backoff } from './backoff';
-import { monotonicNowMs } from './clock';
-import type { RulesInForce, SetSource } from './config/rules-in-force';
-import type { Settings } from './config/settings';
-import { readXdsTls } from './config/xds-tls';
-import type { Logger } from './observability/logger';
-import type { ManagementServer } from './observability/metrics';
-import { tlsCredentials } from './transport/client-credentials';
+import { Backoff } from '../lib/backoff';
+import { monotonicNowMs } from '../lib/clock';
+import type { RulesInForce, SetSource } from '../source/rules-in-force';
+import type { Settings } from '../settings/table/settings';
+import { readXdsTls } from '../settings/tls/xds-tls';
+import { takeGrpcLog } from '../observability/log/grpc-log';
+import { event } from '../observability/log/log-event';
+import type { Logger } from '../observability/log/logger';
+import type { ManagementServer } from '../observability/metrics/metrics';
+import { grpcAuthorities } from '../settings/tls/trusted-authorities';
+import { tlsCredentials } from '../transport/grpc/client-credentials';
 import { VERSION } from './version';
-import { AdsClient, type AdsClientOptions } from './xds/ads-client';
-import { loadXdsProto } from './xds/proto';
+import { AdsClient, type AdsClientOptions } from '../source/xds/ads-client';
+import { loadXdsProto } from '../source/xds/proto';
 
-/** How long a start waits for the first configuration before it goes on without. */
+/** How long the start waits for the first configuration. */
 const FIRST_SET_MS = 2_000;
 
-/** gRPC's own bound. */
+/** The default limit of gRPC. */
 const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 const GROWTH = 2;
@@ -28,8 +31,9 @@ export interface OpenXdsOptions {
   readonly log: Logger;
 }
 
-/** Throws SettingsError for what would never work: it is found out at the start, and not by a connection that never comes about. */
+/** Throws SettingsError for settings that cannot work, so that the start fails and not every later connection. */
 export function openXds({ settings, rules, log }: OpenXdsOptions): SetSource & ManagementServer {
+  takeGrpcLog(log);
   readXdsTls(settings);
   const place = settings.configGrpcXdsServerUrl;
   let isConnected = false;
@@ -46,12 +50,15 @@ export function openXds({ settings, rules, log }: OpenXdsOptions): SetSource & M
     },
     onConnected: () => {
       isConnected = true;
-      log.info(`connected to the management server at ${place}`);
+      log.info(event('xds_connected', { address: place }), `connected to the management server at ${place}`);
     },
     onLost: ({ reason, waitMs }) => {
       isConnected = false;
       const rest = rules.ruleSet === undefined ? 'There is no configuration yet' : 'The last good configuration stays in force';
-      log.warn(`no configuration from the management server at ${place} (${reason}). ${rest}; next try in ${(waitMs / 1000).toFixed(1)} s.`);
+      log.warn(
+        event('xds_lost', { address: place, error: reason, waitMs }),
+        `no configuration from the management server at ${place} (${reason}). ${rest}; next try in ${(waitMs / 1000).toFixed(1)} s.`,
+      );
     },
     nowMs: monotonicNowMs,
   });
@@ -63,13 +70,16 @@ export function openXds({ settings, rules, log }: OpenXdsOptions): SetSource & M
       void client.run();
       await Promise.race([firstSet, sleep(FIRST_SET_MS)]);
       if (rules.ruleSet === undefined && rules.error === undefined) {
-        log.warn(`waiting for the first configuration from the management server at ${place}, as node ${settings.configGrpcXdsNodeId}: it has sent none within ${FIRST_SET_MS / 1000} s`);
+        log.warn(
+          event('xds_waiting', { address: place, node: settings.configGrpcXdsNodeId }),
+          `waiting for the first configuration from the management server at ${place}, as node ${settings.configGrpcXdsNodeId}: it has sent none within ${FIRST_SET_MS / 1000} s`,
+        );
       }
     },
-    // `load` has begun the conversation, and that goes on.
+    // `load` opened the stream, which continues to deliver.
     watch: () => undefined,
     reload: () => {
-      client.askAnew();
+      client.requestAgain();
     },
     close: () => {
       client.stop();
@@ -92,7 +102,7 @@ function connectionOf(settings: Settings): Omit<AdsClientOptions, 'onSet' | 'onC
     headers: settings.configGrpcXdsClientAdditionalHeaders ?? [],
     backoff: new Backoff({
       maxMs: settings.xdsClientBackoffMaxIntervalMs,
-      // With less than 1 they would never grow.
+      // A factor below 1 would make the waits shorter each time.
       factor: settings.xdsClientBackoffRandomFactor < 1 ? GROWTH : settings.xdsClientBackoffRandomFactor,
       ...(settings.xdsClientBackoffJitter && { random: Math.random }),
     }),
@@ -107,7 +117,7 @@ function credentialsOf(settings: Settings): ChannelCredentials {
   if (tls === false) return credentials.createInsecure();
   const { ca, identity } = tls;
   return tlsCredentials({
-    authorities: ca === undefined ? undefined : Buffer.from(ca),
+    authorities: ca === undefined ? grpcAuthorities() : Buffer.from(ca),
     certificate: identity && Buffer.from(identity.cert),
     key: identity && Buffer.from(identity.key),
   });

@@ -2,8 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { PACKAGE_ROOT } from '../lib/package-root';
 
-/** Seen from `src/` and `dist/` alike. */
-const PACKAGE_JSON = path.join(__dirname, '..', 'package.json');
+/** The path is right from `src/` and from `dist/`. */
+const PACKAGE_JSON = path.join(PACKAGE_ROOT, 'package.json');
 
 export const VERSION = (JSON.parse(readFileSync(PACKAGE_JSON, 'utf8')) as { readonly version: string }).version;

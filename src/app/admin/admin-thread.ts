@@ -1,0 +1,86 @@
+/** Entry of the thread of the admin API, so that no admin request delays a decision. */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { asError } from '../../lib/errors';
+import type { AdminThreadData, FromThread, ToThread } from '../../admin/link/messages';
+import { RemoteServices } from '../../admin/link/remote-services';
+import { makeCompileSet } from '../../source/compile-set';
+import { takeConfigNews } from '../../source/config-news';
+import { RulesInForce } from '../../source/rules-in-force';
+import type { DeclaredLevel } from '../../compile/lint/declared-level';
+import type { DescriptorLevel } from '../../rule/tree';
+import type { TailSample } from '../../admin/backend';
+import { createLogger } from '../../observability/log/logger';
+import { readSettings } from '../../settings/table/settings';
+import { DocumentCollector } from '../../yaml/text-pieces';
+import { serveAdmin, type ServedAdmin } from './serve-admin';
+
+const data = workerData as AdminThreadData;
+const send = (message: FromThread): void => parentPort?.postMessage(message);
+const settings = readSettings(process.env);
+const log = createLogger({
+  level: settings.logLevel,
+  format: settings.logFormat,
+  destination: {
+    write: (line) => {
+      send({ kind: 'log', line });
+    },
+  },
+});
+const remote = new RemoteServices(send);
+const tails = new Map<number, (sample: TailSample) => void>();
+const parts = new DocumentCollector();
+
+/** The levels of each rule set, as declared, for explanations. */
+let collected = new Map<DescriptorLevel, DeclaredLevel>();
+let levels: ReadonlyMap<DescriptorLevel, DeclaredLevel> = collected;
+const compile = makeCompileSet({ ...data.compile, onLevel: (declared) => collected.set(declared.level, declared) });
+const rules = new RulesInForce({
+  compile: async (set, generation) => {
+    collected = new Map();
+    const ruleSet = await compile(set, generation);
+    levels = collected;
+    return ruleSet;
+  },
+});
+
+let served: Promise<ServedAdmin> | undefined;
+
+parentPort?.on('message', (message: ToThread) => {
+  switch (message.kind) {
+    case 'config_part':
+      parts.add(message.part);
+      break;
+    case 'config':
+      void takeConfigNews(rules, { ...message.news, documents: parts.take() }).then(start);
+      break;
+    case 'answer':
+    case 'failure':
+      remote.settle(message);
+      break;
+    case 'sample':
+      tails.get(message.tail)?.(message.sample);
+      break;
+    case 'close':
+      void close();
+  }
+});
+
+/** Serves after the first news of the configuration. */
+function start(): void {
+  if (served !== undefined) return;
+  served = serveAdmin({ data, settings, log, rules, levels: () => levels, remote, tails, send });
+  served.then(
+    ({ port }) => {
+      send({ kind: 'listening', port });
+    },
+    (error: unknown) => {
+      send({ kind: 'failed', message: asError(error).message });
+    },
+  );
+}
+
+async function close(): Promise<void> {
+  await served?.then((admin) => admin.close()).catch(() => undefined);
+  parentPort?.close();
+}

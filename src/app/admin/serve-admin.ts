@@ -1,0 +1,200 @@
+/** Serves the admin API in its thread: opens what it needs, Redis among it, and listens. */
+
+import { Registry } from 'prom-client';
+import { monotonicNowMs, monotonicNowUs } from '../../lib/clock';
+import type { AdminBackend, TailSample } from '../../admin/backend';
+import { Authenticator } from '../../admin/auth/authenticator';
+import type { AdminThreadData, FromThread } from '../../admin/link/messages';
+import type { RemoteServices } from '../../admin/link/remote-services';
+import { AdminProblem } from '../../admin/problem';
+import { RedisInstances } from '../../admin/redis-instances';
+import { ADMIN_ROUTES } from '../../admin/routes/routes';
+import { AdminServer, type TlsOptions } from '../../admin/server/admin-server';
+import type { DeclaredLevel } from '../../compile/lint/declared-level';
+import { event } from '../../observability/log/log-event';
+import { createLogger, type Logger } from '../../observability/log/logger';
+import { ThrottledLog } from '../../observability/log/throttled-log';
+import { Health } from '../../observability/health';
+import { formatProblems } from '../../problems/config-error';
+import type { DescriptorLevel } from '../../rule/tree';
+import { chooseAdmin, type AdminChoice } from '../../settings/admin-choice';
+import { chooseStore, type StoreChoice } from '../../settings/redis/store-choice';
+import { settingsInForce } from '../../settings/settings-in-force';
+import type { Settings } from '../../settings/table/settings';
+import type { RulesInForce } from '../../source/rules-in-force';
+import { listenOn } from '../../transport/port/listen-error';
+import { openControl } from '../open-control';
+import type { RedisBuckets } from './redis-buckets';
+
+/** Interval between checks of the certificate files, in milliseconds. */
+const CERTIFICATES_MS = 2_000;
+
+export interface ServeAdminInput {
+  readonly data: AdminThreadData;
+  readonly settings: Settings;
+  readonly log: Logger;
+  /** The rules, which this thread compiles too. */
+  readonly rules: RulesInForce;
+  readonly levels: () => ReadonlyMap<DescriptorLevel, DeclaredLevel>;
+  readonly remote: RemoteServices;
+  /** Receivers of samples, by the number of the tail. */
+  readonly tails: Map<number, (sample: TailSample) => void>;
+  readonly send: (message: FromThread) => void;
+}
+
+export interface ServedAdmin {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Rejects if a file is unusable, or the address cannot be bound. */
+export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
+  const { data, settings, log, remote } = input;
+  // The deciding process logs the same outages; requests that fail meanwhile get the reason.
+  const quiet = createLogger({ level: 'fatal', format: settings.logFormat });
+  const choice = chooseAdmin(settings);
+  if (choice === undefined) throw new Error('the thread of the admin API runs without ADMIN_PORT');
+  const authenticator = await Authenticator.open({
+    ...choice,
+    nowMs: monotonicNowMs,
+    onFileChange: (sentence) => {
+      log.info(event('admin_file_loaded'), sentence);
+    },
+    onFileProblem: (sentence) => {
+      log.error(event('admin_file_refused'), sentence);
+    },
+  });
+  const opened = data.isEmbedded
+    ? { buckets: remote.service('buckets'), run: undefined, close: () => Promise.resolve() }
+    : await openRedisParts({ ...input, log: quiet }, chooseStore(settings));
+  const control = await openControl({
+    settings: { ...settings, controlData: true },
+    run: opened.run,
+    ...(data.isEmbedded && { store: { ...remoteControl(remote), close: () => Promise.resolve() } }),
+    health: new Health(),
+    registry: new Registry(),
+    log: quiet,
+  });
+  if (control === undefined) throw new Error('the admin API needs control data');
+  const faults = new ThrottledLog({
+    write: (sentence) => {
+      log.error(event('admin_error'), sentence);
+    },
+    nowMs: monotonicNowMs,
+  });
+  const server = new AdminServer({
+    ...choice,
+    tls: tlsOf(choice),
+    routes: ADMIN_ROUTES,
+    backend: backendOf(input, { choice, buckets: opened.buckets, control, run: opened.run }),
+    authenticator,
+    version: data.version,
+    onError: (error, operation) => {
+      faults.log(operation, `the admin request ${operation} failed: ${error.stack ?? error.message}`);
+    },
+  });
+  const { host, port: wanted } = choice;
+  const { port } = await listenOn({ host, port: wanted, hostSetting: 'ADMIN_HOST', portSetting: 'ADMIN_PORT' }, () =>
+    server.listen({ host, port: wanted }),
+  );
+  const watching = watchCertificates(choice, server, log);
+  return {
+    port,
+    close: async () => {
+      clearInterval(watching);
+      authenticator.close();
+      await server.close();
+      await control.close();
+      await opened.close();
+    },
+  };
+}
+
+/** Imported on demand: the embedded store needs no Redis client. */
+async function openRedisParts({ settings, log, remote, rules }: ServeAdminInput, choice: StoreChoice) {
+  if (choice.kind !== 'redis') throw new Error('the admin API was started for Redis without it');
+  const { openAdminRedis } = await import('./open-admin-redis.js');
+  return openAdminRedis({
+    settings,
+    choice,
+    log,
+    rules,
+    onReset: (bucketKeys) => remote.service('process').forget(bucketKeys),
+  });
+}
+
+function remoteControl(remote: RemoteServices) {
+  const { read, scan, write, audit, changesAfter, discardLost } = remote.service('control');
+  return { read, scan, write, audit, changesAfter, discardLost };
+}
+
+interface BackendParts {
+  readonly choice: AdminChoice;
+  readonly buckets: RedisBuckets | AdminBackend['buckets'];
+  readonly control: NonNullable<Awaited<ReturnType<typeof openControl>>>;
+  readonly run: ConstructorParameters<typeof RedisInstances>[0]['run'] | undefined;
+}
+
+function backendOf(
+  { settings, rules, levels, remote, tails, send }: ServeAdminInput,
+  { choice, buckets, control, run }: BackendParts,
+): AdminBackend {
+  const { shadowMode: shadow, quotaMode: quota, cacheKeyPrefix: keyPrefix } = settings;
+  const process = remote.service('process');
+  let lastTail = 0;
+  return {
+    control: control.service,
+    controlView: control.data,
+    rules: {
+      current: () => rules.ruleSet && { ruleSet: rules.ruleSet, levels: levels() },
+      problems: () => (rules.error === undefined ? [] : [...formatProblems(rules.error.problems, rules.error.omitted)]),
+      modes: { shadow, quota },
+      keyPrefix,
+    },
+    buckets,
+    instances: run === undefined ? { list: async () => [await process.facts()] } : new RedisInstances({ run, keyPrefix }),
+    tail: {
+      open: (filter, onSample) => {
+        if (tails.size >= choice.streamsMax)
+          throw new AdminProblem('too-many-streams', `${choice.streamsMax} live tails are open, which is ADMIN_STREAMS_MAX; close one`);
+        lastTail += 1;
+        const tail = lastTail;
+        tails.set(tail, onSample);
+        send({ kind: 'tail', tail, filter });
+        return {
+          close: () => {
+            tails.delete(tail);
+            send({ kind: 'tail_end', tail });
+          },
+        };
+      },
+    },
+    top: remote.service('top'),
+    settings: () => settingsInForce(globalThis.process.env),
+    nowMs: () => Math.floor(monotonicNowUs() / 1_000),
+  };
+}
+
+function tlsOf({ tls }: AdminChoice): TlsOptions | undefined {
+  if (tls === undefined) return undefined;
+  const { cert, key, clientCa } = tls.material;
+  return { cert, key, ...(clientCa !== undefined && { ca: clientCa, requestCert: true }) };
+}
+
+function watchCertificates({ tls }: AdminChoice, server: AdminServer, log: Logger): NodeJS.Timeout | undefined {
+  if (tls === undefined) return undefined;
+  const look = () =>
+    tls.reread({
+      onChange: ({ cert, key, clientCa }) => {
+        server.renew({ cert, key, ...(clientCa !== undefined && { ca: clientCa }) });
+        log.info(event('admin_file_loaded'), 'ADMIN_TLS_CERT: changed certificates of the admin API are in use');
+      },
+      onProblem: (sentence) => {
+        log.error(
+          event('admin_file_refused'),
+          `changed certificates of the admin API are refused, and the old ones stay in use: ${sentence}`,
+        );
+      },
+    });
+  return setInterval(() => void look(), CERTIFICATES_MS).unref();
+}

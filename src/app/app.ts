@@ -1,0 +1,387 @@
+/** The composition root: makes the parts of one process that serves, hands them to each other, and listens. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Registry } from 'prom-client';
+import { DecisionTail } from '../admin/decision-tail';
+import { monotonicNowMs, monotonicNowUs } from '../lib/clock';
+import { describeConfig } from '../source/describe-rules';
+import type { ServerTlsFiles } from '../settings/tls/server-tls-files';
+import type { RulesInForce } from '../source/rules-in-force';
+import type { Settings } from '../settings/table/settings';
+import type { StatsdChoice } from '../settings/statsd-choice';
+import type { StoreChoice } from '../settings/redis/store-choice';
+import type { ByteString } from '../descriptor/descriptor';
+import { UnavailableError } from '../lib/errors';
+import { FaultLog } from '../observability/log/fault-log';
+import { ForgetLog } from '../observability/log/forget-log';
+import { Health } from '../observability/health';
+import { event } from '../observability/log/log-event';
+import type { Logger } from '../observability/log/logger';
+import { makeConfigMetrics, makeMetrics, type ManagementServer, type Metrics } from '../observability/metrics/metrics';
+import { PrometheusText } from '../observability/metrics/prometheus-text';
+import { readMetrics, type MetricReading } from '../observability/metrics/metrics-snapshot';
+import { makeRecordDecision } from '../observability/metrics/record-decision';
+import { RuleMetrics } from '../observability/metrics/rule-metrics';
+import { measureStore } from '../observability/metrics/store-measure';
+import { openControl, type OpenedControl } from './open-control';
+import { GrpcPort, makeGrpcServer } from './open-grpc';
+import type { OpenAdminInput } from './open-admin';
+import { openHttpPort, openPortLimits } from './open-ports';
+import { openPenalties } from './open-penalties';
+import { countLapsed, openReservations } from './open-reservations';
+import type { OpenedStore } from './open-store';
+import { openTop } from './open-top';
+import { UnknownDomainLog } from '../observability/log/unknown-domain-log';
+import { UnknownPlanLog } from '../observability/log/unknown-plan-log';
+import { processServices, publishFacts, type ProcessServicesInput } from './process-services';
+import { publishMetrics, startDebugPort, toLabels } from './publish-metrics';
+import { MemoryReservations } from '../reservation/memory-reservations';
+import { additionsFor, type AdditionOptions } from '../respond/response-additions';
+import type { RuleSet } from '../rule/rule-set';
+import { makeShouldRateLimit, type Decided } from '../should-rate-limit';
+import { MeasuredStore } from '../store/layers/measured-store';
+import { MemoryStore } from '../store/memory/memory-store';
+import { makeAnswerCalls, type FailureKind } from '../transport/answer';
+import { debugRoutes, type PublishedMetrics } from '../transport/http/debug-routes';
+import { HttpServer } from '../transport/http/http-server';
+import { listenOn } from '../transport/port/listen-error';
+import { ReservationCalls } from '../transport/reservation-calls';
+import { warmUp } from '../warm-up/warm-up';
+import type { WorkerPorts } from '../workers/messages';
+
+export interface AppOptions {
+  readonly settings: Settings;
+  readonly storeChoice: StoreChoice;
+  /** The source offers configurations to these rules, before the start and while Weir serves. */
+  readonly rules: RulesInForce;
+  /** Undefined: the configuration is in files, or the parent process loads it. */
+  readonly managementServer?: ManagementServer | undefined;
+  readonly log: Logger;
+  readonly version: string;
+  /** Undefined: no TLS on the gRPC port. */
+  readonly grpcTls: ServerTlsFiles | undefined;
+  /** The statsd server that gets the metrics, if any. Workers have none: the parent process reports. */
+  readonly statsd: StatsdChoice | undefined;
+  /** Whether this process is a worker: the parent process then has the debug port. */
+  readonly isWorker: boolean;
+  /** Awaited when everything is ready except the ports. */
+  readonly untilMayListen?: () => Promise<void>;
+  /** The number of serving processes with these settings on this machine. */
+  readonly workers: number;
+}
+
+export interface App {
+  /** The bound ports, with port 0 resolved; a worker has no debug port. */
+  readonly ports: WorkerPorts & { readonly debug?: number };
+  /** Turns the health off, answers everything for `DRAIN_DELAY`, then only calls in flight, and closes everything. */
+  drain(): Promise<void>;
+  readMetrics(): Promise<readonly MetricReading[]>;
+  /** For the admin API. */
+  readonly admin: Pick<OpenAdminInput, 'services' | 'tail'>;
+}
+
+const NO_CONFIG = 'config: none yet';
+const NO_DOMAIN = 'config: no domain';
+const LAST_GOOD_CONFIG = 'config: last good';
+
+/** Bounds of what is kept to decide without Redis and to charge it afterwards: about 90 MB if full. */
+const KEPT_FOR_REDIS = { lastKnownMax: 65_536, accountsMax: 50_000 } as const;
+/** More than accounts plus takes being decided, so that no bucket with an account is evicted. */
+const FALLBACK_BUCKETS_MAX = 2 * KEPT_FOR_REDIS.accountsMax;
+
+/** Bound of the embedded store: about 60 MB if full. */
+const MEMORY_RESERVATIONS_MAX = 100_000;
+
+/** Wires the parts and listens. Rejects if a port cannot be bound. */
+export async function startApp(options: AppOptions): Promise<App> {
+  const { settings, storeChoice, rules, log, version, isWorker, grpcTls, statsd } = options;
+  const registry = new Registry();
+  const health = new Health();
+  const ruleMetrics = openRuleMetrics(registry, settings);
+  // With Redis this store decides only during an outage, as the failure modes say.
+  const memoryStore =
+    storeChoice.kind === 'memory' ? makeMemoryStore(options) : new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: FALLBACK_BUCKETS_MAX });
+  const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore, rules });
+  if (!isWorker) makeConfigMetrics({ registry, loads: rules, managementServer: options.managementServer });
+  if (settings.warmUp) await warmUpAndLog({ settings, storeChoice, metrics, log });
+  const { store, reservations, run, exchange, name, forget, leave } = await openAnyStore({ ...options, health, metrics, memoryStore });
+  const control = await openControl({ settings, run, health, registry, log });
+  const keyPrefix = settings.cacheKeyPrefix;
+  const facts = publishFacts({ run, name, rules, health, version, keyPrefix, isAdministered: control !== undefined });
+  const tail = new DecisionTail({ nowMs: () => Date.now() });
+  const top = openTop({ settings, registry, exchange, log });
+  const penalties = control && openPenalties({ settings, store, service: control.service, registry, log });
+  const deciding = {
+    ruleSet: () => inForce(rules),
+    store,
+    modes: { shadow: settings.shadowMode, quota: settings.quotaMode },
+    control: control?.data,
+    keyPrefix,
+    nowUs: monotonicNowUs,
+    record: recordInAll(
+      [tail, top, penalties],
+      makeRecordDecision({
+        metrics,
+        ruleMetrics,
+        globalShadow: settings.shadowMode,
+        onUnknownDomain: logUnknownDomains(log),
+        onUnknownPlan: logUnknownPlans(log),
+        ...(control && { onControl: control.onDecided }),
+      }),
+    ),
+  };
+  const shouldRateLimit = makeShouldRateLimit({ ...deciding, additions: (ruleSet) => additionsFor(ruleSet, additionOptions(settings)) });
+  const { service, sweeper } = openReservations({ ...deciding, reservations, metrics, rules });
+  const onFailure = (kind: FailureKind): void => {
+    metrics.shouldRateLimitError.inc({ err_type: ERROR_TYPES[kind] });
+  };
+  const faults = new FaultLog({ log, nowMs: monotonicNowMs });
+  const answerCalls = makeAnswerCalls({ decide: shouldRateLimit, log: faults, onFailure });
+  const reservationCalls = new ReservationCalls({ service, answerCalls, log: faults });
+
+  const limits = openPortLimits({ log, isWorker });
+  const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });
+  const grpc = await GrpcPort.open({
+    settings,
+    tlsFiles: grpcTls,
+    isWorker,
+    log,
+    faults,
+    metrics,
+    answerCalls,
+    reservationCalls,
+    health,
+    onFailure,
+    connectionsMax: limits.grpcConnectionsMax,
+    onCall: ({ seconds }) => {
+      responseTimes.observe(seconds);
+    },
+  });
+  const http = openHttpPort({
+    settings,
+    isConfigured: (domain) => rules.ruleSet?.domains.has(domain) === true,
+    answerCalls,
+    reservationCalls,
+    health,
+    log: faults,
+    limit: limits.http,
+  });
+  const published = publishedBy(registry, toLabels(settings.extraTags));
+  const debug = isWorker ? undefined : makeDebugServer({ rules, published, faults, limit: limits.debug });
+  const unpublish = isWorker
+    ? undefined
+    : await publishMetrics({ settings, statsd, metrics: published, registry, log, limit: limits.metrics });
+
+  await options.untilMayListen?.();
+  sweeper.start();
+  penalties?.start();
+  top?.start();
+  followConfig({ rules, health, settings });
+  const ports = {
+    grpc: await grpc.start(),
+    http: (await startHttpPort(http, settings)).port,
+    ...(debug && { debug: (await startDebugPort(debug, settings)).port }),
+  };
+  return {
+    ports,
+    drain: async () => {
+      const bound = { timeoutMs: settings.drainTimeoutMs };
+      health.startDrain();
+      // Clients that watch the health leave; those that have not seen the change yet are still answered.
+      await sleep(settings.drainDelayMs);
+      await Promise.all([grpc.drain(bound), http.close(bound), debug?.close(bound)]);
+      sweeper.stop();
+      facts.stop();
+      top?.stop();
+      limits.close();
+      await penalties?.stop();
+      await Promise.all([leave(), control?.close()]);
+      await Promise.all([store.close(), unpublish?.()]);
+    },
+    readMetrics: () => published.read(),
+    admin: { services: servicesOf({ storeChoice, memoryStore, control, forget, keyPrefix, facts: facts.facts, topKeys: top?.keys }), tail },
+  };
+}
+
+interface DebugInput extends Pick<AppOptions, 'rules'> {
+  readonly published: PublishedMetrics;
+  readonly faults: FaultLog;
+  readonly limit: ReturnType<typeof openPortLimits>['debug'];
+}
+
+function makeDebugServer({ rules, published, faults, limit }: DebugInput): HttpServer {
+  return new HttpServer({ routes: debugRoutes({ configLines: () => describeConfig(rules), metrics: published }), log: faults, ...limit });
+}
+
+interface ServicesInput
+  extends Pick<AppOptions, 'storeChoice'>, Pick<OpenedStore, 'forget'>, Pick<ProcessServicesInput, 'facts' | 'keyPrefix' | 'topKeys'> {
+  readonly memoryStore: MemoryStore;
+  readonly control: OpenedControl | undefined;
+}
+
+/** With Redis, the thread of the admin API reads buckets and control data itself. */
+function servicesOf({ storeChoice, memoryStore, control, ...rest }: ServicesInput): OpenAdminInput['services'] {
+  const isEmbedded = storeChoice.kind === 'memory';
+  return processServices({
+    ...rest,
+    memoryStore: isEmbedded ? memoryStore : undefined,
+    control: isEmbedded ? control?.store : undefined,
+  });
+}
+
+interface Recorder {
+  readonly record: (decided: Decided) => void;
+}
+
+function recordInAll(
+  [tail, top, penalties]: readonly [DecisionTail, Recorder | undefined, Recorder | undefined],
+  record: Recorder['record'],
+): Recorder['record'] {
+  return (decided) => {
+    record(decided);
+    tail.record(decided);
+    top?.record(decided);
+    penalties?.record(decided);
+  };
+}
+
+function startHttpPort(server: HttpServer, { host, port }: Pick<Settings, 'host' | 'port'>): Promise<{ port: number }> {
+  return listenOn({ host, port, hostSetting: 'HOST', portSetting: 'PORT' }, () => server.start({ host, port }));
+}
+
+function logUnknownDomains(log: Logger): (domain: ByteString) => void {
+  const unknown = new UnknownDomainLog({ log, nowMs: monotonicNowMs });
+  return (domain) => {
+    unknown.record(domain);
+  };
+}
+
+function logUnknownPlans(log: Logger): (domain: ByteString, plan: ByteString) => void {
+  const unknown = new UnknownPlanLog({ log, nowMs: monotonicNowMs });
+  return (domain, plan) => {
+    unknown.record(domain, plan);
+  };
+}
+
+function openRuleMetrics(registry: Registry, settings: Settings): RuleMetrics {
+  const { metricSeriesMax: seriesMax, nearLimitRatio, sanitizeDescriptorMetricDots: sanitizeDots } = settings;
+  return new RuleMetrics({ registry, seriesMax, nearLimitRatio, sanitizeDots });
+}
+
+function publishedBy(registry: Registry, labels: Readonly<Record<string, string>>): PublishedMetrics {
+  const text = new PrometheusText(labels);
+  const read = () => readMetrics(registry);
+  return { contentType: text.contentType, text: async () => text.write(await read()), read };
+}
+
+function inForce({ ruleSet }: RulesInForce): RuleSet {
+  if (ruleSet === undefined) throw new UnavailableError('there is no configuration yet; see the log of the rate limit service');
+  return ruleSet;
+}
+
+/** Turns the health on at the first good configuration and leaves it on. If a domain is required, the health follows the configuration in force. */
+function followConfig({ rules, health, settings }: Pick<AppOptions, 'rules' | 'settings'> & { readonly health: Health }): void {
+  const needsDomain = settings.healthyWithAtLeastOneConfigLoaded;
+  const mayDoWithout = settings.forceStartWithoutInitialConfig && !needsDomain;
+  const show = (): void => {
+    const hasRules = rules.ruleSet !== undefined;
+    const isEmpty = rules.ruleSet?.domains.size === 0;
+    if (needsDomain && isEmpty) health.hold();
+    else if (hasRules || mayDoWithout) health.serve();
+    health.show(NO_CONFIG, { isDegraded: !hasRules });
+    health.show(NO_DOMAIN, { isDegraded: needsDomain && isEmpty });
+    health.show(LAST_GOOD_CONFIG, { isDegraded: hasRules && rules.error !== undefined });
+  };
+  show();
+  rules.onLoad(show);
+}
+
+function makeMemoryStore({ settings, log }: AppOptions): MemoryStore {
+  const bucketsMax = settings.memoryBucketsMax;
+  const forgetLog = new ForgetLog({ log, bucketsMax, nowMs: monotonicNowMs });
+  const store: MemoryStore = new MemoryStore({
+    nowUs: monotonicNowUs,
+    bucketsMax,
+    onForgotten: (forgotten) => {
+      forgetLog.forgotten(forgotten, store);
+    },
+  });
+  return store;
+}
+
+interface OpenAnyStoreInput extends Pick<AppOptions, 'settings' | 'storeChoice' | 'workers' | 'log'> {
+  readonly health: Health;
+  readonly metrics: Metrics;
+  readonly memoryStore: MemoryStore;
+}
+
+async function openAnyStore({
+  settings,
+  storeChoice: choice,
+  workers,
+  log,
+  health,
+  metrics,
+  memoryStore,
+}: OpenAnyStoreInput): Promise<OpenedStore> {
+  if (choice.kind === 'memory') return openMemoryStore(memoryStore, metrics);
+  // Imported on demand: the Redis client and its wrappers take about 11 MB, which the embedded store does not need.
+  const { openStore } = await import('./open-store.js');
+  return openStore({
+    settings,
+    workers,
+    choice,
+    health,
+    log,
+    metrics,
+    local: memoryStore,
+    onLapsed: countLapsed(metrics),
+    ...KEPT_FOR_REDIS,
+  });
+}
+
+function openMemoryStore(memoryStore: MemoryStore, metrics: Metrics): OpenedStore {
+  return {
+    store: new MeasuredStore(memoryStore, measureStore(metrics, 'memory')),
+    reservations: new MemoryReservations({
+      store: memoryStore,
+      nowUs: monotonicNowUs,
+      recordsMax: MEMORY_RESERVATIONS_MAX,
+      onLapsed: countLapsed(metrics),
+    }),
+    leave: () => Promise.resolve(),
+  };
+}
+
+/** Runs before the ports open, so it delays no call. */
+async function warmUpAndLog({
+  settings,
+  storeChoice,
+  metrics,
+  log,
+}: Pick<AppOptions, 'settings' | 'storeChoice' | 'log'> & { readonly metrics: Metrics }): Promise<void> {
+  const { calls, ms } = await warmUp({
+    makeServer: (parts) => makeGrpcServer(settings.transport, parts),
+    counts: storeChoice.kind,
+    metrics,
+  });
+  log.debug(event('warmed_up', { calls, durationMs: Math.round(ms) }), `warmed up by ${calls} calls in ${ms.toFixed(0)} ms`);
+}
+
+/** `err_type` as envoyproxy/ratelimit counts it: errors of Redis, and all others. */
+const ERROR_TYPES: Readonly<Record<FailureKind, string>> = {
+  bad_request: 'service_error',
+  unavailable: 'redis_error',
+  fault: 'service_error',
+};
+
+function additionOptions(settings: Settings): AdditionOptions {
+  const { limitLimitHeader: limit, limitRemainingHeader: remaining, limitResetHeader: reset } = settings;
+  return {
+    responseHeaders: settings.responseHeaders ?? (settings.limitResponseHeadersEnabled ? 'reference' : 'off'),
+    headerNames: { limit, remaining, reset },
+    retryAfter: settings.retryAfterEnabled,
+    requestMetadata: settings.responseDynamicMetadata,
+    decisionMetadata: settings.responseDecisionMetadata,
+  };
+}

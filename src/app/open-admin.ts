@@ -1,0 +1,135 @@
+/** Starts the thread of the admin API, and answers its questions in the deciding process. */
+
+import path from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { DecisionTail } from '../admin/decision-tail';
+import type { AdminThreadData, FromThread, ProcessServices, ToThread } from '../admin/link/messages';
+import { answerCall } from '../admin/link/serve-calls';
+import { configNews, newsInForce, newsRefused, withoutDocuments, type ConfigNews } from '../source/config-news';
+import type { RulesInForce } from '../source/rules-in-force';
+import { event } from '../observability/log/log-event';
+import type { Logger } from '../observability/log/logger';
+import { ListenError } from '../transport/port/listen-error';
+import { partsOf } from '../yaml/text-pieces';
+
+/** Wait before a thread that ended is started again, in milliseconds. */
+const RESTART_MS = 5_000;
+
+/** For how long requests may go on when Weir stops, in milliseconds. */
+const CLOSE_MS = 2_000;
+
+export interface OpenAdminInput {
+  readonly data: AdminThreadData;
+  readonly rules: RulesInForce;
+  readonly services: ProcessServices;
+  /** Undefined: decisions are made in other processes. */
+  readonly tail: DecisionTail | undefined;
+  readonly log: Logger;
+}
+
+export interface OpenedAdmin {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Resolves when the thread listens. Rejects with ListenError if it cannot. */
+export async function openAdmin(input: OpenAdminInput): Promise<OpenedAdmin> {
+  const thread = new AdminThread(input);
+  const port = await thread.start();
+  return { port, close: () => thread.close() };
+}
+
+class AdminThread {
+  private worker: Worker | undefined;
+  private isClosing = false;
+  private restart: NodeJS.Timeout | undefined;
+  private readonly openTails = new Set<number>();
+
+  constructor(private readonly input: OpenAdminInput) {
+    input.rules.onLoad((outcome) => {
+      this.sendConfig('ruleSet' in outcome ? newsInForce(input.rules) : newsRefused(input.rules));
+    });
+  }
+
+  start(): Promise<number> {
+    const worker = new Worker(path.join(__dirname, 'admin', 'admin-thread.js'), { workerData: this.input.data });
+    this.worker = worker;
+    const listening = new Promise<number>((resolve, reject) => {
+      worker.on('message', (message: FromThread) => {
+        if (message.kind === 'listening') resolve(message.port);
+        if (message.kind === 'failed') reject(new ListenError(message.message));
+        this.handle(message);
+      });
+      worker.once('error', reject);
+      worker.once('exit', (code) => {
+        reject(new ListenError(`the thread of the admin API ended with exit code ${code}; see its log lines above`));
+        this.onExit(worker);
+      });
+    });
+    this.sendConfig(configNews(this.input.rules));
+    return listening;
+  }
+
+  async close(): Promise<void> {
+    this.isClosing = true;
+    clearTimeout(this.restart);
+    const { worker } = this;
+    if (worker === undefined) return;
+    const ended = new Promise((resolve) => worker.once('exit', resolve));
+    this.send({ kind: 'close' });
+    const timer = setTimeout(() => void worker.terminate(), CLOSE_MS);
+    await ended;
+    clearTimeout(timer);
+  }
+
+  private handle(message: FromThread): void {
+    const { services, tail } = this.input;
+    switch (message.kind) {
+      case 'call':
+        void answerCall(message, services).then((answer) => {
+          this.send(answer);
+        });
+        break;
+      case 'tail':
+        this.openTails.add(message.tail);
+        tail?.open(message.tail, message.filter, (sample) => {
+          this.send({ kind: 'sample', tail: message.tail, sample });
+        });
+        break;
+      case 'tail_end':
+        this.openTails.delete(message.tail);
+        tail?.close(message.tail);
+        break;
+      case 'log':
+        process.stderr.write(message.line);
+        break;
+      case 'listening':
+      case 'failed':
+    }
+  }
+
+  private onExit(worker: Worker): void {
+    if (worker !== this.worker) return;
+    this.worker = undefined;
+    for (const tail of this.openTails) this.input.tail?.close(tail);
+    this.openTails.clear();
+    if (this.isClosing) return;
+    this.input.log.error(event('admin_ended', { waitMs: RESTART_MS }), `the thread of the admin API ended; restart in ${RESTART_MS} ms`);
+    this.restart = setTimeout(() => {
+      // A failure ends the thread, which leads here again.
+      this.start().catch(() => undefined);
+    }, RESTART_MS);
+  }
+
+  /** In parts, so that decisions are made in between. */
+  private sendConfig(news: ConfigNews): void {
+    for (const document of news.inForce?.set.documents ?? []) {
+      for (const part of partsOf(document)) this.send({ kind: 'config_part', part });
+    }
+    this.send({ kind: 'config', news: withoutDocuments(news) });
+  }
+
+  private send(message: ToThread): void {
+    this.worker?.postMessage(message);
+  }
+}

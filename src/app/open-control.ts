@@ -1,0 +1,152 @@
+/** Opens the control data of one process: their store, the replica that decisions read, and what health, log and metrics report of them. */
+
+import type { Registry } from 'prom-client';
+import { monotonicNowMs, monotonicNowUs } from '../lib/clock';
+import { asError } from '../lib/errors';
+import type { Settings } from '../settings/table/settings';
+import { ControlData } from '../control/control-data';
+import { ControlFollower, type FollowerState } from '../control/control-follower';
+import { ControlService } from '../control/control-service';
+import type { ControlStore } from '../control/control-store';
+import { openControlFile } from '../control/file/control-file';
+import { LocalControlStore } from '../control/local-control-store';
+import { RedisControlStore, type RedisControlStoreOptions } from '../control/redis/redis-control-store';
+import type { SelectedRecord } from '../rule/control-view';
+import type { Health } from '../observability/health';
+import { event } from '../observability/log/log-event';
+import type { Logger } from '../observability/log/logger';
+import { makeControlMetrics } from '../observability/metrics/metrics';
+
+const STALE = 'control: stale';
+const LOST = 'control: lost by redis';
+
+/** How long the start waits for the control data: a million tenants take some seconds. Without Redis it goes on without them. */
+const FIRST_READ_MS = 30_000;
+
+/** Minimum interval between log lines about unreadable records, in milliseconds. */
+const UNREADABLE_LOG_MS = 60_000;
+
+const US_PER_MS = 1_000;
+
+export interface OpenControlInput {
+  readonly settings: Settings;
+  /** Runs a script in Redis; absent: hits are counted in memory, and control data kept in a file or in memory. */
+  readonly run: RedisControlStoreOptions['run'] | undefined;
+  /** A store in another thread; absent: this process opens its own. */
+  readonly store?: ControlStore;
+  readonly health: Health;
+  readonly registry: Registry;
+  readonly log: Logger;
+}
+
+export interface OpenedControl {
+  readonly data: ControlData;
+  readonly store: ControlStore;
+  readonly service: ControlService;
+  readonly follower: ControlFollower;
+  /** Counts a descriptor that a record decided. */
+  readonly onDecided: (kind: SelectedRecord['kind']) => void;
+  close(): Promise<void>;
+}
+
+/** Undefined if control data are off. */
+export async function openControl({
+  settings,
+  run,
+  store: given,
+  health,
+  registry,
+  log,
+}: OpenControlInput): Promise<OpenedControl | undefined> {
+  const { controlData, controlFile, adminPort } = settings;
+  if (!controlData && controlFile === undefined && adminPort === undefined) return undefined;
+  const data = new ControlData();
+  const store = given ?? (await openStore({ settings, run, log }));
+  const follower = new ControlFollower({ store, data, nowUs: monotonicNowUs, onState: reportTo({ health, log }) });
+  const decisions = makeControlMetrics(registry, {
+    get version() {
+      return follower.version;
+    },
+    get lagSeconds() {
+      return follower.lagSeconds;
+    },
+    get lost() {
+      return follower.state.lost;
+    },
+    get counts() {
+      return data.counts;
+    },
+  });
+  await follower.start({ waitMs: FIRST_READ_MS });
+  return {
+    data,
+    store,
+    follower,
+    service: new ControlService({ store, data, follower, nowMs: () => Math.floor(monotonicNowUs() / US_PER_MS) }),
+    onDecided: (kind) => {
+      decisions.inc({ kind });
+    },
+    close: async () => {
+      await follower.close();
+      await store.close();
+    },
+  };
+}
+
+async function openStore({ settings, run, log }: Pick<OpenControlInput, 'settings' | 'run' | 'log'>): Promise<ControlStore> {
+  const { controlFile, cacheKeyPrefix: keyPrefix } = settings;
+  if (run !== undefined) {
+    if (controlFile !== undefined) {
+      log.warn(
+        event('setting_warning'),
+        'CONTROL_FILE has no effect with Redis, which keeps the control data; unset it, and set CONTROL_DATA=true',
+      );
+    }
+    return new RedisControlStore({ run, keyPrefix, onUnreadable: logUnreadable(log) });
+  }
+  if (controlFile === undefined) {
+    log.warn(event('control_memory'), 'control data are kept in memory and are lost when Weir ends; set CONTROL_FILE to keep them');
+    return new LocalControlStore({ nowUs: monotonicNowUs });
+  }
+  return openControlFile({
+    path: controlFile,
+    nowUs: monotonicNowUs,
+    onTorn: (bytes) => {
+      log.warn(
+        event('control_torn', { bytes }),
+        `the last line of CONTROL_FILE ${controlFile} was incomplete (${bytes} bytes) and was dropped; its write was not acknowledged`,
+      );
+    },
+  });
+}
+
+function logUnreadable(log: Logger): (error: unknown) => void {
+  let loggedMs = -Infinity;
+  return (error) => {
+    if (monotonicNowMs() - loggedMs < UNREADABLE_LOG_MS) return;
+    loggedMs = monotonicNowMs();
+    const { message } = asError(error);
+    log.warn(event('control_unreadable', { error: message }), `a record of control data is invalid and has no effect: ${message}`);
+  };
+}
+
+/** Reports each change of the state once. */
+function reportTo({ health, log }: Pick<OpenControlInput, 'health' | 'log'>): (state: FollowerState) => void {
+  let before: FollowerState['state'] | undefined;
+  return ({ state, lost, error = 'no answer' }) => {
+    health.show(STALE, { isDegraded: state === 'behind' || state === 'starting' });
+    health.show(LOST, { isDegraded: lost > 0 });
+    if (state === before) return;
+    if (state === 'behind' || state === 'starting') {
+      log.warn(event('control_stale', { error }), `no control data from Redis (${error}): what is known stays in force`);
+    } else if (state === 'lost') {
+      log.error(
+        event('control_lost', { records: lost }),
+        `Redis lost ${lost} records of control data, which this instance keeps in force: restore or discard them`,
+      );
+    } else if (before !== undefined) {
+      log.info(event('control_synced'), 'control data are up to date again');
+    }
+    before = state;
+  };
+}

@@ -1,0 +1,86 @@
+/** Opens the HTTP port, limits connections by the process's limit on open files, and logs when a limit is reached. */
+
+import { monotonicNowMs } from '../lib/clock';
+import type { Settings } from '../settings/table/settings';
+import { event } from '../observability/log/log-event';
+import type { Logger } from '../observability/log/logger';
+import { ThrottledLog } from '../observability/log/throttled-log';
+import { CONNECTIONS_MAX } from '../transport/port/grpc-listener';
+import { httpRoutes, type HttpRoutesOptions } from '../transport/http/http-routes';
+import { HTTP_BOUNDS, HttpServer, type HttpServerOptions } from '../transport/http/http-server';
+import { limitConnections, readFilesMax, watchOpenFiles } from '../transport/port/open-files';
+
+/** Maximum for ports that people, probes and Prometheus use. */
+const DEBUG_CONNECTIONS_MAX = 1_000;
+
+const RAISE = 'raise the limit (ulimit -n, LimitNOFILE of systemd)';
+
+export type PortLimit = Pick<HttpServerOptions, 'bounds' | 'onTooMany'>;
+
+export interface PortLimits {
+  readonly grpcConnectionsMax: number;
+  readonly http: PortLimit;
+  readonly debug: PortLimit;
+  /** The port of PROMETHEUS_ADDR. */
+  readonly metrics: PortLimit;
+  /** Stops watching the number of open files. */
+  readonly close: () => void;
+}
+
+/** With `isWorker` it does not log at the start, because the parent process has. */
+export function openPortLimits({ log, isWorker }: { readonly log: Logger; readonly isWorker: boolean }): PortLimits {
+  const filesMax = readFilesMax();
+  const limits = limitConnections({ grpc: CONNECTIONS_MAX, http: HTTP_BOUNDS.connectionsMax, debug: DEBUG_CONNECTIONS_MAX }, filesMax);
+  if (limits.isLowered && !isWorker) {
+    log.warn(
+      event('open_files_limit', { filesMax, filesWanted: limits.filesWanted }),
+      `the limit on open files is ${filesMax ?? 0}: Weir accepts at most ${limits.grpc} gRPC and ${limits.http} HTTP connections, to reserve files for Redis and health checks; ${RAISE} to ${limits.filesWanted} to accept more`,
+    );
+  }
+  const throttled = new ThrottledLog({
+    write: (sentence) => {
+      log.warn(event('connection_refused'), sentence);
+    },
+    nowMs: monotonicNowMs,
+  });
+  const http = (port: string, connectionsMax: number): PortLimit => ({
+    bounds: { connectionsMax },
+    onTooMany: (open) => {
+      throttled.log(port, `closed a new connection to the ${port} port: ${open} are open, which is its maximum`);
+    },
+  });
+  return {
+    grpcConnectionsMax: limits.grpc,
+    http: http('HTTP', limits.http),
+    debug: http('debug', limits.debug),
+    metrics: http('metrics', limits.debug),
+    close: watchOpenFiles(({ code }) => {
+      throttled.log(
+        'files',
+        `cannot open a file (${code ?? 'unknown'}): ${filesMax === undefined ? 'the system' : 'the process'} has reached its limit on open files${filesMax === undefined ? '' : `, ${filesMax}`}, so new connections are closed; ${RAISE}`,
+      );
+    }),
+  };
+}
+
+export interface HttpPortOptions
+  extends
+    Required<Pick<HttpRoutesOptions, 'answerCalls' | 'reservationCalls' | 'health' | 'isConfigured'>>,
+    Pick<HttpServerOptions, 'log'> {
+  readonly settings: Pick<Settings, 'jsonEnabled' | 'jsonRefundsEnabled' | 'httpReservationsEnabled'>;
+  readonly limit: PortLimit;
+}
+
+/** Makes the server; it does not listen yet. */
+export function openHttpPort({ settings, answerCalls, reservationCalls, health, isConfigured, log, limit }: HttpPortOptions): HttpServer {
+  const { jsonEnabled: servesJson, jsonRefundsEnabled: takesRefunds, httpReservationsEnabled } = settings;
+  const routes = httpRoutes({
+    answerCalls,
+    ...(httpReservationsEnabled && { reservationCalls }),
+    health,
+    servesJson,
+    takesRefunds,
+    isConfigured,
+  });
+  return new HttpServer({ ...routes, log, ...limit });
+}

@@ -1,0 +1,94 @@
+/** What the deciding process offers to the thread of the admin API, and its facts for those of other instances. */
+
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { InstanceFacts } from '../admin/backend';
+import type { ProcessServices } from '../admin/link/messages';
+import { MemoryBuckets } from '../admin/memory-buckets';
+import { AdminProblem } from '../admin/problem';
+import { RedisInstances } from '../admin/redis-instances';
+import type { ControlStore } from '../control/control-store';
+import { UnavailableError } from '../lib/errors';
+import type { Health } from '../observability/health';
+import { HEARTBEAT_MS, HEARTBEAT_TTL_MS } from '../resilience/instances';
+import type { RulesInForce } from '../source/rules-in-force';
+import type { MemoryStore } from '../store/memory/memory-store';
+import type { TopKeys } from '../top/top-keys';
+import type { OpenedStore } from './open-store';
+
+export interface FactsInput extends Pick<OpenedStore, 'run' | 'name'> {
+  readonly rules: Pick<RulesInForce, 'ruleSet' | 'error'>;
+  readonly health: Health;
+  readonly version: string;
+  /** `CACHE_KEY_PREFIX`. */
+  readonly keyPrefix: string;
+  /** False: operators change nothing at run time, and nobody reads the facts. */
+  readonly isAdministered: boolean;
+}
+
+export interface PublishedFacts {
+  readonly facts: () => InstanceFacts;
+  /** Stops publishing. */
+  readonly stop: () => void;
+}
+
+/** Publishes the facts of this process in Redis, if there is one, with every heartbeat. */
+export function publishFacts({ run, name = randomUUID(), rules, health, version, keyPrefix, isAdministered }: FactsInput): PublishedFacts {
+  const startedAtMs = Date.now();
+  const host = hostname();
+  const facts = (): InstanceFacts => ({
+    id: name,
+    host,
+    pid: process.pid,
+    version,
+    startedAtMs,
+    reportedAtMs: Date.now(),
+    generation: rules.ruleSet?.generation ?? 0,
+    domains: rules.ruleSet?.domains.size ?? 0,
+    configRefused: rules.error !== undefined,
+    degraded: health.degradations,
+  });
+  if (run === undefined || !isAdministered) return { facts, stop: () => undefined };
+  const instances = new RedisInstances({ run, keyPrefix });
+  // Health and log report an outage of Redis, and the next heartbeat tries again.
+  const publish = () => instances.publish(facts(), { ttlMs: HEARTBEAT_TTL_MS }).catch(() => undefined);
+  void publish();
+  const timer = setInterval(() => void publish(), HEARTBEAT_MS).unref();
+  return {
+    facts,
+    stop: () => {
+      clearInterval(timer);
+    },
+  };
+}
+
+export interface ProcessServicesInput extends Pick<OpenedStore, 'forget'> {
+  /** Undefined: the buckets are in Redis. */
+  readonly memoryStore: MemoryStore | undefined;
+  /** Undefined: the control data are in Redis. */
+  readonly control: ControlStore | undefined;
+  readonly topKeys: TopKeys | undefined;
+  /** Undefined: decisions are made in other processes. */
+  readonly facts: (() => InstanceFacts) | undefined;
+  readonly keyPrefix: string;
+}
+
+export function processServices({ memoryStore, control, topKeys, facts, forget, keyPrefix }: ProcessServicesInput): ProcessServices {
+  const inRedis = (): Promise<never> => Promise.reject(new Error('the thread of the admin API has its own connection to Redis'));
+  return {
+    buckets:
+      memoryStore === undefined ? { take: inRedis, reset: inRedis, list: inRedis } : new MemoryBuckets({ store: memoryStore, keyPrefix }),
+    control: control ?? { read: inRedis, scan: inRedis, write: inRedis, audit: inRedis, changesAfter: inRedis, discardLost: inRedis },
+    top: topKeys ?? {
+      top: () =>
+        Promise.reject(new AdminProblem('not-supported', 'this process counts no top keys; set TOP_KEYS=true; not available with WORKERS')),
+    },
+    process: {
+      facts: () => (facts === undefined ? Promise.reject(new UnavailableError('this process does not decide')) : Promise.resolve(facts())),
+      forget: (bucketKeys) => {
+        forget?.(bucketKeys);
+        return Promise.resolve();
+      },
+    },
+  };
+}

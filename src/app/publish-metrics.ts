@@ -1,0 +1,85 @@
+/** Publishes the metrics: on the debug port, on the port of PROMETHEUS_ADDR, and to a statsd server. */
+
+import type { Registry } from 'prom-client';
+import type { Settings } from '../settings/table/settings';
+import type { StatsdChoice } from '../settings/statsd-choice';
+import { event } from '../observability/log/log-event';
+import type { Logger } from '../observability/log/logger';
+import type { MetricReading } from '../observability/metrics/metrics-snapshot';
+import { TOP_KEY_METRIC } from '../observability/metrics/top-key-metric';
+import type { PortLimit } from './open-ports';
+import { metricsRoute, type PublishedMetrics } from '../transport/http/debug-routes';
+import { HttpServer } from '../transport/http/http-server';
+import { listenOn } from '../transport/port/listen-error';
+
+export interface PublishMetricsOptions {
+  readonly settings: Pick<
+    Settings,
+    'usePrometheus' | 'prometheusAddr' | 'prometheusPath' | 'disableStats' | 'drainTimeoutMs' | 'statsFlushIntervalMs' | 'extraTags'
+  >;
+  /** Undefined: no statsd server. */
+  readonly statsd: StatsdChoice | undefined;
+  readonly metrics: PublishedMetrics;
+  /** The registry for the reporter's own metrics. */
+  readonly registry: Registry;
+  readonly log: Logger;
+  /** Limit of the port of PROMETHEUS_ADDR. */
+  readonly limit: PortLimit;
+}
+
+/** Resolves to a function that sends a last report and stops. Rejects with SettingsError for an invalid mogrifier, and if the port cannot be bound. */
+export async function publishMetrics({
+  settings,
+  statsd,
+  metrics,
+  registry,
+  log,
+  limit,
+}: PublishMetricsOptions): Promise<() => Promise<void>> {
+  // Imported only if there is a statsd server.
+  const reporter =
+    statsd &&
+    (await import('./open-statsd.js')).openStatsd({
+      statsd,
+      settings,
+      registry,
+      read: async () => (await metrics.read()).filter(isForStatsd),
+      log,
+    });
+  const { usePrometheus, prometheusAddr, prometheusPath, disableStats } = settings;
+  const server =
+    usePrometheus && !disableStats
+      ? new HttpServer({ routes: new Map([[prometheusPath, metricsRoute(metrics)]]), log, ...limit })
+      : undefined;
+  if (server !== undefined) {
+    const { port } = await listenOn({ ...prometheusAddr, hostSetting: 'PROMETHEUS_ADDR', portSetting: 'PROMETHEUS_ADDR' }, () =>
+      server.start(prometheusAddr),
+    );
+    log.info(
+      event('metrics_listening', { port, path: prometheusPath }),
+      `serving metrics for Prometheus on port ${port} at ${prometheusPath}`,
+    );
+  }
+  reporter?.start();
+  return async () => {
+    await Promise.all([reporter?.stop(), server?.close({ timeoutMs: settings.drainTimeoutMs })]);
+  };
+}
+
+/** @throws ListenError if the address cannot be bound */
+export function startDebugPort(
+  server: HttpServer,
+  { debugHost: host, debugPort: port }: Pick<Settings, 'debugHost' | 'debugPort'>,
+): Promise<{ port: number }> {
+  return listenOn({ host, port, hostSetting: 'DEBUG_HOST', portSetting: 'DEBUG_PORT' }, () => server.start({ host, port }));
+}
+
+/** A statsd server keeps every name that it ever saw, and top keys change. */
+function isForStatsd({ name }: MetricReading): boolean {
+  return name !== TOP_KEY_METRIC.name;
+}
+
+/** EXTRA_TAGS as Prometheus labels. */
+export function toLabels(tags: ReadonlyMap<string, string> | undefined): Record<string, string> {
+  return Object.fromEntries(Array.from(tags ?? [], ([name, value]) => [name.replace(/\W/g, '_').replace(/^(?=\d)/, '_'), value]));
+}

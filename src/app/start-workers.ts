@@ -1,0 +1,116 @@
+/** The composition root of the parent process: runs the workers, and has the debug port for all of them. */
+
+import cluster from 'node:cluster';
+import { Counter, Gauge, Registry } from 'prom-client';
+import { monotonicNowMs } from '../lib/clock';
+import { configNews, newsInForce, newsRefused } from '../source/config-news';
+import { describeConfig } from '../source/describe-rules';
+import type { LoadOutcome, RulesInForce } from '../source/rules-in-force';
+import type { Settings } from '../settings/table/settings';
+import type { StatsdChoice } from '../settings/statsd-choice';
+import type { Logger } from '../observability/log/logger';
+import { makeConfigMetrics, WORKER_METRICS, type ManagementServer } from '../observability/metrics/metrics';
+import type { OpenAdminInput } from './open-admin';
+import { openPortLimits } from './open-ports';
+import { processServices } from './process-services';
+import { publishMetrics, startDebugPort, toLabels } from './publish-metrics';
+import { debugRoutes } from '../transport/http/debug-routes';
+import { HttpServer } from '../transport/http/http-server';
+import { removeStaleSocket } from '../transport/port/unix-socket';
+import { closeUntaken } from '../workers/handed-connections';
+import type { WorkerPorts } from '../workers/messages';
+import { WorkerMetrics } from '../workers/worker-metrics';
+import { WorkerPool } from '../workers/worker-pool';
+
+export interface StartWorkersOptions {
+  readonly settings: Settings;
+  readonly count: number;
+  readonly rules: RulesInForce;
+  /** Undefined: the configuration does not come from a management server. */
+  readonly managementServer: ManagementServer | undefined;
+  readonly log: Logger;
+  /** The statsd server that gets the metrics, if any. */
+  readonly statsd: StatsdChoice | undefined;
+}
+
+export interface RunningWorkers {
+  /** The ports of the workers, and the debug port of this process. */
+  readonly ports: WorkerPorts & { readonly debug: number };
+  drain(): Promise<void>;
+  /** For the admin API. */
+  readonly admin: Pick<OpenAdminInput, 'services' | 'tail'>;
+}
+
+/** Resolves when all workers serve. Rejects with WorkerStartError if one does not, and if the debug port cannot be bound. */
+export async function startWorkers({
+  settings,
+  count,
+  rules,
+  managementServer,
+  log,
+  statsd,
+}: StartWorkersOptions): Promise<RunningWorkers> {
+  // A configuration set may contain values that JSON cannot represent.
+  cluster.setupPrimary({ serialization: 'advanced' });
+  const own = new Registry();
+  const labels = toLabels(settings.extraTags);
+  makeConfigMetrics({ registry: own, loads: rules, managementServer });
+  const restarts = new Counter({ ...WORKER_METRICS.restarts, labelNames: [], registers: [own] });
+  const metrics = new WorkerMetrics({ own, labels, ask: (reading) => pool.readMetrics(reading) });
+  const pool = new WorkerPool({
+    count,
+    fork: () => {
+      const worker = cluster.fork();
+      closeUntaken(worker.process);
+      return worker;
+    },
+    log,
+    onMetrics: (worker, answer) => {
+      metrics.record(worker, answer);
+    },
+    onEnd: (worker) => void metrics.retire(worker),
+    onRestart: () => {
+      restarts.inc();
+    },
+    configNews: () => configNews(rules),
+    nowMs: monotonicNowMs,
+  });
+  rules.onLoad((outcome: LoadOutcome) => {
+    pool.publishConfig('ruleSet' in outcome ? newsInForce(rules) : newsRefused(rules));
+  });
+  new Gauge({
+    ...WORKER_METRICS.workers,
+    labelNames: [],
+    registers: [own],
+    collect() {
+      this.set(pool.size);
+    },
+  });
+  const limits = openPortLimits({ log, isWorker: false });
+  const debug = new HttpServer({ routes: debugRoutes({ configLines: () => describeConfig(rules), metrics }), log, ...limits.debug });
+  const { port } = await startDebugPort(debug, settings);
+  const unpublish = await publishMetrics({ settings, statsd, metrics, registry: own, log, limit: limits.metrics });
+  if (settings.grpcUds !== undefined) await removeStaleSocket(settings.grpcUds);
+  const ports = await pool.start();
+  return {
+    ports: { ...ports, debug: port },
+    admin: {
+      services: processServices({
+        memoryStore: undefined,
+        control: undefined,
+        topKeys: undefined,
+        facts: undefined,
+        keyPrefix: settings.cacheKeyPrefix,
+      }),
+      tail: undefined,
+    },
+    drain: async () => {
+      await Promise.all([
+        pool.drain({ timeoutMs: settings.drainDelayMs + settings.drainTimeoutMs }),
+        debug.close({ timeoutMs: settings.drainTimeoutMs }),
+      ]);
+      limits.close();
+      await unpublish();
+    },
+  };
+}
