@@ -1,16 +1,18 @@
-/** `npm run bench:atomicity [-- --short]`: a decision by one script against a decision by commands, and whose clock it may be on. */
+/** `npm run bench:atomicity [-- --short]`: a decision by one script beside a decision by several commands, and the clocks they may use. */
 
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { startRedis } from '../test/support/redis-server';
-import { redisVersion, startAfresh } from './admin';
-import { renderAtomicity, type AtomicityResult } from './atomicity-report';
-import { openClockVariants } from './caller-clocks';
-import { measureCost } from './cost';
-import { describeEnvironment, loadAverage } from './environment';
-import { publishSection } from './generated-doc';
-import { measureOverGrant } from './over-grant';
-import { closeAll, openClient, openWays } from './ways';
+import { startRedis } from '../test/support/redis/redis-server';
+import { redisVersion, startAfresh } from './support/redis-figures';
+import { renderAtomicity, type AtomicityResult } from './atomicity/atomicity-report';
+import { openClockVariants } from './atomicity/caller-clocks';
+import { countSent, measureCost } from './atomicity/strategy-cost';
+import { describeEnvironment, loadAverage } from './support/environment';
+import { publishSection } from './support/generated-doc';
+import { closeAll, openClient } from './support/redis-client';
+import { measureOverGrant } from './atomicity/over-grant';
+import { measureRoundTrips } from './atomicity/round-trips';
+import { openStrategies } from './atomicity/strategies';
 
 const BENCHMARKS_PAGE = path.join(__dirname, '..', 'docs', 'benchmarks.md');
 
@@ -19,12 +21,22 @@ interface Size {
   readonly roundMs: number;
   readonly overGrantMs: number;
   readonly callerCounts: readonly number[];
+  /** Round trips of a Redis that is a network away, and callers there. */
+  readonly delaysMs: readonly number[];
+  readonly distantCallerCounts: readonly number[];
 }
 
-/** About five minutes. */
-const FULL: Size = { rounds: 5, roundMs: 800, overGrantMs: 3_000, callerCounts: [1, 16, 64, 256] };
+/** About fifteen minutes. */
+const FULL: Size = {
+  rounds: 5,
+  roundMs: 800,
+  overGrantMs: 3_000,
+  callerCounts: [1, 16, 64, 256],
+  delaysMs: [1, 10],
+  distantCallerCounts: [1, 64],
+};
 /** A few seconds: shows that the benchmark works and that nothing is over-granted, measures nothing. */
-const SHORT: Size = { rounds: 1, roundMs: 100, overGrantMs: 500, callerCounts: [1, 64] };
+const SHORT: Size = { rounds: 1, roundMs: 100, overGrantMs: 500, callerCounts: [1, 64], delaysMs: [1], distantCallerCounts: [64] };
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { short: { type: 'boolean', default: false } } });
@@ -42,34 +54,42 @@ async function main(): Promise<void> {
 }
 
 async function measure(port: number, size: Size): Promise<AtomicityResult> {
-  const { rounds, roundMs, overGrantMs, callerCounts } = size;
+  const { rounds, roundMs, overGrantMs, callerCounts, delaysMs, distantCallerCounts } = size;
   const loadBefore = loadAverage();
   const admin = await openClient(port);
-  const ways = await openWays({ port, callersMax: Math.max(...callerCounts) });
+  const strategies = await openStrategies({ port, callersMax: Math.max(...callerCounts) });
   const { variants, close } = await openClockVariants(port);
   const prepare = (): Promise<void> => startAfresh(admin);
 
   tell('what a decision costs');
-  const costs = await measureCost({ ways, admin, rounds, roundMs, callerCounts });
+  const costs = await measureCost({ strategies, admin, rounds, roundMs, callerCounts });
   tell('over-grant');
-  const overGrants = await measureOverGrant({ contenders: ways, rounds, durationMs: overGrantMs, prepare });
+  const overGrants = await measureOverGrant({
+    contenders: strategies,
+    rounds,
+    durationMs: overGrantMs,
+    prepare,
+    countSent: (strategy) => countSent(admin, strategy),
+  });
+  tell('a Redis that is a network away');
+  const roundTrips = await measureRoundTrips({ redisPort: port, admin, delaysMs, rounds, roundMs, callerCounts: distantCallerCounts });
   tell('whose clock');
   const clocks = await measureOverGrant({ contenders: variants, rounds, durationMs: overGrantMs, prepare });
 
   const environment = describeEnvironment({ redis: await redisVersion(admin) });
-  await Promise.all([...ways.map((way) => way.close()), close(), closeAll([admin])]);
-  return { environment, loadBefore, loadAfter: loadAverage(), rounds, roundMs, overGrantMs, costs, overGrants, clocks };
+  await Promise.all([...strategies.map((strategy) => strategy.close()), close(), closeAll([admin])]);
+  return { environment, loadBefore, loadAfter: loadAverage(), rounds, roundMs, overGrantMs, costs, overGrants, roundTrips, clocks };
 }
 
 function tell(part: string): void {
   console.log(`${new Date().toISOString()} measuring ${part} …`);
 }
 
-/** Exactness is a promise; times are only told. */
+/** Exactness is a promise; times are not. */
 function failIfOverGranted({ overGrants }: AtomicityResult): void {
   for (const { contender, excess } of overGrants) {
     if (contender.name !== 'evalsha' || excess.max <= 0) continue;
-    console.error(`Over-granted: a round of Weir's own way admitted ${(excess.max * 100).toFixed(2)} % more than the limit allows.`);
+    console.error(`Over-granted: a round of Weir's own strategy admitted ${(excess.max * 100).toFixed(2)} % more than the limit allows.`);
     process.exitCode = 1;
   }
 }

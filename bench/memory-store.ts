@@ -4,10 +4,10 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import * as path from 'node:path';
 import { PerformanceObserver } from 'node:perf_hooks';
+import { ALGORITHMS, type Algorithm } from '../src/algorithm/algorithms';
 import type { Group } from '../src/bucket/take';
-import { ALGORITHMS, type Algorithm } from '../src/rule/limit';
-import { MemoryStore } from '../src/store/memory-store';
-import { loadAverage } from './environment';
+import { MemoryStore } from '../src/store/memory/memory-store';
+import { loadAverage } from './support/environment';
 
 const isShort = process.argv.includes('--short');
 const BUCKETS = isShort ? 100_000 : 1_000_000;
@@ -16,7 +16,12 @@ const BUCKETS = isShort ? 100_000 : 1_000_000;
  * Not those of scripts/bench.mjs: a young generation as a server has it. Collector and compiler work on the main thread
  * alone, so that processor time can be told from the time that other processes had.
  */
-const NODE_FLAGS = ['--max-semi-space-size=4', '--single-threaded', '--require', path.join(__dirname, '..', 'scripts', 'load-typescript.cjs')];
+const NODE_FLAGS = [
+  '--max-semi-space-size=4',
+  '--single-threaded',
+  '--require',
+  path.join(__dirname, '..', 'scripts', 'process', 'load-typescript.cjs'),
+];
 
 const HOUR_US = 3_600_000_000;
 const KEY = Buffer.from('1{payments}tb3600|merchant_id=m-00000000');
@@ -79,7 +84,11 @@ interface Measured {
   readonly longestCollectionMs: number;
 }
 
-async function measure({ keyNumber }: Phase, algorithm: Algorithm, decide: (groups: readonly Group[]) => Promise<unknown>): Promise<Measured> {
+async function measure(
+  { keyNumber }: Phase,
+  algorithm: Algorithm,
+  decide: (groups: readonly Group[]) => Promise<unknown>,
+): Promise<Measured> {
   collections.length = 0;
   const spans: Span[] = [];
   const before = process.cpuUsage();
@@ -120,7 +129,14 @@ async function measureAll(algorithm: Algorithm): Promise<void> {
     const { cpuUs, longestMs, longestCollectionMs } = await measure(phase, algorithm, (groups) => store.take(groups));
     // The same without a store.
     const idle = await measure(phase, algorithm, (groups) => Promise.resolve(groups));
-    const cells = [algorithm, phase.name, (cpuUs - idle.cpuUs).toFixed(2), longestMs.toFixed(2), longestCollectionMs.toFixed(2), store.size];
+    const cells = [
+      algorithm,
+      phase.name,
+      (cpuUs - idle.cpuUs).toFixed(2),
+      longestMs.toFixed(2),
+      longestCollectionMs.toFixed(2),
+      store.size,
+    ];
     console.log(`| ${[...cells, Math.round(process.memoryUsage.rss() / 1e6)].join(' | ')} |`);
   }
   observer.disconnect();

@@ -1,30 +1,33 @@
 /** What each step of a decision costs, without the network and Redis: microseconds of fresh requests and of one that recurs. */
 
 import { Registry } from 'prom-client';
-import { Preparation } from '../src/bucket/preparation';
+import { Preparation } from '../src/request/preparation';
 import type { Group, GroupVerdict } from '../src/bucket/take';
-import { monotonicNowUs } from '../src/clock';
+import { monotonicNowUs } from '../src/lib/clock';
 import { toByteString } from '../src/descriptor/byte-string';
 import type { RateLimitRequest } from '../src/descriptor/descriptor';
-import { NO_CHILDREN } from '../src/descriptor/tree';
-import { WildcardIndex } from '../src/descriptor/wildcard-index';
+import { NO_CHILDREN } from '../src/rule/tree';
+import { WildcardIndex } from '../src/rule/wildcard-index';
 import { compileWildcard } from '../src/descriptor/wildcard';
-import { toDecision } from '../src/engine/to-decision';
-import { BadRequestError } from '../src/errors';
-import { LatencyHistogram } from '../src/observability/latency-histogram';
-import { makeMetrics } from '../src/observability/metrics';
-import { makeRecordDecision } from '../src/observability/record-decision';
-import { RuleMetrics } from '../src/observability/rule-metrics';
+import { toDecision } from '../src/decide/to-decision';
+import { BadRequestError } from '../src/lib/errors';
+import { LatencyHistogram } from '../src/observability/metrics/latency-histogram';
+import { makeMetrics } from '../src/observability/metrics/metrics';
+import { makeRecordDecision } from '../src/observability/metrics/record-decision';
+import { RuleMetrics } from '../src/observability/metrics/rule-metrics';
 import { isLimitProblem, makeLimit, type Limit } from '../src/rule/limit';
+import { matchRequest } from '../src/rule/match';
 import type { Rule } from '../src/rule/rule';
 import type { RuleSet } from '../src/rule/rule-set';
 import { makeShouldRateLimit } from '../src/should-rate-limit';
-import { MemoryStore } from '../src/store/memory-store';
-import type { Store } from '../src/store/store';
+import { MemoryStore } from '../src/store/memory/memory-store';
+import type { Store } from '../src/store/port/store';
+import { makeCountDecision } from '../src/top/count-decision';
+import { LiveKeys } from '../src/top/live-keys';
 import { makeAnswerCalls } from '../src/transport/answer';
-import { encodeResponse } from '../src/transport/codec/encode-response';
-import { KnownRequests } from '../src/transport/known-requests';
-import { loadProto } from '../src/transport/proto';
+import { encodeResponse } from '../src/transport/messages/response';
+import { RequestCache } from '../src/transport/messages/request-cache';
+import { loadProto } from '../src/transport/messages/proto';
 
 const isShort = process.argv.includes('--short');
 const ROUNDS = isShort ? 3 : 9;
@@ -34,6 +37,7 @@ const STEPS_A_ROUND = isShort ? 50_000 : MESSAGES;
 const IN_FLIGHT = 256;
 /** Calls that one read of a connection brings. */
 const HANDFUL = 64;
+const TOP_KEYS_CAPACITY = 512;
 const MODES = { shadow: false, quota: false };
 
 const { requestSerialize } = loadProto().rateLimit.ShouldRateLimit;
@@ -45,7 +49,18 @@ function limitOf(): Limit {
 }
 
 function ruleOf(name: string): Rule {
-  return { path: [name], limits: [limitOf()], unlimited: false, name: '', replaces: [], shadowMode: false, quotaMode: false, detailedMetric: false, valueToMetric: [], shareThreshold: [] };
+  return {
+    path: [name],
+    limits: [limitOf()],
+    unlimited: false,
+    name: '',
+    replaces: [],
+    shadowMode: false,
+    quotaMode: false,
+    detailedMetric: false,
+    valueToMetric: [],
+    shareThreshold: [],
+  };
 }
 
 /** A key alone, a key with so many values, and one with so many wildcards. */
@@ -64,7 +79,11 @@ function ruleSetOf(configured: number): RuleSet {
       ['route', { rule: ruleOf('route'), children: NO_CHILDREN }],
     ]),
   };
-  return { generation: 1, domains: new Map([['edge', { name: 'edge', defaultAlgorithm: 'token_bucket', calendarMonth: false, root }]]), warnings: [] };
+  return {
+    generation: 1,
+    domains: new Map([['edge', { name: 'edge', defaultAlgorithm: 'token_bucket', calendarMonth: false, root }]]),
+    warnings: [],
+  };
 }
 
 type Shape = (i: number) => readonly (readonly [key: string, value: string])[];
@@ -84,7 +103,7 @@ function messagesOf(shape: Shape): Buffer[] {
   );
 }
 
-function requestOf(requests: KnownRequests, message: Buffer): RateLimitRequest {
+function requestOf(requests: RequestCache, message: Buffer): RateLimitRequest {
   const request = requests.read(message);
   if (request instanceof BadRequestError) throw request;
   return request;
@@ -145,39 +164,66 @@ async function measure(shape: Shape): Promise<void> {
   const record = makeRecordDecision({ metrics, ruleMetrics, globalShadow: false });
   const times = new LatencyHistogram<'of'>(registry, { name: 'bench_seconds', help: 'Times.' }).with({ of: 'bench' });
   const preparation = new Preparation({ ruleSet, modes: MODES, keyPrefix: '', nowUs: monotonicNowUs });
-  const requests = new KnownRequests();
+  const requests = new RequestCache();
   // Not by reading the messages: V8 would learn that what is read lives long, and put it where it is costly to let go of.
-  const fresh = messages.map((_, i): RateLimitRequest => ({ domain: 'edge', descriptors: shape(i).map(([key, value]) => ({ entries: [{ key, value }] })), hits: 1 }));
+  const fresh = messages.map((_, i): RateLimitRequest => ({
+    domain: 'edge',
+    descriptors: shape(i).map(([key, value]) => ({ entries: [{ key, value }] })),
+    hits: 1,
+  }));
   const hot = messages[4711]!;
   requestOf(requests, hot);
   const recurring = requestOf(requests, hot);
   const prepared = preparation.of(recurring);
   const verdict = verdictOf(prepared.group);
   const decision = toDecision(prepared.matched, verdict);
-  const decided = { request: recurring, matched: prepared.matched, decision };
+  const decided = { request: recurring, matched: prepared.matched, verdict, decision };
+  const countKeys = makeCountDecision({ keys: new LiveKeys({ capacity: TOP_KEYS_CAPACITY }), nearLimitRatio: 0.8 });
+  const matchedFresh = fresh.map((request) => matchRequest({ ruleSet, request, modes: MODES }));
 
   const read = [timed((i) => requests.read(messages[i]!)), timed(() => requests.read(hot))] as const;
   // A store looks a key up in a map: then it is in one piece.
   const keys = new Map<string, true>();
-  const found = [timed((i) => keys.get(preparation.of(fresh[i]!).group.takes[0]!.bucketKey)), timed(() => preparation.of(recurring))] as const;
+  const found = [
+    timed((i) => keys.get(preparation.of(fresh[i]!).group.takes[0]!.bucketKey)),
+    timed(() => preparation.of(recurring)),
+  ] as const;
   const steps: readonly (readonly [step: string, ...us: number[]])[] = [
     ['bytes to request', ...read],
     ['match and key', ...found],
     ['verdict to decision', timed(() => toDecision(prepared.matched, verdict))],
     ['decision to bytes', timed(() => encodeResponse(decision))],
-    ['metrics', timed(() => {
-      record(decided);
-    })],
-    ['time to histogram', timed((i) => {
-      times.observe(i / 1e8);
-    })],
+    [
+      'metrics',
+      timed(() => {
+        record(decided);
+      }),
+    ],
+    [
+      'top keys',
+      timed((i) => {
+        countKeys({ request: fresh[i]!, matched: matchedFresh[i]!, decision });
+      }),
+      timed(() => {
+        countKeys(decided);
+      }),
+    ],
+    [
+      'time to histogram',
+      timed((i) => {
+        times.observe(i / 1e8);
+      }),
+    ],
   ];
   for (const [step, ...us] of steps) print(step, us);
   const answering = (store: Store) => {
     const decide = makeShouldRateLimit({ ruleSet: () => ruleSet, store, modes: MODES, keyPrefix: '', nowUs: monotonicNowUs, record });
     const answerCalls = makeAnswerCalls({ decide, log: { error: console.error }, onFailure: () => undefined });
     return async (handful: readonly Buffer[]) => {
-      for (const answer of await answerCalls(handful.map((message) => requests.read(message)), {})) {
+      for (const answer of await answerCalls(
+        handful.map((message) => requests.read(message)),
+        {},
+      )) {
         if ('failure' in answer) throw new Error(answer.failure.message);
         encodeResponse(answer.decision);
       }
@@ -194,7 +240,10 @@ async function measure(shape: Shape): Promise<void> {
 
 /** The same request under ten configured values, and under very many. */
 function measureMatching(): void {
-  for (const [what, key, value] of [['values', 'plan', 'plan-7'], ['wildcards', 'path', '/api/7/items']] as const) {
+  for (const [what, key, value] of [
+    ['values', 'plan', 'plan-7'],
+    ['wildcards', 'path', '/api/7/items'],
+  ] as const) {
     const us = [10, 100_000].map((configured) => {
       const preparation = new Preparation({ ruleSet: ruleSetOf(configured), modes: MODES, keyPrefix: '', nowUs: monotonicNowUs });
       const request = { domain: 'edge', descriptors: [{ entries: [{ key, value }] }], hits: 1 };

@@ -4,8 +4,8 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeCertificates } from '../test/support/certificates';
-import { StreamGenerator } from './stream-generator';
+import { makeCertificates } from '../test/support/servers/certificates';
+import { StreamGenerator } from './load/stream-generator';
 
 const isShort = process.argv.includes('--short');
 const isTls = process.argv.includes('--tls');
@@ -22,7 +22,9 @@ interface Running {
 }
 
 async function start(transport: string, files: readonly string[]): Promise<Running> {
-  const child = fork(path.join(__dirname, 'transport-server.ts'), [transport, ...files], { execArgv: ['--require', path.join(__dirname, '..', 'scripts', 'load-typescript.cjs')] });
+  const child = fork(path.join(__dirname, 'servers', 'transport-server.ts'), [transport, ...files], {
+    execArgv: ['--require', path.join(__dirname, '..', 'scripts', 'process', 'load-typescript.cjs')],
+  });
   const [{ port }] = (await once(child, 'message')) as [{ port: number }];
   return { child, port };
 }
@@ -60,7 +62,8 @@ async function main(): Promise<void> {
   }
   for (const streams of STREAMS) {
     const us = { 'grpc-js': [] as number[], lean: [] as number[] };
-    for (let left = ROUNDS; left > 0; left--) for (const transport of TRANSPORTS) us[transport].push(await round(servers[transport], streams));
+    for (let left = ROUNDS; left > 0; left--)
+      for (const transport of TRANSPORTS) us[transport].push(await round(servers[transport], streams));
     const ratios = us.lean.map((lean, index) => lean / us['grpc-js'][index]!).sort((a, b) => a - b);
     console.log(
       `${CONNECTIONS} x ${streams}: grpc-js ${median(us['grpc-js']).toFixed(1)} µs, lean ${median(us.lean).toFixed(2)} µs, ` +

@@ -3,15 +3,15 @@
 import { slotIdOf } from '../src/bucket/slot-id';
 import type { BucketLimit, Group, Take } from '../src/bucket/take';
 import { RedisReservations } from '../src/reservation/redis-reservations';
-import { RedisStore } from '../src/store/redis-store';
-import { StoreError } from '../src/store/store';
-import { groupOf, take } from '../test/support/groups';
-import { storeOptions } from '../test/support/redis-store';
-import { startRedis } from '../test/support/redis-server';
-import { processorTimeUs } from './admin';
-import { spread, table, threeDigits } from './markdown';
-import { spreadOf } from './statistics';
-import { closeAll, openClient } from './ways';
+import { RedisStore } from '../src/store/redis/redis-store';
+import { StoreError } from '../src/store/port/store';
+import { groupOf, take } from '../test/support/decisions/groups';
+import { storeOptions } from '../test/support/redis/redis-store';
+import { startRedis } from '../test/support/redis/redis-server';
+import { processorTimeUs } from './support/redis-figures';
+import { spread, table, threeDigits } from './support/markdown';
+import { spreadOf } from './support/statistics';
+import { closeAll, openClient } from './support/redis-client';
 
 const ROUNDS = 7;
 const UNITS_PER_ROUND = 4_000;
@@ -55,14 +55,27 @@ async function main(): Promise<void> {
 }
 
 function kindsOn(store: RedisStore): readonly Kind[] {
-  const reservations = new RedisReservations({ run: (call, options) => store.run(call, options), slotOf: () => 0, keyPrefix: '', onGivenBack: () => undefined });
+  const reservations = new RedisReservations({
+    run: (call, options) => store.run(call, options),
+    slotOf: () => 0,
+    keyPrefix: '',
+    onGivenBack: () => undefined,
+  });
   const decide = async (...takes: readonly Take[]): Promise<void> => {
     const group: Group = groupOf(takes);
     const [outcome] = await store.take([group]);
     if (outcome === undefined || outcome instanceof StoreError || 'outsideAtUs' in outcome) throw new Error('the store decided nothing');
   };
   const keyOf = (unit: number) => `1{bench}tb86400|user=id-${String(unit % KEYS).padStart(7, '0')}`;
-  const legOf = (unit: number) => ({ bucketKey: keyOf(unit), limit: LIMIT, mode: 'enforced' as const, descriptor: 0, shareMax: 500_000, overdraftMax: 0, keepsOnLapse: false });
+  const legOf = (unit: number) => ({
+    bucketKey: keyOf(unit),
+    limit: LIMIT,
+    mode: 'enforced' as const,
+    descriptor: 0,
+    shareMax: 500_000,
+    overdraftMax: 0,
+    keepsOnLapse: false,
+  });
   return [
     { title: 'a take', once: (unit) => decide(take(keyOf(unit), { limit: LIMIT })) },
     { title: 'a check', once: (unit) => decide(take(keyOf(unit), { limit: LIMIT, hits: 0 })) },
@@ -78,7 +91,10 @@ function kindsOn(store: RedisStore): readonly Kind[] {
     {
       title: 'a reservation: reserve and commit (three runs of the script)',
       once: async (unit) => {
-        const [name, plan] = [{ tag: 'bench', id: `r${unit}` }, { legs: [legOf(unit)], quotaAlwaysFits: false, shadow: false }];
+        const [name, plan] = [
+          { tag: 'bench', id: `r${unit}` },
+          { legs: [legOf(unit)], quotaAlwaysFits: false, shadow: false },
+        ];
         await reservations.reserve({ name, plan, asked: 10, ttlUs: 60_000_000, keepUs: DAY_US }, {});
         await reservations.settle({ name, target: 'committed', actual: 7 }, {});
       },

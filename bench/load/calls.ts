@@ -1,8 +1,8 @@
 /** What a generator asks: one call of ShouldRateLimit as frames, made once, and varied in place by stream and key. */
 
-import { FRAME_HEADER_BYTES, Flag, FrameType } from '../../src/transport/http2/frames';
-import { SHOULD_RATE_LIMIT_PATH } from '../../src/transport/http2/request-head';
-import { loadProto } from '../../src/transport/proto';
+import { FRAME_HEADER_BYTES, Flag, FrameType } from '../../src/transport/http2/frames/frames';
+import { SHOULD_RATE_LIMIT_PATH } from '../../src/transport/http2/connection/request-head';
+import { loadProto } from '../../src/transport/messages/proto';
 import { encodeHeaderBlocks } from './header-block';
 
 /** As Envoy sends them: what a connection has said once it says by number. */
@@ -40,7 +40,10 @@ export function keyValue(key: number): string {
 
 /** The message for key 0, behind its prefix: what a DATA frame carries. */
 export function encodeBody({ domain, entryKeys, hits }: Asked): Buffer {
-  const descriptors = entryKeys.map((key) => ({ entries: [{ key, value: keyValue(0) }], ...(hits !== undefined && { hits_addend: { value: String(hits) } }) }));
+  const descriptors = entryKeys.map((key) => ({
+    entries: [{ key, value: keyValue(0) }],
+    ...(hits !== undefined && { hits_addend: { value: String(hits) } }),
+  }));
   const message = loadProto().rateLimit.ShouldRateLimit.requestSerialize({ domain, descriptors });
   const prefix = Buffer.alloc(MESSAGE_PREFIX_BYTES);
   prefix.writeUInt32BE(message.length, 1);

@@ -1,6 +1,6 @@
 /** Which key each call asks for: any of so many at random, the same in every run of a seed; or each in turn. */
 
-import { randomFrom } from '../../test/support/random';
+import { randomFrom } from '../../test/support/random/random';
 
 export interface KeyChoice {
   readonly count: number;

@@ -22,6 +22,10 @@ export class Latencies {
     this.count += 1;
   }
 
+  get size(): number {
+    return this.count;
+  }
+
   /** @throws Error if there is none */
   quantiles(): Quantiles {
     const sorted = this.values.slice(0, this.count).sort();

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { LOAD_TYPESCRIPT } from '../load-typescript';
+import { LOAD_TYPESCRIPT } from '../support/load-typescript';
 
 export interface PacerData {
   readonly periodMs: number;

@@ -1,14 +1,12 @@
 /** One HTTP/2 connection of a generator: sends prepared calls as the peer's windows allow, and reads what became of each. */
 
 import { connect, type Socket } from 'node:net';
-import { FRAME_HEADER_BYTES, Flag, FrameType, PREFACE } from '../../src/transport/http2/frames';
+import { FRAME_HEADER_BYTES, Flag, FrameType, PREFACE } from '../../src/transport/http2/frames/frames';
 import { frame, MESSAGE_PREFIX_BYTES, type Call, type Calls } from './calls';
 
-/** Calls under way on one connection at most: beyond a power of two, two would share a slot. */
-const SLOTS = 2 ** 15;
-
-/** Memory for calls is taken in pieces of this. */
-const PIECE_BYTES = 256 * 1024;
+/** Memory for calls is taken in pieces: of one connection alone, and the least of one among many. */
+const PIECE_BYTES = 1024 * 1024;
+const PIECE_BYTES_MIN = 8 * 1024;
 
 const WINDOW_AT_FIRST = 65_535;
 const WINDOW_MAX = 2 ** 31 - 1;
@@ -28,6 +26,10 @@ export interface RlsConnectionOptions {
   readonly host: string;
   readonly port: number;
   readonly calls: Calls;
+  /** Calls under way at most; a power of two, so that no two share a slot. */
+  readonly slots: number;
+  /** Connections of the same generator. */
+  readonly sharedBy: number;
   readonly onAnswer: (answer: { readonly outcome: Outcome; readonly key: number; readonly dueMs: number }) => void;
   /** After all answers that one read has brought. */
   readonly onAnswers: () => void;
@@ -37,21 +39,29 @@ export interface RlsConnectionOptions {
 
 export class RlsConnection {
   private readonly socket: Socket;
-  private readonly codes = new Uint8Array(SLOTS);
-  private readonly keys = new Uint32Array(SLOTS);
-  private readonly dueMs = new Float64Array(SLOTS);
+  private readonly codes: Uint8Array;
+  private readonly keys: Uint32Array;
+  private readonly dueMs: Float64Array;
+  private readonly pieceBytes: number;
   private underWay = 0;
   private nextId = 1;
   private call: Call;
-  private streamsMax = SLOTS;
+  private streamsMax: number;
+  private hasSettings = false;
   private sendWindow = WINDOW_AT_FIRST;
-  private piece = Buffer.allocUnsafe(PIECE_BYTES);
+  private piece: Buffer;
   private from = 0;
   private to = 0;
   private rest: Buffer | undefined;
 
   constructor(private readonly options: RlsConnectionOptions) {
-    const { host, port, calls, onBroken } = options;
+    const { host, port, calls, slots, sharedBy, onBroken } = options;
+    this.codes = new Uint8Array(slots);
+    this.keys = new Uint32Array(slots);
+    this.dueMs = new Float64Array(slots);
+    this.streamsMax = slots;
+    this.pieceBytes = Math.max(PIECE_BYTES_MIN, Math.floor(PIECE_BYTES / sharedBy));
+    this.piece = Buffer.allocUnsafe(this.pieceBytes);
     this.call = calls.first;
     this.socket = connect({ host, port, noDelay: true });
     this.socket.on('data', (chunk: Buffer) => {
@@ -65,7 +75,14 @@ export class RlsConnection {
     });
     const window = Buffer.alloc(4);
     window.writeUInt32BE(WINDOW_MAX - WINDOW_AT_FIRST);
-    this.socket.write(Buffer.concat([PREFACE, frame({ type: FrameType.SETTINGS }), frame({ type: FrameType.WINDOW_UPDATE, payload: window })]));
+    this.socket.write(
+      Buffer.concat([PREFACE, frame({ type: FrameType.SETTINGS }), frame({ type: FrameType.WINDOW_UPDATE, payload: window })]),
+    );
+  }
+
+  /** Whether the server's settings have arrived. */
+  get isReady(): boolean {
+    return this.hasSettings;
   }
 
   get inFlight(): number {
@@ -74,7 +91,7 @@ export class RlsConnection {
 
   /** Whether the peer's windows and bounds allow one call more. */
   get canAsk(): boolean {
-    return this.underWay < this.streamsMax && this.sendWindow >= this.call.dataBytes && this.codes[slotOf(this.nextId)] === 0;
+    return this.underWay < this.streamsMax && this.sendWindow >= this.call.dataBytes && this.codes[this.slotOf(this.nextId)] === 0;
   }
 
   /** Sent at the next `flush`. */
@@ -84,12 +101,12 @@ export class RlsConnection {
     if (this.to + call.bytes > this.piece.length) {
       this.flush();
       // What was written before may still be on its way out.
-      this.piece = Buffer.allocUnsafe(PIECE_BYTES);
+      this.piece = Buffer.allocUnsafe(this.pieceBytes);
       this.from = this.to = 0;
     }
     call.write(this.piece, this.to, { streamId: this.nextId, key });
     this.to += call.bytes;
-    const slot = slotOf(this.nextId);
+    const slot = this.slotOf(this.nextId);
     this.codes[slot] = NO_CODE_YET;
     this.keys[slot] = key;
     this.dueMs[slot] = dueMs;
@@ -128,20 +145,21 @@ export class RlsConnection {
     const start = at + FRAME_HEADER_BYTES;
     switch (bytes[at + 3]!) {
       case FrameType.DATA:
-        this.takeMessage(slotOf(streamIdOf(bytes, at)), bytes.subarray(start, end));
+        this.takeMessage(this.slotOf(streamIdOf(bytes, at)), bytes.subarray(start, end));
         return;
       case FrameType.HEADERS:
         if ((flags & Flag.END_STREAM) !== 0) this.finish(streamIdOf(bytes, at));
         return;
       case FrameType.RST_STREAM:
-        this.codes[slotOf(streamIdOf(bytes, at))] = NEITHER;
+        this.codes[this.slotOf(streamIdOf(bytes, at))] = NEITHER;
         this.finish(streamIdOf(bytes, at));
         return;
       case FrameType.SETTINGS:
         if ((flags & Flag.ACK) === 0) this.takeSettings(bytes.subarray(start, end));
         return;
       case FrameType.PING:
-        if ((flags & Flag.ACK) === 0) this.socket.write(frame({ type: FrameType.PING, flags: Flag.ACK, payload: bytes.subarray(start, end) }));
+        if ((flags & Flag.ACK) === 0)
+          this.socket.write(frame({ type: FrameType.PING, flags: Flag.ACK, payload: bytes.subarray(start, end) }));
         return;
       case FrameType.WINDOW_UPDATE:
         // Of a stream: its own window is larger than any call.
@@ -155,6 +173,10 @@ export class RlsConnection {
     }
   }
 
+  private slotOf(streamId: number): number {
+    return (streamId >>> 1) & (this.codes.length - 1);
+  }
+
   /** Small as it is, it comes in one frame; some servers send an empty one behind it. */
   private takeMessage(slot: number, data: Buffer): void {
     if (data.length > 0 && this.codes[slot] === NO_CODE_YET) this.codes[slot] = readOverallCode(data);
@@ -162,7 +184,7 @@ export class RlsConnection {
 
   /** An answer without a message is an error, whatever its trailers say. */
   private finish(streamId: number): void {
-    const slot = slotOf(streamId);
+    const slot = this.slotOf(streamId);
     const code = this.codes[slot]!;
     if (code === 0) return;
     this.codes[slot] = 0;
@@ -172,15 +194,12 @@ export class RlsConnection {
   }
 
   private takeSettings(settings: Buffer): void {
+    this.hasSettings = true;
     for (let at = 0; at < settings.length; at += SETTING_BYTES) {
-      if (settings.readUInt16BE(at) === SETTING_STREAMS_MAX) this.streamsMax = Math.min(SLOTS, settings.readUInt32BE(at + 2));
+      if (settings.readUInt16BE(at) === SETTING_STREAMS_MAX) this.streamsMax = Math.min(this.codes.length, settings.readUInt32BE(at + 2));
     }
     this.socket.write(frame({ type: FrameType.SETTINGS, flags: Flag.ACK }));
   }
-}
-
-function slotOf(streamId: number): number {
-  return (streamId >>> 1) & (SLOTS - 1);
 }
 
 function streamIdOf(bytes: Buffer, at: number): number {

@@ -1,5 +1,6 @@
-/** One run of a load: so many streams kept busy (a closed loop), or so many calls a second come what may (an open loop). */
+/** One run of a load: a closed loop keeps a number of streams busy, an open loop makes a number of calls a second. */
 
+import { processorTimeUs } from '../support/process-usage';
 import { prepareCalls, type Asked, type Calls } from './calls';
 import { keysOf, type KeyChoice } from './keys';
 import { Latencies, type Quantiles } from './latencies';
@@ -7,8 +8,16 @@ import { startPacer } from './pacer';
 import { RlsConnection, type Outcome } from './rls-connection';
 import { Schedule } from './schedule';
 
-/** Connections say their settings in this time, before the first call. */
+/** Servers have this time to finish with new connections, before the first call. */
 const SETTLE_MS = 50;
+/** The longest wait until every connection has the server's settings. */
+const CONNECT_MS_MAX = 5_000;
+/** In a closed loop the time of each nth call is taken: reading the clock for all would slow down the generator. */
+const TIMED_EACH = 8;
+/** Slots of a connection of an open loop, whose calls pile up behind a slow server. */
+const OPEN_SLOTS = 2 ** 15;
+/** Slots for each stream of a closed loop: ids of finished streams may pass a slow one by as many. */
+const SLOTS_PER_STREAM = 64;
 /** How long answers are waited for once no more is asked. */
 const ANSWERS_MS = 5_000;
 const CHECK_MS = 2;
@@ -27,6 +36,8 @@ export interface LoadJob {
   readonly keys: KeyChoice;
   /** Keys whose admitted calls are counted one by one: all below this number. */
   readonly watchedBelow: number;
+  /** Processes whose processor time is read at the first call and after the last answer: connecting is not part of it. */
+  readonly meteredPids?: readonly number[];
 }
 
 export interface LoadResult {
@@ -39,7 +50,9 @@ export interface LoadResult {
   /** Why the first of them failed, if a connection broke. */
   readonly broken?: string;
   readonly admittedOfWatched: readonly number[];
-  /** Of an open loop: from the time that a call was due until its answer. */
+  /** Of each metered process, in microseconds. */
+  readonly processorUs: readonly number[];
+  /** From the time that a call was due (closed loop: was sent) until its answer. */
   readonly latencyMs?: Quantiles;
   /** Of an open loop: from the time that a call was due until it was sent. */
   readonly lateMs?: Quantiles;
@@ -60,6 +73,7 @@ class LoadRun {
   /** Due, while no window was open. */
   private readonly waiting: number[] = [];
   private turn = 0;
+  private asked = 0;
   private left: number;
   private isAsking = false;
   private broken: string | undefined;
@@ -73,14 +87,17 @@ class LoadRun {
   }
 
   async run(): Promise<LoadResult> {
+    await this.until(() => this.connections.every((connection) => connection.isReady), CONNECT_MS_MAX);
     await pause(SETTLE_MS);
+    const { load, meteredPids = [] } = this.job;
+    const beforeUs = meteredPids.map(processorTimeUs);
     this.isAsking = true;
-    const { load } = this.job;
     const startMs = load.kind === 'closed' ? await this.runClosed() : await this.runOpen(load.perSecond);
     this.isAsking = false;
     const inFlight = (): number => this.connections.reduce((sum, connection) => sum + connection.inFlight, this.waiting.length);
     await this.until(() => inFlight() === 0, ANSWERS_MS);
     const elapsedMs = performance.now() - startMs;
+    const processorUs = meteredPids.map((pid, index) => processorTimeUs(pid) - beforeUs[index]!);
     const unanswered = inFlight();
     for (const connection of this.connections) connection.close();
     return {
@@ -89,7 +106,9 @@ class LoadRun {
       failed: this.counts.failed + unanswered,
       ...(this.broken !== undefined && { broken: this.broken }),
       admittedOfWatched: [...this.admittedOfWatched],
-      ...(this.job.load.kind === 'open' && { latencyMs: this.latencies.quantiles(), lateMs: this.lates.quantiles() }),
+      processorUs,
+      ...(this.latencies.size > 0 && { latencyMs: this.latencies.quantiles() }),
+      ...(this.lates.size > 0 && { lateMs: this.lates.quantiles() }),
     };
   }
 
@@ -117,9 +136,13 @@ class LoadRun {
   }
 
   private open(): RlsConnection {
+    const { host, port, load, connections } = this.job;
     const connection: RlsConnection = new RlsConnection({
-      ...this.job,
+      host,
+      port,
       calls: this.calls,
+      slots: load.kind === 'open' ? OPEN_SLOTS : nextPowerOfTwo(SLOTS_PER_STREAM * load.streams),
+      sharedBy: connections,
       onAnswer: ({ outcome, key, dueMs }) => {
         this.counts[outcome] += 1;
         if (outcome === 'admitted' && key < this.admittedOfWatched.length) this.admittedOfWatched[key]! += 1;
@@ -141,7 +164,8 @@ class LoadRun {
     const { load } = this.job;
     const streams = load.kind === 'closed' ? load.streams : 0;
     for (; connection.inFlight < streams && connection.canAsk && this.left > 0; this.left -= 1) {
-      connection.ask({ key: this.nextKey(), dueMs: 0 });
+      this.asked += 1;
+      connection.ask({ key: this.nextKey(), dueMs: this.asked % TIMED_EACH === 0 ? performance.now() : 0 });
     }
     connection.flush();
   }
@@ -150,7 +174,7 @@ class LoadRun {
   private askWaiting(): void {
     const nowMs = performance.now();
     let sent = 0;
-    for (let refused = 0; sent < this.waiting.length && refused < this.connections.length; ) {
+    for (let refused = 0; sent < this.waiting.length && refused < this.connections.length;) {
       const connection = this.connections[this.turn]!;
       this.turn = (this.turn + 1) % this.connections.length;
       if (!connection.canAsk) {
@@ -167,7 +191,7 @@ class LoadRun {
     for (const connection of this.connections) connection.flush();
   }
 
-  /** Resolves when it is so, when a connection broke, or after the time. */
+  /** Resolves when the condition holds, when a connection broke, or after the time. */
   private async until(isSo: () => boolean, timeoutMs: number): Promise<void> {
     const endMs = performance.now() + timeoutMs;
     while (!isSo() && this.broken === undefined && performance.now() < endMs) await pause(CHECK_MS);
@@ -178,4 +202,8 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms);
   });
+}
+
+function nextPowerOfTwo(least: number): number {
+  return 2 ** Math.ceil(Math.log2(least));
 }
