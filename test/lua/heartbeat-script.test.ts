@@ -1,8 +1,8 @@
 /** The heartbeat script in a real Redis: who is counted, and for how long. */
 
-import { loadClockedScript, setClock } from '../support/clocked-script';
-import { startRedis, type RedisServer } from '../support/redis-server';
-import { makeTestClient, type TestClient } from '../support/redis-store';
+import { loadClockedScript, setClock } from '../support/redis/clocked-script';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { makeTestClient, type TestClient } from '../support/redis/redis-store';
 
 const KEY = 'weir:instances';
 const TTL_MS = 15_000;
@@ -28,10 +28,12 @@ afterAll(async () => {
 
 async function beat(name: string, { atMs = 0, lives = true, instancesMax = 10 } = {}): Promise<number> {
   await setClock(client, (START_MS + atMs) * 1_000);
-  return Number(await client.eval(SCRIPT.text, { keys: [KEY], arguments: [name, lives ? '1' : '0', String(TTL_MS), String(instancesMax)] }));
+  return Number(
+    await client.eval(SCRIPT.text, { keys: [KEY], arguments: [name, lives ? '1' : '0', String(TTL_MS), String(instancesMax)] }),
+  );
 }
 
-test('each instance is counted once, for as long as its heartbeat counts', async () => {
+test('each instance counts once, while its heartbeat is recent', async () => {
   expect(await beat('a')).toBe(1);
   expect(await beat('b', { atMs: 5_000 })).toBe(2);
   expect(await beat('b', { atMs: 10_000 })).toBe(2);
@@ -40,7 +42,7 @@ test('each instance is counted once, for as long as its heartbeat counts', async
   expect(await client.pTTL(KEY)).toBeGreaterThan(TTL_MS - 1_000);
 });
 
-test('one that leaves is not counted, and the last one takes the key along', async () => {
+test('an instance that leaves does not count, and the last one deletes the key', async () => {
   await beat('a');
   await beat('b');
   expect(await beat('a', { lives: false })).toBe(1);
@@ -48,19 +50,19 @@ test('one that leaves is not counted, and the last one takes the key along', asy
   expect(await client.exists(KEY)).toBe(0);
 });
 
-test('heartbeats from long after now do not count: the clock has stepped back', async () => {
+test('heartbeats from the far future do not count, since the clock has stepped back', async () => {
   await beat('a', { atMs: 3_600_000 });
   await beat('b', { atMs: 1_000 });
   expect(await beat('c')).toBe(2);
 });
 
-test('no more than so many are written down', async () => {
+test('the key holds a bounded number of instances', async () => {
   for (const name of ['a', 'b', 'c', 'd']) await beat(name, { instancesMax: 3 });
   expect((await client.get(KEY))?.split('\n')).toHaveLength(3);
   expect(await client.get(KEY)).toContain('d ');
 });
 
-test.each(['', 'a', 'nonsense without a number'])('something else in the key is no instance: %j', async (value) => {
+test.each(['', 'a', 'nonsense without a number'])('other content of the key is not an instance: %j', async (value) => {
   await client.set(KEY, value);
   expect(await beat('a')).toBe(1);
 });

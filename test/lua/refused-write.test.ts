@@ -3,15 +3,16 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Settlement } from '../../src/bucket/take';
-import type { StoreError } from '../../src/store/store';
-import { RedisStore } from '../../src/store/redis-store';
-import { loadClockedScripts } from '../support/clocked-script';
-import { groupOf, settlement, take } from '../support/groups';
-import { openClockedRedis, storeOptions, type ClockedRedis } from '../support/redis-store';
-import { startRedis, type RedisServer } from '../support/redis-server';
+import type { StoreError } from '../../src/store/port/store';
+import { RedisStore } from '../../src/store/redis/redis-store';
+import { loadClockedScripts } from '../support/redis/clocked-script';
+import { groupOf, settlement, take } from '../support/decisions/groups';
+import { openClockedRedis, storeOptions, type ClockedRedis } from '../support/redis/redis-store';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { storedTokenBucket } from '../support/redis/stored-token-bucket';
 
 const START_US = 1_800_000_000_000_000;
-const WAIT_MS = 5_000;
+const WAIT_MS = 20_000;
 
 /** The one deletes the bucket `full` that is there, the other writes `used`. */
 const deletes = groupOf([take('full', { hits: -5 })]);
@@ -39,7 +40,10 @@ async function bucketKeys(): Promise<readonly string[]> {
 }
 
 async function failureOf(call: Promise<unknown>): Promise<Pick<StoreError, 'reason' | 'mayHaveRun' | 'message'>> {
-  const error = await call.then(() => undefined, (reason: unknown) => reason as StoreError);
+  const error = await call.then(
+    () => undefined,
+    (reason: unknown) => reason as StoreError,
+  );
   if (error === undefined) throw new Error('nothing was refused');
   const { reason, mayHaveRun, message } = error;
   return { reason, mayHaveRun, message };
@@ -62,25 +66,33 @@ async function failToSave(): Promise<void> {
   }
 }
 
-describe('no memory is left', () => {
+describe('Redis is out of memory', () => {
   beforeEach(() => setConfig('maxmemory', '1'));
 
-  test('for the first write: nothing has changed', async () => {
-    expect(await failureOf(redis.store.take([writes, deletes]))).toEqual({ reason: 'script', mayHaveRun: false, message: 'Redis answered the error OOM' });
+  test('a rejected first write changes nothing', async () => {
+    expect(await failureOf(redis.store.take([writes, deletes]))).toEqual({
+      reason: 'script',
+      mayHaveRun: false,
+      message: 'Redis answered the error OOM',
+    });
     expect(await bucketKeys()).toEqual(['full']);
-    expect(await redis.client.get('full')).toBe(`5 0 ${START_US}`);
+    expect(await storedTokenBucket(redis.client, 'full')).toBe(`5 0 ${START_US}`);
   });
 
-  test('once a bucket has been deleted, Redis does not ask again: all is written', async () => {
+  test('Redis checks memory once a run, so after a deleted bucket all writes succeed', async () => {
     expect(await redis.store.take([deletes, writes])).toMatchObject([{ overLimit: false }, { overLimit: false }]);
     expect(await bucketKeys()).toEqual(['used']);
   });
 });
 
-test('no disk is left: not even a bucket is deleted', async () => {
+test('a full disk rejects even the deletion of a bucket', async () => {
   await failToSave();
   const before = await redis.client.sendCommand(['DUMP', 'full']);
-  expect(await failureOf(redis.store.take([deletes, writes]))).toEqual({ reason: 'script', mayHaveRun: false, message: 'Redis answered the error MISCONF' });
+  expect(await failureOf(redis.store.take([deletes, writes]))).toEqual({
+    reason: 'script',
+    mayHaveRun: false,
+    message: 'Redis answered the error MISCONF',
+  });
   expect(await bucketKeys()).toEqual(['full']);
   expect(await redis.client.sendCommand(['DUMP', 'full'])).toEqual(before);
 });
@@ -104,13 +116,16 @@ describe('a command is not allowed', () => {
     ['del', [deletes, writes], false, ['full']],
     ['set', [deletes, writes], true, []],
     ['del', [writes, deletes], true, ['full', 'used']],
-  ] as const)('%s, for a run: it says so if it has changed a bucket already', async (command, groups, mayHaveRun, keys) => {
-    const failure = await withoutRight(command, (store) => failureOf(store.take(groups)));
-    expect(failure).toMatchObject({ reason: 'script', mayHaveRun });
-    expect(await bucketKeys()).toEqual(keys);
-  });
+  ] as const)(
+    'a run without the right to %s reports whether it has changed a bucket already',
+    async (command, groups, mayHaveRun, keys) => {
+      const failure = await withoutRight(command, (store) => failureOf(store.take(groups)));
+      expect(failure).toMatchObject({ reason: 'script', mayHaveRun });
+      expect(await bucketKeys()).toEqual(keys);
+    },
+  );
 
-  test('a settlement says so too', async () => {
+  test('a settlement reports it too', async () => {
     const settlements: readonly Settlement[] = [settlement('used'), settlement('full', { hits: -5, takenAtUs: START_US })];
     const failure = await withoutRight('del', (store) => failureOf(store.settle(settlements)));
     expect(failure).toEqual({ reason: 'script', mayHaveRun: true, message: 'Redis answered the error PARTLY' });

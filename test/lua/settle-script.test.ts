@@ -1,11 +1,12 @@
 /** The script of settlements as Redis runs it: what it reads, what it writes, what it leaves alone. */
 
+import { ALGORITHMS } from '../../src/algorithm/algorithms';
 import { UNSETTLED } from '../../src/bucket/take';
-import { ALGORITHMS } from '../../src/rule/limit';
-import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/groups';
-import { decided } from '../support/outcomes';
-import { openClockedRedis, type ClockedRedis } from '../support/redis-store';
-import { startRedis, type RedisServer } from '../support/redis-server';
+import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/decisions/groups';
+import { decided } from '../support/decisions/outcomes';
+import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { storedTokenBucket } from '../support/redis/stored-token-bucket';
 
 const START_US = 1_800_000_000_000_000;
 
@@ -34,7 +35,7 @@ async function commandCalls(command: string): Promise<number> {
   return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
 }
 
-test.each(ALGORITHMS)('a bucket given back whole is forgotten (%s)', async (algorithm) => {
+test.each(ALGORITHMS)('a bucket whose hits all come back is deleted (%s)', async (algorithm) => {
   const limit = LIMITS[algorithm];
   await redis.store.take([groupOf([take('a', { limit, hits: 2 })])]);
   expect(await bucketKeys()).toEqual(['a']);
@@ -42,17 +43,17 @@ test.each(ALGORITHMS)('a bucket given back whole is forgotten (%s)', async (algo
   expect(await bucketKeys()).toEqual([]);
 });
 
-test('a settlement of which nothing is applied writes nothing, not even a bucket that is ahead of the clock', async () => {
+test('a settlement that applies nothing writes nothing, not even a bucket that is ahead of the clock', async () => {
   await redis.store.take([groupOf([take('a', { hits: 10 })])]);
   const expiresAtMs = await redis.client.pExpireTime('a');
   await redis.setNow(START_US - 1_000_000);
   expect(await redis.store.settle([settlement('a'), settlement('b', { hits: -1 })])).toEqual([0, 0]);
-  expect(await redis.client.get('a')).toBe(`10 0 ${START_US}`);
+  expect(await storedTokenBucket(redis.client, 'a')).toBe(`10 0 ${START_US}`);
   expect(await redis.client.pExpireTime('a')).toBe(expiresAtMs);
   expect(await bucketKeys()).toEqual(['a']);
 });
 
-test('the TTL of a charge is the time to full and 2 s; hits given back keep it', async () => {
+test('the TTL of a charge is the time to full plus 2 s, and hits given back keep it', async () => {
   const startedMs = performance.now();
   await redis.store.settle([settlement('a', { hits: 5 }), settlement('b', { limit: THREE_PER_MINUTE })]);
   const [a, b] = [await redis.client.pTTL('a'), await redis.client.pTTL('b')];
@@ -63,20 +64,25 @@ test('the TTL of a charge is the time to full and 2 s; hits given back keep it',
   expect(b).toBeLessThanOrEqual(62_000);
   const expiresAtMs = await redis.client.pExpireTime('a');
   expect(await redis.store.settle([settlement('a', { hits: -4, takenAtUs: START_US })])).toEqual([4]);
-  expect(await redis.client.get('a')).toBe(`1 0 ${START_US}`);
+  expect(await storedTokenBucket(redis.client, 'a')).toBe(`1 0 ${START_US}`);
   expect(await redis.client.pExpireTime('a')).toBe(expiresAtMs);
 });
 
-test('each bucket is read once and written once, however many settlements name it', async () => {
+test('each bucket is read once and written once, for any number of settlements', async () => {
   const [readsBefore, writesBefore] = [await commandCalls('get'), await commandCalls('set')];
-  await redis.store.settle([settlement('a'), settlement('b'), settlement('a', { hits: 3 }), settlement('a', { hits: -1, takenAtUs: START_US })]);
+  await redis.store.settle([
+    settlement('a'),
+    settlement('b'),
+    settlement('a', { hits: 3 }),
+    settlement('a', { hits: -1, takenAtUs: START_US }),
+  ]);
   // One further read is the clock's.
   expect((await commandCalls('get')) - readsBefore).toBe(3);
   expect((await commandCalls('set')) - writesBefore).toBe(2);
-  expect(await redis.client.get('a')).toBe(`3 0 ${START_US}`);
+  expect(await storedTokenBucket(redis.client, 'a')).toBe(`3 0 ${START_US}`);
 });
 
-test('what is no bucket has nothing applied and stays as it is; the others are settled', async () => {
+test('a value that is not a bucket stays and settles nothing, and the others are settled', async () => {
   await redis.client.lPush('list', 'x');
   await redis.client.set('text', 'no bucket');
   const applied = await redis.store.settle(['list', 'a', 'text'].map((key) => settlement(key)));
@@ -84,11 +90,11 @@ test('what is no bucket has nothing applied and stays as it is; the others are s
   expect(await redis.client.get('text')).toBe('no bucket');
 });
 
-test('a Redis that has lost the script gets it with the call, which is applied once', async () => {
+test('a Redis that lost the script gets it with the call, which is applied once', async () => {
   for (let i = 1; i <= 3; i += 1) {
     await redis.client.scriptFlush();
     expect(await redis.store.settle([settlement('a')])).toEqual([1]);
-    expect(await redis.client.get('a')).toBe(`${i} 0 ${START_US}`);
+    expect(await storedTokenBucket(redis.client, 'a')).toBe(`${i} 0 ${START_US}`);
   }
 });
 

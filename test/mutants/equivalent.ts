@@ -1,6 +1,5 @@
-/** Mutants that change nothing anyone can see, and why; each is named by its id. */
+/** Mutants that change nothing anyone can see, and why, or nothing that a scenario can, and which test does; each is named by its id. */
 
-const LESS_NOTHING = 'a number less 0 is that number too';
 const SAME_DIGITS = 'at a product of exactly 2^53 - 1 both branches are exact: the long way gives the same digits';
 const UNUSED_REST =
   'an unused bucket is deleted, and advanced by a later group of the run, which makes it anew: until then nobody asks for its rest, for hits that are at most the capacity need no wait';
@@ -9,31 +8,114 @@ const NO_HITS = 'a check has 0 hits, and adding 0 to the charge or to the refund
 const NONE_GIVEN = 'none is given back then, and settle_bucket leaves the state as it was, whichever it is handed';
 const FORGOTTEN = 'a bucket left with 0 used is forgotten, whatever its rest';
 const LONG_WAY = 'a group that could be decided the short way is decided the long way, which comes to the same';
+const REFUSED = 'seen only where Redis refuses a later write of a run: test/lua/refused-write.test.ts';
+const LEFT_TO_PLAIN = 'a group that could be decided in one pass is left to plain-group.lua, which comes to the same';
+const DIGITS = 'digits are converted wherever they are used: to do so earlier saves time alone';
+const NO_PLAIN_CHECK = 'a take of a plain group has at least 1 hit';
+const NONE_USED = 'at its very start no hits of the window are used, as in a window that is over';
+const EMPTY = 'an empty token bucket has the level 0 either way';
+const NO_MSETEX = 'the Redis of the mutants has no MSETEX: test/lua/write-together.test.ts';
+const NEVER_SO_MANY = 'no command brings so many keys';
 const NO_CHARGE = 'a settlement of 0 hits applies none as a charge either';
 
 export const EQUIVALENT: Readonly<Record<string, string>> = {
   'include/buckets.lua write_buckets: if first < bucket_count and not pcall(write_from, first + 1) then | < -> <=':
     'one further call, from behind the last bucket on, which writes none',
-  'include/buckets.lua engine_of: engines[code] = engine | statement dropped': 'an algorithm that is made anew is the same; it only costs more',
+  'include/buckets.lua engine_of: engines[code] = engine | statement dropped':
+    'an algorithm that is made anew is the same; it only costs more',
   'include/limit.lua limit_at: if edge_count > 0 then | 0 -> 1': 'windows have two edges at least',
   'include/limit.lua limit_at: for i = 1, edge_count do | 1 -> 0':
     'one further entry under 0, which neither #edges_us nor the search, from 2 on, ever sees',
+  'include/plain-values.lua main: local PLAIN_KEYS_MAX = 4000 | 4000 -> 4001': NEVER_SO_MANY,
+  'include/plain-values.lua main: local PLAIN_KEYS_MAX = 4000 | 4000 -> 3999': NEVER_SO_MANY,
+  'include/plain-values.lua main: elseif #keys <= PLAIN_KEYS_MAX then | <= -> <': NEVER_SO_MANY,
+  'take.lua main: local full_after_us, has_repeats = { nil, nil, nil, nil }, false | false -> true':
+    'buckets are searched for repeated ones where there are none: that costs time alone',
+  'include/plain-run.lua main: if group_count < 0 then | < -> <=': 'no run has 0 groups',
+  'include/plain-run.lua main: if group_count < 0 then | 0 -> 1': 'no run has 0 groups',
+  'include/plain-run.lua main: if group_count < 0 then | 0 -> (-1)': 'a fold comes twice at least',
+  'include/plain-run.lua main: args[take_at], args[take_at + 1], args[take_at + 2] = hits, args[take_at + 1] + 0, args[take_at + 2] + 0 | statement dropped':
+    DIGITS,
+  'include/plain-run.lua main: args[take_at], args[take_at + 1], args[take_at + 2] = hits, args[take_at + 1] + 0, args[take_at + 2] + 0 | 1 -> 0':
+    DIGITS,
+  'include/plain-run.lua main: args[take_at], args[take_at + 1], args[take_at + 2] = hits, args[take_at + 1] + 0, args[take_at + 2] + 0 | 2 -> 1':
+    DIGITS,
+  'include/plain-run.lua main: if hits > 0 then | > -> >=': NO_PLAIN_CHECK,
+  'include/plain-run.lua main: if hits > 0 then | 0 -> (-1)': NO_PLAIN_CHECK,
+  'include/plain-run.lua main: args[take_at + 3] = args[take_at + 3] + 0 | statement dropped': DIGITS,
+  'include/fitting-group.lua main: for place = first_place, times == 1 and last_place or 0 do | 1 -> 0': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: for place = first_place, times == 1 and last_place or 0 do | 0 -> (-1)':
+    'no fold is decided in one pass either way',
+  'include/fitting-group.lua main: if hits < 0 then | < -> <=': NO_PLAIN_CHECK,
+  'include/fitting-group.lua main: if hits < 0 then | 0 -> 1': NO_PLAIN_CHECK,
+  'include/fitting-group.lua main: if not number or number < 0 or number % 1 ~= 0 then | < -> <=': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: if not number or number < 0 or number % 1 ~= 0 then | 0 -> 1': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: if not number or number < 0 or number % 1 ~= 0 then | % -> *': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: if not number or number < 0 or number % 1 ~= 0 then | 1 -> 2': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: if not number or number < 0 or number % 1 ~= 0 then | 1 -> 0': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: if not number or number < 0 or number % 1 ~= 0 then | 0 -> 1 #2': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: if not number or number < 0 or number % 1 ~= 0 then | 0 -> (-1) #2': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: elseif number >= starts_at then | >= -> >': NONE_USED,
+  'include/fitting-group.lua main: used = number - starts_at - hits | - -> +': `far more hits are used then than any limit has: ${LEFT_TO_PLAIN}`,
+  'include/fitting-group.lua main: if left < 0 or used >= 2 * window_us or starts_at + used > EXACT_MAX then | < -> <=': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: if left < 0 or used >= 2 * window_us or starts_at + used > EXACT_MAX then | 0 -> 1': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: if left < 0 or used >= 2 * window_us or starts_at + used > EXACT_MAX then | 2 -> 1': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: if left < 0 or used >= 2 * window_us or starts_at + used > EXACT_MAX then | * -> /': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: if left < 0 or used >= 2 * window_us or starts_at + used > EXACT_MAX then | > -> >=': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: if at_us > now_us or level > EXACT_MAX then | > -> >=': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: if at_us > now_us or level > EXACT_MAX then | > -> >= #2': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: if level < 0 then | < -> <=': EMPTY,
+  'include/fitting-group.lua main: if level < 0 then | 0 -> 1': EMPTY,
+  'include/fitting-group.lua main: left = args[take_at + 2] - (level + -level % window_us) / window_us | / -> *': `far more hits are used then than any limit has: ${LEFT_TO_PLAIN}`,
+  'include/fitting-group.lua main: if left < 0 or most > EXACT_MAX or most > DURATION_US_MAX * requests then | < -> <=': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: if left < 0 or most > EXACT_MAX or most > DURATION_US_MAX * requests then | 0 -> 1': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: if left < 0 or most > EXACT_MAX or most > DURATION_US_MAX * requests then | > -> >=': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: if left < 0 or most > EXACT_MAX or most > DURATION_US_MAX * requests then | > -> >= #2': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: if left < 0 or most > EXACT_MAX or most > DURATION_US_MAX * requests then | * -> /': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: fitting_to = fitting_to + 2 | statement dropped': LEFT_TO_PLAIN,
+  'include/fitting-group.lua main: fitting_to = fitting_to + 2 | 2 -> 1': LEFT_TO_PLAIN,
+  'include/plain-group.lua main: if fitting_to < reply_at + 2 * take_count then | < -> <=': LEFT_TO_PLAIN,
+  'include/plain-group.lua main: if fitting_to < reply_at + 2 * take_count then | 2 -> 3': LEFT_TO_PLAIN,
+  'include/plain-group.lua main: if hits < 0 then | < -> <=': NO_PLAIN_CHECK,
+  'include/plain-group.lua main: if hits < 0 then | 0 -> 1': NO_PLAIN_CHECK,
+  'include/plain-group.lua main: elseif number >= starts_now then | >= -> >': NONE_USED,
+  'include/plain-group.lua main: if level > 0 then | > -> >=': EMPTY,
+  'include/plain-group.lua main: if level > 0 then | 0 -> (-1)': EMPTY,
+  'include/plain-group.lua main: if hits * allowed > room then | > -> >=': 'room for exactly so many is what the division says as well',
+  'include/write-charged.lua main: for place = key_count, 1, -1 do | 1 -> 0': 'no bucket has the place 0, so none was charged there',
+  'include/write-charged.lua main: for place = 1, key_count do | 1 -> 0': 'no bucket has the place 0, so none was charged there',
+  'include/write-charged.lua main: if is_written then | if: turned around': NO_MSETEX,
+  'include/write-charged.lua main: return refused or reply | or -> and': NO_MSETEX,
+  'include/write-charged.lua main: write = redis.pcall | statement dropped': REFUSED,
+  'include/token-bucket.lua unpack: return part > 0 and { used = used + 1, rest = window_us - part, at_us = at_us } or { used = used, rest = 0, at_us = at_us } | > -> >=':
+    'one hit more and the progress of a whole one are the same level, and advance, which is called before any other use, counts them so',
+  'include/token-bucket.lua unpack: return part > 0 and { used = used + 1, rest = window_us - part, at_us = at_us } or { used = used, rest = 0, at_us = at_us } | 0 -> (-1)':
+    'one hit more and the progress of a whole one are the same level, and advance, which is called before any other use, counts them so',
+  'take.lua read_plain_shape: local hits, limit = tonumber(ARGV[at]), { window_us = tonumber(ARGV[at + 1]), requests = tonumber(ARGV[at + 2]), capacity = tonumber(ARGV[at + 2]) } | 2 -> 1':
+    'requests of a fixed window, which counts by its capacity; of a token bucket they are read again',
+  'take.lua read_plain_shape: if hits > 0 then | > -> >=': NO_PLAIN_CHECK,
+  'take.lua read_plain_shape: if hits > 0 then | 0 -> (-1)': NO_PLAIN_CHECK,
+  'take.lua read_plain_shape: shape.takes[i] = take_of(hits > 0 and TOKEN_BUCKET or FIXED_WINDOW, 0, nil, hits > 0 and hits or -hits, limit, nil) | > -> >=':
+    NO_PLAIN_CHECK,
+  'take.lua read_plain_shape: shape.takes[i] = take_of(hits > 0 and TOKEN_BUCKET or FIXED_WINDOW, 0, nil, hits > 0 and hits or -hits, limit, nil) | 0 -> (-1)':
+    NO_PLAIN_CHECK,
+  'take.lua read_plain_shape: shape.takes[i] = take_of(hits > 0 and TOKEN_BUCKET or FIXED_WINDOW, 0, nil, hits > 0 and hits or -hits, limit, nil) | > -> >= #2':
+    NO_PLAIN_CHECK,
+  'take.lua read_plain_shape: shape.takes[i] = take_of(hits > 0 and TOKEN_BUCKET or FIXED_WINDOW, 0, nil, hits > 0 and hits or -hits, limit, nil) | 0 -> (-1) #3':
+    NO_PLAIN_CHECK,
   'take.lua main: while at <= #ARGV do | <= -> <': 'a group has two arguments at least, so none begins at the last',
-    'take.lua read_shape: local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, has_reports = nil, has_slots = nil, takes = {} } | 2 -> 1 #2':
+  'take.lua read_shape: local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, has_reports = nil, has_slots = nil, takes = {} } | 2 -> 1 #2':
     'concerns shadow without the flag of 2 alone: nothing is denied then, by quota or otherwise',
-  'take.lua read_take: is_peek = kind % 12 >= 6, | 12 -> 11': 'of the kinds that there are 17 alone is taken for a peek, a release, which fits always as well',
-  'take.lua read_take: names_slot = kind >= 12, | 12 -> 11': 'no take is a peek and a usage report: there is no kind 11',
-  'include/limit.lua slot_id_at: return struct.pack(\'>I4I4\', tonumber(string.sub(digits, 1, 8), 16), tonumber(string.sub(digits, 9), 16)) | 1 -> 0':
+  'take.lua take_of: is_peek = kind % 12 >= 6, | 12 -> 11':
+    'of the kinds that there are 17 alone is taken for a peek, a release, which fits always as well',
+  'take.lua take_of: names_slot = kind >= 12, | 12 -> 11': 'no take is a peek and a usage report: there is no kind 11',
+  "include/limit.lua slot_id_at: return struct.pack('>I4I4', tonumber(string.sub(digits, 1, 8), 16), tonumber(string.sub(digits, 9), 16)) | 1 -> 0":
     'a text begins at its first character, whether 0 or 1 is named',
-  'include/limit.lua slot_id_at: return struct.pack(\'>I4I4\', tonumber(string.sub(digits, 1, 8), 16), tonumber(string.sub(digits, 9), 16)) | 9 -> 8':
+  "include/limit.lua slot_id_at: return struct.pack('>I4I4', tonumber(string.sub(digits, 1, 8), 16), tonumber(string.sub(digits, 9), 16)) | 9 -> 8":
     'the digit more stands above the 32 bits that are packed',
-  'include/arithmetic.lua main: local EXACT_MAX = 9007199254740991 | 9007199254740991 -> 9007199254740990': SAME_DIGITS,
   'include/arithmetic.lua multiply_divide: if product <= EXACT_MAX then | <= -> <': SAME_DIGITS,
   'include/arithmetic.lua refill: if parts <= EXACT_MAX then | <= -> <': SAME_DIGITS,
   'include/arithmetic.lua time_to_refill: if parts <= EXACT_MAX then | <= -> <': SAME_DIGITS,
-  'include/token-bucket.lua unpack: return used and { used = used + 0, rest = rest + 0, at_us = at_us + 0 } | + -> -': LESS_NOTHING,
-  'include/token-bucket.lua unpack: return used and { used = used + 0, rest = rest + 0, at_us = at_us + 0 } | + -> - #2': LESS_NOTHING,
-  'include/token-bucket.lua unpack: return used and { used = used + 0, rest = rest + 0, at_us = at_us + 0 } | + -> - #3': LESS_NOTHING,
   'include/token-bucket.lua refund: if hits >= state.used then | >= -> >': `only the rest differs, where all is given back: ${UNUSED_REST}`,
   'include/token-bucket.lua refund: return { used = 0, rest = 0, at_us = state.at_us } | 0 -> 1 #2': UNUSED_REST,
   'include/token-bucket.lua give_back: local flowed, lost_rest = refill(max(0, state.at_us - taken_at_us), 0, limit.requests, limit.window_us) | 0 -> (-1)':
@@ -44,17 +126,12 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
   'include/token-bucket.lua give_back: if used <= 0 then | 0 -> (-1)': FORGOTTEN,
   'include/token-bucket.lua give_back: return { used = 0, rest = 0, at_us = state.at_us }, given | 0 -> 1 #2': FORGOTTEN,
   'include/token-bucket.lua give_back: return { used = 0, rest = 0, at_us = state.at_us }, given | 0 -> (-1) #2': FORGOTTEN,
-  'include/fixed-window.lua unpack: return index and { index = index + 0, used = used + 0 } | + -> -': LESS_NOTHING,
-  'include/fixed-window.lua unpack: return index and { index = index + 0, used = used + 0 } | + -> - #2': LESS_NOTHING,
   'include/fixed-window.lua window_at: local next_edge = 2 | 2 -> 1':
     'the first edge is never after now, since the group was asked for its windows before: the search goes on to 2',
   'include/sliding-window-log.lua unpack: if #value < 4 or (#value - 4) % RECORD_BYTES ~= 0 then | 4 -> 3':
     'concerns 3 bytes alone, and -1 % 11 is 10: the second test refuses them',
   'include/sliding-window-log.lua advance: if length == 0 or log_record(state, length) < now_us then | < -> <=':
     'a last record of now is cut off and put back, with the same time and total',
-  'include/sliding-window-counter.lua unpack: return index and { index = index + 0, current = current + 0, previous = previous + 0 } | + -> -': LESS_NOTHING,
-  'include/sliding-window-counter.lua unpack: return index and { index = index + 0, current = current + 0, previous = previous + 0 } | + -> - #2': LESS_NOTHING,
-  'include/sliding-window-counter.lua unpack: return index and { index = index + 0, current = current + 0, previous = previous + 0 } | + -> - #3': LESS_NOTHING,
   'include/sliding-window-counter.lua elapsed_until: if hits <= allowed then | <= -> <':
     'where they are the same, the quotient is the window itself, and nothing is left to wait; 0 of 0 hits makes NaN, which math.max(0, ...) turns to 0; the next window is only asked for with more hits than allowed',
   'include/sliding-window-counter.lua elapsed_until: return 0 | 0 -> (-1)':
@@ -64,11 +141,13 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
   'include/decide-group.lua gather_buckets: if hits > 0 then | > -> >=': NO_HITS,
   'include/decide-group.lua decide_one: if hits <= 0 or limit.requests == 0 or take.slot_id then | 0 -> 1': LONG_WAY,
   'include/decide-group.lua decide_one: if hits > room then | > -> >=': LONG_WAY,
-  'include/decide-group.lua decide_group: local ends_at = times == 1 and #takes == 1 and not group.dry and decide_one(takes[1], now_us, reply, at) | 1 -> 0': LONG_WAY,
+  'include/decide-group.lua decide_group: local ends_at = times == 1 and #takes == 1 and not group.dry and decide_one(takes[1], now_us, reply, at) | 1 -> 0':
+    LONG_WAY,
   'include/decide-group.lua gather_buckets: if hits > 0 then | 0 -> (-1)': NO_HITS,
   'include/decide-group.lua gather_buckets: elseif limit.requests < first.smallest_limit.requests then | < -> <=':
     'limits of one bucket with equal requests have its window in common too: they differ in capacity alone, which no state moves on by',
-  'include/decide-group.lua times_that_fit: if hits * times <= room then | <= -> <': 'room for exactly so many is what the division says as well',
+  'include/decide-group.lua times_that_fit: if hits * times <= room then | <= -> <':
+    'room for exactly so many is what the division says as well',
   'include/decide-group.lua times_allowed: if take.fits < allowed then | < -> <=': 'puts the same number in the place of itself',
   'include/decide-group.lua times_allowed: local by_quota = 0 | 0 -> (-1)': 'the largest of some numbers, none of which is below 0',
   'include/decide-group.lua apply_takes: if take.hits > 0 and not take.overdraft_max and not take.slot_id then | > -> >=': NO_HITS,

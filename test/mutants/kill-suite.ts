@@ -1,7 +1,7 @@
 /** The checks that every mutant has to face: scenarios run on a real Redis, until the first difference, the likeliest first. */
 
-import type { StoreScripts } from '../../src/store/redis-store';
-import type { ExpectedBucket, ExpectedCall, ExpectedScenario } from './scenario';
+import type { StoreScripts } from '../../src/store/redis/redis-store';
+import type { ExpectedBucket, ExpectedCall, ExpectedScenario, Reads } from './scenario';
 
 /** Scenarios that are sent to Redis together, with keys of their own each. */
 export interface Batch {
@@ -39,7 +39,11 @@ export class KillOrder {
   }
 
   /** What the scripts do wrong, seen first; undefined if nothing. `among`: the batches to try; default: all. */
-  async findFault(scripts: StoreScripts, sendAll: SendAll, { among = () => true }: { readonly among?: ((batch: Batch) => boolean) | undefined } = {}): Promise<string | undefined> {
+  async findFault(
+    scripts: StoreScripts,
+    sendAll: SendAll,
+    { among = () => true }: { readonly among?: ((batch: Batch) => boolean) | undefined } = {},
+  ): Promise<string | undefined> {
     // A copy: of two mutants that are tried at a time, either moves a piece.
     for (const piece of this.pieces.filter(among)) {
       const fault = await findFault(scripts, piece, sendAll);
@@ -119,9 +123,13 @@ function callProbes({ call: { nowUs, script, args, reply, buckets }, scripts, ex
   return [
     { command: ['SET', 'test-clock-us', String(nowUs)] },
     { command: ['EVALSHA', scripts[script].sha, ...args], fault: (given) => replyFault(given, reply) },
-    ...(buckets.length === 0 ? [] : [{ command: ['MGET', ...buckets.map(({ key }) => key)], fault: (given: unknown) => valueFault(given, buckets) }]),
+    ...(buckets.length === 0
+      ? []
+      : [{ command: ['MGET', ...buckets.map(({ key }) => key)], fault: (given: unknown) => valueFault(given, buckets) }]),
     ...buckets.flatMap(({ key, change }): readonly Probe[] => [
-      ...(typeof change === 'string' ? [] : [{ command: ['PTTL', key], fault: (given: unknown) => latest.see(Number(given) - change.ttlMs) }]),
+      ...(typeof change === 'string'
+        ? []
+        : [{ command: ['PTTL', key], fault: (given: unknown) => latest.see(Number(given) - change.ttlMs) }]),
       { command: ['PEXPIRETIME', key], fault: (given) => expiryFault({ key, change, given, expiries }) },
     ]),
   ];
@@ -145,7 +153,8 @@ interface ExpiryFaultInput extends Pick<ExpectedBucket, 'key' | 'change'> {
 function expiryFault({ key, change, given, expiries }: ExpiryFaultInput): string | undefined {
   const before = expiries.get(key) ?? NO_KEY;
   expiries.set(key, given);
-  if (change === 'kept' || change === 'rewritten') return given === before ? undefined : 'a key was written, made or lost that was to be left alone';
+  if (change === 'kept' || change === 'rewritten')
+    return given === before ? undefined : 'a key was written, made or lost that was to be left alone';
   return change === 'deleted' && given !== NO_KEY ? 'a key was left' : undefined;
 }
 
@@ -170,9 +179,13 @@ class LatestTtl {
 function commandCountProbe(scenarios: readonly ExpectedScenario[]): Probe {
   const calls = scenarios.flatMap((scenario) => scenario.calls);
   const changes = calls.flatMap((call) => call.buckets.map(({ change }) => change));
+  const readsWith = (command: keyof Reads) => calls.reduce((sum, { reads }) => sum + reads[command], 0);
   const expected = {
     // Each call reads the clock, and had it set.
-    get: calls.length + changes.length,
+    get: calls.length + readsWith('get'),
+    // Its buckets are looked at after each call.
+    mget: calls.filter(({ buckets }) => buckets.length > 0).length + readsWith('mget'),
+    exists: readsWith('exists'),
     set: calls.length + changes.filter((change) => change !== 'kept' && change !== 'deleted').length,
     del: changes.filter((change) => change === 'deleted').length,
   };

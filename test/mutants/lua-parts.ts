@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { StoreScripts } from '../../src/store/redis-store';
-import { loadScript, LUA_DIR, type Script } from '../../src/store/script-loader';
-import { loadClockedScripts } from '../support/clocked-script';
+import type { StoreScripts } from '../../src/store/redis/redis-store';
+import { loadScript, LUA_DIR, type Script } from '../../src/store/redis/script-loader';
+import { loadClockedScripts } from '../support/redis/clocked-script';
 
 export interface LuaPart {
   /** Seen from `lua/`. */
@@ -16,11 +16,16 @@ export interface LuaPart {
 /** The one file that a clocked script replaces. */
 export const CLOCK_FILE = 'include/server-time.lua';
 
+/** Runs only where Redis has MSETEX, which the Redis of the mutants has not: `test/lua/write-together.test.ts`. */
+const NOT_RUN = 'include/write-together.lua';
+
 /** Every file of the scripts that serve, each once. */
 export function loadParts(): readonly LuaPart[] {
   const mains = ['take.lua', 'settle.lua'].map(readPart);
-  const includes = mains.flatMap(({ text }) => Array.from(text.matchAll(/^--- @(?:include|load) "(.+)"$/gm), ([, name]) => `include/${name!}.lua`));
-  return [...mains, ...[...new Set(includes)].map(readPart)];
+  const includes = mains.flatMap(({ text }) =>
+    Array.from(text.matchAll(/^--- @(?:include|load) "(.+)"$/gm), ([, name]) => `include/${name!}.lua`),
+  );
+  return [...mains, ...[...new Set(includes)].filter((file) => file !== NOT_RUN).map(readPart)];
 }
 
 /** The scripts with `text` in place of this part's own; on the tests' clock, unless the part is the clock itself. */
@@ -28,7 +33,9 @@ export function scriptsWith({ part, text }: { readonly part: LuaPart; readonly t
   const whole = part.file === CLOCK_FILE ? { take: loadScript('take'), settle: loadScript('settle') } : loadClockedScripts();
   if (part.file === 'take.lua') return { ...whole, take: replaced(whole.take, mainPieces(part.text, text)) };
   if (part.file === 'settle.lua') return { ...whole, settle: replaced(whole.settle, mainPieces(part.text, text)) };
-  const [take, settle] = [whole.take, whole.settle].map((script) => (script.text.includes(part.text) ? replaced(script, [[part.text, text]]) : script));
+  const [take, settle] = [whole.take, whole.settle].map((script) =>
+    script.text.includes(part.text) ? replaced(script, [[part.text, text]]) : script,
+  );
   return { take: take!, settle: settle! };
 }
 

@@ -2,10 +2,10 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { RESP_TYPES } from 'redis';
-import { processorTimeUs } from '../../bench/process-usage';
-import type { StoreScripts } from '../../src/store/redis-store';
-import { startRedis } from '../support/redis-server';
-import { makeTestClient } from '../support/redis-store';
+import { processorTimeUs } from '../../bench/support/process-usage';
+import type { StoreScripts } from '../../src/store/redis/redis-store';
+import { startRedis } from '../support/redis/redis-server';
+import { makeTestClient } from '../support/redis/redis-store';
 import type { SendAll } from './kill-suite';
 
 /** Processor time of Redis, far above what a piece of a batch takes, some 10 ms. Not time that passes: a busy machine may give Redis none of it. */
@@ -26,7 +26,11 @@ export async function startMutantRedis(): Promise<MutantRedis> {
   const server = await startRedis();
   let client = await connect(server.port);
   const sendAll: SendAll = async (commands) => {
-    const replies = Promise.all(commands.map((command) => client.sendCommand([...command]).catch((error: unknown) => error)));
+    const replies = Promise.all(
+      commands.map((command) =>
+        client.sendCommand(command.map((argument) => Buffer.from(argument, 'latin1'))).catch((error: unknown) => error),
+      ),
+    );
     const watch = new AbortController();
     const first = await Promise.race([replies, untilLate(server.pid, watch.signal)]);
     watch.abort();

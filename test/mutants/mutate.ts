@@ -86,6 +86,8 @@ function tokenEdits(token: Token, { before, after }: Neighbours): readonly Edit[
   }
   if (kind === 'name' && before?.text !== '.' && after?.text !== '(') return [];
   if (text === '-' && !endsOperand(before)) return [edit('')];
+  // How a text of digits becomes a number: less 0 it is that number too.
+  if (text === '+' && after?.text === '0') return [];
   return (SWAPS[text] ?? []).map(edit);
 }
 
@@ -138,15 +140,22 @@ function statementEdits({ text }: LuaPart, tokens: readonly Token[]): readonly E
   return edits;
 }
 
-/** What could be wrong with a TTL: too short by half, without its margin, or not there. */
-function ttlEdits({ file, text }: LuaPart): readonly Edit[] {
-  if (file !== 'include/buckets.lua') return [];
-  const changes = [
-    { piece: "'PX', ttl_ms", by: "'PX', math.floor(ttl_ms / 2)", change: 'TTL halved' },
+/** What could be wrong with a TTL: too short by half, without its margin, or not there. By file. */
+const TTL_EDITS: Readonly<Record<string, readonly { readonly piece: string; readonly by: string; readonly change: string }[]>> = {
+  'include/buckets.lua': [
+    { piece: ') / 1000)', by: ') / 2000)', change: 'TTL halved' },
     { piece: ' + EXPIRY_MARGIN_US', by: '', change: 'TTL without its margin' },
-    { piece: ", 'PX', ttl_ms", by: '', change: 'no TTL' },
-  ];
-  return changes.map(({ piece, by, change }) => {
+    { piece: ", 'PX', ttl_ms(bucket.expires_after_us)", by: '', change: 'no TTL' },
+  ],
+  'include/write-charged.lua': [
+    { piece: ') / 1000)', by: ') / 2000)', change: 'TTL halved' },
+    { piece: ' + EXPIRY_MARGIN_US', by: '', change: 'TTL without its margin' },
+    { piece: ", 'PX', digits", by: '', change: 'no TTL' },
+  ],
+};
+
+function ttlEdits({ file, text }: LuaPart): readonly Edit[] {
+  return (TTL_EDITS[file] ?? []).map(({ piece, by, change }) => {
     const from = text.indexOf(piece);
     if (from < 0) throw new Error(`${file} no longer holds "${piece}": say anew how its TTL is to be mutated`);
     return { from, to: from + piece.length, by, change };

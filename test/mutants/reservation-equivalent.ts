@@ -7,12 +7,16 @@ const UNREAD = 'what a leg that is given back answers is not looked at';
 const NO_HITS = 'a settlement of 0 hits changes nothing';
 
 export const RESERVATION_EQUIVALENT: Readonly<Record<string, string>> = {
-  "include/reservation.lua unpack_record: local head, plan = match(value, '^([^\\n]*)\\n(.*)$') | '^([^\\n]*)\\n(.*)$' -> '([^\\n]*)\\n(.*)$'": ANCHORED,
-  "include/reservation.lua unpack_record: local head, plan = match(value, '^([^\\n]*)\\n(.*)$') | '^([^\\n]*)\\n(.*)$' -> '^([^\\n]*)\\n(.*)'": ANCHORED,
-  'include/reservation.lua unpack_record: numbers[#numbers + 1] = digits + 0 | + -> - #2': 'a number less 0 is that number too',
-  'include/reservation.lua unpack_record: expires_us = numbers[6], keep_us = numbers[7], actual = numbers[8], cut = numbers[9], | 8 -> 9': UNSETTLED,
-  'include/reservation.lua unpack_record: expires_us = numbers[6], keep_us = numbers[7], actual = numbers[8], cut = numbers[9], | 9 -> 8': UNSETTLED,
-  'include/reservation.lua pack_record: numbers[#numbers + 1] = max(0, record.used_before[leg]) | 0 -> (-1)': 'hits used before are never below zero: those of the leg are off them',
+  "include/reservation.lua unpack_record: local head, plan = match(value, '^([^\\n]*)\\n(.*)$') | '^([^\\n]*)\\n(.*)$' -> '([^\\n]*)\\n(.*)$'":
+    ANCHORED,
+  "include/reservation.lua unpack_record: local head, plan = match(value, '^([^\\n]*)\\n(.*)$') | '^([^\\n]*)\\n(.*)$' -> '^([^\\n]*)\\n(.*)'":
+    ANCHORED,
+  'include/reservation.lua unpack_record: expires_us = numbers[6], keep_us = numbers[7], actual = numbers[8], cut = numbers[9], | 8 -> 9':
+    UNSETTLED,
+  'include/reservation.lua unpack_record: expires_us = numbers[6], keep_us = numbers[7], actual = numbers[8], cut = numbers[9], | 9 -> 8':
+    UNSETTLED,
+  'include/reservation.lua pack_record: numbers[#numbers + 1] = max(0, record.used_before[leg]) | 0 -> (-1)':
+    'hits used before are never below zero: those of the leg are off them',
   'include/reservation.lua pack_record: for i = 1, #numbers do | 1 -> 2': 'a state is one digit, however it is written',
   'include/reservation.lua charged_legs: for i = #names, 1, -1 do | 1 -> 0': 'one further entry under 0, which nobody reads',
   'include/reservation.lua charged_legs: charged[i], used_before[i] = 0, 0 | 0 -> (-1) #2': 'is written down as 0',
@@ -32,6 +36,7 @@ const CALENDAR = 'a settlement outside the windows of a calendar';
 
 /** What it would take to see them. */
 export const RESERVATION_UNREACHED: Readonly<Record<string, string>> = {
+  'include/reservation.lua settle_leg: if leg.bucket.state ~= false then | false -> true': UNREADABLE,
   'include/reservation.lua settle_leg: local applied = 0 | 0 -> 1': UNREADABLE,
   'include/reservation.lua settle_leg: local applied = 0 | 0 -> (-1)': UNREADABLE,
   'include/reservation.lua settle_leg: record.charged[i] = record.charged[i] + max(0, applied) | 0 -> (-1)': CALENDAR,

@@ -1,14 +1,24 @@
 /** Scenarios: calls at given times, and what each must answer and leave in Redis, as the TypeScript twin says. */
 
-import { isOutside, isOutsideWindows, UNSETTLED, type Group, type GroupVerdict, type Settlement, type Take } from '../../src/bucket/take';
-import type { BucketWrite } from '../../src/engine/decide-group';
-import { ENGINES, type BucketState } from '../../src/engine/engines';
-import { settleBucket } from '../../src/engine/settle-bucket';
-import type { StoreScripts } from '../../src/store/redis-store';
-import { encodeSettlements } from '../../src/store/settle-wire';
-import { encodeTakes } from '../../src/store/take-wire';
-import { decideGroup } from '../support/decide-group';
-import { packState } from '../support/pack-state';
+import { DURATION_US_MAX } from '../../src/algorithm/arithmetic';
+import { isOutside } from '../../src/algorithm/window';
+import {
+  isOutsideWindows,
+  UNSETTLED,
+  type BucketLimit,
+  type Group,
+  type GroupVerdict,
+  type Settlement,
+  type Take,
+} from '../../src/bucket/take';
+import type { BucketWrite } from '../../src/decide/decide-group';
+import { TRAITS, type BucketState } from '../../src/algorithm/algorithms';
+import { settleBucket } from '../../src/decide/settle-bucket';
+import type { StoreScripts } from '../../src/store/redis/redis-store';
+import { encodeSettlements } from '../../src/store/redis/settle-wire';
+import { encodeTakes } from '../../src/store/redis/take-wire';
+import { decideGroup } from '../support/decisions/decide-group';
+import { packState } from '../support/redis/pack-state';
 
 /** One run of a script. */
 export type Call = TakeCall | SettleCall;
@@ -26,12 +36,10 @@ export interface SettleCall {
 export interface Scenario {
   readonly name: string;
   readonly calls: readonly Call[];
-  /** Buckets that are there before the first call, of ASCII only. */
+  /** Buckets that are there before the first call. */
   readonly stored?: Readonly<Record<string, BucketState>>;
   /** Keys that hold no bucket but this text; null: a list. */
   readonly unreadable?: Readonly<Record<string, string | null>>;
-  /** Keys that hold a bucket on which any decision fails. */
-  readonly broken?: Readonly<Record<string, string>>;
 }
 
 /** A call ready to be made, and what it must come to. */
@@ -42,6 +50,14 @@ export interface ExpectedCall {
   readonly args: readonly string[];
   readonly reply: readonly number[];
   readonly buckets: readonly ExpectedBucket[];
+  readonly reads: Reads;
+}
+
+/** How often the run reads with each command, beside the clock. */
+export interface Reads {
+  readonly get: number;
+  readonly mget: number;
+  readonly exists: number;
 }
 
 export interface ExpectedBucket {
@@ -60,38 +76,50 @@ export interface ExpectedScenario {
   readonly calls: readonly ExpectedCall[];
 }
 
-/** How the reply says that a group was not decided: a bucket could not be read, the time is outside its windows, it failed. */
+/** How the reply says that a group was not decided: a bucket could not be read, the time is outside its windows. */
 const UNREADABLE = -1;
 const OUTSIDE_WINDOWS = -2;
-const FAILED = -3;
 /** And how it says that not all takes of a group fit, and which do. */
 const DENIED = -4;
 const ALLOWED = -5;
 const FITS = -2;
 
 /** Lets the twin decide the scenario. Its keys begin with `prefix`, so that several share one Redis. */
-export function expectScenario({ name, calls, stored = {}, unreadable = {}, broken = {} }: Scenario, prefix: string): ExpectedScenario {
+export function expectScenario({ name, calls, stored = {}, unreadable = {} }: Scenario, prefix: string): ExpectedScenario {
   const states = new Map(Object.entries(stored).map(([key, state]) => [prefix + key, state]));
-  const texts = new Map(Object.entries({ ...unreadable, ...broken }).map(([key, text]) => [prefix + key, text]));
-  const failing = new Set(Object.keys(broken).map((key) => prefix + key));
+  const texts = new Map(Object.entries(unreadable).map(([key, text]) => [prefix + key, text]));
+  const limits = new Map(
+    calls
+      .flatMap(limitsOf)
+      .reverse()
+      .map(([key, limit]) => [prefix + key, limit]),
+  );
   return {
     name,
     // Not SET: the script's own are counted.
     setUp: [
-      ...[...states].map(([key, state]) => ['APPEND', key, packState(state)]),
+      ...[...states].map(([key, state]) => ['APPEND', key, packState(state, limits.get(key)!)]),
       ...[...texts].map(([key, text]) => (text === null ? ['LPUSH', key, 'x'] : ['APPEND', key, text])),
     ],
     setUpKeys: [...states.keys(), ...texts.keys()],
     calls: calls.map((call) => {
       if ('settlements' in call) {
         const settlements = call.settlements.map((settlement) => withPrefix(settlement, prefix));
-        return expectSettleCall({ call: { ...call, settlements }, states, texts });
+        return expectSettleCall({ call: { ...call, settlements }, states, texts, limits });
       }
       // What is one object stays one: it is folded.
-      const prefixed = new Map([...new Set(call.groups)].map((group) => [group, { ...group, takes: group.takes.map((take) => withPrefix(take, prefix)) }]));
-      return expectTakeCall({ call: { ...call, groups: call.groups.map((group) => prefixed.get(group)!) }, states, texts, failing });
+      const prefixed = new Map(
+        [...new Set(call.groups)].map((group) => [group, { ...group, takes: group.takes.map((take) => withPrefix(take, prefix)) }]),
+      );
+      return expectTakeCall({ call: { ...call, groups: call.groups.map((group) => prefixed.get(group)!) }, states, texts, limits });
     }),
   };
+}
+
+/** Limits of one bucket have their window in common, which is all that its value depends on; without that it is the first one's. */
+function limitsOf(call: Call): readonly (readonly [string, BucketLimit])[] {
+  const asked = 'settlements' in call ? call.settlements : call.groups.flatMap(({ takes }) => takes);
+  return asked.map(({ bucketKey, limit }) => [bucketKey, limit]);
 }
 
 interface ExpectCallInput<SomeCall extends Call> {
@@ -99,14 +127,19 @@ interface ExpectCallInput<SomeCall extends Call> {
   /** Moved on by the call. */
   readonly states: Map<string, BucketState>;
   readonly texts: ReadonlyMap<string, string | null>;
+  readonly limits: ReadonlyMap<string, BucketLimit>;
 }
 
-function expectTakeCall({ call: { nowUs, groups }, states, texts, failing }: ExpectTakeCallInput): ExpectedCall {
+function expectTakeCall({ call: { nowUs, groups }, states, texts, limits }: ExpectCallInput<TakeCall>): ExpectedCall {
   const { keys, args, folds } = encodeTakes(groups);
-  const run = new ExpectedRun(states, texts);
+  const run = new ExpectedRun({ states, texts, limits });
+  const isPlain = args[0] === '0' || args[0] === '-1';
+  let isStraight = isPlain && isReadStraight({ groups, nowUs, states, texts });
+  const reads = (): Reads => readsOf({ keys, isPlain, isStraight, isAbsent: (key) => absent.has(key) });
+  const absent = new Set(keys.filter((key) => !states.has(key) && typeof texts.get(key) !== 'string'));
   const reply = [nowUs];
   for (const { group, places } of folds ?? groups.map((alone, place) => ({ group: alone, places: [place] }))) {
-    if (group.takes.some(({ bucketKey }) => texts.has(bucketKey) && !failing.has(bucketKey))) {
+    if (group.takes.some(({ bucketKey }) => texts.has(bucketKey))) {
       reply.push(UNREADABLE);
       continue;
     }
@@ -114,25 +147,75 @@ function expectTakeCall({ call: { nowUs, groups }, states, texts, failing }: Exp
       reply.push(OUTSIDE_WINDOWS);
       continue;
     }
-    if (group.takes.some(({ bucketKey }) => failing.has(bucketKey))) {
-      reply.push(FAILED);
-      continue;
-    }
     const found = group.takes.flatMap((take) => numbersFound(take, states.get(take.bucketKey), nowUs));
     const decided = places.map(() => {
       const one = decideGroup({ group, nowUs, read: (key) => states.get(key) });
-      one.writes.forEach((write) => { run.write(write); });
+      one.writes.forEach((write) => {
+        run.write(write);
+      });
       return one;
     });
+    isStraight &&= group.takes.every((take) => isSmall(take, states.get(take.bucketKey), nowUs));
     if (places.length > 1) reply.push(decided.filter(({ overLimit }) => !overLimit).length, ...found);
     else reply.push(...decided.flatMap((one) => numbersOf(group, one)));
   }
-  return { nowUs, script: 'take', args: [String(keys.length), ...keys, ...args], reply, buckets: run.buckets(keys) };
+  return { nowUs, script: 'take', args: [String(keys.length), ...keys, ...args], reply, buckets: run.buckets(keys), reads: reads() };
+}
+
+/** Plain groups are read at once; where that does not do, each bucket of its own after all. */
+function readsOf({ keys, isPlain, isStraight, isAbsent }: ReadsInput): Reads {
+  if (!isPlain) return eachOnce(keys);
+  const atOnce: Reads = keys.length === 1 ? { get: 1, mget: 0, exists: 0 } : { get: 0, mget: 1, exists: keys.some(isAbsent) ? 1 : 0 };
+  return isStraight ? atOnce : { ...atOnce, get: atOnce.get + eachOnce(keys).get };
+}
+
+function eachOnce(keys: readonly string[]): Reads {
+  return { get: new Set(keys).size, mget: 0, exists: 0 };
+}
+
+/** Whether every bucket can be read, and none is ahead of the clock. */
+function isReadStraight({ groups, nowUs, states, texts }: ReadStraightInput): boolean {
+  return groups.every(({ takes }) =>
+    takes.every(({ bucketKey, limit }) => {
+      const state = states.get(bucketKey);
+      if (texts.has(bucketKey)) return false;
+      return state === undefined || !(TRAITS[limit.algorithm].engine.isAhead(state, limit, nowUs) || isText(state, limit));
+    }),
+  );
+}
+
+interface ReadStraightInput extends Pick<ExpectCallInput<TakeCall>, 'states' | 'texts'> {
+  readonly groups: readonly Group[];
+  readonly nowUs: number;
+}
+
+/** Values that are left to the long way. */
+function isText(state: BucketState, limit: BucketLimit): boolean {
+  return /^\d+ /.test(packState(state, limit));
+}
+
+/** Whether the straight way counts so far: what it holds in one number is exact, and full within 100 years. */
+function isSmall({ limit }: Take, stored: BucketState | undefined, nowUs: number): boolean {
+  const engine = TRAITS[limit.algorithm].engine;
+  const state = engine.advance(stored ?? engine.fresh(limit, nowUs), limit, nowUs);
+  if (!('used' in state)) return false;
+  if ('index' in state) return state.used < 2 * limit.windowUs && 2 * limit.windowUs * state.index + state.used <= Number.MAX_SAFE_INTEGER;
+  if (!('rest' in state)) return false;
+  const parts = state.used * limit.windowUs;
+  return parts <= Number.MAX_SAFE_INTEGER && parts <= DURATION_US_MAX * limit.requestsPerUnit;
+}
+
+interface ReadsInput {
+  readonly keys: readonly string[];
+  readonly isPlain: boolean;
+  readonly isStraight: boolean;
+  readonly isAbsent: (key: string) => boolean;
 }
 
 /** The answer on a group that is no fold. */
 function numbersOf({ takes }: Group, { overLimit, verdicts }: GroupVerdict): readonly number[] {
-  if (verdicts.length > 0 && verdicts.every(({ fits }) => fits)) return verdicts.flatMap(({ remaining, resetAfterUs }) => [remaining, resetAfterUs]);
+  if (verdicts.length > 0 && verdicts.every(({ fits }) => fits))
+    return verdicts.flatMap(({ remaining, resetAfterUs }) => [remaining, resetAfterUs]);
   const each = verdicts.flatMap(({ fits, remaining, debt = 0, resetAfterUs, retryAfterUs, cut = 0 }, i) => {
     const numbers = [remaining - debt, resetAfterUs, fits ? FITS : retryAfterUs];
     return takes[i]?.overdraftMax === undefined ? numbers : [...numbers, cut];
@@ -140,30 +223,33 @@ function numbersOf({ takes }: Group, { overLimit, verdicts }: GroupVerdict): rea
   return [overLimit ? DENIED : ALLOWED, ...each];
 }
 
-interface ExpectTakeCallInput extends ExpectCallInput<TakeCall> {
-  readonly failing: ReadonlySet<string>;
-}
-
 /** What a fold is told of a bucket: nothing of one that is never folded. */
 function numbersFound({ limit }: Take, stored: BucketState | undefined, nowUs: number): readonly number[] {
   if (isOutside(limit, nowUs)) return [];
-  const engine = ENGINES[limit.algorithm];
+  const engine = TRAITS[limit.algorithm].engine;
   const state = engine.advance(stored ?? engine.fresh(limit, nowUs), limit, nowUs);
   if ('rest' in state) return [state.used, state.rest];
   if ('current' in state) return [state.current, state.previous];
   return 'used' in state ? [state.used, 0] : [];
 }
 
-function expectSettleCall({ call: { nowUs, settlements }, states, texts }: ExpectCallInput<SettleCall>): ExpectedCall {
+function expectSettleCall({ call: { nowUs, settlements }, states, texts, limits }: ExpectCallInput<SettleCall>): ExpectedCall {
   const { keys, args } = encodeSettlements(settlements);
-  const run = new ExpectedRun(states, texts);
+  const run = new ExpectedRun({ states, texts, limits });
   const reply = settlements.map((settlement) => {
     if (texts.has(settlement.bucketKey)) return UNSETTLED;
     const { applied, write } = settleBucket({ settlement, nowUs, stored: states.get(settlement.bucketKey) });
     if (write !== undefined) run.write(write);
     return applied;
   });
-  return { nowUs, script: 'settle', args: [String(keys.length), ...keys, ...args], reply, buckets: run.buckets(keys) };
+  return {
+    nowUs,
+    script: 'settle',
+    args: [String(keys.length), ...keys, ...args],
+    reply,
+    buckets: run.buckets(keys),
+    reads: eachOnce(keys),
+  };
 }
 
 /** What one run does to the buckets. */
@@ -171,10 +257,14 @@ class ExpectedRun {
   private readonly before: ReadonlySet<string>;
   private readonly writes = new Map<string, BucketWrite>();
 
-  constructor(
-    private readonly states: Map<string, BucketState>,
-    private readonly texts: ReadonlyMap<string, string | null>,
-  ) {
+  private readonly states: Map<string, BucketState>;
+  private readonly texts: ReadonlyMap<string, string | null>;
+  private readonly limits: ReadonlyMap<string, BucketLimit>;
+
+  constructor({ states, texts, limits }: Pick<ExpectCallInput<Call>, 'states' | 'texts' | 'limits'>) {
+    this.states = states;
+    this.texts = texts;
+    this.limits = limits;
     this.before = new Set(states.keys());
   }
 
@@ -189,7 +279,7 @@ class ExpectedRun {
   buckets(keys: readonly string[]): readonly ExpectedBucket[] {
     return [...new Set(keys)].map((key) => {
       const state = this.states.get(key);
-      const value = state === undefined ? (this.texts.get(key) ?? null) : packState(state);
+      const value = state === undefined ? (this.texts.get(key) ?? null) : packState(state, this.limits.get(key)!);
       return { key, value, change: changeOf(this.writes.get(key), this.before.has(key)) };
     });
   }
@@ -197,7 +287,8 @@ class ExpectedRun {
 
 function changeOf(write: BucketWrite | undefined, existed: boolean): ExpectedBucket['change'] {
   if (write === undefined) return 'kept';
-  if (write.state !== undefined) return write.expiresAfterUs === undefined ? 'rewritten' : { ttlMs: Math.ceil(write.expiresAfterUs / 1_000) };
+  if (write.state !== undefined)
+    return write.expiresAfterUs === undefined ? 'rewritten' : { ttlMs: Math.ceil(write.expiresAfterUs / 1_000) };
   return existed ? 'deleted' : 'kept';
 }
 

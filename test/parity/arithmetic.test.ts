@@ -2,13 +2,13 @@
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { refill, timeToRefill } from '../../src/engine/arithmetic';
-import { LUA_DIR } from '../../src/store/script-loader';
-import { randomFrom } from '../support/random';
-import { makeTestClient, type TestClient } from '../support/redis-store';
-import { startRedis, type RedisServer } from '../support/redis-server';
+import { refill, timeToRefill } from '../../src/algorithm/arithmetic';
+import { LUA_DIR } from '../../src/store/redis/script-loader';
+import { randomFrom } from '../support/random/random';
+import { makeTestClient, type TestClient } from '../support/redis/redis-store';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
 
-const ARITHMETIC = readFileSync(path.join(LUA_DIR, 'include', 'arithmetic.lua'), 'utf8');
+const ARITHMETIC = ['numbers', 'arithmetic'].map((name) => readFileSync(path.join(LUA_DIR, 'include', `${name}.lua`), 'utf8')).join('');
 const EXACT_MAX = Number.MAX_SAFE_INTEGER;
 const CENTURY_US = 100 * 365 * 86_400_000_000;
 const UINT32_MAX = 2 ** 32 - 1;
@@ -56,7 +56,8 @@ return reply`;
 function questions(multiplier: (question: Omit<Question, 'amount'>) => number): readonly Question[] {
   const random = randomFrom();
   /** Each length of number as often as any other. */
-  const upTo = (max: number): number => 1 + Math.floor((random(2 ** 32) / 2 ** 32) * Math.min(max, 2 ** (1 + random(Math.ceil(Math.log2(max + 1))))));
+  const upTo = (max: number): number =>
+    1 + Math.floor((random(2 ** 32) / 2 ** 32) * Math.min(max, 2 ** (1 + random(Math.ceil(Math.log2(max + 1))))));
   return Array.from({ length: RUNS }, (_, run) => {
     const [requests, windowUs] = [Math.min(UINT32_MAX, upTo(UINT32_MAX)), Math.min(CENTURY_US, upTo(CENTURY_US))];
     const rate = { rest: Math.floor((random(2 ** 32) / 2 ** 32) * windowUs), requests, windowUs };
@@ -67,7 +68,7 @@ function questions(multiplier: (question: Omit<Question, 'amount'>) => number): 
   });
 }
 
-test('refill', async () => {
+test('refill gives the same in both twins', async () => {
   const asked = [
     ...questions(({ requests }) => requests),
     // Exactly at the border, one below and one above: 2^53 - 1 is 6361 * 69431 * 20394401.
@@ -89,7 +90,7 @@ test('refill', async () => {
   expect(Math.min(sides.exact, sides.long)).toBeGreaterThan(RUNS / 10);
 });
 
-test('timeToRefill', async () => {
+test('timeToRefill gives the same in both twins', async () => {
   const asked = questions(({ windowUs }) => windowUs);
   const inLua = await askLua('time_to_refill', asked);
   const sides = { exact: 0, long: 0 };
@@ -105,7 +106,7 @@ test('timeToRefill', async () => {
   expect(Math.min(sides.exact, sides.long)).toBeGreaterThan(RUNS / 20);
 });
 
-test('a quotient of whole numbers below 2^53 that is not whole is never rounded to a whole one', () => {
+test('a fractional quotient of whole numbers below 2^53 never rounds to a whole one', () => {
   const random = randomFrom();
   for (let run = 0; run < 100_000; run += 1) {
     const b = 1 + Math.floor((random(2 ** 32) / 2 ** 32) * 2 ** (1 + random(53)));

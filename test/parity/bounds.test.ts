@@ -1,14 +1,13 @@
 /** What each algorithm promises, as properties of what it lets through; and of groups, that order does not matter. */
 
 import fc from 'fast-check';
+import { ALGORITHMS, type BucketAlgorithm, type BucketState } from '../../src/algorithm/algorithms';
 import type { BucketLimit, Group } from '../../src/bucket/take';
-import type { BucketState } from '../../src/engine/engines';
-import { ALGORITHMS, type BucketAlgorithm } from '../../src/rule/limit';
-import { decideGroup, type GroupDecision } from '../support/decide-group';
-import { groupOf, take } from '../support/groups';
+import { decideGroup, type GroupDecision } from '../support/decisions/decide-group';
+import { groupOf, take } from '../support/decisions/groups';
 import { admit, limitOf, nextArrivalUs, smallLimits, START_US, stretches, type Arrival } from '../support/model/one-bucket';
-import { seeded } from '../support/random';
-import { schedules } from '../support/schedules';
+import { seeded } from '../support/random/random';
+import { schedules } from '../support/random/schedules';
 
 const RUNS = 1_000;
 const WINDOW_US = 1_000_000;
@@ -20,14 +19,16 @@ interface Case {
 
 function cases(algorithm: BucketAlgorithm): fc.Arbitrary<Case> {
   const arrival = fc.record({ step: fc.nat(), hits: fc.integer({ min: 1, max: 4 }) });
-  return fc.record({ limit: smallLimits(algorithm, WINDOW_US), steps: fc.array(arrival, { minLength: 1, maxLength: 60 }) }).map(({ limit, steps }) => {
-    let atUs = START_US;
-    const arrivals = steps.map(({ step, hits }) => {
-      atUs = nextArrivalUs(atUs, step, WINDOW_US);
-      return { atUs, hits };
+  return fc
+    .record({ limit: smallLimits(algorithm, WINDOW_US), steps: fc.array(arrival, { minLength: 1, maxLength: 60 }) })
+    .map(({ limit, steps }) => {
+      let atUs = START_US;
+      const arrivals = steps.map(({ step, hits }) => {
+        atUs = nextArrivalUs(atUs, step, WINDOW_US);
+        return { atUs, hits };
+      });
+      return { limit, arrivals };
     });
-    return { limit, arrivals };
-  });
 }
 
 /** Holds for every run of admitted arrivals: `most` says how many hits may pass within so many microseconds. */
@@ -51,12 +52,12 @@ function sum(arrivals: readonly Arrival[]): number {
   return arrivals.reduce((total, { hits }) => total + hits, 0);
 }
 
-describe('never more than', () => {
-  test('token bucket: its burst and what flows in meanwhile, in any time', () => {
+describe('an algorithm never admits more than', () => {
+  test('token bucket: its burst plus the refill, in any time', () => {
     neverMore('token_bucket', (limit, elapsedUs) => limit.capacity + flowing(limit, elapsedUs));
   });
 
-  test('leaky bucket: one, its burst, and what leaks meanwhile, in any time', () => {
+  test('leaky bucket: one plus its burst plus the leaked hits, in any time', () => {
     neverMore('leaky_bucket', (limit, elapsedUs) => limit.capacity + flowing(limit, elapsedUs));
   });
 
@@ -79,18 +80,18 @@ describe('never more than', () => {
     neverMore('sliding_window_log', ({ capacity }, elapsedUs) => (elapsedUs < WINDOW_US ? capacity : Infinity));
   });
 
-  test('requests in flight: as many as there are slots, in any hold, if nobody releases any', () => {
+  test('requests in flight: the number of slots in any hold, without releases', () => {
     neverMore('in_flight', ({ capacity }, elapsedUs) => (elapsedUs < WINDOW_US ? capacity : Infinity));
   });
 
-  test('sliding window counter: the limit and what flows in meanwhile; one less than twice the limit in any window', () => {
+  test('sliding window counter: the limit plus the refill, and one less than twice the limit in any window', () => {
     neverMore('sliding_window_counter', (limit, elapsedUs) =>
       elapsedUs < WINDOW_US ? Math.min(limit.capacity + flowing(limit, elapsedUs), 2 * limit.capacity - 1) : Infinity,
     );
   });
 });
 
-describe('what it may be, it can be: ten a second, in under a second', () => {
+describe('each bound can be reached: ten a second, in under a second', () => {
   const end = { atUs: START_US + WINDOW_US - 1, hits: 10 };
   const ones = (atUs: number): Arrival[] => Array.from({ length: 10 }, () => ({ atUs, hits: 1 }));
 
@@ -100,7 +101,7 @@ describe('what it may be, it can be: ten a second, in under a second', () => {
     { algorithm: 'fixed_window', passed: 20 },
     { algorithm: 'sliding_window_log', passed: 10 },
     { algorithm: 'sliding_window_counter', passed: 19 },
-  ] as const)('$algorithm lets $passed pass', ({ algorithm, passed }) => {
+  ] as const)('$algorithm admits $passed', ({ algorithm, passed }) => {
     const limit = limitOf({ algorithm, requestsPerUnit: 10, windowUs: WINDOW_US, burst: 10 });
     const arrivals = [end, { atUs: end.atUs, hits: 1 }, ...ones(end.atUs + WINDOW_US - 1)];
     expect(sum(admit(limit, arrivals))).toBe(passed);
@@ -112,7 +113,7 @@ describe('what it may be, it can be: ten a second, in under a second', () => {
     { algorithm: 'fixed_window', passed: 20 },
     { algorithm: 'sliding_window_log', passed: 10 },
     { algorithm: 'sliding_window_counter', passed: 10 },
-  ] as const)('$algorithm lets $passed pass within two microseconds at an edge', ({ algorithm, passed }) => {
+  ] as const)('$algorithm admits $passed within two microseconds at an edge', ({ algorithm, passed }) => {
     const limit = limitOf({ algorithm, requestsPerUnit: 10, windowUs: WINDOW_US, burst: 10 });
     expect(sum(admit(limit, [end, { atUs: end.atUs, hits: 1 }, ...ones(end.atUs + 1)]))).toBe(passed);
   });
@@ -134,10 +135,16 @@ function decideAll(steps: readonly { readonly nowUs: number; readonly group: Gro
 }
 
 describe('groups', () => {
-  test('the order of the takes changes no verdict and no state, usage reports apart', () => {
+  test('the order of takes changes no verdict and no state, apart from usage reports', () => {
     const holds = (planned: Parameters<typeof decideAll>[0]): void => {
       // Reports on one bucket are charged in their order, each down to an overdraft of its own.
-      const steps = planned.map(({ nowUs, group }) => ({ nowUs, group: { ...group, takes: group.takes.map(({ bucketKey, limit, hits, mode, descriptor }) => ({ bucketKey, limit, hits, mode, descriptor })) } }));
+      const steps = planned.map(({ nowUs, group }) => ({
+        nowUs,
+        group: {
+          ...group,
+          takes: group.takes.map(({ bucketKey, limit, hits, mode, descriptor }) => ({ bucketKey, limit, hits, mode, descriptor })),
+        },
+      }));
       const forwards = decideAll(steps, (group) => group);
       const backwards = decideAll(steps, (group) => ({ ...group, takes: [...group.takes].reverse() }));
       expect(backwards.states).toEqual(forwards.states);
@@ -148,12 +155,17 @@ describe('groups', () => {
     fc.assert(fc.property(schedules(), holds), seeded(RUNS));
   });
 
-  test.each(ALGORITHMS)('%s: duplicates in a group are one take of their sum', (algorithm) => {
+  test.each(ALGORITHMS)('%s: duplicates in a group equal one take of their sum', (algorithm) => {
     const parts = fc.array(fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 10 });
     const holds = (limit: BucketLimit, groups: readonly (readonly number[])[]): void => {
-      const steps = groups.map((hits, i) => ({ nowUs: START_US + i * 150_000, group: groupOf(hits.map((each) => take('a', { limit, hits: each }))) }));
+      const steps = groups.map((hits, i) => ({
+        nowUs: START_US + i * 150_000,
+        group: groupOf(hits.map((each) => take('a', { limit, hits: each }))),
+      }));
       const apart = decideAll(steps, (group) => group);
-      const summed = decideAll(steps, ({ takes }) => groupOf([take('a', { limit, hits: takes.reduce((total, { hits }) => total + hits, 0) })]));
+      const summed = decideAll(steps, ({ takes }) =>
+        groupOf([take('a', { limit, hits: takes.reduce((total, { hits }) => total + hits, 0) })]),
+      );
       expect(apart.states).toEqual(summed.states);
       apart.decisions.forEach(({ overLimit, verdicts }, i) => {
         expect(overLimit).toBe(summed.decisions[i]?.overLimit);

@@ -1,14 +1,14 @@
 /** What one bucket of each algorithm takes in Redis: measured and printed, for `docs/algorithms.md`. */
 
-import { writeSync } from 'node:fs';
+import type { Algorithm } from '../../src/algorithm/algorithms';
 import { bucketKey } from '../../src/bucket/bucket-key';
 import type { Take } from '../../src/bucket/take';
-import { isLimitProblem, makeLimit, type Algorithm } from '../../src/rule/limit';
-import { groupOf, take } from '../support/groups';
-import { openClockedRedis, type ClockedRedis } from '../support/redis-store';
-import { startRedis, type RedisServer } from '../support/redis-server';
+import { isLimitProblem, makeLimit } from '../../src/rule/limit';
+import { groupOf, take } from '../support/decisions/groups';
+import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { figure } from '../support/docs/figure';
 
-const STDOUT = 1;
 const START_US = 1_800_000_000_123_456;
 const RECORD_BYTES = 11;
 
@@ -41,21 +41,25 @@ async function measure(asked: Take, hits: number): Promise<number> {
     await redis.store.take([groupOf([asked])]);
   }
   const bytes = Number(await redis.client.sendCommand(['MEMORY', 'USAGE', asked.bucketKey]));
-  writeSync(STDOUT, `${asked.bucketKey}: ${hits} hits, ${bytes} bytes\n`);
+  figure(`${asked.limit.algorithm}: ${hits.toLocaleString('en')} hits in ${bytes} bytes`);
   return bytes;
 }
 
 test.each(['token_bucket', 'leaky_bucket', 'fixed_window', 'sliding_window_counter'] as const)(
-  '%s stays below 150 bytes, however many hits',
+  '%s stays below 150 bytes for any number of hits',
   async (algorithm) => {
     // The leaky bucket holds one hit.
     for (const hits of [1, 500]) expect(await measure(takeOf(algorithm, 1_000), hits)).toBeLessThan(150);
   },
 );
 
-test.each([1, 10, 100, 1_000, 10_000])('sliding_window_log takes 11 bytes a hit, and what Redis adds: %i hits', async (hits) => {
-  const bytes = await measure(takeOf('sliding_window_log', hits), hits);
-  // Redis sets aside up to a quarter more, for its allocator's sizes, or a twentieth of a large value.
-  expect(bytes).toBeLessThan(150 + 1.3 * RECORD_BYTES * hits);
-  expect(bytes).toBeGreaterThan(RECORD_BYTES * hits);
-}, 120_000);
+test.each([1, 10, 100, 1_000, 10_000])(
+  'sliding_window_log takes 11 bytes per hit plus the overhead of Redis: %i hits',
+  async (hits) => {
+    const bytes = await measure(takeOf('sliding_window_log', hits), hits);
+    // Redis sets aside up to a quarter more, for its allocator's sizes, or a twentieth of a large value.
+    expect(bytes).toBeLessThan(150 + 1.3 * RECORD_BYTES * hits);
+    expect(bytes).toBeGreaterThan(RECORD_BYTES * hits);
+  },
+  120_000,
+);

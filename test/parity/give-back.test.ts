@@ -1,17 +1,16 @@
 /** Hits given back: never more room afterwards than if their take had never been, whatever others took meanwhile. */
 
 import fc from 'fast-check';
+import { TRAITS, type BucketAlgorithm, type BucketState } from '../../src/algorithm/algorithms';
 import type { BucketLimit, GroupVerdict, Settlement } from '../../src/bucket/take';
-import type { BucketWrite } from '../../src/engine/decide-group';
-import { ENGINES, type BucketState } from '../../src/engine/engines';
-import { settleBucket } from '../../src/engine/settle-bucket';
-import type { BucketAlgorithm } from '../../src/rule/limit';
-import { casesOf } from '../support/form';
-import { decideGroup } from '../support/decide-group';
-import { BUCKET_ALGORITHMS, groupOf, settlement, take } from '../support/groups';
+import type { BucketWrite } from '../../src/decide/decide-group';
+import { settleBucket } from '../../src/decide/settle-bucket';
+import { casesOf } from '../support/random/form';
+import { decideGroup } from '../support/decisions/decide-group';
+import { BUCKET_ALGORITHMS, groupOf, settlement, take } from '../support/decisions/groups';
 import { nextArrivalUs, smallLimits, START_US } from '../support/model/one-bucket';
-import { packState } from '../support/pack-state';
-import { seeded } from '../support/random';
+import { packState } from '../support/redis/pack-state';
+import { seeded } from '../support/random/random';
 
 const RUNS = 1_000;
 const WINDOW_US = 1_000_000;
@@ -58,7 +57,9 @@ class Bucket {
   take({ atUs, hits }: Arrival): GroupVerdict {
     const group = groupOf([take('a', { limit: this.limit, hits })]);
     const { writes, ...verdict } = decideGroup({ group, nowUs: atUs, read: () => this.state });
-    writes.forEach((write) => { this.write(write); });
+    writes.forEach((write) => {
+      this.write(write);
+    });
     return verdict;
   }
 
@@ -70,18 +71,18 @@ class Bucket {
   }
 
   room(nowUs: number): number {
-    const engine = ENGINES[this.limit.algorithm];
+    const engine = TRAITS[this.limit.algorithm].engine;
     return engine.room(this.at(nowUs), this.limit);
   }
 
   /** An unused bucket is forgotten, whatever it remembers. */
   stored(nowUs: number): string {
     const state = this.at(nowUs);
-    return ENGINES[this.limit.algorithm].isUnused(state) ? 'none' : packState(state);
+    return TRAITS[this.limit.algorithm].engine.isUnused(state) ? 'none' : packState(state, this.limit);
   }
 
   private at(nowUs: number): BucketState {
-    const engine = ENGINES[this.limit.algorithm];
+    const engine = TRAITS[this.limit.algorithm].engine;
     return engine.advance(this.state ?? engine.fresh(this.limit, nowUs), this.limit, nowUs);
   }
 
@@ -100,7 +101,7 @@ function compareRoom(bucket: Bucket, never: Bucket, nowUs: number): void {
   if (given > most) throw new Error(`room for ${given}, and for ${most} had nothing been taken`);
 }
 
-test.each(BUCKET_ALGORITHMS)('%s: never an over-grant', (algorithm) => {
+test.each(BUCKET_ALGORITHMS)('%s: hits given back never cause an over-grant', (algorithm) => {
   let gaveBack = 0;
   const holds = ({ limit, arrivals, taken, returned }: Case): void => {
     const [bucket, never] = [new Bucket(limit), new Bucket(limit)];
@@ -125,7 +126,7 @@ test.each(BUCKET_ALGORITHMS)('%s: never an over-grant', (algorithm) => {
   expect(gaveBack).toBeGreaterThan(casesOf(RUNS) / 10);
 });
 
-test.each(BUCKET_ALGORITHMS)('%s: given back at once, the bucket is as if nothing had been taken', (algorithm) => {
+test.each(BUCKET_ALGORITHMS)('%s: hits given back at once leave the bucket as if nothing had been taken', (algorithm) => {
   const holds = ({ limit, arrivals, taken }: Case): void => {
     const bucket = new Bucket(limit);
     for (const arrival of arrivals.slice(0, taken)) bucket.take(arrival);
@@ -133,7 +134,9 @@ test.each(BUCKET_ALGORITHMS)('%s: given back at once, the bucket is as if nothin
     const before = bucket.stored(own.atUs);
     const verdict = bucket.take(own);
     if (verdict.overLimit) return;
-    expect(bucket.giveBack({ hits: -own.hits, takenAtUs: own.atUs, usedBefore: usedBefore(limit, verdict, own.hits) }, own.atUs)).toBe(own.hits);
+    expect(bucket.giveBack({ hits: -own.hits, takenAtUs: own.atUs, usedBefore: usedBefore(limit, verdict, own.hits) }, own.atUs)).toBe(
+      own.hits,
+    );
     expect(bucket.stored(own.atUs)).toBe(before);
   };
   fc.assert(fc.property(cases(algorithm), holds), seeded(RUNS));

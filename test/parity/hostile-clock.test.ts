@@ -1,13 +1,13 @@
 /** A clock that steps by a second or an hour, either way: what passes early is bounded, and no key stays locked. */
 
 import fc from 'fast-check';
+import { ALGORITHMS, type Algorithm } from '../../src/algorithm/algorithms';
 import type { BucketLimit, Verdict } from '../../src/bucket/take';
-import { ALGORITHMS, type Algorithm } from '../../src/rule/limit';
-import { groupOf, take } from '../support/groups';
+import { groupOf, take } from '../support/decisions/groups';
 import { admit, limitOf, nextArrivalUs, OneBucket, smallLimits, START_US, stretches, type Arrival } from '../support/model/one-bucket';
-import { seeded } from '../support/random';
-import { openClockedRedis, type ClockedRedis } from '../support/redis-store';
-import { startRedis, type RedisServer } from '../support/redis-server';
+import { seeded } from '../support/random/random';
+import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
 
 const RUNS = 1_000;
 const SECOND_US = 1_000_000;
@@ -54,7 +54,11 @@ function cases(algorithm: Algorithm): fc.Arbitrary<Case> {
  * What may pass in so much real time with these steps of the clock in it: the table of `docs/algorithms.md`, times the
  * window in microseconds, so that every term is an integer.
  */
-function boundTimesWindow({ algorithm, capacity, requestsPerUnit, windowUs }: BucketLimit, elapsedUs: number, stepsUs: readonly number[]): number {
+function boundTimesWindow(
+  { algorithm, capacity, requestsPerUnit, windowUs }: BucketLimit,
+  elapsedUs: number,
+  stepsUs: readonly number[],
+): number {
   const forward = stepsUs.filter((stepUs) => stepUs > 0);
   const back = stepsUs.length - forward.length;
   const full = capacity * windowUs;
@@ -67,7 +71,7 @@ function boundTimesWindow({ algorithm, capacity, requestsPerUnit, windowUs }: Bu
   return full * (1 + stepsUs.length) + requestsPerUnit * elapsedUs;
 }
 
-test.each(ALGORITHMS)('%s: steps of the clock let no more pass than documented', (algorithm) => {
+test.each(ALGORITHMS)('%s: steps of the clock admit no more than documented', (algorithm) => {
   const holds = ({ limit, arrivals }: Case): void => {
     for (const { first, last, hits } of stretches(admit(limit, arrivals))) {
       const elapsedUs = last.trueUs - first.trueUs;
@@ -114,7 +118,7 @@ interface DriveLockInput {
   readonly decide: Decide;
 }
 
-test.each(ALGORITHMS)('%s: a step back locks for one full refill at most', async (algorithm) => {
+test.each(ALGORITHMS)('%s: a step back blocks for at most one full refill', async (algorithm) => {
   const locks = fc
     .constantFrom(...WINDOWS_US)
     .chain((windowUs) => smallLimits(algorithm, windowUs))
@@ -135,12 +139,12 @@ test.each(ALGORITHMS)('%s: a step back locks for one full refill at most', async
   await fc.assert(fc.asyncProperty(locks, holds), seeded(RUNS));
 });
 
-describe('the weakness of windows of the clock: a step back brings their edge twice', () => {
+describe('fixed windows admit twice at an edge that a step back repeats', () => {
   test.each([
     { algorithm: 'fixed_window', passed: 30 },
     { algorithm: 'sliding_window_counter', passed: 10 },
     { algorithm: 'sliding_window_log', passed: 10 },
-  ] as const)('$algorithm at ten a second lets $passed pass in two microseconds', ({ algorithm, passed }) => {
+  ] as const)('$algorithm at ten a second admits $passed in two microseconds', ({ algorithm, passed }) => {
     const limit = limitOf({ algorithm, requestsPerUnit: 10, windowUs: SECOND_US, burst: 0 });
     const ones = (atUs: number): Arrival[] => Array.from({ length: 10 }, () => ({ atUs, hits: 1 }));
     const arrivals = [...ones(START_US - 1), ...ones(START_US), ...ones(START_US - 1), ...ones(START_US)];
@@ -177,11 +181,11 @@ describe('in Redis', () => {
   const backSteps = limits.flatMap((limit) => [-SECOND_US, -HOUR_US].map((stepUs) => ({ limit, stepUs, algorithm: limit.algorithm })));
   const forwardSteps = limits.flatMap((limit) => [SECOND_US, HOUR_US].map((stepUs) => ({ limit, stepUs, algorithm: limit.algorithm })));
 
-  test.each(backSteps)('$algorithm: a step of $stepUs µs locks for one full refill at most', async ({ limit, stepUs }) => {
+  test.each(backSteps)('$algorithm: a step of $stepUs µs blocks for at most one full refill', async ({ limit, stepUs }) => {
     await driveLock({ limit, hits: 1, atUs: START_US, stepUs, decide: inRedis(limit) });
   });
 
-  test.each(forwardSteps)('$algorithm: a step of $stepUs µs lets one capacity pass early at most', async ({ limit, stepUs }) => {
+  test.each(forwardSteps)('$algorithm: a step of $stepUs µs admits at most one capacity early', async ({ limit, stepUs }) => {
     const decide = inRedis(limit);
     const admitted: number[] = [];
     for (const atUs of [START_US, START_US + stepUs]) {

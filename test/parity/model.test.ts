@@ -1,12 +1,11 @@
 /** The model and the TypeScript twin agree on every field of every verdict; `twins.test.ts` ties the Lua to that twin. */
 
 import fc from 'fast-check';
-import type { BucketState } from '../../src/engine/engines';
-import { ALGORITHMS } from '../../src/rule/limit';
-import { decideGroup } from '../support/decide-group';
+import { ALGORITHMS, type BucketState } from '../../src/algorithm/algorithms';
+import { decideGroup } from '../support/decisions/decide-group';
 import { Model } from '../support/model/model';
-import { seeded } from '../support/random';
-import { schedules, type ScheduleStep } from '../support/schedules';
+import { seeded } from '../support/random/random';
+import { schedules, type ScheduleStep } from '../support/random/schedules';
 
 const RUNS = 1_000;
 const TIMEOUT_MS = 120_000;

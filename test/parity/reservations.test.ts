@@ -1,21 +1,21 @@
 /** Random schedules of reservations, repeated, lost and out of order: both stores and a model come to the same. */
 
-import type { GroupOutcome } from '../../src/store/store';
-import type { Leg, ReservationRecord } from '../../src/engine/reservation';
+import { ALGORITHMS } from '../../src/algorithm/algorithms';
+import type { GroupOutcome } from '../../src/store/port/store';
+import type { Leg, ReservationRecord } from '../../src/decide/reservation';
 import { MemoryReservations } from '../../src/reservation/memory-reservations';
 import { RedisReservations } from '../../src/reservation/redis-reservations';
 import type { Reservations } from '../../src/reservation/reservations';
-import { ALGORITHMS } from '../../src/rule/limit';
-import { MemoryStore } from '../../src/store/memory-store';
-import { loadClockedScript } from '../support/clocked-script';
-import { groupOf, LIMITS, take } from '../support/groups';
+import { MemoryStore } from '../../src/store/memory/memory-store';
+import { loadClockedScript } from '../support/redis/clocked-script';
+import { groupOf, LIMITS, take } from '../support/decisions/groups';
 import { ReservationModel, type ModelAnswer } from '../support/model/reservations';
-import { decided } from '../support/outcomes';
-import { isLong } from '../support/form';
-import { randomFrom, seeded, seededInFull } from '../support/random';
-import { openClockedRedis, type ClockedRedis } from '../support/redis-store';
-import { startRedis, type RedisServer } from '../support/redis-server';
-import { leg, makeStep, randomSteps, type Outcome, type ReservationStep as Step } from '../support/reservation-schedules';
+import { decided } from '../support/decisions/outcomes';
+import { isLong } from '../support/random/form';
+import { randomFrom, seeded, seededInFull } from '../support/random/random';
+import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { leg, makeStep, randomSteps, type Outcome, type ReservationStep as Step } from '../support/random/reservation-schedules';
 
 /** Schedules against the model: each some 40 ms, most of it Redis. */
 const [SCHEDULES_SHORT, SCHEDULES_LONG] = [200, 10_000];
@@ -52,13 +52,18 @@ function openBoth(): { readonly memory: Reservations; readonly inRedis: Reservat
   return { memory: new MemoryReservations({ store, nowUs: () => nowUs, recordsMax: 1_000 }), inRedis, store };
 }
 
-async function remaining(take_: (groups: Parameters<MemoryStore['take']>[0]) => Promise<readonly GroupOutcome[]>, legs: readonly Leg[]): Promise<readonly number[]> {
+async function remaining(
+  take_: (groups: Parameters<MemoryStore['take']>[0]) => Promise<readonly GroupOutcome[]>,
+  legs: readonly Leg[],
+): Promise<readonly number[]> {
   const checks = legs.map(({ bucketKey, limit }) => take(bucketKey, { limit, hits: 0 }));
   const [outcome] = await take_([groupOf(checks)]);
   return decided(outcome).verdicts.map(({ remaining: left, debt = 0 }) => left - debt);
 }
 
-async function inBoth(legs: readonly Leg[]): Promise<ReturnType<typeof openBoth> & { readonly compare: (step: Step, tag: string) => Promise<Outcome> }> {
+async function inBoth(
+  legs: readonly Leg[],
+): Promise<ReturnType<typeof openBoth> & { readonly compare: (step: Step, tag: string) => Promise<Outcome> }> {
   const both = openBoth();
   const compare = async (step: Step, tag: string): Promise<Outcome> => {
     const of = { tag, legs };
@@ -70,41 +75,53 @@ async function inBoth(legs: readonly Leg[]): Promise<ReturnType<typeof openBoth>
   return { ...both, compare };
 }
 
-test('a model, the embedded store and Redis agree; nothing is lost, nothing charged twice, and never more is held than the shares', async () => {
-  const { numRuns, seed } = seededInFull(isLong ? SCHEDULES_LONG : SCHEDULES_SHORT);
-  const random = randomFrom({ seed });
-  const seen = new Set<string>();
-  for (let run = 0; run < numRuns; run += 1) {
-    nowUs = START_US + run * DAY_US;
-    const legs = ['a', 'b'].slice(0, 1 + random(2)).map((name, i) => {
-      const capacity = 4 + random(12);
-      const limit = { algorithm: 'fixed_window' as const, windowUs: DAY_US, requestsPerUnit: capacity, capacity };
-      return leg(`${name}${run}`, { limit, shareMax: 1 + random(capacity), overdraftMax: random(2) * capacity, keepsOnLapse: random(3) === 0, descriptor: i });
-    });
-    const model = new ReservationModel(legs);
-    const { compare, store } = await inBoth(legs);
-    for (const step of randomSteps(random, 8, 1_000_000)) {
-      if (step.kind === 'wait') {
-        nowUs += step.us;
-        continue;
+test(
+  'model, embedded store and Redis agree: nothing lost, nothing charged twice, and no more held than the share',
+  async () => {
+    const { numRuns, seed } = seededInFull(isLong ? SCHEDULES_LONG : SCHEDULES_SHORT);
+    const random = randomFrom({ seed });
+    const seen = new Set<string>();
+    for (let run = 0; run < numRuns; run += 1) {
+      nowUs = START_US + run * DAY_US;
+      const legs = ['a', 'b'].slice(0, 1 + random(2)).map((name, i) => {
+        const capacity = 4 + random(12);
+        const limit = { algorithm: 'fixed_window' as const, windowUs: DAY_US, requestsPerUnit: capacity, capacity };
+        return leg(`${name}${run}`, {
+          limit,
+          shareMax: 1 + random(capacity),
+          overdraftMax: random(2) * capacity,
+          keepsOnLapse: random(3) === 0,
+          descriptor: i,
+        });
+      });
+      const model = new ReservationModel(legs);
+      const { compare, store } = await inBoth(legs);
+      for (const step of randomSteps(random, 8, 1_000_000)) {
+        if (step.kind === 'wait') {
+          nowUs += step.us;
+          continue;
+        }
+        const expected = ask(model, step);
+        const outcome = await compare(step, `t${run}`);
+        if (expected !== undefined) {
+          expect({ step, ...summary(outcome) }).toEqual({ step, state: expected.state, granted: expected.granted });
+          seen.add(`${step.kind} ${expected.state}`);
+        }
+        const left = legs.map(({ limit }, i) => limit.capacity - model.used[i]!);
+        expect(await remaining((groups) => store.take(groups), legs)).toEqual(left);
+        for (const [i, held] of model.held().entries()) expect(held).toBeLessThanOrEqual(legs[i]!.shareMax!);
       }
-      const expected = ask(model, step);
-      const outcome = await compare(step, `t${run}`);
-      if (expected !== undefined) {
-        expect({ step, ...summary(outcome) }).toEqual({ step, state: expected.state, granted: expected.granted });
-        seen.add(`${step.kind} ${expected.state}`);
-      }
-      const left = legs.map(({ limit }, i) => limit.capacity - model.used[i]!);
-      expect(await remaining((groups) => store.take(groups), legs)).toEqual(left);
-      for (const [i, held] of model.held().entries()) expect(held).toBeLessThanOrEqual(legs[i]!.shareMax!);
+      await redis.setNow(nowUs);
+      expect(await remaining((groups) => redis.store.take(groups), legs)).toEqual(await remaining((groups) => store.take(groups), legs));
     }
-    await redis.setNow(nowUs);
-    expect(await remaining((groups) => redis.store.take(groups), legs)).toEqual(await remaining((groups) => store.take(groups), legs));
-  }
-  // What seldom happens is looked for where there are many schedules.
-  const seldom = isLong ? ['commit released', 'extend lapsed', 'extend none'] : [];
-  expect([...seen]).toEqual(expect.arrayContaining(['reserve held', 'reserve denied', 'reserve committed', 'commit committed', 'release released', ...seldom]));
-}, SCHEDULES_TIMEOUT_MS);
+    // What seldom happens is looked for where there are many schedules.
+    const seldom = isLong ? ['commit released', 'extend lapsed', 'extend none'] : [];
+    expect([...seen]).toEqual(
+      expect.arrayContaining(['reserve held', 'reserve denied', 'reserve committed', 'commit committed', 'release released', ...seldom]),
+    );
+  },
+  SCHEDULES_TIMEOUT_MS,
+);
 
 function ask(model: ReservationModel, step: Exclude<Step, { kind: 'wait' }>): ModelAnswer | undefined {
   switch (step.kind) {
@@ -131,7 +148,7 @@ function summary(outcome: Outcome): ModelAnswer {
   return record === undefined ? { state: 'denied', granted: 0 } : { state: record.state, granted: record.granted };
 }
 
-test.each(ALGORITHMS)('%s: both stores come to the same, step by step, over refills and windows, with legs that share a bucket', async (algorithm) => {
+test.each(ALGORITHMS)('%s: both stores agree step by step, over refills and windows, with legs that share a bucket', async (algorithm) => {
   const { numRuns, seed } = seeded(480);
   const random = randomFrom({ seed });
   const limit = LIMITS[algorithm];

@@ -2,18 +2,17 @@
 
 import fc from 'fast-check';
 import { RESP_TYPES } from 'redis';
+import { ALGORITHMS, type BucketState } from '../../src/algorithm/algorithms';
 import type { Group, Settlement } from '../../src/bucket/take';
-import type { BucketWrite } from '../../src/engine/decide-group';
-import type { BucketState } from '../../src/engine/engines';
-import { settleBucket } from '../../src/engine/settle-bucket';
-import { ALGORITHMS } from '../../src/rule/limit';
-import { decideGroup } from '../support/decide-group';
-import { packState } from '../support/pack-state';
-import { openClockedRedis, type ClockedRedis } from '../support/redis-store';
-import { startRedis, type RedisServer } from '../support/redis-server';
-import { seeded } from '../support/random';
-import { schedules, settlingSchedules, type ScheduleStep, type SettlingStep } from '../support/schedules';
-import { slotSchedules } from '../support/slot-schedules';
+import type { BucketWrite } from '../../src/decide/decide-group';
+import { settleBucket } from '../../src/decide/settle-bucket';
+import { decideGroup } from '../support/decisions/decide-group';
+import { packState } from '../support/redis/pack-state';
+import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { seeded } from '../support/random/random';
+import { plainSchedules, schedules, settlingSchedules, type ScheduleStep, type SettlingStep } from '../support/random/schedules';
+import { slotSchedules } from '../support/random/slot-schedules';
 
 const RUNS = 1_000;
 const TIMEOUT_MS = 120_000;
@@ -48,6 +47,14 @@ test.each([...ALGORITHMS, undefined])(
 );
 
 test(
+  'twins agree on plain groups, which the script decides on its straight path',
+  async () => {
+    await fc.assert(fc.asyncProperty(plainSchedules(), runOnBoth), seeded(RUNS));
+  },
+  TIMEOUT_MS,
+);
+
+test(
   'twins of requests in flight agree, beside a token bucket, with dry groups and settlements in between',
   async () => {
     await fc.assert(fc.asyncProperty(slotSchedules(), runOnBoth), seeded(RUNS));
@@ -66,9 +73,12 @@ async function runOnBoth(steps: readonly (ScheduleStep | SettlingStep)[]): Promi
       const expected = step.settlements.map((settlement) => settle(settlement, { states, nowUs: step.nowUs }));
       expect(await redis.store.settle(step.settlements)).toEqual(expected);
     }
-    const keys = [...new Set(('group' in step ? step.group.takes : step.settlements).map(({ bucketKey }) => bucketKey))];
+    const limits = new Map(('group' in step ? step.group.takes : step.settlements).map(({ bucketKey, limit }) => [bucketKey, limit]));
+    const keys = [...limits.keys()];
     const stored = await redis.client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer }).mGet(keys);
-    expect(stored.map((value) => value?.toString('latin1') ?? null)).toEqual(keys.map((key) => (states.has(key) ? packState(states.get(key)!) : null)));
+    expect(stored.map((value) => value?.toString('latin1') ?? null)).toEqual(
+      keys.map((key) => (states.has(key) ? packState(states.get(key)!, limits.get(key)!) : null)),
+    );
   }
 }
 
