@@ -2,9 +2,9 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { startRedis } from '../support/redis-server';
-import { makeTestClient } from '../support/redis-store';
-import { makeShiftedClock, whyNoShiftedClock } from '../support/shifted-clock';
+import { startRedis } from '../support/redis/redis-server';
+import { makeTestClient } from '../support/redis/redis-store';
+import { makeShiftedClock, whyNoShiftedClock } from '../support/clock/shifted-clock';
 
 const HOUR_MS = 3_600_000;
 /** What two readings of one moment may lie apart, on a busy machine. */

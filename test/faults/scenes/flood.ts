@@ -1,10 +1,10 @@
 /** Many buckets asked for in few requests: a flood of addresses that change, and buckets that lie idle. */
 
-import type { WireResponse } from '../../src/transport/wire';
-import { RlsClient, type AskedDescriptor } from '../support/rls-client';
-import type { WeirProcess } from '../support/weir-process';
-import { sleep } from './fault';
-import { DOMAIN, IDLE_LIMIT, isFallback } from './load';
+import type { WireResponse } from '../../../src/transport/messages/wire';
+import { RlsClient, type AskedDescriptor } from '../../support/clients/rls-client';
+import type { WeirProcess } from '../../support/processes/weir-process';
+import { sleep } from '../run/fault';
+import { DOMAIN, IDLE_LIMIT, isFallback } from '../run/load';
 
 /** Buckets of one request, and requests per second over all processes. */
 const AT_ONCE = 20;
@@ -20,7 +20,7 @@ export async function floodFreshKeys(weirs: readonly WeirProcess[], { keys }: { 
   const startedMs = performance.now();
   const pending: Promise<void>[] = [];
   let failed = 0;
-  for (let sent = 0; sent < keys / AT_ONCE; ) {
+  for (let sent = 0; sent < keys / AT_ONCE;) {
     const due = Math.min(keys / AT_ONCE, ((performance.now() - startedMs) * FLOOD_PER_SECOND) / 1000);
     for (; sent < due; sent += 1) {
       const descriptors = range(sent).map((i): AskedDescriptor => ({ entries: { fresh: `address-${i}` } }));

@@ -1,10 +1,10 @@
 /** The load of the fault tests: requests at fixed times, whether or not the ones before have been answered. */
 
 import type { ServiceError } from '@grpc/grpc-js';
-import type { WireResponse } from '../../src/transport/wire';
-import { OK, RlsClient } from '../support/rls-client';
-import { writeConfig } from '../support/temp-config';
-import type { WeirProcess } from '../support/weir-process';
+import type { WireResponse } from '../../../src/transport/messages/wire';
+import { OK, RlsClient } from '../../support/clients/rls-client';
+import { writeConfig } from '../../support/config/temp-config';
+import type { WeirProcess } from '../../support/processes/weir-process';
 
 /**
  * What is asked for. `hot`: one bucket that is asked for twice what it refills; `budget`: one that is used up in the

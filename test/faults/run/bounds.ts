@@ -20,7 +20,12 @@ export interface Bounds {
   readonly hot: Admitted;
   readonly budget: Admitted;
   /** On the key that is never used up: what the store has counted, and between what that may lie. */
-  readonly count: { readonly admitted: number; readonly charged: number | undefined; readonly chargedMin: number; readonly chargedMax: number };
+  readonly count: {
+    readonly admitted: number;
+    readonly charged: number | undefined;
+    readonly chargedMin: number;
+    readonly chargedMax: number;
+  };
 }
 
 export interface BoundsInput {
@@ -61,7 +66,12 @@ export function boundsOf(input: BoundsInput): Bounds {
       refilled: (fault.refills ?? 0) * perSecond,
     }),
     budget: admittedOf('budget', { ...input, allowed: plan.budget, capacity: plan.budget, refill: 0, refilled: 0 }),
-    count: { admitted, charged, chargedMin: admitted - lostHits('count', input) - Math.min(chargesLost, passed), chargedMax: admitted + unsure },
+    count: {
+      admitted,
+      charged,
+      chargedMin: admitted - lostHits('count', input) - Math.min(chargesLost, passed),
+      chargedMax: admitted + unsure,
+    },
   };
 }
 
@@ -79,13 +89,22 @@ function admittedOf(asked: Asked, input: LimitInput): Admitted {
   const admitted = answers.filter(isAdmitted);
   const share = Math.max(1, Math.floor((capacity * LOCAL_SHARE) / instances));
   const shareRefill = (refill * LOCAL_SHARE) / instances;
-  const absences = absencesOf(answers).map(({ fromMs, toMs, admitted: passed }) => ({ passed, most: share + (shareRefill * (toMs - fromMs)) / 1000 }));
+  const absences = absencesOf(answers).map(({ fromMs, toMs, admitted: passed }) => ({
+    passed,
+    most: share + (shareRefill * (toMs - fromMs)) / 1000,
+  }));
   const locally = absences.reduce((sum, { most }) => sum + most, 0);
   const overShare = Math.max(0, ...absences.map(({ passed, most }) => Math.ceil(passed - most)));
   // What nobody has decided beside the store needs no room in the bound.
   const admittedLocally = admitted.filter(({ byFallback }) => byFallback).length;
   const destroyed = Math.min(capacity, lostHits(asked, input)) + refilled;
-  return { admitted: admitted.length, allowed, destroyed, bound: Math.floor(allowed + Math.min(locally, admittedLocally) + destroyed), overShare };
+  return {
+    admitted: admitted.length,
+    allowed,
+    destroyed,
+    bound: Math.floor(allowed + Math.min(locally, admittedLocally) + destroyed),
+    overShare,
+  };
 }
 
 interface Absence {
@@ -125,7 +144,10 @@ function lostHits(asked: Asked, { fault, answers, strikeMs, endMs }: BoundsInput
     case 'nothing':
       return 0;
     case 'last_seconds':
-      return chargedBefore + byStore.filter(({ answeredMs, scheduledMs }) => answeredMs >= strikeMs - LAST_SECONDS_MS && scheduledMs <= endMs).length;
+      return (
+        chargedBefore +
+        byStore.filter(({ answeredMs, scheduledMs }) => answeredMs >= strikeMs - LAST_SECONDS_MS && scheduledMs <= endMs).length
+      );
     case 'everything':
       return chargedBefore + byStore.filter(({ scheduledMs }) => scheduledMs <= endMs).length;
   }

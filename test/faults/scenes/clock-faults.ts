@@ -1,7 +1,7 @@
 /** Faults of clocks that step: that of Redis, and our own. */
 
-import { makeShiftedClock, whyNoShiftedClock } from '../support/shifted-clock';
-import { sleep, type Fault } from './fault';
+import { makeShiftedClock, whyNoShiftedClock } from '../../support/clock/shifted-clock';
+import { sleep, type Fault } from '../run/fault';
 import { onRedis } from './single-redis';
 
 const SECOND_MS = 1_000;
@@ -61,4 +61,7 @@ const ofWeir = ({ aheadMs, name }: Step): Fault => ({
   },
 });
 
-export const CLOCK_FAULTS: readonly Fault[] = [...STEPS.map(ofRedis), ...STEPS.filter(({ aheadMs }) => Math.abs(aheadMs) === HOUR_MS).map(ofWeir)];
+export const CLOCK_FAULTS: readonly Fault[] = [
+  ...STEPS.map(ofRedis),
+  ...STEPS.filter(({ aheadMs }) => Math.abs(aheadMs) === HOUR_MS).map(ofWeir),
+];

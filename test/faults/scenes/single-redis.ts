@@ -1,9 +1,9 @@
 /** The scene of most faults: one Redis, reached directly or through a proxy. */
 
-import { makeTestClient, type TestClient } from '../support/redis-store';
-import { startRedis, type RedisOptions, type RedisServer } from '../support/redis-server';
-import { TcpProxy } from '../support/tcp-proxy';
-import type { During, Fault, Seen } from './fault';
+import { makeTestClient, type TestClient } from '../../support/redis/redis-store';
+import { startRedis, type RedisOptions, type RedisServer } from '../../support/redis/redis-server';
+import { TcpProxy } from '../../support/servers/tcp-proxy';
+import type { During, Fault, Seen } from '../run/fault';
 
 export interface OnRedis extends During {
   readonly redis: RedisServer;

@@ -1,9 +1,9 @@
 /** What Weir's own metrics say of a run: the sum over its processes, and the difference between two readings. */
 
-import { LATENCY_BUCKETS_SECONDS } from '../../src/observability/latency-histogram';
-import { METRICS } from '../../src/observability/metrics';
-import { httpRequest } from '../support/http-client';
-import type { WeirProcess } from '../support/weir-process';
+import { LATENCY_BUCKETS_SECONDS } from '../../../src/observability/metrics/latency-histogram';
+import { METRICS } from '../../../src/observability/metrics/metrics';
+import { httpRequest } from '../../support/clients/http-client';
+import type { WeirProcess } from '../../support/processes/weir-process';
 
 /** Every series by its name and labels, as the text shows it. */
 export type Readings = ReadonlyMap<string, number>;
@@ -49,11 +49,19 @@ const PROMISED_SECONDS = 0.01;
 export function responseTimes(readings: Readings): ResponseTimes {
   const { name } = METRICS.responseTime;
   const upTo = (edge: string): number =>
-    [...readings].filter(([series]) => series.startsWith(`${name}_bucket{`) && series.includes(`le="${edge}"`)).reduce((sum, [, value]) => sum + value, 0);
+    [...readings]
+      .filter(([series]) => series.startsWith(`${name}_bucket{`) && series.includes(`le="${edge}"`))
+      .reduce((sum, [, value]) => sum + value, 0);
   const answers = upTo('+Inf');
   const quantileMs = (share: number): number => {
     const edge = LATENCY_BUCKETS_SECONDS.find((seconds) => upTo(String(seconds)) >= share * answers);
     return edge === undefined ? Infinity : edge * 1000;
   };
-  return { answers, p50Ms: quantileMs(0.5), p99Ms: quantileMs(0.99), maxMs: quantileMs(1), withinShare: upTo(String(PROMISED_SECONDS)) / answers };
+  return {
+    answers,
+    p50Ms: quantileMs(0.5),
+    p99Ms: quantileMs(0.99),
+    maxMs: quantileMs(1),
+    withinShare: upTo(String(PROMISED_SECONDS)) / answers,
+  };
 }

@@ -1,9 +1,9 @@
 /** Faults of a primary that Sentinel watches: killed, and stopped so that it comes back as if nothing had been. */
 
-import { startSentinelGroup, type SentinelGroup } from '../support/redis-sentinel';
-import type { RedisServer } from '../support/redis-server';
-import { makeTestClient } from '../support/redis-store';
-import { sleep, type During, type Fault, type Seen } from './fault';
+import { startSentinelGroup, type SentinelGroup } from '../../support/redis/redis-sentinel';
+import type { RedisServer } from '../../support/redis/redis-server';
+import { makeTestClient } from '../../support/redis/redis-store';
+import { sleep, type During, type Fault, type Seen } from '../run/fault';
 import { killClients } from './single-redis';
 
 interface OnSentinels extends During {

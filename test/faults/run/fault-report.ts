@@ -3,14 +3,14 @@
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { status } from '@grpc/grpc-js';
-import { describeEnvironment, loadAverage } from '../../bench/environment';
-import { publishSection } from '../../bench/generated-doc';
+import { describeEnvironment, loadAverage } from '../../../bench/support/environment';
+import { publishSection } from '../../../bench/support/generated-doc';
 import type { Size } from './fault';
 import { hotLimit } from './load';
 import type { FaultResult } from './run-fault';
 import type { Admitted } from './bounds';
 
-const FAULTS_PAGE = path.join(__dirname, '..', '..', 'docs', 'faults.md');
+const FAULTS_PAGE = path.join(__dirname, '..', '..', '..', 'docs', 'faults.md');
 
 export interface FaultsReport {
   readonly results: readonly FaultResult[];
@@ -22,7 +22,16 @@ export function publishFaults(report: FaultsReport): void {
 }
 
 export function describeResult(result: FaultResult): string {
-  const { name, answers, fallbacks, breakerOpenings, passedHits, chargedBackHits, bounds, seen: { noted } } = result;
+  const {
+    name,
+    answers,
+    fallbacks,
+    breakerOpenings,
+    passedHits,
+    chargedBackHits,
+    bounds,
+    seen: { noted },
+  } = result;
   const { count } = bounds;
   return [
     `${name}: ${answers} answers, ${errorsCell(result)} errors, ${fallbacks} by fallback, ${breakerOpenings} openings`,
@@ -46,7 +55,17 @@ ${results.map(({ name, done }) => `- **${name}**: ${done}.`).join('\n')}
 ### What callers saw
 
 ${table(
-  ['fault', 'answers (a second)', 'errors', 'by fallback', 'breaker opened', 'inside Weir, ms: p50 / p99 / max', 'within 10 ms', 'caller, ms: p50 / p99 / max', 'recovered after'],
+  [
+    'fault',
+    'answers (a second)',
+    'errors',
+    'by fallback',
+    'breaker opened',
+    'inside Weir, ms: p50 / p99 / max',
+    'within 10 ms',
+    'caller, ms: p50 / p99 / max',
+    'recovered after',
+  ],
   results.map((result) => [
     result.name,
     `${whole(result.answers)} (${whole(result.answers / result.seconds)})`,
@@ -63,7 +82,14 @@ ${table(
 ### What was counted
 
 ${table(
-  ['fault', 'hot: admitted / allowed / bound', 'budget: admitted / allowed / bound', 'by fallback, charged back', 'count: admitted, counted', 'also seen'],
+  [
+    'fault',
+    'hot: admitted / allowed / bound',
+    'budget: admitted / allowed / bound',
+    'by fallback, charged back',
+    'count: admitted, counted',
+    'also seen',
+  ],
   results.map(({ name, passedHits, chargedBackHits, bounds: { hot, budget, count }, seen: { noted = '' } }) => [
     name,
     admittedCell(hot),

@@ -1,13 +1,15 @@
 /** Faults of the Redis process itself: killed, stopped, its scripts or its connections lost, busy, full. */
 
 import { killClients, onRedis } from './single-redis';
-import { repeat, sleep, type Fault } from './fault';
+import { repeat, sleep, type Fault } from '../run/fault';
 
 const EVERY_MS = 50;
 const KILL_EVERY_MS = 100;
 
 /** Keeps what is written, as an operator would have it. */
-const aof = (appendfsync: string): { readonly config: readonly string[] } => ({ config: ['--appendonly', 'yes', '--appendfsync', appendfsync] });
+const aof = (appendfsync: string): { readonly config: readonly string[] } => ({
+  config: ['--appendonly', 'yes', '--appendfsync', appendfsync],
+});
 
 const killAndRestart = (options: Parameters<typeof onRedis>[1] = {}): Fault['open'] =>
   onRedis(async ({ redis, size }) => {
@@ -20,7 +22,7 @@ const killAndRestart = (options: Parameters<typeof onRedis>[1] = {}): Fault['ope
 export const REDIS_PROCESS_FAULTS: readonly Fault[] = [
   {
     name: 'nothing',
-    done: 'nothing: what to compare the other rows with',
+    done: 'no fault: the baseline for the other rows',
     loses: 'nothing',
     open: onRedis(async ({ size }) => {
       await sleep(size.faultMs);
@@ -58,7 +60,7 @@ export const REDIS_PROCESS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'SCRIPT FLUSH',
-    done: 'every 50 ms, for 5 s',
+    done: '`SCRIPT FLUSH` every 50 ms, for 5 s',
     loses: 'nothing',
     open: onRedis(async ({ admin, size }) => {
       await repeat(() => admin.sendCommand(['SCRIPT', 'FLUSH']), { everyMs: EVERY_MS, forMs: size.faultMs });
@@ -89,7 +91,7 @@ export const REDIS_PROCESS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'CLIENT KILL',
-    done: 'every connection, every 100 ms, for 5 s',
+    done: '`CLIENT KILL` of every connection, every 100 ms, for 5 s',
     loses: 'nothing',
     open: onRedis(async ({ admin, size }) => {
       await repeat(() => killClients(admin), { everyMs: KILL_EVERY_MS, forMs: size.faultMs });
@@ -98,7 +100,7 @@ export const REDIS_PROCESS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'maxclients',
-    done: '`maxclients 1`, so that Redis refuses new connections, and every one closed; 5 s later allowed again',
+    done: '`maxclients 1` and all connections closed, so that Redis refuses new ones; undone after 5 s',
     loses: 'nothing',
     open: onRedis(async ({ admin, size }) => {
       await admin.sendCommand(['CONFIG', 'SET', 'maxclients', '1']);

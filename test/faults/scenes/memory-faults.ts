@@ -1,11 +1,11 @@
 /** Faults of memory: a Redis without any left, and floods of keys. */
 
-import type { TestClient } from '../support/redis-store';
-import type { WeirProcess } from '../support/weir-process';
-import { repeat, sleep, type During, type Fault, type Seen } from './fault';
+import type { TestClient } from '../../support/redis/redis-store';
+import type { WeirProcess } from '../../support/processes/weir-process';
+import { repeat, sleep, type During, type Fault, type Seen } from '../run/fault';
 import { countFullIdleBuckets, floodFreshKeys, useIdleBuckets } from './flood';
 import { onRedis } from './single-redis';
-import { readMetrics, total } from './weir-readings';
+import { readMetrics, total } from '../run/weir-readings';
 
 const IDLE_BUCKETS = 1_000;
 
@@ -47,7 +47,7 @@ export const MEMORY_FAULTS: readonly Fault[] = [
   },
   {
     name: 'maxmemory, allkeys-lru',
-    done: 'Redis is full, and another user of it writes on, for 5 s; 1,000 half used buckets lie idle meanwhile',
+    done: 'Redis is full while another client keeps writing, for 5 s; 1,000 half-used buckets are idle meanwhile',
     loses: 'everything',
     unnoticed: true,
     open: onRedis(async ({ admin, size, weirs }) => {
@@ -68,7 +68,7 @@ export const MEMORY_FAULTS: readonly Fault[] = [
   },
   {
     name: 'fresh keys',
-    done: '1,000,000 buckets that nobody has asked for before, 20 in a request',
+    done: '1,000,000 fresh buckets, 20 in a request',
     loses: 'nothing',
     open: onRedis(async ({ admin, weirs, size }) => {
       const before = await usedBytes(admin);
@@ -85,7 +85,7 @@ export const MEMORY_FAULTS: readonly Fault[] = [
   },
   {
     name: 'fresh keys, no Redis',
-    done: 'the same after `kill -9` of Redis; then a new, empty one',
+    done: '1,000,000 fresh buckets after `kill -9` of Redis; then a new, empty one',
     loses: 'everything',
     open: onRedis(async ({ redis, weirs, size }) => {
       redis.kill('SIGKILL');

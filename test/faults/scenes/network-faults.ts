@@ -1,7 +1,7 @@
 /** Faults of the network between Weir and Redis: slow, lossy, dead, reset. */
 
-import { randomFrom } from '../support/random';
-import { repeat, sleep, type Fault } from './fault';
+import { randomFrom } from '../../support/random/random';
+import { repeat, sleep, type Fault } from '../run/fault';
 import { onProxy } from './single-redis';
 
 const DELAYS_MS = [5, 15, 30];
@@ -36,7 +36,7 @@ export const NETWORK_FAULTS: readonly Fault[] = [
   },
   {
     name: 'half-open connections',
-    done: 'nothing passes any more on the open connections, and nobody is told; new ones work',
+    done: 'open connections silently drop everything; new ones work',
     loses: 'nothing',
     open: onProxy(({ proxy }) => {
       proxy.silenceOpen();

@@ -1,9 +1,9 @@
 /** Faults of a Redis Cluster of three primaries with a replica each; all buckets of the load are in one slot. */
 
-import { slotOf } from '../../src/store/cluster-slots';
-import { RedisCluster, type ClusterServer } from '../support/redis-cluster';
-import { sleep, type During, type Fault, type Seen } from './fault';
-import { DOMAIN } from './load';
+import { slotOf } from '../../../src/store/redis/cluster-slots';
+import { RedisCluster, type ClusterServer } from '../../support/redis/redis-cluster';
+import { sleep, type During, type Fault, type Seen } from '../run/fault';
+import { DOMAIN } from '../run/load';
 import { killClients } from './single-redis';
 
 /** What every bucket of the domain has in its key. */
@@ -78,8 +78,14 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
 ];
 
 async function untilTakenOver(cluster: RedisCluster): Promise<void> {
-  for (const endMs = performance.now() + TAKEN_OVER_WITHIN_MS; performance.now() < endMs; ) {
-    if (await cluster.primaryOf(HASH_TAG).then(() => true, () => false)) return;
+  for (const endMs = performance.now() + TAKEN_OVER_WITHIN_MS; performance.now() < endMs;) {
+    if (
+      await cluster.primaryOf(HASH_TAG).then(
+        () => true,
+        () => false,
+      )
+    )
+      return;
     await sleep(POLL_MS);
   }
   throw new Error(`no replica took over within ${TAKEN_OVER_WITHIN_MS} ms`);
@@ -87,7 +93,7 @@ async function untilTakenOver(cluster: RedisCluster): Promise<void> {
 
 /** Until every server says who has the slot. */
 async function untilAgreed(cluster: RedisCluster, { slot, id }: { readonly slot: number; readonly id: string }): Promise<void> {
-  for (const endMs = performance.now() + AGREED_WITHIN_MS; performance.now() < endMs; ) {
+  for (const endMs = performance.now() + AGREED_WITHIN_MS; performance.now() < endMs;) {
     const owners = await Promise.all(cluster.servers.map(({ client }) => ownerOf(client, slot)));
     if (owners.every((owner) => owner === id)) return;
     await sleep(POLL_MS);
