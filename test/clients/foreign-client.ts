@@ -2,18 +2,18 @@
 
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { proto } from '../support/transport-harness';
+import { proto } from '../support/servers/transport-harness';
 import { installed } from './installed';
 
 const TIMEOUT_MS = 120_000;
 
 /** What a client of this name runs. */
 const COMMANDS = {
-  'grpc-go': () => ({ command: installed('WEIR_GO_CLIENT', 'install-go-client.mjs'), args: [], env: {} }),
+  'grpc-go': () => ({ command: installed('WEIR_GO_CLIENT', 'install/go-client.mjs'), args: [], env: {} }),
   'grpcio (C++)': () => ({
     command: 'python3',
     args: [join(__dirname, 'python', 'client.py')],
-    env: { PYTHONPATH: installed('WEIR_GRPCIO', 'install-grpcio.mjs') },
+    env: { PYTHONPATH: installed('WEIR_GRPCIO', 'install/grpcio.mjs') },
   }),
 } as const;
 
@@ -22,7 +22,22 @@ export type ForeignClient = keyof typeof COMMANDS;
 export const FOREIGN_CLIENTS = Object.keys(COMMANDS) as ForeignClient[];
 
 /** In the order in which each worker makes them, over and over; they stand in the clients as well. */
-export const KINDS = ['decide', 'check', 'decide', 'unknown', 'decide', 'deadline', 'decide', 'cancel', 'decide', 'watch', 'decide', 'reflection', 'decide', 'large'] as const;
+export const KINDS = [
+  'decide',
+  'check',
+  'decide',
+  'unknown',
+  'decide',
+  'deadline',
+  'decide',
+  'cancel',
+  'decide',
+  'watch',
+  'decide',
+  'reflection',
+  'decide',
+  'large',
+] as const;
 
 export type Kind = (typeof KINDS)[number];
 
@@ -48,7 +63,10 @@ export interface Outcome {
 
 function request(domain: string, value: string, descriptors = 1): string {
   const descriptor = { entries: [{ key: 'user', value }] };
-  return proto.rateLimit.ShouldRateLimit.requestSerialize({ domain, descriptors: Array(descriptors).fill(descriptor) as (typeof descriptor)[] }).toString('hex');
+  return proto.rateLimit.ShouldRateLimit.requestSerialize({
+    domain,
+    descriptors: Array(descriptors).fill(descriptor) as (typeof descriptor)[],
+  }).toString('hex');
 }
 
 export async function runForeignClient(name: ForeignClient, { port, ...work }: Work): Promise<Partial<Record<Kind, Outcome>>> {
@@ -65,9 +83,16 @@ export async function runForeignClient(name: ForeignClient, { port, ...work }: W
   return JSON.parse(output) as Partial<Record<Kind, Outcome>>;
 }
 
-function pipe({ command, args, env }: { command: string; args: readonly string[]; env: Readonly<Record<string, string>> }, input: string): Promise<string> {
+function pipe(
+  { command, args, env }: { command: string; args: readonly string[]; env: Readonly<Record<string, string>> },
+  input: string,
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env }, timeout: TIMEOUT_MS, killSignal: 'SIGKILL' });
+    const child = spawn(command, args, {
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+      timeout: TIMEOUT_MS,
+      killSignal: 'SIGKILL',
+    });
     const [out, errors]: [string[], string[]] = [[], []];
     child.stdout.on('data', (chunk: Buffer) => out.push(chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => errors.push(chunk.toString()));

@@ -4,9 +4,9 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SHOULD_RATE_LIMIT_PATH } from '../../src/transport/http2/request-head';
-import { writeConfig } from '../support/temp-config';
-import { startWeir, type WeirProcess } from '../support/weir-process';
+import { SHOULD_RATE_LIMIT_PATH } from '../../src/transport/http2/connection/request-head';
+import { writeConfig } from '../support/config/temp-config';
+import { startWeir, type WeirProcess } from '../support/processes/weir-process';
 import { installed } from './installed';
 
 /** Seconds that one of its tests waits for what should come; milliseconds that all may take. */
@@ -34,7 +34,7 @@ function runH2spec(port: number, options: readonly string[] = []): Promise<Repor
   const file = join(folder, 'report.xml');
   const args = ['-h', '127.0.0.1', '-p', String(port), '-P', SHOULD_RATE_LIMIT_PATH, '-j', file, ...options];
   return new Promise((resolve, reject) => {
-    execFile(installed('WEIR_H2SPEC', 'install-h2spec.mjs'), args, { timeout: TIMEOUT_MS }, (error, stdout) => {
+    execFile(installed('WEIR_H2SPEC', 'install/h2spec.mjs'), args, { timeout: TIMEOUT_MS }, (error, stdout) => {
       try {
         resolve(readReport(readFileSync(file, 'utf8')));
       } catch {
@@ -47,7 +47,10 @@ function runH2spec(port: number, options: readonly string[] = []): Promise<Repor
 }
 
 function readReport(xml: string): Report {
-  const cases = Array.from(xml.matchAll(/<testcase package="([^"]*)" classname="([^"]*)"[^>]*>(.*?)<\/testcase>/gs), ([, where = '', title = '', body = '']) => ({ title: `${where}: ${title}`, body }));
+  const cases = Array.from(
+    xml.matchAll(/<testcase package="([^"]*)" classname="([^"]*)"[^>]*>(.*?)<\/testcase>/gs),
+    ([, where = '', title = '', body = '']) => ({ title: `${where}: ${title}`, body }),
+  );
   return {
     tests: cases.length,
     skipped: cases.filter(({ body }) => body.includes('<skipped')).length,
@@ -55,18 +58,25 @@ function readReport(xml: string): Report {
   };
 }
 
-test('its 145 tests pass, none is skipped', async () => {
+test('the server passes all 145 tests, without a skip', async () => {
   expect(await runH2spec(weir.grpcPort, PATIENT)).toEqual({ tests: 145, skipped: 0, failed: [] });
 });
 
-test('and with the strict one, 146', async () => {
+test('the server passes the 146 tests of strict mode', async () => {
   expect(await runH2spec(weir.grpcPort, [...PATIENT, '--strict'])).toEqual({ tests: 146, skipped: 0, failed: [] });
 });
 
-test('a server that keeps some of the rules fails some of the tests, so the tests above can fail', async () => {
-  const other = await startWeir({ config: writeConfig('domain: d\ndescriptors: []\n'), env: { BACKEND_TYPE: 'memory', TRANSPORT: 'grpc-js' } });
-  const { tests, failed } = await runH2spec(other.grpcPort, ['-o', '1']);
-  await other.stop();
-  expect(tests).toBe(145);
-  expect(failed.length).toBeGreaterThan(0);
-}, TIMEOUT_MS);
+test(
+  'a server that breaks rules fails tests, so the tests above can fail',
+  async () => {
+    const other = await startWeir({
+      config: writeConfig('domain: d\ndescriptors: []\n'),
+      env: { BACKEND_TYPE: 'memory', TRANSPORT: 'grpc-js' },
+    });
+    const { tests, failed } = await runH2spec(other.grpcPort, ['-o', '1']);
+    await other.stop();
+    expect(tests).toBe(145);
+    expect(failed.length).toBeGreaterThan(0);
+  },
+  TIMEOUT_MS,
+);

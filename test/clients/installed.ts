@@ -9,6 +9,9 @@ const INSTALL_TIMEOUT_MS = 600_000;
 export function installed(variable: string, script: string): string {
   const given = process.env[variable];
   if (given !== undefined && given !== '') return given;
-  const output = execFileSync(process.execPath, [resolve(__dirname, '..', '..', 'scripts', script)], { encoding: 'utf8', timeout: INSTALL_TIMEOUT_MS });
+  const output = execFileSync(process.execPath, [resolve(__dirname, '..', '..', 'scripts', script)], {
+    encoding: 'utf8',
+    timeout: INSTALL_TIMEOUT_MS,
+  });
   return output.trim().split('\n').at(-1)!;
 }

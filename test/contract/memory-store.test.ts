@@ -1,8 +1,8 @@
 /** The embedded store: the contract, and its bounds. */
 
-import { ALGORITHMS } from '../../src/rule/limit';
-import { MemoryStore } from '../../src/store/memory-store';
-import { groupOf, LIMITS, settlement, take } from '../support/groups';
+import { ALGORITHMS } from '../../src/algorithm/algorithms';
+import { MemoryStore } from '../../src/store/memory/memory-store';
+import { groupOf, LIMITS, settlement, take } from '../support/decisions/groups';
 import { describeStore } from './store-contract';
 
 describeStore('MemoryStore', () => {
@@ -19,7 +19,7 @@ describeStore('MemoryStore', () => {
 });
 
 describe('MemoryStore bounds its memory', () => {
-  test('expired buckets go, a few with each group', async () => {
+  test('each group removes a few expired buckets', async () => {
     let nowUs = 0;
     const store = new MemoryStore({ nowUs: () => nowUs, bucketsMax: 1000 });
     for (let i = 0; i < 500; i += 1) await store.take([groupOf([take(`old-${i}`)])]);
@@ -29,7 +29,7 @@ describe('MemoryStore bounds its memory', () => {
     expect(store.evictions).toBe(0);
   });
 
-  test('beyond the bound the bucket that nobody asked for longest goes, and is counted', async () => {
+  test('beyond its bound the store evicts the least recently requested bucket, and counts it', async () => {
     const store = new MemoryStore({ nowUs: () => 0, bucketsMax: 3 });
     await store.take([groupOf([take('exhausted', { hits: 10 })])]);
     for (let i = 0; i < 10; i += 1) {
@@ -49,7 +49,7 @@ describe('MemoryStore bounds its memory', () => {
     expect(store.size).toBe(0);
   });
 
-  test.each(ALGORITHMS)('and so does one whose hits were given back (%s)', async (algorithm) => {
+  test.each(ALGORITHMS)('a bucket takes no memory once all its hits were given back (%s)', async (algorithm) => {
     const limit = LIMITS[algorithm];
     const store = new MemoryStore({ nowUs: () => 1, bucketsMax: 10 });
     await store.take([groupOf([take('a', { limit, hits: 2 })])]);
@@ -57,7 +57,7 @@ describe('MemoryStore bounds its memory', () => {
     expect(store.size).toBe(0);
   });
 
-  test('settlements keep to the bound, and move garbage out as groups do', async () => {
+  test('settlements keep to the memory bound and remove expired buckets as groups do', async () => {
     let nowUs = 0;
     const store = new MemoryStore({ nowUs: () => nowUs, bucketsMax: 5 });
     for (let i = 0; i < 10; i += 1) await store.settle([settlement(`a-${i}`)]);

@@ -3,13 +3,13 @@
 import { BreakerStore } from '../../src/resilience/breaker';
 import { DeadlineStore } from '../../src/resilience/deadline';
 import { FallbackStore } from '../../src/resilience/fallback';
-import { LastKnown } from '../../src/resilience/last-known';
-import { BatchingStore } from '../../src/store/batching-store';
-import { MemoryStore } from '../../src/store/memory-store';
-import { RedisStore } from '../../src/store/redis-store';
-import { settlement } from '../support/groups';
-import { emptied, openClockedRedis, storeOptions, type ClockedRedis } from '../support/redis-store';
-import { startRedis, type RedisServer } from '../support/redis-server';
+import { UsageSnapshot } from '../../src/resilience/usage-snapshot';
+import { BatchingStore } from '../../src/store/layers/batching-store';
+import { MemoryStore } from '../../src/store/memory/memory-store';
+import { RedisStore } from '../../src/store/redis/redis-store';
+import { settlement } from '../support/decisions/groups';
+import { emptied, openClockedRedis, storeOptions, type ClockedRedis } from '../support/redis/redis-store';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
 import { describeStore } from './store-contract';
 
 let server: RedisServer;
@@ -25,7 +25,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-test('without a connection nothing has been run, and it says so', async () => {
+test('the store reports that nothing ran when it has no connection', async () => {
   const store = new RedisStore(storeOptions(server.port));
   await expect(store.settle([settlement('a')])).rejects.toMatchObject({ reason: 'connection', mayHaveRun: false });
   await store.close();
@@ -40,7 +40,7 @@ describeStore('FallbackStore over BreakerStore over RedisStore', async () => {
   const store = new FallbackStore(breaker, {
     failureMode: 'closed',
     local: new MemoryStore({ nowUs: () => 0, bucketsMax: 1 }),
-    lastKnown: new LastKnown({ nowMs, bucketsMax: 100 }),
+    lastKnown: new UsageSnapshot({ nowMs, bucketsMax: 100 }),
     accountsMax: 1,
     nowMs,
     instances: () => 1,
@@ -55,7 +55,16 @@ describeStore('FallbackStore over BreakerStore over RedisStore', async () => {
 
 describeStore('BatchingStore over RedisStore', async () => {
   const opened = await emptied(redis);
-  return { ...opened, store: new BatchingStore(opened.store, { partOf: () => 0, groupsMax: 100, timeoutMs: 5_000, nowMs: () => performance.now(), onGivenUp: () => undefined }) };
+  return {
+    ...opened,
+    store: new BatchingStore(opened.store, {
+      partOf: () => 0,
+      groupsMax: 100,
+      timeoutMs: 5_000,
+      nowMs: () => performance.now(),
+      onGivenUp: () => undefined,
+    }),
+  };
 });
 
 describeStore('DeadlineStore over RedisStore', async () => {

@@ -1,14 +1,14 @@
 /** Groups split bucket by bucket, by slots and by servers: the contract. */
 
-import { slotOf } from '../../src/store/cluster-slots';
-import { MemoryStore } from '../../src/store/memory-store';
-import { isPerSecond, PerSecondStore } from '../../src/store/per-second-store';
-import { RedisClusterStore } from '../../src/store/redis-cluster-store';
-import { SplitStore, type SplitStoreOptions } from '../../src/store/split-store';
-import { BucketError, type Store } from '../../src/store/store';
-import { groupOf, take } from '../support/groups';
-import { startRedis, type RedisServer } from '../support/redis-server';
-import { emptied, openClockedRedis, type ClockedRedis } from '../support/redis-store';
+import { slotOf } from '../../src/store/redis/cluster-slots';
+import { MemoryStore } from '../../src/store/memory/memory-store';
+import { isPerSecond, PerSecondStore } from '../../src/store/layers/per-second-store';
+import { RedisClusterStore } from '../../src/store/redis/cluster/redis-cluster-store';
+import { SplitStore, type SplitStoreOptions } from '../../src/store/layers/split-store';
+import { BucketError, type Store } from '../../src/store/port/store';
+import { groupOf, take } from '../support/decisions/groups';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { emptied, openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
 import { describeStore, type StoreUnderTest } from './store-contract';
 
 let server: RedisServer;
@@ -52,7 +52,9 @@ async function overMemory(make: (newMemory: () => MemoryStore) => Promise<Store>
 describeStore('SplitStore over MemoryStore', () => overMemory((newMemory) => Promise.resolve(split(newMemory()))));
 
 describeStore('SplitStore over PerSecondStore', () =>
-  overMemory((newMemory) => Promise.resolve(split(new PerSecondStore(newMemory(), newMemory()), ({ limit }) => String(isPerSecond(limit))))),
+  overMemory((newMemory) =>
+    Promise.resolve(split(new PerSecondStore(newMemory(), newMemory()), ({ limit }) => String(isPerSecond(limit)))),
+  ),
 );
 
 describeStore('SplitStore over RedisClusterStore', () =>
@@ -67,10 +69,13 @@ describeStore('SplitStore over RedisClusterStore', () =>
       onUnasked: () => undefined,
       makeNode: (_address, onConnection) => ({
         store: newMemory(),
-        connect: () => Promise.resolve().then(() => { onConnection({ connected: true }); }),
+        connect: () =>
+          Promise.resolve().then(() => {
+            onConnection({ connected: true });
+          }),
         readSlots: () => Promise.resolve(table),
         beat: () => Promise.resolve(1),
-        run: () => Promise.resolve(undefined),
+        run: () => Promise.reject(new Error('not asked')),
         isThere: () => true,
       }),
     });
@@ -84,7 +89,7 @@ describeStore('SplitStore over RedisStore', async () => {
   return { ...opened, store: split(opened.store) };
 });
 
-test('of a part whose bucket can not be read nothing is charged, and nothing is told as lost', async () => {
+test('an unreadable bucket leaves its part uncharged, and no hit is reported as lost', async () => {
   await redis.client.flushAll();
   await redis.setNow(1_800_000_000_000_000);
   await redis.client.set('text', 'no bucket');

@@ -3,10 +3,11 @@
 import { slotIdOf } from '../../src/bucket/slot-id';
 import type { Group, GroupVerdict, Settlement, Take } from '../../src/bucket/take';
 import { NEVER, UNSETTLED } from '../../src/bucket/take';
-import type { Store } from '../../src/store/store';
-import { BUCKET_ALGORITHMS, groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/groups';
-import { decided, hitsOf } from '../support/outcomes';
-import { loadTimelines, toStepOutcome } from '../support/timelines';
+import type { Mode } from '../../src/rule/mode';
+import type { Store } from '../../src/store/port/store';
+import { BUCKET_ALGORITHMS, groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/decisions/groups';
+import { decided, hitsOf } from '../support/decisions/outcomes';
+import { loadTimelines, toStepOutcome } from '../support/decisions/timelines';
 
 /** A store with an empty memory and a clock that the suite sets. */
 export interface StoreUnderTest {
@@ -51,7 +52,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
       });
     });
 
-    test('a verdict says when it was decided', async () => {
+    test('a verdict has the time of its decision', async () => {
       await opened.setNow(START_US + 123_456);
       expect((await decide(groupOf([take('a')]))).nowUs).toBe(START_US + 123_456);
     });
@@ -61,7 +62,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
     });
 
     describe('all or nothing', () => {
-      test('a denied group takes nothing from the buckets that would have fitted', async () => {
+      test('a denied group takes nothing from the buckets that had room', async () => {
         await decide(groupOf([take('full', { hits: 10 })]));
         const denied = await decide(groupOf([take('a', { hits: 4 }), take('full'), take('b', { limit: THREE_PER_MINUTE })]));
         expect(denied.overLimit).toBe(true);
@@ -74,19 +75,19 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await remaining('b', THREE_PER_MINUTE)).toBe(3);
       });
 
-      test('an allowed group takes from every bucket, whatever the algorithms', async () => {
+      test('an allowed group takes from every bucket, with any mix of algorithms', async () => {
         const allowed = await decide(groupOf([take('a', { hits: 4 }), take('b', { hits: 2, limit: THREE_PER_MINUTE })]));
         expect(allowed.overLimit).toBe(false);
         expect(allowed.verdicts.map((verdict) => verdict.remaining)).toEqual([6, 1]);
       });
 
-      test('a refund of a denied group is not applied', async () => {
+      test('a denied group does not apply its refunds', async () => {
         await decide(groupOf([take('full', { hits: 10 }), take('a', { hits: 5 })]));
         expect((await decide(groupOf([take('full'), take('a', { hits: -5 })]))).overLimit).toBe(true);
         expect(await remaining('a')).toBe(5);
       });
 
-      test('groups of one call are decided in their order, each on what the last left', async () => {
+      test('groups of one call are decided in order, each on the state that the last one left', async () => {
         const six = groupOf([take('a', { hits: 6 })]);
         const outcomes = await opened.store.take([six, six, groupOf([take('a', { hits: 4 })])]);
         expect(outcomes.map((outcome) => decided(outcome).overLimit)).toEqual([false, true, false]);
@@ -94,21 +95,48 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
       });
     });
 
-    describe('duplicates: the hits of one group on one bucket are one sum', () => {
-      test('two that fit alone do not fit together', async () => {
+    describe('each verdict says whether its take denies the request', () => {
+      const full = (mode: Mode) => take('full', { mode });
+      const shadowed = { shadow: true };
+
+      test.each<[string, readonly Take[], object, boolean, readonly boolean[]]>([
+        ['an enforced take that does not fit', [take('a'), full('enforced')], {}, true, [false, true]],
+        ['not a shadow take', [full('shadow'), take('a')], {}, false, [false, false]],
+        ['not a shadow take beside an enforced one', [full('shadow'), full('enforced')], {}, true, [false, true]],
+        ['not a quota take while another quota descriptor fits', [full('quota'), take('a', { mode: 'quota' })], {}, false, [false, false]],
+        [
+          'not that quota take beside an enforced one',
+          [full('quota'), take('a', { mode: 'quota' }), full('enforced')],
+          {},
+          true,
+          [false, false, true],
+        ],
+        ['quota takes, if every quota descriptor is over', [full('quota'), take('a'), full('quota')], {}, true, [true, false, true]],
+        ['not quota takes beside a quota descriptor that always fits', [full('quota')], { quotaAlwaysFits: true }, false, [false]],
+        ['with SHADOW_MODE those that would deny', [full('enforced'), full('quota'), take('a')], shadowed, false, [true, true, false]],
+      ])('%s', async (_which, takes, flags, overLimit, denies) => {
+        await decide(groupOf([take('full', { hits: 10 })]));
+        const verdict = await decide(groupOf(takes, flags));
+        expect(verdict.overLimit).toBe(overLimit);
+        expect(verdict.verdicts.map((own) => own.denies === true)).toEqual(denies);
+      });
+    });
+
+    describe('several takes of a group on one bucket count as one sum', () => {
+      test('two takes that fit alone do not fit together', async () => {
         const both = await decide(groupOf([take('a', { hits: 6 }), take('a', { hits: 5 })]));
         expect(both.overLimit).toBe(true);
         expect(both.verdicts.map((verdict) => verdict.fits)).toEqual([false, false]);
         expect(await remaining('a')).toBe(10);
       });
 
-      test('two that fit together are charged once each, and show the same rest', async () => {
+      test('two takes that fit together are charged once each and show the same remaining hits', async () => {
         const both = await decide(groupOf([take('a', { hits: 6 }), take('a', { hits: 4 })]));
         expect(both.verdicts.map((verdict) => verdict.remaining)).toEqual([0, 0]);
         expect(await remaining('a')).toBe(0);
       });
 
-      test('each is judged by its own limit; what fits is charged', async () => {
+      test('each take is judged by its own limit, and those that fit are charged', async () => {
         const small = { ...TEN_PER_SECOND, requestsPerUnit: 3, capacity: 3 };
         const group = groupOf([take('a', { hits: 2 }), take('a', { hits: 2, limit: small, mode: 'shadow' })]);
         const decided = await decide(group);
@@ -120,7 +148,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await remaining('a')).toBe(8);
       });
 
-      test('a check and a refund beside a charge fit, and the refund comes after the charge', async () => {
+      test('a check and a refund fit beside a charge, and the refund is applied after the charge', async () => {
         const decided = await decide(groupOf([take('a', { hits: -2 }), take('a', { hits: 10 }), take('a', { hits: 0 })]));
         expect(decided.verdicts.map((verdict) => [verdict.fits, verdict.remaining])).toEqual([
           [true, 2],
@@ -129,37 +157,48 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         ]);
       });
 
-      test('a sum that no number of waits makes fit says never', async () => {
+      test('a sum above the capacity has the retry time "never"', async () => {
         const decided = await decide(groupOf([take('a', { hits: 6 }), take('a', { hits: 6 })]));
         expect(decided.verdicts.map((verdict) => verdict.retryAfterUs)).toEqual([NEVER, NEVER]);
       });
     });
 
     describe('checks', () => {
-      test('a check denies the whole group where nothing is left, and takes nothing where something is', async () => {
+      test('a check denies the group where nothing is left, and takes nothing where hits are left', async () => {
         await decide(groupOf([take('full', { hits: 10 })]));
         const denied = await decide(groupOf([take('a', { hits: 4 }), take('full', { hits: 0 })]));
-        expect([denied.overLimit, denied.verdicts.map(({ fits, retryAfterUs }) => [fits, retryAfterUs])]).toEqual([true, [[true, 0], [false, 100_000]]]);
+        expect([denied.overLimit, denied.verdicts.map(({ fits, retryAfterUs }) => [fits, retryAfterUs])]).toEqual([
+          true,
+          [
+            [true, 0],
+            [false, 100_000],
+          ],
+        ]);
         expect(await remaining('a')).toBe(10);
         expect((await decide(groupOf([take('a', { hits: 0 })]))).overLimit).toBe(false);
         expect(await remaining('a')).toBe(10);
       });
 
-      test('a check beside hits on its bucket that do not fit fits: it asks for one', async () => {
+      test('a check fits beside hits of its bucket that do not fit, because it needs one hit', async () => {
         const denied = await decide(groupOf([take('a', { hits: 11 }), take('a', { hits: 0 })]));
         expect([denied.overLimit, denied.verdicts.map(({ fits }) => fits)]).toEqual([true, [false, true]]);
       });
 
-      test('a peek is OK even where nothing is left', async () => {
+      test('a peek is OK where nothing is left', async () => {
         await decide(groupOf([take('full', { hits: 10 })]));
         const peeked = await decide(groupOf([take('full', { hits: 0, peek: true })]));
-        expect([peeked.overLimit, peeked.verdicts]).toEqual([false, [{ fits: true, remaining: 0, retryAfterUs: 0, resetAfterUs: 1_000_000 }]]);
+        expect([peeked.overLimit, peeked.verdicts]).toEqual([
+          false,
+          [{ fits: true, remaining: 0, retryAfterUs: 0, resetAfterUs: 1_000_000 }],
+        ]);
       });
 
-      test('a check of a shadow or a quota descriptor denies as such a take does', async () => {
+      test('a check of a shadow or quota descriptor denies as a take of that descriptor does', async () => {
         await decide(groupOf([take('full', { hits: 10 })]));
         expect((await decide(groupOf([take('full', { hits: 0, mode: 'shadow' }), take('a')]))).overLimit).toBe(false);
-        expect((await decide(groupOf([take('full', { hits: 0, mode: 'quota' }), take('a', { hits: 0, mode: 'quota' })]))).overLimit).toBe(false);
+        expect((await decide(groupOf([take('full', { hits: 0, mode: 'quota' }), take('a', { hits: 0, mode: 'quota' })]))).overLimit).toBe(
+          false,
+        );
         expect((await decide(groupOf([take('full', { hits: 0, mode: 'quota' })]))).overLimit).toBe(true);
       });
     });
@@ -167,36 +206,43 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
     describe('usage reports', () => {
       const report = (key: string, hits: number, overdraftMax = 10) => take(key, { hits, overdraftMax });
 
-      test('one that does not fit is charged in full, and later hits wait until the debt is paid', async () => {
+      test('a usage report that does not fit is charged in full, and later hits wait until the debt is paid', async () => {
         const charged = await decide(groupOf([report('a', 13)]));
-        expect([charged.overLimit, charged.verdicts]).toEqual([true, [{ fits: false, remaining: 0, debt: 3, retryAfterUs: 400_000, resetAfterUs: 1_300_000 }]]);
+        expect([charged.overLimit, charged.verdicts]).toEqual([
+          true,
+          [{ fits: false, remaining: 0, debt: 3, retryAfterUs: 400_000, resetAfterUs: 1_300_000, denies: true }],
+        ]);
         await opened.setNow(START_US + 400_000);
         expect((await decide(groupOf([take('a', { hits: 0 })]))).overLimit).toBe(false);
       });
 
-      test('of three rules of which one is in debt, all are charged', async () => {
+      test('three reports in one request are all charged, although one limit is in debt', async () => {
         await decide(groupOf([report('b', 15)]));
         const charged = await decide(groupOf([report('a', 3), report('b', 3), report('c', 3)]));
-        expect(charged.verdicts).toMatchObject([{ fits: true, remaining: 7 }, { fits: false, debt: 8 }, { fits: true, remaining: 7 }]);
+        expect(charged.verdicts).toMatchObject([
+          { fits: true, remaining: 7 },
+          { fits: false, debt: 8 },
+          { fits: true, remaining: 7 },
+        ]);
         expect([await remaining('a'), await remaining('c')]).toEqual([7, 7]);
       });
 
-      test('one is charged though an admission beside it is denied, which takes nothing', async () => {
+      test('a report is charged beside an admission that is denied and takes nothing', async () => {
         const charged = await decide(groupOf([report('a', 3), take('b', { hits: 11 }), take('c')]));
         expect([charged.overLimit, await remaining('a'), await remaining('b'), await remaining('c')]).toEqual([true, 7, 10, 10]);
       });
 
-      test('one that does not fit denies the admissions beside it', async () => {
+      test('a report that does not fit denies the admissions beside it', async () => {
         expect((await decide(groupOf([report('a', 11), take('b')]))).overLimit).toBe(true);
         expect(await remaining('b')).toBe(10);
       });
 
-      test('what lies beyond the overdraft is cut off', async () => {
+      test('a report is cut off at the overdraft', async () => {
         expect((await decide(groupOf([report('a', 25)]))).verdicts).toMatchObject([{ fits: false, debt: 10, cut: 5 }]);
         expect((await decide(groupOf([report('a', 25, 12)]))).verdicts).toMatchObject([{ fits: false, debt: 12, cut: 23 }]);
       });
 
-      test('a refund by report is applied though the request is denied, and never fills beyond full', async () => {
+      test('a refund by report is applied to a denied request, and never fills a bucket beyond full', async () => {
         await decide(groupOf([take('a', { hits: 5 }), take('full', { hits: 10 })]));
         expect((await decide(groupOf([report('a', -3), take('full')]))).overLimit).toBe(true);
         expect(await remaining('a')).toBe(8);
@@ -204,18 +250,18 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await remaining('a')).toBe(10);
       });
 
-      test('a dry one charges nothing', async () => {
+      test('a dry report charges nothing', async () => {
         expect((await decide(groupOf([report('a', 13)], { dry: true }))).overLimit).toBe(true);
         expect(await remaining('a')).toBe(10);
       });
 
-      test('a settlement with an overdraft charges below zero, one without stops there', async () => {
+      test('a settlement with an overdraft charges below zero, and one without stops at zero', async () => {
         expect(await settle('a', { hits: 14 })).toBe(10);
         expect(await settle('b', { hits: 14, overdraftMax: 3 })).toBe(13);
         expect((await decide(groupOf([take('b', { hits: 0 })]))).verdicts).toMatchObject([{ fits: false, debt: 3 }]);
       });
 
-      test('of many calls at once on one bucket every report is charged', async () => {
+      test('every report is charged when many calls report on one bucket at once', async () => {
         const groups = Array.from({ length: 8 }, (_, i) => (i % 2 === 0 ? groupOf([report('a', 3)]) : groupOf([take('a', { hits: 1 })])));
         const outcomes = await opened.store.take(groups);
         expect(outcomes.map((outcome) => decided(outcome).overLimit)).toEqual([false, false, false, false, true, true, true, true]);
@@ -231,27 +277,24 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect([await remaining('a'), await remaining('b')]).toEqual([10, 9]);
       });
 
-      test('one quota descriptor over of two denies nothing', async () => {
+      test('one of two quota descriptors over its limit denies nothing', async () => {
         const group = groupOf([take('a', { hits: 11, mode: 'quota' }), take('b', { mode: 'quota' })]);
         expect((await decide(group)).overLimit).toBe(false);
         expect([await remaining('a'), await remaining('b')]).toEqual([10, 9]);
       });
 
-      test('all quota descriptors over deny', async () => {
+      test('a request is denied when all its quota descriptors are over', async () => {
         const group = groupOf([take('a', { hits: 11, mode: 'quota' }), take('b', { hits: 11, mode: 'quota' }), take('c')]);
         expect((await decide(group)).overLimit).toBe(true);
         expect(await remaining('c')).toBe(10);
       });
 
-      test('a quota descriptor is over as soon as one of its limits is', async () => {
-        const group = groupOf([
-          take('a', { hits: 11, mode: 'quota', descriptor: 7 }),
-          take('b', { mode: 'quota', descriptor: 7 }),
-        ]);
+      test('a quota descriptor is over when one of its limits is over', async () => {
+        const group = groupOf([take('a', { hits: 11, mode: 'quota', descriptor: 7 }), take('b', { mode: 'quota', descriptor: 7 })]);
         expect((await decide(group)).overLimit).toBe(true);
       });
 
-      test('a quota descriptor that always fits keeps quota from denying, not an enforced one', async () => {
+      test('a quota descriptor that always fits prevents a denial by quota, not by an enforced limit', async () => {
         const quota = take('a', { hits: 11, mode: 'quota' });
         expect((await decide(groupOf([quota], { quotaAlwaysFits: true }))).overLimit).toBe(false);
         const enforced = take('b', { hits: 11 });
@@ -263,7 +306,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect((await decide(group)).overLimit).toBe(false);
       });
 
-      test('in global shadow mode nothing is denied, and what fits is charged', async () => {
+      test('global shadow mode denies nothing and charges the takes that fit', async () => {
         const decided = await decide(groupOf([take('a', { hits: 11 }), take('b')], { shadow: true }));
         expect(decided.overLimit).toBe(false);
         expect(decided.verdicts.map((verdict) => verdict.fits)).toEqual([false, true]);
@@ -271,7 +314,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
       });
     });
 
-    test('the order of the takes changes neither the outcome nor the charge', async () => {
+    test('the order of takes changes neither the outcome nor the charge', async () => {
       const takes = [take('a', { hits: 3 }), take('b', { limit: THREE_PER_MINUTE }), take('a', { hits: 7 }), take('c')];
       const forwards = await decide(groupOf(takes));
       await opened.setNow(START_US + 3_600_000_000);
@@ -295,31 +338,34 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(verdicts).toEqual([{ fits: true, remaining: 2, retryAfterUs: 0, resetAfterUs }]);
       });
 
-      test('each counts for itself', async () => {
+      test('each calendar window counts separately', async () => {
         expect((await decide(groupOf([take('a', { limit, hits: 3 })]))).overLimit).toBe(false);
         expect((await decide(groupOf([take('a', { limit })]))).overLimit).toBe(true);
         await opened.setNow(START_US + 7_000_000);
         expect((await decide(groupOf([take('a', { limit })]))).overLimit).toBe(false);
       });
 
-      test('the same window is the same bucket, whichever edges are named beside it', async () => {
+      test('one window is one bucket, whichever other windows the take lists', async () => {
         await decide(groupOf([take('a', { limit, hits: 2 })]));
         const shifted = { ...limit, edgesUs: [START_US, START_US + 7_000_000, START_US + 9_000_000] };
         expect(await remaining('a', shifted)).toBe(1);
       });
 
-      test.each([START_US - 5_000_001, START_US + 9_000_000])('at %i, outside all, nothing is decided', async (nowUs) => {
-        await opened.setNow(nowUs);
-        const outcomes = await opened.store.take([groupOf([take('a', { limit }), take('b')]), groupOf([take('b')])]);
-        expect(outcomes[0]).toEqual({ outsideAtUs: nowUs });
-        expect(decided(outcomes[1]).verdicts[0]).toMatchObject({ remaining: 9 });
-      });
+      test.each([START_US - 5_000_001, START_US + 9_000_000])(
+        'at %i, outside all listed windows, the store decides nothing',
+        async (nowUs) => {
+          await opened.setNow(nowUs);
+          const outcomes = await opened.store.take([groupOf([take('a', { limit }), take('b')]), groupOf([take('b')])]);
+          expect(outcomes[0]).toEqual({ outsideAtUs: nowUs });
+          expect(decided(outcomes[1]).verdicts[0]).toMatchObject({ remaining: 9 });
+        },
+      );
     });
 
     describe('a dry group', () => {
       const dry = { dry: true } as const;
 
-      test.each(BUCKET_ALGORITHMS)('takes nothing and says what would be (%s)', async (algorithm) => {
+      test.each(BUCKET_ALGORITHMS)('a dry group takes nothing and reports the verdict of a take (%s)', async (algorithm) => {
         const limit = LIMITS[algorithm];
         const [fits, over] = [groupOf([take('a', { limit, hits: 3 })]), groupOf([take('a', { limit, hits: 4 })])];
         expect(await decide({ ...fits, ...dry })).toMatchObject({ overLimit: false, verdicts: [{ fits: true }] });
@@ -330,7 +376,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await decide(over)).toEqual(denied);
       });
 
-      test('is not denied where its group would not be: shadow, quota that always fits, global shadow', async () => {
+      test('a dry group is denied only where its group would be: not in shadow mode, not by quota that always fits', async () => {
         const overA = take('a', { hits: 11 });
         expect((await decide(groupOf([{ ...overA, mode: 'shadow' }], dry))).overLimit).toBe(false);
         expect((await decide(groupOf([{ ...overA, mode: 'quota' }], dry))).overLimit).toBe(true);
@@ -339,14 +385,14 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect((await decide(groupOf([overA], { ...dry, shadow: true }))).overLimit).toBe(false);
       });
 
-      test('shows what is there, and refunds nothing', async () => {
+      test('a dry group shows the remaining hits and refunds nothing', async () => {
         await decide(groupOf([take('a', { hits: 6 })]));
         const { verdicts } = await decide(groupOf([take('a', { hits: 3 }), take('a', { hits: -2 })], dry));
         expect(verdicts.map((verdict) => verdict.remaining)).toEqual([4, 4]);
         expect(await remaining('a')).toBe(4);
       });
 
-      test('leaves its buckets to the groups behind it in the same call', async () => {
+      test('a dry group leaves its buckets to the later groups of the call', async () => {
         const ten = groupOf([take('a', { hits: 10 })]);
         const outcomes = await opened.store.take([{ ...ten, ...dry }, ten, { ...ten, ...dry }]);
         expect(outcomes.map((outcome) => decided(outcome).overLimit)).toEqual([false, false, true]);
@@ -356,14 +402,15 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
     describe('requests in flight', () => {
       const limit = LIMITS.in_flight;
       const [x, y, z] = ['x', 'y', 'z'].map(slotIdOf);
-      const begin = (id: string | undefined, parts: Partial<Take> = {}) => take('a', { limit, ...(id !== undefined && { slotId: id }), ...parts });
+      const begin = (id: string | undefined, parts: Partial<Take> = {}) =>
+        take('a', { limit, ...(id !== undefined && { slotId: id }), ...parts });
       const end = (id: string | undefined, parts: Partial<Take> = {}) => begin(id, { hits: -1, overdraftMax: 0, ...parts });
 
       async function free(key = 'a'): Promise<number> {
         return (await decide(groupOf([take(key, { hits: 0, limit, peek: true })]))).verdicts[0]!.remaining;
       }
 
-      test('a denied group takes no slot, and an allowed one takes its slot beside its hits', async () => {
+      test('a denied group takes no slot, and an allowed one takes its slot with its hits', async () => {
         await decide(groupOf([take('full', { hits: 10 })]));
         expect((await decide(groupOf([begin(x), take('full')]))).overLimit).toBe(true);
         expect(await free()).toBe(3);
@@ -371,29 +418,35 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect([await free(), await remaining('b')]).toEqual([2, 6]);
       });
 
-      test('where no slot is free, nothing else is charged', async () => {
+      test('a group without a free slot charges none of its other limits', async () => {
         for (const id of [x, y, z]) await decide(groupOf([begin(id)]));
         const { overLimit, verdicts } = await decide(groupOf([begin(slotIdOf('w')), take('b')]));
         expect([overLimit, ...verdicts.map(({ fits }) => fits)]).toEqual([true, false, true]);
         expect(await remaining('b')).toBe(10);
       });
 
-      test('a slot is released although the request is denied', async () => {
+      test('a denied request still releases its slot', async () => {
         await decide(groupOf([begin(x), take('full', { hits: 10 })]));
         const denied = await decide(groupOf([end(x), take('full')]));
         expect([denied.overLimit, denied.verdicts.map(({ fits }) => fits)]).toEqual([true, [true, false]]);
         expect(await free()).toBe(3);
       });
 
-      test('two takes of one id are one slot, two of two ids are two, and what does not fit together takes none', async () => {
-        expect((await decide(groupOf([begin(x), begin(x)]))).verdicts.map((verdict) => [verdict.fits, verdict.remaining])).toEqual([[true, 2], [true, 2]]);
-        expect((await decide(groupOf([begin(x), begin(y)]))).verdicts.map((verdict) => [verdict.fits, verdict.remaining])).toEqual([[true, 1], [true, 1]]);
+      test('two takes of one id share a slot, two ids need two slots, and neither is taken if both do not fit', async () => {
+        expect((await decide(groupOf([begin(x), begin(x)]))).verdicts.map((verdict) => [verdict.fits, verdict.remaining])).toEqual([
+          [true, 2],
+          [true, 2],
+        ]);
+        expect((await decide(groupOf([begin(x), begin(y)]))).verdicts.map((verdict) => [verdict.fits, verdict.remaining])).toEqual([
+          [true, 1],
+          [true, 1],
+        ]);
         const three = await decide(groupOf([begin(z), begin(slotIdOf('w')), begin(x)]));
         expect([three.overLimit, ...three.verdicts.map(({ fits }) => fits)]).toEqual([true, false, false, true]);
         expect(await free()).toBe(1);
       });
 
-      test('a slot that is taken stays taken by the same id, and lapses when it would have', async () => {
+      test('a slot taken again by its id stays taken and lapses at its first time', async () => {
         await decide(groupOf([begin(x)]));
         await opened.setNow(START_US + limit.windowUs - 1);
         expect((await decide(groupOf([begin(x)]))).verdicts[0]).toMatchObject({ fits: true, remaining: 2, resetAfterUs: 1 });
@@ -401,12 +454,12 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await free()).toBe(3);
       });
 
-      test('what does not fit in shadow mode takes no slot, and the others do', async () => {
+      test('a shadow take without room takes no slot, and the other takes do', async () => {
         const allowed = await decide(groupOf([begin(undefined, { hits: 4, mode: 'shadow' }), take('b', { limit, slotId: x! })]));
         expect([allowed.overLimit, await free(), await free('b')]).toEqual([false, 3, 2]);
       });
 
-      test('a dry group takes none and releases none', async () => {
+      test('a dry group takes and releases no slot', async () => {
         await decide(groupOf([begin(x)]));
         const dry = { dry: true } as const;
         expect((await decide(groupOf([begin(y)], dry))).verdicts[0]).toMatchObject({ fits: true, remaining: 2 });
@@ -414,18 +467,21 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await free()).toBe(2);
       });
 
-      test('given back is only the slot that the take has made', async () => {
+      test('a take gives back only the slot that it made', async () => {
         await decide(groupOf([begin(x)]));
         await opened.setNow(START_US + 5);
         await decide(groupOf([begin(y), begin(undefined)]));
-        const back = (slotId: string | undefined, afterUs: number) => settle('a', { limit, hits: -1, takenAtUs: START_US + afterUs, ...(slotId !== undefined && { slotId }) });
-        expect([await back(x, 5), await back(y, 0), await back(z, 5), await back(undefined, 0), await back(undefined, 4)]).toEqual([0, 0, 0, 0, 0]);
+        const back = (slotId: string | undefined, afterUs: number) =>
+          settle('a', { limit, hits: -1, takenAtUs: START_US + afterUs, ...(slotId !== undefined && { slotId }) });
+        expect([await back(x, 5), await back(y, 0), await back(z, 5), await back(undefined, 0), await back(undefined, 4)]).toEqual([
+          0, 0, 0, 0, 0,
+        ]);
         expect([await back(y, 5), await back(y, 5), await free()]).toEqual([1, 0, 1]);
         expect([await back(undefined, 5), await back(undefined, 5), await free()]).toEqual([1, 0, 2]);
         expect([await back(x, 0), await free()]).toEqual([1, 3]);
       });
 
-      test('what is charged after an outage has no ids, and the end of a request that nobody knows releases one of those', async () => {
+      test('charge-back of slots has no ids, and an end of a request with an unknown id releases one of them', async () => {
         await decide(groupOf([begin(x)]));
         expect(await settle('a', { limit, hits: 5 })).toBe(2);
         expect((await decide(groupOf([begin(y)]))).overLimit).toBe(true);
@@ -436,7 +492,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
     });
 
     describe('settle', () => {
-      test.each(BUCKET_ALGORITHMS)('a charge takes what there is room for, whatever the limit says (%s)', async (algorithm) => {
+      test.each(BUCKET_ALGORITHMS)('a charge takes the hits that there is room for, whatever the limit allows (%s)', async (algorithm) => {
         const limit = LIMITS[algorithm];
         expect(await settle('a', { limit, hits: 1 })).toBe(1);
         expect(await remaining('a', limit)).toBe(limit.capacity - 1);
@@ -452,7 +508,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await remaining('a')).toBe(2);
       });
 
-      test.each(BUCKET_ALGORITHMS)('hits given back at once leave the bucket as it was (%s)', async (algorithm) => {
+      test.each(BUCKET_ALGORITHMS)('hits given back at once leave the bucket as it was before the take (%s)', async (algorithm) => {
         const limit = LIMITS[algorithm];
         await decide(groupOf([take('a', { limit })]));
         await opened.setNow(START_US + 7);
@@ -462,7 +518,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await remaining('a', limit)).toBe(limit.capacity - 1);
       });
 
-      test.each(BUCKET_ALGORITHMS)('hits come back beside those that others took since (%s)', async (algorithm) => {
+      test.each(BUCKET_ALGORITHMS)('hits come back while others took hits in between (%s)', async (algorithm) => {
         const limit = { ...LIMITS[algorithm], requestsPerUnit: 10, capacity: 10, windowUs: 60_000_000 };
         await decide(groupOf([take('a', { limit, hits: 3 })]));
         await opened.setNow(START_US + 1);
@@ -473,7 +529,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await remaining('a', limit)).toBe(5);
       });
 
-      test.each(BUCKET_ALGORITHMS)('no more comes back than is used (%s)', async (algorithm) => {
+      test.each(BUCKET_ALGORITHMS)('a bucket gets back no more than is used (%s)', async (algorithm) => {
         const limit = LIMITS[algorithm];
         expect(await settle('a', { limit, hits: -1, takenAtUs: START_US, usedBefore: 0 })).toBe(0);
         await decide(groupOf([take('a', { limit, hits: 2 })]));
@@ -490,7 +546,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         ['sliding_window_counter', 120_000_000, 0, 2],
         ['sliding_window_log', 59_999_999, 2, 2],
         ['sliding_window_log', 60_000_000, 0, 2],
-      ] as const)('%s: of two hits given back after %i µs, %i come back', async (algorithm, afterUs, applied, left) => {
+      ] as const)('%s: a bucket gets two hits given back after %i µs as %i', async (algorithm, afterUs, applied, left) => {
         const limit = LIMITS[algorithm];
         await decide(groupOf([take('a', { limit, hits: 2 })]));
         await opened.setNow(START_US + afterUs);
@@ -499,7 +555,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await remaining('a', limit)).toBe(left);
       });
 
-      test('a log gives back only what was taken at that very time', async () => {
+      test('a log gets back only hits taken at exactly that time', async () => {
         const limit = LIMITS.sliding_window_log;
         await decide(groupOf([take('a', { limit, hits: 2 })]));
         expect(await settle('a', { limit, hits: -2, takenAtUs: START_US - 1, usedBefore: 0 })).toBe(0);
@@ -530,14 +586,14 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await settle('a', { limit, hits: -4, takenAtUs: START_US, usedBefore })).toBe(given);
       });
 
-      test('a clock that stepped back has refilled nothing', async () => {
+      test('a clock that stepped back refills nothing', async () => {
         await decide(groupOf([take('a', { hits: 4 })]));
         await opened.setNow(START_US - 1_000_000);
         expect(await settle('a', { hits: -4, takenAtUs: START_US })).toBe(4);
         expect(await remaining('a')).toBe(10);
       });
 
-      test('several in one call are applied in their order, each answered', async () => {
+      test('settlements of one call are applied in order, each with its own result', async () => {
         const limit = THREE_PER_MINUTE;
         const applied = await opened.store.settle([
           settlement('a', { hits: 8 }),
@@ -551,11 +607,11 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect([await remaining('a'), await remaining('b', limit)]).toEqual([5, 0]);
       });
 
-      test('none in a call is none', async () => {
+      test('a call without settlements has no results', async () => {
         expect(await opened.store.settle([])).toEqual([]);
       });
 
-      test('calendar windows: nothing outside those named, and nothing of one that has ended', async () => {
+      test('calendar windows that are not listed, or have ended, are left alone', async () => {
         const limit = { ...THREE_PER_MINUTE, edgesUs: [START_US - 5_000_000, START_US, START_US + 7_000_000] };
         await decide(groupOf([take('a', { limit, hits: 2 })]));
         const givenBack = { limit, hits: -1, usedBefore: 0 };
@@ -572,7 +628,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
       });
     });
 
-    test('keys of any printable text are kept apart', async () => {
+    test('keys of any printable text stay apart', async () => {
       await decide(groupOf([take('1{d}tb1|k=v', { hits: 10 })]));
       expect(await remaining('1{d}tb1|k=w')).toBe(10);
     });

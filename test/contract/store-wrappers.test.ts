@@ -2,12 +2,12 @@
 
 import { DeadlineStore } from '../../src/resilience/deadline';
 import { DenyCacheStore } from '../../src/resilience/deny-cache';
-import { LastKnown } from '../../src/resilience/last-known';
-import { BatchingStore } from '../../src/store/batching-store';
-import { MeasuredStore } from '../../src/store/measured-store';
-import { MemoryStore } from '../../src/store/memory-store';
-import { StoreError, type Store } from '../../src/store/store';
-import { groupOf, settlement, take } from '../support/groups';
+import { UsageSnapshot } from '../../src/resilience/usage-snapshot';
+import { BatchingStore } from '../../src/store/layers/batching-store';
+import { MeasuredStore } from '../../src/store/layers/measured-store';
+import { MemoryStore } from '../../src/store/memory/memory-store';
+import { StoreError, type Store } from '../../src/store/port/store';
+import { groupOf, settlement, take } from '../support/decisions/groups';
 import { describeStore } from './store-contract';
 
 const clockMs = () => performance.now();
@@ -33,8 +33,14 @@ describeStore('DenyCacheStore over BatchingStore over MemoryStore', () => {
   // Denials are remembered as long as the clock stands: what is shown of one is of its own time.
   let nowMs = 0;
   const memory = new MemoryStore({ nowUs: () => nowUs, bucketsMax: 1000 });
-  const batching = new BatchingStore(memory, { partOf: () => 0, groupsMax: 100, timeoutMs: 5_000, nowMs: () => 0, onGivenUp: () => undefined });
-  const lastKnown = new LastKnown({ nowMs: () => nowMs, bucketsMax: 100 });
+  const batching = new BatchingStore(memory, {
+    partOf: () => 0,
+    groupsMax: 100,
+    timeoutMs: 5_000,
+    nowMs: () => 0,
+    onGivenUp: () => undefined,
+  });
+  const lastKnown = new UsageSnapshot({ nowMs: () => nowMs, bucketsMax: 100 });
   const store = new DenyCacheStore(batching, { nowMs: () => nowMs, bucketsMax: 100, lastKnown, onDenied: () => undefined });
   return Promise.resolve({
     store,
@@ -57,11 +63,16 @@ const OPERATIONS = [
   ['settle', (store: Store, timeoutMs?: number) => store.settle([settlement('a')], timeoutMs === undefined ? {} : { timeoutMs })],
 ] as const;
 
-test('a settlement may take longer than the deadline, if whoever settles says so', async () => {
+test('a settlement may take longer than the deadline if its caller allows it', async () => {
   const answers: (() => void)[] = [];
   const slow: Store = {
     take: () => Promise.reject(new Error('not asked')),
-    settle: () => new Promise((resolve) => answers.push(() => { resolve([7]); })),
+    settle: () =>
+      new Promise((resolve) =>
+        answers.push(() => {
+          resolve([7]);
+        }),
+      ),
     close: () => Promise.resolve(),
   };
   const store = new DeadlineStore(slow, { timeoutMs: 2, nowMs: clockMs });
@@ -73,13 +84,15 @@ test('a settlement may take longer than the deadline, if whoever settles says so
 });
 
 describe.each(OPERATIONS)('%s', (_name, call) => {
-  test('fails when the store has not answered by its deadline, or by the caller\'s', async () => {
+  test("the store fails a call at its deadline, or at the caller's", async () => {
     const silent = storeThat(() => new Promise(() => undefined));
     await expect(call(new DeadlineStore(silent, { timeoutMs: 2, nowMs: clockMs }))).rejects.toThrow('the store did not answer within 2 ms');
-    await expect(call(new DeadlineStore(silent, { timeoutMs: 60_000, nowMs: clockMs }), 1)).rejects.toThrow('the store did not answer within 1 ms');
+    await expect(call(new DeadlineStore(silent, { timeoutMs: 60_000, nowMs: clockMs }), 1)).rejects.toThrow(
+      'the store did not answer within 1 ms',
+    );
   });
 
-  test('is measured, and its error by reason', async () => {
+  test('the store is measured, with its errors by reason', async () => {
     const [seconds, reasons]: [number[], string[]] = [[], []];
     const measure = { onCall: (value: number) => seconds.push(value), onError: (reason: string) => reasons.push(reason) };
     await call(new MeasuredStore(new MemoryStore({ nowUs: () => 0, bucketsMax: 1 }), measure));

@@ -1,7 +1,7 @@
 /** Holds what a server says on one connection against the rules: windows, frame sizes, header blocks, the life of a stream, one answer to each call. */
 
-import { Flag, FRAME_HEADER_BYTES, FrameType } from '../../src/transport/http2/frames';
-import { HpackDecoder } from '../../src/transport/http2/hpack-decoder';
+import { Flag, FRAME_HEADER_BYTES, FrameType } from '../../src/transport/http2/frames/frames';
+import { HpackDecoder } from '../../src/transport/http2/hpack/hpack-decoder';
 
 const WINDOW_DEFAULT = 65_535;
 
@@ -72,13 +72,19 @@ export class AnswerCheck {
       if (end > bytes.length) throw new Error('half a frame was written');
       if (this.goaway !== undefined && this.goaway !== 0) throw new Error('a frame after the GOAWAY that ended the connection');
       if (length > this.frameBytesMax) throw new Error(`a frame of ${length} bytes, where ${this.frameBytesMax} are allowed`);
-      this.check({ type: bytes[at + 3]!, flags: bytes[at + 4]!, streamId: bytes.readUInt32BE(at + 5), payload: bytes.subarray(at + FRAME_HEADER_BYTES, end) });
+      this.check({
+        type: bytes[at + 3]!,
+        flags: bytes[at + 4]!,
+        streamId: bytes.readUInt32BE(at + 5),
+        payload: bytes.subarray(at + FRAME_HEADER_BYTES, end),
+      });
       at = end;
     }
   }
 
   private check({ type, flags, streamId, payload }: { type: number; flags: number; streamId: number; payload: Buffer }): void {
-    if (this.block !== undefined && (type !== FrameType.CONTINUATION || streamId !== this.block.streamId)) throw new Error('a frame within a header block');
+    if (this.block !== undefined && (type !== FrameType.CONTINUATION || streamId !== this.block.streamId))
+      throw new Error('a frame within a header block');
     switch (type) {
       case FrameType.HEADERS:
         this.onHeaders(streamId, flags);
@@ -127,9 +133,13 @@ export class AnswerCheck {
     if ((flags & Flag.END_HEADERS) === 0) return;
     this.block = undefined;
     const bytes = Buffer.concat(block.pieces);
-    if (this.isTableToShrink && (bytes[0]! & 0xe0) !== TABLE_SIZE_UPDATE) throw new Error('a header block that does not say that the table is smaller now');
+    if (this.isTableToShrink && (bytes[0]! & 0xe0) !== TABLE_SIZE_UPDATE)
+      throw new Error('a header block that does not say that the table is smaller now');
     this.isTableToShrink = false;
-    this.onFields(this.headers.decode(bytes).fields.map(({ name }) => name), block);
+    this.onFields(
+      this.headers.decode(bytes).fields.map(({ name }) => name),
+      block,
+    );
   }
 
   /** A field that is looked for in the wrong place of the table is another one. */

@@ -1,11 +1,12 @@
 /** What a client may send on one connection, frame by frame at random: as it should, oddly but within the rules, or with hostility. */
 
-import { Flag, FrameType } from '../../src/transport/http2/frames';
-import type { HeaderField } from '../../src/transport/http2/header-field';
-import { SHOULD_RATE_LIMIT_PATH } from '../../src/transport/http2/request-head';
-import { loadProto } from '../../src/transport/proto';
-import type { WireRequest } from '../../src/transport/wire';
-import type { Random } from '../support/random';
+import { gzipSync } from 'node:zlib';
+import { Flag, FrameType } from '../../src/transport/http2/frames/frames';
+import type { HeaderField } from '../../src/transport/http2/hpack/header-field';
+import { SHOULD_RATE_LIMIT_PATH } from '../../src/transport/http2/connection/request-head';
+import { loadProto } from '../../src/transport/messages/proto';
+import type { WireRequest } from '../../src/transport/messages/wire';
+import type { Random } from '../support/random/random';
 import { frame, setting, uint32 } from '../unit/transport/http2/peer';
 import { HpackWriter } from './hpack-writer';
 
@@ -37,8 +38,29 @@ const CALL: readonly HeaderField[] = [
   { name: 'content-type', value: 'application/grpc' },
 ];
 
-function grpcMessage(bytes: Buffer): Buffer {
-  return Buffer.concat([Buffer.from([0]), uint32(bytes.length), bytes]);
+const CHECK_PATH = '/grpc.health.v1.Health/Check';
+
+/** Of every kind of method: one message or many, in either direction. One that ends by itself, as a polite client waits for. */
+const ENDING_PATHS: readonly string[] = [
+  CHECK_PATH,
+  '/grpc.health.v1.Health/List',
+  '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
+  '/kuadrant.service.ratelimit.v1.RateLimitService/CheckRateLimit',
+];
+export const OTHER_PATHS: readonly string[] = [
+  ...ENDING_PATHS,
+  '/grpc.health.v1.Health/Watch',
+  '/weir.v1.ReservationService/Reserve',
+  '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo',
+];
+
+/** A request of reflection: names the services. */
+const LIST_SERVICES = grpcMessage(Buffer.from([0x3a, 0x01, 0x2a]));
+
+const PACKED = grpcMessage(gzipSync(loadProto().rateLimit.ShouldRateLimit.requestSerialize(REQUEST)), 1);
+
+function grpcMessage(bytes: Buffer, flag = 0): Buffer {
+  return Buffer.concat([Buffer.from([flag]), uint32(bytes.length), bytes]);
 }
 
 interface Sending {
@@ -88,7 +110,7 @@ export class FrameSource {
   private fields(): HeaderField[] {
     const fields = [...CALL];
     const dice = this.random(20);
-    if (dice < 3) fields[1] = { name: ':path', value: '/grpc.health.v1.Health/Check' };
+    if (dice < 3) fields[1] = { name: ':path', value: this.pick(this.temper === 'polite' ? ENDING_PATHS : OTHER_PATHS) };
     if (dice > 15) fields.push({ name: 'grpc-timeout', value: `${1 + this.random(50)}m` });
     if (dice === 10) fields.push({ name: 'x-request-id', value: String(this.random(1000)) });
     if (dice === 11) fields.push({ name: 'content-length', value: String(MESSAGE.length) });
@@ -97,7 +119,7 @@ export class FrameSource {
 
   /** A message of some frames, for another method. */
   private upload(): Buffer {
-    return this.call(CALL.map((field) => (field.name === ':path' ? { ...field, value: '/a.Service/Upload' } : field)), grpcMessage(Buffer.alloc(this.random(40_000), 0x61)));
+    return this.call(withPath('/a.Service/Upload'), grpcMessage(Buffer.alloc(this.random(40_000), 0x61)));
   }
 
   private call(fields: readonly HeaderField[], message = MESSAGE): Buffer {
@@ -116,8 +138,15 @@ export class FrameSource {
       return frame(FrameType.HEADERS, id, block.subarray(0, cut), flags);
     }
     const padding = this.random(200);
-    if (dice === 1) return frame(FrameType.HEADERS, id, Buffer.concat([Buffer.from([padding]), block, Buffer.alloc(padding)]), flags | Flag.END_HEADERS | Flag.PADDED);
-    if (dice === 2) return frame(FrameType.HEADERS, id, Buffer.concat([uint32(0), Buffer.from([15]), block]), flags | Flag.END_HEADERS | Flag.PRIORITY);
+    if (dice === 1)
+      return frame(
+        FrameType.HEADERS,
+        id,
+        Buffer.concat([Buffer.from([padding]), block, Buffer.alloc(padding)]),
+        flags | Flag.END_HEADERS | Flag.PADDED,
+      );
+    if (dice === 2)
+      return frame(FrameType.HEADERS, id, Buffer.concat([uint32(0), Buffer.from([15]), block]), flags | Flag.END_HEADERS | Flag.PRIORITY);
     return frame(FrameType.HEADERS, id, block, flags | Flag.END_HEADERS);
   }
 
@@ -134,7 +163,11 @@ export class FrameSource {
     this.sending.splice(at, 1);
     const dice = this.random(20);
     if (dice === 0) {
-      this.queue.push(this.random(2) === 0 ? frame(FrameType.DATA, id, NO_BYTES, Flag.END_STREAM) : frame(FrameType.HEADERS, id, this.hpack.block([{ name: 'x-end', value: '1' }]), Flag.END_STREAM | Flag.END_HEADERS));
+      this.queue.push(
+        this.random(2) === 0
+          ? frame(FrameType.DATA, id, NO_BYTES, Flag.END_STREAM)
+          : frame(FrameType.HEADERS, id, this.hpack.block([{ name: 'x-end', value: '1' }]), Flag.END_STREAM | Flag.END_HEADERS),
+      );
       return frame(FrameType.DATA, id, piece);
     }
     return frame(FrameType.DATA, id, piece, Flag.END_STREAM);
@@ -145,7 +178,17 @@ export class FrameSource {
       case 0:
         return frame(FrameType.PING, 0, Buffer.concat([uint32(this.random(2 ** 31)), uint32(0)]));
       case 1:
-        return frame(FrameType.SETTINGS, 0, this.pick([setting(4, this.random(70_000)), setting(1, 4096), setting(0xbabe, 1), setting(5, 16_384), this.random(20) === 0 ? setting(1, this.random(4096)) : NO_BYTES]));
+        return frame(
+          FrameType.SETTINGS,
+          0,
+          this.pick([
+            setting(4, this.random(70_000)),
+            setting(1, 4096),
+            setting(0xbabe, 1),
+            setting(5, 16_384),
+            this.random(20) === 0 ? setting(1, this.random(4096)) : NO_BYTES,
+          ]),
+        );
       case 2:
         return frame(FrameType.SETTINGS, 0, NO_BYTES, Flag.ACK);
       case 3: {
@@ -166,12 +209,31 @@ export class FrameSource {
     const cases: readonly (() => Buffer)[] = [
       () => frame(FrameType.PRIORITY, 1 + 2 * this.random(1000), Buffer.concat([uint32(0), Buffer.from([this.random(256)])])),
       () => frame(0xa0 + this.random(64), this.random(100), this.bytes(40)),
-      () => this.call([...this.fields(), ...Array.from({ length: 60 + this.random(200) }, () => ({ name: 'x', value: 'y'.repeat(this.random(40)) }))]),
+      () =>
+        this.call([
+          ...this.fields(),
+          ...Array.from({ length: 60 + this.random(200) }, () => ({ name: 'x', value: 'y'.repeat(this.random(40)) })),
+        ]),
       () => this.call([...this.fields(), { name: 'X-Upper', value: 'v' }]),
       () => this.call(this.fields().slice(1 + this.random(4))),
-      () => this.call([{ name: ':method', value: this.pick(['GET', 'HEAD', 'POST']) }, { name: ':path', value: '/' }, { name: ':scheme', value: 'http' }]),
+      () =>
+        this.call([
+          { name: ':method', value: this.pick(['GET', 'HEAD', 'POST']) },
+          { name: ':path', value: '/' },
+          { name: ':scheme', value: 'http' },
+        ]),
       () => this.call([...this.fields(), { name: 'content-length', value: String(this.random(100)) }]),
       () => this.call(this.fields(), this.oddMessage()),
+      () =>
+        this.call(
+          [...this.fields(), { name: 'grpc-encoding', value: this.pick(['gzip', 'deflate', 'snappy']) }],
+          this.pick([PACKED, mutated(PACKED, this.random), MESSAGE]),
+        ),
+      () =>
+        this.call(
+          withPath(this.pick(OTHER_PATHS)),
+          this.pick([MESSAGE, LIST_SERVICES, Buffer.concat(Array<Buffer>(this.random(40)).fill(LIST_SERVICES)), this.oddMessage()]),
+        ),
       () => this.call(this.fields(), Buffer.concat([MESSAGE, MESSAGE])),
       () => this.call(this.fields(), grpcMessage(Buffer.alloc(this.random(40_000), 0x61))),
       () => this.headers(this.newId(), this.hpack.block(this.fields()), Flag.END_STREAM),
@@ -185,7 +247,13 @@ export class FrameSource {
   }
 
   private oddMessage(): Buffer {
-    return this.pick([NO_BYTES, Buffer.from([0, 0]), Buffer.from([1, 0, 0, 0, 0]), Buffer.from([0, 255, 255, 255, 255]), Buffer.concat([Buffer.from([0]), uint32(this.random(100)), this.bytes(100)])]);
+    return this.pick([
+      NO_BYTES,
+      Buffer.from([0, 0]),
+      Buffer.from([1, 0, 0, 0, 0]),
+      Buffer.from([0, 255, 255, 255, 255]),
+      Buffer.concat([Buffer.from([0]), uint32(this.random(100)), this.bytes(100)]),
+    ]);
   }
 
   private hostile(): Buffer {
@@ -232,7 +300,10 @@ export class FrameSource {
   }
 
   private abandon(id: number): Buffer {
-    this.sending.splice(this.sending.findIndex((one) => one.id === id), 1);
+    this.sending.splice(
+      this.sending.findIndex((one) => one.id === id),
+      1,
+    );
     return frame(FrameType.RST_STREAM, id, uint32(this.random(20)));
   }
 
@@ -251,6 +322,10 @@ export class FrameSource {
   private pick<T>(choices: readonly T[]): T {
     return choices[this.random(choices.length)]!;
   }
+}
+
+function withPath(path: string): HeaderField[] {
+  return CALL.map((field) => (field.name === ':path' ? { ...field, value: path } : field));
 }
 
 function mutated(bytes: Buffer, random: Random): Buffer {

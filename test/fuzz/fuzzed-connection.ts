@@ -2,36 +2,35 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
-import type { DescriptorStatus } from '../../src/engine/decision';
-import type { Answer, Asked } from '../../src/transport/answer';
-import { encodeHeaderBlock } from '../../src/transport/http2/hpack-encoder';
-import type { ByteBudget } from '../../src/transport/http2/byte-budget';
-import { Connection } from '../../src/transport/http2/connection';
-import { ErrorCode } from '../../src/transport/http2/errors';
-import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../../src/transport/http2/frames';
-import type { GatheredCall } from '../../src/transport/http2/gathered-calls';
-import { RateLimitCall } from '../../src/transport/http2/rate-limit-call';
-import { refuseLarge, refuseOtherHttp } from '../../src/transport/http2/refusal';
-import type { Stream, StreamHandler } from '../../src/transport/http2/stream';
-import { KnownRequests } from '../../src/transport/known-requests';
-import { toRequest } from '../../src/transport/request';
-import type { Random } from '../support/random';
+import { status } from '@grpc/grpc-js';
+import type { DescriptorStatus } from '../../src/decide/decision';
+import type { Answer, ReadRequest } from '../../src/transport/answer';
+import type { AnswerStream, GrpcMethod, MethodAnswer, RequestReader } from '../../src/transport/grpc/grpc-method';
+import type { ByteBudget } from '../../src/transport/byte-budget';
+import { Connection } from '../../src/transport/http2/connection/connection';
+import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../../src/transport/http2/frames/frames';
+import type { GatheredCall } from '../../src/transport/http2/calls/gathered-calls';
+import { openMethodCall } from '../../src/transport/http2/calls/method-call';
+import { RateLimitCall } from '../../src/transport/http2/calls/rate-limit-call';
+import { refuseLarge, refuseOtherHttp } from '../../src/transport/http2/calls/refusal';
+import { RequestCache } from '../../src/transport/messages/request-cache';
+import { TurnQueue } from '../../src/transport/turn-queue';
+import { toRequest } from '../../src/transport/messages/request';
+import type { Random } from '../support/random/random';
+import { until } from '../support/clock/until';
 import { frame, setting, uint32 } from '../unit/transport/http2/peer';
 import { AnswerCheck } from './answer-check';
-import { FrameSource, REQUEST, type Temper } from './frame-source';
+import { FrameSource, OTHER_PATHS, REQUEST, type Temper } from './frame-source';
 
 /** Frames that a connection lives for, at most; one in so many lives long enough to use up its windows several times. */
 const LIFE_FRAMES = 2000;
 const LONG_LIFE_FRAMES = 30_000;
 const LONG_LIFE_OF = 40;
 
-const STATUS: DescriptorStatus = { code: 'OK', limitRemaining: 7, durationUntilResetUs: 1, fits: true };
+const STATUS: DescriptorStatus = { code: 'OK', limitRemaining: 7, durationUntilResetUs: 1, fits: true, denies: false };
 
 /** Statuses of an answer that is larger than a frame. */
 const MANY_STATUSES = 3000;
-
-const HEADERS = encodeHeaderBlock([{ name: ':status', value: '200' }]);
-const TRAILERS = encodeHeaderBlock([{ name: 'grpc-status', value: '0' }]);
 
 /** What a polite peer asks; sent more than once, it is marked as one that recurs. */
 const ASKED = [toRequest(REQUEST), { ...toRequest(REQUEST), recurs: true }];
@@ -48,9 +47,15 @@ export class FuzzedConnection {
   private readonly random: Random;
   private readonly source: FrameSource;
   private readonly check = new AnswerCheck();
-  private readonly requests = new KnownRequests();
+  private readonly requests = new RequestCache();
+  private readonly turns = new TurnQueue();
   /** Each call is answered at a time of its own. */
-  private readonly calls = { add: (call: GatheredCall, asked: Asked) => void this.answer(asked).then((answer) => { call.onAnswer(answer, this.nowMs); }) };
+  private readonly calls = {
+    add: (call: GatheredCall, asked: ReadRequest) =>
+      void this.answer(asked).then((answer) => {
+        call.onAnswer(answer, this.nowMs);
+      }),
+  };
   private readonly connection: Connection;
   private readonly faults: unknown[] = [];
   private readonly life: number;
@@ -68,8 +73,25 @@ export class FuzzedConnection {
       open: (connection, stream, head) => {
         if (head.kind === 'too_large') return refuseLarge(connection, stream);
         if (head.kind === 'no_grpc') return refuseOtherHttp(connection, stream, head);
-        if (head.kind !== 'rate_limit') return this.otherCall(connection, stream);
-        const callParts = { calls: this.calls, requests: this.requests, budget: parts.budget, readMs: () => this.nowMs, onAnswer: () => undefined, onFault: (error: unknown) => this.faults.push(error) };
+        if (head.kind !== 'rate_limit')
+          return openMethodCall(
+            {
+              methods: this.methods,
+              budget: parts.budget,
+              turns: this.turns,
+              readMs: () => this.nowMs,
+              onFault: (error) => this.faults.push(error),
+            },
+            { connection, stream, head },
+          );
+        const callParts = {
+          calls: this.calls,
+          requests: this.requests,
+          budget: parts.budget,
+          readMs: () => this.nowMs,
+          onAnswer: () => undefined,
+          onFault: (error: unknown) => this.faults.push(error),
+        };
         return new RateLimitCall(callParts, { connection, stream, timeoutMs: head.timeoutMs });
       },
     });
@@ -96,7 +118,13 @@ export class FuzzedConnection {
   /** The client sends what is left, opens all windows, and waits: every call has its answer now, or the connection has said why not. */
   async finish(): Promise<void> {
     for (const one of this.source.finish()) this.feed(this.count(one));
-    if (!this.connection.isClosed && this.parts.temper === 'polite') this.feed(Buffer.concat([this.count(frame(FrameType.SETTINGS, 0, setting(4, 2 ** 24))), this.count(frame(FrameType.WINDOW_UPDATE, 0, uint32(2 ** 28)))]));
+    if (!this.connection.isClosed && this.parts.temper === 'polite')
+      this.feed(
+        Buffer.concat([
+          this.count(frame(FrameType.SETTINGS, 0, setting(4, 2 ** 24))),
+          this.count(frame(FrameType.WINDOW_UPDATE, 0, uint32(2 ** 28))),
+        ]),
+      );
     for (let turn = 0; turn < 100 && (turn < 3 || this.later.length > 0); turn += 1) {
       for (const act of this.later.splice(0)) act();
       this.read();
@@ -111,10 +139,10 @@ export class FuzzedConnection {
     }
     if (connection.isClosed && (check.goaway ?? 0) === 0) throw new Error('closed without a word');
     connection.close();
-    // Calls under way learn of it when they are decided.
+    // Calls under way learn of it when they are decided, and a message that a thread unpacks when the thread is done.
     for (const act of this.later.splice(0)) act();
     await turnOfTheLoop();
-    if (connection.load !== 0) throw new Error(`${connection.load} streams are counted of a connection that is over`);
+    await until(() => connection.load === 0);
   }
 
   private next(): Buffer {
@@ -133,7 +161,7 @@ export class FuzzedConnection {
       this.connection.push(bytes);
       return;
     }
-    for (let at = 0; at < bytes.length; ) {
+    for (let at = 0; at < bytes.length;) {
       const size = 1 + this.random(this.random(2) === 0 ? 20 : 3000);
       // A copy, since the transport may keep what it was not given.
       const piece = Buffer.from(bytes.subarray(at, at + size));
@@ -151,7 +179,7 @@ export class FuzzedConnection {
 
   /** Of what is said to a hostile client only that it is frames, and that the last word is the last. */
   private readLast(output: Buffer): void {
-    for (let at = 0; at < output.length; ) {
+    for (let at = 0; at < output.length;) {
       if (this.check.goaway !== undefined && this.check.goaway !== 0) throw new Error('a frame after the GOAWAY that ended the connection');
       const length = output.readUIntBE(at, 3);
       if (output[at + 3] === FrameType.GOAWAY) this.check.goaway = output.readUInt32BE(at + FRAME_HEADER_BYTES + 4);
@@ -160,8 +188,9 @@ export class FuzzedConnection {
     }
   }
 
-  private answer(asked: Asked): Promise<Answer> {
-    if (this.parts.temper === 'polite' && !ASKED.some((request) => isDeepStrictEqual(asked, request))) this.faults.push(new Error('a call has another message than it was sent with'));
+  private answer(asked: ReadRequest): Promise<Answer> {
+    if (this.parts.temper === 'polite' && !ASKED.some((request) => isDeepStrictEqual(asked, request)))
+      this.faults.push(new Error('a call has another message than it was sent with'));
     const answer = this.anyAnswer();
     if (this.random(3) > 0) return Promise.resolve(answer);
     return new Promise((resolve) => {
@@ -177,43 +206,64 @@ export class FuzzedConnection {
     return { decision: { overallCode: 'OK', statuses: Array<DescriptorStatus>(dice === 1 ? MANY_STATUSES : 1).fill(STATUS) } };
   }
 
-  /** In the place of grpc-js: headers, some messages, trailers, each at its own time; or a reset. */
-  private otherCall(connection: Connection, stream: Stream): StreamHandler {
-    let isOver = false;
-    const act = (action: () => void): void => {
-      this.later.push(() => {
-        if (!isOver) action();
+  private act(action: () => void): void {
+    this.later.push(action);
+  }
+
+  /** Methods of each kind at the paths of the fuzzer, which answer what they like, each at its own time. */
+  private readonly methods: ReadonlyMap<string, GrpcMethod> = new Map(
+    OTHER_PATHS.map((path, index): [string, GrpcMethod] => {
+      const bytesMax = 30_000;
+      if (index % 3 === 0) return [path, { kind: 'unary', path, bytesMax, answer: () => this.anyMethodAnswer() }];
+      return [
+        path,
+        { kind: 'stream', requests: index % 3 === 1 ? 'one' : 'many', path, bytesMax, open: (answers) => this.openStream(answers) },
+      ];
+    }),
+  );
+
+  private anyMethodAnswer(): Promise<MethodAnswer> {
+    const answer: MethodAnswer =
+      this.random(10) === 0 ? { error: { code: status.NOT_FOUND, details: 'nothing: é' } } : { message: Buffer.alloc(this.anySize()) };
+    if (this.random(3) > 0) return Promise.resolve(answer);
+    return new Promise((resolve) => {
+      this.act(() => {
+        resolve(answer);
       });
+    });
+  }
+
+  private openStream(answers: AnswerStream): RequestReader {
+    let isClosed = false;
+    const refuseAfterClose = (): void => {
+      if (isClosed) this.faults.push(new Error('a message after the close'));
     };
     return {
-      onData: (_bytes, start, end) => {
-        act(() => {
-          connection.consume(stream, end - start);
-        });
+      onMessage: () => {
+        refuseAfterClose();
+        if (answers.isFull) this.faults.push(new Error('a message while the answers are full'));
+        for (let messages = this.random(4); messages > 0; messages -= 1) answers.write(Buffer.alloc(this.anySize()));
+        if (this.random(30) === 0) answers.end({ code: status.FAILED_PRECONDITION, details: 'enough' });
+        if (this.random(10) === 0)
+          this.act(() => {
+            answers.write(Buffer.alloc(this.anySize()));
+          });
       },
       onEnd: () => {
-        if (this.random(20) === 0) {
-          act(() => {
-            connection.reset(stream, ErrorCode.CANCEL);
-          });
-          return;
-        }
-        act(() => {
-          connection.sendHeaders(stream, HEADERS, { endStream: false });
-        });
-        for (let messages = this.random(4); messages > 0; messages -= 1) {
-          const size = this.random(20) === 0 ? this.random(70_000) : this.random(100);
-          act(() => {
-            connection.send(stream, Buffer.alloc(size));
-          });
-        }
-        act(() => {
-          connection.endWith(stream, this.random(4) === 0 ? Buffer.alloc(0) : TRAILERS);
+        refuseAfterClose();
+        this.act(() => {
+          answers.end();
         });
       },
-      onReset: () => {
-        isOver = true;
+      onClose: () => {
+        refuseAfterClose();
+        isClosed = true;
       },
+      onDrained: refuseAfterClose,
     };
+  }
+
+  private anySize(): number {
+    return this.random(20) === 0 ? this.random(70_000) : this.random(100);
   }
 }

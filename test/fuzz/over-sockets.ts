@@ -1,10 +1,10 @@
-/** The same frames over real sockets to a whole server, grpc-js behind it: clients that stop reading, hang up or leave half-way among them. */
+/** The same frames over real sockets to a whole server: clients that stop reading, hang up or leave half-way among them. */
 
 import { connect, type Socket } from 'node:net';
 import { setImmediate as turnOfTheLoop, setTimeout as sleep } from 'node:timers/promises';
-import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../../src/transport/http2/frames';
-import { randomFrom, type Random } from '../support/random';
-import { Harness } from '../support/transport-harness';
+import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../../src/transport/http2/frames/frames';
+import { randomFrom, type Random } from '../support/random/random';
+import { Harness } from '../support/servers/transport-harness';
 import { frame, setting, uint32 } from '../unit/transport/http2/peer';
 import { AnswerCheck } from './answer-check';
 import { FrameSource, REQUEST, TEMPERS } from './frame-source';
@@ -14,8 +14,8 @@ const CONNECTIONS = 16;
 const LIFE_FRAMES = 1000;
 
 /**
- * So many rounds of waiting, 10 s on a quiet machine, before the server is said to hang. Server and clients are one process: on a
- * busy machine rounds take as much longer as answers do, and no time of the clock is too short.
+ * So many rounds of waiting, 10 s on a quiet machine, before the server is said to hang. On a busy machine rounds take as much
+ * longer as answers do, and no time of the clock is too short.
  */
 const ROUNDS_MAX = 5_000;
 const ROUND_MS = 2;
@@ -30,36 +30,66 @@ export interface OverSocketsResult {
   readonly asked: number;
 }
 
+/** A server that is fuzzed, in this process or in another. */
+export interface FuzzedServer {
+  readonly port: number;
+  /** Asks for one decision by REQUEST; rejects if there is none. */
+  ask(): Promise<unknown>;
+  /** Drains the server, which lets go of connections that are gone. */
+  stop(): Promise<unknown>;
+}
+
+export interface FuzzServerOptions {
+  readonly seed: number;
+  readonly isEnough: (frames: number) => boolean;
+}
+
 /** @throws Error that says what went wrong */
 export async function fuzzOverSockets({ seed, frames }: { readonly seed: number; readonly frames: number }): Promise<OverSocketsResult> {
-  const random = randomFrom({ seed });
   const harness = await Harness.start('lean');
-  const result = { frames: 0, connections: 0, asked: 0 };
-  const clients = Array.from({ length: CONNECTIONS }, async () => {
-    while (result.frames < frames) {
-      result.frames += await runClient(harness.port, random(2 ** 31));
-      result.connections += 1;
-    }
-  });
-  const isOver = { yes: false };
-  const asking = askOn(harness, isOver);
-  try {
-    await Promise.all(clients);
-  } finally {
-    isOver.yes = true;
-    result.asked = await asking;
-  }
-  await inRounds(harness.stop({ timeoutMs: NO_CUT_MS }), 'the server did not let go of connections that are gone');
+  const client = harness.client();
+  const server = { port: harness.port, ask: () => harness.ask(REQUEST, { client }), stop: () => harness.stop({ timeoutMs: NO_CUT_MS }) };
+  const result = await fuzzServer(server, { seed, isEnough: (sent) => sent >= frames });
   if (harness.faults.length > 0) throw new Error(`${harness.faults.length} faults`, { cause: harness.faults[0] });
   return result;
 }
 
+/** @throws Error that says what went wrong */
+export async function fuzzServer(server: FuzzedServer, { seed, isEnough }: FuzzServerOptions): Promise<OverSocketsResult> {
+  const random = randomFrom({ seed });
+  const result = { frames: 0, connections: 0, asked: 0 };
+  const isOver = { yes: false };
+  const clients = Array.from({ length: CONNECTIONS }, async () => {
+    while (!isEnough(result.frames) && !isOver.yes) {
+      result.frames += await runClient(server.port, random(2 ** 31));
+      result.connections += 1;
+    }
+  });
+  const asking = askOn(server, isOver).catch((error: unknown) => {
+    // A server that is gone has no clients that come to an end.
+    isOver.yes = true;
+    throw error;
+  });
+  try {
+    await Promise.all([
+      Promise.all(clients).finally(() => {
+        isOver.yes = true;
+      }),
+      asking,
+    ]);
+  } finally {
+    isOver.yes = true;
+  }
+  result.asked = await asking;
+  await inRounds(server.stop(), 'the server did not let go of connections that are gone');
+  return result;
+}
+
 /** Somebody who only wants decisions gets each of them. */
-async function askOn(harness: Harness, isOver: { readonly yes: boolean }): Promise<number> {
+async function askOn(server: FuzzedServer, isOver: { readonly yes: boolean }): Promise<number> {
   let asked = 0;
-  const client = harness.client();
   while (!isOver.yes) {
-    await inRounds(harness.ask(REQUEST, { client }), 'somebody who only wants decisions was not answered');
+    await inRounds(server.ask(), 'somebody who only wants decisions was not answered');
     asked += 1;
     await sleep(5);
   }
@@ -69,7 +99,9 @@ async function askOn(harness: Harness, isOver: { readonly yes: boolean }): Promi
 /** @throws Error `otherwise`, if it has not come after so many rounds */
 async function inRounds<Value>(coming: Promise<Value>, otherwise: string): Promise<Value> {
   const state = { isOver: false };
-  const end = (): void => { state.isOver = true; };
+  const end = (): void => {
+    state.isOver = true;
+  };
   coming.then(end, end);
   for (let round = 0; round < ROUNDS_MAX && !state.isOver; round += 1) await sleep(ROUND_MS);
   if (!state.isOver) throw new Error(otherwise);
@@ -111,7 +143,7 @@ class FuzzedClient {
     const first = this.source.settings();
     this.check.sent(first);
     this.socket.write(Buffer.concat([PREFACE, first]));
-    for (let life = this.random(LIFE_FRAMES); this.frames < life && !this.isGone(); ) {
+    for (let life = this.random(LIFE_FRAMES); this.frames < life && !this.isGone();) {
       this.socket.cork();
       for (let count = this.random(30); count > 0; count -= 1) this.send(this.source.next(this.check.waiting));
       this.socket.uncork();
@@ -153,7 +185,8 @@ class FuzzedClient {
     if (!this.isPolite) return;
     const bytes = Buffer.concat([this.rest, chunk]);
     let end = 0;
-    while (end + FRAME_HEADER_BYTES <= bytes.length && end + FRAME_HEADER_BYTES + bytes.readUIntBE(end, 3) <= bytes.length) end += FRAME_HEADER_BYTES + bytes.readUIntBE(end, 3);
+    while (end + FRAME_HEADER_BYTES <= bytes.length && end + FRAME_HEADER_BYTES + bytes.readUIntBE(end, 3) <= bytes.length)
+      end += FRAME_HEADER_BYTES + bytes.readUIntBE(end, 3);
     this.rest = bytes.subarray(end);
     try {
       this.check.received(bytes.subarray(0, end));

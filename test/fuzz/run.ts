@@ -17,10 +17,10 @@ const LEAK_BYTES_MAX = 8 * 1024 * 1024;
 const SEED_MAX = 2 ** 31;
 const FRAMES_MAX = 1e12;
 
-
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { frames: { type: 'string' }, seed: { type: 'string' }, connection: { type: 'string' } } });
-  const readSeed = (option: 'seed' | 'connection') => readWhole(`--${option}`, values[option], { min: 0, max: SEED_MAX, otherwise: Math.floor(Math.random() * SEED_MAX) });
+  const readSeed = (option: 'seed' | 'connection') =>
+    readWhole(`--${option}`, values[option], { min: 0, max: SEED_MAX, otherwise: Math.floor(Math.random() * SEED_MAX) });
   if (values.connection !== undefined) {
     const connection = readSeed('connection');
     await fuzzOne(connection);
@@ -41,12 +41,16 @@ async function main(): Promise<void> {
     },
   });
   const leftBytes = heapBytes() - (grownBytes ?? 0);
-  console.log(`in process: ${inProcess.frames} frames on ${inProcess.connections} connections, ${seconds(begun)} s; heap ${megabytes(leftBytes)} MB more than after ${GROWN_AT * 100} %`);
+  console.log(
+    `in process: ${inProcess.frames} frames on ${inProcess.connections} connections, ${seconds(begun)} s; heap ${megabytes(leftBytes)} MB more than after ${GROWN_AT * 100} %`,
+  );
   if (leftBytes > LEAK_BYTES_MAX) throw new Error(`${megabytes(leftBytes)} MB were left behind`);
 
   const begunSockets = performance.now();
   const overSockets = await fuzzOverSockets({ seed, frames: socketFrames });
-  console.log(`over sockets: ${overSockets.frames} frames on ${overSockets.connections} connections, ${seconds(begunSockets)} s; ${overSockets.asked} of ${overSockets.asked} calls beside them were answered`);
+  console.log(
+    `over sockets: ${overSockets.frames} frames on ${overSockets.connections} connections, ${seconds(begunSockets)} s; ${overSockets.asked} of ${overSockets.asked} calls beside them were answered`,
+  );
 }
 
 function heapBytes(): number {

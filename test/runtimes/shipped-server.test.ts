@@ -2,15 +2,15 @@
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { httpRequest } from '../support/http-client';
-import { listNodes } from '../support/node-versions';
-import { describePinned } from '../support/pinned-versions';
-import { startRedis, type RedisServer } from '../support/redis-server';
-import { OK, OVER_LIMIT, RlsClient } from '../support/rls-client';
-import { TcpProxy } from '../support/tcp-proxy';
-import { writeConfig } from '../support/temp-config';
-import { until } from '../support/until';
-import { startWeir, type WeirProcess } from '../support/weir-process';
+import { httpRequest } from '../support/clients/http-client';
+import { listNodes } from '../support/versions/node-versions';
+import { describePinned } from '../support/versions/pinned-versions';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { OK, OVER_LIMIT, RlsClient } from '../support/clients/rls-client';
+import { TcpProxy } from '../support/servers/tcp-proxy';
+import { writeConfig } from '../support/config/temp-config';
+import { until } from '../support/clock/until';
+import { startWeir, type WeirProcess } from '../support/processes/weir-process';
 
 const ROOT = path.resolve(__dirname, '..', '..');
 const COMMAND = [path.join(ROOT, 'deploy', 'bin', 'weir'), 'serve'] as const;
@@ -35,18 +35,22 @@ afterAll(async () => {
   await redis.stop();
 });
 
-test('CONTRIBUTING.md names each', () => {
-  const section = readFileSync('CONTRIBUTING.md', 'utf8').split('## Versions of Node')[1]!.split('\n## ')[0]!;
+test('docs/internals/testing.md names each version of Node', () => {
+  const section = readFileSync('docs/internals/testing.md', 'utf8').split('## Versions of Node')[1]!.split('\n## ')[0]!;
   for (const { name } of listNodes()) expect(section).toContain(name.replace('node-', ''));
 });
 
 for (const node of listNodes()) {
   describePinned(node, () => {
     const start = (env: Readonly<Record<string, string>>): Promise<WeirProcess> =>
-      startWeir({ command: COMMAND, config: CONFIG, env: { WEIR_HOME: ROOT, PATH: `${path.dirname(node.binary)}:${process.env.PATH ?? ''}`, ...env } });
+      startWeir({
+        command: COMMAND,
+        config: CONFIG,
+        env: { WEIR_HOME: ROOT, PATH: `${path.dirname(node.binary)}:${process.env.PATH ?? ''}`, ...env },
+      });
 
     test.each(['lean', 'grpc-js'])(
-      'the embedded store (%s): two are admitted, the third is denied, and SIGTERM ends it with 0',
+      'the embedded store (%s) admits two, denies the third, and exits with 0 on SIGTERM',
       async (transport) => {
         const weir = await start({ BACKEND_TYPE: 'memory', TRANSPORT: transport });
         const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`);
@@ -55,6 +59,7 @@ for (const node of listNodes()) {
         for (const code of [OK, OK, OVER_LIMIT]) expect((await client.ask('d', ENTRIES)).overall_code).toBe(code);
         expect(await weir.stop()).toBe(0);
         client.close();
+        expect(weir.output().includes('TRANSPORT=grpc-js: any client can end this process')).toBe(transport === 'grpc-js');
         // Nor does Node warn of anything.
         expect(weir.output()).not.toMatch(/Warning|\(node:/);
       },
@@ -62,9 +67,15 @@ for (const node of listNodes()) {
     );
 
     test.each(['lean', 'grpc-js'])(
-      'on Redis (%s): it decides, and the call that is in flight at SIGTERM gets its answer',
+      'Redis (%s) decides, and SIGTERM waits for the call in flight',
       async (transport) => {
-        const env = { REDIS_URL: `redis://127.0.0.1:${proxy.port}`, CACHE_KEY_PREFIX: `${node.name}-${transport}/`, REDIS_OP_TIMEOUT: '1s', FAILURE_MODE: 'open', TRANSPORT: transport };
+        const env = {
+          REDIS_URL: `redis://127.0.0.1:${proxy.port}`,
+          CACHE_KEY_PREFIX: `${node.name}-${transport}/`,
+          REDIS_OP_TIMEOUT: '1s',
+          FAILURE_MODE: 'open',
+          TRANSPORT: transport,
+        };
         const weir = await start(env);
         const client = new RlsClient(weir.grpcPort);
         const first = await client.ask('d', ENTRIES);

@@ -1,13 +1,13 @@
 /** A Redis and the network to it, simulated: the real engines on states that a fault can take away. */
 
 import type { BucketLimit, Group, Settlement } from '../../src/bucket/take';
-import type { BucketWrite } from '../../src/engine/decide-group';
-import type { Engine } from '../../src/engine/engine';
-import { ENGINES, type BucketState } from '../../src/engine/engines';
-import { settleBucket } from '../../src/engine/settle-bucket';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store } from '../../src/store/store';
+import type { BucketWrite } from '../../src/decide/decide-group';
+import type { Engine } from '../../src/algorithm/engine';
+import { TRAITS, type BucketState } from '../../src/algorithm/algorithms';
+import { settleBucket } from '../../src/decide/settle-bucket';
+import { StoreError, type GroupOutcome, type SettleOutcome, type Store } from '../../src/store/port/store';
 import type { VirtualTime } from './virtual-time';
-import { decideGroup } from '../support/decide-group';
+import { decideGroup } from '../support/decisions/decide-group';
 
 /** What becomes of a call. */
 export type Weather =
@@ -84,7 +84,7 @@ export class SimulatedRedis {
   /** Hits that the bucket counts under this limit. */
   used(bucketKey: string, limit: BucketLimit): number {
     const nowUs = this.nowUs();
-    const engine: Engine<BucketState> = ENGINES[limit.algorithm];
+    const engine: Engine<BucketState> = TRAITS[limit.algorithm].engine;
     return limit.capacity - engine.room(engine.advance(this.states.get(bucketKey) ?? engine.fresh(limit, nowUs), limit, nowUs), limit);
   }
 

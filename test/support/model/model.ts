@@ -1,4 +1,4 @@
-/** The reference model: a group decided as `docs/architecture.md` words it, with nothing shared with the engines. */
+/** The reference model: a group decided as `docs/internals/semantics.md` words it, with nothing shared with the engines. */
 
 import type { BucketLimit, Group, GroupVerdict, Take } from '../../../src/bucket/take';
 import { bucketAt, charge, isAhead, isUnused, refund, room, UNTOUCHED, waitFor, waitForReset, type ModelBucket } from './buckets';
@@ -10,8 +10,11 @@ export class Model {
   decide({ group, nowUs }: { readonly group: Group; readonly nowUs: number }): GroupVerdict {
     const now = BigInt(nowUs);
     const before = new Map(keysOf(group).map((key) => [key, this.bucketNow(group, key, now)]));
-    const fits = group.takes.map((take) => needed(group, take) <= 0n || needed(group, take) <= room(before.get(take.bucketKey)!, take.limit));
-    const overLimit = !group.shadow && isOver(group, fits);
+    const fits = group.takes.map(
+      (take) => needed(group, take) <= 0n || needed(group, take) <= room(before.get(take.bucketKey)!, take.limit),
+    );
+    const denies = whoDenies(group, fits);
+    const overLimit = !group.shadow && denies.includes(true);
     const after = new Map(before);
     const cut = group.takes.map(() => 0);
     for (const [key, bucket] of before) {
@@ -30,6 +33,7 @@ export class Model {
         resetAfterUs: Number(waitForReset(bucket, limit)),
         ...(!fits[i]! && remaining < 0n && { debt: Number(-remaining) }),
         ...(cut[i]! > 0 && { cut: cut[i]! }),
+        ...(denies[i]! && { denies: true as const }),
       };
     });
     return { overLimit, verdicts, nowUs };
@@ -70,13 +74,13 @@ function smallestLimit(group: Group, key: string): BucketLimit {
   return limits.reduce((least, limit) => (limit.requestsPerUnit < least.requestsPerUnit ? limit : least));
 }
 
-/** An enforced descriptor has a take that does not fit, or there are quota descriptors and each has one. */
-function isOver(group: Group, fits: readonly boolean[]): boolean {
-  const misfits = group.takes.filter((_, i) => !fits[i]);
-  if (misfits.some(({ mode }) => mode === 'enforced')) return true;
+/** The enforced takes that do not fit; and the quota takes that do not, if each quota descriptor has one. */
+function whoDenies(group: Group, fits: readonly boolean[]): boolean[] {
   const quota = group.takes.filter(({ mode }) => mode === 'quota').map(({ descriptor }) => descriptor);
+  const misfits = group.takes.filter((_, i) => !fits[i]);
   const quotaOver = new Set(misfits.filter(({ mode }) => mode === 'quota').map(({ descriptor }) => descriptor));
-  return quota.length > 0 && !group.quotaAlwaysFits && quota.every((descriptor) => quotaOver.has(descriptor));
+  const quotaDenies = !group.quotaAlwaysFits && quota.every((descriptor) => quotaOver.has(descriptor));
+  return group.takes.map(({ mode }, i) => !fits[i]! && (mode === 'enforced' || (mode === 'quota' && quotaDenies)));
 }
 
 /** Hits that must be left for a take to fit: a check asks for one, a refund and a peek for none. */

@@ -1,11 +1,10 @@
 /** One bucket decided by the TypeScript engine, and random arrivals at it: for tests of what a limit lets through. */
 
 import fc from 'fast-check';
+import type { BucketAlgorithm, BucketState } from '../../../src/algorithm/algorithms';
 import type { BucketLimit, Verdict } from '../../../src/bucket/take';
-import type { BucketState } from '../../../src/engine/engines';
-import type { BucketAlgorithm } from '../../../src/rule/limit';
-import { decideGroup } from '../decide-group';
-import { groupOf, take } from '../groups';
+import { decideGroup } from '../decisions/decide-group';
+import { groupOf, take } from '../decisions/groups';
 
 /** The start of an hour. */
 export const START_US = 1_800_000_000_000_000;

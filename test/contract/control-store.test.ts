@@ -1,0 +1,78 @@
+/** The contract of control stores: in Redis, in a file, and in memory. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openControlFile } from '../../src/control/file/control-file';
+import { LocalControlStore } from '../../src/control/local-control-store';
+import { RedisControlStore } from '../../src/control/redis/redis-control-store';
+import { describeControlStore } from './control-store-contract';
+import { setClock, loadClockedScript } from '../support/redis/clocked-script';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
+
+let server: RedisServer;
+let redis: ClockedRedis;
+const folder = mkdtempSync(path.join(tmpdir(), 'weir-control-'));
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = await openClockedRedis(server);
+});
+
+afterAll(async () => {
+  await redis.close();
+  await server.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const scripts = { write: loadClockedScript('control-write'), read: loadClockedScript('control-read') };
+
+describeControlStore('RedisControlStore', async (nowUs) => {
+  await redis.client.flushAll();
+  await setClock(redis.client, nowUs);
+  const store = new RedisControlStore({
+    run: (call, options) => redis.store.run(call, options),
+    keyPrefix: 'p:',
+    onUnreadable: (error) => {
+      throw error;
+    },
+    scripts,
+  });
+  return { store, setNow: (us) => setClock(redis.client, us) };
+});
+
+function local(open: (nowUs: () => number) => LocalControlStore | Promise<LocalControlStore>) {
+  return async (startUs: number) => {
+    let nowUs = startUs;
+    const store = await open(() => nowUs);
+    return {
+      store,
+      setNow: (us: number) => {
+        nowUs = us;
+        return Promise.resolve();
+      },
+    };
+  };
+}
+
+describeControlStore(
+  'LocalControlStore in memory',
+  local((nowUs) => new LocalControlStore({ nowUs })),
+);
+
+let files = 0;
+
+describeControlStore(
+  'LocalControlStore in a file',
+  local((nowUs) => {
+    files += 1;
+    return openControlFile({
+      path: path.join(folder, `control-${files}`),
+      nowUs,
+      onTorn: () => {
+        throw new Error('a torn line');
+      },
+    });
+  }),
+);

@@ -1,0 +1,180 @@
+/** An admin server for tests: the real server, routes and authentication, with the embedded store and control data in memory. */
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Authenticator } from '../../../src/admin/auth/authenticator';
+import type { AdminBackend, CurrentRules, TailSample } from '../../../src/admin/backend';
+import type { Role } from '../../../src/admin/role';
+import { ADMIN_ROUTES } from '../../../src/admin/routes/routes';
+import { AdminServer } from '../../../src/admin/server/admin-server';
+import { MemoryBuckets } from '../../../src/admin/memory-buckets';
+import { examineConfig } from '../../../src/compile/compile';
+import type { DeclaredLevel } from '../../../src/compile/lint/declared-level';
+import { ControlData } from '../../../src/control/control-data';
+import { ControlFollower } from '../../../src/control/control-follower';
+import { ControlService } from '../../../src/control/control-service';
+import { LocalControlStore } from '../../../src/control/local-control-store';
+import type { DescriptorLevel } from '../../../src/rule/tree';
+import { settingsInForce } from '../../../src/settings/settings-in-force';
+import { MemoryStore } from '../../../src/store/memory/memory-store';
+import { readDocument } from '../../../src/yaml/config-document';
+
+export const TOKENS: Readonly<Record<Role, string>> = {
+  viewer: 'viewer-0123456789abcdef',
+  support: 'support-0123456789abcdef',
+  admin: 'admin-0123456789abcdef',
+};
+
+export const PAYMENTS = `
+domain: payments
+descriptors:
+  - key: merchant
+    rate_limit: { name: per merchant, unit: minute, requests_per_unit: 100 }
+    descriptors:
+      - key: endpoint
+        value: /charge
+        rate_limits:
+          - { name: bursts, unit: second, requests_per_unit: 5 }
+          - { name: daily, unit: day, requests_per_unit: 1000 }
+  - key: free
+    rate_limit: { unlimited: true }
+`;
+
+export interface AdminHarnessOptions {
+  readonly yaml?: string;
+  readonly pageMax?: number;
+  readonly failedTriesMax?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly needsAuth?: boolean;
+  readonly change?: (backend: AdminBackend) => AdminBackend;
+}
+
+export interface AdminHarness {
+  readonly url: string;
+  readonly tokensFile: string;
+  readonly store: MemoryStore;
+  readonly authenticator: Authenticator;
+  /** Bugs that the server has reported. */
+  readonly errors: readonly Error[];
+  /** Reports a decision to all tails. */
+  readonly sample: (sample: TailSample) => void;
+  readonly tails: () => number;
+  close(): Promise<void>;
+}
+
+export function tokenLine(name: string, role: Role, token: string): string {
+  return `${name} ${role} ${createHash('sha256').update(token).digest('hex')}\n`;
+}
+
+export function rulesOf(yaml: string): CurrentRules {
+  const levels = new Map<DescriptorLevel, DeclaredLevel>();
+  const { ruleSet, list } = examineConfig({
+    files: [readDocument({ name: 'limits.yaml', text: yaml })],
+    defaultAlgorithm: 'token_bucket',
+    generation: 1,
+    onLevel: (declared) => levels.set(declared.level, declared),
+  });
+  list.throwIfAny();
+  return { ruleSet, levels };
+}
+
+async function openLocalControl(nowUs: () => number) {
+  const store = new LocalControlStore({ nowUs });
+  const data = new ControlData();
+  const follower = new ControlFollower({ store, data, nowUs, onState: () => undefined });
+  await follower.start({ waitMs: 5_000 });
+  return { data, follower, service: new ControlService({ store, data, follower, nowMs: () => Date.now() }) };
+}
+
+export async function startAdminServer({
+  yaml = PAYMENTS,
+  pageMax = 50,
+  failedTriesMax = 10,
+  env = {},
+  needsAuth = true,
+  change = (backend) => backend,
+}: AdminHarnessOptions = {}): Promise<AdminHarness> {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-admin-'));
+  const tokensFile = join(folder, 'tokens');
+  writeFileSync(
+    tokensFile,
+    Object.entries(TOKENS)
+      .map(([role, token]) => tokenLine(`${role}-1`, role as Role, token))
+      .join(''),
+  );
+  const nowUs = () => Date.now() * 1_000;
+  const store = new MemoryStore({ nowUs, bucketsMax: 10_000 });
+  const rules = rulesOf(yaml);
+  const control = await openLocalControl(nowUs);
+  const errors: Error[] = [];
+  const listeners = new Set<(sample: TailSample) => void>();
+  const backend = change({
+    control: control.service,
+    controlView: control.data,
+    rules: { current: () => rules, problems: () => [], modes: { shadow: false, quota: false }, keyPrefix: '' },
+    buckets: new MemoryBuckets({ store, keyPrefix: '' }),
+    instances: {
+      list: () =>
+        Promise.resolve([
+          {
+            id: 'a',
+            host: 'h',
+            pid: 1,
+            version: '0',
+            startedAtMs: 0,
+            reportedAtMs: 1,
+            generation: 1,
+            domains: 1,
+            configRefused: false,
+            degraded: [],
+          },
+        ]),
+    },
+    tail: {
+      open: (_, onSample) => {
+        listeners.add(onSample);
+        return { close: () => listeners.delete(onSample) };
+      },
+    },
+    top: { top: () => Promise.resolve({ items: [], unlistedMax: 0, totalHits: 0, coveredMs: 0, instances: 1, missing: 0 }) },
+    settings: () => settingsInForce(env),
+    nowMs: () => Date.now(),
+  });
+  const authenticator = await Authenticator.open({
+    needsAuth,
+    failedTriesMax,
+    ...(needsAuth && { tokensFile }),
+    nowMs: () => performance.now(),
+    onFileChange: () => undefined,
+    onFileProblem: () => undefined,
+  });
+  const server = new AdminServer({
+    routes: ADMIN_ROUTES,
+    backend,
+    authenticator,
+    needsAuth,
+    bodyBytesMax: 65_536,
+    pageMax,
+    version: '0.0.0',
+    onError: (error) => errors.push(error),
+  });
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  return {
+    url: `http://127.0.0.1:${port}`,
+    tokensFile,
+    store,
+    authenticator,
+    errors,
+    sample: (sample) => {
+      for (const listener of listeners) listener(sample);
+    },
+    tails: () => listeners.size,
+    close: async () => {
+      authenticator.close();
+      await server.close();
+      await control.follower.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,19 @@
+/** What tests ask of a store's outcomes. */
+
+import type { GroupVerdict } from '../../../src/bucket/take';
+import type { GroupOutcome, SettleOutcome } from '../../../src/store/port/store';
+
+/** The verdict of an outcome that must be one. */
+export function decided(outcome: GroupOutcome | undefined): GroupVerdict {
+  if (outcome === undefined) throw new Error('the store answered no outcome');
+  if (outcome instanceof Error) throw outcome;
+  if ('outsideAtUs' in outcome) throw new Error(`outside the windows named, at ${outcome.outsideAtUs}`);
+  return outcome;
+}
+
+/** The hits that a settlement applied, which must have been settled. */
+export function hitsOf(outcome: SettleOutcome | undefined): number {
+  if (outcome === undefined) throw new Error('the store answered no outcome');
+  if (outcome instanceof Error) throw outcome;
+  return outcome;
+}

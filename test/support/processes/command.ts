@@ -1,0 +1,39 @@
+/** Runs a command to its end, with a small environment, and keeps what it said. */
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+
+const ROOT = resolve(__dirname, '..', '..', '..');
+const WEIR = resolve(ROOT, 'dist', 'main.js');
+const TIMEOUT_MS = 60_000;
+
+export interface CommandResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CommandOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly timeoutMs?: number;
+}
+
+/** The exit code is -1 when it did not end by itself. */
+export function runCommand(
+  command: string,
+  args: readonly string[],
+  { env = {}, cwd = ROOT, timeoutMs = TIMEOUT_MS }: CommandOptions = {},
+): Promise<CommandResult> {
+  const options = { cwd, timeout: timeoutMs, env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env } };
+  return new Promise((done) => {
+    execFile(command, [...args], options, (error, stdout, stderr) => {
+      const exitCode = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
+      done({ exitCode, stdout, stderr });
+    });
+  });
+}
+
+/** `weir …`, from dist/. */
+export function runWeir(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+  return runCommand(process.execPath, [WEIR, ...args], options);
+}

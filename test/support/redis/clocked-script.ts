@@ -1,0 +1,19 @@
+/** The scripts of `lua/` with a clock that the test sets: the scripts themselves are those that serve. */
+
+import path from 'node:path';
+import type { createClient } from 'redis';
+import type { StoreScripts } from '../../../src/store/redis/redis-store';
+import { loadScript, LUA_DIR, type Script } from '../../../src/store/redis/script-loader';
+
+export function loadClockedScript(name: string): Script {
+  return loadScript(name, { includeDirs: [path.join(__dirname, 'lua'), path.join(LUA_DIR, 'include')] });
+}
+
+export function loadClockedScripts(): StoreScripts {
+  return { take: loadClockedScript('take'), settle: loadClockedScript('settle') };
+}
+
+/** Sets the clock of every clocked script on this Redis. */
+export async function setClock(client: Pick<ReturnType<typeof createClient>, 'sendCommand'>, nowUs: number): Promise<void> {
+  await client.sendCommand(['SET', 'test-clock-us', String(nowUs)]);
+}

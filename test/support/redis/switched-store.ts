@@ -1,0 +1,61 @@
+/** A store whose failures a test switches on and off, around another one. */
+
+import type { Group, Settlement } from '../../../src/bucket/take';
+import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreErrorReason } from '../../../src/store/port/store';
+
+export interface Failure {
+  readonly reason: StoreErrorReason;
+  /** Default: true. */
+  readonly mayHaveRun?: boolean;
+  /** It runs all the same: only its answer is lost. */
+  readonly runs?: boolean;
+  /** Default: every call. */
+  readonly only?: 'take' | 'settle';
+  /** Only groups with one of these buckets, each by itself. Default: every call as a whole. */
+  readonly keys?: readonly string[];
+}
+
+export class SwitchedStore implements Store {
+  failing: Failure | undefined;
+  /** Calls of each kind that came in. */
+  readonly asked = { take: 0, settle: 0 };
+  /** Awaited before each call is answered. */
+  hold: Promise<void> | undefined;
+
+  constructor(private readonly store: Store) {}
+
+  take(groups: readonly Group[]): Promise<readonly GroupOutcome[]> {
+    const { keys } = this.failing ?? {};
+    return keys === undefined ? this.answer('take', () => this.store.take(groups)) : this.takeAllBut(keys, groups);
+  }
+
+  settle(settlements: readonly Settlement[]): Promise<readonly SettleOutcome[]> {
+    return this.answer('settle', () => this.store.settle(settlements));
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+
+  private async takeAllBut(keys: readonly string[], groups: readonly Group[]): Promise<readonly GroupOutcome[]> {
+    const outcomes: GroupOutcome[] = [];
+    for (const group of groups) {
+      const isOne = group.takes.some(({ bucketKey }) => keys.includes(bucketKey));
+      outcomes.push(
+        ...(isOne
+          ? await this.answer('take', () => this.store.take([group])).catch((error: unknown) => [error as StoreError])
+          : await this.store.take([group])),
+      );
+    }
+    return outcomes;
+  }
+
+  private async answer<Answer>(kind: 'take' | 'settle', call: () => Promise<Answer>): Promise<Answer> {
+    this.asked[kind] += 1;
+    const { failing } = this;
+    await this.hold;
+    if (failing === undefined || (failing.only !== undefined && failing.only !== kind)) return call();
+    if (failing.runs === true) await call();
+    throw new StoreError('no', failing.reason, { mayHaveRun: failing.mayHaveRun ?? true });
+  }
+}

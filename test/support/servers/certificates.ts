@@ -1,0 +1,76 @@
+/** Certificates for one test file, made by openssl: two authorities, and what they have signed. */
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+/** Paths of PEM files. */
+export interface Pair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface Certificates {
+  readonly ca: Pair;
+  /** Has signed `stranger` only. */
+  readonly otherCa: Pair;
+  /** For 127.0.0.1 and localhost. */
+  readonly server: Pair;
+  /** For a host that is not here. */
+  readonly elsewhere: Pair;
+  /** The same again, with another key. */
+  readonly renewed: Pair;
+  /** As `server`, with a key of RSA: one with which a client may ask for ciphers without forward secrecy. */
+  readonly rsaServer: Pair;
+  readonly client: Pair;
+  /** A client's that names CLIENT_NAME. */
+  readonly namedClient: Pair;
+  readonly stranger: Pair;
+}
+
+export const CLIENT_NAME = 'envoy.weir.test';
+
+/** Everything that openssl needs to be told by a file. */
+const OPENSSL_CONFIG = '[req]\ndistinguished_name = dn\n[dn]\n';
+
+/** openssl 3 or newer signs in one step. */
+export function makeCertificates(): Certificates {
+  const folder = mkdtempSync(path.join(tmpdir(), 'weir-certificates-'));
+  const config = path.join(folder, 'openssl.cnf');
+  writeFileSync(config, OPENSSL_CONFIG);
+  const elliptic = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
+  const make = (name: string, extensions: readonly string[], signer?: Pair, key = elliptic): Pair => {
+    const pair = { cert: path.join(folder, `${name}.crt`), key: path.join(folder, `${name}.key`) };
+    const args = ['req', '-x509', '-config', config, ...key, '-nodes', '-days', '2'];
+    const signed = signer === undefined ? [] : ['-CA', signer.cert, '-CAkey', signer.key];
+    const added = extensions.flatMap((extension) => ['-addext', extension]);
+    openssl([...args, '-keyout', pair.key, '-out', pair.cert, '-subj', `/CN=${name}`, ...added, ...signed]);
+    return pair;
+  };
+  const authority = ['basicConstraints=critical,CA:TRUE'];
+  const ca = make('weir-test-ca', authority);
+  const otherCa = make('weir-other-ca', authority);
+  const here = ['basicConstraints=CA:FALSE', 'subjectAltName=IP:127.0.0.1,DNS:localhost'];
+  const named = ['basicConstraints=CA:FALSE', `subjectAltName=DNS:${CLIENT_NAME}`];
+  return {
+    ca,
+    otherCa,
+    server: make('redis', here, ca),
+    renewed: make('renewed', here, ca),
+    rsaServer: make('rsa', here, ca, ['-newkey', 'rsa:2048']),
+    elsewhere: make('elsewhere', ['basicConstraints=CA:FALSE', 'subjectAltName=DNS:redis.elsewhere.test'], ca),
+    client: make('weir', ['basicConstraints=CA:FALSE'], ca),
+    namedClient: make('envoy', named, ca),
+    stranger: make('stranger', named, otherCa),
+  };
+}
+
+function openssl(args: readonly string[]): void {
+  try {
+    execFileSync('openssl', args, { stdio: 'pipe' });
+  } catch (error) {
+    const told = (error as { stderr?: Buffer }).stderr?.toString() ?? '';
+    throw new Error(`openssl 3 or newer is needed to make the test's certificates; it said: ${told || String(error)}`, { cause: error });
+  }
+}
