@@ -2,14 +2,14 @@
 
 import type { Group } from '../../src/bucket/take';
 import type { Decided } from '../../src/should-rate-limit';
-import { BadRequestError } from '../../src/errors';
+import { BadRequestError } from '../../src/lib/errors';
 import { FallbackStore } from '../../src/resilience/fallback';
-import { LastKnown } from '../../src/resilience/last-known';
+import { UsageSnapshot } from '../../src/resilience/usage-snapshot';
 import { makeShouldRateLimit } from '../../src/should-rate-limit';
-import { MemoryStore } from '../../src/store/memory-store';
-import { StoreError, type GroupOutcome, type Store } from '../../src/store/store';
-import { alone } from '../support/decide-one';
-import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../support/rules';
+import { MemoryStore } from '../../src/store/memory/memory-store';
+import { StoreError, type GroupOutcome, type Store } from '../../src/store/port/store';
+import { alone } from '../support/decisions/decide-one';
+import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../support/decisions/rules';
 
 const START_US = 1_800_000_000_000_000;
 const DAY_US = 86_400_000_000;
@@ -49,22 +49,22 @@ class FakeStore implements Store {
   }
 }
 
-test('a limited request asks once, and is recorded', async () => {
+test('a limited request calls the store once, and is recorded', async () => {
   const store = new MemoryStore({ nowUs: () => START_US, bucketsMax: 10 });
   const { decide, records } = path(store);
   const decision = await decide(REQUEST, {});
   expect(decision).toMatchObject({ overallCode: 'OK', statuses: [{ code: 'OK', limitRemaining: 9, durationUntilResetUs: 100_000 }] });
-  expect(records).toEqual([{ request: REQUEST, matched: expect.anything() as unknown, decision }]);
+  expect(records).toEqual([{ request: REQUEST, matched: expect.anything() as unknown, verdict: expect.anything() as unknown, decision }]);
 });
 
-test('a request in which nothing is limited asks nobody', async () => {
+test('a request without limits does not call the store', async () => {
   const store = new FakeStore([]);
   const decision = await path(store).decide(requestOf([{ entries: entriesOf('other=v') }]), {});
   expect(decision).toMatchObject({ overallCode: 'OK', statuses: [{ code: 'OK', limitRemaining: 0 }] });
   expect(store.asked).toEqual([]);
 });
 
-test('keys carry the prefix, and takes the hits of their descriptor', async () => {
+test('keys have the prefix, and takes the hits of their descriptor', async () => {
   const store = new FakeStore([{ overLimit: false, nowUs: 0, verdicts: [] }]);
   await path(store).decide(requestOf([{ entries: entriesOf('k=v') }, { entries: entriesOf('k=w'), hits: 0 }], { hits: 7 }), {});
   expect(store.asked[0]?.takes.map(({ bucketKey, hits, descriptor }) => [bucketKey, hits, descriptor])).toEqual([
@@ -78,7 +78,7 @@ test("a group's own error is thrown", async () => {
   await expect(path(new FakeStore([error])).decide(REQUEST, {})).rejects.toBe(error);
 });
 
-test('requests that come together are one call of the store, and each has an outcome of its own', async () => {
+test('requests that arrive together are one call of the store, each with its own outcome', async () => {
   const store = new FakeStore([]);
   const error = new StoreError('no', 'script');
   const verdict = { overLimit: false, nowUs: 0, verdicts: [{ fits: true, remaining: 3, retryAfterUs: 0, resetAfterUs: 5 }] };
@@ -102,7 +102,7 @@ test('requests that come together are one call of the store, and each has an out
   expect(records).toHaveLength(3);
 });
 
-test('what goes wrong with one answer is its own: the others have been charged', async () => {
+test('an error in one answer fails that answer alone, and the others have been charged', async () => {
   const store = new MemoryStore({ nowUs: () => START_US, bucketsMax: 10 });
   const { decideAll, records } = path(store);
   let recorded = 0;
@@ -112,10 +112,14 @@ test('what goes wrong with one answer is its own: the others have been charged',
     return recorded;
   };
   const outcomes = await decideAll([REQUEST, REQUEST, REQUEST], {});
-  expect(outcomes.map((outcome) => (outcome instanceof Error ? outcome.message : outcome.statuses[0]!.limitRemaining))).toEqual([9, 'no place for it', 7]);
+  expect(outcomes.map((outcome) => (outcome instanceof Error ? outcome.message : outcome.statuses[0]!.limitRemaining))).toEqual([
+    9,
+    'no place for it',
+    7,
+  ]);
 });
 
-test('what is added to answers is found out once for each rule set, from what was asked and decided', async () => {
+test('additions to answers are computed once for each rule set, from the request and its decision', async () => {
   const store = new MemoryStore({ nowUs: () => START_US, bucketsMax: 10 });
   const sets = [1, 2].map((generation) => ({ ...ruleSetOf(levelOf({ k: ruleOf() })), generation }));
   let inForce = sets[0]!;
@@ -146,13 +150,13 @@ test('what is added to answers is found out once for each rule set, from what wa
 describe('windows of the calendar', () => {
   const rule = ruleOf({ limits: [limitOf({ unit: 'day', algorithm: 'fixed_window', calendarTimeZone: 'UTC' })] });
 
-  test('the store is told the windows around now', async () => {
+  test('the store gets the windows around now', async () => {
     const store = new MemoryStore({ nowUs: () => START_US, bucketsMax: 10 });
     // 2027-01-15 08:00: 16 hours to midnight.
     expect(await path(store, { rule }).decide(REQUEST, {})).toMatchObject({ statuses: [{ durationUntilResetUs: 57_600_000_000 }] });
   });
 
-  test('if its clock is elsewhere, it is asked once more, with the windows around its clock', async () => {
+  test('a store whose clock is elsewhere is called once more, with the windows around its clock', async () => {
     const farUs = START_US + 40 * DAY_US;
     const store = new MemoryStore({ nowUs: () => farUs, bucketsMax: 10 });
     expect(await path(store, { rule }).decide(REQUEST, {})).toMatchObject({
@@ -160,7 +164,7 @@ describe('windows of the calendar', () => {
     });
   });
 
-  test('a store with a clock of its own that goes away before it is asked anew is decided for by the clock of this process', async () => {
+  test('the process clock decides if a store with its own clock fails before the second call', async () => {
     const ofStore = new MemoryStore({ nowUs: () => START_US + 400 * DAY_US, bucketsMax: 10 });
     let asks = 0;
     const goesAway: Store = {
@@ -174,7 +178,7 @@ describe('windows of the calendar', () => {
     const store = new FallbackStore(goesAway, {
       failureMode: 'local',
       local: new MemoryStore({ nowUs: () => START_US, bucketsMax: 10 }),
-      lastKnown: new LastKnown({ nowMs: () => 0, bucketsMax: 10 }),
+      lastKnown: new UsageSnapshot({ nowMs: () => 0, bucketsMax: 10 }),
       accountsMax: 10,
       nowMs: () => 0,
       instances: () => 1,
@@ -186,7 +190,7 @@ describe('windows of the calendar', () => {
     expect(await path(store, { rule }).decide(REQUEST, {})).toMatchObject({ overallCode: 'OK', statuses: [{ limitRemaining: 7 }] });
   });
 
-  test('a store that is never content is an error, not a loop', async () => {
+  test('a store that never accepts the windows is an error, not a loop', async () => {
     const store = new FakeStore(Array.from({ length: 10 }, (_, i) => ({ outsideAtUs: i * 40 * DAY_US })));
     await expect(path(store, { rule }).decide(REQUEST, {})).rejects.toThrow('the store asked for other calendar windows 4 times');
     expect(store.asked.length).toBe(4);

@@ -6,8 +6,8 @@ import { encodeHeaderBlocks } from '../../../bench/load/header-block';
 import { keysOf } from '../../../bench/load/keys';
 import { Latencies } from '../../../bench/load/latencies';
 import { Schedule } from '../../../bench/load/schedule';
-import { HpackDecoder } from '../../../src/transport/http2/hpack-decoder';
-import { FRAME_HEADER_BYTES, FrameParser, FrameType, PREFACE, type Frame } from '../../../src/transport/http2/frames';
+import { HpackDecoder } from '../../../src/transport/http2/hpack/hpack-decoder';
+import { FRAME_HEADER_BYTES, FrameParser, FrameType, PREFACE, type Frame } from '../../../src/transport/http2/frames/frames';
 
 const definitions = loadSync('envoy/service/ratelimit/v3/rls.proto', { includeDirs: ['proto'] });
 const method = (definitions['envoy.service.ratelimit.v3.RateLimitService'] as ServiceDefinition).ShouldRateLimit!;
@@ -24,7 +24,7 @@ function parse(bytes: Buffer): { readonly type: number; readonly streamId: numbe
 }
 
 describe('a call', () => {
-  test('is HEADERS and DATA of its stream, and asks for its key in every descriptor', () => {
+  test('a call is HEADERS and DATA of its stream, with its key in every descriptor', () => {
     const { first, later } = prepareCalls(ASKED);
     const bytes = Buffer.alloc(first.bytes + later.bytes);
     first.write(bytes, 0, { streamId: 2 ** 31 - 1, key: 9_999_999 });
@@ -45,7 +45,7 @@ describe('a call', () => {
     ]);
   });
 
-  test('that is written where another stood leaves nothing of it', () => {
+  test('a call written over another leaves nothing of it', () => {
     const { later: call } = prepareCalls(ASKED);
     const [fresh, used] = [Buffer.alloc(call.bytes), Buffer.alloc(call.bytes)];
     call.write(used, 0, { streamId: 9, key: 7_654_321 });
@@ -53,11 +53,11 @@ describe('a call', () => {
     expect(used).toEqual(fresh);
   });
 
-  test('counts what it takes of the window', () => {
+  test('a call counts its part of the window', () => {
     expect(prepareCalls(ASKED).later.dataBytes).toBe(encodeBody(ASKED).length);
   });
 
-  test('has headers that a peer reads as the same, the first time in full and then by number', () => {
+  test('a peer reads the same headers, the first time in full and then by index', () => {
     const fields = [
       { name: ':method', value: 'POST' },
       { name: ':path', value: '/any' },
@@ -73,7 +73,7 @@ describe('a call', () => {
     expect(() => encodeHeaderBlocks([{ name: 'te', value: 'x'.repeat(127) }])).toThrow('does not fit');
   });
 
-  test('a frame has its length, type, flags and stream in front', () => {
+  test('a frame starts with its length, type, flags and stream', () => {
     const bytes = frame({ type: FrameType.PING, flags: 1, streamId: 5, payload: Buffer.from('12345678') });
     expect(bytes.length).toBe(FRAME_HEADER_BYTES + 8);
     expect(parse(bytes)).toEqual([{ type: FrameType.PING, streamId: 5, payload: Buffer.from('12345678') }]);
@@ -81,7 +81,7 @@ describe('a call', () => {
 });
 
 describe('keys', () => {
-  test('at random: within bounds, nearly all of them, and the same for a seed', () => {
+  test('random keys stay within bounds, cover nearly all, and repeat with their seed', () => {
     const count = 1000;
     const draw = (seed: number): number[] => {
       const next = keysOf({ count, order: { seed } });
@@ -95,12 +95,12 @@ describe('keys', () => {
     expect(new Set(drawn).size).toBeGreaterThan(0.99 * count);
   });
 
-  test('in turn: each once, and again', () => {
+  test('keys in turn come once each, and again', () => {
     const next = keysOf({ count: 3, order: 'in_turn' });
     expect(Array.from({ length: 7 }, next)).toEqual([0, 1, 2, 0, 1, 2, 0]);
   });
 
-  test('of one: that one', () => {
+  test('one key is the same for all calls', () => {
     expect(Array.from({ length: 3 }, keysOf({ count: 1, order: { seed: 3 } }))).toEqual([0, 0, 0]);
   });
 });
@@ -108,7 +108,7 @@ describe('keys', () => {
 describe('a schedule', () => {
   const makeSchedule = () => new Schedule({ startMs: 1000, perSecond: 2000, durationMs: 10 });
 
-  test('calls are due evenly from the start on, the first at once', () => {
+  test('calls are due at even intervals, the first at once', () => {
     const schedule = makeSchedule();
     expect(schedule.dueBy(999.9)).toBe(0);
     expect(schedule.dueBy(1000)).toBe(1);
@@ -118,7 +118,7 @@ describe('a schedule', () => {
     expect(schedule.dueBy(1000.9)).toBe(0);
   });
 
-  test('after a stall all that were missed are due, each at its own time, and no more than there are', () => {
+  test('after a stall all missed calls are due, each at its own time, without extra ones', () => {
     const schedule = makeSchedule();
     expect(schedule.dueBy(60_000)).toBe(20);
     const dueMs = Array.from({ length: 20 }, () => schedule.take());
@@ -129,13 +129,13 @@ describe('a schedule', () => {
 });
 
 describe('latencies', () => {
-  test('quantiles are values that were seen, whatever the order', () => {
+  test('quantiles are observed values, in any order', () => {
     const latencies = new Latencies();
     for (let value = 10_000; value >= 1; value -= 1) latencies.add(value / 10);
     expect(latencies.quantiles()).toEqual({ p50: 500, p99: 990, p999: 999 });
   });
 
-  test('of one call: that one; of none: an error', () => {
+  test('the quantile of one call is that call, and of none an error', () => {
     const latencies = new Latencies();
     expect(() => latencies.quantiles()).toThrow('no calls');
     latencies.add(0.25);

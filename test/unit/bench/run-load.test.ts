@@ -1,17 +1,18 @@
 /** The generator against a real server: every answer is counted as what it is, and one that never comes is not forgotten. */
 
 import { runLoad, type LoadJob } from '../../../bench/load/run-load';
-import type { Decision } from '../../../src/engine/decision';
-import { BadRequestError } from '../../../src/errors';
+import type { Decision } from '../../../src/decide/decision';
+import { BadRequestError } from '../../../src/lib/errors';
 import { Health } from '../../../src/observability/health';
 import { makeAnswerCalls } from '../../../src/transport/answer';
-import { GrpcServer } from '../../../src/transport/grpc-server';
+import { GrpcServer } from '../../../src/transport/grpc/grpc-server';
 import { LeanServer } from '../../../src/transport/http2/lean-server';
-import { each, type DecideOne } from '../../support/decide-one';
+import { each, type DecideOne } from '../../support/decisions/decide-one';
+import { deferred } from '../../support/servers/transport-harness';
 
 const [OK, OVER_LIMIT]: Decision[] = [
-  { overallCode: 'OK', statuses: [{ code: 'OK', limitRemaining: 1, fits: true }] },
-  { overallCode: 'OVER_LIMIT', statuses: [{ code: 'OVER_LIMIT', limitRemaining: 0, fits: false }] },
+  { overallCode: 'OK', statuses: [{ code: 'OK', limitRemaining: 1, fits: true, denies: false }] },
+  { overallCode: 'OVER_LIMIT', statuses: [{ code: 'OVER_LIMIT', limitRemaining: 0, fits: false, denies: true }] },
 ];
 
 const TRANSPORTS = ['lean', 'grpc-js'] as const;
@@ -26,9 +27,12 @@ afterEach(async () => {
 async function serve(transport: (typeof TRANSPORTS)[number], decide: DecideOne): Promise<number> {
   const health = new Health();
   const log = { error: () => undefined };
-  const options = { answerCalls: makeAnswerCalls({ decide: each(decide), log, onFailure: () => undefined }), health, onCall: () => undefined };
-  const grpc = new GrpcServer(options);
-  const server = transport === 'lean' ? new LeanServer({ ...options, grpc, log }) : grpc;
+  const options = {
+    answerCalls: makeAnswerCalls({ decide: each(decide), log, onFailure: () => undefined }),
+    health,
+    onCall: () => undefined,
+  };
+  const server = transport === 'lean' ? new LeanServer({ ...options, log }) : new GrpcServer(options);
   const { port } = await server.start({ host: '127.0.0.1', port: 0 });
   stop = () => server.drain({ timeoutMs: 1_000 });
   return port;
@@ -57,18 +61,30 @@ const byKey: DecideOne = ({ descriptors }) => {
 };
 
 describe.each(TRANSPORTS)('on %s', (transport) => {
-  test('a closed loop asks as often as it is told, and counts admitted, denied and failed', async () => {
+  test('a closed loop makes the given number of calls, and counts admitted, denied and failed', async () => {
     const result = await runLoad(job(await serve(transport, byKey), {}));
     expect(result).toMatchObject({ admitted: 300, denied: 300, failed: 300, admittedOfWatched: [300, 0] });
     expect(result.broken).toBeUndefined();
-    expect(result.latencyMs).toBeUndefined();
+    expect(result.latencyMs!.p99).toBeGreaterThanOrEqual(result.latencyMs!.p50);
+    expect(result.lateMs).toBeUndefined();
   });
 
-  test('it keeps so many streams under way, and never more', async () => {
+  test('many connections with one call each are all used, and the time of a named process is measured', async () => {
+    const many = { connections: 120, load: { kind: 'closed', streams: 1 }, callsMax: 1_200, meteredPids: [process.pid] } as const;
+    const { processorUs, ...counts } = await runLoad(job(await serve(transport, byKey), many));
+    expect(counts).toMatchObject({ admitted: 400, denied: 400, failed: 400 });
+    expect(processorUs[0]).toBeGreaterThan(0);
+  });
+
+  test('the generator keeps the given number of streams open, and never more', async () => {
     let [underWay, most] = [0, 0];
+    const full = deferred();
     const slow: DecideOne = async () => {
       underWay += 1;
       most = Math.max(most, underWay);
+      // However slowly the streams come, none is answered before all are under way.
+      if (underWay === 8) full.resolve();
+      await full.promise;
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
@@ -79,7 +95,7 @@ describe.each(TRANSPORTS)('on %s', (transport) => {
     expect(most).toBe(8);
   });
 
-  test('an open loop makes every call of its schedule, and takes the time of each', async () => {
+  test('an open loop makes every call of its schedule, and measures the time of each', async () => {
     const port = await serve(transport, byKey);
     const { latencyMs, lateMs, ...counts } = await runLoad(job(port, { load: { kind: 'open', perSecond: 1_500 }, durationMs: 200 }));
     expect(counts).toMatchObject({ admitted: 100, denied: 100, failed: 100 });
@@ -88,7 +104,7 @@ describe.each(TRANSPORTS)('on %s', (transport) => {
   });
 });
 
-test('latency counts from when a call was due: a server that stalls does not stall the question', async () => {
+test('latency counts from the due time of a call, so a stalled server cannot delay the question', async () => {
   const STALL_MS = 300;
   const startMs = performance.now();
   let isFirst = true;
@@ -100,14 +116,16 @@ test('latency counts from when a call was due: a server that stalls does not sta
     }
     return Promise.resolve(OK!);
   };
-  const { admitted, latencyMs } = await runLoad(job(await serve('lean', stalling), { load: { kind: 'open', perSecond: 1_000 }, durationMs: 400 }));
+  const { admitted, latencyMs } = await runLoad(
+    job(await serve('lean', stalling), { load: { kind: 'open', perSecond: 1_000 }, durationMs: 400 }),
+  );
   expect(admitted).toBe(400);
   expect(performance.now() - startMs).toBeGreaterThan(STALL_MS);
   // Of 400 calls 300 were due while it stood still: half of all waited for 100 ms or more.
   expect(latencyMs!.p50).toBeGreaterThan(50);
 });
 
-test('a call that is never answered has failed', async () => {
+test('a call without an answer counts as failed', async () => {
   let asked = 0;
   const silent: DecideOne = () => {
     asked += 1;
@@ -119,7 +137,7 @@ test('a call that is never answered has failed', async () => {
   expect([admitted + failed, denied]).toEqual([20, 0]);
 });
 
-test('a server that is not there is told', async () => {
+test('an absent server is reported', async () => {
   const port = await serve('lean', byKey);
   await stop!();
   stop = undefined;

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { bucketKey, KeyHeads, sharedEntry } from '../../../src/bucket/bucket-key';
 import type { Entry } from '../../../src/descriptor/descriptor';
 import { toByteString } from '../../../src/descriptor/byte-string';
-import { entriesOf, limitOf } from '../../support/rules';
-import { seeded } from '../../support/random';
+import { entriesOf, limitOf } from '../../support/decisions/rules';
+import { seeded } from '../../support/random/random';
 
 const limit = limitOf({ unit: 'minute' });
 
@@ -24,11 +24,11 @@ test.each([
   ['d', [{ key: 'k', value: toByteString('é') }], '1{d}tb60|k=%c3%a9'],
   ['weir:', [{ key: 'weir:x', value: 'weir' }], '1{weir%3a}tb60|weir%3ax=weir'],
   ['{d}', entriesOf('k=100%'), '1{%7bd%7d}tb60|k=100%25'],
-])('domain %j, entries %j: %s', (domain, entries, expected) => {
+])('the key of domain %j, entries %j is %s', (domain, entries, expected) => {
   expect(keyOf(domain, entries)).toBe(expected);
 });
 
-test('the algorithm and the window are part of it, the size of the limit is not', () => {
+test('the key has the algorithm and the window, and not the size of the limit', () => {
   const key = (spec: Parameters<typeof limitOf>[0]) =>
     bucketKey({ prefix: '', domain: 'd', entries: entriesOf('k=v'), limit: limitOf(spec) });
   expect(key({ unit: 'hour' })).toBe('1{d}tb3600|k=v');
@@ -37,12 +37,12 @@ test('the algorithm and the window are part of it, the size of the limit is not'
   expect(key({ unit: 'hour', requestsPerUnit: 7, burst: 9, name: 'n' })).toBe(key({ unit: 'hour' }));
 });
 
-test('a window of the calendar is named by its unit and time zone', () => {
+test('the key of a calendar window has its unit and time zone', () => {
   const calendar = limitOf({ unit: 'month', algorithm: 'fixed_window', calendarTimeZone: 'Europe/Berlin' });
   expect(bucketKey({ prefix: '', domain: 'd', entries: entriesOf('k=v'), limit: calendar })).toBe('1{d}fw1month@Europe/Berlin|k=v');
 });
 
-test('the prefix of the settings stands before it', () => {
+test('the key begins with the prefix of the settings', () => {
   expect(keyOf('d', entriesOf('k=v'), { prefix: 'eu-' })).toBe('eu-1{d}tb60|k=v');
 });
 
@@ -53,11 +53,11 @@ test.each([
   [entriesOf('tenant'), '1{d|}tb60|tenant='],
   [[{ key: 'tenant', value: '{a}|b' }], '1{d|%7ba%7d%7cb}tb60|tenant=%7ba%7d%7cb'],
   [entriesOf('tenant=a', 'tenant=b'), '1{d|a}tb60|tenant=a|tenant=b'],
-])('spread by tenant, entries %j: %s', (entries, expected) => {
+])('the hash tag of a domain spread by tenant, entries %j, is %s', (entries, expected) => {
   expect(keyOf('d', entries, { hashTag: 'tenant' })).toBe(expected);
 });
 
-test('heads that are known change no key, whatever was keyed before', () => {
+test('cached key heads change no key, whatever was keyed before', () => {
   const heads = new KeyHeads();
   const limits = [limit, limitOf({ unit: 'hour' }), limitOf({ unit: 'day', algorithm: 'fixed_window' })];
   const entry = fc.record({ key: fc.constantFrom('a', 'ab', 'weir:', 't|'), value: fc.constantFrom('', 'x', 'y=|', 'é') });
@@ -80,35 +80,43 @@ describe('share_threshold', () => {
   const sharedKeyOf = (first: string, second: string, hashTag?: string) =>
     bucketKey({ prefix: 'p-', domain: 'd', hashTag, entries: entriesOf(first, second), limit, shared: [undefined, shared] });
 
-  test('writes the pattern in the place of the value, and nothing else', () => {
+  test('share_threshold writes the pattern instead of the value, and changes nothing else', () => {
     expect(sharedKeyOf('k=v', 'path=/ab')).toBe('p-1{d}tb60|k=v|path=~/a*');
     expect(sharedKeyOf('k=v', 'path=/ac')).toBe(sharedKeyOf('k=v', 'path=/ab'));
     expect(sharedKeyOf('k=w', 'path=/ab')).not.toBe(sharedKeyOf('k=v', 'path=/ab'));
   });
 
-  test('no value is written like a pattern, not even the pattern itself', () => {
+  test('no value is written like a pattern, not even the text of the pattern', () => {
     for (const value of ['/a*', '~/a*']) expect(keyOf('d', [...entriesOf('k=v'), { key: 'path', value }])).not.toContain('=~');
   });
 
-  test('of a key with a star writes that, and the value as it is if it has none', () => {
-    const keys = bucketKey({ prefix: '', domain: 'd', entries: entriesOf('path=x'), limit, shared: [sharedEntry({ key: 'p*', value: 'x' })] });
+  test('a key with a star is written with the star, and a value without one as it is', () => {
+    const keys = bucketKey({
+      prefix: '',
+      domain: 'd',
+      entries: entriesOf('path=x'),
+      limit,
+      shared: [sharedEntry({ key: 'p*', value: 'x' })],
+    });
     expect(keys).toBe('1{d}tb60|~p*=x');
   });
 
-  test('a long pattern is named by its digest', () => {
+  test('a long pattern is written as its digest', () => {
     const long = sharedEntry({ key: 'k', value: `${'x'.repeat(257)}*` });
     expect(long.text).toMatch(/^k=~~[0-9a-f]{64}$/);
   });
 
-  test('is one bucket in a domain that is spread by that entry, too', () => {
+  test('share_threshold makes one bucket in a domain that is spread by that entry, too', () => {
     expect(sharedKeyOf('k=v', 'path=/ab', 'path')).toBe('p-1{d|~/a*}tb60|k=v|path=~/a*');
     expect(sharedKeyOf('k=v', 'path=/ab', 'k')).toBe('p-1{d|v}tb60|k=v|path=~/a*');
     const starred = [sharedEntry({ key: 'p*', value: '*' })];
-    expect(bucketKey({ prefix: '', domain: 'd', hashTag: 'path', entries: entriesOf('path=x'), limit, shared: starred })).toBe('1{d}tb60|~p*=~*');
+    expect(bucketKey({ prefix: '', domain: 'd', hashTag: 'path', entries: entriesOf('path=x'), limit, shared: starred })).toBe(
+      '1{d}tb60|~p*=~*',
+    );
   });
 });
 
-test('a long part is named by its digest, which no text can pass for', () => {
+test('a long part is written as its digest, which no text can imitate', () => {
   const long = 'x'.repeat(257);
   const key = keyOf('d', [{ key: 'k', value: long }]);
   const digest = key.slice(key.indexOf('~'));

@@ -3,27 +3,32 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { readTls } from '../../../src/cli/ask';
-import { EXPLAIN_OPTIONS } from '../../../src/cli/explain';
-import { readGoFlags } from '../../../src/cli/go-flags';
+import { EXPLAIN_OPTIONS } from '../../../src/cli/explain/explain';
+import { readGoFlags } from '../../../src/cli/reference/go-flags';
 import { readDescriptors } from '../../../src/cli/read-descriptor';
 import { readOverrides } from '../../../src/cli/read-override';
 import { readChoice, readWhole, UsageError } from '../../../src/cli/usage-error';
-import { DESCRIPTORS_MAX, ENTRIES_MAX } from '../../../src/descriptor/bounds';
+import { DESCRIPTORS_MAX, ENTRIES_MAX } from '../../../src/descriptor/descriptor-bounds';
 import { toByteString } from '../../../src/descriptor/byte-string';
-import { makeCertificates } from '../../support/certificates';
+import { makeCertificates } from '../../support/servers/certificates';
 
 describe('A descriptor', () => {
   test.each([
     ['a=b', [{ key: 'a', value: 'b' }]],
-    ['a=b,c=d', [{ key: 'a', value: 'b' }, { key: 'c', value: 'd' }]],
+    [
+      'a=b,c=d',
+      [
+        { key: 'a', value: 'b' },
+        { key: 'c', value: 'd' },
+      ],
+    ],
     ['path=/x?y=z', [{ key: 'path', value: '/x?y=z' }]],
-    ['a', [{ key: 'a', value: '' }]],
     ['a=', [{ key: 'a', value: '' }]],
     ['a=1\\,2', [{ key: 'a', value: '1,2' }]],
     ['a\\=b=c\\\\', [{ key: 'a=b', value: 'c\\' }]],
     ['name=Łódź', [{ key: 'name', value: toByteString('Łódź') }]],
     ['a=two\nlines', [{ key: 'a', value: 'two\nlines' }]],
-  ])('%j', (text, entries) => {
+  ])('%j is read', (text, entries) => {
     expect(readDescriptors('--descriptor', [text])).toEqual([entries]);
   });
 
@@ -31,18 +36,20 @@ describe('A descriptor', () => {
     [[], '--descriptor is missing'],
     [[''], '--descriptor is empty'],
     [['=v'], 'has no key'],
+    [['a=b,c'], '"c" has no value; write c=VALUE, or c= for an empty value'],
+    [['user:ann'], '"user:ann" has no value; write user=ann, or user:ann= for an empty value'],
     [[Array.from({ length: ENTRIES_MAX + 1 }, () => 'a=b').join(',')], `a descriptor has at most ${ENTRIES_MAX}`],
     [Array.from({ length: DESCRIPTORS_MAX + 1 }, () => 'a=b'), `a request has at most ${DESCRIPTORS_MAX}`],
-  ])('%#: what makes no sense is refused', (texts, message) => {
+  ])('%#: an invalid descriptor is rejected', (texts, message) => {
     expect(() => readDescriptors('--descriptor', texts)).toThrow(UsageError);
     expect(() => readDescriptors('--descriptor', texts)).toThrow(message);
   });
 });
 
-describe('A limit of a descriptor', () => {
+describe('a limit of a descriptor', () => {
   const read = (args: readonly string[]) => readOverrides(parseArgs({ args: [...args], options: EXPLAIN_OPTIONS, tokens: true }).tokens);
 
-  test('is of the one before it', () => {
+  test('the limit belongs to the descriptor before it', () => {
     const args = ['--limit=7/day', '--descriptor', 'c=d', '--domain', 'd', '--descriptor', 'e=f', '--limit', '20/5minute'];
     expect(read(['--descriptor', 'a=b', ...args])).toEqual(
       new Map([
@@ -53,14 +60,14 @@ describe('A limit of a descriptor', () => {
   });
 
   test.each([
-    [['--limit', '7/day'], 'is not after a --descriptor'],
-    [['--descriptor', 'a=b', '--limit', '7/day', '--limit', '8/day'], 'is a second one'],
+    [['--limit', '7/day'], 'has no --descriptor before it'],
+    [['--descriptor', 'a=b', '--limit', '7/day', '--limit', '8/day'], 'is the second --limit'],
     [['--descriptor', 'a=b', '--limit', '7/eon'], '"7/eon" is not accepted; use 20/minute'],
     [['--descriptor', 'a=b', '--limit', '7'], '"7" is not accepted; use 20/minute'],
     [['--descriptor', 'a=b', '--limit', '4294967296/day'], 'requests_per_unit must be a whole number'],
     [['--descriptor', 'a=b', '--limit', '1/0day'], 'unit_multiplier must be a whole number'],
     [['--descriptor', 'a=b', '--limit', '1/101year'], 'makes a window of over 100 years'],
-  ])('%j is refused', (args, message) => {
+  ])('%j is rejected', (args, message) => {
     expect(() => read(args)).toThrow(UsageError);
     expect(() => read(args)).toThrow(message);
   });
@@ -78,7 +85,7 @@ describe("Go's flags", () => {
     [['-on', 'word', '-text', 'a'], { text: undefined, on: true, many: [] }],
     [['-on', '--', '-text', 'a'], { text: undefined, on: true, many: [] }],
     [['-text='], { text: '', on: false, many: [] }],
-  ])('%j', (args, values) => {
+  ])('%j is read', (args, values) => {
     expect(readGoFlags(args, KINDS)).toEqual(values);
   });
 
@@ -87,18 +94,19 @@ describe("Go's flags", () => {
     [['-constructor', 'x'], 'flag provided but not defined: -constructor'],
     [['-text'], 'flag needs an argument: -text'],
     [['-on=maybe'], 'invalid boolean value "maybe" for -on'],
-  ])('%j is refused', (args, message) => {
+  ])('%j is rejected', (args, message) => {
     expect(() => readGoFlags(args, KINDS)).toThrow(message);
   });
 });
 
-test('a word of several, and a number in its range', () => {
+test('one of several words and a number in a range are read', () => {
   expect(readChoice('--format', undefined, ['text', 'json'])).toBe('text');
   expect(readChoice('--format', 'json', ['text', 'json'])).toBe('json');
   expect(() => readChoice('--format', 'xml', ['text', 'json'])).toThrow('--format: "xml" is not accepted; use text, json');
   expect(readWhole('--cost', undefined, { min: 1, max: 9, otherwise: 3 })).toBe(3);
   expect(readWhole('--cost', '9', { min: 1, max: 9, otherwise: 3 })).toBe(9);
-  for (const word of ['0', '10', '-1', '1.5', 'x', '']) expect(() => readWhole('--cost', word, { min: 1, max: 9, otherwise: 3 })).toThrow(UsageError);
+  for (const word of ['0', '10', '-1', '1.5', 'x', ''])
+    expect(() => readWhole('--cost', word, { min: 1, max: 9, otherwise: 3 })).toThrow(UsageError);
 });
 
 describe('PEM files', () => {
@@ -109,7 +117,7 @@ describe('PEM files', () => {
     key: { name: '--key', file: named.key },
   });
 
-  test('what they hold', () => {
+  test('a PEM file gives its certificates and keys', () => {
     const { authorities, certificate, key } = readTls(filesOf({ ca: ca.cert, cert: client.cert, key: client.key }));
     expect([authorities, certificate, key]).toEqual([ca.cert, client.cert, client.key].map((file) => readFileSync(file)));
     expect(readTls(filesOf({}))).toEqual({ authorities: undefined, certificate: undefined, key: undefined });
@@ -118,9 +126,12 @@ describe('PEM files', () => {
   test.each([
     [{ cert: client.cert }, '--key: it is not set, but --cert is; set both or neither'],
     [{ ca: '/nowhere' }, "--ca: /nowhere can't be read (ENOENT); name a PEM file"],
-    [{ ca: client.key, cert: ca.cert, key: '/nowhere' }, `--ca: ${client.key} holds no certificate; name a PEM file with one\n--key: /nowhere can't be read`],
-    [{ cert: client.cert, key: server.key }, '--key: it is not the key of the certificate in --cert; name the two that belong together'],
-  ])('%j: everything that is wrong with them', (named, message) => {
+    [
+      { ca: client.key, cert: ca.cert, key: '/nowhere' },
+      `--ca: ${client.key} holds no certificate; name a PEM file with one\n--key: /nowhere can't be read`,
+    ],
+    [{ cert: client.cert, key: server.key }, '--key: it is not the key of the certificate in --cert; name a matching pair'],
+  ])('%j: every fault of the files is listed', (named, message) => {
     expect(() => readTls(filesOf(named))).toThrow(UsageError);
     expect(() => readTls(filesOf(named))).toThrow(message);
   });

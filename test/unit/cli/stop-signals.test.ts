@@ -22,7 +22,7 @@ class FakeProcess extends EventEmitter implements StopSignalsProcess {
 
 const PID = 4711;
 
-test.each(['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP'])('%s before it serves ends it by itself', (signal) => {
+test.each(['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP'])('%s before serving ends the process by default', (signal) => {
   const self = new FakeProcess(PID);
   new StopSignals(self);
   self.emit(signal);
@@ -34,7 +34,7 @@ test.each([
   ['SIGINT', 130],
   ['SIGQUIT', 131],
   ['SIGHUP', 129],
-])('%s ends the first process of a container, which no signal ends by itself, with %d', (signal, code) => {
+])('%s ends the first process of a container, which the kernel does not end by default, with %d', (signal, code) => {
   const self = new FakeProcess(1);
   new StopSignals(self);
   self.emit(signal);
@@ -45,9 +45,9 @@ test.each([
   ['SIGTERM', 'SIGTERM'],
   ['SIGINT', 'SIGTERM'],
   ['SIGTERM', 'SIGINT'],
-])('once it serves %s asks for a drain, and %s after it ends that', async (first, second) => {
+])('a first %s while serving requests a drain, and %s after it ends the drain', async (first, second) => {
   const self = new FakeProcess(PID);
-  const told = new StopSignals(self).untilTold();
+  const told = new StopSignals(self).untilSignal();
   self.emit(first);
   expect(self.ends).toEqual([]);
   await expect(told).resolves.toBe(first);
@@ -55,12 +55,12 @@ test.each([
   expect(self.ends).toEqual([`${PID} ${second} 0`]);
 });
 
-test('SIGQUIT is never a drain, and SIGHUP ends nothing once somebody listens', () => {
+test('SIGQUIT never drains, and SIGHUP ends nothing once it has a listener', () => {
   const self = new FakeProcess(PID);
   const signals = new StopSignals(self);
   let hangUps = 0;
   signals.onHangUp(() => (hangUps += 1));
-  void signals.untilTold();
+  void signals.untilSignal();
   self.emit('SIGHUP');
   self.emit('SIGHUP');
   expect([hangUps, self.ends]).toEqual([2, []]);

@@ -1,11 +1,12 @@
 /** The circuit breaker: when it opens, what waits meanwhile, when it tries again. */
 
 import CircuitBreaker from 'opossum';
-import { BreakerStore, type BreakerState } from '../../../src/resilience/breaker';
-import { MemoryStore } from '../../../src/store/memory-store';
-import { StoreError, type GroupOutcome, type StoreErrorReason } from '../../../src/store/store';
-import { randomFrom, seededInFull } from '../../support/random';
-import { SwitchedStore } from '../../support/switched-store';
+import { BreakerStore } from '../../../src/resilience/breaker';
+import type { CircuitState } from '../../../src/resilience/circuit';
+import { MemoryStore } from '../../../src/store/memory/memory-store';
+import { StoreError, type GroupOutcome, type StoreErrorReason } from '../../../src/store/port/store';
+import { randomFrom, seededInFull } from '../../support/random/random';
+import { SwitchedStore } from '../../support/redis/switched-store';
 
 const OPTIONS = { failures: 3, windowMs: 10_000, openMs: 30_000 };
 
@@ -19,20 +20,25 @@ afterEach(() => {
 
 function open() {
   const inner = new SwitchedStore(new MemoryStore({ nowUs: () => 0, bucketsMax: 1 }));
-  const states: BreakerState[] = [];
+  const states: CircuitState[] = [];
   const clock = { nowMs: 0 };
   const breaker = new BreakerStore(inner, { ...OPTIONS, nowMs: () => clock.nowMs, onState: (state) => states.push(state) });
   const reasons = async (calls: number): Promise<string[]> => {
     const seen: string[] = [];
     for (let i = 0; i < calls; i += 1) {
-      seen.push(await breaker.take([]).then(() => 'ok', (error: unknown) => (error as StoreError).reason));
+      seen.push(
+        await breaker.take([]).then(
+          () => 'ok',
+          (error: unknown) => (error as StoreError).reason,
+        ),
+      );
     }
     return seen;
   };
   return { inner, states, clock, breaker, reasons };
 }
 
-test('failures in a row open it, and then nobody is asked', async () => {
+test('failures in a row open the breaker, and then no call is sent', async () => {
   const { inner, states, reasons, breaker } = open();
   inner.failing = { reason: 'timeout' };
   expect(await reasons(5)).toEqual(['timeout', 'timeout', 'timeout', 'breaker', 'breaker']);
@@ -41,7 +47,7 @@ test('failures in a row open it, and then nobody is asked', async () => {
   await breaker.close();
 });
 
-test('a success between them starts the count anew', async () => {
+test('a success resets the count of failures', async () => {
   const { inner, states, reasons, breaker } = open();
   for (let round = 0; round < 3; round += 1) {
     inner.failing = { reason: 'connection' };
@@ -53,7 +59,7 @@ test('a success between them starts the count anew', async () => {
   await breaker.close();
 });
 
-test('failures too far apart do not count together', async () => {
+test('failures that are too far apart do not count together', async () => {
   const { inner, states, clock, reasons, breaker } = open();
   inner.failing = { reason: 'timeout' };
   for (let failure = 0; failure < 6; failure += 1) {
@@ -64,7 +70,7 @@ test('failures too far apart do not count together', async () => {
   await breaker.close();
 });
 
-test('callers that give up are no failure of the store', async () => {
+test('callers that give up do not count as failures of the store', async () => {
   const { inner, states, reasons, breaker } = open();
   inner.failing = { reason: 'caller_timeout' };
   await reasons(10);
@@ -72,7 +78,7 @@ test('callers that give up are no failure of the store', async () => {
   await breaker.close();
 });
 
-test('once it has been closed from outside, failures count anew', async () => {
+test('the count of failures restarts after the breaker was closed from outside', async () => {
   const { inner, states, reasons, breaker } = open();
   inner.failing = { reason: 'timeout' };
   await reasons(3);
@@ -84,7 +90,7 @@ test('once it has been closed from outside, failures count anew', async () => {
   await breaker.close();
 });
 
-test('overload is no failure of the store', async () => {
+test('overload does not count as a failure of the store', async () => {
   const { inner, states, reasons, breaker } = open();
   inner.failing = { reason: 'overload' };
   expect(await reasons(10)).toEqual(Array(10).fill('overload'));
@@ -92,7 +98,7 @@ test('overload is no failure of the store', async () => {
   await breaker.close();
 });
 
-test('after a while one call tries; while it does, all others still fail at once', async () => {
+test('after its wait the breaker lets one call try, and all others still fail at once', async () => {
   const { inner, states, reasons, breaker } = open();
   inner.failing = { reason: 'timeout' };
   await reasons(3);
@@ -114,7 +120,7 @@ test('after a while one call tries; while it does, all others still fail at once
   await breaker.close();
 });
 
-test('a store that shows that it is there is asked at once', async () => {
+test('a store that shows signs of life gets calls at once', async () => {
   const { inner, states, reasons, breaker } = open();
   inner.failing = { reason: 'connection' };
   await reasons(3);
@@ -126,7 +132,7 @@ test('a store that shows that it is there is asked at once', async () => {
   await breaker.close();
 });
 
-test('settlements fail at once as well, and count', async () => {
+test('settlements fail at once too, and count', async () => {
   const { inner, breaker } = open();
   inner.failing = { reason: 'timeout' };
   for (let i = 0; i < 3; i += 1) await expect(breaker.settle([])).rejects.toMatchObject({ reason: 'timeout' });
@@ -135,7 +141,7 @@ test('settlements fail at once as well, and count', async () => {
   await breaker.close();
 });
 
-test('it is not trusted after an answer that did not come in time, until one shows otherwise or much time has passed', async () => {
+test('a late answer removes trust in the store until another sign or a long time', async () => {
   const { inner, clock, reasons, breaker } = open();
   const trusted: boolean[] = [breaker.isTrusted];
   const look = async (calls: number): Promise<void> => {
@@ -160,7 +166,7 @@ test('it is not trusted after an answer that did not come in time, until one sho
 test.each([
   ['timeout', false],
   ['script', true],
-] as const)('while it is open it is not trusted; when one call may try, after %s: %s', async (reason, isTrusted) => {
+] as const)('an open breaker is not trusted; when one call may try, after %s: %s', async (reason, isTrusted) => {
   const { inner, reasons, breaker } = open();
   inner.failing = { reason };
   await reasons(3);
@@ -172,7 +178,7 @@ test.each([
   await breaker.close();
 });
 
-test('a store that answers errors is tried by one call a second, and nobody is told but of what becomes of it', async () => {
+test('a store that answers errors gets one call a second, and only the outcome is logged', async () => {
   const { inner, states, clock, reasons, breaker } = open();
   inner.failing = { reason: 'script' };
   expect(await reasons(5)).toEqual(['script', 'script', 'script', 'breaker', 'breaker']);
@@ -202,7 +208,7 @@ test('a store that answers errors is tried by one call a second, and nobody is t
   await breaker.close();
 });
 
-test.each(['timeout', 'connection'] as const)('once the call that tries has failed by %s, none does so soon', async (reason) => {
+test.each(['timeout', 'connection'] as const)('after a failed try by %s no call tries soon', async (reason) => {
   const { inner, clock, reasons, breaker } = open();
   inner.failing = { reason: 'script' };
   await reasons(3);
@@ -215,14 +221,14 @@ test.each(['timeout', 'connection'] as const)('once the call that tries has fail
   await breaker.close();
 });
 
-test('a fault of ours is passed on as it is', async () => {
+test('an internal fault is passed on', async () => {
   const { breaker, inner } = open();
   inner.hold = Promise.reject(new TypeError('ours'));
   await expect(breaker.take([])).rejects.toThrow(TypeError);
   await breaker.close();
 });
 
-test('a probe that fails opens it for as long again', async () => {
+test('a failed probe opens the breaker for another period', async () => {
   const { inner, states, reasons, breaker } = open();
   inner.failing = { reason: 'timeout' };
   await reasons(3);
@@ -233,19 +239,26 @@ test('a probe that fails opens it for as long again', async () => {
   await breaker.close();
 });
 
-test('whatever ends when, it does what a circuit does that is asked for every call', async () => {
+test('in any order of results it decides as opossum does', async () => {
   const random = randomFrom(seededInFull(STEPS));
   const clock = { nowMs: 0 };
-  const asked = { states: [] as BreakerState[], seen: [] as string[], calls: [] as Held[] };
-  const direct = { states: [] as BreakerState[], seen: [] as string[], calls: [] as Held[] };
+  const asked = { states: [] as CircuitState[], seen: [] as string[], calls: [] as Held[] };
+  const direct = { states: [] as CircuitState[], seen: [] as string[], calls: [] as Held[] };
   const circuit = askedForEvery(clock, asked.states);
-  const breaker = new BreakerStore(heldIn(direct.calls), { ...OPTIONS, nowMs: () => clock.nowMs, onState: (state) => direct.states.push(state) });
+  const breaker = new BreakerStore(heldIn(direct.calls), {
+    ...OPTIONS,
+    nowMs: () => clock.nowMs,
+    onState: (state) => direct.states.push(state),
+  });
   for (let step = 0; step < STEPS; step += 1) {
     const what = random(10);
     if (what < 4) {
       const name = `call ${step}`;
       void circuit.fire(asked.calls).then((end) => asked.seen.push(`${name}: ${end}`));
-      void breaker.take([]).then(() => 'ok', reasonOf).then((end) => direct.seen.push(`${name}: ${end}`));
+      void breaker
+        .take([])
+        .then(() => 'ok', reasonOf)
+        .then((end) => direct.seen.push(`${name}: ${end}`));
     } else if (what < 7 && direct.calls.length > 0) {
       // Most failures are followed by others, so that it opens.
       const reason = REASONS[random(REASONS.length)];
@@ -275,7 +288,18 @@ interface Held {
 
 const STEPS = 3_000;
 
-const REASONS: readonly (StoreErrorReason | undefined)[] = [undefined, undefined, 'timeout', 'timeout', 'timeout', 'connection', 'connection', 'overload', 'caller_timeout', 'redirected'];
+const REASONS: readonly (StoreErrorReason | undefined)[] = [
+  undefined,
+  undefined,
+  'timeout',
+  'timeout',
+  'timeout',
+  'connection',
+  'connection',
+  'overload',
+  'caller_timeout',
+  'redirected',
+];
 
 function hold(calls: Held[]): Promise<readonly GroupOutcome[]> {
   return new Promise((resolve, reject) => {
@@ -297,7 +321,7 @@ function heldIn(calls: Held[]) {
 }
 
 /** The same rules, with every call through the circuit. */
-function askedForEvery(clock: { readonly nowMs: number }, states: BreakerState[]) {
+function askedForEvery(clock: { readonly nowMs: number }, states: CircuitState[]) {
   let failedAtMs: number[] = [];
   const circuit = new CircuitBreaker((calls: Held[]) => hold(calls), {
     timeout: false,

@@ -1,22 +1,22 @@
 /** The deny cache: what it answers, what it never does, and that its answers are those of the store. */
 
 import fc from 'fast-check';
+import { ALGORITHMS } from '../../../src/algorithm/algorithms';
 import type { BucketLimit, Group, Take } from '../../../src/bucket/take';
 import { NEVER } from '../../../src/bucket/take';
-import { LIMITS_MAX } from '../../../src/config/limit-schema';
-import { DESCRIPTORS_MAX } from '../../../src/descriptor/bounds';
+import { LIMITS_MAX } from '../../../src/compile/fields/descriptor';
+import { DESCRIPTORS_MAX } from '../../../src/descriptor/descriptor-bounds';
 import { DenyCacheStore } from '../../../src/resilience/deny-cache';
-import { LastKnown } from '../../../src/resilience/last-known';
-import { ALGORITHMS } from '../../../src/rule/limit';
-import { WINDOW_US_MAX } from '../../../src/rule/unit';
-import { MemoryStore } from '../../../src/store/memory-store';
-import type { GroupOutcome } from '../../../src/store/store';
-import { casesOf } from '../../support/form';
-import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../../support/groups';
-import { decided } from '../../support/outcomes';
-import { seeded } from '../../support/random';
-import { schedules, type ScheduleStep } from '../../support/schedules';
-import { SwitchedStore } from '../../support/switched-store';
+import { UsageSnapshot } from '../../../src/resilience/usage-snapshot';
+import { WINDOW_US_MAX } from '../../../src/descriptor/unit';
+import { MemoryStore } from '../../../src/store/memory/memory-store';
+import type { GroupOutcome } from '../../../src/store/port/store';
+import { casesOf } from '../../support/random/form';
+import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../../support/decisions/groups';
+import { decided } from '../../support/decisions/outcomes';
+import { seeded } from '../../support/random/random';
+import { schedules, type ScheduleStep } from '../../support/random/schedules';
+import { SwitchedStore } from '../../support/redis/switched-store';
 
 const START_US = 1_800_000_000_000_000;
 const RUNS = 1_000;
@@ -27,7 +27,7 @@ function open({ bucketsMax = 100 } = {}) {
   const clock = { nowMs: 0 };
   const inner = new SwitchedStore(new MemoryStore({ nowUs: () => START_US + Math.round(clock.nowMs * 1_000), bucketsMax: 10_000 }));
   const nowMs = () => clock.nowMs;
-  const lastKnown = new LastKnown({ nowMs, bucketsMax: 100 });
+  const lastKnown = new UsageSnapshot({ nowMs, bucketsMax: 100 });
   const denied = { here: 0 };
   const cache = new DenyCacheStore(inner, { nowMs, bucketsMax, lastKnown, onDenied: () => (denied.here += 1) });
   const decide = async (group: Group) => decided((await cache.take([group]))[0]);
@@ -46,7 +46,7 @@ function open({ bucketsMax = 100 } = {}) {
   return { cache, inner, clock, lastKnown, denied, ask, one, exhaust };
 }
 
-test('what was denied is denied without asking the store, with the time that is left', async () => {
+test('a denied take is denied again without the store, with the remaining time', async () => {
   const { clock, denied, one, exhaust } = open();
   await exhaust('a');
   clock.nowMs = 60;
@@ -56,12 +56,12 @@ test('what was denied is denied without asking the store, with the time that is 
     overLimit: true,
     cached: true,
     nowUs: START_US + 60_000,
-    verdicts: [{ fits: false, remaining: 0, retryAfterUs: 40_000, resetAfterUs: 940_000 }],
+    verdicts: [{ fits: false, remaining: 0, retryAfterUs: 40_000, resetAfterUs: 940_000, denies: true }],
   });
   expect(denied.here).toBe(1);
 });
 
-test('until these hits would fit again', async () => {
+test('a denial lasts until these hits would fit again', async () => {
   const { clock, one, exhaust } = open();
   await exhaust('a');
   clock.nowMs = 99.999;
@@ -71,7 +71,7 @@ test('until these hits would fit again', async () => {
   expect([asked, verdict.overLimit]).toEqual([true, false]);
 });
 
-test('to the microsecond, though 6000.002 ms and 0.001 are more than 6000.003', async () => {
+test('a denial lasts to the microsecond, though 6000.002 ms plus 0.001 is more than 6000.003', async () => {
   const { clock, one, exhaust } = open();
   clock.nowMs = 6000.002;
   await exhaust('a', { ...TEN_PER_SECOND, requestsPerUnit: 1_000_000 });
@@ -80,32 +80,43 @@ test('to the microsecond, though 6000.002 ms and 0.001 are more than 6000.003', 
   expect([asked, verdict.overLimit]).toEqual([true, false]);
 });
 
-test('for a second at most, however long they would not, or never', async () => {
+test('a denial lasts a second at most, however long the hits do not fit', async () => {
   const { clock, one, exhaust } = open();
   await exhaust('a', TEN_PER_HOUR);
   expect((await one('b', { hits: 11 })).verdict.verdicts[0]!.retryAfterUs).toBe(NEVER);
   clock.nowMs = 999;
   expect((await one('a', { limit: TEN_PER_HOUR })).asked).toBe(false);
   const never = await one('b', { hits: 11 });
-  expect(never).toMatchObject({ asked: false, verdict: { verdicts: [{ fits: false, remaining: 10, retryAfterUs: NEVER, resetAfterUs: 0 }] } });
+  expect(never).toMatchObject({
+    asked: false,
+    verdict: { verdicts: [{ fits: false, remaining: 10, retryAfterUs: NEVER, resetAfterUs: 0 }] },
+  });
   clock.nowMs = 1_000;
   expect((await one('a', { limit: TEN_PER_HOUR })).asked).toBe(true);
   expect((await one('b', { hits: 11 })).asked).toBe(true);
 });
 
-test.each([0, 3])('hits that never fit a fixed window, of %d a second, to its end: what is left and the reset are those of the next one from then on', async (capacity) => {
-  const limit: BucketLimit = { algorithm: 'fixed_window', windowUs: 1_000_000, requestsPerUnit: capacity, capacity };
-  const { clock, one } = open();
-  clock.nowMs = 400;
-  if (capacity > 0) await one('a', { limit, hits: 1 });
-  expect((await one('a', { limit, hits: 4 })).verdict.verdicts).toEqual([{ fits: false, remaining: Math.max(0, capacity - 1), retryAfterUs: NEVER, resetAfterUs: 600_000 }]);
-  clock.nowMs = 999.999;
-  expect(await one('a', { limit, hits: 4 })).toMatchObject({ asked: false, verdict: { verdicts: [{ resetAfterUs: 1 }] } });
-  clock.nowMs = 1_000;
-  expect(await one('a', { limit, hits: 4 })).toMatchObject({ asked: true, verdict: { overLimit: true, verdicts: [{ fits: false, remaining: capacity, retryAfterUs: NEVER, resetAfterUs: 1_000_000 }] } });
-});
+test.each([0, 3])(
+  'hits that never fit a fixed window of %d a second are denied to its end, and then the store is called',
+  async (capacity) => {
+    const limit: BucketLimit = { algorithm: 'fixed_window', windowUs: 1_000_000, requestsPerUnit: capacity, capacity };
+    const { clock, one } = open();
+    clock.nowMs = 400;
+    if (capacity > 0) await one('a', { limit, hits: 1 });
+    expect((await one('a', { limit, hits: 4 })).verdict.verdicts).toEqual([
+      { fits: false, remaining: Math.max(0, capacity - 1), retryAfterUs: NEVER, resetAfterUs: 600_000, denies: true },
+    ]);
+    clock.nowMs = 999.999;
+    expect(await one('a', { limit, hits: 4 })).toMatchObject({ asked: false, verdict: { verdicts: [{ resetAfterUs: 1 }] } });
+    clock.nowMs = 1_000;
+    expect(await one('a', { limit, hits: 4 })).toMatchObject({
+      asked: true,
+      verdict: { overLimit: true, verdicts: [{ fits: false, remaining: capacity, retryAfterUs: NEVER, resetAfterUs: 1_000_000 }] },
+    });
+  },
+);
 
-test('as many hits, or more, and no fewer', async () => {
+test('a denial covers as many hits, or more, and no fewer', async () => {
   const { one } = open();
   await one('a', { hits: 8 });
   await one('a', { hits: 4 });
@@ -114,7 +125,7 @@ test('as many hits, or more, and no fewer', async () => {
   expect(await one('a', { hits: 2 })).toMatchObject({ asked: true, verdict: { overLimit: false } });
 });
 
-test.each(ALGORITHMS)('more hits than were denied are shown their own wait (%s)', async (algorithm) => {
+test.each(ALGORITHMS)('more hits than were denied show their own wait (%s)', async (algorithm) => {
   const limit: BucketLimit = { ...LIMITS[algorithm], windowUs: 7_000_000 };
   const { inner, clock, one, exhaust } = open();
   await exhaust('a', limit);
@@ -122,7 +133,9 @@ test.each(ALGORITHMS)('more hits than were denied are shown their own wait (%s)'
   for (let hits = 2; hits <= limit.capacity + 2; hits += 1) {
     const { verdict, asked } = await one('a', { limit, hits });
     expect(asked).toBe(false);
-    const [shown, own] = [verdict, decided((await inner.take([groupOf([take('a', { limit, hits })])]))[0])].map(({ verdicts }) => verdicts[0]!.retryAfterUs);
+    const [shown, own] = [verdict, decided((await inner.take([groupOf([take('a', { limit, hits })])]))[0])].map(
+      ({ verdicts }) => verdicts[0]!.retryAfterUs,
+    );
     if (own === NEVER || algorithm === 'fixed_window') expect([hits, shown]).toEqual([hits, own]);
     // Of a bucket that drains it is rounded up twice; of a log and a counter it is that of the hits that were denied.
     else expect(shown).toBeLessThanOrEqual(own! + 1);
@@ -130,7 +143,7 @@ test.each(ALGORITHMS)('more hits than were denied are shown their own wait (%s)'
   }
 });
 
-test('a check that was denied denies checks and hits, until one hit is left', async () => {
+test('a denied check denies checks and hits until one hit is left', async () => {
   const { clock, one } = open();
   await one('a', { hits: 10 });
   expect((await one('a', { hits: 0 })).verdict.overLimit).toBe(true);
@@ -147,25 +160,30 @@ test('a denial of several hits denies no check', async () => {
   expect(await one('a', { hits: 0 })).toMatchObject({ asked: true, verdict: { overLimit: false } });
 });
 
-test('a bucket that a usage report left in debt is denied without asking, until one hit is left', async () => {
+test('a bucket in debt is denied without the store until one hit is left', async () => {
   const { clock, one } = open();
   const report = await one('a', { hits: 14, overdraftMax: 10 });
-  expect(report.verdict.verdicts).toEqual([{ fits: false, remaining: 0, debt: 4, retryAfterUs: 500_000, resetAfterUs: 1_400_000 }]);
+  expect(report.verdict.verdicts).toEqual([
+    { fits: false, remaining: 0, debt: 4, retryAfterUs: 500_000, resetAfterUs: 1_400_000, denies: true },
+  ]);
   clock.nowMs = 499;
   for (const hits of [0, 1, 7]) expect(await one('a', { hits })).toMatchObject({ asked: false, verdict: { overLimit: true } });
   clock.nowMs = 500;
   expect(await one('a', { hits: 0 })).toMatchObject({ asked: true, verdict: { overLimit: false } });
 });
 
-test('a usage report beside a take that is known to be denied is charged', async () => {
+test('a usage report is charged beside a take with a cached denial', async () => {
   const { ask, exhaust, one } = open();
   await exhaust('a', TEN_PER_HOUR);
   const group = groupOf([take('a', { limit: TEN_PER_HOUR }), take('tokens', { hits: 7, limit: TEN_PER_HOUR, overdraftMax: 10 })]);
-  expect(await ask(group)).toMatchObject({ asked: true, verdict: { overLimit: true, verdicts: [{ fits: false }, { fits: true, remaining: 3 }] } });
+  expect(await ask(group)).toMatchObject({
+    asked: true,
+    verdict: { overLimit: true, verdicts: [{ fits: false }, { fits: true, remaining: 3 }] },
+  });
   expect((await one('tokens', { hits: 4, limit: TEN_PER_HOUR })).verdict.overLimit).toBe(true);
 });
 
-test('the hits of a group on a bucket are one sum', async () => {
+test('the hits of a group on a bucket are summed', async () => {
   const { ask, one } = open();
   const six = take('a', { hits: 6 });
   expect((await ask(groupOf([six, six]))).verdict.overLimit).toBe(true);
@@ -174,13 +192,13 @@ test('the hits of a group on a bucket are one sum', async () => {
   expect(await ask(groupOf([six]))).toMatchObject({ asked: true, verdict: { overLimit: false } });
 });
 
-test('the other takes of such a group are shown to fit, with what was last known to be left', async () => {
+test('the other takes of such a group show that they fit, with their last known remaining hits', async () => {
   const { ask, clock, exhaust, lastKnown, one } = open();
   await one('b', { hits: 3, limit: THREE_PER_MINUTE });
   const { verdict } = await one('b', { limit: THREE_PER_MINUTE, mode: 'shadow' });
   expect(verdict.verdicts[0]!.fits).toBe(false);
   await one('c', { hits: 3 });
-  lastKnown.hear('c', TEN_PER_SECOND, { fits: true, remaining: 7, retryAfterUs: 0, resetAfterUs: 300_000 });
+  lastKnown.record('c', TEN_PER_SECOND, { fits: true, remaining: 7, retryAfterUs: 0, resetAfterUs: 300_000 });
   await exhaust('a');
   clock.nowMs = 50;
   const group = groupOf([take('c'), take('b', { limit: THREE_PER_MINUTE, mode: 'shadow' }), take('a'), take('d', { hits: -1 })]);
@@ -194,7 +212,7 @@ test('the other takes of such a group are shown to fit, with what was last known
   ]);
 });
 
-test.each(ALGORITHMS)('hits beside it that can never fit are shown not to, as the store would say (%s)', async (algorithm) => {
+test.each(ALGORITHMS)('hits that can never fit show so beside a cached denial, as in the store (%s)', async (algorithm) => {
   const { ask, exhaust, inner } = open();
   await exhaust('a', TEN_PER_HOUR);
   const limit = LIMITS[algorithm];
@@ -213,23 +231,33 @@ test.each(ALGORITHMS)('hits beside it that can never fit are shown not to, as th
   expect([asked, verdict.verdicts.slice(1)]).toEqual([false, decided(stored).verdicts]);
 });
 
-test('a window beside it ends when it ends, used or not, as the store would say', async () => {
-  const calendar: BucketLimit = { ...THREE_PER_MINUTE, windowUs: 86_400_000_000, edgesUs: [START_US - 1_000_000, START_US + 2_000_000, START_US + 9_000_000] };
+test('a window beside a cached denial ends when it ends in the store, used or not', async () => {
+  const calendar: BucketLimit = {
+    ...THREE_PER_MINUTE,
+    windowUs: 86_400_000_000,
+    edgesUs: [START_US - 1_000_000, START_US + 2_000_000, START_US + 9_000_000],
+  };
   const passed: BucketLimit = { ...calendar, edgesUs: [START_US - 9_000_000, START_US] };
   const ahead: BucketLimit = { ...calendar, edgesUs: [START_US + 2_000_000, START_US + 9_000_000] };
   const { ask, clock, exhaust, inner, one } = open();
   await exhaust('a', TEN_PER_HOUR);
   await one('used', { limit: THREE_PER_MINUTE });
   clock.nowMs = 250;
-  const windows = [take('used', { limit: THREE_PER_MINUTE }), take('unused', { limit: THREE_PER_MINUTE }), take('calendar', { limit: calendar })];
-  const { asked, verdict } = await ask(groupOf([take('a', { limit: TEN_PER_HOUR }), ...windows, take('passed', { limit: passed }), take('ahead', { limit: ahead })]));
+  const windows = [
+    take('used', { limit: THREE_PER_MINUTE }),
+    take('unused', { limit: THREE_PER_MINUTE }),
+    take('calendar', { limit: calendar }),
+  ];
+  const { asked, verdict } = await ask(
+    groupOf([take('a', { limit: TEN_PER_HOUR }), ...windows, take('passed', { limit: passed }), take('ahead', { limit: ahead })]),
+  );
   const [stored] = await inner.take([groupOf(windows.map((each) => ({ ...each, hits: 0 })))]);
   const ends = [59_750_000, 59_750_000, 1_750_000];
   expect(decided(stored).verdicts.map(({ resetAfterUs }) => resetAfterUs)).toEqual(ends);
   expect([asked, verdict.verdicts.slice(1).map(({ resetAfterUs }) => resetAfterUs)]).toEqual([false, [...ends, 0, 0]]);
 });
 
-test('a take beside it that is known to be full never again shows 100 years', async () => {
+test('a take that is known to be full never again shows 100 years', async () => {
   const { ask, exhaust, lastKnown } = open();
   lastKnown.charge({ bucketKey: 'b', limit: TEN_PER_SECOND, hits: 1, resetAfterUs: Infinity });
   await exhaust('a');
@@ -237,7 +265,7 @@ test('a take beside it that is known to be full never again shows 100 years', as
   expect([asked, verdict.verdicts[1]!.resetAfterUs]).toEqual([false, WINDOW_US_MAX]);
 });
 
-describe('never answered, and never remembered', () => {
+describe('never cached', () => {
   test.each([
     ['a shadow take', groupOf([take('a', { mode: 'shadow' })])],
     ['a quota take', groupOf([take('a', { mode: 'quota' })])],
@@ -246,7 +274,7 @@ describe('never answered, and never remembered', () => {
     ['a dry group', groupOf([take('a')], { dry: true })],
     ['a group under SHADOW_MODE', groupOf([take('a')], { shadow: true })],
     ['a larger limit', groupOf([take('a', { limit: { ...TEN_PER_HOUR, capacity: 11, requestsPerUnit: 11 } })])],
-  ])('%s', async (_what, group) => {
+  ])('the cache ignores %s', async (_what, group) => {
     const remembering = open();
     await remembering.exhaust('a', TEN_PER_HOUR);
     const { takes, ...flags } = group;
@@ -261,14 +289,14 @@ describe('never answered, and never remembered', () => {
     expect((await asking.one('a', { limit: TEN_PER_HOUR })).asked).toBe(true);
   });
 
-  test('a limit beside a smaller one on its bucket, which slows the refill down', async () => {
+  test('a limit beside a smaller one on its bucket, which slows the refill, is not cached', async () => {
     const { ask, one } = open();
     await one('a', { hits: 10 });
     await ask(groupOf([take('a'), take('a', { limit: TWO_PER_SECOND, mode: 'shadow' })]));
     expect((await one('a')).asked).toBe(true);
   });
 
-  test('the denial of a fallback', async () => {
+  test('the denial of a fallback is not cached', async () => {
     const { cache, inner } = open();
     inner.failing = { reason: 'connection' };
     await expect(cache.take([groupOf([take('a')])])).rejects.toThrow('no');
@@ -278,7 +306,7 @@ describe('never answered, and never remembered', () => {
   });
 });
 
-describe('forgotten at once', () => {
+describe('a denial is dropped at once', () => {
   test('after a refund', async () => {
     const { one, exhaust } = open();
     await exhaust('a', TEN_PER_HOUR);
@@ -286,7 +314,7 @@ describe('forgotten at once', () => {
     expect(await one('a', { limit: TEN_PER_HOUR })).toMatchObject({ asked: true, verdict: { overLimit: false } });
   });
 
-  test('after hits given back, here or below', async () => {
+  test('after hits are given back, here or in a lower layer', async () => {
     const { cache, one, exhaust } = open();
     await exhaust('a', TEN_PER_HOUR);
     await cache.settle([settlement('a', { hits: -1, limit: TEN_PER_HOUR, takenAtUs: START_US })]);
@@ -296,7 +324,7 @@ describe('forgotten at once', () => {
     expect((await one('b', { limit: TEN_PER_HOUR })).asked).toBe(true);
   });
 
-  test('with a store that may have forgotten', async () => {
+  test('when the store may have lost its counts', async () => {
     const { cache, one, exhaust } = open();
     await exhaust('a', TEN_PER_HOUR);
     cache.clear();
@@ -310,20 +338,32 @@ describe('forgotten at once', () => {
     expect((await one('a', { limit: TEN_PER_HOUR })).asked).toBe(true);
   });
 
-  test('by another limit that was asked for while the denial was under way', async () => {
+  test('by another limit that was requested while the denial was under way', async () => {
     const { cache, clock, one } = open();
     await one('a', { hits: 10, limit: TEN_PER_HOUR });
     clock.nowMs = 500;
-    const [denied, refilling] = await Promise.all([TEN_PER_HOUR, TEN_PER_SECOND].map((limit) => cache.take([groupOf([take('a', { limit })])])));
+    const [denied, refilling] = await Promise.all(
+      [TEN_PER_HOUR, TEN_PER_SECOND].map((limit) => cache.take([groupOf([take('a', { limit })])])),
+    );
     expect([denied, refilling].map((outcomes) => decided(outcomes?.[0]).overLimit)).toEqual([true, false]);
     expect(await one('a', { limit: TEN_PER_HOUR })).toMatchObject({ asked: true, verdict: { overLimit: false } });
   });
 
   test.each<[string, (cache: DenyCacheStore) => unknown]>([
     ['a refund', (cache) => cache.take([groupOf([take('a', { hits: -1, limit: TEN_PER_HOUR })])])],
-    ['hits given back below', (cache) => { cache.forget([{ bucketKey: 'a' }]); }],
-    ['a store that may have forgotten', (cache) => { cache.clear(); }],
-  ])('a denial that is from before %s, and comes after it, is not remembered', async (_what, change) => {
+    [
+      'hits given back below',
+      (cache) => {
+        cache.forget([{ bucketKey: 'a' }]);
+      },
+    ],
+    [
+      'a store that may have forgotten',
+      (cache) => {
+        cache.clear();
+      },
+    ],
+  ])('a denial from before %s that arrives after it is not cached', async (_what, change) => {
     const { cache, inner, one } = open();
     await one('a', { hits: 10, limit: TEN_PER_HOUR });
     const takeOf = inner.take.bind(inner);
@@ -343,7 +383,7 @@ describe('forgotten at once', () => {
   });
 });
 
-test('of several groups only those are asked for that are not known, and each has its answer', async () => {
+test('only the unknown ones of several groups go to the store, and each gets its answer', async () => {
   const { cache, inner, exhaust } = open();
   await exhaust('a', TEN_PER_HOUR);
   const [known, other] = [groupOf([take('a', { limit: TEN_PER_HOUR })]), groupOf([take('b', { hits: 4 })])];
@@ -353,13 +393,19 @@ test('of several groups only those are asked for that are not known, and each ha
   expect(inner.asked.take).toBe(3);
 });
 
-test('of a request as large as may be each take is looked at a few times, however many others it has', async () => {
+test('each take of a request of maximum size is visited a few times, whatever the others are', async () => {
   const { cache } = open({ bucketsMax: 10_000 });
   const takes = DESCRIPTORS_MAX * LIMITS_MAX;
   let looks = 0;
   const counted = Array.from({ length: takes }, (_, i): Take => {
     const key = `bucket ${i}`;
-    return { ...take(key, { limit: TEN_PER_HOUR }), get bucketKey() { looks += 1; return key; } };
+    return {
+      ...take(key, { limit: TEN_PER_HOUR }),
+      get bucketKey() {
+        looks += 1;
+        return key;
+      },
+    };
   });
   await cache.take([groupOf(Array.from({ length: takes }, (_, i) => take(`bucket ${i}`, { limit: TEN_PER_HOUR, hits: 10 })))]);
   const group: Group = { takes: counted, shadow: false, quotaAlwaysFits: false };
@@ -370,7 +416,7 @@ test('of a request as large as may be each take is looked at a few times, howeve
   }
 });
 
-test('beyond its bound the oldest denial is forgotten', async () => {
+test('beyond its bound the cache drops the oldest denial', async () => {
   const { one, exhaust } = open({ bucketsMax: 2 });
   for (const key of ['a', 'b', 'c']) await exhaust(key, TEN_PER_HOUR);
   expect((await one('b', { limit: TEN_PER_HOUR })).asked).toBe(false);
@@ -378,7 +424,7 @@ test('beyond its bound the oldest denial is forgotten', async () => {
   expect((await one('a', { limit: TEN_PER_HOUR })).asked).toBe(true);
 });
 
-test('a flood on an exhausted key asks the store once a second', async () => {
+test('a flood on an exhausted key calls the store once a second', async () => {
   const { clock, inner, one, exhaust } = open();
   await exhaust('a', TEN_PER_HOUR);
   const before = inner.asked.take;
@@ -409,7 +455,7 @@ function asOneInstance(steps: readonly ScheduleStep[]): readonly ScheduleStep[] 
   });
 }
 
-test.each([...ALGORITHMS, undefined])('its answers are the store\'s, whatever is asked (%s; undefined: any mix)', async (algorithm) => {
+test.each([...ALGORITHMS, undefined])('the cache answers as the store for random schedules (%s; undefined: any mix)', async (algorithm) => {
   let answeredHere = 0;
   await fc.assert(
     fc.asyncProperty(schedules(algorithm), async (planned) => {
@@ -431,7 +477,7 @@ test.each([...ALGORITHMS, undefined])('its answers are the store\'s, whatever is
   expect(answeredHere).toBeGreaterThan(casesOf(RUNS) / 20);
 });
 
-test('an exhausted bucket of each algorithm is remembered', async () => {
+test('an exhausted bucket of each algorithm is cached', async () => {
   for (const algorithm of ALGORITHMS) {
     const { one, exhaust } = open();
     await exhaust('a', LIMITS[algorithm]);

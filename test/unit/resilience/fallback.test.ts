@@ -2,19 +2,25 @@
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { ALGORITHMS, type Algorithm } from '../../../src/algorithm/algorithms';
 import type { BucketLimit } from '../../../src/bucket/take';
 import { FallbackStore, type FallbackOptions } from '../../../src/resilience/fallback';
-import { LastKnown } from '../../../src/resilience/last-known';
-import { ALGORITHMS, type Algorithm, type FailureMode } from '../../../src/rule/limit';
-import { MemoryStore } from '../../../src/store/memory-store';
-import { StoreError, type GroupOutcome, type Store } from '../../../src/store/store';
-import { groupOf, LIMITS, take, TEN_PER_SECOND } from '../../support/groups';
-import { decided } from '../../support/outcomes';
-import { SwitchedStore, type Failure } from '../../support/switched-store';
+import { UsageSnapshot } from '../../../src/resilience/usage-snapshot';
+import { type FailureMode } from '../../../src/rule/limit';
+import { MemoryStore } from '../../../src/store/memory/memory-store';
+import { StoreError, type GroupOutcome, type Store } from '../../../src/store/port/store';
+import { groupOf, LIMITS, take, TEN_PER_SECOND } from '../../support/decisions/groups';
+import { decided } from '../../support/decisions/outcomes';
+import { SwitchedStore, type Failure } from '../../support/redis/switched-store';
 
 const START_US = 1_800_000_000_000_000;
 
-function open({ failing, accountsMax = 10, redisAheadUs = 0, ...options }: Partial<FallbackOptions> & { failing?: Failure; redisAheadUs?: number } = {}) {
+function open({
+  failing,
+  accountsMax = 10,
+  redisAheadUs = 0,
+  ...options
+}: Partial<FallbackOptions> & { failing?: Failure; redisAheadUs?: number } = {}) {
   const clock = { nowMs: 0 };
   const nowUs = () => START_US + clock.nowMs * 1_000;
   const redis = new MemoryStore({ nowUs: () => nowUs() + redisAheadUs, bucketsMax: 100 });
@@ -24,7 +30,7 @@ function open({ failing, accountsMax = 10, redisAheadUs = 0, ...options }: Parti
   const store = new FallbackStore(switched, {
     failureMode: 'local',
     local: new MemoryStore({ nowUs, bucketsMax: 2_000 }),
-    lastKnown: new LastKnown({ nowMs: () => clock.nowMs, bucketsMax: 100 }),
+    lastKnown: new UsageSnapshot({ nowMs: () => clock.nowMs, bucketsMax: 100 }),
     accountsMax,
     nowMs: () => clock.nowMs,
     instances: () => 1,
@@ -76,19 +82,23 @@ test.each([
   expect(passed).toMatchObject({ ...hitsPassed, decisions: 2 });
 });
 
-test('unavailable: the error of the store', async () => {
-  await expect(open({ failureMode: 'unavailable', failing: { reason: 'timeout' } }).ask('a', 1)).rejects.toMatchObject({ reason: 'timeout' });
+test('unavailable passes on the error of the store', async () => {
+  await expect(open({ failureMode: 'unavailable', failing: { reason: 'timeout' } }).ask('a', 1)).rejects.toMatchObject({
+    reason: 'timeout',
+  });
 });
 
-test('one take that nobody may decide fails its whole group', async () => {
+test('one take that may not be decided here fails its whole group', async () => {
   const { store } = open({ failing: DOWN });
   const [outcome] = await store.take([groupOf([take('a'), take('b', { failureMode: 'unavailable' })])]);
   expect(outcome).toBeInstanceOf(StoreError);
 });
 
-test('modes of one request are decided together: closed denies, and nothing is taken', async () => {
+test('mixed modes are decided together: closed denies, and nothing is taken', async () => {
   const { store, ask, switched, passed } = open({ failing: DOWN });
-  const [denied] = await store.take([groupOf([take('a', { hits: 8 }), take('b', { failureMode: 'closed' }), take('c', { failureMode: 'open' })])]);
+  const [denied] = await store.take([
+    groupOf([take('a', { hits: 8 }), take('b', { failureMode: 'closed' }), take('c', { failureMode: 'open' })]),
+  ]);
   expect(decided(denied).verdicts.map((verdict) => verdict.fits)).toEqual([true, false, true]);
   expect(passed).toMatchObject({ local: 0, open: 0 });
   expect((await ask('a', 8)).overLimit).toBe(false);
@@ -98,22 +108,26 @@ test('modes of one request are decided together: closed denies, and nothing is t
   expect(passed).toMatchObject({ chargedBack: 8 });
 });
 
-test('overload is shed, not decided', async () => {
+test('overload is shed and not decided here', async () => {
   await expect(open({ failing: { reason: 'overload' }, failureMode: 'open' }).ask('a', 1)).rejects.toMatchObject({ reason: 'overload' });
 });
 
-test('of several groups only those that failed are decided here', async () => {
+test('only the failed ones of several groups are decided here', async () => {
   const verdict = { overLimit: true, verdicts: [], nowUs: 7 };
   const outcomes: readonly GroupOutcome[] = [verdict, new StoreError('no', 'script')];
   const { store: innermost, switched } = open();
-  const inner: Store = { take: () => Promise.resolve(outcomes), settle: (entries) => switched.settle(entries), close: () => innermost.close() };
+  const inner: Store = {
+    take: () => Promise.resolve(outcomes),
+    settle: (entries) => switched.settle(entries),
+    close: () => innermost.close(),
+  };
   const { store } = around(inner);
   const [first, second] = await store.take([groupOf([take('a')]), groupOf([take('b')])]);
   expect(first).toBe(verdict);
   expect(decided(second)).toMatchObject({ overLimit: false, fallback: true });
 });
 
-test('a fault of ours is no fault of the store', async () => {
+test('an internal fault does not count as a fault of the store', async () => {
   const { switched } = open();
   const inner: Store = {
     take: () => Promise.reject(new TypeError('ours')),
@@ -128,7 +142,7 @@ function around(inner: Store) {
   const store = new FallbackStore(inner, {
     failureMode: 'local',
     local: new MemoryStore({ nowUs, bucketsMax: 100 }),
-    lastKnown: new LastKnown({ nowMs: () => 0, bucketsMax: 100 }),
+    lastKnown: new UsageSnapshot({ nowMs: () => 0, bucketsMax: 100 }),
     accountsMax: 10,
     nowMs: () => 0,
     instances: () => 1,
@@ -144,20 +158,20 @@ function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-describe('what passes here', () => {
+describe('mode local', () => {
   test.each([
     [10, 8],
     [7, 5],
     [1, 1],
     [0, 0],
-  ])('begins with the share of what was last known to be left: of %i, %i', async (left, share) => {
+  ])('a bucket starts from the share of its last known remaining hits: %i, %i', async (left, share) => {
     const { ask, admittedOf, switched } = open();
     if (left < 10) await ask('a', 10 - left);
     switched.failing = DOWN;
     expect(await admittedOf('a', 20)).toBe(share);
   });
 
-  test('a bucket that was used up long ago begins full', async () => {
+  test('a bucket that was used up long ago starts full', async () => {
     const { ask, admittedOf, switched, clock } = open();
     await ask('a', 10);
     clock.nowMs += 1_000;
@@ -165,14 +179,14 @@ describe('what passes here', () => {
     expect(await admittedOf('a', 20)).toBe(8);
   });
 
-  test('refills at the rate of the share', async () => {
+  test('a bucket refills at the rate of the share', async () => {
     const { admittedOf, clock } = open({ failing: DOWN });
     expect(await admittedOf('a', 20)).toBe(8);
     clock.nowMs += 1_000;
     expect(await admittedOf('a', 20)).toBe(8);
   });
 
-  test('the number of instances of its first decision stands', async () => {
+  test('a bucket keeps the number of instances of its first decision', async () => {
     let instances = 1;
     const { admittedOf } = open({ failing: DOWN, instances: () => instances });
     expect(await admittedOf('a', 6)).toBe(6);
@@ -181,7 +195,7 @@ describe('what passes here', () => {
     expect(await admittedOf('b', 6)).toBe(4);
   });
 
-  test('beyond so many buckets the one not asked for longest is dropped: told, and remembered', async () => {
+  test('beyond its bound the least recently used bucket is dropped, logged and remembered', async () => {
     const { admittedOf, passed } = open({ failing: DOWN, accountsMax: 2 });
     expect(await admittedOf('a', 20)).toBe(8);
     expect(await admittedOf('b', 20)).toBe(8);
@@ -189,35 +203,68 @@ describe('what passes here', () => {
     expect(await admittedOf('c', 20)).toBe(8);
     expect(passed.lost).toBe(8);
     expect(await admittedOf('a', 20)).toBe(0);
-    // Of b, two are left of ten, and the share of two is one.
-    expect(await admittedOf('b', 20)).toBe(1);
+    expect(await admittedOf('b', 20)).toBe(0);
+  });
+
+  test('a used-up share that was dropped does not return, however small a part of the limit it is', async () => {
+    const { admittedOf } = open({ failing: DOWN, accountsMax: 1, instances: () => 7 });
+    const admitted = { a: 0, b: 0 };
+    for (let round = 0; round < 5; round += 1) {
+      admitted.a += await admittedOf('a', 3);
+      admitted.b += await admittedOf('b', 3);
+    }
+    expect(admitted).toEqual({ a: 1, b: 1 });
+  });
+
+  test('a used-up bucket is dropped after those that have hits left', async () => {
+    const { admittedOf } = open({ failing: DOWN, accountsMax: 8, lastKnown: new UsageSnapshot({ nowMs: () => 0, bucketsMax: 1 }) });
+    expect(await admittedOf('used-up', 20)).toBe(8);
+    for (let i = 0; i < 20; i += 1) expect(await admittedOf(`fresh-${i}`, 1)).toBe(1);
+    expect(await admittedOf('used-up', 20)).toBe(0);
+  });
+
+  test('a bucket that no longer counts is dropped before all others, and loses nothing', async () => {
+    const { admittedOf, clock, passed } = open({
+      failing: DOWN,
+      accountsMax: 8,
+      lastKnown: new UsageSnapshot({ nowMs: () => 0, bucketsMax: 1 }),
+    });
+    expect(await admittedOf('used-up', 20)).toBe(8);
+    clock.nowMs += 2_000;
+    for (let i = 0; i < 7; i += 1) await admittedOf(`fresh-${i}`, 1);
+    expect(await admittedOf('one more', 1)).toBe(1);
+    expect(passed.lost).toBe(0);
+    expect(await admittedOf('fresh-0', 20)).toBe(7);
   });
 
   test.each<[Algorithm, number, number, number]>([
     ['fixed_window', 59_000, 60_000, 8],
-    ['sliding_window_counter', 0, 61_000, 1],
+    ['sliding_window_counter', 0, 61_000, 0],
     ['sliding_window_counter', 59_000, 120_000, 8],
     ['token_bucket', 0, 30_000, 4],
-  ])('what is dropped is remembered until it counts no more: of a %s of a minute, %i ms after its begin, at %i ms %i may pass', async (algorithm, droppedAtMs, laterMs, admitted) => {
-    const { store, clock } = open({ failing: DOWN, accountsMax: 1 });
-    const limit: BucketLimit = { ...TEN_PER_SECOND, algorithm, windowUs: 60_000_000 };
-    const passes = async (key: string) => !decided((await store.take([groupOf([take(key, { limit })])]))[0]).overLimit;
-    const admittedOf = async (key: string) => {
-      let count = 0;
-      while (await passes(key)) count += 1;
-      return count;
-    };
-    clock.nowMs = droppedAtMs;
-    expect(await admittedOf('a')).toBe(8);
-    await passes('b');
-    clock.nowMs = laterMs;
-    expect(await admittedOf('a')).toBe(admitted);
-  });
+  ])(
+    'a dropped %s of a minute is remembered while it counts: %i ms after its start, at %i ms %i may pass',
+    async (algorithm, droppedAtMs, laterMs, admitted) => {
+      const { store, clock } = open({ failing: DOWN, accountsMax: 1 });
+      const limit: BucketLimit = { ...TEN_PER_SECOND, algorithm, windowUs: 60_000_000 };
+      const passes = async (key: string) => !decided((await store.take([groupOf([take(key, { limit })])]))[0]).overLimit;
+      const admittedOf = async (key: string) => {
+        let count = 0;
+        while (await passes(key)) count += 1;
+        return count;
+      };
+      clock.nowMs = droppedAtMs;
+      expect(await admittedOf('a')).toBe(8);
+      await passes('b');
+      clock.nowMs = laterMs;
+      expect(await admittedOf('a')).toBe(admitted);
+    },
+  );
 
   test.each<[string, Failure, number]>([
     ['was surely not run', DOWN, 4],
     ['may have been run', { reason: 'timeout', runs: true }, 6],
-  ])('of a refund that %s the hits come back once: where it is decided here', async (_what, failing, chargedBack) => {
+  ])('a refund that %s gives its hits back once: where the bucket is decided here', async (_what, failing, chargedBack) => {
     const { store, switched, passed, usedInStore } = open();
     const ask = async (hits: number) => decided((await store.take([groupOf([take('a', { hits, limit: YEAR })])]))[0]).overLimit;
     expect(await ask(2)).toBe(false);
@@ -232,7 +279,7 @@ describe('what passes here', () => {
     expect(await usedInStore('a', YEAR)).toBe(2 + 6 - 2);
   });
 
-  test('the largest of the limits on one bucket says what is charged', async () => {
+  test('the largest limit on one bucket determines the charge', async () => {
     const { store, switched, usedInStore } = open({ failing: DOWN });
     const large = { ...TEN_PER_SECOND, requestsPerUnit: 100, capacity: 100 };
     await store.take([groupOf([take('a', { hits: 50, limit: large })])]);
@@ -243,7 +290,7 @@ describe('what passes here', () => {
     expect(await usedInStore('a', large)).toBe(50);
   });
 
-  test('refunds lower what is charged, and those of a denied request do not', async () => {
+  test('refunds lower the charge, and those of a denied request do not', async () => {
     const { store, ask, switched, usedInStore } = open({ failing: DOWN });
     await ask('a', 5);
     await ask('a', -2);
@@ -257,7 +304,7 @@ describe('what passes here', () => {
   test.each([
     ['a store that comes and goes', undefined],
     ['a store that never decides on this bucket, and takes each charge', { reason: 'script', only: 'take' } as const],
-  ])('%s makes no share anew', async (_name, between) => {
+  ])('%s renews no share', async (_name, between) => {
     const { store, switched, clock } = open({ failing: DOWN });
     let admitted = 0;
     for (let outage = 0; outage < 20; outage += 1) {
@@ -276,7 +323,7 @@ describe('what passes here', () => {
 });
 
 describe('checks and usage reports', () => {
-  test('a check is denied here when the share is used up, in mode closed always, in mode open never', async () => {
+  test('a check is denied when the share is used up, in mode closed always, in mode open never', async () => {
     const { ask } = open({ failing: DOWN });
     expect((await ask('a', 0)).overLimit).toBe(false);
     await ask('a', 8);
@@ -285,7 +332,7 @@ describe('checks and usage reports', () => {
     expect((await ask('c', 0, 'open')).overLimit).toBe(false);
   });
 
-  test('a usage report is charged here in full, and when the store is back there, below zero too', async () => {
+  test('a usage report is charged here in full, and to the store when it is back, below zero too', async () => {
     const { store, switched, passed } = open({ failing: DOWN });
     const report = take('tokens', { limit: YEAR, hits: 14, overdraftMax: 10 });
     const [away] = await store.take([groupOf([report, take('other', { limit: YEAR, hits: 9 })])]);
@@ -299,7 +346,7 @@ describe('checks and usage reports', () => {
     expect(decided(back).verdicts).toMatchObject([{ fits: false, debt: 4 }]);
   });
 
-  test('beyond its overdraft a report is cut off here, and not charged there', async () => {
+  test('a report beyond its overdraft is cut off here, and the rest is not charged', async () => {
     const { store, switched, passed } = open({ failing: DOWN });
     await store.take([groupOf([take('tokens', { limit: YEAR, hits: 30, overdraftMax: 5 })])]);
     switched.failing = undefined;
@@ -308,14 +355,14 @@ describe('checks and usage reports', () => {
     expect(passed).toMatchObject({ chargedBack: 13, lost: 0 });
   });
 
-  test.each(['local', 'open', 'closed'] as const)('a refund whose call timed out is not denied, by its own mode: %s', async (mode) => {
+  test.each(['local', 'open', 'closed'] as const)('a refund whose call timed out is not denied, in its own mode: %s', async (mode) => {
     for (const failureMode of ['local', 'open', 'closed'] as const) {
       const { ask } = open({ failureMode, failing: { reason: 'timeout', mayHaveRun: true } });
       expect((await ask('a', -1, mode)).overLimit).toBe(false);
     }
   });
 
-  test('beside a refund whose call timed out, its own mode decides what passes', async () => {
+  test('beside a refund whose call timed out its own mode decides', async () => {
     const { store, passed } = open({ failureMode: 'closed', failing: { reason: 'timeout', mayHaveRun: true } });
     await store.take([groupOf([take('a', { hits: -1, failureMode: 'open' }), take('b', { hits: 2, failureMode: 'open' })])]);
     expect(passed).toMatchObject({ open: 2 });
@@ -332,8 +379,8 @@ describe('checks and usage reports', () => {
   });
 });
 
-describe('when the store is back it is charged', () => {
-  test.each(ALGORITHMS)('for what passed and still counts: %s', async (algorithm) => {
+describe('charge-back to a store that is back', () => {
+  test.each(ALGORITHMS)('it charges admitted hits that still count: %s', async (algorithm) => {
     const limit = { ...LIMITS[algorithm], requestsPerUnit: 10, capacity: 10 };
     const { store, switched, usedInStore, passed } = open({ failing: DOWN });
     await store.take([groupOf([take('a', { hits: 5, limit })])]);
@@ -345,7 +392,7 @@ describe('when the store is back it is charged', () => {
     expect(passed).toMatchObject({ local: 5, chargedBack: 5, lost: 0 });
   });
 
-  test('as far as its servers are there: others are not asked, stand in nobody\'s way, and are charged when they are', async () => {
+  test('it charges the available servers only, and the others when they are back', async () => {
     const there = new Set<string>();
     const isThere = ({ bucketKey }: { readonly bucketKey: string }) => there.has(bucketKey);
     const { store, switched, clock, usedInStore, passed } = open({ failing: DOWN, accountsMax: 5_000, isThere });
@@ -366,13 +413,19 @@ describe('when the store is back it is charged', () => {
     expect(await usedInStore('away 0', YEAR)).toBe(0);
   });
 
-  test.each([1, 2, 3, 40])('for what passed in the window that it is back in, of a calendar limit that it was away for %i edges of', async (edges) => {
+  test.each([1, 2, 3, 40])('it charges a calendar limit for the current window, after an outage over %i edges', async (edges) => {
     const { store, switched, clock, usedInStore, passed } = open({ failing: DOWN });
     const dayMs = 86_400_000;
     /** The day of now, between the one before and the one after it, as they are named to a store. */
     const limitNow = (capacity: number): BucketLimit => {
       const startUs = START_US + Math.floor(clock.nowMs / dayMs) * dayMs * 1_000;
-      return { algorithm: 'fixed_window', windowUs: dayMs * 1_000, requestsPerUnit: capacity, capacity, edgesUs: [-1, 0, 1, 2].map((days) => startUs + days * dayMs * 1_000) };
+      return {
+        algorithm: 'fixed_window',
+        windowUs: dayMs * 1_000,
+        requestsPerUnit: capacity,
+        capacity,
+        edgesUs: [-1, 0, 1, 2].map((days) => startUs + days * dayMs * 1_000),
+      };
     };
     const ask = async (hits: number) => decided((await store.take([groupOf([take('a', { hits, limit: limitNow(10) })])]))[0]).overLimit;
     await store.take([groupOf([take('a', { limit: limitNow(20) })])]);
@@ -388,9 +441,14 @@ describe('when the store is back it is charged', () => {
     expect(passed).toMatchObject({ chargedBack: 8, lost: 0 });
   });
 
-  test.each([-2, 2])('and for hits of a calendar limit that it can not be, with a clock %i days ahead, it is told that they are lost', async (daysAhead) => {
+  test.each([-2, 2])('it logs calendar hits that it cannot charge as lost, with a clock %i days ahead', async (daysAhead) => {
     const { store, switched, passed } = open({ failing: DOWN, redisAheadUs: daysAhead * DAY_US });
-    const limit: BucketLimit = { ...TEN_PER_SECOND, algorithm: 'fixed_window', windowUs: DAY_US, edgesUs: [-1, 0, 1, 2].map((days) => START_US + days * DAY_US) };
+    const limit: BucketLimit = {
+      ...TEN_PER_SECOND,
+      algorithm: 'fixed_window',
+      windowUs: DAY_US,
+      edgesUs: [-1, 0, 1, 2].map((days) => START_US + days * DAY_US),
+    };
     await store.take([groupOf([take('a', { hits: 6, limit })])]);
     switched.failing = undefined;
     for (let again = 0; again < 2; again += 1) {
@@ -401,7 +459,7 @@ describe('when the store is back it is charged', () => {
     expect(switched.asked.settle).toBe(1);
   });
 
-  test('also when no call comes this way', async () => {
+  test('it happens without calls too', async () => {
     const { store, ask, switched, usedInStore } = open({ failing: DOWN });
     await ask('a', 5);
     switched.failing = undefined;
@@ -410,7 +468,7 @@ describe('when the store is back it is charged', () => {
     expect(await usedInStore('a')).toBe(5);
   });
 
-  test('not for what has come back since', async () => {
+  test('it omits hits that have refilled since', async () => {
     const { admittedOf, ask, switched, clock, usedInStore } = open({ failing: DOWN });
     expect(await admittedOf('a', 8)).toBe(8);
     clock.nowMs += 500;
@@ -420,7 +478,7 @@ describe('when the store is back it is charged', () => {
     expect(await usedInStore('a')).toBe(4);
   });
 
-  test('not for what it counted itself', async () => {
+  test('it omits hits that the store counted itself', async () => {
     const { ask, admittedOf, switched, usedInStore } = open();
     await ask('a', 5);
     switched.failing = DOWN;
@@ -431,7 +489,7 @@ describe('when the store is back it is charged', () => {
     expect(await usedInStore('a')).toBe(9);
   });
 
-  test('twice at most for a call whose answer was lost', async () => {
+  test('it charges a call with a lost answer twice at most', async () => {
     const { ask, switched, usedInStore } = open({ failing: { reason: 'timeout', runs: true, only: 'take' } });
     await ask('a', 3);
     switched.failing = undefined;
@@ -440,7 +498,7 @@ describe('when the store is back it is charged', () => {
     expect(await usedInStore('a')).toBe(6);
   });
 
-  test('once, even if its answer to the charge was lost', async () => {
+  test('it charges once, even if the answer to the charge is lost', async () => {
     const { ask, switched, usedInStore, passed, clock } = open({ failing: DOWN });
     await ask('a', 3);
     switched.failing = { reason: 'timeout', runs: true, only: 'settle' };
@@ -457,7 +515,7 @@ describe('when the store is back it is charged', () => {
     expect(await usedInStore('a')).toBe(3);
   });
 
-  test('later, if the charge surely was not run; and until then what is used up here stays used up', async () => {
+  test('it waits after a charge that surely did not run, and the used share stays used until then', async () => {
     const limit = { ...LIMITS.fixed_window, requestsPerUnit: 10, capacity: 10 };
     const { store, switched, usedInStore, passed, clock } = open({ failing: DOWN });
     const ask = async (key: string) => decided((await store.take([groupOf([take(key, { hits: 8, limit })])]))[0]);
@@ -479,7 +537,7 @@ describe('when the store is back it is charged', () => {
     expect(await usedInStore('a', limit)).toBe(8);
   });
 
-  test('also for what passes while it is charged', async () => {
+  test('it includes hits admitted while it runs', async () => {
     const { ask, switched, usedInStore, passed } = open({ failing: DOWN });
     await ask('a', 3);
     switched.failing = undefined;
@@ -504,29 +562,32 @@ describe('when the store is back it is charged', () => {
   test.each([
     ['what passes', { key: 'b', hits: 2, isDenied: false, charged: 5, used: 5 }],
     ['what is denied', { key: 'a', hits: 4, isDenied: true, charged: 3, used: 9 }],
-  ])('also where one answer tells that it is back for some buckets and not for others: %s then is counted as it was', async (_what, { key, hits, isDenied, charged, used }) => {
-    const { store, switched, usedInStore, passed, clock } = open();
-    const ask = (asked: string, askedHits: number) => groupOf([take(asked, { hits: askedHits, limit: YEAR })]);
-    // Six are used, and of the four that are left three are this instance's.
-    await store.take([ask('a', 6)]);
-    switched.failing = DOWN;
-    await store.take([ask(key, 3)]);
-    switched.failing = { ...DOWN, only: 'take', keys: ['a', 'b'] };
-    const [back, away] = await store.take([ask('z', 1), ask(key, hits)]);
-    expect([decided(back).fallback, decided(away).fallback, decided(away).overLimit]).toEqual([undefined, true, isDenied]);
-    await settled();
-    switched.failing = undefined;
-    clock.nowMs += 1_000;
-    store.chargeBack();
-    await settled();
-    expect(passed).toMatchObject({ local: charged, chargedBack: charged, lost: 0 });
-    expect(await usedInStore(key, YEAR)).toBe(used);
-  });
+  ])(
+    'it handles a store that is back for some buckets only: %s then keeps its count',
+    async (_what, { key, hits, isDenied, charged, used }) => {
+      const { store, switched, usedInStore, passed, clock } = open();
+      const ask = (asked: string, askedHits: number) => groupOf([take(asked, { hits: askedHits, limit: YEAR })]);
+      // Six are used, and of the four that are left three are this instance's.
+      await store.take([ask('a', 6)]);
+      switched.failing = DOWN;
+      await store.take([ask(key, 3)]);
+      switched.failing = { ...DOWN, only: 'take', keys: ['a', 'b'] };
+      const [back, away] = await store.take([ask('z', 1), ask(key, hits)]);
+      expect([decided(back).fallback, decided(away).fallback, decided(away).overLimit]).toEqual([undefined, true, isDenied]);
+      await settled();
+      switched.failing = undefined;
+      clock.nowMs += 1_000;
+      store.chargeBack();
+      await settled();
+      expect(passed).toMatchObject({ local: charged, chargedBack: charged, lost: 0 });
+      expect(await usedInStore(key, YEAR)).toBe(used);
+    },
+  );
 
   test.each([
     ['was surely not run', DOWN],
     ['may have been run', { reason: 'timeout' } as const],
-  ])('a bucket that is dropped while its charge is under way: if it %s, its hits are told as lost, and remembered', async (_what, failure) => {
+  ])('a bucket dropped during its charge: if it %s, its hits are logged as lost, and remembered', async (_what, failure) => {
     const { ask, admittedOf, store, switched, passed } = open({ failing: DOWN, accountsMax: 1 });
     expect(await admittedOf('a', 20)).toBe(8);
     let release = (): void => undefined;
@@ -540,11 +601,10 @@ describe('when the store is back it is charged', () => {
     release();
     await settled();
     expect(passed).toMatchObject({ chargedBack: 0, lost: 8 });
-    // Of a, two are left of ten, and the share of two is one.
-    expect(await admittedOf('a', 20)).toBe(1);
+    expect(await admittedOf('a', 20)).toBe(0);
   });
 
-  test('and the next time that it is away, its share is there anew', async () => {
+  test('the share is new at the next outage', async () => {
     const { admittedOf, ask, switched, clock } = open({ failing: DOWN });
     expect(await admittedOf('a', 20)).toBe(8);
     switched.failing = undefined;
@@ -563,7 +623,7 @@ describe('when the store is back it is charged', () => {
   });
 });
 
-test('an account does not keep the message that named its bucket', async () => {
+test('the ledger does not keep the message that named its bucket', async () => {
   setFlagsFromString('--expose-gc');
   const gc = runInNewContext('gc') as () => void;
   const heapBytes = () => {

@@ -2,18 +2,18 @@
 
 import { DenyCacheStore } from '../../../src/resilience/deny-cache';
 import { FallbackStore } from '../../../src/resilience/fallback';
-import { LastKnown } from '../../../src/resilience/last-known';
+import { UsageSnapshot } from '../../../src/resilience/usage-snapshot';
 import { toLocalShare } from '../../../src/resilience/local-share';
 import { slotIdOf } from '../../../src/bucket/slot-id';
 import type { Group } from '../../../src/bucket/take';
-import { BATCH_TAKES_MAX, BatchingStore } from '../../../src/store/batching-store';
-import { MemoryStore } from '../../../src/store/memory-store';
-import { isPerSecond } from '../../../src/store/per-second-store';
-import type { Store } from '../../../src/store/store';
-import { groupOf, LIMITS, take } from '../../support/groups';
-import { decided } from '../../support/outcomes';
-import { SwitchedStore } from '../../support/switched-store';
-import { until } from '../../support/until';
+import { BATCH_TAKES_MAX, BatchingStore } from '../../../src/store/layers/batching-store';
+import { MemoryStore } from '../../../src/store/memory/memory-store';
+import { isPerSecond } from '../../../src/store/layers/per-second-store';
+import type { Store } from '../../../src/store/port/store';
+import { groupOf, LIMITS, take } from '../../support/decisions/groups';
+import { decided } from '../../support/decisions/outcomes';
+import { SwitchedStore } from '../../support/redis/switched-store';
+import { until } from '../../support/clock/until';
 
 const START_US = 1_800_000_000_000_000;
 const limit = { ...LIMITS.in_flight, requestsPerUnit: 10, capacity: 10 };
@@ -30,13 +30,13 @@ async function free(store: Store): Promise<number> {
   return decided(outcome).verdicts[0]!.remaining;
 }
 
-test('while Redis is away a share of the slots is there, and what is in flight then is charged without ids when it is back', async () => {
+test('mode local admits a share of the slots without Redis, and charges those in flight without ids afterwards', async () => {
   const redis = new MemoryStore({ nowUs: () => START_US, bucketsMax: 10 });
   const switched = new SwitchedStore(redis);
   const store = new FallbackStore(switched, {
     failureMode: 'local',
     local: new MemoryStore({ nowUs: () => START_US, bucketsMax: 10 }),
-    lastKnown: new LastKnown({ nowMs: () => 0, bucketsMax: 10 }),
+    lastKnown: new UsageSnapshot({ nowMs: () => 0, bucketsMax: 10 }),
     accountsMax: 10,
     nowMs: () => 0,
     instances: () => 2,
@@ -58,21 +58,26 @@ test('while Redis is away a share of the slots is there, and what is in flight t
   expect(await free(redis)).toBe(10);
 });
 
-test('a share of the slots is held as long', () => {
+test('a share of the slots has the same hold', () => {
   expect(toLocalShare(limit, { instances: 2 })).toEqual({ ...limit, capacity: 4, requestsPerUnit: 4 });
 });
 
-test('a denial is never remembered: slots are released from elsewhere', async () => {
+test('a denial for lack of a slot is never cached, since slots are released elsewhere', async () => {
   const memory = new MemoryStore({ nowUs: () => START_US, bucketsMax: 10 });
   const denials: number[] = [];
-  const store = new DenyCacheStore(memory, { nowMs: () => 0, bucketsMax: 10, lastKnown: new LastKnown({ nowMs: () => 0, bucketsMax: 10 }), onDenied: () => denials.push(1) });
+  const store = new DenyCacheStore(memory, {
+    nowMs: () => 0,
+    bucketsMax: 10,
+    lastKnown: new UsageSnapshot({ nowMs: () => 0, bucketsMax: 10 }),
+    onDenied: () => denials.push(1),
+  });
   for (let i = 0; i < 10; i += 1) await fits(store, begin(`${i}`));
   expect(await fits(store, begin('one more'))).toBe(false);
   await memory.take([end('0')]);
   expect([await fits(store, begin('one more')), denials]).toEqual([true, []]);
 });
 
-test('slots of a hold of one second are in the store for all limits: a longer hold finds them there', () => {
+test('slots with a hold of one second are on the store for all limits, where a longer hold finds them', () => {
   const second = { ...limit, windowUs: 1_000_000 };
   expect([isPerSecond(second), isPerSecond({ ...second, algorithm: 'sliding_window_log' })]).toEqual([false, true]);
 });
@@ -88,7 +93,13 @@ test('many slots in a batch count as many takes', async () => {
     settle: (settlements) => memory.settle(settlements),
     close: () => memory.close(),
   };
-  const store = new BatchingStore(counting, { partOf: () => 0, groupsMax: 1_000, timeoutMs: 5_000, nowMs: () => 0, onGivenUp: () => undefined });
+  const store = new BatchingStore(counting, {
+    partOf: () => 0,
+    groupsMax: 1_000,
+    timeoutMs: 5_000,
+    nowMs: () => 0,
+    onGivenUp: () => undefined,
+  });
   const large = { ...limit, requestsPerUnit: 9_000, capacity: 9_000 };
   await Promise.all(Array.from({ length: 100 }, (_, i) => store.take([groupOf([take(`${i}`, { limit: large })])])));
   // Each is ten takes.

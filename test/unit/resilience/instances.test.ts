@@ -24,7 +24,7 @@ function open(beat: (heartbeat: Heartbeat) => Promise<number>) {
   return { instances, counts, errors, clock };
 }
 
-test('what is assumed stands until the store tells, and what it told last stands while it is away', async () => {
+test('the default stands until the store reports a number, and the last number stands during an outage', async () => {
   let answer = () => Promise.reject<number>(new Error('away'));
   const { instances, counts, errors } = open(() => answer());
   await instances.beat();
@@ -36,7 +36,7 @@ test('what is assumed stands until the store tells, and what it told last stands
   expect([instances.count, counts]).toEqual([6, [6]]);
 });
 
-test('fewer are believed when they have been told for as long as a heartbeat counts', async () => {
+test('a lower number is believed once it has held for as long as a heartbeat counts', async () => {
   let answer: number | undefined = 2;
   const { instances, clock } = open(() => (answer === undefined ? Promise.reject(new Error('away')) : Promise.resolve(answer)));
   const countAt = async (atMs: number): Promise<number> => {
@@ -56,7 +56,7 @@ test('fewer are believed when they have been told for as long as a heartbeat cou
   expect(await countAt(52_000)).toBe(3);
 });
 
-test('what is lower still has to be told for as long itself, however long something lower than before has been', async () => {
+test('an even lower number has to hold for that long itself', async () => {
   let answer = 3;
   const { instances, clock } = open(() => Promise.resolve(answer));
   const countAt = async (atMs: number, told: number): Promise<number> => {
@@ -72,7 +72,7 @@ test('what is lower still has to be told for as long itself, however long someth
   expect([await countAt(29_000, 1), await countAt(42_999, 1), await countAt(43_000, 1)]).toEqual([2, 2, 1]);
 });
 
-test('it beats on, under one name, and not again while the store has not answered', async () => {
+test("the heartbeat repeats under one name, and waits for the store's answer", async () => {
   const beats: Heartbeat[] = [];
   let answer: (count: number) => void = () => undefined;
   const { instances } = open((heartbeat) => {

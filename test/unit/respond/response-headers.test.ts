@@ -2,13 +2,13 @@
 
 import fc from 'fast-check';
 import { parseList } from 'structured-headers';
-import type { Header } from '../../../src/engine/decision';
-import { additionsFor, type AdditionOptions } from '../../../src/respond/additions';
-import { LISTED_MAX, POLICY_NAME_CHARS_MAX } from '../../../src/respond/ietf-headers';
+import type { Header } from '../../../src/decide/decision';
+import { additionsFor, type AdditionOptions } from '../../../src/respond/response-additions';
+import { LISTED_MAX, POLICY_NAME_CHARS_MAX } from '../../../src/respond/headers/ietf-headers';
 import type { Rule } from '../../../src/rule/rule';
-import { answeredOf, fits, NEVER_FITS, over, rulesOf, type Said } from '../../support/answered';
-import { seeded } from '../../support/random';
-import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../../support/rules';
+import { answeredOf, fits, NEVER_FITS, over, rulesOf, type Said } from '../../support/decisions/decided-request';
+import { seeded } from '../../support/random/random';
+import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../../support/decisions/rules';
 
 const OFF: AdditionOptions = {
   responseHeaders: 'off',
@@ -33,17 +33,18 @@ function perMinute(requestsPerUnit: number, parts: Partial<Rule> & Parameters<ty
 }
 
 describe('nothing is added', () => {
-  test('where nothing asks for it: there is not even anything to ask', () => {
+  test('no headers are computed where no setting enables them', () => {
     expect(additionsFor(rulesOf({ k: ruleOf() }), OFF)).toBeUndefined();
     expect(additionsFor(rulesOf({ k: perMinute(1, { responseHeaders: 'off' }) }), OFF)).toBeUndefined();
   });
 
-  test('to the answer of a request that nothing limits', () => {
+  test('a request without limits gets no headers', () => {
     const said = { rules: { k: ruleOf({ limits: [], unlimited: true }) }, verdicts: [] };
-    for (const responseHeaders of ['reference', 'ietf'] as const) expect(headersOf(said, { responseHeaders, retryAfter: true })).toEqual({});
+    for (const responseHeaders of ['reference', 'ietf'] as const)
+      expect(headersOf(said, { responseHeaders, retryAfter: true })).toEqual({});
   });
 
-  test('an answer without headers says nothing of them', () => {
+  test('an answer without headers omits their field', () => {
     const add = additionsFor(rulesOf({ k: ruleOf() }), { ...OFF, retryAfter: true });
     expect(add?.(answeredOf({ rules: { k: ruleOf() }, verdicts: [fits(1)] }))).not.toHaveProperty('headers');
   });
@@ -54,29 +55,73 @@ describe('reference', () => {
 
   test.each<[string, Said, [limit: number, remaining: number, reset: number]]>([
     ['one that fits', { rules: { a: perMinute(10) }, verdicts: [fits(4, 1)] }, [10, 4, 1]],
-    ['the least remaining', { rules: { a: perMinute(10), b: perMinute(20), c: perMinute(30) }, verdicts: [fits(4), fits(3), fits(5)] }, [20, 3, 1]],
+    [
+      'the least remaining',
+      { rules: { a: perMinute(10), b: perMinute(20), c: perMinute(30) }, verdicts: [fits(4), fits(3), fits(5)] },
+      [20, 3, 1],
+    ],
     ['the first of several with the least', { rules: { a: perMinute(10), b: perMinute(20) }, verdicts: [fits(3), fits(3)] }, [10, 3, 1]],
-    ['the one that denies, though another has less', { rules: { a: perMinute(10), b: perMinute(20) }, verdicts: [fits(0), over(1_500_000, 2)] }, [20, 2, 2]],
-    ['the one that denies, though one after it has less', { rules: { a: perMinute(10), b: perMinute(20) }, verdicts: [over(1_500_000, 2), fits(1)] }, [10, 2, 2]],
-    ['the last that denies', { rules: { a: perMinute(10), b: perMinute(20), c: perMinute(30) }, verdicts: [over(1), over(2_000_000), fits(0)] }, [20, 0, 2]],
-    ['a shadow limit that is over, by what remains', { rules: { a: perMinute(10), b: perMinute(20, { shadowMode: true }) }, verdicts: [fits(1), over(1)], overLimit: false }, [20, 0, 1]],
-    ['a quota limit that is over, by what remains', { rules: { a: perMinute(10, { quotaMode: true }), b: perMinute(20, { quotaMode: true }) }, verdicts: [over(5_000_000), fits(0)], overLimit: false }, [10, 0, 5]],
-    ['not a quota limit that is over, where another has less', { rules: { a: perMinute(10, { quotaMode: true }), b: perMinute(20, { quotaMode: true }) }, verdicts: [over(5_000_000, 3), fits(1)], overLimit: false }, [20, 1, 1]],
+    [
+      'the one that denies, though another has less',
+      { rules: { a: perMinute(10), b: perMinute(20) }, verdicts: [fits(0), over(1_500_000, 2)] },
+      [20, 0, 2],
+    ],
+    [
+      'the one that denies, though one after it has less',
+      { rules: { a: perMinute(10), b: perMinute(20) }, verdicts: [over(1_500_000, 2), fits(1)] },
+      [10, 0, 2],
+    ],
+    [
+      'the last that denies',
+      { rules: { a: perMinute(10), b: perMinute(20), c: perMinute(30) }, verdicts: [over(1), over(2_000_000), fits(0)] },
+      [20, 0, 2],
+    ],
+    [
+      'a shadow limit that is over, by what remains',
+      { rules: { a: perMinute(10), b: perMinute(20, { shadowMode: true }) }, verdicts: [fits(1), over(1)], overLimit: false },
+      [20, 0, 1],
+    ],
+    [
+      'a quota limit that is over, by what remains',
+      {
+        rules: { a: perMinute(10, { quotaMode: true }), b: perMinute(20, { quotaMode: true }) },
+        verdicts: [over(5_000_000), fits(0)],
+        overLimit: false,
+      },
+      [10, 0, 5],
+    ],
+    [
+      'not a quota limit that is over, where another has less',
+      {
+        rules: { a: perMinute(10, { quotaMode: true }), b: perMinute(20, { quotaMode: true }) },
+        verdicts: [over(5_000_000, 3), fits(1)],
+        overLimit: false,
+      },
+      [20, 1, 1],
+    ],
     ['not an unlimited one', { rules: { a: ruleOf({ limits: [], unlimited: true }), b: perMinute(20) }, verdicts: [fits(7)] }, [20, 7, 1]],
-    ['not one that is off', { rules: { a: perMinute(10, { responseHeaders: 'off' }), b: perMinute(20) }, verdicts: [fits(2), fits(7)] }, [20, 7, 1]],
-    ['what never fits, until it is full', { rules: { a: perMinute(10) }, verdicts: [NEVER_FITS] }, [10, 3, 2]],
-  ])('shows %s', (_what, said, [limit, remaining, reset]) => {
+    [
+      'not one that is off',
+      { rules: { a: perMinute(10, { responseHeaders: 'off' }), b: perMinute(20) }, verdicts: [fits(2), fits(7)] },
+      [20, 7, 1],
+    ],
+    ['what never fits, until it is full', { rules: { a: perMinute(10) }, verdicts: [NEVER_FITS] }, [10, 0, 2]],
+  ])('reference shows %s', (_what, said, [limit, remaining, reset]) => {
     expect(headersOf(said, reference)).toEqual({ 'X-Limit': String(limit), 'X-Remaining': String(remaining), 'X-Reset': String(reset) });
   });
 
-  test('of a denied request no limit that did not deny: none at all, where the one that did is off', () => {
+  test('a denied request shows only limits that denied, and none if those are off', () => {
     const off = { a: perMinute(10, { responseHeaders: 'off' }), b: perMinute(20) };
     expect(headersOf({ rules: off, verdicts: [over(1_000_000), fits(7)] }, reference)).toEqual({});
     const quota = { a: perMinute(100, { quotaMode: true }), b: perMinute(5) };
-    expect(headersOf({ rules: quota, verdicts: [over(9_000_000), fits(5)] }, reference)).toEqual({ 'X-Limit': '100', 'X-Remaining': '0', 'X-Reset': '9' });
+    expect(headersOf({ rules: quota, verdicts: [over(9_000_000), fits(5)] }, reference)).toEqual({
+      'X-Limit': '100',
+      'X-Remaining': '0',
+      'X-Reset': '9',
+    });
   });
 
-  test('of several limits of a descriptor the one that binds', () => {
+  test('several limits of a descriptor show the one that binds', () => {
     const rules = { a: ruleOf({ limits: [limitOf({ requestsPerUnit: 10 }), limitOf({ requestsPerUnit: 100, unit: 'hour' })] }) };
     expect(headersOf({ rules, verdicts: [fits(5), fits(2)] }, reference)).toMatchObject({ 'X-Limit': '100', 'X-Remaining': '2' });
   });
@@ -85,9 +130,12 @@ describe('reference', () => {
 describe('ietf', () => {
   const ietf = { responseHeaders: 'ietf' } as const;
 
-  test('lists every limit of every descriptor, with names and windows', () => {
+  test('ietf lists every limit of every descriptor, with names and windows', () => {
     const rules = {
-      a: ruleOf({ path: ['path_/login', 'client'], limits: [limitOf({ name: 'burst', requestsPerUnit: 3 }), limitOf({ requestsPerUnit: 100, unit: 'hour', unitMultiplier: 2 })] }),
+      a: ruleOf({
+        path: ['path_/login', 'client'],
+        limits: [limitOf({ name: 'burst', requestsPerUnit: 3 }), limitOf({ requestsPerUnit: 100, unit: 'hour', unitMultiplier: 2 })],
+      }),
       b: perMinute(20, { name: 'minute' }),
     };
     expect(headersOf({ rules, verdicts: [fits(2, 1), fits(99, 72_000_001), fits(20, 0)] }, ietf)).toEqual({
@@ -96,7 +144,7 @@ describe('ietf', () => {
     });
   });
 
-  test('a limit that denies says when its hits would fit, and so does Retry-After', () => {
+  test('a limit that denies shows when its hits would fit, and so does Retry-After', () => {
     const rules = { a: perMinute(3, { name: 'a' }), b: perMinute(20, { name: 'b' }) };
     expect(headersOf({ rules, verdicts: [over(12_000_001), fits(9)] }, ietf)).toEqual({
       'RateLimit-Policy': '"a";q=3;w=60, "b";q=20;w=60',
@@ -105,18 +153,21 @@ describe('ietf', () => {
     });
   });
 
-  test('a name stands for one limit: another of that name gets a number', () => {
+  test('a name stands for one limit, and another limit of that name gets a number', () => {
     const rules = { a: perMinute(1, { name: 'n' }), b: perMinute(2, { name: 'n' }), c: perMinute(3, { name: 'n#2' }) };
     expect(headersOf({ rules, verdicts: [fits(1), fits(2), fits(3)] }, ietf).RateLimit).toBe('"n";r=1;t=1, "n#2";r=2;t=1, "n#2#2";r=3;t=1');
   });
 
-  test('the policies of a request that comes again are those of its own limits', () => {
+  test('a recurring request has the policies of its own limits', () => {
     const add = additionsFor(rulesOf({}), { ...OFF, ...ietf });
     for (const requestsPerUnit of [3, 4]) {
       const answered = answeredOf({ rules: { a: perMinute(requestsPerUnit, { name: 'a' }) }, verdicts: [fits(1)] });
       for (const remaining of [1, 0]) {
         const again = { ...answered, verdict: { ...answered.verdict, verdicts: [fits(remaining)] } };
-        expect(named(add?.(again).headers ?? [])).toEqual({ 'RateLimit-Policy': `"a";q=${requestsPerUnit};w=60`, RateLimit: `"a";r=${remaining};t=1` });
+        expect(named(add?.(again).headers ?? [])).toEqual({
+          'RateLimit-Policy': `"a";q=${requestsPerUnit};w=60`,
+          RateLimit: `"a";r=${remaining};t=1`,
+        });
       }
     }
   });
@@ -128,11 +179,17 @@ describe('ietf', () => {
     const add = additionsFor({ ...ruleSet, domains }, OFF);
     expect(add).toBeDefined();
     const answered = answeredOf({ rules: {}, verdicts: [fits(4)], request });
-    const matches = answered.matched.matches.map((match) => ({ ...match, limits: match.limits.map((limit) => ({ ...limit, responseHeaders: 'ietf' as const })) }));
-    expect(named(add?.({ ...answered, matched: { ...answered.matched, matches } }).headers ?? [])).toEqual({ 'RateLimit-Policy': '"k";q=5;w=3600', RateLimit: '"k";r=4;t=1' });
+    const matches = answered.matched.matches.map((match) => ({
+      ...match,
+      limits: match.limits.map((limit) => ({ ...limit, responseHeaders: 'ietf' as const })),
+    }));
+    expect(named(add?.({ ...answered, matched: { ...answered.matched, matches } }).headers ?? [])).toEqual({
+      'RateLimit-Policy': '"k";q=5;w=3600',
+      RateLimit: '"k";r=4;t=1',
+    });
   });
 
-  test(`at most ${LISTED_MAX} limits, each name cut at ${POLICY_NAME_CHARS_MAX}`, () => {
+  test(`at most ${LISTED_MAX} limits are listed, each name cut at ${POLICY_NAME_CHARS_MAX}`, () => {
     const names = Array.from({ length: LISTED_MAX + 1 }, (_, i) => String(i).padStart(POLICY_NAME_CHARS_MAX, 'n'));
     const rules = Object.fromEntries(names.map((name) => [name, perMinute(1, { name: `${name}tail` })]));
     const listed = parseList(headersOf({ rules, verdicts: names.map(() => fits(1)) }, ietf).RateLimit ?? '');
@@ -141,7 +198,11 @@ describe('ietf', () => {
 });
 
 test('each limit is shown by its own mode', () => {
-  const rules = { a: perMinute(2, { responseHeaders: 'off' }), b: perMinute(1, { name: 'a', responseHeaders: 'ietf' }), c: perMinute(3, { responseHeaders: 'reference' }) };
+  const rules = {
+    a: perMinute(2, { responseHeaders: 'off' }),
+    b: perMinute(1, { name: 'a', responseHeaders: 'ietf' }),
+    c: perMinute(3, { responseHeaders: 'reference' }),
+  };
   expect(headersOf({ rules, verdicts: [fits(0), fits(1), fits(3)] }, {})).toEqual({
     'X-Limit': '3',
     'X-Remaining': '3',
@@ -159,18 +220,41 @@ describe('Retry-After', () => {
     ['the shortest of the quota, which denies together', { rules, verdicts: [fits(1), fits(1), over(9_000_000), over(4_000_000)] }, '4'],
     ['both, if both deny', { rules, verdicts: [over(1_000_000), fits(1), over(9_000_000), over(4_000_000)] }, '4'],
     ['no quota while one fits', { rules, verdicts: [over(1_000_000), fits(1), over(9_000_000), fits(1)] }, '1'],
-    ['not the wait of a shadow limit', { rules: { a: perMinute(1), s: perMinute(2, { shadowMode: true }) }, verdicts: [over(1_000_000), over(9_000_000)] }, '1'],
-    ['no quota beside a shadow limit of it, which always fits', { rules: { ...rules, d: perMinute(4, { quotaMode: true, shadowMode: true }) }, verdicts: [over(1_000_000), fits(1), over(9_000_000), over(1)] }, '1'],
-    ['nothing if enforced hits never fit: no wait makes them pass', { rules, verdicts: [NEVER_FITS, over(1_000_000), fits(1), fits(1)] }, undefined],
-    ['the wait of a quota beside one that never fits', { rules: { c: perMinute(3, { quotaMode: true }), d: perMinute(4, { quotaMode: true }) }, verdicts: [over(2_000_000), NEVER_FITS] }, '2'],
-    ['nothing if no quota ever fits', { rules: { c: perMinute(3, { quotaMode: true }), d: perMinute(4, { quotaMode: true }) }, verdicts: [NEVER_FITS, NEVER_FITS] }, undefined],
+    [
+      'not the wait of a shadow limit',
+      { rules: { a: perMinute(1), s: perMinute(2, { shadowMode: true }) }, verdicts: [over(1_000_000), over(9_000_000)] },
+      '1',
+    ],
+    [
+      'no quota beside a shadow limit of it, which always fits',
+      {
+        rules: { ...rules, d: perMinute(4, { quotaMode: true, shadowMode: true }) },
+        verdicts: [over(1_000_000), fits(1), over(9_000_000), over(1)],
+      },
+      '1',
+    ],
+    [
+      'nothing if enforced hits never fit: no wait makes them pass',
+      { rules, verdicts: [NEVER_FITS, over(1_000_000), fits(1), fits(1)] },
+      undefined,
+    ],
+    [
+      'the wait of a quota beside one that never fits',
+      { rules: { c: perMinute(3, { quotaMode: true }), d: perMinute(4, { quotaMode: true }) }, verdicts: [over(2_000_000), NEVER_FITS] },
+      '2',
+    ],
+    [
+      'nothing if no quota ever fits',
+      { rules: { c: perMinute(3, { quotaMode: true }), d: perMinute(4, { quotaMode: true }) }, verdicts: [NEVER_FITS, NEVER_FITS] },
+      undefined,
+    ],
     ['a second at least', { rules, verdicts: [over(1), fits(1), fits(1), fits(1)] }, '1'],
     ['nothing if nothing is denied', { rules: { a: perMinute(1) }, verdicts: [over(1)], overLimit: false }, undefined],
-  ])('is %s', (_what, said, seconds) => {
+  ])('Retry-After is %s', (_what, said, seconds) => {
     expect(headersOf(said, { retryAfter: true })['Retry-After']).toBe(seconds);
   });
 
-  test('comes by itself with ietf alone, and never where it is switched off', () => {
+  test('Retry-After comes with ietf alone by default, and never where it is switched off', () => {
     const said = { rules, verdicts: [over(1_000_000), fits(1), fits(1), fits(1)] };
     expect(headersOf(said, { responseHeaders: 'reference' })).not.toHaveProperty('Retry-After');
     expect(headersOf(said, { responseHeaders: 'ietf' })).toHaveProperty('Retry-After', '1');
@@ -179,11 +263,20 @@ describe('Retry-After', () => {
   });
 });
 
-test('whatever limits and rules are called, a header holds printable ASCII, and is the list that it should be', () => {
-  const anything = fc.oneof(fc.string({ unit: 'binary', maxLength: 80 }), fc.constantFrom('a\r\nset-cookie: b', '\0', '"', '\\', 'é', '\u{1f600}'.repeat(40)));
+test('a header is printable ASCII and a valid list for any names of limits and rules', () => {
+  const anything = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 80 }),
+    fc.constantFrom('a\r\nset-cookie: b', '\0', '"', '\\', 'é', '\u{1f600}'.repeat(40)),
+  );
   fc.assert(
     fc.property(anything, anything, (name, path) => {
-      const headers = headersOf({ rules: { a: perMinute(9, { name, path: [path, 'client'] }), b: perMinute(9, { name, responseHeaders: 'reference' }) }, verdicts: [over(1), over(1)] }, { responseHeaders: 'ietf' });
+      const headers = headersOf(
+        {
+          rules: { a: perMinute(9, { name, path: [path, 'client'] }), b: perMinute(9, { name, responseHeaders: 'reference' }) },
+          verdicts: [over(1), over(1)],
+        },
+        { responseHeaders: 'ietf' },
+      );
       for (const value of Object.values(headers)) expect(value).toMatch(/^[ -~]+$/);
       for (const header of ['RateLimit', 'RateLimit-Policy']) expect(parseList(headers[header] ?? '')).toHaveLength(1);
       expect(Object.keys(headers)).toEqual(['X-Limit', 'X-Remaining', 'X-Reset', 'RateLimit-Policy', 'RateLimit', 'Retry-After']);

@@ -1,10 +1,10 @@
 /** Match: which limits a descriptor gets, from its rule or its override, in every mode. */
 
-import { BadRequestError } from '../../../src/errors';
+import { BadRequestError } from '../../../src/lib/errors';
 import { matchRequest, type GlobalModes } from '../../../src/rule/match';
 import type { Descriptor } from '../../../src/descriptor/descriptor';
 import type { Rule } from '../../../src/rule/rule';
-import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../../support/rules';
+import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../../support/decisions/rules';
 
 const NO_MODES: GlobalModes = { shadow: false, quota: false };
 
@@ -13,7 +13,7 @@ function matchOne(rules: Readonly<Record<string, Rule | null>>, descriptor: Desc
   return matchRequest({ ruleSet, request: requestOf([descriptor]), modes }).matches[0];
 }
 
-test('a rule gives its limits, its mode and its path, and itself', () => {
+test('a rule gives its limits, its mode, its path and itself', () => {
   const rule = ruleOf({ path: ['k_v'], quotaMode: true });
   expect(matchOne({ 'k=v': rule }, { entries: entriesOf('k=v') })).toEqual({
     limits: rule.limits,
@@ -29,12 +29,12 @@ test.each([
   ['no rule for the entries', entriesOf('other=v')],
   ['a node without a limit', entriesOf('white=v')],
   ['no entries at all', []],
-])('%s: nothing limits', (_why, entries) => {
+])('nothing limits %s', (_why, entries) => {
   const match = matchOne({ k: ruleOf(), white: null }, { entries });
   expect(match).toEqual({ limits: [], unlimited: false, mode: 'enforced', quotaAlwaysFits: false, path: [] });
 });
 
-test('an unknown domain is told, and limits nothing, whatever is sent along', () => {
+test('an unknown domain is reported, and limits nothing, even with an override', () => {
   const override = { requestsPerUnit: 1, unit: 'second', unitMultiplier: 1 } as const;
   const request = requestOf([{ entries: entriesOf('k=v'), override }], { domain: 'unknown' });
   const matched = matchRequest({ ruleSet: ruleSetOf(levelOf({ k: ruleOf() })), request, modes: NO_MODES });
@@ -45,7 +45,7 @@ test('an unknown domain is told, and limits nothing, whatever is sent along', ()
 describe('an override', () => {
   const override = { requestsPerUnit: 42, unit: 'minute', unitMultiplier: 2 } as const;
 
-  test('takes the place of the rule: its algorithm and path stay, its name, modes and flags go', () => {
+  test("an override keeps the rule's algorithm and path, and drops its name, modes and flags", () => {
     const limits = [limitOf({ name: 'plan', algorithm: 'fixed_window' })];
     const rule = ruleOf({ path: ['k'], limits, shadowMode: true, quotaMode: true });
     expect(matchOne({ k: rule }, { entries: entriesOf('k=v'), override })).toEqual({
@@ -57,23 +57,23 @@ describe('an override', () => {
     });
   });
 
-  test('of an unlimited rule limits after all', () => {
+  test('an override of an unlimited rule limits', () => {
     const match = matchOne({ k: ruleOf({ unlimited: true, limits: [] }) }, { entries: entriesOf('k=v'), override });
     expect(match).toMatchObject({ unlimited: false, limits: [{ requestsPerUnit: 42, algorithm: 'token_bucket' }] });
   });
 
-  test('without a rule counts by the default of the domain, under the names of its keys', () => {
+  test("an override without a rule counts by the domain's default, under the names of its keys", () => {
     const match = matchOne({}, { entries: entriesOf('k=v', 'l=w'), override });
     expect(match).toMatchObject({ limits: [{ capacity: 42 }], path: ['k', 'l'] });
   });
 
-  test('fails by the mode of the limit that it replaces, else of the domain', () => {
+  test('an override has the failure mode of the replaced limit, else of the domain', () => {
     const replaced = matchOne({ k: ruleOf({ limits: [limitOf({ failureMode: 'closed' })] }) }, { entries: entriesOf('k=v'), override });
     expect(replaced).toMatchObject({ limits: [{ requestsPerUnit: 42, failureMode: 'closed' }] });
     expect(matchOne({}, { entries: entriesOf('k=v'), override })).not.toMatchObject({ limits: [{ failureMode: 'closed' }] });
   });
 
-  test('that makes no limit is a bad request that names the field', () => {
+  test('an invalid override is a bad request that names the field', () => {
     const entries = entriesOf('k=v');
     const ask = () => matchOne({}, { entries, override: { requestsPerUnit: 1, unit: 'year', unitMultiplier: 101 } });
     expect(ask).toThrow(BadRequestError);
@@ -97,11 +97,11 @@ describe('replaces', () => {
     expect(matches[keys.indexOf('premium')]).toMatchObject({ limits: premium.limits });
   });
 
-  test('alone it applies', () => {
+  test('a limit that is replaced elsewhere applies alone', () => {
     expect(matchAll({ basic, premium }, ['basic'])[0]?.limits).toEqual(basic.limits);
   });
 
-  test('two that replace each other both go', () => {
+  test('two limits that replace each other both go', () => {
     const other = ruleOf({ limits: [limitOf({ name: 'basic' })], replaces: ['premium'] });
     expect(matchAll({ basic: other, premium }, ['basic', 'premium']).map(({ limits }) => limits)).toEqual([[], []]);
   });
@@ -113,12 +113,12 @@ describe('replaces', () => {
     expect(matchAll({ basic, vip }, ['basic', 'vip'])[0]).toMatchObject({ limits: [] });
   });
 
-  test('of several limits only the named one goes', () => {
+  test('only the named one of several limits goes', () => {
     const several = ruleOf({ limits: [limitOf({ name: 'basic' }), limitOf({ name: 'daily', unit: 'day' })] });
     expect(matchAll({ several, premium }, ['several', 'premium'])[0]?.limits.map(({ name }) => name)).toEqual(['daily']);
   });
 
-  test('what is replaced always fits under QUOTA_MODE, like what is unmatched', () => {
+  test('a replaced descriptor always fits under QUOTA_MODE, like an unmatched one', () => {
     const quota: GlobalModes = { shadow: false, quota: true };
     expect(matchAll({ basic, premium }, ['basic', 'premium'], quota)[0]).toMatchObject({ quotaAlwaysFits: true });
   });
@@ -136,7 +136,7 @@ describe('modes', () => {
     ['a plain rule under QUOTA_MODE', {}, quotaMode, 'quota', false],
     ['a shadow rule under QUOTA_MODE always fits', { shadowMode: true }, quotaMode, 'shadow', true],
     ['an unlimited rule is outside the count', { unlimited: true, limits: [] }, quotaMode, 'quota', false],
-  ])('%s', (_why, parts, modes, mode, quotaAlwaysFits) => {
+  ])('the mode is right: %s', (_why, parts, modes, mode, quotaAlwaysFits) => {
     expect(matchOne({ k: ruleOf(parts) }, { entries }, modes)).toMatchObject({ mode, quotaAlwaysFits });
   });
 

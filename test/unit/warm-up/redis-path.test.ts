@@ -1,23 +1,28 @@
 /** The path over Redis that a warm-up goes: it decides as the store at its end does, in whatever words. */
 
+import { ALGORITHMS } from '../../../src/algorithm/algorithms';
 import type { Group } from '../../../src/bucket/take';
-import { ALGORITHMS } from '../../../src/rule/limit';
-import { MemoryStore } from '../../../src/store/memory-store';
+import { MemoryStore } from '../../../src/store/memory/memory-store';
 import { overRedisPath } from '../../../src/warm-up/redis-path';
-import { groupOf, LIMITS, take } from '../../support/groups';
-import { decided } from '../../support/outcomes';
+import { groupOf, LIMITS, take } from '../../support/decisions/groups';
+import { decided } from '../../support/decisions/outcomes';
 
 const NOW_US = 1_800_000_000_000_000;
 
 const makeStore = () => new MemoryStore({ nowUs: () => NOW_US, bucketsMax: 100 });
 
-test.each(ALGORITHMS)('what comes together, alone and again is decided as by the store itself (%s)', async (algorithm) => {
+test.each(ALGORITHMS)('calls that arrive together, alone and repeatedly are decided as by the store itself (%s)', async (algorithm) => {
   const path = overRedisPath(makeStore());
   const plain = makeStore();
   const limit = LIMITS[algorithm];
   const alone = (key: string, hits: number): Group => groupOf([take(key, { limit, hits }), take('everybody', { limit, hits: 0 })]);
   const again = alone('a', 1);
-  for (const groups of [[alone('a', 1), alone('b', 2)], [again], [again, alone('b', 1), again, again], [alone('c', limit.capacity), alone('c', 1)]]) {
+  for (const groups of [
+    [alone('a', 1), alone('b', 2)],
+    [again],
+    [again, alone('b', 1), again, again],
+    [alone('c', limit.capacity), alone('c', 1)],
+  ]) {
     expect(await path.take(groups)).toEqual(await plain.take(groups));
   }
   // Of what has been denied the deny cache knows.

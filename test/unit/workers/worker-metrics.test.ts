@@ -1,7 +1,10 @@
 /** The metrics of several workers read as those of one process. */
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { MetricSnapshot } from '../../../src/workers/messages';
+import { readMetrics } from '../../../src/observability/metrics/metrics-snapshot';
+import { RuleMetrics } from '../../../src/observability/metrics/rule-metrics';
+import type { FromWorker } from '../../../src/workers/messages';
+import { WorkerCounts } from '../../../src/workers/worker-counts';
 import { READING_TIMEOUT_MS, WorkerMetrics } from '../../../src/workers/worker-metrics';
 
 interface FakeWorker {
@@ -9,18 +12,29 @@ interface FakeWorker {
   readonly seen: Gauge;
   readonly held: Gauge;
   readonly time: Histogram;
-  snapshot(): Promise<MetricSnapshot>;
+  readonly rules: RuleMetrics;
+  tell(reading?: number): Promise<void>;
 }
 
-function makeWorker(): FakeWorker {
+/** What a line between two processes makes of a message. */
+function sent<T>(message: T): T {
+  return structuredClone(message);
+}
+
+function makeWorker(hear: (message: Extract<FromWorker, { kind: 'metrics' | 'metric_rows' }>) => void): FakeWorker {
   const registry = new Registry();
   const registers = [registry];
+  const counts = new WorkerCounts((message) => {
+    if (message.kind === 'metrics' || message.kind === 'metric_rows') hear(sent(message));
+    return Promise.resolve();
+  });
   return {
     counter: new Counter({ name: 'hits_total', help: 'h', labelNames: ['rule'], registers }),
     seen: new Gauge({ name: 'instances', help: 'h', aggregator: 'max', registers }),
     held: new Gauge({ name: 'held', help: 'h', registers }),
     time: new Histogram({ name: 'seconds', help: 'h', buckets: [1, 2], registers }),
-    snapshot: async () => (await registry.getMetricsAsJSON()) as unknown as MetricSnapshot,
+    rules: new RuleMetrics({ registry, seriesMax: 1000, nearLimitRatio: 1, sanitizeDots: false }),
+    tell: async (reading) => counts.report(await readMetrics(registry), reading),
   };
 }
 
@@ -28,25 +42,86 @@ interface Scene {
   readonly metrics: WorkerMetrics;
   readonly workers: Map<number, FakeWorker>;
   readonly silent: Set<number>;
+  /** The text that Prometheus is shown. */
+  readonly text: () => Promise<string>;
+  readonly add: (id: number) => FakeWorker;
 }
 
 function makeScene(count: number): Scene {
-  const workers = new Map(Array.from({ length: count }, (_, i) => [i + 1, makeWorker()]));
+  const workers = new Map<number, FakeWorker>();
   const silent = new Set<number>();
   const metrics = new WorkerMetrics({
     own: new Registry(),
     ask: (reading) => {
-      for (const [id, worker] of workers) {
-        if (!silent.has(id)) void worker.snapshot().then((snapshot) => { metrics.hear(id, { reading, snapshot }); });
-      }
+      for (const [id, worker] of workers) if (!silent.has(id)) void worker.tell(reading);
       return workers.size;
     },
   });
-  return { metrics, workers, silent };
+  const add = (id: number): FakeWorker => {
+    const worker = makeWorker((message) => {
+      metrics.record(id, message);
+    });
+    workers.set(id, worker);
+    return worker;
+  };
+  for (let id = 1; id <= count; id += 1) add(id);
+  return { metrics, workers, silent, add, text: async () => Buffer.concat(await metrics.text()).toString() };
 }
 
+function hit(rules: RuleMetrics, { key, hits }: { readonly key: string; readonly hits: number }): void {
+  rules.record({
+    domain: 'd',
+    path: [key],
+    sent: false,
+    hits,
+    fits: false,
+    remaining: 0,
+    capacity: 1,
+    shadow: false,
+    cached: false,
+    denied: true,
+    isReport: false,
+    debt: 0,
+    cut: 0,
+  });
+}
+
+/** Of the counters of rules. */
+function linesOf(text: string, name: string): string[] {
+  return (text.match(new RegExp(`^ratelimit_service_rate_limit_${name}\\{.*$`, 'gm')) ?? [])
+    .map((line) => line.replace(/^\w+\{domain="d",key1="(.*)"\} /, '$1 '))
+    .sort();
+}
+
+test("counters of rules are added up by their labels, in any order of the workers' series", async () => {
+  const { workers, text } = makeScene(2);
+  for (const key of ['a', 'b', 'c']) hit(workers.get(1)!.rules, { key, hits: 1 });
+  for (const key of ['c', 'x', 'a']) hit(workers.get(2)!.rules, { key, hits: 10 });
+  expect(linesOf(await text(), 'total_hits')).toEqual(['a 11', 'b 1', 'c 11', 'x 10']);
+  // Known rows are not sent again, and new ones follow on them.
+  for (const key of ['b', 'y']) hit(workers.get(2)!.rules, { key, hits: 100 });
+  const after = await text();
+  expect(linesOf(after, 'total_hits')).toEqual(['a 11', 'b 101', 'c 11', 'x 10', 'y 100']);
+  expect(linesOf(after, 'over_limit')).toEqual(linesOf(after, 'total_hits'));
+  expect(linesOf(after, 'within_limit')).toEqual([]);
+});
+
+test('counters of rules of a worker that ended stay, and its successor adds to them', async () => {
+  const { metrics, workers, text, add } = makeScene(2);
+  for (const [id, { rules }] of workers) for (let rule = 0; rule < 300; rule += 1) hit(rules, { key: `r${rule}`, hits: id });
+  await text();
+  workers.delete(2);
+  await metrics.retire(2);
+  expect(linesOf(await text(), 'total_hits')).toHaveLength(300);
+  hit(add(3).rules, { key: 'r299', hits: 10 });
+  hit(workers.get(3)!.rules, { key: 'new', hits: 10 });
+  const lines = linesOf(await text(), 'total_hits');
+  expect(lines).toHaveLength(301);
+  expect(lines).toEqual(expect.arrayContaining(['new 10', 'r0 3', 'r299 13']));
+});
+
 test('counters and histograms are added up, gauges by their own rule', async () => {
-  const { metrics, workers } = makeScene(2);
+  const { workers, text: read } = makeScene(2);
   for (const [id, worker] of workers) {
     worker.counter.inc({ rule: 'a' }, id);
     worker.counter.inc({ rule: `only-${id}` });
@@ -54,7 +129,7 @@ test('counters and histograms are added up, gauges by their own rule', async () 
     worker.held.set(10);
     worker.time.observe(id - 0.5);
   }
-  const text = await metrics.metrics();
+  const text = await read();
   expect(text.match(/^[a-z].*$/gm)?.sort()).toEqual(
     [
       'hits_total{rule="a"} 3',
@@ -71,26 +146,26 @@ test('counters and histograms are added up, gauges by their own rule', async () 
   );
 });
 
-test('what a worker had counted stays when it ends; its gauges go', async () => {
-  const { metrics, workers } = makeScene(3);
+test('the counters of a worker stay when it ends, and its gauges go', async () => {
+  const { metrics, workers, text: read } = makeScene(3);
   for (const [id, worker] of workers) {
     worker.counter.inc({ rule: 'a' }, 10 ** id);
     worker.held.set(1);
   }
-  expect(await metrics.metrics()).toContain('hits_total{rule="a"} 1110\n');
+  expect(await read()).toContain('hits_total{rule="a"} 1110\n');
   for (const id of [2, 3]) {
     workers.delete(id);
     await metrics.retire(id);
   }
-  const text = await metrics.metrics();
+  const text = await read();
   expect(text).toContain('hits_total{rule="a"} 1110\n');
   expect(text).toContain('held 1\n');
 });
 
-test('of workers that end at the same time none is forgotten, nor counted twice, at any time', async () => {
-  const { metrics, workers } = makeScene(6);
+test('workers that end at the same time are each counted once, at any time', async () => {
+  const { metrics, workers, text: read } = makeScene(6);
   for (const [id, worker] of workers) worker.counter.inc({ rule: 'a' }, 10 ** (id - 1));
-  await metrics.metrics();
+  await read();
   const ids = [...workers.keys()];
   workers.clear();
   const retired = ids.slice(0, 1).map((id) => metrics.retire(id));
@@ -99,34 +174,34 @@ test('of workers that end at the same time none is forgotten, nor counted twice,
     // The next one, while the last is still added up.
     const [id] = ids.slice(retired.length);
     if (id !== undefined && turn % 2 === 0) retired.push(metrics.retire(id));
-    readings.push(metrics.metrics());
+    readings.push(read());
     await Promise.resolve();
   }
   await Promise.all(retired);
-  readings.push(metrics.metrics());
+  readings.push(read());
   for (const reading of readings) expect(await reading).toContain('hits_total{rule="a"} 111111\n');
 });
 
-test('what a worker says without being asked is its last word', async () => {
-  const { metrics, workers } = makeScene(2);
+test('the unsolicited report of a worker is its last', async () => {
+  const { metrics, workers, text: read } = makeScene(2);
   for (const worker of workers.values()) worker.counter.inc({ rule: 'a' });
-  await metrics.metrics();
+  await read();
   const worker = workers.get(2)!;
   worker.counter.inc({ rule: 'a' }, 10);
   workers.delete(2);
-  metrics.hear(2, { snapshot: await worker.snapshot() });
+  await worker.tell();
   await metrics.retire(2);
-  expect(await metrics.metrics()).toContain('hits_total{rule="a"} 12\n');
+  expect(await read()).toContain('hits_total{rule="a"} 12\n');
 });
 
-test('one that does not answer is waited for only so long, and what it last said stands', async () => {
-  const { metrics, workers, silent } = makeScene(2);
+test('a worker that does not answer is waited for up to a bound, and its last report stands', async () => {
+  const { workers, silent, text: read } = makeScene(2);
   for (const worker of workers.values()) worker.counter.inc({ rule: 'a' });
-  await metrics.metrics();
+  await read();
   silent.add(2);
   workers.get(1)!.counter.inc({ rule: 'a' });
   jest.useFakeTimers();
-  const reading = metrics.metrics();
+  const reading = read();
   await jest.advanceTimersByTimeAsync(READING_TIMEOUT_MS);
   jest.useRealTimers();
   expect(await reading).toContain('hits_total{rule="a"} 3\n');

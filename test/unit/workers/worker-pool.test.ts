@@ -71,7 +71,15 @@ interface Scene {
 }
 
 function makeScene(count: number): Scene {
-  const scene = { workers: [] as FakeWorker[], ended: [] as number[], heard: [] as number[], log: [] as string[], nowMs: 0, restarts: 0, forkError: undefined as Error | undefined };
+  const scene = {
+    workers: [] as FakeWorker[],
+    ended: [] as number[],
+    heard: [] as number[],
+    log: [] as string[],
+    nowMs: 0,
+    restarts: 0,
+    forkError: undefined as Error | undefined,
+  };
   const pool = new WorkerPool({
     count,
     fork: () => {
@@ -80,7 +88,7 @@ function makeScene(count: number): Scene {
       scene.workers.push(worker);
       return worker;
     },
-    log: { error: (line: string) => scene.log.push(line) } as never,
+    log: { error: (_fields: unknown, line: string) => scene.log.push(line) } as never,
     onMetrics: (worker) => scene.heard.push(worker),
     onEnd: (worker) => scene.ended.push(worker),
     onRestart: () => {
@@ -116,7 +124,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-test('none listens before all could; then one after the other', async () => {
+test('no worker listens before all can, and then one after the other', async () => {
   const scene = makeScene(3);
   const started = scene.pool.start();
   const told = (): readonly number[] => scene.workers.filter((worker) => worker.told.length > 0).map(({ id }) => id);
@@ -137,7 +145,7 @@ test('none listens before all could; then one after the other', async () => {
   expect(scene.pool.size).toBe(3);
 });
 
-test('one that ends before it serves ends the start with its exit code, and the others with it', async () => {
+test('a worker that ends before it serves ends the start with its exit code, and the other workers', async () => {
   const scene = makeScene(3);
   const started = scene.pool.start();
   scene.workers[0]!.say({ kind: 'prepared' });
@@ -148,7 +156,7 @@ test('one that ends before it serves ends the start with its exit code, and the 
   expect(scene.workers).toHaveLength(3);
 });
 
-test('one that ends is begun anew, ever later if it keeps ending, and at once again after a good one', async () => {
+test('a worker that ends is restarted at growing intervals, and at once after a good run', async () => {
   const scene = makeScene(2);
   await startAll(scene);
   const waits: number[] = [];
@@ -161,7 +169,7 @@ test('one that ends is begun anew, ever later if it keeps ending, and at once ag
     waits.push(waitedMs);
   }
   expect(waits).toEqual([200, 400, 800, 1600, 3200, 5000, 5000, 5000, 5000]);
-  expect(scene.log[0]).toBe('worker 2 ended (SIGKILL): another one begins in 200 ms');
+  expect(scene.log[0]).toBe('worker 2 ended (SIGKILL); restart in 200 ms');
   scene.workers.at(-1)!.say({ kind: 'prepared' });
   await settled();
   scene.workers.at(-1)!.say({ kind: 'ready', ports: PORTS });
@@ -172,46 +180,49 @@ test('one that ends is begun anew, ever later if it keeps ending, and at once ag
   expect(scene.pool.size).toBe(1);
 });
 
-test.each(['tells of an error', 'is thrown'])('one that can not be begun anew, which %s, is told, and tried again ever later', async (how) => {
-  const scene = makeScene(2);
-  await startAll(scene);
-  if (how === 'is thrown') scene.forkError = new Error('spawn node EAGAIN');
-  scene.workers[1]!.end(null, 'SIGKILL');
-  await settled();
-  for (let tries = 0; tries < 7; tries += 1) {
-    jest.advanceTimersToNextTimer();
-    if (how !== 'is thrown') scene.workers.at(-1)!.fail();
+test.each(['reports an error', 'is thrown'])(
+  'a worker that cannot be restarted, which %s, is logged and retried at growing intervals',
+  async (how) => {
+    const scene = makeScene(2);
+    await startAll(scene);
+    if (how === 'is thrown') scene.forkError = new Error('spawn node EAGAIN');
+    scene.workers[1]!.end(null, 'SIGKILL');
     await settled();
-  }
-  expect(scene.log.map((line) => line.replace(/another one begins in /, ''))).toEqual([
-    'worker 2 ended (SIGKILL): 200 ms',
-    ...[400, 800, 1600, 3200, 5000, 5000, 5000].map((waitMs) => `a worker could not be begun: spawn node EAGAIN: ${waitMs} ms`),
-  ]);
-  expect([scene.restarts, scene.pool.size]).toEqual([7, 1]);
-  scene.forkError = undefined;
-  jest.advanceTimersByTime(5_000);
-  scene.workers.at(-1)!.say({ kind: 'prepared' });
-  await settled();
-  scene.workers.at(-1)!.say({ kind: 'ready', ports: PORTS });
-  expect(scene.pool.size).toBe(2);
-  // And a drain waits for those that there are.
-  const drained = scene.pool.drain({ timeoutMs: 1_000 });
-  for (const worker of scene.workers.filter(({ process }) => process.pid !== undefined)) worker.end(0);
-  await drained;
-});
+    for (let tries = 0; tries < 7; tries += 1) {
+      jest.advanceTimersToNextTimer();
+      if (how !== 'is thrown') scene.workers.at(-1)!.fail();
+      await settled();
+    }
+    expect(scene.log.map((line) => line.replace('; restart in', ':'))).toEqual([
+      'worker 2 ended (SIGKILL): 200 ms',
+      ...[400, 800, 1600, 3200, 5000, 5000, 5000].map((waitMs) => `could not start a worker process: spawn node EAGAIN: ${waitMs} ms`),
+    ]);
+    expect([scene.restarts, scene.pool.size]).toEqual([7, 1]);
+    scene.forkError = undefined;
+    jest.advanceTimersByTime(5_000);
+    scene.workers.at(-1)!.say({ kind: 'prepared' });
+    await settled();
+    scene.workers.at(-1)!.say({ kind: 'ready', ports: PORTS });
+    expect(scene.pool.size).toBe(2);
+    // And a drain waits for those that there are.
+    const drained = scene.pool.drain({ timeoutMs: 1_000 });
+    for (const worker of scene.workers.filter(({ process }) => process.pid !== undefined)) worker.end(0);
+    await drained;
+  },
+);
 
-test('one that can not be begun at the start ends it, and the others with it', async () => {
+test('a worker that cannot start at all ends the start, and the other workers', async () => {
   const scene = makeScene(2);
   const started = scene.pool.start();
   scene.workers[1]!.fail();
-  await expect(started).rejects.toThrow('a worker could not be begun: spawn node EAGAIN');
+  await expect(started).rejects.toThrow('could not start a worker process: spawn node EAGAIN');
   expect(scene.workers[0]!.signals).toEqual(['SIGKILL']);
   const none = makeScene(2);
   none.forkError = new Error('spawn node ENOMEM');
-  await expect(none.pool.start()).rejects.toMatchObject({ exitCode: 1, message: 'a worker could not be begun: spawn node ENOMEM' });
+  await expect(none.pool.start()).rejects.toMatchObject({ exitCode: 1, message: 'could not start a worker process: spawn node ENOMEM' });
 });
 
-test('a drain is told to those that serve and ends those that do not; nothing is begun after it', async () => {
+test('a drain reaches workers that serve, ends those that do not, and starts none', async () => {
   const scene = makeScene(2);
   await startAll(scene);
   scene.workers[1]!.end(1);
@@ -227,7 +238,7 @@ test('a drain is told to those that serve and ends those that do not; nothing is
   expect(scene.ended).toEqual([2, 3, 1]);
 });
 
-test('one that does not end is killed after the time of the drain and a margin', async () => {
+test('a worker that does not end is killed after the drain time and a margin', async () => {
   const scene = makeScene(2);
   await startAll(scene);
   const drained = scene.pool.drain({ timeoutMs: 1_000 });
@@ -239,7 +250,7 @@ test('one that does not end is killed after the time of the drain and a margin',
   expect(scene.workers[1]!.signals).toEqual(['SIGKILL']);
 });
 
-test('what a worker said before it ended is heard, though it is read later; and nothing after it is said to have ended', async () => {
+test('the last report of a worker counts although it is read later, and nothing counts after its end', async () => {
   const scene = makeScene(1);
   await startAll(scene);
   const [worker] = scene.workers;
@@ -247,15 +258,15 @@ test('what a worker said before it ended is heard, though it is read later; and 
   worker!.exit(0);
   await settled();
   expect([scene.heard, scene.ended]).toEqual([[], []]);
-  worker!.say({ kind: 'metrics', snapshot: [] });
+  worker!.say({ kind: 'metrics', snapshot: { few: [], columns: [] } });
   worker!.disconnect();
   await drained;
   expect([scene.heard, scene.ended]).toEqual([[1], [1]]);
-  worker!.say({ kind: 'metrics', snapshot: [] });
+  worker!.say({ kind: 'metrics', snapshot: { few: [], columns: [] } });
   expect(scene.heard).toEqual([1]);
 });
 
-test('a line that is not closed is waited for only so long', async () => {
+test('an unclosed pipe is waited for up to a bound', async () => {
   const scene = makeScene(2);
   await startAll(scene);
   scene.workers[1]!.exit(1);

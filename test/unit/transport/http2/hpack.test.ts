@@ -1,18 +1,29 @@
 /** HPACK: the examples of RFC 7541, appendix C, whatever a block may hold, and whatever it may not. */
 
 import fc from 'fast-check';
-import { ConnectionError, ErrorCode } from '../../../../src/transport/http2/errors';
-import { HEADER_FIELDS_MAX, HEADER_LIST_BYTES_MAX, HpackDecoder } from '../../../../src/transport/http2/hpack-decoder';
-import { encodeHeaderBlock } from '../../../../src/transport/http2/hpack-encoder';
-import { seeded } from '../../../support/random';
+import { ConnectionError, ErrorCode } from '../../../../src/transport/http2/frames/errors';
+import { HEADER_FIELDS_MAX, HEADER_LIST_BYTES_MAX, HpackDecoder } from '../../../../src/transport/http2/hpack/hpack-decoder';
+import { encodeHeaderBlock } from '../../../../src/transport/http2/hpack/hpack-encoder';
+import { seeded } from '../../../support/random/random';
 
 function decode(decoder: HpackDecoder, hex: string): [string, string][] {
   return decoder.decode(Buffer.from(hex.replaceAll(' ', ''), 'hex')).fields.map(({ name, value }) => [name, value]);
 }
 
-const FIRST = [[':method', 'GET'], [':scheme', 'http'], [':path', '/'], [':authority', 'www.example.com']];
+const FIRST = [
+  [':method', 'GET'],
+  [':scheme', 'http'],
+  [':path', '/'],
+  [':authority', 'www.example.com'],
+];
 const SECOND = [...FIRST, ['cache-control', 'no-cache']];
-const THIRD = [[':method', 'GET'], [':scheme', 'https'], [':path', '/index.html'], [':authority', 'www.example.com'], ['custom-key', 'custom-value']];
+const THIRD = [
+  [':method', 'GET'],
+  [':scheme', 'https'],
+  [':path', '/index.html'],
+  [':authority', 'www.example.com'],
+  ['custom-key', 'custom-value'],
+];
 
 describe('RFC 7541, appendix C', () => {
   test.each([
@@ -25,8 +36,22 @@ describe('RFC 7541, appendix C', () => {
   });
 
   test.each([
-    ['C.3, without Huffman', ['8286 8441 0f77 7777 2e65 7861 6d70 6c65 2e63 6f6d', '8286 84be 5808 6e6f 2d63 6163 6865', '8287 85bf 400a 6375 7374 6f6d 2d6b 6579 0c63 7573 746f 6d2d 7661 6c75 65']],
-    ['C.4, with Huffman', ['8286 8441 8cf1 e3c2 e5f2 3a6b a0ab 90f4 ff', '8286 84be 5886 a8eb 1064 9cbf', '8287 85bf 4088 25a8 49e9 5ba9 7d7f 8925 a849 e95b b8e8 b4bf']],
+    [
+      'C.3, without Huffman',
+      [
+        '8286 8441 0f77 7777 2e65 7861 6d70 6c65 2e63 6f6d',
+        '8286 84be 5808 6e6f 2d63 6163 6865',
+        '8287 85bf 400a 6375 7374 6f6d 2d6b 6579 0c63 7573 746f 6d2d 7661 6c75 65',
+      ],
+    ],
+    [
+      'C.4, with Huffman',
+      [
+        '8286 8441 8cf1 e3c2 e5f2 3a6b a0ab 90f4 ff',
+        '8286 84be 5886 a8eb 1064 9cbf',
+        '8287 85bf 4088 25a8 49e9 5ba9 7d7f 8925 a849 e95b b8e8 b4bf',
+      ],
+    ],
   ])('%s: three requests on one connection', (_name, blocks) => {
     const decoder = new HpackDecoder();
     expect(blocks.map((hex) => decode(decoder, hex))).toEqual([FIRST, SECOND, THIRD]);
@@ -49,11 +74,16 @@ describe('RFC 7541, appendix C', () => {
         '88c1 6196 d07a be94 1054 d444 a820 0595 040b 8166 e084 a62d 1bff c05a 839b d9ab 77ad 94e7 821d d7f2 e6c7 b335 dfdf cd5b 3960 d5af 2708 7f36 72c1 ab27 0fb5 291f 9587 3160 65c0 03ed 4ee5 b106 3d50 07',
       ],
     ],
-  ])('%s: three responses through a table of 256 bytes, which evicts', (_name, blocks) => {
+  ])('%s: three responses with a table of 256 bytes, which evicts', (_name, blocks) => {
     const decoder = new HpackDecoder();
     decoder.decode(Buffer.from('3fe101', 'hex'));
     const date = 'Mon, 21 Oct 2013 20:13:21 GMT';
-    const first = [[':status', '302'], ['cache-control', 'private'], ['date', date], ['location', 'https://www.example.com']];
+    const first = [
+      [':status', '302'],
+      ['cache-control', 'private'],
+      ['date', date],
+      ['location', 'https://www.example.com'],
+    ];
     expect(decode(decoder, blocks[0]!)).toEqual(first);
     expect(decode(decoder, blocks[1]!)).toEqual([[':status', '307'], ...first.slice(1)]);
     expect(decode(decoder, blocks[2]!)).toEqual([
@@ -67,9 +97,12 @@ describe('RFC 7541, appendix C', () => {
   });
 });
 
-test('what is encoded is decoded, and leaves no trace in the table', () => {
+test('encoded fields decode to the same, and leave no entry in the table', () => {
   const text = fc.string({ unit: fc.integer({ min: 0, max: 255 }).map((byte) => String.fromCharCode(byte)), maxLength: 300 });
-  const field = fc.record({ name: fc.oneof(text, fc.constantFrom(':status', 'content-type', 'grpc-status')), value: fc.oneof(text, fc.constantFrom('200', '0')) });
+  const field = fc.record({
+    name: fc.oneof(text, fc.constantFrom(':status', 'content-type', 'grpc-status')),
+    value: fc.oneof(text, fc.constantFrom('200', '0')),
+  });
   fc.assert(
     fc.property(fc.array(field, { maxLength: 6 }), (fields) => {
       const decoder = new HpackDecoder();
@@ -80,7 +113,7 @@ test('what is encoded is decoded, and leaves no trace in the table', () => {
   );
 });
 
-describe('what is no header block', () => {
+describe('invalid header blocks', () => {
   test.each([
     ['index 0', '80'],
     ['an index beyond both tables', 'be'],
@@ -105,7 +138,7 @@ describe('what is no header block', () => {
     throw new Error('was decoded');
   });
 
-  test('any bytes are fields or a COMPRESSION_ERROR', () => {
+  test('random bytes are fields or a COMPRESSION_ERROR', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 4 }), (blocks) => {
         const decoder = new HpackDecoder();
@@ -129,7 +162,7 @@ describe('bounds', () => {
     expect(list.fields.length).toBeLessThanOrEqual(HEADER_LIST_BYTES_MAX / 3968);
   });
 
-  test('small fields without number are too many', () => {
+  test('too many small literal fields are rejected', () => {
     const list = new HpackDecoder().decode(Buffer.alloc(HEADER_FIELDS_MAX + 1, 0x82));
     expect(list.tooLarge).toBe(true);
     expect(new HpackDecoder().decode(Buffer.alloc(HEADER_FIELDS_MAX, 0x82)).tooLarge).toBe(false);

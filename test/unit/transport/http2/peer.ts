@@ -1,11 +1,11 @@
 /** The client's side of a connection for tests: sends any frames, and reads what comes back. */
 
-import { Connection } from '../../../../src/transport/http2/connection';
-import type { ErrorCode } from '../../../../src/transport/http2/errors';
-import { FrameType, PREFACE, type Frame } from '../../../../src/transport/http2/frames';
-import { encodeHeaderBlock } from '../../../../src/transport/http2/hpack-encoder';
-import { SHOULD_RATE_LIMIT_PATH, type RequestHead } from '../../../../src/transport/http2/request-head';
-import type { Stream, StreamHandler } from '../../../../src/transport/http2/stream';
+import { Connection } from '../../../../src/transport/http2/connection/connection';
+import type { ErrorCode } from '../../../../src/transport/http2/frames/errors';
+import { FrameType, PREFACE, type Frame } from '../../../../src/transport/http2/frames/frames';
+import { encodeHeaderBlock } from '../../../../src/transport/http2/hpack/hpack-encoder';
+import { SHOULD_RATE_LIMIT_PATH, type RequestHead } from '../../../../src/transport/http2/connection/request-head';
+import type { Stream, StreamHandler } from '../../../../src/transport/http2/connection/stream';
 
 export type Received = Pick<Frame, 'type' | 'flags' | 'streamId'> & { readonly payload: Buffer };
 
@@ -50,9 +50,14 @@ export function headers(streamId: number, { endStream = true, block = CALL_BLOCK
 
 export function framesOf(bytes: Buffer): Received[] {
   const frames: Received[] = [];
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const length = bytes.readUIntBE(at, 3);
-    frames.push({ type: bytes[at + 3]!, flags: bytes[at + 4]!, streamId: bytes.readUInt32BE(at + 5), payload: Buffer.from(bytes.subarray(at + 9, at + 9 + length)) });
+    frames.push({
+      type: bytes[at + 3]!,
+      flags: bytes[at + 4]!,
+      streamId: bytes.readUInt32BE(at + 5),
+      payload: Buffer.from(bytes.subarray(at + 9, at + 9 + length)),
+    });
     at += 9 + length;
   }
   return frames;
@@ -66,10 +71,14 @@ export class Peer {
   readonly faults: unknown[] = [];
   readonly ended: number[] = [];
   received = 0;
+  /** How often the connection has asked for its turn to write. */
+  outputs = 0;
   readonly connection = new Connection({
     nowMs: () => this.nowMs,
     onFault: (error) => this.faults.push(error),
-    onOutput: () => undefined,
+    onOutput: () => {
+      this.outputs += 1;
+    },
     open: (connection, stream, head) => {
       this.opened.push({ stream, head });
       return this.answerBy?.(connection, stream) ?? this.silent(connection, stream);

@@ -1,0 +1,82 @@
+/** Control data in a serving Weir: with several workers on Redis, while Redis is away, and in a file. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openControlFile } from '../../../src/control/file/control-file';
+import { readRecord } from '../../../src/control/read-record';
+import { instanceOnRedis, NOTE } from '../../support/control/control-harness';
+import { httpRequest } from '../../support/clients/http-client';
+import { until } from '../../support/clock/until';
+import { startRedis } from '../../support/redis/redis-server';
+import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
+import { writeConfig } from '../../support/config/temp-config';
+
+const CONFIG = `
+domain: shop
+descriptors:
+  - key: merchant
+    rate_limit: { unit: hour, requests_per_unit: 100 }
+`;
+
+const BLOCK = readRecord({ kind: 'block', domain: 'shop', id: 'b', entries: [{ key: 'merchant', value: 'müller' }] });
+
+const config = writeConfig(CONFIG);
+
+async function statusOf({ httpPort }: WeirProcess, merchant: string): Promise<number> {
+  const body = { domain: 'shop', descriptors: [{ entries: [{ key: 'merchant', value: merchant }] }] };
+  return (await httpRequest(`http://127.0.0.1:${httpPort}/json`, { body })).status;
+}
+
+const healthOf = async ({ httpPort }: WeirProcess) => (await httpRequest(`http://127.0.0.1:${httpPort}/healthcheck`)).body;
+const metricsOf = async ({ debugPort }: WeirProcess) => (await httpRequest(`http://127.0.0.1:${debugPort}/metrics`)).body;
+
+test('a block is in force in every worker within a second, and holds while Redis is away', async () => {
+  const redis = await startRedis();
+  const weir = await startWeir({
+    config,
+    env: { REDIS_URL: `127.0.0.1:${redis.port}`, CONTROL_DATA: 'true', WORKERS: '2', FAILURE_MODE: 'local' },
+  });
+  const admin = await instanceOnRedis(redis.port);
+  try {
+    expect(await statusOf(weir, 'müller')).toBe(200);
+    await admin.store.write({ changes: [{ put: BLOCK }], audit: NOTE });
+    // Connections are spread over the workers: a run of denials that long comes from both.
+    await until(
+      async () => {
+        for (let i = 0; i < 10; i += 1) if ((await statusOf(weir, 'müller')) !== 429) return false;
+        return true;
+      },
+      { timeoutMs: 5_000 },
+    );
+    expect(await statusOf(weir, 'other')).toBe(200);
+    expect(await metricsOf(weir)).toMatch(/weir_control_records\{kind="block"\} 1\n[^]*weir_control_decisions_total\{kind="block"\} \d{2}/);
+    redis.kill('SIGKILL');
+    await until(async () => (await healthOf(weir)).includes('control: stale'));
+    expect(await statusOf(weir, 'müller')).toBe(429);
+    expect(await statusOf(weir, 'other')).toBe(200);
+    await redis.restart();
+    await until(async () => (await healthOf(weir)).includes('control: lost by redis'));
+    expect(await statusOf(weir, 'müller')).toBe(429);
+    expect(weir.output()).toContain('Redis lost 1 records of control data, which this instance keeps in force');
+  } finally {
+    await admin.close();
+    await weir.stop();
+    await redis.stop();
+  }
+});
+
+test('records of CONTROL_FILE are in force from the start', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'weir-control-'));
+  const file = path.join(folder, 'control');
+  const store = await openControlFile({ path: file, nowUs: () => Date.now() * 1_000, onTorn: () => undefined });
+  await store.write({ changes: [{ put: BLOCK }], audit: NOTE });
+  await store.close();
+  const weir = await startWeir({ config, env: { BACKEND_TYPE: 'memory', CONTROL_FILE: file } });
+  try {
+    expect([await statusOf(weir, 'müller'), await statusOf(weir, 'other')]).toEqual([429, 200]);
+  } finally {
+    await weir.stop();
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,201 @@
+/** What control data change in a decision: blocks, passes and overrides, from the request to the answer. */
+
+import { ControlData } from '../../../src/control/control-data';
+import { keyOf, type ControlRecord } from '../../../src/control/control-record';
+import { readRecord } from '../../../src/control/read-record';
+import type { Decision } from '../../../src/decide/decision';
+import type { RateLimitRequest } from '../../../src/descriptor/descriptor';
+import type { RequestMatch } from '../../../src/rule/match';
+import { makeShouldRateLimit } from '../../../src/should-rate-limit';
+import { MemoryStore } from '../../../src/store/memory/memory-store';
+import { StoreError, type Store } from '../../../src/store/port/store';
+import { alone } from '../../support/decisions/decide-one';
+import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../../support/decisions/rules';
+
+const START_US = 1_800_000_000_000_000;
+const HOUR_US = 3_600_000_000;
+
+const ROOT = levelOf({
+  merchant: ruleOf({ limits: [limitOf({ requestsPerUnit: 3, unit: 'hour', name: 'per-merchant' })] }),
+  both: ruleOf({
+    limits: [limitOf({ requestsPerUnit: 3, unit: 'hour', name: 'x' }), limitOf({ requestsPerUnit: 5, unit: 'day', name: 'y' })],
+  }),
+  tokens: ruleOf({ limits: [limitOf({ requestsPerUnit: 3, unit: 'hour', overdraft: {} })] }),
+  leaky: ruleOf({ limits: [limitOf({ requestsPerUnit: 3, unit: 'hour', algorithm: 'leaky_bucket', burst: 4 })] }),
+});
+
+const NO_STORE: Store = {
+  take: () => Promise.reject(new StoreError('away', 'connection')),
+  settle: () => Promise.reject(new StoreError('away', 'connection')),
+  close: () => Promise.resolve(),
+};
+
+function open({ shadow = false, store }: { readonly shadow?: boolean; readonly store?: Store } = {}) {
+  const data = new ControlData();
+  let version = 0;
+  let last: RequestMatch | undefined;
+  const decide = alone(
+    makeShouldRateLimit({
+      ruleSet: () => RULES,
+      store: store ?? new MemoryStore({ nowUs: () => START_US, bucketsMax: 100 }),
+      modes: { shadow, quota: false },
+      control: data,
+      keyPrefix: '',
+      nowUs: () => START_US,
+      record: ({ matched }) => {
+        last = matched;
+      },
+    }),
+  );
+  return {
+    put: (json: object) => {
+      const record: ControlRecord = readRecord({ domain: 'd', id: 'r', ...json });
+      data.apply({ key: keyOf(record), record, version: (version += 1) });
+    },
+    remove: (kind: ControlRecord['kind']) => {
+      data.apply({ key: { kind, domain: 'd', name: 'r' }, version: (version += 1) });
+    },
+    ask: (request: RateLimitRequest): Promise<Decision> => decide(request, {}),
+    matched: () => last,
+  };
+}
+
+const RULES = ruleSetOf(ROOT);
+
+const ONE = { ...requestOf([{ entries: entriesOf('merchant=1') }]), recurs: true } as const;
+const pay = (...keys: string[]) => requestOf(keys.map((key) => ({ entries: entriesOf(key) })));
+
+test('a block denies with a limit of 0 until it ends, and charges nothing', async () => {
+  const { put, remove, ask, matched } = open();
+  expect((await ask(ONE)).statuses[0]?.limitRemaining).toBe(2);
+  put({ kind: 'block', entries: [{ key: 'merchant', value: '1' }], until: new Date((START_US + HOUR_US) / 1_000).toISOString() });
+  const denied = await ask(ONE);
+  expect(denied.overallCode).toBe('OVER_LIMIT');
+  expect(denied.statuses).toMatchObject([
+    {
+      code: 'OVER_LIMIT',
+      limitRemaining: 0,
+      durationUntilResetUs: HOUR_US,
+      denies: true,
+      currentLimit: { requestsPerUnit: 0, name: 'block' },
+    },
+  ]);
+  expect(matched()?.matches[0]?.control).toMatchObject([{ kind: 'block', id: 'r' }]);
+  expect((await ask(pay('merchant=2'))).overallCode).toBe('OK');
+  remove('block');
+  expect((await ask(ONE)).statuses[0]?.limitRemaining).toBe(1);
+});
+
+test('a block denies the whole request, and charges no descriptor of it', async () => {
+  const { put, remove, ask } = open();
+  put({ kind: 'block', entries: [{ key: 'unlimited', value: 'x' }] });
+  const denied = await ask(pay('merchant=1', 'unlimited=x'));
+  expect(denied.overallCode).toBe('OVER_LIMIT');
+  expect(denied.statuses.map(({ code, denies }) => [code, denies])).toEqual([
+    ['OK', false],
+    ['OVER_LIMIT', true],
+  ]);
+  expect(denied.statuses[1]?.neverFits).toBe(true);
+  remove('block');
+  expect((await ask(ONE)).statuses[0]?.limitRemaining).toBe(2);
+});
+
+test('a block holds without the store, and in a domain that is not configured', async () => {
+  const { put, ask } = open({ store: NO_STORE });
+  await expect(ask(ONE)).rejects.toThrow('away');
+  put({ kind: 'block', entries: [{ key: 'merchant', value: '1' }] });
+  expect((await ask(ONE)).overallCode).toBe('OVER_LIMIT');
+  put({ kind: 'block', domain: 'other', entries: [{ key: 'merchant' }] });
+  expect((await ask({ ...ONE, domain: 'other' })).overallCode).toBe('OVER_LIMIT');
+});
+
+test('usage reports, refunds and checks under a block', async () => {
+  const { put, remove, ask } = open();
+  put({ kind: 'block', entries: [{ key: 'tokens' }] });
+  const entries = entriesOf('tokens=1');
+  expect((await ask(requestOf([{ entries, hits: 5 }]))).overallCode).toBe('OVER_LIMIT');
+  expect((await ask(requestOf([{ entries, hits: 0 }]))).overallCode).toBe('OVER_LIMIT');
+  expect((await ask(requestOf([{ entries, hits: -1 }]))).overallCode).toBe('OK');
+  remove('block');
+  // Of 3, 5 were used and 1 was refunded.
+  expect((await ask(requestOf([{ entries, hits: 0 }]))).statuses[0]).toMatchObject({ code: 'OVER_LIMIT', debt: 1 });
+});
+
+test('with SHADOW_MODE a block denies nothing, is shown, and hits are counted', async () => {
+  const { put, remove, ask } = open({ shadow: true });
+  put({ kind: 'block', entries: [{ key: 'merchant' }] });
+  const decision = await ask(ONE);
+  expect(decision).toMatchObject({ overallCode: 'OK', statuses: [{ code: 'OVER_LIMIT' }] });
+  remove('block');
+  expect((await ask(ONE)).statuses[0]?.limitRemaining).toBe(1);
+});
+
+test('a pass limits nothing, and a block wins over it', async () => {
+  const { put, ask, matched } = open();
+  put({ kind: 'pass', entries: [{ key: 'merchant' }] });
+  for (let i = 0; i < 5; i += 1) expect(await ask(ONE)).toMatchObject({ overallCode: 'OK', statuses: [{ limitRemaining: 2 ** 32 - 1 }] });
+  expect(matched()?.matches[0]?.control).toMatchObject([{ kind: 'pass', id: 'r' }]);
+  put({ kind: 'block', entries: [{ key: 'merchant' }] });
+  expect((await ask(ONE)).overallCode).toBe('OVER_LIMIT');
+});
+
+const override = (limit: object, key = 'merchant') => ({ kind: 'override', entries: [{ key }], limit: { unit: 'hour', ...limit } });
+
+test('an override keeps the used hits, and everything that it does not say', async () => {
+  const { put, remove, ask, matched } = open();
+  await ask(ONE);
+  put(override({ requests_per_unit: 10 }));
+  const decision = await ask(ONE);
+  expect(decision.statuses[0]).toMatchObject({
+    limitRemaining: 8,
+    currentLimit: { requestsPerUnit: 10, name: 'per-merchant', algorithm: 'token_bucket' },
+  });
+  expect(matched()?.matches[0]?.control).toMatchObject([{ kind: 'override', id: 'r' }]);
+  put(override({ requests_per_unit: 1 }));
+  expect((await ask(ONE)).overallCode).toBe('OVER_LIMIT');
+  remove('override');
+  expect((await ask(ONE)).statuses[0]?.limitRemaining).toBe(0);
+  expect(matched()?.matches[0]?.control).toBeUndefined();
+});
+
+test('of a rule with several limits it replaces the one that it names, and none without a name', async () => {
+  const { put, ask, matched } = open();
+  const capacities = async () => {
+    await ask(pay('both=1'));
+    return matched()?.matches[0]?.limits.map(({ capacity }) => capacity);
+  };
+  put(override({ requests_per_unit: 10 }, 'both'));
+  expect(await capacities()).toEqual([3, 5]);
+  put(override({ requests_per_unit: 10, name: 'y', unit: 'day' }, 'both'));
+  expect(await capacities()).toEqual([3, 10]);
+});
+
+test('a configured burst stays, unless the record has one', async () => {
+  const { put, ask, matched } = open();
+  const capacity = async () => {
+    await ask(pay('leaky=1'));
+    return matched()?.matches[0]?.limits[0]?.capacity;
+  };
+  put(override({ requests_per_unit: 30 }, 'leaky'));
+  expect(await capacity()).toBe(5);
+  put(override({ requests_per_unit: 30, burst: 9 }, 'leaky'));
+  expect(await capacity()).toBe(10);
+});
+
+test('an override leaves a request with a limit of its own alone', async () => {
+  const { put, ask } = open();
+  put(override({ requests_per_unit: 1 }));
+  const own = { requestsPerUnit: 7, unit: 'hour', unitMultiplier: 1 } as const;
+  expect((await ask(requestOf([{ entries: entriesOf('merchant=9'), override: own }]))).statuses[0]?.currentLimit?.requestsPerUnit).toBe(7);
+});
+
+test('the same override makes the same limit each time, so that stores can fold takes', async () => {
+  const { put, ask, matched } = open();
+  put(override({ requests_per_unit: 10 }));
+  const limits = [];
+  for (const key of ['merchant=1', 'merchant=2']) {
+    await ask(pay(key));
+    limits.push(matched()?.matches[0]?.limits[0]);
+  }
+  expect(limits[0]).toBe(limits[1]);
+});

@@ -1,0 +1,75 @@
+/** Absences in the log: told at once, with how long they were and what passed meanwhile; many in a minute as one line. */
+
+import { AbsenceLog, SUMMARY_MS, LOGGED_MAX } from '../../../../src/observability/log/absence-log';
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+function open() {
+  const lines: string[] = [];
+  const passed = { decisions: 0, hits: 0 };
+  const say = (level: string) => (_fields: unknown, sentence: unknown) => {
+    lines.push(`${level} ${String(sentence)}`);
+  };
+  const log = { error: say('ERROR'), warn: say('WARN'), info: say('INFO') };
+  const absence = new AbsenceLog({
+    log: log as never,
+    nowMs: () => performance.now(),
+    passed: () => ({ ...passed }),
+    again: () => 'it was lost',
+    codes: { away: 'redis_lost', back: 'redis_connected' },
+    address: () => 'redis://h:1/0',
+  });
+  const beAway = (ms: number): void => {
+    absence.begin('gone', 'no answer');
+    jest.advanceTimersByTime(ms);
+    passed.decisions += 10;
+    passed.hits += 7;
+    absence.end('back');
+  };
+  return { lines, absence, beAway };
+}
+
+test('a few outages are each logged when they begin, and with their length and admitted hits when they end', () => {
+  const { lines, beAway } = open();
+  beAway(1_500);
+  beAway(250);
+  expect(lines).toEqual([
+    'ERROR gone',
+    'INFO back after 1.5 s; meanwhile 10 requests were decided without Redis, which admitted 7 hits',
+    'ERROR gone',
+    'INFO back after 0.3 s; meanwhile 10 requests were decided without Redis, which admitted 7 hits',
+  ]);
+});
+
+test('further outages within a minute become one line at its end, and are logged singly after a quiet minute', () => {
+  const { lines, beAway } = open();
+  for (let time = 0; time < LOGGED_MAX + 8; time += 1) beAway(500);
+  expect(lines).toHaveLength(2 * LOGGED_MAX);
+  jest.advanceTimersByTime(SUMMARY_MS);
+  expect(lines.slice(2 * LOGGED_MAX)).toEqual([
+    'WARN it was lost 8 more times within 60 s (last: no answer), 4.0 s in total; meanwhile 80 requests were decided without Redis, which admitted 56 hits',
+  ]);
+  jest.advanceTimersByTime(SUMMARY_MS);
+  beAway(100);
+  expect(lines.slice(2 * LOGGED_MAX + 1)).toHaveLength(2);
+});
+
+test('an outage that lasts past the minute is logged then, and so is its end', () => {
+  const { lines, absence, beAway } = open();
+  for (let time = 0; time < LOGGED_MAX; time += 1) beAway(500);
+  absence.begin('gone', 'no answer');
+  // One that is away already is not gone once more.
+  absence.begin('gone', 'something else');
+  jest.advanceTimersByTime(SUMMARY_MS);
+  absence.end('back');
+  expect(lines.slice(2 * LOGGED_MAX)).toEqual([
+    expect.stringMatching(/^WARN it was lost 1 more times within 60 s \(last: no answer\), .* s in total; .*; still down$/),
+    expect.stringMatching(/^INFO back after .* s; /),
+  ]);
+});

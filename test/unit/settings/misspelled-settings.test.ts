@@ -1,0 +1,48 @@
+/** Which variables of the environment are taken for a setting that was misspelled. */
+
+import { describeMisspelled, misspelledSettings } from '../../../src/settings/misspelled-settings';
+
+test.each([
+  ['FAILURE_MOD', 'FAILURE_MODE'],
+  ['GRPCPORT', 'GRPC_PORT'],
+  ['LOG_LEVLE', 'LOG_LEVEL'],
+  ['REDIS_OP_TIMOUTS', 'REDIS_OP_TIMEOUT'],
+  ['redis_ulr', 'REDIS_URL'],
+  ['WORKER', 'WORKERS'],
+])('%s is reported as a misspelled %s', (name, meant) => {
+  expect(misspelledSettings({ [name]: 'x' })).toEqual([{ name, meant }]);
+});
+
+test.each([
+  'FAILURE_MODE',
+  'failure_mode',
+  'REDIS_POOL_SIZE',
+  'REDIS_SERVICE_PORT',
+  'REDIS_PORT',
+  'HOSTNAME',
+  'HOME',
+  'PATH',
+  'PWD',
+  'LANG',
+  'DOG_STATSD_MOGRIFIER_X_PATTERN',
+])('%s is not reported', (name) => {
+  expect(misspelledSettings({ [name]: 'x' })).toEqual([]);
+});
+
+test.each([
+  [{ REDIS_HOST: 'redis' }, 'REDIS_HOST is not a setting; set REDIS_URL=redis:6379'],
+  [{ REDIS_HOST: 'redis', REDIS_PORT: '7000' }, 'REDIS_HOST is not a setting; set REDIS_URL=redis:7000'],
+  [{ REDIS_HOST: 'redis', REDIS_PORT: 'tcp://10.0.0.1:6379' }, 'REDIS_HOST is not a setting; set REDIS_URL=redis:6379'],
+  [{ REDIS_ADDR: 'redis:7000' }, 'REDIS_ADDR is not a setting; set REDIS_URL=redis:7000'],
+  [{ REDIS_PASSWORD: 'hunter2' }, 'REDIS_PASSWORD is not a setting; did you mean REDIS_AUTH?'],
+])('%j: another program has this variable', (env, sentence) => {
+  expect(misspelledSettings(env).map(describeMisspelled)).toEqual([sentence]);
+});
+
+test('a similar name is not reported where the setting is set', () => {
+  expect(misspelledSettings({ REDIS_HOST: 'redis', REDIS_URL: 'other:6379' })).toEqual([]);
+});
+
+test('a variable without a value is not reported', () => {
+  expect(misspelledSettings({ FAILURE_MOD: '' })).toEqual([]);
+});

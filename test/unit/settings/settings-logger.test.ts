@@ -1,0 +1,38 @@
+/** What a log line looks like under each LOG_FORMAT, and which LOG_LEVEL lets it through. */
+
+import { createLogger, type LoggerConfig } from '../../../src/observability/log/logger';
+
+function linesOf(config: Pick<LoggerConfig, 'level' | 'format'>): string[] {
+  const lines: string[] = [];
+  const logger = createLogger({ ...config, destination: { write: (line) => lines.push(line) } });
+  logger.info({ port: 8081 }, 'listening');
+  logger.error({ err: new Error('broken') }, 'failed');
+  return lines;
+}
+
+describe('The logger', () => {
+  test('the logger writes JSON with the keys of the reference', () => {
+    const [line = ''] = linesOf({ level: 'info', format: 'json' });
+    expect(line.endsWith('\n')).toBe(true);
+    expect(JSON.parse(line)).toEqual({
+      '@timestamp': expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string,
+      '@message': 'listening',
+      level: 'info',
+      port: 8081,
+    });
+  });
+
+  test('the logger writes text on one line, without colours and fields', () => {
+    const [line] = linesOf({ level: 'info', format: 'text' });
+    expect(line).toMatch(/^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\] INFO: listening\n$/);
+  });
+
+  test('the logger writes errors in both formats', () => {
+    expect(linesOf({ level: 'error', format: 'text' }).join('')).toContain('broken');
+    expect(JSON.parse(linesOf({ level: 'error', format: 'json' })[0]!)).toMatchObject({ err: { message: 'broken' } });
+  });
+
+  test('the logger omits lines below its level', () => {
+    expect(linesOf({ level: 'error', format: 'json' })).toHaveLength(1);
+  });
+});

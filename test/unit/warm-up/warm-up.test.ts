@@ -1,0 +1,43 @@
+/** How long the warm-up goes on: as long as it has processor time, time and calls. */
+
+import { Registry } from 'prom-client';
+import { makeMetrics } from '../../../src/observability/metrics/metrics';
+import { GrpcServer } from '../../../src/transport/grpc/grpc-server';
+import { LeanServer } from '../../../src/transport/http2/lean-server';
+import { warmUp } from '../../../src/warm-up/warm-up';
+import { TRANSPORTS } from '../../support/servers/transport-harness';
+
+const BATCH = 50;
+
+/** By each look at a clock it has moved on. */
+async function callsOf(
+  transport: (typeof TRANSPORTS)[number],
+  { cpuStepMs, stepMs }: { readonly cpuStepMs: number; readonly stepMs: number },
+): Promise<number> {
+  const clock = { cpuMs: 0, nowMs: 0 };
+  const metrics = makeMetrics({ registry: new Registry(), version: 'test', store: 'memory' });
+  const { calls } = await warmUp({
+    makeServer: (options) => Promise.resolve(transport === 'lean' ? new LeanServer(options) : new GrpcServer(options)),
+    counts: 'memory',
+    metrics,
+    clock: {
+      cpuMs: () => (clock.cpuMs += cpuStepMs),
+      nowMs: () => (clock.nowMs += stepMs),
+    },
+  });
+  return calls;
+}
+
+describe.each(TRANSPORTS)('over %s', (transport) => {
+  test('the warm-up ends with its processor time', async () => {
+    expect(await callsOf(transport, { cpuStepMs: 40, stepMs: 0 })).toBeLessThanOrEqual(BATCH);
+  });
+
+  test('the warm-up ends by the clock on a machine that gives it no processor', async () => {
+    expect(await callsOf(transport, { cpuStepMs: 0, stepMs: 120 })).toBeLessThanOrEqual(BATCH);
+  });
+
+  test('the warm-up makes a few calls even without any time', async () => {
+    expect(await callsOf(transport, { cpuStepMs: 0, stepMs: 10_000 })).toBe(10);
+  });
+});
