@@ -1,23 +1,20 @@
-/** The bar in its short form: counts are kept to the bound, processor time to twice of it, and not a hit is over-granted. */
+/** The bar in its short form: counts stay within their bound, processor time within twice the bound, and no hit is over-granted. */
 
-import { BAR, failureOf, gateOf, measureBar, NOT_YET, type BarRow } from '../../bench/bar';
-import { renderDecisions, wrongCounts, type DecisionsResult } from '../../bench/decisions-report';
-import { measureDecisions, SHORT } from '../../bench/measure-decisions';
+import { barOf, failureOf, gateOf, measureBar, NOT_YET, type BarRow } from '../../bench/rows/bar';
+import { renderDecisions, wrongCounts, type DecisionsResult } from '../../bench/rows/decisions-report';
+import { measureDecisions, SHORT } from '../../bench/rows/measure-decisions';
 
 /** On a busy machine; it takes a minute on a quiet one. */
 const TIMEOUT_MS = 240_000;
 
-/** The target is measured only where one is named. */
-const MEASURED = BAR.filter(({ name }) => name !== 'target');
-
 let result: DecisionsResult;
 
 beforeAll(async () => {
-  result = await measureDecisions({ ...SHORT, target: undefined, tell: () => undefined });
+  result = await measureDecisions({ ...SHORT, onProgress: () => undefined });
   process.stderr.write(`${renderDecisions(result)}\n`);
 }, TIMEOUT_MS);
 
-test('nothing is over-granted, decided without Redis, or failed, in any row', () => {
+test('no row over-grants, decides without Redis, or fails a call', () => {
   expect(wrongCounts(result)).toEqual([]);
 });
 
@@ -28,10 +25,10 @@ function defineTest(row: BarRow): void {
   // The generator shares its core with Redis: what is late in a short run says little.
   else if (gateOf(row) !== undefined)
     test(title, () => {
-      const measured = measureBar(result.rounds).find((each) => each.row.name === row.name)!;
+      const measured = measureBar(result.rounds, result).find((each) => each.row.name === row.name)!;
       expect(measured.spread).toBeDefined();
       expect(failureOf(measured)).toBeUndefined();
     });
 }
 
-MEASURED.forEach(defineTest);
+barOf().forEach(defineTest);

@@ -1,14 +1,14 @@
 /** The manifest for Envoy AI Gateway: what its controller and its Envoys expect, and a Weir with its very environment that enforces quotas. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { SETTINGS_TABLE } from '../../src/config/settings-table';
-import type { WireConfigDescriptor, WireRateLimitConfig } from '../../src/xds/wire';
-import { httpRequest } from '../support/http-client';
-import { startRedis, type RedisServer } from '../support/redis-server';
-import { OK, OVER_LIMIT, RlsClient, type AskedDescriptor } from '../support/rls-client';
-import { until } from '../support/until';
-import { startWeir, type WeirProcess } from '../support/weir-process';
-import { XdsServer } from '../support/xds-server';
+import { SETTINGS_TABLE } from '../../src/settings/table/settings-table';
+import type { WireConfigDescriptor, WireRateLimitConfig } from '../../src/source/xds/wire';
+import { httpRequest } from '../support/clients/http-client';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { OK, OVER_LIMIT, RlsClient, type AskedDescriptor } from '../support/clients/rls-client';
+import { until } from '../support/clock/until';
+import { startWeir, type WeirProcess } from '../support/processes/weir-process';
+import { XdsServer } from '../support/servers/xds-server';
 import { DEPLOY, documentsOf, type Manifest } from './manifests';
 
 /** Constants of Envoy AI Gateway. */
@@ -33,13 +33,13 @@ const [container] = pod.spec.containers;
 const environment = Object.fromEntries((container.env ?? []).map(({ name, value }) => [name, value]));
 
 describe('the manifest', () => {
-  test('all of it has the name and the namespace in which Envoy AI Gateway looks for it', () => {
+  test('every object has the name and namespace where Envoy AI Gateway looks for it', () => {
     expect(manifests.map(({ kind, metadata: { name, namespace } }) => ({ kind, name, namespace }))).toEqual(
       ['Deployment', 'PodDisruptionBudget', 'Service'].map((kind) => ({ kind, name: NAME, namespace: NAMESPACE })),
     );
   });
 
-  test('the service leads to the gRPC port of the pods, at 8081, and resolves to each of them', () => {
+  test('the service leads to the gRPC port of the pods, at 8081, and resolves to each pod', () => {
     const { spec } = find('Service');
     expect(pod.metadata.labels).toMatchObject(spec.selector);
     expect(spec.ports).toEqual([{ name: 'grpc', port: 8081, targetPort: 'grpc', appProtocol: 'grpc' }]);
@@ -58,7 +58,7 @@ describe('the manifest', () => {
     });
   });
 
-  test('the pods are those of deployment.yaml in all else', () => {
+  test('the pods equal those of deployment.yaml in everything else', () => {
     const [other] = documentsOf('kubernetes/deployment.yaml') as Manifest[];
     const published = other!.spec.template.spec;
     expect(pod.spec.securityContext).toEqual(published.securityContext);
@@ -68,7 +68,7 @@ describe('the manifest', () => {
     expect(image).toBe(`weir:${version}`);
   });
 
-  test('the configuration is asked for in plaintext, as the node that it is for', () => {
+  test('the manifest requests the configuration in plaintext, with the node name that the gateway expects', () => {
     expect(environment).toMatchObject({
       CONFIG_TYPE: 'GRPC_XDS_SOTW',
       CONFIG_GRPC_XDS_SERVER_URL: `ai-gateway-controller.envoy-ai-gateway-system.svc.cluster.local:${XDS_PORT}`,
@@ -113,7 +113,13 @@ describe('a Weir with the environment of the manifest', () => {
 
   /** As the controller makes it of a QuotaPolicy: a level for the backend, one for the model, and below it one for each rule. */
   function quotasOf(models: readonly WireConfigDescriptor[]): WireRateLimitConfig {
-    return { name: DOMAIN, domain: DOMAIN, descriptors: [{ key: 'backend_name', value: BACKEND, descriptors: models.map((model) => ({ key: 'model_name_override', ...model })) }] };
+    return {
+      name: DOMAIN,
+      domain: DOMAIN,
+      descriptors: [
+        { key: 'backend_name', value: BACKEND, descriptors: models.map((model) => ({ key: 'model_name_override', ...model })) },
+      ],
+    };
   }
 
   function quota(limit: number): WireConfigDescriptor {
@@ -126,26 +132,34 @@ describe('a Weir with the environment of the manifest', () => {
 
   /** The call at the request: a hit each. */
   async function codeOf(...descriptors: readonly AskedDescriptor['entries'][]): Promise<number | undefined> {
-    return (await client.ask(DOMAIN, descriptors.map((entries) => ({ entries })))).overall_code;
+    return (
+      await client.ask(
+        DOMAIN,
+        descriptors.map((entries) => ({ entries })),
+      )
+    ).overall_code;
   }
 
   /** The call at the end of the stream, whose answer nobody reads. */
   async function report(tokens: number, ...descriptors: readonly AskedDescriptor['entries'][]): Promise<void> {
-    await client.ask(DOMAIN, descriptors.map((entries) => ({ entries, hits_addend: { value: String(tokens) } })));
+    await client.ask(
+      DOMAIN,
+      descriptors.map((entries) => ({ entries, hits_addend: { value: String(tokens) } })),
+    );
   }
 
   async function serve(version: string, config: WireRateLimitConfig): Promise<void> {
     expect((await server.answerTo(server.send(version, [config]))).error_detail).toBeUndefined();
   }
 
-  test('is ready before there is a policy, and asks as the node of Envoy AI Gateway', async () => {
+  test('Weir is ready before a policy exists, and identifies itself as the node of Envoy AI Gateway', async () => {
     const { request } = await server.next(({ request: { node } }) => node !== undefined);
     expect(request.node?.id).toBe(NAME);
     expect((await httpRequest(`http://127.0.0.1:${weir.httpPort}/healthcheck`)).status).toBe(200);
     await expect(codeOf(entriesOf('m'))).rejects.toMatchObject({ details: expect.stringContaining('no configuration') as string });
   });
 
-  test('a quota of 10, and a response of 20: the next request is denied', async () => {
+  test('a response of cost 20 uses up a quota of 10, so the next request is denied', async () => {
     await serve('1', quotasOf([{ value: 'quota-test-model', ...quota(10) }]));
     await until(async () => (await codeOf(entriesOf('another'))) === OK);
     const entries = entriesOf('quota-test-model');
@@ -154,7 +168,7 @@ describe('a Weir with the environment of the manifest', () => {
     expect(await codeOf(entries)).toBe(OVER_LIMIT);
   });
 
-  test('of 10,000 tokens five requests of 2,300 pass, and no more', async () => {
+  test('a quota of 10,000 tokens lets five requests of 2,300 pass', async () => {
     await serve('2', quotasOf([{ value: 'large', ...quota(10_000) }]));
     const codes: (number | undefined)[] = [];
     for (let n = 0; n < 8; n += 1) {
@@ -165,9 +179,15 @@ describe('a Weir with the environment of the manifest', () => {
     expect(codes).toEqual([OK, OK, OK, OK, OK, OVER_LIMIT, OVER_LIMIT, OVER_LIMIT]);
   });
 
-  test('a rule and the default beside it: denied when both are used up, and a report charges both', async () => {
+  test('a report charges a rule and the default beside it, and a request is denied when both are used up', async () => {
     const [rule, byDefault] = [{ 'rule-0-match-0': 'rule-0-match-0' }, { 'rule-1-match--1': 'rule-1-match--1' }];
-    const model = { value: 'two', descriptors: [{ key: 'rule-0-match-0', value: 'rule-0-match-0', ...quota(50) }, { key: 'rule-1-match--1', value: 'rule-1-match--1', ...quota(200) }] };
+    const model = {
+      value: 'two',
+      descriptors: [
+        { key: 'rule-0-match-0', value: 'rule-0-match-0', ...quota(50) },
+        { key: 'rule-1-match--1', value: 'rule-1-match--1', ...quota(200) },
+      ],
+    };
     await serve('3', quotasOf([model]));
     const both = [entriesOf('two', rule), entriesOf('two', byDefault)] as const;
     const codes: (number | undefined)[] = [];

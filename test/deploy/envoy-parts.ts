@@ -1,6 +1,11 @@
 /** The parts of envoy.yaml and envoyfilter.yaml that ask Weir, in the same shape for both. */
 import { documentsOf } from './manifests';
 
+export interface HttpFilter {
+  readonly name: string;
+  readonly typed_config: object;
+}
+
 interface Route {
   readonly match: { readonly path_separated_prefix: string };
   readonly route: { readonly rate_limits: unknown };
@@ -8,7 +13,13 @@ interface Route {
 
 interface Bootstrap {
   readonly static_resources: {
-    readonly listeners: [{ filter_chains: [{ filters: [{ typed_config: { http_filters: unknown[]; route_config: { virtual_hosts: [{ routes: Route[] }] } } }] }] }];
+    readonly listeners: [
+      {
+        filter_chains: [
+          { filters: [{ typed_config: { http_filters: HttpFilter[]; route_config: { virtual_hosts: [{ routes: Route[] }] } } }] },
+        ];
+      },
+    ];
   };
 }
 
@@ -18,7 +29,7 @@ interface Patch {
   readonly patch: { readonly operation: string; readonly value: unknown };
 }
 
-export function gatewayConfig(): { httpFilters: unknown[]; routes: Route[] } {
+export function gatewayConfig(): { httpFilters: HttpFilter[]; routes: Route[] } {
   const [bootstrap] = documentsOf('envoy/envoy.yaml') as [Bootstrap];
   const { http_filters, route_config } = bootstrap.static_resources.listeners[0].filter_chains[0].filters[0].typed_config;
   return { httpFilters: http_filters, routes: route_config.virtual_hosts[0].routes };

@@ -2,11 +2,11 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { runCommand } from '../support/command';
-import { httpRequest } from '../support/http-client';
-import { startRedis, type RedisServer } from '../support/redis-server';
-import { OK, OVER_LIMIT, RlsClient } from '../support/rls-client';
-import { startWeir, type WeirProcess } from '../support/weir-process';
+import { runCommand } from '../support/processes/command';
+import { httpRequest } from '../support/clients/http-client';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { OK, OVER_LIMIT, RlsClient } from '../support/clients/rls-client';
+import { startWeir, type WeirProcess } from '../support/processes/weir-process';
 import { DEPLOY } from './manifests';
 
 /** The ConfigMap that the sample asks for. */
@@ -71,7 +71,7 @@ function client(...args: readonly string[]) {
   return runCommand(resolve(DEPLOY, 'bin', 'ratelimit_client'), args, { env: { WEIR_HOME } });
 }
 
-test('it serves the limits, in fixed windows as before: the second request to / in a minute is denied', async () => {
+test("Weir serves the sample's limits in fixed windows: the second request to / in a minute is denied", async () => {
   const rls = new RlsClient(weir.grpcPort);
   const ask = async () => rls.ask('echo-ratelimit', [{ entries: { PATH: '/' } }]);
   // A minute may end between two of them: of three, two are in one minute.
@@ -80,28 +80,39 @@ test('it serves the limits, in fixed windows as before: the second request to / 
   expect(codes[0]).toBe(OK);
   expect(codes).toContain(OVER_LIMIT);
   const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/rlconfig`);
-  expect(body).toContain('echo-ratelimit.PATH_/: unit=MINUTE requests_per_unit=1, shadow_mode: false, quota_mode: false, algorithm: fixed_window');
+  expect(body).toContain(
+    'echo-ratelimit.PATH_/: unit=MINUTE requests_per_unit=1, shadow_mode: false, quota_mode: false, algorithm: fixed_window',
+  );
 });
 
-test('/healthcheck answers OK over IPv6 as over IPv4, since HOST is ::', async () => {
+test('/healthcheck answers OK over IPv6 and IPv4, since HOST is ::', async () => {
   for (const host of ['127.0.0.1', '[::1]']) {
     expect(await httpRequest(`http://${host}:${weir.httpPort}/healthcheck`)).toMatchObject({ status: 200, body: 'OK' });
   }
 });
 
-test('nothing of the sample is refused or unknown: what has no effect is told by name', () => {
+test('Weir accepts all of the sample and names each variable that has no effect', () => {
   expect(weir.output()).not.toMatch(/USE_STATSD|RUNTIME_WATCH_ROOT|RUNTIME_IGNOREDOTFILES|ERROR/);
 });
 
-test("/bin/ratelimit_client asks it with the reference's flags", async () => {
-  const answered = await client('-dial_string', `127.0.0.1:${weir.grpcPort}`, '-domain', 'echo-ratelimit', '-descriptors', 'PATH=/other', '-descriptors', 'PATH=/another,x=y');
+test("/bin/ratelimit_client calls the server with the reference's flags", async () => {
+  const answered = await client(
+    '-dial_string',
+    `127.0.0.1:${weir.grpcPort}`,
+    '-domain',
+    'echo-ratelimit',
+    '-descriptors',
+    'PATH=/other',
+    '-descriptors',
+    'PATH=/another,x=y',
+  );
   expect(answered).toMatchObject({ exitCode: 0, stderr: '' });
   expect(answered.stdout).toMatch(
     /^response: overall_code:OK statuses:\{code:OK current_limit:\{requests_per_unit:100 unit:MINUTE\} limit_remaining:99 duration_until_reset:\{seconds:\d+\}\} statuses:\{code:OK\}\n$/,
   );
 });
 
-test('/bin/ratelimit_client says what went wrong, and exits with 1; bad flags are usage', async () => {
+test('/bin/ratelimit_client prints the error and exits with 1; bad flags print the usage', async () => {
   const [nobody, empty, unknown] = [
     await client('-dial_string=127.0.0.1:1', '-domain', 'd', '-descriptors', 'a=b'),
     await client('-dial_string', `127.0.0.1:${weir.grpcPort}`, '-descriptors', 'a=b'),

@@ -2,23 +2,56 @@
 import { documentsOf } from './manifests';
 import { envoyFilter, gatewayConfig } from './envoy-parts';
 
+const JWT_AUTHN = 'envoy.filters.http.jwt_authn';
+
+interface JwtProvider {
+  readonly issuer: string;
+  readonly audiences: readonly string[];
+  readonly claim_to_headers: readonly { readonly header_name: string; readonly claim_name: string }[];
+}
+
+interface JwtRule {
+  readonly outputClaimToHeaders: unknown;
+}
+
 const filter = envoyFilter();
 const gateway = gatewayConfig();
 
-test('the HTTP filters are the same, but for the name of the cluster', () => {
+test('the HTTP filters are the same except for the name of the cluster', () => {
   const renamed = JSON.stringify(filter.httpFilters).replace('outbound|8081||weir.default.svc.cluster.local', 'weir');
-  expect(JSON.parse(renamed)).toEqual(gateway.httpFilters.slice(0, -1));
+  expect(JSON.parse(renamed)).toEqual(gateway.httpFilters.filter(({ name }) => name !== JWT_AUTHN && name !== 'envoy.filters.http.router'));
+});
+
+test('the filters remove what callers send before they verify tokens, and set the same headers from the claims', () => {
+  const [first] = documentsOf('istio/envoyfilter.yaml') as [
+    { spec: { configPatches: [{ patch: { operation: string; value: unknown } }] } },
+  ];
+  expect(first.spec.configPatches[0].patch).toEqual({ operation: 'INSERT_FIRST', value: gateway.httpFilters[0] });
+  const [, , authentication] = documentsOf('istio/envoyfilter.yaml') as [unknown, unknown, { kind: string; spec: { jwtRules: [JwtRule] } }];
+  expect(authentication.kind).toBe('RequestAuthentication');
+  const jwtAuthn = gateway.httpFilters.find(({ name }) => name === JWT_AUTHN) as { typed_config: { providers: { callers: JwtProvider } } };
+  const { issuer, audiences, claim_to_headers: claims } = jwtAuthn.typed_config.providers.callers;
+  const [rule] = authentication.spec.jwtRules;
+  expect(rule).toMatchObject({ issuer, audiences });
+  expect(rule.outputClaimToHeaders).toEqual(claims.map(({ header_name: header, claim_name: claim }) => ({ header, claim })));
 });
 
 test('each route has the same rate limits', () => {
   const paths = gateway.routes.map(({ match }) => match.path_separated_prefix);
   expect(paths).toEqual(['/search', '/login', '/payment']);
-  expect(filter.routes).toEqual(gateway.routes.map(({ match, route }) => ({ name: match.path_separated_prefix.slice(1), rateLimits: route.rate_limits })));
+  expect(filter.routes).toEqual(
+    gateway.routes.map(({ match, route }) => ({ name: match.path_separated_prefix.slice(1), rateLimits: route.rate_limits })),
+  );
 });
 
-test('the destination rule is for the host of the cluster, which is the Service and its gRPC port', () => {
+test("the destination rule applies to the cluster's host, which is the Service and its gRPC port", () => {
   const [, destinationRule] = documentsOf('istio/envoyfilter.yaml') as [unknown, { kind: string; spec: { host: string } }];
   expect(destinationRule).toMatchObject({ kind: 'DestinationRule', spec: { host: 'weir.default.svc.cluster.local' } });
-  const services = documentsOf('kubernetes/service.yaml') as { metadata: { name: string }; spec: { ports: { name: string; port: number }[] } }[];
-  expect(services.find(({ metadata }) => metadata.name === 'weir')?.spec.ports).toContainEqual(expect.objectContaining({ name: 'grpc', port: 8081 }));
+  const services = documentsOf('kubernetes/service.yaml') as {
+    metadata: { name: string };
+    spec: { ports: { name: string; port: number }[] };
+  }[];
+  expect(services.find(({ metadata }) => metadata.name === 'weir')?.spec.ports).toContainEqual(
+    expect.objectContaining({ name: 'grpc', port: 8081 }),
+  );
 });

@@ -1,7 +1,7 @@
 /** The Kubernetes manifests agree with each other, with the example config and with what the server reads. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { SETTINGS_TABLE } from '../../src/config/settings-table';
+import { SETTINGS_TABLE } from '../../src/settings/table/settings-table';
 import { DEPLOY, documentsOf, type Manifest } from './manifests';
 
 const FILES = readdirSync(resolve(DEPLOY, 'kubernetes')).filter((file) => file.endsWith('.yaml') && file !== 'kustomization.yaml');
@@ -17,14 +17,16 @@ const pod = find('Deployment', 'weir').spec.template;
 const [weir] = pod.spec.containers;
 const environment = new Map(weir.env?.map(({ name, value }) => [name, value]));
 
-test('the kustomization lists every file, and none names a namespace', () => {
+test('the kustomization lists every file, and no file names a namespace', () => {
   const [kustomization] = documentsOf('kubernetes/kustomization.yaml') as [{ resources: string[] }];
   expect([...kustomization.resources].sort()).toEqual([...FILES].sort());
   for (const { metadata } of manifests) expect(metadata.namespace).toBeUndefined();
 });
 
-test('the ConfigMap holds the example config, or scripts/write-config-map.mjs has to be run', () => {
-  expect(find('ConfigMap', 'weir-config').data).toEqual({ 'payments.yaml': readFileSync(resolve(DEPLOY, 'example', 'payments.yaml'), 'utf8') });
+test('the ConfigMap holds the example config; if not, run scripts/generate/config-map.mjs', () => {
+  expect(find('ConfigMap', 'weir-config').data).toEqual({
+    'payments.yaml': readFileSync(resolve(DEPLOY, 'example', 'payments.yaml'), 'utf8'),
+  });
 });
 
 test('the ConfigMap is mounted where the RUNTIME_ variables point', () => {
@@ -37,6 +39,16 @@ test('every variable of the Deployment is a setting of the server', () => {
   const settings = Object.values(SETTINGS_TABLE).map(({ name }) => name);
   expect(environment.size).toBeGreaterThan(0);
   expect(settings).toEqual(expect.arrayContaining([...environment.keys()]));
+});
+
+test('the network policy selects the pods of Weir and names their ports, except those that decide without credentials', () => {
+  const [policy] = documentsOf('kubernetes/network-policy/weir.yaml') as [
+    { spec: { podSelector: { matchLabels: object }; ingress: { ports: { port: string }[] }[] } },
+  ];
+  expect(pod.metadata.labels).toMatchObject(policy.spec.podSelector.matchLabels);
+  const names = policy.spec.ingress.flatMap(({ ports }) => ports.map(({ port }) => port));
+  expect(weir.ports.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
+  expect(names).not.toContain('http');
 });
 
 test('the ports of variables, containers and services agree', () => {
@@ -63,16 +75,20 @@ test('REDIS_URL is the Redis service, and that Redis evicts nothing', () => {
   expect(server.spec.containers[0]).toMatchObject({ args: expect.arrayContaining(['--maxmemory-policy', 'noeviction']) as unknown });
 });
 
-test('the pods are restricted, and Redis in trouble restarts none', () => {
+test('the pods are restricted, and Redis trouble restarts none of them', () => {
   for (const { spec } of [pod, find('Deployment', 'weir-redis').spec.template]) {
     expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
-    expect(spec.containers[0].securityContext).toEqual({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } });
+    expect(spec.containers[0].securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
   }
   expect(weir.readinessProbe).toMatchObject({ httpGet: { path: '/healthcheck', port: 'http' } });
   expect(weir.livenessProbe).toMatchObject({ tcpSocket: { port: 'http' } });
 });
 
-test('the image is of this version, by the command that other manifests use', () => {
+test('the image has this version, built by the command that other manifests use', () => {
   const { version } = JSON.parse(readFileSync(resolve(DEPLOY, '..', 'package.json'), 'utf8')) as { version: string };
   expect(weir.image).toBe(`weir:${version}`);
   expect(weir.command).toEqual(['/bin/ratelimit']);

@@ -11,7 +11,10 @@ const home = mkdtempSync(join(tmpdir(), 'weir-memory-'));
 
 beforeAll(() => {
   mkdirSync(join(home, 'dist'));
-  writeFileSync(join(home, 'dist', 'main.js'), 'console.log(JSON.stringify({ flags: process.execArgv, arenas: process.env.MALLOC_ARENA_MAX, args: process.argv.slice(2) }))');
+  writeFileSync(
+    join(home, 'dist', 'main.js'),
+    'console.log(JSON.stringify({ flags: process.execArgv, arenas: process.env.MALLOC_ARENA_MAX, args: process.argv.slice(2) }))',
+  );
 });
 
 afterAll(() => {
@@ -19,18 +22,25 @@ afterAll(() => {
 });
 
 function started(env: Readonly<Record<string, string>>): unknown {
-  const said = execFileSync(resolve(DEPLOY, 'bin', 'weir'), ['check', 'a file'], { env: { PATH: process.env.PATH, ...env, WEIR_HOME: home }, encoding: 'utf8', timeout: 10_000 });
+  const said = execFileSync(resolve(DEPLOY, 'bin', 'weir'), ['check', 'a file'], {
+    env: { PATH: process.env.PATH, ...env, WEIR_HOME: home },
+    encoding: 'utf8',
+    timeout: 10_000,
+  });
   return JSON.parse(said);
 }
 
-test.each([{}, { REDIS_URL: '' }, { BACKEND_TYPE: 'memory', REDIS_URL: 'redis:6379' }])('garbage does not grow with the table of buckets, and compilers take little (%j)', (env) => {
-  expect(started(env)).toEqual({ flags: ['--heap-growing-percent=50', '--no-maglev'], arenas: '1', args: ['check', 'a file'] });
-});
+test.each([{}, { REDIS_URL: '' }, { BACKEND_TYPE: 'memory', REDIS_URL: 'redis:6379' }])(
+  'garbage does not grow with the table of buckets, and compilers take little memory (%j)',
+  (env) => {
+    expect(started(env)).toEqual({ flags: ['--heap-growing-percent=50', '--no-maglev'], arenas: '1', args: ['check', 'a file'] });
+  },
+);
 
-test('an operator may have more arenas', () => {
+test('an operator may set more arenas', () => {
   expect(started({ MALLOC_ARENA_MAX: '4' })).toMatchObject({ arenas: '4' });
 });
 
-test('where Redis counts there are no such flags, whatever the environment has', () => {
+test('a process on Redis gets none of these flags, whatever the environment has', () => {
   expect(started({ REDIS_URL: 'redis:6379', flags: '--no-such-flag' })).toEqual({ flags: [], args: ['check', 'a file'] });
 });

@@ -2,9 +2,9 @@
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { httpRequest } from '../support/http-client';
-import { startRedis, type RedisServer } from '../support/redis-server';
-import { startWeir, type WeirProcess } from '../support/weir-process';
+import { httpRequest } from '../support/clients/http-client';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { startWeir, type WeirProcess } from '../support/processes/weir-process';
 import { DEPLOY } from './manifests';
 
 const root = mkdtempSync(join(tmpdir(), 'weir-data-'));
@@ -17,7 +17,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-test('deploy/bin/ratelimit serves the config that RUNTIME_ variables point at, and ends on SIGTERM with 0', async () => {
+test('deploy/bin/ratelimit serves the config that RUNTIME_ variables point at, and exits with 0 on SIGTERM', async () => {
   mountConfigMap(join(root, 'ratelimit', 'config'));
   redis = await startRedis();
   weir = await startWeir({
@@ -34,7 +34,10 @@ test('deploy/bin/ratelimit serves the config that RUNTIME_ variables point at, a
       REDIS_OP_TIMEOUT: '1s',
     },
   });
-  const entries = [{ key: 'path', value: '/login' }, { key: 'client', value: 'c' }];
+  const entries = [
+    { key: 'path', value: '/login' },
+    { key: 'client', value: 'c' },
+  ];
   const { status, body } = await httpRequest(`http://127.0.0.1:${weir.httpPort}/json`, {
     headers: { 'content-type': 'application/json' },
     body: { domain: 'payments', descriptors: [{ entries }] },

@@ -5,15 +5,28 @@ import path from 'node:path';
 
 /** The files below a folder. */
 function filesIn(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => path.join(folder, name)).filter((name) => /\.\w+$/.test(name));
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => path.join(folder, name))
+    .filter((name) => /\.\w+$/.test(name));
 }
 
-const PAGES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...['docs', 'deploy', 'lua'].flatMap(filesIn).filter((name) => name.endsWith('.md'))];
+const PAGES = [
+  'README.md',
+  'SECURITY.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  ...['docs', 'deploy', 'lua'].flatMap(filesIn).filter((name) => name.endsWith('.md')),
+];
 
 /** As GitHub makes them of headings. */
 function anchorsOf(page: string): string[] {
   const headings = Array.from(readFileSync(page, 'utf8').matchAll(/^#+ (.*)$/gm), ([, heading]) => heading!);
-  return headings.map((heading) => heading.toLowerCase().replaceAll(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-'));
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
 }
 
 function linksOf(page: string): { readonly file: string; readonly anchor: string | undefined }[] {
@@ -23,7 +36,7 @@ function linksOf(page: string): { readonly file: string; readonly anchor: string
   }));
 }
 
-test('links lead to files and headings that are there', () => {
+test('links lead to existing files and headings', () => {
   const links = PAGES.flatMap((page) => linksOf(page).map((link) => ({ page, ...link })));
   expect(links.length).toBeGreaterThan(60);
   const dead = links.filter(({ file, anchor }) => !existsSync(file) || (anchor !== undefined && !anchorsOf(file).includes(anchor)));
@@ -31,10 +44,15 @@ test('links lead to files and headings that are there', () => {
 });
 
 /** `NAME` stands for any benchmark. */
-test('what pages and comments name of the repository is there', () => {
+test('pages and comments name only files of the repository that exist', () => {
   const files = new Set([...PAGES, ...['src', 'lua', 'scripts', 'bench'].flatMap(filesIn)]);
   const named = [...files].flatMap((file) =>
-    Array.from(readFileSync(file, 'utf8').matchAll(/(?<![\w./-])(?:src|test|bench|scripts|deploy|lua|docs)\/[\w./-]+\.(?:ts|mjs|md|lua|yaml|json)\b/g), ([name]) => ({ file, name: name.replace('NAME', 'decisions') })),
+    Array.from(
+      readFileSync(file, 'utf8').matchAll(
+        /(?<![\w./-])(?:src|test|bench|scripts|deploy|lua|docs)\/[\w./-]+\.(?:ts|mjs|md|lua|yaml|json)\b/g,
+      ),
+      ([name]) => ({ file, name: name.replace('NAME', 'decisions') }),
+    ),
   );
   expect(named.length).toBeGreaterThan(300);
   expect(named.filter(({ name }) => !existsSync(name))).toEqual([]);

@@ -1,27 +1,29 @@
 /** Envoy itself accepts the published configs as they stand, and the presets' limits are what `weir check` has nothing against. */
-import { runWeir } from '../support/command';
-import { validateEnvoyConfig } from '../support/envoy';
-import { ENVOY_CONFIG } from './gateway';
-import { envoyConfigOf, limitsOf, type Preset } from './usage-chain';
+import { runWeir } from '../support/processes/command';
+import { validateEnvoyConfig } from '../support/servers/envoy';
+import { ENVOY_CONFIG } from './chain/gateway';
+import { envoyConfigOf, limitsOf, type Preset } from './chain/usage-chain';
 
 const PRESETS: readonly Preset[] = ['llm-tokens', 'failed-logins', 'in-flight', 'estimate'];
 
-test('deploy/envoy/envoy.yaml is valid, unchanged', async () => {
+test('Envoy accepts deploy/envoy/envoy.yaml unchanged', async () => {
   await validateEnvoyConfig({ file: ENVOY_CONFIG });
 });
 
-test.each(PRESETS)('deploy/envoy/usage/%s/envoy.yaml is valid, unchanged', async (preset) => {
+test.each(PRESETS)('Envoy accepts deploy/envoy/usage/%s/envoy.yaml unchanged', async (preset) => {
   await validateEnvoyConfig({ file: envoyConfigOf(preset) });
 });
 
-test.each(PRESETS)('deploy/envoy/usage/%s/limits.yaml has neither errors nor warnings', async (preset) => {
+test.each(PRESETS)('weir check finds neither errors nor warnings in deploy/envoy/usage/%s/limits.yaml', async (preset) => {
   const { exitCode, stdout } = await runWeir(['check', limitsOf(preset)]);
   expect(stdout).toContain('0 errors, 0 warnings');
   expect(exitCode).toBe(0);
 });
 
-test('a field that Envoy does not know is refused, so the test above can fail', async () => {
-  await expect(validateEnvoyConfig({ file: ENVOY_CONFIG }, { 'failure_mode_deny: false': 'failure_mode_denied: false' })).rejects.toThrow('failure_mode_denied');
+test('Envoy rejects an unknown field, so the test above can fail', async () => {
+  await expect(validateEnvoyConfig({ file: ENVOY_CONFIG }, { 'failure_mode_deny: false': 'failure_mode_denied: false' })).rejects.toThrow(
+    'failure_mode_denied',
+  );
 });
 
 test('a replacement that matches nothing is an error', async () => {

@@ -2,14 +2,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CLIENT_NAME, makeCertificates, type Pair } from '../support/certificates';
-import type { Replacements } from '../support/envoy';
-import { httpRequest } from '../support/http-client';
-import { startWeir, type WeirProcess } from '../support/weir-process';
-import { startGateway, warmUp, type Gateway } from './gateway';
-import { ENDPOINT } from './published-addresses';
+import { CLIENT_NAME, makeCertificates, type Pair } from '../support/servers/certificates';
+import type { Replacements } from '../support/servers/envoy';
+import { httpRequest } from '../support/clients/http-client';
+import { startWeir, type WeirProcess } from '../support/processes/weir-process';
+import { startGateway, warmUp, type Gateway } from './chain/gateway';
+import { ENDPOINT } from './chain/published-addresses';
 
-const LIMITS = join(__dirname, 'limits.yaml');
+const LIMITS = join(__dirname, 'chain', 'limits.yaml');
 const CALLER = { merchant: 'm-edge', client: 'c-edge' };
 
 const certificates = makeCertificates();
@@ -50,7 +50,8 @@ describe.each(['grpc-js', 'lean'])('Envoy and Weir (%s)', (transport) => {
   let weir: WeirProcess;
   let gateway: Gateway;
 
-  const start = (env: Readonly<Record<string, string>>) => startWeir({ config: LIMITS, env: { BACKEND_TYPE: 'memory', TRANSPORT: transport, ...env } });
+  const start = (env: Readonly<Record<string, string>>) =>
+    startWeir({ config: LIMITS, env: { BACKEND_TYPE: 'memory', TRANSPORT: transport, ...env } });
 
   afterEach(async () => {
     await gateway.stop();
@@ -64,13 +65,13 @@ describe.each(['grpc-js', 'lean'])('Envoy and Weir (%s)', (transport) => {
     expect(statuses).toEqual([200, 200, 200, 429]);
   }
 
-  test('with certificates on both sides, over TLS', async () => {
+  test('Envoy and Weir talk over TLS with certificates on both sides', async () => {
     weir = await start(TLS);
     gateway = await startGateway({ weirGrpcPort: weir.grpcPort, replacements: tlsWith(certificates.namedClient) });
     await expectDecisions();
   });
 
-  test('an Envoy whose certificate does not carry the name gets no decision, and is counted', async () => {
+  test('an Envoy whose certificate lacks the name gets no decision, and is counted', async () => {
     weir = await start(TLS);
     gateway = await startGateway({ weirGrpcPort: weir.grpcPort, replacements: tlsWith(certificates.client) });
     const { status, headers } = await gateway.get('/login', CALLER);
@@ -80,7 +81,7 @@ describe.each(['grpc-js', 'lean'])('Envoy and Weir (%s)', (transport) => {
     expect(body).toMatch(/^weir_grpc_connections_ended_total\{reason="tls"\} [1-9]/m);
   });
 
-  test('over a unix socket', async () => {
+  test('Envoy and Weir talk over a unix socket', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'weir-envoy-uds-'));
     const path = join(folder, 'grpc.sock');
     weir = await start({ GRPC_UDS: path });
@@ -90,17 +91,27 @@ describe.each(['grpc-js', 'lean'])('Envoy and Weir (%s)', (transport) => {
   });
 });
 
-test('connections that come to their age every second cost Envoy no answer, over TLS', async () => {
+test('Envoy gets every answer over TLS while connections reach their maximum age every second', async () => {
   const RENEWALS = 4;
-  const weir = await startWeir({ config: LIMITS, env: { BACKEND_TYPE: 'memory', TRANSPORT: 'lean', GRPC_MAX_CONNECTION_AGE: '1s', ...TLS } });
+  const weir = await startWeir({
+    config: LIMITS,
+    env: { BACKEND_TYPE: 'memory', TRANSPORT: 'lean', GRPC_MAX_CONNECTION_AGE: '1s', ...TLS },
+  });
   const gateway = await startGateway({ weirGrpcPort: weir.grpcPort, replacements: tlsWith(certificates.namedClient) });
   await warmUp(gateway);
-  const renewals = async () => Number(/^weir_grpc_connections_ended_total\{reason="max_age"\} (\d+)/m.exec((await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`)).body)?.[1]);
+  const renewals = async () =>
+    Number(
+      /^weir_grpc_connections_ended_total\{reason="max_age"\} (\d+)/m.exec(
+        (await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`)).body,
+      )?.[1],
+    );
   const deadline = Date.now() + 20_000;
   let [asked, undecided] = [0, 0];
   while ((await renewals()) < RENEWALS && Date.now() < deadline) {
     // A client's first requests pass, so that an answer without Weir's figures is one without a decision.
-    const answers = await Promise.all(Array.from({ length: 16 }, (_, index) => gateway.get('/search', { merchant: 'm-age', client: `c-age-${asked + index}` })));
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, (_, index) => gateway.get('/search', { merchant: 'm-age', client: `c-age-${asked + index}` })),
+    );
     asked += answers.length;
     undecided += answers.filter(({ headers }) => headers['x-ratelimit-limit'] === undefined).length;
   }

@@ -1,11 +1,11 @@
 /** What Envoy does when Weir can't decide is Envoy's own setting, failure_mode_deny, in every way of not deciding. */
 import { join } from 'node:path';
-import { startRedis, type RedisServer } from '../support/redis-server';
-import { until } from '../support/until';
-import { startWeir, type WeirProcess } from '../support/weir-process';
-import { startGateway, warmUp, type Gateway } from './gateway';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { until } from '../support/clock/until';
+import { startWeir, type WeirProcess } from '../support/processes/weir-process';
+import { startGateway, warmUp, type Gateway } from './chain/gateway';
 
-const LIMITS = join(__dirname, 'limits.yaml');
+const LIMITS = join(__dirname, 'chain', 'limits.yaml');
 const CALLER = { merchant: 'm-failure', client: 'c-failure' };
 
 /** Most requests here are not decided, and those that are to be are asked for until they are. */
@@ -19,7 +19,10 @@ describe('an Envoy with failure_mode_deny false, and one with true', () => {
 
   beforeEach(async () => {
     redis = await startRedis();
-    weir = await startWeir({ config: LIMITS, env: { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s' } });
+    weir = await startWeir({
+      config: LIMITS,
+      env: { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s' },
+    });
     allowing = await startGateway({ weirGrpcPort: weir.grpcPort, replacements: NOT_FOR_LONG });
     denying = await startGateway({ weirGrpcPort: weir.grpcPort, failureModeDeny: true, replacements: NOT_FOR_LONG });
     await warmUp(allowing);
@@ -32,7 +35,7 @@ describe('an Envoy with failure_mode_deny false, and one with true', () => {
     await redis.stop();
   });
 
-  test('Redis is killed: Weir answers UNAVAILABLE, which the one passes and the other refuses', async () => {
+  test('after a kill of Redis Weir answers UNAVAILABLE: one Envoy passes the request, the other denies it', async () => {
     redis.kill('SIGKILL');
     await expectUndecided();
     // Weir itself lives on, and decides again as soon as its store does.
@@ -40,7 +43,7 @@ describe('an Envoy with failure_mode_deny false, and one with true', () => {
     await waitForDecision(denying);
   });
 
-  test('Weir is down: the one passes, the other refuses', async () => {
+  test('without Weir one Envoy passes the request, the other denies it', async () => {
     expect(await weir.stop()).toBe(0);
     await expectUndecided();
   });

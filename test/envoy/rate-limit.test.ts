@@ -1,11 +1,12 @@
 /** A real Envoy enforces what Weir decides, whichever store counts. */
 import { join } from 'node:path';
-import { httpRequest } from '../support/http-client';
-import { startRedis, type RedisServer } from '../support/redis-server';
-import { startWeir, type WeirProcess } from '../support/weir-process';
-import { startGateway, warmUp, type Gateway } from './gateway';
+import { httpRequest } from '../support/clients/http-client';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { until } from '../support/clock/until';
+import { startWeir, type WeirProcess } from '../support/processes/weir-process';
+import { startGateway, warmUp, type Gateway } from './chain/gateway';
 
-const LIMITS = join(__dirname, 'limits.yaml');
+const LIMITS = join(__dirname, 'chain', 'limits.yaml');
 const SECONDS_PER_TOKEN = 3600 / 3;
 
 const WAYS = ['memory', 'redis'].flatMap((store) => ['grpc-js', 'lean'].map((transport) => [store, transport] as const));
@@ -17,7 +18,8 @@ describe.each(WAYS)('Envoy in front of Weir on the %s store (%s)', (store, trans
 
   beforeAll(async () => {
     redis = store === 'redis' ? await startRedis() : undefined;
-    const env: Record<string, string> = redis === undefined ? {} : { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s' };
+    const env: Record<string, string> =
+      redis === undefined ? {} : { REDIS_SOCKET_TYPE: 'tcp', REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT: '1s' };
     weir = await startWeir({ config: LIMITS, env: { TRANSPORT: transport, ...env } });
     gateway = await startGateway({ weirGrpcPort: weir.grpcPort });
     await warmUp(gateway);
@@ -43,7 +45,7 @@ describe.each(WAYS)('Envoy in front of Weir on the %s store (%s)', (store, trans
     expect(gateway.backendRequests() - before).toBe(3);
   });
 
-  test('the query string and the rest of the path do not make another limit', async () => {
+  test('a query string and a longer path count on the same limit', async () => {
     const caller = { merchant: 'm-path', client: 'c-path' };
     for (const path of ['/login', '/login?next=1', '/login/again']) expect((await gateway.get(path, caller)).status).toBe(200);
     expect((await gateway.get('//login?next=2', caller)).status).toBe(429);
@@ -54,19 +56,27 @@ describe.each(WAYS)('Envoy in front of Weir on the %s store (%s)', (store, trans
     const policies = '3, 1000;w=1, 20;w=3600, 3;w=3600;name="logins"';
     for (const left of [2, 1, 0]) {
       const { status, headers } = await gateway.get('/login', caller);
-      expect({ status, limit: headers['x-ratelimit-limit'], remaining: headers['x-ratelimit-remaining'] }).toEqual({ status: 200, limit: policies, remaining: String(left) });
+      expect({ status, limit: headers['x-ratelimit-limit'], remaining: headers['x-ratelimit-remaining'] }).toEqual({
+        status: 200,
+        limit: policies,
+        remaining: String(left),
+      });
       // Allowed: the reset is when the bucket is full again.
       expectSecondsUpTo(headers['x-ratelimit-reset'], (3 - left) * SECONDS_PER_TOKEN);
       expect(headers['retry-after']).toBeUndefined();
     }
     const { status, headers } = await gateway.get('/login', caller);
-    expect({ status, limit: headers['x-ratelimit-limit'], remaining: headers['x-ratelimit-remaining'] }).toEqual({ status: 429, limit: policies, remaining: '0' });
+    expect({ status, limit: headers['x-ratelimit-limit'], remaining: headers['x-ratelimit-remaining'] }).toEqual({
+      status: 429,
+      limit: policies,
+      remaining: '0',
+    });
     // Denied: it is when this request would fit, which is what retry-after says too.
     expectSecondsUpTo(headers['x-ratelimit-reset'], SECONDS_PER_TOKEN);
     expectSecondsUpTo(headers['retry-after'], SECONDS_PER_TOKEN);
   });
 
-  test('after the time that retry-after names, requests pass again', async () => {
+  test('requests pass again after the time in retry-after', async () => {
     const caller = { merchant: 'm-refill', client: 'c-refill' };
     const begin = performance.now();
     const responses = await Promise.all(Array.from({ length: 6 }, () => gateway.get('/search', caller)));
@@ -75,7 +85,14 @@ describe.each(WAYS)('Envoy in front of Weir on the %s store (%s)', (store, trans
     expect(allowed).toBeGreaterThanOrEqual(2);
     expect(allowed).toBeLessThanOrEqual(2 + Math.floor(2 * elapsedS));
 
-    const denied = responses.find(({ status }) => status === 429);
+    let denied = responses.find(({ status }) => status === 429);
+    // On a host so busy that six requests take two seconds each has its token.
+    await until(async () => {
+      if (denied !== undefined) return true;
+      const response = await gateway.get('/search', caller);
+      if (response.status === 429) denied = response;
+      return denied !== undefined;
+    });
     const retryAfterS = Number(denied?.headers['retry-after']);
     expect(retryAfterS).toBe(1);
     await new Promise((resolve) => setTimeout(resolve, retryAfterS * 1000));
@@ -93,7 +110,7 @@ describe.each(WAYS)('Envoy in front of Weir on the %s store (%s)', (store, trans
     expect(await merchantRemaining(merchant)).toBe(16);
   });
 
-  test('the merchant is the one that binds when many clients share it', async () => {
+  test("the merchant's limit binds when many clients share it", async () => {
     const merchant = 'm-binds';
     for (let n = 0; n < 20; n++) expect((await gateway.get('/login', { merchant, client: `c-binds-${n}` })).status).toBe(200);
     const denied = await gateway.get('/login', { merchant, client: 'c-binds-20' });
@@ -104,7 +121,10 @@ describe.each(WAYS)('Envoy in front of Weir on the %s store (%s)', (store, trans
 
   /** A peek over /json: what the merchant's bucket holds, without taking from it. */
   async function merchantRemaining(merchant: string): Promise<number> {
-    const entries = [{ key: 'plan', value: 'free' }, { key: 'merchant', value: merchant }];
+    const entries = [
+      { key: 'plan', value: 'free' },
+      { key: 'merchant', value: merchant },
+    ];
     const { status, body } = await httpRequest(`http://127.0.0.1:${weir.httpPort}/json`, {
       headers: { 'content-type': 'application/json' },
       body: { domain: 'payments', descriptors: [{ entries, hitsAddend: '0' }] },

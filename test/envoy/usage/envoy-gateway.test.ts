@@ -2,8 +2,9 @@
 import { join } from 'node:path';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { XdsServer } from '../support/xds-server';
-import { startUsageChain, STORES, type UsageChain, type UsageChainOptions } from './usage-chain';
+import { XdsServer } from '../../support/servers/xds-server';
+import { bearer } from '../chain/tokens';
+import { startUsageChain, STORES, type UsageChain, type UsageChainOptions } from '../chain/usage-chain';
 
 const LIMIT = 21;
 const COST = 10;
@@ -29,23 +30,28 @@ async function statusesOf(options: Omit<UsageChainOptions, 'preset'>): Promise<n
   open.push(chain);
   const statuses: number[] = [];
   for (let n = 0; n < 4; n += 1) {
-    statuses.push((await chain.send({ path: '/v1/chat', headers: { 'x-user': 'one' }, tokens: COST })).status);
+    statuses.push((await chain.send({ path: '/v1/chat', headers: bearer({ sub: 'one', aud: 'llm' }), tokens: COST })).status);
     await chain.settled();
   }
   return statuses;
 }
 
 describe.each(STORES)('on the %s store', (store) => {
-  test.each(['fixed_window', 'token_bucket'])('from a file that says overdraft, in %s', async (algorithm) => {
+  test.each(['fixed_window', 'token_bucket'])('the quota of a file with overdraft denies the fourth request, in %s', async (algorithm) => {
     const limits = join(folder, `${store}-${algorithm}.yaml`);
-    writeFileSync(limits, `domain: llm\noverdraft: true\nalgorithm: ${algorithm}\ndescriptors: [{ key: user, rate_limit: { unit: year, requests_per_unit: ${LIMIT} } }]\n`);
+    writeFileSync(
+      limits,
+      `domain: llm\noverdraft: true\nalgorithm: ${algorithm}\ndescriptors: [{ key: user, rate_limit: { unit: year, requests_per_unit: ${LIMIT} } }]\n`,
+    );
     expect(await statusesOf({ store, limits })).toEqual([200, 200, 200, 429]);
   });
 
-  test('from its management server, where nothing can say so', async () => {
+  test('the quota of a management server denies the fourth request without a setting for overdraft', async () => {
     const server = await XdsServer.start();
     open.push(server);
-    server.send('1', [{ name: 'default/eg/http', domain: 'llm', descriptors: [{ key: 'user', rate_limit: { unit: YEAR, requests_per_unit: LIMIT } }] }]);
+    server.send('1', [
+      { name: 'default/eg/http', domain: 'llm', descriptors: [{ key: 'user', rate_limit: { unit: YEAR, requests_per_unit: LIMIT } }] },
+    ]);
     const env = { CONFIG_TYPE: 'GRPC_XDS_SOTW', CONFIG_GRPC_XDS_SERVER_URL: `localhost:${server.port}` };
     expect(await statusesOf({ store, limits: null, env })).toEqual([200, 200, 200, 429]);
   });

@@ -1,6 +1,6 @@
 /** deploy/envoy/usage/failed-logins/: a real Envoy counts the logins that failed, and no others, whichever store counts. */
-import { until } from '../support/until';
-import { startUsageChain, STORES, type UsageChain } from './usage-chain';
+import { until } from '../../support/clock/until';
+import { startUsageChain, STORES, type UsageChain } from '../chain/usage-chain';
 
 const FAILURES_MAX = 5;
 const ATTEMPTS_AT_ONCE_MAX = 10;
@@ -22,13 +22,13 @@ describe.each(STORES)('failed logins, counted in the %s store', (store) => {
     return answered.status;
   }
 
-  test('logins that succeed are not counted', async () => {
+  test('successful logins are not counted', async () => {
     const from = '127.0.0.11';
     for (let n = 0; n < FAILURES_MAX + 2; n += 1) expect(await login(from, 200)).toBe(200);
-    expect(await chain.remaining('logins', { remote_address: from })).toBe(FAILURES_MAX);
+    expect(await chain.remaining('logins', { masked_remote_address: `${from}/32` })).toBe(FAILURES_MAX);
   });
 
-  test('after five that failed the client is denied, with the right password too, and others are not', async () => {
+  test('after five failed logins the client is denied, with the right password too, and other clients are not', async () => {
     const from = '127.0.0.12';
     const statuses: number[] = [];
     for (const status of [401, 401, 200, 401, 401, 401, 401, 200]) statuses.push(await login(from, status));
@@ -40,7 +40,7 @@ describe.each(STORES)('failed logins, counted in the %s store', (store) => {
     expect(await login('127.0.0.13', 401)).toBe(401);
   });
 
-  test('attempts at once: ten pass, and each that fails is charged, so that the client waits for longer', async () => {
+  test('ten concurrent attempts pass, and each failed one is charged, which makes the wait longer', async () => {
     const from = '127.0.0.14';
     let answered = 0;
     const attempts = Array.from({ length: ATTEMPTS_AT_ONCE_MAX + 3 }, async () => {

@@ -1,11 +1,12 @@
 /** deploy/envoy/usage/estimate/: a real Envoy charges an estimate and puts it right at the end, whichever store counts. */
-import { until } from '../support/until';
-import { expectRefilled, startUsageChain, STORES, type UsageChain } from './usage-chain';
+import { until } from '../../support/clock/until';
+import { bearer } from '../chain/tokens';
+import { expectRefilled, startUsageChain, STORES, type UsageChain } from '../chain/usage-chain';
 
 const LIMIT = 100_000;
 const ESTIMATE = 1_000;
 
-describe.each(STORES)('an estimate and what the response cost, counted in the %s store', (store) => {
+describe.each(STORES)('estimate and cost of a response, counted in the %s store', (store) => {
   let chain: UsageChain;
 
   beforeAll(async () => {
@@ -16,8 +17,10 @@ describe.each(STORES)('an estimate and what the response cost, counted in the %s
     await chain.stop();
   });
 
+  const callerOf = (user: string) => bearer({ sub: user, aud: 'llm' });
+
   async function spend(user: string, tokens?: number): Promise<number> {
-    const { status } = await chain.send({ path: '/v1/chat', headers: { 'x-user': user }, ...(tokens !== undefined && { tokens }) });
+    const { status } = await chain.send({ path: '/v1/chat', headers: callerOf(user), ...(tokens !== undefined && { tokens }) });
     await chain.settled();
     return status;
   }
@@ -26,9 +29,9 @@ describe.each(STORES)('an estimate and what the response cost, counted in the %s
     expectRefilled(await chain.remaining('llm', { user }), { from, perHour: LIMIT / 10 });
   }
 
-  test('while the request is under way its estimate is charged, and at the end what it cost', async () => {
+  test('a running request is charged its estimate, and at its end the cost', async () => {
     const user = 'under-way';
-    const response = chain.send({ path: '/v1/chat', headers: { 'x-user': user }, tokens: 8_000, held: true });
+    const response = chain.send({ path: '/v1/chat', headers: callerOf(user), tokens: 8_000, held: true });
     await until(() => chain.backend.held() === 1);
     await expectLeft(user, LIMIT - ESTIMATE);
     chain.backend.release();
@@ -41,20 +44,20 @@ describe.each(STORES)('an estimate and what the response cost, counted in the %s
     ['less', 0, 0],
     ['as much', ESTIMATE, ESTIMATE],
     ['more', 30_000, 30_000],
-    ['who knows what', undefined, ESTIMATE],
-  ])('a response that cost %s: the estimate becomes that', async (name, tokens, charged) => {
+    ['an unknown amount', undefined, ESTIMATE],
+  ])('a response that cost %s replaces the estimate with the cost', async (name, tokens, charged) => {
     const user = `cost-${name}`;
     await spend(user, 10_000);
     expect(await spend(user, tokens)).toBe(200);
     await expectLeft(user, LIMIT - 10_000 - charged);
   });
 
-  test('of requests at once as many pass as their estimates fit, and the end of a denied one gives nothing back', async () => {
+  test('concurrent requests pass as long as their estimates fit, and the end of a denied one gives nothing back', async () => {
     const user = 'at-once';
     await spend(user, LIMIT - 2 * ESTIMATE - 500);
     let answered = 0;
     const requests = Array.from({ length: 6 }, async () => {
-      const { status } = await chain.send({ path: '/v1/chat', headers: { 'x-user': user }, tokens: ESTIMATE, held: true });
+      const { status } = await chain.send({ path: '/v1/chat', headers: callerOf(user), tokens: ESTIMATE, held: true });
       answered += 1;
       return status;
     });
@@ -67,17 +70,17 @@ describe.each(STORES)('an estimate and what the response cost, counted in the %s
     expectRefilled(await chain.remaining('llm', { user }), { from: 500, perHour: ESTIMATE * 24 });
   });
 
-  test('what a response cost is charged below zero, and then no estimate fits', async () => {
+  test('the cost of a response is charged below zero, and then no estimate fits', async () => {
     const user = 'debtor';
     expect(await spend(user, LIMIT + 20_000)).toBe(200);
     expect(await spend(user, 0)).toBe(429);
     expect(await chain.remaining('llm', { user })).toBe(0);
   });
 
-  test("an estimate that the caller sends is not taken: nothing that it claims is given back", async () => {
+  test('Weir ignores an estimate that the caller sends, so a caller gets nothing back', async () => {
     const user = 'claims';
     await spend(user, 50_000);
-    await chain.send({ path: '/v1/chat', headers: { 'x-user': user, 'x-estimated-tokens': '40000.5' }, tokens: 0 });
+    await chain.send({ path: '/v1/chat', headers: { ...callerOf(user), 'x-estimated-tokens': '40000.5' }, tokens: 0 });
     await chain.settled();
     await expectLeft(user, LIMIT - 50_000);
   });

@@ -1,15 +1,15 @@
 /** The page of headers shows what Weir writes: its lines of headers, its metadata, its YAML, and every mode. */
 
 import { readFileSync } from 'node:fs';
-import type { Decision } from '../../src/engine/decision';
-import { additionsFor, type AdditionOptions } from '../../src/respond/additions';
-import { LISTED_MAX, POLICY_NAME_CHARS_MAX } from '../../src/respond/ietf-headers';
-import { RESPONSE_HEADERS } from '../../src/rule/limit';
-import type { RuleSet } from '../../src/rule/rule-set';
-import { answeredOf, fits, over, type Said } from '../support/answered';
-import { fencedBlocks } from '../support/markdown';
-import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../support/rules';
-import { compileText } from '../unit/config/compile-config';
+import type { Decision } from '../../../src/decide/decision';
+import { additionsFor, type AdditionOptions } from '../../../src/respond/response-additions';
+import { LISTED_MAX, POLICY_NAME_CHARS_MAX } from '../../../src/respond/headers/ietf-headers';
+import { RESPONSE_HEADERS } from '../../../src/rule/limit';
+import type { RuleSet } from '../../../src/rule/rule-set';
+import { answeredOf, fits, over, type Said } from '../../support/decisions/decided-request';
+import { fencedBlocks } from '../../support/docs/markdown';
+import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../../support/decisions/rules';
+import { compileText } from '../../unit/compile/compile-config';
 
 const FILE = 'docs/headers.md';
 const page = readFileSync(FILE, 'utf8');
@@ -29,7 +29,7 @@ function added(said: Said, options: Partial<AdditionOptions>): Decision {
   return add(answeredOf(said));
 }
 
-test('the lines of headers', () => {
+test('the page shows the header lines that Weir writes', () => {
   const rules = {
     search: ruleOf({ limits: [limitOf({ name: 'search', requestsPerUnit: 100, unit: 'minute' })] }),
     merchant: ruleOf({ path: ['plan_free', 'merchant'], limits: [limitOf({ requestsPerUnit: 1000, unit: 'hour' })] }),
@@ -38,7 +38,7 @@ test('the lines of headers', () => {
   expect(page).toContain(`${headers.map(({ name, value }) => `    ${name}: ${value}\n`).join('')}\n`);
 });
 
-test('the metadata of a decision', () => {
+test('the page shows the metadata of a decision', () => {
   const rules = {
     'merchant=m': ruleOf({ path: ['plan_free', 'merchant'], limits: [limitOf({ requestsPerUnit: 1000, unit: 'hour' })] }),
     'client=c': ruleOf({ path: ['path_/login', 'client'], limits: [limitOf({ name: 'logins', requestsPerUnit: 3, unit: 'hour' })] }),
@@ -49,12 +49,12 @@ test('the metadata of a decision', () => {
   expect(JSON.parse(shown.replaceAll('payments.', 'd.'))).toEqual(metadata);
 });
 
-test('the YAML is a configuration that says nothing to no effect', () => {
+test('the YAML is a configuration without warnings', () => {
   const blocks = fencedBlocks(FILE, 'yaml');
   expect(blocks.map((block) => compileText(block).warnings)).toEqual([[]]);
 });
 
-test('every mode, and the bounds', () => {
+test('the page has every mode and every bound', () => {
   for (const mode of RESPONSE_HEADERS) expect(page).toContain(`\`${mode}\``);
   expect(page).toContain(`At most ${LISTED_MAX} limits are listed`);
   expect(page).toContain(`${POLICY_NAME_CHARS_MAX} characters at most`);

@@ -1,5 +1,5 @@
 /** The addresses in the configs of deploy/envoy/, and what stands there when a test runs them. */
-import type { Replacements } from '../support/envoy';
+import type { Replacements } from '../../support/servers/envoy';
 
 /** Where Weir is. */
 export const ENDPOINT = '- endpoint: {address: {socket_address: {address: weir, port_value: 8081}}}';

@@ -4,8 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import { until } from '../support/until';
-import { limitsOf, startUsageChain, STORES, type UsageChain } from './usage-chain';
+import { until } from '../../support/clock/until';
+import { bearer } from '../chain/tokens';
+import { limitsOf, startUsageChain, STORES, type UsageChain } from '../chain/usage-chain';
 
 const MAX = 20;
 
@@ -20,12 +21,15 @@ describe.each(STORES)('requests in flight, on the %s store', (store) => {
     await chain.stop();
   });
 
-  const callerOf = (user: string) => ({ 'x-user': user });
+  const callerOf = (user: string) => bearer({ sub: user, aud: 'api' });
 
   /** So many requests that wait at the backend; resolves when all are there. */
   async function hold(user: string, count: number, signal?: AbortSignal): Promise<Promise<number>[]> {
     const already = chain.backend.held();
-    const requests = Array.from({ length: count }, async () => (await chain.send({ path: '/', headers: callerOf(user), held: true, ...(signal && { signal }) })).status);
+    const requests = Array.from(
+      { length: count },
+      async () => (await chain.send({ path: '/', headers: callerOf(user), held: true, ...(signal && { signal }) })).status,
+    );
     await until(() => chain.backend.held() === already + count);
     return requests;
   }
@@ -34,7 +38,7 @@ describe.each(STORES)('requests in flight, on the %s store', (store) => {
     return (await chain.send({ path: '/', headers: callerOf(user) })).status;
   }
 
-  test('twenty are under way, the next is denied, and the end of one makes room for one', async () => {
+  test('twenty requests run, the next one is denied, and the end of one makes room for one', async () => {
     const held = await hold('busy', MAX);
     for (let n = 0; n < 3; n += 1) expect(await ask('busy')).toBe(429);
     // The ends of the denied ones give nothing back.
@@ -52,7 +56,7 @@ describe.each(STORES)('requests in flight, on the %s store', (store) => {
     await chain.settled();
   });
 
-  test('a caller that hangs up gives its slot back', async () => {
+  test('a caller that hangs up frees its slot', async () => {
     const leaving = new AbortController();
     setMaxListeners(MAX, leaving.signal);
     const gone = (await hold('leaving', MAX, leaving.signal)).map((each) => each.catch(() => 'gone'));
@@ -64,7 +68,7 @@ describe.each(STORES)('requests in flight, on the %s store', (store) => {
     await chain.settled();
   });
 
-  test('an id that the caller sends names no slot: Envoy makes its own', async () => {
+  test('Envoy ignores an id that the caller sends, and makes its own', async () => {
     const headers = { ...callerOf('same-id'), 'x-request-id': 'mine' };
     const held = Array.from({ length: MAX }, () => chain.send({ path: '/', headers, held: true }));
     await until(() => chain.backend.held() === MAX);
@@ -75,7 +79,7 @@ describe.each(STORES)('requests in flight, on the %s store', (store) => {
   });
 });
 
-test.each(STORES)('an Envoy that is killed gives nothing back: its slots are free again after `hold`, on the %s store', async (store) => {
+test.each(STORES)('an Envoy that is killed frees no slot: its slots are free again after `hold`, on the %s store', async (store) => {
   const HOLD_S = 3;
   const folder = mkdtempSync(join(tmpdir(), 'weir-in-flight-'));
   const limits = join(folder, 'limits.yaml');
@@ -84,7 +88,9 @@ test.each(STORES)('an Envoy that is killed gives nothing back: its slots are fre
   writeFileSync(limits, published.replace('hold: 60s', `hold: ${HOLD_S}s`));
   const chain = await startUsageChain({ store, preset: 'in-flight', limits });
   try {
-    const held = Array.from({ length: MAX }, () => chain.send({ path: '/', headers: { 'x-user': 'orphan' }, held: true }).catch(() => undefined));
+    const held = Array.from({ length: MAX }, () =>
+      chain.send({ path: '/', headers: bearer({ sub: 'orphan', aud: 'api' }), held: true }).catch(() => undefined),
+    );
     await until(() => chain.backend.held() === MAX);
     process.kill(chain.envoyPid, 'SIGKILL');
     await Promise.all(held);

@@ -1,24 +1,26 @@
 /** docs/faults.md shows every fault of the code, and no other. */
 
 import { readFileSync } from 'node:fs';
-import { FAULTS } from '../faults/all-faults';
-import { tableRows } from '../support/markdown';
+import { FAULTS } from '../../faults/scenes/all-faults';
+import { tableRows } from '../../support/docs/markdown';
 
 const PAGE = 'docs/faults.md';
 const NAMES = FAULTS.map(({ name }) => name);
 
-test('no two faults have one name', () => {
+test('every fault has a unique name', () => {
   expect(new Set(NAMES).size).toBe(NAMES.length);
 });
 
-test('each table of the run has a row for each fault, and no other', () => {
+test('each table of the run has exactly one row for each fault', () => {
   const generated = readFileSync(PAGE, 'utf8').split('<!-- begin faults')[1]!;
-  const firstCells = tableRows(PAGE).map(([name]) => name!).filter((name) => generated.includes(`\n| ${name} |`));
+  const firstCells = tableRows(PAGE)
+    .map(([name]) => name!)
+    .filter((name) => generated.includes(`\n| ${name} |`));
   // What callers saw, and what was counted.
   expect(firstCells).toEqual([...NAMES, ...NAMES]);
 });
 
-test('what was done is told of each', () => {
+test('the page describes each fault', () => {
   const page = readFileSync(PAGE, 'utf8');
   for (const { name, done } of FAULTS) expect(page).toContain(`- **${name}**: ${done}.`);
 });

@@ -3,9 +3,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { METRICS } from '../../src/observability/metrics';
-import { RULE_METRICS } from '../../src/observability/rule-metrics';
-import { runWeir } from '../support/command';
+import { METRICS } from '../../../src/observability/metrics/metrics';
+import { RULE_METRICS } from '../../../src/observability/metrics/rule-metrics';
+import { runWeir } from '../../support/processes/command';
 
 const page = readFileSync('docs/usage-limits.md', 'utf8');
 
@@ -25,7 +25,7 @@ test('its YAML is a configuration without errors and warnings', async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('every metric that it names is one', () => {
+test('every metric that it names exists', () => {
   const known = [METRICS, RULE_METRICS].flatMap((table) => Object.values<{ readonly name: string }>(table)).map(({ name }) => name);
   const named = Array.from(page.matchAll(/\bweir_\w+/g), ([name]) => name);
   expect(named.length).toBeGreaterThan(2);
@@ -44,13 +44,13 @@ test.each([
   ['estimate', 'envoy.ratelimit.hits_addend'],
   ['estimate', 'x-usage-tokens'],
   ['estimate', 'is_negative_hits'],
-])('what it says of %s is there: %s', (name, quoted) => {
+])('the quotes of %s equal the preset: %s', (name, quoted) => {
   expect(page).toContain(`deploy/envoy/usage/${name}/`);
   expect(page).toContain(quoted);
   expect(presetOf(name)).toContain(quoted);
 });
 
-test('the estimate of its picture is that of the preset', () => {
+test('the estimate in its picture equals that of the preset', () => {
   const [, estimate = ''] = /key: x-estimated-tokens, value: "(\d+)"/.exec(presetOf('estimate')) ?? [];
   const [, admitted, cost, more] = /admit (\d{2,})[\s\S]*?x-usage-tokens: (\d+)\n\s+end\s+report (\d+)/.exec(page) ?? [];
   expect(admitted).toBe(estimate);

@@ -2,15 +2,19 @@
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { METRICS, CONFIG_METRICS } from '../../src/observability/metrics';
-import { DOMAIN_METRICS, RULE_METRICS } from '../../src/observability/rule-metrics';
-import { runCommand } from '../support/command';
-import { RlsClient } from '../support/rls-client';
-import { startWeir, type WeirProcess } from '../support/weir-process';
+import { METRICS, CONFIG_METRICS } from '../../../src/observability/metrics/metrics';
+import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/observability/metrics/rule-metrics';
+import { runCommand } from '../../support/processes/command';
+import { RlsClient } from '../../support/clients/rls-client';
+import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
+import { TOP_KEY_METRIC } from '../../../src/observability/metrics/top-key-metric';
 
 const page = readFileSync('docs/who-is-limited.md', 'utf8');
 const WEIR = `weir() { "${process.execPath}" "${path.resolve('dist', 'main.js')}" "$@"; }`;
-const TRIED = Array.from(page.matchAll(/^```sh\n([\s\S]*?)^```\n[\s\S]*?^```text\n([\s\S]*?)^```$/gm), ([, command, shown]) => ({ command: command!.trim(), shown: shown! }));
+const TRIED = Array.from(page.matchAll(/^```sh\n([\s\S]*?)^```\n[\s\S]*?^```text\n([\s\S]*?)^```$/gm), ([, command, shown]) => ({
+  command: command!.trim(),
+  shown: shown!,
+}));
 
 let weir: WeirProcess;
 
@@ -28,19 +32,23 @@ function withoutSeconds(text: string): string {
   return text.replaceAll(/"\d+s"/g, '"…s"');
 }
 
-test('every command has what it shows', () => {
+test('every command has its output', () => {
   expect(TRIED).toHaveLength(page.split('```sh').length - 1);
 });
 
-test.each(TRIED)('$command', async ({ command, shown }) => {
-  const here = command.replace('localhost:6070', `127.0.0.1:${weir.debugPort}`).replace('weir ask', `weir ask --address 127.0.0.1:${weir.grpcPort}`);
+test.each(TRIED)('the page shows the output of: $command', async ({ command, shown }) => {
+  const here = command
+    .replace('localhost:6070', `127.0.0.1:${weir.debugPort}`)
+    .replace('weir ask', `weir ask --address 127.0.0.1:${weir.grpcPort}`);
   const { stdout, stderr } = await runCommand('sh', ['-c', `${WEIR}\n${here}`]);
   expect(stderr).toBe('');
   expect(withoutSeconds(stdout)).toBe(withoutSeconds(shown));
 });
 
-test('every metric that it names is one', () => {
-  const known = [METRICS, CONFIG_METRICS, RULE_METRICS, DOMAIN_METRICS].flatMap((table) => Object.values<{ readonly name: string }>(table)).map(({ name }) => name);
+test('every metric that it names exists', () => {
+  const known = [METRICS, CONFIG_METRICS, RULE_METRICS, DOMAIN_METRICS, { TOP_KEY_METRIC }]
+    .flatMap((table) => Object.values<{ readonly name: string }>(table))
+    .map(({ name }) => name);
   const named = Array.from(page.matchAll(/\b(?:weir|ratelimit_service)_\w+/g), ([name]) => name);
   expect(named.length).toBeGreaterThan(8);
   expect(named.filter((name) => !known.includes(name))).toEqual([]);

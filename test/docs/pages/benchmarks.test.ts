@@ -1,0 +1,58 @@
+/** docs/benchmarks.md has what its commands write: every row of the bar with its bound, and a line for each row that a full run measures. */
+
+import { readFileSync } from 'node:fs';
+import { BAR, barOf } from '../../../bench/rows/bar';
+import { selectRows, WORKLOADS } from '../../../bench/rows/rows';
+import { TITLES } from '../../../bench/rows/decisions-report';
+import { tableRows } from '../../support/docs/markdown';
+
+const PAGE = 'docs/benchmarks.md';
+
+const text = readFileSync(PAGE, 'utf8');
+const rows = tableRows(PAGE);
+
+/** Rows that begin with these cells. */
+function countOf(cells: readonly string[]): number {
+  return rows.filter((row) => cells.every((cell, index) => row[index] === cell)).length;
+}
+
+/** Each section with its command. */
+const SECTIONS = Array.from(
+  text.matchAll(/<!-- begin (\S+): written by `([^`]+)` -->/g),
+  ([, name, command]) => [name!, command!] as const,
+);
+
+test('the benchmarks measure the cost of a decision, and that it is atomic', () => {
+  expect(SECTIONS.map(([name]) => name)).toEqual(expect.arrayContaining(['decisions', 'atomicity']));
+});
+
+test.each(SECTIONS)('the section %s is on the page once, complete, and names its command', (name, command) => {
+  expect(text.split(`<!-- begin ${name}: written by \`${command}\` -->`).length).toBe(2);
+  expect(text.split(`<!-- end ${name} -->`).length).toBe(2);
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+  expect(scripts[command.replace('npm run ', '')]).toBe(`exec node scripts/bench.mjs ${name}`);
+});
+
+test.each(barOf())('the bar has the row: $title', ({ title, atMost }) => {
+  const [, , bound] = rows.find((row) => row[0] === title) ?? [];
+  expect(bound).toBe(String(atMost));
+});
+
+test('a bound beside a target is that of the bar', () => {
+  for (const { title, atMost, atMostWithMsetex, target } of BAR) {
+    const [, , bound] = rows.find((row) => row[0] === title) ?? [];
+    if (target !== undefined && bound !== undefined) expect([atMost, atMostWithMsetex].map(String)).toContain(bound);
+  }
+});
+
+test('the page has exactly the rows of a full run', () => {
+  const measured = selectRows({ form: 'full', hasNewestRedis: true });
+  for (const { contender, workload, load } of measured) {
+    if (load.kind === 'closed')
+      expect(countOf([TITLES[contender], WORKLOADS[workload].title, `${load.connections} x ${load.streams}`])).toBe(1);
+  }
+  const servers = new Set(measured.map(({ contender }) => TITLES[contender]));
+  const generated = text.slice(text.indexOf('<!-- begin decisions'), text.indexOf('<!-- end decisions'));
+  const lines = rows.filter((row) => servers.has(row[0]!) && generated.includes(`| ${row.join(' | ')} |`));
+  expect(lines.length).toBe(measured.length);
+});

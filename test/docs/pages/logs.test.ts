@@ -1,0 +1,17 @@
+/** The page of the log and the code agree, in both directions, and every line of the log has a code. */
+
+import { LOG_EVENTS } from '../../../src/observability/log/log-event';
+import { tableRows } from '../../support/docs/markdown';
+import { sourceFiles } from '../../support/docs/source-files';
+
+test('the page lists exactly the log codes of the code, with their descriptions', () => {
+  const rows = tableRows('docs/logs.md').filter(([code]) => /^`\w+`$/.test(code!));
+  expect(Object.fromEntries(rows.map(([code, when]) => [code!.replaceAll('`', ''), when]))).toEqual(LOG_EVENTS);
+});
+
+test('every log code is used by a line', () => {
+  const used = new Set(
+    sourceFiles().flatMap(({ text }) => Array.from(text.matchAll(/(?<!this\.)\b(?:event\(|away: |back: )'(\w+)'/g), ([, code]) => code)),
+  );
+  expect([...used].sort()).toEqual(Object.keys(LOG_EVENTS).sort());
+});
