@@ -98,11 +98,21 @@ export function matchRequest({ ruleSet, request, modes, control }: MatchInput): 
     if (match.rule !== undefined && match.rule.replaces.length > 0) replaces = true;
   }
   const counted = replaces ? withoutReplaced(matches, modes) : matches;
-  const hasCandidates = domain?.hasCandidates === true ? { hasCandidates: true as const } : undefined;
-  const found = { domainFound: domain !== undefined, hashTag: domain?.hashTag, ...hasCandidates };
-  if (blocks === undefined) return { ...found, matches: counted };
+  const domainFound = domain !== undefined;
+  const hashTag = domain?.hashTag;
+  const hasCandidates = domain?.hasCandidates === true;
+  if (blocks === undefined) {
+    // A literal for each: V8 of Node 20 gives an object that begins with a spread a hidden class of its own, which slows all readers.
+    return hasCandidates ? { domainFound, hashTag, matches: counted, hasCandidates } : { domainFound, hashTag, matches: counted };
+  }
   const denied = blocked(counted, { blocks, request, modes });
-  return modes.shadow ? { ...found, matches: denied } : { ...found, matches: denied, blocked: true };
+  return {
+    domainFound,
+    hashTag,
+    matches: denied,
+    ...(hasCandidates && { hasCandidates }),
+    ...(!modes.shadow && { blocked: true }),
+  };
 }
 
 /** Requests in flight are still counted, because their ends are, but not denied. */
