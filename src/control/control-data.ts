@@ -38,6 +38,7 @@ const SNAPSHOTS = 0x7fff;
 const SHARED_TEXTS_MAX = 4_096;
 
 interface DomainControl {
+  readonly name: ByteString;
   readonly number: number;
   tenants: number;
   readonly plans: Map<ByteString, readonly LimitValues[]>;
@@ -73,9 +74,11 @@ export class ControlData implements ControlView {
   };
   private readonly expiries = new ExpiryQueue();
   private readonly texts = new Map<string, string>();
+  private readonly limits = new Map<string, LimitValues>();
   private changes = 0;
   private lostCount = 0;
   private snapshot = 0;
+  private last: DomainControl | undefined;
 
   get version(): number {
     return this.changes;
@@ -96,19 +99,20 @@ export class ControlData implements ControlView {
   }
 
   select(domain: ByteString, entries: readonly Entry[]): Selection | undefined {
-    const control = this.domains.get(domain);
+    const control = this.domainNamed(domain);
     return control === undefined || control.selectors.size === 0 ? undefined : control.selectors.select(entries);
   }
 
   planOf(domain: ByteString, tenant: ByteString): ByteString | undefined {
-    const control = this.domains.get(domain);
+    const control = this.domainNamed(domain);
     if (control === undefined || control.tenants === 0) return undefined;
     const plan = this.tenants.planOf(control.number, tenant);
     return plan < 0 ? undefined : this.planNames.nameOf(plan);
   }
 
   planLimits(domain: ByteString, plan: ByteString): readonly LimitValues[] | undefined {
-    return this.domains.get(domain)?.plans.get(plan);
+    const control = this.domainNamed(domain);
+    return control === undefined || control.plans.size === 0 ? undefined : control.plans.get(plan);
   }
 
   /** The record in force; undefined: none. The record of a tenant lacks reason, author and time of creation, which only the store has. */
@@ -218,7 +222,7 @@ export class ControlData implements ControlView {
       return;
     }
     const entries = toEntries(record.entries);
-    const held: HeldSelector = { record, version, mark, expiry, entries, anchor: domain.selectors.anchorOf(entries), alone: undefined };
+    const held: HeldSelector = { record, version, mark, expiry, entries, anchor: domain.selectors.anchorOf(entries), alone: undefined, next: undefined };
     domain.selectors.add(held);
     this.held[record.kind].set(field, held);
   }
@@ -241,6 +245,7 @@ export class ControlData implements ControlView {
     }
     if (domain.tenants > 0 || domain.plans.size > 0 || domain.selectors.size > 0) return;
     this.domains.delete(name);
+    this.last = undefined;
     this.domainNames.release(domain.number);
   }
 
@@ -267,11 +272,17 @@ export class ControlData implements ControlView {
     return { record: { kind: 'tenant', domain: key.domain, tenant: key.name, plan, ...until }, version: entry.version };
   }
 
+  /** Mostly the domain of the last decision. */
+  private domainNamed(name: ByteString): DomainControl | undefined {
+    const { last } = this;
+    return last?.name === name ? last : (this.last = this.domains.get(name));
+  }
+
   private domainOf(text: string): DomainControl {
     const name = toByteString(text);
     let domain = this.domains.get(name);
     if (domain === undefined) {
-      domain = { number: this.domainNames.acquire(name), tenants: 0, plans: new Map(), selectors: new SelectorIndex() };
+      domain = { name, number: this.domainNames.acquire(name), tenants: 0, plans: new Map(), selectors: new SelectorIndex() };
       this.domains.set(name, domain);
     }
     return domain;
@@ -338,8 +349,20 @@ export class ControlData implements ControlView {
     own.domain = this.shared(domain);
     if (reason !== undefined) own.reason = this.shared(reason);
     if (author !== undefined) own.author = this.shared(author);
+    if (record.kind === 'override') (record as { limit: LimitValues }).limit = this.sharedLimit(record.limit);
     if ('entries' in record) for (const entry of record.entries) (entry as { key: string }).key = this.shared(entry.key);
     return record;
+  }
+
+  /** Records with equal values also share the limits that matching makes of them. */
+  private sharedLimit(limit: LimitValues): LimitValues {
+    const { name = '', requestsPerUnit, unit, unitMultiplier = '', burst = '' } = limit;
+    const text = `${requestsPerUnit} ${unit} ${unitMultiplier} ${burst} ${name}`;
+    const known = this.limits.get(text);
+    if (known !== undefined) return known;
+    if (this.limits.size >= SHARED_TEXTS_MAX) this.limits.clear();
+    this.limits.set(text, limit);
+    return limit;
   }
 
   private shared(text: string): string {

@@ -4,7 +4,7 @@ import { toByteString } from '../descriptor/byte-string';
 import type { ByteString, Entry } from '../descriptor/descriptor';
 import type { SelectedOverride, SelectedRecord, Selection } from '../rule/control-view';
 import type { EntrySelector, SelectorRecord } from './control-record';
-import { ShardedMap } from './sharded-map';
+import { SelectorTable, unchain } from './selector-table';
 
 /** An entry in bytes. */
 interface SelectorEntry {
@@ -22,16 +22,25 @@ export interface Selector {
   readonly anchor: SelectorEntry;
   /** What it selects alone, once that was asked. */
   alone: Selection | undefined;
+  /** Another one with the same anchor. */
+  next: Selector | undefined;
 }
 
 /** Selectors that contain one key. */
 interface KeyLevel {
-  readonly byValue: ShardedMap<Selector[]>;
-  readonly anyValue: Selector[];
+  readonly key: ByteString;
+  readonly byValue: SelectorTable<Selector>;
+  /** The first of those that accept any value. */
+  anyValue: Selector | undefined;
 }
+
+/** Up to this number of keys, comparing them one by one is faster than a Map. */
+const KEYS_COMPARED_MAX = 4;
 
 export class SelectorIndex {
   private readonly byKey = new Map<ByteString, KeyLevel>();
+  /** The same. */
+  private levels: readonly KeyLevel[] = [];
   private count = 0;
 
   get size(): number {
@@ -45,12 +54,11 @@ export class SelectorIndex {
 
   add(selector: Selector): void {
     const { key, value } = selector.anchor;
-    const level = this.levelOf(key);
-    if (value === undefined) level.anyValue.push(selector);
+    const level = this.byKey.get(key) ?? this.addLevel(key);
+    if (value !== undefined) level.byValue.add(selector);
     else {
-      const same = level.byValue.get(value);
-      if (same === undefined) level.byValue.set(value, [selector]);
-      else same.push(selector);
+      selector.next = level.anyValue;
+      level.anyValue = selector;
     }
     this.count += 1;
   }
@@ -58,13 +66,13 @@ export class SelectorIndex {
   remove(selector: Selector): void {
     const { key, value } = selector.anchor;
     const level = this.byKey.get(key);
-    const list = value === undefined ? level?.anyValue : level?.byValue.get(value);
-    const at = list?.indexOf(selector) ?? -1;
-    if (level === undefined || list === undefined || at < 0) return;
-    list.splice(at, 1);
+    if (level === undefined) return;
+    const isRemoved = value === undefined ? removeAnyValue(level, selector) : level.byValue.remove(selector);
+    if (!isRemoved) return;
     this.count -= 1;
-    if (list.length === 0 && value !== undefined) level.byValue.delete(value);
-    if (level.byValue.size === 0 && level.anyValue.length === 0) this.byKey.delete(key);
+    if (level.byValue.size > 0 || level.anyValue !== undefined) return;
+    this.byKey.delete(key);
+    this.levels = [...this.byKey.values()];
   }
 
   /** How many records the shortest list has that a record with these entries could join. */
@@ -73,17 +81,23 @@ export class SelectorIndex {
   }
 
   select(entries: readonly Entry[]): Selection | undefined {
-    let found: Selector[] | undefined;
+    let found: Found;
     for (const entry of entries) {
-      const level = this.byKey.get(entry.key);
+      const level = this.levelOf(entry.key);
       if (level === undefined) continue;
-      found = collect(level.byValue.get(entry.value), { entries, found });
-      found = collect(level.anyValue, { entries, found });
+      if (level.byValue.size > 0) found = collect(level.byValue.get(entry.value), { entries, found });
+      if (level.anyValue !== undefined) found = collect(level.anyValue, { entries, found });
     }
     if (found === undefined) return undefined;
-    const [first] = found;
-    if (first === undefined || found.length > 1) return toSelection(found);
-    return (first.alone ??= toSelection(found));
+    if (Array.isArray(found)) return toSelection(found);
+    return (found.alone ??= toSelection([found]));
+  }
+
+  private levelOf(key: ByteString): KeyLevel | undefined {
+    const { levels } = this;
+    if (levels.length > KEYS_COMPARED_MAX) return this.byKey.get(key);
+    for (const level of levels) if (level.key === key) return level;
+    return undefined;
   }
 
   /** The anchor: preferably with a value, because few descriptors have it. */
@@ -96,15 +110,15 @@ export class SelectorIndex {
 
   private sharing({ key, value }: SelectorEntry): number {
     const level = this.byKey.get(key);
-    return (value === undefined ? level?.anyValue.length : level?.byValue.get(value)?.length) ?? 0;
+    let count = 0;
+    for (let at = value === undefined ? level?.anyValue : level?.byValue.get(value); at !== undefined; at = at.next) count += 1;
+    return count;
   }
 
-  private levelOf(key: ByteString): KeyLevel {
-    let level = this.byKey.get(key);
-    if (level === undefined) {
-      level = { byValue: new ShardedMap(), anyValue: [] };
-      this.byKey.set(key, level);
-    }
+  private addLevel(key: ByteString): KeyLevel {
+    const level: KeyLevel = { key, byValue: new SelectorTable(), anyValue: undefined };
+    this.byKey.set(key, level);
+    this.levels = [...this.byKey.values()];
     return level;
   }
 }
@@ -116,24 +130,40 @@ export function toEntries(entries: readonly EntrySelector[]): readonly SelectorE
   return entries.map(({ key, value }) => ({ key: toByteString(key), ...(value !== undefined && { value: toByteString(value) }) }));
 }
 
-interface CollectInput {
-  readonly entries: readonly Entry[];
-  readonly found: Selector[] | undefined;
+/** Whether it was there. */
+function removeAnyValue(level: KeyLevel, selector: Selector): boolean {
+  if (level.anyValue === selector) {
+    level.anyValue = selector.next;
+    return true;
+  }
+  return level.anyValue !== undefined && unchain(level.anyValue, selector);
 }
 
-function collect(candidates: readonly Selector[] | undefined, { entries, found }: CollectInput): Selector[] | undefined {
-  if (candidates === undefined) return found;
+/** Mostly none or one, for which no list is made. */
+type Found = Selector | Selector[] | undefined;
+
+interface CollectInput {
+  readonly entries: readonly Entry[];
+  readonly found: Found;
+}
+
+/** Those of the chain that select the entries, after the ones found before. */
+function collect(first: Selector | undefined, { entries, found }: CollectInput): Found {
   let all = found;
-  for (const selector of candidates) {
-    if (!isContained(selector.entries, entries) || all?.includes(selector) === true) continue;
-    all ??= [];
-    all.push(selector);
+  for (let selector = first; selector !== undefined; selector = selector.next) {
+    if (!isContained(selector, entries)) continue;
+    if (all === undefined) all = selector;
+    else if (!Array.isArray(all)) all = all === selector ? all : [all, selector];
+    else if (!all.includes(selector)) all.push(selector);
   }
   return all;
 }
 
-function isContained(wanted: readonly SelectorEntry[], entries: readonly Entry[]): boolean {
-  for (const { key, value } of wanted) {
+/** Whether a descriptor with these entries, which contain the anchor, contains all of the selector. */
+function isContained({ entries: wanted, anchor }: Selector, entries: readonly Entry[]): boolean {
+  for (const one of wanted) {
+    if (one === anchor) continue;
+    const { key, value } = one;
     let isThere = false;
     for (const entry of entries) {
       if (entry.key !== key || (value !== undefined && entry.value !== value)) continue;
