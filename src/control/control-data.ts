@@ -18,7 +18,7 @@ import {
 import type { LoggedChange } from './control-store';
 import { ExpiryQueue, type Expiry } from './expiry-queue';
 import { Names } from './names';
-import { SelectorIndex, toEntries, type Selector } from './selector-index';
+import { SelectorIndex, type Selector } from './selector-index';
 import { ShardedMap } from './sharded-map';
 import { TenantTable, type TenantName } from './tenant-table';
 
@@ -51,10 +51,8 @@ interface Held {
   readonly version: number;
   mark: number;
   readonly expiry: Expiry | undefined;
-}
-
-interface HeldSelector extends Held, Selector {
-  readonly record: SelectorRecord;
+  /** Absent: the record selects nothing. */
+  readonly selector?: Selector;
 }
 
 type HeldKind = Exclude<ControlKind, 'tenant'>;
@@ -221,10 +219,8 @@ export class ControlData implements ControlView {
       this.held.plan.set(field, { record, version, mark, expiry });
       return;
     }
-    const entries = toEntries(record.entries);
-    const held: HeldSelector = { record, version, mark, expiry, entries, anchor: domain.selectors.anchorOf(entries), alone: undefined, next: undefined };
-    domain.selectors.add(held);
-    this.held[record.kind].set(field, held);
+    const selector = domain.selectors.add({ record, version });
+    this.held[record.kind].set(field, { record, version, mark, expiry, selector });
   }
 
   private remove(key: RecordKey): void {
@@ -240,7 +236,7 @@ export class ControlData implements ControlView {
       const held = this.held[key.kind].get(field);
       this.held[key.kind].delete(field);
       if (held?.expiry !== undefined) this.expiries.remove(held.expiry);
-      if (held !== undefined && isSelector(held)) domain.selectors.remove(held);
+      if (held?.selector !== undefined) domain.selectors.remove(held.selector);
       if (key.kind === 'plan') domain.plans.delete(toByteString(key.name));
     }
     if (domain.tenants > 0 || domain.plans.size > 0 || domain.selectors.size > 0) return;
@@ -372,8 +368,4 @@ export class ControlData implements ControlView {
     this.texts.set(text, text);
     return text;
   }
-}
-
-function isSelector(held: Held): held is HeldSelector {
-  return 'anchor' in held;
 }

@@ -13,16 +13,21 @@ interface SelectorEntry {
   readonly value?: ByteString;
 }
 
-/** A record in the index. There may be a hundred thousand, so it repeats nothing of the record that it can share. */
+/**
+ * A record in the index. There may be a hundred thousand, so it repeats nothing of the record that it can share; and what a decision
+ * compares is in few places, because each of them may be far away in memory.
+ */
 export interface Selector {
   readonly record: SelectorRecord;
   readonly version: number;
-  readonly entries: readonly SelectorEntry[];
   /** The entry below which it is indexed. */
-  readonly anchor: SelectorEntry;
+  readonly key: ByteString;
+  readonly value: ByteString | undefined;
+  /** The other entries. */
+  readonly rest: readonly SelectorEntry[];
   /** What it selects alone, once that was asked. */
   alone: Selection | undefined;
-  /** Another one with the same anchor. */
+  /** Another one that is indexed below the same entry. */
   next: Selector | undefined;
 }
 
@@ -34,6 +39,14 @@ interface KeyLevel {
   anyValue: Selector | undefined;
 }
 
+const NO_ENTRIES: readonly SelectorEntry[] = [];
+
+/** Lists of entries that many records share are kept once; beyond this number, the table starts again. */
+const SHARED_RESTS_MAX = 1_024;
+
+/** Longer lists are rarely equal. */
+const SHARED_REST_LENGTH_MAX = 2;
+
 /** Up to this number of keys, comparing them one by one is faster than a Map. */
 const KEYS_COMPARED_MAX = 4;
 
@@ -41,19 +54,20 @@ export class SelectorIndex {
   private readonly byKey = new Map<ByteString, KeyLevel>();
   /** The same. */
   private levels: readonly KeyLevel[] = [];
+  private readonly rests = new Map<string, readonly SelectorEntry[]>();
   private count = 0;
 
   get size(): number {
     return this.count;
   }
 
-  /** The anchor of a record with these entries. */
-  anchorOf(entries: readonly SelectorEntry[]): SelectorEntry {
-    return this.leastShared(entries);
-  }
-
-  add(selector: Selector): void {
-    const { key, value } = selector.anchor;
+  add(held: Pick<Selector, 'record' | 'version'>): Selector {
+    const entries = toEntries(held.record.entries);
+    const anchor = this.leastShared(entries);
+    const { key, value } = anchor;
+    const rest = this.sharedRest(entries.filter((entry) => entry !== anchor));
+    const { record, version } = held;
+    const selector: Selector = { record, version, key, value, rest, alone: undefined, next: undefined };
     const level = this.byKey.get(key) ?? this.addLevel(key);
     if (value !== undefined) level.byValue.add(selector);
     else {
@@ -61,10 +75,11 @@ export class SelectorIndex {
       level.anyValue = selector;
     }
     this.count += 1;
+    return selector;
   }
 
   remove(selector: Selector): void {
-    const { key, value } = selector.anchor;
+    const { key, value } = selector;
     const level = this.byKey.get(key);
     if (level === undefined) return;
     const isRemoved = value === undefined ? removeAnyValue(level, selector) : level.byValue.remove(selector);
@@ -115,6 +130,17 @@ export class SelectorIndex {
     return count;
   }
 
+  private sharedRest(rest: readonly SelectorEntry[]): readonly SelectorEntry[] {
+    if (rest.length === 0) return NO_ENTRIES;
+    if (rest.length > SHARED_REST_LENGTH_MAX) return rest;
+    const text = JSON.stringify(rest);
+    const known = this.rests.get(text);
+    if (known !== undefined) return known;
+    if (this.rests.size >= SHARED_RESTS_MAX) this.rests.clear();
+    this.rests.set(text, rest);
+    return rest;
+  }
+
   private addLevel(key: ByteString): KeyLevel {
     const level: KeyLevel = { key, byValue: new SelectorTable(), anyValue: undefined };
     this.byKey.set(key, level);
@@ -124,7 +150,7 @@ export class SelectorIndex {
 }
 
 /** The entries in bytes: the same list if all of it is ASCII. */
-export function toEntries(entries: readonly EntrySelector[]): readonly SelectorEntry[] {
+function toEntries(entries: readonly EntrySelector[]): readonly SelectorEntry[] {
   const isSame = entries.every(({ key, value = '' }) => toByteString(key) === key && toByteString(value) === value);
   if (isSame) return entries;
   return entries.map(({ key, value }) => ({ key: toByteString(key), ...(value !== undefined && { value: toByteString(value) }) }));
@@ -151,7 +177,7 @@ interface CollectInput {
 function collect(first: Selector | undefined, { entries, found }: CollectInput): Found {
   let all = found;
   for (let selector = first; selector !== undefined; selector = selector.next) {
-    if (!isContained(selector, entries)) continue;
+    if (selector.rest.length > 0 && !isContained(selector.rest, entries)) continue;
     if (all === undefined) all = selector;
     else if (!Array.isArray(all)) all = all === selector ? all : [all, selector];
     else if (!all.includes(selector)) all.push(selector);
@@ -159,11 +185,9 @@ function collect(first: Selector | undefined, { entries, found }: CollectInput):
   return all;
 }
 
-/** Whether a descriptor with these entries, which contain the anchor, contains all of the selector. */
-function isContained({ entries: wanted, anchor }: Selector, entries: readonly Entry[]): boolean {
-  for (const one of wanted) {
-    if (one === anchor) continue;
-    const { key, value } = one;
+/** Whether the other entries of a selector are there. */
+function isContained(rest: readonly SelectorEntry[], entries: readonly Entry[]): boolean {
+  for (const { key, value } of rest) {
     let isThere = false;
     for (const entry of entries) {
       if (entry.key !== key || (value !== undefined && entry.value !== value)) continue;
@@ -188,16 +212,16 @@ function toSelection(found: Selector[]): Selection {
 /** More entries, then more values, then the newer version. Records of one write are ordered by their ids. */
 function byPrecedence(one: Selector, other: Selector): number {
   return (
-    other.entries.length - one.entries.length ||
+    other.rest.length - one.rest.length ||
     valuesOf(other) - valuesOf(one) ||
     other.version - one.version ||
     (one.record.id < other.record.id ? -1 : 1)
   );
 }
 
-function valuesOf({ entries }: Selector): number {
-  let values = 0;
-  for (const { value } of entries) if (value !== undefined) values += 1;
+function valuesOf({ value: own, rest }: Selector): number {
+  let values = Number(own !== undefined);
+  for (const { value } of rest) if (value !== undefined) values += 1;
   return values;
 }
 

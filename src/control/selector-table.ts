@@ -5,7 +5,8 @@ import { RECORD_BOUNDS } from './control-record';
 
 /** What the table keeps: those with the same value form a chain. */
 export interface Chained<Item> {
-  readonly anchor: { readonly value?: ByteString };
+  /** Undefined: it is not in the table. */
+  readonly value: ByteString | undefined;
   /** Changed by the table. */
   next: Item | undefined;
 }
@@ -42,14 +43,14 @@ export class SelectorTable<Item extends Chained<Item>> {
   }
 
   add(item: Item): void {
-    const hash = hashOf(item.anchor.value ?? '');
+    const hash = hashOf(item.value ?? '');
     const shard = (this.shards[hash >>> SHARD_SHIFT] ??= new Shard<Item>());
     if (shard.add(item, hash)) this.values += 1;
   }
 
   /** Whether it was there. */
   remove(item: Item): boolean {
-    const { value = '' } = item.anchor;
+    const { value = '' } = item;
     const hash = hashOf(value);
     const shard = this.shards[hash >>> SHARD_SHIFT];
     const first = shard?.get(value, hash);
@@ -62,7 +63,7 @@ export class SelectorTable<Item extends Chained<Item>> {
 }
 
 class Shard<Item extends Chained<Item>> {
-  private hashes = new Uint32Array(SLOTS_MIN);
+  private hashes = new Int32Array(SLOTS_MIN);
   private items: (Item | undefined)[] = new Array<Item | undefined>(SLOTS_MIN).fill(undefined);
   private live = 0;
   /** Slots that are not empty. */
@@ -77,13 +78,13 @@ class Shard<Item extends Chained<Item>> {
       if (found === EMPTY) return undefined;
       if (found !== hash) continue;
       const item = this.items[at];
-      if (item?.anchor.value === value) return item;
+      if (item?.value === value) return item;
     }
   }
 
   /** Whether the value is new. */
   add(item: Item, hash: number): boolean {
-    const first = this.get(item.anchor.value ?? '', hash);
+    const first = this.get(item.value ?? '', hash);
     if (first !== undefined) {
       item.next = first.next;
       first.next = item;
@@ -120,7 +121,7 @@ class Shard<Item extends Chained<Item>> {
     const { hashes, items } = this;
     const isCrowded = (this.live + 1) * 2 > hashes.length * LOAD_MAX;
     const length = isCrowded ? hashes.length * 2 : hashes.length;
-    this.hashes = new Uint32Array(length);
+    this.hashes = new Int32Array(length);
     this.items = new Array<Item | undefined>(length).fill(undefined);
     this.filled = 0;
     items.forEach((item, at) => {
@@ -149,5 +150,5 @@ function hashOf(value: ByteString): number {
   }
   if (at < value.length) hash = Math.imul(hash ^ value.charCodeAt(at), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
-  return ((hash ^ (hash >>> 13)) | HASH_BIT) >>> 0;
+  return (hash ^ (hash >>> 13)) | HASH_BIT;
 }

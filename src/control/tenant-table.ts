@@ -3,8 +3,8 @@
 import type { ByteString } from '../descriptor/descriptor';
 
 /** Each shard is small, so that making it larger takes well under a millisecond. */
-const SHARDS = 256;
-const SHARD_BITS = 8;
+const SHARDS = 64;
+const SHARD_BITS = 6;
 
 /** A record in words of 4 bytes: length of the name and mark, domain, plan, version (2), then the name, 4 characters in each word. */
 const LENGTH_BITS = 16;
@@ -97,14 +97,14 @@ interface SetInput {
 }
 
 /** The name that was packed last, in words, and its length. One for all tables: each call packs the name that it is about. */
-let packed = new Uint32Array(WORDS_MIN);
+let packed = new Int32Array(WORDS_MIN);
 let packedLength = 0;
 
 /** Packs the name, and hashes it with the domain. */
 function pack(domain: number, tenant: ByteString): number {
   const { length } = tenant;
   packedLength = length;
-  if (wordsOf(length) > packed.length) packed = new Uint32Array(2 * wordsOf(length));
+  if (wordsOf(length) > packed.length) packed = new Int32Array(2 * wordsOf(length));
   const words = packed;
   let hash = seedOf(domain, length);
   let [at, word] = [0, 0];
@@ -140,12 +140,12 @@ function mix(hash: number, word: number): number {
 /** The upper bits choose the shard, so they depend on all others. */
 function finish(hash: number): number {
   const mixed = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
-  return (mixed ^ (mixed >>> 13)) >>> 0;
+  return mixed ^ (mixed >>> 13);
 }
 
 class Shard {
-  private slots = new Uint32Array(SLOTS_MIN);
-  private words = new Uint32Array(WORDS_MIN);
+  private slots = new Int32Array(SLOTS_MIN);
+  private words = new Int32Array(WORDS_MIN);
   /** Words used, removed records included. */
   private end = 0;
   private removedWords = 0;
@@ -163,7 +163,7 @@ class Shard {
     const slot = this.findPacked(domain, hash);
     if (slot < 0) return undefined;
     const offset = this.offsetAt(slot);
-    const version = this.word(offset + VERSION_AT) * WORD + this.word(offset + VERSION_AT + 1);
+    const version = (this.word(offset + VERSION_AT) >>> 0) * WORD + (this.word(offset + VERSION_AT + 1) >>> 0);
     return { plan: this.word(offset + PLAN_AT), mark: this.word(offset) >>> LENGTH_BITS, version };
   }
 
@@ -199,7 +199,7 @@ class Shard {
 
   names(): TenantName[] {
     const found: TenantName[] = [];
-    for (const slot of this.slots) if (slot >= OFFSET_BASE) found.push(this.nameAt((slot & OFFSET_MASK) - OFFSET_BASE));
+    for (const slot of this.slots) if ((slot & OFFSET_MASK) >= OFFSET_BASE) found.push(this.nameAt((slot & OFFSET_MASK) - OFFSET_BASE));
     return found;
   }
 
@@ -213,7 +213,7 @@ class Shard {
 
   private nameAt(offset: number): TenantName {
     const length = this.word(offset) & LENGTH_MASK;
-    const bytes = Buffer.from(this.words.buffer, (offset + NAME_AT) * Uint32Array.BYTES_PER_ELEMENT, length);
+    const bytes = Buffer.from(this.words.buffer, (offset + NAME_AT) * Int32Array.BYTES_PER_ELEMENT, length);
     return { domain: this.word(offset + DOMAIN_AT), tenant: bytes.toString('latin1') };
   }
 
@@ -275,20 +275,20 @@ class Shard {
       this.rebuild({ wordsLength, slotsLength: isCrowded ? slots.length * 2 : slots.length });
       return;
     }
-    this.words = new Uint32Array(wordsLength);
+    this.words = new Int32Array(wordsLength);
     this.words.set(words.subarray(0, this.end));
   }
 
   /** Makes new arrays, without what was removed. */
   private rebuild({ wordsLength, slotsLength }: { readonly wordsLength: number; readonly slotsLength: number }): void {
     const { slots, words } = this;
-    this.slots = new Uint32Array(slotsLength);
-    this.words = new Uint32Array(wordsLength);
+    this.slots = new Int32Array(slotsLength);
+    this.words = new Int32Array(wordsLength);
     this.filled = 0;
     this.end = 0;
     this.removedWords = 0;
     for (const slot of slots) {
-      if (slot < OFFSET_BASE) continue;
+      if ((slot & OFFSET_MASK) < OFFSET_BASE) continue;
       const offset = (slot & OFFSET_MASK) - OFFSET_BASE;
       const length = NAME_AT + wordsOf((words[offset] ?? 0) & LENGTH_MASK);
       for (let i = 0; i < length; i += 1) this.words[this.end + i] = words[offset + i] ?? 0;
