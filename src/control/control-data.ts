@@ -76,6 +76,8 @@ export class ControlData implements ControlView {
   private changes = 0;
   private lostCount = 0;
   private snapshot = 0;
+  /** Number of records that the last snapshot has not confirmed. */
+  private unconfirmed = 0;
   private last: DomainControl | undefined;
 
   get version(): number {
@@ -127,18 +129,17 @@ export class ControlData implements ControlView {
 
   /** Applies a change, unless the record is newer already. */
   apply({ key, version, record }: LoggedChange): void {
-    const mark = this.markOf(key);
-    if (mark !== undefined && this.versionOf(key) > version) return;
-    if (record === undefined) {
-      if (mark !== undefined) this.remove(key);
-      return;
+    const before = key.kind === 'tenant' ? this.entryOf(key) : this.held[key.kind].get(fieldOf(key));
+    if (before !== undefined) {
+      if (before.version > version) return;
+      // A record that the store scans again is only marked.
+      if (record !== undefined && before.version === version) {
+        this.setMark(key, this.snapshot);
+        return;
+      }
+      this.remove(key);
     }
-    // A record that the store scans again is only marked.
-    if (mark !== undefined && this.versionOf(key) === version) {
-      this.setMark(key, this.snapshot);
-      return;
-    }
-    if (mark !== undefined) this.remove(key);
+    if (record === undefined) return;
     this.add(record, version);
     this.changes += 1;
   }
@@ -146,10 +147,13 @@ export class ControlData implements ControlView {
   /** Starts to read everything again: what `endSnapshot` does not find confirmed by a change since then is dropped, or lost. */
   beginSnapshot(): void {
     this.snapshot = (this.snapshot + 1) & SNAPSHOTS;
+    this.unconfirmed = this.size;
   }
 
   /** Drops the records that the snapshot lacks, but keeps those with a version after `common`: the store acknowledged and lost them. */
   *endSnapshot(common: number): Generator<undefined, void> {
+    // As at the start, when there was nothing before.
+    if (this.unconfirmed === 0) return;
     for (const key of this.keysInSteps()) {
       if (key === undefined) {
         yield;
@@ -227,6 +231,7 @@ export class ControlData implements ControlView {
     const mark = this.markOf(key);
     if (mark === undefined) return;
     if ((mark & LOST) !== 0) this.lostCount -= 1;
+    if ((mark & SNAPSHOTS) !== this.snapshot) this.unconfirmed -= 1;
     this.changes += 1;
     const name = toByteString(key.domain);
     const domain = this.domainOf(key.domain);
@@ -301,6 +306,7 @@ export class ControlData implements ControlView {
   private setMark(key: RecordKey, mark: number): void {
     const before = this.markOf(key) ?? 0;
     this.lostCount += Number((mark & LOST) !== 0) - Number((before & LOST) !== 0);
+    this.unconfirmed += Number((mark & SNAPSHOTS) !== this.snapshot) - Number((before & SNAPSHOTS) !== this.snapshot);
     if (key.kind !== 'tenant') {
       const held = this.held[key.kind].get(fieldOf(key));
       if (held !== undefined) held.mark = mark;
@@ -323,7 +329,7 @@ export class ControlData implements ControlView {
 
   /** The keys of all records, and undefined where the caller may pause. */
   private *keysInSteps(): Generator<RecordKey | undefined> {
-    for (const names of this.tenants.shardNames()) {
+    for (const names of this.tenants.namesInParts()) {
       yield undefined;
       for (const { domain, tenant } of names) {
         yield { kind: 'tenant', domain: toText(this.domainNames.nameOf(domain)), name: toText(tenant) };

@@ -23,6 +23,9 @@ const GROWTH = 1.25;
 /** Part of the slots in use at which their number doubles, removed ones included. */
 const LOAD_MAX = 0.75;
 
+/** Names of a part: less than a millisecond. */
+const NAMES_AT_ONCE = 500;
+
 const EMPTY = 0;
 const REMOVED = 1;
 /** Added to offsets, so that they differ from the marks above. */
@@ -85,9 +88,9 @@ export class TenantTable {
     return isDeleted;
   }
 
-  /** The tenants of each shard. A shard is read at once, because a change may move its tenants. */
-  *shardNames(): Generator<readonly TenantName[]> {
-    for (const shard of this.shards) if (shard !== undefined) yield shard.names();
+  /** All tenants, in parts. Those that are added or removed meanwhile may be missing or there. */
+  *namesInParts(): Generator<readonly TenantName[]> {
+    for (const shard of this.shards) if (shard !== undefined) yield* shard.namesInParts();
   }
 }
 
@@ -197,10 +200,18 @@ class Shard {
     return true;
   }
 
-  names(): TenantName[] {
-    const found: TenantName[] = [];
-    for (const slot of this.slots) if ((slot & OFFSET_MASK) >= OFFSET_BASE) found.push(this.nameAt((slot & OFFSET_MASK) - OFFSET_BASE));
-    return found;
+  /** Changes never move what these copies refer to: a name is written once, and other arrays take its place. */
+  *namesInParts(): Generator<readonly TenantName[]> {
+    const [slots, { words }] = [this.slots.slice(), this];
+    let part: TenantName[] = [];
+    for (const slot of slots) {
+      if ((slot & OFFSET_MASK) < OFFSET_BASE) continue;
+      part.push(nameAt(words, (slot & OFFSET_MASK) - OFFSET_BASE));
+      if (part.length < NAMES_AT_ONCE) continue;
+      yield part;
+      part = [];
+    }
+    yield part;
   }
 
   private word(at: number): number {
@@ -209,12 +220,6 @@ class Shard {
 
   private offsetAt(slot: number): number {
     return ((this.slots[slot] ?? OFFSET_BASE) & OFFSET_MASK) - OFFSET_BASE;
-  }
-
-  private nameAt(offset: number): TenantName {
-    const length = this.word(offset) & LENGTH_MASK;
-    const bytes = Buffer.from(this.words.buffer, (offset + NAME_AT) * Int32Array.BYTES_PER_ELEMENT, length);
-    return { domain: this.word(offset + DOMAIN_AT), tenant: bytes.toString('latin1') };
   }
 
   private hashAt(offset: number): number {
@@ -296,4 +301,10 @@ class Shard {
       this.end += length;
     }
   }
+}
+
+function nameAt(words: Int32Array, offset: number): TenantName {
+  const length = (words[offset] ?? 0) & LENGTH_MASK;
+  const bytes = Buffer.from(words.buffer, (offset + NAME_AT) * Int32Array.BYTES_PER_ELEMENT, length);
+  return { domain: words[offset + DOMAIN_AT] ?? 0, tenant: bytes.toString('latin1') };
 }
