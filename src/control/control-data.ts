@@ -18,7 +18,7 @@ import {
 import type { LoggedChange } from './control-store';
 import { ExpiryQueue, type Expiry } from './expiry-queue';
 import { Names } from './names';
-import { SelectorIndex, type Selector } from './selector-index';
+import { SelectorIndex, type Held, type Selector } from './selector-index';
 import { ShardedMap } from './sharded-map';
 import { TenantTable, type TenantName } from './tenant-table';
 
@@ -43,16 +43,6 @@ interface DomainControl {
   tenants: number;
   readonly plans: Map<ByteString, readonly LimitValues[]>;
   readonly selectors: SelectorIndex;
-}
-
-/** A record that is kept as an object: all kinds but tenants. */
-interface Held {
-  readonly record: PlanRecord | SelectorRecord;
-  readonly version: number;
-  mark: number;
-  readonly expiry: Expiry | undefined;
-  /** Absent: the record selects nothing. */
-  readonly selector?: Selector;
 }
 
 type HeldKind = Exclude<ControlKind, 'tenant'>;
@@ -223,8 +213,7 @@ export class ControlData implements ControlView {
       this.held.plan.set(field, { record, version, mark, expiry });
       return;
     }
-    const selector = domain.selectors.add({ record, version });
-    this.held[record.kind].set(field, { record, version, mark, expiry, selector });
+    this.held[record.kind].set(field, domain.selectors.add({ record, version, mark, expiry }));
   }
 
   private remove(key: RecordKey): void {
@@ -241,7 +230,7 @@ export class ControlData implements ControlView {
       const held = this.held[key.kind].get(field);
       this.held[key.kind].delete(field);
       if (held?.expiry !== undefined) this.expiries.remove(held.expiry);
-      if (held?.selector !== undefined) domain.selectors.remove(held.selector);
+      if (held !== undefined && isSelector(held)) domain.selectors.remove(held);
       if (key.kind === 'plan') domain.plans.delete(toByteString(key.name));
     }
     if (domain.tenants > 0 || domain.plans.size > 0 || domain.selectors.size > 0) return;
@@ -374,4 +363,8 @@ export class ControlData implements ControlView {
     this.texts.set(text, text);
     return text;
   }
+}
+
+function isSelector(held: Held): held is Selector {
+  return 'rest' in held;
 }

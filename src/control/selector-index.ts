@@ -3,7 +3,8 @@
 import { toByteString } from '../descriptor/byte-string';
 import type { ByteString, Entry } from '../descriptor/descriptor';
 import type { SelectedOverride, SelectedRecord, Selection } from '../rule/control-view';
-import type { EntrySelector, SelectorRecord } from './control-record';
+import type { EntrySelector, PlanRecord, SelectorRecord } from './control-record';
+import type { Expiry } from './expiry-queue';
 import { SelectorTable, unchain } from './selector-table';
 
 /** An entry in bytes. */
@@ -13,13 +14,20 @@ interface SelectorEntry {
   readonly value?: ByteString;
 }
 
+/** A record that is kept as an object: all kinds but tenants. */
+export interface Held {
+  readonly record: PlanRecord | SelectorRecord;
+  readonly version: number;
+  mark: number;
+  readonly expiry: Expiry | undefined;
+}
+
 /**
  * A record in the index. There may be a hundred thousand, so it repeats nothing of the record that it can share; and what a decision
  * compares is in few places, because each of them may be far away in memory.
  */
-export interface Selector {
+export interface Selector extends Held {
   readonly record: SelectorRecord;
-  readonly version: number;
   /** The entry below which it is indexed. */
   readonly key: ByteString;
   readonly value: ByteString | undefined;
@@ -61,13 +69,12 @@ export class SelectorIndex {
     return this.count;
   }
 
-  add(held: Pick<Selector, 'record' | 'version'>): Selector {
-    const entries = toEntries(held.record.entries);
+  add({ record, version, mark, expiry }: Held & { readonly record: SelectorRecord }): Selector {
+    const entries = toEntries(record.entries);
     const anchor = this.leastShared(entries);
     const { key, value } = anchor;
     const rest = this.sharedRest(entries.filter((entry) => entry !== anchor));
-    const { record, version } = held;
-    const selector: Selector = { record, version, key, value, rest, alone: undefined, next: undefined };
+    const selector: Selector = { record, version, mark, expiry, key, value, rest, alone: undefined, next: undefined };
     const level = this.byKey.get(key) ?? this.addLevel(key);
     if (value !== undefined) level.byValue.add(selector);
     else {
