@@ -4,10 +4,10 @@ import { Type } from '@sinclair/typebox';
 import { CONTROL_KINDS } from '../../control/control-record';
 import type { AuditEntry } from '../../control/control-store';
 import type { AdminBackend, TailFilter } from '../backend';
-import { AdminProblem } from '../problem';
 import { cursorOf } from './cursor';
 import { showRecord } from './record-schemas';
 import { route, type AdminRoute } from './route';
+import { readSelector } from './selector-text';
 import { domain, next, object, page } from './schemas';
 import { snakeKeys } from './snake-keys';
 
@@ -175,18 +175,5 @@ const tail = route({
     });
   },
 });
-
-/** `key=value,key`, with percent signs for special characters. */
-function readSelector(text: string): TailFilter['entries'] {
-  return text.split(',').map((part) => {
-    const [key = '', ...values] = part.split('=');
-    if (key === '') throw AdminProblem.ofField('query/entry', 'an entry has no key; write key=value, or key for any value');
-    try {
-      return { key: decodeURIComponent(key), ...(values.length > 0 && { value: decodeURIComponent(values.join('=')) }) };
-    } catch {
-      throw AdminProblem.ofField('query/entry', 'a % is not followed by two hexadecimal digits; write %25 for a percent sign');
-    }
-  });
-}
 
 export const LOG_ROUTES: readonly AdminRoute[] = [list, exportAll, tail];

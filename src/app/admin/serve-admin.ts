@@ -2,7 +2,7 @@
 
 import { Registry } from 'prom-client';
 import { monotonicNowMs, monotonicNowUs } from '../../lib/clock';
-import type { AdminBackend, TailSample } from '../../admin/backend';
+import type { AdminBackend, CurrentRules, TailSample } from '../../admin/backend';
 import { Authenticator } from '../../admin/auth/authenticator';
 import type { AdminThreadData, FromThread } from '../../admin/link/messages';
 import type { RemoteServices } from '../../admin/link/remote-services';
@@ -10,13 +10,11 @@ import { AdminProblem } from '../../admin/problem';
 import { RedisInstances } from '../../admin/redis-instances';
 import { ADMIN_ROUTES } from '../../admin/routes/routes';
 import { AdminServer, type TlsOptions } from '../../admin/server/admin-server';
-import type { DeclaredLevel } from '../../compile/lint/declared-level';
 import { event } from '../../observability/log/log-event';
 import { createLogger, type Logger } from '../../observability/log/logger';
 import { ThrottledLog } from '../../observability/log/throttled-log';
 import { Health } from '../../observability/health';
 import { formatProblems } from '../../problems/config-error';
-import type { DescriptorLevel } from '../../rule/tree';
 import { chooseAdmin, type AdminChoice } from '../../settings/admin-choice';
 import { chooseStore, type StoreChoice } from '../../settings/redis/store-choice';
 import { settingsInForce } from '../../settings/settings-in-force';
@@ -29,13 +27,16 @@ import type { RedisBuckets } from './redis-buckets';
 /** Interval between checks of the certificate files, in milliseconds. */
 const CERTIFICATES_MS = 2_000;
 
+/** The rules in force, as declared. */
+export type Declared = Omit<CurrentRules, 'ruleSet'>;
+
 export interface ServeAdminInput {
   readonly data: AdminThreadData;
   readonly settings: Settings;
   readonly log: Logger;
   /** The rules, which this thread compiles too. */
   readonly rules: RulesInForce;
-  readonly levels: () => ReadonlyMap<DescriptorLevel, DeclaredLevel>;
+  readonly declared: () => Declared;
   readonly remote: RemoteServices;
   /** Receivers of samples, by the number of the tail. */
   readonly tails: Map<number, (sample: TailSample) => void>;
@@ -136,7 +137,7 @@ interface BackendParts {
 }
 
 function backendOf(
-  { settings, rules, levels, remote, tails, send }: ServeAdminInput,
+  { settings, rules, declared, remote, tails, send }: ServeAdminInput,
   { choice, buckets, control, run }: BackendParts,
 ): AdminBackend {
   const { shadowMode: shadow, quotaMode: quota, cacheKeyPrefix: keyPrefix } = settings;
@@ -146,7 +147,7 @@ function backendOf(
     control: control.service,
     controlView: control.data,
     rules: {
-      current: () => rules.ruleSet && { ruleSet: rules.ruleSet, levels: levels() },
+      current: () => rules.ruleSet && { ruleSet: rules.ruleSet, ...declared() },
       problems: () => (rules.error === undefined ? [] : [...formatProblems(rules.error.problems, rules.error.omitted)]),
       modes: { shadow, quota },
       keyPrefix,

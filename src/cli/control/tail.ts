@@ -4,7 +4,7 @@ import type { Operations } from '../admin/operations';
 import { printable } from '../admin/printable';
 import { readWhole } from '../usage-error';
 import { action, type ControlCommand } from './control-command';
-import { readSelector, showEntries } from './values/entries-text';
+import { selectorText, showEntries } from './values/entries-text';
 import { showLimit } from './values/limit-text';
 
 type Sample = Operations['tailDecisions']['reply'];
@@ -53,13 +53,6 @@ export const tail: ControlCommand = {
     }),
   ],
 };
-
-/** As the API reads it: with percent signs for special characters. */
-function selectorText(text: string): string {
-  return readSelector(text)
-    .map(({ key, value }) => `${encodeURIComponent(key)}${value === undefined ? '' : `=${encodeURIComponent(value)}`}`)
-    .join(',');
-}
 
 function sampleText({ at, domain, over_limit: isOver, without, skipped, descriptors }: Sample): string {
   const parts = descriptors.map(({ entries, rule, limit, remaining, over_limit: isDescriptorOver }) => {
