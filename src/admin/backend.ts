@@ -99,6 +99,12 @@ export interface TailPort {
   open(filter: TailFilter, onSample: (sample: TailSample) => void): { readonly close: () => void };
 }
 
+/** Where samples come from: this process, or all workers. The tail is a number that its opener chooses. */
+export interface TailSource {
+  open(tail: number, filter: TailFilter, onSample: (sample: TailSample) => void): void;
+  close(tail: number): void;
+}
+
 export interface TailFilter {
   /** Absent: all domains. */
   readonly domain?: string;
@@ -113,6 +119,8 @@ export interface TailFilter {
 /** A decision: what was asked, what was decided, and by what. */
 export interface TailSample {
   readonly atMs: number;
+  /** The process that decided. */
+  readonly pid: number;
   readonly domain: string;
   readonly overLimit: boolean;
   /** Why the store did not decide: `fallback` or `cached`. */

@@ -115,7 +115,8 @@ const tail = route({
   id: 'tailDecisions',
   tag: 'audit',
   role: 'support',
-  summary: 'Streams a sample of the decisions of this instance as server-sent events: what was asked, what was decided, and by what.',
+  summary:
+    'Streams a sample of the decisions of this instance, with all of its workers, as server-sent events: what was asked, what was decided, and by what.',
   query: object({
     domain: Type.Optional(domain),
     entry: Type.Optional(
@@ -137,6 +138,7 @@ const tail = route({
   }),
   reply: object({
     at: Type.String({ format: 'date-time' }),
+    pid: Type.Integer({ description: 'The process that decided.' }),
     domain: Type.String(),
     over_limit: Type.Boolean(),
     without: Type.Optional(

@@ -20,6 +20,7 @@ import { chooseStore, type StoreChoice } from '../../settings/redis/store-choice
 import { settingsInForce } from '../../settings/settings-in-force';
 import type { Settings } from '../../settings/table/settings';
 import type { RulesInForce } from '../../source/rules-in-force';
+import type { TopKeys } from '../../top/top-keys';
 import { listenOn } from '../../transport/port/listen-error';
 import { openControl } from '../open-control';
 import type { RedisBuckets } from './redis-buckets';
@@ -66,7 +67,7 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
     },
   });
   const opened = data.isEmbedded
-    ? { buckets: remote.service('buckets'), run: undefined, close: () => Promise.resolve() }
+    ? { buckets: remote.service('buckets'), run: undefined, top: undefined, close: () => Promise.resolve() }
     : await openRedisParts({ ...input, log: quiet }, chooseStore(settings));
   const control = await openControl({
     settings: { ...settings, controlData: true },
@@ -87,7 +88,7 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
     ...choice,
     tls: tlsOf(choice),
     routes: ADMIN_ROUTES,
-    backend: backendOf(input, { choice, buckets: opened.buckets, control, run: opened.run }),
+    backend: backendOf(input, { ...opened, choice, control }),
     authenticator,
     version: data.version,
     onError: (error, operation) => {
@@ -112,16 +113,17 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
 }
 
 /** Imported on demand: the embedded store needs no Redis client. */
-async function openRedisParts({ settings, log, remote, rules }: ServeAdminInput, choice: StoreChoice) {
+async function openRedisParts({ data, settings, log, remote, rules }: ServeAdminInput, choice: StoreChoice) {
   if (choice.kind !== 'redis') throw new Error('the admin API was started for Redis without it');
   const { openAdminRedis } = await import('./open-admin-redis.js');
-  return openAdminRedis({
+  const opened = await openAdminRedis({
     settings,
     choice,
     log,
     rules,
     onReset: (bucketKeys) => remote.service('process').forget(bucketKeys),
   });
+  return { ...opened, top: data.hasWorkers ? opened.top : undefined };
 }
 
 function remoteControl(remote: RemoteServices) {
@@ -134,12 +136,15 @@ interface BackendParts {
   readonly buckets: RedisBuckets | AdminBackend['buckets'];
   readonly control: NonNullable<Awaited<ReturnType<typeof openControl>>>;
   readonly run: ConstructorParameters<typeof RedisInstances>[0]['run'] | undefined;
+  /** Undefined: the deciding process answers. */
+  readonly top: TopKeys | undefined;
 }
 
 function backendOf(
   { settings, rules, declared, remote, tails, send }: ServeAdminInput,
-  { choice, buckets, control, run }: BackendParts,
+  parts: BackendParts,
 ): AdminBackend {
+  const { choice, buckets, control, run } = parts;
   const { shadowMode: shadow, quotaMode: quota, cacheKeyPrefix: keyPrefix } = settings;
   const process = remote.service('process');
   let lastTail = 0;
@@ -170,7 +175,7 @@ function backendOf(
         };
       },
     },
-    top: remote.service('top'),
+    top: parts.top ?? remote.service('top'),
     settings: () => settingsInForce(globalThis.process.env),
     nowMs: () => Math.floor(monotonicNowUs() / 1_000),
   };

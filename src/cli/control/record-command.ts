@@ -76,6 +76,8 @@ interface RecordCommandOptions<Written extends WrittenRecord, Options extends Co
 
 export const DOMAIN_OPTION = { domain: { type: 'string', form: 'DOMAIN', required: true, help: 'domain of the configuration' } } as const;
 
+export const AHEAD_OPTION = { type: 'boolean', help: 'accept a plan that the configuration in force does not have yet' } as const;
+
 const REASON_OPTION = { reason: { type: 'string', form: 'TEXT', help: 'why; for the audit log' } } as const;
 
 const DRY_RUN_OPTION = { 'dry-run': { type: 'boolean', help: 'only show what would change' } } as const;

@@ -3,7 +3,7 @@
 import type { Operations } from '../admin/operations';
 import { printable } from '../admin/printable';
 import { action, type ControlAction } from './control-command';
-import { DOMAIN_OPTION, recordCommand } from './record-command';
+import { AHEAD_OPTION, DOMAIN_OPTION, recordCommand } from './record-command';
 import { showEntries } from './values/entries-text';
 import { selectorText } from './values/entries-text';
 import { limitTable } from './values/limit-table';
@@ -17,7 +17,7 @@ const records = recordCommand({
   effect: 'puts it on a plan',
   options: {
     plan: { type: 'string', form: 'PLAN', required: true, help: 'plan of the tenant' },
-    ahead: { type: 'boolean', help: 'accept a plan that the configuration in force does not have yet' },
+    ahead: AHEAD_OPTION,
   },
   list: (admin, query) => admin.call('listTenants', { query }),
   show: (admin, { domain, name }) => admin.call('getTenant', { params: { domain, tenant: name } }),
