@@ -14,7 +14,7 @@ import type { SettingsInForce } from '../settings/settings-in-force';
 import type { TopKeys } from '../top/top-keys';
 
 export interface AdminBackend {
-  readonly control: Pick<ControlService, 'read' | 'scan' | 'write' | 'audit' | 'restore' | 'discardLost'>;
+  readonly control: Pick<ControlService, 'read' | 'scan' | 'write' | 'audit' | 'restore' | 'discardLost' | 'changesBetween'>;
   /** The records in force. */
   readonly controlView: ControlView & Pick<ControlData, 'get'>;
   readonly rules: RulesPort;
@@ -92,6 +92,21 @@ export interface InstanceFacts {
   readonly configRefused: boolean;
   /** Reasons why the health check reports a degraded state. */
   readonly degraded: readonly string[];
+  /** Absent: control data are off. */
+  readonly control?: ControlFacts;
+}
+
+export const CONTROL_STATES = ['starting', 'following', 'behind', 'lost'] as const;
+
+/** How a serving process follows the control data. */
+export interface ControlFacts {
+  readonly state: (typeof CONTROL_STATES)[number];
+  /** Since the last read of the change log that the store answered. */
+  readonly lagMs: number;
+  /** The last change that the process has; 0: there was none. */
+  readonly version: number;
+  /** Records that the store lost and the process keeps. */
+  readonly lost: number;
 }
 
 export interface TailPort {

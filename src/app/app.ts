@@ -77,7 +77,7 @@ export interface App {
   drain(): Promise<void>;
   readMetrics(): Promise<readonly MetricReading[]>;
   /** For the admin API. */
-  readonly admin: Pick<OpenAdminInput, 'services' | 'tail'>;
+  readonly admin: Pick<OpenAdminInput, 'services' | 'tail' | 'registry'>;
 }
 
 const NO_CONFIG = 'config: none yet';
@@ -107,7 +107,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const { store, reservations, run, exchange, name, forget, leave } = await openAnyStore({ ...options, health, metrics, memoryStore });
   const control = await openControl({ settings, run, health, registry, log });
   const keyPrefix = settings.cacheKeyPrefix;
-  const facts = publishFacts({ run, name, rules, health, version, keyPrefix, isAdministered: control !== undefined });
+  const facts = publishFacts({ run, name, rules, health, version, keyPrefix, control });
   const tail = new DecisionTail({ nowMs: () => Date.now() });
   const top = openTop({ settings, registry, exchange, log });
   const penalties = control && openPenalties({ settings, store, service: control.service, registry, log });
@@ -199,7 +199,11 @@ export async function startApp(options: AppOptions): Promise<App> {
       await Promise.all([store.close(), unpublish?.()]);
     },
     readMetrics: () => published.read(),
-    admin: { services: servicesOf({ storeChoice, memoryStore, control, forget, keyPrefix, facts: facts.facts, topKeys: top?.keys }), tail },
+    admin: {
+      services: servicesOf({ storeChoice, memoryStore, control, forget, keyPrefix, facts: facts.facts, topKeys: top?.keys }),
+      tail,
+      registry,
+    },
   };
 }
 

@@ -39,7 +39,7 @@ export interface RunningWorkers {
   readonly ports: WorkerPorts & { readonly debug: number };
   drain(): Promise<void>;
   /** For the admin API. */
-  readonly admin: Pick<OpenAdminInput, 'services' | 'tail'>;
+  readonly admin: Pick<OpenAdminInput, 'services' | 'tail' | 'registry'>;
 }
 
 /** Resolves when all workers serve. Rejects with WorkerStartError if one does not, and if the debug port cannot be bound. */
@@ -116,6 +116,7 @@ export async function startWorkers({
         keyPrefix: settings.cacheKeyPrefix,
       }),
       tail: tails,
+      registry: own,
     },
     drain: async () => {
       await Promise.all([

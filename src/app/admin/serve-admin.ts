@@ -7,6 +7,7 @@ import { Authenticator } from '../../admin/auth/authenticator';
 import type { AdminThreadData, FromThread } from '../../admin/link/messages';
 import type { RemoteServices } from '../../admin/link/remote-services';
 import { AdminProblem } from '../../admin/problem';
+import { RequestCounts } from '../../admin/request-counts';
 import { RedisInstances } from '../../admin/redis-instances';
 import { ADMIN_ROUTES } from '../../admin/routes/routes';
 import { AdminServer, type TlsOptions } from '../../admin/server/admin-server';
@@ -51,13 +52,19 @@ export interface ServedAdmin {
 
 /** Rejects if a file is unusable, or the address cannot be bound. */
 export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
-  const { data, settings, log, remote } = input;
+  const { data, settings, log, remote, send } = input;
   // The deciding process logs the same outages; requests that fail meanwhile get the reason.
   const quiet = createLogger({ level: 'fatal', format: settings.logFormat });
   const choice = chooseAdmin(settings);
   if (choice === undefined) throw new Error('the thread of the admin API runs without ADMIN_PORT');
+  const counts = new RequestCounts((report) => {
+    send({ kind: 'counted', counts: report });
+  });
   const authenticator = await Authenticator.open({
     ...choice,
+    onFailedTry: () => {
+      counts.failedTry();
+    },
     nowMs: monotonicNowMs,
     onFileChange: (sentence) => {
       log.info(event('admin_file_loaded'), sentence);
@@ -91,6 +98,12 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
     backend: backendOf(input, { ...opened, choice, control }),
     authenticator,
     version: data.version,
+    onAnswered: (answered) => {
+      counts.answered(answered);
+    },
+    onStreams: (open) => {
+      counts.showStreams(open);
+    },
     onError: (error, operation) => {
       faults.log(operation, `the admin request ${operation} failed: ${error.stack ?? error.message}`);
     },
@@ -106,6 +119,7 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
       clearInterval(watching);
       authenticator.close();
       await server.close();
+      counts.close();
       await control.close();
       await opened.close();
     },
@@ -140,10 +154,7 @@ interface BackendParts {
   readonly top: TopKeys | undefined;
 }
 
-function backendOf(
-  { settings, rules, declared, remote, tails, send }: ServeAdminInput,
-  parts: BackendParts,
-): AdminBackend {
+function backendOf({ settings, rules, declared, remote, tails, send }: ServeAdminInput, parts: BackendParts): AdminBackend {
   const { choice, buckets, control, run } = parts;
   const { shadowMode: shadow, quotaMode: quota, cacheKeyPrefix: keyPrefix } = settings;
   const process = remote.service('process');

@@ -1194,6 +1194,17 @@ export interface Operations {
         readonly domains: number;
         readonly config_refused: boolean;
         readonly degraded: readonly string[];
+        readonly control?: {
+          readonly state: 'starting' | 'following' | 'behind' | 'lost';
+          readonly lag_seconds: number;
+          readonly version: number;
+          readonly lost_records: number;
+          readonly entries_behind?: number;
+        };
+      }[];
+      readonly degraded: readonly {
+        readonly reason: string;
+        readonly instances: number;
       }[];
     };
   };
