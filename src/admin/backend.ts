@@ -151,6 +151,15 @@ export interface TailDescriptor {
   /** Path of the rule; absent: no rule matched. */
   readonly rule?: string;
   readonly overLimit: boolean;
-  readonly limit?: { readonly name: string; readonly requestsPerUnit: number; readonly unit: string; readonly unitMultiplier: number };
+  readonly limit?: TailLimit;
   readonly remaining?: number;
+  /** What candidates would have decided. Absent: there are none. */
+  readonly candidates?: readonly (TailLimit & { readonly overLimit: boolean })[];
+}
+
+export interface TailLimit {
+  readonly name: string;
+  readonly requestsPerUnit: number;
+  readonly unit: string;
+  readonly unitMultiplier: number;
 }
