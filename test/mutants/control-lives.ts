@@ -181,6 +181,21 @@ export const HAND_MADE: readonly HandMadeLife[] = [
     },
   },
   {
+    name: 'a write with an id, repeated and used for another one',
+    live: async ({ store, setNow }) => {
+      await setNow(START_US);
+      for (let i = 0; i < 2; i += 1) {
+        await put(store, [tenant('a')], { id: 'w' });
+        await put(store, [], { id: 'empty' });
+        await setNow(START_US + 100);
+      }
+      await put(store, [tenant('b')], { id: 'w' });
+      await put(store, [tenant('b')], { id: 'w', dryRun: true });
+      await store.write({ changes: [{ put: tenant('a'), expect: 'absent' }], audit: note('ann'), id: 'refused' });
+      await readAll(store);
+    },
+  },
+  {
     name: 'an empty store',
     live: async ({ store, setNow }) => {
       await setNow(START_US);
