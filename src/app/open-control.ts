@@ -23,8 +23,8 @@ const LOST = 'control: lost by redis';
 /** How long the start waits for the control data: a million tenants take some seconds. Without Redis it goes on without them. */
 const FIRST_READ_MS = 30_000;
 
-/** Minimum interval between log lines about unreadable records, in milliseconds. */
-const UNREADABLE_LOG_MS = 60_000;
+/** Minimum interval between log lines about unreadable records, and between those about refused writes, in milliseconds. */
+const LOG_INTERVAL_MS = 60_000;
 
 const US_PER_MS = 1_000;
 
@@ -111,6 +111,9 @@ async function openStore({ settings, run, log }: Pick<OpenControlInput, 'setting
   return openControlFile({
     path: controlFile,
     nowUs: monotonicNowUs,
+    onRefused: onceAMinute(({ message }) => {
+      log.error(event('control_refused', { error: message }), message);
+    }),
     onTorn: (bytes) => {
       log.warn(
         event('control_torn', { bytes }),
@@ -121,12 +124,19 @@ async function openStore({ settings, run, log }: Pick<OpenControlInput, 'setting
 }
 
 function logUnreadable(log: Logger): (error: unknown) => void {
-  let loggedMs = -Infinity;
-  return (error) => {
-    if (monotonicNowMs() - loggedMs < UNREADABLE_LOG_MS) return;
-    loggedMs = monotonicNowMs();
+  return onceAMinute((error) => {
     const { message } = asError(error);
     log.warn(event('control_unreadable', { error: message }), `a record of control data is invalid and has no effect: ${message}`);
+  });
+}
+
+/** What repeats itself is logged once in a while. */
+function onceAMinute<T>(write: (error: T) => void): (error: T) => void {
+  let loggedMs = -Infinity;
+  return (error) => {
+    if (monotonicNowMs() - loggedMs < LOG_INTERVAL_MS) return;
+    loggedMs = monotonicNowMs();
+    write(error);
   };
 }
 

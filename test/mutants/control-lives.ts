@@ -181,6 +181,18 @@ export const HAND_MADE: readonly HandMadeLife[] = [
     },
   },
   {
+    name: 'so many records that a scan needs its cursor',
+    live: async ({ store, setNow }) => {
+      await setNow(START_US);
+      for (let part = 0; part < 3; part += 1)
+        await put(
+          store,
+          Array.from({ length: 50 }, (_, i) => tenant(`t${part}-${i}`)),
+        );
+      await store.scan({ kind: 'tenant', limit: 1_000 });
+    },
+  },
+  {
     name: 'a write with an id, repeated and used for another one',
     live: async ({ store, setNow }) => {
       await setNow(START_US);

@@ -2,7 +2,7 @@
 
 import { loadClockedScript } from '../support/redis/clocked-script';
 import { figure } from '../support/docs/figure';
-import { randomFrom, sampled, seededInFull } from '../support/random/random';
+import { randomFrom, sampled } from '../support/random/random';
 import { openClockedRedis } from '../support/redis/redis-store';
 import { startRedis } from '../support/redis/redis-server';
 import type { Script } from '../../src/store/redis/script-loader';
@@ -14,6 +14,7 @@ import { mutantsOf } from './mutate';
 import { DeadlineError, startMutantRedis, type MutantRedis } from './mutant-redis';
 
 const RANDOM_LIVES = 40;
+const SEED = 20_261_123;
 const STARTED_WITHIN_MS = 60_000;
 const TIMEOUT_MS = 600_000;
 
@@ -52,7 +53,7 @@ beforeAll(async () => {
     await live(recorder);
     made.push({ name, calls: recorder.calls });
   }
-  const random = randomFrom(seededInFull(RANDOM_LIVES));
+  const random = randomFrom({ seed: SEED });
   for (let i = 0; i < RANDOM_LIVES; i += 1) {
     await clocked.client.flushAll();
     const recorder = startRecorder(clocked);
@@ -76,7 +77,17 @@ async function resultsOf(some: readonly RecordedLife[], scripts: Scripts): Promi
   const batches = some.map((life) => commandsOf(life, scripts));
   const commands = [['SCRIPT', 'FLUSH'], ...NAMES.map((name) => ['SCRIPT', 'LOAD', scripts[name].text]), ...batches.flat()];
   const replies = (await redis.sendAll(commands)).slice(1 + NAMES.length);
-  return batches.map((batch) => replies.splice(0, batch.length).map(textOf).join('\n'));
+  return batches.map((batch) =>
+    replies
+      .splice(0, batch.length)
+      .map((reply, i) => inOrder(batch[i]!, textOf(reply)))
+      .join('\n'),
+  );
+}
+
+/** A large hash has an order of its own in each Redis. */
+function inOrder(command: readonly string[], text: string): string {
+  return command.includes('scan') || command.includes('HGETALL') ? text.split(',').sort().join(',') : text;
 }
 
 function commandsOf({ calls }: RecordedLife, scripts: Scripts): readonly (readonly string[])[] {

@@ -29,6 +29,8 @@ export interface ControlFileOptions {
   readonly onWritten?: () => void;
   /** Called if the last line was incomplete, and dropped: its write was never acknowledged. */
   readonly onTorn: (bytes: number) => void;
+  /** Called for each write that the file could not keep. */
+  readonly onRefused?: (error: ControlFileError) => void;
   /** Default: 10,000. */
   readonly outdatedLinesMax?: number;
 }
@@ -52,12 +54,12 @@ export async function openControlFile(options: ControlFileOptions): Promise<Loca
 }
 
 async function openJournal(handle: FileHandle, options: ControlFileOptions): Promise<LocalControlStore> {
-  const { path: file, nowUs, onWritten, onTorn, outdatedLinesMax = OUTDATED_LINES_MAX } = options;
+  const { path: file, nowUs, onWritten, onTorn, onRefused = () => undefined, outdatedLinesMax = OUTDATED_LINES_MAX } = options;
   const { size } = await handle.stat();
   const lines = linesOf(file);
   const head = await lines.next();
   const epoch = head.done === true ? randomUUID() : readHead(head.value, file);
-  const journal = new FileJournal({ file, handle, epoch, outdatedLinesMax });
+  const journal = new FileJournal({ file, handle, epoch, outdatedLinesMax, onRefused });
   const store = new LocalControlStore({ nowUs, epoch, journal, ...(onWritten && { onWritten }) });
   const read = await loadLines(lines, { file, store });
   const goodBytes = head.done === true ? 0 : head.value.length + 1 + read.bytes;
@@ -121,6 +123,7 @@ interface FileJournalOptions {
   readonly handle: FileHandle;
   readonly epoch: string;
   readonly outdatedLinesMax: number;
+  readonly onRefused: (error: ControlFileError) => void;
 }
 
 interface JournalState {
@@ -169,9 +172,11 @@ class FileJournal implements Journal {
       this.size += bytes.length;
     } catch (error) {
       await this.handle.truncate(this.size).catch(() => undefined);
-      throw new ControlFileError(
+      const refusal = new ControlFileError(
         `CONTROL_FILE ${this.options.file} cannot be written (${codeOf(error)}), so nothing has changed; free its disk, then repeat the write`,
       );
+      this.options.onRefused(refusal);
+      throw refusal;
     }
   }
 

@@ -1,6 +1,6 @@
 /** The rights that docs/redis.md and docs/control-data.md list: enough for control data and the admin API, and none too many. */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { keyOf } from '../../../src/control/control-record';
@@ -59,15 +59,21 @@ interface Served {
   readonly ask: (merchant: string) => Promise<number>;
 }
 
+function redisEnv(): Readonly<Record<string, string>> {
+  return { REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_AUTH: 'weir:PASSWORD', CACHE_KEY_PREFIX: prefix, REDIS_OP_TIMEOUT: '1s' };
+}
+
+async function statusOf({ httpPort }: WeirProcess, merchant: string): Promise<number> {
+  const body = { domain: 'payments', descriptors: [{ entries: [{ key: 'merchant', value: merchant }] }] };
+  return (await httpRequest(`http://127.0.0.1:${httpPort}/json`, { body })).status;
+}
+
 async function withWeir(during: (served: Served) => Promise<void>): Promise<void> {
   const port = await freePort();
   const weir = await startWeir({
     config: CONFIG,
     env: {
-      REDIS_URL: `127.0.0.1:${redis.port}`,
-      REDIS_AUTH: 'weir:PASSWORD',
-      CACHE_KEY_PREFIX: prefix,
-      REDIS_OP_TIMEOUT: '1s',
+      ...redisEnv(),
       CONTROL_DATA: 'true',
       TOP_KEYS: 'true',
       ADMIN_PORT: String(port),
@@ -82,11 +88,7 @@ async function withWeir(during: (served: Served) => Promise<void>): Promise<void
         () => false,
       ),
     );
-    const ask = async (merchant: string) => {
-      const body = { domain: 'payments', descriptors: [{ entries: [{ key: 'merchant', value: merchant }] }] };
-      return (await httpRequest(`http://127.0.0.1:${weir.httpPort}/json`, { body })).status;
-    };
-    await during({ weir, admin, ask });
+    await during({ weir, admin, ask: (merchant) => statusOf(weir, merchant) });
   } finally {
     await weir.stop();
   }
@@ -135,7 +137,7 @@ test('a user that may only count cannot read or write control data: Weir decides
     const put = await admin(REQUESTS[0]!);
     expect(put.status).toBe(503);
     expect(put.body).not.toContain('PASSWORD');
-    expect(weir.output()).toMatch(/no control data from Redis \(.*NOPERM/);
+    expect(weir.output()).toMatch(/no control data from Redis \(Redis answered the error (?:NOPERM|ERR)\)/);
   });
   expect(await root.keys(`${prefix}weir:control*`)).toEqual([]);
 });
@@ -175,6 +177,26 @@ async function useAs(user: { readonly username: string; readonly password: strin
   await store.close();
   return refused();
 }
+
+test('with the keys of one that only counts, a user decides, and cannot delete control data', async () => {
+  const [, keys = ''] = /`(~limits\/1\{\* ~\S+)`/.exec(readFileSync('docs/control-data.md', 'utf8')) ?? [];
+  expect(keys).not.toBe('');
+  await allow(...commands);
+  await root.hSet(`${prefix}weir:control:1{weir:control}about`, 'epoch', 'e');
+  await root.sendCommand(['ACL', 'SETUSER', 'weir', 'resetkeys', ...keys.split(' ')]);
+  const weir = await startWeir({ config: CONFIG, env: { ...redisEnv(), CONTROL_DATA: 'false' } });
+  try {
+    expect(await statusOf(weir, 'm')).toBe(200);
+  } finally {
+    await weir.stop();
+  }
+  expect(await refused()).toEqual([]);
+  const user = makeTestClient(redis.port);
+  await user.connect();
+  await user.sendCommand(['AUTH', 'weir', 'PASSWORD']);
+  await expect(user.sendCommand(['DEL', `${prefix}weir:control:1{weir:control}about`])).rejects.toThrow('NOPERM');
+  user.destroy();
+});
 
 test('each of the documented commands is needed', async () => {
   const user = { username: 'weir', password: 'PASSWORD' };
