@@ -87,7 +87,7 @@ async function resultsOf(some: readonly RecordedLife[], scripts: Scripts): Promi
 
 /** A large hash has an order of its own in each Redis. */
 function inOrder(command: readonly string[], text: string): string {
-  return command.includes('scan') || command.includes('HGETALL') ? text.split(',').sort().join(',') : text;
+  return command.includes('scan') || command.includes('HGETALL') ? text.split(/[,\n]/).sort().join(',') : text;
 }
 
 function commandsOf({ calls }: RecordedLife, scripts: Scripts): readonly (readonly string[])[] {
