@@ -61,8 +61,10 @@ export async function openControl({
   const { controlData, controlFile, adminPort } = settings;
   if (!controlData && controlFile === undefined && adminPort === undefined) return undefined;
   const data = new ControlData();
-  const store = given ?? (await openStore({ settings, run, log }));
-  const follower = new ControlFollower({ store, data, nowUs: monotonicNowUs, onState: reportTo({ health, log }) });
+  // A write into the store of this process is in force here when it is acknowledged.
+  const onWritten = (): void => void follower.catchUp();
+  const store = given ?? (await openStore({ settings, run, log, onWritten }));
+  const follower: ControlFollower = new ControlFollower({ store, data, nowUs: monotonicNowUs, onState: reportTo({ health, log }) });
   const decisions = makeControlMetrics(registry, {
     get version() {
       return follower.version;
@@ -93,7 +95,12 @@ export async function openControl({
   };
 }
 
-async function openStore({ settings, run, log }: Pick<OpenControlInput, 'settings' | 'run' | 'log'>): Promise<ControlStore> {
+interface OpenStoreInput extends Pick<OpenControlInput, 'settings' | 'run' | 'log'> {
+  /** Called after each write into a store of this process. */
+  readonly onWritten: () => void;
+}
+
+async function openStore({ settings, run, log, onWritten }: OpenStoreInput): Promise<ControlStore> {
   const { controlFile, cacheKeyPrefix: keyPrefix } = settings;
   if (run !== undefined) {
     if (controlFile !== undefined) {
@@ -106,11 +113,12 @@ async function openStore({ settings, run, log }: Pick<OpenControlInput, 'setting
   }
   if (controlFile === undefined) {
     log.warn(event('control_memory'), 'control data are kept in memory and are lost when Weir ends; set CONTROL_FILE to keep them');
-    return new LocalControlStore({ nowUs: monotonicNowUs });
+    return new LocalControlStore({ nowUs: monotonicNowUs, onWritten });
   }
   return openControlFile({
     path: controlFile,
     nowUs: monotonicNowUs,
+    onWritten,
     onRefused: onceAMinute(({ message }) => {
       log.error(event('control_refused', { error: message }), message);
     }),
