@@ -15,7 +15,7 @@ export interface Step {
 /** The assignments of the block that starts the instances. */
 export function settingsOfPage(): Readonly<Record<string, string>> {
   const start = fencedBlocks(PAGE, 'sh').find((block) => block.includes('weir serve'));
-  return Object.fromEntries(Array.from((start ?? '').matchAll(/\b([A-Z][A-Z_]+)=(\S+)/g), ([, name, value]) => [name, value]));
+  return Object.fromEntries(Array.from((start ?? '').matchAll(/\b([A-Z][A-Z_]+)=(\S+)/g), ([, name = '', value = '']) => [name, value]));
 }
 
 /** Every command of `weir` with an output, in the order of the page. */

@@ -4,7 +4,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { request, type RequestOptions } from 'node:https';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { TLSSocket } from 'node:tls';
+import { TLSSocket } from 'node:tls';
 import { tokenLine, TOKENS } from '../../support/admin/admin-server';
 import { until } from '../../support/clock/until';
 import { writeConfig } from '../../support/config/temp-config';
@@ -72,7 +72,8 @@ function ask(client: Pair | undefined, options: RequestOptions = {}): Promise<An
       `https://127.0.0.1:${port}/v1/whoami`,
       { ca: readFileSync(certificates.ca.cert), ...pair, headers, agent: false, timeout: TIMEOUT_MS, ...options },
       (response) => {
-        const server = String((response.socket as TLSSocket).getPeerCertificate().subject.CN);
+        const { socket } = response;
+        const server = socket instanceof TLSSocket ? String(socket.getPeerCertificate().subject.CN) : '';
         response.resume();
         response.once('end', () => {
           resolve({ status: response.statusCode ?? 0, server });

@@ -100,9 +100,9 @@ interface Writer {
 function startWriter({ admin }: Served): Writer {
   const acknowledged: string[] = [];
   let refused = 0;
-  let isStopped = false;
+  const stopped = new AbortController();
   const writing = (async () => {
-    while (!isStopped) {
+    while (!stopped.signal.aborted) {
       const tenant = `t${acknowledged.length}`;
       const { status } = await admin({ method: 'PUT', path: `/v1/tenants/payments/${tenant}`, body: { plan: 'enterprise' } });
       if (status === 200) acknowledged.push(tenant);
@@ -117,7 +117,7 @@ function startWriter({ admin }: Served): Writer {
     acknowledged,
     refused: () => refused,
     stop: async () => {
-      isStopped = true;
+      stopped.abort();
       await writing;
     },
   };
