@@ -30,6 +30,7 @@ export const CONTROL_EQUIVALENT: Readonly<Record<string, string>> = {
     FIRST_OF_TWO,
   "control-read.lua common_version: return tonumber(version) < tonumber(position) and version or 'inf' | < -> <=":
     'a position that is the version of the data is answered before',
+  'control-read.lua main: for i = 2, #page[2], 2 do | 2 -> 1 #3': 'fields get places of halves, which a list does not have',
   'control-read.lua changes_after: if not entries[1] or version_of(entries[1]) ~= position then | 1 -> 2':
     'a position of the last entry is the version of the data, which is answered before',
 };
