@@ -42,7 +42,7 @@ function row(name: string, help: string): MetricRow & { readonly statsd: string 
 const UNKNOWN_DOMAINS_MAX = 100;
 
 /** The label value of everything without a series of its own. */
-const OTHER = 'other';
+export const OTHER = 'other';
 
 /** Metrics of requests that no rule decides. */
 export const DOMAIN_METRICS = {
