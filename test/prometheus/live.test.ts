@@ -1,10 +1,12 @@
 /** A real Prometheus watches real Weirs under load: each alert fires by its fault and resolves after it, and each query of the dashboards has data. */
 
+import { readFileSync } from 'node:fs';
 import { makeAlerts } from '../../src/observability/monitoring/alerts';
 import { renderRules } from '../../src/observability/monitoring/alert-rules';
 import { makeDashboards } from '../../src/observability/monitoring/dashboards';
 import { dividedBy } from '../../src/observability/monitoring/time-scale';
 import { until } from '../support/clock/until';
+import { runCommand } from '../support/processes/command';
 import { startPrometheus, type Prometheus } from '../support/servers/prometheus';
 import { ENVOY_TIMEOUT_MS, startWatched, type Watched } from './watched-weirs';
 
@@ -86,6 +88,19 @@ test(
   },
   3 * PATIENCE_MS,
 );
+
+/** The command of each section of the runbook. */
+const COMMANDS = Array.from(
+  readFileSync('docs/runbook.md', 'utf8').matchAll(/^## (\w+)\n[\s\S]*?^```sh\n([\s\S]*?)^```$/gm),
+  ([, alert = '', command = '']) => [alert, command] as const,
+);
+
+test.each(COMMANDS)('the command of the runbook on %s shows something', async (alert, command) => {
+  const { weir } = Object.values(watched).find(({ alerts, alertsAfter = [] }) => [...alerts, ...alertsAfter].includes(alert))!;
+  const { stdout, stderr } = await runCommand('sh', ['-c', command.replaceAll('localhost:6070', `127.0.0.1:${weir.debugPort}`)]);
+  expect(stderr).toBe('');
+  expect(stdout.split('\n').some((line) => line !== '' && !line.startsWith('#'))).toBe(true);
+});
 
 /** What Grafana replaces before it asks. */
 function replaced(expression: string): string {

@@ -10,7 +10,7 @@ const CHOSEN = { instance: INSTANCES } as const;
 
 const DECISIONS = { ...CHOSEN, grpc_method: 'ShouldRateLimit' } as const;
 
-/** Of prom-client: docs/metrics.md names them as its defaults. */
+/** Metrics of prom-client, which docs/metrics.md names as its defaults. */
 const PROCESS = {
   cpu: { type: 'counter', name: 'process_cpu_seconds_total', labels: [], help: '' },
   memory: { type: 'gauge', name: 'process_resident_memory_bytes', labels: [], help: '' },

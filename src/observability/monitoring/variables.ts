@@ -37,7 +37,7 @@ interface LabelValues {
   readonly key: string;
 }
 
-/** All values of a label of a metric, several of which can be chosen. */
+/** The reader chooses one or several of all values of a label. */
 function labelValues({ name, label, of, key }: LabelValues): Variable {
   const query = `label_values(${of}, ${key})`;
   return {
