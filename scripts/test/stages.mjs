@@ -56,7 +56,7 @@ export const FORMATTED = [
 ];
 
 /**
- * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load'} Need
+ * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool'} Need
  * With 'nodeVersions' a stage runs on the Node of the image.
  */
 
@@ -130,6 +130,15 @@ export const STAGES = [
     folders: ['test/clients'],
     needs: ['build', 'h2spec', 'goClient', 'grpcio', 'openApiPythonClient'],
     cores: 0.4,
+    secondChance: true,
+    timeoutS: 600,
+  },
+  // Prometheus waits for the times of its alerts.
+  {
+    name: 'prometheus',
+    folders: ['test/prometheus'],
+    needs: ['build', 'redis', 'prometheus', 'promtool'],
+    cores: 0.6,
     secondChance: true,
     timeoutS: 600,
   },

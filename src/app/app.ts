@@ -17,7 +17,7 @@ import { ForgetLog } from '../observability/log/forget-log';
 import { Health } from '../observability/health';
 import { event } from '../observability/log/log-event';
 import type { Logger } from '../observability/log/logger';
-import { makeConfigMetrics, makeMetrics, type ManagementServer, type Metrics } from '../observability/metrics/metrics';
+import { makeMetrics, type ManagementServer, type Metrics } from '../observability/metrics/metrics';
 import { PrometheusText } from '../observability/metrics/prometheus-text';
 import { readMetrics, type MetricReading } from '../observability/metrics/metrics-snapshot';
 import { makeRecordDecision } from '../observability/metrics/record-decision';
@@ -35,7 +35,7 @@ import { openTop } from './open-top';
 import { UnknownDomainLog } from '../observability/log/unknown-domain-log';
 import { UnknownPlanLog } from '../observability/log/unknown-plan-log';
 import { processServices, publishFacts, type ProcessServicesInput } from './process-services';
-import { publishMetrics, startDebugPort, toLabels } from './publish-metrics';
+import { openConfigMetrics, publishMetrics, startDebugPort, toLabels } from './publish-metrics';
 import { MemoryReservations } from '../reservation/memory-reservations';
 import { additionsFor, type AdditionOptions } from '../respond/response-additions';
 import type { RuleSet } from '../rule/rule-set';
@@ -103,7 +103,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const memoryStore =
     storeChoice.kind === 'memory' ? makeMemoryStore(options) : new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: FALLBACK_BUCKETS_MAX });
   const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore, rules });
-  if (!isWorker) makeConfigMetrics({ registry, loads: rules, managementServer: options.managementServer });
+  if (!isWorker) openConfigMetrics({ registry, rules, settings, managementServer: options.managementServer });
   if (settings.warmUp) await warmUpAndLog({ settings, storeChoice, metrics, log });
   const { store, reservations, run, exchange, name, forget, leave } = await openAnyStore({ ...options, health, metrics, memoryStore });
   const control = await openControl({ settings, run, health, registry, log });

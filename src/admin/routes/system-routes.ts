@@ -5,7 +5,7 @@ import { toText } from '../../descriptor/byte-string';
 import type { RuleSet } from '../../rule/rule-set';
 import type { Rule } from '../../rule/rule';
 import { GROUPS } from '../../settings/table/settings-table';
-import { rulesOf } from '../../source/describe-rules';
+import { rulesOf } from '../../rule/tree';
 import { TOP_COUNT_MAX, TOP_MINUTES, TOP_QUESTIONS } from '../../top/top-keys';
 import { AdminProblem } from '../problem';
 import { ROLES } from '../role';
@@ -57,7 +57,7 @@ function rulesIn(ruleSet: RuleSet): readonly RuleInDomain[] {
   const known = listed.get(ruleSet);
   if (known !== undefined) return known;
   const all = Array.from(ruleSet.domains.values()).flatMap(({ name, root }) =>
-    Array.from(rulesOf(root), (each) => ({ domain: toText(name), rule: each })),
+    Array.from(rulesOf(root), ({ rule }) => ({ domain: toText(name), rule })),
   );
   listed.set(ruleSet, all);
   return all;
