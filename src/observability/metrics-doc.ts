@@ -6,6 +6,7 @@ import {
   METRICS,
   PENALTY_METRICS,
   REPORT_METRICS,
+  TRACE_METRICS,
   WORKER_METRICS,
   XDS_METRICS,
   type MetricRow,
@@ -81,6 +82,7 @@ export function renderMetricsDoc(): string {
     ...PENALTY_METRICS,
     ...WORKER_METRICS,
     ...REPORT_METRICS,
+    ...TRACE_METRICS,
   }).map(renderRow);
   return `${HEAD}\n${TABLE_HEAD}${ruleRows.join('')}${Object.values(DOMAIN_METRICS).map(renderRow).join('')}\n${TOP_HEAD}\n${TABLE_HEAD}${topRow}\n## Service\n\n${TABLE_HEAD}${otherRows.join('')}`;
 }

@@ -6,7 +6,7 @@ import { explainRequest, type Explanation } from '../../explain/explanation';
 import { BadRequestError } from '../../lib/errors';
 import type { RuleSet } from '../../rule/rule-set';
 import type { Rule } from '../../rule/rule';
-import { GROUPS } from '../../settings/table/settings-table';
+import { GROUPS } from '../../settings/table/setting-row';
 import { rulesOf } from '../../source/describe-rules';
 import { TOP_COUNT_MAX, TOP_MINUTES, TOP_QUESTIONS } from '../../top/top-keys';
 import type { AdminBackend, CurrentRules } from '../backend';
