@@ -1,10 +1,9 @@
 /** Chooses the receiver of traces, if any, and checks the settings that the exporters of OpenTelemetry read themselves. */
 
-import { readFileSync } from 'node:fs';
-import { asError } from '../lib/errors';
 import { show } from '../lib/quote';
 import type { Settings } from './table/settings';
 import { SettingsError, type SettingProblem } from './table/settings-error';
+import { readCertificates, readIdentity, type NamedFile } from './tls/pem-files';
 
 export interface TraceChoice {
   readonly protocol: Settings['tracingExporterProtocol'];
@@ -31,7 +30,7 @@ export function chooseTracing(settings: Settings): TraceChoice | undefined {
     if (address === undefined) problems.push({ name, message: `${show(value)} is not accepted; use ${ACCEPTED[protocol]}` });
     return address === undefined ? [] : [address];
   });
-  for (const [name, path] of filesOf(settings)) checkFile(name, path, problems);
+  checkFiles(settings, problems);
   if (problems.length > 0) throw new SettingsError(problems);
   return { protocol, address: addresses[0] ?? DEFAULT_ADDRESS[protocol] };
 }
@@ -49,23 +48,12 @@ function addressOf(endpoint: string, protocol: TraceChoice['protocol']): string 
   return URL.canParse(url) ? new URL(url).host : undefined;
 }
 
-function filesOf(settings: Settings): readonly Named[] {
-  return [
-    ['OTEL_EXPORTER_OTLP_CERTIFICATE', settings.otelExporterOtlpCertificate],
-    ['OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE', settings.otelExporterOtlpTracesCertificate],
-    ['OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE', settings.otelExporterOtlpClientCertificate],
-    ['OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE', settings.otelExporterOtlpTracesClientCertificate],
-    ['OTEL_EXPORTER_OTLP_CLIENT_KEY', settings.otelExporterOtlpClientKey],
-    ['OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY', settings.otelExporterOtlpTracesClientKey],
-  ];
-}
-
-/** The exporter would go on without the file. */
-function checkFile(name: string, path: string | undefined, problems: SettingProblem[]): void {
-  if (path === undefined) return;
-  try {
-    readFileSync(path);
-  } catch (error) {
-    problems.push({ name, message: `cannot be read: ${asError(error).message}` });
-  }
+/** The exporter would go on without a file that it cannot use. */
+function checkFiles(settings: Settings, problems: SettingProblem[]): void {
+  const own = (name: string, file: string | undefined, common: string | undefined): NamedFile =>
+    file === undefined ? { name: `OTEL_EXPORTER_OTLP_${name}`, file: common } : { name: `OTEL_EXPORTER_OTLP_TRACES_${name}`, file };
+  readCertificates(own('CERTIFICATE', settings.otelExporterOtlpTracesCertificate, settings.otelExporterOtlpCertificate), problems);
+  const cert = own('CLIENT_CERTIFICATE', settings.otelExporterOtlpTracesClientCertificate, settings.otelExporterOtlpClientCertificate);
+  const key = own('CLIENT_KEY', settings.otelExporterOtlpTracesClientKey, settings.otelExporterOtlpClientKey);
+  readIdentity({ cert, key }, problems);
 }

@@ -35,7 +35,11 @@ test.each([
     { TRACING_EXPORTER_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'collector' },
     /TRACES_ENDPOINT: "collector" is not accepted; use a URL .* or host:port/,
   ],
-  [{ OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE: '/no/such.pem' }, /OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE: cannot be read: ENOENT/],
+  [{ OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE: '/no/such.pem' }, /OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE: .*ENOENT/],
+  [
+    { OTEL_EXPORTER_OTLP_CLIENT_KEY: '/no/such.pem' },
+    /OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: it is not set, but OTEL_EXPORTER_OTLP_CLIENT_KEY is/,
+  ],
   [{ TRACING_EXPORTER_PROTOCOL: 'zipkin' }, /TRACING_EXPORTER_PROTOCOL: "zipkin" is not accepted; use http, grpc/],
   [{ TRACING_SAMPLING_RATE: '2' }, /TRACING_SAMPLING_RATE: "2" is not accepted; use a number from 0 to 1/],
   [{ OTEL_EXPORTER_OTLP_HEADERS: 'secret' }, /OTEL_EXPORTER_OTLP_HEADERS: its value is not accepted/],
