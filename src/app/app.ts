@@ -9,6 +9,7 @@ import type { ServerTlsFiles } from '../settings/tls/server-tls-files';
 import type { RulesInForce } from '../source/rules-in-force';
 import type { Settings } from '../settings/table/settings';
 import type { StatsdChoice } from '../settings/statsd-choice';
+import type { TraceChoice } from '../settings/trace-choice';
 import type { StoreChoice } from '../settings/redis/store-choice';
 import type { ByteString } from '../descriptor/descriptor';
 import { UnavailableError } from '../lib/errors';
@@ -32,6 +33,7 @@ import { recordInAll } from '../observability/record-in-all';
 import { countLapsed, openReservations } from './open-reservations';
 import type { OpenedStore } from './open-store';
 import { openTop } from './open-top';
+import type { OpenedTracing } from './telemetry/open-tracing';
 import { UnknownDomainLog } from '../observability/log/unknown-domain-log';
 import { UnknownPlanLog } from '../observability/log/unknown-plan-log';
 import { processServices, publishFacts, type ProcessServicesInput } from './process-services';
@@ -63,6 +65,8 @@ export interface AppOptions {
   readonly grpcTls: ServerTlsFiles | undefined;
   /** The statsd server that gets the metrics, if any. Workers have none: the parent process reports. */
   readonly statsd: StatsdChoice | undefined;
+  /** The receiver of traces, if any. */
+  readonly tracing: TraceChoice | undefined;
   /** Whether this process is a worker: the parent process then has the debug port. */
   readonly isWorker: boolean;
   /** Awaited when everything is ready except the ports. */
@@ -149,6 +153,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const answerCalls = makeAnswerCalls({ decide: shouldRateLimit, log: faults, onFailure });
   const reservationCalls = new ReservationCalls({ service, answerCalls, log: faults });
 
+  const tracing = await openTraces(options, registry);
   const limits = openPortLimits({ log, isWorker });
   const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });
   const grpc = await GrpcPort.open({
@@ -162,6 +167,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     reservationCalls,
     health,
     onFailure,
+    tracer: tracing?.tracer,
     connectionsMax: limits.grpcConnectionsMax,
     onCall: ({ seconds }) => {
       responseTimes.observe(seconds);
@@ -172,6 +178,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     isConfigured: (domain) => rules.ruleSet?.domains.has(domain) === true,
     answerCalls,
     reservationCalls,
+    tracer: tracing?.tracer,
     health,
     log: faults,
     limit: limits.http,
@@ -205,7 +212,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       top?.stop();
       limits.close();
       await penalties?.stop();
-      await Promise.all([leave(), control?.close()]);
+      await Promise.all([leave(), control?.close(), tracing?.close()]);
       await Promise.all([store.close(), unpublish?.()]);
     },
     readMetrics: () => published.read(),
@@ -215,6 +222,17 @@ export async function startApp(options: AppOptions): Promise<App> {
       registry,
     },
   };
+}
+
+/** Undefined: traces are off. */
+async function openTraces(
+  { tracing, settings, version, log, isWorker }: AppOptions,
+  registry: Registry,
+): Promise<OpenedTracing | undefined> {
+  if (tracing === undefined) return undefined;
+  // Imported on demand: OpenTelemetry takes several megabytes.
+  const { openTracing } = await import('./telemetry/open-tracing.js');
+  return openTracing({ tracing, settings, version, registry, log, isWorker });
 }
 
 interface DebugInput extends Pick<AppOptions, 'rules'> {

@@ -6,6 +6,7 @@ import {
   METRICS,
   PENALTY_METRICS,
   REPORT_METRICS,
+  TRACE_METRICS,
   WORKER_METRICS,
   XDS_METRICS,
   type MetricRow,
@@ -95,6 +96,7 @@ export function renderMetricsDoc(): string {
     ...ADMIN_METRICS,
     ...WORKER_METRICS,
     ...REPORT_METRICS,
+    ...TRACE_METRICS,
   }).map(renderRow);
   return `${HEAD}\n${TABLE_HEAD}${ruleRows.join('')}${Object.values(DOMAIN_METRICS).map(renderRow).join('')}\n${TOP_HEAD}\n${TABLE_HEAD}${renderUnsent(TOP_KEY_METRIC)}\n${LIMIT_HEAD}\n${TABLE_HEAD}${limitRows.join('')}\n## Service\n\n${TABLE_HEAD}${otherRows.join('')}`;
 }

@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox';
 import { toText } from '../../descriptor/byte-string';
 import type { RuleSet } from '../../rule/rule-set';
 import type { Rule } from '../../rule/rule';
-import { GROUPS } from '../../settings/table/settings-table';
+import { GROUPS } from '../../settings/table/setting-row';
 import { rulesOf } from '../../rule/tree';
 import { TOP_COUNT_MAX, TOP_MINUTES, TOP_QUESTIONS } from '../../top/top-keys';
 import { AdminProblem } from '../problem';
