@@ -47,7 +47,7 @@ function integrationTests(names) {
 
 /** The files that prettier formats. */
 export const FORMATTED = [
-  'src/**/*.ts',
+  'src/**/*.{ts,tsx,css,html}',
   'test/**/*.{ts,cjs}',
   'bench/**/*.ts',
   'scripts/**/*.{mjs,cjs}',
@@ -84,6 +84,7 @@ export const FORMATTED = [
 export const STAGES = [
   { name: 'build', build: true, timeoutS: 300 },
   { name: 'types', tool: ['typescript/bin/tsc', '-p', 'tsconfig.json'], cores: 1, timeoutS: 300 },
+  { name: 'types-console', tool: ['typescript/bin/tsc', '--noEmit', '-p', 'src/console/tsconfig.json'], cores: 1, timeoutS: 120 },
   {
     name: 'lint',
     tool: ['eslint/bin/eslint.js', '--no-error-on-unmatched-pattern', 'src', 'test', 'bench', 'scripts'],

@@ -199,7 +199,19 @@ export async function startApp(options: AppOptions): Promise<App> {
       await Promise.all([store.close(), unpublish?.()]);
     },
     readMetrics: () => published.read(),
-    admin: { services: servicesOf({ storeChoice, memoryStore, control, forget, keyPrefix, facts: facts.facts, topKeys: top?.keys }), tail },
+    admin: {
+      services: servicesOf({
+        storeChoice,
+        memoryStore,
+        control,
+        forget,
+        keyPrefix,
+        facts: facts.facts,
+        topKeys: top?.keys,
+        readMetrics: () => published.read(),
+      }),
+      tail,
+    },
   };
 }
 
@@ -214,7 +226,10 @@ function makeDebugServer({ rules, published, faults, limit }: DebugInput): HttpS
 }
 
 interface ServicesInput
-  extends Pick<AppOptions, 'storeChoice'>, Pick<OpenedStore, 'forget'>, Pick<ProcessServicesInput, 'facts' | 'keyPrefix' | 'topKeys'> {
+  extends
+    Pick<AppOptions, 'storeChoice'>,
+    Pick<OpenedStore, 'forget'>,
+    Pick<ProcessServicesInput, 'facts' | 'keyPrefix' | 'topKeys' | 'readMetrics'> {
   readonly memoryStore: MemoryStore;
   readonly control: OpenedControl | undefined;
 }

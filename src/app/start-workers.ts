@@ -101,6 +101,7 @@ export async function startWorkers({
         topKeys: undefined,
         facts: undefined,
         keyPrefix: settings.cacheKeyPrefix,
+        readMetrics: () => metrics.read(),
       }),
       tail: undefined,
     },

@@ -1,20 +1,24 @@
 /** Serves the admin API in its thread: opens what it needs, Redis among it, and listens. */
 
+import path from 'node:path';
 import { Registry } from 'prom-client';
 import { monotonicNowMs, monotonicNowUs } from '../../lib/clock';
 import type { AdminBackend, TailSample } from '../../admin/backend';
 import { Authenticator } from '../../admin/auth/authenticator';
 import type { AdminThreadData, FromThread } from '../../admin/link/messages';
 import type { RemoteServices } from '../../admin/link/remote-services';
+import { LiveFigures } from '../../admin/live/live-figures';
 import { AdminProblem } from '../../admin/problem';
 import { RedisInstances } from '../../admin/redis-instances';
 import { ADMIN_ROUTES } from '../../admin/routes/routes';
 import { AdminServer, type TlsOptions } from '../../admin/server/admin-server';
+import { ConsoleFiles } from '../../admin/server/console-files';
 import type { DeclaredLevel } from '../../compile/lint/declared-level';
 import { event } from '../../observability/log/log-event';
 import { createLogger, type Logger } from '../../observability/log/logger';
 import { ThrottledLog } from '../../observability/log/throttled-log';
 import { Health } from '../../observability/health';
+import { PACKAGE_ROOT } from '../../lib/package-root';
 import { formatProblems } from '../../problems/config-error';
 import type { DescriptorLevel } from '../../rule/tree';
 import { chooseAdmin, type AdminChoice } from '../../settings/admin-choice';
@@ -88,6 +92,7 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
     routes: ADMIN_ROUTES,
     backend: backendOf(input, { choice, buckets: opened.buckets, control, run: opened.run }),
     authenticator,
+    consoleFiles: choice.hasConsole ? ConsoleFiles.read(path.join(PACKAGE_ROOT, 'dist', 'console')) : undefined,
     version: data.version,
     onError: (error, operation) => {
       faults.log(operation, `the admin request ${operation} failed: ${error.stack ?? error.message}`);
@@ -170,6 +175,7 @@ function backendOf(
       },
     },
     top: remote.service('top'),
+    live: new LiveFigures({ port: remote.service('live'), nowMs: () => Date.now() }),
     settings: () => settingsInForce(globalThis.process.env),
     nowMs: () => Math.floor(monotonicNowUs() / 1_000),
   };
