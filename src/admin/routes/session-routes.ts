@@ -27,12 +27,12 @@ const open = route({
   summary: 'Opens a session of a browser for the bearer token of the request, and sets its cookie.',
   reply: session,
   problems: ['conflict'],
-  handle: ({ caller: { name, role }, session: { needsSignIn, open: openSession } }) => {
-    const opened = openSession();
+  handle: ({ caller: { name, role }, session: desk }) => {
+    const opened = desk.open();
     if (opened === undefined) throw new AdminProblem('conflict', 'the request has no bearer token of its own, so it opens no session');
     const { id, csrf, restMs } = opened;
     return Promise.resolve({
-      body: { name, role, needs_sign_in: needsSignIn, csrf, ends_in_s: Math.floor(restMs / MS_PER_S) },
+      body: { name, role, needs_sign_in: desk.needsSignIn, csrf, ends_in_s: Math.floor(restMs / MS_PER_S) },
       sessionId: id,
     });
   },
@@ -65,9 +65,9 @@ const end = route({
   role: 'viewer',
   summary: 'Ends the session of the browser, and removes its cookie.',
   reply: object({ ended: Type.Boolean() }),
-  handle: ({ session: { current, end: endSession } }) => {
-    endSession();
-    return Promise.resolve({ body: { ended: current !== undefined }, sessionId: '' });
+  handle: ({ session: desk }) => {
+    desk.end();
+    return Promise.resolve({ body: { ended: desk.current !== undefined }, sessionId: '' });
   },
 });
 

@@ -940,6 +940,7 @@ export interface Operations {
       readonly items: readonly {
         readonly domain: string;
         readonly rule: string;
+        readonly depth: number;
         readonly unlimited: boolean;
         readonly shadow_mode: boolean;
         readonly quota_mode: boolean;

@@ -115,50 +115,61 @@ export function LimitedPage() {
           <h2 id="keys">
             {QUESTIONS[question]} <span class="muted">{coverage(data)}</span>
           </h2>
-          <DataTable
-            caption={QUESTIONS[question]}
-            hidesCaption
-            rows={data.items}
-            keyOf={(item) => `${item.domain} ${item.rule} ${item.entries}`}
-            empty={question === 'near' ? 'No key came near its limit.' : `No key was ${question}.`}
-            columns={[
-              { head: 'No.', isNumber: true, cell: (_, index) => index + 1 },
-              {
-                head: 'Key',
-                isHead: true,
-                cell: ({ domain: inDomain, entries }) => <a href={linkTo('tenant', { domain: inDomain, entries })}>{entries}</a>,
-              },
-              { head: 'Rule', cell: (item) => <code>{item.rule}</code> },
-              { head: 'Domain', cell: (item) => item.domain },
-              {
-                head: question === 'near' ? 'Hits near' : 'Hits',
-                isNumber: true,
-                cell: ({ count, error: tooHigh }) => (
-                  <>
-                    {showCount(count)}
-                    {tooHigh > 0 && <span class="muted"> −{showCount(tooHigh)}</span>}
-                  </>
-                ),
-              },
-              ...(question === 'near'
-                ? [{ head: 'Used', isNumber: true, cell: (item: Item) => showShare(item.used_share) }]
-                : [
-                    {
-                      head: 'Of all',
-                      isNumber: true,
-                      cell: (item: Item) => (data.total_hits === 0 ? NONE : showShare(item.count / data.total_hits)),
-                    },
-                  ]),
-              { head: 'Left', isNumber: true, cell: (item) => showShare(item.remaining_share) },
-              { head: 'Limit', cell: ({ limit }) => (limit === undefined ? NONE : `${limit.name} ${showLimit(limit)}`) },
-            ]}
-          />
+          <KeysTable question={question} top={data} />
           {data.unlisted_max > 0 && question !== 'near' && (
             <p class="muted">A key that is not listed has at most {showCount(data.unlisted_max)} hits.</p>
           )}
         </section>
       )}
     </>
+  );
+}
+
+interface KeysTableProps {
+  readonly question: Question;
+  readonly top: Reply<'listTopKeys'>;
+}
+
+function KeysTable({ question, top }: KeysTableProps) {
+  return (
+    <DataTable
+      caption={QUESTIONS[question]}
+      hidesCaption
+      rows={top.items}
+      keyOf={(item) => `${item.domain} ${item.rule} ${item.entries}`}
+      empty={question === 'near' ? 'No key came near its limit.' : `No key was ${question}.`}
+      columns={[
+        { head: 'No.', isNumber: true, cell: (_, index) => index + 1 },
+        {
+          head: 'Key',
+          isHead: true,
+          cell: ({ domain: inDomain, entries }) => <a href={linkTo('tenant', { domain: inDomain, entries })}>{entries}</a>,
+        },
+        { head: 'Rule', cell: (item) => <code>{item.rule}</code> },
+        { head: 'Domain', cell: (item) => item.domain },
+        {
+          head: question === 'near' ? 'Hits near' : 'Hits',
+          isNumber: true,
+          cell: ({ count, error: tooHigh }) => (
+            <>
+              {showCount(count)}
+              {tooHigh > 0 && <span class="muted"> −{showCount(tooHigh)}</span>}
+            </>
+          ),
+        },
+        ...(question === 'near'
+          ? [{ head: 'Used', isNumber: true, cell: (item: Item) => showShare(item.used_share) }]
+          : [
+              {
+                head: 'Of all',
+                isNumber: true,
+                cell: (item: Item) => (top.total_hits === 0 ? NONE : showShare(item.count / top.total_hits)),
+              },
+            ]),
+        { head: 'Left', isNumber: true, cell: (item) => showShare(item.remaining_share) },
+        { head: 'Limit', cell: ({ limit }) => (limit === undefined ? NONE : `${limit.name} ${showLimit(limit)}`) },
+      ]}
+    />
   );
 }
 

@@ -1,7 +1,7 @@
 /** The rules in force as the configuration has them, with live counts, warnings, and rules that nobody matches. */
 
 import { useMemo, useState } from 'preact/hooks';
-import { call } from '../api/client';
+import { call, type Reply } from '../api/client';
 import { linkTo } from '../api/route';
 import { NONE, showCount, showLimit, showRate } from '../api/show';
 import { useRules, type Rule } from '../api/use-domains';
@@ -16,6 +16,8 @@ const LIVE_MS = 10_000;
 const RULES_MAX = 10_000;
 
 const PAGE = 100;
+
+type LiveRule = Reply<'getLive'>['rules'][number];
 
 const SHOWN = { all: 'all rules', denying: 'that denied', shadow: 'in shadow mode', unmatched: 'that nobody matched' } as const;
 
@@ -99,41 +101,7 @@ export function RulesPage() {
           {showCount(found.length)} of {showCount(all.length)} rules
         </p>
       </form>
-      {rules.data !== undefined && (
-        <DataTable
-          caption="Rules in force"
-          hidesCaption
-          rows={found.slice(begin, begin + PAGE)}
-          keyOf={({ domain, rule }, index) => `${domain} ${rule} ${index}`}
-          empty="No rule is like that."
-          columns={[
-            { head: 'Rule', isHead: true, cell: (rule) => <RulePath rule={rule} /> },
-            { head: 'Limits', cell: (rule) => <LimitTexts rule={rule} /> },
-            { head: 'Mode', cell: (rule) => modeOf(rule) },
-            {
-              head: 'Asked/s',
-              isNumber: true,
-              cell: (rule) => (countsOf(rule) === undefined ? NONE : showRate(countsOf(rule)?.asked_per_s)),
-            },
-            { head: 'Asked', isNumber: true, cell: (rule) => showCount(countsOf(rule)?.asked) },
-            { head: 'Denied', isNumber: true, cell: (rule) => deniedOf(rule, countsOf(rule)) },
-            { head: 'Near', isNumber: true, cell: (rule) => showCount(countsOf(rule)?.near) },
-            {
-              head: 'Line',
-              cell: ({ file, line }) =>
-                file === undefined ? NONE : <code class="place">{line === undefined ? file : `${file}:${line}`}</code>,
-            },
-            {
-              head: 'Who',
-              cell: ({ domain, rule }) => (
-                <a href={linkTo('limited', { domain, rule })} aria-label={`Who is limited by ${rule}`}>
-                  Who
-                </a>
-              ),
-            },
-          ]}
-        />
-      )}
+      {rules.data !== undefined && <RulesTable rules={found.slice(begin, begin + PAGE)} countsOf={countsOf} />}
       {pages > 1 && (
         <nav class="pager" aria-label="Pages of rules">
           <button
@@ -161,6 +129,49 @@ export function RulesPage() {
       )}
       <p class="muted">Counts are those of this instance since its start. A rule without a count matched nobody since then.</p>
     </>
+  );
+}
+
+interface RulesTableProps {
+  readonly rules: readonly Rule[];
+  readonly countsOf: (rule: Rule) => LiveRule | undefined;
+}
+
+function RulesTable({ rules, countsOf }: RulesTableProps) {
+  return (
+    <DataTable
+      caption="Rules in force"
+      hidesCaption
+      rows={rules}
+      keyOf={({ domain, rule }, index) => `${domain} ${rule} ${index}`}
+      empty="No rule is like that."
+      columns={[
+        { head: 'Rule', isHead: true, cell: (rule) => <RulePath rule={rule} /> },
+        { head: 'Limits', cell: (rule) => <LimitTexts rule={rule} /> },
+        { head: 'Mode', cell: (rule) => modeOf(rule) },
+        {
+          head: 'Asked/s',
+          isNumber: true,
+          cell: (rule) => (countsOf(rule) === undefined ? NONE : showRate(countsOf(rule)?.asked_per_s)),
+        },
+        { head: 'Asked', isNumber: true, cell: (rule) => showCount(countsOf(rule)?.asked) },
+        { head: 'Denied', isNumber: true, cell: (rule) => deniedOf(rule, countsOf(rule)) },
+        { head: 'Near', isNumber: true, cell: (rule) => showCount(countsOf(rule)?.near) },
+        {
+          head: 'Line',
+          cell: ({ file, line }) =>
+            file === undefined ? NONE : <code class="place">{line === undefined ? file : `${file}:${line}`}</code>,
+        },
+        {
+          head: 'Who',
+          cell: ({ domain, rule }) => (
+            <a href={linkTo('limited', { domain, rule })} aria-label={`Who is limited by ${rule}`}>
+              Who
+            </a>
+          ),
+        },
+      ]}
+    />
   );
 }
 

@@ -37,7 +37,7 @@ export function explain({ domain, entries }: Subject, signal?: AbortSignal): Pro
 }
 
 export function limitsOf(explained: Explained): readonly LimitInForce[] {
-  return (explained.explanation.descriptors[0]?.limits ?? []) as readonly LimitInForce[];
+  return explained.explanation.descriptors[0]?.limits ?? [];
 }
 
 /** The place in the configuration that wins at the last level. */
