@@ -1,9 +1,12 @@
 /** The port of the admin API: what its handlers need of the rest of Weir. */
 
 import type { Group, GroupVerdict } from '../bucket/take';
+import type { ControlData } from '../control/control-data';
 import type { ControlService } from '../control/control-service';
 import type { ControlView } from '../rule/control-view';
 import type { DeclaredLevel } from '../compile/lint/declared-level';
+import type { PlanSpec } from '../compile/read/read-plans';
+import type { Plan } from '../rule/plan';
 import type { GlobalModes } from '../rule/match';
 import type { RuleSet } from '../rule/rule-set';
 import type { DescriptorLevel } from '../rule/tree';
@@ -14,7 +17,7 @@ import type { TopKeys } from '../top/top-keys';
 export interface AdminBackend {
   readonly control: Pick<ControlService, 'read' | 'scan' | 'write' | 'audit' | 'restore' | 'discardLost'>;
   /** The records in force. */
-  readonly controlView: ControlView;
+  readonly controlView: ControlView & Pick<ControlData, 'get'>;
   readonly rules: RulesPort;
   readonly buckets: BucketsPort;
   readonly instances: InstancesPort;
@@ -47,6 +50,8 @@ export interface CurrentRules {
   readonly ruleSet: RuleSet;
   /** Every level, as declared. */
   readonly levels: ReadonlyMap<DescriptorLevel, DeclaredLevel>;
+  /** Every plan, as declared. */
+  readonly plans: ReadonlyMap<Plan, PlanSpec>;
 }
 
 /** The live buckets. Rejects with StoreError if the store cannot answer. */
@@ -102,6 +107,12 @@ export interface TailPort {
   open(filter: TailFilter, onSample: (sample: TailSample) => void): { readonly close: () => void };
 }
 
+/** Where samples come from: this process, or all workers. The tail is a number that its opener chooses. */
+export interface TailSource {
+  open(tail: number, filter: TailFilter, onSample: (sample: TailSample) => void): void;
+  close(tail: number): void;
+}
+
 export interface TailFilter {
   /** Absent: all domains. */
   readonly domain?: string;
@@ -116,6 +127,8 @@ export interface TailFilter {
 /** A decision: what was asked, what was decided, and by what. */
 export interface TailSample {
   readonly atMs: number;
+  /** The process that decided. */
+  readonly pid: number;
   readonly domain: string;
   readonly overLimit: boolean;
   /** Why the store did not decide: `fallback` or `cached`. */

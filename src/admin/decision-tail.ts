@@ -4,7 +4,7 @@ import type { Decision } from '../decide/decision';
 import { toByteString, toText } from '../descriptor/byte-string';
 import type { Entry } from '../descriptor/descriptor';
 import type { Decided } from '../should-rate-limit';
-import type { TailDescriptor, TailFilter, TailSample } from './backend';
+import type { TailDescriptor, TailFilter, TailSample, TailSource } from './backend';
 
 const SECOND_MS = 1_000;
 
@@ -29,7 +29,7 @@ export interface DecisionTailOptions {
   readonly nowMs: () => number;
 }
 
-export class DecisionTail {
+export class DecisionTail implements TailSource {
   private readonly tails = new Map<number, Tail>();
 
   constructor(private readonly options: DecisionTailOptions) {}
@@ -102,6 +102,7 @@ function sampleOf(
   });
   return {
     atMs: nowMs,
+    pid: process.pid,
     domain: shorten(toText(request.domain)),
     overLimit: decision.overallCode !== 'OK',
     ...without(decision),

@@ -2,7 +2,7 @@
 
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { DecisionTail } from '../admin/decision-tail';
+import type { TailSource } from '../admin/backend';
 import type { AdminThreadData, FromThread, ProcessServices, ToThread } from '../admin/link/messages';
 import { answerCall } from '../admin/link/serve-calls';
 import { configNews, newsInForce, newsRefused, withoutDocuments, type ConfigNews } from '../source/config-news';
@@ -22,8 +22,7 @@ export interface OpenAdminInput {
   readonly data: AdminThreadData;
   readonly rules: RulesInForce;
   readonly services: ProcessServices;
-  /** Undefined: decisions are made in other processes. */
-  readonly tail: DecisionTail | undefined;
+  readonly tail: TailSource;
   readonly log: Logger;
 }
 
@@ -92,13 +91,13 @@ class AdminThread {
         break;
       case 'tail':
         this.openTails.add(message.tail);
-        tail?.open(message.tail, message.filter, (sample) => {
+        tail.open(message.tail, message.filter, (sample) => {
           this.send({ kind: 'sample', tail: message.tail, sample });
         });
         break;
       case 'tail_end':
         this.openTails.delete(message.tail);
-        tail?.close(message.tail);
+        tail.close(message.tail);
         break;
       case 'log':
         process.stderr.write(message.line);
@@ -111,7 +110,7 @@ class AdminThread {
   private onExit(worker: Worker): void {
     if (worker !== this.worker) return;
     this.worker = undefined;
-    for (const tail of this.openTails) this.input.tail?.close(tail);
+    for (const tail of this.openTails) this.input.tail.close(tail);
     this.openTails.clear();
     if (this.isClosing) return;
     this.input.log.error(event('admin_ended', { waitMs: RESTART_MS }), `the thread of the admin API ended; restart in ${RESTART_MS} ms`);

@@ -92,8 +92,7 @@ export function processServices({
       memoryStore === undefined ? { take: inRedis, reset: inRedis, list: inRedis } : new MemoryBuckets({ store: memoryStore, keyPrefix }),
     control: control ?? { read: inRedis, scan: inRedis, write: inRedis, audit: inRedis, changesAfter: inRedis, discardLost: inRedis },
     top: topKeys ?? {
-      top: () =>
-        Promise.reject(new AdminProblem('not-supported', 'this process counts no top keys; set TOP_KEYS=true; not available with WORKERS')),
+      top: () => Promise.reject(new AdminProblem('not-supported', 'this process counts no top keys')),
     },
     live: livePort(readMetrics),
     process: {

@@ -20,6 +20,7 @@ import { removeStaleSocket } from '../transport/port/unix-socket';
 import { closeUntaken } from '../workers/handed-connections';
 import type { WorkerPorts } from '../workers/messages';
 import { WorkerMetrics } from '../workers/worker-metrics';
+import { WorkerTails } from '../workers/worker-tails';
 import { WorkerPool } from '../workers/worker-pool';
 
 export interface StartWorkersOptions {
@@ -68,11 +69,23 @@ export async function startWorkers({
     onMetrics: (worker, answer) => {
       metrics.record(worker, answer);
     },
+    onSample: (tail, sample) => {
+      tails.take(tail, sample);
+    },
+    onServing: (worker) => {
+      tails.join(worker);
+    },
     onEnd: (worker) => void metrics.retire(worker),
     onRestart: () => {
       restarts.inc();
     },
     configNews: () => configNews(rules),
+    nowMs: monotonicNowMs,
+  });
+  const tails = new WorkerTails({
+    send: (message, worker) => {
+      pool.publish(message, worker);
+    },
     nowMs: monotonicNowMs,
   });
   rules.onLoad((outcome: LoadOutcome) => {
@@ -103,7 +116,7 @@ export async function startWorkers({
         keyPrefix: settings.cacheKeyPrefix,
         readMetrics: () => metrics.read(),
       }),
-      tail: undefined,
+      tail: tails,
     },
     drain: async () => {
       await Promise.all([

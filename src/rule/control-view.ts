@@ -21,6 +21,8 @@ export interface SelectedRecord {
   readonly id: string;
   /** When it ends, in microseconds since 1970. Absent: it has no end. */
   readonly untilUs?: number;
+  /** Of an override: its limit is tried beside that of the rule, and never denies. Absent: the record is in force. */
+  readonly candidate?: true;
 }
 
 export interface SelectedOverride extends SelectedRecord {

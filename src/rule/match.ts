@@ -68,7 +68,7 @@ export interface RequestMatch {
   /** `hash_tag` of the domain. */
   readonly hashTag?: ByteString | undefined;
   readonly matches: readonly Match[];
-  /** A limit of the domain has a candidate. Absent: none does. */
+  /** A limit of the domain, or an override of this request, has a candidate. Absent: none does. */
   readonly hasCandidates?: true;
   /** A block denies it: only refunds, releases and usage reports are left to count. Absent: none does. */
   readonly blocked?: true;
@@ -82,6 +82,7 @@ export function matchRequest({ ruleSet, request, modes, control }: MatchInput): 
   const { descriptors } = request;
   const matches = new Array<Match>(descriptors.length);
   let replaces = false;
+  let tries = false;
   let blocks: Map<number, SelectedRecord> | undefined;
   for (let index = 0; index < descriptors.length; index += 1) {
     const descriptor = descriptors[index] ?? NO_ENTRIES;
@@ -92,13 +93,16 @@ export function matchRequest({ ruleSet, request, modes, control }: MatchInput): 
       const isAdmission = (descriptor.hits ?? request.hits) >= 0;
       if (selection.block !== undefined && isAdmission) (blocks ??= new Map()).set(index, selection.block);
       else if (selection.pass !== undefined) match = passed(match, selection.pass);
-      else if (match.rule !== undefined) match = overridden(match, selection.overrides);
+      else if (match.rule !== undefined && selection.overrides.length > 0) {
+        match = overridden(match, selection.overrides);
+        if (match.control?.some(isCandidate) === true) tries = true;
+      }
     }
     matches[index] = match;
     if (match.rule !== undefined && match.rule.replaces.length > 0) replaces = true;
   }
   const counted = replaces ? withoutReplaced(matches, modes) : matches;
-  const hasCandidates = domain?.hasCandidates === true ? { hasCandidates: true as const } : undefined;
+  const hasCandidates = tries || domain?.hasCandidates === true ? { hasCandidates: true as const } : undefined;
   const found = { domainFound: domain !== undefined, hashTag: domain?.hashTag, ...hasCandidates };
   if (blocks === undefined) return { ...found, matches: counted };
   const denied = blocked(counted, { blocks, request, modes });
@@ -114,6 +118,10 @@ function passed(match: Match, pass: SelectedRecord): Match {
 function overridden(match: Match, overrides: Parameters<typeof overrideLimits>[1]): Match {
   const { limits, applied } = overrideLimits(match.limits, overrides);
   return applied.length === 0 ? match : { ...match, limits, control: applied };
+}
+
+function isCandidate({ candidate }: SelectedRecord): boolean {
+  return candidate === true;
 }
 
 interface BlockedInput {

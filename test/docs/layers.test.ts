@@ -45,7 +45,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'top',
     'yaml',
   ],
-  workers: ['observability', 'problems', 'source', 'yaml'],
+  workers: ['admin', 'observability', 'problems', 'source', 'yaml'],
 };
 
 /** They know every part. */

@@ -20,6 +20,8 @@ export interface AdminThreadData {
   };
   /** The deciding process keeps the buckets and the control data in its memory. */
   readonly isEmbedded: boolean;
+  /** Decisions are made in several processes, so this one counts no top keys. */
+  readonly hasWorkers: boolean;
 }
 
 /** What the thread asks of the deciding process, by name of the service. Every method is asynchronous and takes plain data. */

@@ -4,10 +4,10 @@ import { Type } from '@sinclair/typebox';
 import { CONTROL_KINDS } from '../../control/control-record';
 import type { AuditEntry } from '../../control/control-store';
 import type { AdminBackend, TailFilter } from '../backend';
-import { AdminProblem } from '../problem';
 import { cursorOf } from './cursor';
 import { showRecord } from './record-schemas';
 import { route, type AdminRoute } from './route';
+import { readSelector } from './selector-text';
 import { domain, next, object, page } from './schemas';
 import { snakeKeys } from './snake-keys';
 
@@ -115,7 +115,8 @@ const tail = route({
   id: 'tailDecisions',
   tag: 'audit',
   role: 'support',
-  summary: 'Streams a sample of the decisions of this instance as server-sent events: what was asked, what was decided, and by what.',
+  summary:
+    'Streams a sample of the decisions of this instance, with all of its workers, as server-sent events: what was asked, what was decided, and by what.',
   query: object({
     domain: Type.Optional(domain),
     entry: Type.Optional(
@@ -137,6 +138,7 @@ const tail = route({
   }),
   reply: object({
     at: Type.String({ format: 'date-time' }),
+    pid: Type.Integer({ description: 'The process that decided.' }),
     domain: Type.String(),
     over_limit: Type.Boolean(),
     without: Type.Optional(
@@ -175,18 +177,5 @@ const tail = route({
     });
   },
 });
-
-/** `key=value,key`, with percent signs for special characters. */
-function readSelector(text: string): TailFilter['entries'] {
-  return text.split(',').map((part) => {
-    const [key = '', ...values] = part.split('=');
-    if (key === '') throw AdminProblem.ofField('query/entry', 'an entry has no key; write key=value, or key for any value');
-    try {
-      return { key: decodeURIComponent(key), ...(values.length > 0 && { value: decodeURIComponent(values.join('=')) }) };
-    } catch {
-      throw AdminProblem.ofField('query/entry', 'a % is not followed by two hexadecimal digits; write %25 for a percent sign');
-    }
-  });
-}
 
 export const LOG_ROUTES: readonly AdminRoute[] = [list, exportAll, tail];

@@ -1,7 +1,8 @@
 /** The routes of control records: tenants, plans, overrides, blocks and passes. */
 
 import { Type, type TSchema } from '@sinclair/typebox';
-import { toByteString } from '../../descriptor/byte-string';
+import { toByteString, toText } from '../../descriptor/byte-string';
+import type { ByteString } from '../../descriptor/descriptor';
 import type { ControlKind, ControlRecord, RecordKey } from '../../control/control-record';
 import type { ControlChange, ControlWrite, WriteOutcome } from '../../control/control-store';
 import type { AdminBackend } from '../backend';
@@ -94,7 +95,7 @@ function recordRoutes({ kind, collection, noun, writer, effect }: RecordRoutesOp
       id: `put${titled}`,
       role: writer,
       summary: `Creates or replaces ${noun}, which ${effect}.`,
-      query: object({ dry_run: dryRun }),
+      query: object({ dry_run: dryRun, ...(namesPlan(kind) && { ahead }) }),
       body: bodySchema(shape),
       condition: 'write',
       reply: writeReply,
@@ -102,8 +103,8 @@ function recordRoutes({ kind, collection, noun, writer, effect }: RecordRoutesOp
       handle: (call, backend) => {
         const key = keyFrom(call);
         const body = call.body as { readonly reason?: string };
-        checkDomain(key.domain, backend);
         const put = toRecord({ key, body, author: call.caller.name, nowMs: backend.nowMs() });
+        if (call.query.ahead !== true) checkNames(put, backend);
         const change: ControlChange = { put, expect: expectationOf(call.headers) };
         return writeRecord({ backend, call, change, action: 'put', reason: body.reason, isDryRun: call.query.dry_run });
       },
@@ -127,11 +128,36 @@ function recordRoutes({ kind, collection, noun, writer, effect }: RecordRoutesOp
   ];
 }
 
-/** A typing error in a domain would otherwise change nothing, without a hint. */
-function checkDomain(inDomain: string, { rules }: AdminBackend): void {
+/** Tenants may be put on a plan before the configuration that brings it, so that none has its default plan in between. */
+const ahead = Type.Optional(
+  Type.Boolean({ default: false, description: 'Accept a domain and a plan that the configuration in force does not have yet.' }),
+);
+
+function namesPlan(kind: ControlKind): boolean {
+  return kind === 'tenant' || kind === 'plan';
+}
+
+/** Most names in a message. */
+const NAMES_SHOWN_MAX = 20;
+
+/** A typing error in a domain or plan would otherwise change nothing, without a hint. */
+function checkNames(record: ControlRecord, { rules }: AdminBackend): void {
   const ruleSet = rules.current()?.ruleSet;
-  if (ruleSet === undefined || ruleSet.domains.has(toByteString(inDomain))) return;
-  throw new AdminProblem('conflict', `the configuration in force has no domain ${JSON.stringify(inDomain)}; use one that it has`);
+  if (ruleSet === undefined) return;
+  const inForce = ruleSet.domains.get(toByteString(record.domain));
+  if (inForce === undefined) throw new AdminProblem('conflict', lacks('domain', record.domain, [...ruleSet.domains.keys()]));
+  if ((record.kind !== 'tenant' && record.kind !== 'plan') || inForce.plans?.has(toByteString(record.plan)) === true) return;
+  throw new AdminProblem(
+    'conflict',
+    `${lacks('plan', record.plan, [...(inForce.plans?.keys() ?? [])])}, or send ahead=true before that configuration`,
+  );
+}
+
+function lacks(what: string, name: string, names: readonly ByteString[]): string {
+  const shown = names.slice(0, NAMES_SHOWN_MAX).map((each) => JSON.stringify(toText(each)));
+  const more = names.length > NAMES_SHOWN_MAX ? ` and ${names.length - NAMES_SHOWN_MAX} more` : '';
+  const known = shown.length === 0 ? 'it has none' : `use one of ${shown.join(', ')}${more}`;
+  return `the configuration in force has no ${what} ${JSON.stringify(name)}; ${known}`;
 }
 
 interface WriteRecordInput {

@@ -1,6 +1,7 @@
 /** The table of all routes of the admin API. */
 
 import { BUCKET_ROUTES } from './bucket-routes';
+import { EXPLAIN_ROUTES } from './explain-routes';
 import { LIVE_ROUTES } from './live-routes';
 import { LOG_ROUTES } from './log-routes';
 import { RECORD_ROUTES } from './record-routes';
@@ -10,6 +11,7 @@ import { SYSTEM_ROUTES } from './system-routes';
 
 export const ADMIN_ROUTES: readonly AdminRoute[] = [
   ...RECORD_ROUTES,
+  ...EXPLAIN_ROUTES,
   ...BUCKET_ROUTES,
   ...SYSTEM_ROUTES,
   ...LIVE_ROUTES,

@@ -74,7 +74,9 @@ interface RecordCommandOptions<Written extends WrittenRecord, Options extends Co
   readonly fields: (record: Written) => Readonly<Record<string, Cell>>;
 }
 
-const DOMAIN_OPTION = { domain: { type: 'string', form: 'DOMAIN', required: true, help: 'domain of the configuration' } } as const;
+export const DOMAIN_OPTION = { domain: { type: 'string', form: 'DOMAIN', required: true, help: 'domain of the configuration' } } as const;
+
+export const AHEAD_OPTION = { type: 'boolean', help: 'accept a plan that the configuration in force does not have yet' } as const;
 
 const REASON_OPTION = { reason: { type: 'string', form: 'TEXT', help: 'why; for the audit log' } } as const;
 

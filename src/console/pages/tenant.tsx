@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { call } from '../api/client';
-import { DescriptorTextError, readDescriptor, showDescriptor } from '../api/descriptor-text';
+import { DescriptorTextError, readDescriptor, showDescriptor, writeDescriptor } from '../api/descriptor-text';
 import { linkTo, place } from '../api/route';
 import { mayChange } from '../api/session';
 import { NONE, showAgo, showDuration, showLimit, showTime } from '../api/show';
@@ -13,7 +13,7 @@ import { LeftBar } from '../parts/left-bar';
 import { State } from '../parts/state';
 import { CreditChange, EndChange, OverrideChange, PlanChange, RecordChange } from './tenant/changes';
 import { Denials } from './tenant/denials';
-import { explain, limitsOf, sourceText, type ControlRecord, type Explained, type Subject } from './tenant/subject';
+import { explain, isEndable, limitsOf, placeText, sourceText, type EndableRecord, type Explained, type Subject } from './tenant/subject';
 import { SubjectAudit } from './tenant/subject-audit';
 
 const LIVE_MS = 5_000;
@@ -21,7 +21,9 @@ const LIVE_MS = 5_000;
 export function TenantPage() {
   const { query } = place.value;
   const domain = query.get('domain') ?? '';
+  const tenant = query.get('tenant');
   const text = query.get('entries') ?? '';
+  if (tenant !== null) return <TenantDescriptors key={`${domain} ${tenant}`} domain={domain} tenant={tenant} />;
   try {
     const entries = readDescriptor(text);
     return <SubjectView key={`${domain} ${text}`} subject={{ domain, entries }} text={text} />;
@@ -38,8 +40,56 @@ export function TenantPage() {
   }
 }
 
+/** A tenant by its name: the configuration says under which descriptors it is one. */
+function TenantDescriptors({ domain, tenant }: { readonly domain: string; readonly tenant: string }) {
+  const { data, error } = usePoll((signal) => call('getTenantLimits', { params: { domain, tenant }, query: {} }, { signal }), {
+    key: `${domain} ${tenant}`,
+  });
+  const descriptors = data?.descriptors ?? [];
+  const [only] = descriptors;
+  if (only !== undefined && descriptors.length === 1 && only.needs === undefined)
+    return <SubjectView subject={{ domain, entries: only.entries }} text={writeDescriptor(only.entries)} />;
+  return (
+    <>
+      <p class="kicker">Tenant in {domain}</p>
+      <h1 class="subject">{tenant}</h1>
+      <FailureNote error={error} />
+      {data !== undefined && (
+        <section aria-labelledby="descriptors">
+          <h2 id="descriptors">Descriptors of the tenant</h2>
+          <DataTable
+            caption="Descriptors of the tenant"
+            hidesCaption
+            rows={descriptors}
+            keyOf={({ file, line }) => `${file}:${line}`}
+            empty="No descriptor of the domain has tenants."
+            columns={[
+              {
+                head: 'Descriptor',
+                isHead: true,
+                cell: ({ entries, needs }) =>
+                  needs === undefined ? (
+                    <a href={linkTo('tenant', { domain, entries: writeDescriptor(entries) })}>{showDescriptor(entries)}</a>
+                  ) : (
+                    `${showDescriptor(entries)}, with a value for ${needs.join(', ')}`
+                  ),
+              },
+              { head: 'Plan', cell: ({ plan = NONE }) => plan },
+              {
+                head: 'Limits',
+                cell: ({ limits }) => limits.map((limit) => showLimit(limit)).join(', '),
+              },
+              { head: 'Line', cell: ({ file, line }) => <code class="place">{`${file}:${line}`}</code> },
+            ]}
+          />
+        </section>
+      )}
+    </>
+  );
+}
+
 type Changing =
-  { readonly kind: 'override' | 'credit' | 'block' | 'pass' | 'plan' } | { readonly kind: 'end'; readonly record: ControlRecord };
+  { readonly kind: 'override' | 'credit' | 'block' | 'pass' | 'plan' } | { readonly kind: 'end'; readonly record: EndableRecord };
 
 function SubjectView({ subject, text }: { readonly subject: Subject; readonly text: string }) {
   const [version, setVersion] = useState(0);
@@ -74,7 +124,7 @@ function SubjectView({ subject, text }: { readonly subject: Subject; readonly te
       <FailureNote error={error} />
       {data !== undefined && (
         <>
-          <Standing explained={data} tenant={tenant} domain={subject.domain} version={version} onChange={setChanging} />
+          <Standing explained={data} onChange={setChanging} />
           <Limits explained={data} />
           <Denials subject={subject} text={text} />
           {mayChange.value && <SubjectAudit subject={subject} tenant={tenant} version={version} />}
@@ -114,23 +164,14 @@ function Change({ changing, tenant, plan, ...props }: ChangeViewProps) {
 
 interface StandingProps {
   readonly explained: Explained;
-  readonly tenant: string;
-  readonly domain: string;
-  readonly version: number;
   readonly onChange: (changing: Changing) => void;
 }
 
 /** What holds now, and the buttons that change it. */
-function Standing({ explained, tenant, domain, version, onChange }: StandingProps) {
+function Standing({ explained, onChange }: StandingProps) {
   const [descriptor] = explained.explanation.descriptors;
   const plan = descriptor?.plan;
-  const record = usePoll(
-    (signal) =>
-      plan === undefined
-        ? Promise.resolve(undefined)
-        : call('getTenant', { params: { domain, tenant } }, { signal }).catch(() => undefined),
-    { key: `${domain} ${tenant} ${plan ?? ''} ${version}` },
-  ).data;
+  const record = explained.control.find(({ kind }) => kind === 'tenant');
   const isBlocked = explained.control.some(({ kind }) => kind === 'block');
   const limits = limitsOf(explained);
   return (
@@ -150,23 +191,15 @@ function Standing({ explained, tenant, domain, version, onChange }: StandingProp
           <div>
             <dt>Plan</dt>
             <dd>
-              <b>{plan}</b>{' '}
-              <span class="muted">
-                {record === undefined
-                  ? 'by default'
-                  : [record.author && `by ${record.author}`, record.until && `until ${showTime(record.until)}`, record.reason]
-                      .filter(Boolean)
-                      .join(', ')}
-              </span>
+              <b>{plan}</b> <span class="muted">{planReason(descriptor?.plan_source, record)}</span>
             </dd>
           </div>
         )}
-        {explained.control.map((each) => (
+        {explained.control.filter(isEndable).map((each) => (
           <div key={`${each.kind} ${each.id}`}>
             <dt>{each.kind}</dt>
             <dd>
-              <code>{each.id}</code>{' '}
-              <span class="muted">{each.until === undefined ? 'without an end' : `until ${showTime(each.until)}`}</span>{' '}
+              <code>{each.id}</code> <span class="muted">{recordText(each)}</span>{' '}
               {mayChange.value && (
                 <button
                   type="button"
@@ -227,6 +260,25 @@ function Standing({ explained, tenant, domain, version, onChange }: StandingProp
   );
 }
 
+type Descriptor = Explained['explanation']['descriptors'][number];
+
+type ControlRecord = Explained['control'][number];
+
+function planReason(source: Descriptor['plan_source'], record: ControlRecord | undefined): string {
+  if (source?.unknown_plan !== undefined) return `by default: the configuration has no plan ${source.unknown_plan}`;
+  return record === undefined ? 'by default' : recordText(record);
+}
+
+/** Until when, by whom and why. */
+function recordText({ until, author, reason }: ControlRecord): string {
+  const parts = [
+    until === undefined ? 'without an end' : `until ${showTime(until)}`,
+    author && `by ${author}`,
+    reason && `because: ${reason}`,
+  ];
+  return parts.filter((part) => part !== undefined && part !== '').join(', ');
+}
+
 function Action({ name, onClick }: { readonly name: string; readonly onClick: () => void }) {
   return (
     <button type="button" onClick={onClick}>
@@ -266,7 +318,8 @@ function Limits({ explained }: { readonly explained: Explained }) {
               return bucket === undefined || bucket.reset_after_ms === 0 ? NONE : `in ${showDuration(bucket.reset_after_ms)}`;
             },
           },
-          { head: 'From', cell: (limit) => sourceText(limit, explained) },
+          { head: 'From', cell: sourceText },
+          { head: 'Line', cell: (limit) => <code class="place">{placeText(limit) ?? NONE}</code> },
         ]}
       />
       <p class="muted">

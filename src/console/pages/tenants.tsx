@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api/client';
 import { readDescriptor, writeDescriptor } from '../api/descriptor-text';
-import { linkTo, place, replacePlace } from '../api/route';
+import { linkTo, place } from '../api/route';
 import { messageOf } from '../api/problem';
 import { NONE, showTime } from '../api/show';
 import { usePoll } from '../api/use-poll';
@@ -24,12 +24,11 @@ export function TenantsPage() {
     (signal) => call('listTenants', { query: { limit: PAGE, ...(cursor !== '' && { cursor }) } }, { signal }),
     { key: cursor },
   );
-  /** The key of the entry that has the tenant, by domain. */
-  const keys = new Map(domains.rules.filter(({ tenants }) => tenants).map(({ domain, rule }) => [domain, rule]));
+  const withTenants = new Set(domains.rules.filter(({ tenants }) => tenants).map(({ domain }) => domain));
   return (
     <>
       <h1>Tenants</h1>
-      <Find domains={domains.names} keys={keys} />
+      <Find domains={domains.names} withTenants={withTenants} />
       <section aria-labelledby="listed">
         <h2 id="listed">With a plan of their own</h2>
         <FailureNote error={error} />
@@ -46,11 +45,7 @@ export function TenantsPage() {
               {
                 head: 'Tenant',
                 isHead: true,
-                cell: ({ domain, tenant }) => {
-                  const key = keys.get(domain);
-                  if (key === undefined) return tenant;
-                  return <a href={linkTo('tenant', { domain, entries: writeDescriptor([{ key, value: tenant }]) })}>{tenant}</a>;
-                },
+                cell: ({ domain, tenant }) => <a href={linkTo('tenant', { domain, tenant })}>{tenant}</a>,
               },
               { head: 'Domain', cell: ({ domain }) => domain },
               { head: 'Plan', cell: ({ plan }) => plan },
@@ -71,21 +66,23 @@ export function TenantsPage() {
 
 interface FindProps {
   readonly domains: readonly string[];
-  readonly keys: ReadonlyMap<string, string>;
+  readonly withTenants: ReadonlySet<string>;
 }
 
 /** A tenant without a record is a tenant too, so any name leads to a page. */
-function Find({ domains, keys }: FindProps) {
+function Find({ domains, withTenants }: FindProps) {
   const [chosen, setDomain] = useState<string | undefined>(undefined);
   const [text, setText] = useState('');
   const [problem, setProblem] = useState('');
-  const domain = chosen ?? domains.find((each) => keys.has(each)) ?? domains[0] ?? '';
-  const key = keys.get(domain);
+  const domain = chosen ?? domains.find((each) => withTenants.has(each)) ?? domains[0] ?? '';
+  const hasTenants = withTenants.has(domain);
   const go = (): void => {
     try {
-      const entries = key !== undefined && !text.includes('=') ? [{ key, value: text.trim() }] : readDescriptor(text);
-      replacePlace(place.value.page === '' ? '#/' : linkTo('tenants'));
-      location.hash = linkTo('tenant', { domain, entries: writeDescriptor(entries) });
+      const isName = hasTenants && !text.includes('=');
+      location.hash = linkTo(
+        'tenant',
+        isName ? { domain, tenant: text.trim() } : { domain, entries: writeDescriptor(readDescriptor(text)) },
+      );
     } catch (error) {
       setProblem(messageOf(error));
     }
@@ -101,8 +98,8 @@ function Find({ domains, keys }: FindProps) {
     >
       <DomainField domains={domains} value={domain} onValue={setDomain} />
       <Field
-        label={key === undefined ? 'Descriptor' : 'Tenant or descriptor'}
-        hint={key === undefined ? 'key=value,key=value' : `The ${key}, or key=value,key=value.`}
+        label={hasTenants ? 'Tenant or descriptor' : 'Descriptor'}
+        hint={hasTenants ? 'A name, or key=value,key=value.' : 'key=value,key=value'}
         control={(ids) => (
           <input
             {...ids}

@@ -58,6 +58,33 @@ async function serve(env: Readonly<Record<string, string>>): Promise<Served> {
   return { weir, url, admin, ask };
 }
 
+/** A live tail, until it is closed. */
+async function openTail(url: string, query: string) {
+  const controller = new AbortController();
+  const response = await fetch(`${url}/v1/tail?${query}`, {
+    headers: { authorization: `Bearer ${TOKENS.admin}` },
+    signal: controller.signal,
+  });
+  expect(response.headers.get('content-type')).toBe('text/event-stream');
+  let text = '';
+  const reading = (async () => {
+    for await (const chunk of response.body!) text += Buffer.from(chunk).toString();
+  })().catch(() => undefined);
+  return {
+    /** Those of whole events so far. */
+    samples: () =>
+      text
+        .split('\n\n')
+        .slice(0, -1)
+        .filter((event) => event.startsWith('data: '))
+        .map((event) => JSON.parse(event.slice('data: '.length)) as { readonly pid: number }),
+    close: async () => {
+      controller.abort();
+      await reading;
+    },
+  };
+}
+
 const stores: readonly (readonly [string, () => Readonly<Record<string, string>>])[] = [
   ['the embedded store', () => ({ BACKEND_TYPE: 'memory' })],
   ['Redis', () => ({ REDIS_URL: `127.0.0.1:${redis.port}` })],
@@ -125,6 +152,34 @@ describe.each(stores)('on %s', (name, env) => {
     expect((await read()).map(({ generation }) => generation)).toEqual(Array.from({ length: count }, () => 1));
   });
 
+  test('the top keys of all processes are there without TOP_KEYS', async () => {
+    const { admin } = served;
+    const read = async () => {
+      const { status, json } = await admin({ path: '/v1/top', query: 'question=denied&minutes=1' });
+      expect(status).toBe(200);
+      return json as { items: readonly { entries: string; count: number }[]; instances: number };
+    };
+    await until(async () => (await read()).items.some(({ entries }) => entries === `merchant=${merchant('m1')}`), { timeoutMs: 60_000 });
+    await until(async () => (await read()).instances === (name.includes('workers') ? 2 : 1), { timeoutMs: 60_000 });
+  });
+
+  test('a tail has the decisions of every serving process', async () => {
+    const { url, weir } = served;
+    const tail = await openTail(url, 'entry=merchant');
+    // Each request on a connection of its own, so that both workers get some.
+    const pids = new Set<number>();
+    await until(
+      async () => {
+        await served.ask(merchant('seen'));
+        for (const { pid } of tail.samples()) pids.add(pid);
+        return pids.size === (name.includes('workers') ? 2 : 1);
+      },
+      { timeoutMs: 60_000 },
+    );
+    expect(name.includes('workers')).toBe(!pids.has(weir.pid));
+    await tail.close();
+  });
+
   test('rules that are reloaded are those of the API, and no secret is in the log', async () => {
     writeFileSync(path.join(folder, 'limits.yaml'), `${PAYMENTS}  - key: added\n    rate_limit: { unit: hour, requests_per_unit: 7 }\n`);
     served.weir.kill('SIGHUP');
@@ -160,23 +215,15 @@ test('decisions go on while the thread of the admin API is busy with lists', asy
 test('a tail shows the decisions that match, and no others', async () => {
   const { weir, url, ask } = await serve({ BACKEND_TYPE: 'memory' });
   try {
-    const controller = new AbortController();
-    const response = await fetch(`${url}/v1/tail?entry=merchant%3Dseen`, {
-      headers: { authorization: `Bearer ${TOKENS.admin}` },
-      signal: controller.signal,
-    });
-    expect(response.headers.get('content-type')).toBe('text/event-stream');
-    let text = '';
-    const reading = (async () => {
-      for await (const chunk of response.body!) text += Buffer.from(chunk).toString();
-    })().catch(() => undefined);
+    const tail = await openTail(url, 'entry=merchant%3Dseen');
     await until(async () => {
       await ask('unseen');
       await ask('seen');
-      return text.includes('"seen"');
+      return tail.samples().length > 0;
     });
-    controller.abort();
-    await reading;
+    await tail.close();
+    const text = JSON.stringify(tail.samples());
+    expect(text).toContain('"seen"');
     expect(text).not.toContain('unseen');
     expect(text).toContain('"rule":"merchant"');
   } finally {

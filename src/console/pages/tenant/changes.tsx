@@ -6,7 +6,7 @@ import { showCount, showLimit, showTime } from '../../api/show';
 import { ChangeDialog, type Effect, type Preview } from '../../parts/change-dialog';
 import { Field } from '../../parts/field';
 import { ChoiceField, NumberField, ReasonField, SpanField, untilOf, type Span } from './change-fields';
-import { limitsOf, type Bucket, type ControlRecord, type Explained, type Subject } from './subject';
+import { limitsOf, type Bucket, type ControlRecord, type EndableRecord, type Explained, type Subject } from './subject';
 
 export interface ChangeProps {
   readonly subject: Subject;
@@ -217,7 +217,7 @@ export function RecordChange({ kind, subject, explained, onClose }: RecordChange
 }
 
 interface EndChangeProps extends ChangeProps {
-  readonly record: ControlRecord;
+  readonly record: EndableRecord;
 }
 
 const DELETES = { block: 'deleteBlock', pass: 'deletePass', override: 'deleteOverride' } as const;

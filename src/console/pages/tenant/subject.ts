@@ -14,23 +14,14 @@ export type Bucket = Explained['buckets'][number];
 
 export type ControlRecord = Explained['control'][number];
 
-/** A limit that applies, as the explanation has it. */
-export interface LimitInForce {
-  readonly name: string;
-  readonly requests_per_unit: number;
-  readonly unit: string;
-  readonly unit_multiplier?: number;
-  readonly bucket_key: string;
-  readonly source?: LimitSource;
+/** A record that support ends by deleting it. */
+export type EndableRecord = ControlRecord & { readonly kind: 'override' | 'block' | 'pass' };
+
+export function isEndable(record: ControlRecord): record is EndableRecord {
+  return record.kind === 'override' || record.kind === 'block' || record.kind === 'pass';
 }
 
-export interface LimitSource {
-  readonly from: string;
-  readonly record?: string;
-  readonly file?: string;
-  readonly line?: number;
-  readonly replaces?: { readonly requests_per_unit: number; readonly unit: string; readonly unit_multiplier?: number };
-}
+export type LimitInForce = Explained['explanation']['descriptors'][number]['limits'][number];
 
 export function explain({ domain, entries }: Subject, signal?: AbortSignal): Promise<Explained> {
   return call('explainRequest', { body: { domain, descriptors: [{ entries: [...entries] }] } }, signal === undefined ? {} : { signal });
@@ -40,33 +31,21 @@ export function limitsOf(explained: Explained): readonly LimitInForce[] {
   return explained.explanation.descriptors[0]?.limits ?? [];
 }
 
-/** The place in the configuration that wins at the last level. */
-export function placeOf(explained: Explained): string | undefined {
-  const levels = (explained.explanation.descriptors[0]?.levels ?? []) as readonly {
-    readonly winner?: { readonly file: string; readonly line: number };
-  }[];
-  const winner = levels[levels.length - 1]?.winner;
-  return winner && `${winner.file}:${winner.line}`;
-}
-
-const GIVERS: Readonly<Record<string, string>> = {
+const GIVERS: Readonly<Record<LimitInForce['source']['from'], string>> = {
   rule: 'rule',
   plan: 'plan',
-  plan_values: 'plan with values of control data',
+  plan_values: 'values of the plan at run time',
   override: 'override',
-  request: 'request',
+  request: 'the request',
 };
 
 /** Where the limit comes from, in words. */
-export function sourceText(limit: LimitInForce, explained: Explained): string {
-  const { source } = limit;
-  if (source !== undefined) {
-    const place = source.file === undefined ? '' : `, ${source.file}${source.line === undefined ? '' : `:${source.line}`}`;
-    return `${GIVERS[source.from] ?? source.from}${source.record === undefined ? '' : ` ${source.record}`}${place}`;
-  }
-  const override = explained.control.find(({ kind }) => kind === 'override');
-  if (override !== undefined) return `override ${override.id}`;
-  const plan = explained.explanation.descriptors[0]?.plan;
-  const place = placeOf(explained);
-  return `${plan === undefined ? 'rule' : `plan ${plan}`}${place === undefined ? '' : `, ${place}`}`;
+export function sourceText({ source: { from, record } }: LimitInForce): string {
+  return record === undefined ? GIVERS[from] : `${GIVERS[from]} ${record.id}`;
+}
+
+/** `limits.yaml:12`; undefined: the configuration has none. */
+export function placeText({ source: { file, line } }: LimitInForce): string | undefined {
+  if (file === undefined) return undefined;
+  return line === undefined ? file : `${file}:${line}`;
 }
