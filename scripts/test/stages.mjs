@@ -56,7 +56,7 @@ export const FORMATTED = [
 ];
 
 /**
- * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'h2load'} Need
+ * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'h2load' | 'chromium'} Need
  * With 'nodeVersions' a stage runs on the Node of the image.
  */
 
@@ -131,6 +131,14 @@ export const STAGES = [
     folders: ['test/clients'],
     needs: ['build', 'h2spec', 'goClient', 'grpcio'],
     cores: 0.4,
+    secondChance: true,
+    timeoutS: 600,
+  },
+  {
+    name: 'console',
+    folders: ['test/console'],
+    needs: ['build', 'chromium'],
+    cores: 1,
     secondChance: true,
     timeoutS: 600,
   },

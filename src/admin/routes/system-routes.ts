@@ -7,6 +7,7 @@ import type { Rule } from '../../rule/rule';
 import { GROUPS } from '../../settings/table/settings-table';
 import { rulesOf } from '../../source/describe-rules';
 import { TOP_COUNT_MAX, TOP_MINUTES, TOP_QUESTIONS } from '../../top/top-keys';
+import type { CurrentRules } from '../backend';
 import { AdminProblem } from '../problem';
 import { ROLES } from '../role';
 import { route, type AdminRoute } from './route';
