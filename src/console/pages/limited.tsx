@@ -1,6 +1,7 @@
 /** Who is limited: the keys that are denied most, ask most, or are nearest to their limit. */
 
 import { call, type Reply } from '../api/client';
+import { isCut } from '../api/descriptor-text';
 import { linkTo, place, replacePlace } from '../api/route';
 import { NONE, showCount, showDuration, showLimit, showShare } from '../api/show';
 import { useDomains } from '../api/use-domains';
@@ -143,7 +144,8 @@ function KeysTable({ question, top }: KeysTableProps) {
         {
           head: 'Key',
           isHead: true,
-          cell: ({ domain: inDomain, entries }) => <a href={linkTo('tenant', { domain: inDomain, entries })}>{entries}</a>,
+          cell: ({ domain: inDomain, entries }) =>
+            isCut(entries) ? entries : <a href={linkTo('tenant', { domain: inDomain, entries })}>{entries}</a>,
         },
         { head: 'Rule', cell: (item) => <code>{item.rule}</code> },
         { head: 'Domain', cell: (item) => item.domain },

@@ -78,7 +78,7 @@ export function TryPage() {
         <DomainField domains={domains.names} value={domain} onValue={setDomain} />
         <Field
           label="Descriptors"
-          hint="One a line, as Envoy sends them: key=value,key=value. %2C is a comma in a value. Nothing is charged."
+          hint="One a line, as Envoy sends them: key=value,key=value. A backslash before a comma or = makes it a part of the value."
           control={(ids) => (
             <textarea
               {...ids}

@@ -24,7 +24,7 @@ export interface DataTableProps<Row> {
 
 export function DataTable<Row>({ caption, hidesCaption = false, columns, rows, keyOf, empty }: DataTableProps<Row>) {
   return (
-    <div class="table" role="region" aria-label={caption} tabIndex={0}>
+    <div class="table" role="group" aria-label={caption} tabIndex={0}>
       <table>
         <caption class={hidesCaption ? 'unseen' : undefined}>{caption}</caption>
         <thead>
