@@ -202,6 +202,22 @@ describe('each command, on the embedded store', () => {
     expect(await text('override', 'show', 'o', ...DOMAIN)).toContain('3/minute');
   });
 
+  test('a candidate is tried, and promoted; lost control data are restored or discarded', async () => {
+    const { text, json, run } = served;
+    await text('override', 'set', 'try', ...DOMAIN, '--entries', 'merchant=t', '--limit', '7/minute', '--candidate');
+    expect(await text('override', 'list', ...DOMAIN)).toMatch(/ try +merchant=t +7\/minute +yes /);
+    expect(await text('override', 'promote', 'try', ...DOMAIN, '--dry-run')).toContain('would be replaced');
+    expect(await run('override', 'promote', 'try', ...DOMAIN, '--if-match', '1')).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(await json('override', 'promote', 'try', ...DOMAIN, '--reason', 'fits')).toMatchObject({
+      changed: true,
+      after: { reason: 'fits' },
+    });
+    expect(await json('override', 'show', 'try', ...DOMAIN)).not.toHaveProperty('candidate');
+    expect(await text('control', 'restore', '--dry-run')).toBe('Dry run: 0 would be restored.\n');
+    expect(await json('control', 'restore', '--reason', 'test')).toEqual({ dry_run: false, restored: 0 });
+    expect(await json('control', 'discard-lost', '--reason', 'test')).toEqual({ discarded: true });
+  });
+
   test('a refusal is one sentence that names the flag, and the exit code is 1', async () => {
     const { run } = served;
     const block = ['block', 'set', 'x', '--entries', 'merchant=x'];
