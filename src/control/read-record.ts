@@ -5,6 +5,7 @@ import { show } from '../lib/quote';
 import { UINT32_MAX } from '../rule/limit';
 import { UNIT_NAMES, UNIT_US, WINDOW_US_MAX, type UnitName } from '../descriptor/unit';
 import type { LimitValues } from '../rule/control-view';
+import { readTenantText } from './tenant-text';
 import { CONTROL_KINDS, RECORD_BOUNDS, type ControlKind, type ControlRecord, type EntrySelector } from './control-record';
 
 /** A field of a record is invalid. */
@@ -92,6 +93,8 @@ export function toText(record: ControlRecord): string {
  * @throws RecordError
  */
 export function fromText(text: string): ControlRecord {
+  const tenant = readTenantText(text);
+  if (tenant !== undefined) return tenant;
   let json: unknown;
   try {
     json = JSON.parse(text);

@@ -1,53 +1,29 @@
 /** Replaces the limits of a rule by those of override records, or tries them beside it. What a record does not say stays as the rule has it. */
 
-import type { LimitValues, SelectedOverride } from './control-view';
+import type { LimitValues, Overridden, OverrideSource, SelectedOverride, Selection } from './control-view';
 import { isRateLimit, type Limit, type RateLimit } from './limit';
 import { haveOwnBuckets } from './own-buckets';
 import { replaceValues, tryValues } from './replace-values';
 
-export interface Overridden {
-  readonly limits: readonly Limit[];
-  /** The records that replaced a limit, or made a candidate. */
-  readonly applied: readonly SelectedOverride[];
-  /** One for each limit. */
-  readonly sources: readonly OverrideSource[];
-}
+type Known = WeakMap<LimitValues, WeakMap<Limit, RateLimit>>;
 
-/** The records that changed one limit. */
-export interface OverrideSource {
-  readonly limit?: SelectedOverride;
-  readonly candidate?: SelectedOverride;
-}
-
-interface Made {
-  readonly of: Limit;
-  readonly limit: Limit;
-}
-
-/** By the values of a record, the last limit that they made: a store folds takes whose limits are the same object. */
-const replacements = new WeakMap<LimitValues, Made>();
-const withCandidates = new WeakMap<LimitValues, Made>();
-
-interface LastOverridden extends Overridden {
-  readonly of: readonly Limit[];
-}
-
-/** By the records: mostly the same ones select, and override the limits of the same rule. */
-const lastOf = new WeakMap<readonly SelectedOverride[], LastOverridden>();
+/** The limits that values make of another: the same object each time, because a store folds takes whose limits are the same object. */
+const replacements: Known = new WeakMap();
+const withCandidates: Known = new WeakMap();
 
 /**
  * For each rate limit the first record that names it applies, or, of a rule with one rate limit, the first without a name; likewise
  * for candidates. If two limits would then share a bucket, records apply in their order, and one that makes them share has no effect.
  */
-export function overrideLimits(limits: readonly Limit[], overrides: readonly SelectedOverride[]): Overridden {
-  const last = lastOf.get(overrides);
+export function overrideLimits(limits: readonly Limit[], selection: Selection): Overridden {
+  const { last } = selection;
   if (last?.of === limits) return last;
-  const overridden = { of: limits, ...overrideAll(limits, overrides) };
-  lastOf.set(overrides, overridden);
+  const overridden = { of: limits, ...overrideAll(limits, selection.overrides) };
+  selection.last = overridden;
   return overridden;
 }
 
-function overrideAll(limits: readonly Limit[], overrides: readonly SelectedOverride[]): Overridden {
+function overrideAll(limits: readonly Limit[], overrides: readonly SelectedOverride[]): Omit<Overridden, 'of'> {
   const all = apply(limits, overrides);
   if (all.applied.length === 0 || haveOwnBuckets(all.limits)) return all;
   const kept: SelectedOverride[] = [];
@@ -59,7 +35,7 @@ function overrideAll(limits: readonly Limit[], overrides: readonly SelectedOverr
   return apply(limits, kept);
 }
 
-function apply(limits: readonly Limit[], overrides: readonly SelectedOverride[]): Overridden {
+function apply(limits: readonly Limit[], overrides: readonly SelectedOverride[]): Omit<Overridden, 'of'> {
   const isOnly = limits.length === 1 || limits.filter(isRateLimit).length === 1;
   const applied: SelectedOverride[] = [];
   const sources: OverrideSource[] = [];
@@ -85,10 +61,13 @@ function apply(limits: readonly Limit[], overrides: readonly SelectedOverride[])
 const NO_SOURCE: OverrideSource = {};
 
 /** Undefined: the values make no limit of this algorithm, and the configured one stays. */
-function madeOf(limit: RateLimit, { limit: values }: SelectedOverride, known: WeakMap<LimitValues, Made>): RateLimit | undefined {
-  const last = known.get(values);
-  if (last?.of === limit) return last.limit as RateLimit;
+function madeOf(limit: RateLimit, { limit: values }: SelectedOverride, known: Known): RateLimit | undefined {
+  let ofValues = known.get(values);
+  const last = ofValues?.get(limit);
+  if (last !== undefined) return last;
   const made = known === replacements ? replaceValues(limit, values) : tryValues(limit, values);
-  if (made !== undefined) known.set(values, { of: limit, limit: made });
+  if (made === undefined) return undefined;
+  if (ofValues === undefined) known.set(values, (ofValues = new WeakMap()));
+  ofValues.set(limit, made);
   return made;
 }
