@@ -5,7 +5,7 @@ import { CONTROL_KINDS } from '../../control/control-record';
 import type { AuditEntry } from '../../control/control-store';
 import type { AdminBackend, TailFilter } from '../backend';
 import { cursorOf } from './cursor';
-import { showRecord } from './record-schemas';
+import { showRecord } from './records/record-schemas';
 import { route, type AdminRoute } from './route';
 import { readSelector } from './selector-text';
 import { domain, next, object, page } from './schemas';

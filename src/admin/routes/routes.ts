@@ -3,7 +3,7 @@
 import { BUCKET_ROUTES } from './bucket-routes';
 import { EXPLAIN_ROUTES } from './explain-routes';
 import { LOG_ROUTES } from './log-routes';
-import { RECORD_ROUTES } from './record-routes';
+import { RECORD_ROUTES } from './records/record-routes';
 import type { AdminRoute } from './route';
 import { SYSTEM_ROUTES } from './system-routes';
 
