@@ -4,7 +4,7 @@ import { BUCKET_ROUTES } from './bucket-routes';
 import { EXPLAIN_ROUTES } from './explain-routes';
 import { LOG_ROUTES } from './log-routes';
 import { RECORD_ROUTES } from './records/record-routes';
-import type { AdminRoute } from './route';
+import type { AdminRoute } from '../route/route';
 import { SYSTEM_ROUTES } from './system-routes';
 
 export const ADMIN_ROUTES: readonly AdminRoute[] = [...RECORD_ROUTES, ...EXPLAIN_ROUTES, ...BUCKET_ROUTES, ...SYSTEM_ROUTES, ...LOG_ROUTES];

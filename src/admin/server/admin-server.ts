@@ -14,7 +14,7 @@ import { openApiOf } from './openapi';
 import { AdminProblem, type ProblemName } from '../problem';
 import type { CountedRequest } from '../request-counts';
 import { mayActAs, type Caller } from '../role';
-import type { AdminReply, AdminRoute, CallHeaders } from '../routes/route';
+import type { AdminReply, AdminRoute, CallHeaders } from '../route/route';
 import { streamEvents } from './event-stream';
 import { RepeatedRequests } from './repeated-requests';
 import { compileValidator, type Part } from './validation';

@@ -2,7 +2,7 @@
 
 import type { Expectation } from '../../../control/control-store';
 import { AdminProblem } from '../../problem';
-import type { CallHeaders } from '../route';
+import type { CallHeaders } from '../../route/route';
 
 const ETAG = /^"(\d{1,16})"$/;
 

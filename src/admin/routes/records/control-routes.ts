@@ -1,8 +1,8 @@
 /** The routes of what was lost: restore records, or let them go. */
 
 import { Type } from '@sinclair/typebox';
-import { route, type AdminRoute } from '../route';
-import { dryRun, object, reason, wasDryRun } from '../schemas';
+import { route, type AdminRoute } from '../../route/route';
+import { dryRun, object, reason, wasDryRun } from '../../route/schemas';
 import { noteOf } from './write-record';
 
 const restore = route({

@@ -3,8 +3,8 @@
 import { Type } from '@sinclair/typebox';
 import type { ControlChange } from '../../../control/control-store';
 import { AdminProblem } from '../../problem';
-import { route } from '../route';
-import { domain, dryRun, object, reason } from '../schemas';
+import { route } from '../../route/route';
+import { domain, dryRun, object, reason } from '../../route/schemas';
 import { expectationOf } from './conditions';
 import { SHAPES, showRecord } from './record-schemas';
 import { writeRecord, writeReplyOf } from './write-record';

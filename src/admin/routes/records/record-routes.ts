@@ -5,9 +5,9 @@ import type { ControlKind, RecordKey } from '../../../control/control-record';
 import type { ControlChange } from '../../../control/control-store';
 import { AdminProblem } from '../../problem';
 import type { Role } from '../../role';
-import { cursorOf } from '../cursor';
-import { route, type AdminCall, type AdminRoute } from '../route';
-import { domain, dryRun, next, object, page, reason } from '../schemas';
+import { cursorOf } from '../../route/cursor';
+import { route, type AdminCall, type AdminRoute } from '../../route/route';
+import { domain, dryRun, next, object, page, reason } from '../../route/schemas';
 import { etagOf, expectationOf } from './conditions';
 import { CONTROL_ROUTES } from './control-routes';
 import { checkNames } from './known-names';
@@ -98,8 +98,9 @@ function recordRoutes({ kind, collection, noun, writer, effect }: RecordRoutesOp
       handle: (call, backend) => {
         const key = keyFrom(call);
         const body = call.body as { readonly reason?: string };
+        const { ahead: isAhead = false } = call.query as { readonly ahead?: boolean };
         const put = toRecord({ key, body, author: call.caller.name, nowMs: backend.nowMs() });
-        if (call.query.ahead !== true) checkNames(put, backend);
+        if (!isAhead) checkNames(put, backend);
         const change: ControlChange = { put, expect: expectationOf(call.headers) };
         return writeRecord({ backend, call, change, action: 'put', reason: body.reason, isDryRun: call.query.dry_run });
       },

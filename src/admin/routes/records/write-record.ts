@@ -5,8 +5,8 @@ import type { ControlRecord } from '../../../control/control-record';
 import type { ControlChange, ControlWrite, WriteOutcome } from '../../../control/control-store';
 import type { AdminBackend } from '../../backend';
 import { AdminProblem } from '../../problem';
-import type { AdminCall, AdminReply } from '../route';
-import { object, wasDryRun } from '../schemas';
+import type { AdminCall, AdminReply } from '../../route/route';
+import { object, wasDryRun } from '../../route/schemas';
 import { etagOf } from './conditions';
 import { recordSchema, showRecord, showStored, writtenSchema, type RecordShape } from './record-schemas';
 
