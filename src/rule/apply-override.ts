@@ -5,25 +5,25 @@ import { isRateLimit, type Limit, type RateLimit } from './limit';
 import { haveOwnBuckets } from './own-buckets';
 import { replaceValues, tryValues } from './replace-values';
 
-type Known = WeakMap<LimitValues, WeakMap<Limit, RateLimit>>;
+/** By the values of a record and a limit, the limit made of both: the same object each time, because a store folds takes whose limits are the same object. */
+type Made = WeakMap<LimitValues, WeakMap<Limit, RateLimit>>;
 
-/** The limits that values make of another: the same object each time, because a store folds takes whose limits are the same object. */
-const replacements: Known = new WeakMap();
-const withCandidates: Known = new WeakMap();
+const replacements: Made = new WeakMap();
+const withCandidates: Made = new WeakMap();
 
 /**
  * For each rate limit the first record that names it applies, or, of a rule with one rate limit, the first without a name; likewise
  * for candidates. If two limits would then share a bucket, records apply in their order, and one that makes them share has no effect.
  */
-export function overrideLimits(limits: readonly Limit[], selection: Selection): Overridden {
+export function overrideLimits(limits: readonly Limit[], selection: Pick<Selection, 'overrides' | 'last'>): Overridden {
   const { last } = selection;
   if (last?.of === limits) return last;
-  const overridden = { of: limits, ...overrideAll(limits, selection.overrides) };
+  const overridden = overrideAll(limits, selection.overrides);
   selection.last = overridden;
   return overridden;
 }
 
-function overrideAll(limits: readonly Limit[], overrides: readonly SelectedOverride[]): Omit<Overridden, 'of'> {
+function overrideAll(limits: readonly Limit[], overrides: readonly SelectedOverride[]): Overridden {
   const all = apply(limits, overrides);
   if (all.applied.length === 0 || haveOwnBuckets(all.limits)) return all;
   const kept: SelectedOverride[] = [];
@@ -35,7 +35,7 @@ function overrideAll(limits: readonly Limit[], overrides: readonly SelectedOverr
   return apply(limits, kept);
 }
 
-function apply(limits: readonly Limit[], overrides: readonly SelectedOverride[]): Omit<Overridden, 'of'> {
+function apply(limits: readonly Limit[], overrides: readonly SelectedOverride[]): Overridden {
   const isOnly = limits.length === 1 || limits.filter(isRateLimit).length === 1;
   const applied: SelectedOverride[] = [];
   const sources: OverrideSource[] = [];
@@ -50,21 +50,22 @@ function apply(limits: readonly Limit[], overrides: readonly SelectedOverride[])
     const base = replaced ?? limit;
     const tried = overrides.find((each) => each.candidate === true && names(each));
     const withCandidate = tried && madeOf(base, tried, withCandidates);
-    const source = { ...(replaced && { limit: override }), ...(withCandidate && { candidate: tried }) };
+    const source = { ...(replaced && override && { limit: override }), ...(withCandidate && tried && { candidate: tried }) };
     sources.push(source);
     applied.push(...Object.values(source));
     return withCandidate ?? base;
   });
-  return { limits: applied.length === 0 ? limits : changed, applied, sources };
+  const hasCandidates = sources.some(({ candidate }) => candidate !== undefined);
+  return { of: limits, limits: applied.length === 0 ? limits : changed, applied, sources, hasCandidates };
 }
 
 const NO_SOURCE: OverrideSource = {};
 
 /** Undefined: the values make no limit of this algorithm, and the configured one stays. */
-function madeOf(limit: RateLimit, { limit: values }: SelectedOverride, known: Known): RateLimit | undefined {
+function madeOf(limit: RateLimit, { limit: values }: SelectedOverride, known: Made): RateLimit | undefined {
   let ofValues = known.get(values);
-  const last = ofValues?.get(limit);
-  if (last !== undefined) return last;
+  const before = ofValues?.get(limit);
+  if (before !== undefined) return before;
   const made = known === replacements ? replaceValues(limit, values) : tryValues(limit, values);
   if (made === undefined) return undefined;
   if (ofValues === undefined) known.set(values, (ofValues = new WeakMap()));

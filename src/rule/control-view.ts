@@ -51,6 +51,7 @@ export interface Overridden {
   readonly applied: readonly SelectedOverride[];
   /** One for each limit. */
   readonly sources: readonly OverrideSource[];
+  readonly hasCandidates: boolean;
 }
 
 /** The records that changed one limit. */
