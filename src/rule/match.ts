@@ -98,8 +98,12 @@ export function matchRequest({ ruleSet, request, modes, control }: MatchInput): 
     if (match.rule !== undefined && match.rule.replaces.length > 0) replaces = true;
   }
   const counted = replaces ? withoutReplaced(matches, modes) : matches;
-  const hasCandidates = domain?.hasCandidates === true ? { hasCandidates: true as const } : undefined;
-  const found = { domainFound: domain !== undefined, hashTag: domain?.hashTag, ...hasCandidates };
+  const domainFound = domain !== undefined;
+  const hashTag = domain?.hashTag;
+  const hasCandidates = domain?.hasCandidates === true;
+  // Nearly every request. Field by field, because a spread takes several times as long.
+  if (blocks === undefined && !hasCandidates) return { domainFound, hashTag, matches: counted };
+  const found = { domainFound, hashTag, ...(hasCandidates && { hasCandidates }) };
   if (blocks === undefined) return { ...found, matches: counted };
   const denied = blocked(counted, { blocks, request, modes });
   return modes.shadow ? { ...found, matches: denied } : { ...found, matches: denied, blocked: true };
