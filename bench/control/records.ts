@@ -10,7 +10,7 @@ export interface Size {
   readonly changes: number;
 }
 
-export const FULL: Size = { tenants: 1_000_000, overrides: 100_000, changes: 300 };
+export const FULL: Size = { tenants: 1_000_000, overrides: 100_000, changes: 100 };
 export const SHORT: Size = { tenants: 100_000, overrides: 10_000, changes: 50 };
 
 export const NOTE = { author: 'bench', action: 'put' };

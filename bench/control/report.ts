@@ -49,8 +49,8 @@ function figures({ start, changing, changes }: Pick<ControlFigures, 'start' | 'c
     ['start', `${seconds.toFixed(1)} s`, '10 s'],
     ['- processor time of the process', `${processorSeconds.toFixed(1)} s`, ''],
     ['- processor time of Redis, meanwhile', `${redisSeconds.toFixed(1)} s`, ''],
-    ['- replies into records', `${parsingSeconds.toFixed(1)} s`, ''],
-    ['- records into the replica', `${applyingSeconds.toFixed(1)} s`, ''],
+    ['- replies into records', `${parsingSeconds.toFixed(2)} s`, ''],
+    ['- records into the replica', `${applyingSeconds.toFixed(2)} s`, ''],
     ['longest turn of the event loop, start', `${turns.longestMs.toFixed(1)} ms (${turns.over5Ms} over 5 ms)`, '5 ms'],
     [
       `longest turn, ${whole(BURST_CHANGES)} changes at once`,

@@ -104,10 +104,9 @@ export class SelectorIndex {
 
   select(entries: readonly Entry[]): Selection | undefined {
     let found: Found;
-    for (let i = 0; i < entries.length; i += 1) {
-      const entry = entries[i];
-      const level = entry && this.levelOf(entry.key);
-      if (entry === undefined || level === undefined) continue;
+    for (const entry of entries) {
+      const level = this.levelOf(entry.key);
+      if (level === undefined) continue;
       const first = level.byValue.get(entry.value);
       if (first !== undefined) found = collect(first, entries, found);
       if (level.anyValue !== undefined) found = collect(level.anyValue, entries, found);

@@ -103,10 +103,12 @@ export function matchRequest({ ruleSet, request, modes, control }: MatchInput): 
   const hasCandidates = domain?.hasCandidates === true;
   // Nearly every request. Field by field, because a spread takes several times as long.
   if (blocks === undefined && !hasCandidates) return { domainFound, hashTag, matches: counted };
-  const found = { domainFound, hashTag, ...(hasCandidates && { hasCandidates }) };
-  if (blocks === undefined) return { ...found, matches: counted };
+  if (blocks === undefined) return { domainFound, hashTag, hasCandidates: true, matches: counted };
   const denied = blocked(counted, { blocks, request, modes });
-  return modes.shadow ? { ...found, matches: denied } : { ...found, matches: denied, blocked: true };
+  const found: RequestMatch = modes.shadow
+    ? { domainFound, hashTag, matches: denied }
+    : { domainFound, hashTag, matches: denied, blocked: true };
+  return hasCandidates ? { ...found, hasCandidates } : found;
 }
 
 /** Requests in flight are still counted, because their ends are, but not denied. */
@@ -138,17 +140,19 @@ function blocked(matches: readonly Match[], { blocks, request, modes }: BlockedI
     const limits = modes.shadow ? match.limits : factsOf(match, { descriptor, request });
     const block = blocks.get(index);
     if (block === undefined) return { ...match, limits };
-    const path = match.path.length > 0 ? match.path : keysOf(descriptor);
-    const untilUs = block.untilUs === undefined ? undefined : { untilUs: block.untilUs };
-    return {
-      ...match,
+    const { unlimited, rule, inFlight, plan, path } = match;
+    const denied: Match = {
       limits,
-      path,
+      unlimited,
       mode: 'enforced',
       quotaAlwaysFits: false,
+      path: path.length > 0 ? path : keysOf(descriptor),
+      rule,
+      inFlight,
       control: [block],
-      block: { limit: BLOCK_LIMIT, ...untilUs },
+      block: block.untilUs === undefined ? { limit: BLOCK_LIMIT } : { limit: BLOCK_LIMIT, untilUs: block.untilUs },
     };
+    return plan === undefined ? denied : { ...denied, plan };
   });
 }
 
