@@ -12,6 +12,7 @@ import { RedisStore } from '../src/store/redis/redis-store';
 import { startRedis } from '../test/support/redis/redis-server';
 import { makeTestClient, storeOptions, type TestClient } from '../test/support/redis/redis-store';
 import { decisionCosts, type Asked } from './control/decision-cost';
+import { measureFloors } from './control/floors';
 import { blockAt, burst, fill, FULL, NOTE, SHORT, type Size } from './control/records';
 import { renderControl, type Start } from './control/report';
 import { longestTurnOf } from './control/turns';
@@ -176,6 +177,7 @@ async function main(): Promise<void> {
     data.apply({ key: keyOf(record), version: monotonicNowUs(), record });
   }
   const costs = await decisionCosts(data, rowsToAsk());
+  const floors = measureFloors();
   const markdown = renderControl({
     environment: describeEnvironment({ redis: await redisVersion(admin) }),
     load: { before: loadBefore, after: loadAverage() },
@@ -183,6 +185,7 @@ async function main(): Promise<void> {
     start,
     changing,
     changes: { spread: spreadOf(changes), p99Ms: changes.toSorted((a, b) => a - b)[Math.floor(changes.length * 0.99)] ?? 0 },
+    floors,
     costs: { matching: [...nothing.matching, ...costs.matching], decision: [...nothing.decision, ...costs.decision] },
   });
   console.log(`\n${markdown}\n`);

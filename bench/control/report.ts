@@ -4,6 +4,7 @@ import type { Environment } from '../support/environment';
 import { spread, table, threeDigits, whole } from '../support/markdown';
 import type { Spread } from '../support/statistics';
 import type { Costs, CostRow } from './decision-cost';
+import type { Floors } from './floors';
 import { BURST_CHANGES, type Size } from './records';
 import type { Turns } from './turns';
 
@@ -27,9 +28,10 @@ export interface ControlFigures {
   readonly changing: Turns<void>;
   readonly changes: { readonly spread: Spread; readonly p99Ms: number };
   readonly costs: Costs;
+  readonly floors: Floors;
 }
 
-export function renderControl({ environment, load, size, start, changing, changes, costs }: ControlFigures): string {
+export function renderControl({ environment, load, size, start, changing, changes, costs, floors }: ControlFigures): string {
   const { date, node, redis, cores, processor } = environment;
   return [
     '## Control data',
@@ -40,6 +42,9 @@ export function renderControl({ environment, load, size, start, changing, change
 processor time of the same requests without control data and with them, chunk by chunk in turn (medians of 15 rounds); the lowest and
 the highest ratio of a round are in brackets. The bar is 1.05 for a decision. For the blocks, ${whole(size.overrides)} of them were added.`,
     table(['requests', 'decision: without', 'with', 'ratio', 'matching: without', 'with', 'ratio'], costRows(costs)),
+    `The smallest programs that do what a lookup cannot avoid (\`bench/control/floors.ts\`, the fastest of 15 rounds): finding a text
+that was just received in a \`Map\` of 100,000 takes ${whole(floors.mapNs)} ns. A read at a random place of 8 MB, and one of 40 MB at the place that it names,
+take ${whole(floors.readsNs)} ns: the plan of a tenant of a million needs these two if all tenants ask alike.`,
   ].join('\n\n');
 }
 
