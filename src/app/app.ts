@@ -28,6 +28,7 @@ import { GrpcPort, makeGrpcServer } from './open-grpc';
 import type { OpenAdminInput } from './open-admin';
 import { openHttpPort, openPortLimits } from './open-ports';
 import { openPenalties } from './open-penalties';
+import { recordInAll } from '../observability/record-in-all';
 import { countLapsed, openReservations } from './open-reservations';
 import type { OpenedStore } from './open-store';
 import { openTop } from './open-top';
@@ -77,7 +78,7 @@ export interface App {
   drain(): Promise<void>;
   readMetrics(): Promise<readonly MetricReading[]>;
   /** For the admin API. */
-  readonly admin: Pick<OpenAdminInput, 'services' | 'tail'>;
+  readonly admin: Pick<OpenAdminInput, 'services' | 'tail' | 'registry'>;
 }
 
 const NO_CONFIG = 'config: none yet';
@@ -107,7 +108,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   const { store, reservations, run, exchange, name, forget, leave } = await openAnyStore({ ...options, health, metrics, memoryStore });
   const control = await openControl({ settings, run, health, registry, log });
   const keyPrefix = settings.cacheKeyPrefix;
-  const facts = publishFacts({ run, name, rules, health, version, keyPrefix, isAdministered: control !== undefined });
+  const facts = publishFacts({ run, name, rules, health, version, keyPrefix, control });
+  const faults = new FaultLog({ log, nowMs: monotonicNowMs });
   const tail = new DecisionTail({ nowMs: () => Date.now() });
   const top = openTop({ settings, registry, exchange, log });
   const penalties = control && openPenalties({ settings, store, service: control.service, registry, log });
@@ -118,24 +120,32 @@ export async function startApp(options: AppOptions): Promise<App> {
     control: control?.data,
     keyPrefix,
     nowUs: monotonicNowUs,
-    record: recordInAll(
-      [tail, top, penalties],
-      makeRecordDecision({
-        metrics,
-        ruleMetrics,
-        globalShadow: settings.shadowMode,
-        onUnknownDomain: logUnknownDomains(log),
-        onUnknownPlan: logUnknownPlans(log),
-        ...(control && { onControl: control.onDecided }),
-      }),
-    ),
+    record: recordInAll({
+      onError: (error) => {
+        faults.error({ err: error }, 'a decision is not recorded');
+      },
+      recorders: [
+        makeRecordDecision({
+          metrics,
+          ruleMetrics,
+          globalShadow: settings.shadowMode,
+          onUnknownDomain: logUnknownDomains(log),
+          onUnknownPlan: logUnknownPlans(log),
+          ...(control && { onControl: control.onDecided }),
+        }),
+        (decided) => {
+          tail.record(decided);
+        },
+        ...(top ? [top.record] : []),
+        ...(penalties ? [(decided: Decided) => penalties.record(decided)] : []),
+      ],
+    }),
   };
   const shouldRateLimit = makeShouldRateLimit({ ...deciding, additions: (ruleSet) => additionsFor(ruleSet, additionOptions(settings)) });
   const { service, sweeper } = openReservations({ ...deciding, reservations, metrics, rules });
   const onFailure = (kind: FailureKind): void => {
     metrics.shouldRateLimitError.inc({ err_type: ERROR_TYPES[kind] });
   };
-  const faults = new FaultLog({ log, nowMs: monotonicNowMs });
   const answerCalls = makeAnswerCalls({ decide: shouldRateLimit, log: faults, onFailure });
   const reservationCalls = new ReservationCalls({ service, answerCalls, log: faults });
 
@@ -199,7 +209,11 @@ export async function startApp(options: AppOptions): Promise<App> {
       await Promise.all([store.close(), unpublish?.()]);
     },
     readMetrics: () => published.read(),
-    admin: { services: servicesOf({ storeChoice, memoryStore, control, forget, keyPrefix, facts: facts.facts, topKeys: top?.keys }), tail },
+    admin: {
+      services: servicesOf({ storeChoice, memoryStore, control, forget, keyPrefix, facts: facts.facts, topKeys: top?.keys }),
+      tail,
+      registry,
+    },
   };
 }
 
@@ -227,22 +241,6 @@ function servicesOf({ storeChoice, memoryStore, control, ...rest }: ServicesInpu
     memoryStore: isEmbedded ? memoryStore : undefined,
     control: isEmbedded ? control?.store : undefined,
   });
-}
-
-interface Recorder {
-  readonly record: (decided: Decided) => void;
-}
-
-function recordInAll(
-  [tail, top, penalties]: readonly [DecisionTail, Recorder | undefined, Recorder | undefined],
-  record: Recorder['record'],
-): Recorder['record'] {
-  return (decided) => {
-    record(decided);
-    tail.record(decided);
-    top?.record(decided);
-    penalties?.record(decided);
-  };
 }
 
 function startHttpPort(server: HttpServer, { host, port }: Pick<Settings, 'host' | 'port'>): Promise<{ port: number }> {

@@ -10,6 +10,7 @@ import {
   XDS_METRICS,
   type MetricRow,
 } from './metrics/metrics';
+import { ADMIN_METRICS } from './metrics/admin-metrics';
 import { DOMAIN_METRICS, RULE_METRICS } from './metrics/rule-metrics';
 import { TOP_KEY_METRIC } from './metrics/top-key-metric';
 import { TIMES_MAX } from './statsd/statsd-differences';
@@ -79,6 +80,7 @@ export function renderMetricsDoc(): string {
     ...XDS_METRICS,
     ...CONTROL_METRICS,
     ...PENALTY_METRICS,
+    ...ADMIN_METRICS,
     ...WORKER_METRICS,
     ...REPORT_METRICS,
   }).map(renderRow);

@@ -830,7 +830,7 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'false',
     meaning:
-      'Record which keys ask most, are denied most and are nearest to their limit ([who-is-limited.md](who-is-limited.md#top-keys)). METRIC_TOP_KEYS also enables it.',
+      'Record which keys ask most, are denied most and are nearest to their limit ([who-is-limited.md](who-is-limited.md#top-keys)). METRIC_TOP_KEYS and ADMIN_PORT also enable it.',
   }),
   topKeysCapacity: row({
     ...logs,
