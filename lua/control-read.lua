@@ -26,10 +26,6 @@ end
 
 -- How far the log and a position that it does not contain agree.
 local function common_version(position, version)
-  local first = redis.call('XRANGE', LOG, '-', '+', 'COUNT', 1)[1]
-  if first and tonumber(version_of(first)) > tonumber(position) then
-    return 'inf'
-  end
   local before = redis.call('XREVRANGE', LOG, position .. '-0', '-', 'COUNT', 1)[1]
   if before then
     return version_of(before)

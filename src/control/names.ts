@@ -22,7 +22,7 @@ export class Names {
       return known.number;
     }
     const number = this.free.pop() ?? this.byNumber.length;
-    // A copy: a name that is a part of a long text would keep the whole text in memory.
+    // A copy: the name may be a part of a long text, which it would keep whole.
     const own = Buffer.from(name, 'latin1').toString('latin1');
     this.byNumber[number] = own;
     this.byName.set(own, { number, uses: 1 });

@@ -96,7 +96,7 @@ class Shard<Item extends Chained<Item>> {
     return true;
   }
 
-  /** Replaces the first selector of a chain, which must be there, by the next one. */
+  /** Replaces the first selector of a chain, which is there, by the next one. */
   replaceFirst(first: Item, hash: number): void {
     const mask = this.hashes.length - 1;
     let place = hash & mask;

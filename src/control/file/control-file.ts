@@ -29,6 +29,8 @@ export interface ControlFileOptions {
   readonly onWritten?: () => void;
   /** Called if the last line was incomplete, and dropped: its write was never acknowledged. */
   readonly onTorn: (bytes: number) => void;
+  /** Called for each write that the file could not keep. */
+  readonly onRefused?: (error: ControlFileError) => void;
   /** Default: 10,000. */
   readonly outdatedLinesMax?: number;
 }
@@ -52,13 +54,13 @@ export async function openControlFile(options: ControlFileOptions): Promise<Loca
 }
 
 async function openJournal(handle: FileHandle, options: ControlFileOptions): Promise<LocalControlStore> {
-  const { path: file, nowUs, onWritten, onTorn, outdatedLinesMax = OUTDATED_LINES_MAX } = options;
+  const { path: file, nowUs, onWritten, onTorn, onRefused = () => undefined, outdatedLinesMax = OUTDATED_LINES_MAX } = options;
   const { size } = await handle.stat();
   const lines = linesOf(file);
   const first = await lines.next();
   const [head, ...rest] = first.done === true ? [] : first.value;
   const epoch = head === undefined ? randomUUID() : readHead(head, file);
-  const journal = new FileJournal({ file, handle, epoch, outdatedLinesMax });
+  const journal = new FileJournal({ file, handle, epoch, outdatedLinesMax, onRefused });
   const store = new LocalControlStore({ nowUs, epoch, journal, ...(onWritten && { onWritten }) });
   const read = await loadLines(lines, { file, store, first: rest });
   const goodBytes = head === undefined ? 0 : head.length + 1 + read.bytes;
@@ -133,6 +135,7 @@ interface FileJournalOptions {
   readonly handle: FileHandle;
   readonly epoch: string;
   readonly outdatedLinesMax: number;
+  readonly onRefused: (error: ControlFileError) => void;
 }
 
 interface JournalState {
@@ -181,9 +184,11 @@ class FileJournal implements Journal {
       this.size += bytes.length;
     } catch (error) {
       await this.handle.truncate(this.size).catch(() => undefined);
-      throw new ControlFileError(
+      const refusal = new ControlFileError(
         `CONTROL_FILE ${this.options.file} cannot be written (${codeOf(error)}), so nothing has changed; free its disk, then repeat the write`,
       );
+      this.options.onRefused(refusal);
+      throw refusal;
     }
   }
 

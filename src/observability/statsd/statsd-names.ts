@@ -7,6 +7,7 @@ import {
   METRICS,
   PENALTY_METRICS,
   REPORT_METRICS,
+  TRACE_METRICS,
   WORKER_METRICS,
   XDS_METRICS,
   type MetricRow,
@@ -41,6 +42,7 @@ const ROWS: readonly MetricRow[] = [
   ADMIN_METRICS,
   WORKER_METRICS,
   REPORT_METRICS,
+  TRACE_METRICS,
   RULE_METRICS,
   DOMAIN_METRICS,
 ].flatMap((table) => Object.values<MetricRow>(table));

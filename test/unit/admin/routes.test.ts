@@ -86,6 +86,7 @@ function valueOf(schema: object): fc.Arbitrary<unknown> {
     minimum = 0,
     maximum = 2 ** 32,
     const: only,
+    enum: words,
   } = schema as {
     type?: string;
     properties?: Record<string, object>;
@@ -95,6 +96,7 @@ function valueOf(schema: object): fc.Arbitrary<unknown> {
     minimum?: number;
     maximum?: number;
     const?: unknown;
+    enum?: readonly unknown[];
   };
   const nonsense = fc.oneof(
     fc.constant(null),
@@ -107,6 +109,7 @@ function valueOf(schema: object): fc.Arbitrary<unknown> {
   );
   const good = (): fc.Arbitrary<unknown> => {
     if (only !== undefined) return fc.constant(only);
+    if (words !== undefined) return fc.constantFrom(...words);
     if (anyOf !== undefined) return fc.oneof(...anyOf.map(valueOf));
     if (type === 'integer' || type === 'number')
       return fc.oneof(fc.integer({ min: minimum, max: Math.min(maximum, 2 ** 31) }), fc.constantFrom(minimum, maximum));
