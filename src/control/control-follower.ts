@@ -60,6 +60,11 @@ export class ControlFollower {
     return this.position?.version ?? 0;
   }
 
+  /** Identifies the history of the store; undefined: nothing was read, or nothing was ever written. */
+  get epoch(): string | undefined {
+    return this.position?.epoch;
+  }
+
   /** Seconds since the replica was last known to be up to date. */
   get lagSeconds(): number {
     return this.upToDateAtUs === undefined ? 0 : Math.max(0, this.options.nowUs() - this.upToDateAtUs) / 1_000_000;

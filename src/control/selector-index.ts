@@ -211,7 +211,9 @@ function toSelection(found: Selector[]): Selection {
   const pass = lastToEnd(found, 'pass');
   const overrides: SelectedOverride[] = [];
   for (const { record } of found.sort(byPrecedence)) {
-    if (record.kind === 'override') overrides.push({ kind: record.kind, id: record.id, ...endOf(record), limit: record.limit });
+    if (record.kind !== 'override') continue;
+    const { kind, id, limit, candidate } = record;
+    overrides.push({ kind, id, ...endOf(record), limit, ...(candidate && { candidate }) });
   }
   return { ...(block && { block }), ...(pass && { pass }), overrides };
 }

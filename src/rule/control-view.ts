@@ -22,6 +22,8 @@ export interface SelectedRecord {
   readonly id: string;
   /** When it ends, in microseconds since 1970. Absent: it has no end. */
   readonly untilUs?: number;
+  /** Of an override: its limit is tried beside that of the rule, and never denies. Absent: the record is in force. */
+  readonly candidate?: true;
 }
 
 export interface SelectedOverride extends SelectedRecord {
@@ -45,8 +47,17 @@ export interface Overridden {
   /** The limits before. */
   readonly of: readonly Limit[];
   readonly limits: readonly Limit[];
-  /** The records that replaced a limit. */
+  /** The records that replaced a limit, or made a candidate. */
   readonly applied: readonly SelectedOverride[];
+  /** One for each limit. */
+  readonly sources: readonly OverrideSource[];
+  readonly hasCandidates: boolean;
+}
+
+/** The records that changed one limit. */
+export interface OverrideSource {
+  readonly limit?: SelectedOverride;
+  readonly candidate?: SelectedOverride;
 }
 
 export interface ControlView {

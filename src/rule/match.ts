@@ -5,7 +5,7 @@ import type { ByteString, Descriptor, LimitOverride, RateLimitRequest } from '..
 import { UNIT_US } from '../descriptor/unit';
 import { overrideLimits } from './apply-override';
 import { choosePlan, type PlanInForce } from './choose-plan';
-import type { ControlView, SelectedRecord, Selection } from './control-view';
+import type { ControlView, Overridden, SelectedRecord } from './control-view';
 import { findNode } from './tree';
 import { toText } from '../descriptor/byte-string';
 import { BadRequestError } from '../lib/errors';
@@ -68,7 +68,7 @@ export interface RequestMatch {
   /** `hash_tag` of the domain. */
   readonly hashTag?: ByteString | undefined;
   readonly matches: readonly Match[];
-  /** A limit of the domain has a candidate. Absent: none does. */
+  /** A limit of the domain, or an override of this request, has a candidate. Absent: none does. */
   readonly hasCandidates?: true;
   /** A block denies it: only refunds, releases and usage reports are left to count. Absent: none does. */
   readonly blocked?: true;
@@ -82,6 +82,7 @@ export function matchRequest({ ruleSet, request, modes, control }: MatchInput): 
   const { descriptors } = request;
   const matches = new Array<Match>(descriptors.length);
   let replaces = false;
+  let hasCandidates = domain?.hasCandidates === true;
   let blocks: Map<number, SelectedRecord> | undefined;
   for (let index = 0; index < descriptors.length; index += 1) {
     const descriptor = descriptors[index] ?? NO_ENTRIES;
@@ -92,7 +93,11 @@ export function matchRequest({ ruleSet, request, modes, control }: MatchInput): 
       const isAdmission = (descriptor.hits ?? request.hits) >= 0;
       if (selection.block !== undefined && isAdmission) (blocks ??= new Map()).set(index, selection.block);
       else if (selection.pass !== undefined) match = passed(match, selection.pass);
-      else if (match.rule !== undefined) match = overridden(match, selection);
+      else if (match.rule !== undefined && selection.overrides.length > 0) {
+        const overridden = overrideLimits(match.limits, selection);
+        match = withLimits(match, overridden);
+        if (overridden.hasCandidates) hasCandidates = true;
+      }
     }
     matches[index] = match;
     if (match.rule !== undefined && match.rule.replaces.length > 0) replaces = true;
@@ -100,7 +105,6 @@ export function matchRequest({ ruleSet, request, modes, control }: MatchInput): 
   const counted = replaces ? withoutReplaced(matches, modes) : matches;
   const domainFound = domain !== undefined;
   const hashTag = domain?.hashTag;
-  const hasCandidates = domain?.hasCandidates === true;
   if (blocks === undefined) {
     // A literal for each: V8 of Node 20 gives an object that begins with a spread a hidden class of its own, which slows all readers.
     return hasCandidates ? { domainFound, hashTag, matches: counted, hasCandidates } : { domainFound, hashTag, matches: counted };
@@ -121,8 +125,7 @@ function passed(match: Match, pass: SelectedRecord): Match {
   return { ...match, limits, unlimited: true, mode: 'shadow', quotaAlwaysFits: false, control: [pass] };
 }
 
-function overridden(match: Match, selection: Selection): Match {
-  const { limits, applied } = overrideLimits(match.limits, selection);
+function withLimits(match: Match, { limits, applied }: Overridden): Match {
   if (applied.length === 0) return match;
   // Field by field, because a spread takes several times as long.
   const { unlimited, mode, quotaAlwaysFits, path, rule, inFlight, plan } = match;
