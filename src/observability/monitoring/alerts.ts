@@ -73,14 +73,14 @@ export function makeAlerts({ envoyTimeoutMs }: AlertOptions = DEFAULT_ALERT_OPTI
       name: 'WeirErrorBudgetFastBurn',
       severity: 'page',
       hold: '2m',
-      summary: 'Weir in {{ $labels.job }} fails to decide with Redis so often that the error budget of a month lasts two days.',
+      summary: 'Weir in {{ $labels.job }} uses up the error budget of a month within two days, at the present rate of failures.',
       expression: burns(FAST_BURN, ['5m', '1h']),
     },
     {
       name: 'WeirErrorBudgetSlowBurn',
       severity: 'ticket',
       hold: '15m',
-      summary: 'Weir in {{ $labels.job }} fails to decide with Redis so often that the error budget of a month lasts five days.',
+      summary: 'Weir in {{ $labels.job }} uses up the error budget of a month within five days, at the present rate of failures.',
       expression: burns(SLOW_BURN, ['30m', '6h']),
     },
     {

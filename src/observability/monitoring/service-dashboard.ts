@@ -123,7 +123,7 @@ const REDIS_PANELS: readonly PanelSpec[] = [
   {
     kind: 'graph',
     title: 'Latency of Redis',
-    description: 'Of one command, which may decide many requests.',
+    description: 'Time of one command, which may decide many requests.',
     unit: 's',
     queries: latencies(buckets(METRICS.storeLatency, CHOSEN), 'instance, store'),
   },
@@ -231,7 +231,7 @@ const CONFIGURATION_PANELS: readonly PanelSpec[] = [
   {
     kind: 'stat',
     title: 'Time until the certificate ends',
-    description: 'Of the certificate in use on the gRPC port.',
+    description: 'The certificate in use on the gRPC port ends then.',
     unit: 's',
     queries: [{ expression: `min(${series(METRICS.grpcCertificateExpiry, CHOSEN)} > 0) - time()`, legend: 'first' }],
   },

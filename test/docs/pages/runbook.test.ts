@@ -57,9 +57,10 @@ test('the files under deploy/ are what the generator makes', () => {
   expect(readdirSync('deploy/grafana').sort()).toEqual(dashboards.map(([name]) => name).sort());
 });
 
-test('the PrometheusRule has the groups of the rules file', () => {
+test('the rules file and the PrometheusRule are YAML with all alerts', () => {
+  expect(parse(renderRules())).toEqual(ruleGroups());
   const { spec } = parse(renderPrometheusRule()) as { readonly spec: unknown };
-  expect(spec).toEqual(parse(renderRules()));
+  expect(spec).toEqual(ruleGroups());
 });
 
 test('each alert links to its section of the runbook, and each section has its alert', () => {
