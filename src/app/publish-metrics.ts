@@ -42,7 +42,7 @@ export async function publishMetrics({
   // Imported only if there is a statsd server.
   const reporter =
     statsd &&
-    (await import('./open-statsd.js')).openStatsd({
+    (await import('./telemetry/open-statsd.js')).openStatsd({
       statsd,
       settings,
       registry,

@@ -20,6 +20,7 @@ import { removeStaleSocket } from '../transport/port/unix-socket';
 import { closeUntaken } from '../workers/handed-connections';
 import type { WorkerPorts } from '../workers/messages';
 import { WorkerMetrics } from '../workers/worker-metrics';
+import { WorkerTails } from '../workers/worker-tails';
 import { WorkerPool } from '../workers/worker-pool';
 
 export interface StartWorkersOptions {
@@ -38,7 +39,7 @@ export interface RunningWorkers {
   readonly ports: WorkerPorts & { readonly debug: number };
   drain(): Promise<void>;
   /** For the admin API. */
-  readonly admin: Pick<OpenAdminInput, 'services' | 'tail'>;
+  readonly admin: Pick<OpenAdminInput, 'services' | 'tail' | 'registry'>;
 }
 
 /** Resolves when all workers serve. Rejects with WorkerStartError if one does not, and if the debug port cannot be bound. */
@@ -68,11 +69,23 @@ export async function startWorkers({
     onMetrics: (worker, answer) => {
       metrics.record(worker, answer);
     },
+    onSample: (tail, sample) => {
+      tails.take(tail, sample);
+    },
+    onServing: (worker) => {
+      tails.join(worker);
+    },
     onEnd: (worker) => void metrics.retire(worker),
     onRestart: () => {
       restarts.inc();
     },
     configNews: () => configNews(rules),
+    nowMs: monotonicNowMs,
+  });
+  const tails = new WorkerTails({
+    send: (message, worker) => {
+      pool.publish(message, worker);
+    },
     nowMs: monotonicNowMs,
   });
   rules.onLoad((outcome: LoadOutcome) => {
@@ -102,7 +115,8 @@ export async function startWorkers({
         facts: undefined,
         keyPrefix: settings.cacheKeyPrefix,
       }),
-      tail: undefined,
+      tail: tails,
+      registry: own,
     },
     drain: async () => {
       await Promise.all([

@@ -6,10 +6,12 @@ import {
   METRICS,
   PENALTY_METRICS,
   REPORT_METRICS,
+  TRACE_METRICS,
   WORKER_METRICS,
   XDS_METRICS,
   type MetricRow,
 } from './metrics/metrics';
+import { ADMIN_METRICS } from './metrics/admin-metrics';
 import { LIMIT_METRICS } from './metrics/rule-limit-metric';
 import { DOMAIN_METRICS, RULE_METRICS } from './metrics/rule-metrics';
 import { TOP_KEY_METRIC } from './metrics/top-key-metric';
@@ -91,8 +93,10 @@ export function renderMetricsDoc(): string {
     ...XDS_METRICS,
     ...CONTROL_METRICS,
     ...PENALTY_METRICS,
+    ...ADMIN_METRICS,
     ...WORKER_METRICS,
     ...REPORT_METRICS,
+    ...TRACE_METRICS,
   }).map(renderRow);
   return `${HEAD}\n${TABLE_HEAD}${ruleRows.join('')}${Object.values(DOMAIN_METRICS).map(renderRow).join('')}\n${TOP_HEAD}\n${TABLE_HEAD}${renderUnsent(TOP_KEY_METRIC)}\n${LIMIT_HEAD}\n${TABLE_HEAD}${limitRows.join('')}\n## Service\n\n${TABLE_HEAD}${otherRows.join('')}`;
 }

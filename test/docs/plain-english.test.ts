@@ -14,6 +14,7 @@ import {
   CONFIG_METRICS,
   METRICS,
   REPORT_METRICS,
+  TRACE_METRICS,
   WORKER_METRICS,
   XDS_METRICS,
   type MetricRow,
@@ -157,6 +158,7 @@ function textsToRead(): Passage[] {
     WORKER_METRICS,
     REPORT_METRICS,
     LIMIT_METRICS,
+    TRACE_METRICS,
     RULE_METRICS,
     DOMAIN_METRICS,
   ].flatMap((table) => Object.values<MetricRow>(table));

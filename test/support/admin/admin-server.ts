@@ -15,6 +15,8 @@ import { ControlData } from '../../../src/control/control-data';
 import { ControlFollower } from '../../../src/control/control-follower';
 import { ControlService } from '../../../src/control/control-service';
 import { LocalControlStore } from '../../../src/control/local-control-store';
+import type { PlanSpec } from '../../../src/compile/read/read-plans';
+import type { Plan } from '../../../src/rule/plan';
 import type { DescriptorLevel } from '../../../src/rule/tree';
 import { settingsInForce } from '../../../src/settings/settings-in-force';
 import { MemoryStore } from '../../../src/store/memory/memory-store';
@@ -28,6 +30,11 @@ export const TOKENS: Readonly<Record<Role, string>> = {
 
 export const PAYMENTS = `
 domain: payments
+plans:
+  basic:
+    rate_limit: { unit: minute, requests_per_unit: 100 }
+  gold:
+    rate_limit: { unit: minute, requests_per_unit: 900 }
 descriptors:
   - key: merchant
     rate_limit: { name: per merchant, unit: minute, requests_per_unit: 100 }
@@ -39,6 +46,7 @@ descriptors:
           - { name: daily, unit: day, requests_per_unit: 1000 }
   - key: free
     rate_limit: { unlimited: true }
+  - { key: tenant, tenant: true, default_plan: basic }
 `;
 
 export interface AdminHarnessOptions {
@@ -69,14 +77,16 @@ export function tokenLine(name: string, role: Role, token: string): string {
 
 export function rulesOf(yaml: string): CurrentRules {
   const levels = new Map<DescriptorLevel, DeclaredLevel>();
+  const plans = new Map<Plan, PlanSpec>();
   const { ruleSet, list } = examineConfig({
     files: [readDocument({ name: 'limits.yaml', text: yaml })],
     defaultAlgorithm: 'token_bucket',
     generation: 1,
     onLevel: (declared) => levels.set(declared.level, declared),
+    onPlan: (spec, plan) => plans.set(plan, spec),
   });
   list.throwIfAny();
-  return { ruleSet, levels };
+  return { ruleSet, levels, plans };
 }
 
 async function openLocalControl(nowUs: () => number) {
