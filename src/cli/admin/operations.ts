@@ -1305,7 +1305,16 @@ export interface Operations {
     readonly reply: {
       readonly settings: readonly {
         readonly name: string;
-        readonly group: 'Listening' | 'Configuration' | 'Decisions' | 'Answers' | 'Store' | 'Logs and metrics' | 'Admin API' | 'Life cycle';
+        readonly group:
+          | 'Listening'
+          | 'Configuration'
+          | 'Decisions'
+          | 'Answers'
+          | 'Store'
+          | 'Logs and metrics'
+          | 'Traces'
+          | 'Admin API'
+          | 'Life cycle';
         readonly value: string | null;
         readonly source: 'environment' | 'default';
       }[];

@@ -14,6 +14,7 @@ import {
   XDS_METRICS,
 } from '../../../src/observability/metrics/metrics';
 import type { MetricRow } from '../../../src/observability/metrics/metrics';
+import { CERTIFICATE_METRIC } from '../../../src/observability/metrics/certificate-expiry';
 import { LIMIT_METRICS } from '../../../src/observability/metrics/rule-limit-metric';
 import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/observability/metrics/rule-metrics';
 import { TOP_KEY_METRIC } from '../../../src/observability/metrics/top-key-metric';
@@ -30,7 +31,7 @@ const ROWS: readonly MetricRow[] = [
   LIMIT_METRICS,
   DOMAIN_METRICS,
   RULE_METRICS,
-  { TOP_KEY_METRIC },
+  { TOP_KEY_METRIC, CERTIFICATE_METRIC },
 ].flatMap((table) => Object.values<MetricRow>(table));
 
 /** By heading. */
