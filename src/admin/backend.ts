@@ -11,6 +11,7 @@ import type { GlobalModes } from '../rule/match';
 import type { RuleSet } from '../rule/rule-set';
 import type { DescriptorLevel } from '../rule/tree';
 import type { SettingsInForce } from '../settings/settings-in-force';
+import type { LiveView } from './live/live-figures';
 import type { TopKeys } from '../top/top-keys';
 
 export interface AdminBackend {
@@ -22,9 +23,16 @@ export interface AdminBackend {
   readonly instances: InstancesPort;
   readonly tail: TailPort;
   readonly top: TopKeys;
+  readonly live: LivePort;
   readonly settings: () => SettingsInForce;
   /** In milliseconds since 1970. */
   readonly nowMs: () => number;
+}
+
+/** Live figures of this instance. */
+export interface LivePort {
+  /** `rules`: most rules of the answer. */
+  view(query: { readonly rules: number }): Promise<LiveView>;
 }
 
 /** The configuration of this instance. */

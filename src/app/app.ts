@@ -217,7 +217,16 @@ export async function startApp(options: AppOptions): Promise<App> {
     },
     readMetrics: () => published.read(),
     admin: {
-      services: servicesOf({ storeChoice, memoryStore, control, forget, keyPrefix, facts: facts.facts, topKeys: top?.keys }),
+      services: servicesOf({
+        storeChoice,
+        memoryStore,
+        control,
+        forget,
+        keyPrefix,
+        facts: facts.facts,
+        topKeys: top?.keys,
+        readMetrics: () => published.read(),
+      }),
       tail,
       registry,
     },
@@ -246,7 +255,10 @@ function makeDebugServer({ rules, published, faults, limit }: DebugInput): HttpS
 }
 
 interface ServicesInput
-  extends Pick<AppOptions, 'storeChoice'>, Pick<OpenedStore, 'forget'>, Pick<ProcessServicesInput, 'facts' | 'keyPrefix' | 'topKeys'> {
+  extends
+    Pick<AppOptions, 'storeChoice'>,
+    Pick<OpenedStore, 'forget'>,
+    Pick<ProcessServicesInput, 'facts' | 'keyPrefix' | 'topKeys' | 'readMetrics'> {
   readonly memoryStore: MemoryStore;
   readonly control: OpenedControl | undefined;
 }

@@ -13,8 +13,10 @@ import type { Health } from '../observability/health';
 import { HEARTBEAT_MS, HEARTBEAT_TTL_MS } from '../resilience/instances';
 import type { RulesInForce } from '../source/rules-in-force';
 import type { MemoryStore } from '../store/memory/memory-store';
+import type { MetricReading } from '../observability/metrics/metrics-snapshot';
 import type { TopKeys } from '../top/top-keys';
 import type { OpenedControl } from './open-control';
+import { livePort } from './live-counts';
 import type { OpenedStore } from './open-store';
 
 export interface FactsInput extends Pick<OpenedStore, 'run' | 'name'> {
@@ -77,9 +79,19 @@ export interface ProcessServicesInput extends Pick<OpenedStore, 'forget'> {
   /** Undefined: decisions are made in other processes. */
   readonly facts: (() => InstanceFacts) | undefined;
   readonly keyPrefix: string;
+  /** All metrics, of all workers. */
+  readonly readMetrics: () => Promise<readonly MetricReading[]>;
 }
 
-export function processServices({ memoryStore, control, topKeys, facts, forget, keyPrefix }: ProcessServicesInput): ProcessServices {
+export function processServices({
+  memoryStore,
+  control,
+  topKeys,
+  facts,
+  forget,
+  keyPrefix,
+  readMetrics,
+}: ProcessServicesInput): ProcessServices {
   const inRedis = (): Promise<never> => Promise.reject(new Error('the thread of the admin API has its own connection to Redis'));
   return {
     buckets:
@@ -88,6 +100,7 @@ export function processServices({ memoryStore, control, topKeys, facts, forget, 
     top: topKeys ?? {
       top: () => Promise.reject(new AdminProblem('not-supported', 'this process counts no top keys')),
     },
+    live: livePort(readMetrics),
     process: {
       facts: () => (facts === undefined ? Promise.reject(new UnavailableError('this process does not decide')) : Promise.resolve(facts())),
       forget: (bucketKeys) => {

@@ -114,6 +114,7 @@ export async function startWorkers({
         topKeys: undefined,
         facts: undefined,
         keyPrefix: settings.cacheKeyPrefix,
+        readMetrics: () => metrics.read(),
       }),
       tail: tails,
       registry: own,

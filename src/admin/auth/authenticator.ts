@@ -72,13 +72,21 @@ export class Authenticator {
     }
     const caller = await this.callerOf(authorization);
     if (caller !== undefined) return caller;
-    this.failed.record(address);
-    this.options.onFailedTry?.();
+    // Without credentials nothing was guessed: a browser asks so before somebody signs in.
+    if (authorization !== undefined) {
+      this.failed.record(address);
+      this.options.onFailedTry?.();
+    }
     const detail =
       authorization === undefined
         ? 'send the header Authorization: Bearer TOKEN'
         : 'the token is not one of ADMIN_TOKENS_FILE, nor a JWT that is valid now, with a subject and a role';
     throw new AdminProblem('unauthenticated', detail);
+  }
+
+  /** The caller of credentials that were valid before; undefined: they are not valid any more. That counts as no failed try. */
+  async recheck(authorization: string): Promise<Caller | undefined> {
+    return this.options.needsAuth ? this.callerOf(authorization) : ANYONE;
   }
 
   close(): void {

@@ -3,6 +3,7 @@
 import type { Algorithm } from '../../algorithm/algorithms';
 import type { ControlStore } from '../../control/control-store';
 import type { ConfigNews } from '../../source/config-news';
+import type { LivePort } from '../live/live-counts';
 import type { DocumentPart } from '../../yaml/text-pieces';
 import type { TopKeys } from '../../top/top-keys';
 import type { RequestReport } from '../request-counts';
@@ -31,6 +32,7 @@ export interface ProcessServices {
   /** Without Redis: the control data. */
   readonly control: Omit<ControlStore, 'close'>;
   readonly top: TopKeys;
+  readonly live: LivePort;
   readonly process: ProcessPort;
 }
 

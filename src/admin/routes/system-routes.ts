@@ -7,6 +7,7 @@ import type { Rule } from '../../rule/rule';
 import { GROUPS } from '../../settings/table/setting-row';
 import { rulesOf } from '../../rule/tree';
 import { TOP_COUNT_MAX, TOP_MINUTES, TOP_QUESTIONS } from '../../top/top-keys';
+import type { CurrentRules } from '../backend';
 import { AdminProblem } from '../problem';
 import { ROLES } from '../role';
 import { instances } from './instances-route';
@@ -39,15 +40,46 @@ const limit = object({
 const rule = object({
   domain: Type.String(),
   rule: Type.String({ description: "The rule's path, joined with dots, as in the names of metrics." }),
+  depth: Type.Integer({ minimum: 1, description: 'Its level in the tree; 1: at the top.' }),
   unlimited: Type.Boolean(),
   shadow_mode: Type.Boolean(),
   quota_mode: Type.Boolean(),
+  tenants: Type.Boolean({ description: 'Whether the limits come from the plan of the tenant; `limits` are those of the default plan.' }),
+  file: Type.Optional(Type.String({ description: 'The file that declares the rule.' })),
+  line: Type.Optional(Type.Integer({ minimum: 1 })),
   limits: Type.Array(limit),
 });
 
 interface RuleInDomain {
   readonly domain: string;
   readonly rule: Rule;
+}
+
+/** Where a rule is declared. */
+interface Place {
+  readonly file: string;
+  /** Absent: the document never was text. */
+  readonly line?: number;
+}
+
+/** The places of the rules of a rule set, made once. */
+const placed = new WeakMap<RuleSet, ReadonlyMap<Rule, Place>>();
+
+function placesIn({ ruleSet, levels }: CurrentRules): ReadonlyMap<Rule, Place> {
+  const known = placed.get(ruleSet);
+  if (known !== undefined) return known;
+  const places = new Map<Rule, Place>();
+  for (const { declared } of levels.values()) {
+    for (const {
+      spec: { problems, offset },
+      node: { rule: declaredRule },
+    } of declared) {
+      const line = problems.lineAt(offset);
+      if (declaredRule !== undefined) places.set(declaredRule, { file: problems.file, ...(line > 0 && { line }) });
+    }
+  }
+  placed.set(ruleSet, places);
+  return places;
 }
 
 /** The rules of a rule set in one list, made once. */
@@ -80,14 +112,16 @@ const rules = route({
   }),
   problems: ['conflict'],
   handle: ({ query, pageMax }, { rules: { current, problems } }) => {
-    const ruleSet = current()?.ruleSet;
+    const inForce = current();
     const refused = [...problems()];
-    if (ruleSet === undefined) return Promise.resolve({ body: { generation: 0, warnings: [], refused, items: [] } });
+    if (inForce === undefined) return Promise.resolve({ body: { generation: 0, warnings: [], refused, items: [] } });
+    const { ruleSet } = inForce;
     const { generation, warnings } = ruleSet;
+    const places = placesIn(inForce);
     const begin = placeOf(query.cursor, generation);
     const all = rulesIn(ruleSet).filter((each) => query.domain === undefined || each.domain === query.domain);
     const end = begin + Math.min(pageMax, query.limit ?? pageMax);
-    const items = all.slice(begin, end).map(showRule);
+    const items = all.slice(begin, end).map((each) => showRule(each, places.get(each.rule)));
     return Promise.resolve({
       body: { generation, warnings: [...warnings], refused, items, ...(end < all.length && { next: `${generation}-${end}` }) },
     });
@@ -103,13 +137,19 @@ function placeOf(cursor: string | undefined, generation: number): number {
   return Number(place);
 }
 
-function showRule({ domain: inDomain, rule: { path, unlimited, shadowMode, quotaMode, limits } }: RuleInDomain) {
+function showRule(
+  { domain: inDomain, rule: { path, unlimited, shadowMode, quotaMode, limits, tenant } }: RuleInDomain,
+  place: Place | undefined,
+) {
   return snakeKeys({
     domain: inDomain,
     rule: path.join('.'),
+    depth: path.length,
     unlimited,
     shadowMode,
     quotaMode,
+    tenants: tenant !== undefined,
+    ...place,
     limits: limits.map(({ name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity }) => ({
       name,
       requestsPerUnit,

@@ -1,20 +1,24 @@
 /** Serves the admin API in its thread: opens what it needs, Redis among it, and listens. */
 
+import path from 'node:path';
 import { Registry } from 'prom-client';
 import { monotonicNowMs, monotonicNowUs } from '../../lib/clock';
 import type { AdminBackend, CurrentRules, TailSample } from '../../admin/backend';
 import { Authenticator } from '../../admin/auth/authenticator';
 import type { AdminThreadData, FromThread } from '../../admin/link/messages';
 import type { RemoteServices } from '../../admin/link/remote-services';
+import { LiveFigures } from '../../admin/live/live-figures';
 import { AdminProblem } from '../../admin/problem';
 import { RequestCounts } from '../../admin/request-counts';
 import { RedisInstances } from '../../admin/redis-instances';
 import { ADMIN_ROUTES } from '../../admin/routes/routes';
 import { AdminServer, type TlsOptions } from '../../admin/server/admin-server';
+import { ConsoleFiles } from '../../admin/server/console-files';
 import { event } from '../../observability/log/log-event';
 import { createLogger, type Logger } from '../../observability/log/logger';
 import { ThrottledLog } from '../../observability/log/throttled-log';
 import { Health } from '../../observability/health';
+import { PACKAGE_ROOT } from '../../lib/package-root';
 import { formatProblems } from '../../problems/config-error';
 import { chooseAdmin, type AdminChoice } from '../../settings/admin-choice';
 import { chooseStore, type StoreChoice } from '../../settings/redis/store-choice';
@@ -97,6 +101,7 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
     routes: ADMIN_ROUTES,
     backend: backendOf(input, { ...opened, choice, control }),
     authenticator,
+    consoleFiles: choice.hasConsole ? ConsoleFiles.read(path.join(PACKAGE_ROOT, 'dist', 'console')) : undefined,
     version: data.version,
     onAnswered: (answered) => {
       counts.answered(answered);
@@ -187,6 +192,7 @@ function backendOf({ settings, rules, declared, remote, tails, send }: ServeAdmi
       },
     },
     top: parts.top ?? remote.service('top'),
+    live: new LiveFigures({ port: remote.service('live'), nowMs: () => Date.now() }),
     settings: () => settingsInForce(globalThis.process.env),
     nowMs: () => Math.floor(monotonicNowUs() / 1_000),
   };

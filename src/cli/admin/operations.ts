@@ -1286,9 +1286,13 @@ export interface Operations {
       readonly items: readonly {
         readonly domain: string;
         readonly rule: string;
+        readonly depth: number;
         readonly unlimited: boolean;
         readonly shadow_mode: boolean;
         readonly quota_mode: boolean;
+        readonly tenants: boolean;
+        readonly file?: string;
+        readonly line?: number;
         readonly limits: readonly {
           readonly name: string;
           readonly requests_per_unit: number;
@@ -1318,6 +1322,49 @@ export interface Operations {
         readonly value: string | null;
         readonly source: 'environment' | 'default';
       }[];
+    };
+  };
+  readonly getLive: {
+    readonly query: {
+      readonly rules?: number;
+    };
+    readonly reply: {
+      readonly at: string;
+      readonly window_s: number;
+      readonly decisions_per_s: number;
+      readonly errors_per_s: number;
+      readonly fallback_per_s: number;
+      readonly cached_denials_per_s: number;
+      readonly unmatched_per_s: number;
+      readonly asked_per_s: number;
+      readonly denied_per_s: number;
+      readonly decision_p50_ms?: number;
+      readonly decision_p99_ms?: number;
+      readonly stores: readonly {
+        readonly store: string;
+        readonly p50_ms?: number;
+        readonly p99_ms?: number;
+        readonly errors_per_s: number;
+      }[];
+      readonly history: readonly {
+        readonly at: string;
+        readonly asked_per_s: number;
+        readonly denied_per_s: number;
+        readonly decision_p50_ms?: number;
+        readonly decision_p99_ms?: number;
+        readonly store_p99_ms?: number;
+      }[];
+      readonly rules: readonly {
+        readonly domain: string;
+        readonly rule: string;
+        readonly asked_per_s: number;
+        readonly denied_per_s: number;
+        readonly asked: number;
+        readonly denied: number;
+        readonly near: number;
+        readonly would_deny: number;
+      }[];
+      readonly rules_omitted: number;
     };
   };
   readonly listAudit: {
@@ -1400,6 +1447,29 @@ export interface Operations {
       }[];
     };
   };
+  readonly openSession: {
+    readonly reply: {
+      readonly name: string;
+      readonly role: 'viewer' | 'support' | 'admin';
+      readonly needs_sign_in: boolean;
+      readonly csrf?: string;
+      readonly ends_in_s?: number;
+    };
+  };
+  readonly getSession: {
+    readonly reply: {
+      readonly name: string;
+      readonly role: 'viewer' | 'support' | 'admin';
+      readonly needs_sign_in: boolean;
+      readonly csrf?: string;
+      readonly ends_in_s?: number;
+    };
+  };
+  readonly endSession: {
+    readonly reply: {
+      readonly ended: boolean;
+    };
+  };
 }
 
 export const OPERATIONS = {
@@ -1437,7 +1507,11 @@ export const OPERATIONS = {
   listInstances: { method: 'GET', path: '/v1/instances' },
   listRules: { method: 'GET', path: '/v1/rules' },
   listSettings: { method: 'GET', path: '/v1/settings' },
+  getLive: { method: 'GET', path: '/v1/live' },
   listAudit: { method: 'GET', path: '/v1/audit' },
   exportAudit: { method: 'GET', path: '/v1/audit/export' },
   tailDecisions: { method: 'GET', path: '/v1/tail' },
+  openSession: { method: 'POST', path: '/v1/session' },
+  getSession: { method: 'GET', path: '/v1/session' },
+  endSession: { method: 'DELETE', path: '/v1/session' },
 } as const satisfies Readonly<Record<keyof Operations, { readonly method: string; readonly path: string }>>;

@@ -1027,6 +1027,14 @@ export const SETTINGS_TABLE = {
     meaning: 'Most live tails at the same time.',
   }),
 
+  adminConsole: row({
+    ...admin,
+    name: 'ADMIN_CONSOLE',
+    type: boolean(),
+    default: 'true',
+    meaning: 'Serve the console ([console.md](console.md)) at `/` of ADMIN_PORT.',
+  }),
+
   workers: row({
     ...life,
     name: 'WORKERS',

@@ -6,8 +6,11 @@ import { join } from 'node:path';
 import { Authenticator } from '../../../src/admin/auth/authenticator';
 import type { AdminBackend, CurrentRules, TailSample } from '../../../src/admin/backend';
 import type { Role } from '../../../src/admin/role';
+import type { LiveCounts } from '../../../src/admin/live/live-counts';
+import { LiveFigures } from '../../../src/admin/live/live-figures';
 import { ADMIN_ROUTES } from '../../../src/admin/routes/routes';
 import { AdminServer } from '../../../src/admin/server/admin-server';
+import type { ConsoleFiles } from '../../../src/admin/server/console-files';
 import { MemoryBuckets } from '../../../src/admin/memory-buckets';
 import { examineConfig } from '../../../src/compile/compile';
 import type { DeclaredLevel } from '../../../src/compile/lint/declared-level';
@@ -49,12 +52,26 @@ descriptors:
   - { key: tenant, tenant: true, default_plan: basic }
 `;
 
+/** The counters of a process that has decided nothing. */
+const NO_COUNTS: LiveCounts = {
+  atMs: Date.now(),
+  decisions: 0,
+  errors: 0,
+  fallbackDecisions: 0,
+  cachedDenials: 0,
+  unmatched: 0,
+  decisionTimes: { bounds: [Infinity], counts: [0] },
+  stores: [],
+  rules: { added: [], asked: new Float64Array(), over: new Float64Array(), near: new Float64Array(), shadow: new Float64Array() },
+};
+
 export interface AdminHarnessOptions {
   readonly yaml?: string;
   readonly pageMax?: number;
   readonly failedTriesMax?: number;
   readonly env?: Readonly<Record<string, string>>;
   readonly needsAuth?: boolean;
+  readonly consoleFiles?: ConsoleFiles;
   readonly change?: (backend: AdminBackend) => AdminBackend;
 }
 
@@ -103,6 +120,7 @@ export async function startAdminServer({
   failedTriesMax = 10,
   env = {},
   needsAuth = true,
+  consoleFiles,
   change = (backend) => backend,
 }: AdminHarnessOptions = {}): Promise<AdminHarness> {
   const folder = mkdtempSync(join(tmpdir(), 'weir-admin-'));
@@ -148,6 +166,7 @@ export async function startAdminServer({
       },
     },
     top: { top: () => Promise.resolve({ items: [], unlistedMax: 0, totalHits: 0, coveredMs: 0, instances: 1, missing: 0 }) },
+    live: new LiveFigures({ port: { counts: () => Promise.resolve(NO_COUNTS) }, nowMs: () => Date.now() }),
     settings: () => settingsInForce(env),
     nowMs: () => Date.now(),
   });
@@ -164,6 +183,8 @@ export async function startAdminServer({
     backend,
     authenticator,
     needsAuth,
+    port: 0,
+    ...(consoleFiles && { consoleFiles }),
     bodyBytesMax: 65_536,
     pageMax,
     version: '0.0.0',
