@@ -30,7 +30,7 @@ test.each([
   'protobufjs',
   'yaml',
   're2js',
-  '@opentelemetry/api',
+  '@opentelemetry/core',
   '@opentelemetry/sdk-trace',
 ])('a server with default settings does not load %s', (name) => {
   expect([...packagesOf('cli/serve.js')]).not.toContain(name);

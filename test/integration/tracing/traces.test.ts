@@ -95,11 +95,12 @@ test.each(['lean', 'grpc-js'])(
       TRACING_SERVICE_NAMESPACE: 'edge',
       TRACING_SERVICE_INSTANCE_ID: 'one',
     };
-    const { client, stop } = await start({
+    const started = await start({
       ...env,
       OTEL_RESOURCE_ATTRIBUTES: 'team=a%20b,service.name=other',
       CACHE_KEY_PREFIX: transport,
     });
+    const { client } = started;
     const traceId = newTraceId();
     const sentMs = Date.now();
     const descriptors = [
@@ -147,7 +148,7 @@ test.each(['lean', 'grpc-js'])(
     const [, denied] = await spansOf(deniedId, 3);
     expect(denied!.attributes).toMatchObject({ 'weir.verdict': 'OVER_LIMIT', 'weir.denied_by': ['user'] });
     expect(JSON.stringify(receiver.spans, (_, value: unknown) => (typeof value === 'bigint' ? '' : value))).not.toContain('ann@');
-    await stop();
+    await started.stop();
   },
 );
 
