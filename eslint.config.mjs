@@ -22,6 +22,18 @@ export default tseslint.config(
     },
   },
   {
+    // The console has types of its own, with the DOM.
+    files: ['src/console/**/*.{ts,tsx}'],
+    extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
+    languageOptions: { parserOptions: { project: './src/console/tsconfig.json', tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/consistent-type-imports': 'error',
+      eqeqeq: 'error',
+      'max-lines-per-function': ['error', { max: 130, skipComments: true, skipBlankLines: true }],
+    },
+  },
+  {
     // The path of a request: each is made for every call.
     files: [
       'src/should-rate-limit.ts',

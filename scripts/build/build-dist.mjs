@@ -3,10 +3,13 @@ import { chmodSync, existsSync, readFileSync, readdirSync, rmSync, statSync, uti
 import { join, relative } from 'node:path';
 import { ROOT } from '../process/repository.mjs';
 import { run } from '../process/run.mjs';
+import { buildConsole } from './build-console.mjs';
 
 const BUILD_TIMEOUT_S = 300;
 const SRC = join(ROOT, 'src');
 const DIST = join(ROOT, 'dist');
+/** The bundled console, whose files have no source of their own. */
+const CONSOLE = join(DIST, 'console');
 /** Written after a successful build. Its time is when that build began; its text says whether the build checked types. */
 const STAMP = join(DIST, '.built');
 const TYPES_CHECKED = 'types checked\n';
@@ -30,6 +33,8 @@ export async function buildDist({ checksTypes = true } = {}) {
   );
   if (code !== 0) return timedOut ? `tsc did not end within ${BUILD_TIMEOUT_S} s` : 'tsc found the errors above';
   removeOrphans(DIST);
+  const failure = await buildConsole();
+  if (failure !== undefined) return failure;
   // It is a command: `weir` in package.json's bin.
   chmodSync(join(DIST, 'main.js'), 0o755);
   writeFileSync(STAMP, checksTypes ? TYPES_CHECKED : '');
@@ -64,6 +69,7 @@ function newestMs(path) {
 function removeOrphans(directory) {
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
     const path = join(directory, entry.name);
+    if (path === CONSOLE) continue;
     if (entry.isDirectory()) {
       removeOrphans(path);
     } else if (/\.js(\.map)?$/.test(entry.name)) {

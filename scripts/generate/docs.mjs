@@ -35,4 +35,5 @@ const PAGES = {
   'weir.schema.json': renderJsonSchema(),
 };
 for (const [name, text] of Object.entries(PAGES)) writeFileSync(new URL(`../../docs/${name}`, import.meta.url), text);
-writeFileSync(new URL('../../src/cli/admin/operations.ts', import.meta.url), renderOperations(ADMIN_ROUTES));
+for (const file of ['cli/admin', 'console/api'])
+  writeFileSync(new URL(`../../src/${file}/operations.ts`, import.meta.url), renderOperations(ADMIN_ROUTES));

@@ -47,7 +47,7 @@ function integrationTests(names) {
 
 /** The files that prettier formats. */
 export const FORMATTED = [
-  'src/**/*.ts',
+  'src/**/*.{ts,tsx,css,html}',
   'test/**/*.{ts,cjs}',
   'bench/**/*.ts',
   'scripts/**/*.{mjs,cjs}',
@@ -56,7 +56,7 @@ export const FORMATTED = [
 ];
 
 /**
- * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'h2load'} Need
+ * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium'} Need
  * With 'nodeVersions' a stage runs on the Node of the image.
  */
 
@@ -84,6 +84,7 @@ export const FORMATTED = [
 export const STAGES = [
   { name: 'build', build: true, timeoutS: 300 },
   { name: 'types', tool: ['typescript/bin/tsc', '-p', 'tsconfig.json'], cores: 1, timeoutS: 300 },
+  { name: 'types-console', tool: ['typescript/bin/tsc', '--noEmit', '-p', 'src/console/tsconfig.json'], cores: 1, timeoutS: 120 },
   {
     name: 'lint',
     tool: ['eslint/bin/eslint.js', '--no-error-on-unmatched-pattern', 'src', 'test', 'bench', 'scripts'],
@@ -128,8 +129,25 @@ export const STAGES = [
   {
     name: 'clients',
     folders: ['test/clients'],
-    needs: ['build', 'h2spec', 'goClient', 'grpcio'],
+    needs: ['build', 'h2spec', 'goClient', 'grpcio', 'openApiPythonClient'],
     cores: 0.4,
+    secondChance: true,
+    timeoutS: 600,
+  },
+  // Prometheus waits for the times of its alerts.
+  {
+    name: 'prometheus',
+    folders: ['test/prometheus'],
+    needs: ['build', 'redis', 'prometheus', 'promtool'],
+    cores: 0.6,
+    secondChance: true,
+    timeoutS: 600,
+  },
+  {
+    name: 'console',
+    folders: ['test/console'],
+    needs: ['build', 'chromium'],
+    cores: 1,
     secondChance: true,
     timeoutS: 600,
   },

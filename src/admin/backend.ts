@@ -1,27 +1,38 @@
 /** The port of the admin API: what its handlers need of the rest of Weir. */
 
 import type { Group, GroupVerdict } from '../bucket/take';
+import type { ControlData } from '../control/control-data';
 import type { ControlService } from '../control/control-service';
 import type { ControlView } from '../rule/control-view';
 import type { DeclaredLevel } from '../compile/lint/declared-level';
+import type { PlanSpec } from '../compile/read/read-plans';
+import type { Plan } from '../rule/plan';
 import type { GlobalModes } from '../rule/match';
 import type { RuleSet } from '../rule/rule-set';
 import type { DescriptorLevel } from '../rule/tree';
 import type { SettingsInForce } from '../settings/settings-in-force';
+import type { LiveView } from './live/live-figures';
 import type { TopKeys } from '../top/top-keys';
 
 export interface AdminBackend {
-  readonly control: Pick<ControlService, 'read' | 'scan' | 'write' | 'audit' | 'restore' | 'discardLost'>;
+  readonly control: Pick<ControlService, 'read' | 'scan' | 'write' | 'audit' | 'restore' | 'discardLost' | 'changesBetween'>;
   /** The records in force. */
-  readonly controlView: ControlView;
+  readonly controlView: ControlView & Pick<ControlData, 'get'>;
   readonly rules: RulesPort;
   readonly buckets: BucketsPort;
   readonly instances: InstancesPort;
   readonly tail: TailPort;
   readonly top: TopKeys;
+  readonly live: LivePort;
   readonly settings: () => SettingsInForce;
   /** In milliseconds since 1970. */
   readonly nowMs: () => number;
+}
+
+/** Live figures of this instance. */
+export interface LivePort {
+  /** `rules`: most rules of the answer. */
+  view(query: { readonly rules: number }): Promise<LiveView>;
 }
 
 /** The configuration of this instance. */
@@ -39,6 +50,8 @@ export interface CurrentRules {
   readonly ruleSet: RuleSet;
   /** Every level, as declared. */
   readonly levels: ReadonlyMap<DescriptorLevel, DeclaredLevel>;
+  /** Every plan, as declared. */
+  readonly plans: ReadonlyMap<Plan, PlanSpec>;
 }
 
 /** The live buckets. Rejects with StoreError if the store cannot answer. */
@@ -87,11 +100,32 @@ export interface InstanceFacts {
   readonly configRefused: boolean;
   /** Reasons why the health check reports a degraded state. */
   readonly degraded: readonly string[];
+  /** Absent: control data are off. */
+  readonly control?: ControlFacts;
+}
+
+export const CONTROL_STATES = ['starting', 'following', 'behind', 'lost'] as const;
+
+/** How a serving process follows the control data. */
+export interface ControlFacts {
+  readonly state: (typeof CONTROL_STATES)[number];
+  /** Since the last read of the change log that the store answered. */
+  readonly lagMs: number;
+  /** The last change that the process has; 0: there was none. */
+  readonly version: number;
+  /** Records that the store lost and the process keeps. */
+  readonly lost: number;
 }
 
 export interface TailPort {
   /** Calls `onSample` for sampled decisions until `close` is called. Throws AdminProblem if too many tails are open. */
   open(filter: TailFilter, onSample: (sample: TailSample) => void): { readonly close: () => void };
+}
+
+/** Where samples come from: this process, or all workers. The tail is a number that its opener chooses. */
+export interface TailSource {
+  open(tail: number, filter: TailFilter, onSample: (sample: TailSample) => void): void;
+  close(tail: number): void;
 }
 
 export interface TailFilter {
@@ -108,6 +142,8 @@ export interface TailFilter {
 /** A decision: what was asked, what was decided, and by what. */
 export interface TailSample {
   readonly atMs: number;
+  /** The process that decided. */
+  readonly pid: number;
   readonly domain: string;
   readonly overLimit: boolean;
   /** Why the store did not decide: `fallback` or `cached`. */
@@ -123,6 +159,15 @@ export interface TailDescriptor {
   /** Path of the rule; absent: no rule matched. */
   readonly rule?: string;
   readonly overLimit: boolean;
-  readonly limit?: { readonly name: string; readonly requestsPerUnit: number; readonly unit: string; readonly unitMultiplier: number };
+  readonly limit?: TailLimit;
   readonly remaining?: number;
+  /** What candidates would have decided. Absent: there are none. */
+  readonly candidates?: readonly (TailLimit & { readonly overLimit: boolean })[];
+}
+
+export interface TailLimit {
+  readonly name: string;
+  readonly requestsPerUnit: number;
+  readonly unit: string;
+  readonly unitMultiplier: number;
 }

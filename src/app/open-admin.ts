@@ -2,12 +2,14 @@
 
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { DecisionTail } from '../admin/decision-tail';
+import type { Registry } from 'prom-client';
+import type { TailSource } from '../admin/backend';
 import type { AdminThreadData, FromThread, ProcessServices, ToThread } from '../admin/link/messages';
 import { answerCall } from '../admin/link/serve-calls';
 import { configNews, newsInForce, newsRefused, withoutDocuments, type ConfigNews } from '../source/config-news';
 import type { RulesInForce } from '../source/rules-in-force';
 import { event } from '../observability/log/log-event';
+import { AdminMetrics } from '../observability/metrics/admin-metrics';
 import type { Logger } from '../observability/log/logger';
 import { ListenError } from '../transport/port/listen-error';
 import { partsOf } from '../yaml/text-pieces';
@@ -22,8 +24,9 @@ export interface OpenAdminInput {
   readonly data: AdminThreadData;
   readonly rules: RulesInForce;
   readonly services: ProcessServices;
-  /** Undefined: decisions are made in other processes. */
-  readonly tail: DecisionTail | undefined;
+  readonly tail: TailSource;
+  /** Where the metrics of the admin API are read. */
+  readonly registry: Registry;
   readonly log: Logger;
 }
 
@@ -44,8 +47,10 @@ class AdminThread {
   private isClosing = false;
   private restart: NodeJS.Timeout | undefined;
   private readonly openTails = new Set<number>();
+  private readonly metrics: AdminMetrics;
 
   constructor(private readonly input: OpenAdminInput) {
+    this.metrics = new AdminMetrics(input.registry);
     input.rules.onLoad((outcome) => {
       this.sendConfig('ruleSet' in outcome ? newsInForce(input.rules) : newsRefused(input.rules));
     });
@@ -92,13 +97,16 @@ class AdminThread {
         break;
       case 'tail':
         this.openTails.add(message.tail);
-        tail?.open(message.tail, message.filter, (sample) => {
+        tail.open(message.tail, message.filter, (sample) => {
           this.send({ kind: 'sample', tail: message.tail, sample });
         });
         break;
       case 'tail_end':
         this.openTails.delete(message.tail);
-        tail?.close(message.tail);
+        tail.close(message.tail);
+        break;
+      case 'counted':
+        this.metrics.add(message.counts);
         break;
       case 'log':
         process.stderr.write(message.line);
@@ -111,7 +119,7 @@ class AdminThread {
   private onExit(worker: Worker): void {
     if (worker !== this.worker) return;
     this.worker = undefined;
-    for (const tail of this.openTails) this.input.tail?.close(tail);
+    for (const tail of this.openTails) this.input.tail.close(tail);
     this.openTails.clear();
     if (this.isClosing) return;
     this.input.log.error(event('admin_ended', { waitMs: RESTART_MS }), `the thread of the admin API ended; restart in ${RESTART_MS} ms`);

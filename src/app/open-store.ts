@@ -218,7 +218,8 @@ interface InstancesParts extends BothRedis {
   readonly onCount: () => void;
 }
 
-function instancesKey({ cacheKeyPrefix }: Settings): string {
+/** The key with the heartbeats of all processes. */
+export function instancesKey({ cacheKeyPrefix }: Pick<Settings, 'cacheKeyPrefix'>): string {
   return `${cacheKeyPrefix}weir:instances`;
 }
 

@@ -16,7 +16,7 @@ import type { TopKeys } from '../top/top-keys';
 import { PERIOD_MS } from '../top/windows';
 
 export interface OpenTopInput {
-  readonly settings: Pick<Settings, 'topKeys' | 'topKeysCapacity' | 'metricTopKeys' | 'nearLimitRatio'>;
+  readonly settings: Pick<Settings, 'adminPort' | 'topKeys' | 'topKeysCapacity' | 'metricTopKeys' | 'nearLimitRatio'>;
   readonly registry: Registry;
   /** Undefined: this process is alone. */
   readonly exchange: TopExchange | undefined;
@@ -34,8 +34,8 @@ export interface OpenedTop {
 
 /** Undefined: nobody asked for top keys. */
 export function openTop({ settings, registry, exchange, log }: OpenTopInput): OpenedTop | undefined {
-  const { topKeys, topKeysCapacity: capacity, metricTopKeys: count, nearLimitRatio } = settings;
-  if (!topKeys && count === 0) return undefined;
+  const { adminPort, topKeys, topKeysCapacity: capacity, metricTopKeys: count, nearLimitRatio } = settings;
+  if (!topKeys && count === 0 && adminPort === undefined) return undefined;
   const local = new LocalTopKeys({ capacity, nearLimitRatio, nowMs: monotonicNowMs });
   const fleet = exchange && new FleetTopKeys({ local, exchange, nowMs: monotonicNowMs });
   const metric = count === 0 ? undefined : new TopKeyMetric({ registry, keys: local, count });

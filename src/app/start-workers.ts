@@ -9,17 +9,18 @@ import type { LoadOutcome, RulesInForce } from '../source/rules-in-force';
 import type { Settings } from '../settings/table/settings';
 import type { StatsdChoice } from '../settings/statsd-choice';
 import type { Logger } from '../observability/log/logger';
-import { makeConfigMetrics, WORKER_METRICS, type ManagementServer } from '../observability/metrics/metrics';
+import { WORKER_METRICS, type ManagementServer } from '../observability/metrics/metrics';
 import type { OpenAdminInput } from './open-admin';
 import { openPortLimits } from './open-ports';
 import { processServices } from './process-services';
-import { publishMetrics, startDebugPort, toLabels } from './publish-metrics';
+import { openConfigMetrics, publishMetrics, startDebugPort, toLabels } from './publish-metrics';
 import { debugRoutes } from '../transport/http/debug-routes';
 import { HttpServer } from '../transport/http/http-server';
 import { removeStaleSocket } from '../transport/port/unix-socket';
 import { closeUntaken } from '../workers/handed-connections';
 import type { WorkerPorts } from '../workers/messages';
 import { WorkerMetrics } from '../workers/worker-metrics';
+import { WorkerTails } from '../workers/worker-tails';
 import { WorkerPool } from '../workers/worker-pool';
 
 export interface StartWorkersOptions {
@@ -38,7 +39,7 @@ export interface RunningWorkers {
   readonly ports: WorkerPorts & { readonly debug: number };
   drain(): Promise<void>;
   /** For the admin API. */
-  readonly admin: Pick<OpenAdminInput, 'services' | 'tail'>;
+  readonly admin: Pick<OpenAdminInput, 'services' | 'tail' | 'registry'>;
 }
 
 /** Resolves when all workers serve. Rejects with WorkerStartError if one does not, and if the debug port cannot be bound. */
@@ -54,7 +55,7 @@ export async function startWorkers({
   cluster.setupPrimary({ serialization: 'advanced' });
   const own = new Registry();
   const labels = toLabels(settings.extraTags);
-  makeConfigMetrics({ registry: own, loads: rules, managementServer });
+  openConfigMetrics({ registry: own, rules, settings, managementServer });
   const restarts = new Counter({ ...WORKER_METRICS.restarts, labelNames: [], registers: [own] });
   const metrics = new WorkerMetrics({ own, labels, ask: (reading) => pool.readMetrics(reading) });
   const pool = new WorkerPool({
@@ -68,11 +69,23 @@ export async function startWorkers({
     onMetrics: (worker, answer) => {
       metrics.record(worker, answer);
     },
+    onSample: (tail, sample) => {
+      tails.take(tail, sample);
+    },
+    onServing: (worker) => {
+      tails.join(worker);
+    },
     onEnd: (worker) => void metrics.retire(worker),
     onRestart: () => {
       restarts.inc();
     },
     configNews: () => configNews(rules),
+    nowMs: monotonicNowMs,
+  });
+  const tails = new WorkerTails({
+    send: (message, worker) => {
+      pool.publish(message, worker);
+    },
     nowMs: monotonicNowMs,
   });
   rules.onLoad((outcome: LoadOutcome) => {
@@ -101,8 +114,10 @@ export async function startWorkers({
         topKeys: undefined,
         facts: undefined,
         keyPrefix: settings.cacheKeyPrefix,
+        readMetrics: () => metrics.read(),
       }),
-      tail: undefined,
+      tail: tails,
+      registry: own,
     },
     drain: async () => {
       await Promise.all([

@@ -128,7 +128,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
       // Imported on demand, like what its thread loads.
       const { openAdmin } = await import('../app/open-admin.js');
       const compile = { defaultAlgorithm: algorithm, defaultOverdraft, calendarMonth, mergeDomainConfig };
-      const data = { version: VERSION, compile, isEmbedded: storeChoice.kind === 'memory' };
+      const data = { version: VERSION, compile, isEmbedded: storeChoice.kind === 'memory', hasWorkers: workers > 1 };
       admin = await openAdmin({ ...running.admin, data, rules, log });
       log.info(event('admin_listening', { port: admin.port }), `the admin API listens on ${adminChoice.host}, port ${admin.port}`);
     }
@@ -228,6 +228,7 @@ async function serveAsWorker(options: Omit<AppOptions, 'isWorker'>): Promise<num
   const stopped = new Promise<string>((resolve) => {
     link.serve(app.ports, {
       readMetrics: () => app.readMetrics(),
+      tail: app.admin.tail,
       onDrain: () => {
         resolve('drain');
       },

@@ -77,8 +77,8 @@ export class DomainCompiler {
     this.limits = new LimitCompiler(options);
     this.plans = new DomainPlans(options.plans, {
       limits: this.limits,
-      onPlan: (spec, { limits }) => {
-        options.lint.lookAtPlan(spec, limits);
+      onPlan: (spec, plan) => {
+        options.lint.lookAtPlan(spec, plan);
       },
     });
   }

@@ -12,6 +12,8 @@ import { Lint } from './lint/lint';
 import { ReplacedNames } from './lint/unknown-replaces';
 import { ProblemList } from '../problems/problem-list';
 import { findProblems, readDomain, type DomainSpec } from './read/read-file';
+import type { PlanSpec } from './read/read-plans';
+import type { Plan } from '../rule/plan';
 import { FILE } from './fields/file';
 import type { Located } from './field-types/field';
 import { show } from '../lib/quote';
@@ -36,6 +38,8 @@ export interface CompileOptions {
   readonly cost?: number;
   /** Called for every level in the form of the file, children before their parents. */
   readonly onLevel?: (level: DeclaredLevel) => void;
+  /** Called for every plan in the form of the file. */
+  readonly onPlan?: (spec: PlanSpec, plan: Plan) => void;
 }
 
 export interface Examined {

@@ -1,20 +1,18 @@
-/** Explains a match: which descriptor of the configuration matches each entry of a request, and why the others do not. */
+/** Explains a request: which descriptor of the configuration matches, which limits apply and where they come from, and why others do not. */
 
-import type { BucketAlgorithm } from '../algorithm/algorithms';
 import { toGroup } from '../bucket/to-group';
 import type { DeclaredLevel } from '../compile/lint/declared-level';
-import type { DescriptorSpec } from '../compile/read/read-file';
-import { toByteString, toText } from '../descriptor/byte-string';
+import type { PlanSpec } from '../compile/read/read-plans';
+import { toText } from '../descriptor/byte-string';
 import type { Entry, RateLimitRequest } from '../descriptor/descriptor';
-import { findChild, type DescriptorLevel, type DescriptorNode } from '../rule/tree';
-import { compileWildcard, matchesWildcard } from '../descriptor/wildcard';
-import type { InFlight } from '../rule/in-flight';
-import { overdraftMaxOf, reservableMax, type Limit } from '../rule/limit';
+import { overrideLimits } from '../rule/apply-override';
+import type { PlanInForce } from '../rule/choose-plan';
 import { matchRequest, type GlobalModes, type Match, type MatchControl } from '../rule/match';
-import type { Domain, RuleSet } from '../rule/rule-set';
-
-/** The most descriptors of one level that are listed; readers stop long before thousands. */
-export const CANDIDATES_MAX = 20;
+import type { Plan } from '../rule/plan';
+import type { RuleSet } from '../rule/rule-set';
+import type { DescriptorLevel } from '../rule/tree';
+import { CANDIDATES_MAX, descend, entryText, NO_DESCENT, type Descent, type LevelExplanation } from './explain-levels';
+import { explainLimits, type LimitExplanation } from './explain-limit';
 
 /** All texts are Unicode: bytes that are not UTF-8 show as U+FFFD. */
 export interface Explanation {
@@ -25,230 +23,118 @@ export interface Explanation {
 
 export interface DescriptorExplanation {
   readonly entries: readonly Entry[];
+  /** The path of the rule, joined with dots; absent: no rule matches. */
+  readonly rule?: string;
   /** One for each entry up to the first without a match. */
   readonly levels: readonly LevelExplanation[];
   readonly mode: Match['mode'];
   readonly unlimited: boolean;
+  /** Those that apply, apart from a block or a pass. */
   readonly limits: readonly LimitExplanation[];
   /** The limit is the request's override, not that of the rule. */
   readonly override: boolean;
   /** The plan whose limits apply; absent: the descriptor has no tenants. */
   readonly plan?: string;
+  readonly planSource?: PlanSource;
   /** Limits of the rule that do not apply, because the override or another limit of the request replaces them. */
   readonly replaced: readonly string[];
+  /** The id of the block that denies the whole request; absent: none does. */
+  readonly block?: string;
+  /** The id of the pass that makes the descriptor unlimited; absent: none does. */
+  readonly pass?: string;
   /** Why no limit applies; absent if one does. */
   readonly notLimited?: string;
 }
 
-export interface LevelExplanation {
-  readonly entry: Entry;
-  readonly winner?: Candidate;
-  /** Descriptors that match come first. */
-  readonly losers: readonly Candidate[];
-  /** Further descriptors with this key that are not listed. */
-  readonly omitted: number;
-  /** Descriptors with other keys on this level. */
-  readonly otherKeys: number;
+/** Why the plan applies, and where the configuration has it. */
+export interface PlanSource {
+  /** It is the `default_plan`, because the tenant has none, or one that the configuration lacks. */
+  readonly isDefault: boolean;
+  /** The plan of the tenant, which the configuration lacks. */
+  readonly unknownPlan?: string;
+  readonly file?: string;
+  readonly line?: number;
 }
-
-export interface Candidate {
-  readonly file: string;
-  readonly line: number;
-  readonly key: string;
-  /** Absent: the descriptor has only a key. */
-  readonly value?: string;
-  readonly reason: string;
-}
-
-export interface LimitExplanation {
-  readonly name: string;
-  readonly requestsPerUnit: number;
-  readonly unit: string;
-  readonly unitMultiplier: number;
-  readonly algorithm: BucketAlgorithm;
-  /** Hits that may come at once. */
-  readonly capacity: number;
-  readonly calendar?: string;
-  /** How far below zero usage reports may take the bucket; absent: they may not. */
-  readonly overdraftMax?: number;
-  /** For requests in flight: the key of the entry that identifies one; absent: no entry does. */
-  readonly id?: string;
-  /** The `reservations` fields of the limit; absent: the defaults apply. */
-  readonly reservations?: { readonly maxShare: number; readonly onLapse: string; readonly hitsMax: number };
-  readonly bucketKey: string;
-  /** The limit that is tried beside it; absent: none. */
-  readonly candidate?: LimitExplanation;
-}
-
-/** The part of control data that says which limits a rule of tenants has. */
-export type PlansOfTenants = Pick<MatchControl, 'planOf' | 'planLimits'>;
 
 export interface ExplainInput {
   readonly ruleSet: RuleSet;
   /** Every level of the rule set, as declared. */
   readonly levels: ReadonlyMap<DescriptorLevel, DeclaredLevel>;
+  /** Every plan of the rule set, as declared. */
+  readonly plans: ReadonlyMap<Plan, PlanSpec>;
   readonly request: RateLimitRequest;
   readonly modes: GlobalModes;
   /** `CACHE_KEY_PREFIX`. */
   readonly keyPrefix: string;
   readonly nowUs: () => number;
-  /** The plans of tenants; absent: they have none, so their default plan applies. */
-  readonly plans?: PlansOfTenants | undefined;
+  /** Absent: only the configuration decides. */
+  readonly control?: MatchControl | undefined;
 }
 
 /** Uses the code that decides requests for winners, limits and bucket keys, so that the explanation cannot disagree with it. */
-export function explainRequest({ ruleSet, levels, request, modes, keyPrefix, nowUs, plans }: ExplainInput): Explanation {
+export function explainRequest({ ruleSet, levels, plans, request, modes, keyPrefix, nowUs, control }: ExplainInput): Explanation {
   const domain = ruleSet.domains.get(request.domain);
-  const matched = matchRequest({ ruleSet, request, modes, control: plans && { ...ofTenants(plans), select: () => undefined } });
+  const matched = matchRequest({ ruleSet, request, modes, control: control && withoutBlocks(control) });
   const { takes } = toGroup({ request, matched, keyPrefix, shadow: modes.shadow, nowUs });
   const descriptors = request.descriptors.map(({ entries, override }, index) => {
     const match = matched.matches[index];
     if (match === undefined) throw new Error('a descriptor without a match');
-    const keys = takes.filter(({ descriptor }) => descriptor === index).map(({ bucketKey }) => bucketKey);
-    // The takes of candidates follow those of all limits.
-    let nextCandidate = match.limits.length;
-    const limits = match.limits.map((limit, at) => {
-      const explained = explainLimit(limit, { bucketKey: keys[at] ?? '', inFlight: match.inFlight });
-      if (limit.candidate === undefined) return explained;
-      const candidate = explainLimit(limit.candidate, { bucketKey: keys[nextCandidate] ?? '', inFlight: undefined });
-      nextCandidate += 1;
-      return { ...explained, candidate };
-    });
+    const selection = control?.select(request.domain, entries);
+    const { rule } = match;
+    const overridden = overrideLimits(
+      rule?.limits ?? match.limits,
+      rule === undefined || selection === undefined ? { overrides: [] } : selection,
+    );
     const descent = domain === undefined ? NO_DESCENT : descend({ domain, levels, entries });
-    const rule = match.rule ?? descent.node?.rule;
-    const replaced = (rule?.limits ?? []).filter((limit) => !match.limits.includes(limit)).map(({ name }) => name);
+    const limits = explainLimits({
+      match,
+      overridden,
+      written: { descriptor: descent.spec, plan: match.plan && plans.get(match.plan.plan) },
+      keys: takes.filter(({ descriptor }) => descriptor === index).map(({ bucketKey }) => bucketKey),
+    });
+    const ruleLimits = rule === undefined ? (descent.node?.rule?.limits ?? []) : overridden.limits;
+    const replaced = ruleLimits.filter((limit) => !match.limits.includes(limit)).map(({ name }) => name);
     const why = notLimited({ ruleSet, request, match, descent, replaced });
     return {
       entries: entries.map(entryText),
+      ...(match.path.length > 0 && { rule: match.path.join('.') }),
       levels: descent.levels,
       mode: match.mode,
       unlimited: match.unlimited,
       limits,
-      ...(match.plan && { plan: toText(match.plan.plan.name) }),
+      ...(match.plan && explainPlan(match.plan, plans)),
       override: override !== undefined && limits.length > 0,
       replaced,
+      ...(selection?.block && { block: selection.block.id }),
+      ...(selection?.pass && { pass: selection.pass.id }),
       ...(why !== undefined && { notLimited: why }),
     };
   });
   return { domain: toText(request.domain), domainFound: domain !== undefined, descriptors };
 }
 
-function ofTenants(plans: PlansOfTenants): PlansOfTenants {
-  return { planOf: (domain, tenant) => plans.planOf(domain, tenant), planLimits: (domain, plan) => plans.planLimits(domain, plan) };
-}
-
-function explainLimit(
-  limit: Limit,
-  { bucketKey, inFlight }: { readonly bucketKey: string; readonly inFlight: InFlight | undefined },
-): LimitExplanation {
-  const { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, reservations } = limit;
-  const overdraftMax = overdraftMaxOf(limit);
-  const id = limit === inFlight?.limit ? inFlight.id?.key : undefined;
-  const optional = {
-    ...(calendar && { calendar: calendar.timeZone }),
-    ...(overdraftMax !== undefined && { overdraftMax }),
-    ...(id !== undefined && { id }),
-    ...(reservations && { reservations: { ...reservations, hitsMax: reservableMax(limit) } }),
-  };
-  return { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, ...optional, bucketKey };
-}
-
-interface Descent {
-  readonly levels: readonly LevelExplanation[];
-  /** The descriptor that matches the last entry. */
-  readonly node?: DescriptorNode | undefined;
-}
-
-const NO_DESCENT: Descent = { levels: [] };
-
-interface DescendInput {
-  readonly domain: Domain;
-  readonly levels: ExplainInput['levels'];
-  readonly entries: readonly Entry[];
-}
-
-/** Follows the steps of `findNode`, level by level. */
-function descend({ domain, levels, entries }: DescendInput): Descent {
-  const explained: LevelExplanation[] = [];
-  let level = domain.root;
-  let node: DescriptorNode | undefined;
-  for (const entry of entries) {
-    node = findChild(level, entry);
-    explained.push(explainLevel(levels.get(level), { entry, winner: node }));
-    if (node === undefined) break;
-    level = node.children;
-  }
-  return { levels: explained, node };
-}
-
-/** How a descriptor matches an entry, by precedence. */
-const KINDS = ['exact', 'wildcard', 'key alone'] as const;
-
-type Kind = (typeof KINDS)[number];
-
-const WINS: Readonly<Record<Kind, string>> = {
-  exact: 'exact match',
-  wildcard: 'first declared wildcard that matches',
-  'key alone': 'matches every value that nothing else matches',
-};
-
-const LOSES_TO: Readonly<Record<Kind, string>> = {
-  exact: 'matches too, but an exact value wins',
-  wildcard: 'matches too, but a wildcard declared earlier wins',
-  'key alone': 'matches too, and wins',
-};
-
-interface Contender {
-  readonly spec: DescriptorSpec;
-  readonly node: DescriptorNode;
-  readonly kind: Kind;
-  readonly takes: boolean;
-}
-
-function explainLevel(
-  declaredLevel: DeclaredLevel | undefined,
-  { entry, winner }: { readonly entry: Entry; readonly winner: DescriptorNode | undefined },
-): LevelExplanation {
-  const declared = declaredLevel?.declared ?? [];
-  const contenders: Contender[] = declared
-    .filter(({ spec }) => takesKey(spec, entry))
-    .map(({ spec, node }) => ({ spec, node, kind: kindOf(spec), takes: takesValue(spec, entry) }));
-  const chances = contenders.filter(({ takes }) => takes).sort((one, other) => KINDS.indexOf(one.kind) - KINDS.indexOf(other.kind));
-  const ordered = [...chances, ...contenders.filter(({ takes }) => !takes)];
-  const won = ordered.find(({ node }) => node === winner);
-  const toCandidate = ({ spec, kind, takes }: Contender, reason = takes ? losesTo(kind, won?.kind) : 'has another value'): Candidate => ({
-    file: spec.problems.file,
-    line: spec.problems.lineAt(spec.offset),
-    key: spec.key,
-    ...(spec.value !== '' && { value: spec.value }),
-    reason,
-  });
-  const losers = ordered.filter((contender) => contender !== won);
+/** What decides beside blocks and passes: the limits that would apply without them. */
+export function withoutBlocks(control: MatchControl): MatchControl {
   return {
-    entry: entryText(entry),
-    ...(won && { winner: toCandidate(won, WINS[won.kind]) }),
-    losers: losers.slice(0, CANDIDATES_MAX).map((loser) => toCandidate(loser)),
-    omitted: Math.max(0, losers.length - CANDIDATES_MAX),
-    otherKeys: declared.length - contenders.length,
+    planOf: (domain, tenant) => control.planOf(domain, tenant),
+    planLimits: (domain, plan) => control.planLimits(domain, plan),
+    select: (domain, entries) => {
+      const selection = control.select(domain, entries);
+      return selection && { overrides: selection.overrides };
+    },
   };
 }
 
-function losesTo(own: Kind, won: Kind | undefined): string {
-  if (own === 'key alone' && won === 'wildcard') return 'matches too, but a wildcard wins over a key alone';
-  return LOSES_TO[won ?? own];
-}
-
-function kindOf({ key, value }: DescriptorSpec): Kind {
-  if (key.includes('*') || value.includes('*')) return 'wildcard';
-  return value === '' ? 'key alone' : 'exact';
-}
-
-function takesKey({ key }: DescriptorSpec, entry: Entry): boolean {
-  return matchesWildcard(compileWildcard(toByteString(key)), entry.key);
-}
-
-function takesValue({ value }: DescriptorSpec, entry: Entry): boolean {
-  return value === '' || matchesWildcard(compileWildcard(toByteString(value)), entry.value);
+function explainPlan({ plan, isDefault, unknownPlan }: PlanInForce, plans: ExplainInput['plans']) {
+  const spec = plans.get(plan);
+  return {
+    plan: toText(plan.name),
+    planSource: {
+      isDefault,
+      ...(unknownPlan !== undefined && { unknownPlan: toText(unknownPlan) }),
+      ...(spec && { file: spec.problems.file, line: spec.problems.lineAt(spec.offset) }),
+    },
+  };
 }
 
 interface NotLimitedInput {
@@ -289,8 +175,4 @@ function domainNames({ domains }: RuleSet): string {
 
 function hasNodes({ byValue, wildcards, byKey }: DescriptorLevel): boolean {
   return byValue.size + wildcards.nodes.length + byKey.size > 0;
-}
-
-function entryText({ key, value }: Entry): Entry {
-  return { key: toText(key), value: toText(value) };
 }

@@ -1,59 +1,74 @@
-/** Replaces the limits of a rule by those of override records. What a record does not say stays as the rule has it. */
+/** Replaces the limits of a rule by those of override records, or tries them beside it. What a record does not say stays as the rule has it. */
 
-import type { LimitValues, SelectedOverride } from './control-view';
+import type { LimitValues, Overridden, OverrideSource, SelectedOverride, Selection } from './control-view';
 import { isRateLimit, type Limit, type RateLimit } from './limit';
-import { replaceValues } from './replace-values';
+import { haveOwnBuckets } from './own-buckets';
+import { replaceValues, tryValues } from './replace-values';
 
-export interface Overridden {
-  readonly limits: readonly Limit[];
-  /** The records that replaced a limit. */
-  readonly applied: readonly SelectedOverride[];
-}
+/** By the values of a record and a limit, the limit made of both: the same object each time, because a store folds takes whose limits are the same object. */
+type Made = WeakMap<LimitValues, WeakMap<Limit, RateLimit>>;
 
-interface Replacement {
-  readonly replaced: Limit;
-  readonly limit: Limit;
-}
+const replacements: Made = new WeakMap();
+const withCandidates: Made = new WeakMap();
 
-/** The last limit that each record made: a store folds takes whose limits are the same object. */
-const made = new WeakMap<LimitValues, Replacement>();
-
-interface LastOverridden extends Overridden {
-  readonly of: readonly Limit[];
-}
-
-/** By the records: mostly the same ones select, and override the limits of the same rule. */
-const lastOf = new WeakMap<readonly SelectedOverride[], LastOverridden>();
-
-export function overrideLimits(limits: readonly Limit[], overrides: readonly SelectedOverride[]): Overridden {
-  const last = lastOf.get(overrides);
+/**
+ * For each rate limit the first record that names it applies, or, of a rule with one rate limit, the first without a name; likewise
+ * for candidates. If two limits would then share a bucket, records apply in their order, and one that makes them share has no effect.
+ */
+export function overrideLimits(limits: readonly Limit[], selection: Pick<Selection, 'overrides' | 'last'>): Overridden {
+  const { last } = selection;
   if (last?.of === limits) return last;
-  const overridden = { of: limits, ...overrideAll(limits, overrides) };
-  lastOf.set(overrides, overridden);
+  const overridden = overrideAll(limits, selection.overrides);
+  selection.last = overridden;
   return overridden;
 }
 
-/** For each rate limit the first record that names it applies, or, of a rule with one rate limit, the first without a name. */
 function overrideAll(limits: readonly Limit[], overrides: readonly SelectedOverride[]): Overridden {
-  const isOnly = limits.length === 1 || limits.filter(isRateLimit).length === 1;
-  const applied: SelectedOverride[] = [];
-  const replaced = limits.map((limit) => {
-    if (!isRateLimit(limit)) return limit;
-    const override = overrides.find(({ limit: { name } }) => (name === undefined ? isOnly : name === limit.name));
-    const other = override && replacementOf(limit, override);
-    if (override === undefined || other === undefined) return limit;
-    applied.push(override);
-    return other;
-  });
-  return { limits: applied.length === 0 ? limits : replaced, applied };
+  const all = apply(limits, overrides);
+  if (all.applied.length === 0 || haveOwnBuckets(all.limits)) return all;
+  const kept: SelectedOverride[] = [];
+  for (const override of overrides) {
+    if (!all.applied.includes(override)) continue;
+    kept.push(override);
+    if (!haveOwnBuckets(apply(limits, kept).limits)) kept.pop();
+  }
+  return apply(limits, kept);
 }
 
+function apply(limits: readonly Limit[], overrides: readonly SelectedOverride[]): Overridden {
+  const isOnly = limits.length === 1 || limits.filter(isRateLimit).length === 1;
+  const applied: SelectedOverride[] = [];
+  const sources: OverrideSource[] = [];
+  const changed = limits.map((limit) => {
+    if (!isRateLimit(limit)) {
+      sources.push(NO_SOURCE);
+      return limit;
+    }
+    const names = ({ limit: { name } }: SelectedOverride) => (name === undefined ? isOnly : name === limit.name);
+    const override = overrides.find((each) => each.candidate !== true && names(each));
+    const replaced = override && madeOf(limit, override, replacements);
+    const base = replaced ?? limit;
+    const tried = overrides.find((each) => each.candidate === true && names(each));
+    const withCandidate = tried && madeOf(base, tried, withCandidates);
+    const source = { ...(replaced && override && { limit: override }), ...(withCandidate && tried && { candidate: tried }) };
+    sources.push(source);
+    applied.push(...Object.values(source));
+    return withCandidate ?? base;
+  });
+  const hasCandidates = sources.some(({ candidate }) => candidate !== undefined);
+  return { of: limits, limits: applied.length === 0 ? limits : changed, applied, sources, hasCandidates };
+}
+
+const NO_SOURCE: OverrideSource = {};
+
 /** Undefined: the values make no limit of this algorithm, and the configured one stays. */
-function replacementOf(limit: RateLimit, override: SelectedOverride): Limit | undefined {
-  const last = made.get(override.limit);
-  if (last?.replaced === limit) return last.limit;
-  const replacement = replaceValues(limit, override.limit);
-  if (replacement === undefined) return undefined;
-  made.set(override.limit, { replaced: limit, limit: replacement });
-  return replacement;
+function madeOf(limit: RateLimit, { limit: values }: SelectedOverride, known: Made): RateLimit | undefined {
+  let ofValues = known.get(values);
+  const before = ofValues?.get(limit);
+  if (before !== undefined) return before;
+  const made = known === replacements ? replaceValues(limit, values) : tryValues(limit, values);
+  if (made === undefined) return undefined;
+  if (ofValues === undefined) known.set(values, (ofValues = new WeakMap()));
+  ofValues.set(limit, made);
+  return made;
 }

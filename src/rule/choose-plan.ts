@@ -2,7 +2,8 @@
 
 import type { ByteString, Entry } from '../descriptor/descriptor';
 import type { ControlView, LimitValues } from './control-view';
-import { isRateLimit, windowName, type Limit } from './limit';
+import { isRateLimit, type Limit } from './limit';
+import { haveOwnBuckets } from './own-buckets';
 import type { Plan, TenantTerms } from './plan';
 import { replaceValues } from './replace-values';
 import type { Rule } from './rule';
@@ -92,8 +93,4 @@ function limitsWith(values: readonly LimitValues[], { limits }: Plan): readonly 
   });
   const isReplaced = replaced.some((limit, place) => limit !== limits[place]);
   return isReplaced && haveOwnBuckets(replaced) ? replaced : limits;
-}
-
-function haveOwnBuckets(limits: readonly Limit[]): boolean {
-  return new Set(limits.map((limit) => `${limit.algorithm} ${windowName(limit)}`)).size === limits.length;
 }

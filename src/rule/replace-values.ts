@@ -26,6 +26,14 @@ export function replaceValues(limit: RateLimit, values: LimitValues): RateLimit 
   return candidate === undefined ? made : { ...made, candidate };
 }
 
+/** The limit with a candidate of these values beside it; undefined: the values make no limit of this algorithm. */
+export function tryValues(limit: RateLimit, values: LimitValues): RateLimit | undefined {
+  const made = replaceValues(limit, values);
+  if (made === undefined) return undefined;
+  const { candidate: _, reservations: __, ...plain } = made;
+  return { ...limit, candidate: { ...plain, failureMode: 'open', responseHeaders: 'off', role: 'candidate' } };
+}
+
 /** The configured burst; undefined: none, so that the capacity follows the new limit. */
 function burstOf({ algorithm, capacity, requestsPerUnit }: Limit): number | undefined {
   const { burst } = TRAITS[algorithm];

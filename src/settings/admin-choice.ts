@@ -21,6 +21,7 @@ export type AdminSettings = Pick<
   | 'adminBodyBytesMax'
   | 'adminPageMax'
   | 'adminStreamsMax'
+  | 'adminConsole'
 >;
 
 export interface JwtChoice {
@@ -43,6 +44,7 @@ export interface AdminChoice {
   readonly bodyBytesMax: number;
   readonly pageMax: number;
   readonly streamsMax: number;
+  readonly hasConsole: boolean;
   /** Tokens would travel in clear text. */
   readonly warning?: string;
 }
@@ -75,6 +77,7 @@ export function chooseAdmin(settings: AdminSettings): AdminChoice | undefined {
     adminBodyBytesMax: bodyBytesMax,
     adminPageMax: pageMax,
     adminStreamsMax: streamsMax,
+    adminConsole: hasConsole,
   } = settings;
   const warning = `ADMIN_HOST is ${host}, and without ADMIN_TLS_CERT tokens travel in clear text; set ADMIN_TLS_CERT and ADMIN_TLS_KEY, or ADMIN_HOST=127.0.0.1.`;
   return {
@@ -85,6 +88,7 @@ export function chooseAdmin(settings: AdminSettings): AdminChoice | undefined {
     bodyBytesMax,
     pageMax,
     streamsMax,
+    hasConsole,
     ...(tokensFile !== undefined && { tokensFile }),
     ...(jwt !== undefined && { jwt }),
     ...(tls !== undefined && { tls }),

@@ -3,7 +3,9 @@
 import type { ConfigNews } from '../source/config-news';
 import type { DocumentPart } from '../yaml/text-pieces';
 import type { Labels } from '../observability/metrics/count-table';
+import type { TailSample } from '../admin/backend';
 import type { MetricReading } from '../observability/metrics/metrics-snapshot';
+import type { TailOrder } from './worker-tails';
 
 /** The metrics of one process at one moment. */
 export interface MetricSnapshot {
@@ -32,7 +34,8 @@ export type ToWorker =
   | { readonly kind: 'config'; readonly news: ConfigNews }
   | { readonly kind: 'listen' }
   | { readonly kind: 'drain' }
-  | { readonly kind: 'read_metrics'; readonly reading: number };
+  | { readonly kind: 'read_metrics'; readonly reading: number }
+  | TailOrder;
 
 export type FromWorker =
   /** The worker has started and waits for the configuration. */
@@ -40,6 +43,8 @@ export type FromWorker =
   /** The worker is ready to open its ports. */
   | { readonly kind: 'prepared' }
   | { readonly kind: 'ready'; readonly ports: WorkerPorts }
+  /** A sample of a live tail. */
+  | { readonly kind: 'sample'; readonly tail: number; readonly sample: TailSample }
   /** Label sets of a table; they follow those sent before. */
   | { readonly kind: 'metric_rows'; readonly table: string; readonly rows: readonly Labels[] }
   /** Without `reading` this is the final report of a worker that ends. */

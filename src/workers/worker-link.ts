@@ -5,6 +5,7 @@ import { takeConfigNews } from '../source/config-news';
 import type { RulesInForce } from '../source/rules-in-force';
 import { DocumentCollector } from '../yaml/text-pieces';
 import type { MetricReading } from '../observability/metrics/metrics-snapshot';
+import type { TailSource } from '../admin/backend';
 import type { FromWorker, ToWorker, WorkerPorts } from './messages';
 import { WorkerCounts } from './worker-counts';
 
@@ -14,6 +15,7 @@ const LAST_METRICS_MS = 500;
 /** What a serving worker does at the request of its parent. */
 export interface WorkerDuties {
   readonly readMetrics: () => Promise<readonly MetricReading[]>;
+  readonly tail: TailSource;
   /** Called once. */
   readonly onDrain: () => void;
 }
@@ -41,6 +43,8 @@ export class WorkerLink {
       if (message.kind === 'listen') onListen();
       if (message.kind === 'drain') this.duties?.onDrain();
       if (message.kind === 'read_metrics') this.readMetrics(message.reading);
+      if (message.kind === 'tail') this.openTail(message);
+      if (message.kind === 'tail_end') this.duties?.tail.close(message.tail);
     });
     void send({ kind: 'begun' });
   }
@@ -66,6 +70,12 @@ export class WorkerLink {
   async sendLast(): Promise<void> {
     const sent = this.duties?.readMetrics().then((readings) => this.counts.report(readings));
     await Promise.race([sent, sleep(LAST_METRICS_MS, undefined, { ref: false })]);
+  }
+
+  private openTail({ tail, filter }: Extract<ToWorker, { kind: 'tail' }>): void {
+    this.duties?.tail.open(tail, filter, (sample) => {
+      void send({ kind: 'sample', tail, sample });
+    });
   }
 
   private readMetrics(reading: number): void {

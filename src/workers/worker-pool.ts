@@ -40,6 +40,9 @@ export interface WorkerPoolOptions {
   readonly fork: () => WorkerProcess;
   readonly log: Pick<Logger, 'error'>;
   readonly onMetrics: (worker: number, counts: Extract<FromWorker, { kind: 'metrics' | 'metric_rows' }>) => void;
+  readonly onSample: (tail: number, sample: Extract<FromWorker, { kind: 'sample' }>['sample']) => void;
+  /** The worker serves from now on. */
+  readonly onServing: (worker: number) => void;
   /** No message of the worker follows. */
   readonly onEnd: (worker: number) => void;
   readonly onRestart: () => void;
@@ -123,6 +126,11 @@ export class WorkerPool {
     return this.send([...this.serving], { kind: 'read_metrics', reading });
   }
 
+  /** Sends a message to all serving workers, or to one of them. */
+  publish(message: ToWorker, worker?: number): void {
+    this.send(worker === undefined ? [...this.serving] : [worker], message);
+  }
+
   /** Sends the configuration to all workers that have started. A new one requests it itself. */
   publishConfig(news: ConfigNews): void {
     this.sendConfig([...this.running.keys()], news);
@@ -187,8 +195,10 @@ export class WorkerPool {
       worker.on('message', (message) => {
         const isCounts = message.kind === 'metrics' || message.kind === 'metric_rows';
         if (isCounts && this.running.has(worker.id)) this.options.onMetrics(worker.id, message);
+        if (message.kind === 'sample') this.options.onSample(message.tail, message.sample);
         if (message.kind !== 'ready') return;
         this.serving.add(worker.id);
+        this.options.onServing(worker.id);
         resolve(message.ports);
       });
     });

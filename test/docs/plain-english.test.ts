@@ -19,7 +19,10 @@ import {
   XDS_METRICS,
   type MetricRow,
 } from '../../src/observability/metrics/metrics';
+import { LIMIT_METRICS } from '../../src/observability/metrics/rule-limit-metric';
 import { DOMAIN_METRICS, RULE_METRICS } from '../../src/observability/metrics/rule-metrics';
+import { makeAlerts } from '../../src/observability/monitoring/alerts';
+import { makeDashboards } from '../../src/observability/monitoring/dashboards';
 import { passagesOf, sentencesOf, stringPassages, type Passage, type Sentence } from '../support/docs/prose';
 import { testTitles } from '../support/docs/test-titles';
 
@@ -154,6 +157,7 @@ function textsToRead(): Passage[] {
     XDS_METRICS,
     WORKER_METRICS,
     REPORT_METRICS,
+    LIMIT_METRICS,
     TRACE_METRICS,
     RULE_METRICS,
     DOMAIN_METRICS,
@@ -161,6 +165,12 @@ function textsToRead(): Passage[] {
   return [
     ...Object.values(SETTINGS_TABLE).map(({ name, meaning }) => ({ file: `setting ${name}`, line: 1, lines: [meaning] })),
     ...metrics.map(({ name, help }) => ({ file: `metric ${name}`, line: 1, lines: [help] })),
+    ...makeAlerts().map(({ name, summary }) => ({ file: `alert ${name}`, line: 1, lines: [summary] })),
+    ...Object.values(makeDashboards()).flatMap(({ panels }) =>
+      panels.flatMap((panel) =>
+        'description' in panel ? [{ file: `panel ${panel.title}`, line: 1, lines: [panel.description ?? ''] }] : [],
+      ),
+    ),
     ...Object.entries({ ASK_USAGE, CHECK_USAGE, EXPLAIN_USAGE, RESERVE_USAGE, SCHEMA_USAGE, SERVE_USAGE, SETTINGS_USAGE }).flatMap(
       ([name, usage]) => usage.split('\n').map((text, index) => ({ file: `help ${name}`, line: index + 1, lines: [text] })),
     ),

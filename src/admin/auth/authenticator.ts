@@ -17,6 +17,8 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 export interface AuthenticatorOptions extends Pick<AdminChoice, 'needsAuth' | 'tokensFile' | 'jwt' | 'failedTriesMax'> {
   /** A monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
+  /** Called for each request without valid credentials. */
+  readonly onFailedTry?: () => void;
   readonly onFileChange: (sentence: string) => void;
   readonly onFileProblem: (sentence: string) => void;
 }
@@ -63,18 +65,28 @@ export class Authenticator {
     // Before any comparison, so that a guess beyond the limit is never judged.
     const retryAfterS = this.failed.retryAfterS(address);
     if (retryAfterS !== undefined) {
+      this.options.onFailedTry?.();
       throw new AdminProblem('too-many-failed-tries', `too many requests without valid credentials; try again in ${retryAfterS} s`, {
         retryAfterS,
       });
     }
     const caller = await this.callerOf(authorization);
     if (caller !== undefined) return caller;
-    this.failed.record(address);
+    // Without credentials nothing was guessed: a browser asks so before somebody signs in.
+    if (authorization !== undefined) {
+      this.failed.record(address);
+      this.options.onFailedTry?.();
+    }
     const detail =
       authorization === undefined
         ? 'send the header Authorization: Bearer TOKEN'
         : 'the token is not one of ADMIN_TOKENS_FILE, nor a JWT that is valid now, with a subject and a role';
     throw new AdminProblem('unauthenticated', detail);
+  }
+
+  /** The caller of credentials that were valid before; undefined: they are not valid any more. That counts as no failed try. */
+  async recheck(authorization: string): Promise<Caller | undefined> {
+    return this.options.needsAuth ? this.callerOf(authorization) : ANYONE;
   }
 
   close(): void {

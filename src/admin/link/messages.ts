@@ -3,8 +3,10 @@
 import type { Algorithm } from '../../algorithm/algorithms';
 import type { ControlStore } from '../../control/control-store';
 import type { ConfigNews } from '../../source/config-news';
+import type { LivePort } from '../live/live-counts';
 import type { DocumentPart } from '../../yaml/text-pieces';
 import type { TopKeys } from '../../top/top-keys';
+import type { RequestReport } from '../request-counts';
 import type { BucketsPort, InstanceFacts, TailFilter, TailSample } from '../backend';
 
 /** Options of the thread; its settings come from the environment. */
@@ -19,6 +21,8 @@ export interface AdminThreadData {
   };
   /** The deciding process keeps the buckets and the control data in its memory. */
   readonly isEmbedded: boolean;
+  /** Decisions are made in several processes, so this one counts no top keys. */
+  readonly hasWorkers: boolean;
 }
 
 /** What the thread asks of the deciding process, by name of the service. Every method is asynchronous and takes plain data. */
@@ -28,6 +32,7 @@ export interface ProcessServices {
   /** Without Redis: the control data. */
   readonly control: Omit<ControlStore, 'close'>;
   readonly top: TopKeys;
+  readonly live: LivePort;
   readonly process: ProcessPort;
 }
 
@@ -59,6 +64,8 @@ export type FromThread =
     }
   | { readonly kind: 'tail'; readonly tail: number; readonly filter: TailFilter }
   | { readonly kind: 'tail_end'; readonly tail: number }
+  /** What the thread answered since its last report. */
+  | { readonly kind: 'counted'; readonly counts: RequestReport }
   /** A line of the log, with its end. */
   | { readonly kind: 'log'; readonly line: string }
   | { readonly kind: 'listening'; readonly port: number }

@@ -4,10 +4,10 @@ import { Type } from '@sinclair/typebox';
 import { CONTROL_KINDS } from '../../control/control-record';
 import type { AuditEntry } from '../../control/control-store';
 import type { AdminBackend, TailFilter } from '../backend';
-import { AdminProblem } from '../problem';
 import { cursorOf } from './cursor';
 import { showRecord } from './record-schemas';
 import { route, type AdminRoute } from './route';
+import { readSelector } from './selector-text';
 import { domain, next, object, page } from './schemas';
 import { snakeKeys } from './snake-keys';
 
@@ -20,7 +20,7 @@ const auditEntry = object({
   id: Type.String(),
   at: Type.String({ format: 'date-time' }),
   author: Type.String(),
-  action: Type.String({ description: 'put, delete, credit, reset, restore or discard_lost.' }),
+  action: Type.String({ description: 'put, delete, promote, credit, reset, restore or discard_lost.' }),
   reason: Type.Optional(Type.String()),
   details: Type.Optional(Type.Unknown({ description: 'For actions that change no record.' })),
   kind: Type.Optional(Type.Union(CONTROL_KINDS.map((kind) => Type.Literal(kind)))),
@@ -109,13 +109,16 @@ const SAMPLES_MAX = 100;
 
 const SAMPLES_DEFAULT = 10;
 
+const shownLimit = { name: Type.String(), requests_per_unit: Type.Integer(), unit: Type.String(), unit_multiplier: Type.Integer() };
+
 const tail = route({
   method: 'GET',
   path: '/v1/tail',
   id: 'tailDecisions',
   tag: 'audit',
   role: 'support',
-  summary: 'Streams a sample of the decisions of this instance as server-sent events: what was asked, what was decided, and by what.',
+  summary:
+    'Streams a sample of the decisions of this instance, with all of its workers, as server-sent events: what was asked, what was decided, and by what.',
   query: object({
     domain: Type.Optional(domain),
     entry: Type.Optional(
@@ -137,6 +140,7 @@ const tail = route({
   }),
   reply: object({
     at: Type.String({ format: 'date-time' }),
+    pid: Type.Integer({ description: 'The process that decided.' }),
     domain: Type.String(),
     over_limit: Type.Boolean(),
     without: Type.Optional(
@@ -151,10 +155,13 @@ const tail = route({
         hits: Type.Integer(),
         rule: Type.Optional(Type.String()),
         over_limit: Type.Boolean(),
-        limit: Type.Optional(
-          object({ name: Type.String(), requests_per_unit: Type.Integer(), unit: Type.String(), unit_multiplier: Type.Integer() }),
-        ),
+        limit: Type.Optional(object(shownLimit)),
         remaining: Type.Optional(Type.Integer({ minimum: 0 })),
+        candidates: Type.Optional(
+          Type.Array(object({ ...shownLimit, over_limit: Type.Boolean({ description: 'Whether it would have denied the request.' }) }), {
+            description: 'The limits that are tried beside those in force.',
+          }),
+        ),
       }),
     ),
   }),
@@ -175,18 +182,5 @@ const tail = route({
     });
   },
 });
-
-/** `key=value,key`, with percent signs for special characters. */
-function readSelector(text: string): TailFilter['entries'] {
-  return text.split(',').map((part) => {
-    const [key = '', ...values] = part.split('=');
-    if (key === '') throw AdminProblem.ofField('query/entry', 'an entry has no key; write key=value, or key for any value');
-    try {
-      return { key: decodeURIComponent(key), ...(values.length > 0 && { value: decodeURIComponent(values.join('=')) }) };
-    } catch {
-      throw AdminProblem.ofField('query/entry', 'a % is not followed by two hexadecimal digits; write %25 for a percent sign');
-    }
-  });
-}
 
 export const LOG_ROUTES: readonly AdminRoute[] = [list, exportAll, tail];

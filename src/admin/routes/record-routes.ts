@@ -1,14 +1,15 @@
 /** The routes of control records: tenants, plans, overrides, blocks and passes. */
 
 import { Type, type TSchema } from '@sinclair/typebox';
-import { toByteString } from '../../descriptor/byte-string';
+import { toByteString, toText } from '../../descriptor/byte-string';
+import type { ByteString } from '../../descriptor/descriptor';
 import type { ControlKind, ControlRecord, RecordKey } from '../../control/control-record';
 import type { ControlChange, ControlWrite, WriteOutcome } from '../../control/control-store';
 import type { AdminBackend } from '../backend';
 import { AdminProblem } from '../problem';
 import type { Role } from '../role';
 import { etagOf, expectationOf } from './conditions';
-import { bodySchema, recordSchema, SHAPES, showRecord, showStored, toRecord, writtenSchema } from './record-schemas';
+import { bodySchema, recordSchema, SHAPES, type RecordShape, showRecord, showStored, toRecord, writtenSchema } from './record-schemas';
 import { cursorOf } from './cursor';
 import { route, type AdminCall, type AdminReply, type AdminRoute } from './route';
 import { domain, dryRun, next, object, page, reason, wasDryRun } from './schemas';
@@ -30,6 +31,16 @@ interface NamedParams {
   readonly [nameParam: string]: string;
 }
 
+function writeReplyOf(shape: RecordShape): TSchema {
+  return object({
+    dry_run: wasDryRun,
+    changed: Type.Boolean({ description: 'False: the record was there already, or there was none to delete.' }),
+    version: Type.Optional(Type.Integer({ minimum: 0, description: 'The version of this write; absent for a dry run.' })),
+    before: Type.Optional(recordSchema(shape)),
+    after: Type.Optional(writtenSchema(shape)),
+  });
+}
+
 /** List, get, put and delete. */
 function recordRoutes({ kind, collection, noun, writer, effect }: RecordRoutesOptions): readonly AdminRoute[] {
   const shape = SHAPES[kind];
@@ -37,13 +48,7 @@ function recordRoutes({ kind, collection, noun, writer, effect }: RecordRoutesOp
   const path = `/v1/${collection}/{domain}/{${nameParam}}`;
   const params: TSchema = object({ domain, [nameParam]: shape.name });
   const record = recordSchema(shape);
-  const writeReply: TSchema = object({
-    dry_run: wasDryRun,
-    changed: Type.Boolean({ description: 'False: the record was there already, or there was none to delete.' }),
-    version: Type.Optional(Type.Integer({ minimum: 0, description: 'The version of this write; absent for a dry run.' })),
-    before: Type.Optional(record),
-    after: Type.Optional(writtenSchema(shape)),
-  });
+  const writeReply = writeReplyOf(shape);
   const keyFrom = (call: AdminCall): RecordKey => {
     const named = call.params as NamedParams;
     return { kind, domain: named.domain, name: named[nameParam] ?? '' };
@@ -94,7 +99,7 @@ function recordRoutes({ kind, collection, noun, writer, effect }: RecordRoutesOp
       id: `put${titled}`,
       role: writer,
       summary: `Creates or replaces ${noun}, which ${effect}.`,
-      query: object({ dry_run: dryRun }),
+      query: object({ dry_run: dryRun, ...(namesPlan(kind) && { ahead }) }),
       body: bodySchema(shape),
       condition: 'write',
       reply: writeReply,
@@ -102,8 +107,8 @@ function recordRoutes({ kind, collection, noun, writer, effect }: RecordRoutesOp
       handle: (call, backend) => {
         const key = keyFrom(call);
         const body = call.body as { readonly reason?: string };
-        checkDomain(key.domain, backend);
         const put = toRecord({ key, body, author: call.caller.name, nowMs: backend.nowMs() });
+        if (call.query.ahead !== true) checkNames(put, backend);
         const change: ControlChange = { put, expect: expectationOf(call.headers) };
         return writeRecord({ backend, call, change, action: 'put', reason: body.reason, isDryRun: call.query.dry_run });
       },
@@ -127,11 +132,36 @@ function recordRoutes({ kind, collection, noun, writer, effect }: RecordRoutesOp
   ];
 }
 
-/** A typing error in a domain would otherwise change nothing, without a hint. */
-function checkDomain(inDomain: string, { rules }: AdminBackend): void {
+/** Tenants may be put on a plan before the configuration that brings it, so that none has its default plan in between. */
+const ahead = Type.Optional(
+  Type.Boolean({ default: false, description: 'Accept a domain and a plan that the configuration in force does not have yet.' }),
+);
+
+function namesPlan(kind: ControlKind): boolean {
+  return kind === 'tenant' || kind === 'plan';
+}
+
+/** Most names in a message. */
+const NAMES_SHOWN_MAX = 20;
+
+/** A typing error in a domain or plan would otherwise change nothing, without a hint. */
+function checkNames(record: ControlRecord, { rules }: AdminBackend): void {
   const ruleSet = rules.current()?.ruleSet;
-  if (ruleSet === undefined || ruleSet.domains.has(toByteString(inDomain))) return;
-  throw new AdminProblem('conflict', `the configuration in force has no domain ${JSON.stringify(inDomain)}; use one that it has`);
+  if (ruleSet === undefined) return;
+  const inForce = ruleSet.domains.get(toByteString(record.domain));
+  if (inForce === undefined) throw new AdminProblem('conflict', lacks('domain', record.domain, [...ruleSet.domains.keys()]));
+  if ((record.kind !== 'tenant' && record.kind !== 'plan') || inForce.plans?.has(toByteString(record.plan)) === true) return;
+  throw new AdminProblem(
+    'conflict',
+    `${lacks('plan', record.plan, [...(inForce.plans?.keys() ?? [])])}, or send ahead=true before that configuration`,
+  );
+}
+
+function lacks(what: string, name: string, names: readonly ByteString[]): string {
+  const shown = names.slice(0, NAMES_SHOWN_MAX).map((each) => JSON.stringify(toText(each)));
+  const more = names.length > NAMES_SHOWN_MAX ? ` and ${names.length - NAMES_SHOWN_MAX} more` : '';
+  const known = shown.length === 0 ? 'it has none' : `use one of ${shown.join(', ')}${more}`;
+  return `the configuration in force has no ${what} ${JSON.stringify(name)}; ${known}`;
 }
 
 interface WriteRecordInput {
@@ -191,6 +221,37 @@ export async function auditAction(
   const outcome = await control.write({ changes: [], audit, ...(id !== undefined && { id }) });
   return !writtenOrRefuse(outcome).isRepeated;
 }
+
+const promote = route({
+  method: 'POST',
+  path: '/v1/overrides/{domain}/{id}/promote',
+  id: 'promoteOverride',
+  tag: 'overrides',
+  role: 'support',
+  summary:
+    'Puts the limit of a candidate in force: one write, which is refused if the override has changed meanwhile. Used hits of the limit stay.',
+  params: object({ domain, id: SHAPES.override.name }),
+  query: object({ dry_run: dryRun }),
+  body: object({ reason: Type.Optional(reason) }),
+  condition: 'write',
+  reply: writeReplyOf(SHAPES.override),
+  problems: ['not-found', 'precondition-failed'],
+  handle: async (call, backend) => {
+    const { domain: inDomain, id } = call.params as { readonly domain: string; readonly id: string };
+    const key = { kind: 'override', domain: inDomain, name: id } as const;
+    const [stored] = await backend.control.read([key]);
+    if (stored?.record.kind !== 'override') throw new AdminProblem('not-found', 'there is no such override');
+    const { candidate, reason: before, ...inForce } = stored.record;
+    // A repeated promotion finds its result there already.
+    if (candidate !== true && call.headers.ifMatch === undefined)
+      return { body: { dry_run: call.query.dry_run ?? false, changed: false, after: showRecord(stored.record) } };
+    const { reason: why = before } = call.body;
+    const put = { ...inForce, author: call.caller.name, ...(why !== undefined && { reason: why }) };
+    const asked = expectationOf(call.headers);
+    const change: ControlChange = { put, expect: asked === 'any' ? stored.version : asked };
+    return writeRecord({ backend, call, change, action: 'promote', reason: why, isDryRun: call.query.dry_run });
+  },
+});
 
 const restore = route({
   method: 'POST',
@@ -252,8 +313,9 @@ export const RECORD_ROUTES: readonly AdminRoute[] = [
     collection: 'overrides',
     noun: 'an override',
     writer: 'support',
-    effect: 'replaces a limit of the rule for the descriptors that it selects',
+    effect: 'replaces a limit of the rule for the descriptors that it selects, or tries another one beside it',
   }),
+  promote,
   ...recordRoutes({
     kind: 'block',
     collection: 'blocks',

@@ -45,9 +45,21 @@ export interface AdminCall<Params = unknown, Query = unknown, Body = unknown> {
   readonly query: Query;
   readonly body: Body;
   readonly caller: Caller;
+  readonly session: SessionDesk;
   readonly headers: CallHeaders;
   /** Most items of a page. */
   readonly pageMax: number;
+}
+
+/** The session of the browser that calls. */
+export interface SessionDesk {
+  /** False: everyone on this machine may do everything (ADMIN_AUTH=off). */
+  readonly needsSignIn: boolean;
+  /** Undefined: the call has other credentials. */
+  readonly current: { readonly csrf: string; readonly restMs: number } | undefined;
+  /** Opens one for the credentials of the call; undefined: the call has none of its own. */
+  open(): { readonly id: string; readonly csrf: string; readonly restMs: number } | undefined;
+  end(): void;
 }
 
 export interface CallHeaders {
@@ -58,7 +70,12 @@ export interface CallHeaders {
 }
 
 export type AdminReply<Body = unknown> =
-  | { readonly body: Body; readonly etag?: string }
+  | {
+      readonly body: Body;
+      readonly etag?: string;
+      /** The identifier of the session for the cookie; empty: the cookie is removed. */
+      readonly sessionId?: string;
+    }
   /** Lines of JSON (application/x-ndjson). */
   | { readonly lines: AsyncIterable<unknown> }
   /** Server-sent events. The opener calls `emit` until `close` is called. */

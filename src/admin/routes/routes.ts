@@ -1,9 +1,20 @@
 /** The table of all routes of the admin API. */
 
 import { BUCKET_ROUTES } from './bucket-routes';
+import { EXPLAIN_ROUTES } from './explain-routes';
+import { LIVE_ROUTES } from './live-routes';
 import { LOG_ROUTES } from './log-routes';
 import { RECORD_ROUTES } from './record-routes';
 import type { AdminRoute } from './route';
+import { SESSION_ROUTES } from './session-routes';
 import { SYSTEM_ROUTES } from './system-routes';
 
-export const ADMIN_ROUTES: readonly AdminRoute[] = [...RECORD_ROUTES, ...BUCKET_ROUTES, ...SYSTEM_ROUTES, ...LOG_ROUTES];
+export const ADMIN_ROUTES: readonly AdminRoute[] = [
+  ...RECORD_ROUTES,
+  ...EXPLAIN_ROUTES,
+  ...BUCKET_ROUTES,
+  ...SYSTEM_ROUTES,
+  ...LIVE_ROUTES,
+  ...LOG_ROUTES,
+  ...SESSION_ROUTES,
+];

@@ -1,22 +1,19 @@
-/** The routes of the running system: rules, explanations, instances, settings, top keys and the caller. */
+/** The routes of the running system: rules, settings, top keys and the caller. */
 
 import { Type } from '@sinclair/typebox';
 import { toText } from '../../descriptor/byte-string';
-import { explainRequest, type Explanation } from '../../explain/explanation';
-import { BadRequestError } from '../../lib/errors';
 import type { RuleSet } from '../../rule/rule-set';
 import type { Rule } from '../../rule/rule';
 import { GROUPS } from '../../settings/table/setting-row';
-import { rulesOf } from '../../source/describe-rules';
+import { rulesOf } from '../../rule/tree';
 import { TOP_COUNT_MAX, TOP_MINUTES, TOP_QUESTIONS } from '../../top/top-keys';
-import type { AdminBackend, CurrentRules } from '../backend';
+import type { CurrentRules } from '../backend';
 import { AdminProblem } from '../problem';
 import { ROLES } from '../role';
-import { bucket, showBucket } from './bucket-routes';
-import { currentRules, groupOf, readBuckets, toRequest, type NamedGroup, type RequestBody } from './live-request';
+import { instances } from './instances-route';
 import { route, type AdminRoute } from './route';
-import { descriptors, domain, next, object, page } from './schemas';
-import { snakeKeys, type SnakeKeys } from './snake-keys';
+import { domain, next, object, page } from './schemas';
+import { snakeKeys } from './snake-keys';
 
 const TAG = 'system';
 
@@ -43,15 +40,46 @@ const limit = object({
 const rule = object({
   domain: Type.String(),
   rule: Type.String({ description: "The rule's path, joined with dots, as in the names of metrics." }),
+  depth: Type.Integer({ minimum: 1, description: 'Its level in the tree; 1: at the top.' }),
   unlimited: Type.Boolean(),
   shadow_mode: Type.Boolean(),
   quota_mode: Type.Boolean(),
+  tenants: Type.Boolean({ description: 'Whether the limits come from the plan of the tenant; `limits` are those of the default plan.' }),
+  file: Type.Optional(Type.String({ description: 'The file that declares the rule.' })),
+  line: Type.Optional(Type.Integer({ minimum: 1 })),
   limits: Type.Array(limit),
 });
 
 interface RuleInDomain {
   readonly domain: string;
   readonly rule: Rule;
+}
+
+/** Where a rule is declared. */
+interface Place {
+  readonly file: string;
+  /** Absent: the document never was text. */
+  readonly line?: number;
+}
+
+/** The places of the rules of a rule set, made once. */
+const placed = new WeakMap<RuleSet, ReadonlyMap<Rule, Place>>();
+
+function placesIn({ ruleSet, levels }: CurrentRules): ReadonlyMap<Rule, Place> {
+  const known = placed.get(ruleSet);
+  if (known !== undefined) return known;
+  const places = new Map<Rule, Place>();
+  for (const { declared } of levels.values()) {
+    for (const {
+      spec: { problems, offset },
+      node: { rule: declaredRule },
+    } of declared) {
+      const line = problems.lineAt(offset);
+      if (declaredRule !== undefined) places.set(declaredRule, { file: problems.file, ...(line > 0 && { line }) });
+    }
+  }
+  placed.set(ruleSet, places);
+  return places;
 }
 
 /** The rules of a rule set in one list, made once. */
@@ -61,7 +89,7 @@ function rulesIn(ruleSet: RuleSet): readonly RuleInDomain[] {
   const known = listed.get(ruleSet);
   if (known !== undefined) return known;
   const all = Array.from(ruleSet.domains.values()).flatMap(({ name, root }) =>
-    Array.from(rulesOf(root), (each) => ({ domain: toText(name), rule: each })),
+    Array.from(rulesOf(root), ({ rule }) => ({ domain: toText(name), rule })),
   );
   listed.set(ruleSet, all);
   return all;
@@ -84,14 +112,16 @@ const rules = route({
   }),
   problems: ['conflict'],
   handle: ({ query, pageMax }, { rules: { current, problems } }) => {
-    const ruleSet = current()?.ruleSet;
+    const inForce = current();
     const refused = [...problems()];
-    if (ruleSet === undefined) return Promise.resolve({ body: { generation: 0, warnings: [], refused, items: [] } });
+    if (inForce === undefined) return Promise.resolve({ body: { generation: 0, warnings: [], refused, items: [] } });
+    const { ruleSet } = inForce;
     const { generation, warnings } = ruleSet;
+    const places = placesIn(inForce);
     const begin = placeOf(query.cursor, generation);
     const all = rulesIn(ruleSet).filter((each) => query.domain === undefined || each.domain === query.domain);
     const end = begin + Math.min(pageMax, query.limit ?? pageMax);
-    const items = all.slice(begin, end).map(showRule);
+    const items = all.slice(begin, end).map((each) => showRule(each, places.get(each.rule)));
     return Promise.resolve({
       body: { generation, warnings: [...warnings], refused, items, ...(end < all.length && { next: `${generation}-${end}` }) },
     });
@@ -107,13 +137,19 @@ function placeOf(cursor: string | undefined, generation: number): number {
   return Number(place);
 }
 
-function showRule({ domain: inDomain, rule: { path, unlimited, shadowMode, quotaMode, limits } }: RuleInDomain) {
+function showRule(
+  { domain: inDomain, rule: { path, unlimited, shadowMode, quotaMode, limits, tenant } }: RuleInDomain,
+  place: Place | undefined,
+) {
   return snakeKeys({
     domain: inDomain,
     rule: path.join('.'),
+    depth: path.length,
     unlimited,
     shadowMode,
     quotaMode,
+    tenants: tenant !== undefined,
+    ...place,
     limits: limits.map(({ name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity }) => ({
       name,
       requestsPerUnit,
@@ -124,140 +160,6 @@ function showRule({ domain: inDomain, rule: { path, unlimited, shadowMode, quota
     })),
   });
 }
-
-/** Open: explanations may get further fields. */
-const explanation = Type.Object(
-  {
-    domain: Type.String(),
-    domain_found: Type.Boolean(),
-    descriptors: Type.Array(
-      Type.Object({
-        entries: Type.Array(object({ key: Type.String(), value: Type.String() })),
-        levels: Type.Array(Type.Object({}, { description: 'The winner and the losers for one entry.' })),
-        mode: Type.String(),
-        unlimited: Type.Boolean(),
-        override: Type.Boolean(),
-        limits: Type.Array(
-          Type.Object({ name: Type.String(), requests_per_unit: Type.Integer(), unit: Type.String(), bucket_key: Type.String() }),
-        ),
-        plan: Type.Optional(Type.String({ description: 'The plan of the tenant.' })),
-        replaced: Type.Array(Type.String()),
-        not_limited: Type.Optional(Type.String({ description: 'Why no limit applies.' })),
-      }),
-    ),
-  },
-  { description: 'As `weir explain --format json`, with the field names of this API.' },
-);
-
-const explain = route({
-  method: 'POST',
-  path: '/v1/explain',
-  id: 'explainRequest',
-  tag: TAG,
-  role: 'viewer',
-  summary:
-    'Explains the decision on a request: which descriptors of the configuration match and why, the limits, and what is left in their buckets.',
-  body: object({ domain, descriptors }),
-  reply: object({
-    generation: Type.Integer({ minimum: 1 }),
-    over_limit: Type.Boolean({ description: 'Whether one more request with a hit for each descriptor would be denied now.' }),
-    control: Type.Array(
-      object({
-        descriptor: Type.Integer({ minimum: 0, description: 'Index of the descriptor in the request.' }),
-        kind: Type.Union([Type.Literal('override'), Type.Literal('block'), Type.Literal('pass')]),
-        id: Type.String(),
-        until: Type.Optional(Type.String({ format: 'date-time' })),
-      }),
-      { description: 'The records of control data that decide.' },
-    ),
-    explanation,
-    buckets: Type.Array(bucket),
-  }),
-  problems: ['unavailable'],
-  handle: async ({ body }, backend) => {
-    const current = currentRules(backend);
-    const grouped = groupOf(toRequest(body), backend);
-    const [live, overLimit] = await Promise.all([readBuckets(grouped.takes, backend), wouldDeny(grouped, backend)]);
-    const control = grouped.matched.matches.flatMap(({ control: records = [] }, descriptor) =>
-      records.map(({ kind, id, untilUs }) => ({
-        descriptor,
-        kind,
-        id,
-        ...(untilUs !== undefined && { until: new Date(untilUs / 1_000).toISOString() }),
-      })),
-    );
-    const explained = explainBody(body, current, backend);
-    return {
-      body: {
-        generation: current.ruleSet.generation,
-        over_limit: overLimit,
-        control,
-        explanation: explained,
-        buckets: live.map(showBucket),
-      },
-    };
-  },
-});
-
-function explainBody(
-  body: RequestBody,
-  { ruleSet, levels }: CurrentRules,
-  { rules: { modes, keyPrefix }, nowMs, controlView: plans }: AdminBackend,
-): SnakeKeys<Explanation> {
-  try {
-    return snakeKeys(explainRequest({ ruleSet, levels, request: toRequest(body), modes, keyPrefix, nowUs: () => nowMs() * 1_000, plans }));
-  } catch (error) {
-    throw error instanceof BadRequestError ? new AdminProblem('invalid', error.message) : error;
-  }
-}
-
-/** The verdict on the whole request, as if it were asked, without a charge. */
-async function wouldDeny({ group, matched }: NamedGroup, backend: AdminBackend): Promise<boolean> {
-  if (matched.matches.some(({ block }) => block !== undefined)) return !backend.rules.modes.shadow;
-  if (group.takes.length === 0) return false;
-  const [verdict] = await backend.buckets.take([{ ...group, dry: true }]);
-  if (verdict === undefined) throw new AdminProblem('unavailable', 'the store cannot read a bucket now; try again');
-  return verdict.overLimit;
-}
-
-const instances = route({
-  method: 'GET',
-  path: '/v1/instances',
-  id: 'listInstances',
-  tag: TAG,
-  role: 'viewer',
-  summary: 'Lists the serving processes that share the store (each worker is one): version, configuration, and what is degraded.',
-  reply: object({
-    items: Type.Array(
-      object({
-        id: Type.String(),
-        host: Type.String(),
-        pid: Type.Integer(),
-        version: Type.String(),
-        started_at: Type.String({ format: 'date-time' }),
-        reported_at: Type.String({ format: 'date-time' }),
-        generation: Type.Integer({
-          minimum: 0,
-          description: 'Generation of the configuration in force, which counts from the start of the instance; 0: none yet.',
-        }),
-        domains: Type.Integer({ minimum: 0 }),
-        config_refused: Type.Boolean({ description: 'Whether the newest configuration was rejected.' }),
-        degraded: Type.Array(Type.String(), { description: 'What its health check reports as degraded.' }),
-      }),
-    ),
-  }),
-  problems: ['unavailable'],
-  handle: async (_, backend) => {
-    const items = await backend.instances.list();
-    return {
-      body: {
-        items: items.map(({ startedAtMs, reportedAtMs, ...rest }) =>
-          snakeKeys({ ...rest, startedAt: new Date(startedAtMs).toISOString(), reportedAt: new Date(reportedAtMs).toISOString() }),
-        ),
-      },
-    };
-  },
-});
 
 const settings = route({
   method: 'GET',
@@ -334,4 +236,4 @@ const top = route({
   },
 });
 
-export const SYSTEM_ROUTES: readonly AdminRoute[] = [whoami, explain, top, instances, rules, settings];
+export const SYSTEM_ROUTES: readonly AdminRoute[] = [whoami, top, instances, rules, settings];

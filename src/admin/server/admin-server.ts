@@ -7,13 +7,16 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { TSchema } from '@sinclair/typebox';
 import { asError, BadRequestError, UnavailableError } from '../../lib/errors';
 import type { AdminChoice } from '../../settings/admin-choice';
-import { isLoopback } from '../../settings/admin-choice';
 import type { Authenticator } from '../auth/authenticator';
+import { SessionCookie } from '../auth/session-cookie';
 import type { AdminBackend } from '../backend';
 import { openApiOf } from './openapi';
 import { AdminProblem, type ProblemName } from '../problem';
-import { mayActAs, type Caller } from '../role';
+import type { CountedRequest } from '../request-counts';
+import { mayActAs } from '../role';
 import type { AdminReply, AdminRoute, CallHeaders } from '../routes/route';
+import { Admission } from './admission';
+import type { ConsoleFiles } from './console-files';
 import { streamEvents } from './event-stream';
 import { RepeatedRequests } from './repeated-requests';
 import { compileValidator, type Part } from './validation';
@@ -21,10 +24,18 @@ import { compileValidator, type Part } from './validation';
 export interface AdminServerOptions extends Pick<AdminChoice, 'needsAuth' | 'bodyBytesMax' | 'pageMax'> {
   readonly routes: readonly AdminRoute[];
   readonly backend: AdminBackend;
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly authenticator: Pick<Authenticator, 'authenticate' | 'recheck'>;
+  /** The port for the name of the cookie of sessions. */
+  readonly port: number;
+  /** Undefined: there is no console. */
+  readonly consoleFiles?: ConsoleFiles | undefined;
   /** Undefined: no TLS. `requestCert`: clients must present a certificate of `ca`. */
   readonly tls?: TlsOptions | undefined;
   readonly version: string;
+  /** Called after each request. */
+  readonly onAnswered?: (answered: CountedRequest) => void;
+  /** Called with the number of open streams when it changes. */
+  readonly onStreams?: (open: number) => void;
   /** Called for bugs, with the operation. */
   readonly onError: (error: Error, operation: string) => void;
 }
@@ -67,11 +78,19 @@ interface Answered {
 export class AdminServer {
   private readonly server: FastifyInstance;
   private readonly repeated = new RepeatedRequests<Answered>(() => performance.now());
-  private readonly callers = new WeakMap<FastifyRequest, Caller>();
+  private readonly admission: Admission;
+  private readonly cookie: SessionCookie;
   private readonly streams = new Set<() => void>();
+  private readonly streaming = new WeakSet<FastifyRequest>();
+  /** The paths of the console. */
+  private readonly files: ReadonlySet<string>;
 
   constructor(private readonly options: AdminServerOptions) {
-    const { bodyBytesMax, tls, routes, version } = options;
+    const { bodyBytesMax, tls, routes, version, needsAuth, authenticator, port } = options;
+    const cookie = new SessionCookie({ port, isSecure: tls !== undefined });
+    this.cookie = cookie;
+    this.files = new Set(options.consoleFiles?.paths);
+    this.admission = new Admission({ needsAuth, authenticator, cookie, nowMs: () => performance.now() });
     const common = {
       bodyLimit: bodyBytesMax,
       requestTimeout: REQUEST_TIMEOUT_MS,
@@ -90,6 +109,14 @@ export class AdminServer {
     );
     this.server.setNotFoundHandler((request, reply) => this.fail(reply, this.noRoute(request, reply), 'router'));
     this.server.addHook('onRequest', (request) => this.admit(request));
+    const ids = new Map(routes.map((each) => [`${each.method} ${toUrl(each.path)}`, each.id]));
+    this.server.addHook('onResponse', (request, reply, done) => {
+      const operation = ids.get(`${request.method} ${request.routeOptions.url ?? ''}`) ?? 'none';
+      const isStream = this.streaming.has(request);
+      options.onAnswered?.({ operation, status: reply.raw.statusCode, ...(!isStream && { seconds: reply.elapsedTime / 1_000 }) });
+      done();
+    });
+    for (const url of this.files) this.server.get(url, (request, reply) => options.consoleFiles?.send(request, reply));
     const document = JSON.stringify(openApiOf({ routes, version }));
     this.server.get('/v1/openapi.json', (_, reply) => reply.headers(HEADERS).type('application/json').send(document));
     for (const each of routes) this.add(each);
@@ -118,10 +145,10 @@ export class AdminServer {
     const { method, path, params, query, body, role } = each;
     this.server.route({
       method,
-      url: path.replace(/\{(\w+)\}/g, ':$1'),
+      url: toUrl(path),
       schema: { ...(params && { params }), ...(query && { querystring: query }), ...(body && { body }) },
       onRequest: (request, _reply, done) => {
-        const caller = this.callerOf(request);
+        const caller = this.admission.callerOf(request);
         if (mayActAs(caller.role, role)) done();
         else done(new AdminProblem('forbidden', `this needs the role ${role}, and ${caller.name} has the role ${caller.role}`));
       },
@@ -129,30 +156,19 @@ export class AdminServer {
     });
   }
 
-  /** Before the body is read: checks the host and the credentials. */
+  /** The files of the console have nothing secret: a browser needs them before somebody signs in. */
   private async admit(request: FastifyRequest): Promise<void> {
-    const { needsAuth, authenticator } = this.options;
-    // Without credentials, a web page whose name resolves to this machine could use the browser of an operator.
-    if (!needsAuth && !isLoopback(request.hostname)) {
-      throw new AdminProblem('misdirected', 'ADMIN_AUTH is off, so only requests to a loopback host are answered');
-    }
-    const { authorization } = request.headers;
-    this.callers.set(request, await authenticator.authenticate({ authorization, address: request.socket.remoteAddress ?? '' }));
-  }
-
-  private callerOf(request: FastifyRequest): Caller {
-    const caller = this.callers.get(request);
-    if (caller === undefined) throw new Error('a request passed without authentication');
-    return caller;
+    if (this.files.has(request.routeOptions.url ?? '')) this.admission.checkHost(request);
+    else await this.admission.admit(request);
   }
 
   private async answer(each: AdminRoute, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { backend, pageMax } = this.options;
-    const caller = this.callerOf(request);
+    const caller = this.admission.callerOf(request);
     const headers = headersOf(request);
     const { params, query, body } = request;
     const handle = async (): Promise<Answered> => ({
-      reply: await each.handle({ params, query, body, caller, headers, pageMax }, backend),
+      reply: await each.handle({ params, query, body, caller, session: this.admission.deskOf(request), headers, pageMax }, backend),
     });
     const { idempotencyKey: key } = headers;
     const answered =
@@ -168,11 +184,17 @@ export class AdminServer {
       reply.hijack();
       const end = streamEvents(reply.raw, HEADERS, answer.events);
       this.streams.add(end);
-      request.raw.once('close', () => this.streams.delete(end));
+      this.streaming.add(request);
+      this.options.onStreams?.(this.streams.size);
+      request.raw.once('close', () => {
+        this.streams.delete(end);
+        this.options.onStreams?.(this.streams.size);
+      });
       return reply;
     }
     if ('lines' in answer) return reply.type('application/x-ndjson').send(Readable.from(toLines(answer.lines)));
-    const { etag, body } = answer;
+    const { etag, body, sessionId } = answer;
+    if (sessionId !== undefined) void reply.header('set-cookie', this.cookie.write(sessionId));
     if (etag !== undefined) void reply.header('etag', etag);
     if (each.condition === 'read' && etag !== undefined && matches(headers.ifNoneMatch, etag)) return reply.code(304).send();
     return reply.type('application/json').send(JSON.stringify(body));
@@ -228,6 +250,11 @@ function headersOf({ headers }: FastifyRequest): CallHeaders {
 function matches(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   return ifNoneMatch === '*' || ifNoneMatch.split(',').some((each) => each.trim().replace(/^W\//, '') === etag);
+}
+
+/** As the router writes it. */
+function toUrl(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1');
 }
 
 function toPattern(template: string): RegExp {

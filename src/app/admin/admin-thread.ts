@@ -8,12 +8,14 @@ import { makeCompileSet } from '../../source/compile-set';
 import { takeConfigNews } from '../../source/config-news';
 import { RulesInForce } from '../../source/rules-in-force';
 import type { DeclaredLevel } from '../../compile/lint/declared-level';
+import type { PlanSpec } from '../../compile/read/read-plans';
+import type { Plan } from '../../rule/plan';
 import type { DescriptorLevel } from '../../rule/tree';
 import type { TailSample } from '../../admin/backend';
 import { createLogger } from '../../observability/log/logger';
 import { readSettings } from '../../settings/table/settings';
 import { DocumentCollector } from '../../yaml/text-pieces';
-import { serveAdmin, type ServedAdmin } from './serve-admin';
+import { serveAdmin, type Declared, type ServedAdmin } from './serve-admin';
 
 const data = workerData as AdminThreadData;
 const send = (message: FromThread): void => parentPort?.postMessage(message);
@@ -31,15 +33,19 @@ const remote = new RemoteServices(send);
 const tails = new Map<number, (sample: TailSample) => void>();
 const parts = new DocumentCollector();
 
-/** The levels of each rule set, as declared, for explanations. */
-let collected = new Map<DescriptorLevel, DeclaredLevel>();
-let levels: ReadonlyMap<DescriptorLevel, DeclaredLevel> = collected;
-const compile = makeCompileSet({ ...data.compile, onLevel: (declared) => collected.set(declared.level, declared) });
+/** The rule set as declared, for explanations. */
+let collected = { levels: new Map<DescriptorLevel, DeclaredLevel>(), plans: new Map<Plan, PlanSpec>() };
+let declared: Declared = collected;
+const compile = makeCompileSet({
+  ...data.compile,
+  onLevel: (each) => collected.levels.set(each.level, each),
+  onPlan: (spec, plan) => collected.plans.set(plan, spec),
+});
 const rules = new RulesInForce({
   compile: async (set, generation) => {
-    collected = new Map();
+    collected = { levels: new Map(), plans: new Map() };
     const ruleSet = await compile(set, generation);
-    levels = collected;
+    declared = collected;
     return ruleSet;
   },
 });
@@ -69,7 +75,7 @@ parentPort?.on('message', (message: ToThread) => {
 /** Serves after the first news of the configuration. */
 function start(): void {
   if (served !== undefined) return;
-  served = serveAdmin({ data, settings, log, rules, levels: () => levels, remote, tails, send });
+  served = serveAdmin({ data, settings, log, rules, declared: () => declared, remote, tails, send });
   served.then(
     ({ port }) => {
       send({ kind: 'listening', port });

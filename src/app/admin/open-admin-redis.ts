@@ -1,7 +1,7 @@
 /** Opens the thread's own connections to Redis, so that admin requests and decisions do not wait for each other. */
 
 import { Registry } from 'prom-client';
-import { monotonicNowUs } from '../../lib/clock';
+import { monotonicNowMs, monotonicNowUs } from '../../lib/clock';
 import { toByteString } from '../../descriptor/byte-string';
 import { Health } from '../../observability/health';
 import type { Logger } from '../../observability/log/logger';
@@ -13,7 +13,10 @@ import type { Settings } from '../../settings/table/settings';
 import type { RulesInForce } from '../../source/rules-in-force';
 import { MemoryStore } from '../../store/memory/memory-store';
 import { Breakers, openRedis, type OpenedRedis } from '../open-redis';
-import { inParts } from '../open-store';
+import type { TopKeys } from '../../top/top-keys';
+import { PublishedTopKeys } from '../../top/published-top-keys';
+import { RedisExchange } from '../../top/redis-exchange';
+import { inParts, instancesKey } from '../open-store';
 import { VERSION } from '../version';
 import { RedisBuckets } from './redis-buckets';
 
@@ -32,6 +35,8 @@ export interface OpenAdminRedisInput {
 export interface OpenedAdminRedis {
   readonly buckets: RedisBuckets;
   readonly run: OpenedRedis['run'];
+  /** Those that all processes have published. */
+  readonly top: TopKeys;
   close(): Promise<void>;
 }
 
@@ -72,5 +77,9 @@ export async function openAdminRedis({ settings: given, choice, log, rules, onRe
     isSpread: (domain) => rules.ruleSet?.domains.get(toByteString(domain))?.hashTag !== undefined,
     onReset,
   });
-  return { buckets, run: (call, options) => main.run(call, options), close: () => store.close() };
+  const run: OpenedRedis['run'] = (call, options) => main.run(call, options);
+  const { cacheKeyPrefix: keyPrefix } = settings;
+  const exchange = new RedisExchange({ run, keyPrefix, instancesKey: instancesKey(settings), name: '' });
+  const top = new PublishedTopKeys({ exchange, nowMs: monotonicNowMs });
+  return { buckets, run, top, close: () => store.close() };
 }

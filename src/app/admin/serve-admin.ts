@@ -1,27 +1,31 @@
 /** Serves the admin API in its thread: opens what it needs, Redis among it, and listens. */
 
+import path from 'node:path';
 import { Registry } from 'prom-client';
 import { monotonicNowMs, monotonicNowUs } from '../../lib/clock';
-import type { AdminBackend, TailSample } from '../../admin/backend';
+import type { AdminBackend, CurrentRules, TailSample } from '../../admin/backend';
 import { Authenticator } from '../../admin/auth/authenticator';
 import type { AdminThreadData, FromThread } from '../../admin/link/messages';
 import type { RemoteServices } from '../../admin/link/remote-services';
+import { LiveFigures } from '../../admin/live/live-figures';
 import { AdminProblem } from '../../admin/problem';
+import { RequestCounts } from '../../admin/request-counts';
 import { RedisInstances } from '../../admin/redis-instances';
 import { ADMIN_ROUTES } from '../../admin/routes/routes';
 import { AdminServer, type TlsOptions } from '../../admin/server/admin-server';
-import type { DeclaredLevel } from '../../compile/lint/declared-level';
+import { ConsoleFiles } from '../../admin/server/console-files';
 import { event } from '../../observability/log/log-event';
 import { createLogger, type Logger } from '../../observability/log/logger';
 import { ThrottledLog } from '../../observability/log/throttled-log';
 import { Health } from '../../observability/health';
+import { PACKAGE_ROOT } from '../../lib/package-root';
 import { formatProblems } from '../../problems/config-error';
-import type { DescriptorLevel } from '../../rule/tree';
 import { chooseAdmin, type AdminChoice } from '../../settings/admin-choice';
 import { chooseStore, type StoreChoice } from '../../settings/redis/store-choice';
 import { settingsInForce } from '../../settings/settings-in-force';
 import type { Settings } from '../../settings/table/settings';
 import type { RulesInForce } from '../../source/rules-in-force';
+import type { TopKeys } from '../../top/top-keys';
 import { listenOn } from '../../transport/port/listen-error';
 import { openControl } from '../open-control';
 import type { RedisBuckets } from './redis-buckets';
@@ -29,13 +33,16 @@ import type { RedisBuckets } from './redis-buckets';
 /** Interval between checks of the certificate files, in milliseconds. */
 const CERTIFICATES_MS = 2_000;
 
+/** The rules in force, as declared. */
+export type Declared = Omit<CurrentRules, 'ruleSet'>;
+
 export interface ServeAdminInput {
   readonly data: AdminThreadData;
   readonly settings: Settings;
   readonly log: Logger;
   /** The rules, which this thread compiles too. */
   readonly rules: RulesInForce;
-  readonly levels: () => ReadonlyMap<DescriptorLevel, DeclaredLevel>;
+  readonly declared: () => Declared;
   readonly remote: RemoteServices;
   /** Receivers of samples, by the number of the tail. */
   readonly tails: Map<number, (sample: TailSample) => void>;
@@ -49,13 +56,19 @@ export interface ServedAdmin {
 
 /** Rejects if a file is unusable, or the address cannot be bound. */
 export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
-  const { data, settings, log, remote } = input;
+  const { data, settings, log, remote, send } = input;
   // The deciding process logs the same outages; requests that fail meanwhile get the reason.
   const quiet = createLogger({ level: 'fatal', format: settings.logFormat });
   const choice = chooseAdmin(settings);
   if (choice === undefined) throw new Error('the thread of the admin API runs without ADMIN_PORT');
+  const counts = new RequestCounts((report) => {
+    send({ kind: 'counted', counts: report });
+  });
   const authenticator = await Authenticator.open({
     ...choice,
+    onFailedTry: () => {
+      counts.failedTry();
+    },
     nowMs: monotonicNowMs,
     onFileChange: (sentence) => {
       log.info(event('admin_file_loaded'), sentence);
@@ -65,7 +78,7 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
     },
   });
   const opened = data.isEmbedded
-    ? { buckets: remote.service('buckets'), run: undefined, close: () => Promise.resolve() }
+    ? { buckets: remote.service('buckets'), run: undefined, top: undefined, close: () => Promise.resolve() }
     : await openRedisParts({ ...input, log: quiet }, chooseStore(settings));
   const control = await openControl({
     settings: { ...settings, controlData: true },
@@ -86,9 +99,16 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
     ...choice,
     tls: tlsOf(choice),
     routes: ADMIN_ROUTES,
-    backend: backendOf(input, { choice, buckets: opened.buckets, control, run: opened.run }),
+    backend: backendOf(input, { ...opened, choice, control }),
     authenticator,
+    consoleFiles: choice.hasConsole ? ConsoleFiles.read(path.join(PACKAGE_ROOT, 'dist', 'console')) : undefined,
     version: data.version,
+    onAnswered: (answered) => {
+      counts.answered(answered);
+    },
+    onStreams: (open) => {
+      counts.showStreams(open);
+    },
     onError: (error, operation) => {
       faults.log(operation, `the admin request ${operation} failed: ${error.stack ?? error.message}`);
     },
@@ -104,6 +124,7 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
       clearInterval(watching);
       authenticator.close();
       await server.close();
+      counts.close();
       await control.close();
       await opened.close();
     },
@@ -111,16 +132,17 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
 }
 
 /** Imported on demand: the embedded store needs no Redis client. */
-async function openRedisParts({ settings, log, remote, rules }: ServeAdminInput, choice: StoreChoice) {
+async function openRedisParts({ data, settings, log, remote, rules }: ServeAdminInput, choice: StoreChoice) {
   if (choice.kind !== 'redis') throw new Error('the admin API was started for Redis without it');
   const { openAdminRedis } = await import('./open-admin-redis.js');
-  return openAdminRedis({
+  const opened = await openAdminRedis({
     settings,
     choice,
     log,
     rules,
     onReset: (bucketKeys) => remote.service('process').forget(bucketKeys),
   });
+  return { ...opened, top: data.hasWorkers ? opened.top : undefined };
 }
 
 function remoteControl(remote: RemoteServices) {
@@ -133,12 +155,12 @@ interface BackendParts {
   readonly buckets: RedisBuckets | AdminBackend['buckets'];
   readonly control: NonNullable<Awaited<ReturnType<typeof openControl>>>;
   readonly run: ConstructorParameters<typeof RedisInstances>[0]['run'] | undefined;
+  /** Undefined: the deciding process answers. */
+  readonly top: TopKeys | undefined;
 }
 
-function backendOf(
-  { settings, rules, levels, remote, tails, send }: ServeAdminInput,
-  { choice, buckets, control, run }: BackendParts,
-): AdminBackend {
+function backendOf({ settings, rules, declared, remote, tails, send }: ServeAdminInput, parts: BackendParts): AdminBackend {
+  const { choice, buckets, control, run } = parts;
   const { shadowMode: shadow, quotaMode: quota, cacheKeyPrefix: keyPrefix } = settings;
   const process = remote.service('process');
   let lastTail = 0;
@@ -146,7 +168,7 @@ function backendOf(
     control: control.service,
     controlView: control.data,
     rules: {
-      current: () => rules.ruleSet && { ruleSet: rules.ruleSet, levels: levels() },
+      current: () => rules.ruleSet && { ruleSet: rules.ruleSet, ...declared() },
       problems: () => (rules.error === undefined ? [] : [...formatProblems(rules.error.problems, rules.error.omitted)]),
       modes: { shadow, quota },
       keyPrefix,
@@ -169,7 +191,8 @@ function backendOf(
         };
       },
     },
-    top: remote.service('top'),
+    top: parts.top ?? remote.service('top'),
+    live: new LiveFigures({ port: remote.service('live'), nowMs: () => Date.now() }),
     settings: () => settingsInForce(globalThis.process.env),
     nowMs: () => Math.floor(monotonicNowUs() / 1_000),
   };

@@ -12,6 +12,13 @@ interface Problem {
 /** The admin API did not answer, or refused the call. The command exits with 1. */
 export class AdminError extends Error {
   override readonly name = 'AdminError';
+  /** The same call would be refused again. */
+  readonly isFinal: boolean;
+
+  constructor(message: string, { isFinal = false }: { readonly isFinal?: boolean } = {}) {
+    super(message);
+    this.isFinal = isFinal;
+  }
 }
 
 /** What to do about a status, where the reply cannot know it. */
@@ -20,6 +27,9 @@ const ADVICE: Readonly<Record<number, string>> = {
   404: 'if it should exist, check the domain and the name',
   412: 'read it again, and repeat the change if it is still wanted',
 };
+
+/** Too many failed tries, or too many streams, which pass. */
+const TOO_MANY = 429;
 
 /** Reads the problem of a reply. `options` are those of the command, which the sentence names instead of fields of the API. */
 export function refusalOf(status: number, body: string, options: readonly string[]): AdminError {
@@ -30,7 +40,8 @@ export function refusalOf(status: number, body: string, options: readonly string
   const said = typeof problem.detail === 'string' ? problem.detail : String(problem.title);
   const fault = printable(fields.length === 0 ? said : fields.join('; '));
   const advice = ADVICE[status];
-  return new AdminError(`refused with ${status}: ${fault}${advice === undefined || fault.includes('read it again') ? '' : `; ${advice}`}`);
+  const sentence = `refused with ${status}: ${fault}${advice === undefined || fault.includes('read it again') ? '' : `; ${advice}`}`;
+  return new AdminError(sentence, { isFinal: status < 500 && status !== TOO_MANY });
 }
 
 function parseProblem(body: string): Problem | undefined {

@@ -64,6 +64,7 @@ export interface Operations {
     };
     readonly query: {
       readonly dry_run?: boolean;
+      readonly ahead?: boolean;
     };
     readonly body: {
       readonly plan: string;
@@ -184,6 +185,7 @@ export interface Operations {
     };
     readonly query: {
       readonly dry_run?: boolean;
+      readonly ahead?: boolean;
     };
     readonly body: {
       readonly limits: readonly {
@@ -300,6 +302,7 @@ export interface Operations {
           readonly unit_multiplier?: number;
           readonly burst?: number;
         };
+        readonly candidate?: boolean;
         readonly until?: string;
         readonly reason?: string;
         readonly author?: string;
@@ -328,6 +331,7 @@ export interface Operations {
         readonly unit_multiplier?: number;
         readonly burst?: number;
       };
+      readonly candidate?: boolean;
       readonly until?: string;
       readonly reason?: string;
       readonly author?: string;
@@ -355,6 +359,7 @@ export interface Operations {
         readonly unit_multiplier?: number;
         readonly burst?: number;
       };
+      readonly candidate?: boolean;
       readonly until?: string;
       readonly reason?: string;
     };
@@ -376,6 +381,7 @@ export interface Operations {
           readonly unit_multiplier?: number;
           readonly burst?: number;
         };
+        readonly candidate?: boolean;
         readonly until?: string;
         readonly reason?: string;
         readonly author?: string;
@@ -396,6 +402,7 @@ export interface Operations {
           readonly unit_multiplier?: number;
           readonly burst?: number;
         };
+        readonly candidate?: boolean;
         readonly until?: string;
         readonly reason?: string;
         readonly author?: string;
@@ -430,6 +437,7 @@ export interface Operations {
           readonly unit_multiplier?: number;
           readonly burst?: number;
         };
+        readonly candidate?: boolean;
         readonly until?: string;
         readonly reason?: string;
         readonly author?: string;
@@ -450,6 +458,65 @@ export interface Operations {
           readonly unit_multiplier?: number;
           readonly burst?: number;
         };
+        readonly candidate?: boolean;
+        readonly until?: string;
+        readonly reason?: string;
+        readonly author?: string;
+        readonly created_at?: string;
+      };
+    };
+  };
+  readonly promoteOverride: {
+    readonly params: {
+      readonly domain: string;
+      readonly id: string;
+    };
+    readonly query: {
+      readonly dry_run?: boolean;
+    };
+    readonly body: {
+      readonly reason?: string;
+    };
+    readonly reply: {
+      readonly dry_run: boolean;
+      readonly changed: boolean;
+      readonly version?: number;
+      readonly before?: {
+        readonly domain: string;
+        readonly id: string;
+        readonly entries: readonly {
+          readonly key: string;
+          readonly value?: string;
+        }[];
+        readonly limit: {
+          readonly name?: string;
+          readonly requests_per_unit: number;
+          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
+          readonly unit_multiplier?: number;
+          readonly burst?: number;
+        };
+        readonly candidate?: boolean;
+        readonly until?: string;
+        readonly reason?: string;
+        readonly author?: string;
+        readonly created_at?: string;
+        readonly version: number;
+      };
+      readonly after?: {
+        readonly domain: string;
+        readonly id: string;
+        readonly entries: readonly {
+          readonly key: string;
+          readonly value?: string;
+        }[];
+        readonly limit: {
+          readonly name?: string;
+          readonly requests_per_unit: number;
+          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
+          readonly unit_multiplier?: number;
+          readonly burst?: number;
+        };
+        readonly candidate?: boolean;
         readonly until?: string;
         readonly reason?: string;
         readonly author?: string;
@@ -715,6 +782,333 @@ export interface Operations {
       };
     };
   };
+  readonly explainRequest: {
+    readonly body: {
+      readonly domain: string;
+      readonly descriptors: readonly {
+        readonly entries: readonly {
+          readonly key: string;
+          readonly value: string;
+        }[];
+      }[];
+    };
+    readonly reply: {
+      readonly generation: number;
+      readonly over_limit: boolean;
+      readonly control: readonly {
+        readonly descriptor: number;
+        readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+        readonly id: string;
+        readonly until?: string;
+        readonly reason?: string;
+        readonly author?: string;
+        readonly created_at?: string;
+        readonly version?: number;
+      }[];
+      readonly explanation: {
+        readonly domain: string;
+        readonly domain_found: boolean;
+        readonly descriptors: readonly {
+          readonly entries: readonly {
+            readonly key: string;
+            readonly value: string;
+          }[];
+          readonly rule?: string;
+          readonly mode: string;
+          readonly unlimited: boolean;
+          readonly override: boolean;
+          readonly limits: readonly {
+            readonly name: string;
+            readonly requests_per_unit: number;
+            readonly unit: string;
+            readonly unit_multiplier: number;
+            readonly capacity: number;
+            readonly algorithm: string;
+            readonly bucket_key: string;
+            readonly source: {
+              readonly from: 'rule' | 'plan' | 'plan_values' | 'override' | 'request';
+              readonly record?: {
+                readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+                readonly id: string;
+                readonly until?: string;
+                readonly reason?: string;
+                readonly author?: string;
+                readonly created_at?: string;
+                readonly version?: number;
+              };
+              readonly file?: string;
+              readonly line?: number;
+              readonly replaces?: {
+                readonly name: string;
+                readonly requests_per_unit: number;
+                readonly unit: string;
+                readonly unit_multiplier: number;
+                readonly capacity: number;
+              };
+            };
+            readonly bucket?: {
+              readonly key: string;
+              readonly descriptor: number;
+              readonly limit: {
+                readonly requests_per_unit: number;
+                readonly window_ms: number;
+                readonly capacity: number;
+                readonly algorithm: string;
+              };
+              readonly remaining: number;
+              readonly debt: number;
+              readonly retry_after_ms?: number;
+              readonly reset_after_ms: number;
+              readonly reset_at: string;
+            };
+            readonly candidate?: {
+              readonly name: string;
+              readonly requests_per_unit: number;
+              readonly unit: string;
+              readonly unit_multiplier: number;
+              readonly capacity: number;
+              readonly algorithm: string;
+              readonly bucket_key: string;
+              readonly source: {
+                readonly from: 'rule' | 'plan' | 'plan_values' | 'override' | 'request';
+                readonly record?: {
+                  readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+                  readonly id: string;
+                  readonly until?: string;
+                  readonly reason?: string;
+                  readonly author?: string;
+                  readonly created_at?: string;
+                  readonly version?: number;
+                };
+                readonly file?: string;
+                readonly line?: number;
+                readonly replaces?: {
+                  readonly name: string;
+                  readonly requests_per_unit: number;
+                  readonly unit: string;
+                  readonly unit_multiplier: number;
+                  readonly capacity: number;
+                };
+              };
+              readonly bucket?: {
+                readonly key: string;
+                readonly descriptor: number;
+                readonly limit: {
+                  readonly requests_per_unit: number;
+                  readonly window_ms: number;
+                  readonly capacity: number;
+                  readonly algorithm: string;
+                };
+                readonly remaining: number;
+                readonly debt: number;
+                readonly retry_after_ms?: number;
+                readonly reset_after_ms: number;
+                readonly reset_at: string;
+              };
+            };
+          }[];
+          readonly plan?: string;
+          readonly plan_source?: {
+            readonly is_default: boolean;
+            readonly unknown_plan?: string;
+            readonly file?: string;
+            readonly line?: number;
+          };
+          readonly block?: {
+            readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+            readonly id: string;
+            readonly until?: string;
+            readonly reason?: string;
+            readonly author?: string;
+            readonly created_at?: string;
+            readonly version?: number;
+          };
+          readonly pass?: {
+            readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+            readonly id: string;
+            readonly until?: string;
+            readonly reason?: string;
+            readonly author?: string;
+            readonly created_at?: string;
+            readonly version?: number;
+          };
+          readonly replaced: readonly string[];
+          readonly not_limited?: string;
+          readonly levels: readonly Readonly<Record<string, unknown>>[];
+        }[];
+      };
+      readonly buckets: readonly {
+        readonly key: string;
+        readonly descriptor: number;
+        readonly limit: {
+          readonly requests_per_unit: number;
+          readonly window_ms: number;
+          readonly capacity: number;
+          readonly algorithm: string;
+        };
+        readonly remaining: number;
+        readonly debt: number;
+        readonly retry_after_ms?: number;
+        readonly reset_after_ms: number;
+        readonly reset_at: string;
+      }[];
+    };
+  };
+  readonly getTenantLimits: {
+    readonly params: {
+      readonly domain: string;
+      readonly tenant: string;
+    };
+    readonly query: {
+      readonly entry?: string;
+    };
+    readonly reply: {
+      readonly domain: string;
+      readonly tenant: string;
+      readonly generation: number;
+      readonly record?: {
+        readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+        readonly id: string;
+        readonly until?: string;
+        readonly reason?: string;
+        readonly author?: string;
+        readonly created_at?: string;
+        readonly version?: number;
+        readonly plan: string;
+      };
+      readonly descriptors: readonly {
+        readonly entries: readonly {
+          readonly key: string;
+          readonly value: string;
+        }[];
+        readonly rule?: string;
+        readonly mode: string;
+        readonly unlimited: boolean;
+        readonly override: boolean;
+        readonly limits: readonly {
+          readonly name: string;
+          readonly requests_per_unit: number;
+          readonly unit: string;
+          readonly unit_multiplier: number;
+          readonly capacity: number;
+          readonly algorithm: string;
+          readonly bucket_key: string;
+          readonly source: {
+            readonly from: 'rule' | 'plan' | 'plan_values' | 'override' | 'request';
+            readonly record?: {
+              readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+              readonly id: string;
+              readonly until?: string;
+              readonly reason?: string;
+              readonly author?: string;
+              readonly created_at?: string;
+              readonly version?: number;
+            };
+            readonly file?: string;
+            readonly line?: number;
+            readonly replaces?: {
+              readonly name: string;
+              readonly requests_per_unit: number;
+              readonly unit: string;
+              readonly unit_multiplier: number;
+              readonly capacity: number;
+            };
+          };
+          readonly bucket?: {
+            readonly key: string;
+            readonly descriptor: number;
+            readonly limit: {
+              readonly requests_per_unit: number;
+              readonly window_ms: number;
+              readonly capacity: number;
+              readonly algorithm: string;
+            };
+            readonly remaining: number;
+            readonly debt: number;
+            readonly retry_after_ms?: number;
+            readonly reset_after_ms: number;
+            readonly reset_at: string;
+          };
+          readonly candidate?: {
+            readonly name: string;
+            readonly requests_per_unit: number;
+            readonly unit: string;
+            readonly unit_multiplier: number;
+            readonly capacity: number;
+            readonly algorithm: string;
+            readonly bucket_key: string;
+            readonly source: {
+              readonly from: 'rule' | 'plan' | 'plan_values' | 'override' | 'request';
+              readonly record?: {
+                readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+                readonly id: string;
+                readonly until?: string;
+                readonly reason?: string;
+                readonly author?: string;
+                readonly created_at?: string;
+                readonly version?: number;
+              };
+              readonly file?: string;
+              readonly line?: number;
+              readonly replaces?: {
+                readonly name: string;
+                readonly requests_per_unit: number;
+                readonly unit: string;
+                readonly unit_multiplier: number;
+                readonly capacity: number;
+              };
+            };
+            readonly bucket?: {
+              readonly key: string;
+              readonly descriptor: number;
+              readonly limit: {
+                readonly requests_per_unit: number;
+                readonly window_ms: number;
+                readonly capacity: number;
+                readonly algorithm: string;
+              };
+              readonly remaining: number;
+              readonly debt: number;
+              readonly retry_after_ms?: number;
+              readonly reset_after_ms: number;
+              readonly reset_at: string;
+            };
+          };
+        }[];
+        readonly plan?: string;
+        readonly plan_source?: {
+          readonly is_default: boolean;
+          readonly unknown_plan?: string;
+          readonly file?: string;
+          readonly line?: number;
+        };
+        readonly block?: {
+          readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+          readonly id: string;
+          readonly until?: string;
+          readonly reason?: string;
+          readonly author?: string;
+          readonly created_at?: string;
+          readonly version?: number;
+        };
+        readonly pass?: {
+          readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+          readonly id: string;
+          readonly until?: string;
+          readonly reason?: string;
+          readonly author?: string;
+          readonly created_at?: string;
+          readonly version?: number;
+        };
+        readonly replaced: readonly string[];
+        readonly not_limited?: string;
+        readonly needs?: readonly string[];
+        readonly file: string;
+        readonly line: number;
+      }[];
+      readonly omitted: number;
+    };
+  };
   readonly lookupBuckets: {
     readonly body: {
       readonly domain: string;
@@ -821,68 +1215,9 @@ export interface Operations {
       readonly role: 'viewer' | 'support' | 'admin';
     };
   };
-  readonly explainRequest: {
-    readonly body: {
-      readonly domain: string;
-      readonly descriptors: readonly {
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value: string;
-        }[];
-      }[];
-    };
-    readonly reply: {
-      readonly generation: number;
-      readonly over_limit: boolean;
-      readonly control: readonly {
-        readonly descriptor: number;
-        readonly kind: 'override' | 'block' | 'pass';
-        readonly id: string;
-        readonly until?: string;
-      }[];
-      readonly explanation: {
-        readonly domain: string;
-        readonly domain_found: boolean;
-        readonly descriptors: readonly {
-          readonly entries: readonly {
-            readonly key: string;
-            readonly value: string;
-          }[];
-          readonly levels: readonly Readonly<Record<string, unknown>>[];
-          readonly mode: string;
-          readonly unlimited: boolean;
-          readonly override: boolean;
-          readonly limits: readonly {
-            readonly name: string;
-            readonly requests_per_unit: number;
-            readonly unit: string;
-            readonly bucket_key: string;
-          }[];
-          readonly plan?: string;
-          readonly replaced: readonly string[];
-          readonly not_limited?: string;
-        }[];
-      };
-      readonly buckets: readonly {
-        readonly key: string;
-        readonly descriptor: number;
-        readonly limit: {
-          readonly requests_per_unit: number;
-          readonly window_ms: number;
-          readonly capacity: number;
-          readonly algorithm: string;
-        };
-        readonly remaining: number;
-        readonly debt: number;
-        readonly retry_after_ms?: number;
-        readonly reset_after_ms: number;
-        readonly reset_at: string;
-      }[];
-    };
-  };
   readonly listTopKeys: {
     readonly query: {
-      readonly question: 'asked' | 'denied' | 'near';
+      readonly question: 'asked' | 'denied' | 'near' | 'candidate_denied';
       readonly minutes?: 1 | 10 | 60;
       readonly count?: number;
       readonly domain?: string;
@@ -924,6 +1259,17 @@ export interface Operations {
         readonly domains: number;
         readonly config_refused: boolean;
         readonly degraded: readonly string[];
+        readonly control?: {
+          readonly state: 'starting' | 'following' | 'behind' | 'lost';
+          readonly lag_seconds: number;
+          readonly version: number;
+          readonly lost_records: number;
+          readonly entries_behind?: number;
+        };
+      }[];
+      readonly degraded: readonly {
+        readonly reason: string;
+        readonly instances: number;
       }[];
     };
   };
@@ -940,9 +1286,13 @@ export interface Operations {
       readonly items: readonly {
         readonly domain: string;
         readonly rule: string;
+        readonly depth: number;
         readonly unlimited: boolean;
         readonly shadow_mode: boolean;
         readonly quota_mode: boolean;
+        readonly tenants: boolean;
+        readonly file?: string;
+        readonly line?: number;
         readonly limits: readonly {
           readonly name: string;
           readonly requests_per_unit: number;
@@ -959,10 +1309,62 @@ export interface Operations {
     readonly reply: {
       readonly settings: readonly {
         readonly name: string;
-        readonly group: 'Listening' | 'Configuration' | 'Decisions' | 'Answers' | 'Store' | 'Logs and metrics' | 'Admin API' | 'Life cycle';
+        readonly group:
+          | 'Listening'
+          | 'Configuration'
+          | 'Decisions'
+          | 'Answers'
+          | 'Store'
+          | 'Logs and metrics'
+          | 'Traces'
+          | 'Admin API'
+          | 'Life cycle';
         readonly value: string | null;
         readonly source: 'environment' | 'default';
       }[];
+    };
+  };
+  readonly getLive: {
+    readonly query: {
+      readonly rules?: number;
+    };
+    readonly reply: {
+      readonly at: string;
+      readonly window_s: number;
+      readonly decisions_per_s: number;
+      readonly errors_per_s: number;
+      readonly fallback_per_s: number;
+      readonly cached_denials_per_s: number;
+      readonly unmatched_per_s: number;
+      readonly asked_per_s: number;
+      readonly denied_per_s: number;
+      readonly decision_p50_ms?: number;
+      readonly decision_p99_ms?: number;
+      readonly stores: readonly {
+        readonly store: string;
+        readonly p50_ms?: number;
+        readonly p99_ms?: number;
+        readonly errors_per_s: number;
+      }[];
+      readonly history: readonly {
+        readonly at: string;
+        readonly asked_per_s: number;
+        readonly denied_per_s: number;
+        readonly decision_p50_ms?: number;
+        readonly decision_p99_ms?: number;
+        readonly store_p99_ms?: number;
+      }[];
+      readonly rules: readonly {
+        readonly domain: string;
+        readonly rule: string;
+        readonly asked_per_s: number;
+        readonly denied_per_s: number;
+        readonly asked: number;
+        readonly denied: number;
+        readonly near: number;
+        readonly would_deny: number;
+      }[];
+      readonly rules_omitted: number;
     };
   };
   readonly listAudit: {
@@ -1015,6 +1417,7 @@ export interface Operations {
     };
     readonly reply: {
       readonly at: string;
+      readonly pid: number;
       readonly domain: string;
       readonly over_limit: boolean;
       readonly without?: 'fallback' | 'cached';
@@ -1034,7 +1437,37 @@ export interface Operations {
           readonly unit_multiplier: number;
         };
         readonly remaining?: number;
+        readonly candidates?: readonly {
+          readonly name: string;
+          readonly requests_per_unit: number;
+          readonly unit: string;
+          readonly unit_multiplier: number;
+          readonly over_limit: boolean;
+        }[];
       }[];
+    };
+  };
+  readonly openSession: {
+    readonly reply: {
+      readonly name: string;
+      readonly role: 'viewer' | 'support' | 'admin';
+      readonly needs_sign_in: boolean;
+      readonly csrf?: string;
+      readonly ends_in_s?: number;
+    };
+  };
+  readonly getSession: {
+    readonly reply: {
+      readonly name: string;
+      readonly role: 'viewer' | 'support' | 'admin';
+      readonly needs_sign_in: boolean;
+      readonly csrf?: string;
+      readonly ends_in_s?: number;
+    };
+  };
+  readonly endSession: {
+    readonly reply: {
+      readonly ended: boolean;
     };
   };
 }
@@ -1054,6 +1487,7 @@ export const OPERATIONS = {
   getOverride: { method: 'GET', path: '/v1/overrides/{domain}/{id}' },
   putOverride: { method: 'PUT', path: '/v1/overrides/{domain}/{id}' },
   deleteOverride: { method: 'DELETE', path: '/v1/overrides/{domain}/{id}' },
+  promoteOverride: { method: 'POST', path: '/v1/overrides/{domain}/{id}/promote' },
   listBlocks: { method: 'GET', path: '/v1/blocks' },
   getBlock: { method: 'GET', path: '/v1/blocks/{domain}/{id}' },
   putBlock: { method: 'PUT', path: '/v1/blocks/{domain}/{id}' },
@@ -1062,17 +1496,22 @@ export const OPERATIONS = {
   getPass: { method: 'GET', path: '/v1/passes/{domain}/{id}' },
   putPass: { method: 'PUT', path: '/v1/passes/{domain}/{id}' },
   deletePass: { method: 'DELETE', path: '/v1/passes/{domain}/{id}' },
+  explainRequest: { method: 'POST', path: '/v1/explain' },
+  getTenantLimits: { method: 'GET', path: '/v1/tenants/{domain}/{tenant}/limits' },
   lookupBuckets: { method: 'POST', path: '/v1/buckets/lookup' },
   listBuckets: { method: 'GET', path: '/v1/buckets' },
   resetBuckets: { method: 'POST', path: '/v1/buckets/reset' },
   giveCredit: { method: 'POST', path: '/v1/credits' },
   whoami: { method: 'GET', path: '/v1/whoami' },
-  explainRequest: { method: 'POST', path: '/v1/explain' },
   listTopKeys: { method: 'GET', path: '/v1/top' },
   listInstances: { method: 'GET', path: '/v1/instances' },
   listRules: { method: 'GET', path: '/v1/rules' },
   listSettings: { method: 'GET', path: '/v1/settings' },
+  getLive: { method: 'GET', path: '/v1/live' },
   listAudit: { method: 'GET', path: '/v1/audit' },
   exportAudit: { method: 'GET', path: '/v1/audit/export' },
   tailDecisions: { method: 'GET', path: '/v1/tail' },
+  openSession: { method: 'POST', path: '/v1/session' },
+  getSession: { method: 'GET', path: '/v1/session' },
+  endSession: { method: 'DELETE', path: '/v1/session' },
 } as const satisfies Readonly<Record<keyof Operations, { readonly method: string; readonly path: string }>>;

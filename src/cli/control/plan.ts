@@ -1,6 +1,6 @@
 /** `weir plan`: other values for the limits of plans. */
 
-import { recordCommand } from './record-command';
+import { AHEAD_OPTION, recordCommand } from './record-command';
 import { LIMIT_FORM, readLimit, showLimit } from './values/limit-text';
 
 export const plan = recordCommand({
@@ -16,11 +16,20 @@ export const plan = recordCommand({
       required: true,
       help: 'values of a limit, instead of those of the configuration; a plan accepts several',
     },
+    ahead: AHEAD_OPTION,
   },
   list: (admin, query) => admin.call('listPlans', { query }),
   show: (admin, { domain, name }) => admin.call('getPlan', { params: { domain, plan: name } }),
-  put: (admin, { domain, name, query, common, conditions }, { limit }) =>
-    admin.call('putPlan', { params: { domain, plan: name }, query, body: { limits: limit.map(readLimit), ...common } }, conditions),
+  put: (admin, { domain, name, query, common, conditions }, { limit, ahead }) =>
+    admin.call(
+      'putPlan',
+      {
+        params: { domain, plan: name },
+        query: { ...query, ...(ahead === true && { ahead }) },
+        body: { limits: limit.map(readLimit), ...common },
+      },
+      conditions,
+    ),
   remove: (admin, { domain, name, query, conditions }) => admin.call('deletePlan', { params: { domain, plan: name }, query }, conditions),
   fields: (record) => ({ plan: record.plan, limits: record.limits.map(showLimit).join(' ') }),
 });

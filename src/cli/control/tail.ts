@@ -1,10 +1,12 @@
 /** `weir tail`: a live sample of decisions, until it is stopped. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
+import { lastingLines } from '../admin/lasting-lines';
 import type { Operations } from '../admin/operations';
 import { printable } from '../admin/printable';
 import { readWhole } from '../usage-error';
 import { action, type ControlCommand } from './control-command';
-import { readSelector, showEntries } from './values/entries-text';
+import { selectorText, showEntries } from './values/entries-text';
 import { showLimit } from './values/limit-text';
 
 type Sample = Operations['tailDecisions']['reply'];
@@ -20,13 +22,13 @@ export const tail: ControlCommand = {
   actions: [
     action({
       name: '',
-      purpose: 'Shows a sample of the decisions of the instance that answers, for at most 10 minutes.',
+      purpose: 'Shows a sample of the decisions of the instance that answers, until it is stopped.',
       options: {
         domain: { type: 'string', form: 'DOMAIN', help: 'only requests of this domain' },
         entries: { type: 'string', form: 'KEY=VALUE,KEY', help: 'only requests with a descriptor that contains these entries' },
         denied: { type: 'boolean', help: 'only requests that are over a limit' },
         'per-second': { type: 'string', form: 'N', help: `most samples in a second (default 10, at most ${PER_SECOND_MAX})` },
-        count: { type: 'string', form: 'N', help: 'end after this many samples (default: when the stream ends)' },
+        count: { type: 'string', form: 'N', help: 'end after this many samples (default: when it is stopped)' },
       },
       run: async ({ admin, values, printLine }) => {
         const { domain, entries, denied, 'per-second': perSecond, count } = values;
@@ -42,7 +44,15 @@ export const tail: ControlCommand = {
         process.stdout.once('error', () => {
           stop.abort();
         });
-        for await (const line of admin.lines('tailDecisions', { query }, stop.signal)) {
+        const lines = lastingLines({
+          open: () => admin.lines('tailDecisions', { query }, stop.signal),
+          signal: stop.signal,
+          pause: (ms) => sleep(ms, undefined, { signal: stop.signal }).catch(() => undefined),
+          onPause: (reason, waitMs) => {
+            console.error(`weir tail: ${reason}; it is opened again in ${Math.ceil(waitMs)} ms`);
+          },
+        });
+        for await (const line of lines) {
           if (!line.startsWith(DATA)) continue;
           const json = line.slice(DATA.length);
           printLine(json, () => sampleText(JSON.parse(json) as Sample));
@@ -53,13 +63,6 @@ export const tail: ControlCommand = {
     }),
   ],
 };
-
-/** As the API reads it: with percent signs for special characters. */
-function selectorText(text: string): string {
-  return readSelector(text)
-    .map(({ key, value }) => `${encodeURIComponent(key)}${value === undefined ? '' : `=${encodeURIComponent(value)}`}`)
-    .join(',');
-}
 
 function sampleText({ at, domain, over_limit: isOver, without, skipped, descriptors }: Sample): string {
   const parts = descriptors.map(({ entries, rule, limit, remaining, over_limit: isDescriptorOver }) => {

@@ -5,13 +5,16 @@ import type { DeclaredLevel } from '../../compile/lint/declared-level';
 import type { Environment } from '../../settings/table/settings';
 import { toByteString } from '../../descriptor/byte-string';
 import type { ByteString, Descriptor, Entry, LimitOverride } from '../../descriptor/descriptor';
+import type { PlanSpec } from '../../compile/read/read-plans';
+import type { MatchControl } from '../../rule/match';
+import type { Plan } from '../../rule/plan';
 import type { DescriptorLevel } from '../../rule/tree';
 import { show } from '../../lib/quote';
 import type { RuleSet } from '../../rule/rule-set';
 import { BadRequestError } from '../../lib/errors';
 import { adviseOnFile } from '../advise-on-file';
 import { readConfiguration } from '../configuration';
-import { explainRequest, type ExplainInput, type Explanation, type PlansOfTenants } from '../../explain/explanation';
+import { explainRequest, type ExplainInput, type Explanation } from '../../explain/explanation';
 import { formatExplanation } from './explanation-text';
 import { readArgs } from '../read-args';
 import { adviseOnEntries, readDescriptors } from '../read-descriptor';
@@ -59,23 +62,29 @@ export async function explain({ args, env }: { readonly args: readonly string[];
   );
   const { settings, options } = await readConfiguration({ path: values.config, env, mergesDomains: values['merge-domains'] === true });
   const levels = new Map<DescriptorLevel, DeclaredLevel>();
-  const { ruleSet, list } = examineConfig({ ...options, onLevel: (declared) => levels.set(declared.level, declared) });
+  const plans = new Map<Plan, PlanSpec>();
+  const { ruleSet, list } = examineConfig({
+    ...options,
+    onLevel: (declared) => levels.set(declared.level, declared),
+    onPlan: (spec, plan) => plans.set(plan, spec),
+  });
   list.throwIfAny();
   const explanation = explainOrRefuse({
     ruleSet,
     levels,
+    plans,
     request: { domain: toByteString(domain), descriptors, hits: 1 },
     modes: { shadow: settings.shadowMode, quota: settings.quotaMode },
     keyPrefix: settings.cacheKeyPrefix,
     nowUs: () => Date.now() * 1000,
-    plans: values.plan === undefined ? undefined : everyTenantHas(planOf(values.plan, ruleSet)),
+    control: values.plan === undefined ? undefined : everyTenantHas(planOf(values.plan, ruleSet)),
   });
   process.stdout.write(format === 'json' ? `${JSON.stringify(explanation, null, 2)}\n` : formatExplanation(explanation));
   return 0;
 }
 
-function everyTenantHas(plan: ByteString): PlansOfTenants {
-  return { planOf: () => plan, planLimits: () => undefined };
+function everyTenantHas(plan: ByteString): MatchControl {
+  return { planOf: () => plan, planLimits: () => undefined, select: () => undefined };
 }
 
 function planOf(name: string, { domains }: RuleSet): ByteString {

@@ -2,7 +2,9 @@
 
 import { TRAITS } from '../../algorithm/algorithms';
 import { RESERVATIONS } from '../../compile/fields/reservations';
-import type { Candidate, DescriptorExplanation, Explanation, LevelExplanation, LimitExplanation } from '../../explain/explanation';
+import type { DescriptorExplanation, Explanation } from '../../explain/explanation';
+import type { Candidate, LevelExplanation } from '../../explain/explain-levels';
+import type { LimitExplanation } from '../../explain/explain-limit';
 
 const { maxShare: MAX_SHARE, onLapse: ON_LAPSE } = RESERVATIONS.fields;
 

@@ -2,7 +2,7 @@
 
 import { warnOfCost } from './cost-never-fits';
 import type { DescriptorSpec } from '../read/read-file';
-import type { Limit } from '../../rule/limit';
+import type { Plan } from '../../rule/plan';
 import type { PlanSpec } from '../read/read-plans';
 import { limitsOf, type Declared, type DeclaredLevel, type DeclaredLimit } from './declared-level';
 import { warnOfLongWindow } from './long-window-alone';
@@ -16,6 +16,8 @@ export interface LintOptions {
   readonly cost?: number;
   /** Called for every level with all of its descriptors. */
   readonly onLevel?: (level: DeclaredLevel) => void;
+  /** Called for every plan. */
+  readonly onPlan?: (spec: PlanSpec, plan: Plan) => void;
 }
 
 export class Lint {
@@ -34,8 +36,9 @@ export class Lint {
     return onLevel !== undefined || mayBeUnreachable(declared.spec);
   }
 
-  lookAtPlan(spec: PlanSpec, limits: readonly Limit[]): void {
-    this.lookAtLimits(limitsOf(spec, limits));
+  lookAtPlan(spec: PlanSpec, plan: Plan): void {
+    this.lookAtLimits(limitsOf(spec, plan.limits));
+    this.options.onPlan?.(spec, plan);
     this.options.replacedNames.add(this.domain, spec);
   }
 

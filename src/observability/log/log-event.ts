@@ -24,6 +24,7 @@ export const LOG_EVENTS = {
   control_off: 'rules have tenants or penalties, which have no effect while control data are off',
   control_stale: 'Redis does not answer for control data, and the last known stay in force: `error`; once a minute',
   control_synced: 'control data are up to date again',
+  control_refused: 'CONTROL_FILE could not be written, so a write was refused: `error`; once a minute',
   control_torn: 'the last line of CONTROL_FILE was incomplete and was dropped: `bytes`',
   control_unreadable: 'a record of control data is invalid and has no effect: `error`; once a minute',
   default_algorithm: 'the algorithm of limits that name none: `algorithm`',

@@ -802,7 +802,7 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'false',
     meaning:
-      'Record which keys ask most, are denied most and are nearest to their limit ([who-is-limited.md](who-is-limited.md#top-keys)). METRIC_TOP_KEYS also enables it.',
+      'Record which keys ask most, are denied most and are nearest to their limit ([who-is-limited.md](who-is-limited.md#top-keys)). METRIC_TOP_KEYS and ADMIN_PORT also enable it.',
   }),
   topKeysCapacity: row({
     ...logs,
@@ -1025,6 +1025,14 @@ export const SETTINGS_TABLE = {
     type: integer({ min: 1, max: 100 }),
     default: '8',
     meaning: 'Most live tails at the same time.',
+  }),
+
+  adminConsole: row({
+    ...admin,
+    name: 'ADMIN_CONSOLE',
+    type: boolean(),
+    default: 'true',
+    meaning: 'Serve the console ([console.md](console.md)) at `/` of ADMIN_PORT.',
   }),
 
   workers: row({

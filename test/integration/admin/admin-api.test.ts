@@ -58,6 +58,33 @@ async function serve(env: Readonly<Record<string, string>>): Promise<Served> {
   return { weir, url, admin, ask };
 }
 
+/** A live tail, until it is closed. */
+async function openTail(url: string, query: string) {
+  const controller = new AbortController();
+  const response = await fetch(`${url}/v1/tail?${query}`, {
+    headers: { authorization: `Bearer ${TOKENS.admin}` },
+    signal: controller.signal,
+  });
+  expect(response.headers.get('content-type')).toBe('text/event-stream');
+  let text = '';
+  const reading = (async () => {
+    for await (const chunk of response.body!) text += Buffer.from(chunk).toString();
+  })().catch(() => undefined);
+  return {
+    /** Those of whole events so far. */
+    samples: () =>
+      text
+        .split('\n\n')
+        .slice(0, -1)
+        .filter((event) => event.startsWith('data: '))
+        .map((event) => JSON.parse(event.slice('data: '.length)) as { readonly pid: number }),
+    close: async () => {
+      controller.abort();
+      await reading;
+    },
+  };
+}
+
 const stores: readonly (readonly [string, () => Readonly<Record<string, string>>])[] = [
   ['the embedded store', () => ({ BACKEND_TYPE: 'memory' })],
   ['Redis', () => ({ REDIS_URL: `127.0.0.1:${redis.port}` })],
@@ -120,9 +147,62 @@ describe.each(stores)('on %s', (name, env) => {
 
   test('every serving process is an instance', async () => {
     const count = name.includes('workers') ? 2 : 1;
-    const read = async () => ((await served.admin({ path: '/v1/instances' })).json as { items: readonly { generation: number }[] }).items;
+    interface Instance {
+      readonly generation: number;
+      readonly control?: {
+        readonly state: string;
+        readonly lag_seconds: number;
+        readonly version: number;
+        readonly entries_behind: number;
+      };
+    }
+    const list = async () =>
+      (await served.admin({ path: '/v1/instances' })).json as { items: readonly Instance[]; degraded: readonly object[] };
+    const read = async () => (await list()).items;
     await until(async () => (await read()).length === count);
     expect((await read()).map(({ generation }) => generation)).toEqual(Array.from({ length: count }, () => 1));
+    // A report is up to 5 s old: the writes of the tests before are in one that comes.
+    await until(async () => (await read()).every(({ control }) => control !== undefined && control.version > 0));
+    for (const { control } of await read()) expect(control).toMatchObject({ state: 'following', entries_behind: 0 });
+    expect((await list()).degraded).toEqual([]);
+  });
+
+  test('the top keys of all processes are there without TOP_KEYS', async () => {
+    const { admin } = served;
+    const read = async () => {
+      const { status, json } = await admin({ path: '/v1/top', query: 'question=denied&minutes=1' });
+      expect(status).toBe(200);
+      return json as { items: readonly { entries: string; count: number }[]; instances: number };
+    };
+    await until(async () => (await read()).items.some(({ entries }) => entries.startsWith('merchant=m1 ')), { timeoutMs: 60_000 });
+    await until(async () => (await read()).instances === (name.includes('workers') ? 2 : 1), { timeoutMs: 60_000 });
+  });
+
+  test('a tail has the decisions of every serving process', async () => {
+    const { url, weir } = served;
+    const tail = await openTail(url, 'entry=merchant');
+    // Each request on a connection of its own, so that both workers get some.
+    const pids = new Set<number>();
+    await until(
+      async () => {
+        await served.ask(merchant('seen'));
+        for (const { pid } of tail.samples()) pids.add(pid);
+        return pids.size === (name.includes('workers') ? 2 : 1);
+      },
+      { timeoutMs: 60_000 },
+    );
+    expect(name.includes('workers')).toBe(!pids.has(weir.pid));
+    await tail.close();
+  });
+
+  test('the metrics count the requests of the API by operation and class of status, and failed tries', async () => {
+    await served.admin({ path: '/v1/whoami', token: 'wrong' });
+    const text = async () => (await httpRequest(`http://127.0.0.1:${served.weir.debugPort}/metrics`)).body;
+    await until(async () => (await text()).includes('weir_admin_requests_total{operation="whoami",status="4xx"}'));
+    expect(await text()).toMatch(/weir_admin_requests_total\{operation="whoami",status="2xx"\} [1-9]/);
+    expect(await text()).toMatch(/weir_admin_failed_tries_total [1-9]/);
+    expect(await text()).toMatch(/weir_admin_request_duration_seconds_count [1-9]/);
+    expect(await text()).toContain('weir_admin_streams 0');
   });
 
   test('rules that are reloaded are those of the API, and no secret is in the log', async () => {
@@ -160,23 +240,15 @@ test('decisions go on while the thread of the admin API is busy with lists', asy
 test('a tail shows the decisions that match, and no others', async () => {
   const { weir, url, ask } = await serve({ BACKEND_TYPE: 'memory' });
   try {
-    const controller = new AbortController();
-    const response = await fetch(`${url}/v1/tail?entry=merchant%3Dseen`, {
-      headers: { authorization: `Bearer ${TOKENS.admin}` },
-      signal: controller.signal,
-    });
-    expect(response.headers.get('content-type')).toBe('text/event-stream');
-    let text = '';
-    const reading = (async () => {
-      for await (const chunk of response.body!) text += Buffer.from(chunk).toString();
-    })().catch(() => undefined);
+    const tail = await openTail(url, 'entry=merchant%3Dseen');
     await until(async () => {
       await ask('unseen');
       await ask('seen');
-      return text.includes('"seen"');
+      return tail.samples().length > 0;
     });
-    controller.abort();
-    await reading;
+    await tail.close();
+    const text = JSON.stringify(tail.samples());
+    expect(text).toContain('"seen"');
     expect(text).not.toContain('unseen');
     expect(text).toContain('"rule":"merchant"');
   } finally {

@@ -169,10 +169,17 @@ describe('each command, on the embedded store', () => {
 
   test('tenants, plans and passes are written, listed and deleted', async () => {
     const { text, json } = served;
-    await text('plan', 'set', 'gold', ...DOMAIN, '--limit', 'a=5/minute', '--limit', 'b=9/day+4');
-    expect(await text('plan', 'list')).toContain('a=5/minute b=9/day+4');
+    await text('plan', 'set', 'gold', ...DOMAIN, '--limit', '5/minute', '--limit', 'b=9/day+4');
+    expect(await text('plan', 'list')).toContain('5/minute b=9/day+4');
     await text('tenant', 'set', 'Zürich, AG/1', ...DOMAIN, '--plan', 'gold');
-    expect(await json('tenant', 'show', 'Zürich, AG/1', ...DOMAIN)).toMatchObject({ tenant: 'Zürich, AG/1', plan: 'gold', author: 'ann' });
+    expect(await json('tenant', 'show', 'Zürich, AG/1', ...DOMAIN)).toMatchObject({
+      tenant: 'Zürich, AG/1',
+      record: { plan: 'gold', author: 'ann' },
+      descriptors: [{ plan: 'gold', limits: [{ source: { from: 'plan_values' }, bucket: { remaining: 5 } }] }],
+    });
+    expect(await text('tenant', 'show', 'Zürich, AG/1', ...DOMAIN)).toMatch(
+      /plan gold\n {2}LIMIT +LEFT +FROM\n {2}5\/minute +5 +run-time values of the plan gold by ann, instead of 900\/minute of .*limits\.yaml:\d+/,
+    );
     await text('pass', 'set', 'p', ...DOMAIN, '--entries', 'merchant=load,path');
     expect(await text('pass', 'list', ...DOMAIN)).toContain('merchant=load,path');
     expect(await json('tenant', 'delete', 'Zürich, AG/1', ...DOMAIN)).toMatchObject({ changed: true });

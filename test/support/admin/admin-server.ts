@@ -6,8 +6,11 @@ import { join } from 'node:path';
 import { Authenticator } from '../../../src/admin/auth/authenticator';
 import type { AdminBackend, CurrentRules, TailSample } from '../../../src/admin/backend';
 import type { Role } from '../../../src/admin/role';
+import type { LiveCounts } from '../../../src/admin/live/live-counts';
+import { LiveFigures } from '../../../src/admin/live/live-figures';
 import { ADMIN_ROUTES } from '../../../src/admin/routes/routes';
 import { AdminServer } from '../../../src/admin/server/admin-server';
+import type { ConsoleFiles } from '../../../src/admin/server/console-files';
 import { MemoryBuckets } from '../../../src/admin/memory-buckets';
 import { examineConfig } from '../../../src/compile/compile';
 import type { DeclaredLevel } from '../../../src/compile/lint/declared-level';
@@ -15,6 +18,8 @@ import { ControlData } from '../../../src/control/control-data';
 import { ControlFollower } from '../../../src/control/control-follower';
 import { ControlService } from '../../../src/control/control-service';
 import { LocalControlStore } from '../../../src/control/local-control-store';
+import type { PlanSpec } from '../../../src/compile/read/read-plans';
+import type { Plan } from '../../../src/rule/plan';
 import type { DescriptorLevel } from '../../../src/rule/tree';
 import { settingsInForce } from '../../../src/settings/settings-in-force';
 import { MemoryStore } from '../../../src/store/memory/memory-store';
@@ -28,6 +33,11 @@ export const TOKENS: Readonly<Record<Role, string>> = {
 
 export const PAYMENTS = `
 domain: payments
+plans:
+  basic:
+    rate_limit: { unit: minute, requests_per_unit: 100 }
+  gold:
+    rate_limit: { unit: minute, requests_per_unit: 900 }
 descriptors:
   - key: merchant
     rate_limit: { name: per merchant, unit: minute, requests_per_unit: 100 }
@@ -39,7 +49,21 @@ descriptors:
           - { name: daily, unit: day, requests_per_unit: 1000 }
   - key: free
     rate_limit: { unlimited: true }
+  - { key: tenant, tenant: true, default_plan: basic }
 `;
+
+/** The counters of a process that has decided nothing. */
+const NO_COUNTS: LiveCounts = {
+  atMs: Date.now(),
+  decisions: 0,
+  errors: 0,
+  fallbackDecisions: 0,
+  cachedDenials: 0,
+  unmatched: 0,
+  decisionTimes: { bounds: [Infinity], counts: [0] },
+  stores: [],
+  rules: { added: [], asked: new Float64Array(), over: new Float64Array(), near: new Float64Array(), shadow: new Float64Array() },
+};
 
 export interface AdminHarnessOptions {
   readonly yaml?: string;
@@ -47,6 +71,7 @@ export interface AdminHarnessOptions {
   readonly failedTriesMax?: number;
   readonly env?: Readonly<Record<string, string>>;
   readonly needsAuth?: boolean;
+  readonly consoleFiles?: ConsoleFiles;
   readonly change?: (backend: AdminBackend) => AdminBackend;
 }
 
@@ -69,14 +94,16 @@ export function tokenLine(name: string, role: Role, token: string): string {
 
 export function rulesOf(yaml: string): CurrentRules {
   const levels = new Map<DescriptorLevel, DeclaredLevel>();
+  const plans = new Map<Plan, PlanSpec>();
   const { ruleSet, list } = examineConfig({
     files: [readDocument({ name: 'limits.yaml', text: yaml })],
     defaultAlgorithm: 'token_bucket',
     generation: 1,
     onLevel: (declared) => levels.set(declared.level, declared),
+    onPlan: (spec, plan) => plans.set(plan, spec),
   });
   list.throwIfAny();
-  return { ruleSet, levels };
+  return { ruleSet, levels, plans };
 }
 
 async function openLocalControl(nowUs: () => number) {
@@ -93,6 +120,7 @@ export async function startAdminServer({
   failedTriesMax = 10,
   env = {},
   needsAuth = true,
+  consoleFiles,
   change = (backend) => backend,
 }: AdminHarnessOptions = {}): Promise<AdminHarness> {
   const folder = mkdtempSync(join(tmpdir(), 'weir-admin-'));
@@ -138,6 +166,7 @@ export async function startAdminServer({
       },
     },
     top: { top: () => Promise.resolve({ items: [], unlistedMax: 0, totalHits: 0, coveredMs: 0, instances: 1, missing: 0 }) },
+    live: new LiveFigures({ port: { counts: () => Promise.resolve(NO_COUNTS) }, nowMs: () => Date.now() }),
     settings: () => settingsInForce(env),
     nowMs: () => Date.now(),
   });
@@ -154,6 +183,8 @@ export async function startAdminServer({
     backend,
     authenticator,
     needsAuth,
+    port: 0,
+    ...(consoleFiles && { consoleFiles }),
     bodyBytesMax: 65_536,
     pageMax,
     version: '0.0.0',

@@ -1,6 +1,7 @@
 /** The explanation of a match: its reasons, and that what it says wins is what decides. */
 
-import { CANDIDATES_MAX, explainRequest, type Explanation, type LevelExplanation } from '../../../src/explain/explanation';
+import { explainRequest, type Explanation } from '../../../src/explain/explanation';
+import { CANDIDATES_MAX, type LevelExplanation } from '../../../src/explain/explain-levels';
 import { formatExplanation } from '../../../src/cli/explain/explanation-text';
 import { examineConfig } from '../../../src/compile/compile';
 import type { DeclaredLevel } from '../../../src/compile/lint/declared-level';
@@ -21,7 +22,7 @@ function load(text: string) {
     onLevel: (declared) => levels.set(declared.level, declared),
   });
   list.throwIfAny();
-  return { ruleSet, levels };
+  return { ruleSet, levels, plans: new Map() };
 }
 
 function explain(text: string, descriptors: readonly (readonly string[])[], { domain = 'd', modes = MODES } = {}): Explanation {
@@ -191,7 +192,7 @@ test('on random configurations the explained winner of each level is the rule th
         ...Array.from({ length: 1 + random(3) }, () => `${pick(['k', 'kk', 'l'])}=${pick(['', 'a', 'ab', 'aab', 'b', 'c'])}`),
       );
       const request = { domain: 'd', descriptors: [{ entries }], hits: 1 };
-      const [explained] = explainRequest({ ruleSet, levels, request, modes: MODES, keyPrefix: '', nowUs: () => 0 }).descriptors;
+      const [explained] = explainRequest({ ruleSet, levels, plans: new Map(), request, modes: MODES, keyPrefix: '', nowUs: () => 0 }).descriptors;
       const [match] = matchRequest({ ruleSet, request, modes: MODES }).matches;
       const path = explained!.levels.map(({ winner }) => (winner?.value === undefined ? winner?.key : `${winner.key}_${winner.value}`));
       if (match!.rule !== undefined) {

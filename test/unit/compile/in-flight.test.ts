@@ -140,6 +140,7 @@ test('weir explain prints the number of slots, the hold, and what identifies a r
       explainRequest({
         ruleSet,
         levels,
+        plans: new Map(),
         request: { domain: 'd', descriptors: [{ entries }], hits: 1 },
         modes: { shadow: false, quota: false },
         keyPrefix: '',

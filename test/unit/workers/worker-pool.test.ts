@@ -90,6 +90,8 @@ function makeScene(count: number): Scene {
     },
     log: { error: (_fields: unknown, line: string) => scene.log.push(line) } as never,
     onMetrics: (worker) => scene.heard.push(worker),
+    onSample: () => undefined,
+    onServing: () => undefined,
     onEnd: (worker) => scene.ended.push(worker),
     onRestart: () => {
       scene.restarts += 1;

@@ -67,6 +67,13 @@ export function showEntries(entries: readonly EntrySelectorJson[]): string {
   return entries.map(({ key, value }) => `${escape(key, /[,=\\]/g)}${value === undefined ? '' : `=${escape(value, /[,\\]/g)}`}`).join(',');
 }
 
+/** Entries in a query of the API: with percent signs for special characters. */
+export function selectorText(text: string): string {
+  return readSelector(text)
+    .map(({ key, value }) => `${encodeURIComponent(key)}${value === undefined ? '' : `=${encodeURIComponent(value)}`}`)
+    .join(',');
+}
+
 function unescape(text: string): string {
   return text.replaceAll(/\\(.)/gs, '$1');
 }

@@ -1,0 +1,90 @@
+/** Sessions of browsers: each stands for the credentials that opened it, until it is idle or too old. */
+
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** Most sessions; beyond it the one that was idle for longest ends. */
+export const SESSIONS_MAX = 256;
+
+/** A session ends after this time without a request, in milliseconds. */
+export const SESSION_IDLE_MS = 1_800_000;
+
+/** A session ends at this age, in milliseconds. */
+export const SESSION_LIFE_MS = 43_200_000;
+
+/** Bytes of an identifier, and of a CSRF token. */
+const SECRET_BYTES = 32;
+
+export interface Session {
+  /** What its requests must send in the header X-Weir-CSRF when they write. */
+  readonly csrf: string;
+  /** The header Authorization that opened it. It is checked again at each request, so a session ends with its token. */
+  readonly authorization: string;
+  readonly openedAtMs: number;
+}
+
+export interface OpenedSession {
+  /** The value of the cookie. */
+  readonly id: string;
+  readonly session: Session;
+}
+
+interface Kept {
+  readonly session: Session;
+  seenAtMs: number;
+}
+
+export class Sessions {
+  /** By the hash of the identifier, the longest idle first. */
+  private readonly kept = new Map<string, Kept>();
+
+  /** `nowMs`: a monotonic clock. */
+  constructor(private readonly nowMs: () => number) {}
+
+  get size(): number {
+    return this.kept.size;
+  }
+
+  open(authorization: string): OpenedSession {
+    const id = randomBytes(SECRET_BYTES).toString('base64url');
+    const nowMs = this.nowMs();
+    const session = { csrf: randomBytes(SECRET_BYTES).toString('base64url'), authorization, openedAtMs: nowMs };
+    this.kept.set(hashOf(id), { session, seenAtMs: nowMs });
+    for (const longestIdle of this.kept.keys()) {
+      if (this.kept.size <= SESSIONS_MAX) break;
+      this.kept.delete(longestIdle);
+    }
+    return { id, session };
+  }
+
+  /** Undefined: it does not exist, or has ended. */
+  find(id: string): Session | undefined {
+    const place = hashOf(id);
+    const known = this.kept.get(place);
+    if (known === undefined) return undefined;
+    const nowMs = this.nowMs();
+    this.kept.delete(place);
+    if (nowMs - known.seenAtMs >= SESSION_IDLE_MS || nowMs - known.session.openedAtMs >= SESSION_LIFE_MS) return undefined;
+    this.kept.set(place, { session: known.session, seenAtMs: nowMs });
+    return known.session;
+  }
+
+  end(id: string): void {
+    this.kept.delete(hashOf(id));
+  }
+
+  /** Milliseconds until the session is too old. */
+  restMs({ openedAtMs }: Session): number {
+    return Math.max(0, openedAtMs + SESSION_LIFE_MS - this.nowMs());
+  }
+}
+
+/** In constant time. */
+export function isCsrfOf({ csrf }: Session, sent: string | undefined): boolean {
+  if (sent === undefined) return false;
+  return timingSafeEqual(createHash('sha256').update(csrf).digest(), createHash('sha256').update(sent).digest());
+}
+
+/** A look-up by the hash takes the same time for a near miss as for any other text. */
+function hashOf(id: string): string {
+  return createHash('sha256').update(id).digest('base64');
+}

@@ -1,0 +1,61 @@
+/** The serving processes: version, configuration, and what is degraded. */
+
+import { call } from '../api/client';
+import { showAgo, showTime } from '../api/show';
+import { usePoll } from '../api/use-poll';
+import { DataTable } from '../parts/data-table';
+import { FailureNote } from '../parts/failure';
+import { State } from '../parts/state';
+
+const EVERY_MS = 5_000;
+
+export function InstancesPage() {
+  const { data, error } = usePoll((signal) => call('listInstances', {}, { signal }), { key: 'instances', everyMs: EVERY_MS });
+  return (
+    <>
+      <h1>Instances</h1>
+      <FailureNote error={error} />
+      {data !== undefined && (
+        <DataTable
+          caption="Serving processes"
+          hidesCaption
+          rows={data.items}
+          keyOf={({ id }) => id}
+          empty="No process reports itself. Set CONTROL_DATA=true on all instances."
+          columns={[
+            { head: 'Host', isHead: true, cell: ({ host }) => host },
+            { head: 'Process', isNumber: true, cell: ({ pid }) => pid },
+            { head: 'Version', cell: ({ version }) => version },
+            {
+              head: 'State',
+              cell: ({ degraded, config_refused: isRefused }) => (
+                <ul class="states">
+                  {degraded.map((reason) => (
+                    <li key={reason}>
+                      <State kind="warn">{reason}</State>
+                    </li>
+                  ))}
+                  {isRefused && (
+                    <li>
+                      <State kind="bad">newest configuration rejected</State>
+                    </li>
+                  )}
+                  {degraded.length === 0 && !isRefused && (
+                    <li>
+                      <State kind="ok">serves</State>
+                    </li>
+                  )}
+                </ul>
+              ),
+            },
+            { head: 'Generation', isNumber: true, cell: ({ generation }) => generation },
+            { head: 'Domains', isNumber: true, cell: ({ domains }) => domains },
+            { head: 'Started', cell: ({ started_at: at }) => <time dateTime={at}>{showTime(at)}</time> },
+            { head: 'Reported', cell: ({ reported_at: at }) => showAgo(at) },
+          ]}
+        />
+      )}
+      <p class="muted">A generation counts from the start of its process, so equal configurations may have different ones.</p>
+    </>
+  );
+}

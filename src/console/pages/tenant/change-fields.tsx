@@ -1,0 +1,124 @@
+/** The fields that changes share: until when, and why. */
+
+import { Field } from '../../parts/field';
+
+const HOUR_MS = 3_600_000;
+
+/** How long a change lasts, in milliseconds; 0: it has no end. */
+export const SPANS = {
+  '1 hour': HOUR_MS,
+  '8 hours': 8 * HOUR_MS,
+  '1 day': 24 * HOUR_MS,
+  '7 days': 168 * HOUR_MS,
+  '30 days': 720 * HOUR_MS,
+  'no end': 0,
+} as const;
+
+export type Span = keyof typeof SPANS;
+
+export function untilOf(span: Span): { readonly until?: string } {
+  return SPANS[span] === 0 ? {} : { until: new Date(Date.now() + SPANS[span]).toISOString() };
+}
+
+interface ChangeFieldProps<Value> {
+  readonly value: Value;
+  readonly onValue: (value: Value) => void;
+}
+
+export function SpanField({ value, onValue }: ChangeFieldProps<Span>) {
+  return (
+    <Field
+      label="Lasts"
+      control={(ids) => (
+        <select
+          {...ids}
+          value={value}
+          onChange={({ currentTarget }) => {
+            onValue(currentTarget.value as Span);
+          }}
+        >
+          {Object.keys(SPANS).map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+      )}
+    />
+  );
+}
+
+/** Bytes of a reason, as the API has them. */
+const REASON_MAX = 200;
+
+export function ReasonField({ value, onValue }: ChangeFieldProps<string>) {
+  return (
+    <Field
+      label="Reason"
+      hint="For the audit log."
+      control={(ids) => (
+        <input
+          {...ids}
+          required
+          maxLength={REASON_MAX}
+          value={value}
+          onInput={({ currentTarget }) => {
+            onValue(currentTarget.value);
+          }}
+        />
+      )}
+    />
+  );
+}
+
+interface NumberFieldProps extends ChangeFieldProps<number> {
+  readonly label: string;
+  readonly min: number;
+}
+
+export function NumberField({ label, min, value, onValue }: NumberFieldProps) {
+  return (
+    <Field
+      label={label}
+      control={(ids) => (
+        <input
+          {...ids}
+          type="number"
+          required
+          min={min}
+          max={4_294_967_295}
+          value={value}
+          onInput={({ currentTarget }) => {
+            onValue(currentTarget.valueAsNumber);
+          }}
+        />
+      )}
+    />
+  );
+}
+
+interface ChoiceFieldProps extends ChangeFieldProps<string> {
+  readonly label: string;
+  readonly choices: readonly (readonly [value: string, text: string])[];
+}
+
+export function ChoiceField({ label, choices, value, onValue }: ChoiceFieldProps) {
+  return (
+    <Field
+      label={label}
+      control={(ids) => (
+        <select
+          {...ids}
+          value={value}
+          onChange={({ currentTarget }) => {
+            onValue(currentTarget.value);
+          }}
+        >
+          {choices.map(([each, text]) => (
+            <option key={each} value={each}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    />
+  );
+}

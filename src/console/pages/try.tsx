@@ -1,0 +1,250 @@
+/** Try: descriptors in, the whole explanation out, under an address that can be shared. Nothing is charged. */
+
+import { useEffect, useState } from 'preact/hooks';
+import { call, type Reply } from '../api/client';
+import { readDescriptor, showDescriptor } from '../api/descriptor-text';
+import { messageOf } from '../api/problem';
+import { linkTo, place, replacePlace } from '../api/route';
+import { showDuration, showLimit, showTime } from '../api/show';
+import { useDomains } from '../api/use-domains';
+import { DataTable } from '../parts/data-table';
+import { DomainField } from '../parts/domain-field';
+import { FailureNote } from '../parts/failure';
+import { Field } from '../parts/field';
+import { LeftBar } from '../parts/left-bar';
+import { State } from '../parts/state';
+
+type Explained = Reply<'explainRequest'>;
+
+type Descriptor = Explained['explanation']['descriptors'][number];
+
+interface Candidate {
+  readonly file: string;
+  readonly line: number;
+  readonly key: string;
+  readonly value?: string;
+  readonly reason: string;
+}
+
+interface Level {
+  readonly entry: { readonly key: string; readonly value: string };
+  readonly winner?: Candidate;
+  readonly losers: readonly Candidate[];
+  readonly omitted: number;
+  readonly other_keys: number;
+}
+
+export function TryPage() {
+  const { query } = place.value;
+  const domains = useDomains();
+  const [chosen, setDomain] = useState<string | undefined>(query.get('domain') ?? undefined);
+  const [text, setText] = useState(query.getAll('d').join('\n'));
+  const [explained, setExplained] = useState<Explained | undefined>(undefined);
+  const [error, setError] = useState<Error | undefined>(undefined);
+  const [said, setSaid] = useState('');
+  const domain = chosen ?? domains.names[0] ?? '';
+  const ask = async (inDomain: string, lines: readonly string[]): Promise<void> => {
+    setError(undefined);
+    try {
+      const descriptors = lines.map((line) => ({ entries: readDescriptor(line) }));
+      setExplained(await call('explainRequest', { body: { domain: inDomain, descriptors } }));
+    } catch (failure) {
+      setExplained(undefined);
+      setError(failure instanceof Error ? failure : new Error(messageOf(failure)));
+    }
+  };
+  // A shared address asks at once.
+  useEffect(() => {
+    const lines = query.getAll('d');
+    const inDomain = query.get('domain');
+    if (inDomain !== null && lines.length > 0) void ask(inDomain, lines);
+  }, []);
+  const submit = (): void => {
+    const lines = text.split('\n').filter((line) => line.trim() !== '');
+    replacePlace(linkTo('try', { domain, d: lines }));
+    setSaid('');
+    void ask(domain, lines);
+  };
+  return (
+    <>
+      <h1>Try</h1>
+      <form
+        class="filters tall"
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit();
+        }}
+      >
+        <DomainField domains={domains.names} value={domain} onValue={setDomain} />
+        <Field
+          label="Descriptors"
+          hint="One a line, as Envoy sends them: key=value,key=value. A backslash before a comma or = makes it a part of the value."
+          control={(ids) => (
+            <textarea
+              {...ids}
+              required
+              rows={3}
+              spellcheck={false}
+              value={text}
+              onInput={({ currentTarget: { value } }) => {
+                setText(value);
+              }}
+            />
+          )}
+        />
+        <div class="buttons">
+          <button type="submit" class="main">
+            Explain
+          </button>
+          {explained !== undefined && (
+            <button
+              type="button"
+              onClick={() => {
+                void navigator.clipboard.writeText(location.href).then(
+                  () => {
+                    setSaid('The link is copied.');
+                  },
+                  () => {
+                    setSaid('The browser did not allow the copy; the address of this page is the link.');
+                  },
+                );
+              }}
+            >
+              Copy the link
+            </button>
+          )}
+          <span role="status">{said}</span>
+        </div>
+      </form>
+      <FailureNote error={error} />
+      {explained !== undefined && <Explanation explained={explained} />}
+    </>
+  );
+}
+
+function Explanation({ explained }: { readonly explained: Explained }) {
+  const {
+    explanation: { domain, domain_found: isKnown, descriptors },
+    control,
+    buckets,
+    over_limit: isOver,
+    generation,
+  } = explained;
+  return (
+    <>
+      <section aria-labelledby="verdict">
+        <h2 id="verdict">Verdict</h2>
+        <p class="verdict">
+          {isOver ? <State kind="bad">OVER_LIMIT: the request would be denied</State> : <State kind="ok">OK: the request would pass</State>}{' '}
+          <span class="muted">one hit for each descriptor, configuration generation {generation}</span>
+        </p>
+        {!isKnown && (
+          <p>
+            <State kind="warn">The configuration has no domain {domain}, so nothing is limited.</State>
+          </p>
+        )}
+      </section>
+      {descriptors.map((descriptor, index) => (
+        <section key={index} aria-labelledby={`descriptor-${index}`}>
+          <h2 id={`descriptor-${index}`}>
+            Descriptor {index + 1} <code>{showDescriptor(descriptor.entries)}</code>
+          </h2>
+          <ul class="states">
+            {control
+              .filter((record) => record.descriptor === index)
+              .map(({ kind, id, until }) => (
+                <li key={`${kind} ${id}`}>
+                  <State kind={kind === 'block' ? 'bad' : 'warn'}>
+                    {kind} {id}, {until === undefined ? 'without an end' : `until ${showTime(until)}`}
+                  </State>
+                </li>
+              ))}
+            {descriptor.plan !== undefined && <li>Plan {descriptor.plan}</li>}
+            {descriptor.not_limited !== undefined && (
+              <li>
+                <State kind="off">{descriptor.not_limited}</State>
+              </li>
+            )}
+          </ul>
+          <Levels levels={descriptor.levels as unknown as readonly Level[]} />
+          <Buckets
+            descriptor={descriptor}
+            buckets={buckets.filter(
+              (bucket) => bucket.descriptor === index || descriptor.limits.some(({ bucket_key: key }) => key === bucket.key),
+            )}
+          />
+        </section>
+      ))}
+    </>
+  );
+}
+
+function Levels({ levels }: { readonly levels: readonly Level[] }) {
+  return (
+    <ol class="levels">
+      {levels.map(({ entry, winner, losers, omitted, other_keys: others }, index) => (
+        <li key={index}>
+          <code>
+            {entry.key}={entry.value}
+          </code>
+          <ul>
+            {winner !== undefined && <CandidateLine candidate={winner} isWinner />}
+            {losers.map((loser) => (
+              <CandidateLine key={`${loser.file} ${loser.line} ${loser.reason}`} candidate={loser} isWinner={false} />
+            ))}
+            {omitted > 0 && <li class="muted">and {omitted} more with this key</li>}
+            {others > 0 && <li class="muted">and {others} with other keys</li>}
+          </ul>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function CandidateLine({
+  candidate: { file, line, key, value, reason },
+  isWinner,
+}: {
+  readonly candidate: Candidate;
+  readonly isWinner: boolean;
+}) {
+  return (
+    <li class={isWinner ? 'wins' : undefined}>
+      <State kind={isWinner ? 'ok' : 'off'}>{isWinner ? 'wins' : 'loses'}</State> <code class="place">{`${file}:${line}`}</code> key {key}
+      {value === undefined ? ' alone' : `, value ${value}`}: {reason}
+    </li>
+  );
+}
+
+function Buckets({ descriptor, buckets }: { readonly descriptor: Descriptor; readonly buckets: Explained['buckets'] }) {
+  const byKey = new Map(buckets.map((bucket) => [bucket.key, bucket]));
+  if (descriptor.limits.length === 0) return null;
+  return (
+    <DataTable
+      caption="Limits and buckets"
+      rows={descriptor.limits}
+      keyOf={({ bucket_key: key }) => key}
+      empty="No limit applies."
+      columns={[
+        { head: 'Limit', isHead: true, cell: ({ name }) => (name === '' ? 'without a name' : name) },
+        { head: 'Value', isNumber: true, cell: (limit) => showLimit(limit) },
+        {
+          head: 'Left',
+          cell: ({ bucket_key: key }) => {
+            const bucket = byKey.get(key);
+            return bucket === undefined ? 'not read' : <LeftBar left={bucket.remaining} of={bucket.limit.capacity} />;
+          },
+        },
+        {
+          head: 'Full again',
+          isNumber: true,
+          cell: ({ bucket_key: key }) => {
+            const ms = byKey.get(key)?.reset_after_ms ?? 0;
+            return ms === 0 ? 'now' : `in ${showDuration(ms)}`;
+          },
+        },
+        { head: 'Bucket', cell: ({ bucket_key: key }) => <code>{key}</code> },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,50 @@
+/** A table of audit entries: who changed what, when and why, with the record before and after. */
+
+import type { ComponentChildren } from 'preact';
+import type { Reply } from '../api/client';
+import { NONE, showTime } from '../api/show';
+import { DataTable } from './data-table';
+
+type AuditEntry = Reply<'listAudit'>['items'][number];
+
+interface AuditTableProps {
+  readonly entries: readonly AuditEntry[];
+  readonly empty: ComponentChildren;
+}
+
+export function AuditTable({ entries, empty }: AuditTableProps) {
+  return (
+    <DataTable
+      caption="Changes, the newest first"
+      hidesCaption
+      rows={entries}
+      keyOf={({ id }) => id}
+      empty={empty}
+      columns={[
+        { head: 'When', cell: ({ at }) => <time dateTime={at}>{showTime(at)}</time> },
+        { head: 'Who', isHead: true, cell: ({ author }) => author },
+        { head: 'What', cell: ({ action, kind = '' }) => `${action} ${kind}` },
+        { head: 'Domain', cell: ({ domain = NONE }) => domain },
+        { head: 'Name', cell: ({ name = NONE }) => <code>{name}</code> },
+        { head: 'Reason', cell: ({ reason = NONE }) => reason },
+        { head: 'Details', cell: (entry) => <Details entry={entry} /> },
+      ]}
+    />
+  );
+}
+
+function Details({ entry: { before, after, details } }: { readonly entry: AuditEntry }) {
+  const parts = Object.entries({ before, after, details }).filter(([, value]) => value !== undefined);
+  if (parts.length === 0) return <>{NONE}</>;
+  return (
+    <details>
+      <summary>Show</summary>
+      {parts.map(([name, value]) => (
+        <div key={name}>
+          <b>{name}</b>
+          <pre>{JSON.stringify(value, undefined, 1)}</pre>
+        </div>
+      ))}
+    </details>
+  );
+}

@@ -1,0 +1,127 @@
+/** A change in two steps: what to change, then what the dry run says, and only then the write. */
+
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { DataTable } from './data-table';
+import { FailureNote } from './failure';
+
+export interface Effect {
+  readonly what: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+export interface Preview {
+  readonly effects: readonly Effect[];
+  /** False: the write would change nothing. */
+  readonly changes: boolean;
+}
+
+export interface Change {
+  readonly title: string;
+  readonly note?: ComponentChildren;
+  readonly fields: ComponentChildren;
+  /** Shows what `run` with `isDry` says. */
+  readonly run: (options: { readonly isDry: boolean }) => Promise<Preview>;
+  /** The word on the button that writes. */
+  readonly verb: string;
+}
+
+interface ChangeDialogProps extends Change {
+  readonly onClose: (wasWritten: boolean) => void;
+}
+
+export function ChangeDialog({ title, note, fields, run, verb, onClose }: ChangeDialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const write = useRef<HTMLButtonElement>(null);
+  const titleId = useId();
+  const [preview, setPreview] = useState<Preview | undefined>(undefined);
+  const [error, setError] = useState<Error | undefined>(undefined);
+  const [isBusy, setIsBusy] = useState(false);
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  useEffect(() => {
+    if (preview !== undefined) write.current?.focus();
+  }, [preview]);
+  const go = async (isDry: boolean): Promise<void> => {
+    setIsBusy(true);
+    setError(undefined);
+    try {
+      const shown = await run({ isDry });
+      if (isDry) setPreview(shown);
+      else onClose(true);
+    } catch (failure) {
+      setError(failure instanceof Error ? failure : new Error(String(failure)));
+      setPreview(undefined);
+    }
+    setIsBusy(false);
+  };
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={titleId}
+      onClose={() => {
+        onClose(false);
+      }}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void go(preview === undefined);
+        }}
+      >
+        <h2 id={titleId}>{title}</h2>
+        {note !== undefined && <p class="muted">{note}</p>}
+        <fieldset disabled={preview !== undefined || isBusy}>
+          <legend class="unseen">What to change</legend>
+          {fields}
+        </fieldset>
+        <div aria-live="polite">
+          {preview !== undefined && (
+            <>
+              <DataTable
+                caption="The dry run says"
+                rows={preview.effects}
+                keyOf={({ what }) => what}
+                empty="Nothing would change."
+                columns={[
+                  { head: 'What', isHead: true, cell: ({ what }) => what },
+                  { head: 'Now', cell: ({ before }) => before },
+                  { head: 'Then', cell: ({ after }) => after },
+                ]}
+              />
+              {!preview.changes && <p>It is so already: the write would change nothing.</p>}
+            </>
+          )}
+        </div>
+        <FailureNote error={error} />
+        <div class="buttons">
+          {preview === undefined ? (
+            <button type="submit" class="main" disabled={isBusy}>
+              Preview
+            </button>
+          ) : (
+            <button ref={write} type="submit" class="main" disabled={isBusy}>
+              {verb}
+            </button>
+          )}
+          {preview !== undefined && (
+            <button
+              type="button"
+              disabled={isBusy}
+              onClick={() => {
+                setPreview(undefined);
+              }}
+            >
+              Change
+            </button>
+          )}
+          <button type="button" class="quiet" onClick={() => dialog.current?.close()}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

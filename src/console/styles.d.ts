@@ -1,0 +1,2 @@
+/** Stylesheets are imports of the bundler. */
+declare module '*.css';
