@@ -12,7 +12,7 @@ import { AdminProblem } from '../problem';
 import { ROLES } from '../role';
 import { route, type AdminRoute } from './route';
 import { domain, next, object, page } from './schemas';
-import { snakeKeys } from './snake-keys';
+import { snakeKeys } from '../../lib/snake-keys';
 
 const TAG = 'system';
 

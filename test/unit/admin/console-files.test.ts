@@ -79,6 +79,6 @@ test('other files and paths are those of the API', async () => {
     expect((await get(url, 'identity')).status).toBe(401);
 });
 
-test('a folder without a page is no console', () => {
+test('a folder without a page has no console', () => {
   expect(ConsoleFiles.read(path.join(folder, 'missing'))).toBeUndefined();
 });

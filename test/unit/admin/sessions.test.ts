@@ -121,7 +121,7 @@ describe('requests', () => {
     await until(async () => (await by(other, { path: '/v1/whoami' })).status === 401);
   });
 
-  test('without credentials, or with an ended session, are no failed tries', async () => {
+  test('without credentials, or with an ended session, do not count as failed tries', async () => {
     for (let tries = 0; tries < 15; tries += 1) {
       expect(await callAdmin(server.url, { path: '/v1/session' })).toMatchObject({ status: 401 });
       const cookie = `weir_session_0=${'x'.repeat(43)}`;
