@@ -12,7 +12,7 @@ ARGV[1]   what to read
 "get"       KEYS one hash for each record, ARGV[2..] its field
    Reply    for each: "version text" or ""
 "scan"      KEYS[1] a hash; ARGV[2] cursor, ARGV[3] count
-   Reply    as HSCAN
+   Reply    cursor, "version text" of each record on a line of its own: one long text is read faster than many
 "audit"     KEYS[1] the audit log; ARGV[2] "1": newest first; ARGV[3] the id after which to go on or ""; ARGV[4] most entries
    Reply    as XRANGE; with the entry of the id, if it is still there
 ]]
@@ -26,10 +26,6 @@ end
 
 -- How far the log and a position that it does not contain agree.
 local function common_version(position, version)
-  local first = redis.call('XRANGE', LOG, '-', '+', 'COUNT', 1)[1]
-  if first and tonumber(version_of(first)) > tonumber(position) then
-    return 'inf'
-  end
   local before = redis.call('XREVRANGE', LOG, position .. '-0', '-', 'COUNT', 1)[1]
   if before then
     return version_of(before)
@@ -66,7 +62,12 @@ elseif what == 'get' then
   end
   return records
 elseif what == 'scan' then
-  return redis.call('HSCAN', KEYS[1], ARGV[2], 'COUNT', ARGV[3])
+  local page = redis.call('HSCAN', KEYS[1], ARGV[2], 'COUNT', ARGV[3])
+  local records = {}
+  for i = 2, #page[2], 2 do
+    records[i / 2] = page[2][i]
+  end
+  return { page[1], table.concat(records, '\n') }
 end
 if ARGV[2] == '1' then
   return redis.call('XREVRANGE', KEYS[1], ARGV[3] == '' and '+' or ARGV[3], '-', 'COUNT', ARGV[4])

@@ -113,6 +113,9 @@ if discards then
   logged[#logged + 1] = ''
 end
 
+-- What the data have after the write: a write that changes nothing leaves their version.
+local written = #logged > 0 and version or last_version
+
 local function write_changes()
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', ENDS, '-inf', digits(now_ms), 'LIMIT', 0, ENDED_MAX)) do
     local kind, field = string.match(member, '^(%d) (.+)$')
@@ -168,11 +171,11 @@ if not dry_run then
   end
   write_audit()
   if WRITE_ID then
-    redis.call('SET', WRITE_ID, ARGV[4] .. ' ' .. digits(version), 'PX', ARGV[5])
+    redis.call('SET', WRITE_ID, ARGV[4] .. ' ' .. digits(written), 'PX', ARGV[5])
   end
 end
 
-local reply = { 'written', digits(#logged > 0 and version or last_version) }
+local reply = { 'written', digits(written) }
 for _, change in ipairs(changes) do
   reply[#reply + 1] = change.changed and 1 or 0
   reply[#reply + 1] = change.before or ''

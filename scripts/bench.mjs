@@ -24,6 +24,7 @@ const USUAL = { timeoutS: 600, flags: ['--expose-gc', '--min-semi-space-size=256
 const BUILT = {
   decisions: { timeoutS: 5400, flags: [], needsBuild: true, needsH2load: true },
   config: { timeoutS: 2400, flags: [], needsBuild: true },
+  tracing: { timeoutS: 600, flags: [], needsBuild: true },
 };
 
 /**

@@ -7,6 +7,7 @@ import { asError } from './lib/errors';
 import { askAgain, isOutside } from './request/ask-again';
 import { groupsOf, pairVerdicts, type StoreVerdict } from './request/pair-verdicts';
 import { Preparation, type Prepared } from './request/preparation';
+import { TracedCall, type RequestTraces } from './request/request-trace';
 import type { Add } from './respond/response-additions';
 import type { DecidedRequest } from './respond/decided/response-input';
 import type { ControlView } from './rule/control-view';
@@ -17,11 +18,16 @@ import type { GroupOutcome, Store, TakeOptions } from './store/port/store';
 /** The result for a request: its decision, or an error. */
 export type Outcome = Decision | Error;
 
+export interface DecideOptions extends Pick<TakeOptions, 'timeoutMs'> {
+  /** Absent: none of the requests is sampled. */
+  readonly traces?: RequestTraces | undefined;
+}
+
 /**
  * Decides requests that arrived together, each on its own, and resolves to their results in order;
  * `docs/architecture.md` draws every path. Rejects if the store can decide none of them.
  */
-export type Decide = (requests: readonly RateLimitRequest[], options: TakeOptions) => Promise<readonly Outcome[]>;
+export type Decide = (requests: readonly RateLimitRequest[], options: DecideOptions) => Promise<readonly Outcome[]>;
 
 export interface ShouldRateLimitParts {
   /** The current rules. */
@@ -50,15 +56,20 @@ export type Decided = DecidedRequest;
 export function makeShouldRateLimit(parts: ShouldRateLimitParts): Decide {
   const { store, record, nowUs } = parts;
   const rulesInForce = preparing(parts);
-  return async function shouldRateLimit(requests, options) {
+  return async function shouldRateLimit(requests, call) {
+    const { traces } = call;
+    if (traces !== undefined) for (const trace of traces) trace?.begin();
     const { preparation, add } = rulesInForce();
     const prepared = requests.map((request) => matchAndKey(request, preparation));
     const groups = groupsOf(prepared);
+    const options = traces === undefined ? call : tracedOptions(call, TracedCall.of(prepared, traces));
     const outcomes = groups.length === 0 ? NO_OUTCOMES : await store.take(groups, options);
     const verdicts = pairVerdicts(prepared, outcomes);
     // Only for calendar limits, and rarely, so other calls do not pay for another promise.
     if (verdicts.some(isOutside)) await askAgain(prepared, verdicts, { store, preparation, options });
-    return prepared.map((each, i) => (each instanceof Error ? each : respond(each, verdicts[i], add)));
+    const answered = prepared.map((each, i) => (each instanceof Error ? each : respond(each, verdicts[i], add)));
+    if (traces !== undefined) endTraces(traces, { requests, prepared, answered });
+    return answered;
   };
 
   function respond({ request, matched }: Prepared, verdict: StoreVerdict, add: Add | undefined): Outcome {
@@ -77,6 +88,24 @@ export function makeShouldRateLimit(parts: ShouldRateLimitParts): Decide {
 }
 
 const NO_OUTCOMES: readonly GroupOutcome[] = [];
+
+function tracedOptions({ timeoutMs }: DecideOptions, trace: TracedCall): TakeOptions {
+  return timeoutMs === undefined ? { trace } : { timeoutMs, trace };
+}
+
+interface EndTracesInput {
+  readonly requests: readonly RateLimitRequest[];
+  readonly prepared: readonly (Prepared | Error)[];
+  readonly answered: readonly Outcome[];
+}
+
+function endTraces(traces: RequestTraces, { requests, prepared, answered }: EndTracesInput): void {
+  for (const [i, trace] of traces.entries()) {
+    const [request, each, outcome] = [requests[i], prepared[i], answered[i]];
+    if (trace === undefined || request === undefined || each === undefined || outcome === undefined) continue;
+    trace.end({ request, matched: each instanceof Error ? undefined : each.matched, outcome });
+  }
+}
 
 function matchAndKey(request: RateLimitRequest, preparation: Preparation): Prepared | Error {
   try {

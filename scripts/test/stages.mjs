@@ -56,7 +56,7 @@ export const FORMATTED = [
 ];
 
 /**
- * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'h2load' | 'chromium'} Need
+ * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium'} Need
  * With 'nodeVersions' a stage runs on the Node of the image.
  */
 
@@ -129,8 +129,17 @@ export const STAGES = [
   {
     name: 'clients',
     folders: ['test/clients'],
-    needs: ['build', 'h2spec', 'goClient', 'grpcio'],
+    needs: ['build', 'h2spec', 'goClient', 'grpcio', 'openApiPythonClient'],
     cores: 0.4,
+    secondChance: true,
+    timeoutS: 600,
+  },
+  // Prometheus waits for the times of its alerts.
+  {
+    name: 'prometheus',
+    folders: ['test/prometheus'],
+    needs: ['build', 'redis', 'prometheus', 'promtool'],
+    cores: 0.6,
     secondChance: true,
     timeoutS: 600,
   },

@@ -8,6 +8,8 @@ import { installH2load } from '../install/h2load.mjs';
 import { installH2spec } from '../install/h2spec.mjs';
 import { installLuacheck } from '../install/luacheck.mjs';
 import { installNodeVersions } from '../install/node-versions.mjs';
+import { installOpenApiPythonClient } from '../install/openapi-python-client.mjs';
+import { installPrometheus, installPromtool } from '../install/prometheus.mjs';
 import { installRedisVersions } from '../install/redis-versions.mjs';
 import { installRedis } from '../install/redis.mjs';
 import { installShells } from '../install/shells.mjs';
@@ -46,8 +48,11 @@ const PREPARE = {
   h2spec: prepareTool('WEIR_H2SPEC', installH2spec),
   goClient: prepareTool('WEIR_GO_CLIENT', installGoClient),
   grpcio: prepareTool('WEIR_GRPCIO', installGrpcio),
+  openApiPythonClient: prepareTool('WEIR_OPENAPI_PYTHON_CLIENT', installOpenApiPythonClient),
   chromium: prepareTool('WEIR_CHROMIUM', installChromium),
   h2load: prepareTool('WEIR_H2LOAD', installH2load),
+  prometheus: prepareTool('WEIR_PROMETHEUS', installPrometheus),
+  promtool: prepareTool('WEIR_PROMTOOL', installPromtool),
 };
 
 /**

@@ -15,7 +15,7 @@ import type { LiveView } from './live/live-figures';
 import type { TopKeys } from '../top/top-keys';
 
 export interface AdminBackend {
-  readonly control: Pick<ControlService, 'read' | 'scan' | 'write' | 'audit' | 'restore' | 'discardLost'>;
+  readonly control: Pick<ControlService, 'read' | 'scan' | 'write' | 'audit' | 'restore' | 'discardLost' | 'changesBetween'>;
   /** The records in force. */
   readonly controlView: ControlView & Pick<ControlData, 'get'>;
   readonly rules: RulesPort;
@@ -100,6 +100,21 @@ export interface InstanceFacts {
   readonly configRefused: boolean;
   /** Reasons why the health check reports a degraded state. */
   readonly degraded: readonly string[];
+  /** Absent: control data are off. */
+  readonly control?: ControlFacts;
+}
+
+export const CONTROL_STATES = ['starting', 'following', 'behind', 'lost'] as const;
+
+/** How a serving process follows the control data. */
+export interface ControlFacts {
+  readonly state: (typeof CONTROL_STATES)[number];
+  /** Since the last read of the change log that the store answered. */
+  readonly lagMs: number;
+  /** The last change that the process has; 0: there was none. */
+  readonly version: number;
+  /** Records that the store lost and the process keeps. */
+  readonly lost: number;
 }
 
 export interface TailPort {
@@ -144,6 +159,15 @@ export interface TailDescriptor {
   /** Path of the rule; absent: no rule matched. */
   readonly rule?: string;
   readonly overLimit: boolean;
-  readonly limit?: { readonly name: string; readonly requestsPerUnit: number; readonly unit: string; readonly unitMultiplier: number };
+  readonly limit?: TailLimit;
   readonly remaining?: number;
+  /** What candidates would have decided. Absent: there are none. */
+  readonly candidates?: readonly (TailLimit & { readonly overLimit: boolean })[];
+}
+
+export interface TailLimit {
+  readonly name: string;
+  readonly requestsPerUnit: number;
+  readonly unit: string;
+  readonly unitMultiplier: number;
 }

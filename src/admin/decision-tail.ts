@@ -1,10 +1,11 @@
 /** Samples of decisions for live tails, taken in the deciding process. Without a tail a decision pays one comparison. */
 
-import type { Decision } from '../decide/decision';
+import type { CandidateVerdict, Decision } from '../decide/decision';
+import type { Limit } from '../rule/limit';
 import { toByteString, toText } from '../descriptor/byte-string';
 import type { Entry } from '../descriptor/descriptor';
 import type { Decided } from '../should-rate-limit';
-import type { TailDescriptor, TailFilter, TailSample, TailSource } from './backend';
+import type { TailDescriptor, TailFilter, TailLimit, TailSample, TailSource } from './backend';
 
 const SECOND_MS = 1_000;
 
@@ -89,15 +90,17 @@ function sampleOf(
     const rule = matched.matches[i]?.rule;
     const status = decision.statuses[i];
     const limit = status?.currentLimit;
+    const candidates = (decision.candidates ?? []).filter(({ descriptor }) => descriptor === i).map(showCandidate);
     return {
       entries: entries.slice(0, ENTRIES_MAX).map(showEntry),
       hits,
       overLimit: status?.code === 'OVER_LIMIT',
       ...(rule && { rule: rule.path.join('.') }),
       ...(limit && {
-        limit: { name: limit.name, requestsPerUnit: limit.requestsPerUnit, unit: limit.unit, unitMultiplier: limit.unitMultiplier },
+        limit: showLimit(limit),
         remaining: status.limitRemaining,
       }),
+      ...(candidates.length > 0 && { candidates }),
     };
   });
   return {
@@ -114,6 +117,14 @@ function sampleOf(
 function without({ fallback, cached }: Decision): Pick<TailSample, 'without'> {
   if (fallback === true) return { without: 'fallback' };
   return cached === true ? { without: 'cached' } : {};
+}
+
+function showCandidate({ limit, fits }: CandidateVerdict) {
+  return { ...showLimit(limit), overLimit: !fits };
+}
+
+function showLimit({ name, requestsPerUnit, unit, unitMultiplier }: Limit): TailLimit {
+  return { name, requestsPerUnit, unit, unitMultiplier };
 }
 
 function showEntry({ key, value }: Entry) {

@@ -7,7 +7,11 @@ export const PROBLEMS = {
   forbidden: [403, 'The role does not allow this', "the caller's role is lower than that of the route"],
   'not-found': [404, 'There is nothing here', 'the path, or the item that it names, does not exist'],
   'method-not-allowed': [405, 'The path has other methods', 'the path exists, but not with this method'],
-  conflict: [409, 'The request contradicts the present state', 'it names a domain, plan or limit that the configuration in force does not have'],
+  conflict: [
+    409,
+    'The request contradicts the present state',
+    'it names a domain, plan or limit that the configuration in force does not have',
+  ],
   'precondition-failed': [412, 'The item has changed', 'If-Match names another version, or If-None-Match: * an item that exists'],
   'body-too-large': [413, 'The body is too large', 'it exceeds ADMIN_BODY_BYTES_MAX'],
   'unsupported-media-type': [415, 'The body is not JSON', 'Content-Type is not application/json'],

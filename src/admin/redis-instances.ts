@@ -4,7 +4,7 @@ import type { TakeOptions } from '../store/port/store';
 import { ReplyError } from '../store/port/store';
 import type { ScriptRun } from '../store/redis/redis-store';
 import { loadScript } from '../store/redis/script-loader';
-import type { InstanceFacts, InstancesPort } from './backend';
+import { CONTROL_STATES, type ControlFacts, type InstanceFacts, type InstancesPort } from './backend';
 
 export interface RedisInstancesOptions {
   /** Runs a script on the server of its key. */
@@ -61,7 +61,7 @@ function readText(reply: unknown): string | undefined {
 /** Undefined: another version of Weir wrote it in another form. */
 function readFacts(text: string): InstanceFacts | undefined {
   try {
-    const { id, host, pid, version, startedAtMs, reportedAtMs, generation, domains, configRefused, degraded } = JSON.parse(
+    const { id, host, pid, version, startedAtMs, reportedAtMs, generation, domains, configRefused, degraded, control } = JSON.parse(
       text,
     ) as Partial<InstanceFacts>;
     if (typeof id !== 'string' || typeof host !== 'string' || typeof version !== 'string' || !Array.isArray(degraded)) return undefined;
@@ -77,8 +77,16 @@ function readFacts(text: string): InstanceFacts | undefined {
       domains: Number(domains),
       configRefused: configRefused === true,
       degraded: degraded.map(String),
+      ...readControl(control),
     };
   } catch {
     return undefined;
   }
+}
+
+function readControl(control: Partial<ControlFacts> | undefined): Pick<InstanceFacts, 'control'> {
+  const { state: given, lagMs, version, lost } = control ?? {};
+  const state = CONTROL_STATES.find((each) => each === given);
+  if (state === undefined || [lagMs, version, lost].some((each) => typeof each !== 'number')) return {};
+  return { control: { state, lagMs: Number(lagMs), version: Number(version), lost: Number(lost) } };
 }

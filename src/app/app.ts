@@ -9,6 +9,7 @@ import type { ServerTlsFiles } from '../settings/tls/server-tls-files';
 import type { RulesInForce } from '../source/rules-in-force';
 import type { Settings } from '../settings/table/settings';
 import type { StatsdChoice } from '../settings/statsd-choice';
+import type { TraceChoice } from '../settings/trace-choice';
 import type { StoreChoice } from '../settings/redis/store-choice';
 import type { ByteString } from '../descriptor/descriptor';
 import { UnavailableError } from '../lib/errors';
@@ -17,7 +18,7 @@ import { ForgetLog } from '../observability/log/forget-log';
 import { Health } from '../observability/health';
 import { event } from '../observability/log/log-event';
 import type { Logger } from '../observability/log/logger';
-import { makeConfigMetrics, makeMetrics, type ManagementServer, type Metrics } from '../observability/metrics/metrics';
+import { makeMetrics, type ManagementServer, type Metrics } from '../observability/metrics/metrics';
 import { PrometheusText } from '../observability/metrics/prometheus-text';
 import { readMetrics, type MetricReading } from '../observability/metrics/metrics-snapshot';
 import { makeRecordDecision } from '../observability/metrics/record-decision';
@@ -28,13 +29,15 @@ import { GrpcPort, makeGrpcServer } from './open-grpc';
 import type { OpenAdminInput } from './open-admin';
 import { openHttpPort, openPortLimits } from './open-ports';
 import { openPenalties } from './open-penalties';
+import { recordInAll } from '../observability/record-in-all';
 import { countLapsed, openReservations } from './open-reservations';
 import type { OpenedStore } from './open-store';
 import { openTop } from './open-top';
+import type { OpenedTracing } from './telemetry/open-tracing';
 import { UnknownDomainLog } from '../observability/log/unknown-domain-log';
 import { UnknownPlanLog } from '../observability/log/unknown-plan-log';
 import { processServices, publishFacts, type ProcessServicesInput } from './process-services';
-import { publishMetrics, startDebugPort, toLabels } from './publish-metrics';
+import { openConfigMetrics, publishMetrics, startDebugPort, toLabels } from './publish-metrics';
 import { MemoryReservations } from '../reservation/memory-reservations';
 import { additionsFor, type AdditionOptions } from '../respond/response-additions';
 import type { RuleSet } from '../rule/rule-set';
@@ -62,6 +65,8 @@ export interface AppOptions {
   readonly grpcTls: ServerTlsFiles | undefined;
   /** The statsd server that gets the metrics, if any. Workers have none: the parent process reports. */
   readonly statsd: StatsdChoice | undefined;
+  /** The receiver of traces, if any. */
+  readonly tracing: TraceChoice | undefined;
   /** Whether this process is a worker: the parent process then has the debug port. */
   readonly isWorker: boolean;
   /** Awaited when everything is ready except the ports. */
@@ -77,7 +82,7 @@ export interface App {
   drain(): Promise<void>;
   readMetrics(): Promise<readonly MetricReading[]>;
   /** For the admin API. */
-  readonly admin: Pick<OpenAdminInput, 'services' | 'tail'>;
+  readonly admin: Pick<OpenAdminInput, 'services' | 'tail' | 'registry'>;
 }
 
 const NO_CONFIG = 'config: none yet';
@@ -102,12 +107,13 @@ export async function startApp(options: AppOptions): Promise<App> {
   const memoryStore =
     storeChoice.kind === 'memory' ? makeMemoryStore(options) : new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: FALLBACK_BUCKETS_MAX });
   const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore, rules });
-  if (!isWorker) makeConfigMetrics({ registry, loads: rules, managementServer: options.managementServer });
+  if (!isWorker) openConfigMetrics({ registry, rules, settings, managementServer: options.managementServer });
   if (settings.warmUp) await warmUpAndLog({ settings, storeChoice, metrics, log });
   const { store, reservations, run, exchange, name, forget, leave } = await openAnyStore({ ...options, health, metrics, memoryStore });
   const control = await openControl({ settings, run, health, registry, log });
   const keyPrefix = settings.cacheKeyPrefix;
-  const facts = publishFacts({ run, name, rules, health, version, keyPrefix, isAdministered: control !== undefined });
+  const facts = publishFacts({ run, name, rules, health, version, keyPrefix, control });
+  const faults = new FaultLog({ log, nowMs: monotonicNowMs });
   const tail = new DecisionTail({ nowMs: () => Date.now() });
   const top = openTop({ settings, registry, exchange, log });
   const penalties = control && openPenalties({ settings, store, service: control.service, registry, log });
@@ -118,27 +124,36 @@ export async function startApp(options: AppOptions): Promise<App> {
     control: control?.data,
     keyPrefix,
     nowUs: monotonicNowUs,
-    record: recordInAll(
-      [tail, top, penalties],
-      makeRecordDecision({
-        metrics,
-        ruleMetrics,
-        globalShadow: settings.shadowMode,
-        onUnknownDomain: logUnknownDomains(log),
-        onUnknownPlan: logUnknownPlans(log),
-        ...(control && { onControl: control.onDecided }),
-      }),
-    ),
+    record: recordInAll({
+      onError: (error) => {
+        faults.error({ err: error }, 'a decision is not recorded');
+      },
+      recorders: [
+        makeRecordDecision({
+          metrics,
+          ruleMetrics,
+          globalShadow: settings.shadowMode,
+          onUnknownDomain: logUnknownDomains(log),
+          onUnknownPlan: logUnknownPlans(log),
+          ...(control && { onControl: control.onDecided }),
+        }),
+        (decided) => {
+          tail.record(decided);
+        },
+        ...(top ? [top.record] : []),
+        ...(penalties ? [(decided: Decided) => penalties.record(decided)] : []),
+      ],
+    }),
   };
   const shouldRateLimit = makeShouldRateLimit({ ...deciding, additions: (ruleSet) => additionsFor(ruleSet, additionOptions(settings)) });
   const { service, sweeper } = openReservations({ ...deciding, reservations, metrics, rules });
   const onFailure = (kind: FailureKind): void => {
     metrics.shouldRateLimitError.inc({ err_type: ERROR_TYPES[kind] });
   };
-  const faults = new FaultLog({ log, nowMs: monotonicNowMs });
   const answerCalls = makeAnswerCalls({ decide: shouldRateLimit, log: faults, onFailure });
   const reservationCalls = new ReservationCalls({ service, answerCalls, log: faults });
 
+  const tracing = await openTraces(options, registry);
   const limits = openPortLimits({ log, isWorker });
   const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });
   const grpc = await GrpcPort.open({
@@ -152,6 +167,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     reservationCalls,
     health,
     onFailure,
+    tracer: tracing?.tracer,
     connectionsMax: limits.grpcConnectionsMax,
     onCall: ({ seconds }) => {
       responseTimes.observe(seconds);
@@ -162,6 +178,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     isConfigured: (domain) => rules.ruleSet?.domains.has(domain) === true,
     answerCalls,
     reservationCalls,
+    tracer: tracing?.tracer,
     health,
     log: faults,
     limit: limits.http,
@@ -195,7 +212,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       top?.stop();
       limits.close();
       await penalties?.stop();
-      await Promise.all([leave(), control?.close()]);
+      await Promise.all([leave(), control?.close(), tracing?.close()]);
       await Promise.all([store.close(), unpublish?.()]);
     },
     readMetrics: () => published.read(),
@@ -211,8 +228,20 @@ export async function startApp(options: AppOptions): Promise<App> {
         readMetrics: () => published.read(),
       }),
       tail,
+      registry,
     },
   };
+}
+
+/** Undefined: traces are off. */
+async function openTraces(
+  { tracing, settings, version, log, isWorker }: AppOptions,
+  registry: Registry,
+): Promise<OpenedTracing | undefined> {
+  if (tracing === undefined) return undefined;
+  // Imported on demand: OpenTelemetry takes several megabytes.
+  const { openTracing } = await import('./telemetry/open-tracing.js');
+  return openTracing({ tracing, settings, version, registry, log, isWorker });
 }
 
 interface DebugInput extends Pick<AppOptions, 'rules'> {
@@ -242,22 +271,6 @@ function servicesOf({ storeChoice, memoryStore, control, ...rest }: ServicesInpu
     memoryStore: isEmbedded ? memoryStore : undefined,
     control: isEmbedded ? control?.store : undefined,
   });
-}
-
-interface Recorder {
-  readonly record: (decided: Decided) => void;
-}
-
-function recordInAll(
-  [tail, top, penalties]: readonly [DecisionTail, Recorder | undefined, Recorder | undefined],
-  record: Recorder['record'],
-): Recorder['record'] {
-  return (decided) => {
-    record(decided);
-    tail.record(decided);
-    top?.record(decided);
-    penalties?.record(decided);
-  };
 }
 
 function startHttpPort(server: HttpServer, { host, port }: Pick<Settings, 'host' | 'port'>): Promise<{ port: number }> {

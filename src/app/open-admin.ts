@@ -2,12 +2,14 @@
 
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
+import type { Registry } from 'prom-client';
 import type { TailSource } from '../admin/backend';
 import type { AdminThreadData, FromThread, ProcessServices, ToThread } from '../admin/link/messages';
 import { answerCall } from '../admin/link/serve-calls';
 import { configNews, newsInForce, newsRefused, withoutDocuments, type ConfigNews } from '../source/config-news';
 import type { RulesInForce } from '../source/rules-in-force';
 import { event } from '../observability/log/log-event';
+import { AdminMetrics } from '../observability/metrics/admin-metrics';
 import type { Logger } from '../observability/log/logger';
 import { ListenError } from '../transport/port/listen-error';
 import { partsOf } from '../yaml/text-pieces';
@@ -23,6 +25,8 @@ export interface OpenAdminInput {
   readonly rules: RulesInForce;
   readonly services: ProcessServices;
   readonly tail: TailSource;
+  /** Where the metrics of the admin API are read. */
+  readonly registry: Registry;
   readonly log: Logger;
 }
 
@@ -43,8 +47,10 @@ class AdminThread {
   private isClosing = false;
   private restart: NodeJS.Timeout | undefined;
   private readonly openTails = new Set<number>();
+  private readonly metrics: AdminMetrics;
 
   constructor(private readonly input: OpenAdminInput) {
+    this.metrics = new AdminMetrics(input.registry);
     input.rules.onLoad((outcome) => {
       this.sendConfig('ruleSet' in outcome ? newsInForce(input.rules) : newsRefused(input.rules));
     });
@@ -98,6 +104,9 @@ class AdminThread {
       case 'tail_end':
         this.openTails.delete(message.tail);
         tail.close(message.tail);
+        break;
+      case 'counted':
+        this.metrics.add(message.counts);
         break;
       case 'log':
         process.stderr.write(message.line);

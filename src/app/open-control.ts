@@ -23,8 +23,8 @@ const LOST = 'control: lost by redis';
 /** How long the start waits for the control data: a million tenants take some seconds. Without Redis it goes on without them. */
 const FIRST_READ_MS = 30_000;
 
-/** Minimum interval between log lines about unreadable records, in milliseconds. */
-const UNREADABLE_LOG_MS = 60_000;
+/** Minimum interval between log lines about unreadable records, and between those about refused writes, in milliseconds. */
+const LOG_INTERVAL_MS = 60_000;
 
 const US_PER_MS = 1_000;
 
@@ -61,8 +61,10 @@ export async function openControl({
   const { controlData, controlFile, adminPort } = settings;
   if (!controlData && controlFile === undefined && adminPort === undefined) return undefined;
   const data = new ControlData();
-  const store = given ?? (await openStore({ settings, run, log }));
-  const follower = new ControlFollower({ store, data, nowUs: monotonicNowUs, onState: reportTo({ health, log }) });
+  // A write into the store of this process is in force here when it is acknowledged.
+  const onWritten = (): void => void follower.catchUp();
+  const store = given ?? (await openStore({ settings, run, log, onWritten }));
+  const follower: ControlFollower = new ControlFollower({ store, data, nowUs: monotonicNowUs, onState: reportTo({ health, log }) });
   const decisions = makeControlMetrics(registry, {
     get version() {
       return follower.version;
@@ -93,7 +95,12 @@ export async function openControl({
   };
 }
 
-async function openStore({ settings, run, log }: Pick<OpenControlInput, 'settings' | 'run' | 'log'>): Promise<ControlStore> {
+interface OpenStoreInput extends Pick<OpenControlInput, 'settings' | 'run' | 'log'> {
+  /** Called after each write into a store of this process. */
+  readonly onWritten: () => void;
+}
+
+async function openStore({ settings, run, log, onWritten }: OpenStoreInput): Promise<ControlStore> {
   const { controlFile, cacheKeyPrefix: keyPrefix } = settings;
   if (run !== undefined) {
     if (controlFile !== undefined) {
@@ -106,11 +113,15 @@ async function openStore({ settings, run, log }: Pick<OpenControlInput, 'setting
   }
   if (controlFile === undefined) {
     log.warn(event('control_memory'), 'control data are kept in memory and are lost when Weir ends; set CONTROL_FILE to keep them');
-    return new LocalControlStore({ nowUs: monotonicNowUs });
+    return new LocalControlStore({ nowUs: monotonicNowUs, onWritten });
   }
   return openControlFile({
     path: controlFile,
     nowUs: monotonicNowUs,
+    onWritten,
+    onRefused: onceAMinute(({ message }) => {
+      log.error(event('control_refused', { error: message }), message);
+    }),
     onTorn: (bytes) => {
       log.warn(
         event('control_torn', { bytes }),
@@ -121,12 +132,19 @@ async function openStore({ settings, run, log }: Pick<OpenControlInput, 'setting
 }
 
 function logUnreadable(log: Logger): (error: unknown) => void {
-  let loggedMs = -Infinity;
-  return (error) => {
-    if (monotonicNowMs() - loggedMs < UNREADABLE_LOG_MS) return;
-    loggedMs = monotonicNowMs();
+  return onceAMinute((error) => {
     const { message } = asError(error);
     log.warn(event('control_unreadable', { error: message }), `a record of control data is invalid and has no effect: ${message}`);
+  });
+}
+
+/** What repeats itself is logged once in a while. */
+function onceAMinute<T>(write: (error: T) => void): (error: T) => void {
+  let loggedMs = -Infinity;
+  return (error) => {
+    if (monotonicNowMs() - loggedMs < LOG_INTERVAL_MS) return;
+    loggedMs = monotonicNowMs();
+    write(error);
   };
 }
 

@@ -19,7 +19,7 @@ import type { ServerTls, ServerTlsMaterial } from '../transport/port/server-tls'
 /** Interval between checks of the certificate files. */
 const CERTIFICATES_MS = 2000;
 
-export interface GrpcPortOptions extends Pick<GrpcServerOptions, 'answerCalls' | 'reservationCalls' | 'health' | 'onCall'> {
+export interface GrpcPortOptions extends Pick<GrpcServerOptions, 'answerCalls' | 'reservationCalls' | 'health' | 'onCall' | 'tracer'> {
   readonly settings: Settings;
   /** Undefined: no TLS. */
   readonly tlsFiles: ServerTlsFiles | undefined;
@@ -55,7 +55,8 @@ export class GrpcPort {
   ) {}
 
   static async open(options: GrpcPortOptions): Promise<GrpcPort> {
-    const { settings, tlsFiles, log, faults, metrics, answerCalls, reservationCalls, health, onCall, onFailure, connectionsMax } = options;
+    const { settings, tlsFiles, log, faults, metrics, answerCalls, reservationCalls, tracer, health, onCall, onFailure, connectionsMax } =
+      options;
     const rules: ConnectionRules = {
       streamsMax: settings.grpcMaxConcurrentStreams,
       maxAgeMs: settings.grpcMaxConnectionAgeMs,
@@ -67,6 +68,7 @@ export class GrpcPort {
     const server = await makeGrpcServer(settings.transport, {
       answerCalls,
       reservationCalls,
+      tracer,
       health,
       onCall,
       rules,

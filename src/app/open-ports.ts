@@ -66,13 +66,23 @@ export function openPortLimits({ log, isWorker }: { readonly log: Logger; readon
 export interface HttpPortOptions
   extends
     Required<Pick<HttpRoutesOptions, 'answerCalls' | 'reservationCalls' | 'health' | 'isConfigured'>>,
+    Pick<HttpRoutesOptions, 'tracer'>,
     Pick<HttpServerOptions, 'log'> {
   readonly settings: Pick<Settings, 'jsonEnabled' | 'jsonRefundsEnabled' | 'httpReservationsEnabled'>;
   readonly limit: PortLimit;
 }
 
 /** Makes the server; it does not listen yet. */
-export function openHttpPort({ settings, answerCalls, reservationCalls, health, isConfigured, log, limit }: HttpPortOptions): HttpServer {
+export function openHttpPort({
+  settings,
+  answerCalls,
+  reservationCalls,
+  tracer,
+  health,
+  isConfigured,
+  log,
+  limit,
+}: HttpPortOptions): HttpServer {
   const { jsonEnabled: servesJson, jsonRefundsEnabled: takesRefunds, httpReservationsEnabled } = settings;
   const routes = httpRoutes({
     answerCalls,
@@ -81,6 +91,7 @@ export function openHttpPort({ settings, answerCalls, reservationCalls, health, 
     servesJson,
     takesRefunds,
     isConfigured,
+    tracer,
   });
   return new HttpServer({ ...routes, log, ...limit });
 }

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { InstanceFacts } from '../admin/backend';
+import type { ControlFacts, InstanceFacts } from '../admin/backend';
 import type { ProcessServices } from '../admin/link/messages';
 import { MemoryBuckets } from '../admin/memory-buckets';
 import { AdminProblem } from '../admin/problem';
@@ -15,6 +15,7 @@ import type { RulesInForce } from '../source/rules-in-force';
 import type { MemoryStore } from '../store/memory/memory-store';
 import type { MetricReading } from '../observability/metrics/metrics-snapshot';
 import type { TopKeys } from '../top/top-keys';
+import type { OpenedControl } from './open-control';
 import { livePort } from './live-counts';
 import type { OpenedStore } from './open-store';
 
@@ -24,8 +25,8 @@ export interface FactsInput extends Pick<OpenedStore, 'run' | 'name'> {
   readonly version: string;
   /** `CACHE_KEY_PREFIX`. */
   readonly keyPrefix: string;
-  /** False: operators change nothing at run time, and nobody reads the facts. */
-  readonly isAdministered: boolean;
+  /** Undefined: operators change nothing at run time, and nobody reads the facts. */
+  readonly control: Pick<OpenedControl, 'follower'> | undefined;
 }
 
 export interface PublishedFacts {
@@ -35,7 +36,7 @@ export interface PublishedFacts {
 }
 
 /** Publishes the facts of this process in Redis, if there is one, with every heartbeat. */
-export function publishFacts({ run, name = randomUUID(), rules, health, version, keyPrefix, isAdministered }: FactsInput): PublishedFacts {
+export function publishFacts({ run, name = randomUUID(), rules, health, version, keyPrefix, control }: FactsInput): PublishedFacts {
   const startedAtMs = Date.now();
   const host = hostname();
   const facts = (): InstanceFacts => ({
@@ -49,8 +50,9 @@ export function publishFacts({ run, name = randomUUID(), rules, health, version,
     domains: rules.ruleSet?.domains.size ?? 0,
     configRefused: rules.error !== undefined,
     degraded: health.degradations,
+    ...(control && { control: controlFacts(control.follower) }),
   });
-  if (run === undefined || !isAdministered) return { facts, stop: () => undefined };
+  if (run === undefined || control === undefined) return { facts, stop: () => undefined };
   const instances = new RedisInstances({ run, keyPrefix });
   // Health and log report an outage of Redis, and the next heartbeat tries again.
   const publish = () => instances.publish(facts(), { ttlMs: HEARTBEAT_TTL_MS }).catch(() => undefined);
@@ -62,6 +64,10 @@ export function publishFacts({ run, name = randomUUID(), rules, health, version,
       clearInterval(timer);
     },
   };
+}
+
+function controlFacts({ state: { state, lost }, lagSeconds, version }: OpenedControl['follower']): ControlFacts {
+  return { state, lost, version, lagMs: Math.round(lagSeconds * 1_000) };
 }
 
 export interface ProcessServicesInput extends Pick<OpenedStore, 'forget'> {

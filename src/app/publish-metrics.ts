@@ -6,7 +6,10 @@ import type { StatsdChoice } from '../settings/statsd-choice';
 import { event } from '../observability/log/log-event';
 import type { Logger } from '../observability/log/logger';
 import type { MetricReading } from '../observability/metrics/metrics-snapshot';
+import { makeConfigMetrics, type ManagementServer } from '../observability/metrics/metrics';
+import { RuleLimitMetric } from '../observability/metrics/rule-limit-metric';
 import { TOP_KEY_METRIC } from '../observability/metrics/top-key-metric';
+import type { RulesInForce } from '../source/rules-in-force';
 import type { PortLimit } from './open-ports';
 import { metricsRoute, type PublishedMetrics } from '../transport/http/debug-routes';
 import { HttpServer } from '../transport/http/http-server';
@@ -39,7 +42,7 @@ export async function publishMetrics({
   // Imported only if there is a statsd server.
   const reporter =
     statsd &&
-    (await import('./open-statsd.js')).openStatsd({
+    (await import('./telemetry/open-statsd.js')).openStatsd({
       statsd,
       settings,
       registry,
@@ -64,6 +67,20 @@ export async function publishMetrics({
   return async () => {
     await Promise.all([reporter?.stop(), server?.close({ timeoutMs: settings.drainTimeoutMs })]);
   };
+}
+
+export interface OpenConfigMetricsOptions {
+  readonly registry: Registry;
+  readonly rules: RulesInForce;
+  readonly settings: Pick<Settings, 'metricSeriesMax' | 'sanitizeDescriptorMetricDots'>;
+  readonly managementServer: ManagementServer | undefined;
+}
+
+/** Registers the metrics of the process that loads the configuration. */
+export function openConfigMetrics({ registry, rules, settings, managementServer }: OpenConfigMetricsOptions): void {
+  const { metricSeriesMax: seriesMax, sanitizeDescriptorMetricDots: sanitizeDots } = settings;
+  makeConfigMetrics({ registry, loads: rules, managementServer });
+  new RuleLimitMetric({ registry, rules, seriesMax, sanitizeDots });
 }
 
 /** @throws ListenError if the address cannot be bound */

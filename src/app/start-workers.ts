@@ -9,11 +9,11 @@ import type { LoadOutcome, RulesInForce } from '../source/rules-in-force';
 import type { Settings } from '../settings/table/settings';
 import type { StatsdChoice } from '../settings/statsd-choice';
 import type { Logger } from '../observability/log/logger';
-import { makeConfigMetrics, WORKER_METRICS, type ManagementServer } from '../observability/metrics/metrics';
+import { WORKER_METRICS, type ManagementServer } from '../observability/metrics/metrics';
 import type { OpenAdminInput } from './open-admin';
 import { openPortLimits } from './open-ports';
 import { processServices } from './process-services';
-import { publishMetrics, startDebugPort, toLabels } from './publish-metrics';
+import { openConfigMetrics, publishMetrics, startDebugPort, toLabels } from './publish-metrics';
 import { debugRoutes } from '../transport/http/debug-routes';
 import { HttpServer } from '../transport/http/http-server';
 import { removeStaleSocket } from '../transport/port/unix-socket';
@@ -39,7 +39,7 @@ export interface RunningWorkers {
   readonly ports: WorkerPorts & { readonly debug: number };
   drain(): Promise<void>;
   /** For the admin API. */
-  readonly admin: Pick<OpenAdminInput, 'services' | 'tail'>;
+  readonly admin: Pick<OpenAdminInput, 'services' | 'tail' | 'registry'>;
 }
 
 /** Resolves when all workers serve. Rejects with WorkerStartError if one does not, and if the debug port cannot be bound. */
@@ -55,7 +55,7 @@ export async function startWorkers({
   cluster.setupPrimary({ serialization: 'advanced' });
   const own = new Registry();
   const labels = toLabels(settings.extraTags);
-  makeConfigMetrics({ registry: own, loads: rules, managementServer });
+  openConfigMetrics({ registry: own, rules, settings, managementServer });
   const restarts = new Counter({ ...WORKER_METRICS.restarts, labelNames: [], registers: [own] });
   const metrics = new WorkerMetrics({ own, labels, ask: (reading) => pool.readMetrics(reading) });
   const pool = new WorkerPool({
@@ -117,6 +117,7 @@ export async function startWorkers({
         readMetrics: () => metrics.read(),
       }),
       tail: tails,
+      registry: own,
     },
     drain: async () => {
       await Promise.all([

@@ -140,6 +140,11 @@ export function anyValueEntry(key: ByteString): SharedEntry {
   return { key: '', value: '~', text: `${escapePattern(key)}=~` };
 }
 
+/** Whether all values of a key share the bucket: a pattern of only a star, or an id. */
+export function isAnyValue(shared: SharedEntry | undefined): boolean {
+  return shared?.value === '~*' || shared?.value === '~';
+}
+
 /** A text without a star is escaped like a value. */
 function escapePattern(pattern: ByteString): string {
   return pattern.includes('*') ? `~${escapePart(pattern)}` : escapePart(pattern);

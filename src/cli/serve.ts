@@ -15,9 +15,11 @@ import { describeMisspelled, misspelledSettings } from '../settings/misspelled-s
 import type { Domain } from '../rule/rule-set';
 import { RulesInForce, type SetSource } from '../source/rules-in-force';
 import { readSettings, type Environment } from '../settings/table/settings';
-import { SETTINGS_TABLE, type SettingRow } from '../settings/table/settings-table';
+import type { SettingRow } from '../settings/table/setting-row';
+import { SETTINGS_TABLE } from '../settings/table/settings-table';
 import { chooseDefaultAlgorithm, chooseDefaultOverdraft, choosePlace, type ConfigPlace } from '../source/files/config-place';
 import { chooseStatsd } from '../settings/statsd-choice';
+import { chooseTracing } from '../settings/trace-choice';
 import { chooseStore } from '../settings/redis/store-choice';
 import { transportWarning } from '../settings/transport-warning';
 import { event } from '../observability/log/log-event';
@@ -62,6 +64,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const workers = chooseWorkers({ settings, storeChoice });
   const grpcTls = readGrpcTls(settings);
   const statsd = chooseStatsd({ settings, env });
+  const tracing = chooseTracing(settings);
   const adminChoice = chooseAdmin(settings);
   const place = choosePlace({ settings, configPath: values.config });
   const { algorithm, reason } = chooseDefaultAlgorithm({ source: place, settings });
@@ -70,7 +73,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const rules = new RulesInForce({
     compile: makeCompileSet({ defaultAlgorithm: algorithm, defaultOverdraft, calendarMonth, mergeDomainConfig }),
   });
-  const appOptions = { settings, storeChoice, rules, log, version: VERSION, workers, grpcTls, statsd };
+  const appOptions = { settings, storeChoice, rules, log, version: VERSION, workers, grpcTls, statsd, tracing };
   if (cluster.isWorker) return serveAsWorker(appOptions);
   const misspelled = misspelledSettings(env).map(describeMisspelled);
   const warnings = [

@@ -2,7 +2,7 @@
 
 import type { Environment } from '../settings/table/settings';
 import { settingsInForce, type SettingInForce, type SettingsInForce } from '../settings/settings-in-force';
-import { GROUPS } from '../settings/table/settings-table';
+import { GROUPS } from '../settings/table/setting-row';
 import { readArgs } from './read-args';
 import { readChoice } from './usage-error';
 

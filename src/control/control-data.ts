@@ -18,7 +18,7 @@ import {
 import type { LoggedChange } from './control-store';
 import { ExpiryQueue, type Expiry } from './expiry-queue';
 import { Names } from './names';
-import { SelectorIndex, toEntries, type Selector } from './selector-index';
+import { SelectorIndex, type Held, type Selector } from './selector-index';
 import { ShardedMap } from './sharded-map';
 import { TenantTable, type TenantName } from './tenant-table';
 
@@ -38,22 +38,11 @@ const SNAPSHOTS = 0x7fff;
 const SHARED_TEXTS_MAX = 4_096;
 
 interface DomainControl {
+  readonly name: ByteString;
   readonly number: number;
   tenants: number;
   readonly plans: Map<ByteString, readonly LimitValues[]>;
   readonly selectors: SelectorIndex;
-}
-
-/** A record that is kept as an object: all kinds but tenants. */
-interface Held {
-  readonly record: PlanRecord | SelectorRecord;
-  readonly version: number;
-  mark: number;
-  readonly expiry: Expiry | undefined;
-}
-
-interface HeldSelector extends Held, Selector {
-  readonly record: SelectorRecord;
 }
 
 type HeldKind = Exclude<ControlKind, 'tenant'>;
@@ -73,9 +62,13 @@ export class ControlData implements ControlView {
   };
   private readonly expiries = new ExpiryQueue();
   private readonly texts = new Map<string, string>();
+  private readonly limits = new Map<string, LimitValues>();
   private changes = 0;
   private lostCount = 0;
   private snapshot = 0;
+  /** Number of records that the last snapshot has not confirmed. */
+  private unconfirmed = 0;
+  private last: DomainControl | undefined;
 
   get version(): number {
     return this.changes;
@@ -96,19 +89,20 @@ export class ControlData implements ControlView {
   }
 
   select(domain: ByteString, entries: readonly Entry[]): Selection | undefined {
-    const control = this.domains.get(domain);
+    const control = this.domainNamed(domain);
     return control === undefined || control.selectors.size === 0 ? undefined : control.selectors.select(entries);
   }
 
   planOf(domain: ByteString, tenant: ByteString): ByteString | undefined {
-    const control = this.domains.get(domain);
+    const control = this.domainNamed(domain);
     if (control === undefined || control.tenants === 0) return undefined;
     const plan = this.tenants.planOf(control.number, tenant);
     return plan < 0 ? undefined : this.planNames.nameOf(plan);
   }
 
   planLimits(domain: ByteString, plan: ByteString): readonly LimitValues[] | undefined {
-    return this.domains.get(domain)?.plans.get(plan);
+    const control = this.domainNamed(domain);
+    return control === undefined || control.plans.size === 0 ? undefined : control.plans.get(plan);
   }
 
   /** The record in force; undefined: none. The record of a tenant lacks reason, author and time of creation, which only the store has. */
@@ -125,18 +119,17 @@ export class ControlData implements ControlView {
 
   /** Applies a change, unless the record is newer already. */
   apply({ key, version, record }: LoggedChange): void {
-    const mark = this.markOf(key);
-    if (mark !== undefined && this.versionOf(key) > version) return;
-    if (record === undefined) {
-      if (mark !== undefined) this.remove(key);
-      return;
+    const before = key.kind === 'tenant' ? this.entryOf(key) : this.held[key.kind].get(fieldOf(key));
+    if (before !== undefined) {
+      if (before.version > version) return;
+      // A record that the store scans again is only marked.
+      if (record !== undefined && before.version === version) {
+        this.setMark(key, this.snapshot);
+        return;
+      }
+      this.remove(key);
     }
-    // A record that the store scans again is only marked.
-    if (mark !== undefined && this.versionOf(key) === version) {
-      this.setMark(key, this.snapshot);
-      return;
-    }
-    if (mark !== undefined) this.remove(key);
+    if (record === undefined) return;
     this.add(record, version);
     this.changes += 1;
   }
@@ -144,10 +137,13 @@ export class ControlData implements ControlView {
   /** Starts to read everything again: what `endSnapshot` does not find confirmed by a change since then is dropped, or lost. */
   beginSnapshot(): void {
     this.snapshot = (this.snapshot + 1) & SNAPSHOTS;
+    this.unconfirmed = this.size;
   }
 
   /** Drops the records that the snapshot lacks, but keeps those with a version after `common`: the store acknowledged and lost them. */
   *endSnapshot(common: number): Generator<undefined, void> {
+    // As at the start, when there was nothing before.
+    if (this.unconfirmed === 0) return;
     for (const key of this.keysInSteps()) {
       if (key === undefined) {
         yield;
@@ -217,16 +213,14 @@ export class ControlData implements ControlView {
       this.held.plan.set(field, { record, version, mark, expiry });
       return;
     }
-    const entries = toEntries(record.entries);
-    const held: HeldSelector = { record, version, mark, expiry, entries, anchor: domain.selectors.anchorOf(entries), alone: undefined };
-    domain.selectors.add(held);
-    this.held[record.kind].set(field, held);
+    this.held[record.kind].set(field, domain.selectors.add({ record, version, mark, expiry }));
   }
 
   private remove(key: RecordKey): void {
     const mark = this.markOf(key);
     if (mark === undefined) return;
     if ((mark & LOST) !== 0) this.lostCount -= 1;
+    if ((mark & SNAPSHOTS) !== this.snapshot) this.unconfirmed -= 1;
     this.changes += 1;
     const name = toByteString(key.domain);
     const domain = this.domainOf(key.domain);
@@ -241,6 +235,7 @@ export class ControlData implements ControlView {
     }
     if (domain.tenants > 0 || domain.plans.size > 0 || domain.selectors.size > 0) return;
     this.domains.delete(name);
+    this.last = undefined;
     this.domainNames.release(domain.number);
   }
 
@@ -267,11 +262,17 @@ export class ControlData implements ControlView {
     return { record: { kind: 'tenant', domain: key.domain, tenant: key.name, plan, ...until }, version: entry.version };
   }
 
+  /** Mostly the domain of the last decision. */
+  private domainNamed(name: ByteString): DomainControl | undefined {
+    const { last } = this;
+    return last?.name === name ? last : (this.last = this.domains.get(name));
+  }
+
   private domainOf(text: string): DomainControl {
     const name = toByteString(text);
     let domain = this.domains.get(name);
     if (domain === undefined) {
-      domain = { number: this.domainNames.acquire(name), tenants: 0, plans: new Map(), selectors: new SelectorIndex() };
+      domain = { name, number: this.domainNames.acquire(name), tenants: 0, plans: new Map(), selectors: new SelectorIndex() };
       this.domains.set(name, domain);
     }
     return domain;
@@ -294,6 +295,7 @@ export class ControlData implements ControlView {
   private setMark(key: RecordKey, mark: number): void {
     const before = this.markOf(key) ?? 0;
     this.lostCount += Number((mark & LOST) !== 0) - Number((before & LOST) !== 0);
+    this.unconfirmed += Number((mark & SNAPSHOTS) !== this.snapshot) - Number((before & SNAPSHOTS) !== this.snapshot);
     if (key.kind !== 'tenant') {
       const held = this.held[key.kind].get(fieldOf(key));
       if (held !== undefined) held.mark = mark;
@@ -316,7 +318,7 @@ export class ControlData implements ControlView {
 
   /** The keys of all records, and undefined where the caller may pause. */
   private *keysInSteps(): Generator<RecordKey | undefined> {
-    for (const names of this.tenants.shardNames()) {
+    for (const names of this.tenants.namesInParts()) {
       yield undefined;
       for (const { domain, tenant } of names) {
         yield { kind: 'tenant', domain: toText(this.domainNames.nameOf(domain)), name: toText(tenant) };
@@ -338,8 +340,20 @@ export class ControlData implements ControlView {
     own.domain = this.shared(domain);
     if (reason !== undefined) own.reason = this.shared(reason);
     if (author !== undefined) own.author = this.shared(author);
+    if (record.kind === 'override') (record as { limit: LimitValues }).limit = this.sharedLimit(record.limit);
     if ('entries' in record) for (const entry of record.entries) (entry as { key: string }).key = this.shared(entry.key);
     return record;
+  }
+
+  /** Records with equal values also share the limits that matching makes of them. */
+  private sharedLimit(limit: LimitValues): LimitValues {
+    const { name = '', requestsPerUnit, unit, unitMultiplier = '', burst = '' } = limit;
+    const text = `${requestsPerUnit} ${unit} ${unitMultiplier} ${burst} ${name}`;
+    const known = this.limits.get(text);
+    if (known !== undefined) return known;
+    if (this.limits.size >= SHARED_TEXTS_MAX) this.limits.clear();
+    this.limits.set(text, limit);
+    return limit;
   }
 
   private shared(text: string): string {
@@ -351,6 +365,6 @@ export class ControlData implements ControlView {
   }
 }
 
-function isSelector(held: Held): held is HeldSelector {
-  return 'anchor' in held;
+function isSelector(held: Held): held is Selector {
+  return 'rest' in held;
 }

@@ -2,9 +2,9 @@
 
 import { asError } from '../lib/errors';
 import { Pace, runInSlices, SHORT_SLICE_MS } from '../lib/slices';
-import { CONTROL_KINDS, keyOf } from './control-record';
+import { CONTROL_KINDS, keyOf, type StoredRecord } from './control-record';
 import type { ControlData } from './control-data';
-import type { ControlStore, LoggedChange, LogAnswer, Position } from './control-store';
+import type { ControlStore, LoggedChange, LogAnswer, Position, ScanPage } from './control-store';
 
 /** Interval between two reads of the log, in milliseconds: a change is in force everywhere after at most this time and a round trip. */
 export const POLL_MS = 100;
@@ -51,12 +51,18 @@ export class ControlFollower {
   private running: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private isClosed = false;
+  private readonly pace = new Pace(SHORT_SLICE_MS);
 
   constructor(private readonly options: ControlFollowerOptions) {}
 
   /** The version up to which the replica has every change; 0: there was none. */
   get version(): number {
     return this.position?.version ?? 0;
+  }
+
+  /** Identifies the history of the store; undefined: nothing was read, or nothing was ever written. */
+  get epoch(): string | undefined {
+    return this.position?.epoch;
   }
 
   /** Seconds since the replica was last known to be up to date. */
@@ -158,16 +164,25 @@ export class ControlFollower {
     const startedMs = performance.now();
     data.beginSnapshot();
     for (const kind of CONTROL_KINDS) {
-      let cursor: string | undefined;
-      do {
-        const { records, next } = await store.scan({ kind, limit: PAGE_RECORDS, ...(cursor !== undefined && { cursor }) });
-        await this.applyAll(records.map(({ record, version }) => ({ key: keyOf(record), record, version })));
-        cursor = next;
-      } while (cursor !== undefined && !this.isClosed);
+      let page: Promise<ScanPage> | undefined = store.scan({ kind, limit: PAGE_RECORDS });
+      while (page !== undefined && !this.isClosed) {
+        const { records, next }: ScanPage = await page;
+        // The store reads the next page meanwhile.
+        page = next === undefined ? undefined : store.scan({ kind, limit: PAGE_RECORDS, cursor: next });
+        page?.catch(ignore);
+        await this.applyPage(records);
+      }
     }
     if (this.isClosed) return;
     await runAll(data.endSnapshot(common));
     this.options.onSnapshot?.({ records: data.size, ms: performance.now() - startedMs });
+  }
+
+  private async applyPage(records: readonly StoredRecord[]): Promise<void> {
+    for (const { record, version } of records) {
+      this.options.data.apply({ key: keyOf(record), record, version });
+      if (this.pace.isOver) await this.pace.nextSlice();
+    }
   }
 
   private async applyAll(changes: readonly LoggedChange[]): Promise<void> {
@@ -191,6 +206,11 @@ export class ControlFollower {
     this.shown = text;
     this.options.onState(state);
   }
+}
+
+/** The page is awaited later. */
+function ignore(): void {
+  // Its error is thrown there.
 }
 
 async function runAll(steps: Generator<undefined, void>): Promise<void> {

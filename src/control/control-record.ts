@@ -71,6 +71,8 @@ interface SelectorBase extends RecordBase {
 export interface OverrideRecord extends SelectorBase {
   readonly kind: 'override';
   readonly limit: LimitValues;
+  /** The limit is tried beside that of the rule, and never denies. Absent: it replaces that of the rule. */
+  readonly candidate?: true;
 }
 
 /** Denies the whole request. */

@@ -40,7 +40,7 @@ const WRITE_ID = /^[\w.-]{1,64}$/;
 export interface ControlServiceParts {
   readonly store: ControlStore;
   readonly data: ControlData;
-  readonly follower: Pick<ControlFollower, 'catchUp'>;
+  readonly follower: Pick<ControlFollower, 'catchUp' | 'epoch' | 'version'>;
   /** Milliseconds since 1970. */
   readonly nowMs: () => number;
 }
@@ -58,6 +58,15 @@ export class ControlService {
 
   audit(query: AuditQuery): Promise<AuditPage> {
     return this.parts.store.audit(query);
+  }
+
+  /** How many changes of the log are later than one version, up to another; undefined: the log does not reach back. At most about a thousand are counted. */
+  async changesBetween(after: number, upTo: number): Promise<number | undefined> {
+    const { epoch, version: newest } = this.parts.follower;
+    if (epoch === undefined || after >= Math.min(upTo, newest)) return 0;
+    const answer = await this.parts.store.changesAfter({ epoch, version: after });
+    if (answer.kind === 'empty') return 0;
+    return answer.kind === 'gap' ? undefined : answer.changes.filter(({ version }) => version <= upTo).length;
   }
 
   /**

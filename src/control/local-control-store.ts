@@ -205,8 +205,6 @@ export class LocalControlStore implements ControlStore {
   /** How far the log and a position that it does not contain agree. */
   private commonVersion(position: number): number {
     const { log, version } = this;
-    const [first] = log;
-    if (first !== undefined && first.version > position) return Infinity;
     return log.findLast((entry) => entry.version < position)?.version ?? (version < position ? version : Infinity);
   }
 

@@ -22,8 +22,10 @@ export class Names {
       return known.number;
     }
     const number = this.free.pop() ?? this.byNumber.length;
-    this.byNumber[number] = name;
-    this.byName.set(name, { number, uses: 1 });
+    // A copy: the name may be a part of a long text, which it would keep whole.
+    const own = Buffer.from(name, 'latin1').toString('latin1');
+    this.byNumber[number] = own;
+    this.byName.set(own, { number, uses: 1 });
     return number;
   }
 

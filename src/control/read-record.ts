@@ -5,6 +5,7 @@ import { show } from '../lib/quote';
 import { UINT32_MAX } from '../rule/limit';
 import { UNIT_NAMES, UNIT_US, WINDOW_US_MAX, type UnitName } from '../descriptor/unit';
 import type { LimitValues } from '../rule/control-view';
+import { readTenantText } from './tenant-text';
 import { CONTROL_KINDS, RECORD_BOUNDS, type ControlKind, type ControlRecord, type EntrySelector } from './control-record';
 
 /** A field of a record is invalid. */
@@ -24,7 +25,7 @@ export class RecordError extends BadRequestError {
 const FIELDS: Readonly<Record<ControlKind, readonly string[]>> = {
   tenant: ['tenant', 'plan'],
   plan: ['plan', 'limits'],
-  override: ['id', 'entries', 'limit'],
+  override: ['id', 'entries', 'limit', 'candidate'],
   block: ['id', 'entries'],
   pass: ['id', 'entries'],
 };
@@ -63,7 +64,9 @@ export function readRecord(json: unknown): ControlRecord {
   if (kind === 'tenant') return { kind, ...base, tenant: readName('tenant'), plan: readName('plan') };
   if (kind === 'plan') return { kind, ...base, plan: readName('plan'), limits: readLimits(fields.limits) };
   const selector = { ...base, id: readId(fields.id), entries: readEntries(fields.entries) };
-  return kind === 'override' ? { kind, ...selector, limit: readLimit(fields.limit, 'limit') } : { kind, ...selector };
+  if (kind !== 'override') return { kind, ...selector };
+  const isCandidate = readFlag(fields.candidate, 'candidate');
+  return { kind, ...selector, limit: readLimit(fields.limit, 'limit'), ...(isCandidate && { candidate: true }) };
 }
 
 /** The record as JSON, which `readRecord` reads back. */
@@ -90,6 +93,8 @@ export function toText(record: ControlRecord): string {
  * @throws RecordError
  */
 export function fromText(text: string): ControlRecord {
+  const tenant = readTenantText(text);
+  if (tenant !== undefined) return tenant;
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -103,7 +108,8 @@ function ownFields(record: ControlRecord): Fields {
   if (record.kind === 'tenant') return { tenant: record.tenant, plan: record.plan };
   if (record.kind === 'plan') return { plan: record.plan, limits: record.limits.map(limitToJson) };
   const { id, entries } = record;
-  return record.kind === 'override' ? { id, entries, limit: limitToJson(record.limit) } : { id, entries };
+  if (record.kind !== 'override') return { id, entries };
+  return { id, entries, limit: limitToJson(record.limit), ...(record.candidate === true && { candidate: true }) };
 }
 
 export function limitToJson({ name, requestsPerUnit, unit, unitMultiplier, burst }: LimitValues): Fields {
@@ -216,6 +222,11 @@ function readTime(value: unknown, path: string): number {
   const ms = typeof value === 'string' && ISO_TIME.test(value) ? Date.parse(value) : NaN;
   if (Number.isNaN(ms) || ms < 0) throw new RecordError(path, 'must be a time such as 2030-01-31T12:00:00Z');
   return ms;
+}
+
+function readFlag(value: unknown, path: string): boolean {
+  if (value === undefined || value === null || typeof value === 'boolean') return value === true;
+  throw new RecordError(path, 'must be true or false');
 }
 
 function readOneOf<Name extends string>(fields: Fields, { path, names }: { readonly path: string; readonly names: readonly Name[] }): Name {

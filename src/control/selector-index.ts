@@ -3,8 +3,9 @@
 import { toByteString } from '../descriptor/byte-string';
 import type { ByteString, Entry } from '../descriptor/descriptor';
 import type { SelectedOverride, SelectedRecord, Selection } from '../rule/control-view';
-import type { EntrySelector, SelectorRecord } from './control-record';
-import { ShardedMap } from './sharded-map';
+import type { EntrySelector, PlanRecord, SelectorRecord } from './control-record';
+import type { Expiry } from './expiry-queue';
+import { SelectorTable, unchain } from './selector-table';
 
 /** An entry in bytes. */
 interface SelectorEntry {
@@ -13,58 +14,87 @@ interface SelectorEntry {
   readonly value?: ByteString;
 }
 
-/** A record in the index. There may be a hundred thousand, so it repeats nothing of the record that it can share. */
-export interface Selector {
-  readonly record: SelectorRecord;
+/** A record that is kept as an object: all kinds but tenants. */
+export interface Held {
+  readonly record: PlanRecord | SelectorRecord;
   readonly version: number;
-  readonly entries: readonly SelectorEntry[];
+  mark: number;
+  readonly expiry: Expiry | undefined;
+}
+
+/**
+ * A record in the index. There may be a hundred thousand, so it repeats nothing of the record that it can share; and what a decision
+ * compares is in few places, because each of them may be far away in memory.
+ */
+export interface Selector extends Held {
+  readonly record: SelectorRecord;
   /** The entry below which it is indexed. */
-  readonly anchor: SelectorEntry;
+  readonly key: ByteString;
+  readonly value: ByteString | undefined;
+  /** The other entries. */
+  readonly rest: readonly SelectorEntry[];
   /** What it selects alone, once that was asked. */
   alone: Selection | undefined;
+  /** Another one that is indexed below the same entry. */
+  next: Selector | undefined;
 }
 
 /** Selectors that contain one key. */
 interface KeyLevel {
-  readonly byValue: ShardedMap<Selector[]>;
-  readonly anyValue: Selector[];
+  readonly key: ByteString;
+  readonly byValue: SelectorTable<Selector>;
+  /** The first of those that accept any value. */
+  anyValue: Selector | undefined;
 }
+
+const NO_ENTRIES: readonly SelectorEntry[] = [];
+
+/** Lists of entries that many records share are kept once; beyond this number, the table starts again. */
+const SHARED_RESTS_MAX = 1_024;
+
+/** Longer lists are rarely equal. */
+const SHARED_REST_LENGTH_MAX = 2;
+
+/** Up to this number of keys, comparing them one by one is faster than a Map. */
+const KEYS_COMPARED_MAX = 4;
 
 export class SelectorIndex {
   private readonly byKey = new Map<ByteString, KeyLevel>();
+  /** The same. */
+  private levels: readonly KeyLevel[] = [];
+  private readonly rests = new Map<string, readonly SelectorEntry[]>();
   private count = 0;
 
   get size(): number {
     return this.count;
   }
 
-  /** The anchor of a record with these entries. */
-  anchorOf(entries: readonly SelectorEntry[]): SelectorEntry {
-    return this.leastShared(entries);
-  }
-
-  add(selector: Selector): void {
-    const { key, value } = selector.anchor;
-    const level = this.levelOf(key);
-    if (value === undefined) level.anyValue.push(selector);
+  add({ record, version, mark, expiry }: Held & { readonly record: SelectorRecord }): Selector {
+    const entries = toEntries(record.entries);
+    const anchor = this.leastShared(entries);
+    const { key, value } = anchor;
+    const rest = this.sharedRest(entries.filter((entry) => entry !== anchor));
+    const selector: Selector = { record, version, mark, expiry, key, value, rest, alone: undefined, next: undefined };
+    const level = this.byKey.get(key) ?? this.addLevel(key);
+    if (value !== undefined) level.byValue.add(selector);
     else {
-      const same = level.byValue.get(value);
-      if (same === undefined) level.byValue.set(value, [selector]);
-      else same.push(selector);
+      selector.next = level.anyValue;
+      level.anyValue = selector;
     }
     this.count += 1;
+    return selector;
   }
 
   remove(selector: Selector): void {
-    const { key, value } = selector.anchor;
+    const { key, value } = selector;
     const level = this.byKey.get(key);
-    const list = value === undefined ? level?.anyValue : level?.byValue.get(value);
-    const at = list?.indexOf(selector) ?? -1;
-    if (level === undefined || list === undefined || at < 0) return;
-    list.splice(at, 1);
+    if (level === undefined) return;
+    const isRemoved = value === undefined ? removeAnyValue(level, selector) : level.byValue.remove(selector);
+    if (!isRemoved) return;
     this.count -= 1;
-    if (list.length === 0 && value !== undefined) level.byValue.delete(value);
-    if (level.byValue.size === 0 && level.anyValue.length === 0) this.byKey.delete(key);
+    if (level.byValue.size > 0 || level.anyValue !== undefined) return;
+    this.byKey.delete(key);
+    this.levels = [...this.byKey.values()];
   }
 
   /** How many records the shortest list has that a record with these entries could join. */
@@ -73,17 +103,23 @@ export class SelectorIndex {
   }
 
   select(entries: readonly Entry[]): Selection | undefined {
-    let found: Selector[] | undefined;
+    let found: Found;
     for (const entry of entries) {
-      const level = this.byKey.get(entry.key);
+      const level = this.levelOf(entry.key);
       if (level === undefined) continue;
-      found = collect(level.byValue.get(entry.value), { entries, found });
-      found = collect(level.anyValue, { entries, found });
+      if (level.byValue.size > 0) found = collect(level.byValue.get(entry.value), { entries, found });
+      if (level.anyValue !== undefined) found = collect(level.anyValue, { entries, found });
     }
     if (found === undefined) return undefined;
-    const [first] = found;
-    if (first === undefined || found.length > 1) return toSelection(found);
-    return (first.alone ??= toSelection(found));
+    if (Array.isArray(found)) return toSelection(found);
+    return (found.alone ??= toSelection([found]));
+  }
+
+  private levelOf(key: ByteString): KeyLevel | undefined {
+    const { levels } = this;
+    if (levels.length > KEYS_COMPARED_MAX) return this.byKey.get(key);
+    for (const level of levels) if (level.key === key) return level;
+    return undefined;
   }
 
   /** The anchor: preferably with a value, because few descriptors have it. */
@@ -96,44 +132,69 @@ export class SelectorIndex {
 
   private sharing({ key, value }: SelectorEntry): number {
     const level = this.byKey.get(key);
-    return (value === undefined ? level?.anyValue.length : level?.byValue.get(value)?.length) ?? 0;
+    let count = 0;
+    for (let at = value === undefined ? level?.anyValue : level?.byValue.get(value); at !== undefined; at = at.next) count += 1;
+    return count;
   }
 
-  private levelOf(key: ByteString): KeyLevel {
-    let level = this.byKey.get(key);
-    if (level === undefined) {
-      level = { byValue: new ShardedMap(), anyValue: [] };
-      this.byKey.set(key, level);
-    }
+  private sharedRest(rest: readonly SelectorEntry[]): readonly SelectorEntry[] {
+    if (rest.length === 0) return NO_ENTRIES;
+    if (rest.length > SHARED_REST_LENGTH_MAX) return rest;
+    const text = JSON.stringify(rest);
+    const known = this.rests.get(text);
+    if (known !== undefined) return known;
+    if (this.rests.size >= SHARED_RESTS_MAX) this.rests.clear();
+    this.rests.set(text, rest);
+    return rest;
+  }
+
+  private addLevel(key: ByteString): KeyLevel {
+    const level: KeyLevel = { key, byValue: new SelectorTable(), anyValue: undefined };
+    this.byKey.set(key, level);
+    this.levels = [...this.byKey.values()];
     return level;
   }
 }
 
 /** The entries in bytes: the same list if all of it is ASCII. */
-export function toEntries(entries: readonly EntrySelector[]): readonly SelectorEntry[] {
+function toEntries(entries: readonly EntrySelector[]): readonly SelectorEntry[] {
   const isSame = entries.every(({ key, value = '' }) => toByteString(key) === key && toByteString(value) === value);
   if (isSame) return entries;
   return entries.map(({ key, value }) => ({ key: toByteString(key), ...(value !== undefined && { value: toByteString(value) }) }));
 }
 
-interface CollectInput {
-  readonly entries: readonly Entry[];
-  readonly found: Selector[] | undefined;
+/** Whether it was there. */
+function removeAnyValue(level: KeyLevel, selector: Selector): boolean {
+  if (level.anyValue === selector) {
+    level.anyValue = selector.next;
+    return true;
+  }
+  return level.anyValue !== undefined && unchain(level.anyValue, selector);
 }
 
-function collect(candidates: readonly Selector[] | undefined, { entries, found }: CollectInput): Selector[] | undefined {
-  if (candidates === undefined) return found;
+/** Mostly none or one, for which no list is made. */
+type Found = Selector | Selector[] | undefined;
+
+interface CollectInput {
+  readonly entries: readonly Entry[];
+  readonly found: Found;
+}
+
+/** Those of the chain that select the entries, after the ones found before. */
+function collect(first: Selector | undefined, { entries, found }: CollectInput): Found {
   let all = found;
-  for (const selector of candidates) {
-    if (!isContained(selector.entries, entries) || all?.includes(selector) === true) continue;
-    all ??= [];
-    all.push(selector);
+  for (let selector = first; selector !== undefined; selector = selector.next) {
+    if (selector.rest.length > 0 && !isContained(selector.rest, entries)) continue;
+    if (all === undefined) all = selector;
+    else if (!Array.isArray(all)) all = all === selector ? all : [all, selector];
+    else if (!all.includes(selector)) all.push(selector);
   }
   return all;
 }
 
-function isContained(wanted: readonly SelectorEntry[], entries: readonly Entry[]): boolean {
-  for (const { key, value } of wanted) {
+/** Whether the other entries of a selector are there. */
+function isContained(rest: readonly SelectorEntry[], entries: readonly Entry[]): boolean {
+  for (const { key, value } of rest) {
     let isThere = false;
     for (const entry of entries) {
       if (entry.key !== key || (value !== undefined && entry.value !== value)) continue;
@@ -150,7 +211,9 @@ function toSelection(found: Selector[]): Selection {
   const pass = lastToEnd(found, 'pass');
   const overrides: SelectedOverride[] = [];
   for (const { record } of found.sort(byPrecedence)) {
-    if (record.kind === 'override') overrides.push({ kind: record.kind, id: record.id, ...endOf(record), limit: record.limit });
+    if (record.kind !== 'override') continue;
+    const { kind, id, limit, candidate } = record;
+    overrides.push({ kind, id, ...endOf(record), limit, ...(candidate && { candidate }) });
   }
   return { ...(block && { block }), ...(pass && { pass }), overrides };
 }
@@ -158,16 +221,16 @@ function toSelection(found: Selector[]): Selection {
 /** More entries, then more values, then the newer version. Records of one write are ordered by their ids. */
 function byPrecedence(one: Selector, other: Selector): number {
   return (
-    other.entries.length - one.entries.length ||
+    other.rest.length - one.rest.length ||
     valuesOf(other) - valuesOf(one) ||
     other.version - one.version ||
     (one.record.id < other.record.id ? -1 : 1)
   );
 }
 
-function valuesOf({ entries }: Selector): number {
-  let values = 0;
-  for (const { value } of entries) if (value !== undefined) values += 1;
+function valuesOf({ value: own, rest }: Selector): number {
+  let values = Number(own !== undefined);
+  for (const { value } of rest) if (value !== undefined) values += 1;
   return values;
 }
 

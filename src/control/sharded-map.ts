@@ -1,6 +1,6 @@
 /** A map in small parts: one large Map would block the event loop for many milliseconds whenever it grows. */
 
-const SHARDS = 64;
+const SHARDS = 512;
 
 export class ShardedMap<Value> {
   private readonly shards = new Array<Map<string, Value> | undefined>(SHARDS).fill(undefined);
@@ -41,9 +41,10 @@ export class ShardedMap<Value> {
   }
 }
 
-/** Hashes the last characters, in which keys differ most. */
+/** Hashes all characters: names may differ at any place. */
 function shardOf(key: string): number {
   let hash = key.length;
-  for (let i = Math.max(0, key.length - 4); i < key.length; i += 1) hash = Math.imul(hash, 31) + key.charCodeAt(i);
-  return (hash ^ (hash >>> 6)) & (SHARDS - 1);
+  for (let i = 0; i < key.length; i += 1) hash = Math.imul(hash, 31) + key.charCodeAt(i);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+  return (hash ^ (hash >>> 13)) & (SHARDS - 1);
 }

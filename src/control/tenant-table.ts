@@ -1,31 +1,43 @@
-/** The plans of all tenants, in few byte arrays: a million tenants cost the garbage collector nothing. */
+/** The plans of all tenants, in few arrays of numbers: a million tenants cost the garbage collector nothing. */
 
 import type { ByteString } from '../descriptor/descriptor';
 
 /** Each shard is small, so that making it larger takes well under a millisecond. */
-const SHARDS = 256;
-const SHARD_BITS = 8;
+const SHARDS = 64;
+const SHARD_BITS = 6;
 
-/** A record: length of the name (2 bytes), mark (2), domain (4), plan (4), version (8), then the name. */
-const HEAD_BYTES = 20;
-const MARK_AT = 2;
-const DOMAIN_AT = 4;
-const PLAN_AT = 8;
-const VERSION_AT = 12;
+/** A record in words of 4 bytes: length of the name and mark, domain, plan, version (2), then the name, 4 characters in each word. */
+const LENGTH_BITS = 16;
+const LENGTH_MASK = 0xffff;
+const DOMAIN_AT = 1;
+const PLAN_AT = 2;
+const VERSION_AT = 3;
+const NAME_AT = 5;
 
-const BYTES_MIN = 256;
+const WORDS_MIN = 64;
 const SLOTS_MIN = 16;
 
-/** Growth of the bytes of a shard, which bounds their waste. */
+/** Growth of the words of a shard, which bounds their waste. */
 const GROWTH = 1.25;
 
 /** Part of the slots in use at which their number doubles, removed ones included. */
 const LOAD_MAX = 0.75;
 
+/** Names of a part: less than a millisecond. */
+const NAMES_AT_ONCE = 500;
+
 const EMPTY = 0;
 const REMOVED = 1;
 /** Added to offsets, so that they differ from the marks above. */
 const OFFSET_BASE = 2;
+
+/** A slot has some bits of the hash above the offset: of other names in its place, few are read. */
+const OFFSET_BITS = 27;
+const OFFSET_MASK = 2 ** OFFSET_BITS - 1;
+const TAG_SHIFT = 19;
+const TAG_MASK = 2 ** (32 - OFFSET_BITS) - 1;
+
+const WORD = 2 ** 32;
 
 export interface TenantEntry {
   /** The caller's number of the plan. */
@@ -51,32 +63,34 @@ export class TenantTable {
 
   /** The plan alone, without making an object. -1: the tenant is unknown. */
   planOf(domain: number, tenant: ByteString): number {
-    const hash = hashOf(domain, tenant);
+    // No tenant has such a name, and a caller's text may be long.
+    if (tenant.length > LENGTH_MASK) return -1;
+    const hash = pack(domain, tenant);
     const shard = this.shards[hash >>> (32 - SHARD_BITS)];
-    return shard === undefined ? -1 : shard.planOf({ domain, tenant }, hash);
+    return shard === undefined ? -1 : shard.planOfPacked(domain, hash);
   }
 
-  get(name: TenantName): TenantEntry | undefined {
-    const hash = hashOf(name.domain, name.tenant);
-    return this.shards[hash >>> (32 - SHARD_BITS)]?.get(name, hash);
+  get({ domain, tenant }: TenantName): TenantEntry | undefined {
+    const hash = pack(domain, tenant);
+    return this.shards[hash >>> (32 - SHARD_BITS)]?.getPacked(domain, hash);
   }
 
-  set(name: TenantName, entry: TenantEntry): void {
-    const hash = hashOf(name.domain, name.tenant);
+  set({ domain, tenant }: TenantName, entry: TenantEntry): void {
+    const hash = pack(domain, tenant);
     const shard = (this.shards[hash >>> (32 - SHARD_BITS)] ??= new Shard());
-    if (shard.set(name, { hash, entry })) this.live += 1;
+    if (shard.setPacked(domain, { hash, entry })) this.live += 1;
   }
 
-  delete(name: TenantName): boolean {
-    const hash = hashOf(name.domain, name.tenant);
-    const isDeleted = this.shards[hash >>> (32 - SHARD_BITS)]?.delete(name, hash) === true;
+  delete({ domain, tenant }: TenantName): boolean {
+    const hash = pack(domain, tenant);
+    const isDeleted = this.shards[hash >>> (32 - SHARD_BITS)]?.deletePacked(domain, hash) === true;
     if (isDeleted) this.live -= 1;
     return isDeleted;
   }
 
-  /** The tenants of each shard. A shard is read at once, because a change may move its tenants. */
-  *shardNames(): Generator<readonly TenantName[]> {
-    for (const shard of this.shards) if (shard !== undefined) yield shard.names();
+  /** All tenants, in parts. Those that are added or removed meanwhile may be missing or there. */
+  *namesInParts(): Generator<readonly TenantName[]> {
+    for (const shard of this.shards) if (shard !== undefined) yield* shard.namesInParts();
   }
 }
 
@@ -85,149 +99,212 @@ interface SetInput {
   readonly entry: TenantEntry;
 }
 
+/** The name that was packed last, in words, and its length. One for all tables: each call packs the name that it is about. */
+let packed = new Int32Array(WORDS_MIN);
+let packedLength = 0;
+
+/** Packs the name, and hashes it with the domain. */
+function pack(domain: number, tenant: ByteString): number {
+  const { length } = tenant;
+  packedLength = length;
+  if (wordsOf(length) > packed.length) packed = new Int32Array(2 * wordsOf(length));
+  const words = packed;
+  let hash = seedOf(domain, length);
+  let [at, word] = [0, 0];
+  for (; at + 3 < length; at += 4) {
+    const four =
+      tenant.charCodeAt(at) | (tenant.charCodeAt(at + 1) << 8) | (tenant.charCodeAt(at + 2) << 16) | (tenant.charCodeAt(at + 3) << 24);
+    words[word] = four;
+    word += 1;
+    hash = mix(hash, four);
+  }
+  if (at < length) {
+    let rest = 0;
+    for (let shift = 0; at < length; at += 1, shift += 8) rest |= tenant.charCodeAt(at) << shift;
+    words[word] = rest;
+    hash = mix(hash, rest);
+  }
+  return finish(hash);
+}
+
+function wordsOf(length: number): number {
+  return (length + 3) >>> 2;
+}
+
+function seedOf(domain: number, length: number): number {
+  return 0x811c9dc5 ^ Math.imul(domain, 0x9e3779b1) ^ length;
+}
+
+function mix(hash: number, word: number): number {
+  const mixed = Math.imul(hash ^ word, 0x85ebca6b);
+  return mixed ^ (mixed >>> 15);
+}
+
+/** The upper bits choose the shard, so they depend on all others. */
+function finish(hash: number): number {
+  const mixed = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+  return mixed ^ (mixed >>> 13);
+}
+
 class Shard {
-  private slots = new Uint32Array(SLOTS_MIN);
-  private bytes = Buffer.alloc(BYTES_MIN);
-  /** Bytes used, removed records included. */
+  private slots = new Int32Array(SLOTS_MIN);
+  private words = new Int32Array(WORDS_MIN);
+  /** Words used, removed records included. */
   private end = 0;
-  private removedBytes = 0;
+  private removedWords = 0;
   private live = 0;
   /** Slots that are not empty. */
   private filled = 0;
 
-  planOf(name: TenantName, hash: number): number {
-    const slot = this.find(name, hash);
-    return slot < 0 ? -1 : this.bytes.readUInt32LE(this.offsetAt(slot) + PLAN_AT);
+  /** These methods are about the packed name. */
+  planOfPacked(domain: number, hash: number): number {
+    const slot = this.findPacked(domain, hash);
+    return slot < 0 ? -1 : (this.words[this.offsetAt(slot) + PLAN_AT] ?? -1);
   }
 
-  get(name: TenantName, hash: number): TenantEntry | undefined {
-    const slot = this.find(name, hash);
+  getPacked(domain: number, hash: number): TenantEntry | undefined {
+    const slot = this.findPacked(domain, hash);
     if (slot < 0) return undefined;
-    const { bytes } = this;
     const offset = this.offsetAt(slot);
-    return {
-      plan: bytes.readUInt32LE(offset + PLAN_AT),
-      mark: bytes.readUInt16LE(offset + MARK_AT),
-      version: bytes.readDoubleLE(offset + VERSION_AT),
-    };
+    const version = (this.word(offset + VERSION_AT) >>> 0) * WORD + (this.word(offset + VERSION_AT + 1) >>> 0);
+    return { plan: this.word(offset + PLAN_AT), mark: this.word(offset) >>> LENGTH_BITS, version };
   }
 
   /** Whether the name is new. */
-  set(name: TenantName, { hash, entry }: SetInput): boolean {
-    const slot = this.find(name, hash);
+  setPacked(domain: number, { hash, entry }: SetInput): boolean {
+    const slot = this.findPacked(domain, hash);
     if (slot >= 0) {
       this.write(this.offsetAt(slot), entry);
       return false;
     }
-    const { domain, tenant } = name;
-    this.makeRoom(HEAD_BYTES + tenant.length);
+    const nameWords = wordsOf(packedLength);
+    this.makeRoom(NAME_AT + nameWords);
     const offset = this.end;
-    this.bytes.writeUInt16LE(tenant.length, offset);
-    this.bytes.writeUInt32LE(domain, offset + DOMAIN_AT);
+    const { words } = this;
+    words[offset] = packedLength;
+    words[offset + DOMAIN_AT] = domain;
     this.write(offset, entry);
-    this.bytes.write(tenant, offset + HEAD_BYTES, 'latin1');
-    this.end += HEAD_BYTES + tenant.length;
+    for (let i = 0; i < nameWords; i += 1) words[offset + NAME_AT + i] = packed[i] ?? 0;
+    this.end += NAME_AT + nameWords;
     this.insert(hash, offset);
     this.live += 1;
     return true;
   }
 
-  delete(name: TenantName, hash: number): boolean {
-    const slot = this.find(name, hash);
+  deletePacked(domain: number, hash: number): boolean {
+    const slot = this.findPacked(domain, hash);
     if (slot < 0) return false;
-    this.removedBytes += HEAD_BYTES + name.tenant.length;
+    this.removedWords += NAME_AT + wordsOf(packedLength);
     this.slots[slot] = REMOVED;
     this.live -= 1;
     return true;
   }
 
-  names(): TenantName[] {
-    const found: TenantName[] = [];
-    for (const slot of this.slots) if (slot >= OFFSET_BASE) found.push(this.nameAt(slot - OFFSET_BASE));
-    return found;
+  /** Changes never move what these copies refer to: a name is written once, and other arrays take its place. */
+  *namesInParts(): Generator<readonly TenantName[]> {
+    const [slots, { words }] = [this.slots.slice(), this];
+    let part: TenantName[] = [];
+    for (const slot of slots) {
+      if ((slot & OFFSET_MASK) < OFFSET_BASE) continue;
+      part.push(nameAt(words, (slot & OFFSET_MASK) - OFFSET_BASE));
+      if (part.length < NAMES_AT_ONCE) continue;
+      yield part;
+      part = [];
+    }
+    yield part;
+  }
+
+  private word(at: number): number {
+    return this.words[at] ?? 0;
   }
 
   private offsetAt(slot: number): number {
-    return (this.slots[slot] ?? OFFSET_BASE) - OFFSET_BASE;
+    return ((this.slots[slot] ?? OFFSET_BASE) & OFFSET_MASK) - OFFSET_BASE;
   }
 
-  private nameAt(offset: number): TenantName {
-    const from = offset + HEAD_BYTES;
-    const tenant = this.bytes.toString('latin1', from, from + this.bytes.readUInt16LE(offset));
-    return { domain: this.bytes.readUInt32LE(offset + DOMAIN_AT), tenant };
+  private hashAt(offset: number): number {
+    const length = this.word(offset) & LENGTH_MASK;
+    let hash = seedOf(this.word(offset + DOMAIN_AT), length);
+    for (let i = 0; i < wordsOf(length); i += 1) hash = mix(hash, this.word(offset + NAME_AT + i));
+    return finish(hash);
   }
 
   private write(offset: number, { plan, mark, version }: TenantEntry): void {
-    this.bytes.writeUInt32LE(plan, offset + PLAN_AT);
-    this.bytes.writeUInt16LE(mark, offset + MARK_AT);
-    this.bytes.writeDoubleLE(version, offset + VERSION_AT);
+    const { words } = this;
+    words[offset] = (this.word(offset) & LENGTH_MASK) | (mark << LENGTH_BITS);
+    words[offset + PLAN_AT] = plan;
+    words[offset + VERSION_AT] = Math.floor(version / WORD);
+    words[offset + VERSION_AT + 1] = version % WORD;
   }
 
-  /** The slot of the name, or -1. */
-  private find(name: TenantName, hash: number): number {
-    const mask = this.slots.length - 1;
+  /** The slot of the packed name, or -1. */
+  private findPacked(domain: number, hash: number): number {
+    const { slots } = this;
+    const mask = slots.length - 1;
+    const tag = (hash >>> TAG_SHIFT) & TAG_MASK;
     // Ends at an empty slot: at most three quarters are filled.
     for (let at = hash & mask; ; at = (at + 1) & mask) {
-      const slot = this.slots[at] ?? EMPTY;
+      const slot = slots[at] ?? EMPTY;
       if (slot === EMPTY) return -1;
-      if (slot !== REMOVED && this.isNamed(slot - OFFSET_BASE, name)) return at;
+      if (slot >>> OFFSET_BITS === tag && slot !== REMOVED && this.isPacked((slot & OFFSET_MASK) - OFFSET_BASE, domain)) return at;
     }
   }
 
-  private isNamed(offset: number, { domain, tenant }: TenantName): boolean {
-    const { bytes } = this;
-    if (bytes.readUInt16LE(offset) !== tenant.length || bytes.readUInt32LE(offset + DOMAIN_AT) !== domain) return false;
-    const from = offset + HEAD_BYTES;
-    for (let i = 0; i < tenant.length; i += 1) if (bytes[from + i] !== tenant.charCodeAt(i)) return false;
+  private isPacked(offset: number, domain: number): boolean {
+    const { words } = this;
+    if (((words[offset] ?? 0) & LENGTH_MASK) !== packedLength || words[offset + DOMAIN_AT] !== domain) return false;
+    const [from, count, name] = [offset + NAME_AT, wordsOf(packedLength), packed];
+    for (let i = 0; i < count; i += 1) if (words[from + i] !== name[i]) return false;
     return true;
   }
 
   private insert(hash: number, offset: number): void {
-    const mask = this.slots.length - 1;
+    const { slots } = this;
+    const mask = slots.length - 1;
     let at = hash & mask;
-    while ((this.slots[at] ?? EMPTY) !== EMPTY) at = (at + 1) & mask;
-    this.slots[at] = offset + OFFSET_BASE;
+    while ((slots[at] ?? EMPTY) !== EMPTY) at = (at + 1) & mask;
+    slots[at] = (((hash >>> TAG_SHIFT) & TAG_MASK) << OFFSET_BITS) | (offset + OFFSET_BASE);
     this.filled += 1;
   }
 
   /** Makes room for one more record of this length, and for its slot. */
   private makeRoom(length: number): void {
-    const needsBytes = this.end + length > this.bytes.length;
-    const needsSlots = this.filled + 1 > this.slots.length * LOAD_MAX;
-    if (!needsBytes && !needsSlots) return;
-    const needed = this.end - this.removedBytes + length;
+    const { slots, words } = this;
+    const needsWords = this.end + length > words.length;
+    const needsSlots = this.filled + 1 > slots.length * LOAD_MAX;
+    if (!needsWords && !needsSlots) return;
     // With many removed slots, copying them away is enough.
-    const isCrowded = needsSlots && (this.live + 1) * 2 > this.slots.length * LOAD_MAX;
-    this.rebuild({
-      bytesLength: Math.max(BYTES_MIN, needsBytes ? Math.ceil(needed * GROWTH) : this.bytes.length),
-      slotsLength: isCrowded ? this.slots.length * 2 : this.slots.length,
-    });
+    const isCrowded = needsSlots && (this.live + 1) * 2 > slots.length * LOAD_MAX;
+    const wordsLength = needsWords ? Math.max(WORDS_MIN, Math.ceil((this.end - this.removedWords + length) * GROWTH)) : words.length;
+    if (needsSlots || this.removedWords > 0) {
+      this.rebuild({ wordsLength, slotsLength: isCrowded ? slots.length * 2 : slots.length });
+      return;
+    }
+    this.words = new Int32Array(wordsLength);
+    this.words.set(words.subarray(0, this.end));
   }
 
-  /** Copies what is there into new arrays, without what was removed. */
-  private rebuild({ bytesLength, slotsLength }: { readonly bytesLength: number; readonly slotsLength: number }): void {
-    const { slots, bytes } = this;
-    this.slots = new Uint32Array(slotsLength);
-    this.bytes = Buffer.allocUnsafeSlow(bytesLength);
-    this.end = 0;
-    this.removedBytes = 0;
+  /** Makes new arrays, without what was removed. */
+  private rebuild({ wordsLength, slotsLength }: { readonly wordsLength: number; readonly slotsLength: number }): void {
+    const { slots, words } = this;
+    this.slots = new Int32Array(slotsLength);
+    this.words = new Int32Array(wordsLength);
     this.filled = 0;
+    this.end = 0;
+    this.removedWords = 0;
     for (const slot of slots) {
-      if (slot < OFFSET_BASE) continue;
-      const offset = slot - OFFSET_BASE;
-      const length = HEAD_BYTES + bytes.readUInt16LE(offset);
-      bytes.copy(this.bytes, this.end, offset, offset + length);
-      const { domain, tenant } = this.nameAt(this.end);
-      this.insert(hashOf(domain, tenant), this.end);
+      if ((slot & OFFSET_MASK) < OFFSET_BASE) continue;
+      const offset = (slot & OFFSET_MASK) - OFFSET_BASE;
+      const length = NAME_AT + wordsOf((words[offset] ?? 0) & LENGTH_MASK);
+      for (let i = 0; i < length; i += 1) this.words[this.end + i] = words[offset + i] ?? 0;
+      this.insert(this.hashAt(this.end), this.end);
       this.end += length;
     }
   }
 }
 
-/** FNV-1a over the bytes, mixed once more because its upper bits choose the shard. */
-function hashOf(domain: number, tenant: ByteString): number {
-  let hash = 0x811c9dc5 ^ Math.imul(domain, 0x9e3779b1);
-  for (let i = 0; i < tenant.length; i += 1) hash = Math.imul(hash ^ tenant.charCodeAt(i), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
-  return (hash ^ (hash >>> 13)) >>> 0;
+function nameAt(words: Int32Array, offset: number): TenantName {
+  const length = (words[offset] ?? 0) & LENGTH_MASK;
+  const bytes = Buffer.from(words.buffer, (offset + NAME_AT) * Int32Array.BYTES_PER_ELEMENT, length);
+  return { domain: words[offset + DOMAIN_AT] ?? 0, tenant: bytes.toString('latin1') };
 }

@@ -6,7 +6,7 @@ import type { DescriptorSpec } from '../compile/read/read-file';
 import type { LimitedSpec } from '../compile/read/read-limits';
 import type { PlanSpec } from '../compile/read/read-plans';
 import { toText } from '../descriptor/byte-string';
-import type { OverrideSource } from '../rule/apply-override';
+import type { OverrideSource } from '../rule/control-view';
 import type { InFlight } from '../rule/in-flight';
 import { overdraftMaxOf, reservableMax, type Limit } from '../rule/limit';
 import type { Match } from '../rule/match';

@@ -81,7 +81,10 @@ export function explainRequest({ ruleSet, levels, plans, request, modes, keyPref
     if (match === undefined) throw new Error('a descriptor without a match');
     const selection = control?.select(request.domain, entries);
     const { rule } = match;
-    const overridden = overrideLimits(rule?.limits ?? match.limits, rule === undefined ? [] : (selection?.overrides ?? []));
+    const overridden = overrideLimits(
+      rule?.limits ?? match.limits,
+      rule === undefined || selection === undefined ? { overrides: [] } : selection,
+    );
     const descent = domain === undefined ? NO_DESCENT : descend({ domain, levels, entries });
     const limits = explainLimits({
       match,

@@ -6,10 +6,13 @@ import {
   METRICS,
   PENALTY_METRICS,
   REPORT_METRICS,
+  TRACE_METRICS,
   WORKER_METRICS,
   XDS_METRICS,
   type MetricRow,
 } from './metrics/metrics';
+import { ADMIN_METRICS } from './metrics/admin-metrics';
+import { LIMIT_METRICS } from './metrics/rule-limit-metric';
 import { DOMAIN_METRICS, RULE_METRICS } from './metrics/rule-metrics';
 import { TOP_KEY_METRIC } from './metrics/top-key-metric';
 import { TIMES_MAX } from './statsd/statsd-differences';
@@ -60,6 +63,18 @@ n series for each question and worker.
 - It is not sent to statsd, whose servers keep every name.
 `;
 
+const LIMIT_HEAD = `## Configured limits
+
+One series for each limit of each rule, with the labels of the rule: \`weir_rule_limit\` is its \`requests_per_unit\`, \`weir_rule_limit_window_seconds\` its window.
+
+- **Labels**: \`limit\` is the name of the limit, \`plan\` that of the plan, \`window\` the window in seconds, or a calendar window as \`1month@UTC\`. \`algorithm\` is \`in_flight\` for requests in flight.
+- \`buckets\`: \`one\` if all requests under the rule share one bucket, \`many\` if each value has its own. Only with \`one\` do the hits of the rule compare with the limit:
+  \`sum by (domain, key1) (rate(ratelimit_service_rate_limit_total_hits[5m])) / sum by (domain, key1) (weir_rule_limit{buckets="one"} / weir_rule_limit_window_seconds)\` for one instance.
+- **Bound**: METRIC_SERIES_MAX limits have series; \`weir_rule_limits_dropped\` counts the others. A reload removes the series of limits that it removes.
+- Each instance shows the same configuration: take \`max\`, not \`sum\`, over instances. Control data (overrides, plans changed at run time) are not included.
+- They are not sent to statsd.
+`;
+
 const TABLE_HEAD = '| Metric | Type | Labels | Meaning | In statsd |\n|---|---|---|---|---|\n';
 
 /** Returns the whole page, which ends with a newline. */
@@ -67,25 +82,38 @@ export function renderMetricsDoc(): string {
   const ruleRows = Object.values(RULE_METRICS).map((row) =>
     renderRow({
       ...row,
-      labels: ['domain', 'key1', '…', 'key8'],
+      labels: shortened(row.labels),
       statsd: statsdTemplate(row).replace(/(\{key1\}).*(\{key8\})/, '$1.….$2'),
     }),
   );
-  const top = TOP_KEY_METRIC;
-  const topRow = `| \`${top.name}\` | ${top.type} | ${top.labels.map((label) => `\`${label}\``).join(', ')} | ${top.help} | not sent |\n`;
+  const limitRows = Object.values<MetricRow>(LIMIT_METRICS).map((row) => renderUnsent({ ...row, labels: shortened(row.labels) }));
   const otherRows = Object.values({
     ...METRICS,
     ...CONFIG_METRICS,
     ...XDS_METRICS,
     ...CONTROL_METRICS,
     ...PENALTY_METRICS,
+    ...ADMIN_METRICS,
     ...WORKER_METRICS,
     ...REPORT_METRICS,
+    ...TRACE_METRICS,
   }).map(renderRow);
-  return `${HEAD}\n${TABLE_HEAD}${ruleRows.join('')}${Object.values(DOMAIN_METRICS).map(renderRow).join('')}\n${TOP_HEAD}\n${TABLE_HEAD}${topRow}\n## Service\n\n${TABLE_HEAD}${otherRows.join('')}`;
+  return `${HEAD}\n${TABLE_HEAD}${ruleRows.join('')}${Object.values(DOMAIN_METRICS).map(renderRow).join('')}\n${TOP_HEAD}\n${TABLE_HEAD}${renderUnsent(TOP_KEY_METRIC)}\n${LIMIT_HEAD}\n${TABLE_HEAD}${limitRows.join('')}\n## Service\n\n${TABLE_HEAD}${otherRows.join('')}`;
+}
+
+/** Leaves out the labels between the first and the last level. */
+function shortened(labels: MetricRow['labels']): string[] {
+  return labels.map((label) => (label === 'key2' ? '…' : label)).filter((label) => !/^key[3-7]$/.test(label));
 }
 
 function renderRow(row: MetricRow): string {
-  const { name, type, labels, help } = row;
-  return `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} | \`${statsdTemplate(row)}\` |\n`;
+  return renderSent(row, `\`${statsdTemplate(row)}\``);
+}
+
+function renderUnsent(row: MetricRow): string {
+  return renderSent(row, 'not sent');
+}
+
+function renderSent({ name, type, labels, help }: MetricRow, statsd: string): string {
+  return `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} | ${statsd} |\n`;
 }

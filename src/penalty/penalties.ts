@@ -1,14 +1,18 @@
 /** Counts denials across all instances, and blocks entries that a rule denies too often. It never delays a decision. */
 
-import { bucketKey } from '../bucket/bucket-key';
+import { bucketKey, isAnyValue } from '../bucket/bucket-key';
 import type { Group } from '../bucket/take';
 import type { ByteString, Entry } from '../descriptor/descriptor';
+import type { SharedEntry } from '../rule/shared-entry';
 import type { Penalty } from '../rule/penalty';
 import type { Decided } from '../should-rate-limit';
 import type { GroupOutcome, Store } from '../store/port/store';
 
 /** Entries with denials that are not counted yet; those of further ones are dropped. */
 export const PENDING_MAX = 10_000;
+
+/** Most requests with different entries of one shared bucket that are blocked at once. */
+export const SHARERS_MAX = 16;
 
 /** Entries counted by one call. */
 export const COUNTED_MAX = 512;
@@ -20,15 +24,21 @@ const FLUSH_MS = 250;
 export interface PenaltyBlock {
   readonly domain: ByteString;
   readonly path: readonly string[];
-  readonly entries: readonly Entry[];
+  readonly entries: readonly BlockedEntry[];
   readonly penalty: Penalty;
+}
+
+export interface BlockedEntry {
+  readonly key: ByteString;
+  /** Absent: any value, because all values share one bucket. */
+  readonly value?: ByteString;
 }
 
 export interface PenaltiesParts {
   readonly store: Pick<Store, 'take'>;
   /** `CACHE_KEY_PREFIX`. */
   readonly keyPrefix: string;
-  /** Writes the blocks, at most `COUNTED_MAX`; resolves to those that are in force. */
+  /** Writes the blocks, at most `COUNTED_MAX` times `SHARERS_MAX`; resolves to those that are in force. */
   readonly block: (blocks: readonly PenaltyBlock[]) => Promise<readonly PenaltyBlock[]>;
   /** Called with the number of denials that were not counted. */
   readonly onDropped: (denials: number) => void;
@@ -36,9 +46,18 @@ export interface PenaltiesParts {
   readonly onError: (error: unknown) => void;
 }
 
-interface Pending extends PenaltyBlock {
+/** Denials of one bucket. */
+interface Pending extends Omit<PenaltyBlock, 'entries'> {
   readonly key: string;
   denials: number;
+  /** The entries to block, by their text: several if values of a pattern share the bucket. */
+  readonly sharers: Map<string, readonly BlockedEntry[]>;
+}
+
+interface Denied extends Omit<PenaltyBlock, 'entries'> {
+  readonly entries: readonly Entry[];
+  /** What replaces an entry in the bucket keys of the rule. */
+  readonly shared: readonly (SharedEntry | undefined)[];
 }
 
 export class Penalties {
@@ -74,7 +93,8 @@ export class Penalties {
       const { domain } = request;
       const { penalty } = rule;
       const { entries } = descriptor;
-      this.add({ domain, path, entries, penalty }, matched.hashTag);
+      const shared = rule.inFlight === undefined ? rule.shareThreshold : rule.inFlight.keyEntries;
+      this.add({ domain, path, entries, penalty, shared }, matched.hashTag);
     }
   }
 
@@ -87,9 +107,12 @@ export class Penalties {
       const outcomes = await this.parts.store.take(batch.map(({ key, penalty, denials }) => groupOf(key, penalty, denials)));
       const reached = batch.filter((_, i) => isReached(outcomes[i]));
       if (reached.length === 0) return;
-      const blocked = await this.parts.block(reached);
+      const blocks = reached.map(({ domain, path, penalty, sharers }) =>
+        Array.from(sharers.values(), (entries): PenaltyBlock => ({ domain, path, penalty, entries })),
+      );
+      const blocked = new Set(await this.parts.block(blocks.flat()));
       // The count starts again, so that the end of a block is not the beginning of the next.
-      const again = reached.filter((each) => blocked.includes(each));
+      const again = reached.filter((_, i) => blocks[i]?.some((each) => blocked.has(each)));
       if (again.length > 0) await this.parts.store.take(again.map(({ key, penalty }) => groupOf(key, penalty, -penalty.denials)));
     } catch (error) {
       this.parts.onDropped(batch.reduce((sum, { denials }) => sum + denials, 0));
@@ -97,13 +120,21 @@ export class Penalties {
     }
   }
 
-  private add(denied: PenaltyBlock, hashTag: ByteString | undefined): void {
-    const { domain, entries, penalty } = denied;
-    const key = bucketKey({ prefix: this.parts.keyPrefix, domain, hashTag, entries, limit: penalty.limit });
-    const known = this.pending.get(key);
-    if (known !== undefined) known.denials += 1;
-    else if (this.pending.size >= PENDING_MAX) this.parts.onDropped(1);
-    else this.pending.set(key, { ...denied, key, denials: 1 });
+  /** Counts as the limits do: entries that share a bucket there are counted together. */
+  private add({ entries, shared, ...denied }: Denied, hashTag: ByteString | undefined): void {
+    const { domain, penalty } = denied;
+    const key = bucketKey({ prefix: this.parts.keyPrefix, domain, hashTag, entries, limit: penalty.limit, shared });
+    let known = this.pending.get(key);
+    if (known === undefined && this.pending.size >= PENDING_MAX) {
+      this.parts.onDropped(1);
+      return;
+    }
+    if (known === undefined) this.pending.set(key, (known = { ...denied, key, denials: 0, sharers: new Map() }));
+    known.denials += 1;
+    if (known.sharers.size > 0 && shared.length === 0) return;
+    const blocked = entries.map((entry, level) => (isAnyValue(shared[level]) ? { key: entry.key } : entry));
+    const text = JSON.stringify(blocked);
+    if (known.sharers.size < SHARERS_MAX || known.sharers.has(text)) known.sharers.set(text, blocked);
   }
 
   private *firstPending(): Generator<Pending> {

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { RECORD_BOUNDS, type BlockRecord } from '../control/control-record';
 import { readRecord } from '../control/read-record';
 import { toByteString, toText } from '../descriptor/byte-string';
+import type { ByteString } from '../descriptor/descriptor';
 import type { PenaltyBlock } from './penalties';
 
 /** The author of blocks by penalty. */
@@ -14,8 +15,8 @@ export const PENALTY_AUTHOR = 'weir';
  * same id, so all instances write one record.
  */
 export function penaltyRecord({ domain, path, entries, penalty }: PenaltyBlock, nowMs: number): BlockRecord | undefined {
-  const named = entries.map(({ key, value }) => ({ key: toText(key), value: toText(value) }));
-  if (entries.some(({ key, value }) => toByteString(toText(key)) !== key || toByteString(toText(value)) !== value)) return undefined;
+  const named = entries.map(({ key, value }) => ({ key: toText(key), ...(value !== undefined && { value: toText(value) }) }));
+  if (entries.some(({ key, value = '' }) => !isText(key) || !isText(value))) return undefined;
   const { denials, withinS, blockS } = penalty;
   const digest = createHash('sha256')
     .update(JSON.stringify([path, entries]))
@@ -34,6 +35,10 @@ export function penaltyRecord({ domain, path, entries, penalty }: PenaltyBlock, 
   } catch {
     return undefined;
   }
+}
+
+function isText(bytes: ByteString): boolean {
+  return toByteString(toText(bytes)) === bytes;
 }
 
 /** A character of the path has at most three bytes for each unit. */

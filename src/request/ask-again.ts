@@ -2,7 +2,7 @@
 
 import type { OutsideWindows } from '../bucket/take';
 import { asError } from '../lib/errors';
-import type { Store, TakeOptions } from '../store/port/store';
+import { optionsOfGroup, type Store, type TakeOptions } from '../store/port/store';
 import type { StoreVerdict } from './pair-verdicts';
 import type { Preparation, Prepared } from './preparation';
 
@@ -35,7 +35,7 @@ export async function askAgain(
     for (let asks = 1; isOutside(outcome) && asks < ASKS_MAX; asks += 1) {
       const { outsideAtUs } = outcome;
       const group = preparation.groupAt(each.request, each.matched, () => outsideAtUs);
-      [outcome] = await store.take([group], options).catch((error: unknown) => [asError(error)]);
+      [outcome] = await store.take([group], optionsOfGroup(options, each.group)).catch((error: unknown) => [asError(error)]);
     }
     verdicts[i] = isOutside(outcome) ? new Error(`the store asked for other calendar windows ${ASKS_MAX} times`) : outcome;
   });

@@ -315,7 +315,8 @@ function overridesOf(control: MatchControl): MatchControl {
     planLimits: (domain, plan) => control.planLimits(domain, plan),
     select: (domain, entries) => {
       const selection = control.select(domain, entries);
-      return selection && { overrides: selection.overrides };
+      if (selection?.block === undefined && selection?.pass === undefined) return selection;
+      return { overrides: selection.overrides };
     },
   };
 }

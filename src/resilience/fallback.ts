@@ -2,7 +2,15 @@
 
 import { isUsageReport, toPeek, type Group, type GroupVerdict, type Settlement, type Take } from '../bucket/take';
 import type { FailureMode } from '../rule/limit';
-import { BucketError, StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../store/port/store';
+import {
+  BucketError,
+  StoreError,
+  type GroupOutcome,
+  type SettleOutcome,
+  type Store,
+  type StoreTrace,
+  type TakeOptions,
+} from '../store/port/store';
 import type { UsageSnapshot } from './usage-snapshot';
 import { FallbackLedger, type FallbackLedgerOptions } from './fallback-ledger';
 
@@ -39,12 +47,13 @@ export class FallbackStore implements Store {
   /** Not async: every call passes here, and promises are its main garbage. */
   take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
     return this.store.take(groups, options).then(
-      (outcomes) => (this.recordAll(groups, outcomes) ? outcomes : this.decideFailed(groups, outcomes)),
+      (outcomes) => (this.recordAll(groups, outcomes) ? outcomes : this.decideFailed(groups, outcomes, options)),
       (error: unknown) => {
         if (!(error instanceof StoreError)) throw error;
         return this.decideFailed(
           groups,
           groups.map(() => error),
+          options,
         );
       },
     );
@@ -92,17 +101,21 @@ export class FallbackStore implements Store {
     }
   }
 
-  private decideFailed(groups: readonly Group[], outcomes: readonly GroupOutcome[]): Promise<readonly GroupOutcome[]> {
+  private decideFailed(
+    groups: readonly Group[],
+    outcomes: readonly GroupOutcome[],
+    options: TakeOptions | undefined,
+  ): Promise<readonly GroupOutcome[]> {
     return Promise.all(
       groups.map(async (group, i) => {
         const outcome = outcomes[i];
         if (outcome === undefined) throw new Error('the store answered fewer outcomes than groups');
-        return outcome instanceof StoreError ? this.decide(group, outcome) : outcome;
+        return outcome instanceof StoreError ? this.decide(group, outcome, options?.trace) : outcome;
       }),
     );
   }
 
-  private async decide(group: Group, error: StoreError): Promise<GroupOutcome> {
+  private async decide(group: Group, error: StoreError, trace: StoreTrace | undefined): Promise<GroupOutcome> {
     const modeOf = ({ failureMode = this.options.failureMode }: Take) => failureMode;
     if (error.reason === 'overload' || group.takes.some((take) => modeOf(take) === 'unavailable')) return error;
     const requested = error.mayHaveRun ? group.takes.map(withoutRefund) : group.takes;
@@ -126,6 +139,7 @@ export class FallbackStore implements Store {
     }
     if (verdict === undefined) return outcome ?? error;
     this.options.onFallback(passed);
+    trace?.onFallback(group, error.reason);
     return { fallback: true, ...verdict };
   }
 

@@ -1,49 +1,25 @@
 /** Replaces the limits of a rule by those of override records, or tries them beside it. What a record does not say stays as the rule has it. */
 
-import type { LimitValues, SelectedOverride } from './control-view';
+import type { LimitValues, Overridden, OverrideSource, SelectedOverride, Selection } from './control-view';
 import { isRateLimit, type Limit, type RateLimit } from './limit';
 import { haveOwnBuckets } from './own-buckets';
 import { replaceValues, tryValues } from './replace-values';
 
-export interface Overridden {
-  readonly limits: readonly Limit[];
-  /** The records that replaced a limit, or made a candidate. */
-  readonly applied: readonly SelectedOverride[];
-  /** One for each limit. */
-  readonly sources: readonly OverrideSource[];
-}
+/** By the values of a record and a limit, the limit made of both: the same object each time, because a store folds takes whose limits are the same object. */
+type Made = WeakMap<LimitValues, WeakMap<Limit, RateLimit>>;
 
-/** The records that changed one limit. */
-export interface OverrideSource {
-  readonly limit?: SelectedOverride;
-  readonly candidate?: SelectedOverride;
-}
-
-interface Made {
-  readonly of: Limit;
-  readonly limit: Limit;
-}
-
-/** By the values of a record, the last limit that they made: a store folds takes whose limits are the same object. */
-const replacements = new WeakMap<LimitValues, Made>();
-const withCandidates = new WeakMap<LimitValues, Made>();
-
-interface LastOverridden extends Overridden {
-  readonly of: readonly Limit[];
-}
-
-/** By the records: mostly the same ones select, and override the limits of the same rule. */
-const lastOf = new WeakMap<readonly SelectedOverride[], LastOverridden>();
+const replacements: Made = new WeakMap();
+const withCandidates: Made = new WeakMap();
 
 /**
  * For each rate limit the first record that names it applies, or, of a rule with one rate limit, the first without a name; likewise
  * for candidates. If two limits would then share a bucket, records apply in their order, and one that makes them share has no effect.
  */
-export function overrideLimits(limits: readonly Limit[], overrides: readonly SelectedOverride[]): Overridden {
-  const last = lastOf.get(overrides);
+export function overrideLimits(limits: readonly Limit[], selection: Pick<Selection, 'overrides' | 'last'>): Overridden {
+  const { last } = selection;
   if (last?.of === limits) return last;
-  const overridden = { of: limits, ...overrideAll(limits, overrides) };
-  lastOf.set(overrides, overridden);
+  const overridden = overrideAll(limits, selection.overrides);
+  selection.last = overridden;
   return overridden;
 }
 
@@ -79,16 +55,20 @@ function apply(limits: readonly Limit[], overrides: readonly SelectedOverride[])
     applied.push(...Object.values(source));
     return withCandidate ?? base;
   });
-  return { limits: applied.length === 0 ? limits : changed, applied, sources };
+  const hasCandidates = sources.some(({ candidate }) => candidate !== undefined);
+  return { of: limits, limits: applied.length === 0 ? limits : changed, applied, sources, hasCandidates };
 }
 
 const NO_SOURCE: OverrideSource = {};
 
 /** Undefined: the values make no limit of this algorithm, and the configured one stays. */
-function madeOf(limit: RateLimit, { limit: values }: SelectedOverride, known: WeakMap<LimitValues, Made>): RateLimit | undefined {
-  const last = known.get(values);
-  if (last?.of === limit) return last.limit as RateLimit;
+function madeOf(limit: RateLimit, { limit: values }: SelectedOverride, known: Made): RateLimit | undefined {
+  let ofValues = known.get(values);
+  const before = ofValues?.get(limit);
+  if (before !== undefined) return before;
   const made = known === replacements ? replaceValues(limit, values) : tryValues(limit, values);
-  if (made !== undefined) known.set(values, { of: limit, limit: made });
+  if (made === undefined) return undefined;
+  if (ofValues === undefined) known.set(values, (ofValues = new WeakMap()));
+  ofValues.set(limit, made);
   return made;
 }

@@ -2,6 +2,7 @@
 
 import type { ByteString, Entry } from '../descriptor/descriptor';
 import type { UnitName } from '../descriptor/unit';
+import type { Limit } from './limit';
 
 /** The values of a limit that operators set while Weir runs. Everything else stays as the rule has it. */
 export interface LimitValues {
@@ -37,6 +38,26 @@ export interface Selection {
   readonly pass?: SelectedRecord;
   /** By precedence: the first one for a limit applies to it. */
   readonly overrides: readonly SelectedOverride[];
+  /** What matching made of the overrides the last time: mostly the same ones override the limits of the same rule. */
+  last?: Overridden | undefined;
+}
+
+/** Limits after overrides. */
+export interface Overridden {
+  /** The limits before. */
+  readonly of: readonly Limit[];
+  readonly limits: readonly Limit[];
+  /** The records that replaced a limit, or made a candidate. */
+  readonly applied: readonly SelectedOverride[];
+  /** One for each limit. */
+  readonly sources: readonly OverrideSource[];
+  readonly hasCandidates: boolean;
+}
+
+/** The records that changed one limit. */
+export interface OverrideSource {
+  readonly limit?: SelectedOverride;
+  readonly candidate?: SelectedOverride;
 }
 
 export interface ControlView {

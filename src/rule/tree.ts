@@ -44,3 +44,25 @@ export function findChild(level: DescriptorLevel, entry: Entry): DescriptorNode 
   const { key, value } = entry;
   return level.byValue.get(key)?.get(value) ?? level.wildcards.find(entry) ?? level.byKey.get(key);
 }
+
+/** A rule of the tree. */
+export interface PlacedRule {
+  readonly rule: Rule;
+  /** By level, whether the descriptor has a value without `*`. */
+  readonly isExact: readonly boolean[];
+}
+
+/** Every rule at or below the level. `isExact`: that of the levels above. */
+export function* rulesOf(level: DescriptorLevel, isExact: readonly boolean[] = []): Generator<PlacedRule> {
+  for (const { node, hasValue } of nodesOf(level)) {
+    const path = [...isExact, hasValue];
+    if (node.rule !== undefined) yield { rule: node.rule, isExact: path };
+    yield* rulesOf(node.children, path);
+  }
+}
+
+function* nodesOf(level: DescriptorLevel): Generator<{ readonly node: DescriptorNode; readonly hasValue: boolean }> {
+  for (const values of level.byValue.values()) for (const node of values.values()) yield { node, hasValue: true };
+  for (const { node } of level.wildcards.nodes) yield { node, hasValue: false };
+  for (const node of level.byKey.values()) yield { node, hasValue: false };
+}

@@ -3,7 +3,8 @@
 import { didYouMean } from '../lib/did-you-mean';
 import { REFERENCE_SETTINGS } from './table/reference-settings';
 import type { Environment } from './table/settings';
-import { SETTINGS_TABLE, type SettingRow } from './table/settings-table';
+import type { SettingRow } from './table/setting-row';
+import { SETTINGS_TABLE } from './table/settings-table';
 
 export interface MisspelledSetting {
   readonly name: string;

@@ -7,7 +7,9 @@ import { readGrpcTls } from './tls/grpc-tls';
 import { misspelledSettings, type MisspelledSetting } from './misspelled-settings';
 import { readSettings, type Environment, type Settings } from './table/settings';
 import { SettingsError, type SettingProblem } from './table/settings-error';
-import { SETTINGS_TABLE, type SettingRow } from './table/settings-table';
+import type { SettingRow } from './table/setting-row';
+import { SETTINGS_TABLE } from './table/settings-table';
+import { chooseTracing } from './trace-choice';
 import { chooseStatsd } from './statsd-choice';
 import { chooseStore } from './redis/store-choice';
 import { readXdsTls } from './tls/xds-tls';
@@ -62,6 +64,7 @@ function problemsOf(env: Environment): readonly SettingProblem[] {
     ...problemsIn(() => readGrpcTls(read)),
     ...problemsIn(() => chooseAdmin(read)),
     ...problemsIn(() => chooseStatsd({ settings: read, env })),
+    ...problemsIn(() => chooseTracing(read)),
     ...problemsIn(() => read.configType === 'GRPC_XDS_SOTW' && readXdsTls(read)),
   ];
 }

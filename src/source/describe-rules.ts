@@ -2,7 +2,7 @@
 
 import { toText } from '../descriptor/byte-string';
 import { ruleWith } from '../rule/choose-plan';
-import type { DescriptorLevel, DescriptorNode } from '../rule/tree';
+import { rulesOf } from '../rule/tree';
 import { atOnce, runInSlices, Pace, SHORT_SLICE_MS } from '../lib/slices';
 import type { Field } from '../compile/field-types/field';
 import { DESCRIPTOR } from '../compile/fields/descriptor';
@@ -48,7 +48,7 @@ function* describeInSteps(ruleSet: RuleSet): Generator<undefined, string[]> {
   for (const domain of ruleSet.domains.values()) {
     const name = toText(domain.name);
     const shown = shownOfDomain(domain);
-    for (const rule of rulesOf(domain.root)) {
+    for (const { rule } of rulesOf(domain.root)) {
       // Control characters are replaced, so that each limit is one line, and only Weir writes lines that begin with #.
       for (const line of describePlans(rule, { name, shown })) lines.push(line.replace(/\p{Cc}/gu, '?'));
       rules += 1;
@@ -56,20 +56,6 @@ function* describeInSteps(ruleSet: RuleSet): Generator<undefined, string[]> {
     }
   }
   return yield* sortInSteps(lines, (one, other) => one < other);
-}
-
-/** Every rule at or below the level. */
-export function* rulesOf(level: DescriptorLevel): Generator<Rule> {
-  for (const node of nodesOf(level)) {
-    if (node.rule !== undefined) yield node.rule;
-    yield* rulesOf(node.children);
-  }
-}
-
-function* nodesOf(level: DescriptorLevel): Generator<DescriptorNode> {
-  for (const values of level.byValue.values()) yield* values.values();
-  for (const { node } of level.wildcards.nodes) yield node;
-  yield* level.byKey.values();
 }
 
 const { shadowMode: SHADOW, quotaMode: QUOTA } = DESCRIPTOR.fields;

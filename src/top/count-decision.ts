@@ -1,6 +1,7 @@
 /** Counts a decision in the top keys. */
 
 import type { Descriptor, RateLimitRequest } from '../descriptor/descriptor';
+import type { CandidateVerdict } from '../decide/decision';
 import type { Match, RequestMatch } from '../rule/match';
 import type { Decided } from '../should-rate-limit';
 import type { KeyHits, LiveOwner, SeenKey } from './counters';
@@ -17,6 +18,8 @@ export interface CountDecisionParts {
   /** `NEAR_LIMIT_RATIO`: keys are near their limit from this used share on. */
   readonly nearLimitRatio: number;
 }
+
+const NO_CANDIDATES: readonly CandidateVerdict[] = [];
 
 /** The returned function runs for every request. For one that recurs it builds no text and allocates nothing. */
 export function makeCountDecision({ keys, nearLimitRatio }: CountDecisionParts): (decided: Counted) => void {
@@ -53,6 +56,15 @@ export function makeCountDecision({ keys, nearLimitRatio }: CountDecisionParts):
         seen === undefined ? freshKey({ request, match, descriptor }) : (seen[i] ??= keptKey({ request, match, descriptor })),
         decided,
       );
+    }
+    for (const { descriptor: i, limit, fits } of decision.candidates ?? NO_CANDIDATES) {
+      const descriptor = request.descriptors[i];
+      const match = matched.matches[i];
+      if (fits || descriptor === undefined || match === undefined) continue;
+      const hits = descriptor.hits ?? request.hits;
+      if (hits <= 0) continue;
+      const key = seen === undefined ? freshKey({ request, match, descriptor }) : (seen[i] ??= keptKey({ request, match, descriptor }));
+      keys.countCandidate(key, { hits, limit, remaining: 0, denies: false, share: 0 });
     }
   };
 

@@ -38,8 +38,10 @@ export class Counters {
   readonly deniedSeen: LastSeen;
   readonly nearSeen: LastSeen;
   isShared = false;
+  /** Undefined: no candidate would have denied a key of the rule. Most rules have none, so that they need no memory for it. */
+  private tried: TriedKeys | undefined;
 
-  constructor(capacity: number) {
+  constructor(private readonly capacity: number) {
     this.asked = new SpaceSaving(capacity);
     this.denied = new SpaceSaving(capacity);
     this.near = new NearestKeys(capacity);
@@ -50,7 +52,21 @@ export class Counters {
 
   clear(): void {
     for (const each of [this.asked, this.denied, this.near, this.askedSeen, this.deniedSeen, this.nearSeen]) each.clear();
+    this.tried = undefined;
   }
+
+  get candidate(): TriedKeys | undefined {
+    return this.tried;
+  }
+
+  openCandidate(): TriedKeys {
+    return (this.tried ??= { keys: new SpaceSaving(this.capacity), seen: new LastSeen(this.capacity) });
+  }
+}
+
+interface TriedKeys {
+  readonly keys: SpaceSaving;
+  readonly seen: LastSeen;
 }
 
 /** A rule as this process sees it. */
@@ -85,6 +101,7 @@ export interface SeenKey {
   asked: number;
   denied: number;
   near: number;
+  candidate: number;
 }
 
 /** What was decided about one descriptor. */
@@ -119,13 +136,16 @@ export interface SealedPart {
 
 /** `owner`: the only one of these counters; undefined: they are shared. */
 export function sealed(counters: Counters, owner: LiveOwner | undefined): SealedKeys {
-  const { asked, denied, near, askedSeen, deniedSeen, nearSeen } = counters;
+  const { asked, denied, near, askedSeen, deniedSeen, nearSeen, candidate } = counters;
   return {
     asked: sealedHits(asked, { seen: askedSeen, only: owner }),
     denied: sealedHits(denied, { seen: deniedSeen, only: owner }),
     near: sealedNear(near, { seen: nearSeen, only: owner }),
+    candidate_denied: candidate === undefined ? NOTHING : sealedHits(candidate.keys, { seen: candidate.seen, only: owner }),
   };
 }
+
+const NOTHING: SealedQuestion = { keys: [], total: 0, unlisted: 0 };
 
 interface SealInput {
   readonly seen: LastSeen;

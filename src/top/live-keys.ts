@@ -18,7 +18,7 @@ export const OWNERS_MAX = 4_096;
 const OTHER = 'other';
 
 /** For a key that is not remembered. */
-export const NO_HINTS = { asked: -1, denied: -1, near: -1 } as const;
+export const NO_HINTS = { asked: -1, denied: -1, near: -1, candidate: -1 } as const;
 
 /** Counters without a use, kept for the next rule. */
 const SPARE_MAX = 8;
@@ -52,15 +52,19 @@ export class LiveKeys {
 
   count(seen: SeenKey, decided: KeyHits): void {
     const counters = seen.owner.counters ?? this.open(seen);
-    if (counters.isShared) this.countShared(counters, { seen, decided });
+    if (counters.isShared) countIn(counters, sharedKey(seen), decided);
     else countIn(counters, seen, decided);
   }
 
-  /** The id of the rule keeps its keys apart from those of others. */
-  private countShared(counters: Counters, { seen, decided }: { readonly seen: SeenKey; readonly decided: KeyHits }): void {
-    const { owner } = seen;
-    const key = `${owner.id}${seen.key}`;
-    countIn(counters, { owner, key, hash: hashOfKey(key), isCopy: false, ...NO_HINTS }, decided);
+  /** Counts hits that the candidate of a limit would have denied. */
+  countCandidate(seen: SeenKey, decided: KeyHits): void {
+    const counters = seen.owner.counters ?? this.open(seen);
+    const { keys, seen: last } = counters.openCandidate();
+    const key = counters.isShared ? sharedKey(seen) : seen;
+    const place = countHits(keys, key, { hint: key.candidate, hits: decided.hits });
+    if (place < 0) return;
+    if (key.isCopy) key.candidate = place;
+    last.note(place, key, decided);
   }
 
   /**
@@ -87,7 +91,7 @@ export class LiveKeys {
     }
     this.period += 1;
     const of = (question: TopQuestion) => summaryOf(question, { parts, rest, keysMax });
-    return { asked: of('asked'), denied: of('denied'), near: of('near') };
+    return { asked: of('asked'), denied: of('denied'), near: of('near'), candidate_denied: of('candidate_denied') };
   }
 
   /** Forgets rules without a hit in the last periods. */
@@ -108,6 +112,12 @@ export class LiveKeys {
     this.own.add(owner);
     return (owner.counters = this.spare.pop() ?? new Counters(this.options.capacity));
   }
+}
+
+/** The id of the rule keeps its keys apart from those of others. */
+function sharedKey({ owner, key: own }: SeenKey): SeenKey {
+  const key = `${owner.id}${own}`;
+  return { owner, key, hash: hashOfKey(key), isCopy: false, ...NO_HINTS };
 }
 
 function countIn({ asked, denied, near, askedSeen, deniedSeen, nearSeen }: Counters, seen: SeenKey, decided: KeyHits): void {

@@ -5,7 +5,7 @@ import { cut, keysOfOwner, type KeyCount, type KeyOwner, type OwnerKeys, type Qu
 import { TOP_QUESTIONS, type TopLimit, type TopQuestion } from './top-keys';
 
 /** Another form has another number, and is not read. */
-const FORM = 1;
+const FORM = 2;
 
 /** The longest text, in characters; all but a few are ASCII. */
 export const PUBLISHED_CHARS_MAX = 65_536;
@@ -78,7 +78,12 @@ function encode({ summary, coveredMs }: Published, keysMax: number): string {
     limit === undefined ? UNKNOWN : placeOf(limit),
     remainingShare === undefined ? UNKNOWN : Math.floor(1_000 * remainingShare),
   ];
-  const questions = { asked: questionOf('asked'), denied: questionOf('denied'), near: questionOf('near') };
+  const questions = {
+    asked: questionOf('asked'),
+    denied: questionOf('denied'),
+    near: questionOf('near'),
+    candidate_denied: questionOf('candidate_denied'),
+  };
   const wire: Wire = { form: FORM, coveredMs: Math.round(coveredMs), questions, limits: Array.from(limits.values(), ({ limit }) => limit) };
   return JSON.stringify(wire);
 }
@@ -105,7 +110,7 @@ export function inTexts(summary: Summary, texts: PublishedOwners): Summary {
     }
     return { owners: read, rest };
   };
-  return { asked: of('asked'), denied: of('denied'), near: of('near') };
+  return { asked: of('asked'), denied: of('denied'), near: of('near'), candidate_denied: of('candidate_denied') };
 }
 
 /** Two rules of a domain have one path if the key of one has a star; they count as one. */
@@ -127,8 +132,8 @@ export function decodePublished(text: string, owners: PublishedOwners): Publishe
     if (wire.form !== FORM) return undefined;
     const limits = wire.limits.map(readLimit);
     const of = (question: TopQuestion) => readQuestion(wire.questions[question], { owners, limits });
-    const [asked, denied, near] = TOP_QUESTIONS.map(of) as [QuestionSummary, QuestionSummary, QuestionSummary];
-    return { summary: { asked, denied, near }, coveredMs: wholeOf(wire.coveredMs) };
+    const summary = Object.fromEntries(TOP_QUESTIONS.map((question) => [question, of(question)])) as Record<TopQuestion, QuestionSummary>;
+    return { summary, coveredMs: wholeOf(wire.coveredMs) };
   } catch {
     // Another program's text, or one that was cut.
     return undefined;

@@ -4,9 +4,9 @@ import type { UnitName } from '../descriptor/unit';
 
 /**
  * `asked`: most hits requested. `denied`: most hits of requests that this key denied. `near`: the largest share of a limit used by
- * admitted requests.
+ * admitted requests. `candidate_denied`: most hits that the candidate of a limit would have denied.
  */
-export const TOP_QUESTIONS = ['asked', 'denied', 'near'] as const;
+export const TOP_QUESTIONS = ['asked', 'denied', 'near', 'candidate_denied'] as const;
 
 export type TopQuestion = (typeof TOP_QUESTIONS)[number];
 
@@ -49,7 +49,7 @@ export interface TopItem {
    */
   readonly entries: string;
   /**
-   * `asked`, `denied`: hits within the window, never too low; items are ordered by `count - error`. `near`: hits that were admitted
+   * `asked`, `denied`, `candidate_denied`: hits within the window, never too low; items are ordered by `count - error`. `near`: hits that were admitted
    * while the key was near its limit, of the instances and periods that list it.
    */
   readonly count: number;
@@ -67,7 +67,7 @@ export interface TopAnswer {
   /** The largest first; equal ones by text. */
   readonly items: readonly TopItem[];
   /**
-   * `asked`, `denied`: the most hits that a key that is not listed can have. `near`: 0 if all keys near
+   * `asked`, `denied`, `candidate_denied`: the most hits that a key that is not listed can have. `near`: 0 if all keys near
    * their limit could be kept, otherwise the largest share, in thousandths, of a key that could not.
    */
   readonly unlistedMax: number;

@@ -3,8 +3,7 @@
 import type { RateLimitRequest } from '../descriptor/descriptor';
 import type { Decision } from '../decide/decision';
 import { asError, BadRequestError, UnavailableError } from '../lib/errors';
-import type { Decide, Outcome } from '../should-rate-limit';
-import type { TakeOptions } from '../store/port/store';
+import type { Decide, DecideOptions, Outcome } from '../should-rate-limit';
 
 /** Logs internal errors. */
 export interface FaultLog {
@@ -30,7 +29,7 @@ export const NO_ANSWER: Answer = { failure: FAULT };
 export type ReadRequest = RateLimitRequest | BadRequestError;
 
 /** Answers calls that arrived together, each by itself and in their order. Never rejects. */
-export type AnswerCalls = (received: readonly ReadRequest[], call: TakeOptions) => Promise<readonly Answer[]>;
+export type AnswerCalls = (received: readonly ReadRequest[], call: DecideOptions) => Promise<readonly Answer[]>;
 
 export interface AnswerOptions {
   readonly decide: Decide;
@@ -59,7 +58,7 @@ export function makeAnswerCalls({ decide, log, onFailure }: AnswerOptions): Answ
   return (received, call) => {
     const requests = received.filter(isRequest);
     if (requests.length === 0) return Promise.resolve(toAnswers(received, []));
-    return decide(requests, call).then(
+    return decide(requests, requests.length === received.length ? call : withoutInvalid(call, received)).then(
       (outcomes) => toAnswers(received, outcomes),
       (error: unknown) => {
         const failed = asError(error);
@@ -73,9 +72,17 @@ export function makeAnswerCalls({ decide, log, onFailure }: AnswerOptions): Answ
 }
 
 /** Answers a single call. */
-export async function answerOne(answerCalls: AnswerCalls, received: ReadRequest, call: TakeOptions): Promise<Answer> {
+export async function answerOne(answerCalls: AnswerCalls, received: ReadRequest, call: DecideOptions): Promise<Answer> {
   const [answer = NO_ANSWER] = await answerCalls([received], call);
   return answer;
+}
+
+/** Aligns the traces of a call with those of its messages that are requests. */
+function withoutInvalid(call: DecideOptions, received: readonly ReadRequest[]): DecideOptions {
+  const { timeoutMs, traces } = call;
+  if (traces === undefined) return call;
+  const ofRequests = received.flatMap((each, i) => (isRequest(each) ? [traces[i]] : []));
+  return timeoutMs === undefined ? { traces: ofRequests } : { timeoutMs, traces: ofRequests };
 }
 
 function isRequest(received: ReadRequest): received is RateLimitRequest {

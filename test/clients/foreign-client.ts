@@ -83,7 +83,8 @@ export async function runForeignClient(name: ForeignClient, { port, ...work }: W
   return JSON.parse(output) as Partial<Record<Kind, Outcome>>;
 }
 
-function pipe(
+/** Writes the input of a program; resolves to its output. */
+export function pipe(
   { command, args, env }: { command: string; args: readonly string[]; env: Readonly<Record<string, string>> },
   input: string,
 ): Promise<string> {

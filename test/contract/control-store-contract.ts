@@ -155,6 +155,14 @@ export function describeControlStore(name: string, open: (nowUs: number) => Prom
       expect(WRITE_ID_MS).toBe(3_600_000);
     });
 
+    test('a write with an id that changes nothing is repeated with the version of the first reply', async () => {
+      await store.write({ changes: [{ put: tenant('t') }], audit });
+      const write = { changes: [], audit: { author: 'ann', action: 'credit' }, id: 'w-2' };
+      const version = versionOf(await store.write(write));
+      expect(version).toBe(START_US);
+      expect(await store.write(write)).toMatchObject({ kind: 'written', isRepeated: true, version });
+    });
+
     test('a record that has ended is as good as absent', async () => {
       await store.write({ changes: [{ put: tenant('t', 'gold', START_MS + 10) }], audit });
       await setNow(START_US + 10_000);

@@ -25,7 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   penalty: ['bucket', 'control', 'descriptor', 'rule', 'should-rate-limit', 'store'],
   request: ['bucket', 'decide', 'descriptor', 'rule', 'store'],
   'should-rate-limit': ['decide', 'descriptor', 'request', 'respond', 'rule', 'store'],
-  top: ['descriptor', 'rule', 'should-rate-limit', 'store'],
+  top: ['decide', 'descriptor', 'rule', 'should-rate-limit', 'store'],
   observability: ['decide', 'descriptor', 'rule', 'should-rate-limit', 'store', 'top'],
   transport: ['algorithm', 'decide', 'descriptor', 'observability', 'reservation', 'respond', 'rule', 'should-rate-limit', 'store'],
   explain: ['algorithm', 'bucket', 'compile', 'descriptor', 'rule'],

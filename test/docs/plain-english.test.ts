@@ -14,11 +14,15 @@ import {
   CONFIG_METRICS,
   METRICS,
   REPORT_METRICS,
+  TRACE_METRICS,
   WORKER_METRICS,
   XDS_METRICS,
   type MetricRow,
 } from '../../src/observability/metrics/metrics';
+import { LIMIT_METRICS } from '../../src/observability/metrics/rule-limit-metric';
 import { DOMAIN_METRICS, RULE_METRICS } from '../../src/observability/metrics/rule-metrics';
+import { makeAlerts } from '../../src/observability/monitoring/alerts';
+import { makeDashboards } from '../../src/observability/monitoring/dashboards';
 import { passagesOf, sentencesOf, stringPassages, type Passage, type Sentence } from '../support/docs/prose';
 import { testTitles } from '../support/docs/test-titles';
 
@@ -153,12 +157,20 @@ function textsToRead(): Passage[] {
     XDS_METRICS,
     WORKER_METRICS,
     REPORT_METRICS,
+    LIMIT_METRICS,
+    TRACE_METRICS,
     RULE_METRICS,
     DOMAIN_METRICS,
   ].flatMap((table) => Object.values<MetricRow>(table));
   return [
     ...Object.values(SETTINGS_TABLE).map(({ name, meaning }) => ({ file: `setting ${name}`, line: 1, lines: [meaning] })),
     ...metrics.map(({ name, help }) => ({ file: `metric ${name}`, line: 1, lines: [help] })),
+    ...makeAlerts().map(({ name, summary }) => ({ file: `alert ${name}`, line: 1, lines: [summary] })),
+    ...Object.values(makeDashboards()).flatMap(({ panels }) =>
+      panels.flatMap((panel) =>
+        'description' in panel ? [{ file: `panel ${panel.title}`, line: 1, lines: [panel.description ?? ''] }] : [],
+      ),
+    ),
     ...Object.entries({ ASK_USAGE, CHECK_USAGE, EXPLAIN_USAGE, RESERVE_USAGE, SCHEMA_USAGE, SERVE_USAGE, SETTINGS_USAGE }).flatMap(
       ([name, usage]) => usage.split('\n').map((text, index) => ({ file: `help ${name}`, line: index + 1, lines: [text] })),
     ),

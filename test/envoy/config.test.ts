@@ -3,11 +3,16 @@ import { runWeir } from '../support/processes/command';
 import { validateEnvoyConfig } from '../support/servers/envoy';
 import { ENVOY_CONFIG } from './chain/gateway';
 import { envoyConfigOf, limitsOf, type Preset } from './chain/usage-chain';
+import { TENANTS_ENVOY } from './tenants/fleet';
 
 const PRESETS: readonly Preset[] = ['llm-tokens', 'failed-logins', 'in-flight', 'estimate'];
 
 test('Envoy accepts deploy/envoy/envoy.yaml unchanged', async () => {
   await validateEnvoyConfig({ file: ENVOY_CONFIG });
+});
+
+test('Envoy accepts deploy/tenants/envoy.yaml unchanged', async () => {
+  await validateEnvoyConfig({ file: TENANTS_ENVOY });
 });
 
 test.each(PRESETS)('Envoy accepts deploy/envoy/usage/%s/envoy.yaml unchanged', async (preset) => {

@@ -91,8 +91,9 @@ export class FuzzedConnection {
           readMs: () => this.nowMs,
           onAnswer: () => undefined,
           onFault: (error: unknown) => this.faults.push(error),
+          tracer: undefined,
         };
-        return new RateLimitCall(callParts, { connection, stream, timeoutMs: head.timeoutMs });
+        return new RateLimitCall(callParts, { connection, stream, head });
       },
     });
     const first = this.source.settings();

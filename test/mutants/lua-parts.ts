@@ -31,12 +31,17 @@ export function loadParts(): readonly LuaPart[] {
 /** The scripts with `text` in place of this part's own; on the tests' clock, unless the part is the clock itself. */
 export function scriptsWith({ part, text }: { readonly part: LuaPart; readonly text: string }): StoreScripts {
   const whole = part.file === CLOCK_FILE ? { take: loadScript('take'), settle: loadScript('settle') } : loadClockedScripts();
-  if (part.file === 'take.lua') return { ...whole, take: replaced(whole.take, mainPieces(part.text, text)) };
-  if (part.file === 'settle.lua') return { ...whole, settle: replaced(whole.settle, mainPieces(part.text, text)) };
+  if (part.file === 'take.lua') return { ...whole, take: withMain(whole.take, { part, text }) };
+  if (part.file === 'settle.lua') return { ...whole, settle: withMain(whole.settle, { part, text }) };
   const [take, settle] = [whole.take, whole.settle].map((script) =>
     script.text.includes(part.text) ? replaced(script, [[part.text, text]]) : script,
   );
   return { take: take!, settle: settle! };
+}
+
+/** A script with `text` in place of its own file. */
+export function withMain(script: Script, { part, text }: { readonly part: LuaPart; readonly text: string }): Script {
+  return replaced(script, mainPieces(part.text, text));
 }
 
 function replaced(script: Script, pieces: readonly (readonly [string, string])[]): Script {
@@ -56,6 +61,6 @@ function replaceOnce(whole: string, from: string, to: string): string {
   return around.join(to);
 }
 
-function readPart(file: string): LuaPart {
+export function readPart(file: string): LuaPart {
   return { file, text: readFileSync(path.join(LUA_DIR, file), 'utf8') };
 }

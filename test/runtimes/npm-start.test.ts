@@ -14,8 +14,8 @@ const CHECKOUT = [
   ...['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'tsconfig.build.json'],
   ...['deploy', 'lua', 'proto', 'scripts', 'src'],
 ];
-const READY_MS = 80_000;
-const TIMEOUT_MS = 120_000;
+const READY_MS = 240_000;
+const TIMEOUT_MS = 300_000;
 const PAYMENT = JSON.stringify({
   domain: 'payments',
   descriptors: [

@@ -17,6 +17,8 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 export interface AuthenticatorOptions extends Pick<AdminChoice, 'needsAuth' | 'tokensFile' | 'jwt' | 'failedTriesMax'> {
   /** A monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
+  /** Called for each request without valid credentials. */
+  readonly onFailedTry?: () => void;
   readonly onFileChange: (sentence: string) => void;
   readonly onFileProblem: (sentence: string) => void;
 }
@@ -63,6 +65,7 @@ export class Authenticator {
     // Before any comparison, so that a guess beyond the limit is never judged.
     const retryAfterS = this.failed.retryAfterS(address);
     if (retryAfterS !== undefined) {
+      this.options.onFailedTry?.();
       throw new AdminProblem('too-many-failed-tries', `too many requests without valid credentials; try again in ${retryAfterS} s`, {
         retryAfterS,
       });
@@ -70,7 +73,10 @@ export class Authenticator {
     const caller = await this.callerOf(authorization);
     if (caller !== undefined) return caller;
     // Without credentials nothing was guessed: a browser asks so before somebody signs in.
-    if (authorization !== undefined) this.failed.record(address);
+    if (authorization !== undefined) {
+      this.failed.record(address);
+      this.options.onFailedTry?.();
+    }
     const detail =
       authorization === undefined
         ? 'send the header Authorization: Bearer TOKEN'

@@ -6,6 +6,7 @@ import type { ConfigNews } from '../../source/config-news';
 import type { LivePort } from '../live/live-counts';
 import type { DocumentPart } from '../../yaml/text-pieces';
 import type { TopKeys } from '../../top/top-keys';
+import type { RequestReport } from '../request-counts';
 import type { BucketsPort, InstanceFacts, TailFilter, TailSample } from '../backend';
 
 /** Options of the thread; its settings come from the environment. */
@@ -63,6 +64,8 @@ export type FromThread =
     }
   | { readonly kind: 'tail'; readonly tail: number; readonly filter: TailFilter }
   | { readonly kind: 'tail_end'; readonly tail: number }
+  /** What the thread answered since its last report. */
+  | { readonly kind: 'counted'; readonly counts: RequestReport }
   /** A line of the log, with its end. */
   | { readonly kind: 'log'; readonly line: string }
   | { readonly kind: 'listening'; readonly port: number }

@@ -20,7 +20,7 @@ const auditEntry = object({
   id: Type.String(),
   at: Type.String({ format: 'date-time' }),
   author: Type.String(),
-  action: Type.String({ description: 'put, delete, credit, reset, restore or discard_lost.' }),
+  action: Type.String({ description: 'put, delete, promote, credit, reset, restore or discard_lost.' }),
   reason: Type.Optional(Type.String()),
   details: Type.Optional(Type.Unknown({ description: 'For actions that change no record.' })),
   kind: Type.Optional(Type.Union(CONTROL_KINDS.map((kind) => Type.Literal(kind)))),
@@ -109,6 +109,8 @@ const SAMPLES_MAX = 100;
 
 const SAMPLES_DEFAULT = 10;
 
+const shownLimit = { name: Type.String(), requests_per_unit: Type.Integer(), unit: Type.String(), unit_multiplier: Type.Integer() };
+
 const tail = route({
   method: 'GET',
   path: '/v1/tail',
@@ -153,10 +155,13 @@ const tail = route({
         hits: Type.Integer(),
         rule: Type.Optional(Type.String()),
         over_limit: Type.Boolean(),
-        limit: Type.Optional(
-          object({ name: Type.String(), requests_per_unit: Type.Integer(), unit: Type.String(), unit_multiplier: Type.Integer() }),
-        ),
+        limit: Type.Optional(object(shownLimit)),
         remaining: Type.Optional(Type.Integer({ minimum: 0 })),
+        candidates: Type.Optional(
+          Type.Array(object({ ...shownLimit, over_limit: Type.Boolean({ description: 'Whether it would have denied the request.' }) }), {
+            description: 'The limits that are tried beside those in force.',
+          }),
+        ),
       }),
     ),
   }),

@@ -9,7 +9,7 @@ import type { AdminBackend } from '../backend';
 import { AdminProblem } from '../problem';
 import type { Role } from '../role';
 import { etagOf, expectationOf } from './conditions';
-import { bodySchema, recordSchema, SHAPES, showRecord, showStored, toRecord, writtenSchema } from './record-schemas';
+import { bodySchema, recordSchema, SHAPES, type RecordShape, showRecord, showStored, toRecord, writtenSchema } from './record-schemas';
 import { cursorOf } from './cursor';
 import { route, type AdminCall, type AdminReply, type AdminRoute } from './route';
 import { domain, dryRun, next, object, page, reason, wasDryRun } from './schemas';
@@ -31,6 +31,16 @@ interface NamedParams {
   readonly [nameParam: string]: string;
 }
 
+function writeReplyOf(shape: RecordShape): TSchema {
+  return object({
+    dry_run: wasDryRun,
+    changed: Type.Boolean({ description: 'False: the record was there already, or there was none to delete.' }),
+    version: Type.Optional(Type.Integer({ minimum: 0, description: 'The version of this write; absent for a dry run.' })),
+    before: Type.Optional(recordSchema(shape)),
+    after: Type.Optional(writtenSchema(shape)),
+  });
+}
+
 /** List, get, put and delete. */
 function recordRoutes({ kind, collection, noun, writer, effect }: RecordRoutesOptions): readonly AdminRoute[] {
   const shape = SHAPES[kind];
@@ -38,13 +48,7 @@ function recordRoutes({ kind, collection, noun, writer, effect }: RecordRoutesOp
   const path = `/v1/${collection}/{domain}/{${nameParam}}`;
   const params: TSchema = object({ domain, [nameParam]: shape.name });
   const record = recordSchema(shape);
-  const writeReply: TSchema = object({
-    dry_run: wasDryRun,
-    changed: Type.Boolean({ description: 'False: the record was there already, or there was none to delete.' }),
-    version: Type.Optional(Type.Integer({ minimum: 0, description: 'The version of this write; absent for a dry run.' })),
-    before: Type.Optional(record),
-    after: Type.Optional(writtenSchema(shape)),
-  });
+  const writeReply = writeReplyOf(shape);
   const keyFrom = (call: AdminCall): RecordKey => {
     const named = call.params as NamedParams;
     return { kind, domain: named.domain, name: named[nameParam] ?? '' };
@@ -218,6 +222,37 @@ export async function auditAction(
   return !writtenOrRefuse(outcome).isRepeated;
 }
 
+const promote = route({
+  method: 'POST',
+  path: '/v1/overrides/{domain}/{id}/promote',
+  id: 'promoteOverride',
+  tag: 'overrides',
+  role: 'support',
+  summary:
+    'Puts the limit of a candidate in force: one write, which is refused if the override has changed meanwhile. Used hits of the limit stay.',
+  params: object({ domain, id: SHAPES.override.name }),
+  query: object({ dry_run: dryRun }),
+  body: object({ reason: Type.Optional(reason) }),
+  condition: 'write',
+  reply: writeReplyOf(SHAPES.override),
+  problems: ['not-found', 'precondition-failed'],
+  handle: async (call, backend) => {
+    const { domain: inDomain, id } = call.params as { readonly domain: string; readonly id: string };
+    const key = { kind: 'override', domain: inDomain, name: id } as const;
+    const [stored] = await backend.control.read([key]);
+    if (stored?.record.kind !== 'override') throw new AdminProblem('not-found', 'there is no such override');
+    const { candidate, reason: before, ...inForce } = stored.record;
+    // A repeated promotion finds its result there already.
+    if (candidate !== true && call.headers.ifMatch === undefined)
+      return { body: { dry_run: call.query.dry_run ?? false, changed: false, after: showRecord(stored.record) } };
+    const { reason: why = before } = call.body;
+    const put = { ...inForce, author: call.caller.name, ...(why !== undefined && { reason: why }) };
+    const asked = expectationOf(call.headers);
+    const change: ControlChange = { put, expect: asked === 'any' ? stored.version : asked };
+    return writeRecord({ backend, call, change, action: 'promote', reason: why, isDryRun: call.query.dry_run });
+  },
+});
+
 const restore = route({
   method: 'POST',
   path: '/v1/control/restore',
@@ -278,8 +313,9 @@ export const RECORD_ROUTES: readonly AdminRoute[] = [
     collection: 'overrides',
     noun: 'an override',
     writer: 'support',
-    effect: 'replaces a limit of the rule for the descriptors that it selects',
+    effect: 'replaces a limit of the rule for the descriptors that it selects, or tries another one beside it',
   }),
+  promote,
   ...recordRoutes({
     kind: 'block',
     collection: 'blocks',

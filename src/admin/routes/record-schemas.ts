@@ -29,6 +29,10 @@ const limits = Type.Array(limitValues, {
   description: 'Values for limits of the plan, by name, or by place for those without a name.',
 });
 
+const candidate = Type.Optional(
+  Type.Boolean({ description: 'The limit is only tried beside that of the rule: it is counted and never denies, until it is promoted.' }),
+);
+
 /** What a record of a kind consists of. */
 export interface RecordShape {
   /** The last part of the path: `tenant`, `plan` or `id`. */
@@ -41,7 +45,7 @@ export interface RecordShape {
 export const SHAPES: Readonly<Record<ControlKind, RecordShape>> = {
   tenant: { nameParam: 'tenant', name: tenant, fields: { plan } },
   plan: { nameParam: 'plan', name: plan, fields: { limits } },
-  override: { nameParam: 'id', name: id, fields: { entries: selector, limit: limitValues } },
+  override: { nameParam: 'id', name: id, fields: { entries: selector, limit: limitValues, candidate } },
   block: { nameParam: 'id', name: id, fields: { entries: selector } },
   pass: { nameParam: 'id', name: id, fields: { entries: selector } },
 };

@@ -1,15 +1,16 @@
-/** The routes of the running system: rules, instances, settings, top keys and the caller. */
+/** The routes of the running system: rules, settings, top keys and the caller. */
 
 import { Type } from '@sinclair/typebox';
 import { toText } from '../../descriptor/byte-string';
 import type { RuleSet } from '../../rule/rule-set';
 import type { Rule } from '../../rule/rule';
-import { GROUPS } from '../../settings/table/settings-table';
-import { rulesOf } from '../../source/describe-rules';
+import { GROUPS } from '../../settings/table/setting-row';
+import { rulesOf } from '../../rule/tree';
 import { TOP_COUNT_MAX, TOP_MINUTES, TOP_QUESTIONS } from '../../top/top-keys';
 import type { CurrentRules } from '../backend';
 import { AdminProblem } from '../problem';
 import { ROLES } from '../role';
+import { instances } from './instances-route';
 import { route, type AdminRoute } from './route';
 import { domain, next, object, page } from './schemas';
 import { snakeKeys } from '../../lib/snake-keys';
@@ -88,7 +89,7 @@ function rulesIn(ruleSet: RuleSet): readonly RuleInDomain[] {
   const known = listed.get(ruleSet);
   if (known !== undefined) return known;
   const all = Array.from(ruleSet.domains.values()).flatMap(({ name, root }) =>
-    Array.from(rulesOf(root), (each) => ({ domain: toText(name), rule: each })),
+    Array.from(rulesOf(root), ({ rule }) => ({ domain: toText(name), rule })),
   );
   listed.set(ruleSet, all);
   return all;
@@ -159,45 +160,6 @@ function showRule(
     })),
   });
 }
-
-const instances = route({
-  method: 'GET',
-  path: '/v1/instances',
-  id: 'listInstances',
-  tag: TAG,
-  role: 'viewer',
-  summary: 'Lists the serving processes that share the store (each worker is one): version, configuration, and what is degraded.',
-  reply: object({
-    items: Type.Array(
-      object({
-        id: Type.String(),
-        host: Type.String(),
-        pid: Type.Integer(),
-        version: Type.String(),
-        started_at: Type.String({ format: 'date-time' }),
-        reported_at: Type.String({ format: 'date-time' }),
-        generation: Type.Integer({
-          minimum: 0,
-          description: 'Generation of the configuration in force, which counts from the start of the instance; 0: none yet.',
-        }),
-        domains: Type.Integer({ minimum: 0 }),
-        config_refused: Type.Boolean({ description: 'Whether the newest configuration was rejected.' }),
-        degraded: Type.Array(Type.String(), { description: 'What its health check reports as degraded.' }),
-      }),
-    ),
-  }),
-  problems: ['unavailable'],
-  handle: async (_, backend) => {
-    const items = await backend.instances.list();
-    return {
-      body: {
-        items: items.map(({ startedAtMs, reportedAtMs, ...rest }) =>
-          snakeKeys({ ...rest, startedAt: new Date(startedAtMs).toISOString(), reportedAt: new Date(reportedAtMs).toISOString() }),
-        ),
-      },
-    };
-  },
-});
 
 const settings = route({
   method: 'GET',

@@ -12,6 +12,7 @@ import { SessionCookie } from '../auth/session-cookie';
 import type { AdminBackend } from '../backend';
 import { openApiOf } from './openapi';
 import { AdminProblem, type ProblemName } from '../problem';
+import type { CountedRequest } from '../request-counts';
 import { mayActAs } from '../role';
 import type { AdminReply, AdminRoute, CallHeaders } from '../routes/route';
 import { Admission } from './admission';
@@ -31,6 +32,10 @@ export interface AdminServerOptions extends Pick<AdminChoice, 'needsAuth' | 'bod
   /** Undefined: no TLS. `requestCert`: clients must present a certificate of `ca`. */
   readonly tls?: TlsOptions | undefined;
   readonly version: string;
+  /** Called after each request. */
+  readonly onAnswered?: (answered: CountedRequest) => void;
+  /** Called with the number of open streams when it changes. */
+  readonly onStreams?: (open: number) => void;
   /** Called for bugs, with the operation. */
   readonly onError: (error: Error, operation: string) => void;
 }
@@ -76,6 +81,7 @@ export class AdminServer {
   private readonly admission: Admission;
   private readonly cookie: SessionCookie;
   private readonly streams = new Set<() => void>();
+  private readonly streaming = new WeakSet<FastifyRequest>();
   /** The paths of the console. */
   private readonly files: ReadonlySet<string>;
 
@@ -103,6 +109,13 @@ export class AdminServer {
     );
     this.server.setNotFoundHandler((request, reply) => this.fail(reply, this.noRoute(request, reply), 'router'));
     this.server.addHook('onRequest', (request) => this.admit(request));
+    const ids = new Map(routes.map((each) => [`${each.method} ${toUrl(each.path)}`, each.id]));
+    this.server.addHook('onResponse', (request, reply, done) => {
+      const operation = ids.get(`${request.method} ${request.routeOptions.url ?? ''}`) ?? 'none';
+      const isStream = this.streaming.has(request);
+      options.onAnswered?.({ operation, status: reply.raw.statusCode, ...(!isStream && { seconds: reply.elapsedTime / 1_000 }) });
+      done();
+    });
     for (const url of this.files) this.server.get(url, (request, reply) => options.consoleFiles?.send(request, reply));
     const document = JSON.stringify(openApiOf({ routes, version }));
     this.server.get('/v1/openapi.json', (_, reply) => reply.headers(HEADERS).type('application/json').send(document));
@@ -132,7 +145,7 @@ export class AdminServer {
     const { method, path, params, query, body, role } = each;
     this.server.route({
       method,
-      url: path.replace(/\{(\w+)\}/g, ':$1'),
+      url: toUrl(path),
       schema: { ...(params && { params }), ...(query && { querystring: query }), ...(body && { body }) },
       onRequest: (request, _reply, done) => {
         const caller = this.admission.callerOf(request);
@@ -171,7 +184,12 @@ export class AdminServer {
       reply.hijack();
       const end = streamEvents(reply.raw, HEADERS, answer.events);
       this.streams.add(end);
-      request.raw.once('close', () => this.streams.delete(end));
+      this.streaming.add(request);
+      this.options.onStreams?.(this.streams.size);
+      request.raw.once('close', () => {
+        this.streams.delete(end);
+        this.options.onStreams?.(this.streams.size);
+      });
       return reply;
     }
     if ('lines' in answer) return reply.type('application/x-ndjson').send(Readable.from(toLines(answer.lines)));
@@ -232,6 +250,11 @@ function headersOf({ headers }: FastifyRequest): CallHeaders {
 function matches(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   return ifNoneMatch === '*' || ifNoneMatch.split(',').some((each) => each.trim().replace(/^W\//, '') === etag);
+}
+
+/** As the router writes it. */
+function toUrl(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1');
 }
 
 function toPattern(template: string): RegExp {

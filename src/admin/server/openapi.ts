@@ -26,7 +26,7 @@ export interface OpenApiInput {
 
 export function openApiOf({ routes, version }: OpenApiInput): Json {
   const paths: Record<string, Record<string, Json>> = {};
-  for (const each of routes) (paths[each.path] ??= {})[each.method.toLowerCase()] = operationOf(each);
+  for (const each of routes) (paths[each.path] ??= {})[each.method.toLowerCase()] = withEnums(operationOf(each)) as Json;
   return {
     openapi: '3.1.0',
     info: {
@@ -120,6 +120,16 @@ function repliesOf({ condition, reply, id }: AdminRoute): Json {
 
 /** For operations that do not answer one JSON document: the schema describes each line or event. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = { exportAudit: 'application/x-ndjson', tailDecisions: 'text/event-stream' };
+
+/** One of several words as `enum`: generators of clients read that everywhere, and `anyOf` with a constant in each part often wrongly. */
+function withEnums(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withEnums);
+  if (typeof value !== 'object' || value === null) return value;
+  const { anyOf, ...rest } = value as { readonly anyOf?: readonly { readonly const?: unknown }[] };
+  const words = anyOf?.map(({ const: only }) => only);
+  if (words?.every((word) => typeof word === 'string') === true) return { ...rest, type: 'string', enum: words };
+  return Object.fromEntries(Object.entries(value).map(([name, of]) => [name, withEnums(of)]));
+}
 
 /** Several problems may have one status. */
 function problemsOf({ problems = [], body, condition, isIdempotentByKey }: AdminRoute): Json {

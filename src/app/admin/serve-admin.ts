@@ -9,6 +9,7 @@ import type { AdminThreadData, FromThread } from '../../admin/link/messages';
 import type { RemoteServices } from '../../admin/link/remote-services';
 import { LiveFigures } from '../../admin/live/live-figures';
 import { AdminProblem } from '../../admin/problem';
+import { RequestCounts } from '../../admin/request-counts';
 import { RedisInstances } from '../../admin/redis-instances';
 import { ADMIN_ROUTES } from '../../admin/routes/routes';
 import { AdminServer, type TlsOptions } from '../../admin/server/admin-server';
@@ -55,13 +56,19 @@ export interface ServedAdmin {
 
 /** Rejects if a file is unusable, or the address cannot be bound. */
 export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
-  const { data, settings, log, remote } = input;
+  const { data, settings, log, remote, send } = input;
   // The deciding process logs the same outages; requests that fail meanwhile get the reason.
   const quiet = createLogger({ level: 'fatal', format: settings.logFormat });
   const choice = chooseAdmin(settings);
   if (choice === undefined) throw new Error('the thread of the admin API runs without ADMIN_PORT');
+  const counts = new RequestCounts((report) => {
+    send({ kind: 'counted', counts: report });
+  });
   const authenticator = await Authenticator.open({
     ...choice,
+    onFailedTry: () => {
+      counts.failedTry();
+    },
     nowMs: monotonicNowMs,
     onFileChange: (sentence) => {
       log.info(event('admin_file_loaded'), sentence);
@@ -96,6 +103,12 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
     authenticator,
     consoleFiles: choice.hasConsole ? ConsoleFiles.read(path.join(PACKAGE_ROOT, 'dist', 'console')) : undefined,
     version: data.version,
+    onAnswered: (answered) => {
+      counts.answered(answered);
+    },
+    onStreams: (open) => {
+      counts.showStreams(open);
+    },
     onError: (error, operation) => {
       faults.log(operation, `the admin request ${operation} failed: ${error.stack ?? error.message}`);
     },
@@ -111,6 +124,7 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
       clearInterval(watching);
       authenticator.close();
       await server.close();
+      counts.close();
       await control.close();
       await opened.close();
     },

@@ -30,6 +30,8 @@ export async function* lastingLines({ open, signal, pause, onPause }: LastingLin
         wasOpen = true;
         failures = 0;
         yield line;
+        // A reader that has enough gets no more of the lines that came with the last one.
+        if (signal.aborted) return;
       }
     } catch (error) {
       if (!(error instanceof AdminError) || !wasOpen || error.isFinal) throw error;

@@ -19,5 +19,6 @@ export const CONTROL_COMMANDS: ReadonlyMap<string, ControlEntry> = new Map<strin
   ['top', { purpose: 'lists the keys that are limited most', load: async () => (await import('./top.js')).top }],
   ['tail', { purpose: 'shows decisions as they are made', load: async () => (await import('./tail.js')).tail }],
   ['audit', { purpose: 'shows who changed what, and why', load: async () => (await import('./audit.js')).audit }],
+  ['control', { purpose: 'restores or discards lost control data', load: async () => (await import('./control.js')).control }],
   ['instances', { purpose: 'lists the serving processes', load: async () => (await import('./instances.js')).instances }],
 ]);

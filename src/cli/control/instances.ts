@@ -1,5 +1,6 @@
 /** `weir instances`: the serving processes that share the store. */
 
+import type { Operations } from '../admin/operations';
 import { action, type ControlCommand } from './control-command';
 import { textTable } from './values/text-table';
 import { showDuration } from './values/until';
@@ -25,11 +26,23 @@ export const instances: ControlCommand = {
             each.generation,
             each.domains,
             each.config_refused ? 'refused' : 'ok',
+            each.control === undefined ? 'off' : controlText(each.control),
             each.degraded.join(', '),
           ]);
-          return textTable(['HOST', 'PID', 'VERSION', 'UP FOR', 'REPORTED', 'GENERATION', 'DOMAINS', 'NEWEST CONFIG', 'DEGRADED'], rows);
+          return textTable(
+            ['HOST', 'PID', 'VERSION', 'UP FOR', 'REPORTED', 'GENERATION', 'DOMAINS', 'NEWEST CONFIG', 'CONTROL DATA', 'DEGRADED'],
+            rows,
+          );
         });
       },
     }),
   ],
 };
+
+type Control = NonNullable<Operations['listInstances']['reply']['items'][number]['control']>;
+
+/** `following, 0.1 s`: the state, since when the store was not heard, and by how many changes the process was behind. */
+function controlText({ state, lag_seconds: lag, entries_behind: behind }: Control): string {
+  const changes = behind === undefined ? ', unknown changes behind' : behind === 0 ? '' : `, ${behind} behind`;
+  return `${state}, ${lag.toFixed(1)} s${changes}`;
+}

@@ -70,9 +70,11 @@ interface RecordCommandOptions<Written extends WrittenRecord, Options extends Co
   readonly show: (admin: AdminClient, named: Named) => Promise<StoredRecord<Written>>;
   readonly put: (admin: AdminClient, input: WriteInput, values: Values<Options>) => Promise<WriteReply<Written>>;
   readonly remove: (admin: AdminClient, input: DeleteInput) => Promise<WriteReply<Written>>;
-  /** The record's name, and its own fields, by the headers of their columns. */
-  readonly fields: (record: Written) => Readonly<Record<string, Cell>>;
+  readonly fields: RecordFields<Written>;
 }
+
+/** The record's name, and its own fields, by the headers of their columns. */
+export type RecordFields<Written> = (record: Written) => Readonly<Record<string, Cell>>;
 
 export const DOMAIN_OPTION = { domain: { type: 'string', form: 'DOMAIN', required: true, help: 'domain of the configuration' } } as const;
 
@@ -86,10 +88,11 @@ const IF_MATCH_OPTION = {
   'if-match': { type: 'string', form: 'VERSION', help: 'refuse the write unless the record has this version' },
 } as const;
 
-const DELETE_OPTIONS = { ...DOMAIN_OPTION, ...REASON_OPTION, ...DRY_RUN_OPTION, ...IF_MATCH_OPTION } as const;
+/** The options of a change to a record that exists. */
+export const changeOptions = { ...DOMAIN_OPTION, ...REASON_OPTION, ...DRY_RUN_OPTION, ...IF_MATCH_OPTION } as const;
 
 const SET_OPTIONS = {
-  ...DELETE_OPTIONS,
+  ...changeOptions,
   until: { type: 'string', form: 'TIME', help: 'when it ends: 90m, 12h, 2d, or 2026-11-27T18:00:00Z (default: never)' },
   'create-only': { type: 'boolean', help: 'refuse the write if the record exists' },
 } as const;
@@ -135,21 +138,20 @@ export function recordCommand<Written extends WrittenRecord, const Options exten
           };
           const input = { domain: values.domain, name: call.operand, query: dryRunOf(values), common, conditions: conditionsOf(values) };
           const reply = await kind.put(call.admin, input, call.values as Values<Options>);
-          call.print(reply, () => describeWrite(reply, { kind, of: input, nowMs: call.nowMs }));
+          call.print(reply, () => writtenText(reply, { ...kind, of: input, nowMs: call.nowMs }));
         },
       }),
       action({
         name: 'delete',
         purpose: `Deletes a ${name}.`.replace('a override', 'an override'),
         operand,
-        options: DELETE_OPTIONS,
+        options: changeOptions,
         run: async (call) => {
-          const { values } = call;
-          const { reason } = values;
-          const query = { ...dryRunOf(values), ...(reason !== undefined && { reason }) };
-          const input = { domain: values.domain, name: call.operand, query, conditions: conditionsOf(values) };
+          const { domain, reason, query: dryRun, conditions } = readChange(call.values);
+          const query = { ...dryRun, ...(reason !== undefined && { reason }) };
+          const input = { domain, name: call.operand, query, conditions };
           const reply = await kind.remove(call.admin, input);
-          call.print(reply, () => describeWrite(reply, { kind, of: input, nowMs: call.nowMs }));
+          call.print(reply, () => writtenText(reply, { ...kind, of: input, nowMs: call.nowMs }));
         },
       }),
     ],
@@ -158,6 +160,12 @@ export function recordCommand<Written extends WrittenRecord, const Options exten
 
 export function dryRunOf(values: Values<typeof DRY_RUN_OPTION>): { readonly dry_run?: boolean } {
   return values['dry-run'] === true ? { dry_run: true } : {};
+}
+
+/** @throws UsageError */
+export function readChange(values: Values<typeof changeOptions>) {
+  const { domain, reason } = values;
+  return { domain: domain, reason, query: dryRunOf(values), conditions: conditionsOf(values) };
 }
 
 function conditionsOf(values: Values<typeof IF_MATCH_OPTION & Pick<typeof SET_OPTIONS, 'create-only'>>): Preconditions {
@@ -204,14 +212,16 @@ function fieldsOf<Written extends WrittenRecord>(record: Written, { fields }: Fi
   ];
 }
 
-interface DescribeOptions<Written extends WrittenRecord> {
-  readonly kind: Pick<RecordCommandOptions<Written, ControlOptions>, 'name' | 'fields'>;
+interface DescribeOptions<Written extends WrittenRecord> extends Pick<RecordCommandOptions<Written, ControlOptions>, 'name' | 'fields'> {
   readonly of: Named;
   readonly nowMs: number;
 }
 
 /** `Block payments/b1 created, version 12.`, and the fields; a value that differs with the one before. */
-function describeWrite<Written extends WrittenRecord>(reply: WriteReply<Written>, { kind, of, nowMs }: DescribeOptions<Written>): string {
+export function writtenText<Written extends WrittenRecord>(
+  reply: WriteReply<Written>,
+  { of, nowMs, ...kind }: DescribeOptions<Written>,
+): string {
   const { dry_run: isDryRun, changed, version, before, after } = reply;
   const done = !changed ? 'unchanged' : after === undefined ? 'deleted' : before === undefined ? 'created' : 'replaced';
   const would = changed ? `would be ${done}` : 'would not change';

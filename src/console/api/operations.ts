@@ -302,6 +302,7 @@ export interface Operations {
           readonly unit_multiplier?: number;
           readonly burst?: number;
         };
+        readonly candidate?: boolean;
         readonly until?: string;
         readonly reason?: string;
         readonly author?: string;
@@ -330,6 +331,7 @@ export interface Operations {
         readonly unit_multiplier?: number;
         readonly burst?: number;
       };
+      readonly candidate?: boolean;
       readonly until?: string;
       readonly reason?: string;
       readonly author?: string;
@@ -357,6 +359,7 @@ export interface Operations {
         readonly unit_multiplier?: number;
         readonly burst?: number;
       };
+      readonly candidate?: boolean;
       readonly until?: string;
       readonly reason?: string;
     };
@@ -378,6 +381,7 @@ export interface Operations {
           readonly unit_multiplier?: number;
           readonly burst?: number;
         };
+        readonly candidate?: boolean;
         readonly until?: string;
         readonly reason?: string;
         readonly author?: string;
@@ -398,6 +402,7 @@ export interface Operations {
           readonly unit_multiplier?: number;
           readonly burst?: number;
         };
+        readonly candidate?: boolean;
         readonly until?: string;
         readonly reason?: string;
         readonly author?: string;
@@ -432,6 +437,7 @@ export interface Operations {
           readonly unit_multiplier?: number;
           readonly burst?: number;
         };
+        readonly candidate?: boolean;
         readonly until?: string;
         readonly reason?: string;
         readonly author?: string;
@@ -452,6 +458,65 @@ export interface Operations {
           readonly unit_multiplier?: number;
           readonly burst?: number;
         };
+        readonly candidate?: boolean;
+        readonly until?: string;
+        readonly reason?: string;
+        readonly author?: string;
+        readonly created_at?: string;
+      };
+    };
+  };
+  readonly promoteOverride: {
+    readonly params: {
+      readonly domain: string;
+      readonly id: string;
+    };
+    readonly query: {
+      readonly dry_run?: boolean;
+    };
+    readonly body: {
+      readonly reason?: string;
+    };
+    readonly reply: {
+      readonly dry_run: boolean;
+      readonly changed: boolean;
+      readonly version?: number;
+      readonly before?: {
+        readonly domain: string;
+        readonly id: string;
+        readonly entries: readonly {
+          readonly key: string;
+          readonly value?: string;
+        }[];
+        readonly limit: {
+          readonly name?: string;
+          readonly requests_per_unit: number;
+          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
+          readonly unit_multiplier?: number;
+          readonly burst?: number;
+        };
+        readonly candidate?: boolean;
+        readonly until?: string;
+        readonly reason?: string;
+        readonly author?: string;
+        readonly created_at?: string;
+        readonly version: number;
+      };
+      readonly after?: {
+        readonly domain: string;
+        readonly id: string;
+        readonly entries: readonly {
+          readonly key: string;
+          readonly value?: string;
+        }[];
+        readonly limit: {
+          readonly name?: string;
+          readonly requests_per_unit: number;
+          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
+          readonly unit_multiplier?: number;
+          readonly burst?: number;
+        };
+        readonly candidate?: boolean;
         readonly until?: string;
         readonly reason?: string;
         readonly author?: string;
@@ -1152,7 +1217,7 @@ export interface Operations {
   };
   readonly listTopKeys: {
     readonly query: {
-      readonly question: 'asked' | 'denied' | 'near';
+      readonly question: 'asked' | 'denied' | 'near' | 'candidate_denied';
       readonly minutes?: 1 | 10 | 60;
       readonly count?: number;
       readonly domain?: string;
@@ -1194,6 +1259,17 @@ export interface Operations {
         readonly domains: number;
         readonly config_refused: boolean;
         readonly degraded: readonly string[];
+        readonly control?: {
+          readonly state: 'starting' | 'following' | 'behind' | 'lost';
+          readonly lag_seconds: number;
+          readonly version: number;
+          readonly lost_records: number;
+          readonly entries_behind?: number;
+        };
+      }[];
+      readonly degraded: readonly {
+        readonly reason: string;
+        readonly instances: number;
       }[];
     };
   };
@@ -1233,7 +1309,16 @@ export interface Operations {
     readonly reply: {
       readonly settings: readonly {
         readonly name: string;
-        readonly group: 'Listening' | 'Configuration' | 'Decisions' | 'Answers' | 'Store' | 'Logs and metrics' | 'Admin API' | 'Life cycle';
+        readonly group:
+          | 'Listening'
+          | 'Configuration'
+          | 'Decisions'
+          | 'Answers'
+          | 'Store'
+          | 'Logs and metrics'
+          | 'Traces'
+          | 'Admin API'
+          | 'Life cycle';
         readonly value: string | null;
         readonly source: 'environment' | 'default';
       }[];
@@ -1352,6 +1437,13 @@ export interface Operations {
           readonly unit_multiplier: number;
         };
         readonly remaining?: number;
+        readonly candidates?: readonly {
+          readonly name: string;
+          readonly requests_per_unit: number;
+          readonly unit: string;
+          readonly unit_multiplier: number;
+          readonly over_limit: boolean;
+        }[];
       }[];
     };
   };
@@ -1395,6 +1487,7 @@ export const OPERATIONS = {
   getOverride: { method: 'GET', path: '/v1/overrides/{domain}/{id}' },
   putOverride: { method: 'PUT', path: '/v1/overrides/{domain}/{id}' },
   deleteOverride: { method: 'DELETE', path: '/v1/overrides/{domain}/{id}' },
+  promoteOverride: { method: 'POST', path: '/v1/overrides/{domain}/{id}/promote' },
   listBlocks: { method: 'GET', path: '/v1/blocks' },
   getBlock: { method: 'GET', path: '/v1/blocks/{domain}/{id}' },
   putBlock: { method: 'PUT', path: '/v1/blocks/{domain}/{id}' },

@@ -29,6 +29,8 @@ export interface ControlFileOptions {
   readonly onWritten?: () => void;
   /** Called if the last line was incomplete, and dropped: its write was never acknowledged. */
   readonly onTorn: (bytes: number) => void;
+  /** Called for each write that the file could not keep. */
+  readonly onRefused?: (error: ControlFileError) => void;
   /** Default: 10,000. */
   readonly outdatedLinesMax?: number;
 }
@@ -52,15 +54,16 @@ export async function openControlFile(options: ControlFileOptions): Promise<Loca
 }
 
 async function openJournal(handle: FileHandle, options: ControlFileOptions): Promise<LocalControlStore> {
-  const { path: file, nowUs, onWritten, onTorn, outdatedLinesMax = OUTDATED_LINES_MAX } = options;
+  const { path: file, nowUs, onWritten, onTorn, onRefused = () => undefined, outdatedLinesMax = OUTDATED_LINES_MAX } = options;
   const { size } = await handle.stat();
   const lines = linesOf(file);
-  const head = await lines.next();
-  const epoch = head.done === true ? randomUUID() : readHead(head.value, file);
-  const journal = new FileJournal({ file, handle, epoch, outdatedLinesMax });
+  const first = await lines.next();
+  const [head, ...rest] = first.done === true ? [] : first.value;
+  const epoch = head === undefined ? randomUUID() : readHead(head, file);
+  const journal = new FileJournal({ file, handle, epoch, outdatedLinesMax, onRefused });
   const store = new LocalControlStore({ nowUs, epoch, journal, ...(onWritten && { onWritten }) });
-  const read = await loadLines(lines, { file, store });
-  const goodBytes = head.done === true ? 0 : head.value.length + 1 + read.bytes;
+  const read = await loadLines(lines, { file, store, first: rest });
+  const goodBytes = head === undefined ? 0 : head.length + 1 + read.bytes;
   if (size > goodBytes) onTorn(size - goodBytes);
   await journal.begin({ store, size: goodBytes, lines: read.count });
   return store;
@@ -75,16 +78,19 @@ function readHead(line: Buffer, file: string): string {
 interface LoadInput {
   readonly file: string;
   readonly store: LocalControlStore;
+  /** Lines before the others. */
+  readonly first: readonly Buffer[];
 }
 
 /** An invalid last line was not written whole, and is left out. */
 async function loadLines(
-  lines: AsyncGenerator<Buffer, void>,
-  { file, store }: LoadInput,
+  chunks: AsyncGenerator<readonly Buffer[], void>,
+  { file, store, first }: LoadInput,
 ): Promise<{ readonly bytes: number; readonly count: number }> {
   let [bytes, count] = [0, 0];
   let problem: string | undefined;
-  for await (const line of lines) {
+  const pace = new Pace();
+  const load = (line: Buffer): void => {
     if (problem !== undefined) {
       throw new ControlFileError(`CONTROL_FILE ${file}, line ${count + 2}: ${problem}; restore the file from a backup, or remove the line`);
     }
@@ -95,24 +101,32 @@ async function loadLines(
     } catch (error) {
       problem = asError(error).message;
     }
+  };
+  for (const line of first) load(line);
+  for await (const lines of chunks) {
+    for (const line of lines) {
+      load(line);
+      if (pace.isOver) await pace.nextSlice();
+    }
   }
   return { bytes, count };
 }
 
 const LINE_FEED = 0x0a;
 
-/** The lines that end with a line feed. */
-async function* linesOf(file: string): AsyncGenerator<Buffer, void> {
-  const pace = new Pace();
+/** The lines that end with a line feed, as many at once as were read at once. */
+async function* linesOf(file: string): AsyncGenerator<readonly Buffer[], void> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
-    let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    for (let end = bytes.indexOf(LINE_FEED); end >= 0; end = bytes.indexOf(LINE_FEED)) {
-      yield bytes.subarray(0, end);
-      bytes = bytes.subarray(end + 1);
-      if (pace.isOver) await pace.nextSlice();
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const lines: Buffer[] = [];
+    let at = 0;
+    for (let end = bytes.indexOf(LINE_FEED); end >= 0; end = bytes.indexOf(LINE_FEED, at)) {
+      lines.push(bytes.subarray(at, end));
+      at = end + 1;
     }
-    rest = bytes;
+    rest = bytes.subarray(at);
+    if (lines.length > 0) yield lines;
   }
 }
 
@@ -121,6 +135,7 @@ interface FileJournalOptions {
   readonly handle: FileHandle;
   readonly epoch: string;
   readonly outdatedLinesMax: number;
+  readonly onRefused: (error: ControlFileError) => void;
 }
 
 interface JournalState {
@@ -169,9 +184,11 @@ class FileJournal implements Journal {
       this.size += bytes.length;
     } catch (error) {
       await this.handle.truncate(this.size).catch(() => undefined);
-      throw new ControlFileError(
+      const refusal = new ControlFileError(
         `CONTROL_FILE ${this.options.file} cannot be written (${codeOf(error)}), so nothing has changed; free its disk, then repeat the write`,
       );
+      this.options.onRefused(refusal);
+      throw refusal;
     }
   }
 

@@ -5,6 +5,7 @@ import { keyOf } from '../control-record';
 import type { LoggedChange } from '../control-store';
 import type { JournalEntry } from '../local-control-store';
 import { readRecord, toJson } from '../read-record';
+import { readTenantText } from '../tenant-text';
 
 /** Written by this version of Weir, and the only format it reads. */
 const FORMAT = 1;
@@ -55,6 +56,8 @@ export function writeLine({ version, atMs, changes, audit, id, digest, discardsL
  * @throws Error if it is not such a line
  */
 export function readLine(text: string): JournalEntry {
+  const tenant = readTenantLine(text);
+  if (tenant !== undefined) return tenant;
   const line = parseLine(text);
   const { version, at: atMs, put = [], delete: deleted = [], audit = [], id, digest, discard } = line;
   if (!Number.isSafeInteger(version)) throw new Error('version is not a whole number');
@@ -66,6 +69,17 @@ export function readLine(text: string): JournalEntry {
     }),
   ];
   return { version, atMs, changes, audit: audit.map(auditFromJson), id, digest, discardsLost: discard };
+}
+
+/** One tenant without an audit entry, as most lines of a replaced file are. */
+const TENANT_LINE = /^\{"version":(\d{1,15}|[1-8]\d{15}),"at":(\d{1,15}),"put":\[(\{.*\})\]\}$/;
+
+/** Undefined: it is another line. */
+function readTenantLine(text: string): JournalEntry | undefined {
+  const [, version, atMs, put = ''] = TENANT_LINE.exec(text) ?? [];
+  const record = readTenantText(put);
+  if (record === undefined) return undefined;
+  return { version: Number(version), atMs: Number(atMs), changes: [{ key: keyOf(record), version: Number(version), record }], audit: [] };
 }
 
 function parseLine(text: string): Line {

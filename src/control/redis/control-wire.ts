@@ -153,12 +153,18 @@ export function decodeRecords(reply: unknown, onUnreadable: OnUnreadable): (Stor
  * @throws ReplyError if it is not a page of a scan
  */
 export function decodeScan(reply: unknown, onUnreadable: OnUnreadable): ScanPage {
-  const [cursor, values] = readList(reply);
+  const [cursor, text] = readList(reply);
   if (typeof cursor !== 'string') throw new ReplyError('it has no cursor');
-  const records = readList(values).flatMap((value, i) => {
-    const stored = i % 2 === 0 ? undefined : readStored(value, onUnreadable);
-    return stored === undefined ? [] : [stored];
-  });
+  if (typeof text !== 'string') throw new ReplyError('a page of records is not a text');
+  const records: StoredRecord[] = [];
+  // JSON writes no line feed, so one separates records.
+  for (let at = 0; at < text.length;) {
+    const feed = text.indexOf('\n', at);
+    const end = feed < 0 ? text.length : feed;
+    const stored = readStored(text.slice(at, end), onUnreadable);
+    if (stored !== undefined) records.push(stored);
+    at = end + 1;
+  }
   return { records, ...(cursor !== '0' && { next: cursor }) };
 }
 

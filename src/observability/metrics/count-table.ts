@@ -18,6 +18,13 @@ export interface CountColumn {
   readonly table: CountRows;
   /** By row; rows beyond the end were added after the snapshot. */
   readonly counts: Float64Array;
+  /** The values of a gauge: zeros are shown too, and statsd gets none. Absent: a counter. */
+  readonly isGauge?: boolean;
+}
+
+/** A counter of 0 has counted nothing yet. */
+export function isShown(value: number, { isGauge = false }: Pick<CountColumn, 'isGauge'>): boolean {
+  return value > 0 || isGauge;
 }
 
 /** Label sets in order of addition; none is ever removed. */

@@ -1,7 +1,7 @@
 /** A snapshot of all metrics of a registry. */
 
 import type { Metric, Registry } from 'prom-client';
-import type { CountColumn } from './count-table';
+import { isShown, type CountColumn } from './count-table';
 
 /** One metric. */
 export interface MetricReading {
@@ -12,7 +12,7 @@ export interface MetricReading {
   readonly aggregator?: string;
   /** The values of a column are generated again by each iteration. */
   readonly values: Iterable<ReadValue>;
-  /** Set for a counter with a series for each rule; `values` shows the same. */
+  /** Set for a metric with a series for each rule; `values` shows the same. */
   readonly column?: CountColumn;
 }
 
@@ -52,13 +52,14 @@ export function registerRead(registry: Registry, { name, help, type, values }: R
 export interface ColumnOptions {
   readonly name: string;
   readonly help: string;
+  readonly type?: 'counter' | 'gauge';
   /** Called by each reading of the metric. */
   readonly read: () => CountColumn;
 }
 
-/** Registers a counter that is a column of a table. Series without a count are not shown. */
-export function registerColumn(registry: Registry, { name, help, read }: ColumnOptions): void {
-  register(registry, { name, help, type: 'counter', aggregator: 'sum' }, () => columnReading(read()));
+/** Registers a metric that is a column of a table. A counter shows no series without a count. */
+export function registerColumn(registry: Registry, { name, help, type = 'counter', read }: ColumnOptions): void {
+  register(registry, { name, help, type, aggregator: 'sum' }, () => columnReading(read()));
 }
 
 /** The part of a reading that comes from a column. */
@@ -66,10 +67,11 @@ export function columnReading(column: CountColumn): Pick<MetricReading, 'values'
   return { column, values: { [Symbol.iterator]: () => valuesOf(column) } };
 }
 
-function* valuesOf({ table: { rows }, counts }: CountColumn): Generator<ReadValue> {
+function* valuesOf(column: CountColumn): Generator<ReadValue> {
+  const { table, counts } = column;
   for (const [row, value] of counts.entries()) {
-    const labels = rows[row];
-    if (value > 0 && labels !== undefined) yield { labels, value };
+    const labels = table.rows[row];
+    if (isShown(value, column) && labels !== undefined) yield { labels, value };
   }
 }
 

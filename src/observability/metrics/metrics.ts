@@ -253,6 +253,16 @@ export const WORKER_METRICS = {
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
+/** Only with TRACING_ENABLED. */
+export const TRACE_METRICS = {
+  spans: {
+    type: 'counter',
+    name: 'weir_trace_spans_total',
+    labels: ['result'],
+    help: 'Spans of traces: sent, failed (the receiver did not accept them) or dropped (the queue was full).',
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
 /** Exported by the process that reports to statsd. */
 export const REPORT_METRICS = {
   flushes: {
@@ -398,6 +408,12 @@ export function makeControlMetrics(registry: Registry, control: ControlReading):
     for (const [kind, count] of Object.entries(control.counts)) made.set({ kind }, count);
   });
   return counter(registry, CONTROL_METRICS.decisions);
+}
+
+export function makeTraceMetrics(registry: Registry): Counter<'result'> {
+  const spans = counter(registry, TRACE_METRICS.spans);
+  for (const result of ['sent', 'failed', 'dropped']) spans.inc({ result }, 0);
+  return spans;
 }
 
 export function makePenaltyMetrics(registry: Registry): { readonly blocks: Counter; readonly dropped: Counter } {

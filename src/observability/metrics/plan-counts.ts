@@ -1,13 +1,12 @@
 /** Counters of the plans of tenants. */
 
 import type { Registry } from 'prom-client';
-import { toText } from '../../descriptor/byte-string';
 import type { ByteString } from '../../descriptor/descriptor';
 import type { Plan } from '../../rule/plan';
 import { count, CountTable, type CountRow } from './count-table';
 import type { MetricRow } from './metrics';
 import { registerColumn } from './metrics-snapshot';
-import { STAT_CHARS_MAX, statisticName } from './statistic-name';
+import { domainLabel } from './rule-labels';
 
 export const PLAN_METRICS = {
   planDecisions: {
@@ -53,7 +52,7 @@ export class PlanCounts {
   record(domain: ByteString, plan: Plan, { isOver }: { readonly isOver: boolean }): void {
     let rows = this.rowsByPlan.get(plan);
     if (rows === undefined) {
-      rows = this.rowsOf(labelOf(domain), labelOf(plan.name));
+      rows = this.rowsOf(domainLabel(domain), domainLabel(plan.name));
       this.rowsByPlan.set(plan, rows);
     }
     count(isOver ? rows.overLimit : rows.ok, 0, 1);
@@ -61,7 +60,7 @@ export class PlanCounts {
 
   /** Only domains of the configuration have tenants, so their number is bounded. */
   recordUnknown(domain: ByteString): void {
-    const label = labelOf(domain);
+    const label = domainLabel(domain);
     let row = this.unknownByDomain.get(label);
     if (row === undefined) {
       row = this.unknown.add({ domain: label });
@@ -83,8 +82,4 @@ export class PlanCounts {
     this.rowsByLabels.set(key, rows);
     return rows;
   }
-}
-
-function labelOf(name: ByteString): string {
-  return statisticName(toText(name.slice(0, STAT_CHARS_MAX)), { dots: false });
 }

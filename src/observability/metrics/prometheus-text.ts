@@ -3,7 +3,7 @@
 import { Registry, type Metric } from 'prom-client';
 import { Pace, SHORT_SLICE_MS } from '../../lib/slices';
 import { ByteChunks } from './byte-chunks';
-import type { CountColumn, CountRows, Labels } from './count-table';
+import { isShown, type CountColumn, type CountRows, type Labels } from './count-table';
 import type { MetricReading } from './metrics-snapshot';
 
 /** Lines between two checks of the clock. */
@@ -40,12 +40,13 @@ export class PrometheusText {
     return chunks.end();
   }
 
-  private *linesOf(name: string, { table, counts }: CountColumn): Generator<string> {
+  private *linesOf(name: string, column: CountColumn): Generator<string> {
+    const { table, counts } = column;
     const texts = this.textsOf(table);
     let lines = '';
     for (let row = 0; row < counts.length; row += 1) {
       const value = counts[row] ?? 0;
-      if (value > 0) lines += `${name}{${(texts[row] ??= this.textOf(table.rows[row]))}} ${value}\n`;
+      if (isShown(value, column)) lines += `${name}{${(texts[row] ??= this.textOf(table.rows[row]))}} ${value}\n`;
       if (row % LINES_AT_ONCE !== LINES_AT_ONCE - 1) continue;
       yield lines;
       lines = '';

@@ -47,7 +47,8 @@ export function makeRecordDecision({
   };
   return ({ request, matched, verdict, decision }) => {
     if (onControl !== undefined) {
-      for (const { control = NO_RECORDS } of matched.matches) for (const { kind } of control) onControl(kind);
+      for (const { control = NO_RECORDS } of matched.matches)
+        for (const { kind, candidate } of control) if (candidate !== true) onControl(kind);
     }
     if (!matched.domainFound) {
       ruleMetrics.recordUnknownDomain(request.domain);

@@ -1,20 +1,12 @@
 /** Counters for each rule: hits in total, near the limit and over it. */
 
 import type { Registry } from 'prom-client';
-import { toText } from '../../descriptor/byte-string';
 import type { ByteString } from '../../descriptor/descriptor';
 import { count, CountTable, type CountRow } from './count-table';
 import type { MetricRow } from './metrics';
 import { PLAN_METRICS, PlanCounts } from './plan-counts';
 import { registerColumn, registerRead } from './metrics-snapshot';
-import { STAT_CHARS_MAX, statisticName } from './statistic-name';
-
-/** Levels of a rule with a label of their own; deeper levels share the last label. */
-const KEY_LABELS = ['key1', 'key2', 'key3', 'key4', 'key5', 'key6', 'key7', 'key8'] as const;
-
-type Label = 'domain' | (typeof KEY_LABELS)[number];
-
-const LABELS: readonly Label[] = ['domain', ...KEY_LABELS];
+import { domainLabel, ruleLabels, RULE_LABELS, type RuleLabels } from './rule-labels';
 
 export const RULE_METRICS = {
   totalHits: row('total_hits', 'Hits of all requests that matched the rule.'),
@@ -38,19 +30,19 @@ export const RULE_METRICS = {
 
 /** A metric that envoyproxy/ratelimit does not have. */
 function ownRow(name: string, help: string): MetricRow {
-  return { type: 'counter', name, labels: LABELS, help };
+  return { type: 'counter', name, labels: RULE_LABELS, help };
 }
 
 function row(name: string, help: string): MetricRow & { readonly statsd: string } {
-  const statsd = `ratelimit.service.rate_limit.${LABELS.map((label) => `{${label}}`).join('.')}.${name}`;
-  return { type: 'counter', name: `ratelimit_service_rate_limit_${name}`, labels: LABELS, help, statsd };
+  const statsd = `ratelimit.service.rate_limit.${RULE_LABELS.map((label) => `{${label}}`).join('.')}.${name}`;
+  return { type: 'counter', name: `ratelimit_service_rate_limit_${name}`, labels: RULE_LABELS, help, statsd };
 }
 
 /** Unknown domains with a label value of their own; bounded, because anyone may send any name. */
 const UNKNOWN_DOMAINS_MAX = 100;
 
 /** The label value of everything without a series of its own. */
-const OTHER = 'other';
+export const OTHER = 'other';
 
 /** Metrics of requests that no rule decides. */
 export const DOMAIN_METRICS = {
@@ -82,8 +74,6 @@ const OVERDRAWN = 7;
 const CANDIDATE_HITS = 8;
 const CANDIDATE_OVER = 9;
 const OVERDRAFT_CUT = 10;
-
-type RuleLabels = Partial<Record<Label, string>>;
 
 /** The outcome of one descriptor under its limit. */
 export interface DescriptorRecord {
@@ -154,7 +144,7 @@ export class RuleMetrics {
   }
 
   recordUnknownDomain(domain: ByteString): void {
-    const text = domainText(domain);
+    const text = domainLabel(domain);
     const known = this.unknownDomains.has(text) || this.unknownDomains.size < UNKNOWN_DOMAINS_MAX ? text : OTHER;
     this.unknownDomains.set(known, (this.unknownDomains.get(known) ?? 0) + 1);
   }
@@ -165,7 +155,7 @@ export class RuleMetrics {
     if (row === undefined) {
       // A copy: a slice of a long message would keep the whole message in memory.
       const known = this.unmatchedByDomain.size < this.options.seriesMax ? Buffer.from(domain, 'latin1').toString('latin1') : OTHER;
-      row = this.unmatchedRow(domainText(known));
+      row = this.unmatchedRow(domainLabel(known));
       this.unmatchedByDomain.set(known, row);
     }
     count(row, 0, descriptors);
@@ -224,7 +214,7 @@ export class RuleMetrics {
   private seriesOf({ domain, path, sent }: Pick<DescriptorRecord, 'domain' | 'path' | 'sent'>): CountRow {
     const known = this.seriesByPath.get(path);
     if (known !== undefined) return known;
-    const series = this.seriesWith(this.labelsOf(domain, path), { sent });
+    const series = this.seriesWith(ruleLabels({ domain, path }, { dots: this.options.sanitizeDots }), { sent });
     this.seriesByPath.set(path, series);
     return series;
   }
@@ -243,26 +233,8 @@ export class RuleMetrics {
     this.seriesByLabels.set(key, series);
     return series;
   }
-
-  private labelsOf(domain: ByteString, path: readonly string[]): RuleLabels {
-    const labels: RuleLabels = { domain: domainText(domain) };
-    KEY_LABELS.forEach((label, level) => {
-      if (level >= path.length) return;
-      const isLast = level === KEY_LABELS.length - 1;
-      const parts = isLast ? path.slice(level) : path.slice(level, level + 1);
-      labels[label] = parts
-        .map((part) => statisticName(part, { dots: this.options.sanitizeDots }))
-        .join('.')
-        .slice(0, STAT_CHARS_MAX);
-    });
-    return labels;
-  }
 }
 
 function byDomain(counts: ReadonlyMap<string, number>): { readonly labels: { readonly domain: string }; readonly value: number }[] {
   return Array.from(counts, ([domain, value]) => ({ labels: { domain }, value }));
-}
-
-function domainText(domain: ByteString): string {
-  return statisticName(toText(domain.slice(0, STAT_CHARS_MAX)), { dots: false });
 }

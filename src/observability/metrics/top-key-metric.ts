@@ -9,10 +9,10 @@ export const TOP_KEY_METRIC = {
   type: 'gauge',
   name: 'weir_top_key_hits',
   labels: ['domain', 'rule', 'key', 'question'],
-  help: 'Hits in the last 10 minutes of the METRIC_TOP_KEYS keys that asked for most (`asked`) or were denied most (`denied`), at least: never too high. A key that leaves the top loses its series.',
+  help: 'Hits in the last 10 minutes of the METRIC_TOP_KEYS keys that asked for most (`asked`), were denied most (`denied`) or would have been denied most by a candidate (`candidate_denied`), at least: never too high. A key that leaves the top loses its series.',
 } as const satisfies MetricRow;
 
-const QUESTIONS: readonly TopQuestion[] = ['asked', 'denied'];
+const QUESTIONS: readonly TopQuestion[] = ['asked', 'denied', 'candidate_denied'];
 
 export interface TopKeyMetricOptions {
   readonly registry: Registry;

@@ -1,6 +1,17 @@
 /** Maps the metrics of the tables to statsd: names, and one number or one set of durations for each name. */
 
-import { CONFIG_METRICS, METRICS, REPORT_METRICS, WORKER_METRICS, type MetricRow } from '../metrics/metrics';
+import { ADMIN_METRICS } from '../metrics/admin-metrics';
+import {
+  CONFIG_METRICS,
+  CONTROL_METRICS,
+  METRICS,
+  PENALTY_METRICS,
+  REPORT_METRICS,
+  TRACE_METRICS,
+  WORKER_METRICS,
+  XDS_METRICS,
+  type MetricRow,
+} from '../metrics/metrics';
 import type { MetricReading, ReadValue } from '../metrics/metrics-snapshot';
 import { DOMAIN_METRICS, RULE_METRICS } from '../metrics/rule-metrics';
 
@@ -22,9 +33,19 @@ export interface TimeBucket {
 /** Everything except printable ASCII without the separators of statsd. */
 const UNSENT = /[^!-~]|[:|]/g;
 
-const ROWS: readonly MetricRow[] = [METRICS, CONFIG_METRICS, WORKER_METRICS, REPORT_METRICS, RULE_METRICS, DOMAIN_METRICS].flatMap(
-  (table) => Object.values<MetricRow>(table),
-);
+const ROWS: readonly MetricRow[] = [
+  METRICS,
+  CONFIG_METRICS,
+  XDS_METRICS,
+  CONTROL_METRICS,
+  PENALTY_METRICS,
+  ADMIN_METRICS,
+  WORKER_METRICS,
+  REPORT_METRICS,
+  TRACE_METRICS,
+  RULE_METRICS,
+  DOMAIN_METRICS,
+].flatMap((table) => Object.values<MetricRow>(table));
 
 /** A part of a name: fixed text, or the value of a label. */
 type NamePart = { readonly text: string } | { readonly label: string };

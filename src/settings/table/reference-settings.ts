@@ -19,7 +19,7 @@ const ON = ['true', '1', 't'];
 const ZERO = ['0', '0s'];
 const ALL_SLOTS_AT_ONCE = 'Weir sends the commands of all slots at once.';
 const NO_MEMCACHED = 'Weir does not support memcached, because its counts are not exact; use redis or memory.';
-const NO_TRACING = 'Traces are not supported by this version.';
+const ONLY_TRACES = 'Weir sends only traces over OTLP; metrics are on DEBUG_PORT, and the log is on standard error.';
 const NO_POOL = 'One connection carries all calls.';
 const FINDS_REDIS = 'Weir starts without Redis, logs that, and connects as soon as it can.';
 
@@ -75,9 +75,14 @@ export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
   ignored('PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS', OFF, 'Times are in seconds for Prometheus and in milliseconds for statsd.'),
   ignored('GOSTATS_LOGGING_SINK_DISABLED', ON, 'Statistics are never written to the log.'),
   ignored('DESCRIPTOR_KEY_CONFIG', [], 'An override without a rule is counted under its keys alone.'),
-  ignored('TRACING_ENABLED', OFF, NO_TRACING),
-  ...ignoredAll(['TRACING_SERVICE_NAME', 'TRACING_SERVICE_NAMESPACE', 'TRACING_SERVICE_INSTANCE_ID'], NO_TRACING),
-  ...ignoredAll(['TRACING_EXPORTER_PROTOCOL', 'TRACING_SAMPLING_RATE', 'OTEL_EXPORTER_OTLP_*'], NO_TRACING),
+  ...ignoredAll(
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_TRACES_EXPORTER'],
+    'TRACING_ENABLED turns traces on, and TRACING_EXPORTER_PROTOCOL selects the protocol.',
+  ),
+  ...ignoredAll(['OTEL_EXPORTER_OTLP_METRICS_*', 'OTEL_EXPORTER_OTLP_LOGS_*', 'OTEL_METRICS_EXPORTER', 'OTEL_LOGS_EXPORTER'], ONLY_TRACES),
+  ignored('OTEL_SERVICE_NAME', [], 'Set TRACING_SERVICE_NAME.'),
+  ...ignoredAll(['OTEL_TRACES_SAMPLER', 'OTEL_TRACES_SAMPLER_ARG'], 'Set TRACING_SAMPLING_RATE; the decision of the caller comes first.'),
+  ignored('OTEL_PROPAGATORS', [], 'Weir reads W3C Trace Context and B3.'),
 
   ignored('RUNTIME_IGNOREDOTFILES', ON, 'Files whose names start with a dot are never read.'),
 ];

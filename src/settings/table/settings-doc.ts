@@ -1,7 +1,8 @@
 /** Writes `docs/settings.md` from the settings table. */
 
 import { REFERENCE_SETTINGS, type ReferenceSetting } from './reference-settings';
-import { GROUPS, SETTINGS_TABLE, type SettingRow } from './settings-table';
+import { GROUPS, type SettingRow } from './setting-row';
+import { SETTINGS_TABLE } from './settings-table';
 
 const HEAD = `# Settings
 

@@ -19,37 +19,9 @@ import {
   tags,
   text,
   textLike,
-  type SettingType,
 } from './setting-types';
-
-export const GROUPS = [
-  'Listening',
-  'Configuration',
-  'Decisions',
-  'Answers',
-  'Store',
-  'Logs and metrics',
-  'Admin API',
-  'Life cycle',
-] as const;
-
-export interface SettingRow<T = unknown, Default extends string | undefined = string | undefined> {
-  /** The name of the environment variable. */
-  readonly name: string;
-  readonly group: (typeof GROUPS)[number];
-  readonly type: SettingType<T>;
-  /** As written in the environment; undefined: unset, and the value is undefined too. */
-  readonly default: Default;
-  /** One or more sentences for the documentation. */
-  readonly meaning: string;
-  /** Whether the value, even an invalid one, must never be shown. */
-  readonly secret?: true;
-}
-
-/** Keeps the types of each row, so that Settings can be inferred from the table. */
-function row<T, Default extends string | undefined>(setting: SettingRow<T, Default>): SettingRow<T, Default> {
-  return setting;
-}
+import { row } from './setting-row';
+import { TRACE_SETTINGS } from './trace-settings';
 
 const LOG_LEVELS = {
   trace: 'trace',
@@ -942,6 +914,8 @@ export const SETTINGS_TABLE = {
     default: 'false',
     meaning: 'Send nothing to statsd and do not listen on PROMETHEUS_ADDR, whatever else is set.',
   }),
+
+  ...TRACE_SETTINGS,
 
   adminPort: row({
     ...admin,

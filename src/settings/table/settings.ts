@@ -2,7 +2,8 @@
 
 import type { Parsed } from './setting-types';
 import { SettingsError, type SettingProblem } from './settings-error';
-import { SETTINGS_TABLE, type SettingRow } from './settings-table';
+import type { SettingRow } from './setting-row';
+import { SETTINGS_TABLE } from './settings-table';
 import { show } from '../../lib/quote';
 
 type Table = typeof SETTINGS_TABLE;

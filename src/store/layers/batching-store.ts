@@ -12,6 +12,7 @@ import {
   type SettleOutcome,
   type Store,
   type StoreErrorReason,
+  type StoreTrace,
   type TakeOptions,
 } from '../port/store';
 
@@ -49,7 +50,12 @@ interface Call {
   readonly arrivedMs: number;
   readonly timeoutMs: number;
   timer: NodeJS.Timeout | undefined;
-  isSent: boolean;
+  /** Undefined: it is not sent yet. */
+  sentMs: number | undefined;
+  /** Groups of the command that carries it. */
+  groupsOfCommand: number;
+  /** Undefined: none of its requests is sampled. */
+  readonly trace: StoreTrace | undefined;
   /** Whether it has its answer. */
   isOver: boolean;
 }
@@ -92,8 +98,20 @@ export class BatchingStore implements Store {
     const takes = takesOf(groups);
     if (takes > BATCH_TAKES_MAX && groups.length > 1) return this.takeInPieces(groups, options);
     return new Promise((resolve, reject) => {
-      const { timeoutMs = Infinity } = options;
-      const call: Call = { groups, takes, resolve, reject, arrivedMs: nowMs(), timeoutMs, timer: undefined, isSent: false, isOver: false };
+      const { timeoutMs = Infinity, trace } = options;
+      const call: Call = {
+        groups,
+        takes,
+        resolve,
+        reject,
+        arrivedMs: nowMs(),
+        timeoutMs,
+        timer: undefined,
+        sentMs: undefined,
+        groupsOfCommand: groups.length,
+        trace,
+        isOver: false,
+      };
       this.groups += groups.length;
       this.limitTime(call, timeoutMs);
       const lane = this.laneOf(partOf(first));
@@ -205,13 +223,18 @@ export class BatchingStore implements Store {
 
   /** Sends one command and gives each call its part of the answer. Never rejects; resolves to the error, if any. */
   private async ask(batch: readonly Call[]): Promise<unknown> {
-    for (const call of batch) call.isSent = true;
+    const groups = groupsOf(batch);
+    const sentMs = this.options.nowMs();
+    for (const call of batch) {
+      call.sentMs = sentMs;
+      call.groupsOfCommand = groups.length;
+    }
     try {
-      const outcomes = await this.store.take(groupsOf(batch), this.timeOf(batch));
+      const outcomes = await this.store.take(groups, this.timeOf(batch, sentMs));
       let at = 0;
       for (const call of batch) {
         const end = at + call.groups.length;
-        if (this.end(call)) call.resolve(batch.length === 1 ? outcomes : outcomes.slice(at, end));
+        if (this.end(call, undefined)) call.resolve(batch.length === 1 ? outcomes : outcomes.slice(at, end));
         at = end;
       }
       return undefined;
@@ -220,16 +243,16 @@ export class BatchingStore implements Store {
         const answers = await Promise.all(batch.filter(({ isOver }) => !isOver).map((call) => this.ask([call])));
         return answers.find((answer) => answer !== undefined);
       }
-      for (const call of batch) if (this.end(call)) call.reject(error);
+      const reason = error instanceof StoreError ? error.reason : 'other';
+      for (const call of batch) if (this.end(call, reason)) call.reject(error);
       return error;
     }
   }
 
   /** The least time left among callers without a timer of their own; if all have one, the most time left. */
-  private timeOf(batch: readonly Call[]): TakeOptions | undefined {
+  private timeOf(batch: readonly Call[], nowMs: number): TakeOptions | undefined {
     let leastMs = Infinity;
     let mostMs = -Infinity;
-    const nowMs = this.options.nowMs();
     for (const { timeoutMs, arrivedMs, timer } of batch) {
       const leftMs = arrivedMs + timeoutMs - nowMs;
       if (timer === undefined) leastMs = Math.min(leastMs, leftMs);
@@ -256,21 +279,23 @@ export class BatchingStore implements Store {
   }
 
   private giveUp(call: Call): void {
-    this.fail(call, tooLate(call.timeoutMs, 'caller_timeout', { mayHaveRun: call.isSent }));
+    this.fail(call, tooLate(call.timeoutMs, 'caller_timeout', { mayHaveRun: call.sentMs !== undefined }));
   }
 
   private fail(call: Call, error: StoreError): void {
-    if (!this.end(call)) return;
+    if (!this.end(call, error.reason)) return;
     this.reportGivenUp(call.groups.length, error.reason);
     call.reject(error);
   }
 
-  /** False if it already has its answer. */
-  private end(call: Call): boolean {
+  /** False if it already has its answer. `failed` is why it gets none from the store. */
+  private end(call: Call, failed: StoreErrorReason | undefined): boolean {
     if (call.isOver) return false;
     call.isOver = true;
     this.groups -= call.groups.length;
     clearTimeout(call.timer);
+    const { trace, groups, arrivedMs, sentMs, groupsOfCommand } = call;
+    trace?.onCommand(groups, { arrivedMs, sentMs, endedMs: this.options.nowMs(), groups: groupsOfCommand, failed });
     return true;
   }
 }

@@ -2,15 +2,18 @@
 
 import type { Group, Settlement } from '../../bucket/take';
 import { storeErrorOf } from '../port/ask-by-part';
-import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../port/store';
+import { optionsOfGroup, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../port/store';
 
 /** The groups of a call belong to independent requests, so they run concurrently and unordered. */
 export class OneByOneStore implements Store {
   constructor(private readonly store: Store) {}
 
-  async take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
-    if (groups.length === 1) return this.store.take(groups, options);
-    const answers = groups.map((group) => this.store.take([group], options).catch((error: unknown) => [storeErrorOf(error)]));
+  async take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
+    const [only] = groups;
+    if (only !== undefined && groups.length === 1) return this.store.take(groups, optionsOfGroup(options, only));
+    const answers = groups.map((group) =>
+      this.store.take([group], optionsOfGroup(options, group)).catch((error: unknown) => [storeErrorOf(error)]),
+    );
     return (await Promise.all(answers)).flat();
   }
 

@@ -20,7 +20,7 @@ import {
   type Step,
 } from './group-parts';
 import { TryAgainError } from '../redis/client/redirect-error';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../port/store';
+import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreTrace, type TakeOptions } from '../port/store';
 import { TimeLeft, within } from '../port/time-left';
 
 export interface SplitStoreOptions {
@@ -90,8 +90,9 @@ export class SplitStore implements Store {
    * request may have used the room, or a part may fail: then the charges of the other parts are given back.
    */
   private async takeInParts({ group, parts, options }: TakeInPartsInput): Promise<GroupOutcome> {
+    const { trace } = options;
     const timeLeft = new TimeLeft(Math.min(this.options.timeoutMs, options.timeoutMs ?? Infinity));
-    const asked = group.dry === true || mayDeny(group) ? await this.step({ group, parts, step: 'ask', timeLeft }) : undefined;
+    const asked = group.dry === true || mayDeny(group) ? await this.step({ group, parts, step: 'ask', timeLeft, trace }) : undefined;
     if (asked?.problem !== undefined) return asked.problem;
     const would = asked && together(group, asked.decided);
     if (would !== undefined && group.dry === true) return would;
@@ -100,7 +101,7 @@ export class SplitStore implements Store {
 
     // Last check: after charging, hits are given back even if that is late.
     timeLeft.check();
-    const charged = await this.step({ group, parts: asked?.decided.map(({ part }) => part) ?? parts, step: 'charge', timeLeft });
+    const charged = await this.step({ group, parts: asked?.decided.map(({ part }) => part) ?? parts, step: 'charge', timeLeft, trace });
     const verdict = charged.problem ?? together(group, charged.decided);
     if ('verdicts' in verdict && !verdict.overLimit)
       return this.applyAfter({ group, decided: charged.decided, verdict, timeLeft, step: 'refund' });
@@ -112,16 +113,16 @@ export class SplitStore implements Store {
   }
 
   /** Sends a step to all parts at once. A part that a moving slot has split is sent again, bucket by bucket. */
-  private async step({ group, parts, step, timeLeft }: StepInput): Promise<StepAnswer> {
+  private async step({ group, parts, step, timeLeft, trace }: StepInput): Promise<StepAnswer> {
     const outcomes = await this.takeGroups(
       parts.map((part) => groupOfPart(part, { shadow: group.shadow, step })),
-      timeLeft,
+      { timeLeft, trace },
     );
     const answers = parts.map(async (part, i): Promise<StepAnswer> => {
       const outcome = outcomes[i] ?? new StoreError('the store returned an invalid reply', 'script');
       if ('verdicts' in outcome) return { decided: [{ part, verdict: outcome }], failed: [] };
       const finer = outcome instanceof TryAgainError ? byBucket(part) : [];
-      if (finer.length > 1) return this.step({ group, parts: finer, step, timeLeft });
+      if (finer.length > 1) return this.step({ group, parts: finer, step, timeLeft, trace });
       return { decided: [], problem: outcome, failed: [{ part, problem: outcome }] };
     });
     return (await Promise.all(answers)).reduce((all, answer) => {
@@ -130,9 +131,9 @@ export class SplitStore implements Store {
     });
   }
 
-  private async takeGroups(groups: readonly Group[], timeLeft: TimeLeft): Promise<readonly GroupOutcome[]> {
+  private async takeGroups(groups: readonly Group[], { timeLeft, trace }: TakeGroupsInput): Promise<readonly GroupOutcome[]> {
     try {
-      return await this.store.take(groups, { timeoutMs: timeLeft.ms() });
+      return await this.store.take(groups, { timeoutMs: timeLeft.ms(), trace });
     } catch (error) {
       const failure = storeErrorOf(error);
       return groups.map(() => failure);
@@ -194,11 +195,16 @@ interface TakeInPartsInput {
   readonly options: TakeOptions;
 }
 
-interface StepInput {
+interface TakeGroupsInput {
+  readonly timeLeft: TimeLeft;
+  /** Absent: the request is not sampled, or the step follows its answer. */
+  readonly trace?: StoreTrace | undefined;
+}
+
+interface StepInput extends TakeGroupsInput {
   readonly group: Group;
   readonly parts: readonly Part[];
   readonly step: Step;
-  readonly timeLeft: TimeLeft;
 }
 
 type Problem = StoreError | OutsideWindows;

@@ -8,6 +8,37 @@ export interface TakeOptions {
   readonly timeoutMs?: number;
   /** Prefixes the command with ASKING, for a node of a Redis Cluster that is importing the slot. */
   readonly asking?: boolean;
+  /** Follows the requests of this call that a trace samples; undefined: none is sampled. */
+  readonly trace?: StoreTrace | undefined;
+}
+
+/** A command as one call saw it. Times are of the monotonic clock, in milliseconds. */
+export interface TracedCommand {
+  /** When the call was handed over. */
+  readonly arrivedMs: number;
+  /** When the command was sent; undefined: the call gave up before. */
+  readonly sentMs: number | undefined;
+  readonly endedMs: number;
+  /** Number of requests in the command, those of other calls included. */
+  readonly groups: number;
+  /** Why it failed; undefined: it was answered. */
+  readonly failed: StoreErrorReason | undefined;
+}
+
+/** Follows sampled requests through the layers of a store. */
+export interface StoreTrace {
+  /** The trace of one of the groups; undefined: its request is not sampled. */
+  of(group: Group): StoreTrace | undefined;
+  onCommand(groups: readonly Group[], command: TracedCommand): void;
+  /** The failure mode decides the group. */
+  onFallback(group: Group, reason: StoreErrorReason): void;
+}
+
+/** The options for one group of a call. */
+export function optionsOfGroup(options: TakeOptions, group: Group): TakeOptions {
+  if (options.trace === undefined) return options;
+  const trace = options.trace.of(group);
+  return options.timeoutMs === undefined ? { trace } : { timeoutMs: options.timeoutMs, trace };
 }
 
 /**

@@ -1,5 +1,6 @@
 /** A gRPC method as both transports serve it: a path, and a handler of messages as bytes. Each service is written once, in these terms. */
 
+import type { ParentContext } from '../../observability/tracing/trace-context';
 import type { TakeOptions } from '../../store/port/store';
 import { status, type Status } from './grpc-status';
 
@@ -10,6 +11,12 @@ export const SMALL_MESSAGE_BYTES_MAX = 16 * 1024;
 export interface CallError {
   readonly code: Status;
   readonly details: string;
+}
+
+/** What a method knows of its call beside the message. */
+export interface MethodCall extends Pick<TakeOptions, 'timeoutMs'> {
+  /** Reads the trace context of the caller. */
+  readonly parent: () => ParentContext;
 }
 
 export type MethodAnswer = { readonly message: Buffer } | { readonly error: CallError };
@@ -24,7 +31,7 @@ interface MethodBase {
 export interface UnaryMethod extends MethodBase {
   readonly kind: 'unary';
   /** Never rejects. The method may keep the message. */
-  answer(message: Buffer, call: TakeOptions): Promise<MethodAnswer>;
+  answer(message: Buffer, call: MethodCall): Promise<MethodAnswer>;
 }
 
 /** A method with any number of answers to any number of messages. */

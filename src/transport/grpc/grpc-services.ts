@@ -5,9 +5,10 @@ import { encodeResponse } from '../messages/response';
 import { GrpcHealth } from './grpc-health';
 import type { GrpcMethod, UnaryMethod } from './grpc-method';
 import { reflectionMethods } from './grpc-reflection';
-import { GRPC_MESSAGE_BYTES_MAX, STATUS_OF } from './grpc-status';
+import { GRPC_MESSAGE_BYTES_MAX, status, STATUS_OF } from './grpc-status';
 import { SHOULD_RATE_LIMIT_PATH } from '../http2/connection/request-head';
 import { RequestCache } from '../messages/request-cache';
+import type { CallTracer } from '../../observability/tracing/call-tracer';
 import type { Health } from '../../observability/health';
 import type { ReservationCalls } from '../reservation-calls';
 import { reservationMethods } from './reservation-grpc';
@@ -21,6 +22,8 @@ export interface GrpcServicesOptions {
   readonly onCall: (call: { readonly grpcMethod: 'ShouldRateLimit'; readonly seconds: number }) => void;
   /** The cache of ShouldRateLimit requests. */
   readonly requests?: RequestCache;
+  /** Undefined: tracing is off. */
+  readonly tracer?: CallTracer | undefined;
 }
 
 export interface GrpcServices {
@@ -48,14 +51,21 @@ export function makeGrpcServices(options: GrpcServicesOptions): GrpcServices {
 }
 
 /** Serves all calls of grpc-js, and the unusual ones of the lean transport. */
-function shouldRateLimit({ answerCalls, onCall, requests = new RequestCache() }: GrpcServicesOptions): UnaryMethod {
+function shouldRateLimit({ answerCalls, onCall, tracer, requests = new RequestCache() }: GrpcServicesOptions): UnaryMethod {
   return {
     kind: 'unary',
     path: SHOULD_RATE_LIMIT_PATH,
     bytesMax: GRPC_MESSAGE_BYTES_MAX,
-    answer: async (message, call) => {
+    answer: async (message, { timeoutMs, parent }) => {
       const startedMs = performance.now();
-      const result = await answerOne(answerCalls, requests.read(message), call);
+      const trace = tracer?.begin({ kind: 'grpc', startedMs, parent: parent() });
+      const call = timeoutMs === undefined ? {} : { timeoutMs };
+      const result = await answerOne(
+        answerCalls,
+        requests.read(message),
+        trace === undefined ? call : { traces: [trace.request], ...call },
+      );
+      trace?.end('failure' in result ? STATUS_OF[result.failure.kind] : status.OK);
       onCall({ grpcMethod: 'ShouldRateLimit', seconds: (performance.now() - startedMs) / 1000 });
       if ('failure' in result) return { error: { code: STATUS_OF[result.failure.kind], details: result.failure.message } };
       // A copy, because a transport may keep the message, and the encoder reuses its buffer.

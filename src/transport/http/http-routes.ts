@@ -4,6 +4,9 @@ import type { IncomingMessage } from 'node:http';
 import type { ByteString, RateLimitRequest } from '../../descriptor/descriptor';
 import { BadRequestError } from '../../lib/errors';
 import type { Health } from '../../observability/health';
+import type { CallTracer } from '../../observability/tracing/call-tracer';
+import { readParent } from '../../observability/tracing/trace-context';
+import type { DecideOptions } from '../../should-rate-limit';
 import { answerOne, type AnswerCalls, type FailureKind } from '../answer';
 import { JsonBodies, type Body } from './http-body';
 import { forMethods, textReply, type HttpReply, type HttpServerOptions, type Route } from './http-server';
@@ -35,6 +38,8 @@ export interface HttpRoutesOptions {
   readonly takesRefunds?: boolean;
   /** Whether the domain is configured; absent: replies have no warning header. */
   readonly isConfigured?: (domain: ByteString) => boolean;
+  /** Absent: tracing is off. */
+  readonly tracer?: CallTracer | undefined;
 }
 
 export function httpRoutes({
@@ -44,6 +49,7 @@ export function httpRoutes({
   servesJson = true,
   takesRefunds = true,
   isConfigured = () => true,
+  tracer,
 }: HttpRoutesOptions): Pick<HttpServerOptions, 'routes' | 'routesBelow'> {
   // All routes of the port share a budget.
   const bodies = new JsonBodies();
@@ -52,7 +58,7 @@ export function httpRoutes({
     ['/', forMethods(READING, () => textReply(200, index))],
     ['/healthcheck', forMethods(PROBING, () => healthReply(health))],
   ]);
-  if (servesJson) routes.set('/json', (request) => answerJson(request, { bodies, answerCalls, takesRefunds, isConfigured }));
+  if (servesJson) routes.set('/json', (request) => answerTraced(request, { bodies, answerCalls, takesRefunds, isConfigured, tracer }));
   if (reservationCalls === undefined) return { routes };
   const { exact, below } = reservationRoutes(reservationCalls, bodies);
   return { routes: routes.set(...exact), routesBelow: new Map([below]) };
@@ -63,19 +69,34 @@ interface JsonParts {
   readonly answerCalls: AnswerCalls;
   readonly takesRefunds: boolean;
   readonly isConfigured: (domain: ByteString) => boolean;
+  readonly tracer: CallTracer | undefined;
 }
 
 /** Code and body are those of envoyproxy/ratelimit; only this header shows that the domain is not configured. */
 export const UNKNOWN_DOMAIN_WARNING = { 'x-weir-warning': 'the domain is not configured, so no limit applies' };
 
-async function answerJson(request: IncomingMessage, { bodies, answerCalls, takesRefunds, isConfigured }: JsonParts): Promise<HttpReply> {
+async function answerTraced(request: IncomingMessage, parts: JsonParts): Promise<HttpReply> {
+  const { tracer } = parts;
+  if (tracer === undefined) return answerJson(request, parts, {});
+  const parent = readParent((name) => [request.headers[name]].flat()[0]);
+  const trace = tracer.begin({ kind: 'json', startedMs: performance.now(), parent });
+  const reply = await answerJson(request, parts, trace === undefined ? {} : { traces: [trace.request] });
+  trace?.end(reply.status);
+  return reply;
+}
+
+async function answerJson(
+  request: IncomingMessage,
+  { bodies, answerCalls, takesRefunds, isConfigured }: JsonParts,
+  call: DecideOptions,
+): Promise<HttpReply> {
   const read = await bodies.read(request, { bytesMax: JSON_BODY_BYTES_MAX }, async (body): Promise<{ readonly reply: HttpReply }> => {
     const received = parsed(body);
     if (!takesRefunds && isRefund(received))
       return {
         reply: textReply(403, 'negative hits are not accepted on this port (JSON_REFUNDS_ENABLED is false); send them over gRPC\n'),
       };
-    const answer = await answerOne(answerCalls, received, {});
+    const answer = await answerOne(answerCalls, received, call);
     if ('failure' in answer) return { reply: textReply(STATUS_OF[answer.failure.kind], `${answer.failure.message}\n`) };
     const { decision } = answer;
     const status = decision.overallCode === 'OK' ? 200 : 429;

@@ -107,6 +107,7 @@ export class LeanServer {
       ...common,
       calls: this.calls,
       requests,
+      tracer: options.tracer,
       onAnswer: (seconds) => {
         options.onCall({ grpcMethod: 'ShouldRateLimit', seconds });
       },
@@ -164,7 +165,7 @@ export class LeanServer {
         if (head.kind === 'no_grpc') return refuseOtherHttp(connection, stream, head);
         const call =
           head.kind === 'rate_limit'
-            ? new RateLimitCall(this.callParts, { connection, stream, timeoutMs: head.timeoutMs })
+            ? new RateLimitCall(this.callParts, { connection, stream, head })
             : openMethodCall(this.methodParts, { connection, stream, head });
         if (call.deadlineMs !== undefined) this.watchDeadline(call.deadlineMs);
         return call;

@@ -29,6 +29,9 @@ export interface Backend {
   stop(): Promise<void>;
 }
 
+/** Longer than any test. */
+const KEEP_ALIVE_MS = 600_000;
+
 /** The query by which a request asks for such a response. */
 export function queryOf(asked: Asked): string {
   return `?${new URLSearchParams(Object.entries(asked).map(([name, value]) => [name, String(value)] as [string, string])).toString()}`;
@@ -49,6 +52,8 @@ export async function startBackend(): Promise<Backend> {
       waiting = waiting.filter((each) => each.response !== response);
     });
   });
+  // An idle connection that Node closes while Envoy sends on it would be a 503 of its own.
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   return {
     port: (server.address() as AddressInfo).port,

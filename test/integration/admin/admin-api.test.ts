@@ -147,9 +147,24 @@ describe.each(stores)('on %s', (name, env) => {
 
   test('every serving process is an instance', async () => {
     const count = name.includes('workers') ? 2 : 1;
-    const read = async () => ((await served.admin({ path: '/v1/instances' })).json as { items: readonly { generation: number }[] }).items;
+    interface Instance {
+      readonly generation: number;
+      readonly control?: {
+        readonly state: string;
+        readonly lag_seconds: number;
+        readonly version: number;
+        readonly entries_behind: number;
+      };
+    }
+    const list = async () =>
+      (await served.admin({ path: '/v1/instances' })).json as { items: readonly Instance[]; degraded: readonly object[] };
+    const read = async () => (await list()).items;
     await until(async () => (await read()).length === count);
     expect((await read()).map(({ generation }) => generation)).toEqual(Array.from({ length: count }, () => 1));
+    // A report is up to 5 s old: the writes of the tests before are in one that comes.
+    await until(async () => (await read()).every(({ control }) => control !== undefined && control.version > 0));
+    for (const { control } of await read()) expect(control).toMatchObject({ state: 'following', entries_behind: 0 });
+    expect((await list()).degraded).toEqual([]);
   });
 
   test('the top keys of all processes are there without TOP_KEYS', async () => {
@@ -159,7 +174,7 @@ describe.each(stores)('on %s', (name, env) => {
       expect(status).toBe(200);
       return json as { items: readonly { entries: string; count: number }[]; instances: number };
     };
-    await until(async () => (await read()).items.some(({ entries }) => entries === `merchant=${merchant('m1')}`), { timeoutMs: 60_000 });
+    await until(async () => (await read()).items.some(({ entries }) => entries.startsWith('merchant=m1 ')), { timeoutMs: 60_000 });
     await until(async () => (await read()).instances === (name.includes('workers') ? 2 : 1), { timeoutMs: 60_000 });
   });
 
@@ -178,6 +193,16 @@ describe.each(stores)('on %s', (name, env) => {
     );
     expect(name.includes('workers')).toBe(!pids.has(weir.pid));
     await tail.close();
+  });
+
+  test('the metrics count the requests of the API by operation and class of status, and failed tries', async () => {
+    await served.admin({ path: '/v1/whoami', token: 'wrong' });
+    const text = async () => (await httpRequest(`http://127.0.0.1:${served.weir.debugPort}/metrics`)).body;
+    await until(async () => (await text()).includes('weir_admin_requests_total{operation="whoami",status="4xx"}'));
+    expect(await text()).toMatch(/weir_admin_requests_total\{operation="whoami",status="2xx"\} [1-9]/);
+    expect(await text()).toMatch(/weir_admin_failed_tries_total [1-9]/);
+    expect(await text()).toMatch(/weir_admin_request_duration_seconds_count [1-9]/);
+    expect(await text()).toContain('weir_admin_streams 0');
   });
 
   test('rules that are reloaded are those of the API, and no secret is in the log', async () => {

@@ -1,15 +1,18 @@
 /** Control data in a serving Weir: with several workers on Redis, while Redis is away, and in a file. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openControlFile } from '../../../src/control/file/control-file';
 import { readRecord } from '../../../src/control/read-record';
+import { callAdmin, type AdminRequest } from '../../support/admin/admin-client';
+import { tokenLine, TOKENS } from '../../support/admin/admin-server';
 import { instanceOnRedis, NOTE } from '../../support/control/control-harness';
 import { httpRequest } from '../../support/clients/http-client';
 import { until } from '../../support/clock/until';
 import { startRedis } from '../../support/redis/redis-server';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
+import { freePort } from '../../support/servers/ports';
 import { writeConfig } from '../../support/config/temp-config';
 
 const CONFIG = `
@@ -75,6 +78,48 @@ test('records of CONTROL_FILE are in force from the start', async () => {
   const weir = await startWeir({ config, env: { BACKEND_TYPE: 'memory', CONTROL_FILE: file } });
   try {
     expect([await statusOf(weir, 'müller'), await statusOf(weir, 'other')]).toEqual([429, 200]);
+  } finally {
+    await weir.stop();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('a full disk under CONTROL_FILE refuses the write with the reason, logs it, and keeps what was acknowledged', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'weir-control-'));
+  const [file, tokens, port] = [path.join(folder, 'control'), path.join(folder, 'tokens'), await freePort()];
+  writeFileSync(tokens, tokenLine('ann', 'admin', TOKENS.admin));
+  const env = { BACKEND_TYPE: 'memory', CONTROL_FILE: file, ADMIN_PORT: String(port), ADMIN_TOKENS_FILE: tokens };
+  const call = (request: AdminRequest) => callAdmin(`http://127.0.0.1:${port}`, { token: TOKENS.admin, ...request });
+  const ready = () =>
+    call({ path: '/v1/whoami' }).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  // Files of this process cannot grow beyond 8 blocks.
+  const full: readonly [string, ...string[]] = ['/bin/sh', '-c', 'ulimit -f 8; exec "$0" dist/main.js serve "$@"', process.execPath];
+  let weir = await startWeir({ config, env, command: full });
+  const blocks: string[] = [];
+  try {
+    await until(ready);
+    let refusal: string | undefined;
+    for (let i = 0; i < 200 && refusal === undefined; i += 1) {
+      const body = { entries: [{ key: 'merchant', value: `${i}` }], reason: 'x'.repeat(200) };
+      const { status, body: reply } = await call({ method: 'PUT', path: `/v1/blocks/shop/b${i}`, body });
+      if (status === 200) blocks.push(`b${i}`);
+      else {
+        expect(status).toBe(503);
+        refusal = reply;
+      }
+    }
+    expect(refusal).toContain('cannot be written (EFBIG), so nothing has changed; free its disk, then repeat the write');
+    expect(weir.output()).toMatch(/ERROR: CONTROL_FILE .* cannot be written \(EFBIG\), so nothing has changed/);
+    expect(await statusOf(weir, '0')).toBe(429);
+    expect(await statusOf(weir, `${blocks.length}`)).toBe(200);
+    await weir.stop();
+    weir = await startWeir({ config, env });
+    await until(ready);
+    const { json } = await call({ path: '/v1/blocks', query: 'limit=100' });
+    expect((json as { items: readonly { id: string }[] }).items.map(({ id }) => id).sort()).toEqual(blocks.toSorted());
   } finally {
     await weir.stop();
     rmSync(folder, { recursive: true });

@@ -16,6 +16,10 @@ import { CONFIG_MAP_TEXT } from '../../support/config/config-map-text';
 
 const CONFIG = writeConfig('domain: d\ndescriptors: [{ key: k, rate_limit: { unit: hour, requests_per_unit: 3 } }]\n');
 
+/** As `weir help` lists them. */
+const COMMAND_NAMES =
+  'serve, check, explain, settings, schema, ask, reserve, tenant, plan, override, block, pass, credit, bucket, top, tail, audit, instances, completion, version, help';
+
 type Command = (input: { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }) => unknown;
 
 /** Those that can be called without a process: a wrong argument ends each before it does anything. */
@@ -83,18 +87,9 @@ describe('wrong arguments', () => {
     [['reserve', 'release', '--domain', 'd', '--id', 'x', '--hits', '3'], 'weir reserve release does not take --hits; remove it'],
     [['settings', 'PORT'], 'weir settings: "PORT" is an unexpected argument; weir settings takes only options'],
     [['limits.yaml'], '"limits.yaml" is not a command; use weir serve --config limits.yaml or weir check limits.yaml'],
-    [
-      ['--port', '8080'],
-      'weir needs a command before --port; use one of serve, check, explain, settings, schema, ask, reserve, version, help',
-    ],
-    [
-      ['chek'],
-      '"chek" is not a command; did you mean check? use one of serve, check, explain, settings, schema, ask, reserve, version, help',
-    ],
-    [
-      ['help', 'chek'],
-      '"chek" is not a command; did you mean check? use one of serve, check, explain, settings, schema, ask, reserve, version, help',
-    ],
+    [['--port', '8080'], `weir needs a command before --port; use one of ${COMMAND_NAMES}`],
+    [['chek'], `"chek" is not a command; did you mean check? use one of ${COMMAND_NAMES}`],
+    [['help', 'chek'], `"chek" is not a command; did you mean check? use one of ${COMMAND_NAMES}`],
   ])('%j', async (args, message) => {
     expect((await refusalOf(args)).split('\n')[0]).toBe(message);
   });

@@ -1,12 +1,13 @@
 /** Several workers behind one port: exact together, one set of metrics, and none of it lost when one dies. */
 
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { CONFIG_METRICS, METRICS, WORKER_METRICS } from '../../../src/observability/metrics/metrics';
 import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/observability/metrics/rule-metrics';
+import { acceptedBy } from '../../support/processes/accepted-connections';
 import { childPidsOf } from '../../support/processes/child-pids';
 import { httpRequest } from '../../support/clients/http-client';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
@@ -19,9 +20,6 @@ const WORKERS = 3;
 const LIMIT = 100;
 const CLIENTS = 12;
 const TRY_MS = 20;
-
-/** As /proc/net/tcp writes it. */
-const ESTABLISHED = '01';
 
 const CONFIG = writeConfig(
   `domain: d\ndescriptors: [{ key: k, rate_limit: { unit: year, requests_per_unit: ${LIMIT}, algorithm: fixed_window } }]\n`,
@@ -195,28 +193,6 @@ test('a connection to a hung, killed worker closes, and its client reconnects', 
 /** Its children, by /proc. */
 function workersOf({ pid }: WeirProcess): number[] {
   return childPidsOf(pid);
-}
-
-/** Open connections to a port that a process has. */
-function acceptedBy(pid: number, port: number): number {
-  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
-  const lines = readFileSync(`/proc/${pid}/net/tcp`, 'utf8')
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/));
-  const inodes = new Set(
-    lines.filter(([, address, , state]) => address?.endsWith(local) && state === ESTABLISHED).map((fields) => fields[9]),
-  );
-  const links = readdirSync(`/proc/${pid}/fd`).map((fd) => linkOf(`/proc/${pid}/fd/${fd}`));
-  return links.filter((link) => inodes.has(/^socket:\[(\d+)\]$/.exec(link)?.[1])).length;
-}
-
-/** Empty if it has been closed meanwhile. */
-function linkOf(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return '';
-  }
 }
 
 function isRunning(pid: number): boolean {

@@ -1,6 +1,6 @@
 /** A gRPC client of the rate limit service, for tests and benchmarks. */
 
-import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
+import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { toByteString } from '../../../src/descriptor/byte-string';
 import { loadProto } from '../../../src/transport/messages/proto';
 import type { WireDescriptor, WireRequest, WireResponse } from '../../../src/transport/messages/wire';
@@ -18,6 +18,8 @@ export interface AskedDescriptor extends Omit<WireDescriptor, 'entries'> {
 
 export interface AskOptions {
   readonly timeoutMs?: number;
+  /** Beside those of gRPC. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export class RlsClient {
@@ -35,14 +37,16 @@ export class RlsClient {
   }
 
   /** The same for text that is no UTF-8: the message's own byte strings. */
-  askRaw(request: WireRequest, { timeoutMs }: AskOptions = {}): Promise<WireResponse> {
+  askRaw(request: WireRequest, { timeoutMs, headers = {} }: AskOptions = {}): Promise<WireResponse> {
     const options = timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
+    const metadata = new Metadata();
+    for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
     return new Promise((resolve, reject) => {
       const done = (error: ServiceError | null, response?: WireResponse) => {
         if (error === null) resolve(response!);
         else reject(error);
       };
-      this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, options, done);
+      this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, options, done);
     });
   }
 

@@ -5,6 +5,12 @@ import { fencedBlocks } from './markdown';
 
 const PAGE = 'docs/redis.md';
 
+/** The commands that control data need beside that line, as their page has them. */
+export function readControlCommands(): readonly string[] {
+  const block = fencedBlocks('docs/control-data.md', 'text').find((text) => text.startsWith('+'))!;
+  return block.trim().split(/\s+/);
+}
+
 export interface AclLine {
   /** What stands behind `user weir`: `on`, `>PASSWORD`, the keys and the commands. */
   readonly rules: readonly string[];

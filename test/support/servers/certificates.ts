@@ -34,15 +34,15 @@ export const CLIENT_NAME = 'envoy.weir.test';
 /** Everything that openssl needs to be told by a file. */
 const OPENSSL_CONFIG = '[req]\ndistinguished_name = dn\n[dn]\n';
 
-/** openssl 3 or newer signs in one step. */
-export function makeCertificates(): Certificates {
+/** openssl 3 or newer signs in one step. `days`: how long they are valid. */
+export function makeCertificates({ days = 2 }: { readonly days?: number } = {}): Certificates {
   const folder = mkdtempSync(path.join(tmpdir(), 'weir-certificates-'));
   const config = path.join(folder, 'openssl.cnf');
   writeFileSync(config, OPENSSL_CONFIG);
   const elliptic = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
   const make = (name: string, extensions: readonly string[], signer?: Pair, key = elliptic): Pair => {
     const pair = { cert: path.join(folder, `${name}.crt`), key: path.join(folder, `${name}.key`) };
-    const args = ['req', '-x509', '-config', config, ...key, '-nodes', '-days', '2'];
+    const args = ['req', '-x509', '-config', config, ...key, '-nodes', '-days', String(days)];
     const signed = signer === undefined ? [] : ['-CA', signer.cert, '-CAkey', signer.key];
     const added = extensions.flatMap((extension) => ['-addext', extension]);
     openssl([...args, '-keyout', pair.key, '-out', pair.cert, '-subj', `/CN=${name}`, ...added, ...signed]);

@@ -185,3 +185,39 @@ test('the limits of a tenant of a domain that does not exist', async () => {
   const reply = await callAdmin(server.url, { path: '/v1/tenants/nowhere/m1/limits', token: TOKENS.viewer });
   expect(reply).toMatchObject({ status: 409, json: { type: 'urn:weir:problem:conflict' } });
 });
+
+test('a candidate shows its source and what is left; promoting it is one write that a change in between refuses', async () => {
+  const entries = [{ key: 'merchant', value: 'm3' }];
+  const limit = { requests_per_unit: 40, unit: 'minute' };
+  await put('overrides/shop/try', { entries, limit, candidate: true, reason: 'trial' });
+  const limitsNow = async () => (await limitsOf('m3')).descriptors[0]!.limits[0];
+  expect(await limitsNow()).toMatchObject({
+    requests_per_unit: 100,
+    source: { from: 'plan' },
+    candidate: { requests_per_unit: 40, bucket: { remaining: 40 }, source: { from: 'override', record: { id: 'try', reason: 'trial' } } },
+  });
+  const promote = (headers: Record<string, string> = {}, query = '') =>
+    callAdmin(server.url, {
+      method: 'POST',
+      path: '/v1/overrides/shop/try/promote',
+      query,
+      headers,
+      token: TOKENS.support,
+      body: {},
+    });
+  expect((await promote({ 'if-match': '"1"' })).status).toBe(412);
+  expect((await promote({}, 'dry_run=true')).json).toMatchObject({ dry_run: true, changed: true, before: { candidate: true } });
+  expect(await limitsNow()).toMatchObject({ requests_per_unit: 100 });
+  const promoted = await promote();
+  expect(promoted).toMatchObject({ status: 200, json: { changed: true, after: { limit: { requests_per_unit: 40 }, reason: 'trial' } } });
+  expect((promoted.json as { after: object }).after).not.toHaveProperty('candidate');
+  const now = await limitsNow();
+  expect(now).toMatchObject({ requests_per_unit: 40, source: { from: 'override', record: { id: 'try', author: 'support-1' } } });
+  expect(now).not.toHaveProperty('candidate');
+  expect((await promote()).json).toMatchObject({ changed: false });
+  const audit = await callAdmin(server.url, { path: '/v1/audit', query: 'limit=1', token: TOKENS.support });
+  expect(audit.json).toMatchObject({ items: [{ action: 'promote', before: { candidate: true } }] });
+  const missing = await callAdmin(server.url, { method: 'POST', path: '/v1/overrides/shop/none/promote', token: TOKENS.support, body: {} });
+  expect(missing.status).toBe(404);
+  await remove('overrides/shop/try');
+});

@@ -199,3 +199,87 @@ test('the same override makes the same limit each time, so that stores can fold 
   }
   expect(limits[0]).toBe(limits[1]);
 });
+
+describe('an override with candidate: true', () => {
+  const selects = { kind: 'override', entries: [{ key: 'merchant', value: '1' }] };
+  const limit = { requests_per_unit: 1, unit: 'hour' };
+
+  test('judges each request, never denies, and is in force once it is promoted', async () => {
+    const { put, ask, matched } = open();
+    put({ ...selects, limit, candidate: true });
+    expect(await ask(ONE)).toMatchObject({ overallCode: 'OK', candidates: [{ descriptor: 0, fits: true, limit: { requestsPerUnit: 1 } }] });
+    expect(await ask(ONE)).toMatchObject({
+      overallCode: 'OK',
+      statuses: [{ limitRemaining: 1, currentLimit: { requestsPerUnit: 3 } }],
+      candidates: [{ fits: false }],
+    });
+    expect(matched()?.matches[0]?.control).toMatchObject([{ kind: 'override', id: 'r', candidate: true }]);
+    expect((await ask(pay('merchant=2'))).candidates).toBeUndefined();
+    put({ ...selects, limit });
+    const promoted = await ask(ONE);
+    expect(promoted).toMatchObject({ overallCode: 'OVER_LIMIT', statuses: [{ currentLimit: { requestsPerUnit: 1 } }] });
+    expect(promoted.candidates).toBeUndefined();
+  });
+
+  test('stands beside the override in force', async () => {
+    const { put, ask } = open();
+    put({ ...selects, limit: { requests_per_unit: 2, unit: 'hour' } });
+    put({ ...selects, id: 'tried', limit, candidate: true });
+    expect(await ask(ONE)).toMatchObject({ statuses: [{ currentLimit: { requestsPerUnit: 2 } }], candidates: [{ fits: true }] });
+    expect(await ask(ONE)).toMatchObject({ overallCode: 'OK', candidates: [{ fits: false }] });
+    expect(await ask(ONE)).toMatchObject({ overallCode: 'OVER_LIMIT' });
+  });
+});
+
+describe('overrides that would put two limits on one bucket', () => {
+  const both = pay('both=1');
+  const unitsOf = (match: RequestMatch | undefined) =>
+    match?.matches[0]?.limits.map(({ name, unit, requestsPerUnit }) => [name, unit, requestsPerUnit]);
+  const override = (id: string, name: string, unit: string) => ({
+    kind: 'override',
+    id,
+    entries: [{ key: 'both' }],
+    limit: { name, requests_per_unit: 9, unit },
+  });
+
+  test('one that makes its limit share has no effect, and the rest apply', async () => {
+    const { put, ask, matched } = open();
+    put(override('a', 'x', 'day'));
+    await ask(both);
+    expect(unitsOf(matched())).toEqual([
+      ['x', 'hour', 3],
+      ['y', 'day', 5],
+    ]);
+    expect(matched()?.matches[0]?.control).toBeUndefined();
+    put(override('b', 'y', 'minute'));
+    await ask(both);
+    expect(unitsOf(matched())).toEqual([
+      ['x', 'day', 9],
+      ['y', 'minute', 9],
+    ]);
+  });
+
+  test('two that exchange the windows both apply', async () => {
+    const { put, ask, matched } = open();
+    put(override('a', 'x', 'day'));
+    put(override('b', 'y', 'hour'));
+    await ask(both);
+    expect(unitsOf(matched())).toEqual([
+      ['x', 'day', 9],
+      ['y', 'hour', 9],
+    ]);
+  });
+
+  test('of two that lead to one window the first by precedence applies', async () => {
+    const { put, ask, matched } = open();
+    put(override('a', 'x', 'minute'));
+    put(override('b', 'y', 'minute'));
+    await ask(both);
+    // The newer one wins.
+    expect(unitsOf(matched())).toEqual([
+      ['x', 'hour', 3],
+      ['y', 'minute', 9],
+    ]);
+    expect(matched()?.matches[0]?.control).toMatchObject([{ id: 'b' }]);
+  });
+});

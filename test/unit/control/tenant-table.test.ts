@@ -25,7 +25,7 @@ test('random changes: the same tenants as in a Map', () => {
     }
   }
   expect(table.size).toBe(model.size);
-  const names = [...table.shardNames()].flat().map(({ domain, tenant }) => `${domain} ${tenant}`);
+  const names = [...table.namesInParts()].flat().map(({ domain, tenant }) => `${domain} ${tenant}`);
   expect(names.sort()).toEqual([...model.keys()].sort());
 });
 

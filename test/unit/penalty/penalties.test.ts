@@ -2,7 +2,7 @@
 
 import type { Decided } from '../../../src/should-rate-limit';
 import { makeShouldRateLimit } from '../../../src/should-rate-limit';
-import { COUNTED_MAX, Penalties, PENDING_MAX, type PenaltyBlock } from '../../../src/penalty/penalties';
+import { COUNTED_MAX, Penalties, PENDING_MAX, SHARERS_MAX, type PenaltyBlock } from '../../../src/penalty/penalties';
 import { penaltyRecord } from '../../../src/penalty/penalty-record';
 import { describeRules } from '../../../src/source/describe-rules';
 import { MemoryStore } from '../../../src/store/memory/memory-store';
@@ -21,6 +21,16 @@ descriptors:
     penalty: { denials: 3, within: 1m, block: 10m }
   - key: other
     rate_limit: { unit: hour, requests_per_unit: 0 }
+  - key: path
+    value: "files/*"
+    share_threshold: true
+    rate_limit: { unit: hour, requests_per_unit: 0 }
+    penalty: { denials: 3, within: 1m, block: 10m }
+  - key: agent
+    value: "*"
+    share_threshold: true
+    rate_limit: { unit: hour, requests_per_unit: 0 }
+    penalty: { denials: 3, within: 1m, block: 10m }
 `;
 
 function open({ shadow = false, store }: { readonly shadow?: boolean; readonly store?: Pick<Store, 'take'> } = {}) {
@@ -190,4 +200,33 @@ test('a penalty without its fields is refused, and without a limit has no effect
     expect.stringContaining('descriptors[0].penalty: has no effect on a descriptor without a limit'),
   ]);
   expect(describeRules(compileText(CONFIG))[0]).toContain('penalty: denials 3 within 60s block 600s');
+});
+
+describe('with share_threshold', () => {
+  test('denials count by bucket, as the limit does, and each of the entries that were denied is blocked', async () => {
+    const { penalties, blocks, ask } = open();
+    await ask('path=files/a');
+    await ask('path=files/b');
+    await penalties.flush();
+    expect(blocks).toEqual([]);
+    await ask('path=files/b');
+    await ask('path=files/c');
+    await penalties.flush();
+    expect(blocks.map(({ entries }) => entries)).toEqual([[{ key: 'path', value: 'files/b' }], [{ key: 'path', value: 'files/c' }]]);
+  });
+
+  test('a pattern for all values is blocked for all values', async () => {
+    const { penalties, blocks, ask } = open();
+    for (const agent of ['a', 'b', 'c']) await ask(`agent=${agent}`);
+    await penalties.flush();
+    expect(blocks.map(({ entries }) => entries)).toEqual([[{ key: 'agent' }]]);
+    expect(penaltyRecord(blocks[0]!, START_MS)).toMatchObject({ kind: 'block', entries: [{ key: 'agent' }] });
+  });
+
+  test('the entries of one bucket that are blocked at once are bounded', async () => {
+    const { penalties, blocks, ask } = open();
+    for (let i = 0; i < 3 * SHARERS_MAX; i += 1) await ask(`path=files/${i}`);
+    await penalties.flush();
+    expect(blocks).toHaveLength(SHARERS_MAX);
+  });
 });

@@ -3,7 +3,8 @@
 import { checkReferenceSettings } from '../../../src/settings/check-reference-settings';
 import { REFERENCE_SETTINGS } from '../../../src/settings/table/reference-settings';
 import { SECRET, settingsInForce } from '../../../src/settings/settings-in-force';
-import { SETTINGS_TABLE, type SettingRow } from '../../../src/settings/table/settings-table';
+import type { SettingRow } from '../../../src/settings/table/setting-row';
+import { SETTINGS_TABLE } from '../../../src/settings/table/settings-table';
 
 const ROWS: readonly SettingRow[] = Object.values(SETTINGS_TABLE);
 

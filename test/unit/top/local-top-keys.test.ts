@@ -182,3 +182,19 @@ test('more rules than have counters of their own share them', async () => {
   }
   expect(unlistedMax).toBeGreaterThanOrEqual(3);
 });
+
+test('candidate_denied has the keys that a candidate would have denied, and only those', async () => {
+  const tried = (value: string, fits: boolean, hits = 1): Counted => {
+    const counted = merchant(value, { hits });
+    return { ...counted, decision: { ...counted.decision, candidates: [{ descriptor: 0, limit: LIMIT, fits }] } };
+  };
+  top.record(tried('a', true, 50));
+  for (let i = 0; i < 3; i += 1) top.record(tried('b', false, 4));
+  top.record(tried('c', false));
+  await pass(1);
+  expect(await listed('candidate_denied')).toEqual([
+    ['merchant=b', 12],
+    ['merchant=c', 1],
+  ]);
+  expect(await listed('denied')).toEqual([]);
+});

@@ -44,8 +44,11 @@ export class RedisClusterStore implements Store {
 
   take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
     const timeLeft = this.timeLeft(options);
+    const { timeoutMs, trace } = options;
     const takeIn = (slot: number, some: readonly Group[]) =>
-      this.send({ slot, timeLeft, timeoutMs: options.timeoutMs }, ({ store }, sendOptions) => store.take(some, sendOptions));
+      this.send({ slot, timeLeft, timeoutMs }, ({ store }, sendOptions) =>
+        store.take(some, trace === undefined ? sendOptions : { trace, ...sendOptions }),
+      );
     return askByPart<Group, GroupOutcome, number>(groups, { partOf: slotOfGroup, ask: oneByOneIfTorn(takeIn) });
   }
 

@@ -1,5 +1,6 @@
 /** A call of any method on a stream: splits its messages, passes them to the method, and sends the answers. */
 
+import type { ParentContext } from '../../../observability/tracing/trace-context';
 import { status } from '../../grpc/grpc-status';
 import type { AnswerStream, CallError, GrpcMethod, MethodAnswer, RequestReader } from '../../grpc/grpc-method';
 import { tooLarge } from '../../grpc/grpc-method';
@@ -9,7 +10,7 @@ import { TOO_MUCH_WAITS, type ByteBudget } from '../../byte-budget';
 import type { Connection } from '../connection/connection';
 import { MESSAGE_PREFIX_BYTES } from '../frames/frame-writer';
 import { MessageBytes, type FramedMessage } from './message-bytes';
-import { valuesOf, type RequestHead } from '../connection/request-head';
+import { parentOf, valuesOf, type RequestHead } from '../connection/request-head';
 import type { Stream, StreamHandler } from '../connection/stream';
 import { encodingOf, unpack, unpackedBytesMax } from './unpack';
 
@@ -75,6 +76,7 @@ class MethodCall implements StreamHandler, AnswerStream {
   private readonly connection: Connection;
   private readonly stream: Stream;
   private readonly method: GrpcMethod;
+  private readonly head: RequestHead;
   private readonly encoding: string;
   private readonly received: MessageBytes;
   private readonly reader: RequestReader | undefined;
@@ -96,6 +98,7 @@ class MethodCall implements StreamHandler, AnswerStream {
     this.connection = connection;
     this.stream = stream;
     this.method = method;
+    this.head = head;
     this.encoding = encodingOf(head.fields);
     this.received = new MessageBytes(parts.budget);
     this.deadlineMs = head.timeoutMs === undefined ? undefined : parts.readMs() + head.timeoutMs;
@@ -290,8 +293,9 @@ class MethodCall implements StreamHandler, AnswerStream {
     if (method.kind === 'unary') {
       this.isWorking = true;
       // In whole milliseconds, as for other calls.
-      const call = this.deadlineMs === undefined ? {} : { timeoutMs: Math.max(0, Math.ceil(this.deadlineMs - this.parts.readMs())) };
-      method.answer(message, call).then(
+      const timeoutMs = this.deadlineMs === undefined ? undefined : Math.max(0, Math.ceil(this.deadlineMs - this.parts.readMs()));
+      const parent = (): ParentContext => parentOf(this.head);
+      method.answer(message, timeoutMs === undefined ? { parent } : { timeoutMs, parent }).then(
         (answer) => {
           this.onAnswer(answer);
         },

@@ -1,5 +1,7 @@
 /** A ShouldRateLimit call on a stream: reads its one message, and answers it once. */
 
+import type { CallTracer, TracedCall } from '../../../observability/tracing/call-tracer';
+import type { RequestTrace } from '../../../request/request-trace';
 import { encodeResponse } from '../../messages/response';
 import { NO_ANSWER, type Answer } from '../../answer';
 import { tooLarge } from '../../grpc/grpc-method';
@@ -13,7 +15,7 @@ import { MESSAGE_PREFIX_BYTES } from '../frames/frame-writer';
 import { readUint32 } from '../frames/frames';
 import type { GatheredCall, GatheredCalls } from './gathered-calls';
 import { MessageBytes } from './message-bytes';
-import { SHOULD_RATE_LIMIT_PATH } from '../connection/request-head';
+import { parentOf, SHOULD_RATE_LIMIT_PATH, type RequestHead } from '../connection/request-head';
 import type { Stream, StreamHandler } from '../connection/stream';
 
 const DEADLINE_EXCEEDED = errorFrame(status.DEADLINE_EXCEEDED, 'Deadline exceeded');
@@ -31,12 +33,14 @@ export interface RateLimitCallParts {
   readonly onAnswer: (seconds: number) => void;
   /** Called if an answer could not be sent. */
   readonly onFault: (error: unknown) => void;
+  /** Undefined: tracing is off. */
+  readonly tracer: CallTracer | undefined;
 }
 
 export interface RateLimitCallInput {
   readonly connection: Connection;
   readonly stream: Stream;
-  readonly timeoutMs: number | undefined;
+  readonly head: RequestHead;
 }
 
 export class RateLimitCall implements StreamHandler, GatheredCall {
@@ -45,6 +49,8 @@ export class RateLimitCall implements StreamHandler, GatheredCall {
   private readonly startedMs: number;
   private readonly connection: Connection;
   private readonly stream: Stream;
+  /** Undefined: the call is not sampled. */
+  private readonly trace: TracedCall | undefined;
   /** The bytes of a message that does not arrive in one piece. */
   private received: MessageBytes | undefined;
   private isWorking = false;
@@ -52,12 +58,17 @@ export class RateLimitCall implements StreamHandler, GatheredCall {
 
   constructor(
     private readonly parts: RateLimitCallParts,
-    { connection, stream, timeoutMs }: RateLimitCallInput,
+    { connection, stream, head }: RateLimitCallInput,
   ) {
     this.connection = connection;
     this.stream = stream;
     this.startedMs = parts.readMs();
-    this.deadlineMs = timeoutMs === undefined ? undefined : this.startedMs + timeoutMs;
+    this.deadlineMs = head.timeoutMs === undefined ? undefined : this.startedMs + head.timeoutMs;
+    this.trace = parts.tracer?.begin({ kind: 'grpc', startedMs: this.startedMs, parent: parentOf(head) });
+  }
+
+  get requestTrace(): RequestTrace | undefined {
+    return this.trace?.request;
   }
 
   onData(bytes: Buffer, start: number, end: number): void {
@@ -79,8 +90,13 @@ export class RateLimitCall implements StreamHandler, GatheredCall {
   }
 
   onReset(): void {
+    this.abandon(status.CANCELLED);
+  }
+
+  private abandon(code: Status): void {
     if (this.isOver) return;
     this.isOver = true;
+    this.trace?.end(code);
     this.release();
     // Work in progress continues and counts as a stream until it ends: a client cannot start more work by resetting streams.
     if (this.isWorking) this.connection.countAbandoned(1);
@@ -90,7 +106,7 @@ export class RateLimitCall implements StreamHandler, GatheredCall {
     if (this.isOver || this.deadlineMs === undefined) return undefined;
     if (nowMs < this.deadlineMs) return this.deadlineMs;
     this.connection.answerAtOnce(this.stream, DEADLINE_EXCEEDED);
-    this.onReset();
+    this.abandon(status.DEADLINE_EXCEEDED);
     return undefined;
   }
 
@@ -140,6 +156,7 @@ export class RateLimitCall implements StreamHandler, GatheredCall {
 
   private answer(answer: Answer): void {
     this.isOver = true;
+    this.trace?.end('decision' in answer ? status.OK : STATUS_OF[answer.failure.kind]);
     if ('decision' in answer) {
       this.connection.answer(this.stream, { head: ANSWER_HEAD, message: encodeResponse(answer.decision), trailers: OK_TRAILERS });
     } else {
@@ -160,6 +177,7 @@ export class RateLimitCall implements StreamHandler, GatheredCall {
 
   private refuse(code: Status, details: string): void {
     this.isOver = true;
+    this.trace?.end(code);
     this.release();
     this.connection.answerAtOnce(this.stream, errorFrame(code, details));
   }

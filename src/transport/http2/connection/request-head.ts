@@ -1,5 +1,6 @@
 /** Interprets the header fields of a request, checked against HTTP/2 (RFC 9113, 8.2 and 8.3), and recognizes plain decisions. */
 
+import { readParent, type ParentContext } from '../../../observability/tracing/trace-context';
 import type { HeaderField } from '../hpack/header-field';
 import type { HeaderList } from '../hpack/hpack-decoder';
 
@@ -18,6 +19,8 @@ export interface RequestHead {
   readonly contentLength: number | undefined;
   /** Without pseudo-headers, as trailers must be. */
   readonly isTrailers: boolean;
+  /** Read on demand, because almost all calls need none; `parentOf` reads it. */
+  parent: ParentContext | undefined;
 }
 
 const PSEUDO_NAMES: ReadonlySet<string> = new Set([':method', ':scheme', ':path', ':authority']);
@@ -42,12 +45,19 @@ export function readRequestHead({ fields, tooLarge }: HeaderList): RequestHead {
   const timeouts = valuesOf(fields, 'grpc-timeout');
   const timeoutMs = timeouts[0] === undefined ? undefined : toTimeoutMs(timeouts[0]);
   const isPlain = isPlainCall(fields) && (timeouts.length === 0 || timeoutMs !== undefined);
-  return { fields, isTrailers, contentLength, timeoutMs, kind: isPlain ? 'rate_limit' : isGrpc(fields) ? 'other' : 'no_grpc' };
+  const kind = isPlain ? 'rate_limit' : isGrpc(fields) ? 'other' : 'no_grpc';
+  return { fields, isTrailers, contentLength, timeoutMs, kind, parent: undefined };
 }
 
 /** Builds all heads with the same fields in the same order, so that they share a hidden class. */
 function unread({ fields, isTrailers, kind }: Pick<RequestHead, 'fields' | 'isTrailers' | 'kind'>): RequestHead {
-  return { fields, isTrailers, contentLength: undefined, timeoutMs: undefined, kind };
+  return { fields, isTrailers, contentLength: undefined, timeoutMs: undefined, kind, parent: undefined };
+}
+
+/** The trace context of a call. Calls with identical header blocks share it. */
+export function parentOf(head: Pick<RequestHead, 'fields' | 'parent'>): ParentContext {
+  head.parent ??= readParent((wanted) => valuesOf(head.fields, wanted)[0]);
+  return head.parent;
 }
 
 export function valuesOf(fields: readonly HeaderField[], wanted: string): readonly string[] {

@@ -29,6 +29,7 @@ function gatherer() {
   const add = (domain: string, timeoutMs?: number) => {
     calls.add(
       {
+        requestTrace: undefined,
         onAnswer: (answer, nowMs) => {
           if (domain === 'deaf') throw new Error('not heard');
           told.push(answer !== undefined && 'failure' in answer ? `${domain}: ${answer.failure.message} at ${nowMs}` : '-');
@@ -82,7 +83,8 @@ test('a call that was forgotten gets an error', async () => {
     () => 5,
   );
   const told: (Answer | undefined)[] = [];
-  for (let i = 0; i < 2; i += 1) calls.add({ onAnswer: (answer) => told.push(answer), onFault: fail }, requestOf('a'), undefined);
+  for (let i = 0; i < 2; i += 1)
+    calls.add({ requestTrace: undefined, onAnswer: (answer) => told.push(answer), onFault: fail }, requestOf('a'), undefined);
   calls.send();
   await Promise.resolve();
   await Promise.resolve();

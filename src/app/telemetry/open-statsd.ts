@@ -1,18 +1,18 @@
 /** Wires the statsd reporter: names, tags, connection, and the log of failures. */
 
 import { Counter, type Registry } from 'prom-client';
-import { monotonicNowMs } from '../lib/clock';
-import type { Settings } from '../settings/table/settings';
-import { SettingsError } from '../settings/table/settings-error';
-import type { StatsdChoice } from '../settings/statsd-choice';
-import { event } from '../observability/log/log-event';
-import type { Logger } from '../observability/log/logger';
-import { REPORT_METRICS } from '../observability/metrics/metrics';
-import { MogrifierError, Mogrifiers, type Mogrified } from '../observability/statsd/mogrifier';
-import type { MetricReading } from '../observability/metrics/metrics-snapshot';
-import { ThrottledLog } from '../observability/log/throttled-log';
-import { openStatsd as connectStatsd } from '../observability/statsd/statsd-connection';
-import { StatsdReporter } from '../observability/statsd/statsd-reporter';
+import { monotonicNowMs } from '../../lib/clock';
+import type { Settings } from '../../settings/table/settings';
+import { SettingsError } from '../../settings/table/settings-error';
+import type { StatsdChoice } from '../../settings/statsd-choice';
+import { event } from '../../observability/log/log-event';
+import type { Logger } from '../../observability/log/logger';
+import { REPORT_METRICS } from '../../observability/metrics/metrics';
+import { MogrifierError, Mogrifiers, type Mogrified } from '../../observability/statsd/mogrifier';
+import type { MetricReading } from '../../observability/metrics/metrics-snapshot';
+import { ThrottledLog } from '../../observability/log/throttled-log';
+import { openStatsd as connectStatsd } from '../../observability/statsd/statsd-connection';
+import { StatsdReporter } from '../../observability/statsd/statsd-reporter';
 
 export interface OpenStatsdOptions {
   readonly statsd: StatsdChoice;

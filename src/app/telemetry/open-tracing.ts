@@ -1,0 +1,101 @@
+/** Wires tracing: the exporter, the queue of spans, their metrics, and the log of a receiver that is away. Imported only if traces are on. */
+
+import cluster from 'node:cluster';
+import { randomUUID } from 'node:crypto';
+import type { SpanExporter } from '@opentelemetry/sdk-trace';
+import type { Registry } from 'prom-client';
+import { monotonicNowMs } from '../../lib/clock';
+import { event } from '../../observability/log/log-event';
+import type { Logger } from '../../observability/log/logger';
+import { ReceiverLog } from '../../observability/log/receiver-log';
+import { ThrottledLog } from '../../observability/log/throttled-log';
+import { makeTraceMetrics } from '../../observability/metrics/metrics';
+import type { CallTracer } from '../../observability/tracing/call-tracer';
+import { OtelTracer } from '../../observability/tracing/otel-tracer';
+import { SpanSender } from '../../observability/tracing/span-sender';
+import type { Settings } from '../../settings/table/settings';
+import type { TraceChoice } from '../../settings/trace-choice';
+
+/** How long a process that ends waits for the receiver to take the last spans, in milliseconds. */
+const FLUSH_MS = 1_500;
+
+export interface OpenTracingOptions {
+  readonly tracing: TraceChoice;
+  readonly settings: Settings;
+  readonly version: string;
+  readonly registry: Registry;
+  readonly log: Logger;
+  /** Whether the parent process has logged the start. */
+  readonly isWorker: boolean;
+}
+
+export interface OpenedTracing {
+  readonly tracer: CallTracer;
+  /** Sends the last spans, for a bounded time. */
+  close(): Promise<void>;
+}
+
+export async function openTracing({ tracing, settings, version, registry, log, isWorker }: OpenTracingOptions): Promise<OpenedTracing> {
+  const { protocol, address } = tracing;
+  const { tracingSamplingRate: ratio } = settings;
+  const spans = makeTraceMetrics(registry);
+  const receiver = new ReceiverLog({ log, nowMs: monotonicNowMs, address });
+  const warnings = new ThrottledLog({
+    write: (sentence) => {
+      log.warn(event('traces_warning'), sentence);
+    },
+    nowMs: monotonicNowMs,
+  });
+  const sender = new SpanSender({
+    exporter: await openExporter(protocol),
+    resource: resourceOf(settings, version),
+    version,
+    queueMax: settings.otelBspMaxQueueSize,
+    batchMax: settings.otelBspMaxExportBatchSize,
+    intervalMs: settings.otelBspScheduleDelay,
+    exportTimeoutMs: settings.otelBspExportTimeout,
+    onSpans: (result, count) => {
+      spans.inc({ result }, count);
+    },
+    onBatch: (problem) => {
+      receiver.onBatch(problem);
+    },
+    onWarning: (message) => {
+      warnings.log('opentelemetry', `OpenTelemetry: ${message}`);
+    },
+  });
+  const tracer = new OtelTracer({ tracer: sender.tracer, queue: sender, ratio, showsValues: settings.tracingValues });
+  if (!isWorker)
+    log.info(
+      event('traces_started', { address, protocol, ratio }),
+      `traces go to ${address} over OTLP (${protocol}); calls without a sampling decision of their caller are sampled at a rate of ${ratio}`,
+    );
+  return {
+    tracer,
+    close: async () => {
+      tracer.flush();
+      await sender.close({ timeoutMs: FLUSH_MS });
+    },
+  };
+}
+
+/** Each takes megabytes, so only the one in use is loaded. */
+async function openExporter(protocol: TraceChoice['protocol']): Promise<SpanExporter> {
+  if (protocol === 'grpc') {
+    const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-grpc');
+    return new OTLPTraceExporter();
+  }
+  const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
+  return new OTLPTraceExporter();
+}
+
+function resourceOf(settings: Settings, version: string): Readonly<Record<string, string>> {
+  const { tracingServiceName, tracingServiceNamespace, tracingServiceInstanceId } = settings;
+  return {
+    'service.name': tracingServiceName,
+    ...(tracingServiceNamespace !== undefined && { 'service.namespace': tracingServiceNamespace }),
+    'service.instance.id': tracingServiceInstanceId ?? randomUUID(),
+    'service.version': version,
+    ...(cluster.worker !== undefined && { 'weir.worker': String(cluster.worker.id) }),
+  };
+}

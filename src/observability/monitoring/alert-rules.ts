@@ -1,0 +1,73 @@
+/** Writes the alerts as a rules file of Prometheus, and as a PrometheusRule of its operator. */
+
+import { stringify } from 'yaml';
+import { DEFAULT_ALERT_OPTIONS, makeAlerts, type Alert, type AlertOptions } from './alerts';
+import { REAL_TIME, type TimeScale } from './time-scale';
+
+export interface RulesOptions {
+  /** Where the runbook is; its sections follow as fragments. */
+  readonly runbook?: string;
+  readonly time?: TimeScale;
+  readonly alerts?: AlertOptions;
+}
+
+export interface AlertingRule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: { readonly summary: string; readonly runbook_url: string };
+}
+
+export interface RuleGroups {
+  readonly groups: readonly { readonly name: string; readonly rules: readonly AlertingRule[] }[];
+}
+
+const HEAD =
+  '# Written by scripts/generate/monitoring.mjs from src/observability/monitoring/alerts.ts; docs/runbook.md explains each alert.\n';
+
+export const RUNBOOK = 'docs/runbook.md';
+
+export function ruleGroups({ runbook = RUNBOOK, time = REAL_TIME, alerts = DEFAULT_ALERT_OPTIONS }: RulesOptions = {}): RuleGroups {
+  return { groups: [{ name: 'weir', rules: makeAlerts(alerts).map((alert) => toRule(alert, { runbook, time })) }] };
+}
+
+/** The text of the rules file. */
+export function renderRules(options: RulesOptions = {}): string {
+  return HEAD + toYaml(ruleGroups(options));
+}
+
+/** The text of the manifest. */
+export function renderPrometheusRule(options: RulesOptions = {}): string {
+  return (
+    HEAD +
+    toYaml({
+      apiVersion: 'monitoring.coreos.com/v1',
+      kind: 'PrometheusRule',
+      metadata: { name: 'weir', labels: { 'app.kubernetes.io/name': 'weir' } },
+      spec: ruleGroups(options),
+    })
+  );
+}
+
+/** The fragment of the alert's section. */
+export function sectionOf(alert: string): string {
+  return alert.toLowerCase();
+}
+
+function toRule(
+  { name, expression, hold, severity, summary }: Alert,
+  { runbook, time }: Required<Pick<RulesOptions, 'runbook' | 'time'>>,
+): AlertingRule {
+  return {
+    alert: name,
+    expr: expression(time),
+    for: time.hold(hold),
+    labels: { severity },
+    annotations: { summary, runbook_url: `${runbook}#${sectionOf(name)}` },
+  };
+}
+
+function toYaml(value: unknown): string {
+  return stringify(value, { lineWidth: 0 });
+}

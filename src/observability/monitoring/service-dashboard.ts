@@ -1,0 +1,260 @@
+/** The dashboard of the service: how fast it decides, what Redis does to it, and how its instances differ. */
+
+import { CONFIG_METRICS, CONTROL_METRICS, METRICS, WORKER_METRICS, XDS_METRICS, type MetricRow } from '../metrics/metrics';
+import { LIMIT_METRICS } from '../metrics/rule-limit-metric';
+import type { PanelSpec, Query, Section } from './panels';
+import { buckets, increase, maxBy, quantile, rate, series, sumBy } from './promql';
+import { INSTANCES, RATE_RANGE } from './variables';
+
+const CHOSEN = { instance: INSTANCES } as const;
+
+const DECISIONS = { ...CHOSEN, grpc_method: 'ShouldRateLimit' } as const;
+
+/** Metrics of prom-client, which docs/metrics.md names as its defaults. */
+const PROCESS = {
+  cpu: { type: 'counter', name: 'process_cpu_seconds_total', labels: [], help: '' },
+  memory: { type: 'gauge', name: 'process_resident_memory_bytes', labels: [], help: '' },
+  lag: { type: 'gauge', name: 'nodejs_eventloop_lag_p99_seconds', labels: [], help: '' },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
+const decisionsPerInstance = sumBy('instance', rate(series(METRICS.totalRequests, DECISIONS), RATE_RANGE));
+
+function perInstance(row: MetricRow): string {
+  return sumBy('instance', rate(series(row, CHOSEN), RATE_RANGE));
+}
+
+function gauge(row: MetricRow, name = ''): Query {
+  return { expression: maxBy('instance', series(row, CHOSEN)), legend: `${name} {{instance}}`.trim() };
+}
+
+function latencies(selected: string, by: string): readonly Query[] {
+  return [0.5, 0.99].map((q) => ({
+    expression: quantile(q, selected, { by, range: RATE_RANGE }),
+    legend: `p${q * 100} {{instance}}${by === 'instance' ? '' : ' {{store}}'}`,
+  }));
+}
+
+const DECISION_PANELS: readonly PanelSpec[] = [
+  {
+    kind: 'graph',
+    title: 'Decisions',
+    description: 'gRPC calls answered per second.',
+    unit: 'reqps',
+    queries: [{ expression: decisionsPerInstance, legend: '{{instance}}' }],
+  },
+  {
+    kind: 'graph',
+    title: 'Time of a decision',
+    description: 'From the arrival of a call to its answer. Envoy waits 20 ms by default.',
+    unit: 's',
+    queries: latencies(buckets(METRICS.responseTime, DECISIONS), 'instance'),
+  },
+  {
+    kind: 'graph',
+    title: 'Calls without a decision',
+    description: 'Errors by type. Envoy then decides by failure_mode_deny.',
+    unit: 'reqps',
+    queries: [
+      {
+        expression: sumBy('instance, err_type', rate(series(METRICS.shouldRateLimitError, CHOSEN), RATE_RANGE)),
+        legend: '{{instance}} {{err_type}}',
+      },
+    ],
+  },
+  {
+    kind: 'graph',
+    title: 'Decisions by the deny cache',
+    description: 'Denials without asking Redis.',
+    unit: 'reqps',
+    queries: [{ expression: perInstance(METRICS.denyCacheDenials), legend: '{{instance}}' }],
+  },
+];
+
+const FALLBACK_PANELS: readonly PanelSpec[] = [
+  {
+    kind: 'graph',
+    title: 'Decisions without Redis',
+    description: 'Requests per second that the failure modes of their limits decided.',
+    unit: 'reqps',
+    queries: [{ expression: perInstance(METRICS.fallbackDecisions), legend: '{{instance}}' }],
+  },
+  {
+    kind: 'graph',
+    title: 'Hits admitted without Redis',
+    description: 'By failure mode. Mode open admits everything, mode local a share of the limit.',
+    unit: 'ops',
+    queries: [
+      { expression: sumBy('failure_mode', rate(series(METRICS.fallbackHits, CHOSEN), RATE_RANGE)), legend: '{{failure_mode}}' },
+      { expression: `sum(${rate(series(METRICS.chargedBackHits, CHOSEN), RATE_RANGE)})`, legend: 'charged to Redis afterwards' },
+    ],
+  },
+  {
+    kind: 'stat',
+    title: 'Bound on hits beyond the limits',
+    description:
+      'Since the start: hits admitted without Redis, less those that Redis was charged for afterwards. No more than these passed beyond the limits.',
+    unit: 'short',
+    queries: [
+      {
+        expression: `sum(${series(METRICS.fallbackHits, CHOSEN)}) - sum(${series(METRICS.chargedBackHits, CHOSEN)})`,
+        legend: 'hits',
+      },
+    ],
+  },
+  {
+    kind: 'graph',
+    title: 'Lost hits',
+    description: 'Hits that Redis may never count, and hits charged for denied or failed requests.',
+    unit: 'short',
+    queries: [
+      {
+        expression: sumBy('instance', increase(series(METRICS.chargeBackLostHits, CHOSEN), RATE_RANGE)),
+        legend: 'not charged back {{instance}}',
+      },
+      {
+        expression: sumBy('instance', increase(series(METRICS.hitsLost, CHOSEN), RATE_RANGE)),
+        legend: 'miscounted by split requests {{instance}}',
+      },
+    ],
+  },
+];
+
+const REDIS_PANELS: readonly PanelSpec[] = [
+  {
+    kind: 'graph',
+    title: 'Latency of Redis',
+    description: 'Of one command, which may decide many requests.',
+    unit: 's',
+    queries: latencies(buckets(METRICS.storeLatency, CHOSEN), 'instance, store'),
+  },
+  {
+    kind: 'graph',
+    title: 'Errors of Redis',
+    description: 'Failed commands, and calls that gave up while waiting, by reason.',
+    unit: 'ops',
+    queries: [
+      { expression: sumBy('store, reason', rate(series(METRICS.storeErrors, CHOSEN), RATE_RANGE)), legend: '{{store}} {{reason}}' },
+    ],
+  },
+  {
+    kind: 'graph',
+    title: 'Open circuit breakers',
+    description: 'Redis servers that Weir does not ask, and how often a breaker opened.',
+    unit: 'short',
+    queries: [
+      gauge(METRICS.breakerOpen, 'open'),
+      { expression: sumBy('instance', increase(series(METRICS.breakerOpenings, CHOSEN), RATE_RANGE)), legend: 'openings {{instance}}' },
+    ],
+  },
+  {
+    kind: 'graph',
+    title: 'Instances on the same Redis',
+    description: 'As each instance counts them. In mode local each enforces its share of a limit.',
+    unit: 'none',
+    queries: [gauge(METRICS.instances)],
+  },
+];
+
+const INSTANCE_PANELS: readonly PanelSpec[] = [
+  {
+    kind: 'graph',
+    title: 'Skew of load',
+    description: 'Decisions of each instance, divided by the average: 1 is even. A connection of Envoy stays with one instance.',
+    unit: 'none',
+    queries: [{ expression: `${decisionsPerInstance} / on () group_left () avg(${decisionsPerInstance})`, legend: '{{instance}}' }],
+  },
+  {
+    kind: 'graph',
+    title: 'Delay of the event loop',
+    description: 'p99 of each process: how late Weir itself runs.',
+    unit: 's',
+    queries: [gauge(PROCESS.lag)],
+  },
+  {
+    kind: 'graph',
+    title: 'Processor time',
+    description: 'Cores in use.',
+    unit: 'none',
+    queries: [{ expression: perInstance(PROCESS.cpu), legend: '{{instance}}' }],
+  },
+  {
+    kind: 'graph',
+    title: 'Memory',
+    description: 'Resident set.',
+    unit: 'bytes',
+    queries: [{ expression: sumBy('instance', series(PROCESS.memory, CHOSEN)), legend: '{{instance}}' }],
+  },
+  {
+    kind: 'graph',
+    title: 'Connections',
+    description: 'Open connections to the gRPC port, and those that Weir closed or refused, by reason.',
+    unit: 'short',
+    queries: [
+      { expression: sumBy('instance', series(METRICS.grpcConnections, CHOSEN)), legend: '{{instance}}' },
+      { expression: sumBy('reason', increase(series(METRICS.grpcConnectionsEnded, CHOSEN), RATE_RANGE)), legend: 'ended: {{reason}}' },
+    ],
+  },
+  {
+    kind: 'graph',
+    title: 'Workers',
+    description: 'Workers that are serving, and restarts. Only with WORKERS over 1.',
+    unit: 'none',
+    queries: [
+      gauge(WORKER_METRICS.workers),
+      { expression: sumBy('instance', increase(series(WORKER_METRICS.restarts, CHOSEN), RATE_RANGE)), legend: 'restarts {{instance}}' },
+    ],
+  },
+];
+
+const CONFIGURATION_PANELS: readonly PanelSpec[] = [
+  {
+    kind: 'graph',
+    title: 'Configuration in force',
+    description: 'Its number: one more after each reload.',
+    unit: 'none',
+    queries: [gauge(METRICS.configGeneration)],
+  },
+  {
+    kind: 'graph',
+    title: 'Last configuration accepted',
+    description: '1: the configuration offered last is in force, and the management server is connected. 0: it is not.',
+    unit: 'bool',
+    queries: [gauge(CONFIG_METRICS.configLastLoadGood, 'configuration'), gauge(XDS_METRICS.connected, 'management server')],
+  },
+  {
+    kind: 'graph',
+    title: 'Delay of control data',
+    description: 'Time since the instance last knew its control data to be up to date.',
+    unit: 's',
+    queries: [gauge(CONTROL_METRICS.lag)],
+  },
+  {
+    kind: 'stat',
+    title: 'Time until the certificate ends',
+    description: 'Of the certificate in use on the gRPC port.',
+    unit: 's',
+    queries: [{ expression: `min(${series(METRICS.grpcCertificateExpiry, CHOSEN)} > 0) - time()`, legend: 'first' }],
+  },
+  {
+    kind: 'stat',
+    title: 'Limits without series',
+    description: 'Configured limits beyond METRIC_SERIES_MAX.',
+    unit: 'short',
+    queries: [{ expression: `max(${series(LIMIT_METRICS.dropped, CHOSEN)})`, legend: 'limits' }],
+  },
+  {
+    kind: 'table',
+    title: 'Versions',
+    description: 'Version of Weir and store of each instance.',
+    unit: 'none',
+    queries: [{ expression: maxBy('instance, version, store', series(METRICS.buildInfo, CHOSEN)), legend: '' }],
+  },
+];
+
+export const SERVICE_SECTIONS: readonly Section[] = [
+  { title: 'Decisions', panels: DECISION_PANELS },
+  { title: 'Without Redis', panels: FALLBACK_PANELS },
+  { title: 'Redis', panels: REDIS_PANELS },
+  { title: 'Instances', panels: INSTANCE_PANELS },
+  { title: 'Configuration', panels: CONFIGURATION_PANELS },
+];

@@ -1,0 +1,100 @@
+/** The dashboards and alerts are what the generator makes, and the runbook has a section for each alert. */
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parse } from 'yaml';
+import { renderPrometheusRule, renderRules, ruleGroups, sectionOf } from '../../../src/observability/monitoring/alert-rules';
+import { makeDashboards, renderDashboards } from '../../../src/observability/monitoring/dashboards';
+import {
+  CONFIG_METRICS,
+  CONTROL_METRICS,
+  METRICS,
+  PENALTY_METRICS,
+  WORKER_METRICS,
+  XDS_METRICS,
+} from '../../../src/observability/metrics/metrics';
+import type { MetricRow } from '../../../src/observability/metrics/metrics';
+import { LIMIT_METRICS } from '../../../src/observability/metrics/rule-limit-metric';
+import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/observability/metrics/rule-metrics';
+import { TOP_KEY_METRIC } from '../../../src/observability/metrics/top-key-metric';
+
+const RULES = ruleGroups().groups.flatMap(({ rules }) => rules);
+
+const ROWS: readonly MetricRow[] = [
+  METRICS,
+  CONFIG_METRICS,
+  XDS_METRICS,
+  CONTROL_METRICS,
+  PENALTY_METRICS,
+  WORKER_METRICS,
+  LIMIT_METRICS,
+  DOMAIN_METRICS,
+  RULE_METRICS,
+  { TOP_KEY_METRIC },
+].flatMap((table) => Object.values<MetricRow>(table));
+
+/** By heading. */
+const SECTIONS = new Map(
+  readFileSync('docs/runbook.md', 'utf8')
+    .split(/^## /m)
+    .slice(1)
+    .map((section) => [section.slice(0, section.indexOf('\n')), section] as const),
+);
+
+/** Labels of what Prometheus scrapes, and of histograms and alerts. */
+const ADDED_LABELS = ['job', 'instance', 'le'];
+
+function expectUpToDate(file: string, text: string): void {
+  if (existsSync(file) && readFileSync(file, 'utf8') === text) return;
+  throw new Error(`${file} is out of date; run node scripts/generate/monitoring.mjs (after a build)`);
+}
+
+test('the files under deploy/ are what the generator makes', () => {
+  expectUpToDate('deploy/prometheus/weir-alerts.yaml', renderRules());
+  expectUpToDate('deploy/prometheus/prometheus-rule.yaml', renderPrometheusRule());
+  const dashboards = Object.entries(renderDashboards());
+  for (const [name, text] of dashboards) expectUpToDate(path.join('deploy/grafana', name), text);
+  expect(readdirSync('deploy/grafana').sort()).toEqual(dashboards.map(([name]) => name).sort());
+});
+
+test('the PrometheusRule has the groups of the rules file', () => {
+  const { spec } = parse(renderPrometheusRule()) as { readonly spec: unknown };
+  expect(spec).toEqual(parse(renderRules()));
+});
+
+test('each alert links to its section of the runbook, and each section has its alert', () => {
+  expect([...SECTIONS.keys()]).toEqual(RULES.map(({ alert }) => alert));
+  for (const { alert, annotations } of RULES) expect(annotations.runbook_url).toBe(`docs/runbook.md#${sectionOf(alert)}`);
+});
+
+test.each([...SECTIONS])('the section of %s has the meaning, what callers notice, what to do and a command', (_alert, section) => {
+  expect(section).toMatch(/^- \*\*Meaning\.\*\* /m);
+  expect(section).toMatch(/^- \*\*Callers\*\* /m);
+  expect(section).toMatch(/^- \*\*Do\*\*/m);
+  expect(section).toMatch(/^```sh\n.+\n```$/m);
+});
+
+function expressions(): string[] {
+  const dashboards = Object.values(makeDashboards());
+  return [
+    ...RULES.map(({ expr }) => expr),
+    ...dashboards.flatMap(({ panels }) => panels.flatMap((panel) => ('targets' in panel ? panel.targets.map(({ expr }) => expr) : []))),
+    ...dashboards.flatMap(({ annotations }) => (annotations.list ?? []).map(({ expr = '' }) => expr)),
+    ...dashboards.flatMap(({ templating }) => (templating.list ?? []).map(({ definition = '' }) => definition)),
+  ];
+}
+
+test('each query names metrics of the tables, with labels that they have', () => {
+  const selected = expressions().flatMap((expression) =>
+    Array.from(expression.matchAll(/\b((?:weir|ratelimit_service)_\w+)(?:\{([^}]*)\})?/g), ([, name = '', matchers = '']) => ({
+      name: name.replace(/_bucket$/, ''),
+      labels: Array.from(matchers.matchAll(/(\w+)(?:=~?|!~|!=)"/g), ([, label = '']) => label),
+    })),
+  );
+  expect(selected.length).toBeGreaterThan(80);
+  for (const { name, labels } of selected) {
+    const known = ROWS.find((row) => row.name === name)?.labels ?? [];
+    expect({ name, unknown: labels.filter((label) => ![...known, ...ADDED_LABELS].includes(label)) }).toEqual({ name, unknown: [] });
+    expect(ROWS.map((row) => row.name)).toContain(name);
+  }
+});

@@ -1,0 +1,87 @@
+/** Records the calls that a store of control data makes of its scripts, so that mutants of the scripts get the same ones. */
+
+import { RedisControlStore } from '../../src/control/redis/redis-control-store';
+import type { ScriptRun } from '../../src/store/redis/redis-store';
+import type { Script } from '../../src/store/redis/script-loader';
+import { loadClockedScript } from '../support/redis/clocked-script';
+import type { ClockedRedis } from '../support/redis/redis-store';
+
+export type ControlScriptName = 'write' | 'read';
+
+export const CONTROL_SCRIPTS: Readonly<Record<ControlScriptName, Script>> = {
+  write: loadClockedScript('control-write'),
+  read: loadClockedScript('control-read'),
+};
+
+/** One call, at a time of Redis's clock. */
+export interface RecordedCall {
+  readonly nowUs: number;
+  readonly script: ControlScriptName;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+}
+
+export interface RecordedLife {
+  readonly name: string;
+  readonly calls: readonly RecordedCall[];
+}
+
+/** Bounds of the store that are far lower than those that serve, so that a short life reaches them. */
+export interface SmallBounds {
+  readonly log?: number;
+  readonly audit?: number;
+  /** Of each kind. */
+  readonly records?: readonly number[];
+}
+
+/** Where the arguments of the write script have them, the records of the first kind last. */
+const LOG_AT = 5;
+const AUDIT_AT = 6;
+const RECORDS_AT = 11;
+
+export interface Recorder {
+  readonly store: RedisControlStore;
+  readonly setNow: (nowUs: number) => Promise<void>;
+  /** Those of the next writes. */
+  readonly setBounds: (bounds: SmallBounds) => void;
+  readonly calls: RecordedCall[];
+}
+
+/** On the Redis, which must be empty. */
+export function startRecorder(redis: ClockedRedis): Recorder {
+  const calls: RecordedCall[] = [];
+  let bounds: SmallBounds = {};
+  let nowUs = 0;
+  const run = <Answer>(call: ScriptRun<Answer>): Promise<Answer> => {
+    const script = call.script === CONTROL_SCRIPTS.write ? 'write' : 'read';
+    const args = script === 'write' ? bounded(call.args.map(String), bounds) : call.args.map(String);
+    calls.push({ nowUs, script, keys: call.keys.map(String), args });
+    return redis.store.run({ ...call, args }, {});
+  };
+  const store = new RedisControlStore({
+    run,
+    keyPrefix: '',
+    scripts: CONTROL_SCRIPTS,
+    onUnreadable: (error) => {
+      throw error;
+    },
+  });
+  return {
+    store,
+    calls,
+    setBounds: (of) => {
+      bounds = of;
+    },
+    setNow: (us) => {
+      nowUs = us;
+      return redis.setNow(us);
+    },
+  };
+}
+
+function bounded(args: readonly string[], { log, audit, records }: SmallBounds): readonly string[] {
+  return args.map((arg, i) => {
+    const bound = i === LOG_AT ? log : i === AUDIT_AT ? audit : records?.[i - RECORDS_AT];
+    return bound === undefined ? arg : String(bound);
+  });
+}

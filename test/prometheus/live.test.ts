@@ -1,0 +1,139 @@
+/** A real Prometheus watches real Weirs under load: each alert fires by its fault and resolves after it, and each query of the dashboards has data. */
+
+import { readFileSync } from 'node:fs';
+import { makeAlerts } from '../../src/observability/monitoring/alerts';
+import { renderRules } from '../../src/observability/monitoring/alert-rules';
+import { makeDashboards } from '../../src/observability/monitoring/dashboards';
+import { dividedBy } from '../../src/observability/monitoring/time-scale';
+import { until } from '../support/clock/until';
+import { runCommand } from '../support/processes/command';
+import { startPrometheus, type Prometheus } from '../support/servers/prometheus';
+import { ENVOY_TIMEOUT_MS, startWatched, type Watched } from './watched-weirs';
+
+/** Minutes become fractions of a second: 5 min are 3 s, and 6 h 3.6 min. No range or threshold is under 3 s. */
+const TIME_DIVISOR = 100;
+
+const PATIENCE_MS = 120_000;
+
+const begunMs = Date.now();
+let watched: Readonly<Record<string, Watched>>;
+let prometheus: Prometheus;
+const open: { stop(): Promise<void> }[] = [];
+
+/** As `job alert`. */
+async function firing(): Promise<Set<string>> {
+  const series = await prometheus.query('ALERTS{alertstate="firing"}');
+  return new Set(series.map(({ metric }) => `${metric.job} ${metric.alertname}`));
+}
+
+/** Waits until each of these was seen firing. A slow look may miss none: one that was seen stays in the list. */
+async function untilFired(expected: readonly string[]): Promise<void> {
+  const seen = new Set<string>();
+  await until(
+    async () => {
+      for (const alert of await firing()) seen.add(alert);
+      return expected.every((alert) => seen.has(alert));
+    },
+    { timeoutMs: PATIENCE_MS },
+  ).catch(() => {
+    throw new Error(`not fired: ${expected.filter((alert) => !seen.has(alert)).join(', ')}; fired: ${[...seen].join(', ')}`);
+  });
+}
+
+async function untilQuiet(): Promise<void> {
+  let now = new Set<string>();
+  await until(async () => (now = await firing()).size === 0, { timeoutMs: PATIENCE_MS }).catch(() => {
+    throw new Error(`still firing: ${[...now].join(', ')}`);
+  });
+}
+
+function expectedOf(part: 'alerts' | 'alertsAfter'): string[] {
+  return Object.entries(watched).flatMap(([job, each]) => (each[part] ?? []).map((alert) => `${job} ${alert}`));
+}
+
+beforeAll(async () => {
+  const started = await startWatched();
+  open.push(started);
+  watched = started.watched;
+  prometheus = await startPrometheus({
+    jobs: Object.fromEntries(Object.entries(watched).map(([job, { weir }]) => [job, weir.debugPort])),
+    rules: renderRules({ time: dividedBy(TIME_DIVISOR), alerts: { envoyTimeoutMs: ENVOY_TIMEOUT_MS } }),
+  });
+  open.push(prometheus);
+}, PATIENCE_MS);
+
+afterAll(async () => {
+  for (const each of open.reverse()) await each.stop();
+}, PATIENCE_MS);
+
+test(
+  'each alert fires by its fault on a live Weir, and resolves when the fault ends',
+  async () => {
+    const provoked = [...expectedOf('alerts'), ...expectedOf('alertsAfter')].map((alert) => alert.split(' ')[1]);
+    expect(provoked.sort()).toEqual(
+      makeAlerts()
+        .map(({ name }) => name)
+        .sort(),
+    );
+
+    const all = Object.values(watched);
+    await until(async () => (await prometheus.query('up == 1')).length === all.length);
+    await untilQuiet();
+    await Promise.all(all.map((each) => each.begin()));
+    await untilFired(expectedOf('alerts'));
+    await Promise.all(all.map((each) => each.end()));
+    await untilFired(expectedOf('alertsAfter'));
+    await Promise.all(all.map((each) => each.restore?.()));
+    await untilQuiet();
+  },
+  3 * PATIENCE_MS,
+);
+
+/** The command of each section of the runbook. */
+const COMMANDS = Array.from(
+  readFileSync('docs/runbook.md', 'utf8').matchAll(/^## (\w+)\n[\s\S]*?^```sh\n([\s\S]*?)^```$/gm),
+  ([, alert = '', command = '']) => [alert, command] as const,
+);
+
+test.each(COMMANDS)('the command of the runbook on %s shows something', async (alert, command) => {
+  const { weir } = Object.values(watched).find(({ alerts, alertsAfter = [] }) => [...alerts, ...alertsAfter].includes(alert))!;
+  const { stdout, stderr } = await runCommand('sh', ['-c', command.replaceAll('localhost:6070', `127.0.0.1:${weir.debugPort}`)]);
+  expect(stderr).toBe('');
+  expect(stdout.split('\n').some((line) => line !== '' && !line.startsWith('#'))).toBe(true);
+});
+
+/** What Grafana replaces before it asks. */
+function replaced(expression: string): string {
+  return expression.replaceAll('$__rate_interval', '3s').replaceAll(/\$(?:domain|rule|instance)/g, '.*');
+}
+
+describe.each(Object.entries(makeDashboards()))('%s', (_file, { panels, annotations, templating }) => {
+  const queries = panels.flatMap((panel) =>
+    'targets' in panel ? panel.targets.map(({ expr, refId }) => [`${panel.title} ${refId}`, expr] as const) : [],
+  );
+
+  async function hasData(expression: string): Promise<boolean> {
+    const series = await prometheus.queryRange(replaced(expression), { fromMs: begunMs, toMs: Date.now() });
+    return series.some(({ values }) => values.some((value) => !Number.isNaN(value)));
+  }
+
+  test.each(queries)('the query of panel %s returns data', async (_title, expression) => {
+    expect(await hasData(expression)).toBe(true);
+  });
+
+  test.each((annotations.list ?? []).map(({ name, expr }) => [name, expr ?? ''] as const))(
+    'the query of annotation %s returns data',
+    async (_name, expression) => {
+      expect(await hasData(expression)).toBe(true);
+    },
+  );
+
+  const variables = (templating.list ?? []).flatMap(({ name, definition }) =>
+    definition === undefined ? [] : [[name, definition] as const],
+  );
+  test.each(variables)('the variable %s has values', async (_name, definition) => {
+    const [, selector = '', label = ''] = /^label_values\((.*), (\w+)\)$/.exec(definition) ?? [];
+    const values = (await prometheus.labelSets(replaced(selector))).map((labels) => labels[label]);
+    expect(values).toContainEqual(expect.any(String));
+  });
+});

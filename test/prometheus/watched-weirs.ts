@@ -1,0 +1,274 @@
+/** The Weirs that a Prometheus watches in these tests: each has its callers, its own fault, and what ends the fault. */
+
+import { copyFileSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createClient } from 'redis';
+import { RlsClient, type AskedDescriptor } from '../support/clients/rls-client';
+import { writeConfig } from '../support/config/temp-config';
+import { startWeir, type WeirProcess } from '../support/processes/weir-process';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { makeCertificates } from '../support/servers/certificates';
+import { freePort } from '../support/servers/ports';
+import { TcpProxy } from '../support/servers/tcp-proxy';
+import { XdsServer } from '../support/servers/xds-server';
+
+type RedisClient = ReturnType<typeof clientOf>;
+
+function clientOf({ port }: RedisServer) {
+  return createClient({ socket: { host: '127.0.0.1', port } });
+}
+
+/** A Weir with callers. */
+export interface Watched {
+  readonly weir: WeirProcess;
+  /** Alerts that its fault fires. */
+  readonly alerts: readonly string[];
+  /** Alerts that the end of its fault fires. */
+  readonly alertsAfter?: readonly string[];
+  begin(): Promise<void> | void;
+  end(): Promise<void> | void;
+  /** Repairs what the end of the fault broke. */
+  restore?(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The timeout of Envoy that the alerts of these tests assume: a busy machine is never that slow by itself. */
+export const ENVOY_TIMEOUT_MS = 400;
+
+const DELAY_MS = 500;
+
+/** No decision is given up for lateness. */
+const PATIENT = { REDIS_OP_TIMEOUT: '1s' } as const;
+
+const CALL_EVERY_MS = 40;
+
+/** Calls one after the other until `stop`, which also closes the client. */
+class Callers {
+  private readonly client: RlsClient;
+  private isStopped = false;
+  private readonly done: Promise<void>;
+
+  constructor(
+    port: number,
+    private readonly call: (client: RlsClient) => Promise<unknown>,
+  ) {
+    this.client = new RlsClient(port);
+    this.done = this.run();
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    await this.done;
+    this.client.close();
+  }
+
+  private async run(): Promise<void> {
+    while (!this.isStopped) {
+      // During a fault some calls get an error.
+      await this.call(this.client).catch(() => undefined);
+      await pause(CALL_EVERY_MS);
+    }
+  }
+}
+
+/** One call for each descriptor, together. */
+function askAll(client: RlsClient, domain: string, descriptors: readonly AskedDescriptor[]): Promise<unknown> {
+  return Promise.all(descriptors.map((descriptor) => client.ask(domain, [descriptor])));
+}
+
+/** Redis goes away, and comes back with buckets that it cannot count in. */
+async function startOutage(redis: RedisServer): Promise<Watched> {
+  const proxy = await TcpProxy.start(redis.port);
+  const client = clientOf(redis);
+  await client.connect();
+  const limit = (mode: string, requests = 100_000) => `rate_limit: { unit: day, requests_per_unit: ${requests}, failure_mode: ${mode} }`;
+  const config = writeConfig(`domain: outage
+descriptors:
+  - { key: open, ${limit('open')} }
+  - { key: local, ${limit('local')} }
+  - { key: strict, ${limit('unavailable')} }
+  - { key: used_up, ${limit('closed', 1)} }
+`);
+  const weir = await startWeir({
+    config,
+    env: { REDIS_URL: `127.0.0.1:${proxy.port}`, CONTROL_DATA: 'true', CACHE_KEY_PREFIX: 'outage:', ...PATIENT },
+  });
+  const descriptors = ['open', 'local', 'strict', 'used_up'].map((key) => ({ entries: { [key]: 'x' } }));
+  const callers = new Callers(weir.grpcPort, (client) => askAll(client, 'outage', descriptors));
+  return {
+    weir,
+    alerts: ['WeirFailingOpen', 'WeirDecidingWithoutRedis', 'WeirErrorBudgetFastBurn', 'WeirErrorBudgetSlowBurn', 'WeirControlDataStale'],
+    alertsAfter: ['WeirHitsLost'],
+    begin: async () => {
+      proxy.pointTo(await freePort());
+      proxy.resetOpen();
+    },
+    end: async () => {
+      await spoilBuckets(client);
+      proxy.pointTo(redis.port);
+    },
+    restore: () => forgetBuckets(client),
+    stop: async () => {
+      client.destroy();
+      await callers.stop();
+      await weir.stop();
+      await proxy.stop();
+    },
+  };
+}
+
+const LOCAL_BUCKETS = 'outage:*local*';
+
+/** Replaces each bucket by a list, which no script counts in. */
+async function spoilBuckets(client: RedisClient): Promise<void> {
+  const keys = await client.keys(LOCAL_BUCKETS);
+  if (keys.length === 0) throw new Error(`no bucket matches ${LOCAL_BUCKETS}: ${(await client.keys('*')).join(' ')}`);
+  for (const key of keys) await client.multi().del(key).rPush(key, 'foreign').exec();
+}
+
+async function forgetBuckets(client: RedisClient): Promise<void> {
+  for (const key of await client.keys(LOCAL_BUCKETS)) await client.del(key);
+}
+
+/** Redis answers, but late; two workers. Its configuration becomes invalid. */
+async function startSlow(redis: RedisServer): Promise<Watched> {
+  const proxy = await TcpProxy.start(redis.port);
+  const valid = 'domain: slow\ndescriptors:\n  - { key: user, rate_limit: { unit: hour, requests_per_unit: 1000000 } }\n';
+  const config = writeConfig(valid);
+  const weir = await startWeir({
+    config,
+    env: { REDIS_URL: `127.0.0.1:${proxy.port}`, WORKERS: '2', CACHE_KEY_PREFIX: 'slow:', ...PATIENT },
+  });
+  const callers = new Callers(weir.grpcPort, (client) => client.ask('slow', [{ entries: { user: 'x' } }]));
+  return {
+    weir,
+    alerts: ['WeirSlowDecisions', 'WeirConfigurationRefused'],
+    begin: () => {
+      proxy.delayReplies(DELAY_MS);
+      writeFileSync(config, 'domain: slow\ndescriptors: none\n');
+    },
+    end: () => {
+      proxy.delayReplies(0);
+      writeFileSync(config, valid);
+    },
+    stop: async () => {
+      await callers.stop();
+      await weir.stop();
+      await proxy.stop();
+    },
+  };
+}
+
+/** Callers ask for more than their limits, and for what no rule limits; a reload brings more rules than METRIC_SERIES_MAX. */
+async function startRules(): Promise<Watched> {
+  const hourly = (requests: number) => `unit: hour, requests_per_unit: ${requests}`;
+  const text = `domain: rules
+plans:
+  free: { rate_limit: { ${hourly(1_000_000)} } }
+descriptors:
+  - { key: customer, tenant: true, default_plan: free }
+  - { key: busy, value: all, rate_limit: { unit: second, requests_per_unit: 1000, algorithm: token_bucket } }
+  - { key: few, rate_limit: { ${hourly(50)} } }
+  - { key: shadow, shadow_mode: true, rate_limit: { ${hourly(1)} } }
+  - { key: tried, rate_limit: { ${hourly(1_000_000)}, candidate: { requests_per_unit: 1 } } }
+  - { key: punished, rate_limit: { ${hourly(1)} }, penalty: { denials: 1, within: 1m, block: 1h } }
+  - { key: tenant, rate_limit: { ${hourly(100)} } }
+`;
+  const limits = 7;
+  const config = writeConfig(text);
+  const weir = await startWeir({
+    config,
+    env: { BACKEND_TYPE: 'memory', CONTROL_DATA: 'true', METRIC_TOP_KEYS: '5', METRIC_SERIES_MAX: String(limits) },
+  });
+  const ordinary = ['customer', 'few', 'shadow', 'tried', 'punished', 'tenant'].map((key) => ({ entries: { [key]: 'x' } }));
+  const excess: readonly AskedDescriptor[] = [
+    { entries: { busy: 'all' }, hits_addend: { value: '100' } },
+    { entries: { tenant: 'loud' }, hits_addend: { value: '100' } },
+    { entries: { nothing: 'x' } },
+  ];
+  let isExcessive = false;
+  const callers = new Callers(weir.grpcPort, async (client) => {
+    await askAll(client, 'rules', isExcessive ? [...ordinary, ...excess] : ordinary);
+    await client.ask('unknown', [{ entries: { user: 'x' } }]);
+  });
+  connect(weir.grpcPort, '127.0.0.1')
+    .on('error', () => undefined)
+    .end('not HTTP/2, so that Weir ends the connection\r\n\r\n');
+  return {
+    weir,
+    alerts: ['WeirUnmatchedDescriptors', 'WeirTopKeyDenied', 'WeirLimitNearlyUsed', 'WeirSeriesDropped'],
+    begin: () => {
+      isExcessive = true;
+      writeFileSync(config, `${text}  - { key: one_more, rate_limit: { ${hourly(1)} } }\n`);
+    },
+    end: () => {
+      isExcessive = false;
+      writeFileSync(config, text);
+    },
+    stop: async () => {
+      await callers.stop();
+      await weir.stop();
+    },
+  };
+}
+
+/** Configuration from a management server, which goes away, and TLS with a certificate that ends soon. */
+async function startEdge(): Promise<Watched> {
+  const server = await XdsServer.start();
+  server.send('1', [{ name: 'edge', domain: 'edge', descriptors: [{ key: 'user', rate_limit: { unit: 1, requests_per_unit: 5 } }] }]);
+  const [lasting, ending] = [makeCertificates({ days: 90 }).server, makeCertificates({ days: 2 }).server];
+  const folder = mkdtempSync(path.join(tmpdir(), 'weir-certificate-'));
+  const [cert, key] = [path.join(folder, 'tls.crt'), path.join(folder, 'tls.key')];
+  const use = (pair: typeof lasting): void => {
+    copyFileSync(pair.key, key);
+    copyFileSync(pair.cert, cert);
+  };
+  use(lasting);
+  const weir = await startWeir({
+    env: {
+      BACKEND_TYPE: 'memory',
+      CONFIG_TYPE: 'GRPC_XDS_SOTW',
+      CONFIG_GRPC_XDS_NODE_ID: 'edge',
+      CONFIG_GRPC_XDS_SERVER_URL: `localhost:${server.port}`,
+      CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL: '100ms',
+      XDS_CLIENT_BACKOFF_INITIAL_INTERVAL: '100ms',
+      XDS_CLIENT_BACKOFF_MAX_INTERVAL: '500ms',
+      GRPC_SERVER_USE_TLS: 'true',
+      GRPC_SERVER_TLS_CERT: cert,
+      GRPC_SERVER_TLS_KEY: key,
+    },
+  });
+  return {
+    weir,
+    alerts: ['WeirXdsGone', 'WeirCertificateEnds'],
+    begin: () => {
+      server.die();
+      use(ending);
+    },
+    end: async () => {
+      use(lasting);
+      await server.comeBack();
+    },
+    stop: async () => {
+      await weir.stop();
+      server.stop();
+    },
+  };
+}
+
+/** All of them by the name of their job, and what stops them. */
+export async function startWatched(): Promise<{ readonly watched: Readonly<Record<string, Watched>>; stop(): Promise<void> }> {
+  const redis = await startRedis();
+  const [outage, slow, rules, edge] = await Promise.all([startOutage(redis), startSlow(redis), startRules(), startEdge()]);
+  const watched = { outage, slow, rules, edge };
+  return {
+    watched,
+    stop: async () => {
+      await Promise.all(Object.values(watched).map((each) => each.stop()));
+      await redis.stop();
+    },
+  };
+}
