@@ -8,7 +8,7 @@ import { AdminProblem } from '../problem';
 import { checkOf, groupOf, readBuckets, toRequest, type LiveBucket } from './live-request';
 import { auditAction } from './record-routes';
 import { route, type AdminCall, type AdminRoute } from './route';
-import { snakeKeys } from '../../lib/snake-keys';
+import { snakeKeys } from './snake-keys';
 import { descriptors, domain, dryRun, entries, next, object, page, reason, wasDryRun } from './schemas';
 
 const TAG = 'buckets';

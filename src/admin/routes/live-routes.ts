@@ -3,7 +3,7 @@
 import { Type } from '@sinclair/typebox';
 import { route, type AdminRoute } from './route';
 import { object } from './schemas';
-import { snakeKeys } from '../../lib/snake-keys';
+import { snakeKeys } from './snake-keys';
 
 /** Most rules of one reply. */
 const RULES_MAX = 10_000;

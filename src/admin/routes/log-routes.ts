@@ -9,7 +9,7 @@ import { showRecord } from './record-schemas';
 import { route, type AdminRoute } from './route';
 import { readSelector } from './selector-text';
 import { domain, next, object, page } from './schemas';
-import { snakeKeys } from '../../lib/snake-keys';
+import { snakeKeys } from './snake-keys';
 
 const AUDIT_ID = /^\d{1,20}-\d{1,20}$/;
 

@@ -13,7 +13,7 @@ import { ROLES } from '../role';
 import { instances } from './instances-route';
 import { route, type AdminRoute } from './route';
 import { domain, next, object, page } from './schemas';
-import { snakeKeys } from '../../lib/snake-keys';
+import { snakeKeys } from './snake-keys';
 
 const TAG = 'system';
 
