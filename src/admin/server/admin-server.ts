@@ -14,7 +14,7 @@ import { openApiOf } from './openapi';
 import { AdminProblem, type ProblemName } from '../problem';
 import type { CountedRequest } from '../request-counts';
 import { mayActAs } from '../role';
-import type { AdminReply, AdminRoute, CallHeaders } from '../routes/route';
+import type { AdminReply, AdminRoute, CallHeaders } from '../route/route';
 import { Admission } from './admission';
 import type { ConsoleFiles } from './console-files';
 import { streamEvents } from './event-stream';
