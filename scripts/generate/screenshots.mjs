@@ -79,7 +79,7 @@ async function put(path, body) {
 }
 
 /**
- * Requests of twelve merchants, the first of which ask most, while the live figures are collected.
+ * Requests of twelve merchants, while the live figures are collected. The first ones ask most.
  *
  * @param {number} ms
  */
