@@ -7,6 +7,7 @@ import { event } from '../observability/log/log-event';
 import type { Logger } from '../observability/log/logger';
 import type { MetricReading } from '../observability/metrics/metrics-snapshot';
 import { makeConfigMetrics, type ManagementServer } from '../observability/metrics/metrics';
+import { CertificateExpiry } from '../observability/metrics/certificate-expiry';
 import { RuleLimitMetric } from '../observability/metrics/rule-limit-metric';
 import { TOP_KEY_METRIC } from '../observability/metrics/top-key-metric';
 import type { RulesInForce } from '../source/rules-in-force';
@@ -72,7 +73,10 @@ export async function publishMetrics({
 export interface OpenConfigMetricsOptions {
   readonly registry: Registry;
   readonly rules: RulesInForce;
-  readonly settings: Pick<Settings, 'metricSeriesMax' | 'sanitizeDescriptorMetricDots'>;
+  readonly settings: Pick<
+    Settings,
+    'metricSeriesMax' | 'sanitizeDescriptorMetricDots' | 'adminTlsCert' | 'redisTlsClientCert' | 'configGrpcXdsClientTlsCert'
+  >;
   readonly managementServer: ManagementServer | undefined;
 }
 
@@ -81,6 +85,11 @@ export function openConfigMetrics({ registry, rules, settings, managementServer 
   const { metricSeriesMax: seriesMax, sanitizeDescriptorMetricDots: sanitizeDots } = settings;
   makeConfigMetrics({ registry, loads: rules, managementServer });
   new RuleLimitMetric({ registry, rules, seriesMax, sanitizeDots });
+  new CertificateExpiry(registry, [
+    { setting: 'ADMIN_TLS_CERT', file: settings.adminTlsCert },
+    { setting: 'REDIS_TLS_CLIENT_CERT', file: settings.redisTlsClientCert },
+    { setting: 'CONFIG_GRPC_XDS_CLIENT_TLS_CERT', file: settings.configGrpcXdsClientTlsCert },
+  ]);
 }
 
 /** @throws ListenError if the address cannot be bound */

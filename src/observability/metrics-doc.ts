@@ -12,6 +12,7 @@ import {
   type MetricRow,
 } from './metrics/metrics';
 import { ADMIN_METRICS } from './metrics/admin-metrics';
+import { CERTIFICATE_METRIC } from './metrics/certificate-expiry';
 import { LIMIT_METRICS } from './metrics/rule-limit-metric';
 import { DOMAIN_METRICS, RULE_METRICS } from './metrics/rule-metrics';
 import { TOP_KEY_METRIC } from './metrics/top-key-metric';
@@ -94,6 +95,7 @@ export function renderMetricsDoc(): string {
     ...CONTROL_METRICS,
     ...PENALTY_METRICS,
     ...ADMIN_METRICS,
+    CERTIFICATE_METRIC,
     ...WORKER_METRICS,
     ...REPORT_METRICS,
     ...TRACE_METRICS,

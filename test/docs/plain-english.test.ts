@@ -19,6 +19,7 @@ import {
   XDS_METRICS,
   type MetricRow,
 } from '../../src/observability/metrics/metrics';
+import { CERTIFICATE_METRIC } from '../../src/observability/metrics/certificate-expiry';
 import { LIMIT_METRICS } from '../../src/observability/metrics/rule-limit-metric';
 import { DOMAIN_METRICS, RULE_METRICS } from '../../src/observability/metrics/rule-metrics';
 import { makeAlerts } from '../../src/observability/monitoring/alerts';
@@ -158,6 +159,7 @@ function textsToRead(): Passage[] {
     WORKER_METRICS,
     REPORT_METRICS,
     LIMIT_METRICS,
+    { CERTIFICATE_METRIC },
     TRACE_METRICS,
     RULE_METRICS,
     DOMAIN_METRICS,

@@ -124,11 +124,14 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   },
   // promtool's time begins at 0, so the certificate ends 20 days after that; at minute 30 another is in use.
   WeirCertificateEnds: {
-    input: { [`weir_grpc_certificate_expiry_timestamp_seconds{${TARGET}}`]: '1728000x5 864000x25 1728000x20' },
+    input: {
+      [`weir_grpc_certificate_expiry_timestamp_seconds{${TARGET}}`]: '0x50',
+      [`weir_certificate_expiry_timestamp_seconds{setting="ADMIN_TLS_CERT", ${TARGET}}`]: '1728000x5 864000x25 1728000x20',
+    },
     quietAt: 5,
     firesAt: 25,
     resolvedAt: 40,
-    labels: INSTANCE,
+    labels: { ...INSTANCE, setting: 'ADMIN_TLS_CERT' },
   },
   WeirSeriesDropped: {
     input: { [`weir_rule_limits_dropped{${TARGET}}`]: '0x10 3x20 0x20' },

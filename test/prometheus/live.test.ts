@@ -6,6 +6,7 @@ import { renderRules } from '../../src/observability/monitoring/alert-rules';
 import { makeDashboards } from '../../src/observability/monitoring/dashboards';
 import { dividedBy } from '../../src/observability/monitoring/time-scale';
 import { until } from '../support/clock/until';
+import { figure } from '../support/docs/figure';
 import { runCommand } from '../support/processes/command';
 import { startPrometheus, type Prometheus } from '../support/servers/prometheus';
 import { ENVOY_TIMEOUT_MS, startWatched, type Watched } from './watched-weirs';
@@ -20,23 +21,24 @@ let watched: Readonly<Record<string, Watched>>;
 let prometheus: Prometheus;
 const open: { stop(): Promise<void> }[] = [];
 
-/** As `job alert`. */
-async function firing(): Promise<Set<string>> {
-  const series = await prometheus.query('ALERTS{alertstate="firing"}');
-  return new Set(series.map(({ metric }) => `${metric.job} ${metric.alertname}`));
+/** The alerts that fire now, or that fired at some time since then, as `job alert`. */
+async function firing({ sinceMs }: { readonly sinceMs?: number } = {}): Promise<Set<string>> {
+  const alerts = 'ALERTS{alertstate="firing"}';
+  // Some fire for a few seconds only, which a look at the present may miss.
+  const query = sinceMs === undefined ? alerts : `count_over_time(${alerts}[${Date.now() - sinceMs + 1}ms])`;
+  return new Set((await prometheus.query(query)).map(({ metric }) => `${metric.job} ${metric.alertname}`));
 }
 
-/** Waits until each of these was seen firing. A slow look may miss none: one that was seen stays in the list. */
-async function untilFired(expected: readonly string[]): Promise<void> {
-  const seen = new Set<string>();
+async function untilFired(expected: readonly string[], { sinceMs }: { readonly sinceMs: number }): Promise<void> {
+  let fired = new Set<string>();
   await until(
     async () => {
-      for (const alert of await firing()) seen.add(alert);
-      return expected.every((alert) => seen.has(alert));
+      fired = await firing({ sinceMs });
+      return expected.every((alert) => fired.has(alert));
     },
     { timeoutMs: PATIENCE_MS },
   ).catch(() => {
-    throw new Error(`not fired: ${expected.filter((alert) => !seen.has(alert)).join(', ')}; fired: ${[...seen].join(', ')}`);
+    throw new Error(`not fired: ${expected.filter((alert) => !fired.has(alert)).join(', ')}; fired: ${[...fired].join(', ')}`);
   });
 }
 
@@ -79,12 +81,14 @@ test(
     const all = Object.values(watched);
     await until(async () => (await prometheus.query('up == 1')).length === all.length);
     await untilQuiet();
+    const sinceMs = Date.now();
     await Promise.all(all.map((each) => each.begin()));
-    await untilFired(expectedOf('alerts'));
+    await untilFired(expectedOf('alerts'), { sinceMs });
     await Promise.all(all.map((each) => each.end()));
-    await untilFired(expectedOf('alertsAfter'));
+    await untilFired(expectedOf('alertsAfter'), { sinceMs });
     await Promise.all(all.map((each) => each.restore?.()));
     await untilQuiet();
+    figure(`${provoked.length} of ${provoked.length} alerts fired and resolved`);
   },
   3 * PATIENCE_MS,
 );

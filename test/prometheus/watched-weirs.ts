@@ -217,9 +217,10 @@ descriptors:
 
 /** Configuration from a management server, which goes away, and TLS with a certificate that ends soon. */
 async function startEdge(): Promise<Watched> {
-  const server = await XdsServer.start();
+  const { ca, server: lasting, client } = makeCertificates({ days: 90 });
+  const ending = makeCertificates({ days: 2 }).server;
+  const server = await XdsServer.start({ tls: { server: lasting, clientCa: ca.cert } });
   server.send('1', [{ name: 'edge', domain: 'edge', descriptors: [{ key: 'user', rate_limit: { unit: 1, requests_per_unit: 5 } }] }]);
-  const [lasting, ending] = [makeCertificates({ days: 90 }).server, makeCertificates({ days: 2 }).server];
   const folder = mkdtempSync(path.join(tmpdir(), 'weir-certificate-'));
   const [cert, key] = [path.join(folder, 'tls.crt'), path.join(folder, 'tls.key')];
   const use = (pair: typeof lasting): void => {
@@ -236,6 +237,10 @@ async function startEdge(): Promise<Watched> {
       CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL: '100ms',
       XDS_CLIENT_BACKOFF_INITIAL_INTERVAL: '100ms',
       XDS_CLIENT_BACKOFF_MAX_INTERVAL: '500ms',
+      CONFIG_GRPC_XDS_SERVER_USE_TLS: 'true',
+      CONFIG_GRPC_XDS_SERVER_TLS_CACERT: ca.cert,
+      CONFIG_GRPC_XDS_CLIENT_TLS_CERT: client.cert,
+      CONFIG_GRPC_XDS_CLIENT_TLS_KEY: client.key,
       GRPC_SERVER_USE_TLS: 'true',
       GRPC_SERVER_TLS_CERT: cert,
       GRPC_SERVER_TLS_KEY: key,

@@ -1,6 +1,5 @@
 /** Writes the alerts as a rules file of Prometheus, and as a PrometheusRule of its operator. */
 
-import { stringify } from 'yaml';
 import { DEFAULT_ALERT_OPTIONS, makeAlerts, type Alert, type AlertOptions } from './alerts';
 import { REAL_TIME, type TimeScale } from './time-scale';
 
@@ -34,20 +33,20 @@ export function ruleGroups({ runbook = RUNBOOK, time = REAL_TIME, alerts = DEFAU
 
 /** The text of the rules file. */
 export function renderRules(options: RulesOptions = {}): string {
-  return HEAD + toYaml(ruleGroups(options));
+  return `${HEAD}${renderGroups(ruleGroups(options)).join('\n')}\n`;
 }
 
 /** The text of the manifest. */
 export function renderPrometheusRule(options: RulesOptions = {}): string {
-  return (
-    HEAD +
-    toYaml({
-      apiVersion: 'monitoring.coreos.com/v1',
-      kind: 'PrometheusRule',
-      metadata: { name: 'weir', labels: { 'app.kubernetes.io/name': 'weir' } },
-      spec: ruleGroups(options),
-    })
-  );
+  const groups = renderGroups(ruleGroups(options)).map((line) => `  ${line}`);
+  return `${HEAD}apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata:
+  name: weir
+  labels: {app.kubernetes.io/name: weir}
+spec:
+${groups.join('\n')}
+`;
 }
 
 /** The fragment of the alert's section. */
@@ -68,6 +67,22 @@ function toRule(
   };
 }
 
-function toYaml(value: unknown): string {
-  return stringify(value, { lineWidth: 0 });
+function renderGroups({ groups }: RuleGroups): readonly string[] {
+  return ['groups:', ...groups.flatMap(({ name, rules }) => [`  - name: ${name}`, '    rules:', ...rules.flatMap(renderRule)])];
+}
+
+/** A block holds the expression, so that its quotes stay as they are. A string of JSON is one of YAML. */
+function renderRule({ alert, expr, for: hold, labels, annotations }: AlertingRule): readonly string[] {
+  const map = (entries: Readonly<Record<string, string>>) =>
+    Object.entries(entries).map(([name, text]) => `          ${name}: ${JSON.stringify(text)}`);
+  return [
+    `      - alert: ${alert}`,
+    '        expr: |-',
+    `          ${expr}`,
+    `        for: ${hold}`,
+    '        labels:',
+    ...map(labels),
+    '        annotations:',
+    ...map(annotations),
+  ];
 }

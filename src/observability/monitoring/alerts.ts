@@ -1,10 +1,11 @@
 /** The alerts: what each looks at, how long, how urgent it is, and what it says. */
 
+import { CERTIFICATE_METRIC } from '../metrics/certificate-expiry';
 import { CONFIG_METRICS, CONTROL_METRICS, METRICS, XDS_METRICS } from '../metrics/metrics';
 import { LIMIT_METRICS } from '../metrics/rule-limit-metric';
 import { DOMAIN_METRICS, OTHER, RULE_METRICS } from '../metrics/rule-metrics';
 import { TOP_KEY_METRIC } from '../metrics/top-key-metric';
-import { buckets, increase, maxBy, quantile, rate, RULE, series, sumBy } from './promql';
+import { buckets, increase, maxBy, minBy, quantile, rate, RULE, series, sumBy } from './promql';
 import { usedShare } from './rule-queries';
 import type { Duration, TimeScale } from './time-scale';
 
@@ -73,14 +74,14 @@ export function makeAlerts({ envoyTimeoutMs }: AlertOptions = DEFAULT_ALERT_OPTI
       name: 'WeirErrorBudgetFastBurn',
       severity: 'page',
       hold: '2m',
-      summary: 'Weir in {{ $labels.job }} fails to decide with Redis so often that the error budget of a month lasts two days.',
+      summary: 'Weir in {{ $labels.job }} uses up the error budget of a month within two days, at the present rate of failures.',
       expression: burns(FAST_BURN, ['5m', '1h']),
     },
     {
       name: 'WeirErrorBudgetSlowBurn',
       severity: 'ticket',
       hold: '15m',
-      summary: 'Weir in {{ $labels.job }} fails to decide with Redis so often that the error budget of a month lasts five days.',
+      summary: 'Weir in {{ $labels.job }} uses up the error budget of a month within five days, at the present rate of failures.',
       expression: burns(SLOW_BURN, ['30m', '6h']),
     },
     {
@@ -154,10 +155,11 @@ export function makeAlerts({ envoyTimeoutMs }: AlertOptions = DEFAULT_ALERT_OPTI
       name: 'WeirCertificateEnds',
       severity: 'ticket',
       hold: '10m',
-      summary: `The certificate on the gRPC port of Weir {{ $labels.instance }} ends within ${CERTIFICATE_DAYS} days.`,
+      summary: `A certificate of Weir {{ $labels.instance }} {{ $labels.setting }} ends within ${CERTIFICATE_DAYS} days.`,
       expression: () => {
-        const expiry = series(METRICS.grpcCertificateExpiry);
-        return `${expiry} > 0 and ${expiry} - time() < ${CERTIFICATE_DAYS * DAY_SECONDS}`;
+        // 0 means that the gRPC port has no TLS.
+        const expiry = `(${series(METRICS.grpcCertificateExpiry)} > 0 or ${series(CERTIFICATE_METRIC)})`;
+        return `${minBy(`${INSTANCE}, setting`, expiry)} - time() < ${CERTIFICATE_DAYS * DAY_SECONDS}`;
       },
     },
     {

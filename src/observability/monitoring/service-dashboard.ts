@@ -1,9 +1,10 @@
 /** The dashboard of the service: how fast it decides, what Redis does to it, and how its instances differ. */
 
+import { CERTIFICATE_METRIC } from '../metrics/certificate-expiry';
 import { CONFIG_METRICS, CONTROL_METRICS, METRICS, WORKER_METRICS, XDS_METRICS, type MetricRow } from '../metrics/metrics';
 import { LIMIT_METRICS } from '../metrics/rule-limit-metric';
 import type { PanelSpec, Query, Section } from './panels';
-import { buckets, increase, maxBy, quantile, rate, series, sumBy } from './promql';
+import { buckets, increase, maxBy, minBy, quantile, rate, series, sumBy } from './promql';
 import { INSTANCES, RATE_RANGE } from './variables';
 
 const CHOSEN = { instance: INSTANCES } as const;
@@ -123,7 +124,7 @@ const REDIS_PANELS: readonly PanelSpec[] = [
   {
     kind: 'graph',
     title: 'Latency of Redis',
-    description: 'Of one command, which may decide many requests.',
+    description: 'Time of one command, which may decide many requests.',
     unit: 's',
     queries: latencies(buckets(METRICS.storeLatency, CHOSEN), 'instance, store'),
   },
@@ -230,10 +231,13 @@ const CONFIGURATION_PANELS: readonly PanelSpec[] = [
   },
   {
     kind: 'stat',
-    title: 'Time until the certificate ends',
-    description: 'Of the certificate in use on the gRPC port.',
+    title: 'Time until certificates end',
+    description: 'The certificate in use on the gRPC port, and the files of other settings.',
     unit: 's',
-    queries: [{ expression: `min(${series(METRICS.grpcCertificateExpiry, CHOSEN)} > 0) - time()`, legend: 'first' }],
+    queries: [
+      { expression: `min(${series(METRICS.grpcCertificateExpiry, CHOSEN)} > 0) - time()`, legend: 'gRPC port' },
+      { expression: `${minBy('setting', series(CERTIFICATE_METRIC, CHOSEN))} - time()`, legend: '{{setting}}' },
+    ],
   },
   {
     kind: 'stat',

@@ -1,6 +1,7 @@
 /** Maps the metrics of the tables to statsd: names, and one number or one set of durations for each name. */
 
 import { ADMIN_METRICS } from '../metrics/admin-metrics';
+import { CERTIFICATE_METRIC } from '../metrics/certificate-expiry';
 import {
   CONFIG_METRICS,
   CONTROL_METRICS,
@@ -37,6 +38,7 @@ const ROWS: readonly MetricRow[] = [
   METRICS,
   CONFIG_METRICS,
   XDS_METRICS,
+  { CERTIFICATE_METRIC },
   CONTROL_METRICS,
   PENALTY_METRICS,
   ADMIN_METRICS,

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { CONFIG_METRICS, METRICS } from '../../../src/observability/metrics/metrics';
 import { renderMetricsDoc } from '../../../src/observability/metrics-doc';
+import { CERTIFICATE_METRIC } from '../../../src/observability/metrics/certificate-expiry';
 import { LIMIT_METRICS } from '../../../src/observability/metrics/rule-limit-metric';
 import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/observability/metrics/rule-metrics';
 import { httpRequest } from '../../support/clients/http-client';
@@ -22,6 +23,7 @@ test('a server serves exactly the metrics of the tables', async () => {
   const expected = [
     ...Object.values(METRICS),
     ...Object.values(CONFIG_METRICS),
+    CERTIFICATE_METRIC,
     ...Object.values(LIMIT_METRICS),
     ...Object.values(RULE_METRICS),
     ...Object.values(DOMAIN_METRICS),

@@ -14,6 +14,7 @@ import {
   XDS_METRICS,
 } from '../../../src/observability/metrics/metrics';
 import type { MetricRow } from '../../../src/observability/metrics/metrics';
+import { CERTIFICATE_METRIC } from '../../../src/observability/metrics/certificate-expiry';
 import { LIMIT_METRICS } from '../../../src/observability/metrics/rule-limit-metric';
 import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/observability/metrics/rule-metrics';
 import { TOP_KEY_METRIC } from '../../../src/observability/metrics/top-key-metric';
@@ -30,7 +31,7 @@ const ROWS: readonly MetricRow[] = [
   LIMIT_METRICS,
   DOMAIN_METRICS,
   RULE_METRICS,
-  { TOP_KEY_METRIC },
+  { TOP_KEY_METRIC, CERTIFICATE_METRIC },
 ].flatMap((table) => Object.values<MetricRow>(table));
 
 /** By heading. */
@@ -57,9 +58,10 @@ test('the files under deploy/ are what the generator makes', () => {
   expect(readdirSync('deploy/grafana').sort()).toEqual(dashboards.map(([name]) => name).sort());
 });
 
-test('the PrometheusRule has the groups of the rules file', () => {
+test('the rules file and the PrometheusRule are YAML with all alerts', () => {
+  expect(parse(renderRules())).toEqual(ruleGroups());
   const { spec } = parse(renderPrometheusRule()) as { readonly spec: unknown };
-  expect(spec).toEqual(parse(renderRules()));
+  expect(spec).toEqual(ruleGroups());
 });
 
 test('each alert links to its section of the runbook, and each section has its alert', () => {
