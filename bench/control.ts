@@ -1,102 +1,69 @@
 /** `npm run bench:control [-- --short]`: control data of a million tenants: memory, start, pauses, cost of a decision, time until a change is in force. */
 
-import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ControlData } from '../src/control/control-data';
 import { ControlFollower, POLL_MS } from '../src/control/control-follower';
-import type { ControlRecord } from '../src/control/control-record';
-import { CHANGES_MAX, type ControlStore } from '../src/control/control-store';
+import { keyOf } from '../src/control/control-record';
+import type { ControlStore, LoggedChange } from '../src/control/control-store';
 import { RedisControlStore } from '../src/control/redis/redis-control-store';
-import type { RateLimitRequest } from '../src/descriptor/descriptor';
 import { monotonicNowUs } from '../src/lib/clock';
-import type { ControlView } from '../src/rule/control-view';
-import { makeShouldRateLimit, type Decide } from '../src/should-rate-limit';
-import { MemoryStore } from '../src/store/memory/memory-store';
 import { RedisStore } from '../src/store/redis/redis-store';
-import { levelOf, limitOf, ruleOf, ruleSetOf } from '../test/support/decisions/rules';
 import { startRedis } from '../test/support/redis/redis-server';
-import { storeOptions } from '../test/support/redis/redis-store';
-import { loadAverage } from './support/environment';
+import { makeTestClient, storeOptions, type TestClient } from '../test/support/redis/redis-store';
+import { decisionCosts, type Asked } from './control/decision-cost';
+import { measureFloors } from './control/floors';
+import { blockAt, burst, fill, FULL, NOTE, SHORT, type Size } from './control/records';
+import { renderControl, type Start } from './control/report';
+import { longestTurnOf } from './control/turns';
+import { describeEnvironment, loadAverage } from './support/environment';
+import { publishSection } from './support/generated-doc';
+import { processorTimeUs, redisVersion } from './support/redis-figures';
+import { spreadOf } from './support/statistics';
+
+const BENCHMARKS_PAGE = path.join(__dirname, '..', 'docs', 'benchmarks.md');
 
 const isShort = process.argv.includes('--short');
-const TENANTS = isShort ? 100_000 : 1_000_000;
-const OVERRIDES = isShort ? 10_000 : 100_000;
-const CHANGES = isShort ? 50 : 300;
+const SIZE: Size = isShort ? SHORT : FULL;
 
-/** Writes in flight while the Redis is filled. */
-const FILLERS = 16;
+/** So few are most of the traffic. */
+const HOT = 1_000;
 
-const ROUNDS = 15;
-const DECISIONS_PER_ROUND = 20_000;
-
-/** The rounds of a burst of changes. */
-const BURST_WRITES = 400;
-
-/** So few merchants are most of the traffic. */
-const HOT_MERCHANTS = 1_000;
-
-const NOTE = { author: 'bench', action: 'put' };
 const MB = 1024 * 1024;
 
-function recordAt(i: number): ControlRecord {
-  if (i < TENANTS) return { kind: 'tenant', domain: 'd', tenant: `merchant_${i}`, plan: ['free', 'gold', 'enterprise'][i % 3]! };
-  const entries = [
-    { key: 'endpoint', value: `/v1/${i % 7}` },
-    { key: 'merchant', value: `merchant_${i - TENANTS}` },
-  ];
-  const limit = { requestsPerUnit: 300 + (i % 100), unit: 'minute' as const };
-  return { kind: 'override', domain: 'd', id: `contract-${i}`, entries, limit, reason: 'contract', author: 'sales', createdAtMs: 1.7e12 };
+/** Adds the time of some calls. */
+class Stopwatch {
+  ms = 0;
+
+  run<T>(work: () => T): T {
+    const startedMs = performance.now();
+    try {
+      return work();
+    } finally {
+      this.ms += performance.now() - startedMs;
+    }
+  }
 }
 
-async function openStore(port: number): Promise<{ readonly store: ControlStore; readonly redis: RedisStore }> {
+interface Opened {
+  readonly store: ControlStore;
+  readonly redis: RedisStore;
+  /** Time in which replies became records. */
+  readonly parsing: Stopwatch;
+}
+
+async function openStore(port: number): Promise<Opened> {
   const redis = new RedisStore(storeOptions(port));
   await redis.connect({ waitMs: 5_000 });
+  const parsing = new Stopwatch();
   const store = new RedisControlStore({
-    run: (call, options) => redis.run(call, options),
+    run: (call, options) => redis.run({ ...call, read: (reply) => parsing.run(() => call.read(reply)) }, options),
     keyPrefix: '',
     onUnreadable: (error) => {
       throw error;
     },
   });
-  return { store, redis };
-}
-
-async function fill(store: ControlStore): Promise<void> {
-  let next = 0;
-  const fillSome = async (): Promise<void> => {
-    while (next < TENANTS + OVERRIDES) {
-      const from = next;
-      next += CHANGES_MAX;
-      const count = Math.min(CHANGES_MAX, TENANTS + OVERRIDES - from);
-      const outcome = await store.write({ changes: Array.from({ length: count }, (_, i) => ({ put: recordAt(from + i) })), audit: NOTE });
-      if (outcome.kind !== 'written') throw new Error(outcome.kind);
-    }
-  };
-  await Promise.all(Array.from({ length: FILLERS }, fillSome));
-}
-
-/** Processor time of the main thread, in microseconds. */
-function mainThreadUs(): number {
-  return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'latin1').split(' ')[0]) / 1_000;
-}
-
-/** The longest turn of the event loop, in milliseconds of processor time of its thread: other processes on the machine do not count. */
-async function longestTurnOf<T>(
-  work: () => Promise<T>,
-): Promise<{ readonly result: T; readonly longestMs: number; readonly over5Ms: number }> {
-  let [longestUs, over5Ms, isRunning] = [0, 0, true];
-  let beforeUs = mainThreadUs();
-  const look = (): void => {
-    const turnUs = mainThreadUs() - beforeUs;
-    longestUs = Math.max(longestUs, turnUs);
-    if (turnUs > 5_000) over5Ms += 1;
-    beforeUs = mainThreadUs();
-    if (isRunning) setImmediate(look);
-  };
-  setImmediate(look);
-  const result = await work();
-  isRunning = false;
-  return { result, longestMs: longestUs / 1_000, over5Ms };
+  return { store, redis, parsing };
 }
 
 function memory(): { readonly used: number; readonly resident: number } {
@@ -106,155 +73,125 @@ function memory(): { readonly used: number; readonly resident: number } {
   return { used: (heapUsed + external) / MB, resident: rss / MB };
 }
 
-/** Texts as the transport makes them: in one piece. */
-function textOf(text: string): string {
-  return Buffer.from(text, 'latin1').toString('latin1');
-}
-
-/** Merchants in turn, from this number on. */
-interface Merchants {
-  readonly name: string;
-  readonly from: number;
-  readonly count: number;
-}
-
-function requests({ from, count }: Merchants): RateLimitRequest[] {
-  return Array.from({ length: DECISIONS_PER_ROUND }, (_, i) => ({
-    domain: 'd',
-    hits: 1,
-    descriptors: [
-      {
-        entries: [
-          { key: 'endpoint', value: textOf(`/v1/${i % 7}`) },
-          { key: 'merchant', value: textOf(`merchant_${from + (Math.imul(i, 7919) % count)}`) },
-        ],
-      },
-    ],
-  }));
-}
-
-function decideWith(control: ControlView | undefined): Decide {
-  const rule = ruleOf({ limits: [limitOf({ requestsPerUnit: 1e6, unit: 'minute' })] });
-  const endpoint = { children: levelOf({ merchant: rule }) };
-  const root = { ...levelOf({}), byKey: new Map([['endpoint', endpoint]]) };
-  const ruleSet = ruleSetOf(root);
-  return makeShouldRateLimit({
-    ruleSet: () => ruleSet,
-    store: new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: 100_000 }),
-    modes: { shadow: false, quota: false },
-    control,
-    keyPrefix: '',
-    nowUs: monotonicNowUs,
-    record: () => undefined,
-  });
-}
-
-async function timed(decide: Decide, merchants: Merchants): Promise<number> {
-  const asked = requests(merchants);
-  const before = process.cpuUsage();
-  for (let at = 0; at < asked.length; at += 16) await decide(asked.slice(at, at + 16), {});
-  const { user, system } = process.cpuUsage(before);
-  return ((user + system) * 1_000) / asked.length;
-}
-
-function quantile(values: readonly number[], part: number): number {
-  return values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))]!;
-}
-
-/** With the plan of the tenant looked up for every request, as rules with tenants do. */
-function withPlans(data: ControlData): ControlView {
-  return {
-    get version() {
-      return data.version;
-    },
-    select: (domain, entries) => {
-      data.planOf(domain, entries[1]?.value ?? '');
-      return data.select(domain, entries);
-    },
-    planOf: (domain, tenant) => data.planOf(domain, tenant),
-    planLimits: (domain, plan) => data.planLimits(domain, plan),
-  };
-}
-
-async function compareDecisions(data: ControlData, merchants: Merchants): Promise<void> {
-  const ways: Readonly<Record<string, Decide>> = {
-    'control data off': decideWith(undefined),
-    'on, none in the domain': decideWith(new ControlData()),
-    'on, all records': decideWith(data),
-    'on, all records, and the plan of the tenant': decideWith(withPlans(data)),
-  };
-  const times = new Map<string, number[]>();
-  for (let round = 0; round < ROUNDS; round += 1) {
-    for (const [name, decide] of Object.entries(ways)) times.set(name, [...(times.get(name) ?? []), await timed(decide, merchants)]);
-  }
-  const off = times.get('control data off')!;
-  console.log(`decisions on ${merchants.name}:`);
-  for (const [name, all] of times) {
-    const ratios = all.map((ns, i) => ns / off[i]!);
-    console.log(`  ${name}: ${quantile(all, 0.5).toFixed(0)} ns of processor time (x${quantile(ratios, 0.5).toFixed(3)})`);
-  }
-}
-
-async function timeChanges(store: ControlStore, data: ControlData): Promise<void> {
-  const waits: number[] = [];
-  for (let i = 0; i < CHANGES; i += 1) {
-    await sleep((i * 37) % POLL_MS);
-    const startedMs = performance.now();
-    await store.write({
-      changes: [{ put: { kind: 'block', domain: 'd', id: `b${i}`, entries: [{ key: 'ip', value: `${i}` }] } }],
-      audit: NOTE,
+/** The time in which records come into the replica. The class is as before afterwards: decisions measure it as it is. */
+async function timeApplying<T>(work: () => Promise<T>): Promise<{ readonly result: T; readonly ms: number }> {
+  const watch = new Stopwatch();
+  const { prototype } = ControlData;
+  const apply = Object.getOwnPropertyDescriptor(prototype, 'apply');
+  if (apply === undefined) throw new Error('apply is no method');
+  const { value: untimed } = apply as { readonly value: (this: ControlData, change: LoggedChange) => void };
+  prototype.apply = function timed(change) {
+    watch.run(() => {
+      untimed.call(this, change);
     });
-    while (data.select('d', [{ key: 'ip', value: `${i}` }]) === undefined) await sleep(1);
-    waits.push(performance.now() - startedMs);
-  }
-  console.log(
-    `from the write to its effect in another process: p50 ${quantile(waits, 0.5).toFixed(0)} ms, p99 ${quantile(waits, 0.99).toFixed(0)} ms, longest ${Math.max(...waits).toFixed(0)} ms`,
-  );
+  };
+  const result = await work();
+  Object.defineProperty(prototype, 'apply', apply);
+  return { result, ms: watch.ms };
 }
 
-async function burst(store: ControlStore): Promise<void> {
-  for (let i = 0; i < BURST_WRITES; i += 1) {
-    const changes = Array.from({ length: CHANGES_MAX }, (_, at) => ({
-      put: { ...recordAt((i * CHANGES_MAX + at) % TENANTS), plan: `burst-${i % 2}` } as ControlRecord,
-    }));
-    await store.write({ changes, audit: NOTE });
-  }
+interface Following {
+  readonly data: ControlData;
+  readonly follower: ControlFollower;
+  readonly start: Start;
 }
 
-async function main(): Promise<void> {
-  console.log(`load of the machine before: ${loadAverage()}`);
-  const server = await startRedis();
-  const { store, redis } = await openStore(server.port);
-  const filledMs = performance.now();
-  await fill(store);
-  console.log(
-    `${TENANTS} tenants with a plan and ${OVERRIDES} overrides, written in ${((performance.now() - filledMs) / 1_000).toFixed(1)} s`,
-  );
+async function startFollower({ store, parsing }: Opened, admin: TestClient): Promise<Following> {
   const before = memory();
   const data = new ControlData();
   const follower = new ControlFollower({ store, data, nowUs: monotonicNowUs, onState: () => undefined });
+  const redisUs = await processorTimeUs(admin);
+  parsing.ms = 0;
+  const usage = process.cpuUsage();
   const startedMs = performance.now();
-  const startedUs = mainThreadUs();
-  const load = await longestTurnOf(() => follower.start({ waitMs: 120_000 }));
+  const { result: turns, ms: applyingMs } = await timeApplying(() => longestTurnOf(() => follower.start({ waitMs: 120_000 })));
   const seconds = (performance.now() - startedMs) / 1_000;
+  const { user, system } = process.cpuUsage(usage);
+  if (data.size !== SIZE.tenants + SIZE.overrides) throw new Error(`${data.size} records, not all`);
+  const redisSeconds = ((await processorTimeUs(admin)) - redisUs) / 1e6;
   const after = memory();
-  if (data.size !== TENANTS + OVERRIDES) throw new Error(`${data.size} records, not all`);
-  console.log(
-    `start: ${seconds.toFixed(1)} s, of which ${((mainThreadUs() - startedUs) / 1e6).toFixed(1)} s processor time of the main thread; longest turn ${load.longestMs.toFixed(1)} ms, ${load.over5Ms} turns over 5 ms`,
-  );
-  console.log(
-    `memory: ${(after.used - before.used).toFixed(0)} MB used, ${(after.resident - before.resident).toFixed(0)} MB more resident`,
-  );
-  const changing = await longestTurnOf(() => burst(store));
-  console.log(
-    `${BURST_WRITES * CHANGES_MAX} changes: longest turn ${changing.longestMs.toFixed(1)} ms, ${changing.over5Ms} turns over 5 ms (writer and replica in one process)`,
-  );
-  await timeChanges(store, data);
+  const start: Start = {
+    seconds,
+    processorSeconds: (user + system) / 1e6,
+    redisSeconds,
+    parsingSeconds: parsing.ms / 1_000,
+    applyingSeconds: applyingMs / 1_000,
+    turns,
+    usedMb: after.used - before.used,
+    residentMb: after.resident - before.resident,
+  };
+  return { data, follower, start };
+}
+
+/** From a write to its effect in another process, in milliseconds. */
+async function timeChanges(store: ControlStore, data: ControlData): Promise<readonly number[]> {
+  const waits: number[] = [];
+  for (let i = 0; i < SIZE.changes; i += 1) {
+    await sleep((i * 37) % POLL_MS);
+    const startedMs = performance.now();
+    const put = { kind: 'pass', domain: 'd', id: `p${i}`, entries: [{ key: 'other', value: `${i}` }] } as const;
+    await store.write({ changes: [{ put }], audit: NOTE });
+    while (data.select('d', [{ key: 'other', value: `${i}` }]) === undefined) await sleep(1);
+    waits.push(performance.now() - startedMs);
+  }
+  return waits;
+}
+
+function rowsToAsk(): Asked[] {
+  const { tenants, overrides } = SIZE;
+  const tenant = { key: 'account', prefix: 'merchant_' } as const;
+  const merchant = { key: 'merchant', prefix: 'merchant_' } as const;
+  const ip = { key: 'ip', prefix: 'ip_' } as const;
+  return [
+    { name: 'plan of a tenant, few tenants ask', ...tenant, from: 0, count: HOT },
+    { name: 'plan of a tenant, all ask alike', ...tenant, from: 0, count: tenants },
+    { name: 'no override, few merchants ask', ...merchant, from: overrides, count: HOT },
+    { name: 'no override, many merchants ask alike', ...merchant, from: overrides, count: tenants },
+    { name: 'an override, few merchants ask', ...merchant, from: 0, count: HOT },
+    { name: 'an override each, all ask alike', ...merchant, from: 0, count: overrides },
+    { name: 'no block, few addresses ask', ...ip, from: overrides, count: HOT },
+    { name: 'no block, many addresses ask alike', ...ip, from: overrides, count: tenants },
+    { name: 'a block, few addresses ask', ...ip, from: 0, count: HOT },
+  ];
+}
+
+async function main(): Promise<void> {
+  const loadBefore = loadAverage();
+  const server = await startRedis();
+  const admin = makeTestClient(server.port);
+  await admin.connect();
+  const opened = await openStore(server.port);
+  await fill(opened.store, SIZE);
+  const { data, follower, start } = await startFollower(opened, admin);
+  const changing = await longestTurnOf(() => burst(opened.store, SIZE));
+  const changes = await timeChanges(opened.store, data);
   await follower.close();
-  await compareDecisions(data, { name: 'few merchants, without an override', from: OVERRIDES, count: HOT_MERCHANTS });
-  await compareDecisions(data, { name: 'few merchants, each with an override', from: 0, count: HOT_MERCHANTS });
-  await compareDecisions(data, { name: 'all merchants alike, a tenth with an override', from: 0, count: TENANTS });
-  await redis.close();
+  const empty = new ControlData();
+  const elsewhere = { ...blockAt(0), domain: 'e' };
+  empty.apply({ key: keyOf(elsewhere), version: 1, record: elsewhere });
+  const nothing = await decisionCosts(empty, [
+    { name: 'records only in another domain', key: 'merchant', prefix: 'merchant_', from: 0, count: HOT },
+  ]);
+  for (let i = 0; i < SIZE.overrides; i += 1) {
+    const record = blockAt(i);
+    data.apply({ key: keyOf(record), version: monotonicNowUs(), record });
+  }
+  const costs = await decisionCosts(data, rowsToAsk());
+  const floors = measureFloors();
+  const markdown = renderControl({
+    environment: describeEnvironment({ redis: await redisVersion(admin) }),
+    load: { before: loadBefore, after: loadAverage() },
+    size: SIZE,
+    start,
+    changing,
+    changes: { spread: spreadOf(changes), p99Ms: changes.toSorted((a, b) => a - b)[Math.floor(changes.length * 0.99)] ?? 0 },
+    floors,
+    costs: { matching: [...nothing.matching, ...costs.matching], decision: [...nothing.decision, ...costs.decision] },
+  });
+  console.log(`\n${markdown}\n`);
+  if (!isShort) publishSection({ file: BENCHMARKS_PAGE, name: 'control', command: 'npm run bench:control', markdown });
+  await opened.redis.close();
+  admin.destroy();
   await server.stop();
 }
 

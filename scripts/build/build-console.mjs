@@ -11,7 +11,7 @@ const OUTPUT = join(ROOT, 'dist', 'console');
 /** Browsers with these features: of 2023 and later. */
 const TARGET = ['es2022', 'chrome110', 'firefox110', 'safari16'];
 
-/** Resolves to what failed, or to undefined. Without the bundler there is no console: `npm start` installs only what serving needs. */
+/** Resolves to what failed, or to undefined. Without the bundler the build has no console: `npm start` installs only what serving needs. */
 export async function buildConsole() {
   const bundler = await import('esbuild').catch(() => undefined);
   if (bundler === undefined) {

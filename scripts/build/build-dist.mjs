@@ -10,6 +10,7 @@ const SRC = join(ROOT, 'src');
 const DIST = join(ROOT, 'dist');
 /** The bundled console, whose files have no source of their own. */
 const CONSOLE = join(DIST, 'console');
+const BUNDLER = join(ROOT, 'node_modules', 'esbuild');
 /** Written after a successful build. Its time is when that build began; its text says whether the build checked types. */
 const STAMP = join(DIST, '.built');
 const TYPES_CHECKED = 'types checked\n';
@@ -45,6 +46,8 @@ export async function buildDist({ checksTypes = true } = {}) {
 /** @param {{ checksTypes: boolean }} wanted */
 function isUpToDate({ checksTypes }) {
   if (!existsSync(STAMP) || (checksTypes && readFileSync(STAMP, 'utf8') !== TYPES_CHECKED)) return false;
+  // A build without the bundler made none.
+  if (!existsSync(CONSOLE) && existsSync(BUNDLER)) return false;
   const { mtimeMs } = statSync(STAMP);
   return INPUTS.every((path) => newestMs(path) < mtimeMs);
 }

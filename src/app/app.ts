@@ -124,26 +124,18 @@ export async function startApp(options: AppOptions): Promise<App> {
     control: control?.data,
     keyPrefix,
     nowUs: monotonicNowUs,
-    record: recordInAll({
-      onError: (error) => {
-        faults.error({ err: error }, 'a decision is not recorded');
-      },
-      recorders: [
-        makeRecordDecision({
-          metrics,
-          ruleMetrics,
-          globalShadow: settings.shadowMode,
-          onUnknownDomain: logUnknownDomains(log),
-          onUnknownPlan: logUnknownPlans(log),
-          ...(control && { onControl: control.onDecided }),
-        }),
-        (decided) => {
-          tail.record(decided);
-        },
-        ...(top ? [top.record] : []),
-        ...(penalties ? [(decided: Decided) => penalties.record(decided)] : []),
-      ],
-    }),
+    record: recordFor(
+      [tail, top, penalties],
+      faults,
+      makeRecordDecision({
+        metrics,
+        ruleMetrics,
+        globalShadow: settings.shadowMode,
+        onUnknownDomain: logUnknownDomains(log),
+        onUnknownPlan: logUnknownPlans(log),
+        ...(control && { onControl: control.onDecided }),
+      }),
+    ),
   };
   const shouldRateLimit = makeShouldRateLimit({ ...deciding, additions: (ruleSet) => additionsFor(ruleSet, additionOptions(settings)) });
   const { service, sweeper } = openReservations({ ...deciding, reservations, metrics, rules });
@@ -270,6 +262,25 @@ function servicesOf({ storeChoice, memoryStore, control, ...rest }: ServicesInpu
     ...rest,
     memoryStore: isEmbedded ? memoryStore : undefined,
     control: isEmbedded ? control?.store : undefined,
+  });
+}
+
+interface Recorder {
+  readonly record: (decided: Decided) => void;
+}
+
+/** The metrics come first: they are read most. */
+function recordFor(observers: readonly (Recorder | undefined)[], faults: FaultLog, record: Recorder['record']): Recorder['record'] {
+  const others = observers
+    .filter((each) => each !== undefined)
+    .map((each) => (decided: Decided) => {
+      each.record(decided);
+    });
+  return recordInAll({
+    recorders: [record, ...others],
+    onError: (error) => {
+      faults.error({ err: error }, 'a decision is not recorded');
+    },
   });
 }
 

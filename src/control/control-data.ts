@@ -20,6 +20,7 @@ import { ExpiryQueue, type Expiry } from './expiry-queue';
 import { Names } from './names';
 import { SelectorIndex, type Held, type Selector } from './selector-index';
 import { ShardedMap } from './sharded-map';
+import { TenantTerms } from './tenant-terms';
 import { TenantTable, type TenantName } from './tenant-table';
 
 /** Numbers of records by kind. */
@@ -50,7 +51,7 @@ type HeldKind = Exclude<ControlKind, 'tenant'>;
 export class ControlData implements ControlView {
   private readonly domains = new Map<ByteString, DomainControl>();
   private readonly domainNames = new Names();
-  private readonly planNames = new Names();
+  private readonly terms = new TenantTerms();
   private readonly tenants = new TenantTable();
   /** Only of tenants that end. */
   private readonly tenantEnds = new ShardedMap<Expiry>();
@@ -97,7 +98,7 @@ export class ControlData implements ControlView {
     const control = this.domainNamed(domain);
     if (control === undefined || control.tenants === 0) return undefined;
     const plan = this.tenants.planOf(control.number, tenant);
-    return plan < 0 ? undefined : this.planNames.nameOf(plan);
+    return plan < 0 ? undefined : this.terms.planOf(plan);
   }
 
   planLimits(domain: ByteString, plan: ByteString): readonly LimitValues[] | undefined {
@@ -105,7 +106,7 @@ export class ControlData implements ControlView {
     return control === undefined || control.plans.size === 0 ? undefined : control.plans.get(plan);
   }
 
-  /** The record in force; undefined: none. The record of a tenant lacks reason, author and time of creation, which only the store has. */
+  /** The record in force; undefined: none. That of a tenant lacks the time of creation, and reason and author if very many tenants have different ones. */
   get(key: RecordKey): StoredRecord | undefined {
     if (key.kind === 'tenant') return this.tenantOf(key);
     const held = this.held[key.kind].get(fieldOf(key));
@@ -196,7 +197,7 @@ export class ControlData implements ControlView {
 
   private addTenant(record: TenantRecord, version: number): void {
     const domain = this.domainOf(record.domain);
-    const plan = this.planNames.acquire(toByteString(record.plan));
+    const plan = this.terms.acquire(record);
     this.tenants.set({ domain: domain.number, tenant: toByteString(record.tenant) }, { plan, version, mark: this.snapshot });
     domain.tenants += 1;
     const key = keyOf(record);
@@ -244,7 +245,7 @@ export class ControlData implements ControlView {
     const entry = this.tenants.get(name);
     if (entry === undefined) return;
     this.tenants.delete(name);
-    this.planNames.release(entry.plan);
+    this.terms.release(entry.plan);
     domain.tenants -= 1;
     const expiry = this.tenantEnds.get(field);
     if (expiry === undefined) return;
@@ -258,8 +259,9 @@ export class ControlData implements ControlView {
     if (entry === undefined) return undefined;
     const expiry = this.tenantEnds.get(fieldOf(key));
     const until = expiry && { untilMs: expiry.until / US_PER_MS };
-    const plan = toText(this.planNames.nameOf(entry.plan));
-    return { record: { kind: 'tenant', domain: key.domain, tenant: key.name, plan, ...until }, version: entry.version };
+    const plan = toText(this.terms.planOf(entry.plan));
+    const notes = this.terms.notesOf(entry.plan);
+    return { record: { kind: 'tenant', domain: key.domain, tenant: key.name, plan, ...until, ...notes }, version: entry.version };
   }
 
   /** Mostly the domain of the last decision. */

@@ -35,6 +35,8 @@ const DETAILS_BYTES_MAX = 4_096;
 /** Audit entries that the export reads at once. */
 const AUDIT_PAGE = 500;
 
+const US_PER_MS = 1_000;
+
 const WRITE_ID = /^[\w.-]{1,64}$/;
 
 export interface ControlServiceParts {
@@ -102,7 +104,10 @@ export class ControlService {
     // A record that the store still has does not change.
     for (const known of this.parts.data.recordsInSteps()) {
       if (known === undefined) continue;
-      batch.push({ put: known.record, expect: { restores: known.version } });
+      const { record, version } = known;
+      // A version is the time of its write, and a replica keeps no other of tenants.
+      const put = { ...record, createdAtMs: record.createdAtMs ?? Math.floor(version / US_PER_MS) };
+      batch.push({ put, expect: { restores: version } });
       if (batch.length === CHANGES_MAX) await flush();
     }
     if (batch.length > 0) await flush();

@@ -107,8 +107,9 @@ export class SelectorIndex {
     for (const entry of entries) {
       const level = this.levelOf(entry.key);
       if (level === undefined) continue;
-      if (level.byValue.size > 0) found = collect(level.byValue.get(entry.value), { entries, found });
-      if (level.anyValue !== undefined) found = collect(level.anyValue, { entries, found });
+      const first = level.byValue.get(entry.value);
+      if (first !== undefined) found = collect(first, entries, found);
+      if (level.anyValue !== undefined) found = collect(level.anyValue, entries, found);
     }
     if (found === undefined) return undefined;
     if (Array.isArray(found)) return toSelection(found);
@@ -175,15 +176,10 @@ function removeAnyValue(level: KeyLevel, selector: Selector): boolean {
 /** Mostly none or one, for which no list is made. */
 type Found = Selector | Selector[] | undefined;
 
-interface CollectInput {
-  readonly entries: readonly Entry[];
-  readonly found: Found;
-}
-
 /** Those of the chain that select the entries, after the ones found before. */
-function collect(first: Selector | undefined, { entries, found }: CollectInput): Found {
+function collect(first: Selector, entries: readonly Entry[], found: Found): Found {
   let all = found;
-  for (let selector = first; selector !== undefined; selector = selector.next) {
+  for (let selector: Selector | undefined = first; selector !== undefined; selector = selector.next) {
     if (selector.rest.length > 0 && !isContained(selector.rest, entries)) continue;
     if (all === undefined) all = selector;
     else if (!Array.isArray(all)) all = all === selector ? all : [all, selector];

@@ -19,7 +19,7 @@ export interface PlanInForce {
   readonly hasValues: boolean;
 }
 
-export interface ChosenPlan {
+interface ChosenPlan {
   /** The rule of the descriptor, with the limits of the plan. */
   readonly rule: Rule;
   readonly inForce: PlanInForce;
@@ -35,9 +35,19 @@ interface ChoosePlanInput {
   readonly control: Pick<ControlView, 'planOf' | 'planLimits'> | undefined;
 }
 
+type Chosen = Omit<ChosenPlan, 'byDefault'>;
+
+interface NamedPlan {
+  readonly plan: Plan;
+  /** With the configured limits. */
+  readonly chosen: Chosen;
+}
+
 /** The rules that were made of the rule of a tenant descriptor: the same objects each time, so that stores can fold their takes. */
 interface RulesOfPlans {
-  readonly byPlan: Map<Plan, ChosenPlan>;
+  /** By the name of a configured plan. */
+  readonly byName: Map<ByteString, NamedPlan>;
+  readonly byDefault: NamedPlan;
   /** By the run-time values of a plan. */
   readonly byValues: WeakMap<readonly LimitValues[], ChosenPlan>;
 }
@@ -45,31 +55,59 @@ interface RulesOfPlans {
 const known = new WeakMap<Rule, RulesOfPlans>();
 
 /** A plan that the configuration does not have counts as none. */
-export function choosePlan({ rule, tenant: terms, domain, entries, control }: ChoosePlanInput): Omit<ChosenPlan, 'byDefault'> {
+export function choosePlan({ rule, tenant: terms, domain, entries, control }: ChoosePlanInput): Chosen {
   const tenant = entries[terms.level]?.value;
   const name = tenant === undefined ? undefined : control?.planOf(domain, tenant);
-  const named = name === undefined ? undefined : terms.plans.get(name);
-  const plan = named ?? terms.defaultPlan;
-  const chosen = ruleOf(rule, plan, control?.planLimits(domain, plan.name));
-  if (named !== undefined) return chosen;
-  const { byDefault } = chosen;
-  return { rule: chosen.rule, inForce: name === undefined ? byDefault : { ...byDefault, unknownPlan: name } };
+  const ofRule = rulesOf(rule, terms);
+  const named = name === undefined ? undefined : ofRule.byName.get(name);
+  const { plan, chosen } = named ?? ofRule.byDefault;
+  const values = control?.planLimits(domain, plan.name);
+  const inForce = values === undefined ? chosen : withValues(rule, { plan, values, ofRule, isNamed: named !== undefined });
+  if (named !== undefined || name === undefined) return inForce;
+  return { rule: inForce.rule, inForce: { ...inForce.inForce, unknownPlan: name } };
 }
 
-function ruleOf(rule: Rule, plan: Plan, values: readonly LimitValues[] | undefined): ChosenPlan {
-  let ofRule = known.get(rule);
-  if (ofRule === undefined) {
-    ofRule = { byPlan: new Map(), byValues: new WeakMap() };
-    known.set(rule, ofRule);
-  }
-  const last = values === undefined ? ofRule.byPlan.get(plan) : ofRule.byValues.get(values);
-  if (last !== undefined) return last;
-  const limits = values === undefined ? plan.limits : limitsWith(values, plan);
-  const inForce = { plan, isDefault: false, hasValues: limits !== plan.limits };
-  const made = { rule: ruleWith(rule, { ...plan, limits }), inForce, byDefault: { ...inForce, isDefault: true } };
-  if (values === undefined) ofRule.byPlan.set(plan, made);
-  else ofRule.byValues.set(values, made);
+function rulesOf(rule: Rule, { plans, defaultPlan }: TenantTerms): RulesOfPlans {
+  const ofRule = known.get(rule);
+  if (ofRule !== undefined) return ofRule;
+  const byPlan = new Map<Plan, ChosenPlan>();
+  const ofPlan = (plan: Plan): ChosenPlan => {
+    const chosen = byPlan.get(plan) ?? choose(rule, { plan, limits: plan.limits });
+    byPlan.set(plan, chosen);
+    return chosen;
+  };
+  const made: RulesOfPlans = {
+    byName: new Map([...plans].map(([name, plan]) => [name, { plan, chosen: ofPlan(plan) }])),
+    byDefault: { plan: defaultPlan, chosen: asDefault(ofPlan(defaultPlan)) },
+    byValues: new WeakMap(),
+  };
+  known.set(rule, made);
   return made;
+}
+
+interface WithValuesInput {
+  readonly plan: Plan;
+  readonly values: readonly LimitValues[];
+  readonly ofRule: RulesOfPlans;
+  readonly isNamed: boolean;
+}
+
+function withValues(rule: Rule, { plan, values, ofRule, isNamed }: WithValuesInput): Chosen {
+  let chosen = ofRule.byValues.get(values);
+  if (chosen === undefined) {
+    chosen = choose(rule, { plan, limits: limitsWith(values, plan) });
+    ofRule.byValues.set(values, chosen);
+  }
+  return isNamed ? chosen : asDefault(chosen);
+}
+
+function choose(rule: Rule, { plan, limits }: { readonly plan: Plan; readonly limits: readonly Limit[] }): ChosenPlan {
+  const inForce = { plan, isDefault: false, hasValues: limits !== plan.limits };
+  return { rule: ruleWith(rule, { ...plan, limits }), inForce, byDefault: { ...inForce, isDefault: true } };
+}
+
+function asDefault({ rule, byDefault }: ChosenPlan): Chosen {
+  return { rule, inForce: byDefault };
 }
 
 /** The rule of a tenant descriptor under one plan. */

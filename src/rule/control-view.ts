@@ -22,7 +22,7 @@ export interface SelectedRecord {
   readonly id: string;
   /** When it ends, in microseconds since 1970. Absent: it has no end. */
   readonly untilUs?: number;
-  /** Of an override: its limit is tried beside that of the rule, and never denies. Absent: the record is in force. */
+  /** An override only tries its limit beside that of the rule, and never denies. Absent: the record is in force. */
   readonly candidate?: true;
 }
 

@@ -110,13 +110,10 @@ export function matchRequest({ ruleSet, request, modes, control }: MatchInput): 
     return hasCandidates ? { domainFound, hashTag, matches: counted, hasCandidates } : { domainFound, hashTag, matches: counted };
   }
   const denied = blocked(counted, { blocks, request, modes });
-  return {
-    domainFound,
-    hashTag,
-    matches: denied,
-    ...(hasCandidates && { hasCandidates }),
-    ...(!modes.shadow && { blocked: true }),
-  };
+  const found: RequestMatch = modes.shadow
+    ? { domainFound, hashTag, matches: denied }
+    : { domainFound, hashTag, matches: denied, blocked: true };
+  return hasCandidates ? { ...found, hasCandidates } : found;
 }
 
 /** Requests in flight are still counted, because their ends are, but not denied. */
@@ -147,17 +144,20 @@ function blocked(matches: readonly Match[], { blocks, request, modes }: BlockedI
     const limits = modes.shadow ? match.limits : factsOf(match, { descriptor, request });
     const block = blocks.get(index);
     if (block === undefined) return { ...match, limits };
-    const path = match.path.length > 0 ? match.path : keysOf(descriptor);
-    const untilUs = block.untilUs === undefined ? undefined : { untilUs: block.untilUs };
-    return {
-      ...match,
+    // Field by field, as above: a blocked caller may ask most of all.
+    const { unlimited, rule, inFlight, plan, path } = match;
+    const denied: Match = {
       limits,
-      path,
+      unlimited,
       mode: 'enforced',
       quotaAlwaysFits: false,
+      path: path.length > 0 ? path : keysOf(descriptor),
+      rule,
+      inFlight,
       control: [block],
-      block: { limit: BLOCK_LIMIT, ...untilUs },
+      block: block.untilUs === undefined ? { limit: BLOCK_LIMIT } : { limit: BLOCK_LIMIT, untilUs: block.untilUs },
     };
+    return plan === undefined ? denied : { ...denied, plan };
   });
 }
 

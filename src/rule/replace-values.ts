@@ -30,8 +30,10 @@ export function replaceValues(limit: RateLimit, values: LimitValues): RateLimit 
 export function tryValues(limit: RateLimit, values: LimitValues): RateLimit | undefined {
   const made = replaceValues(limit, values);
   if (made === undefined) return undefined;
-  const { candidate: _, reservations: __, ...plain } = made;
-  return { ...limit, candidate: { ...plain, failureMode: 'open', responseHeaders: 'off', role: 'candidate' } };
+  const { requestsPerUnit, unit, unitMultiplier, name, algorithm, windowUs, capacity, calendar, overdraft } = made;
+  const counted = { requestsPerUnit, unit, unitMultiplier, name, algorithm, windowUs, capacity };
+  const optional = { ...(calendar && { calendar }), ...(overdraft && { overdraft }) };
+  return { ...limit, candidate: { ...counted, ...optional, failureMode: 'open', responseHeaders: 'off', role: 'candidate' } };
 }
 
 /** The configured burst; undefined: none, so that the capacity follows the new limit. */

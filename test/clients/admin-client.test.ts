@@ -77,7 +77,7 @@ test('the generated client writes, reads back, and gets problems as typed errors
       block: { class: 'PutBlockResponse200', status: 200 },
       lifted: { class: 'DeleteBlockResponse200', status: 200 },
     },
-    explained: { over_limit: true, control: ['block'] },
+    explained: { over_limit: true, 'by a block': true },
     remaining: [100],
     repeated: [false, true],
     listed: ['müller & söhne/42'],

@@ -213,6 +213,32 @@ test('a shared address of Try explains at once: the winner, the losers, the reco
   await close();
 });
 
+test('a configuration of 1,000 rules is paged, searched, and shows which rules nobody matched', async () => {
+  const rules = Array.from({ length: 1_000 }, (_, i) => `  - { key: k${i}, rate_limit: { unit: minute, requests_per_unit: ${i + 1} } }`);
+  const large = await serveConsole({ yaml: `domain: many\ndescriptors:\n${rules.join('\n')}\n` });
+  await large.ask([['k7', 'a']], { domain: 'many' });
+  for (let i = 0; i < 120; i += 1)
+    await large.admin({ method: 'PUT', path: `/v1/tenants/many/t${i}`, query: 'ahead=true', body: { plan: 'p' } });
+  const { page, faults, close } = await openConsole(browser, { url: large.url, token: CONSOLE_TOKENS.viewer });
+  await page.goto(`${large.url}/#/rules`);
+  await page.getByText('1,000 of 1,000 rules').waitFor();
+  await page.getByText('Page 1 of 10').waitFor();
+  await page.getByRole('button', { name: 'Next' }).click();
+  await page.getByRole('rowheader', { name: 'many k100', exact: true }).waitFor();
+  await page.getByLabel('Find').fill('k99');
+  await page.getByText('11 of 1,000 rules').waitFor();
+  await page.getByLabel('Find').fill('');
+  await page.getByLabel('Show').selectOption({ label: 'that nobody matched' });
+  await page.getByText('999 of 1,000 rules').waitFor();
+  await page.goto(`${large.url}/#/tenants`);
+  await page.getByRole('link', { name: 'Next page' }).click();
+  await page.getByRole('link', { name: 'First page' }).waitFor();
+  expect(await page.getByRole('rowheader').count()).toBe(20);
+  expect(faults).toEqual([]);
+  await close();
+  await large.close();
+});
+
 test('while the API is away the console says so, and goes on when it is back', async () => {
   const { page, faults, close } = await openConsole(browser, { url: served.url, token: CONSOLE_TOKENS.viewer });
   await page.goto(`${served.url}/#/instances`);

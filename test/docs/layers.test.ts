@@ -26,8 +26,19 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   request: ['bucket', 'decide', 'descriptor', 'rule', 'store'],
   'should-rate-limit': ['decide', 'descriptor', 'request', 'respond', 'rule', 'store'],
   top: ['decide', 'descriptor', 'rule', 'should-rate-limit', 'store'],
-  observability: ['decide', 'descriptor', 'rule', 'should-rate-limit', 'store', 'top'],
-  transport: ['algorithm', 'decide', 'descriptor', 'observability', 'reservation', 'respond', 'rule', 'should-rate-limit', 'store'],
+  observability: ['decide', 'descriptor', 'request', 'rule', 'should-rate-limit', 'store', 'top'],
+  transport: [
+    'algorithm',
+    'decide',
+    'descriptor',
+    'observability',
+    'request',
+    'reservation',
+    'respond',
+    'rule',
+    'should-rate-limit',
+    'store',
+  ],
   explain: ['algorithm', 'bucket', 'compile', 'descriptor', 'rule'],
   admin: [
     'algorithm',
@@ -46,6 +57,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'yaml',
   ],
   workers: ['admin', 'observability', 'problems', 'source', 'yaml'],
+  // It runs in browsers, and knows the admin API alone.
+  console: [],
 };
 
 /** They know every part. */
@@ -57,7 +70,10 @@ const PURE = ['algorithm', 'descriptor', 'rule', 'bucket', 'decide'];
 const PURE_LIBRARIES = ['node:crypto', 'luxon'];
 
 /** TypeScript, and JavaScript with types in JSDoc. */
-const KINDS = ['.ts', '.mjs', '.cjs'];
+const KINDS = ['.ts', '.tsx', '.mjs', '.cjs'];
+
+/** Those of `src/`. */
+const SOURCES = { kinds: ['.ts', '.tsx'] };
 
 /** Siblings that a reader takes in at a glance. */
 const SIBLINGS_MAX = 17;
@@ -69,7 +85,7 @@ interface Import {
 }
 
 function importsOf(): Import[] {
-  return sourceFiles().flatMap(({ name, text }) =>
+  return sourceFiles(SOURCES).flatMap(({ name, text }) =>
     Array.from(text.matchAll(/^(?:import|export) [^;]*?from '([^']+)'/gm), ([, specifier]) => {
       const isOwn = specifier!.startsWith('.');
       return { from: fileOf(name), to: isOwn ? path.posix.join(path.posix.dirname(name), specifier!) : specifier! };
@@ -78,7 +94,7 @@ function importsOf(): Import[] {
 }
 
 function fileOf(name: string): string {
-  return name.replace(/\.ts$/, '');
+  return name.replace(/\.tsx?$/, '');
 }
 
 function roomOf(file: string): string {
@@ -187,7 +203,7 @@ test('only src/store/redis/client uses the Redis client', () => {
 });
 
 test('every folder of src has its row in the layers', () => {
-  const rooms = new Set(sourceFiles().map(({ name }) => roomOf(fileOf(name))));
+  const rooms = new Set(sourceFiles(SOURCES).map(({ name }) => roomOf(fileOf(name))));
   expect([...rooms].filter((room) => !(room in MAY_IMPORT)).sort()).toEqual(ROOTS);
 });
 

@@ -84,7 +84,7 @@ export class Authenticator {
     throw new AdminProblem('unauthenticated', detail);
   }
 
-  /** The caller of credentials that were valid before; undefined: they are not valid any more. That counts as no failed try. */
+  /** The caller of credentials that were valid before; undefined: they are not valid any more. That does not count as a failed try. */
   async recheck(authorization: string): Promise<Caller | undefined> {
     return this.options.needsAuth ? this.callerOf(authorization) : ANYONE;
   }

@@ -6,10 +6,10 @@ import { NEVER, type Take } from '../../bucket/take';
 import type { AdminBackend } from '../backend';
 import { AdminProblem } from '../problem';
 import { checkOf, groupOf, readBuckets, toRequest, type LiveBucket } from './live-request';
-import { auditAction } from './record-routes';
-import { route, type AdminCall, type AdminRoute } from './route';
-import { snakeKeys } from './snake-keys';
-import { descriptors, domain, dryRun, entries, next, object, page, reason, wasDryRun } from './schemas';
+import { auditAction } from './records/write-record';
+import { route, type AdminCall, type AdminRoute } from '../route/route';
+import { snakeKeys } from '../route/snake-keys';
+import { descriptors, domain, dryRun, entries, next, object, page, reason, wasDryRun } from '../route/schemas';
 
 const TAG = 'buckets';
 

@@ -11,9 +11,9 @@ import { bucket } from './bucket-routes';
 import { decidingRecord, explainedDescriptor, shownRecord } from './explanation-schemas';
 import { explainLive, recordsOf, showRecordDetails } from './live-explanation';
 import { currentRules, groupOf, toRequest, type NamedGroup } from './live-request';
-import { route, type AdminRoute } from './route';
-import { descriptors, domain, object } from './schemas';
-import { readSelector } from './selector-text';
+import { route, type AdminRoute } from '../route/route';
+import { descriptors, domain, object } from '../route/schemas';
+import { readSelector } from '../route/selector-text';
 
 /** Open: explanations may get further fields. */
 const explanation = Type.Object(

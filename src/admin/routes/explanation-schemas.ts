@@ -4,7 +4,7 @@ import { Type, type TSchema } from '@sinclair/typebox';
 import { CONTROL_KINDS } from '../../control/control-record';
 import { LIMIT_GIVERS } from '../../explain/explain-limit';
 import { bucket } from './bucket-routes';
-import { object } from './schemas';
+import { object } from '../route/schemas';
 
 const recordFields = {
   kind: Type.Union(CONTROL_KINDS.map((kind) => Type.Literal(kind))),

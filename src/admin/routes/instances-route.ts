@@ -2,9 +2,9 @@
 
 import { Type } from '@sinclair/typebox';
 import { CONTROL_STATES, type AdminBackend, type ControlFacts, type InstanceFacts } from '../backend';
-import { route } from './route';
-import { object } from './schemas';
-import { snakeKeys } from './snake-keys';
+import { route } from '../route/route';
+import { object } from '../route/schemas';
+import { snakeKeys } from '../route/snake-keys';
 
 export const instances = route({
   method: 'GET',

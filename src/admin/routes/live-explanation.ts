@@ -11,7 +11,7 @@ import type { AdminBackend } from '../backend';
 import { AdminProblem } from '../problem';
 import { showBucket } from './bucket-routes';
 import { currentRules, groupOf, readBuckets, type LiveBucket } from './live-request';
-import { snakeKeys, type SnakeKeys } from './snake-keys';
+import { snakeKeys, type SnakeKeys } from '../route/snake-keys';
 
 /** A record that decides, or changes a limit. */
 export interface ShownRecord {

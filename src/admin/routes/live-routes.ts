@@ -1,9 +1,9 @@
 /** The route of live figures. */
 
 import { Type } from '@sinclair/typebox';
-import { route, type AdminRoute } from './route';
-import { object } from './schemas';
-import { snakeKeys } from './snake-keys';
+import { route, type AdminRoute } from '../route/route';
+import { object } from '../route/schemas';
+import { snakeKeys } from '../route/snake-keys';
 
 /** Most rules of one reply. */
 const RULES_MAX = 10_000;

@@ -4,12 +4,12 @@ import { Type } from '@sinclair/typebox';
 import { CONTROL_KINDS } from '../../control/control-record';
 import type { AuditEntry } from '../../control/control-store';
 import type { AdminBackend, TailFilter } from '../backend';
-import { cursorOf } from './cursor';
-import { showRecord } from './record-schemas';
-import { route, type AdminRoute } from './route';
-import { readSelector } from './selector-text';
-import { domain, next, object, page } from './schemas';
-import { snakeKeys } from './snake-keys';
+import { cursorOf } from '../route/cursor';
+import { showRecord } from './records/record-schemas';
+import { route, type AdminRoute } from '../route/route';
+import { readSelector } from '../route/selector-text';
+import { domain, next, object, page } from '../route/schemas';
+import { snakeKeys } from '../route/snake-keys';
 
 const AUDIT_ID = /^\d{1,20}-\d{1,20}$/;
 

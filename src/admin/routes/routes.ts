@@ -4,8 +4,8 @@ import { BUCKET_ROUTES } from './bucket-routes';
 import { EXPLAIN_ROUTES } from './explain-routes';
 import { LIVE_ROUTES } from './live-routes';
 import { LOG_ROUTES } from './log-routes';
-import { RECORD_ROUTES } from './record-routes';
-import type { AdminRoute } from './route';
+import { RECORD_ROUTES } from './records/record-routes';
+import type { AdminRoute } from '../route/route';
 import { SESSION_ROUTES } from './session-routes';
 import { SYSTEM_ROUTES } from './system-routes';
 

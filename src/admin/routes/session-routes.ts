@@ -3,8 +3,8 @@
 import { Type } from '@sinclair/typebox';
 import { AdminProblem } from '../problem';
 import { ROLES } from '../role';
-import { route, type AdminRoute } from './route';
-import { object } from './schemas';
+import { route, type AdminRoute } from '../route/route';
+import { object } from '../route/schemas';
 
 const TAG = 'session';
 

@@ -11,9 +11,9 @@ import type { CurrentRules } from '../backend';
 import { AdminProblem } from '../problem';
 import { ROLES } from '../role';
 import { instances } from './instances-route';
-import { route, type AdminRoute } from './route';
-import { domain, next, object, page } from './schemas';
-import { snakeKeys } from './snake-keys';
+import { route, type AdminRoute } from '../route/route';
+import { domain, next, object, page } from '../route/schemas';
+import { snakeKeys } from '../route/snake-keys';
 
 const TAG = 'system';
 

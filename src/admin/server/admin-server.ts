@@ -14,7 +14,7 @@ import { openApiOf } from './openapi';
 import { AdminProblem, type ProblemName } from '../problem';
 import type { CountedRequest } from '../request-counts';
 import { mayActAs } from '../role';
-import type { AdminReply, AdminRoute, CallHeaders } from '../routes/route';
+import type { AdminReply, AdminRoute, CallHeaders } from '../route/route';
 import { Admission } from './admission';
 import type { ConsoleFiles } from './console-files';
 import { streamEvents } from './event-stream';
@@ -27,7 +27,7 @@ export interface AdminServerOptions extends Pick<AdminChoice, 'needsAuth' | 'bod
   readonly authenticator: Pick<Authenticator, 'authenticate' | 'recheck'>;
   /** The port for the name of the cookie of sessions. */
   readonly port: number;
-  /** Undefined: there is no console. */
+  /** Undefined: the server has no console. */
   readonly consoleFiles?: ConsoleFiles | undefined;
   /** Undefined: no TLS. `requestCert`: clients must present a certificate of `ca`. */
   readonly tls?: TlsOptions | undefined;

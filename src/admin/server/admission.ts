@@ -7,7 +7,7 @@ import type { SessionCookie } from '../auth/session-cookie';
 import { isCsrfOf, Sessions, type Session } from '../auth/sessions';
 import { AdminProblem } from '../problem';
 import type { Caller } from '../role';
-import type { SessionDesk } from '../routes/route';
+import type { SessionDesk } from '../route/route';
 
 export interface AdmissionOptions {
   readonly needsAuth: boolean;

@@ -1,7 +1,7 @@
 /** Writes `src/cli/admin/operations.ts`: the operations of the command line's client, with their types, from the table of routes. */
 
 import type { TSchema } from '@sinclair/typebox';
-import type { AdminRoute } from '../routes/route';
+import type { AdminRoute } from '../route/route';
 
 /** The width at which the formatter breaks lines. */
 const LINE_CHARS_MAX = 140;

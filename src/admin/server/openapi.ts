@@ -2,7 +2,7 @@
 
 import type { TSchema } from '@sinclair/typebox';
 import { PROBLEMS, type ProblemName } from '../problem';
-import type { AdminRoute } from '../routes/route';
+import type { AdminRoute } from '../route/route';
 
 type Json = Readonly<Record<string, unknown>>;
 

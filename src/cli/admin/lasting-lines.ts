@@ -23,7 +23,8 @@ export interface LastingLinesOptions {
 export async function* lastingLines({ open, signal, pause, onPause }: LastingLinesOptions): AsyncGenerator<string> {
   let wasOpen = false;
   let failures = 0;
-  while (!signal.aborted) {
+  const isOver = (): boolean => signal.aborted;
+  while (!isOver()) {
     let ended = new AdminError('the stream ended');
     try {
       for await (const line of open()) {
@@ -31,13 +32,13 @@ export async function* lastingLines({ open, signal, pause, onPause }: LastingLin
         failures = 0;
         yield line;
         // A reader that has enough gets no more of the lines that came with the last one.
-        if (signal.aborted) return;
+        if (isOver()) return;
       }
     } catch (error) {
       if (!(error instanceof AdminError) || !wasOpen || error.isFinal) throw error;
       ended = error;
     }
-    if (signal.aborted) return;
+    if (isOver()) return;
     if (failures >= TRIES_MAX) throw ended;
     const waitMs = backoffMs({ ...WAIT, failures, random: Math.random });
     failures += 1;

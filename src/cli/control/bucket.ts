@@ -5,7 +5,7 @@ import { printable } from '../admin/printable';
 import { action, type ControlCommand } from './control-command';
 import { dryRunOf } from './record-command';
 import { readDescriptorTexts, showEntries } from './values/entries-text';
-import { showLimit } from './values/limit-text';
+import { limitTable } from './values/limit-table';
 import { COUNT_OPTION, readPages, withMore } from './values/pages';
 import { DESCRIPTOR_OPTIONS, readTarget, WRITE_OPTIONS } from './target';
 import { textTable } from './values/text-table';
@@ -98,14 +98,15 @@ function nextHit(retryAfterMs: number | undefined): string {
 
 function explanationText({ over_limit: isDenied, control, explanation, buckets }: Explained, nowMs: number): string {
   const lines = [isDenied ? 'Denied now.' : 'Allowed now.'];
-  for (const { descriptor, kind, id, until } of control) {
+  for (const { descriptor, kind, id, until, reason } of control) {
     const end = until === undefined ? 'without an end' : `until ${showTime(until, nowMs)}`;
-    lines.push(`  By ${kind} ${printable(id)} ${end}, which selects descriptor ${descriptor}.`);
+    const why = reason === undefined || reason === '' ? '' : ` (${printable(reason)})`;
+    lines.push(`  By ${kind} ${printable(id)} ${end}, for descriptor ${descriptor}${why}.`);
   }
   for (const [index, { entries, limits, unlimited, not_limited: why }] of explanation.descriptors.entries()) {
-    const limited = limits.map(showLimit).join(' ');
-    const outcome = why ?? (unlimited ? 'unlimited by the configuration' : `limits of the configuration: ${limited}`);
-    lines.push(`  Descriptor ${index} (${printable(showEntries(entries))}): ${printable(outcome)}.`);
+    const outcome = why ?? (unlimited ? 'unlimited by the configuration' : 'limits');
+    lines.push(`  Descriptor ${index} (${printable(showEntries(entries))}): ${printable(outcome)}${limits.length === 0 ? '.' : ':'}`);
+    lines.push(...limitTable(limits).map((line) => `  ${line}`));
   }
   return buckets.length === 0 ? lines.join('\n') : `${lines.join('\n')}\n${bucketTable(buckets)}`;
 }

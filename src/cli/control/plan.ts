@@ -20,16 +20,11 @@ export const plan = recordCommand({
   },
   list: (admin, query) => admin.call('listPlans', { query }),
   show: (admin, { domain, name }) => admin.call('getPlan', { params: { domain, plan: name } }),
-  put: (admin, { domain, name, query, common, conditions }, { limit, ahead }) =>
-    admin.call(
-      'putPlan',
-      {
-        params: { domain, plan: name },
-        query: { ...query, ...(ahead === true && { ahead }) },
-        body: { limits: limit.map(readLimit), ...common },
-      },
-      conditions,
-    ),
+  put: (admin, { domain, name, query: dryRun, common, conditions }, { limit, ahead }) => {
+    const query = { ...dryRun, ...(ahead === true && { ahead }) };
+    const body = { limits: limit.map(readLimit), ...common };
+    return admin.call('putPlan', { params: { domain, plan: name }, query, body }, conditions);
+  },
   remove: (admin, { domain, name, query, conditions }) => admin.call('deletePlan', { params: { domain, plan: name }, query }, conditions),
   fields: (record) => ({ plan: record.plan, limits: record.limits.map(showLimit).join(' ') }),
 });

@@ -21,16 +21,10 @@ const records = recordCommand({
   },
   list: (admin, query) => admin.call('listTenants', { query }),
   show: (admin, { domain, name }) => admin.call('getTenant', { params: { domain, tenant: name } }),
-  put: (admin, { domain, name, query, common, conditions }, { plan, ahead: isAhead }) =>
-    admin.call(
-      'putTenant',
-      {
-        params: { domain, tenant: name },
-        query: { ...query, ...(isAhead === true && { ahead: isAhead }) },
-        body: { plan: plan, ...common },
-      },
-      conditions,
-    ),
+  put: (admin, { domain, name, query: dryRun, common, conditions }, { plan, ahead }) => {
+    const query = { ...dryRun, ...(ahead === true && { ahead }) };
+    return admin.call('putTenant', { params: { domain, tenant: name }, query, body: { plan: plan, ...common } }, conditions);
+  },
   remove: (admin, { domain, name, query, conditions }) =>
     admin.call('deleteTenant', { params: { domain, tenant: name }, query }, conditions),
   fields: (record) => ({ tenant: record.tenant, plan: record.plan }),

@@ -8,7 +8,7 @@ export type Role = Reply<'getSession'>['role'];
 
 export type SessionState =
   | { readonly kind: 'asking' }
-  | { readonly kind: 'signed-out'; readonly message?: string }
+  | { readonly kind: 'signed-out'; readonly note?: string }
   | { readonly kind: 'away' }
   | { readonly kind: 'signed-in'; readonly name: string; readonly role: Role; readonly needsSignIn: boolean };
 
@@ -37,7 +37,7 @@ export async function readSession(): Promise<void> {
     } else if (error instanceof ApiError && error.failure === 'signed-out') {
       session.value = { kind: 'signed-out' };
     } else {
-      session.value = { kind: 'signed-out', message: messageOf(error) };
+      session.value = { kind: 'signed-out', note: messageOf(error) };
     }
   }
 }
@@ -63,6 +63,6 @@ onRefusal.value = (failure) => {
     void readSession();
   } else if (session.value.kind === 'signed-in') {
     csrf.value = undefined;
-    session.value = { kind: 'signed-out', message: 'The session has ended. Sign in again to go on here.' };
+    session.value = { kind: 'signed-out', note: 'The session has ended. Sign in again to go on here.' };
   }
 };

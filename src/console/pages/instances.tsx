@@ -1,7 +1,7 @@
 /** The serving processes: version, configuration, and what is degraded. */
 
-import { call } from '../api/client';
-import { showAgo, showTime } from '../api/show';
+import { call, type Reply } from '../api/client';
+import { showAgo, showCount, showDuration, showTime } from '../api/show';
 import { usePoll } from '../api/use-poll';
 import { DataTable } from '../parts/data-table';
 import { FailureNote } from '../parts/failure';
@@ -48,6 +48,7 @@ export function InstancesPage() {
                 </ul>
               ),
             },
+            { head: 'Control data', cell: ({ control }) => controlText(control) },
             { head: 'Generation', isNumber: true, cell: ({ generation }) => generation },
             { head: 'Domains', isNumber: true, cell: ({ domains }) => domains },
             { head: 'Started', cell: ({ started_at: at }) => <time dateTime={at}>{showTime(at)}</time> },
@@ -58,4 +59,20 @@ export function InstancesPage() {
       <p class="muted">A generation counts from the start of its process, so equal configurations may have different ones.</p>
     </>
   );
+}
+
+type Control = Reply<'listInstances'>['items'][number]['control'];
+
+/** How the process follows the control data. */
+function controlText(control: Control) {
+  if (control === undefined) return <State kind="off">off</State>;
+  const { state, lag_seconds: lag, lost_records: lost, entries_behind: behind = 0 } = control;
+  if (state === 'following' && behind === 0) return <State kind="ok">follows</State>;
+  const texts = [
+    state,
+    lag >= 1 ? `last read ${showDuration(lag * 1_000)} ago` : '',
+    behind > 0 ? `${showCount(behind)} changes behind` : '',
+    lost > 0 ? `${showCount(lost)} records lost by the store` : '',
+  ];
+  return <State kind={state === 'following' ? 'off' : 'warn'}>{texts.filter((text) => text !== '').join(', ')}</State>;
 }

@@ -34,10 +34,7 @@ function Degraded() {
   const instances = usePoll((signal) => call('listInstances', {}, { signal }), { key: 'instances', everyMs: STATE_MS });
   const rules = usePoll((signal) => call('listRules', { query: { limit: 1 } }, { signal }), { key: 'rules', everyMs: STATE_MS });
   const items = instances.data?.items ?? [];
-  const generations = new Set(items.map(({ generation }) => generation));
-  const degraded = items.flatMap(({ id, host, pid, degraded: reasons }) =>
-    reasons.map((reason) => ({ id: `${id} ${reason}`, who: `${host}, process ${pid}`, reason })),
-  );
+  const degraded = instances.data?.degraded ?? [];
   const refused = rules.data?.refused ?? [];
   const warnings = rules.data?.warnings.length ?? 0;
   const isUnknown = instances.data === undefined || rules.data === undefined;
@@ -63,16 +60,17 @@ function Degraded() {
             <State kind="bad">There is no configuration yet, so nothing is decided.</State>
           </li>
         )}
-        {degraded.map(({ id, who, reason }) => (
-          <li key={id}>
+        {degraded.map(({ reason, instances: count }) => (
+          <li key={reason}>
             <State kind="warn">
-              {who}: {reason}
-            </State>
+              {reason}, on {count} of {items.length} {items.length === 1 ? 'process' : 'processes'}
+            </State>{' '}
+            <a href={linkTo('instances')}>Instances</a>
           </li>
         ))}
-        {generations.size > 1 && items.some(({ config_refused: isRefused }) => isRefused) && (
+        {items.some(({ config_refused: isRefused }) => isRefused) && refused.length === 0 && (
           <li>
-            <State kind="warn">Some instances rejected the newest configuration.</State> <a href={linkTo('instances')}>Instances</a>
+            <State kind="warn">Some processes rejected the newest configuration.</State> <a href={linkTo('instances')}>Instances</a>
           </li>
         )}
         {!isUnknown && refused.length === 0 && degraded.length === 0 && (

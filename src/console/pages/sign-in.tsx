@@ -9,7 +9,7 @@ import { State } from '../parts/state';
 export function SignInPage() {
   const state = session.value;
   const [token, setToken] = useState('');
-  const [problem, setProblem] = useState<string | undefined>(state.kind === 'signed-out' ? state.message : undefined);
+  const [problem, setProblem] = useState<string | undefined>(state.kind === 'signed-out' ? state.note : undefined);
   const [isBusy, setIsBusy] = useState(false);
   const submit = async (): Promise<void> => {
     setIsBusy(true);

@@ -65,9 +65,13 @@ export class RedisControlStore implements ControlStore {
     return decodeRecords(reply, this.options.onUnreadable);
   }
 
-  async scan({ kind, cursor = '0', limit }: ScanQuery): Promise<ScanPage> {
-    const reply = await this.runRead([this.kindKey(kind)], ['scan', cursor, String(limit)]);
-    return decodeScan(reply, this.options.onUnreadable);
+  scan({ kind, cursor = '0', limit }: ScanQuery): Promise<ScanPage> {
+    const { run, onUnreadable } = this.options;
+    const args = ['scan', cursor, String(limit)];
+    return run(
+      { script: this.scripts.read, keys: [this.kindKey(kind)], args, read: (reply) => decodeScan(reply, onUnreadable) },
+      NO_OPTIONS,
+    );
   }
 
   write(write: ControlWrite): Promise<WriteOutcome> {

@@ -78,7 +78,7 @@ def main():
             "versions grow": replaced.parsed.version > created.parsed.version,
             "before": replaced.parsed.before.plan,
             "outcomes": outcomes,
-            "explained": {"over_limit": explained.over_limit, "control": [str(each.kind) for each in explained.control]},
+            "explained": {"over_limit": explained.over_limit, "by a block": "block" in [str(each.kind) for each in explained.control]},
             "remaining": [bucket.remaining for bucket in looked.buckets],
             "repeated": given,
             "listed": [item.tenant for item in listed.items],

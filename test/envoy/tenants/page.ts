@@ -8,7 +8,7 @@ const PAGE = 'docs/tenants.md';
 export interface Step {
   /** As a reader types it. */
   readonly command: string;
-  /** What the page says that it prints; a last line of dots stands for the rest. */
+  /** What the page says that it prints; a line of dots stands for any lines. */
   readonly shown: string;
 }
 
@@ -24,11 +24,20 @@ export function stepsOfPage(): readonly Step[] {
   return Array.from(blocks, ([, command = '', shown = '']) => ({ command: command.trim(), shown }));
 }
 
-/** What the page shows, and as much of what a command printed. */
-export function compared({ shown }: Step, printed: string): { readonly shown: string; readonly printed: string } {
-  const [expected, given] = [withoutTimes(shown).split('\n'), withoutTimes(printed).split('\n')];
-  if (expected.at(-1) !== '...') return { shown: expected.join('\n'), printed: given.join('\n') };
-  return { shown: expected.slice(0, -1).join('\n'), printed: given.slice(0, expected.length - 1).join('\n') };
+/** Whether a command printed what the page shows. */
+export function printsAsShown(printed: string, { shown }: Step): boolean {
+  return patternOf(shown).test(withoutTimes(printed));
+}
+
+/** Fails with both texts if it did not. */
+export function expectShown(printed: string, { shown }: Step): void {
+  expect(withoutTimes(printed)).toMatch(patternOf(shown));
+}
+
+function patternOf(shown: string): RegExp {
+  const lines = withoutTimes(shown).trimEnd().split('\n');
+  const parts = lines.map((line) => (line === '...' ? '(?:.*\\n)*' : `${line.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')}\\n`));
+  return new RegExp(`^${parts.join('')}$`);
 }
 
 /** Without what differs from run to run: times, versions, counts and the width of columns. */
@@ -45,5 +54,6 @@ function withoutTimes(text: string): string {
         .trim(),
     )
     .filter((line) => line !== '')
-    .join('\n');
+    .map((line) => `${line}\n`)
+    .join('');
 }

@@ -7,7 +7,7 @@ import { bearer, otherKey, tokenOf } from '../chain/tokens';
 import { startFleet, type Fleet } from './fleet';
 import { startLoad, type Load } from './load';
 import { openLookouts, type Lookouts, type Sighting } from './lookouts';
-import { compared, stepsOfPage, type Step } from './page';
+import { expectShown, printsAsShown, stepsOfPage, type Step } from './page';
 
 const STARTED_WITHIN_MS = 80_000;
 const MINUTE_MS = 60_000;
@@ -52,23 +52,22 @@ afterAll(async () => {
 });
 
 async function shows(step: Step): Promise<void> {
-  let last = compared(step, '');
+  let printed = '';
   await until(
     async () => {
       const { stdout, stderr } = await fleet.sh(step.command);
-      last = compared(step, stdout + stderr);
-      return last.printed === last.shown;
+      printed = stdout + stderr;
+      return printsAsShown(printed, step);
     },
     { timeoutMs: SHOWN_WITHIN_MS },
   ).catch(() => undefined);
-  expect(last.printed).toBe(last.shown);
+  expectShown(printed, step);
 }
 
 async function changes(step: Step): Promise<{ readonly versionUs: number }> {
   const { stdout, stderr } = await fleet.sh(step.command);
   expect(stderr).toBe('');
-  const { printed, shown } = compared(step, stdout);
-  expect(printed).toBe(shown);
+  expectShown(stdout, step);
   return { versionUs: Number(/version (\d{16})/.exec(stdout)?.[1] ?? NaN) };
 }
 

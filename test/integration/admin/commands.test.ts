@@ -111,7 +111,7 @@ describe.each(places)('on $store', ({ start, otherCa }) => {
     expect(await ask('merchant_42', 100)).toBe('OK');
     for (let i = 0; i < 20; i += 1) expect(await ask('merchant_42', 90)).toBe('OVER_LIMIT');
     await until(async () => (await text('top', 'denied', '--minutes', '1')).includes('merchant=merchant_42'), { timeoutMs: 30_000 });
-    expect(await text('bucket', 'explain', ...descriptor)).toContain('limits of the configuration: per merchant=100/minute.');
+    expect(await text('bucket', 'explain', ...descriptor)).toMatch(/per merchant=100\/minute +\d+ +rule at .*limits\.yaml:\d+\n/);
 
     const set = ['override', 'set', 'm42', ...DOMAIN, '--entries', 'merchant=merchant_42', '--reason', 'sale', '--until', '4d'];
     const limit = ['--limit', 'per merchant=300/minute'];
@@ -130,7 +130,7 @@ describe.each(places)('on $store', ({ start, otherCa }) => {
     await text('block', 'set', 'fraud', ...DOMAIN, '--entries', 'merchant=merchant_42', '--until', '1h', '--reason', 'fraud');
     await until(async () => (await ask('merchant_42')) === 'OVER_LIMIT', { timeoutMs: 5_000 });
     expect(await text('bucket', 'explain', ...descriptor)).toMatch(
-      /^Denied now\.\n {2}By block fraud until .* which selects descriptor 0\.\n/,
+      /^Denied now\.\n {2}By block fraud until .*, for descriptor 0.*\.\n/,
     );
     expect(await text('block', 'delete', 'fraud', ...DOMAIN, '--reason', 'cleared')).toMatch(
       /^Block payments\/fraud deleted, version \d+\.\n/,
@@ -200,6 +200,22 @@ describe('each command, on the embedded store', () => {
       /^weir override set: refused with 412: the item is not as the request expects: its ETag is "\d+"; read it again\n$/,
     );
     expect(await text('override', 'show', 'o', ...DOMAIN)).toContain('3/minute');
+  });
+
+  test('a candidate is tried, and promoted; lost control data are restored or discarded', async () => {
+    const { text, json, run } = served;
+    await text('override', 'set', 'try', ...DOMAIN, '--entries', 'merchant=t', '--limit', '7/minute', '--candidate');
+    expect(await text('override', 'list', ...DOMAIN)).toMatch(/ try +merchant=t +7\/minute +yes /);
+    expect(await text('override', 'promote', 'try', ...DOMAIN, '--dry-run')).toContain('would be replaced');
+    expect(await run('override', 'promote', 'try', ...DOMAIN, '--if-match', '1')).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(await json('override', 'promote', 'try', ...DOMAIN, '--reason', 'fits')).toMatchObject({
+      changed: true,
+      after: { reason: 'fits' },
+    });
+    expect(await json('override', 'show', 'try', ...DOMAIN)).not.toHaveProperty('candidate');
+    expect(await text('control', 'restore', '--dry-run')).toBe('Dry run: 0 would be restored.\n');
+    expect(await json('control', 'restore', '--reason', 'test')).toEqual({ dry_run: false, restored: 0 });
+    expect(await json('control', 'discard-lost', '--reason', 'test')).toEqual({ discarded: true });
   });
 
   test('a refusal is one sentence that names the flag, and the exit code is 1', async () => {

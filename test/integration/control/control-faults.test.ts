@@ -34,8 +34,12 @@ const idsOf = (instance: Instance) => recordsOf(instance).map(({ record }) => ke
 
 test('Redis restarted empty: instances keep what they know and say so, and a restore brings it back for a new instance', async () => {
   const [one, two] = [await follow(server.port), await follow(server.port)];
-  for (const id of ['a', 'b', 'c']) await put(one, id);
-  await until(() => idsOf(two).length === 3, { timeoutMs: 1_000 });
+  for (const id of ['a', 'b']) await put(one, id);
+  const tenant = { kind: 'tenant', domain: 'd', tenant: 'c', plan: 'gold' } as const;
+  const author = { author: 'bob', action: 'put' };
+  await one.service.write({ changes: [{ put: { ...tenant, reason: 'upgrade' } }], audit: author });
+  const [before] = await one.service.read([keyOf(tenant)]);
+  await until(() => idsOf(two).length === 3);
   const known = recordsOf(two);
   server.kill('SIGKILL');
   await until(() => two.follower.state.state === 'behind');
@@ -53,8 +57,12 @@ test('Redis restarted empty: instances keep what they know and say so, and a res
   expect(await one.service.restore({ author: 'ann', action: 'restore' })).toBe(3);
   await until(() => [one, two].every(({ follower }) => follower.state.state === 'following'));
   const restarted = await follow(server.port);
-  expect(idsOf(restarted)).toEqual(['a', 'b', 'c', 'd']);
+  expect(idsOf(restarted).sort()).toEqual(['a', 'b', 'c', 'd']);
   expect(recordsOf(two)).toEqual(recordsOf(restarted));
+  // Who put a tenant on a plan, why, and when, comes back too.
+  const [after] = await restarted.service.read([keyOf(tenant)]);
+  expect(after?.record).toEqual(before?.record);
+  expect(after?.record).toMatchObject({ ...tenant, reason: 'upgrade', author: 'bob' });
 });
 
 test('failover to a replica without the latest writes: they stay in force, are reported, and can be restored or given up', async () => {

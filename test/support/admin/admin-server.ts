@@ -38,6 +38,8 @@ plans:
     rate_limit: { unit: minute, requests_per_unit: 100 }
   gold:
     rate_limit: { unit: minute, requests_per_unit: 900 }
+  enterprise:
+    rate_limit: { unit: minute, requests_per_unit: 5000 }
 descriptors:
   - key: merchant
     rate_limit: { name: per merchant, unit: minute, requests_per_unit: 100 }

@@ -3,7 +3,7 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import fc from 'fast-check';
 import { ROLES, type Role } from '../../../src/admin/role';
-import type { AdminRoute } from '../../../src/admin/routes/route';
+import type { AdminRoute } from '../../../src/admin/route/route';
 import { ADMIN_ROUTES } from '../../../src/admin/routes/routes';
 import { startAdminServer, TOKENS, type AdminHarness } from '../../support/admin/admin-server';
 import { callAdmin, type AdminRequest } from '../../support/admin/admin-client';

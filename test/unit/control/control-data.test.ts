@@ -185,6 +185,32 @@ test('a snapshot drops what it lacks, and keeps what the store acknowledged and 
   expect(data.planOf('d', 't')).toBeUndefined();
 });
 
+test('a snapshot that confirms every record drops none, and one that misses a single record drops it', () => {
+  const data = new ControlData();
+  const records = ['a', 'b', 'c'].map((id) => block(id));
+  const tenant = { kind: 'tenant', domain: 'd', tenant: 't', plan: 'gold' } as const;
+  const all: readonly ControlRecord[] = [...records, tenant];
+  const readAgain = (seen: readonly ControlRecord[]) => {
+    data.beginSnapshot();
+    for (const record of seen) put(data, record, 1);
+    atOnce(data.endSnapshot(Infinity));
+  };
+  readAgain(all);
+  expect(data.size).toBe(4);
+  readAgain(all);
+  expect(data.size).toBe(4);
+  // Deleted while all is read, before and after it was confirmed.
+  data.beginSnapshot();
+  data.apply({ key: keyOf(records[0]!), version: 2 });
+  for (const record of all.slice(1)) put(data, record, 1);
+  data.apply({ key: keyOf(records[1]!), version: 2 });
+  atOnce(data.endSnapshot(Infinity));
+  expect(data.size).toBe(2);
+  readAgain(records.slice(2));
+  expect(data.size).toBe(1);
+  expect(data.planOf('d', 't')).toBeUndefined();
+});
+
 test('an older record of the snapshot does not replace a newer one that the store lost', () => {
   const data = new ControlData();
   put(data, block('a', { reason: 'new' }), 9);

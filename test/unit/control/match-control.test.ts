@@ -48,6 +48,7 @@ function open({ shadow = false, store }: { readonly shadow?: boolean; readonly s
     }),
   );
   return {
+    data,
     put: (json: object) => {
       const record: ControlRecord = readRecord({ domain: 'd', id: 'r', ...json });
       data.apply({ key: keyOf(record), record, version: (version += 1) });
@@ -197,6 +198,50 @@ test('the same override makes the same limit each time, so that stores can fold 
     await ask(pay(key));
     limits.push(matched()?.matches[0]?.limits[0]);
   }
+  expect(limits[0]).toBe(limits[1]);
+});
+
+test('a record that is put again with other entries selects by these alone', async () => {
+  const { put, ask, matched } = open();
+  const limitOfMerchant = async (value: string) => {
+    await ask(pay(`merchant=${value}`));
+    return matched()?.matches[0]?.limits[0]?.requestsPerUnit;
+  };
+  const entriesAnd = (...entries: readonly object[]) => ({ ...override({ requests_per_unit: 10 }), entries });
+  const limits = async () => [await limitOfMerchant('1'), await limitOfMerchant('2')];
+  put(entriesAnd({ key: 'merchant', value: '1' }));
+  expect(await limits()).toEqual([10, 3]);
+  put(entriesAnd({ key: 'merchant', value: '2' }));
+  expect(await limits()).toEqual([3, 10]);
+  put(entriesAnd({ key: 'merchant' }));
+  expect(await limits()).toEqual([10, 10]);
+  put(entriesAnd({ key: 'merchant', value: '1' }, { key: 'endpoint' }));
+  expect(await limits()).toEqual([3, 3]);
+});
+
+test('an override that ended, or has other values, is not remembered', async () => {
+  const { data, put, ask, matched } = open();
+  const limit = async () => {
+    await ask(ONE);
+    return matched()?.matches[0]?.limits[0]?.requestsPerUnit;
+  };
+  put({ ...override({ requests_per_unit: 10 }), until: new Date((START_US + HOUR_US) / 1_000).toISOString() });
+  expect([await limit(), await limit()]).toEqual([10, 10]);
+  put({ ...override({ requests_per_unit: 20 }), until: new Date((START_US + HOUR_US) / 1_000).toISOString() });
+  expect(await limit()).toBe(20);
+  data.expire(START_US + HOUR_US);
+  expect(await limit()).toBe(3);
+});
+
+test('overrides with the same values share one limit, so that stores can fold takes', async () => {
+  const { put, ask, matched } = open();
+  const limits = [];
+  for (const value of ['1', '2']) {
+    put({ ...override({ requests_per_unit: 10 }), id: value, entries: [{ key: 'merchant', value }] });
+    await ask(pay(`merchant=${value}`));
+    limits.push(matched()?.matches[0]?.limits[0]);
+  }
+  expect(limits[0]?.requestsPerUnit).toBe(10);
   expect(limits[0]).toBe(limits[1]);
 });
 

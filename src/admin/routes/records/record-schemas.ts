@@ -1,10 +1,10 @@
 /** The JSON of control records: schemas for bodies and replies, and the conversion from and to records. */
 
 import { Type, type TSchema } from '@sinclair/typebox';
-import { RECORD_BOUNDS, type ControlKind, type ControlRecord, type RecordKey, type StoredRecord } from '../../control/control-record';
-import { checkNotEnded, readRecord, RecordError, toJson } from '../../control/read-record';
-import { AdminProblem } from '../problem';
-import { domain, limitValues, object, reason, selector, time } from './schemas';
+import { RECORD_BOUNDS, type ControlKind, type ControlRecord, type RecordKey, type StoredRecord } from '../../../control/control-record';
+import { checkNotEnded, readRecord, RecordError, toJson } from '../../../control/read-record';
+import { AdminProblem } from '../../problem';
+import { domain, limitValues, object, reason, selector, time } from '../../route/schemas';
 
 const common = {
   until: Type.Optional(Type.Union([time], { description: 'When it ends. Absent: it has no end.' })),

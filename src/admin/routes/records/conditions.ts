@@ -1,8 +1,8 @@
 /** ETags, and the preconditions of requests: If-Match and If-None-Match. */
 
-import type { Expectation } from '../../control/control-store';
-import { AdminProblem } from '../problem';
-import type { CallHeaders } from './route';
+import type { Expectation } from '../../../control/control-store';
+import { AdminProblem } from '../../problem';
+import type { CallHeaders } from '../../route/route';
 
 const ETAG = /^"(\d{1,16})"$/;
 
