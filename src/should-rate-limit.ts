@@ -100,9 +100,11 @@ interface EndTracesInput {
 }
 
 function endTraces(traces: RequestTraces, { requests, prepared, answered }: EndTracesInput): void {
-  for (const [i, trace] of traces.entries()) {
+  for (let i = 0; i < traces.length; i += 1) {
+    const trace = traces[i];
+    if (trace === undefined) continue;
     const [request, each, outcome] = [requests[i], prepared[i], answered[i]];
-    if (trace === undefined || request === undefined || each === undefined || outcome === undefined) continue;
+    if (request === undefined || each === undefined || outcome === undefined) continue;
     trace.end({ request, matched: each instanceof Error ? undefined : each.matched, outcome });
   }
 }

@@ -15,6 +15,7 @@ import type { SelectedRecord } from '../rule/control-view';
 import type { Health } from '../observability/health';
 import { event } from '../observability/log/log-event';
 import type { Logger } from '../observability/log/logger';
+import { THROTTLE_MS } from '../observability/log/throttled-log';
 import { makeControlMetrics } from '../observability/metrics/metrics';
 
 const STALE = 'control: stale';
@@ -148,21 +149,26 @@ function onceAMinute<T>(write: (error: T) => void): (error: T) => void {
   };
 }
 
-/** Reports each change of the state once. */
+/** Reports each change of the state once. While Redis comes and goes, it logs that control data are stale at most once a minute. */
 function reportTo({ health, log }: Pick<OpenControlInput, 'health' | 'log'>): (state: FollowerState) => void {
   let before: FollowerState['state'] | undefined;
+  let staleMs = -Infinity;
+  let isStaleLogged = true;
   return ({ state, lost, error = 'no answer' }) => {
     health.show(STALE, { isDegraded: state === 'behind' || state === 'starting' });
     health.show(LOST, { isDegraded: lost > 0 });
     if (state === before) return;
     if (state === 'behind' || state === 'starting') {
-      log.warn(event('control_stale', { error }), `no control data from Redis (${error}): what is known stays in force`);
+      isStaleLogged = monotonicNowMs() - staleMs >= THROTTLE_MS;
+      if (isStaleLogged) staleMs = monotonicNowMs();
+      if (isStaleLogged) log.warn(event('control_stale', { error }), `no control data from Redis (${error}): what is known stays in force`);
     } else if (state === 'lost') {
+      isStaleLogged = true;
       log.error(
         event('control_lost', { records: lost }),
         `Redis lost ${lost} records of control data, which this instance keeps in force: restore or discard them`,
       );
-    } else if (before !== undefined) {
+    } else if (before !== undefined && isStaleLogged) {
       log.info(event('control_synced'), 'control data are up to date again');
     }
     before = state;

@@ -37,7 +37,7 @@ const STEP_TIMEOUT_MS = 250;
 const DEGRADED_BREAKER = 'degraded: redis breaker open';
 
 /** Causes that are logged for one outage. Bounded, because a cause may contain an address, which changes. */
-const CAUSES_MAX = 8;
+const CAUSES_MAX = 3;
 
 /** Interval between pings of a server that was too slow, until it answers in time, in milliseconds. */
 const PING_MS = 1_000;

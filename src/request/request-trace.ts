@@ -67,10 +67,13 @@ export class TracedCall implements StoreTrace {
   ) {}
 
   static of(prepared: readonly (Prepared | Error)[], traces: RequestTraces): TracedCall {
-    const traced = prepared.flatMap((each, i) => {
+    const traced: TracedGroup[] = [];
+    // A loop, because almost all requests of a call are not sampled.
+    for (let i = 0; i < traces.length; i += 1) {
       const trace = traces[i];
-      return trace === undefined || each instanceof Error ? [] : [{ group: each.group, trace }];
-    });
+      const each = trace === undefined ? undefined : prepared[i];
+      if (trace !== undefined && each !== undefined && !(each instanceof Error)) traced.push({ group: each.group, trace });
+    }
     return new TracedCall(traced, false);
   }
 

@@ -2,7 +2,6 @@
 
 import cluster from 'node:cluster';
 import { randomUUID } from 'node:crypto';
-import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Registry } from 'prom-client';
 import { monotonicNowMs } from '../../lib/clock';
 import { event } from '../../observability/log/log-event';
@@ -12,7 +11,7 @@ import { ThrottledLog } from '../../observability/log/throttled-log';
 import { makeTraceMetrics } from '../../observability/metrics/metrics';
 import type { CallTracer } from '../../observability/tracing/call-tracer';
 import { OtelTracer } from '../../observability/tracing/otel-tracer';
-import { SpanSender } from '../../observability/tracing/span-sender';
+import { SpanSender, type SpanSenderOptions } from '../../observability/tracing/span-sender';
 import type { Settings } from '../../settings/table/settings';
 import type { TraceChoice } from '../../settings/trace-choice';
 
@@ -80,13 +79,9 @@ export async function openTracing({ tracing, settings, version, registry, log, i
 }
 
 /** Each takes megabytes, so only the one in use is loaded. */
-async function openExporter(protocol: TraceChoice['protocol']): Promise<SpanExporter> {
-  if (protocol === 'grpc') {
-    const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-grpc');
-    return new OTLPTraceExporter();
-  }
-  const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
-  return new OTLPTraceExporter();
+async function openExporter(protocol: TraceChoice['protocol']): Promise<SpanSenderOptions['exporter']> {
+  if (protocol === 'grpc') return (await import('../../observability/tracing/grpc-exporter.js')).openGrpcExporter();
+  return (await import('../../observability/tracing/http-exporter.js')).openHttpExporter();
 }
 
 function resourceOf(settings: Settings, version: string): Readonly<Record<string, string>> {

@@ -4,7 +4,7 @@
 type HeaderLookup = (name: string) => string | undefined;
 
 export interface ParentContext {
-  /** Undefined: there is no parent, or the caller sent only a sampling decision. */
+  /** Undefined: the call has no parent, or its caller sent only a sampling decision. */
   readonly ids: ParentIds | undefined;
   /** Undefined: the caller leaves the decision to the service. */
   readonly isSampled: boolean | undefined;

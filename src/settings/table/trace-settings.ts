@@ -204,7 +204,7 @@ export const TRACE_SETTINGS = {
     name: 'OTEL_BSP_MAX_QUEUE_SIZE',
     type: integer({ min: 16, max: 100_000 }),
     default: '2048',
-    meaning: 'Most spans that wait to be sent; a decision has about three. Calls that end while there is no room are not traced.',
+    meaning: 'Most spans that wait to be sent; a decision has about three. A call that ends while the queue is full is not traced.',
   }),
   otelBspMaxExportBatchSize: row({
     ...traces,

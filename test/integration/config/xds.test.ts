@@ -398,7 +398,7 @@ describe('TLS', () => {
     expect(weir.output()).not.toMatch(/ERROR|FATAL/);
     const without = Object.keys(env).filter((name) => weir.output().includes(`${name} has no effect here.`));
     // Of all the others each has a test that shows what it does.
-    expect(without.filter((name) => !/^(GRPC_SERVER_TLS_CA_CERT|TRACING_.*|OTEL_.*|USE_PROMETHEUS|PROMETHEUS_.*)$/.test(name))).toEqual([]);
+    expect(without.filter((name) => !/^(GRPC_SERVER_TLS_CA_CERT|USE_PROMETHEUS|PROMETHEUS_.*)$/.test(name))).toEqual([]);
     expect(without).toContain('GRPC_SERVER_TLS_CA_CERT');
     expect(weir.output()).toContain('The RUNTIME_* settings have no effect');
     const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/rlconfig`);

@@ -20,13 +20,21 @@ test("a server on the embedded store does not load Redis's client", () => {
   expect(ofRedis(packages)).toEqual([]);
 });
 
-/** What TRANSPORT=grpc-js, CONFIG_TYPE=GRPC_XDS_SOTW, YAML with anchors, statsd, and other commands than `serve` need. */
-test.each(['fastify', 'jose', '@sinclair/typebox', '@grpc/grpc-js', '@grpc/proto-loader', 'protobufjs', 'yaml', 're2js'])(
-  'a server with default settings does not load %s',
-  (name) => {
-    expect([...packagesOf('cli/serve.js')]).not.toContain(name);
-  },
-);
+/** What TRANSPORT=grpc-js, CONFIG_TYPE=GRPC_XDS_SOTW, YAML with anchors, statsd, traces, and other commands than `serve` need. */
+test.each([
+  'fastify',
+  'jose',
+  '@sinclair/typebox',
+  '@grpc/grpc-js',
+  '@grpc/proto-loader',
+  'protobufjs',
+  'yaml',
+  're2js',
+  '@opentelemetry/core',
+  '@opentelemetry/sdk-trace',
+])('a server with default settings does not load %s', (name) => {
+  expect([...packagesOf('cli/serve.js')]).not.toContain(name);
+});
 
 test('the commands of the admin API load no package', () => {
   for (const name of ['override', 'block', 'bucket', 'top', 'tail', 'audit']) expect([...packagesOf(`cli/control/${name}.js`)]).toEqual([]);

@@ -95,11 +95,12 @@ test.each(['lean', 'grpc-js'])(
       TRACING_SERVICE_NAMESPACE: 'edge',
       TRACING_SERVICE_INSTANCE_ID: 'one',
     };
-    const { client, stop } = await start({
+    const started = await start({
       ...env,
       OTEL_RESOURCE_ATTRIBUTES: 'team=a%20b,service.name=other',
       CACHE_KEY_PREFIX: transport,
     });
+    const { client } = started;
     const traceId = newTraceId();
     const sentMs = Date.now();
     const descriptors = [
@@ -147,7 +148,7 @@ test.each(['lean', 'grpc-js'])(
     const [, denied] = await spansOf(deniedId, 3);
     expect(denied!.attributes).toMatchObject({ 'weir.verdict': 'OVER_LIMIT', 'weir.denied_by': ['user'] });
     expect(JSON.stringify(receiver.spans, (_, value: unknown) => (typeof value === 'bigint' ? '' : value))).not.toContain('ann@');
-    await stop();
+    await started.stop();
   },
 );
 
@@ -211,7 +212,8 @@ test('OTLP over gRPC, several workers, and values if a setting asks for them', a
     WORKERS: '2',
     CACHE_KEY_PREFIX: 'workers',
   };
-  const { weir, client, stop } = await start(env);
+  const started = await start(env);
+  const { weir, client } = started;
   // node:cluster hands connections to the workers in turn.
   const second = new RlsClient(weir.grpcPort);
   const ids = [newTraceId(), newTraceId()];
@@ -224,13 +226,14 @@ test('OTLP over gRPC, several workers, and values if a setting asks for them', a
   expect(shown).toEqual([[`user=${'x'.repeat(250)}…`], [`user=${'x'.repeat(250)}…`]]);
   await until(async () => (await metric(weir, 'sent')) >= spans.length);
   second.close();
-  await stop();
+  await started.stop();
 });
 
 test('a decision without Redis has the reason, and one that failed is an error', async () => {
   const own = await startRedis();
   const redisEnv = { REDIS_URL: `127.0.0.1:${own.port}`, REDIS_OP_TIMEOUT: '50ms', FAILURE_MODE: 'local' };
-  const { client, stop } = await start(redisEnv);
+  const started = await start(redisEnv);
+  const { client } = started;
   await client.ask('shop', [{ entries: { user: 'before' } }]);
   await own.stop();
   const traceId = newTraceId();
@@ -238,7 +241,7 @@ test('a decision without Redis has the reason, and one that failed is an error',
   const [, decision, command] = await spansOf(traceId, 3);
   expect(decision!.attributes).toMatchObject({ 'weir.verdict': 'OK', 'weir.fallback': true, 'weir.fallback.reason': 'connection' });
   expect(command).toMatchObject({ isError: true, attributes: { 'error.type': 'connection' } });
-  await stop();
+  await started.stop();
 
   const refusing = await start({ REDIS_URL: '127.0.0.1:1', REDIS_CONNECT_TIMEOUT: '10ms', FAILURE_MODE: 'unavailable' });
   const failedId = newTraceId();

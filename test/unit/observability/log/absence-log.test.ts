@@ -47,7 +47,7 @@ test('a few outages are each logged when they begin, and with their length and a
   ]);
 });
 
-test('further outages within a minute become one line at its end, and are logged singly after a quiet minute', () => {
+test('further outages become one line at the end of the minute, and are logged singly after a quiet minute', () => {
   const { lines, beAway } = open();
   for (let time = 0; time < LOGGED_MAX + 8; time += 1) beAway(500);
   expect(lines).toHaveLength(2 * LOGGED_MAX);
@@ -72,4 +72,41 @@ test('an outage that lasts past the minute is logged then, and so is its end', (
     expect.stringMatching(/^WARN it was lost 1 more times within 60 s \(last: no answer\), .* s in total; .*; still down$/),
     expect.stringMatching(/^INFO back after .* s; /),
   ]);
+});
+
+test('an outage that comes and goes for hours has a summary for periods that grow, up to an hour', () => {
+  const { lines, beAway } = open();
+  // 20 s away and 20 s back, for four hours.
+  for (let time = 0; time < 360; time += 1) {
+    beAway(20_000);
+    jest.advanceTimersByTime(20_000);
+  }
+  const summaries = lines.filter((line) => line.startsWith('WARN'));
+  expect(summaries.map((line) => /within (\d+) s/.exec(line)?.[1])).toEqual(['60', '120', '240', '480', '960', '1920', '3840', '3840']);
+  expect(lines.length).toBeLessThanOrEqual(2 * LOGGED_MAX + 2 * summaries.length);
+});
+
+test('in a long period an outage after a quiet minute is logged at once, and one that lasts for a minute then', () => {
+  const { lines, absence, beAway } = open();
+  for (let time = 0; time < 40; time += 1) {
+    beAway(20_000);
+    jest.advanceTimersByTime(20_000);
+  }
+  let before = lines.length;
+  jest.advanceTimersByTime(SUMMARY_MS);
+  beAway(1_000);
+  expect(lines.slice(before)).toEqual([
+    expect.stringMatching(/^WARN it was lost \d+ more times within \d+ s .* in total/),
+    'ERROR gone',
+    expect.stringMatching(/^INFO back after 1.0 s/),
+  ]);
+  for (let time = 0; time < 40; time += 1) {
+    beAway(20_000);
+    jest.advanceTimersByTime(20_000);
+  }
+  before = lines.length;
+  absence.begin('gone', 'no answer');
+  jest.advanceTimersByTime(SUMMARY_MS + 1);
+  absence.end('back');
+  expect(lines.slice(before)).toEqual([expect.stringMatching(/^WARN .*; still down$/), expect.stringMatching(/^INFO back after 60.0 s/)]);
 });
