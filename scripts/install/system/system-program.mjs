@@ -48,7 +48,7 @@ const MANAGERS = [
 
 /**
  * @param {SystemProgram} wanted
- * @returns {Promise<import('./tool.mjs').Tool>}
+ * @returns {Promise<import('../tool.mjs').Tool>}
  */
 export async function installSystemProgram(wanted) {
   const { program, variable, packages } = wanted;
