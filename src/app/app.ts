@@ -124,18 +124,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     control: control?.data,
     keyPrefix,
     nowUs: monotonicNowUs,
-    record: recordFor(
-      [tail, top, penalties],
-      faults,
-      makeRecordDecision({
-        metrics,
-        ruleMetrics,
-        globalShadow: settings.shadowMode,
-        onUnknownDomain: logUnknownDomains(log),
-        onUnknownPlan: logUnknownPlans(log),
-        ...(control && { onControl: control.onDecided }),
-      }),
-    ),
+    record: openRecord({ settings, log, faults, metrics, ruleMetrics, control, recorders: [tail, top, penalties] }),
   };
   const shouldRateLimit = makeShouldRateLimit({ ...deciding, additions: (ruleSet) => additionsFor(ruleSet, additionOptions(settings)) });
   const { service, sweeper } = openReservations({ ...deciding, reservations, metrics, rules });
@@ -186,13 +175,12 @@ export async function startApp(options: AppOptions): Promise<App> {
   penalties?.start();
   top?.start();
   followConfig({ rules, health, settings });
-  const ports = {
-    grpc: await grpc.start(),
-    http: (await startHttpPort(http, settings)).port,
-    ...(debug && { debug: (await startDebugPort(debug, settings)).port }),
-  };
   return {
-    ports,
+    ports: {
+      grpc: await grpc.start(),
+      http: (await startHttpPort(http, settings)).port,
+      ...(debug && { debug: (await startDebugPort(debug, settings)).port }),
+    },
     drain: async () => {
       const bound = { timeoutMs: settings.drainTimeoutMs };
       health.startDrain();
@@ -223,6 +211,27 @@ export async function startApp(options: AppOptions): Promise<App> {
       registry,
     },
   };
+}
+
+interface RecordInput extends Pick<AppOptions, 'settings' | 'log'> {
+  readonly faults: FaultLog;
+  readonly metrics: Metrics;
+  readonly ruleMetrics: RuleMetrics;
+  readonly control: OpenedControl | undefined;
+  readonly recorders: Parameters<typeof recordFor>[0];
+}
+
+/** What is called with every decision. */
+function openRecord({ settings, log, faults, metrics, ruleMetrics, control, recorders }: RecordInput): ReturnType<typeof recordFor> {
+  const recordDecision = makeRecordDecision({
+    metrics,
+    ruleMetrics,
+    globalShadow: settings.shadowMode,
+    onUnknownDomain: logUnknownDomains(log),
+    onUnknownPlan: logUnknownPlans(log),
+    ...(control && { onControl: control.onDecided }),
+  });
+  return recordFor(recorders, faults, recordDecision);
 }
 
 /** Undefined: traces are off. */

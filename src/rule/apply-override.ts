@@ -50,7 +50,7 @@ function apply(limits: readonly Limit[], overrides: readonly SelectedOverride[])
     const base = replaced ?? limit;
     const tried = overrides.find((each) => each.candidate === true && names(each));
     const withCandidate = tried && madeOf(base, tried, withCandidates);
-    const source = { ...(replaced && override && { limit: override }), ...(withCandidate && tried && { candidate: tried }) };
+    const source = { ...(replaced && { limit: override }), ...(withCandidate && { candidate: tried }) };
     sources.push(source);
     applied.push(...Object.values(source));
     return withCandidate ?? base;
