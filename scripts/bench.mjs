@@ -1,8 +1,8 @@
 /** `npm run bench[:NAME] [-- --short …]`: installs what is missing and runs bench/NAME.ts, which prints its tables and publishes them. */
 import { buildDist } from './build/build-dist.mjs';
-import { installH2load } from './install/h2load.mjs';
+import { installH2load } from './install/system/h2load.mjs';
 import { installNpmPackages } from './install/npm-packages.mjs';
-import { installRedis } from './install/redis.mjs';
+import { installRedis } from './install/system/redis.mjs';
 import { exitWith } from './process/repository.mjs';
 import { runTypeScript } from './process/run-typescript.mjs';
 

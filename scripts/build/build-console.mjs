@@ -1,6 +1,6 @@
 /** Builds the console of src/console into dist/console: one script, one stylesheet and the page, under hashed names, and compressed. */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { ROOT } from '../process/repository.mjs';
@@ -11,8 +11,9 @@ const OUTPUT = join(ROOT, 'dist', 'console');
 /** Browsers with these features: of 2023 and later. */
 const TARGET = ['es2022', 'chrome110', 'firefox110', 'safari16'];
 
-/** Resolves to what failed, or to undefined. Without the bundler the build has no console: `npm start` installs only what serving needs. */
+/** Resolves to what failed, or to undefined. Without its source or the bundler the build has no console: `npm start` installs only what serving needs. */
 export async function buildConsole() {
+  if (!existsSync(SOURCE)) return undefined;
   const bundler = await import('esbuild').catch(() => undefined);
   if (bundler === undefined) {
     console.log('Building dist/ without the console: esbuild is not installed (npm install).');

@@ -10,6 +10,7 @@ const SRC = join(ROOT, 'src');
 const DIST = join(ROOT, 'dist');
 /** The bundled console, whose files have no source of their own. */
 const CONSOLE = join(DIST, 'console');
+const CONSOLE_SOURCE = join(SRC, 'console');
 const BUNDLER = join(ROOT, 'node_modules', 'esbuild');
 /** Written after a successful build. Its time is when that build began; its text says whether the build checked types. */
 const STAMP = join(DIST, '.built');
@@ -47,7 +48,7 @@ export async function buildDist({ checksTypes = true } = {}) {
 function isUpToDate({ checksTypes }) {
   if (!existsSync(STAMP) || (checksTypes && readFileSync(STAMP, 'utf8') !== TYPES_CHECKED)) return false;
   // A build without the bundler made none.
-  if (!existsSync(CONSOLE) && existsSync(BUNDLER)) return false;
+  if (!existsSync(CONSOLE) && existsSync(BUNDLER) && existsSync(CONSOLE_SOURCE)) return false;
   const { mtimeMs } = statSync(STAMP);
   return INPUTS.every((path) => newestMs(path) < mtimeMs);
 }

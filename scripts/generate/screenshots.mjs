@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
-import { installChromium } from '../install/chromium.mjs';
+import { installChromium } from '../install/system/chromium.mjs';
 import { ROOT, exitWith } from '../process/repository.mjs';
 
 const IMAGES = join(ROOT, 'docs', 'images');

@@ -1,18 +1,18 @@
 /** The tools that stages need besides the npm packages: how each is installed, and the variable that passes its path to the tests. */
 import { buildDist } from '../build/build-dist.mjs';
-import { installChromium } from '../install/chromium.mjs';
+import { installChromium } from '../install/system/chromium.mjs';
 import { installEnvoy } from '../install/envoy.mjs';
 import { installGoClient } from '../install/go-client.mjs';
 import { installGrpcio } from '../install/grpcio.mjs';
-import { installH2load } from '../install/h2load.mjs';
+import { installH2load } from '../install/system/h2load.mjs';
 import { installH2spec } from '../install/h2spec.mjs';
-import { installLuacheck } from '../install/luacheck.mjs';
+import { installLuacheck } from '../install/system/luacheck.mjs';
 import { installNodeVersions } from '../install/node-versions.mjs';
 import { installOpenApiPythonClient } from '../install/openapi-python-client.mjs';
-import { installPrometheus, installPromtool } from '../install/prometheus.mjs';
+import { installPrometheus, installPromtool } from '../install/system/prometheus.mjs';
 import { installRedisVersions } from '../install/redis-versions.mjs';
-import { installRedis } from '../install/redis.mjs';
-import { installShells } from '../install/shells.mjs';
+import { installRedis } from '../install/system/redis.mjs';
+import { installShells } from '../install/system/shells.mjs';
 
 /** @typedef {import('./stages.mjs').Need} Need */
 /** @typedef {import('./stages.mjs').Stage} Stage */

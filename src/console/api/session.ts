@@ -21,8 +21,6 @@ export const wasRefused = signal(false);
 
 export const mayChange = computed(() => has('support'));
 
-export const mayDoAll = computed(() => has('admin'));
-
 function has(needed: Role): boolean {
   const { value } = session;
   return value.kind === 'signed-in' && ORDER.indexOf(value.role) >= ORDER.indexOf(needed);

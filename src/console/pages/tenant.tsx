@@ -105,7 +105,7 @@ function SubjectView({ subject, text }: { readonly subject: Subject; readonly te
   const close = (wasWritten: boolean): void => {
     setChanging(undefined);
     if (!wasWritten) return;
-    setSaid('The change is written. It is in force here, and on all other instances within a second.');
+    setSaid('The change is written. It is in force on all instances within a second.');
     setVersion((known) => known + 1);
     again();
   };

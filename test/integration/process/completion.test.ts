@@ -81,7 +81,7 @@ describe.each([bash, zsh, fish])('$name', (shell) => {
   const isCi = !['', '0', 'false'].includes(process.env.CI ?? '');
   const check = isInstalled(shell) || isCi ? test : test.skip;
   if (!isInstalled(shell))
-    (isCi ? test : test.skip)(`${name} is not installed (node scripts/install/shells.mjs prints why)`, () => {
+    (isCi ? test : test.skip)(`${name} is not installed (node scripts/install/system/shells.mjs prints why)`, () => {
       throw new Error('it is not installed');
     });
 

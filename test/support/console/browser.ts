@@ -20,7 +20,7 @@ export interface ConsolePage {
   readonly page: Page;
   /** What no page of the console may do. */
   readonly faults: string[];
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 export interface OpenOptions extends BrowserContextOptions {

@@ -1,6 +1,6 @@
 /** Finds Chromium, in which the console is tested, or installs it with the package manager of the system. */
 import { installSystemProgram } from './system-program.mjs';
-import { installIfMain } from './tool.mjs';
+import { installIfMain } from '../tool.mjs';
 
 export function installChromium() {
   return installSystemProgram({

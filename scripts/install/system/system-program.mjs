@@ -1,7 +1,7 @@
 /** Installs a program with the package manager of the system, when that needs no password, and starts no service. */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { isExecutable, which } from '../process/programs.mjs';
-import { failureOf, run } from '../process/run.mjs';
+import { isExecutable, which } from '../../process/programs.mjs';
+import { failureOf, run } from '../../process/run.mjs';
 
 const INSTALL_TIMEOUT_S = 600;
 const POLICY_FILE = '/usr/sbin/policy-rc.d';
@@ -48,7 +48,7 @@ const MANAGERS = [
 
 /**
  * @param {SystemProgram} wanted
- * @returns {Promise<import('./tool.mjs').Tool>}
+ * @returns {Promise<import('../tool.mjs').Tool>}
  */
 export async function installSystemProgram(wanted) {
   const { program, variable, packages } = wanted;

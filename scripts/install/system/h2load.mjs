@@ -1,6 +1,6 @@
 /** Finds h2load of nghttp2 for the benchmarks, or installs it with the package manager of the system. */
 import { installSystemProgram } from './system-program.mjs';
-import { installIfMain } from './tool.mjs';
+import { installIfMain } from '../tool.mjs';
 
 export function installH2load() {
   return installSystemProgram({

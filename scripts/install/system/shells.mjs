@@ -1,6 +1,6 @@
 /** Finds zsh and fish, whose completion is tested, or installs them with the package manager of the system. */
 import { installSystemProgram } from './system-program.mjs';
-import { installIfMain } from './tool.mjs';
+import { installIfMain } from '../tool.mjs';
 
 export async function installShells() {
   const zsh = await installShell('zsh');
