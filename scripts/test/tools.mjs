@@ -2,10 +2,10 @@
 import { buildDist } from '../build/build-dist.mjs';
 import { installChromium } from '../install/system/chromium.mjs';
 import { installEnvoy } from '../install/envoy.mjs';
-import { installGoClient } from '../install/go-client.mjs';
+import { installGoClient } from '../install/go/go-client.mjs';
 import { installGrpcio } from '../install/grpcio.mjs';
 import { installH2load } from '../install/system/h2load.mjs';
-import { installH2spec } from '../install/h2spec.mjs';
+import { installH2spec } from '../install/go/h2spec.mjs';
 import { installLuacheck } from '../install/system/luacheck.mjs';
 import { installNodeVersions } from '../install/node-versions.mjs';
 import { installOpenApiPythonClient } from '../install/openapi-python-client.mjs';

@@ -9,7 +9,7 @@ const TIMEOUT_MS = 120_000;
 
 /** What a client of this name runs. */
 const COMMANDS = {
-  'grpc-go': () => ({ command: installed('WEIR_GO_CLIENT', 'install/go-client.mjs'), args: [], env: {} }),
+  'grpc-go': () => ({ command: installed('WEIR_GO_CLIENT', 'install/go/go-client.mjs'), args: [], env: {} }),
   'grpcio (C++)': () => ({
     command: 'python3',
     args: [join(__dirname, 'python', 'client.py')],

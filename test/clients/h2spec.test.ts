@@ -34,7 +34,7 @@ function runH2spec(port: number, options: readonly string[] = []): Promise<Repor
   const file = join(folder, 'report.xml');
   const args = ['-h', '127.0.0.1', '-p', String(port), '-P', SHOULD_RATE_LIMIT_PATH, '-j', file, ...options];
   return new Promise((resolve, reject) => {
-    execFile(installed('WEIR_H2SPEC', 'install/h2spec.mjs'), args, { timeout: TIMEOUT_MS }, (error, stdout) => {
+    execFile(installed('WEIR_H2SPEC', 'install/go/h2spec.mjs'), args, { timeout: TIMEOUT_MS }, (error, stdout) => {
       try {
         resolve(readReport(readFileSync(file, 'utf8')));
       } catch {

@@ -82,11 +82,11 @@ test(
     await until(async () => (await prometheus.query('up == 1')).length === all.length);
     await untilQuiet();
     const sinceMs = Date.now();
-    await Promise.all(all.map((each) => each.begin()));
+    await Promise.all(all.map(async (each) => each.begin()));
     await untilFired(expectedOf('alerts'), { sinceMs });
-    await Promise.all(all.map((each) => each.end()));
+    await Promise.all(all.map(async (each) => each.end()));
     await untilFired(expectedOf('alertsAfter'), { sinceMs });
-    await Promise.all(all.map((each) => each.restore?.()));
+    await Promise.all(all.map(async (each) => each.restore?.()));
     await untilQuiet();
     figure(`${provoked.length} of ${provoked.length} alerts fired and resolved`);
   },

@@ -54,7 +54,11 @@ const DECISIONS = { grpc_method: 'ShouldRateLimit' } as const;
 
 const INSTANCE = 'job, instance';
 
-export function makeAlerts({ envoyTimeoutMs }: AlertOptions = DEFAULT_ALERT_OPTIONS): readonly Alert[] {
+export function makeAlerts(options: AlertOptions = DEFAULT_ALERT_OPTIONS): readonly Alert[] {
+  return [...decisionAlerts(options), ...configurationAlerts(), ...callerAlerts()];
+}
+
+function decisionAlerts({ envoyTimeoutMs }: AlertOptions): readonly Alert[] {
   return [
     {
       name: 'WeirFailingOpen',
@@ -92,6 +96,11 @@ export function makeAlerts({ envoyTimeoutMs }: AlertOptions = DEFAULT_ALERT_OPTI
       expression: (time) =>
         `${quantile(0.99, buckets(METRICS.responseTime, DECISIONS), { by: INSTANCE, range: time.range('5m') })} > ${(envoyTimeoutMs * TIMEOUT_SHARE) / 1_000}`,
     },
+  ];
+}
+
+function configurationAlerts(): readonly Alert[] {
+  return [
     {
       name: 'WeirConfigurationRefused',
       severity: 'ticket',
@@ -113,6 +122,11 @@ export function makeAlerts({ envoyTimeoutMs }: AlertOptions = DEFAULT_ALERT_OPTI
       summary: 'Weir {{ $labels.instance }} has no connection to its management server and keeps the last configuration.',
       expression: () => `${maxBy(INSTANCE, series(XDS_METRICS.connected))} == 0`,
     },
+  ];
+}
+
+function callerAlerts(): readonly Alert[] {
+  return [
     {
       name: 'WeirHitsLost',
       severity: 'ticket',

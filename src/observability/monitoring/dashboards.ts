@@ -5,10 +5,11 @@ import { CONFIG_METRICS, METRICS } from '../metrics/metrics';
 import { DATA_SOURCE, placed } from './panels';
 import type { PlainJson } from './plain-json';
 import { maxBy, series } from './promql';
-import { ruleSections } from './rules-dashboard';
+import { RULE_SECTIONS } from './rules-dashboard';
 import { SERVICE_SECTIONS } from './service-dashboard';
 import { INSTANCES, RULE_VARIABLES, SERVICE_VARIABLES } from './variables';
 
+// eslint-disable-next-line @typescript-eslint/no-deprecated -- Grafana before 12 imports only this form, and newer ones do too
 export type Dashboard = PlainJson<Omit<GrafanaDashboard, 'panels'>> & { readonly panels: ReturnType<typeof placed> };
 
 /** Of Grafana 10.4, the oldest version that is maintained; newer ones convert it. */
@@ -61,7 +62,7 @@ export function makeDashboards(): Readonly<Record<'weir-rules.json' | 'weir-serv
       title: 'Weir: rules and callers',
       description: 'What callers use of their limits, what is denied, and to whom.',
       templating: { list: RULE_VARIABLES },
-      panels: placed(ruleSections()),
+      panels: placed(RULE_SECTIONS),
     },
     'weir-service.json': {
       ...COMMON,

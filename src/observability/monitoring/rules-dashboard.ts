@@ -25,142 +25,141 @@ function topKeys(question: 'asked' | 'denied'): string {
   return `topk(${TOP}, ${sumBy('domain, rule, key', series(TOP_KEY_METRIC, { question, domain: DOMAIN, instance: INSTANCES }))})`;
 }
 
-export function ruleSections(): readonly Section[] {
-  const { totalHits, overLimit, shadowMode, nearLimit, withinLimit, candidateOver } = RULE_METRICS;
-  return [
-    {
-      title: 'Limits and their use',
-      panels: [
-        {
-          kind: 'graph',
-          title: 'Used part of the limit',
-          description:
-            'Admitted hits per second divided by what the tightest limit allows. Only rules whose requests share one bucket. A burst under a long window shows more than 100 %.',
-          unit: 'percentunit',
-          queries: [{ expression: usedShare({ by: RULE, range: RATE_RANGE, matchers: CHOSEN }), legend: LEGEND }],
-        },
-        {
-          kind: 'graph',
-          title: 'Admitted hits and their limit',
-          description: 'Admitted hits per second, and what the tightest limit of rules with one bucket allows per second.',
-          unit: 'ops',
-          queries: [
-            { expression: hits(withinLimit), legend: LEGEND },
-            { expression: limitPerSecond({ by: RULE, matchers: CHOSEN }), legend: `limit of ${LEGEND}` },
-          ],
-        },
-        {
-          kind: 'graph',
-          title: 'Hits',
-          description: 'Hits of all requests that matched the rule, admitted or not.',
-          unit: 'ops',
-          queries: [{ expression: hits(totalHits), legend: LEGEND }],
-        },
-        {
-          kind: 'table',
-          title: 'Configured limits',
-          description: 'Requests that each limit allows in its window.',
-          unit: 'short',
-          queries: [
-            {
-              expression: maxBy(`${RULE}, plan, limit, algorithm, unit, window, buckets`, series(LIMIT_METRICS.limit, CHOSEN)),
-              legend: '',
-            },
-          ],
-        },
-      ],
-    },
-    {
-      title: 'Denials',
-      panels: [
-        {
-          kind: 'graph',
-          title: 'Denied hits',
-          description: 'Hits that did not fit a limit in force, without those of rules in shadow mode.',
-          unit: 'ops',
-          queries: [{ expression: `${hits(overLimit)} - (${hits(shadowMode)} or ${hits(overLimit)} * 0)`, legend: LEGEND }],
-        },
-        {
-          kind: 'graph',
-          title: 'Hits near the limit',
-          description: 'Admitted hits above NEAR_LIMIT_RATIO of the limit.',
-          unit: 'ops',
-          queries: [{ expression: hits(nearLimit), legend: LEGEND }],
-        },
-        {
-          kind: 'graph',
-          title: 'Hits that shadow mode would deny',
-          description: 'Hits over rules in shadow mode, and over candidates. They were admitted.',
-          unit: 'ops',
-          queries: [
-            { expression: hits(shadowMode), legend: LEGEND },
-            { expression: hits(candidateOver), legend: `candidate of ${LEGEND}` },
-          ],
-        },
-        {
-          kind: 'graph',
-          title: 'Decisions of control data',
-          description: 'Descriptors that a block, a pass or an override decided, and blocks that penalties wrote.',
-          unit: 'ops',
-          queries: [
-            { expression: sumBy('kind', rate(series(CONTROL_METRICS.decisions, { instance: INSTANCES }), RATE_RANGE)), legend: '{{kind}}' },
-            {
-              expression: `sum(${rate(series(PENALTY_METRICS.blocks, { instance: INSTANCES }), RATE_RANGE)})`,
-              legend: 'blocks written by penalties',
-            },
-          ],
-        },
-      ],
-    },
-    {
-      title: 'Callers',
-      panels: [
-        {
-          kind: 'table',
-          title: 'Keys that were denied most',
-          description: 'Denied hits of the last 10 minutes. Only with METRIC_TOP_KEYS.',
-          unit: 'short',
-          queries: [{ expression: topKeys('denied'), legend: '' }],
-        },
-        {
-          kind: 'table',
-          title: 'Keys that asked for most',
-          description: 'Hits of the last 10 minutes. Only with METRIC_TOP_KEYS.',
-          unit: 'short',
-          queries: [{ expression: topKeys('asked'), legend: '' }],
-        },
-        {
-          kind: 'graph',
-          title: 'Decisions by plan',
-          description: 'Decisions on tenants by plan and result.',
-          unit: 'ops',
-          queries: [
-            {
-              expression: sumBy(
-                'domain, plan, result',
-                rate(series(DOMAIN_METRICS.planDecisions, { domain: DOMAIN, instance: INSTANCES }), RATE_RANGE),
-              ),
-              legend: '{{domain}} {{plan}} {{result}}',
-            },
-          ],
-        },
-        {
-          kind: 'graph',
-          title: 'Requests that no rule limits',
-          description: 'Descriptors without a limit, and requests for a domain without rules.',
-          unit: 'ops',
-          queries: [
-            {
-              expression: sumBy('domain', rate(series(DOMAIN_METRICS.unmatched, { domain: DOMAIN, instance: INSTANCES }), RATE_RANGE)),
-              legend: 'unmatched descriptors of {{domain}}',
-            },
-            {
-              expression: sumBy('domain', rate(series(DOMAIN_METRICS.notFound, { instance: INSTANCES }), RATE_RANGE)),
-              legend: 'unknown domain {{domain}}',
-            },
-          ],
-        },
-      ],
-    },
-  ];
-}
+const { totalHits, overLimit, shadowMode, nearLimit, withinLimit, candidateOver } = RULE_METRICS;
+
+export const RULE_SECTIONS: readonly Section[] = [
+  {
+    title: 'Limits and their use',
+    panels: [
+      {
+        kind: 'graph',
+        title: 'Used part of the limit',
+        description:
+          'Admitted hits per second divided by what the tightest limit allows. Only rules whose requests share one bucket. A burst under a long window shows more than 100 %.',
+        unit: 'percentunit',
+        queries: [{ expression: usedShare({ by: RULE, range: RATE_RANGE, matchers: CHOSEN }), legend: LEGEND }],
+      },
+      {
+        kind: 'graph',
+        title: 'Admitted hits and their limit',
+        description: 'Admitted hits per second, and what the tightest limit of rules with one bucket allows per second.',
+        unit: 'ops',
+        queries: [
+          { expression: hits(withinLimit), legend: LEGEND },
+          { expression: limitPerSecond({ by: RULE, matchers: CHOSEN }), legend: `limit of ${LEGEND}` },
+        ],
+      },
+      {
+        kind: 'graph',
+        title: 'Hits',
+        description: 'Hits of all requests that matched the rule, admitted or not.',
+        unit: 'ops',
+        queries: [{ expression: hits(totalHits), legend: LEGEND }],
+      },
+      {
+        kind: 'table',
+        title: 'Configured limits',
+        description: 'Requests that each limit allows in its window.',
+        unit: 'short',
+        queries: [
+          {
+            expression: maxBy(`${RULE}, plan, limit, algorithm, unit, window, buckets`, series(LIMIT_METRICS.limit, CHOSEN)),
+            legend: '',
+          },
+        ],
+      },
+    ],
+  },
+  {
+    title: 'Denials',
+    panels: [
+      {
+        kind: 'graph',
+        title: 'Denied hits',
+        description: 'Hits that did not fit a limit in force, without those of rules in shadow mode.',
+        unit: 'ops',
+        queries: [{ expression: `${hits(overLimit)} - (${hits(shadowMode)} or ${hits(overLimit)} * 0)`, legend: LEGEND }],
+      },
+      {
+        kind: 'graph',
+        title: 'Hits near the limit',
+        description: 'Admitted hits above NEAR_LIMIT_RATIO of the limit.',
+        unit: 'ops',
+        queries: [{ expression: hits(nearLimit), legend: LEGEND }],
+      },
+      {
+        kind: 'graph',
+        title: 'Hits that shadow mode would deny',
+        description: 'Hits over rules in shadow mode, and over candidates. They were admitted.',
+        unit: 'ops',
+        queries: [
+          { expression: hits(shadowMode), legend: LEGEND },
+          { expression: hits(candidateOver), legend: `candidate of ${LEGEND}` },
+        ],
+      },
+      {
+        kind: 'graph',
+        title: 'Decisions of control data',
+        description: 'Descriptors that a block, a pass or an override decided, and blocks that penalties wrote.',
+        unit: 'ops',
+        queries: [
+          { expression: sumBy('kind', rate(series(CONTROL_METRICS.decisions, { instance: INSTANCES }), RATE_RANGE)), legend: '{{kind}}' },
+          {
+            expression: `sum(${rate(series(PENALTY_METRICS.blocks, { instance: INSTANCES }), RATE_RANGE)})`,
+            legend: 'blocks written by penalties',
+          },
+        ],
+      },
+    ],
+  },
+  {
+    title: 'Callers',
+    panels: [
+      {
+        kind: 'table',
+        title: 'Keys that were denied most',
+        description: 'Denied hits of the last 10 minutes. Only with METRIC_TOP_KEYS.',
+        unit: 'short',
+        queries: [{ expression: topKeys('denied'), legend: '' }],
+      },
+      {
+        kind: 'table',
+        title: 'Keys that asked for most',
+        description: 'Hits of the last 10 minutes. Only with METRIC_TOP_KEYS.',
+        unit: 'short',
+        queries: [{ expression: topKeys('asked'), legend: '' }],
+      },
+      {
+        kind: 'graph',
+        title: 'Decisions by plan',
+        description: 'Decisions on tenants by plan and result.',
+        unit: 'ops',
+        queries: [
+          {
+            expression: sumBy(
+              'domain, plan, result',
+              rate(series(DOMAIN_METRICS.planDecisions, { domain: DOMAIN, instance: INSTANCES }), RATE_RANGE),
+            ),
+            legend: '{{domain}} {{plan}} {{result}}',
+          },
+        ],
+      },
+      {
+        kind: 'graph',
+        title: 'Requests that no rule limits',
+        description: 'Descriptors without a limit, and requests for a domain without rules.',
+        unit: 'ops',
+        queries: [
+          {
+            expression: sumBy('domain', rate(series(DOMAIN_METRICS.unmatched, { domain: DOMAIN, instance: INSTANCES }), RATE_RANGE)),
+            legend: 'unmatched descriptors of {{domain}}',
+          },
+          {
+            expression: sumBy('domain', rate(series(DOMAIN_METRICS.notFound, { instance: INSTANCES }), RATE_RANGE)),
+            legend: 'unknown domain {{domain}}',
+          },
+        ],
+      },
+    ],
+  },
+];

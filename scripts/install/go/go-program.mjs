@@ -1,9 +1,9 @@
 /** Builds a Go program into .cache/. Nothing else changes, except Go's own caches. */
 import { renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isExecutable, which } from '../process/programs.mjs';
-import { failureOf, run } from '../process/run.mjs';
-import { withUnfinishedFolder } from './tool.mjs';
+import { isExecutable, which } from '../../process/programs.mjs';
+import { failureOf, run } from '../../process/run.mjs';
+import { withUnfinishedFolder } from '../tool.mjs';
 
 const BUILD_TIMEOUT_S = 600;
 
@@ -11,7 +11,7 @@ const BUILD_TIMEOUT_S = 600;
  * Builds a program once: `path` names its version. `args` follow `go` and leave `program` in their folder, which is also GOBIN.
  *
  * @param {{ name: string, path: string, program: string, args: (folder: string) => readonly string[] }} options
- * @returns {Promise<import('./tool.mjs').Tool>}
+ * @returns {Promise<import('../tool.mjs').Tool>}
  */
 export async function buildGoProgram({ name, path, program, args }) {
   if (isExecutable(path)) return { path };

@@ -1,8 +1,8 @@
 /** Builds h2spec, which tests an HTTP/2 server against the RFCs, into .cache/h2spec/. */
 import { join } from 'node:path';
-import { ROOT } from '../process/repository.mjs';
+import { ROOT } from '../../process/repository.mjs';
 import { buildGoProgram } from './go-program.mjs';
-import { installIfMain } from './tool.mjs';
+import { installIfMain } from '../tool.mjs';
 
 const H2SPEC_VERSION = 'v2.2.1+incompatible';
 

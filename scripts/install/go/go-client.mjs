@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../process/repository.mjs';
+import { ROOT } from '../../process/repository.mjs';
 import { buildGoProgram } from './go-program.mjs';
-import { installIfMain } from './tool.mjs';
+import { installIfMain } from '../tool.mjs';
 
 const SOURCE = join(ROOT, 'test', 'clients', 'go');
 const INPUTS = ['go.mod', 'go.sum', 'main.go'];
