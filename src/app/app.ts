@@ -235,14 +235,11 @@ function openRecord({ settings, log, faults, metrics, ruleMetrics, control, reco
 }
 
 /** Undefined: traces are off. */
-async function openTraces(
-  { tracing, settings, version, log, isWorker }: AppOptions,
-  registry: Registry,
-): Promise<OpenedTracing | undefined> {
+async function openTraces({ tracing, settings, version, log }: AppOptions, registry: Registry): Promise<OpenedTracing | undefined> {
   if (tracing === undefined) return undefined;
   // Imported on demand: OpenTelemetry takes several megabytes.
   const { openTracing } = await import('./telemetry/open-tracing.js');
-  return openTracing({ tracing, settings, version, registry, log, isWorker });
+  return openTracing({ tracing, settings, version, registry, log });
 }
 
 interface DebugInput extends Pick<AppOptions, 'rules'> {

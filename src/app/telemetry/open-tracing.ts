@@ -24,8 +24,6 @@ export interface OpenTracingOptions {
   readonly version: string;
   readonly registry: Registry;
   readonly log: Logger;
-  /** Whether the parent process has logged the start. */
-  readonly isWorker: boolean;
 }
 
 export interface OpenedTracing {
@@ -34,7 +32,7 @@ export interface OpenedTracing {
   close(): Promise<void>;
 }
 
-export async function openTracing({ tracing, settings, version, registry, log, isWorker }: OpenTracingOptions): Promise<OpenedTracing> {
+export async function openTracing({ tracing, settings, version, registry, log }: OpenTracingOptions): Promise<OpenedTracing> {
   const { protocol, address } = tracing;
   const { tracingSamplingRate: ratio } = settings;
   const spans = makeTraceMetrics(registry);
@@ -64,7 +62,8 @@ export async function openTracing({ tracing, settings, version, registry, log, i
     },
   });
   const tracer = new OtelTracer({ tracer: sender.tracer, queue: sender, ratio, showsValues: settings.tracingValues });
-  if (!isWorker)
+  // With workers, the first of them logs it for all; a restarted one has another id.
+  if ((cluster.worker?.id ?? 1) === 1)
     log.info(
       event('traces_started', { address, protocol, ratio }),
       `traces go to ${address} over OTLP (${protocol}); calls without a sampling decision of their caller are sampled at a rate of ${ratio}`,

@@ -225,6 +225,7 @@ test('OTLP over gRPC, several workers, and values if a setting asks for them', a
   const shown = spans.flatMap(({ attributes: { 'weir.entries': entries } }) => (entries === undefined ? [] : [entries]));
   expect(shown).toEqual([[`user=${'x'.repeat(250)}…`], [`user=${'x'.repeat(250)}…`]]);
   await until(async () => (await metric(weir, 'sent')) >= spans.length);
+  expect(weir.output().match(/traces go to/g)).toHaveLength(1);
   second.close();
   await started.stop();
 });
