@@ -44,5 +44,21 @@ function prettyStream(destination: { write(line: string): unknown }): Destinatio
     timestampKey: TIMESTAMP_KEY,
     translateTime: 'UTC:yyyy-mm-dd"T"HH:MM:ss.l"Z"',
   });
-  return { write: (line) => destination.write(prettify(line)) };
+  return { write: (line) => destination.write(oneLine(prettify(withoutControls(line)))) };
+}
+
+/** Control characters as JSON writes them, and those that it writes as they are; not line breaks and tabs. */
+const CONTROLS = /\\u00[01][0-9a-f]|[\u007f-\u009f]/g;
+
+/** A sentence may contain text of others, which must not move the cursor of a terminal. */
+function withoutControls(line: string): string {
+  return line.replace(CONTROLS, '\ufffd');
+}
+
+/** An event is one line, also one with an error and its stack. */
+function oneLine(text: string): string {
+  return `${text
+    .trimEnd()
+    .replace(/\s*[\r\n\u2028\u2029]+\s*/g, ' ')
+    .replace(/[\b\f]/g, '\ufffd')}\n`;
 }

@@ -32,6 +32,20 @@ describe('The logger', () => {
     expect(JSON.parse(linesOf({ level: 'error', format: 'json' })[0]!)).toMatchObject({ err: { message: 'broken' } });
   });
 
+  test.each(['text', 'json'] as const)('an event is one line of %s, with an error, line breaks and control characters', (format) => {
+    const lines: string[] = [];
+    const logger = createLogger({ level: 'info', format, destination: { write: (line) => lines.push(line) } });
+    const hostile = 'first\nsecond\r\nERROR: forged\u001b[2J\u0007\u009b1m\b end';
+    logger.error({ err: new TypeError(hostile) }, hostile);
+    logger.info({}, hostile);
+    expect(lines).toHaveLength(2);
+    for (const line of lines) {
+      expect(line.split(/[\r\n]/)).toEqual([expect.stringContaining('forged'), '']);
+      if (format === 'text') expect(line).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
+    }
+    if (format === 'text') expect(lines[0]).toMatch(/TypeError.* at /);
+  });
+
   test('the logger omits lines below its level', () => {
     expect(linesOf({ level: 'error', format: 'json' })).toHaveLength(1);
   });

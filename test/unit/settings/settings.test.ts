@@ -48,6 +48,7 @@ describe('Settings', () => {
       adminTlsKey: undefined,
       adminTlsClientCacert: undefined,
       adminFailedTriesMax: 10,
+      adminConsole: true,
       adminBodyBytesMax: 65_536,
       adminPageMax: 200,
       adminStreamsMax: 8,
