@@ -22,8 +22,7 @@ const PAGE_MS = 1_500;
 /** By file. */
 const PICTURES = {
   'console-overview': '',
-  'console-limited': 'limited?minutes=1',
-  'console-tenant': 'tenant?domain=payments&entries=merchant%3Dmerchant_1',
+  'console-tenant': 'tenant?domain=payments&entries=merchant%3Dmerchant_0',
   'console-try': 'try?domain=payments&d=merchant%3Dmerchant_7&d=endpoint%3D%2Fcharge',
 };
 
@@ -41,7 +40,7 @@ const server = spawn(process.execPath, [join(ROOT, 'dist', 'main.js'), 'serve', 
 try {
   await untilReady();
   await put('/v1/tenants/payments/merchant_2', { plan: 'enterprise', reason: 'upgrade' });
-  const entries = [{ key: 'merchant', value: 'merchant_1' }];
+  const entries = [{ key: 'merchant', value: 'merchant_0' }];
   await put('/v1/overrides/payments/sale-1', {
     entries,
     limit: { name: 'free_plan', requests_per_unit: 300, unit: 'minute' },

@@ -5,7 +5,7 @@ import { call } from '../api/client';
 import { DescriptorTextError, readDescriptor, showDescriptor, writeDescriptor } from '../api/descriptor-text';
 import { linkTo, place } from '../api/route';
 import { mayChange } from '../api/session';
-import { NONE, showAgo, showDuration, showLimit, showTime } from '../api/show';
+import { NONE, showDuration, showLimit, showTime } from '../api/show';
 import { usePoll } from '../api/use-poll';
 import { DataTable } from '../parts/data-table';
 import { FailureNote } from '../parts/failure';
@@ -323,7 +323,7 @@ function Limits({ explained }: { readonly explained: Explained }) {
         ]}
       />
       <p class="muted">
-        Configuration generation {explained.generation}. {buckets.size > 0 && `Read ${showAgo(new Date().toISOString())}.`}
+        Configuration generation {explained.generation}, read every {LIVE_MS / 1_000} s.
       </p>
     </section>
   );
