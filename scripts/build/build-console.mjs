@@ -11,12 +11,17 @@ const OUTPUT = join(ROOT, 'dist', 'console');
 /** Browsers with these features: of 2023 and later. */
 const TARGET = ['es2022', 'chrome110', 'firefox110', 'safari16'];
 
-/** Resolves to what failed, or to undefined. Without its source or the bundler the build has no console: `npm start` installs only what serving needs. */
-export async function buildConsole() {
+/**
+ * Resolves to what failed, or to undefined. Without its source or the bundler the build has no console. `npm start` installs only what
+ * serving needs, so it does not mention that; `ADMIN_PORT` without a console is logged.
+ *
+ * @param {{ mentionsMissing: boolean }} options
+ */
+export async function buildConsole({ mentionsMissing }) {
   if (!existsSync(SOURCE)) return undefined;
   const bundler = await import('esbuild').catch(() => undefined);
   if (bundler === undefined) {
-    console.log('Building dist/ without the console: esbuild is not installed (npm install).');
+    if (mentionsMissing) console.log('Building dist/ without the console: esbuild is not installed (npm install).');
     return undefined;
   }
   const built = await bundler

@@ -35,7 +35,7 @@ export async function buildDist({ checksTypes = true } = {}) {
   );
   if (code !== 0) return timedOut ? `tsc did not end within ${BUILD_TIMEOUT_S} s` : 'tsc found the errors above';
   removeOrphans(DIST);
-  const failure = await buildConsole();
+  const failure = await buildConsole({ mentionsMissing: checksTypes });
   if (failure !== undefined) return failure;
   // It is a command: `weir` in package.json's bin.
   chmodSync(join(DIST, 'main.js'), 0o755);

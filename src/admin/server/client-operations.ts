@@ -34,6 +34,10 @@ function renderField(name: string, { schema, indent, isRequired }: FieldInput): 
   const start = `${indent}readonly ${name}${isRequired ? '' : '?'}:`;
   const line = `${start} ${typeOf(schema, indent)};\n`;
   const isTooLong = line.indexOf('\n') > LINE_CHARS_MAX;
+  const own = `${indent}  ${typeOf(schema, indent)};`;
+  // As the formatter: all alternatives on a line of their own if they fit there, else one a line.
+  if (isTooLong && (schema as JsonSchema).anyOf !== undefined && !own.includes('\n') && own.length <= LINE_CHARS_MAX)
+    return `${start}\n${own}\n`;
   return isTooLong
     ? `${start}\n${alternativesOf(schema)
         .map((each) => `${indent}  | ${typeOf(each, indent)}`)

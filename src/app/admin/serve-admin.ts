@@ -95,13 +95,20 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
     },
     nowMs: monotonicNowMs,
   });
+  const consoleFiles = choice.hasConsole ? ConsoleFiles.read(path.join(PACKAGE_ROOT, 'dist', 'console')) : undefined;
+  if (choice.hasConsole && consoleFiles === undefined) {
+    log.info(
+      event('console_missing'),
+      'ADMIN_CONSOLE: this build has no console; run npm install and npm run build to have it at ADMIN_PORT',
+    );
+  }
   const server = new AdminServer({
     ...choice,
     tls: tlsOf(choice),
     routes: ADMIN_ROUTES,
     backend: backendOf(input, { ...opened, choice, control }),
     authenticator,
-    consoleFiles: choice.hasConsole ? ConsoleFiles.read(path.join(PACKAGE_ROOT, 'dist', 'console')) : undefined,
+    consoleFiles,
     version: data.version,
     onAnswered: (answered) => {
       counts.answered(answered);

@@ -1310,15 +1310,7 @@ export interface Operations {
       readonly settings: readonly {
         readonly name: string;
         readonly group:
-          | 'Listening'
-          | 'Configuration'
-          | 'Decisions'
-          | 'Answers'
-          | 'Store'
-          | 'Logs and metrics'
-          | 'Traces'
-          | 'Admin API'
-          | 'Life cycle';
+          'Listening' | 'Configuration' | 'Decisions' | 'Answers' | 'Store' | 'Logs and metrics' | 'Traces' | 'Admin API' | 'Life cycle';
         readonly value: string | null;
         readonly source: 'environment' | 'default';
       }[];

@@ -19,6 +19,7 @@ export const LOG_EVENTS = {
   config_source_trouble: 'the files of the configuration cannot be read or watched',
   config_warning: 'a warning of `weir check` about the configuration in force',
   connection_refused: 'a new connection was closed, because the port or the process is at its limit; once a minute for each reason',
+  console_missing: 'the build has no console, which ADMIN_CONSOLE asks for',
   control_lost: 'Redis lost control data, and this instance keeps them in force: `records`',
   control_memory: 'control data are kept in memory, and lost when Weir ends',
   control_off: 'rules have tenants or penalties, which have no effect while control data are off',

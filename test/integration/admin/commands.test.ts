@@ -129,9 +129,7 @@ describe.each(places)('on $store', ({ start, otherCa }) => {
 
     await text('block', 'set', 'fraud', ...DOMAIN, '--entries', 'merchant=merchant_42', '--until', '1h', '--reason', 'fraud');
     await until(async () => (await ask('merchant_42')) === 'OVER_LIMIT', { timeoutMs: 5_000 });
-    expect(await text('bucket', 'explain', ...descriptor)).toMatch(
-      /^Denied now\.\n {2}By block fraud until .*, for descriptor 0.*\.\n/,
-    );
+    expect(await text('bucket', 'explain', ...descriptor)).toMatch(/^Denied now\.\n {2}By block fraud until .*, for descriptor 0.*\.\n/);
     expect(await text('block', 'delete', 'fraud', ...DOMAIN, '--reason', 'cleared')).toMatch(
       /^Block payments\/fraud deleted, version \d+\.\n/,
     );

@@ -6,6 +6,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { CONFIG_METRICS, METRICS, WORKER_METRICS } from '../../../src/observability/metrics/metrics';
+import { CERTIFICATE_METRIC } from '../../../src/observability/metrics/certificate-expiry';
+import { LIMIT_METRICS } from '../../../src/observability/metrics/rule-limit-metric';
 import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/observability/metrics/rule-metrics';
 import { acceptedBy } from '../../support/processes/accepted-connections';
 import { childPidsOf } from '../../support/processes/child-pids';
@@ -60,8 +62,9 @@ describe.each(['grpc-js', 'lean'])('WORKERS=3 over %s', (transport) => {
     const served = Array.from(text.matchAll(/^# TYPE (\S+) (\S+)$/gm), ([, name]) => name!).filter((name) =>
       /^(?:weir|ratelimit)_/.test(name),
     );
-    const tables = { ...METRICS, ...RULE_METRICS, ...WORKER_METRICS, ...CONFIG_METRICS, ...DOMAIN_METRICS, rule: RULE_METRICS.totalHits };
-    expect(served.sort()).toEqual([...new Set(Object.values(tables).map(({ name }) => name))].sort());
+    const tables = [METRICS, RULE_METRICS, WORKER_METRICS, CONFIG_METRICS, DOMAIN_METRICS, LIMIT_METRICS, { CERTIFICATE_METRIC }];
+    const names = tables.flatMap((table) => Object.values<{ readonly name: string }>(table)).map(({ name }) => name);
+    expect(served.sort()).toEqual([...new Set(names)].sort());
     expect(valueOf(text, METRICS.totalRequests.name)).toBe(3 * LIMIT);
     expect(valueOf(text, RULE_METRICS.withinLimit.name)).toBe(LIMIT);
     expect(valueOf(text, WORKER_METRICS.workers.name)).toBe(WORKERS);

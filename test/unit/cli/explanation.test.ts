@@ -192,7 +192,15 @@ test('on random configurations the explained winner of each level is the rule th
         ...Array.from({ length: 1 + random(3) }, () => `${pick(['k', 'kk', 'l'])}=${pick(['', 'a', 'ab', 'aab', 'b', 'c'])}`),
       );
       const request = { domain: 'd', descriptors: [{ entries }], hits: 1 };
-      const [explained] = explainRequest({ ruleSet, levels, plans: new Map(), request, modes: MODES, keyPrefix: '', nowUs: () => 0 }).descriptors;
+      const [explained] = explainRequest({
+        ruleSet,
+        levels,
+        plans: new Map(),
+        request,
+        modes: MODES,
+        keyPrefix: '',
+        nowUs: () => 0,
+      }).descriptors;
       const [match] = matchRequest({ ruleSet, request, modes: MODES }).matches;
       const path = explained!.levels.map(({ winner }) => (winner?.value === undefined ? winner?.key : `${winner.key}_${winner.value}`));
       if (match!.rule !== undefined) {
