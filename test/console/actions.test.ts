@@ -233,7 +233,7 @@ test('a configuration of 1,000 rules is paged, searched, and shows which rules n
   await page.goto(`${large.url}/#/tenants`);
   await page.getByRole('link', { name: 'Next page' }).click();
   await page.getByRole('link', { name: 'First page' }).waitFor();
-  expect(await page.getByRole('rowheader').count()).toBe(20);
+  await until(async () => (await page.getByRole('rowheader').count()) === 20);
   expect(faults).toEqual([]);
   await close();
   await large.close();

@@ -1,6 +1,6 @@
 /** A change in two steps: what to change, then what the dry run says, and only then the write. */
 
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { DataTable } from './data-table';
 import { FailureNote } from './failure';
@@ -41,7 +41,8 @@ export function ChangeDialog({ title, note, fields, run, verb, onClose }: Change
   useEffect(() => {
     dialog.current?.showModal();
   }, []);
-  useEffect(() => {
+  // Before the dry run is painted: Enter then always writes what is seen.
+  useLayoutEffect(() => {
     if (preview !== undefined) write.current?.focus();
   }, [preview]);
   const go = async (isDry: boolean): Promise<void> => {
