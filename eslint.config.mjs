@@ -41,6 +41,7 @@ export default tseslint.config(
       'src/bucket/*.ts',
       'src/decide/*.ts',
       'src/request/*.ts',
+      'src/rule/match.ts',
       'src/respond/response-additions.ts',
       'src/store/layers/group-parts.ts',
       'src/store/redis/take-wire.ts',

@@ -35,5 +35,4 @@ const PAGES = {
   'weir.schema.json': renderJsonSchema(),
 };
 for (const [name, text] of Object.entries(PAGES)) writeFileSync(new URL(`../../docs/${name}`, import.meta.url), text);
-for (const file of ['cli/admin', 'console/api'])
-  writeFileSync(new URL(`../../src/${file}/operations.ts`, import.meta.url), renderOperations(ADMIN_ROUTES));
+writeFileSync(new URL('../../src/admin-client/operations.ts', import.meta.url), renderOperations(ADMIN_ROUTES));

@@ -5,7 +5,7 @@ import type { ByteString, Descriptor, LimitOverride, RateLimitRequest } from '..
 import { UNIT_US } from '../descriptor/unit';
 import { overrideLimits } from './apply-override';
 import { choosePlan, type PlanInForce } from './choose-plan';
-import type { ControlView, Overridden, SelectedRecord } from './control-view';
+import type { ControlView, SelectedRecord } from './control-view';
 import { findNode } from './tree';
 import { toText } from '../descriptor/byte-string';
 import { BadRequestError } from '../lib/errors';
@@ -47,11 +47,11 @@ export interface Match {
   /** The limit on requests in flight, which an override does not replace; absent: the rule does not count them. */
   readonly inFlight?: InFlight | undefined;
   /** The plan of the tenant; absent: the rule has no plans. */
-  readonly plan?: PlanInForce;
+  readonly plan?: PlanInForce | undefined;
   /** The records of control data that decided this match; absent: none. */
-  readonly control?: readonly SelectedRecord[];
+  readonly control?: readonly SelectedRecord[] | undefined;
   /** Denies the whole request. */
-  readonly block?: Block;
+  readonly block?: Block | undefined;
 }
 
 /** A block of control data, as the answer shows it. */
@@ -69,9 +69,9 @@ export interface RequestMatch {
   readonly hashTag?: ByteString | undefined;
   readonly matches: readonly Match[];
   /** A limit of the domain, or an override of this request, has a candidate. Absent: none does. */
-  readonly hasCandidates?: true;
+  readonly hasCandidates?: true | undefined;
   /** A block denies it: only refunds, releases and usage reports are left to count. Absent: none does. */
-  readonly blocked?: true;
+  readonly blocked?: true | undefined;
 }
 
 /**
@@ -95,7 +95,8 @@ export function matchRequest({ ruleSet, request, modes, control }: MatchInput): 
       else if (selection.pass !== undefined) match = passed(match, selection.pass);
       else if (match.rule !== undefined && selection.overrides.length > 0) {
         const overridden = overrideLimits(match.limits, selection);
-        match = withLimits(match, overridden);
+        const { limits, applied } = overridden;
+        if (applied.length > 0) match = changed(match, { limits, control: applied });
         if (overridden.hasCandidates) hasCandidates = true;
       }
     }
@@ -103,31 +104,37 @@ export function matchRequest({ ruleSet, request, modes, control }: MatchInput): 
     if (match.rule !== undefined && match.rule.replaces.length > 0) replaces = true;
   }
   const counted = replaces ? withoutReplaced(matches, modes) : matches;
-  const domainFound = domain !== undefined;
-  const hashTag = domain?.hashTag;
-  if (blocks === undefined) {
-    // A literal for each: V8 of Node 20 gives an object that begins with a spread a hidden class of its own, which slows all readers.
-    return hasCandidates ? { domainFound, hashTag, matches: counted, hasCandidates } : { domainFound, hashTag, matches: counted };
-  }
-  const denied = blocked(counted, { blocks, request, modes });
-  const found: RequestMatch = modes.shadow
-    ? { domainFound, hashTag, matches: denied }
-    : { domainFound, hashTag, matches: denied, blocked: true };
-  return hasCandidates ? { ...found, hasCandidates } : found;
+  return {
+    domainFound: domain !== undefined,
+    hashTag: domain?.hashTag,
+    matches: blocks === undefined ? counted : blocked(counted, { blocks, request, modes }),
+    hasCandidates: hasCandidates ? true : undefined,
+    blocked: blocks === undefined || modes.shadow ? undefined : true,
+  };
+}
+
+type Changes = Pick<Match, 'limits'> & Partial<Omit<Match, 'limits' | 'rule' | 'inFlight'>>;
+
+/** A copy, field by field: a spread takes several times as long, and V8 of Node 20 gives each of its objects a hidden class of its own. */
+function changed(match: Match, changes: Changes): Match {
+  return {
+    limits: changes.limits,
+    unlimited: changes.unlimited ?? match.unlimited,
+    mode: changes.mode ?? match.mode,
+    quotaAlwaysFits: changes.quotaAlwaysFits ?? match.quotaAlwaysFits,
+    path: changes.path ?? match.path,
+    rule: match.rule,
+    inFlight: match.inFlight,
+    plan: changes.plan ?? match.plan,
+    control: changes.control ?? match.control,
+    block: changes.block ?? match.block,
+  };
 }
 
 /** Requests in flight are still counted, because their ends are, but not denied. */
 function passed(match: Match, pass: SelectedRecord): Match {
   const limits = match.limits.filter((limit) => limit === match.inFlight?.limit);
-  return { ...match, limits, unlimited: true, mode: 'shadow', quotaAlwaysFits: false, control: [pass] };
-}
-
-function withLimits(match: Match, { limits, applied }: Overridden): Match {
-  if (applied.length === 0) return match;
-  // Field by field, because a spread takes several times as long.
-  const { unlimited, mode, quotaAlwaysFits, path, rule, inFlight, plan } = match;
-  if (plan === undefined) return { limits, unlimited, mode, quotaAlwaysFits, path, rule, inFlight, control: applied };
-  return { limits, unlimited, mode, quotaAlwaysFits, path, rule, inFlight, plan, control: applied };
+  return changed(match, { limits, unlimited: true, mode: 'shadow', quotaAlwaysFits: false, control: [pass] });
 }
 
 interface BlockedInput {
@@ -143,21 +150,15 @@ function blocked(matches: readonly Match[], { blocks, request, modes }: BlockedI
     const descriptor = request.descriptors[index] ?? NO_ENTRIES;
     const limits = modes.shadow ? match.limits : factsOf(match, { descriptor, request });
     const block = blocks.get(index);
-    if (block === undefined) return { ...match, limits };
-    // Field by field, as above: a blocked caller may ask most of all.
-    const { unlimited, rule, inFlight, plan, path } = match;
-    const denied: Match = {
+    if (block === undefined) return changed(match, { limits });
+    return changed(match, {
       limits,
-      unlimited,
       mode: 'enforced',
       quotaAlwaysFits: false,
-      path: path.length > 0 ? path : keysOf(descriptor),
-      rule,
-      inFlight,
+      path: match.path.length > 0 ? match.path : keysOf(descriptor),
       control: [block],
       block: block.untilUs === undefined ? { limit: BLOCK_LIMIT } : { limit: BLOCK_LIMIT, untilUs: block.untilUs },
-    };
-    return plan === undefined ? denied : { ...denied, plan };
+    });
   });
 }
 
@@ -195,15 +196,17 @@ function withoutReplaced(matches: readonly Match[], modes: GlobalModes): Match[]
     const limits = match.limits.filter(({ name }) => !replaced.has(name));
     // An unlimited rule has no limit to remove.
     if (limits.length === 0 && !match.unlimited) return nothingLimits(modes, match.path);
-    return { ...match, limits };
+    return changed(match, { limits });
   });
 }
 
 /** The same without requests in flight, whose slots are not hits, and without candidates. */
 export function rateLimitsOf(matched: RequestMatch): RequestMatch {
-  const { matches, hasCandidates, ...found } = matched;
-  if (matches.every(({ inFlight }) => inFlight === undefined)) return hasCandidates === undefined ? matched : { ...found, matches };
-  return { ...found, matches: matches.map((match) => ({ ...match, limits: match.limits.filter(isRateLimit) })) };
+  const { domainFound, hashTag, matches, hasCandidates, blocked } = matched;
+  const hasSlots = matches.some(({ inFlight }) => inFlight !== undefined);
+  if (!hasSlots && hasCandidates === undefined) return matched;
+  const counted = hasSlots ? matches.map((match) => changed(match, { limits: match.limits.filter(isRateLimit) })) : matches;
+  return { domainFound, hashTag, matches: counted, blocked };
 }
 
 /** What matching asks the control data. */
@@ -229,12 +232,7 @@ function matchDescriptor(input: MatchDescriptorInput): Match {
   const { rule, inForce } = choosePlan({ rule: found, tenant: found.tenant, domain: domain.name, entries: descriptor.entries, control });
   const match = matchRule(rule, input);
   // An override of the request replaces the rule.
-  return match.rule === undefined ? match : withPlan(match, inForce);
-}
-
-/** Field by field, because a spread takes several times as long. */
-function withPlan({ limits, unlimited, mode, quotaAlwaysFits, path, rule, inFlight }: Match, plan: PlanInForce): Match {
-  return { limits, unlimited, mode, quotaAlwaysFits, path, rule, inFlight, plan };
+  return match.rule === undefined ? match : changed(match, { limits: match.limits, plan: inForce });
 }
 
 function matchRule(rule: Rule | undefined, { domain, descriptor, modes, index }: MatchDescriptorInput): Match {
@@ -289,7 +287,7 @@ function overrideLimit({
   index,
 }: OverrideLimitInput): Limit {
   const calendarTimeZone = calendarMonth && override.unit === 'month' ? 'UTC' : undefined;
-  const made = makeLimit({ ...override, algorithm, calendarTimeZone, failureMode, responseHeaders, overdraft, reservations });
+  const made = makeLimit({ algorithm, ...override, calendarTimeZone, failureMode, responseHeaders, overdraft, reservations });
   if (isLimitProblem(made)) throw new BadRequestError(`descriptors[${index}].limit.${made.field} ${made.message}`);
   return made;
 }

@@ -57,8 +57,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'yaml',
   ],
   workers: ['admin', 'observability', 'problems', 'source', 'yaml'],
+  'admin-client': [],
   // It runs in browsers, and knows the admin API alone.
-  console: [],
+  console: ['admin-client'],
 };
 
 /** They know every part. */

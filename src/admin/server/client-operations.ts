@@ -1,4 +1,4 @@
-/** Writes `src/cli/admin/operations.ts`: the operations of the command line's client, with their types, from the table of routes. */
+/** Writes `src/admin-client/operations.ts`: the operations that the commands and the console call, with their types, from the table of routes. */
 
 import type { TSchema } from '@sinclair/typebox';
 import type { AdminRoute } from '../route/route';

@@ -4,7 +4,7 @@ import { request as requestHttp, type ClientRequest, type IncomingMessage } from
 import { request as requestHttps } from 'node:https';
 import { asError } from '../../lib/errors';
 import { AdminError, refusalOf } from './admin-error';
-import { OPERATIONS, type Operations } from './operations';
+import { OPERATIONS, type Operations } from '../../admin-client/operations';
 
 export type OperationId = keyof Operations;
 

@@ -1,6 +1,6 @@
 /** `weir bucket`: what is left in buckets, why a request would be denied, and resets. */
 
-import type { Operations } from '../admin/operations';
+import type { Operations } from '../../admin-client/operations';
 import { printable } from '../admin/printable';
 import { action, type ControlCommand } from './control-command';
 import { dryRunOf } from './record-command';

@@ -1,6 +1,6 @@
 /** `weir instances`: the serving processes that share the store. */
 
-import type { Operations } from '../admin/operations';
+import type { Operations } from '../../admin-client/operations';
 import { action, type ControlCommand } from './control-command';
 import { textTable } from './values/text-table';
 import { showDuration } from './values/until';

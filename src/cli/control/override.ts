@@ -4,7 +4,7 @@ import { action, type ControlAction } from './control-command';
 import { changeOptions, readChange, recordCommand, writtenText, type RecordFields } from './record-command';
 import { ENTRIES_OPTION, readSelector, showEntries } from './values/entries-text';
 import { LIMIT_FORM, readLimit, showLimit } from './values/limit-text';
-import type { Operations } from '../admin/operations';
+import type { Operations } from '../../admin-client/operations';
 
 type Override = Operations['getOverride']['reply'];
 

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lastingLines } from '../admin/lasting-lines';
-import type { Operations } from '../admin/operations';
+import type { Operations } from '../../admin-client/operations';
 import { printable } from '../admin/printable';
 import { readWhole } from '../usage-error';
 import { action, type ControlCommand } from './control-command';

@@ -1,6 +1,6 @@
 /** `weir tenant`: the plans of tenants, and the limits in force for one. */
 
-import type { Operations } from '../admin/operations';
+import type { Operations } from '../../admin-client/operations';
 import { printable } from '../admin/printable';
 import { action, type ControlAction } from './control-command';
 import { AHEAD_OPTION, DOMAIN_OPTION, recordCommand } from './record-command';

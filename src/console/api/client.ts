@@ -1,7 +1,7 @@
 /** Calls of the admin API: one typed call for each operation. */
 
 import { signal } from '@preact/signals';
-import { OPERATIONS, type Operations } from './operations';
+import { OPERATIONS, type Operations } from '../../admin-client/operations';
 import { ApiError, type FieldError } from './problem';
 
 export type OperationId = keyof Operations;

@@ -1,6 +1,6 @@
 /** A table of limits in force: where each comes from, and what is left in its bucket. */
 
-import type { Operations } from '../../admin/operations';
+import type { Operations } from '../../../admin-client/operations';
 import { showLimit } from './limit-text';
 import { textTable } from './text-table';
 import { shortTime } from './until';
