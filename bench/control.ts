@@ -78,7 +78,7 @@ async function timeApplying<T>(work: () => Promise<T>): Promise<{ readonly resul
   const watch = new Stopwatch();
   const { prototype } = ControlData;
   const apply = Object.getOwnPropertyDescriptor(prototype, 'apply');
-  if (apply === undefined) throw new Error('apply is no method');
+  if (apply === undefined) throw new Error('control data have no method apply');
   const { value: untimed } = apply as { readonly value: (this: ControlData, change: LoggedChange) => void };
   prototype.apply = function timed(change) {
     watch.run(() => {

@@ -14,7 +14,7 @@ const BUCKETS = isShort ? 100_000 : 1_000_000;
 
 /**
  * Not those of scripts/bench.mjs: a young generation as a server has it. Collector and compiler work on the main thread
- * alone, so that processor time can be told from the time that other processes had.
+ * alone, so that its processor time excludes the time of other processes.
  */
 const NODE_FLAGS = [
   '--max-semi-space-size=4',

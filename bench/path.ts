@@ -63,7 +63,7 @@ function ruleOf(name: string): Rule {
   };
 }
 
-/** A key alone, a key with so many values, and one with so many wildcards. */
+/** A key alone, a key with a number of values, and a key with a number of wildcards. */
 function ruleSetOf(configured: number): RuleSet {
   const values = new Map(Array.from({ length: configured }, (_, i) => [`plan-${i}`, { rule: ruleOf('plan'), children: NO_CHILDREN }]));
   const wildcards = Array.from({ length: configured }, (_, i) => ({

@@ -145,7 +145,7 @@ local function read_shape(at)
   return shape, at
 end
 
--- Of plain groups: so many takes, whose arguments begin at `at`. A leaky bucket goes as a token bucket does: they have one engine.
+-- The takes of plain groups, whose arguments begin at `at`. A leaky bucket is decided as a token bucket: both have one engine.
 local function read_plain_shape(take_count, at)
   local shape = { takes = {} }
   for i = 1, take_count do

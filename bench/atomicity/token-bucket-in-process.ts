@@ -30,6 +30,6 @@ export function computeTake({ stored, limit, nowUs }: ComputeInput): Computed {
 
 function unpack(stored: string): TokenBucketState {
   const [used, rest, atUs] = stored.split(' ').map(Number);
-  if (used === undefined || rest === undefined || atUs === undefined) throw new Error(`"${stored}" is no bucket`);
+  if (used === undefined || rest === undefined || atUs === undefined) throw new Error(`"${stored}" is not a bucket`);
   return { used, rest, atUs };
 }

@@ -1,4 +1,4 @@
-/** Which key each call asks for: any of so many at random, the same in every run of a seed; or each in turn. */
+/** Which key each call asks for: one of a number of keys at random, the same in every run of a seed; or each in turn. */
 
 import { randomFrom } from '../../test/support/random/random';
 

@@ -1,4 +1,4 @@
-/** Wakes this thread so many times a second, more exactly than timers do: their unit is the millisecond. */
+/** Wakes this thread at a rate, more exactly than timers do: their unit is the millisecond. */
 
 import { once } from 'node:events';
 import path from 'node:path';

@@ -30,7 +30,7 @@ export interface LoadJob {
   readonly connections: number;
   readonly load: { readonly kind: 'closed'; readonly streams: number } | { readonly kind: 'open'; readonly perSecond: number };
   readonly durationMs: number;
-  /** It ends earlier once so many calls were asked. */
+  /** The load ends earlier after this number of calls. */
   readonly callsMax?: number;
   readonly asked: Asked;
   readonly keys: KeyChoice;

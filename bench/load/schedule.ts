@@ -1,4 +1,4 @@
-/** When the calls of an open loop are due: so many a second, evenly, whatever becomes of those before. */
+/** When the calls of an open loop are due: at an even rate, independent of the calls before. */
 
 export class Schedule {
   private next = 0;

@@ -1,4 +1,4 @@
-/** Keeps so many streams of ShouldRateLimit under way on so many connections, by prepared frames, and counts their ends. */
+/** Keeps a number of ShouldRateLimit streams under way on a number of connections, by prepared frames, and counts their ends. */
 
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';

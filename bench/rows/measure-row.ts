@@ -30,7 +30,7 @@ export interface RowFigures {
   readonly redisUs?: number;
   /** Commands that Redis was sent, for each decision. */
   readonly redisCalls?: number;
-  /** Hits admitted beyond those allowed, as a part of those allowed; undefined where nobody can tell. */
+  /** Hits admitted beyond those allowed, as a part of those allowed; undefined where they cannot be counted. */
   readonly overGrant?: number;
   /** Decisions made without Redis. */
   readonly fallbacks?: number;

@@ -15,7 +15,7 @@ const PREFIX = 'one-evalsha:';
 export interface OneEvalshaJob {
   readonly callers: number;
   readonly durationMs: number;
-  /** It ends earlier once so many decisions were made. */
+  /** The run ends earlier after this number of decisions. */
   readonly decisionsMax?: number;
   readonly entryKey: string;
   readonly limit: WorkloadLimit;

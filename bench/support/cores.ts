@@ -34,7 +34,7 @@ export function pin(pid: number, core: number | undefined): void {
   if (core !== undefined) execFileSync('taskset', ['--all-tasks', '--cpu-list', '--pid', String(core), String(pid)], { stdio: 'ignore' });
 }
 
-/** The cores that the process may run on, as a list, or undefined where that can't be told. */
+/** The cores that the process may run on, as a list, or undefined where the system does not show them. */
 export function coresOf(pid: number): string | undefined {
   try {
     return /^Cpus_allowed_list:\s*(\S+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];

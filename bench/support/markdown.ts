@@ -19,7 +19,7 @@ export function percent(share: number): string {
   return `${(share * 100).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })} %`;
 }
 
-/** So many digits as tell something, whatever the size: 0.0312, 3.12, 31.2, 312. */
+/** Three significant digits at any size: 0.0312, 3.12, 31.2, 312. */
 export function threeDigits(value: number): string {
   if (value === 0) return '0';
   const magnitude = Math.floor(Math.log10(Math.abs(value)));

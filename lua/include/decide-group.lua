@@ -26,7 +26,7 @@ local function is_outside_windows(group, now_us)
   return false
 end
 
--- How many of so many groups in a row the take fits, if each charges it.
+-- How many of `times` groups in a row the take fits, if each charges it.
 local function times_that_fit(take, times)
   local of_bucket, hits = take.of_bucket, take.hits
   if hits < 0 or take.is_peek or take.is_held then
@@ -77,7 +77,7 @@ local function count_new_slots(takes)
 end
 
 -- Leaves in the first take on each bucket the smallest limit of all takes on it, their hits summed, and its state at now_us; and in
--- each take how many of so many groups in a row it fits. Says whether each fits all of them; of no takes, no.
+-- each take how many of `times` groups in a row it fits. Returns whether each fits all of them, and false without takes.
 local function gather_buckets(group, times, now_us)
   local takes, has_slots = group.takes, group.has_slots
   for i = 1, #takes do

@@ -1,6 +1,6 @@
 --[[
-Reads the buckets of plain groups (take.lua says what those are) at once. What only the long way can tell is left to it: values is nil if
-something under a key is no text, or Redis refuses to say.
+Reads the buckets of plain groups (defined in take.lua) in one command. values is nil if a value is not a string or Redis refuses the
+command: the general path then decides the groups.
 ]]
 -- unpack hands on some 8,000 values at most.
 local PLAIN_KEYS_MAX = 4000
@@ -10,7 +10,7 @@ if #keys == 1 then
   values = type(value) ~= 'table' and { value } or nil
 elseif #keys <= PLAIN_KEYS_MAX then
   values = redis.pcall('MGET', unpack(keys))
-  -- MGET shows what is no text as nothing; EXISTS does not.
+  -- MGET shows a value that is not a string as absent; EXISTS counts it.
   local absent, absent_count = nil, 0
   for place = 1, #values do
     if not values[place] then

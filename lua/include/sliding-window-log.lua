@@ -59,7 +59,7 @@ local function first_where(state, holds)
   return low
 end
 
--- The first record up to which at least so many hits lie.
+-- The first record at which the sum of hits reaches a number.
 local function first_with_hits(state, hits)
   return first_where(state, function(_, total)
     return (total - state.before) % TOTAL_MODULUS >= hits

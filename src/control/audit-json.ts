@@ -34,7 +34,7 @@ export function auditFromJson(json: object): AuditEntry {
 }
 
 function textOf(value: unknown): string {
-  if (typeof value !== 'string') throw new Error('an audit entry has a field that is no text');
+  if (typeof value !== 'string') throw new Error('a field of an audit entry is not a text');
   return value;
 }
 

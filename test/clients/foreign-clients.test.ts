@@ -3,7 +3,7 @@
 import { Harness, allow, TRANSPORTS } from '../support/servers/transport-harness';
 import { FOREIGN_CLIENTS, KINDS, LARGE_DESCRIPTORS, LARGE_VALUE_BYTES, runForeignClient, SLOW_DOMAIN } from './foreign-client';
 
-/** Each worker makes each kind of call so many times. */
+/** How often each worker makes each kind of call. */
 const ROUNDS = 6;
 const CHANNELS = 3;
 const WORKERS = 14;

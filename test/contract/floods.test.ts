@@ -42,14 +42,14 @@ class Flood {
     return decided(outcome);
   }
 
-  /** How many of so many single hits pass. */
+  /** Asks a number of single hits, and returns how many pass. */
   async admittedOf(key: string, limit: BucketLimit, calls = 10): Promise<number> {
     let admitted = 0;
     for (let i = 0; i < calls; i += 1) if (!(await this.ask(key, { limit })).overLimit) admitted += 1;
     return admitted;
   }
 
-  /** Each of so many keys is asked for once, for the first time. */
+  /** Asks once for each of a number of new keys. */
   async pour(keys: number, limit: BucketLimit): Promise<void> {
     for (let poured = 0; poured < keys; poured += AT_ONCE) {
       await this.store().take(Array.from({ length: AT_ONCE }, () => this.freshGroup(limit)));

@@ -27,7 +27,7 @@ afterAll(async () => {
   await weir.stop();
 });
 
-/** How many of so many requests reached the backend; each as `requestOf` says, all from this address. */
+/** Sends a number of requests, each as `requestOf` says, all from this address, and returns how many reached the backend. */
 async function passed(
   count: number,
   from: string,

@@ -73,7 +73,7 @@ export async function sampleSettle(store: RedisStore, settlements: readonly Sett
   return { reply, read: (forged) => faultOfApplied(settlements, decodeApplied(forged, settlements)) };
 }
 
-/** Reads so many forged replies; how many were taken for none. Throws at the first that is taken for what no script answers. */
+/** Reads a number of forged replies, and returns how many were rejected. Throws at the first that is accepted though no script answers it. */
 export function fuzzNumbers({
   samples,
   random,

@@ -1,4 +1,4 @@
-/** So many frames on many connections at a time, in this process; memory is looked at on the way. */
+/** Sends frames on many connections at a time, in this process, and reads its memory on the way. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ByteBudget, UNFINISHED_BYTES_MAX } from '../../src/transport/byte-budget';

@@ -92,7 +92,7 @@ export interface ForgerOptions {
 }
 
 export class ReplyForger {
-  /** So many Redis has given, and so many of them were forged. */
+  /** The replies that Redis gave, and how many of them were forged. */
   replies = 0;
   forged = 0;
   private oneIn = Infinity;
@@ -118,7 +118,7 @@ export class ReplyForger {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** From now on one reply in so many is forged; 0: none. */
+  /** From now on one reply in this number is forged; 0: none. */
   forgeOneIn(replies: number): void {
     this.oneIn = replies === 0 ? Infinity : replies;
   }

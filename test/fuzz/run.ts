@@ -1,4 +1,4 @@
-/** `npm run fuzz`: so many frames from one seed, most in this process and some over sockets; prints what came of it, and fails at the first rule broken. */
+/** `npm run fuzz`: a number of frames from one seed, most in this process and some over sockets; prints what came of it, and fails at the first rule broken. */
 
 import { parseArgs } from 'node:util';
 import { readWhole, UsageError } from '../../src/cli/usage-error';

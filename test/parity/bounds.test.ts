@@ -31,7 +31,7 @@ function cases(algorithm: BucketAlgorithm): fc.Arbitrary<Case> {
     });
 }
 
-/** Holds for every run of admitted arrivals: `most` says how many hits may pass within so many microseconds. */
+/** Holds for every run of admitted arrivals: `most` says how many hits may pass within a number of microseconds. */
 function neverMore(algorithm: BucketAlgorithm, most: (limit: BucketLimit, elapsedUs: number) => number): void {
   const holds = ({ limit, arrivals }: Case): void => {
     for (const { first, last, hits } of stretches(admit(limit, arrivals))) {

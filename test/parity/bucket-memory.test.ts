@@ -34,7 +34,7 @@ function takeOf(algorithm: Algorithm, requestsPerUnit: number): Take {
   return take(key, { limit });
 }
 
-/** Takes so many hits, each in a microsecond of its own; then what the bucket's key and value take. */
+/** Takes hits, each in a microsecond of its own, and returns the memory of the bucket's key and value. */
 async function measure(asked: Take, hits: number): Promise<number> {
   for (let i = 0; i < hits; i += 1) {
     await redis.setNow(START_US + i);

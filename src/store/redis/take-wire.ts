@@ -249,7 +249,7 @@ export function readAnswer(reply: readonly unknown[], group: Group, nowUs: numbe
   const outcome = readOutcome(group, numbers, nowUs);
   numbers.end();
   if (outcome instanceof StoreError) throw outcome;
-  if (!('verdicts' in outcome)) throw new ReplyError('it is no decision on a group');
+  if (!('verdicts' in outcome)) throw new ReplyError('it is not a decision on a group');
   return outcome;
 }
 

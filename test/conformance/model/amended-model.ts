@@ -153,7 +153,7 @@ export class AmendedModel {
   private isRemembered(takes: readonly Take[], nowSeconds: number): boolean {
     return takes.some(({ bucket, hits, limit, isReport }) => {
       const denial = this.denials.get(bucket);
-      // A check is no report, and needs one hit.
+      // A check is not a report, and needs one hit.
       if (denial === undefined || (isReport && hits !== 0n) || isLenient(limit, this.modes)) return false;
       return (
         denial.requestsPerUnit === limit.requestsPerUnit && (hits === 0n ? 1n : hits) >= denial.hits && toMs(nowSeconds) < denial.untilMs
@@ -259,7 +259,7 @@ interface Counted {
   readonly isCached: boolean;
 }
 
-/** So many hits did not fit under that limit. */
+/** The hits that did not fit under that limit. */
 interface Denial {
   readonly requestsPerUnit: number;
   readonly hits: bigint;

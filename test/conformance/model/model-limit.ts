@@ -68,7 +68,7 @@ export function applyReplaces(limits: readonly (ModelLimit | undefined)[]): (Mod
 }
 
 /**
- * OVER_LIMIT if one is over that is no quota, or if there are quotas and all of them are over; `SHADOW_MODE` has the last word.
+ * OVER_LIMIT if one is over that is not a quota, or if there are quotas and all of them are over; `SHADOW_MODE` has the last word.
  * `isOver` is as the status says.
  */
 export function overallCode({ limits, isOver, modes }: OverallInput): AnsweredCode {

@@ -39,7 +39,7 @@ export class Statistics {
     return this.lastByPlace;
   }
 
-  /** What is 0 is not told. */
+  /** A statistic of 0 is left out. */
   add(place: Place, count: bigint): void {
     if (count === 0n) return;
     const key = JSON.stringify([place.domain, place.levels, place.statistic]);
@@ -55,7 +55,7 @@ export class Statistics {
     return this.inStatsd(statsdName);
   }
 
-  /** Without levels that are empty, and with `_` for all that is no printable ASCII. */
+  /** Without levels that are empty, and with `_` for each character that is not printable ASCII. */
   inStatsdAsWeir(): Counts {
     return this.inStatsd((place) => statsdName({ ...place, levels: place.levels.filter((level) => level !== '') }).replace(/[^!-~]/g, '_'));
   }

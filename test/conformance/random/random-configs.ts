@@ -27,7 +27,7 @@ export function pick<T>(random: Random, list: readonly T[]): T {
   return list[random(list.length)]!;
 }
 
-/** True in so many of a hundred cases. */
+/** True in this percentage of cases. */
 export function chance(random: Random, percent: number): boolean {
   return random(100) < percent;
 }

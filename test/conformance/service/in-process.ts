@@ -18,7 +18,7 @@ export interface InProcessOptions {
   readonly nowUs: () => number;
   readonly modes?: GlobalModes;
   readonly compile?: Pick<CompileOptions, 'mergeDomainConfig' | 'calendarMonth'>;
-  /** Told of every decision. */
+  /** Called with every decision. */
   readonly record?: (decided: Decided) => void;
   /** Long enough for a busy machine; default 10 s. */
   readonly timeoutMs?: number;

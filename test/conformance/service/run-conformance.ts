@@ -34,7 +34,7 @@ export interface ConformanceOptions {
   readonly readStatistics?: () => Promise<ReadStatistics>;
   /** Statistics of no rule that it does not count. */
   readonly uncounted?: readonly string[];
-  /** How long it may take to tell of them; default 0. */
+  /** How long the target may take to publish them; default 0. */
   readonly statisticsTimeoutMs?: number;
   /** By how much a reset may differ, where the clock of the service can't be set; default 0. */
   readonly resetToleranceSeconds?: number;
@@ -209,7 +209,7 @@ class AmendedPast {
   }
 }
 
-/** A reset may be told a moment later. */
+/** A reset may be shown a moment later. */
 function fieldsThatDiffer(answered: DecidedRequest, expected: DecidedRequest, toleranceSeconds: number): ReadonlySet<string> {
   if ('error' in answered || 'error' in expected) {
     return new Set('error' in answered && 'error' in expected && answered.error === expected.error ? [] : ['error']);

@@ -46,7 +46,7 @@ export interface TargetOptions {
   readonly metricsUrl?: string | undefined;
   /** How long the requests may take; default: as long as ten thousand. */
   readonly runSecondsMax?: number;
-  /** Told of what is awaited. */
+  /** Called with what the run waits for. */
   readonly say: (line: string) => void;
 }
 

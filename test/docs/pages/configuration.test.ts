@@ -27,7 +27,7 @@ function errorsOf(text: string): string[] {
 /** A file whose map at the level has these fields, and what else it needs. */
 function fileWith({ inFile, least, fields }: Level, written: string): string {
   const document = parseDocument(`{ ${written} }`);
-  if (!isMap(document.contents)) throw new Error(`${written} is no map`);
+  if (!isMap(document.contents)) throw new Error(`${written} is not a map`);
   const excludes =
     document.get('unlimited') === true ? Object.values(fields).map(({ name }) => name) : document.has('rate_limits') ? ['rate_limit'] : [];
   const rest = Object.entries(least).filter(([name]) => !document.has(name) && !excludes.includes(name));

@@ -6,7 +6,7 @@ import { acceptedBy } from '../../support/processes/accepted-connections';
 import { childPidsOf } from '../../support/processes/child-pids';
 import type { WeirProcess } from '../../support/processes/weir-process';
 
-/** Connections are handed to workers in turn: each has some of so many. */
+/** Connections are handed to workers in turn: each has some of a number of them. */
 const CONNECTIONS = 4;
 const LOOK_MS = 10;
 const SEEN_WITHIN_MS = 20_000;

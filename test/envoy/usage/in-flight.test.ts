@@ -23,7 +23,7 @@ describe.each(STORES)('requests in flight, on the %s store', (store) => {
 
   const callerOf = (user: string) => bearer({ sub: user, aud: 'api' });
 
-  /** So many requests that wait at the backend; resolves when all are there. */
+  /** Sends a number of requests that wait at the backend; resolves when all are there. */
   async function hold(user: string, count: number, signal?: AbortSignal): Promise<Promise<number>[]> {
     const already = chain.backend.held();
     const requests = Array.from(

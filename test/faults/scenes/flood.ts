@@ -14,7 +14,7 @@ const TICK_MS = 5;
 const ATTEMPTS_MAX = 200;
 const RETRY_MS = 50;
 
-/** Asks once for so many buckets that nobody has asked for before, at a pace; how many requests failed. */
+/** Asks once for each of a number of new buckets, at a pace, and returns how many requests failed. */
 export async function floodFreshKeys(weirs: readonly WeirProcess[], { keys }: { readonly keys: number }): Promise<number> {
   const clients = weirs.map(({ grpcPort }) => new RlsClient(grpcPort));
   const startedMs = performance.now();
@@ -37,7 +37,7 @@ export async function floodFreshKeys(weirs: readonly WeirProcess[], { keys }: { 
   return failed;
 }
 
-/** Takes half of what each of so many buckets holds, then leaves them alone; they never refill by themselves. */
+/** Takes half of what each of a number of buckets holds, then leaves them alone; they never refill by themselves. */
 export async function useIdleBuckets({ grpcPort }: WeirProcess, { keys }: { readonly keys: number }): Promise<void> {
   await askIdle(grpcPort, { keys, hits: IDLE_LIMIT / 2 });
 }

@@ -123,7 +123,7 @@ function startWriter({ admin }: Served): Writer {
   };
 }
 
-/** Until so many more writes are acknowledged. */
+/** Resolves when a number of further writes is acknowledged. */
 async function more(writer: Writer, count: number): Promise<void> {
   const before = writer.acknowledged.length;
   await until(() => writer.acknowledged.length >= before + count, { timeoutMs: WAIT_MS });

@@ -1,4 +1,4 @@
-/** Floods of keys on real processes: a used-up limit stays used up, and what is forgotten is told. */
+/** Floods of keys on real processes: a used-up limit stays used up, and the log reports forgotten buckets. */
 
 import { httpRequest } from '../../support/clients/http-client';
 import { isLong } from '../../support/random/form';
@@ -43,7 +43,7 @@ async function loginsOf(user: string): Promise<number> {
   return admitted;
 }
 
-/** Asks once for each of so many values that nobody has asked for before. */
+/** Asks once for each of a number of new values. */
 async function flood(key: string, values: number): Promise<void> {
   let left = values;
   const ask = async (): Promise<void> => {

@@ -105,7 +105,7 @@ test('an absent statsd is logged once, delays nothing, and gets metrics once it 
   await server.untilTotal('weir.statsd_flushes.success', 1);
   await ask(weir, { times: 3 });
   await server.untilTotal(`${RULE}.total_hits`, 3);
-  // What was counted meanwhile is not told later.
+  // Counts from meanwhile are not sent later.
   expect(server.total(`${RULE}.total_hits`)).toBe(3);
   // Its end is noticed, and a new beginning too.
   await server.close();

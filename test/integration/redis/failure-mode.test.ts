@@ -16,7 +16,7 @@ const INSTANCES = 2;
 /** Each decision is counted here by who made it: a busy machine is not to be taken for a Redis that is away. Few time out before none is sent. */
 const PATIENT = { REDIS_OP_TIMEOUT: '1s', REDIS_BREAKER_FAILURES: '2' };
 
-/** Nothing comes back within the test: so many a year, all of them at once. */
+/** Nothing comes back within the test: the limit is by year, and all hits may come at once. */
 const CONFIG = writeConfig(`
 domain: d
 descriptors:
@@ -50,7 +50,7 @@ afterEach(async () => {
   await redis.stop();
 });
 
-/** How many of so many calls are admitted. */
+/** Makes a number of calls, and returns how many are admitted. */
 async function admittedOf(client: RlsClient, key: string, calls: number): Promise<number> {
   let admitted = 0;
   for (let i = 0; i < calls; i += 1) {

@@ -42,7 +42,7 @@ async function withWeir<T>(env: Environment, during: (asked: Asked) => Promise<T
   }
 }
 
-/** What is wrong with a connection may be told only after the start: waits for it. */
+/** The log may name the fault of a connection only after the start: waits for the line. */
 async function untilTold(weir: WeirProcess, cause: string | RegExp): Promise<void> {
   await until(() => (typeof cause === 'string' ? weir.output().includes(cause) : cause.test(weir.output())));
   expect(weir.output()).toMatch(cause);

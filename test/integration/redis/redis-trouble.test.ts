@@ -112,7 +112,7 @@ test(
           (await httpRequest(`http://127.0.0.1:${weir.httpPort}/healthcheck`)).body ===
           'OK\ndegraded: redis\ndegraded: redis breaker open\n',
       );
-      // So many come only at once: if each took a second, a minute would not do.
+      // They come only together: if each took a second, a minute would be too short.
       const refused = failed.length;
       await until(() => failed.length > refused + 500);
       await redis.restart();

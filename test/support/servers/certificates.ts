@@ -31,7 +31,7 @@ export interface Certificates {
 
 export const CLIENT_NAME = 'envoy.weir.test';
 
-/** Everything that openssl needs to be told by a file. */
+/** Everything that openssl reads from a file. */
 const OPENSSL_CONFIG = '[req]\ndistinguished_name = dn\n[dn]\n';
 
 /** openssl 3 or newer signs in one step. `days`: how long they are valid. */

@@ -1,4 +1,4 @@
-/** Free loopback ports for servers that have to be told theirs. */
+/** Free loopback ports for servers whose port is set before they start. */
 import { randomInt } from 'node:crypto';
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

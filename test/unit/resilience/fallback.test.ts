@@ -47,7 +47,7 @@ function open({
     const [outcome] = await store.take([groupOf([take(key, { hits, ...(mode && { failureMode: mode }) })])]);
     return decided(outcome);
   };
-  /** How many of so many single hits pass. */
+  /** Asks a number of single hits, and returns how many pass. */
   const admittedOf = async (key: string, calls: number) => {
     let admitted = 0;
     for (let i = 0; i < calls; i += 1) if (!(await ask(key, 1)).overLimit) admitted += 1;

@@ -307,7 +307,7 @@ describe('REDIS_AUTH_FILE', () => {
   });
 });
 
-/** For a problem that must not be told. */
+/** For a problem that must not be reported. */
 function fail(problem: string): void {
   throw new Error(problem);
 }

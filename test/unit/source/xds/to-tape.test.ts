@@ -312,13 +312,13 @@ describe('bounds', () => {
   });
 });
 
-/** The first so many levels. */
+/** The first levels, up to a number. */
 function nest(descriptor: WireConfigDescriptor, levels: number): WireConfigDescriptor {
   const [child] = descriptor.descriptors ?? [];
   return levels === 0 || child === undefined ? { key: 'k' } : { key: 'k', descriptors: [nest(child, levels - 1)] };
 }
 
-/** A config of so many descriptors within each other, written by hand. */
+/** A config of nested descriptors, written by hand. */
 function nestedBytes(levels: number): Uint8Array {
   let bytes = Buffer.alloc(0);
   for (let level = 0; level < levels; level += 1)

@@ -13,7 +13,7 @@ function many(count: number, one: (index: number) => Buffer): Buffer {
   return Buffer.concat(Array.from({ length: count }, (_, index) => one(index)));
 }
 
-/** Bytes that one connection may be made to hold ready for a peer that reads nothing, before it is no longer read from. */
+/** Bytes that one connection may be made to hold ready for a peer that reads nothing, before its input is not read any more. */
 const OUTPUT_BYTES_MAX = 256 * 1024;
 
 test.each<[string, string, (index: number) => Buffer]>([
