@@ -19,6 +19,22 @@ const STEPS: readonly Step[] = [
   { aheadMs: -HOUR_MS, name: '-1 h' },
 ];
 
+/** Steps the clock of Redis or of Weir's processes, and back when the fault is over. */
+function stepClock({ aheadMs, of }: { readonly aheadMs: number; readonly of: 'env' | 'weirEnv' }): Fault['open'] {
+  return (size) => {
+    const clock = makeShiftedClock();
+    return onRedis(
+      async () => {
+        clock.shift(aheadMs);
+        await sleep(size.faultMs);
+        clock.shift(0);
+        return undefined;
+      },
+      { [of]: clock.env, onClose: clock.close },
+    )(size);
+  };
+}
+
 const ofRedis = ({ aheadMs, name }: Step): Fault => ({
   name: `clock of Redis ${name}`,
   done: `the clock of Redis steps by ${name}, and 5 s later back`,
@@ -27,18 +43,7 @@ const ofRedis = ({ aheadMs, name }: Step): Fault => ({
   refills: 1,
   unnoticed: true,
   whyNot: whyNoShiftedClock,
-  open: (size) => {
-    const clock = makeShiftedClock();
-    return onRedis(
-      async () => {
-        clock.shift(aheadMs);
-        await sleep(size.faultMs);
-        clock.shift(0);
-        return undefined;
-      },
-      { env: clock.env, onClose: clock.close },
-    )(size);
-  },
+  open: stepClock({ aheadMs, of: 'env' }),
 });
 
 const ofWeir = ({ aheadMs, name }: Step): Fault => ({
@@ -47,18 +52,7 @@ const ofWeir = ({ aheadMs, name }: Step): Fault => ({
   loses: 'nothing',
   unnoticed: true,
   whyNot: whyNoShiftedClock,
-  open: (size) => {
-    const clock = makeShiftedClock();
-    return onRedis(
-      async () => {
-        clock.shift(aheadMs);
-        await sleep(size.faultMs);
-        clock.shift(0);
-        return undefined;
-      },
-      { weirEnv: clock.env, onClose: clock.close },
-    )(size);
-  },
+  open: stepClock({ aheadMs, of: 'weirEnv' }),
 });
 
 export const CLOCK_FAULTS: readonly Fault[] = [
