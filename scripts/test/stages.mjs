@@ -56,7 +56,7 @@ export const FORMATTED = [
 ];
 
 /**
- * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium'} Need
+ * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas'} Need
  * With 'nodeVersions' a stage runs on the Node of the image.
  */
 
@@ -137,6 +137,14 @@ export const STAGES = [
     folders: ['test/clients'],
     needs: ['build', 'h2spec', 'goClient', 'grpcio', 'openApiPythonClient'],
     cores: 0.4,
+    secondChance: true,
+    timeoutS: 600,
+  },
+  {
+    name: 'kubernetes',
+    folders: ['test/kubernetes'],
+    needs: ['build', 'redis', 'helm', 'kustomize', 'kubeconform', 'kubernetesSchemas'],
+    cores: 1,
     secondChance: true,
     timeoutS: 600,
   },
