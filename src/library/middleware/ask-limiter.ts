@@ -1,5 +1,6 @@
 /** What the middleware of every framework has in common: its options, and the question to the limiter. */
 
+import { asError } from '../../lib/errors';
 import type { Descriptor, Limiter, LimitResult } from '../limiter/limiter';
 
 export interface MiddlewareOptions<Request> {
@@ -14,8 +15,19 @@ export interface MiddlewareOptions<Request> {
   readonly onFailure?: (error: Error, request: Request) => void;
 }
 
-/** Undefined: the request is not limited. Rejects with what an option throws, and for an invalid request. */
+/**
+ * Undefined: the request is not limited. Rejects with an Error, whatever an option throws: frameworks take some other values for the
+ * absence of an error, and let the request pass or hang.
+ */
 export async function askLimiter<Request>(options: MiddlewareOptions<Request>, request: Request): Promise<LimitResult | undefined> {
+  try {
+    return await ask(options, request);
+  } catch (error) {
+    throw asError(error);
+  }
+}
+
+async function ask<Request>(options: MiddlewareOptions<Request>, request: Request): Promise<LimitResult | undefined> {
   const { limiter, domain, hitsAddend, onFailure } = options;
   const descriptors = await options.descriptors(request);
   if (descriptors === undefined || descriptors.length === 0) return undefined;
