@@ -56,7 +56,7 @@ export const FORMATTED = [
 ];
 
 /**
- * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas'} Need
+ * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'bubblewrap'} Need
  * With 'nodeVersions' a stage runs on the Node of the image.
  */
 
@@ -126,6 +126,8 @@ export const STAGES = [
     timeoutS: 600,
     long: { ...ALL_ON_NODE_OF_IMAGE, timeoutS: 1200 },
   },
+  // It builds Weir and installs its packages, as the Dockerfile says.
+  { name: 'image', folders: ['test/image'], needs: ['nodeVersions', 'bubblewrap'], cores: 1, timeoutS: 600, long: { timeoutS: 900 } },
   { name: 'lua', folders: ['test/lua', 'test/parity'], needs: ['redis'], cores: 1, timeoutS: 600 },
   // A separate stage: a machine without luacheck still runs the tests of the Lua scripts.
   { name: 'luacheck', folders: ['test/luacheck'], needs: ['luacheck'], cores: 1, timeoutS: 120 },

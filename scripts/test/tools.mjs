@@ -1,5 +1,6 @@
 /** The tools that stages need besides the npm packages: how each is installed, and the variable that passes its path to the tests. */
 import { buildDist } from '../build/build-dist.mjs';
+import { installBubblewrap } from '../install/system/bubblewrap.mjs';
 import { installChromium } from '../install/system/chromium.mjs';
 import { installEnvoy } from '../install/envoy.mjs';
 import { installGoClient } from '../install/go/go-client.mjs';
@@ -53,6 +54,7 @@ const PREPARE = {
   goClient: prepareTool('WEIR_GO_CLIENT', installGoClient),
   grpcio: prepareTool('WEIR_GRPCIO', installGrpcio),
   openApiPythonClient: prepareTool('WEIR_OPENAPI_PYTHON_CLIENT', installOpenApiPythonClient),
+  bubblewrap: prepareTool('WEIR_BUBBLEWRAP', installBubblewrap),
   chromium: prepareTool('WEIR_CHROMIUM', installChromium),
   h2load: prepareTool('WEIR_H2LOAD', installH2load),
   prometheus: prepareTool('WEIR_PROMETHEUS', installPrometheus),
