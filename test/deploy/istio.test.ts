@@ -1,6 +1,6 @@
 /** The EnvoyFilter asks Weir as deploy/envoy/envoy.yaml does: the tested file vouches for the one that needs a mesh. */
 import { documentsOf } from './manifests';
-import { envoyFilter, gatewayConfig } from './envoy-parts';
+import { envoyFilter, gatewayConfig, type HttpFilter } from './envoy-parts';
 
 const JWT_AUTHN = 'envoy.filters.http.jwt_authn';
 
@@ -42,6 +42,14 @@ test('each route has the same rate limits', () => {
   expect(filter.routes).toEqual(
     gateway.routes.map(({ match, route }) => ({ name: match.path_separated_prefix.slice(1), rateLimits: route.rate_limits })),
   );
+});
+
+test('the sidecars ask as the gateway does, except for their domain', () => {
+  const [sidecar] = documentsOf('istio/sidecar.yaml') as [{ spec: { configPatches: { patch: { value: HttpFilter } }[] } }];
+  const of = (filters: readonly HttpFilter[]) => filters.find(({ name }) => name === 'envoy.filters.http.ratelimit');
+  const ofGateway = of(filter.httpFilters as HttpFilter[]);
+  const ofSidecar = of(sidecar.spec.configPatches.map(({ patch }) => patch.value));
+  expect(ofSidecar?.typed_config).toEqual({ ...ofGateway?.typed_config, domain: 'mesh' });
 });
 
 test("the destination rule applies to the cluster's host, which is the Service and its gRPC port", () => {

@@ -3,7 +3,7 @@ import type { RawRequest } from '../../support/clients/raw-request';
 import { until } from '../../support/clock/until';
 import { attacksOn } from './attacks';
 import { startExamples, type ExampleGateway } from './example-gateway';
-import { EXAMPLES } from './examples';
+import { EXAMPLES, WEAKENED } from './examples';
 import { TARGETS, type Caller, type Target } from './targets';
 
 const MINUTE_MS = 60_000;
@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 let gateway: ExampleGateway;
 
 beforeAll(async () => {
-  gateway = await startExamples(EXAMPLES);
+  gateway = await startExamples([...EXAMPLES, ...WEAKENED]);
 });
 
 afterAll(async () => {
@@ -64,4 +64,19 @@ describe.each(TARGETS.map((target, index) => ({ ...target, index })))('$example,
     expect(await gateway.remaining(example, target.descriptor(victim))).toBe(others);
     expect(await passed({ example }, [target.request(victim)])).toHaveLength(1);
   });
+});
+
+test.each([
+  ['weak-header', '/payment', ['x-client']],
+  ['weak-address', '/exact', []],
+  ['weak-default', '/search', ['x-app']],
+])('the same attacks escape from a configuration without its protection: %s', async (example, target, names) => {
+  const request = { from: '127.31.0.1', target };
+  // More than each of these limits.
+  await passed(
+    { example },
+    Array.from({ length: 12 }, () => request),
+  );
+  const escaped = await passed({ example }, attacksOn(request, { names, others: ['127.31.0.2', 'victim'] }));
+  expect(escaped.length).toBeGreaterThan(1);
 });

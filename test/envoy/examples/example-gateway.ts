@@ -19,7 +19,7 @@ export interface Example {
   readonly id: string;
   /** Below deploy/; a text is a whole configuration. */
   readonly envoy: string | { readonly text: string };
-  readonly limits: string;
+  readonly limits: string | { readonly text: string };
   /** What else differs from the published file: exact strings, each at least once. */
   readonly replacements?: Readonly<Record<string, string>>;
 }
@@ -96,9 +96,13 @@ export async function startExamples(examples: readonly Example[]): Promise<Examp
   }
 }
 
-function inDomain(limits: string, id: string): string {
-  const text = readFileSync(join(DEPLOY, limits), 'utf8');
-  if (text.match(/^domain: .*$/gm)?.length !== 1) throw new Error(`deploy/${limits} does not name one domain`);
+function textOf(source: string | { readonly text: string }): string {
+  return typeof source === 'string' ? readFileSync(join(DEPLOY, source), 'utf8') : source.text;
+}
+
+function inDomain(limits: Example['limits'], id: string): string {
+  const text = textOf(limits);
+  if (text.match(/^domain: .*$/gm)?.length !== 1) throw new Error(`the limits of ${id} do not name one domain`);
   return text.replace(/^domain: .*$/m, `domain: ${id}`);
 }
 
@@ -109,7 +113,7 @@ interface Places {
 
 /** The example with its listener, addresses and domain of this test. What it does with a request is as published. */
 function bootstrapOf({ id, envoy, replacements = {} }: Example, { port, addresses }: Places): { id: string; bootstrap: Bootstrap } {
-  let text = typeof envoy === 'string' ? readFileSync(join(DEPLOY, envoy), 'utf8') : envoy.text;
+  let text = textOf(envoy);
   for (const [from, to] of Object.entries(KEYS)) text = text.replaceAll(from, to);
   for (const [from, to] of Object.entries(replacements)) {
     if (!text.includes(from)) throw new Error(`${id} does not contain ${JSON.stringify(from)}`);

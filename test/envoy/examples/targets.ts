@@ -173,7 +173,7 @@ export const TARGETS: readonly Target[] = [
   {
     example: 'certificates',
     by: 'a matching input',
-    request: certified('/input'),
+    request: certified('spiffe://example.com/input/', '/input'),
     passes: 10,
     descriptor: ({ name }) => ({ peer: `spiffe://example.com/input/${name}` }),
     forged: ['x-peer', 'x-forwarded-client-cert'],
@@ -181,7 +181,7 @@ export const TARGETS: readonly Target[] = [
   {
     example: 'certificates',
     by: 'a header that Envoy writes',
-    request: certified('/header'),
+    request: certified('spiffe://example.com/header/', '/header'),
     passes: 10,
     descriptor: ({ name }) => ({ peer: `spiffe://example.com/header/${name}` }),
     forged: ['x-peer', 'x-forwarded-client-cert'],
@@ -323,6 +323,32 @@ export const TARGETS: readonly Target[] = [
     forged: ['x-client', 'x-plan', 'x-merchant'],
   },
   {
+    example: 'istio-gateway',
+    by: 'path and client',
+    request: plain('/payment'),
+    passes: 3,
+    perMinute: 1,
+    descriptor: ({ address }) => ({ path: '/payment', client: `${address}/32` }),
+    forged: ['x-client', 'x-plan', 'x-merchant'],
+  },
+  {
+    example: 'istio-sidecar',
+    by: 'the certificate of the calling workload',
+    request: certified('spiffe://cluster.local/ns/shop/sa/', '/'),
+    passes: 60,
+    perMinute: 60,
+    descriptor: ({ name }) => ({ workload: 'payments', caller: `spiffe://cluster.local/ns/shop/sa/${name}` }),
+    forged: ['x-caller', 'x-caller-address', 'x-forwarded-client-cert'],
+  },
+  {
+    example: 'istio-sidecar',
+    by: 'address, without a certificate',
+    request: ({ address }) => ({ from: address, target: '/', tls: { rejectUnauthorized: false } }),
+    passes: 10,
+    descriptor: ({ address }) => ({ anonymous_at: 'payments', caller: 'anonymous', address }),
+    forged: ['x-caller', 'x-caller-address', 'x-forwarded-client-cert'],
+  },
+  {
     example: 'tenants',
     by: 'merchant, as its token names it',
     request: ({ name, address }) => ({ from: address, target: '/payment', headers: Object.entries(bearer({ merchant: name })) }),
@@ -359,10 +385,10 @@ export const TARGETS: readonly Target[] = [
   },
 ];
 
-function certified(target: string): Target['request'] {
+function certified(namePrefix: string, target: string): Target['request'] {
   const pairs = new Map<string, RawRequest['tls']>();
   return ({ name, address }) => {
-    const tls = pairs.get(name) ?? tlsOf(certificates.workload(`spiffe://example.com${target}/${name}`));
+    const tls = pairs.get(name) ?? tlsOf(certificates.workload(`${namePrefix}${name}`));
     pairs.set(name, tls);
     return { from: address, target, tls };
   };
