@@ -56,7 +56,7 @@ export const FORMATTED = [
 ];
 
 /**
- * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium'} Need
+ * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'asgi' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium'} Need
  * With 'nodeVersions' a stage runs on the Node of the image.
  */
 
@@ -129,7 +129,7 @@ export const STAGES = [
   {
     name: 'clients',
     folders: ['test/clients'],
-    needs: ['build', 'h2spec', 'goClient', 'grpcio', 'openApiPythonClient'],
+    needs: ['build', 'h2spec', 'goClient', 'grpcio', 'asgi', 'openApiPythonClient'],
     cores: 0.4,
     secondChance: true,
     timeoutS: 600,
