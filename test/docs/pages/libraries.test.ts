@@ -66,17 +66,19 @@ test.each(['express', 'fastify', 'hono', 'koa'])('the program with %s limits its
     statuses.push(last.status);
   }
   expect({ statuses, output: child.output() }).toEqual({ statuses: [200, 200, 200, 429], output: '' });
-  expect(last?.headers['retry-after']).toBe('20');
+  expect(last?.headers['retry-after']).toMatch(/^(?:20|1\d)$/);
   await child.stop();
 });
 
 test('the program with a client prints what the page shows', async () => {
-  const [shown] = fencedBlocks(PAGE, 'text');
+  const [shown = ''] = fencedBlocks(PAGE, 'text');
+  // A slow machine takes seconds for the calls before.
+  const withoutWait = (text: string) => text.replace(/for \d+ s/, 'for … s');
   const { stdout, stderr } = await runCommand(process.execPath, ['client.mjs'], {
     cwd: folder,
     env: { WEIR_ADDRESS: `127.0.0.1:${weir.grpcPort}` },
   });
-  expect({ stdout, stderr }).toEqual({ stdout: shown, stderr: '' });
+  expect({ stdout: withoutWait(stdout), stderr }).toEqual({ stdout: withoutWait(shown), stderr: '' });
 });
 
 test('the program that decides in its process does so with both stores', async () => {
