@@ -9,6 +9,10 @@ import { installGoClient } from '../install/go/go-client.mjs';
 import { installGrpcio } from '../install/grpcio.mjs';
 import { installH2load } from '../install/system/h2load.mjs';
 import { installH2spec } from '../install/go/h2spec.mjs';
+import { installHelm } from '../install/go/helm.mjs';
+import { installKubeconform } from '../install/go/kubeconform.mjs';
+import { installKubernetesSchemas } from '../install/kubernetes/schemas.mjs';
+import { installKustomize } from '../install/go/kustomize.mjs';
 import { installLuacheck } from '../install/system/luacheck.mjs';
 import { installNodeVersions } from '../install/node-versions.mjs';
 import { installOpenApiPythonClient } from '../install/openapi-python-client.mjs';
@@ -59,6 +63,10 @@ const PREPARE = {
   h2load: prepareTool('WEIR_H2LOAD', installH2load),
   prometheus: prepareTool('WEIR_PROMETHEUS', installPrometheus),
   promtool: prepareTool('WEIR_PROMTOOL', installPromtool),
+  helm: prepareTool('WEIR_HELM', installHelm),
+  kustomize: prepareTool('WEIR_KUSTOMIZE', installKustomize),
+  kubeconform: prepareTool('WEIR_KUBECONFORM', installKubeconform),
+  kubernetesSchemas: prepareTool('WEIR_KUBERNETES_SCHEMAS', installKubernetesSchemas),
 };
 
 /**
