@@ -69,7 +69,7 @@ test('all stages use one Node image, of the first line that the tests run on, an
   expect(labelsOf(release)).toMatchObject({ 'base.name': pinned });
 });
 
-test('the labels of the image say its version, its licence, and of which commit a release built it', () => {
+test('the labels of the image say its version, its licence, and the commit of a release', () => {
   const manifest = JSON.parse(readFileSync(resolve(ROOT, 'package.json'), 'utf8')) as Record<string, string>;
   const built = readDockerfile(DOCKERFILE, { REVISION: 'abc', CREATED: '2026-01-02T03:04:05Z', SOURCE: 'https://forge.example/weir' });
   expect(labelsOf(built)).toEqual({
