@@ -158,7 +158,8 @@ test('an override ends early, and the limit of the plan is back', async () => {
 test('who did that: the audit has each change with its author and reason', async () => {
   const { page, faults } = opened;
   await page.getByRole('link', { name: 'Audit', exact: true }).click();
-  await page.getByRole('cell', { name: 'sale is over' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor();
+  await page.getByRole('cell', { name: 'load test is over' }).waitFor();
   const rows: readonly string[] = await page.evaluate(
     `Array.from(document.querySelectorAll('tbody tr'), ({ children }) => [1, 2, 5].map((at) => children[at].textContent).join('; '))`,
   );

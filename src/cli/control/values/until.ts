@@ -41,7 +41,6 @@ export function readUntil(text: string, nowMs: number): string {
  */
 export function readSince(text: string, nowMs: number): string {
   const atMs = DURATION.test(text) ? nowMs - durationMs(text) : timeMs(text);
-  // Before 1970 there is nothing, and a NaN is no time.
   if (!(atMs >= 0))
     throw new UsageError(
       `--since: ${JSON.stringify(text)} is not accepted; write a duration such as 90m, 12h or 2d, or a time such as 2026-11-27T18:00:00Z`,
