@@ -8,16 +8,14 @@ import { chooseAdmin } from '../settings/admin-choice';
 import { checkReferenceSettings } from '../settings/check-reference-settings';
 import { chooseWorkers } from '../settings/choose-workers';
 import { makeCompileSet } from '../source/compile-set';
-import { countProblems, listProblems, type ConfigProblem } from '../problems/config-error';
 import { FileSource } from '../source/files/file-source';
 import { readGrpcTls } from '../settings/tls/grpc-tls';
 import { describeMisspelled, misspelledSettings } from '../settings/misspelled-settings';
-import type { Domain } from '../rule/rule-set';
 import { RulesInForce, type SetSource } from '../source/rules-in-force';
 import { readSettings, type Environment } from '../settings/table/settings';
 import type { SettingRow } from '../settings/table/setting-row';
 import { SETTINGS_TABLE } from '../settings/table/settings-table';
-import { chooseDefaultAlgorithm, chooseDefaultOverdraft, choosePlace, type ConfigPlace } from '../source/files/config-place';
+import { chooseDefaultAlgorithm, chooseDefaultOverdraft, chooseExample, choosePlace, type ConfigPlace } from '../source/files/config-place';
 import { chooseStatsd } from '../settings/statsd-choice';
 import { chooseTracing } from '../settings/trace-choice';
 import { chooseStore } from '../settings/redis/store-choice';
@@ -30,14 +28,17 @@ import { VERSION } from '../app/version';
 import { WorkerLink } from '../workers/worker-link';
 import { WorkerStartError } from '../workers/worker-pool';
 import { adviseOnFile } from './advise-on-file';
+import { logLoad } from './log-load';
 import { readArgs } from './read-args';
 import { stopSignals } from './stop-signals';
 
-export const SERVE_USAGE = `weir serve [--config FILE|DIR]
+export const SERVE_USAGE = `weir serve [--config FILE|DIR] [--or-example]
 
   --config FILE|DIR  the rules: a YAML file, or a directory of them
                      (default: RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTORY,
                      or with CONFIG_TYPE=GRPC_XDS_SOTW a management server)
+  --or-example       serve the example of the image if neither --config nor the
+                     environment says where the rules are, as the image does
 
 All other settings are environment variables: weir settings lists them, docs/settings.md explains them.`;
 
@@ -50,7 +51,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const { values } = readArgs(args, {
     command: 'weir serve',
     usage: SERVE_USAGE,
-    options: { config: { type: 'string' } },
+    options: { config: { type: 'string' }, 'or-example': { type: 'boolean' } },
     adviseOnOperand: adviseOnFile,
     adviseOnOption: adviseOnSetting,
   });
@@ -66,7 +67,8 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const statsd = chooseStatsd({ settings, env });
   const tracing = chooseTracing(settings);
   const adminChoice = chooseAdmin(settings);
-  const place = choosePlace({ settings, configPath: values.config });
+  const example = values['or-example'] === true && values.config === undefined ? chooseExample({ env }) : undefined;
+  const place = example ?? choosePlace({ settings, configPath: values.config });
   const { algorithm, reason } = chooseDefaultAlgorithm({ source: place, settings });
   const defaultOverdraft = chooseDefaultOverdraft({ source: place, settings });
   const { useCalendarMonthRateLimit: calendarMonth, mergeDomainConfig } = settings;
@@ -88,6 +90,12 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   await source.load();
   if (rules.error !== undefined && !mayWait(place, settings)) throw rules.error;
   for (const warning of warnings) log.warn(event('setting_warning'), warning);
+  if (example?.kind === 'path') {
+    log.warn(
+      event('example_served', { path: example.path }),
+      `The limits are those of the example in ${example.path}, because nothing says where yours are: mount a directory of YAML files and set RUNTIME_ROOT, or use --config.`,
+    );
+  }
   log.info(event('default_algorithm', { algorithm }), reason);
   if (defaultOverdraft)
     log.info(
@@ -184,38 +192,6 @@ async function openSource(
 function mayWait(place: ConfigPlace, { runtimeRoot }: Pick<AppOptions['settings'], 'runtimeRoot'>): boolean {
   if (place.kind === 'xds') return true;
   return place.kind === 'runtime' && (runtimeRoot !== undefined || existsSync(place.directory));
-}
-
-/** Logs the result of the last load. */
-function logLoad({ ruleSet, error }: RulesInForce, { log, isControlled }: { readonly log: Logger; readonly isControlled: boolean }): void {
-  if (error !== undefined) {
-    const rest =
-      ruleSet === undefined
-        ? 'there is no earlier one, so calls get UNAVAILABLE'
-        : `generation ${ruleSet.generation}, the last good one, stays in force`;
-    const problems = error.problems.length + error.omitted;
-    log.error(
-      event('config_refused', { problems, generation: ruleSet?.generation ?? 0 }),
-      `configuration rejected with ${countProblems(error)}: ${rest}`,
-    );
-    for (const { sentence, problem } of listProblems(error)) log.error(event('config_problem', problem && fieldsOf(problem)), sentence);
-    return;
-  }
-  for (const warning of ruleSet?.warnings ?? []) log.warn(event('config_warning'), warning);
-  if (!isControlled) logWithoutControl([...(ruleSet?.domains.values() ?? [])], log);
-}
-
-/** Rules that need control data have no effect without them, which is easily forgotten. */
-function logWithoutControl(domains: readonly Pick<Domain, 'hasTenants' | 'hasPenalties'>[], log: Logger): void {
-  const without = (what: string) => {
-    log.warn(event('control_off'), `${what}, because control data are off; set CONTROL_DATA=true`);
-  };
-  if (domains.some(({ hasTenants }) => hasTenants === true)) without('all tenants have their default plan');
-  if (domains.some(({ hasPenalties }) => hasPenalties === true)) without('penalties block nobody');
-}
-
-function fieldsOf({ message: error, ...place }: ConfigProblem): Readonly<Record<string, unknown>> {
-  return { ...place, error };
 }
 
 /** Ends at a signal or a message of the parent process, and at once when the parent is gone. */
