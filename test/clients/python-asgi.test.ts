@@ -11,7 +11,7 @@ import { startChild, type Child } from '../support/processes/child-process';
 import { runCommand } from '../support/processes/command';
 import { startWeir, type WeirProcess } from '../support/processes/weir-process';
 import { freePort } from '../support/servers/ports';
-import { installed } from './installed';
+import { installed } from '../support/processes/installed';
 
 const PAGE = 'docs/libraries.md';
 const CONFIG = fencedBlocks(PAGE, 'yaml').find((block) => block.startsWith('# limits.yaml'))!;
