@@ -1,18 +1,23 @@
 /** The tools that stages need besides the npm packages: how each is installed, and the variable that passes its path to the tests. */
 import { buildDist } from '../build/build-dist.mjs';
+import { installApache } from '../install/system/apache.mjs';
+import { installCaddy } from '../install/go/caddy.mjs';
 import { installChromium } from '../install/system/chromium.mjs';
 import { installEnvoy } from '../install/envoy.mjs';
 import { installGoClient } from '../install/go/go-client.mjs';
 import { installGrpcio } from '../install/grpcio.mjs';
 import { installH2load } from '../install/system/h2load.mjs';
 import { installH2spec } from '../install/go/h2spec.mjs';
+import { installHaproxy } from '../install/system/haproxy.mjs';
 import { installLuacheck } from '../install/system/luacheck.mjs';
+import { installNginx } from '../install/system/nginx.mjs';
 import { installNodeVersions } from '../install/node-versions.mjs';
 import { installOpenApiPythonClient } from '../install/openapi-python-client.mjs';
 import { installPrometheus, installPromtool } from '../install/system/prometheus.mjs';
 import { installRedisVersions } from '../install/redis-versions.mjs';
 import { installRedis } from '../install/system/redis.mjs';
 import { installShells } from '../install/system/shells.mjs';
+import { installTraefik } from '../install/traefik.mjs';
 
 /** @typedef {import('./stages.mjs').Need} Need */
 /** @typedef {import('./stages.mjs').Stage} Stage */
@@ -53,6 +58,11 @@ const PREPARE = {
   h2load: prepareTool('WEIR_H2LOAD', installH2load),
   prometheus: prepareTool('WEIR_PROMETHEUS', installPrometheus),
   promtool: prepareTool('WEIR_PROMTOOL', installPromtool),
+  nginx: prepareTool('WEIR_NGINX', installNginx),
+  haproxy: prepareTool('WEIR_HAPROXY', installHaproxy),
+  apache: prepareTool('WEIR_APACHE', installApache),
+  caddy: prepareTool('WEIR_CADDY', installCaddy),
+  traefik: prepareTool('WEIR_TRAEFIK', installTraefik),
 };
 
 /**
