@@ -4,6 +4,7 @@ import { join, relative } from 'node:path';
 import { ROOT } from '../process/repository.mjs';
 import { run } from '../process/run.mjs';
 import { buildConsole } from './build-console.mjs';
+import { buildDeclarations } from './build-declarations.mjs';
 
 const BUILD_TIMEOUT_S = 300;
 const SRC = join(ROOT, 'src');
@@ -15,7 +16,7 @@ const BUNDLER = join(ROOT, 'node_modules', 'esbuild');
 /** Written after a successful build. Its time is when that build began; its text says whether the build checked types. */
 const STAMP = join(DIST, '.built');
 const TYPES_CHECKED = 'types checked\n';
-const INPUTS = [SRC, ...['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'].map((name) => join(ROOT, name))];
+const INPUTS = [SRC, ...['tsconfig.json', 'tsconfig.build.json', 'package.json', 'package-lock.json'].map((name) => join(ROOT, name))];
 
 /**
  * Resolves to what failed, or to undefined when dist/ is up to date. The npm packages must be installed.
@@ -35,7 +36,7 @@ export async function buildDist({ checksTypes = true } = {}) {
   );
   if (code !== 0) return timedOut ? `tsc did not end within ${BUILD_TIMEOUT_S} s` : 'tsc found the errors above';
   removeOrphans(DIST);
-  const failure = await buildConsole({ mentionsMissing: checksTypes });
+  const failure = (await buildDeclarations()) ?? (await buildConsole({ mentionsMissing: checksTypes }));
   if (failure !== undefined) return failure;
   // It is a command: `weir` in package.json's bin.
   chmodSync(join(DIST, 'main.js'), 0o755);
@@ -76,8 +77,8 @@ function removeOrphans(directory) {
     if (path === CONSOLE) continue;
     if (entry.isDirectory()) {
       removeOrphans(path);
-    } else if (/\.js(\.map)?$/.test(entry.name)) {
-      const source = join(SRC, relative(DIST, path).replace(/\.js(\.map)?$/, '.ts'));
+    } else if (/\.(js(\.map)?|d\.ts)$/.test(entry.name)) {
+      const source = join(SRC, relative(DIST, path).replace(/\.(js(\.map)?|d\.ts)$/, '.ts'));
       if (!existsSync(source)) rmSync(path);
     }
   }

@@ -9,6 +9,10 @@ import { installGrpcio } from '../install/grpcio.mjs';
 import { installH2load } from '../install/system/h2load.mjs';
 import { installH2spec } from '../install/go/h2spec.mjs';
 import { installHaproxy } from '../install/system/haproxy.mjs';
+import { installHelm } from '../install/go/helm.mjs';
+import { installKubeconform } from '../install/go/kubeconform.mjs';
+import { installKubernetesSchemas } from '../install/kubernetes/schemas.mjs';
+import { installKustomize } from '../install/go/kustomize.mjs';
 import { installLuacheck } from '../install/system/luacheck.mjs';
 import { installNginx } from '../install/system/nginx.mjs';
 import { installNodeVersions } from '../install/node-versions.mjs';
@@ -63,6 +67,10 @@ const PREPARE = {
   apache: prepareTool('WEIR_APACHE', installApache),
   caddy: prepareTool('WEIR_CADDY', installCaddy),
   traefik: prepareTool('WEIR_TRAEFIK', installTraefik),
+  helm: prepareTool('WEIR_HELM', installHelm),
+  kustomize: prepareTool('WEIR_KUSTOMIZE', installKustomize),
+  kubeconform: prepareTool('WEIR_KUBECONFORM', installKubeconform),
+  kubernetesSchemas: prepareTool('WEIR_KUBERNETES_SCHEMAS', installKubernetesSchemas),
 };
 
 /**

@@ -12,39 +12,28 @@ import type { CheckChoice } from '../settings/check-choice';
 import type { StatsdChoice } from '../settings/statsd-choice';
 import type { TraceChoice } from '../settings/trace-choice';
 import type { StoreChoice } from '../settings/redis/store-choice';
-import type { ByteString } from '../descriptor/descriptor';
-import { UnavailableError } from '../lib/errors';
 import { FaultLog } from '../observability/log/fault-log';
-import { ForgetLog } from '../observability/log/forget-log';
 import { Health } from '../observability/health';
 import { event } from '../observability/log/log-event';
 import type { Logger } from '../observability/log/logger';
 import { makeMetrics, type ManagementServer, type Metrics } from '../observability/metrics/metrics';
 import { PrometheusText } from '../observability/metrics/prometheus-text';
 import { readMetrics, type MetricReading } from '../observability/metrics/metrics-snapshot';
-import { makeRecordDecision } from '../observability/metrics/record-decision';
-import { RuleMetrics } from '../observability/metrics/rule-metrics';
-import { measureStore } from '../observability/metrics/store-measure';
 import { openControl, type OpenedControl } from './open-control';
+import { additionOptions, inForce, makeMemoryStore, openAnyStore, openRecord, openRuleMetrics } from './open-deciding';
 import { GrpcPort, makeGrpcServer } from './open-grpc';
 import type { OpenAdminInput } from './open-admin';
 import { openCheck, openHttpPort, openPortLimits } from './open-ports';
 import { openPenalties } from './open-penalties';
-import { recordInAll } from '../observability/record-in-all';
-import { countLapsed, openReservations } from './open-reservations';
+import { openReservations } from './open-reservations';
 import type { OpenedStore } from './open-store';
 import { openTop } from './open-top';
 import type { OpenedTracing } from './telemetry/open-tracing';
-import { UnknownDomainLog } from '../observability/log/unknown-domain-log';
-import { UnknownPlanLog } from '../observability/log/unknown-plan-log';
 import { processServices, publishFacts, type ProcessServicesInput } from './process-services';
 import { openConfigMetrics, publishMetrics, startDebugPort, toLabels } from './publish-metrics';
-import { MemoryReservations } from '../reservation/memory-reservations';
-import { additionsFor, type AdditionOptions } from '../respond/response-additions';
-import type { RuleSet } from '../rule/rule-set';
-import { makeShouldRateLimit, type Decided } from '../should-rate-limit';
-import { MeasuredStore } from '../store/layers/measured-store';
-import { MemoryStore } from '../store/memory/memory-store';
+import { additionsFor } from '../respond/response-additions';
+import { makeShouldRateLimit } from '../should-rate-limit';
+import type { MemoryStore } from '../store/memory/memory-store';
 import { makeAnswerCalls, type FailureKind } from '../transport/answer';
 import { debugRoutes, type PublishedMetrics } from '../transport/http/debug-routes';
 import { HttpServer } from '../transport/http/http-server';
@@ -92,23 +81,13 @@ const NO_CONFIG = 'config: none yet';
 const NO_DOMAIN = 'config: no domain';
 const LAST_GOOD_CONFIG = 'config: last good';
 
-/** Bounds of what is kept to decide without Redis and to charge it afterwards: about 90 MB if full. */
-const KEPT_FOR_REDIS = { lastKnownMax: 65_536, accountsMax: 50_000 } as const;
-/** More than accounts plus takes being decided, so that no bucket with an account is evicted. */
-const FALLBACK_BUCKETS_MAX = 2 * KEPT_FOR_REDIS.accountsMax;
-
-/** Bound of the embedded store: about 60 MB if full. */
-const MEMORY_RESERVATIONS_MAX = 100_000;
-
 /** Wires the parts and listens. Rejects if a port cannot be bound. */
 export async function startApp(options: AppOptions): Promise<App> {
   const { settings, storeChoice, rules, log, version, isWorker, grpcTls, statsd } = options;
   const registry = new Registry();
   const health = new Health();
   const ruleMetrics = openRuleMetrics(registry, settings);
-  // With Redis this store decides only during an outage, as the failure modes say.
-  const memoryStore =
-    storeChoice.kind === 'memory' ? makeMemoryStore(options) : new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: FALLBACK_BUCKETS_MAX });
+  const memoryStore = makeMemoryStore(options);
   const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore, rules });
   if (!isWorker) openConfigMetrics({ registry, rules, settings, managementServer: options.managementServer });
   if (settings.warmUp) await warmUpAndLog({ settings, storeChoice, metrics, log });
@@ -217,27 +196,6 @@ export async function startApp(options: AppOptions): Promise<App> {
   };
 }
 
-interface RecordInput extends Pick<AppOptions, 'settings' | 'log'> {
-  readonly faults: FaultLog;
-  readonly metrics: Metrics;
-  readonly ruleMetrics: RuleMetrics;
-  readonly control: OpenedControl | undefined;
-  readonly recorders: Parameters<typeof recordFor>[0];
-}
-
-/** What is called with every decision. */
-function openRecord({ settings, log, faults, metrics, ruleMetrics, control, recorders }: RecordInput): ReturnType<typeof recordFor> {
-  const recordDecision = makeRecordDecision({
-    metrics,
-    ruleMetrics,
-    globalShadow: settings.shadowMode,
-    onUnknownDomain: logUnknownDomains(log),
-    onUnknownPlan: logUnknownPlans(log),
-    ...(control && { onControl: control.onDecided }),
-  });
-  return recordFor(recorders, faults, recordDecision);
-}
-
 /** Undefined: traces are off. */
 async function openTraces({ tracing, settings, version, log }: AppOptions, registry: Registry): Promise<OpenedTracing | undefined> {
   if (tracing === undefined) return undefined;
@@ -275,57 +233,14 @@ function servicesOf({ storeChoice, memoryStore, control, ...rest }: ServicesInpu
   });
 }
 
-interface Recorder {
-  readonly record: (decided: Decided) => void;
-}
-
-/** The metrics come first: they are read most. */
-function recordFor(observers: readonly (Recorder | undefined)[], faults: FaultLog, record: Recorder['record']): Recorder['record'] {
-  const others = observers
-    .filter((each) => each !== undefined)
-    .map((each) => (decided: Decided) => {
-      each.record(decided);
-    });
-  return recordInAll({
-    recorders: [record, ...others],
-    onError: (error) => {
-      faults.error({ err: error }, 'a decision is not recorded');
-    },
-  });
-}
-
 function startHttpPort(server: HttpServer, { host, port }: Pick<Settings, 'host' | 'port'>): Promise<{ port: number }> {
   return listenOn({ host, port, hostSetting: 'HOST', portSetting: 'PORT' }, () => server.start({ host, port }));
-}
-
-function logUnknownDomains(log: Logger): (domain: ByteString) => void {
-  const unknown = new UnknownDomainLog({ log, nowMs: monotonicNowMs });
-  return (domain) => {
-    unknown.record(domain);
-  };
-}
-
-function logUnknownPlans(log: Logger): (domain: ByteString, plan: ByteString) => void {
-  const unknown = new UnknownPlanLog({ log, nowMs: monotonicNowMs });
-  return (domain, plan) => {
-    unknown.record(domain, plan);
-  };
-}
-
-function openRuleMetrics(registry: Registry, settings: Settings): RuleMetrics {
-  const { metricSeriesMax: seriesMax, nearLimitRatio, sanitizeDescriptorMetricDots: sanitizeDots } = settings;
-  return new RuleMetrics({ registry, seriesMax, nearLimitRatio, sanitizeDots });
 }
 
 function publishedBy(registry: Registry, labels: Readonly<Record<string, string>>): PublishedMetrics {
   const text = new PrometheusText(labels);
   const read = () => readMetrics(registry);
   return { contentType: text.contentType, text: async () => text.write(await read()), read };
-}
-
-function inForce({ ruleSet }: RulesInForce): RuleSet {
-  if (ruleSet === undefined) throw new UnavailableError('there is no configuration yet; see the log of the rate limit service');
-  return ruleSet;
 }
 
 /** Turns the health on at the first good configuration and leaves it on. If a domain is required, the health follows the configuration in force. */
@@ -343,63 +258,6 @@ function followConfig({ rules, health, settings }: Pick<AppOptions, 'rules' | 's
   };
   show();
   rules.onLoad(show);
-}
-
-function makeMemoryStore({ settings, log }: AppOptions): MemoryStore {
-  const bucketsMax = settings.memoryBucketsMax;
-  const forgetLog = new ForgetLog({ log, bucketsMax, nowMs: monotonicNowMs });
-  const store: MemoryStore = new MemoryStore({
-    nowUs: monotonicNowUs,
-    bucketsMax,
-    onForgotten: (forgotten) => {
-      forgetLog.forgotten(forgotten, store);
-    },
-  });
-  return store;
-}
-
-interface OpenAnyStoreInput extends Pick<AppOptions, 'settings' | 'storeChoice' | 'workers' | 'log'> {
-  readonly health: Health;
-  readonly metrics: Metrics;
-  readonly memoryStore: MemoryStore;
-}
-
-async function openAnyStore({
-  settings,
-  storeChoice: choice,
-  workers,
-  log,
-  health,
-  metrics,
-  memoryStore,
-}: OpenAnyStoreInput): Promise<OpenedStore> {
-  if (choice.kind === 'memory') return openMemoryStore(memoryStore, metrics);
-  // Imported on demand: the Redis client and its wrappers take about 11 MB, which the embedded store does not need.
-  const { openStore } = await import('./open-store.js');
-  return openStore({
-    settings,
-    workers,
-    choice,
-    health,
-    log,
-    metrics,
-    local: memoryStore,
-    onLapsed: countLapsed(metrics),
-    ...KEPT_FOR_REDIS,
-  });
-}
-
-function openMemoryStore(memoryStore: MemoryStore, metrics: Metrics): OpenedStore {
-  return {
-    store: new MeasuredStore(memoryStore, measureStore(metrics, 'memory')),
-    reservations: new MemoryReservations({
-      store: memoryStore,
-      nowUs: monotonicNowUs,
-      recordsMax: MEMORY_RESERVATIONS_MAX,
-      onLapsed: countLapsed(metrics),
-    }),
-    leave: () => Promise.resolve(),
-  };
 }
 
 /** Runs before the ports open, so it delays no call. */
@@ -423,14 +281,3 @@ const ERROR_TYPES: Readonly<Record<FailureKind, string>> = {
   unavailable: 'redis_error',
   fault: 'service_error',
 };
-
-function additionOptions(settings: Settings): AdditionOptions {
-  const { limitLimitHeader: limit, limitRemainingHeader: remaining, limitResetHeader: reset } = settings;
-  return {
-    responseHeaders: settings.responseHeaders ?? (settings.limitResponseHeadersEnabled ? 'reference' : 'off'),
-    headerNames: { limit, remaining, reset },
-    retryAfter: settings.retryAfterEnabled,
-    requestMetadata: settings.responseDynamicMetadata,
-    decisionMetadata: settings.responseDecisionMetadata,
-  };
-}

@@ -168,7 +168,10 @@ export async function openStore(input: OpenStoreInput): Promise<OpenedStore> {
     },
     name: instances.name,
     exchange,
-    leave: () => instances.leave({ waitMs: LEAVE_MS }),
+    leave: () => {
+      parts.ownLag.close();
+      return instances.leave({ waitMs: LEAVE_MS });
+    },
   };
 }
 

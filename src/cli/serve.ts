@@ -9,11 +9,9 @@ import { chooseCheck } from '../settings/check-choice';
 import { checkReferenceSettings } from '../settings/check-reference-settings';
 import { chooseWorkers } from '../settings/choose-workers';
 import { makeCompileSet } from '../source/compile-set';
-import { countProblems, listProblems, type ConfigProblem } from '../problems/config-error';
 import { FileSource } from '../source/files/file-source';
 import { readGrpcTls } from '../settings/tls/grpc-tls';
 import { describeMisspelled, misspelledSettings } from '../settings/misspelled-settings';
-import type { Domain } from '../rule/rule-set';
 import { RulesInForce, type SetSource } from '../source/rules-in-force';
 import { readSettings, type Environment } from '../settings/table/settings';
 import type { SettingRow } from '../settings/table/setting-row';
@@ -31,6 +29,7 @@ import { VERSION } from '../app/version';
 import { WorkerLink } from '../workers/worker-link';
 import { WorkerStartError } from '../workers/worker-pool';
 import { adviseOnFile } from './advise-on-file';
+import { logLoad } from './log-load';
 import { readArgs } from './read-args';
 import { stopSignals } from './stop-signals';
 
@@ -186,38 +185,6 @@ async function openSource(
 function mayWait(place: ConfigPlace, { runtimeRoot }: Pick<AppOptions['settings'], 'runtimeRoot'>): boolean {
   if (place.kind === 'xds') return true;
   return place.kind === 'runtime' && (runtimeRoot !== undefined || existsSync(place.directory));
-}
-
-/** Logs the result of the last load. */
-function logLoad({ ruleSet, error }: RulesInForce, { log, isControlled }: { readonly log: Logger; readonly isControlled: boolean }): void {
-  if (error !== undefined) {
-    const rest =
-      ruleSet === undefined
-        ? 'there is no earlier one, so calls get UNAVAILABLE'
-        : `generation ${ruleSet.generation}, the last good one, stays in force`;
-    const problems = error.problems.length + error.omitted;
-    log.error(
-      event('config_refused', { problems, generation: ruleSet?.generation ?? 0 }),
-      `configuration rejected with ${countProblems(error)}: ${rest}`,
-    );
-    for (const { sentence, problem } of listProblems(error)) log.error(event('config_problem', problem && fieldsOf(problem)), sentence);
-    return;
-  }
-  for (const warning of ruleSet?.warnings ?? []) log.warn(event('config_warning'), warning);
-  if (!isControlled) logWithoutControl([...(ruleSet?.domains.values() ?? [])], log);
-}
-
-/** Rules that need control data have no effect without them, which is easily forgotten. */
-function logWithoutControl(domains: readonly Pick<Domain, 'hasTenants' | 'hasPenalties'>[], log: Logger): void {
-  const without = (what: string) => {
-    log.warn(event('control_off'), `${what}, because control data are off; set CONTROL_DATA=true`);
-  };
-  if (domains.some(({ hasTenants }) => hasTenants === true)) without('all tenants have their default plan');
-  if (domains.some(({ hasPenalties }) => hasPenalties === true)) without('penalties block nobody');
-}
-
-function fieldsOf({ message: error, ...place }: ConfigProblem): Readonly<Record<string, unknown>> {
-  return { ...place, error };
 }
 
 /** Ends at a signal or a message of the parent process, and at once when the parent is gone. */

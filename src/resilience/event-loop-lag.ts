@@ -16,14 +16,21 @@ const USUAL_MS = 1.5;
 export class EventLoopLag {
   private readonly delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   private beforeMs = 0;
+  private readonly turn: NodeJS.Timeout;
 
   constructor() {
     this.delay.enable();
-    const turn = setInterval(() => {
+    this.turn = setInterval(() => {
       this.beforeMs = this.currentMs();
       this.delay.reset();
     }, REMEMBERED_MS);
-    turn.unref();
+    this.turn.unref();
+  }
+
+  /** Ends the measurement: a program may open and close many limiters. */
+  close(): void {
+    clearInterval(this.turn);
+    this.delay.disable();
   }
 
   /** The longest delay of the event loop in the last one or two seconds, in milliseconds; 0 if negligible. */

@@ -13,8 +13,14 @@ export type Reply<Id extends OperationId> = Operations[Id]['reply'];
 /** An answer takes at most this, in milliseconds. */
 const TIMEOUT_MS = 15_000;
 
+/** An answer that takes longer is slow, and the console says so. */
+export const SLOW_MS = 2_000;
+
 /** Whether the admin API answers, and since when not. */
 export const awaySince = signal<number | undefined>(undefined);
+
+/** Whether an answer is overdue, or the last one was. */
+export const isSlow = signal(false);
 
 /** The CSRF token of the session; undefined: there is none, or none is needed. */
 export const csrf = signal<string | undefined>(undefined);
@@ -63,8 +69,14 @@ export function urlOf<Id extends OperationId>(id: Id, input: Input<Id>): string 
 }
 
 async function send(url: string, init: RequestInit): Promise<Response> {
+  let isOverdue = false;
+  const timer = setTimeout(() => {
+    isOverdue = true;
+    isSlow.value = true;
+  }, SLOW_MS);
   try {
     const response = await fetch(url, init);
+    isSlow.value = isOverdue;
     // A proxy in between answers for an instance that is away.
     if (response.status === 502 || response.status === 504) throw new TypeError(`status ${response.status}`);
     awaySince.value = undefined;
@@ -72,7 +84,10 @@ async function send(url: string, init: RequestInit): Promise<Response> {
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     awaySince.value ??= Date.now();
+    isSlow.value = false;
     throw new ApiError('away', 'the admin API does not answer');
+  } finally {
+    clearTimeout(timer);
   }
 }
 

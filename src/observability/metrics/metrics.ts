@@ -352,6 +352,8 @@ export interface MetricsOptions {
   readonly memoryStore?: { readonly size: number; readonly evictions: number; readonly usedUpEvictions: number } | undefined;
   /** Read at each reading of the metrics. */
   readonly rules?: { readonly ruleSet: { readonly generation: number } | undefined };
+  /** Whether to measure the process too: memory, event loop, garbage collection. Default: true. */
+  readonly ofProcess?: boolean;
 }
 
 /** Outcomes of configuration loads, read at each reading of the metrics. */
@@ -427,8 +429,8 @@ export function makePenaltyMetrics(registry: Registry): { readonly blocks: Count
 }
 
 /** Registers every metric of the table and Node's own. Call it once per registry. */
-export function makeMetrics({ registry, version, store, memoryStore, rules }: MetricsOptions): Metrics {
-  collectDefaultMetrics({ register: registry });
+export function makeMetrics({ registry, version, store, memoryStore, rules, ofProcess = true }: MetricsOptions): Metrics {
+  if (ofProcess) collectDefaultMetrics({ register: registry });
   const responseTime = new LatencyHistogram<'grpc_method'>(registry, METRICS.responseTime);
   const metrics: Metrics = {
     responseTime,

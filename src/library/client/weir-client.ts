@@ -1,0 +1,131 @@
+/** Makes the calls of a client: picks a connection, keeps the deadline, and leaves the rest to the failure mode. */
+
+import { connectivityState, Metadata, status, type Client as GrpcClient, type ServiceError } from '@grpc/grpc-js';
+import { asError } from '../../lib/errors';
+import { loadProto } from '../../transport/messages/proto';
+import type { WireRequest, WireResponse } from '../../transport/messages/wire';
+import { InvalidRequestError } from '../limiter/invalid-request-error';
+import type { CallOptions, LimitRequest, LimitResult } from '../limiter/limiter';
+import { byFailureMode, toResult } from '../limiter/to-result';
+import { toWireRequest } from '../limiter/to-wire-request';
+import { AbsenceCircuit } from './absence-circuit';
+import { readOptions, type ClientSettings } from './client-settings';
+import type { Client, ClientOptions } from './client';
+import { openChannels } from './open-channels';
+
+const READY_TIMEOUT_MS = 5_000;
+
+const NO_METADATA = new Metadata();
+
+export class WeirClient implements Client {
+  private readonly settings: ClientSettings;
+  private readonly channels: readonly GrpcClient[];
+  private readonly circuit = new AbsenceCircuit({ nowMs: () => performance.now() });
+  private readonly method = loadProto().rateLimit.ShouldRateLimit;
+  private next = 0;
+  private inFlight = 0;
+  private isClosed = false;
+
+  constructor(options: ClientOptions) {
+    this.settings = readOptions(options);
+    this.channels = openChannels(this.settings);
+  }
+
+  async check(request: LimitRequest, { signal, timeoutMs = this.settings.timeoutMs }: CallOptions = {}): Promise<LimitResult> {
+    const wire = toWireRequest(request);
+    signal?.throwIfAborted();
+    const refusal = this.refusal();
+    if (refusal !== undefined) return byFailureMode(this.settings.failureMode, refusal);
+    this.inFlight += 1;
+    try {
+      const result = toResult(decided(await this.call(wire, { signal, timeoutMs })));
+      this.circuit.recordAnswer();
+      return result;
+    } catch (error) {
+      signal?.throwIfAborted();
+      const { code, details } = error as Partial<ServiceError>;
+      if (code === status.INVALID_ARGUMENT) {
+        this.circuit.recordAnswer();
+        throw new InvalidRequestError(details, { cause: error });
+      }
+      this.circuit.recordFailure();
+      return byFailureMode(this.settings.failureMode, asError(error));
+    } finally {
+      this.inFlight -= 1;
+    }
+  }
+
+  async ready({ timeoutMs = READY_TIMEOUT_MS }: { readonly timeoutMs?: number } = {}): Promise<boolean> {
+    if (this.isClosed) return false;
+    const deadline = Date.now() + timeoutMs;
+    const connected = this.channels.map(
+      (channel) =>
+        new Promise<void>((resolve, reject) => {
+          channel.waitForReady(deadline, (error) => {
+            if (error === undefined) resolve();
+            else reject(error);
+          });
+        }),
+    );
+    return Promise.any(connected).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  close(): Promise<void> {
+    this.isClosed = true;
+    this.circuit.close();
+    for (const channel of this.channels) channel.close();
+    return Promise.resolve();
+  }
+
+  /** Why this call is not made; undefined if it is. */
+  private refusal(): Error | undefined {
+    const { inFlightMax, address } = this.settings;
+    if (this.isClosed) return new Error('the client is closed');
+    if (this.inFlight >= inFlightMax) return new Error(`${inFlightMax} calls wait already (inFlightMax)`);
+    if (!this.circuit.mayCall()) return new Error(`Weir at ${address} does not answer; the next try follows`);
+    return undefined;
+  }
+
+  private call(wire: WireRequest, { signal, timeoutMs }: CallOptions & { readonly timeoutMs: number }): Promise<WireResponse> {
+    const { path, requestSerialize, responseDeserialize } = this.method;
+    return new Promise((resolve, reject) => {
+      const cancel = (): void => {
+        call.cancel();
+      };
+      const done = (error: ServiceError | null, response?: WireResponse): void => {
+        signal?.removeEventListener('abort', cancel);
+        if (error !== null) reject(error);
+        else if (response !== undefined) resolve(response);
+      };
+      const options = { deadline: Date.now() + timeoutMs };
+      const call = this.pick().makeUnaryRequest(path, requestSerialize, responseDeserialize, wire, NO_METADATA, options, done);
+      signal?.addEventListener('abort', cancel);
+    });
+  }
+
+  /** In turn; one that is connected before one that is not. */
+  private pick(): GrpcClient {
+    const { channels } = this;
+    for (let i = 0; i < channels.length; i += 1) {
+      const channel = channels[(this.next + i) % channels.length];
+      if (channel?.getChannel().getConnectivityState(false) !== connectivityState.READY) continue;
+      this.next = (this.next + i + 1) % channels.length;
+      return channel;
+    }
+    const [first] = channels;
+    if (first === undefined) throw new Error('a client without a connection');
+    const channel = channels[this.next] ?? first;
+    this.next = (this.next + 1) % channels.length;
+    return channel;
+  }
+}
+
+/** An answer without a decision is not one of Weir. */
+function decided(response: WireResponse): WireResponse {
+  const { overall_code: code } = response as Partial<WireResponse>;
+  if (code === undefined) throw new Error('the answer has no overall_code');
+  return response;
+}

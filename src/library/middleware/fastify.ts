@@ -1,0 +1,90 @@
+/** `weir/fastify`: a plugin for all routes of a Fastify server, and a hook for single ones. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { LimitHeader, LimitResult } from '../limiter/limiter';
+import { askLimiter, type MiddlewareOptions } from './ask-limiter';
+import { denialOf, isContentType } from './denial';
+
+export { clientAddress, type ClientAddressOptions } from './client-address';
+export type { MiddlewareOptions } from './ask-limiter';
+
+/** The part of Fastify's request that the hook uses. */
+export interface FastifyRequestLike {
+  readonly raw: IncomingMessage;
+}
+
+/** The part of Fastify's reply that the hook uses. */
+export interface FastifyReplyLike {
+  readonly raw: ServerResponse;
+  readonly sent: boolean;
+  code(status: number): unknown;
+  header(name: string, value: string): unknown;
+  getHeader(name: string): number | string | string[] | undefined;
+  send(body: string): unknown;
+  hijack(): unknown;
+}
+
+export interface FastifyOptions<Request, Reply> extends MiddlewareOptions<Request> {
+  /** Answers a denied request instead of the hook; headers for the client are set already. */
+  readonly onDenied?: (result: LimitResult, request: Request, reply: Reply) => unknown;
+}
+
+export interface FastifyPluginOptions<Request, Reply> extends FastifyOptions<Request, Reply> {
+  /** When to ask: `onRequest` before the body is read (the default), `preHandler` after it. */
+  readonly hook?: 'onRequest' | 'preHandler';
+}
+
+/** For `onRequest`, `preValidation` or `preHandler` of a route. */
+export function rateLimit<Request extends FastifyRequestLike, Reply extends FastifyReplyLike>(
+  options: FastifyOptions<Request, Reply>,
+): (request: Request, reply: Reply) => Promise<unknown> {
+  return async (request, reply) => {
+    const result = await askLimiter(options, request);
+    if (reply.sent) return reply;
+    if (reply.raw.destroyed) {
+      reply.hijack();
+      return reply;
+    }
+    if (result === undefined) return undefined;
+    append(
+      reply,
+      result.headers.filter((header) => !isContentType(header)),
+    );
+    if (result.allowed) return undefined;
+    if (options.onDenied !== undefined) {
+      await options.onDenied(result, request, reply);
+      return reply;
+    }
+    const { status, contentType, body } = denialOf(result);
+    reply.code(status);
+    reply.header('Content-Type', contentType);
+    reply.send(body);
+    return reply;
+  };
+}
+
+/** The part of a Fastify server that the plugin uses. */
+export interface FastifyInstanceLike<Request, Reply> {
+  addHook(name: 'onRequest' | 'preHandler', hook: (request: Request, reply: Reply) => Promise<unknown>): unknown;
+}
+
+/** For `register`: it applies to all routes of the server that registers it, and of those below. */
+export function rateLimitPlugin<Request extends FastifyRequestLike = FastifyRequestLike, Reply extends FastifyReplyLike = FastifyReplyLike>(
+  instance: FastifyInstanceLike<Request, Reply>,
+  { hook = 'onRequest', ...options }: FastifyPluginOptions<Request, Reply>,
+  done: (error?: Error) => void,
+): void {
+  instance.addHook(hook, rateLimit(options));
+  done();
+}
+
+// As fastify-plugin does: without it, hooks of a plugin apply to its own routes only.
+Object.assign(rateLimitPlugin, { [Symbol.for('skip-override')]: true, [Symbol.for('fastify.display-name')]: 'weir' });
+
+/** Fastify replaces a header of the same name. */
+function append(reply: FastifyReplyLike, headers: readonly LimitHeader[]): void {
+  for (const { name, value } of headers) {
+    const before = reply.getHeader(name);
+    reply.header(name, before === undefined ? value : `${String(before)}, ${value}`);
+  }
+}
