@@ -7,7 +7,7 @@ import { startChild, waitUntilReady } from '../support/processes/child-process';
 import { runCommand } from '../support/processes/command';
 import { freePort } from '../support/servers/ports';
 import { httpRequest } from '../support/clients/http-client';
-import { installed } from '../clients/installed';
+import { installed } from '../support/processes/installed';
 
 const DEPLOY = resolve(__dirname, '..', '..', 'deploy');
 const READY_TIMEOUT_MS = 30_000;
