@@ -37,7 +37,8 @@ let resultsPath;
 const runtimes = new Map();
 
 /**
- * Runs the build alone and first, then whenever cores are free the first stage that needs no more of them.
+ * Runs, whenever cores are free, the first stage that needs no more of them. A stage with the need `build` waits for the build, and is left
+ * out when the build fails.
  *
  * @param {readonly Stage[]} stages
  */
@@ -45,23 +46,20 @@ export async function runStages(stages) {
   const tools = await prepareTools(stages);
   /** @type {Map<Stage, StageResult>} */
   const results = new Map();
-  const build = stages.find((stage) => stage.build === true);
-  if (build !== undefined) {
-    const result = await runTimed(build, { isAlone: true, tools });
-    results.set(build, result);
-    if (result.failed > 0) {
-      console.log('The other stages are skipped: they need a build.');
-      return [result];
-    }
-  }
-  const waiting = stages.filter((stage) => stage !== build);
+  let waiting = [...stages];
   /** @type {Map<Stage, Promise<Stage>>} */
   const running = new Map();
   while (waiting.length > 0 || running.size > 0) {
     const free = CORES - [...running.keys()].reduce((sum, stage) => sum + coresOf(stage), 0);
-    const next = waiting.find((stage) => coresOf(stage) <= free);
+    const isBuilt = ![...waiting, ...running.keys()].some((stage) => stage.build === true);
+    const next = waiting.find((stage) => coresOf(stage) <= free && (isBuilt || !needsBuild(stage)));
     if (next === undefined) {
-      running.delete(await Promise.race(running.values()));
+      const ended = await Promise.race(running.values());
+      running.delete(ended);
+      if (ended.build === true && results.get(ended)?.failed !== 0) {
+        console.log('The stages that need a build are left out.');
+        waiting = waiting.filter((stage) => !needsBuild(stage));
+      }
       continue;
     }
     waiting.splice(waiting.indexOf(next), 1);
@@ -76,6 +74,11 @@ export async function runStages(stages) {
     );
   }
   return stages.flatMap((stage) => results.get(stage) ?? []);
+}
+
+/** @param {Stage} stage */
+function needsBuild({ needs = [] }) {
+  return needs.includes('build');
 }
 
 /**

@@ -1,12 +1,17 @@
 /** The tools that stages need besides the npm packages: how each is installed, and the variable that passes its path to the tests. */
 import { buildDist } from '../build/build-dist.mjs';
 import { installAsgi } from '../install/asgi.mjs';
+import { installBubblewrap } from '../install/system/bubblewrap.mjs';
 import { installChromium } from '../install/system/chromium.mjs';
 import { installEnvoy } from '../install/envoy.mjs';
 import { installGoClient } from '../install/go/go-client.mjs';
 import { installGrpcio } from '../install/grpcio.mjs';
 import { installH2load } from '../install/system/h2load.mjs';
 import { installH2spec } from '../install/go/h2spec.mjs';
+import { installHelm } from '../install/go/helm.mjs';
+import { installKubeconform } from '../install/go/kubeconform.mjs';
+import { installKubernetesSchemas } from '../install/kubernetes/schemas.mjs';
+import { installKustomize } from '../install/go/kustomize.mjs';
 import { installLuacheck } from '../install/system/luacheck.mjs';
 import { installNodeVersions } from '../install/node-versions.mjs';
 import { installOpenApiPythonClient } from '../install/openapi-python-client.mjs';
@@ -51,10 +56,15 @@ const PREPARE = {
   grpcio: prepareTool('WEIR_GRPCIO', installGrpcio),
   asgi: prepareTool('WEIR_ASGI', installAsgi),
   openApiPythonClient: prepareTool('WEIR_OPENAPI_PYTHON_CLIENT', installOpenApiPythonClient),
+  bubblewrap: prepareTool('WEIR_BUBBLEWRAP', installBubblewrap),
   chromium: prepareTool('WEIR_CHROMIUM', installChromium),
   h2load: prepareTool('WEIR_H2LOAD', installH2load),
   prometheus: prepareTool('WEIR_PROMETHEUS', installPrometheus),
   promtool: prepareTool('WEIR_PROMTOOL', installPromtool),
+  helm: prepareTool('WEIR_HELM', installHelm),
+  kustomize: prepareTool('WEIR_KUSTOMIZE', installKustomize),
+  kubeconform: prepareTool('WEIR_KUBECONFORM', installKubeconform),
+  kubernetesSchemas: prepareTool('WEIR_KUBERNETES_SCHEMAS', installKubernetesSchemas),
 };
 
 /**

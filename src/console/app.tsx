@@ -2,6 +2,7 @@
 
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { isSlow } from './api/patience';
 import { place } from './api/route';
 import { mayChange, readSession, session } from './api/session';
 import { ConnectionBanner } from './parts/connection-banner';
@@ -48,7 +49,12 @@ export function App() {
       clearInterval(timer);
     };
   }, [state.kind]);
-  if (state.kind === 'asking') return <main class="alone" aria-busy="true" />;
+  if (state.kind === 'asking')
+    return (
+      <main class="alone" aria-busy="true">
+        {isSlow.value && <p role="status">The admin API is slow. The console waits for its answer.</p>}
+      </main>
+    );
   if (state.kind === 'away')
     return (
       <main class="alone">

@@ -7,7 +7,7 @@ import { callAdmin } from '../support/admin/admin-client';
 import { startAdminServer, TOKENS, type AdminHarness } from '../support/admin/admin-server';
 import { runCommand } from '../support/processes/command';
 import { pipe } from './foreign-client';
-import { installed } from './installed';
+import { installed } from '../support/processes/installed';
 
 const CLIENT = path.join(__dirname, 'python', 'admin_client.py');
 const EXAMPLE = path.resolve(__dirname, '..', '..', 'deploy', 'tenants', 'payments.yaml');

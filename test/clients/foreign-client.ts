@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { proto } from '../support/servers/transport-harness';
-import { installed } from './installed';
+import { installed } from '../support/processes/installed';
 
 const TIMEOUT_MS = 120_000;
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { SHOULD_RATE_LIMIT_PATH } from '../../src/transport/http2/connection/request-head';
 import { writeConfig } from '../support/config/temp-config';
 import { startWeir, type WeirProcess } from '../support/processes/weir-process';
-import { installed } from './installed';
+import { installed } from '../support/processes/installed';
 
 /** Seconds that one of its tests waits for what should come; milliseconds that all may take. */
 const PATIENT = ['-o', '5'];

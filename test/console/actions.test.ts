@@ -2,7 +2,7 @@
 
 import type { Browser, Page } from 'playwright-core';
 import { writeDescriptor } from '../../src/console/api/descriptor-text';
-import { openBrowser, openConsole, tabTo } from '../support/console/browser';
+import { axe, openBrowser, openConsole, tabTo } from '../support/console/browser';
 import { CONSOLE_TOKENS, serveConsole, type ServedConsole } from '../support/console/served-console';
 import { until } from '../support/clock/until';
 
@@ -213,32 +213,6 @@ test('a shared address of Try explains at once: the winner, the losers, the reco
   await close();
 });
 
-test('a configuration of 1,000 rules is paged, searched, and shows which rules nobody matched', async () => {
-  const rules = Array.from({ length: 1_000 }, (_, i) => `  - { key: k${i}, rate_limit: { unit: minute, requests_per_unit: ${i + 1} } }`);
-  const large = await serveConsole({ yaml: `domain: many\ndescriptors:\n${rules.join('\n')}\n` });
-  await large.ask([['k7', 'a']], { domain: 'many' });
-  for (let i = 0; i < 120; i += 1)
-    await large.admin({ method: 'PUT', path: `/v1/tenants/many/t${i}`, query: 'ahead=true', body: { plan: 'p' } });
-  const { page, faults, close } = await openConsole(browser, { url: large.url, token: CONSOLE_TOKENS.viewer });
-  await page.goto(`${large.url}/#/rules`);
-  await page.getByText('1,000 of 1,000 rules').waitFor();
-  await page.getByText('Page 1 of 10').waitFor();
-  await page.getByRole('button', { name: 'Next' }).click();
-  await page.getByRole('rowheader', { name: 'many k100', exact: true }).waitFor();
-  await page.getByLabel('Find').fill('k99');
-  await page.getByText('11 of 1,000 rules').waitFor();
-  await page.getByLabel('Find').fill('');
-  await page.getByLabel('Show').selectOption({ label: 'that nobody matched' });
-  await page.getByText('999 of 1,000 rules').waitFor();
-  await page.goto(`${large.url}/#/tenants`);
-  await page.getByRole('link', { name: 'Next page' }).click();
-  await page.getByRole('link', { name: 'First page' }).waitFor();
-  await until(async () => (await page.getByRole('rowheader').count()) === 20);
-  expect(faults).toEqual([]);
-  await close();
-  await large.close();
-});
-
 test('while the API is away the console says so, and goes on when it is back', async () => {
   const { page, faults, close } = await openConsole(browser, { url: served.url, token: CONSOLE_TOKENS.viewer });
   await page.goto(`${served.url}/#/instances`);
@@ -253,5 +227,58 @@ test('while the API is away the console says so, and goes on when it is back', a
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 1, name: 'Instances' }).waitFor();
   expect(faults.filter((fault) => !fault.includes('ERR_'))).toEqual([]);
+  await close();
+});
+
+/** Every request of the admin API waits until the returned function is called. */
+async function holdAnswers(page: Page): Promise<() => void> {
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route('**/v1/**', async (route) => {
+    await released;
+    // The page may have given it up meanwhile.
+    await route.continue().catch(() => undefined);
+  });
+  return release;
+}
+
+test('while the API is slow the console says so, and goes on: pages change, a dialog closes, answers come late', async () => {
+  const { page, faults, close } = await openConsole(browser, { url: served.url, token: CONSOLE_TOKENS.support });
+  await page.goto(`${served.url}/#/tenant?domain=payments&entries=merchant%3Dmerchant_l`);
+  await page.getByRole('heading', { name: 'Limits in force' }).waitFor();
+  const release = await holdAnswers(page);
+  await page.getByRole('button', { name: 'Block…' }).click();
+  await page.getByLabel('Reason').fill('fraud');
+  await page.getByRole('button', { name: 'Preview' }).click();
+  const says = page.getByText('The admin API is slow: its answers take more than 2 s.');
+  await says.waitFor();
+  expect(await page.getByRole('button', { name: 'Preview' }).isDisabled()).toBe(true);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.getByRole('rowheader', { name: 'free_plan' }).waitFor();
+  expect(await axe(page)).toEqual([]);
+  await page.getByRole('link', { name: 'Instances' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Instances' }).waitFor();
+  await says.waitFor();
+  release();
+  await page.getByText('serves').waitFor();
+  await says.waitFor({ state: 'detached' });
+  const { json } = await served.admin({ path: '/v1/blocks' });
+  expect(JSON.stringify(json)).not.toContain('merchant_l');
+  expect(faults).toEqual([]);
+  await close();
+});
+
+test('an API that is slow from the start is waited for, and the page says so', async () => {
+  const { page, faults, close } = await openConsole(browser, { url: served.url });
+  await page.getByLabel('Token').waitFor();
+  const release = await holdAnswers(page);
+  await page.reload();
+  await page.getByText('The admin API is slow. The console waits for its answer.').waitFor();
+  release();
+  await page.getByLabel('Token').waitFor();
+  expect(faults).toEqual([]);
   await close();
 });

@@ -1,7 +1,8 @@
-/** Says that the admin API does not answer, or that the role changed. */
+/** Says that the admin API does not answer, that it is slow, or that the role changed. */
 
 import { useEffect, useState } from 'preact/hooks';
 import { awaySince } from '../api/client';
+import { isSlow, SLOW_MS } from '../api/patience';
 import { wasRefused } from '../api/session';
 import { showDuration } from '../api/show';
 import { State } from './state';
@@ -26,6 +27,12 @@ export function ConnectionBanner() {
         <p class="banner">
           <State kind="bad">The admin API does not answer.</State> Figures are as they were {showDuration(Math.max(1_000, nowMs - since))}{' '}
           ago. The console tries again by itself.
+        </p>
+      )}
+      {since === undefined && isSlow.value && (
+        <p class="banner">
+          <State kind="warn">The admin API is slow: its answers take more than {SLOW_MS / 1_000} s.</State> What the page shows stays until
+          the next answer.
         </p>
       )}
       {wasRefused.value && (

@@ -16,7 +16,6 @@ type Received<Message> = { readonly [Field in keyof Message]?: Message[Field] };
 
 export interface ReceivedResponse extends Received<Omit<WireResponse, 'statuses'>> {
   readonly statuses?: readonly Received<WireStatus>[];
-  readonly raw_body?: Uint8Array;
 }
 
 export function toResult(response: ReceivedResponse): LimitResult {
@@ -31,7 +30,7 @@ export function toResult(response: ReceivedResponse): LimitResult {
     allowed,
     decidedBy: 'weir',
     headers,
-    ...(body !== undefined && body.length > 0 && { body: Buffer.from(body).toString('utf8') }),
+    ...(body !== undefined && body.length > 0 && { body: body.toString('utf8') }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     statuses,
   };

@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { finished } from 'node:stream';
 import type { FaultLog } from '../answer';
 import { CHUNKED_HEADERS, sendChunks } from './send-chunks';
 
@@ -133,6 +134,7 @@ export class HttpServer {
     const reply = await this.reply(request);
     // A closing server waits for its connections, so it keeps none open.
     if (!this.server.listening) response.setHeader('connection', 'close');
+    if (!response.shouldKeepAlive) await wholeRequest(request);
     if (typeof reply.body === 'string') sendWhole(response, reply, reply.body);
     else if (reply.body.length > 1) await this.sendLong(request, response, { ...reply, body: reply.body });
     else sendWhole(response, { ...reply, headers: { ...reply.headers, ...CHUNKED_HEADERS } }, reply.body[0] ?? '');
@@ -178,6 +180,19 @@ export class HttpServer {
 function sendWhole(response: ServerResponse, { status, headers, contentType }: HttpReply, body: string | Buffer): void {
   response.writeHead(status, { ...headers, 'content-type': contentType, 'content-length': Buffer.byteLength(body) });
   response.end(body);
+}
+
+/**
+ * Discards the rest of a request, until it ends or its connection closes; `requestTimeoutMs` bounds that. Node closes a connection that is
+ * not kept with the reply, and a client that still sends its body would lose the reply.
+ */
+function wholeRequest(request: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    finished(request, () => {
+      resolve();
+    });
+    request.resume();
+  });
 }
 
 /** Node closes only connections between two requests: a connection without a request, or with an incomplete one, counts as busy there. */

@@ -43,6 +43,8 @@ export interface FieldSink {
   /** A whole number from 0 to 2^53, or the number of an enum value. */
   number(field: Field, value: number): void;
   text(field: Field, value: string): void;
+  /** A bytes field with a text in UTF-8. */
+  utf8(field: Field, value: string): void;
   flag(field: Field, value: boolean): void;
   /** A google.protobuf.Struct. */
   struct(field: Field, json: JsonObject): void;
@@ -71,6 +73,9 @@ export const UINT32: JsonForm<number> = (value) => (value === 0 ? undefined : va
 export const UINT64: JsonForm<number | string> = (value) => (Number(value) === 0 ? undefined : String(value));
 
 export const TEXT: JsonForm<string> = (value) => (value === '' ? undefined : value);
+
+/** Bytes in base64. */
+export const BYTES: JsonForm<Buffer> = (value) => (value.length === 0 ? undefined : value.toString('base64'));
 
 export const FLAG: JsonForm<boolean> = (value) => (value ? true : undefined);
 

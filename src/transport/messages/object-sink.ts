@@ -19,6 +19,10 @@ class ObjectSink implements FieldSink {
     this.set(field, value);
   }
 
+  utf8(field: Field, value: string): void {
+    this.set(field, Buffer.from(value));
+  }
+
   flag(field: Field, value: boolean): void {
     this.set(field, value);
   }

@@ -20,6 +20,9 @@ const sink: FieldSink = {
   text({ number }: Field, value: string): void {
     writer.text(number, value);
   },
+  utf8({ number }: Field, value: string): void {
+    writer.text(number, value);
+  },
   flag({ number }: Field, value: boolean): void {
     writer.number(number, value ? 1 : 0);
   },

@@ -7,7 +7,20 @@ import { shownRemaining, toSecondsUp, type Code, type Decision, type DescriptorS
 import { FALLBACK_METADATA } from '../../respond/response-additions';
 import { UINT32_MAX, type Limit } from '../../rule/limit';
 import type { JsonObject } from '../../rule/rule';
-import { DURATION, fieldsOf, nested, STRUCT, TEXT, toJson, UINT32, words, WRAPPED, type Field, type FieldSink } from './message-fields';
+import {
+  BYTES,
+  DURATION,
+  fieldsOf,
+  nested,
+  STRUCT,
+  TEXT,
+  toJson,
+  UINT32,
+  words,
+  WRAPPED,
+  type Field,
+  type FieldSink,
+} from './message-fields';
 import { toWire } from './object-sink';
 import { encode } from './protobuf-sink';
 import {
@@ -43,6 +56,7 @@ const RESPONSE = fieldsOf<WireResponse>({
   overall_code: [1, words(CODE_WORDS)],
   statuses: [2, [nested(STATUS)]],
   response_headers_to_add: [3, [nested(HEADER)]],
+  raw_body: [5, BYTES],
   dynamic_metadata: [6, STRUCT],
 });
 
@@ -55,10 +69,11 @@ export const STATUS_JSON = nested(STATUS);
 export const WIRE_CODES: Readonly<Record<Code, WireCode>> = { OK: 1, OVER_LIMIT: 2 };
 
 export function describeResponse(out: FieldSink, decision: Decision): void {
-  const { overallCode, statuses, headers } = decision;
+  const { overallCode, statuses, headers, body } = decision;
   out.number(RESPONSE.overall_code, WIRE_CODES[overallCode]);
   for (const status of statuses) describeStatus(out, RESPONSE.statuses, status);
   if (headers !== undefined) for (const header of headers) describeHeader(out, header);
+  if (body !== undefined) out.utf8(RESPONSE.raw_body, body);
   const metadata = metadataOf(decision);
   if (metadata !== undefined) out.struct(RESPONSE.dynamic_metadata, metadata);
 }

@@ -99,6 +99,25 @@ describe('the HTTP port', () => {
     expect((await postJson(BODY)).status).toBe(200);
   });
 
+  it.each([
+    ['too large', ''],
+    ['no JSON from its first byte', 'x'],
+  ])('a client that closes its connection after a body that is %s reads the whole reply', async (_name, first) => {
+    // Larger than what the kernel buffers, so that most of the body is still to be sent when it is rejected.
+    const bytes = 64 * 2 ** 20;
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(base).port) });
+    const failed: Error[] = [];
+    socket.once('error', (error) => failed.push(error));
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    const length = first === '' ? bytes : JSON_BODY_BYTES_MAX;
+    socket.write(`POST /json HTTP/1.1\r\nhost: weir\r\nconnection: close\r\ncontent-length: ${length}\r\n\r\n${first}`);
+    socket.write(Buffer.alloc(length - first.length));
+    await once(socket, 'close');
+    expect(failed).toEqual([]);
+    expect(Buffer.concat(chunks).toString()).toMatch(first === '' ? /^HTTP\/1.1 413 / : /^HTTP\/1.1 400 /);
+  });
+
   it('/healthcheck reports health and what is degraded', async () => {
     const get = async (): Promise<[number, string]> => {
       const response = await fetch(`${base}/healthcheck`);

@@ -27,6 +27,8 @@ export interface Certificates {
   /** A client's that names CLIENT_NAME. */
   readonly namedClient: Pair;
   readonly stranger: Pair;
+  /** Another client's, whose certificate names this URI. */
+  workload(uri: string): Pair;
 }
 
 export const CLIENT_NAME = 'envoy.weir.test';
@@ -63,6 +65,7 @@ export function makeCertificates({ days = 2 }: { readonly days?: number } = {}):
     client: make('weir', ['basicConstraints=CA:FALSE'], ca),
     namedClient: make('envoy', named, ca),
     stranger: make('stranger', named, otherCa),
+    workload: (uri) => make(uri.replaceAll(/\W/g, '-'), ['basicConstraints=CA:FALSE', `subjectAltName=URI:${uri}`], ca),
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { ConnectionError, ErrorCode } from '../frames/errors';
 import { HpackDecoder, HEADER_LIST_BYTES_MAX } from '../hpack/hpack-decoder';
-import { readRequestHead, type RequestHead } from './request-head';
+import { headLike, readRequestHead, type RequestHead } from './request-head';
 
 /** Maximum encoded size of a block: that of a decoded list, although HPACK should make it smaller. */
 const BLOCK_BYTES_MAX = HEADER_LIST_BYTES_MAX;
@@ -21,6 +21,8 @@ export class HeaderBlocks {
   private cachedGeneration = 0;
   /** The cached block used last, which is usually the next one too: comparing is cheaper than a lookup. */
   private last: { readonly block: Buffer; readonly head: RequestHead } | undefined;
+  /** The head read last. Unlike the cached ones it stays valid when the table changes, because its fields are decoded. */
+  private lastRead: RequestHead | undefined;
   private pieces: Buffer[] | undefined;
   private pieceBytes = 0;
 
@@ -74,7 +76,9 @@ export class HeaderBlocks {
       this.last = { block: Buffer.from(bytes.subarray(start, end)), head: known };
       return known;
     }
-    const head = readRequestHead(this.decoder.decode(bytes, start, end));
+    const list = this.decoder.decode(bytes, start, end);
+    const head = (this.lastRead === undefined ? undefined : headLike(this.lastRead, list)) ?? readRequestHead(list);
+    this.lastRead = head;
     // Not cached if it changed the table, because decoding it again would do so again.
     if (this.decoder.generation === this.cachedGeneration && end - start <= CACHED_BYTES_MAX && this.cached.size < CACHED_MAX) {
       this.cached.set(key ?? bytes.toString('latin1', start, end), head);

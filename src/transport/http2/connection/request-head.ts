@@ -49,6 +49,27 @@ export function readRequestHead({ fields, tooLarge }: HeaderList): RequestHead {
   return { fields, isTrailers, contentLength, timeoutMs, kind, parent: undefined };
 }
 
+/** Fields that decide what a call is. A traced Envoy sends another value of `traceparent` or `x-b3-traceid` with each call. */
+const MEANINGFUL_NAMES: ReadonlySet<string> = new Set(['content-type', 'content-length', 'grpc-encoding', 'grpc-timeout', 'te']);
+
+/**
+ * The head of a list that equals the previous one but for the values of other fields; undefined if the list differs in more than that.
+ * Fields from the dynamic table are the same objects again, so nearly all comparisons are of references.
+ */
+export function headLike(previous: RequestHead, { fields, tooLarge }: HeaderList): RequestHead | undefined {
+  const known = previous.fields;
+  if (tooLarge || previous.kind !== 'rate_limit' || fields.length !== known.length) return undefined;
+  for (let i = 0; i < fields.length; i += 1) {
+    const [field, before] = [fields[i], known[i]];
+    if (field === before || field === undefined) continue;
+    if (field.name !== before?.name) return undefined;
+    if (field.value === before.value) continue;
+    if (field.name.startsWith(':') || MEANINGFUL_NAMES.has(field.name) || VALUE_BREAK.test(field.value)) return undefined;
+  }
+  const { isTrailers, contentLength, timeoutMs, kind } = previous;
+  return { fields, isTrailers, contentLength, timeoutMs, kind, parent: undefined };
+}
+
 /** Builds all heads with the same fields in the same order, so that they share a hidden class. */
 function unread({ fields, isTrailers, kind }: Pick<RequestHead, 'fields' | 'isTrailers' | 'kind'>): RequestHead {
   return { fields, isTrailers, contentLength: undefined, timeoutMs: undefined, kind, parent: undefined };

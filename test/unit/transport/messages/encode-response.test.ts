@@ -27,6 +27,7 @@ const decision: fc.Arbitrary<Decision> = fc.record(
     statuses,
     fallback: fc.constant(true as const),
     headers: fc.array(header, { maxLength: 4 }),
+    body: name,
     metadata,
   },
   { requiredKeys: ['overallCode', 'statuses'] },

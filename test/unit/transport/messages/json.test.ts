@@ -118,11 +118,12 @@ describe('formatResponse', () => {
       '{"overallCode":"OVER_LIMIT","statuses":[{"code":"OVER_LIMIT","currentLimit":{"unit":"SECOND"},"durationUntilReset":"0s"}]}',
     ],
     [
-      'headers and metadata',
+      'headers, body and metadata',
       {
         overall_code: 1,
         statuses: [],
         response_headers_to_add: [{ key: 'RateLimit', value: '"a";r=1' }],
+        raw_body: Buffer.from('zu spät'),
         dynamic_metadata: {
           fields: {
             text: { stringValue: 't' },
@@ -132,7 +133,7 @@ describe('formatResponse', () => {
           },
         },
       },
-      '{"overallCode":"OK","statuses":[],"responseHeadersToAdd":[{"key":"RateLimit","value":"\\"a\\";r=1"}],"dynamicMetadata":{"text":"t","none":null,"list":[0,false],"map":{}}}',
+      '{"overallCode":"OK","statuses":[],"responseHeadersToAdd":[{"key":"RateLimit","value":"\\"a\\";r=1"}],"rawBody":"enUgc3DDpHQ=","dynamicMetadata":{"text":"t","none":null,"list":[0,false],"map":{}}}',
     ],
   ])('formatResponse writes %s', (_name, response, text) => {
     expect(formatResponse(response)).toBe(text);

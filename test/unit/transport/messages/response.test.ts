@@ -60,6 +60,7 @@ describe('toWireResponse', () => {
       overallCode: 'OVER_LIMIT',
       statuses: [denied, allowed],
       headers: [{ name: 'a', value: 'b' }],
+      body: 'zu spät',
       metadata: { k: ['v', null] },
     };
     expect(toWireResponse(decision)).toEqual({
@@ -74,6 +75,7 @@ describe('toWireResponse', () => {
         { code: 1, current_limit: { requests_per_unit: 7, unit: 7 }, limit_remaining: 4 },
       ],
       response_headers_to_add: [{ key: 'a', value: 'b' }],
+      raw_body: Buffer.from('zu spät'),
       dynamic_metadata: { fields: { k: { listValue: { values: [{ stringValue: 'v' }, { nullValue: 0 }] } } } },
     });
   });

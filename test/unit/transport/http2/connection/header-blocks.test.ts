@@ -3,12 +3,16 @@
 import fc from 'fast-check';
 import { HeaderBlocks } from '../../../../../src/transport/http2/connection/header-blocks';
 import { HpackDecoder } from '../../../../../src/transport/http2/hpack/hpack-decoder';
-import { readRequestHead } from '../../../../../src/transport/http2/connection/request-head';
+import { readRequestHead, SHOULD_RATE_LIMIT_PATH } from '../../../../../src/transport/http2/connection/request-head';
 import { seeded } from '../../../../support/random/random';
 import { CALL_BLOCK } from '../peer';
 
 function literal(firstByte: number, value: string): Buffer {
   return Buffer.concat([Buffer.from([firstByte, 0x01, 0x78, value.length]), Buffer.from(value)]);
+}
+
+function namedLiteral(firstByte: number, [name, value]: readonly [string, string]): Buffer {
+  return Buffer.concat([Buffer.from([firstByte, name.length]), Buffer.from(name), Buffer.from([value.length]), Buffer.from(value)]);
 }
 
 /** Blocks that read the table, some of which change it: the same bytes mean one thing now and another later. */
@@ -40,6 +44,35 @@ test('a repeated block has the headers that decoding it again gives', () => {
       }
     }),
     seeded(2000),
+  );
+});
+
+test('a call that differs from the last one in some values has the head that reading it anew gives', () => {
+  const values = {
+    traceparent: ['00-1', '00-2', '00-2\r\n'],
+    'grpc-timeout': ['20m', '30m', 'soon'],
+    'content-type': ['application/grpc', 'application/grpc+proto', 'text/plain'],
+    'content-length': ['5', '6', '-1'],
+    te: ['trailers', 'gzip'],
+    ':path': [SHOULD_RATE_LIMIT_PATH, '/other'],
+  };
+  const changes = Object.entries(values).flatMap(([name, texts]) => texts.map((value) => ({ name, value })));
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...changes), { maxLength: 40 }), fc.constantFrom(0x00, 0x40), (steps, firstByte) => {
+      const [remembering, decoder] = [new HeaderBlocks(), new HpackDecoder()];
+      const fields = new Map([
+        [':method', 'POST'],
+        [':scheme', 'http'],
+        ...Object.entries(values).map(([name, [first = '']]) => [name, first] as const),
+      ]);
+      const pseudoFirst = () => [...fields].sort(([a], [b]) => Number(b.startsWith(':')) - Number(a.startsWith(':')));
+      for (const { name, value } of steps) {
+        fields.set(name, value);
+        const block = Buffer.concat(pseudoFirst().map((field) => namedLiteral(firstByte, field)));
+        expect(remembering.decode(block, 0, block.length)).toEqual(readRequestHead(decoder.decode(block)));
+      }
+    }),
+    seeded(500),
   );
 });
 

@@ -9,7 +9,7 @@ const INSTALL_TIMEOUT_MS = 600_000;
 export function installed(variable: string, script: string): string {
   const given = process.env[variable];
   if (given !== undefined && given !== '') return given;
-  const output = execFileSync(process.execPath, [resolve(__dirname, '..', '..', 'scripts', script)], {
+  const output = execFileSync(process.execPath, [resolve(__dirname, '..', '..', '..', 'scripts', script)], {
     encoding: 'utf8',
     timeout: INSTALL_TIMEOUT_MS,
   });
