@@ -73,7 +73,7 @@ test('the labels of the image say its version, its licence, and of which commit 
   const manifest = JSON.parse(readFileSync(resolve(ROOT, 'package.json'), 'utf8')) as Record<string, string>;
   const built = readDockerfile(DOCKERFILE, { REVISION: 'abc', CREATED: '2026-01-02T03:04:05Z', SOURCE: 'https://forge.example/weir' });
   expect(labelsOf(built)).toEqual({
-    title: manifest.name,
+    title: 'weir',
     description: manifest.description,
     licenses: manifest.license,
     version: manifest.version,
