@@ -53,7 +53,7 @@ test('the last stage has the files that package.json would publish', () => {
 test('the image runs as the numeric non-root user of the Deployment', () => {
   const [[user]] = argumentsOf('USER') as [[string]];
   expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
-  const [deployment] = documentsOf('kubernetes/deployment.yaml') as [
+  const [deployment] = documentsOf('kubernetes/base/deployment.yaml') as [
     { spec: { template: { spec: { securityContext: { runAsUser: number; runAsGroup: number } } } } },
   ];
   const { runAsUser, runAsGroup } = deployment.spec.template.spec.securityContext;
