@@ -88,10 +88,17 @@ export async function startApp(options: AppOptions): Promise<App> {
   const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore, rules });
   if (!isWorker) openConfigMetrics({ registry, rules, settings, managementServer: options.managementServer });
   if (settings.warmUp) await warmUpAndLog({ settings, storeChoice, metrics, log });
-  const { store, reservations, run, exchange, name, forget, leave } = await openAnyStore({ ...options, health, metrics, memoryStore });
+  const { store, reservations, run, exchange, name, forget, leave, lastError } = await openAnyStore({
+    ...options,
+    health,
+    metrics,
+    memoryStore,
+  });
   const control = await openControl({ settings, run, health, registry, log });
   const keyPrefix = settings.cacheKeyPrefix;
-  const facts = publishFacts({ run, name, rules, health, version, keyPrefix, control });
+  const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });
+  const decisions = () => responseTimes.count;
+  const facts = publishFacts({ run, name, rules, health, version, keyPrefix, control, lastError, decisions });
   const faults = new FaultLog({ log, nowMs: monotonicNowMs });
   const tail = new DecisionTail({ nowMs: () => Date.now() });
   const top = openTop({ settings, registry, exchange, log });
@@ -115,7 +122,6 @@ export async function startApp(options: AppOptions): Promise<App> {
 
   const tracing = await openTraces(options, registry);
   const limits = openPortLimits({ log, isWorker });
-  const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });
   const grpc = await GrpcPort.open({
     settings,
     tlsFiles: grpcTls,
