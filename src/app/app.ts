@@ -96,9 +96,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   });
   const control = await openControl({ settings, run, health, registry, log });
   const keyPrefix = settings.cacheKeyPrefix;
-  const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });
-  const decisions = () => responseTimes.count;
-  const facts = publishFacts({ run, name, rules, health, version, keyPrefix, control, lastError, decisions });
+  const facts = publishFacts({ run, name, rules, health, version, keyPrefix, control, lastError, metrics });
   const faults = new FaultLog({ log, nowMs: monotonicNowMs });
   const tail = new DecisionTail({ nowMs: () => Date.now() });
   const top = openTop({ settings, registry, exchange, log });
@@ -122,6 +120,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 
   const tracing = await openTraces(options, registry);
   const limits = openPortLimits({ log, isWorker });
+  const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });
   const grpc = await GrpcPort.open({
     settings,
     tlsFiles: grpcTls,

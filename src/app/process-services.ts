@@ -14,6 +14,7 @@ import { ProcessLoad } from '../observability/process-load';
 import { HEARTBEAT_MS, HEARTBEAT_TTL_MS } from '../resilience/instances';
 import type { RulesInForce } from '../source/rules-in-force';
 import type { MemoryStore } from '../store/memory/memory-store';
+import type { Metrics } from '../observability/metrics/metrics';
 import type { MetricReading } from '../observability/metrics/metrics-snapshot';
 import type { TopKeys } from '../top/top-keys';
 import type { OpenedControl } from './open-control';
@@ -21,8 +22,7 @@ import { livePort } from './live-counts';
 import type { OpenedStore } from './open-store';
 
 export interface FactsInput extends Pick<OpenedStore, 'run' | 'name' | 'lastError'> {
-  /** gRPC calls answered since the start. */
-  readonly decisions: () => number;
+  readonly metrics: Pick<Metrics, 'responseTime'>;
   readonly rules: Pick<RulesInForce, 'ruleSet' | 'error'>;
   readonly health: Health;
   readonly version: string;
@@ -40,11 +40,12 @@ export interface PublishedFacts {
 
 /** Publishes the facts of this process in Redis, if there is one, with every heartbeat. */
 export function publishFacts(input: FactsInput): PublishedFacts {
-  const { run, name = randomUUID(), rules, health, version, keyPrefix, control, decisions, lastError } = input;
+  const { run, name = randomUUID(), rules, health, version, keyPrefix, control, metrics, lastError } = input;
+  const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });
   const startedAtMs = Date.now();
   const host = hostname();
   const load = new ProcessLoad({
-    decisions,
+    decisions: () => responseTimes.count,
     nowMs: () => performance.now(),
     utilization: () => performance.eventLoopUtilization(),
   });
@@ -66,7 +67,10 @@ export function publishFacts(input: FactsInput): PublishedFacts {
       ...(control && { control: controlFacts(control.follower) }),
     };
   };
-  if (run === undefined || control === undefined) return { facts, stop: () => load.stop() };
+  const stopLoad = (): void => {
+    load.stop();
+  };
+  if (run === undefined || control === undefined) return { facts, stop: stopLoad };
   const instances = new RedisInstances({ run, keyPrefix });
   // Health and log report an outage of Redis, and the next heartbeat tries again.
   const publish = () => instances.publish(facts(), { ttlMs: HEARTBEAT_TTL_MS }).catch(() => undefined);
@@ -76,7 +80,7 @@ export function publishFacts(input: FactsInput): PublishedFacts {
     facts,
     stop: () => {
       clearInterval(timer);
-      load.stop();
+      stopLoad();
     },
   };
 }
