@@ -8,6 +8,8 @@ module.exports = {
     // jose has only ES modules, which jest does not load.
     '/node_modules/jose/.+\\.js$': ['@swc/jest', { jsc: { target: 'es2022' }, module: { type: 'commonjs' } }],
   },
+  // Modules that src/ imports on demand have the name of their compiled file.
+  moduleNameMapper: { '^(\\./open-[\\w-]+)\\.js$': '$1' },
   transformIgnorePatterns: ['/node_modules/(?!jose/)'],
   // A test that hangs fails. Starting real processes on a busy host takes long, so the bound is wide.
   testTimeout: 90_000,

@@ -1,6 +1,7 @@
 /** Writes the type declarations of the package's entry points into dist/, and of the files that they name. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { parseJson } from '../process/parse-json.mjs';
 import { ROOT } from '../process/repository.mjs';
 
 const SRC = join(ROOT, 'src');
@@ -46,8 +47,9 @@ export async function buildDeclarations() {
 
 /** The sources of the types that package.json exports. */
 function entryPoints() {
-  /** @type {{ exports: Readonly<Record<string, string | { types: string }>> }} */
-  const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const { exports } = /** @type {{ exports: Readonly<Record<string, string | { types: string }>> }} */ (
+    parseJson(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  );
   return Object.values(exports).flatMap((entry) => {
     const [, name] = typeof entry === 'string' ? [] : (ENTRY.exec(entry.types) ?? []);
     return name === undefined ? [] : [join(SRC, `${name}.ts`)];

@@ -12,11 +12,12 @@ const INSTALL_TIMEOUT_S = 300;
 /**
  * The path is the folder for PYTHONPATH.
  *
- * @param {{ name: string, version: string, dependencies?: readonly string[] }} wanted `dependencies` pins other packages: `httpx==1.2.3`.
+ * @param {{ name: string, version: string, dependencies?: readonly string[], folder?: string }} wanted `dependencies` pins other packages:
+ * `httpx==1.2.3`. `folder`: its name in .cache/; by default that of the package.
  * @returns {Promise<import('./tool.mjs').Tool>}
  */
-export async function installPythonPackage({ name, version, dependencies = [] }) {
-  const cache = join(ROOT, '.cache', name);
+export async function installPythonPackage({ name, version, dependencies = [], folder = name }) {
+  const cache = join(ROOT, '.cache', folder);
   const python = which('python3');
   if (python === undefined)
     return {
@@ -30,7 +31,7 @@ export async function installPythonPackage({ name, version, dependencies = [] })
   // A wheel fits one version of Python.
   const path = join(cache, `${version}-${output.trim()}`);
   if (existsSync(path)) return { path };
-  console.log(`Installing ${name} ${version} (pip, into .cache/${name}/) …`);
+  console.log(`Installing ${name} ${version} (pip, into .cache/${folder}/) …`);
   const failure = await withUnfinishedFolder(cache, async (unfinished) => {
     const requirement = `${name}==${version}`;
     const whyNot = await unpackWheel({ python, requirement, folder: unfinished, options: dependencies, timeoutS: INSTALL_TIMEOUT_S });

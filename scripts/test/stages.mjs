@@ -56,7 +56,7 @@ export const FORMATTED = [
 ];
 
 /**
- * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas'} Need
+ * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'bubblewrap' | 'asgi' | 'composeReader' | 'actionlint'} Need
  * With 'nodeVersions' a stage runs on the Node of the image.
  */
 
@@ -126,6 +126,17 @@ export const STAGES = [
     timeoutS: 600,
     long: { ...ALL_ON_NODE_OF_IMAGE, timeoutS: 1200 },
   },
+  // It builds Weir and installs its packages, as the Dockerfile says.
+  { name: 'image', folders: ['test/image'], needs: ['nodeVersions', 'bubblewrap'], cores: 1, timeoutS: 600, long: { timeoutS: 900 } },
+  // What people download and start: compose, workflows, changelog.
+  {
+    name: 'release',
+    folders: ['test/release'],
+    needs: ['build', 'redis', 'envoy', 'promtool', 'composeReader', 'actionlint'],
+    cores: 0.6,
+    secondChance: true,
+    timeoutS: 300,
+  },
   { name: 'lua', folders: ['test/lua', 'test/parity'], needs: ['redis'], cores: 1, timeoutS: 600 },
   // A separate stage: a machine without luacheck still runs the tests of the Lua scripts.
   { name: 'luacheck', folders: ['test/luacheck'], needs: ['luacheck'], cores: 1, timeoutS: 120 },
@@ -135,7 +146,7 @@ export const STAGES = [
   {
     name: 'clients',
     folders: ['test/clients'],
-    needs: ['build', 'h2spec', 'goClient', 'grpcio', 'openApiPythonClient'],
+    needs: ['build', 'h2spec', 'goClient', 'grpcio', 'asgi', 'openApiPythonClient'],
     cores: 0.4,
     secondChance: true,
     timeoutS: 600,

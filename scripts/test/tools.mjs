@@ -1,6 +1,10 @@
 /** The tools that stages need besides the npm packages: how each is installed, and the variable that passes its path to the tests. */
 import { buildDist } from '../build/build-dist.mjs';
+import { installBubblewrap } from '../install/system/bubblewrap.mjs';
+import { installAsgi } from '../install/asgi.mjs';
 import { installChromium } from '../install/system/chromium.mjs';
+import { installActionlint } from '../install/go/actionlint.mjs';
+import { installComposeReader } from '../install/go/compose-reader.mjs';
 import { installEnvoy } from '../install/envoy.mjs';
 import { installGoClient } from '../install/go/go-client.mjs';
 import { installGrpcio } from '../install/grpcio.mjs';
@@ -52,7 +56,11 @@ const PREPARE = {
   h2spec: prepareTool('WEIR_H2SPEC', installH2spec),
   goClient: prepareTool('WEIR_GO_CLIENT', installGoClient),
   grpcio: prepareTool('WEIR_GRPCIO', installGrpcio),
+  asgi: prepareTool('WEIR_ASGI', installAsgi),
   openApiPythonClient: prepareTool('WEIR_OPENAPI_PYTHON_CLIENT', installOpenApiPythonClient),
+  actionlint: prepareTool('WEIR_ACTIONLINT', installActionlint),
+  composeReader: prepareTool('WEIR_COMPOSE_READER', installComposeReader),
+  bubblewrap: prepareTool('WEIR_BUBBLEWRAP', installBubblewrap),
   chromium: prepareTool('WEIR_CHROMIUM', installChromium),
   h2load: prepareTool('WEIR_H2LOAD', installH2load),
   prometheus: prepareTool('WEIR_PROMETHEUS', installPrometheus),

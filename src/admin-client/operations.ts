@@ -1364,6 +1364,12 @@ export interface Operations {
       readonly limit?: number;
       readonly cursor?: string;
       readonly order?: 'newest' | 'oldest';
+      readonly author?: string;
+      readonly kind?: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+      readonly domain?: string;
+      readonly tenant?: string;
+      readonly descriptor?: string;
+      readonly since?: string;
     };
     readonly reply: {
       readonly items: readonly {

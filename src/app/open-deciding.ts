@@ -179,7 +179,10 @@ export function additionOptions(settings: Settings): AdditionOptions {
   return {
     responseHeaders: settings.responseHeaders ?? (settings.limitResponseHeadersEnabled ? 'reference' : 'off'),
     headerNames: { limit, remaining, reset },
+    headerForms: { limit: settings.limitLimitForm, reset: settings.limitResetForm },
     retryAfter: settings.retryAfterEnabled,
+    retryAfterMs: settings.retryAfterMsEnabled,
+    responseBody: settings.responseBody,
     requestMetadata: settings.responseDynamicMetadata,
     decisionMetadata: settings.responseDecisionMetadata,
   };

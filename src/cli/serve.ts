@@ -15,7 +15,7 @@ import { RulesInForce, type SetSource } from '../source/rules-in-force';
 import { readSettings, type Environment } from '../settings/table/settings';
 import type { SettingRow } from '../settings/table/setting-row';
 import { SETTINGS_TABLE } from '../settings/table/settings-table';
-import { chooseDefaultAlgorithm, chooseDefaultOverdraft, choosePlace, type ConfigPlace } from '../source/files/config-place';
+import { chooseDefaultAlgorithm, chooseDefaultOverdraft, chooseExample, choosePlace, type ConfigPlace } from '../source/files/config-place';
 import { chooseStatsd } from '../settings/statsd-choice';
 import { chooseTracing } from '../settings/trace-choice';
 import { chooseStore } from '../settings/redis/store-choice';
@@ -32,11 +32,13 @@ import { logLoad } from './log-load';
 import { readArgs } from './read-args';
 import { stopSignals } from './stop-signals';
 
-export const SERVE_USAGE = `weir serve [--config FILE|DIR]
+export const SERVE_USAGE = `weir serve [--config FILE|DIR] [--or-example]
 
   --config FILE|DIR  the rules: a YAML file, or a directory of them
                      (default: RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTORY,
                      or with CONFIG_TYPE=GRPC_XDS_SOTW a management server)
+  --or-example       serve the example of the image if neither --config nor the
+                     environment says where the rules are, as the image does
 
 All other settings are environment variables: weir settings lists them, docs/settings.md explains them.`;
 
@@ -49,7 +51,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const { values } = readArgs(args, {
     command: 'weir serve',
     usage: SERVE_USAGE,
-    options: { config: { type: 'string' } },
+    options: { config: { type: 'string' }, 'or-example': { type: 'boolean' } },
     adviseOnOperand: adviseOnFile,
     adviseOnOption: adviseOnSetting,
   });
@@ -65,7 +67,8 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const statsd = chooseStatsd({ settings, env });
   const tracing = chooseTracing(settings);
   const adminChoice = chooseAdmin(settings);
-  const place = choosePlace({ settings, configPath: values.config });
+  const example = values['or-example'] === true && values.config === undefined ? chooseExample({ env }) : undefined;
+  const place = example ?? choosePlace({ settings, configPath: values.config });
   const { algorithm, reason } = chooseDefaultAlgorithm({ source: place, settings });
   const defaultOverdraft = chooseDefaultOverdraft({ source: place, settings });
   const { useCalendarMonthRateLimit: calendarMonth, mergeDomainConfig } = settings;
@@ -87,6 +90,12 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   await source.load();
   if (rules.error !== undefined && !mayWait(place, settings)) throw rules.error;
   for (const warning of warnings) log.warn(event('setting_warning'), warning);
+  if (example?.kind === 'path') {
+    log.warn(
+      event('example_served', { path: example.path }),
+      `The limits are those of the example in ${example.path}, because nothing says where yours are: mount a directory of YAML files and set RUNTIME_ROOT, or use --config.`,
+    );
+  }
   log.info(event('default_algorithm', { algorithm }), reason);
   if (defaultOverdraft)
     log.info(

@@ -38,6 +38,8 @@ export interface FinishedDomain {
   readonly hasHashTag: boolean;
   /** The values of `response_headers` in the domain. */
   readonly headerModes: readonly ResponseHeaders[];
+  /** Whether a limit has a `response_body` other than `off`. */
+  readonly hasBodies: boolean;
   /** Whether a limit has `reservations`. */
   readonly hasReservations: boolean;
   /** Whether a limit has a `candidate`. */
@@ -92,13 +94,14 @@ export class DomainCompiler {
   *finish(): Generator<undefined, FinishedDomain> {
     const root = yield* this.finishLevel(this.root, NO_LEVELS);
     this.plans.warnIfUnused();
-    const { headerModes, hasReservations, hasCandidates } = this.limits;
+    const { headerModes, hasBodies, hasReservations, hasCandidates } = this.limits;
     const { hasTenants, byName: plans } = this.plans;
     return {
       root,
       hasHashTag: this.hasHashTag,
       hasPenalties: this.hasPenalties,
       headerModes: [...headerModes],
+      hasBodies,
       hasReservations,
       hasCandidates,
       hasTenants,
@@ -180,7 +183,9 @@ export class DomainCompiler {
     const { max, holdS, name, fields } = spec;
     const failureMode = fields.failureMode?.value ?? this.options.failureMode;
     const responseHeaders = fields.responseHeaders?.value ?? this.options.responseHeaders;
-    const limit = makeInFlightLimit({ max, holdS, failureMode, responseHeaders, ...(name !== '' && { name }) });
+    const responseBody = fields.responseBody?.value;
+    const limit = makeInFlightLimit({ max, holdS, failureMode, responseHeaders, responseBody, ...(name !== '' && { name }) });
+    if (responseBody !== undefined && responseBody.kind !== 'off') this.limits.hasBodies = true;
     if (responseHeaders !== undefined) this.limits.headerModes.add(responseHeaders);
     const idLevel = idLevelOf(spec, levels);
     const idEntryAt = (level: number) => (level === idLevel ? anyValueEntry(toByteString(levels[level]?.key ?? '')) : undefined);

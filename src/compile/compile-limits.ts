@@ -48,6 +48,8 @@ export interface CompiledLimits {
 export class LimitCompiler {
   /** The values of `response_headers` of the limits so far. */
   readonly headerModes = new Set<ResponseHeaders>();
+  /** Whether a limit so far has a `response_body` other than `off`. */
+  hasBodies = false;
   /** Whether a limit so far has `reservations`. */
   hasReservations = false;
   /** Whether a limit so far has a `candidate`. */
@@ -115,6 +117,7 @@ export class LimitCompiler {
       algorithm,
       failureMode: fields.failureMode?.value ?? this.options.failureMode,
       responseHeaders: fields.responseHeaders?.value ?? this.options.responseHeaders,
+      responseBody: fields.responseBody?.value,
       calendarTimeZone: calendar ? (timeZone?.value ?? 'UTC') : monthTimeZone,
       overdraft: this.overdraftOf(spec),
       reservations: reservations && termsOf(reservations.value),
@@ -124,6 +127,7 @@ export class LimitCompiler {
     if (!isLimitProblem(made)) {
       warnOfLimit(spec, { limit: made, ...this.options });
       if (made.responseHeaders !== undefined) this.headerModes.add(made.responseHeaders);
+      if (made.responseBody !== undefined && made.responseBody.kind !== 'off') this.hasBodies = true;
       if (made.reservations !== undefined) this.hasReservations = true;
       return made;
     }

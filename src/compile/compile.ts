@@ -130,8 +130,9 @@ function beginDomain(
 }
 
 function* finishDomain({ root: { name, fields, problems }, compiler, defaults }: Beginning): Generator<undefined, Domain> {
-  const { root, hasHashTag, headerModes, hasReservations, hasCandidates, hasPenalties, hasTenants, plans } = yield* compiler.finish();
-  const { hashTag, failureMode, responseHeaders } = fields;
+  const { root, hasHashTag, headerModes, hasBodies, hasReservations, hasCandidates, hasPenalties, hasTenants, plans } =
+    yield* compiler.finish();
+  const { hashTag, failureMode, responseHeaders, responseBody } = fields;
   if (hashTag !== undefined && !hasHashTag) {
     const message = `has no effect because no descriptor has the key ${show(hashTag.value)}; name the key whose values spread the buckets, or remove it`;
     problems.warn({ offset: hashTag.offset, path: 'hash_tag', message });
@@ -141,6 +142,8 @@ function* finishDomain({ root: { name, fields, problems }, compiler, defaults }:
     ...(failureMode && { failureMode: failureMode.value }),
     ...(responseHeaders && { responseHeaders: responseHeaders.value }),
     ...(headerModes.length > 0 && { headerModes }),
+    ...(responseBody && { responseBody: responseBody.value }),
+    ...(hasBodies ? { hasBodies } : {}),
     ...(hasReservations ? { hasReservations } : {}),
     ...(hasCandidates ? { hasCandidates } : {}),
     ...(hasPenalties ? { hasPenalties } : {}),

@@ -2,7 +2,7 @@
 
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { isSlow } from './api/client';
+import { isSlow } from './api/patience';
 import { place } from './api/route';
 import { mayChange, readSession, session } from './api/session';
 import { ConnectionBanner } from './parts/connection-banner';

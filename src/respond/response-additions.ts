@@ -1,4 +1,4 @@
-/** Adds headers for the client and metadata for Envoy to answers, as the settings and the rules in force require. */
+/** Adds headers and a body for the client, and metadata for Envoy to answers, as the settings and the rules in force require. */
 
 import type { Decision, Header } from '../decide/decision';
 import type { ResponseHeaders } from '../rule/limit';
@@ -6,19 +6,23 @@ import type { RuleSet } from '../rule/rule-set';
 import type { JsonObject } from '../rule/rule';
 import type { DecidedRequest } from './decided/response-input';
 import { decisionMetadata } from './decision-metadata';
-import type { HeaderNames } from './headers/header-kind';
+import { openBody, type BodyOptions } from './body/open-body';
+import type { HeaderForms, HeaderNames } from './headers/header-kind';
 import { HEADER_KINDS } from './headers/header-list';
 import { requestMetadata } from './request-metadata';
 
 /** The metadata of an answer that was decided without the store, unless settings add more. */
 export const FALLBACK_METADATA: JsonObject = { decided_by: 'fallback' };
 
-export interface AdditionOptions {
+export interface AdditionOptions extends BodyOptions {
   /** For limits without `response_headers`. */
   readonly responseHeaders: ResponseHeaders;
   readonly headerNames: HeaderNames;
+  readonly headerForms: HeaderForms;
   /** `RETRY_AFTER_ENABLED`. */
   readonly retryAfter: boolean | undefined;
+  /** `RETRY_AFTER_MS_ENABLED`. */
+  readonly retryAfterMs: boolean;
   /** `RESPONSE_DYNAMIC_METADATA`. */
   readonly requestMetadata: boolean;
   /** `RESPONSE_DECISION_METADATA`. */
@@ -32,24 +36,30 @@ export type Add = (answered: DecidedRequest) => Decision;
 export function additionsFor(ruleSet: RuleSet, options: AdditionOptions): Add | undefined {
   const headers = headersFor(ruleSet, options);
   const metadata = metadataFor(ruleSet, options);
-  if (headers === undefined && metadata === undefined) return undefined;
+  const bodyOf = openBody(ruleSet, options);
+  if (headers === undefined && metadata === undefined && bodyOf === undefined) return undefined;
+  const isOnlyBody = headers === undefined && metadata === undefined;
   return (answered) => {
-    const added = headers?.(answered) ?? [];
-    const { overallCode, statuses, fallback, cached } = answered.decision;
+    const { decision } = answered;
+    if (isOnlyBody && decision.overallCode === 'OK') return decision;
+    const body = bodyOf?.(answered);
+    const added = [...(headers?.(answered) ?? []), ...(body?.headers ?? [])];
+    const { overallCode, statuses, fallback, cached } = decision;
     return {
       overallCode,
       statuses,
       ...(fallback === true && { fallback }),
       ...(cached === true && { cached }),
       ...(added.length > 0 && { headers: added }),
+      ...(body && { body: body.body }),
       ...(metadata && { metadata: metadata(answered) }),
     };
   };
 }
 
 function headersFor(ruleSet: RuleSet, options: AdditionOptions): ((answered: DecidedRequest) => Header[]) | undefined {
-  const { responseHeaders: mode, headerNames, retryAfter } = options;
-  const headerOptions = { mode, modes: modesOf(ruleSet).add(mode), headerNames, retryAfter };
+  const { responseHeaders: mode, headerNames, headerForms, retryAfter, retryAfterMs } = options;
+  const headerOptions = { mode, modes: modesOf(ruleSet).add(mode), headerNames, headerForms, retryAfter, retryAfterMs };
   const kinds = HEADER_KINDS.flatMap((open) => open(headerOptions) ?? []);
   return kinds.length === 0 ? undefined : (answered) => kinds.flatMap((headersOf) => headersOf(answered));
 }

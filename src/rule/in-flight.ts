@@ -1,5 +1,6 @@
 /** Requests in flight: the number of concurrent requests, as one more limit of a rule. */
 
+import type { ResponseBody } from './body/response-body';
 import type { FailureMode, Limit, ResponseHeaders } from './limit';
 import type { SharedEntry } from './shared-entry';
 import { UNIT_US } from '../descriptor/unit';
@@ -35,10 +36,18 @@ export interface InFlightLimitSpec {
   readonly name?: string | undefined;
   readonly failureMode?: FailureMode | undefined;
   readonly responseHeaders?: ResponseHeaders | undefined;
+  readonly responseBody?: ResponseBody | undefined;
 }
 
 /** `max` slots, each released after `holdS` at the latest. The caller checks the bounds of both. */
-export function makeInFlightLimit({ max, holdS, name = IN_FLIGHT_NAME, failureMode, responseHeaders }: InFlightLimitSpec): Limit {
+export function makeInFlightLimit({
+  max,
+  holdS,
+  name = IN_FLIGHT_NAME,
+  failureMode,
+  responseHeaders,
+  responseBody,
+}: InFlightLimitSpec): Limit {
   return {
     requestsPerUnit: max,
     unit: 'second',
@@ -49,5 +58,6 @@ export function makeInFlightLimit({ max, holdS, name = IN_FLIGHT_NAME, failureMo
     capacity: max,
     ...(failureMode && { failureMode }),
     ...(responseHeaders && { responseHeaders }),
+    ...(responseBody && { responseBody }),
   };
 }

@@ -1,6 +1,7 @@
 /** A limit: a number of requests for each window, counted by one algorithm. */
 
 import { TRAITS, type Algorithm, type BucketAlgorithm } from '../algorithm/algorithms';
+import type { ResponseBody } from './body/response-body';
 import { isCalendarUnit, type Calendar } from './calendar';
 import { UNIT_US, WINDOW_US_MAX, type UnitName } from '../descriptor/unit';
 
@@ -19,6 +20,16 @@ export type FailureMode = (typeof FAILURE_MODES)[number];
 export const RESPONSE_HEADERS = ['off', 'reference', 'ietf'] as const;
 
 export type ResponseHeaders = (typeof RESPONSE_HEADERS)[number];
+
+/** What the `reference` headers show as the limit. */
+export const LIMIT_FORMS = ['requests_per_unit', 'capacity'] as const;
+
+export type LimitForm = (typeof LIMIT_FORMS)[number];
+
+/** How the `reference` headers show the reset: the time until then, in three forms, or its time since 1970 in seconds. */
+export const RESET_FORMS = ['seconds', 'milliseconds', 'duration', 'epoch'] as const;
+
+export type ResetForm = (typeof RESET_FORMS)[number];
 
 /** The largest `requests_per_unit` and `burst` (both are uint32 on the wire). */
 export const UINT32_MAX = 2 ** 32 - 1;
@@ -41,6 +52,8 @@ export interface Limit {
   readonly failureMode?: FailureMode;
   /** Absent: the setting `RESPONSE_HEADERS`. */
   readonly responseHeaders?: ResponseHeaders;
+  /** Absent: that of the domain, or the setting `RESPONSE_BODY`. */
+  readonly responseBody?: ResponseBody;
   /** Calendar windows instead of `windowUs`; only for `fixed_window`. */
   readonly calendar?: Calendar;
   /** A descriptor's own hits are a usage report: charged in full, below zero too. Absent: they are requested like other hits. */
@@ -105,6 +118,7 @@ export interface LimitSpec {
   readonly calendarTimeZone?: string | undefined;
   readonly failureMode?: FailureMode | undefined;
   readonly responseHeaders?: ResponseHeaders | undefined;
+  readonly responseBody?: ResponseBody | undefined;
   readonly overdraft?: Overdraft | undefined;
   readonly reservations?: ReservationTerms | undefined;
 }
@@ -129,6 +143,7 @@ export function makeLimit(spec: LimitSpec): RateLimit | LimitProblem {
     burst,
     failureMode,
     responseHeaders,
+    responseBody,
     overdraft,
     reservations,
   } = spec;
@@ -164,6 +179,7 @@ export function makeLimit(spec: LimitSpec): RateLimit | LimitProblem {
     ...(calendar && { calendar }),
     ...(failureMode && { failureMode }),
     ...(responseHeaders && { responseHeaders }),
+    ...(responseBody && { responseBody }),
     ...(overdraft && { overdraft }),
     ...(reservations && { reservations }),
   };

@@ -4,6 +4,7 @@ import { REFERENCE_ALGORITHM, type Algorithm } from '../algorithm/algorithms';
 import type { ByteString, Descriptor, LimitOverride, RateLimitRequest } from '../descriptor/descriptor';
 import { UNIT_US } from '../descriptor/unit';
 import { overrideLimits } from './apply-override';
+import type { ResponseBody } from './body/response-body';
 import { choosePlan, type PlanInForce } from './choose-plan';
 import type { ControlView, SelectedRecord } from './control-view';
 import { findNode } from './tree';
@@ -242,6 +243,7 @@ function matchRule(rule: Rule | undefined, { domain, descriptor, modes, index }:
     const algorithm = replaced?.algorithm ?? domain.defaultAlgorithm;
     const failureMode = replaced?.failureMode ?? domain.failureMode;
     const responseHeaders = replaced?.responseHeaders ?? domain.responseHeaders;
+    const responseBody = replaced?.responseBody;
     const overdraft = replaced === undefined ? domain.defaultOverdraft : replaced.overdraft;
     const reservations = replaced?.reservations;
     const { calendarMonth } = domain;
@@ -251,6 +253,7 @@ function matchRule(rule: Rule | undefined, { domain, descriptor, modes, index }:
       calendarMonth,
       failureMode,
       responseHeaders,
+      responseBody,
       overdraft,
       reservations,
       index,
@@ -282,12 +285,13 @@ function overrideLimit({
   calendarMonth,
   failureMode,
   responseHeaders,
+  responseBody,
   overdraft,
   reservations,
   index,
 }: OverrideLimitInput): Limit {
   const calendarTimeZone = calendarMonth && override.unit === 'month' ? 'UTC' : undefined;
-  const made = makeLimit({ algorithm, ...override, calendarTimeZone, failureMode, responseHeaders, overdraft, reservations });
+  const made = makeLimit({ algorithm, ...override, calendarTimeZone, failureMode, responseHeaders, responseBody, overdraft, reservations });
   if (isLimitProblem(made)) throw new BadRequestError(`descriptors[${index}].limit.${made.field} ${made.message}`);
   return made;
 }
@@ -298,6 +302,7 @@ interface OverrideLimitInput {
   readonly calendarMonth: boolean;
   readonly failureMode: FailureMode | undefined;
   readonly responseHeaders: ResponseHeaders | undefined;
+  readonly responseBody: ResponseBody | undefined;
   readonly overdraft: Overdraft | undefined;
   readonly reservations: ReservationTerms | undefined;
   readonly index: number;

@@ -7,7 +7,7 @@ import { isLimitProblem, makeLimit, type Limit, type RateLimit } from './limit';
 /** Undefined: the values make no limit of this algorithm. */
 export function replaceValues(limit: RateLimit, values: LimitValues): RateLimit | undefined {
   const { requestsPerUnit, unit, unitMultiplier = 1, burst = burstOf(limit) } = values;
-  const { name, algorithm, calendar, failureMode, responseHeaders, overdraft, reservations } = limit;
+  const { name, algorithm, calendar, failureMode, responseHeaders, responseBody, overdraft, reservations } = limit;
   const made = makeLimit({
     requestsPerUnit,
     unit,
@@ -18,6 +18,7 @@ export function replaceValues(limit: RateLimit, values: LimitValues): RateLimit 
     calendarTimeZone: calendar?.timeZone,
     failureMode,
     responseHeaders,
+    responseBody,
     overdraft,
     reservations,
   });

@@ -3,6 +3,7 @@
 import type { Algorithm } from '../algorithm/algorithms';
 import type { ByteString } from '../descriptor/descriptor';
 import type { DescriptorLevel } from './tree';
+import type { ResponseBody } from './body/response-body';
 import type { Plan } from './plan';
 import type { FailureMode, Overdraft, ResponseHeaders } from './limit';
 
@@ -20,6 +21,10 @@ export interface Domain {
   readonly responseHeaders?: ResponseHeaders;
   /** All values of `response_headers` of limits in the domain; absent: no limit has one. */
   readonly headerModes?: readonly ResponseHeaders[];
+  /** For limits without their own; absent: the setting `RESPONSE_BODY`. */
+  readonly responseBody?: ResponseBody;
+  /** Whether a limit of the domain has a `response_body` other than `off`. */
+  readonly hasBodies?: boolean;
   /** Whether a limit of the domain has `reservations`. */
   readonly hasReservations?: boolean;
   /** `hash_tag`: key of the entry whose value spreads the domain's buckets over a Redis Cluster. */

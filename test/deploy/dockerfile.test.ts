@@ -1,18 +1,30 @@
 /** What can be known of the image without building it: its sources exist, it is not root, its ports are the server's. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { readDockerfile, type Stage } from '../support/image/dockerfile';
 import { listNodes } from '../support/versions/node-versions';
 import { DEPLOY, documentsOf } from './manifests';
 
 const ROOT = resolve(DEPLOY, '..');
-const instructions = readFileSync(resolve(DEPLOY, 'Dockerfile'), 'utf8')
-  .replace(/\\\n/g, ' ')
-  .split('\n')
-  .filter((line) => line !== '' && !line.startsWith('#'));
+const DOCKERFILE = resolve(DEPLOY, 'Dockerfile');
+const stages = readDockerfile(DOCKERFILE);
+const instructions = stages.flatMap(({ instructions: all }) => all.map(({ name, text }) => `${name} ${text}`));
 
 /** The arguments of an instruction, at each place where it stands. */
 function argumentsOf(instruction: string): string[][] {
   return instructions.filter((line) => line.startsWith(`${instruction} `)).map((line) => line.split(/\s+/).slice(1));
+}
+
+/** Of the last stage, without the prefix of the OCI. */
+function labelsOf(built: readonly Stage[]): Record<string, string> {
+  const text = built
+    .at(-1)!
+    .instructions.filter(({ name }) => name === 'LABEL')
+    .map((label) => label.text)
+    .join(' ');
+  return Object.fromEntries(
+    Array.from(text.matchAll(/org\.opencontainers\.image\.([\w.]+)="([^"]*)"/g), ([, name, value]) => [name!, value!] as const),
+  );
 }
 
 const copiedFromHere = argumentsOf('COPY')
@@ -34,8 +46,8 @@ test('every COPY source exists and passes .dockerignore', () => {
 
 test('the last stage has the files that package.json would publish', () => {
   const { files } = JSON.parse(readFileSync(resolve(ROOT, 'package.json'), 'utf8')) as { files: string[] };
-  const lastStage = instructions.slice(instructions.findLastIndex((line) => line.startsWith('FROM ')));
-  for (const name of files) expect(lastStage.some((line) => line.startsWith('COPY ') && line.endsWith(` ${name}`))).toBe(true);
+  const copies = stages.at(-1)!.instructions.filter(({ name }) => name === 'COPY');
+  for (const file of files) expect(copies.some(({ text }) => text.endsWith(` ${file}`))).toBe(true);
 });
 
 test('the image runs as the numeric non-root user of the Deployment', () => {
@@ -48,10 +60,28 @@ test('the image runs as the numeric non-root user of the Deployment', () => {
   expect(user).toBe(`${runAsUser}:${runAsGroup}`);
 });
 
-test('all stages use one Node image, of the first line that the tests run on', () => {
+test('all stages use one Node image, of the first line that the tests run on, and a build may pin it by its digest', () => {
   const [, major] = /^node-(\d+)\./.exec(listNodes()[0]!.name)!;
-  const images = new Set(argumentsOf('FROM').map(([image]) => image));
-  expect([...images]).toEqual([`node:${major}-slim`]);
+  expect(new Set(stages.map(({ image }) => image))).toEqual(new Set([`node:${major}-slim`]));
+  const pinned = `node:${major}-slim@sha256:${'0'.repeat(64)}`;
+  const release = readDockerfile(DOCKERFILE, { NODE_IMAGE: pinned });
+  expect(new Set(release.map(({ image }) => image))).toEqual(new Set([pinned]));
+  expect(labelsOf(release)).toMatchObject({ 'base.name': pinned });
+});
+
+test('the labels of the image say its version, its licence, and the commit of a release', () => {
+  const manifest = JSON.parse(readFileSync(resolve(ROOT, 'package.json'), 'utf8')) as Record<string, string>;
+  const built = readDockerfile(DOCKERFILE, { REVISION: 'abc', CREATED: '2026-01-02T03:04:05Z', SOURCE: 'https://forge.example/weir' });
+  expect(labelsOf(built)).toEqual({
+    title: manifest.name,
+    description: manifest.description,
+    licenses: manifest.license,
+    version: manifest.version,
+    revision: 'abc',
+    created: '2026-01-02T03:04:05Z',
+    source: 'https://forge.example/weir',
+    'base.name': `node:${/^node-(\d+)\./.exec(listNodes()[0]!.name)![1]}-slim`,
+  });
 });
 
 test('the image exposes the three ports of the server', () => {

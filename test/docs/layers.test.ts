@@ -63,7 +63,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** They know every part. */
-const ROOTS = ['app', 'cli', 'main', 'warm-up'];
+const ROOTS = ['app', 'cli', 'library', 'main', 'warm-up'];
 
 const PURE = ['algorithm', 'descriptor', 'rule', 'bucket', 'decide'];
 

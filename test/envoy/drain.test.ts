@@ -6,6 +6,7 @@ import { writeConfig } from '../support/config/temp-config';
 import { TRANSPORTS } from '../support/servers/transport-harness';
 import { until } from '../support/clock/until';
 import { startWeir, type WeirProcess } from '../support/processes/weir-process';
+import { DecisionLoad } from './chain/decision-load';
 import { startGateway, type Gateway } from './chain/gateway';
 import { figure } from '../support/docs/figure';
 
@@ -16,8 +17,8 @@ const AGES_MS = isLong ? 20_000 : 4000;
 /** What a stop, a start and Envoy's noticing may take. */
 const DRAIN_MS = 20_000;
 
-const CLIENTS = 8;
 const CALLER = { merchant: 'm', client: 'c' };
+const LOAD = { caller: CALLER, path: '/search', clients: 8 };
 
 /** No request is ever allowed: one that passes is one that was not decided. */
 const NOTHING = writeConfig(
@@ -33,40 +34,6 @@ const CHANGES = {
 
 function start(transport: string, port: number, env: Record<string, string> = {}): Promise<WeirProcess> {
   return startWeir({ config: NOTHING, env: { BACKEND_TYPE: 'memory', TRANSPORT: transport, GRPC_PORT: String(port), ...env } });
-}
-
-/** Asks without a pause until stopped, and counts how the requests ended. */
-class Load {
-  readonly statuses: Record<number, number> = {};
-  private isStopped = false;
-  private readonly clients: Promise<unknown>;
-
-  constructor(gateway: Gateway) {
-    this.clients = Promise.all(
-      Array.from({ length: CLIENTS }, async () => {
-        while (!this.isStopped) {
-          const { status } = await gateway.get('/search', CALLER);
-          this.statuses[status] = (this.statuses[status] ?? 0) + 1;
-        }
-      }),
-    );
-  }
-
-  get requests(): number {
-    return Object.values(this.statuses).reduce((sum, count) => sum + count, 0);
-  }
-
-  /** `20,205 x 429`. */
-  describe(): string {
-    return Object.entries(this.statuses)
-      .map(([status, count]) => `${count.toLocaleString('en')} x ${status}`)
-      .join(', ');
-  }
-
-  async stop(): Promise<void> {
-    this.isStopped = true;
-    await this.clients;
-  }
 }
 
 /** Envoy sends this many of its Weirs calls. */
@@ -87,7 +54,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
       const weirs = [await start(transport, ports[0], env), await start(transport, ports[1], env)];
       const gateway = await startGateway({ weirGrpcPort: ports[0], otherWeirGrpcPort: ports[1], replacements: CHANGES });
       await untilHealthy(gateway, 2);
-      const load = new Load(gateway);
+      const load = new DecisionLoad(gateway, LOAD);
       for (let drain = 0; drain < DRAINS; drain += 1) {
         const at = drain % 2;
         const before = load.requests;
@@ -113,7 +80,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
       const weir = await start(transport, port, { GRPC_MAX_CONNECTION_AGE: '300ms', GRPC_MAX_CONNECTION_AGE_GRACE: '5s' });
       const gateway = await startGateway({ weirGrpcPort: port, replacements: CHANGES });
       await untilHealthy(gateway, 1);
-      const load = new Load(gateway);
+      const load = new DecisionLoad(gateway, LOAD);
       await new Promise((resolve) => setTimeout(resolve, AGES_MS));
       await load.stop();
       const stats = await gateway.admin('/stats?filter=cluster.weir.upstream_cx_(total|close_notify)');

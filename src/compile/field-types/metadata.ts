@@ -61,13 +61,13 @@ function faultOf(node: ConfigNode): string | undefined {
     : undefined;
 }
 
-function isDeeper(node: ConfigNode, depthMax: number): boolean {
+export function isDeeper(node: ConfigNode, depthMax: number): boolean {
   if (node.kind === 'scalar') return false;
   const within = node.kind === 'list' ? [...node.items] : Array.from(node.fields.values(), ({ value }) => value);
   return depthMax === 0 || within.some((child) => isDeeper(child, depthMax - 1));
 }
 
-function toObject({ fields }: MapNode, { path, problems }: Place): JsonObject {
+export function toObject({ fields }: MapNode, { path, problems }: Place): JsonObject {
   // fromEntries defines own properties even for names such as `__proto__`.
   return Object.fromEntries(Array.from(fields, ([name, { value }]) => [name, toJson(value, { path: joinPath(path, name), problems })]));
 }

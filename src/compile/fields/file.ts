@@ -8,6 +8,7 @@ import { defineLevel, type Field } from '../field-types/field';
 import { algorithm, failureMode, responseHeaders } from '../field-types/limit-types';
 import { listFor, namedMapsFor } from '../field-types/nested-types';
 import { flag, nonEmptyText } from '../field-types/scalar-types';
+import { responseBody } from './response-body';
 
 const field = <T>(row: Field<T, Domain>): Field<T, Domain> => row;
 
@@ -70,6 +71,15 @@ const FIELDS = {
     unset: '`RESPONSE_HEADERS`',
     meaning: 'Which headers show limits without their own `response_headers` ([headers.md](headers.md)).',
     example: 'ietf',
+    perDomain: true,
+  }),
+  responseBody: field({
+    name: 'response_body',
+    type: responseBody(),
+    of: 'Weir',
+    unset: '`RESPONSE_BODY`',
+    meaning: 'Body of the response if a limit without its own `response_body` denies ([headers.md](headers.md#bodies)).',
+    example: 'problem',
     perDomain: true,
   }),
   overdraft: field({

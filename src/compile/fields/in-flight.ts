@@ -4,6 +4,7 @@ import { IN_FLIGHT_NAME, type InFlight } from '../../rule/in-flight';
 import { defineLevel, type Field } from '../field-types/field';
 import { failureMode, holdS, limitName, responseHeaders, slots } from '../field-types/limit-types';
 import { nonEmptyText } from '../field-types/scalar-types';
+import { responseBody } from './response-body';
 
 const field = <T>(row: Field<T, InFlight>): Field<T, InFlight> => row;
 
@@ -65,6 +66,14 @@ const FIELDS = {
     unset: 'those of the domain',
     meaning: 'Which headers show the limit, as in `rate_limit`.',
     example: 'off',
+  }),
+  responseBody: field({
+    name: 'response_body',
+    type: responseBody(),
+    of: 'Weir',
+    unset: 'that of the domain',
+    meaning: 'Body of the response if this limit denies, as in `rate_limit`.',
+    example: 'problem',
   }),
 };
 

@@ -9,6 +9,7 @@ import { PENALTY } from './penalty';
 import { PLAN } from './plan';
 import { RATE_LIMIT } from './rate-limit';
 import { REPLACED } from './replaces';
+import { RESPONSE_BODY } from './response-body';
 import { RESERVATIONS } from './reservations';
 
 /** The root first, in the order of the documentation, and of messages about misplaced keys. */
@@ -18,6 +19,7 @@ export const LEVELS: readonly [Level, ...Level[]] = [
   PLAN,
   RATE_LIMIT,
   IN_FLIGHT,
+  RESPONSE_BODY,
   REPLACED,
   RESERVATIONS,
   CANDIDATE,

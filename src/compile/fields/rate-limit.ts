@@ -9,6 +9,7 @@ import { flag, uint32 } from '../field-types/scalar-types';
 import { UNIT_NAMES } from '../../descriptor/unit';
 import { CANDIDATE } from './candidate';
 import { REPLACED } from './replaces';
+import { responseBody } from './response-body';
 import { RESERVATIONS } from './reservations';
 
 const field = <T>(row: Field<T, Limit>): Field<T, Limit> => row;
@@ -174,6 +175,16 @@ const FIELDS = {
     example: 'ietf',
     counts: true,
     shown: ({ responseHeaders: headers }) => headers && `response_headers: ${headers}`,
+  }),
+  responseBody: field({
+    name: 'response_body',
+    type: responseBody(),
+    of: 'Weir',
+    unset: 'that of the domain',
+    meaning: 'Body of the response if this limit denies ([headers.md](headers.md#bodies)).',
+    example: 'problem',
+    counts: true,
+    shown: ({ responseBody: body }) => body && `response_body: ${body.kind}`,
   }),
   overdraft: field({
     name: 'overdraft',

@@ -9,6 +9,7 @@ export interface UnseenFault {
 const COMPARES = 'a schema cannot compare two places';
 const ONE_FILE = 'a schema sees one file';
 const COUNTS = 'a schema does not count levels or bytes';
+const PLACEHOLDERS = 'a schema cannot read placeholders';
 const TEXT = 'a schema sees values, not the text of the file';
 
 export const UNSEEN_FAULTS: readonly UnseenFault[] = [
@@ -26,6 +27,11 @@ export const UNSEEN_FAULTS: readonly UnseenFault[] = [
   { says: 'the YAML is nested more than … deep', why: COUNTS },
   { says: 'is nested more than … deep; callers may fail to parse answers with it', why: COUNTS },
   { says: 'is longer than … bytes as JSON; …', why: COUNTS },
+  { says: 'is nested more than … deep; nest it less', why: COUNTS },
+  { says: 'may become longer than … bytes when it is filled in; …', why: COUNTS },
+  { says: 'has the unknown placeholder …; …', why: PLACEHOLDERS },
+  { says: 'has a single …; write … to show one', why: PLACEHOLDERS },
+  { says: 'is a map in YAML; put quotes around it: …', why: PLACEHOLDERS },
   { says: '… is not a number in JSON; put it in quotes to have it as text', why: 'a schema sees no numbers beyond those of JSON' },
   { says: '… is not a whole number; write …', why: 'JSON has no difference between 5.0 and 5' },
   { says: 'U+… is …; …', why: TEXT },

@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { OPERATIONS, type Operations } from '../../admin-client/operations';
+import { waitPatiently } from './patience';
 import { ApiError, type FieldError } from './problem';
 
 export type OperationId = keyof Operations;
@@ -10,17 +11,8 @@ export type Input<Id extends OperationId> = Omit<Operations[Id], 'reply'>;
 
 export type Reply<Id extends OperationId> = Operations[Id]['reply'];
 
-/** An answer takes at most this, in milliseconds. */
-const TIMEOUT_MS = 15_000;
-
-/** An answer that takes longer is slow, and the console says so. */
-export const SLOW_MS = 2_000;
-
 /** Whether the admin API answers, and since when not. */
 export const awaySince = signal<number | undefined>(undefined);
-
-/** Whether an answer is overdue, or the last one was. */
-export const isSlow = signal(false);
 
 /** The CSRF token of the session; undefined: there is none, or none is needed. */
 export const csrf = signal<string | undefined>(undefined);
@@ -42,22 +34,28 @@ export interface CallOptions {
 export async function call<Id extends OperationId>(id: Id, input: Input<Id>, options: CallOptions = {}): Promise<Reply<Id>> {
   const { method } = OPERATIONS[id];
   const { body } = input as Parts;
-  const response = await send(urlOf(id, input), {
-    method,
-    credentials: 'same-origin',
-    redirect: 'error',
-    cache: 'no-store',
-    headers: {
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...(method !== 'GET' && csrf.value !== undefined && { 'x-weir-csrf': csrf.value }),
-      ...options.headers,
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-    signal:
-      options.signal === undefined ? AbortSignal.timeout(TIMEOUT_MS) : AbortSignal.any([options.signal, AbortSignal.timeout(TIMEOUT_MS)]),
-  });
-  if (response.ok) return (await response.json()) as Reply<Id>;
-  throw await problemOf(response);
+  const patience = waitPatiently(options.signal);
+  let outcome: 'answered' | 'failed' = 'failed';
+  try {
+    const { response, json } = await send(urlOf(id, input), {
+      method,
+      credentials: 'same-origin',
+      redirect: 'error',
+      cache: 'no-store',
+      headers: {
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(method !== 'GET' && csrf.value !== undefined && { 'x-weir-csrf': csrf.value }),
+        ...options.headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: patience.signal,
+    });
+    outcome = 'answered';
+    if (response.ok) return json as Reply<Id>;
+    throw problemOf(response, json);
+  } finally {
+    patience.end(outcome);
+  }
 }
 
 export function urlOf<Id extends OperationId>(id: Id, input: Input<Id>): string {
@@ -68,36 +66,42 @@ export function urlOf<Id extends OperationId>(id: Id, input: Input<Id>): string 
   return search === '' ? path : `${path}?${search}`;
 }
 
-async function send(url: string, init: RequestInit): Promise<Response> {
-  let isOverdue = false;
-  const timer = setTimeout(() => {
-    isOverdue = true;
-    isSlow.value = true;
-  }, SLOW_MS);
+interface Answer {
+  readonly response: Response;
+  /** Empty: the body is not JSON. */
+  readonly json: unknown;
+}
+
+async function send(url: string, init: RequestInit): Promise<Answer> {
   try {
     const response = await fetch(url, init);
-    isSlow.value = isOverdue;
     // A proxy in between answers for an instance that is away.
     if (response.status === 502 || response.status === 504) throw new TypeError(`status ${response.status}`);
+    const text = await response.text();
     awaySince.value = undefined;
-    return response;
+    return { response, json: parse(text) };
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     awaySince.value ??= Date.now();
-    isSlow.value = false;
     throw new ApiError('away', 'the admin API does not answer');
-  } finally {
-    clearTimeout(timer);
   }
 }
 
-async function problemOf(response: Response): Promise<ApiError> {
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}
+
+function problemOf(response: Response, json: unknown): ApiError {
   const { status } = response;
   const {
     detail,
     errors,
     type = '',
-  } = (await response.json().catch(() => ({}))) as {
+  } = (json ?? {}) as {
     readonly detail?: string;
     readonly type?: string;
     readonly errors?: readonly FieldError[];

@@ -1,7 +1,8 @@
 /** Says that the admin API does not answer, that it is slow, or that the role changed. */
 
 import { useEffect, useState } from 'preact/hooks';
-import { awaySince, isSlow, SLOW_MS } from '../api/client';
+import { awaySince } from '../api/client';
+import { isSlow, SLOW_MS } from '../api/patience';
 import { wasRefused } from '../api/session';
 import { showDuration } from '../api/show';
 import { State } from './state';

@@ -37,6 +37,11 @@ export class AbsenceCircuit {
     if (this.failures >= FAILURES_MIN && nowMs - this.firstFailureMs >= FAILING_MS) this.circuit.open();
   }
 
+  /** The caller gave the call up. If it was the trial, another one follows. */
+  recordAbort(): void {
+    if (!this.circuit.isClosed) this.circuit.open();
+  }
+
   /** Ends its timer. */
   close(): void {
     this.circuit.shutDown();

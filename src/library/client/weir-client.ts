@@ -1,5 +1,6 @@
 /** Makes the calls of a client: picks a connection, keeps the deadline, and leaves the rest to the failure mode. */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { connectivityState, Metadata, status, type Client as GrpcClient, type ServiceError } from '@grpc/grpc-js';
 import { asError } from '../../lib/errors';
 import { loadProto } from '../../transport/messages/proto';
@@ -14,6 +15,7 @@ import type { Client, ClientOptions } from './client';
 import { openChannels } from './open-channels';
 
 const READY_TIMEOUT_MS = 5_000;
+const READY_LOOK_MS = 5;
 
 const NO_METADATA = new Metadata();
 
@@ -42,6 +44,7 @@ export class WeirClient implements Client {
       this.circuit.recordAnswer();
       return result;
     } catch (error) {
+      if (signal?.aborted === true) this.circuit.recordAbort();
       signal?.throwIfAborted();
       const { code, details } = error as Partial<ServiceError>;
       if (code === status.INVALID_ARGUMENT) {
@@ -55,22 +58,15 @@ export class WeirClient implements Client {
     }
   }
 
+  // Not grpc-js's waitForReady, whose timers outlast a channel that is closed or not awaited any more.
   async ready({ timeoutMs = READY_TIMEOUT_MS }: { readonly timeoutMs?: number } = {}): Promise<boolean> {
-    if (this.isClosed) return false;
-    const deadline = Date.now() + timeoutMs;
-    const connected = this.channels.map(
-      (channel) =>
-        new Promise<void>((resolve, reject) => {
-          channel.waitForReady(deadline, (error) => {
-            if (error === undefined) resolve();
-            else reject(error);
-          });
-        }),
-    );
-    return Promise.any(connected).then(
-      () => true,
-      () => false,
-    );
+    const endMs = performance.now() + timeoutMs;
+    while (!this.isClosed) {
+      if (this.channels.some((channel) => isReady(channel, { connects: true }))) return true;
+      if (performance.now() >= endMs) return false;
+      await pause(READY_LOOK_MS);
+    }
+    return false;
   }
 
   close(): Promise<void> {
@@ -111,7 +107,7 @@ export class WeirClient implements Client {
     const { channels } = this;
     for (let i = 0; i < channels.length; i += 1) {
       const channel = channels[(this.next + i) % channels.length];
-      if (channel?.getChannel().getConnectivityState(false) !== connectivityState.READY) continue;
+      if (channel === undefined || !isReady(channel, { connects: false })) continue;
       this.next = (this.next + i + 1) % channels.length;
       return channel;
     }
@@ -121,6 +117,11 @@ export class WeirClient implements Client {
     this.next = (this.next + 1) % channels.length;
     return channel;
   }
+}
+
+/** `connects`: an idle channel begins to connect. */
+function isReady(channel: GrpcClient, { connects }: { readonly connects: boolean }): boolean {
+  return channel.getChannel().getConnectivityState(connects) === connectivityState.READY;
 }
 
 /** An answer without a decision is not one of Weir. */

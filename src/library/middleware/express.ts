@@ -1,7 +1,6 @@
 /** `weir/express`: middleware for Express, and for every server whose handlers take a request, a response and `next`. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { asError } from '../../lib/errors';
 import type { LimitHeader, LimitResult } from '../limiter/limiter';
 import { askLimiter, type MiddlewareOptions } from './ask-limiter';
 import { denialOf, isContentType } from './denial';
@@ -11,7 +10,7 @@ export type { MiddlewareOptions } from './ask-limiter';
 
 export interface ExpressOptions<Request, Response> extends MiddlewareOptions<Request> {
   /** Answers a denied request instead of the middleware; headers for the client are set already. */
-  readonly onDenied?: (result: LimitResult, request: Request, response: Response) => void;
+  onDenied?(result: LimitResult, request: Request, response: Response): void;
 }
 
 export type ExpressHandler<Request, Response> = (request: Request, response: Response, next: (error?: unknown) => void) => void;
@@ -20,15 +19,9 @@ export function rateLimit<Request extends IncomingMessage = IncomingMessage, Res
   options: ExpressOptions<Request, Response>,
 ): ExpressHandler<Request, Response> {
   return (request, response, next) => {
-    passes(options, request, response).then(
-      (isPassing) => {
-        if (isPassing) next();
-      },
-      // Express takes some values for the absence of an error.
-      (error: unknown) => {
-        next(asError(error));
-      },
-    );
+    passes(options, request, response).then((isPassing) => {
+      if (isPassing) next();
+    }, next);
   };
 }
 

@@ -33,6 +33,7 @@ export const LOG_EVENTS = {
   domain_not_found: 'a request names an unknown domain and gets OK: `domain`, `requests`; once a minute',
   drained: 'the drain is complete, and the process exits',
   draining: 'the drain began: `signal`, or `drain` at the request of the parent process',
+  example_served: 'neither the environment nor --config says where the configuration is, so the image serves its example: `path`',
   failure_mode_instances: 'FAILURE_MODE_INSTANCES is 1 although limits are counted in Redis',
   grpc_connection_ended: 'Weir ended a connection to the gRPC port: `reason`; once a minute for each reason',
   grpc_js: 'a message of the library grpc-js',

@@ -1,7 +1,7 @@
 /** What a kind of response headers is to the answer. */
 
 import type { Header } from '../../decide/decision';
-import type { ResponseHeaders } from '../../rule/limit';
+import type { LimitForm, ResetForm, ResponseHeaders } from '../../rule/limit';
 import type { DecidedRequest } from '../decided/response-input';
 
 /** `LIMIT_LIMIT_HEADER`, `LIMIT_REMAINING_HEADER` and `LIMIT_RESET_HEADER`. */
@@ -11,14 +11,23 @@ export interface HeaderNames {
   readonly reset: string;
 }
 
+/** `LIMIT_LIMIT_FORM` and `LIMIT_RESET_FORM`. */
+export interface HeaderForms {
+  readonly limit: LimitForm;
+  readonly reset: ResetForm;
+}
+
 export interface HeaderOptions {
   /** For limits without `response_headers`. */
   readonly mode: ResponseHeaders;
   /** All modes that a limit of the rules in force may have. */
   readonly modes: ReadonlySet<ResponseHeaders>;
   readonly headerNames: HeaderNames;
+  readonly headerForms: HeaderForms;
   /** `RETRY_AFTER_ENABLED`; undefined: only if a denying limit has the mode `ietf`. */
   readonly retryAfter: boolean | undefined;
+  /** `RETRY_AFTER_MS_ENABLED`. */
+  readonly retryAfterMs: boolean;
 }
 
 /** The headers of one answer, in their order. */

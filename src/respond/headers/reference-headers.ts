@@ -1,24 +1,25 @@
 /** The three headers of envoyproxy/ratelimit: limit, remaining and reset of the most relevant descriptor. */
 
-import { shownRemaining, toSecondsUp, type DescriptorStatus, type Header } from '../../decide/decision';
+import { shownRemaining, type DescriptorStatus, type Header } from '../../decide/decision';
 import type { DecidedRequest } from '../decided/response-input';
 import { denialsOf } from '../decided/denials';
+import { limitIn, resetIn } from './header-forms';
 import type { HeaderOptions, OpenHeaders } from './header-kind';
 
 export const openReferenceHeaders: OpenHeaders = (options) =>
   options.modes.has('reference') ? (decided) => referenceHeaders(decided, options) : undefined;
 
 /** Empty if no limit has this mode; for a denied request, if no denying limit has it. */
-function referenceHeaders(answered: DecidedRequest, { headerNames: names, mode }: HeaderOptions): Header[] {
+function referenceHeaders(answered: DecidedRequest, { headerNames: names, headerForms: forms, mode }: HeaderOptions): Header[] {
   const isShown = ({ currentLimit }: DescriptorStatus) =>
     currentLimit !== undefined && (currentLimit.responseHeaders ?? mode) === 'reference';
   const shown = shownOf(answered, isShown);
-  if (shown === undefined) return [];
+  if (shown?.currentLimit === undefined) return [];
   const { currentLimit, durationUntilResetUs = 0 } = shown;
   return [
-    { name: names.limit, value: String(currentLimit?.requestsPerUnit ?? 0) },
+    { name: names.limit, value: limitIn(forms.limit, currentLimit) },
     { name: names.remaining, value: String(shownRemaining(shown)) },
-    { name: names.reset, value: String(toSecondsUp(durationUntilResetUs)) },
+    { name: names.reset, value: resetIn(forms.reset, durationUntilResetUs, answered) },
   ];
 }
 

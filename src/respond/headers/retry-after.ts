@@ -1,41 +1,27 @@
-/** `Retry-After`: the time until a denied request would pass, without other traffic. */
+/** `Retry-After`: the time until a denied request would pass, without other traffic; and the headers with which SDKs say the same. */
 
-import { toSecondsUp, type Header } from '../../decide/decision';
+import type { Header } from '../../decide/decision';
 import type { DecidedRequest } from '../decided/response-input';
-import { denialsOf, type Denial } from '../decided/denials';
+import { denialsOf } from '../decided/denials';
+import { retryAfterMs, retryAfterS, waitUsOf } from '../decided/wait';
 import type { HeaderOptions, OpenHeaders } from './header-kind';
+
+/** What SDKs read that know `Retry-After-Ms`: a client that returns would be denied whenever it returns. */
+const NEVER: readonly Header[] = [{ name: 'X-Should-Retry', value: 'false' }];
+
+const NONE: readonly Header[] = [];
 
 export const openRetryAfter: OpenHeaders = (options) => {
   if (options.retryAfter !== true && !options.modes.has('ietf')) return undefined;
-  return (decided) => {
-    const header = retryAfter(decided, options);
-    return header === undefined ? [] : [header];
-  };
+  return (decided) => retryAfter(decided, options);
 };
 
-/**
- * The longest wait of the enforced descriptors, because each of them denies, and the shortest of the quota descriptors, because they
- * only deny together.
- */
-function retryAfter(answered: DecidedRequest, { retryAfter: enabled, mode }: HeaderOptions): Header | undefined {
+function retryAfter(answered: DecidedRequest, { retryAfter: enabled, retryAfterMs: inMs, mode }: HeaderOptions): readonly Header[] {
   const denials = enabled === false ? [] : denialsOf(answered);
   const isWanted = enabled === true || denials.some(({ limit }) => (limit.responseHeaders ?? mode) === 'ietf');
-  if (denials.length === 0 || !isWanted || willNeverPass(denials)) return undefined;
-  const enforced = denials.filter(({ match }) => match.mode !== 'quota');
-  const quota = denials.filter(({ match }) => match.mode === 'quota');
-  const quotaThatWillFit = quota.filter(({ status }) => status.neverFits !== true);
-  const waitUs = Math.max(0, ...enforced.map(toWaitUs), ...(quota.length === 0 ? [] : [Math.min(...quotaThatWillFit.map(toWaitUs))]));
-  // A client that returns at once would be denied again.
-  return { name: 'Retry-After', value: String(Math.max(1, toSecondsUp(waitUs))) };
-}
-
-/** An enforced descriptor never fits, or no quota descriptor ever does: retrying is useless. */
-function willNeverPass(denials: readonly Denial[]): boolean {
-  const quota = denials.filter(({ match }) => match.mode === 'quota');
-  const neverFits = ({ status }: Denial) => status.neverFits === true;
-  return denials.some((denial) => denial.match.mode !== 'quota' && neverFits(denial)) || (quota.length > 0 && quota.every(neverFits));
-}
-
-function toWaitUs({ status: { durationUntilResetUs = 0 } }: Denial): number {
-  return durationUntilResetUs;
+  if (denials.length === 0 || !isWanted) return NONE;
+  const waitUs = waitUsOf(denials);
+  if (waitUs === undefined) return inMs ? NEVER : NONE;
+  const seconds = { name: 'Retry-After', value: String(retryAfterS(waitUs)) };
+  return inMs ? [seconds, { name: 'Retry-After-Ms', value: String(retryAfterMs(waitUs)) }] : [seconds];
 }

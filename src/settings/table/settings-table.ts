@@ -1,7 +1,7 @@
 /** Every setting of Weir: its environment variable, type, default and meaning. */
 
 import { ALGORITHMS } from '../../algorithm/algorithms';
-import { FAILURE_MODES, RESPONSE_HEADERS } from '../../rule/limit';
+import { FAILURE_MODES, LIMIT_FORMS, RESET_FORMS, RESPONSE_HEADERS } from '../../rule/limit';
 import {
   boolean,
   count,
@@ -20,6 +20,7 @@ import {
   text,
   textLike,
 } from './setting-types';
+import { responseBody } from './body-setting';
 import { row } from './setting-row';
 import { TRACE_SETTINGS } from './trace-settings';
 
@@ -482,6 +483,14 @@ export const SETTINGS_TABLE = {
     default: 'RateLimit-Limit',
     meaning: 'Name of the `reference` header that shows `requests_per_unit`.',
   }),
+  limitLimitForm: row({
+    ...answers,
+    name: 'LIMIT_LIMIT_FORM',
+    type: oneOf(LIMIT_FORMS),
+    default: 'requests_per_unit',
+    meaning:
+      'What the `reference` header shows as the limit: `requests_per_unit`, or the `capacity`, the most hits at once (with a `burst` they differ).',
+  }),
   limitRemainingHeader: row({
     ...answers,
     name: 'LIMIT_REMAINING_HEADER',
@@ -494,7 +503,15 @@ export const SETTINGS_TABLE = {
     name: 'LIMIT_RESET_HEADER',
     type: textLike({ pattern: ANSWER_HEADER_NAME, accepts: 'the name of a header' }),
     default: 'RateLimit-Reset',
-    meaning: 'Name of the `reference` header that shows the seconds until reset, rounded up.',
+    meaning: 'Name of the `reference` header that shows the time until reset, rounded up.',
+  }),
+  limitResetForm: row({
+    ...answers,
+    name: 'LIMIT_RESET_FORM',
+    type: oneOf(RESET_FORMS),
+    default: 'seconds',
+    meaning:
+      'How the `reference` header shows the reset: the time until then in `seconds` or `milliseconds`, as a `duration` such as `6m0s` or `20ms`, or as `epoch`, its time in seconds since 1970 by the clock of the store.',
   }),
   retryAfterEnabled: row({
     ...answers,
@@ -503,6 +520,22 @@ export const SETTINGS_TABLE = {
     default: undefined,
     meaning:
       'Send `Retry-After` with every denied response: whole seconds, rounded up, until the same request would pass. Unset: only if a denying limit uses `ietf` headers.',
+  }),
+  retryAfterMsEnabled: row({
+    ...answers,
+    name: 'RETRY_AFTER_MS_ENABLED',
+    type: boolean(),
+    default: 'false',
+    meaning:
+      'Send `Retry-After-Ms` beside every `Retry-After`: the same wait in milliseconds. Where no wait helps, send `X-Should-Retry: false` instead of both ([headers.md](headers.md#retry-after)).',
+  }),
+  responseBody: row({
+    ...answers,
+    name: 'RESPONSE_BODY',
+    type: responseBody(),
+    default: 'off',
+    meaning:
+      'Body of denied responses: `off`, `problem` (application/problem+json of RFC 9457), `text:` followed by a text, or `json:` followed by a JSON object, both with placeholders. `response_body` in the YAML overrides it ([headers.md](headers.md#bodies)).',
   }),
   responseDynamicMetadata: row({
     ...answers,

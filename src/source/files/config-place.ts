@@ -1,12 +1,20 @@
 /** Chooses the place of the configuration, and the defaults that depend on it. */
 
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { PREFERRED_ALGORITHM, REFERENCE_ALGORITHM, type Algorithm } from '../../algorithm/algorithms';
 import type { ConfigSource } from './config-files';
-import type { Settings } from '../../settings/table/settings';
+import { PACKAGE_ROOT } from '../../lib/package-root';
+import type { Environment, Settings } from '../../settings/table/settings';
 
 /** The reference's default of RUNTIME_ROOT. */
 const RUNTIME_ROOT_DEFAULT = '/srv/runtime_data/current';
+
+/** Each of them says where the configuration is. */
+const PLACE_SETTINGS = ['CONFIG_TYPE', 'RUNTIME_ROOT', 'RUNTIME_SUBDIRECTORY', 'RUNTIME_APPDIRECTORY'];
+
+/** In the image and in a checkout; the npm package has none. */
+const EXAMPLE = path.join(PACKAGE_ROOT, 'deploy', 'example');
 
 /** Files, or a management server. */
 export type ConfigPlace = ConfigSource | { readonly kind: 'xds'; readonly server: string };
@@ -27,6 +35,22 @@ interface ChoosePlaceInput {
     Settings,
     'configType' | 'configGrpcXdsServerUrl' | 'runtimeRoot' | 'runtimeSubdirectory' | 'runtimeAppdirectory' | 'runtimeWatchRoot'
   >;
+}
+
+/** The example, if there is one and neither the environment nor the reference's default folder says where the configuration is. */
+export function chooseExample({
+  env,
+  example = EXAMPLE,
+  runtimeRoot = RUNTIME_ROOT_DEFAULT,
+}: ChooseExampleInput): ConfigSource | undefined {
+  const isPlaced = PLACE_SETTINGS.some((name) => env[name] !== undefined && env[name] !== '') || existsSync(runtimeRoot);
+  return isPlaced || !existsSync(example) ? undefined : { kind: 'path', path: example };
+}
+
+interface ChooseExampleInput {
+  readonly env: Environment;
+  readonly example?: string;
+  readonly runtimeRoot?: string;
 }
 
 /**

@@ -44,7 +44,7 @@ function usageFlags(usage: string): string[] {
 const TABLED = [...CONTROL_COMMANDS.keys()];
 
 const COMMANDS = [
-  { command: 'serve', options: ['config'], usage: SERVE_USAGE },
+  { command: 'serve', options: ['config', 'or-example'], usage: SERVE_USAGE },
   { command: 'check', options: Object.keys(CHECK_OPTIONS), usage: CHECK_USAGE },
   { command: 'explain', options: Object.keys(EXPLAIN_OPTIONS), usage: EXPLAIN_USAGE },
   { command: 'settings', options: Object.keys(SETTINGS_OPTIONS), usage: SETTINGS_USAGE },

@@ -28,8 +28,8 @@ function errorsOf(text: string): string[] {
 function fileWith({ inFile, least, fields }: Level, written: string): string {
   const document = parseDocument(`{ ${written} }`);
   if (!isMap(document.contents)) throw new Error(`${written} is not a map`);
-  const excludes =
-    document.get('unlimited') === true ? Object.values(fields).map(({ name }) => name) : document.has('rate_limits') ? ['rate_limit'] : [];
+  const ofLists = document.has('rate_limits') ? ['rate_limit'] : document.has('json') ? ['text'] : [];
+  const excludes = document.get('unlimited') === true ? Object.values(fields).map(({ name }) => name) : ofLists;
   const rest = Object.entries(least).filter(([name]) => !document.has(name) && !excludes.includes(name));
   return inFile(`{ ${[...rest.map(([name, value]) => `${name}: ${value}`), written].join(', ')} }`);
 }

@@ -1,10 +1,12 @@
-/** The page of headers shows what Weir writes: its lines of headers, its metadata, its YAML, and every mode. */
+/** The page of headers shows what Weir writes: its lines of headers, its bodies, its metadata, its YAML, and every mode. */
 
 import { readFileSync } from 'node:fs';
 import type { Decision } from '../../../src/decide/decision';
 import { additionsFor, type AdditionOptions } from '../../../src/respond/response-additions';
-import { LISTED_MAX, POLICY_NAME_CHARS_MAX } from '../../../src/respond/headers/ietf-headers';
-import { RESPONSE_HEADERS } from '../../../src/rule/limit';
+import { LISTED_MAX } from '../../../src/respond/headers/policy-names';
+import { PLACEHOLDER_NAMES, POLICY_NAME_CHARS_MAX, VALUE_BYTES_MAX, VIOLATED_POLICIES_MAX } from '../../../src/rule/body/placeholders';
+import { BODY_BYTES_MAX, NO_BODY, PROBLEM } from '../../../src/rule/body/response-body';
+import { LIMIT_FORMS, RESET_FORMS, RESPONSE_HEADERS } from '../../../src/rule/limit';
 import type { RuleSet } from '../../../src/rule/rule-set';
 import { answeredOf, fits, over, type Said } from '../../support/decisions/decided-request';
 import { fencedBlocks } from '../../support/docs/markdown';
@@ -17,7 +19,10 @@ const page = readFileSync(FILE, 'utf8');
 const OFF: AdditionOptions = {
   responseHeaders: 'off',
   headerNames: { limit: 'RateLimit-Limit', remaining: 'RateLimit-Remaining', reset: 'RateLimit-Reset' },
+  headerForms: { limit: 'requests_per_unit', reset: 'seconds' },
   retryAfter: undefined,
+  retryAfterMs: false,
+  responseBody: NO_BODY,
   requestMetadata: false,
   decisionMetadata: false,
 };
@@ -45,13 +50,28 @@ test('the page shows the metadata of a decision', () => {
   };
   const request = requestOf(['merchant=m', 'client=c', 'other=o'].map((entry) => ({ entries: entriesOf(entry) })));
   const { metadata } = added({ rules, verdicts: [fits(994, 21_600_000), over(1_187_401_500)], request }, { decisionMetadata: true });
-  const [shown = ''] = fencedBlocks(FILE, 'json');
+  const shown = fencedBlocks(FILE, 'json').find((block) => block.includes('decision')) ?? '';
   expect(JSON.parse(shown.replaceAll('payments.', 'd.'))).toEqual(metadata);
+});
+
+test('the page shows the ready-made problem', () => {
+  const rules = { search: ruleOf({ limits: [limitOf({ name: 'search', requestsPerUnit: 100, unit: 'minute' })] }) };
+  const { body = '' } = added({ rules, verdicts: [over(2_400_000)] }, { responseBody: PROBLEM });
+  const shown = fencedBlocks(FILE, 'json').find((block) => block.includes('violated-policies')) ?? '';
+  expect(JSON.parse(shown)).toEqual(JSON.parse(body));
+});
+
+test('the page has every placeholder, every form and every bound of a body', () => {
+  for (const name of PLACEHOLDER_NAMES) expect(page).toContain(`\`{${name}}\``);
+  for (const form of [...LIMIT_FORMS, ...RESET_FORMS]) expect(page).toContain(`| \`${form}\` |`);
+  expect(page).toContain(`A body has ${BODY_BYTES_MAX / 1024} KiB at most`);
+  expect(page).toContain(`cut at ${VALUE_BYTES_MAX} bytes`);
+  expect(page).toContain(`names of all limits that deny, at most ${VIOLATED_POLICIES_MAX}`);
 });
 
 test('the YAML is a configuration without warnings', () => {
   const blocks = fencedBlocks(FILE, 'yaml');
-  expect(blocks.map((block) => compileText(block).warnings)).toEqual([[]]);
+  expect(blocks.map((block) => compileText(block).warnings)).toEqual([[], []]);
 });
 
 test('the page has every mode and every bound', () => {

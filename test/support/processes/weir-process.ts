@@ -20,6 +20,8 @@ export interface WeirOptions {
   readonly config?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
+  /** The address that it listens on and is asked at; default 127.0.0.1. */
+  readonly host?: string;
   /** Another way to the same server, as a container's entry point. */
   readonly command?: Command;
   /** What /healthcheck answers once it is there; default 200. */
@@ -59,6 +61,7 @@ export async function startWeir({
   config,
   env = {},
   args = [],
+  host = '127.0.0.1',
   command = SERVE,
   healthStatus = 200,
 }: WeirOptions = {}): Promise<WeirProcess> {
@@ -69,9 +72,9 @@ export async function startWeir({
     args: [...firstArgs, ...(config === undefined ? [] : ['--config', config]), ...args],
     cwd: ROOT,
     env: {
-      HOST: '127.0.0.1',
-      GRPC_HOST: '127.0.0.1',
-      DEBUG_HOST: '127.0.0.1',
+      HOST: host,
+      GRPC_HOST: host,
+      DEBUG_HOST: host,
       PORT: String(httpPort),
       GRPC_PORT: String(grpcPort),
       DEBUG_PORT: String(debugPort),
@@ -85,7 +88,7 @@ export async function startWeir({
   });
   let healthyMs: number | undefined;
   const isReady = async (): Promise<boolean> => {
-    const { status, body } = await httpRequest(`http://127.0.0.1:${httpPort}/healthcheck`);
+    const { status, body } = await httpRequest(`http://${host}:${httpPort}/healthcheck`);
     if (status !== healthStatus) return false;
     healthyMs ??= performance.now();
     return !isConnecting({ health: body, output: child.output() }) || performance.now() - healthyMs > REDIS_TIMEOUT_MS;

@@ -3,6 +3,7 @@
 import { toByteString } from '../../../src/descriptor/byte-string';
 import { additionsFor, type AdditionOptions } from '../../../src/respond/response-additions';
 import { METADATA_BYTES_MAX, METADATA_TEXT_BYTES_MAX } from '../../../src/respond/metadata-texts';
+import { NO_BODY } from '../../../src/rule/body/response-body';
 import type { JsonObject } from '../../../src/rule/rule';
 import { answeredOf, fits, over, rulesOf, type Said } from '../../support/decisions/decided-request';
 import { entriesOf, limitOf, requestOf, ruleOf } from '../../support/decisions/rules';
@@ -11,7 +12,10 @@ const NAMES = { limit: 'l', remaining: 'r', reset: 't' };
 const OFF: AdditionOptions = {
   responseHeaders: 'off',
   headerNames: NAMES,
+  headerForms: { limit: 'requests_per_unit', reset: 'seconds' },
   retryAfter: undefined,
+  retryAfterMs: false,
+  responseBody: NO_BODY,
   requestMetadata: false,
   decisionMetadata: false,
 };

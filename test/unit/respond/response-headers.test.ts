@@ -4,7 +4,10 @@ import fc from 'fast-check';
 import { parseList } from 'structured-headers';
 import type { Header } from '../../../src/decide/decision';
 import { additionsFor, type AdditionOptions } from '../../../src/respond/response-additions';
-import { LISTED_MAX, POLICY_NAME_CHARS_MAX } from '../../../src/respond/headers/ietf-headers';
+import { LISTED_MAX } from '../../../src/respond/headers/policy-names';
+import { POLICY_NAME_CHARS_MAX } from '../../../src/rule/body/placeholders';
+import { NO_BODY } from '../../../src/rule/body/response-body';
+import type { ResetForm } from '../../../src/rule/limit';
 import type { Rule } from '../../../src/rule/rule';
 import { answeredOf, fits, NEVER_FITS, over, rulesOf, type Said } from '../../support/decisions/decided-request';
 import { seeded } from '../../support/random/random';
@@ -13,7 +16,10 @@ import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../..
 const OFF: AdditionOptions = {
   responseHeaders: 'off',
   headerNames: { limit: 'X-Limit', remaining: 'X-Remaining', reset: 'X-Reset' },
+  headerForms: { limit: 'requests_per_unit', reset: 'seconds' },
   retryAfter: undefined,
+  retryAfterMs: false,
+  responseBody: NO_BODY,
   requestMetadata: false,
   decisionMetadata: false,
 };
@@ -124,6 +130,32 @@ describe('reference', () => {
   test('several limits of a descriptor show the one that binds', () => {
     const rules = { a: ruleOf({ limits: [limitOf({ requestsPerUnit: 10 }), limitOf({ requestsPerUnit: 100, unit: 'hour' })] }) };
     expect(headersOf({ rules, verdicts: [fits(5), fits(2)] }, reference)).toMatchObject({ 'X-Limit': '100', 'X-Remaining': '2' });
+  });
+
+  test.each<[ResetForm, resetUs: number, shown: string]>([
+    ['seconds', 1_000_001, '2'],
+    ['milliseconds', 1_000_001, '1001'],
+    ['milliseconds', 0, '0'],
+    ['duration', 0, '0s'],
+    ['duration', 19_001, '20ms'],
+    ['duration', 1_500_000, '1.5s'],
+    ['duration', 60_000_000, '1m0s'],
+    ['duration', 360_250_000, '6m0.25s'],
+    ['duration', 7_230_000_000, '2h0m30s'],
+    ['epoch', 1_000_001, '1700000003'],
+  ])('a reset as %s of %i µs is %s', (form, resetUs, shown) => {
+    const said = { rules: { a: perMinute(10) }, verdicts: [fits(4, resetUs)] };
+    const { decision, verdict, ...rest } = answeredOf(said);
+    const options = { ...OFF, ...reference, headerForms: { limit: 'requests_per_unit', reset: form } } as const;
+    const answered = { ...rest, decision, verdict: { ...verdict, nowUs: 1_700_000_001_000_000 } };
+    expect(named(additionsFor(rulesOf(said.rules), options)?.(answered).headers ?? [])).toMatchObject({ 'X-Reset': shown });
+  });
+
+  test('a limit shows its capacity where the form asks for it', () => {
+    const said = { rules: { a: perMinute(10, { burst: 25 }) }, verdicts: [fits(4)] };
+    expect(headersOf(said, reference)).toMatchObject({ 'X-Limit': '10' });
+    const headerForms = { limit: 'capacity', reset: 'seconds' } as const;
+    expect(headersOf(said, { ...reference, headerForms })).toMatchObject({ 'X-Limit': '25' });
   });
 });
 

@@ -1,5 +1,6 @@
 /** The environment becomes typed settings, or one error that names every bad value. */
 
+import { NO_BODY } from '../../../src/rule/body/response-body';
 import { readSettings, type Environment } from '../../../src/settings/table/settings';
 import { SettingsError } from '../../../src/settings/table/settings-error';
 
@@ -88,9 +89,13 @@ describe('Settings', () => {
       responseHeaders: undefined,
       limitResponseHeadersEnabled: false,
       limitLimitHeader: 'RateLimit-Limit',
+      limitLimitForm: 'requests_per_unit',
       limitRemainingHeader: 'RateLimit-Remaining',
       limitResetHeader: 'RateLimit-Reset',
+      limitResetForm: 'seconds',
       retryAfterEnabled: undefined,
+      retryAfterMsEnabled: false,
+      responseBody: NO_BODY,
       responseDynamicMetadata: false,
       responseDecisionMetadata: false,
       backendType: undefined,

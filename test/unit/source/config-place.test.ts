@@ -8,7 +8,7 @@ import { ConfigError } from '../../../src/problems/config-error';
 import { compileConfig } from '../../../src/compile/compile';
 import { CONFIG_BYTES_MAX, CONFIG_FILE_BYTES_MAX, readConfigFiles, type ConfigSource } from '../../../src/source/files/config-files';
 import { readSettings } from '../../../src/settings/table/settings';
-import { chooseDefaultAlgorithm, choosePlace } from '../../../src/source/files/config-place';
+import { chooseDefaultAlgorithm, chooseExample, choosePlace } from '../../../src/source/files/config-place';
 
 let home: string;
 
@@ -210,5 +210,25 @@ describe('The source and its algorithm', () => {
       algorithm: 'token_bucket',
       reason: 'Limits use token_bucket by default: DEFAULT_ALGORITHM is set.',
     });
+  });
+});
+
+describe('The example', () => {
+  const [missing, example] = ['/srv/weir-has-no-such-folder', path.resolve('deploy', 'example')];
+
+  test('is served if nothing says where the configuration is', () => {
+    expect(chooseExample({ env: { REDIS_URL: 'redis:6379', RUNTIME_ROOT: '' }, example, runtimeRoot: missing })).toEqual({
+      kind: 'path',
+      path: example,
+    });
+  });
+
+  test.each(['CONFIG_TYPE', 'RUNTIME_ROOT', 'RUNTIME_SUBDIRECTORY', 'RUNTIME_APPDIRECTORY'])('is not served with %s', (name) => {
+    expect(chooseExample({ env: { [name]: 'x' }, example, runtimeRoot: missing })).toBeUndefined();
+  });
+
+  test("is not served if the reference's default folder or no example is there", () => {
+    expect(chooseExample({ env: {}, example, runtimeRoot: example })).toBeUndefined();
+    expect(chooseExample({ env: {}, example: missing, runtimeRoot: missing })).toBeUndefined();
   });
 });

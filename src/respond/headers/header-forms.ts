@@ -1,0 +1,39 @@
+/** The forms in which the `reference` headers show a limit and its reset. */
+
+import { toSecondsUp } from '../../decide/decision';
+import type { Limit, LimitForm, ResetForm } from '../../rule/limit';
+import { serverTimeUs } from '../decided/server-time';
+import type { DecidedRequest } from '../decided/response-input';
+
+const MS_US = 1000;
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+export function limitIn(form: LimitForm, { requestsPerUnit, capacity }: Limit): string {
+  return String(form === 'capacity' ? capacity : requestsPerUnit);
+}
+
+/** Rounds up, because a client that returns too early is denied again. */
+export function resetIn(form: ResetForm, durationUs: number, answered: Pick<DecidedRequest, 'verdict'>): string {
+  switch (form) {
+    case 'seconds':
+      return String(toSecondsUp(durationUs));
+    case 'milliseconds':
+      return String(Math.ceil(durationUs / MS_US));
+    case 'duration':
+      return durationText(Math.ceil(durationUs / MS_US));
+    case 'epoch':
+      return String(toSecondsUp(serverTimeUs(answered) + durationUs));
+  }
+}
+
+/** As Go prints it: `20ms`, `1.5s`, `6m0s`, `1h0m30s`. */
+function durationText(ms: number): string {
+  if (ms < SECOND_MS) return ms === 0 ? '0s' : `${ms}ms`;
+  const hours = Math.floor(ms / HOUR_MS);
+  const minutes = Math.floor((ms % HOUR_MS) / MINUTE_MS);
+  const seconds = `${(ms % MINUTE_MS) / SECOND_MS}s`;
+  if (hours > 0) return `${hours}h${minutes}m${seconds}`;
+  return minutes > 0 ? `${minutes}m${seconds}` : seconds;
+}

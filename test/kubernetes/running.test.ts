@@ -1,0 +1,225 @@
+/** What the chart's pods would run is run: a Weir with the rendered environment, the test of `helm test`, and the check before an upgrade. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { httpRequest } from '../support/clients/http-client';
+import { figure } from '../support/docs/figure';
+import { singleFeatures, valuesOf } from '../support/kubernetes/features';
+import { render, type Rendered, type Values } from '../support/kubernetes/helm';
+import { mountPod, type Data, type MountedPod } from '../support/kubernetes/mounted-pod';
+import { podOf, podsOf } from '../support/kubernetes/pods';
+import { runCommand, runWeir } from '../support/processes/command';
+import { startWeir, type WeirProcess } from '../support/processes/weir-process';
+import { makeTestClient } from '../support/redis/redis-store';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { makeCertificates, type Certificates } from '../support/servers/certificates';
+import { freePort } from '../support/servers/ports';
+
+const LIMITS = 'domain: shop\ndescriptors:\n- key: user\n  rate_limit: {unit: minute, requests_per_unit: 5}\n';
+const PASSWORD = 'correct horse';
+const TOKEN = 'a-token-of-the-test-that-nobody-else-has';
+
+/** What a test can't have as it is in a container: its ports are free ones. */
+const PORTS = ['PORT', 'GRPC_PORT', 'DEBUG_PORT'];
+
+/** Warnings about this machine, or that the values ask for. */
+const EXPECTED_WARNINGS = ['the limit on open files is', 'without ADMIN_TLS_CERT tokens travel in clear text'];
+
+let certificates: Certificates;
+let redis: RedisServer;
+let openRedis: RedisServer;
+
+beforeAll(async () => {
+  certificates = makeCertificates();
+  [redis, openRedis] = await Promise.all([startRedis(), startRedis()]);
+  const admin = makeTestClient(redis.port);
+  await admin.connect();
+  await admin.configSet('requirepass', PASSWORD);
+  admin.destroy();
+});
+
+afterAll(async () => {
+  await Promise.all([redis.stop(), openRedis.stop()]);
+});
+
+/** One Secret with everything, for values that name it everywhere. */
+function secretOfAll(): Data {
+  const { ca, server } = certificates;
+  return {
+    'ca.crt': readFileSync(ca.cert, 'utf8'),
+    'tls.crt': readFileSync(server.cert, 'utf8'),
+    'tls.key': readFileSync(server.key, 'utf8'),
+    url: 'redis.example:6380',
+    password: PASSWORD,
+    sentinel: PASSWORD,
+    headers: 'x=y',
+    tokens: `test admin ${createHash('sha256').update(TOKEN).digest('hex')}\n`,
+    'jwks.json':
+      '{"keys": [{"kty": "EC", "crv": "P-256", "kid": "k", "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}]}',
+  };
+}
+
+function mountedOf(objects: readonly Rendered[], container: string): MountedPod {
+  return mountPod(podOf(objects, container), {
+    objects,
+    secrets: { 'a-secret': secretOfAll() },
+    configMaps: { limits: { 'shop.yaml': LIMITS }, roots: {} },
+  });
+}
+
+test('weir settings takes the environment of each feature: nothing is invalid, unknown or without effect', async () => {
+  let checked = 0;
+  for (const features of singleFeatures()) {
+    const name = features.map((feature) => feature.name).join(', ');
+    const { env, remove } = mountedOf(await render({ values: valuesOf(features) }), 'weir');
+    const { stdout, stderr } = await runWeir(['settings', '--changed', '--format', 'json'], { env });
+    remove();
+    const report = JSON.parse(stdout) as { settings: readonly unknown[]; reference: unknown; unknown: unknown; problems: unknown };
+    expect({ name, stderr, ...report, settings: [] }).toEqual({ name, stderr: '', settings: [], reference: [], unknown: [], problems: [] });
+    expect(report.settings.length).toBeGreaterThan(8);
+    checked += 1;
+  }
+  figure(`${checked} sets of values`);
+});
+
+interface Running {
+  readonly weir: WeirProcess;
+  readonly objects: readonly Rendered[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly pod: MountedPod;
+}
+
+/** Starts Weir with the environment of the pod, at other addresses. */
+async function run(values: Values, addresses: Readonly<Record<string, string>>): Promise<Running> {
+  const objects = await render({ values });
+  const pod = mountedOf(objects, 'weir');
+  const ports = podOf(objects, 'weir').spec.containers[0]!.ports!;
+  // Those of the environment are what the Services and probes name.
+  expect(ports.slice(0, 3).map(({ containerPort }) => String(containerPort))).toEqual(PORTS.map((name) => pod.env[name]));
+  const kept = Object.entries(pod.env).filter(([name]) => !PORTS.includes(name));
+  const env = { ...(Object.fromEntries(kept) as Record<string, string>), DRAIN_DELAY: '0s', REDIS_OP_TIMEOUT: '1s', ...addresses };
+  return { weir: await startWeir({ command: pod.command, env }), objects, env, pod };
+}
+
+/** The pod of `helm test` against it. */
+async function helmTest({ weir, objects }: Running, env: Readonly<Record<string, string>> = {}): ReturnType<typeof runCommand> {
+  const pod = mountedOf(objects, 'test');
+  const [program, ...args] = pod.command;
+  const result = await runCommand(program, args, { env: { ...pod.env, WEIR_ADDRESS: `localhost:${weir.grpcPort}`, ...env } });
+  pod.remove();
+  return result;
+}
+
+function unexpectedWarnings(output: string): readonly string[] {
+  const lines = output.split('\n').filter((line) => /\b(WARN|ERROR)\b/.test(line));
+  return lines.filter((line) => !EXPECTED_WARNINGS.some((warning) => line.includes(warning)));
+}
+
+test('the pods of the preset standalone serve without a warning, decide once and deny once', async () => {
+  const objects = await render({ preset: 'standalone' });
+  const running = await run(
+    { fullnameOverride: 'weir', config: { example: true }, redis: { demo: { enabled: true } } },
+    { REDIS_URL: `127.0.0.1:${openRedis.port}` },
+  );
+  try {
+    expect(podOf(running.objects, 'weir')).toEqual(podOf(objects, 'weir'));
+    expect(unexpectedWarnings(running.weir.output())).toEqual([]);
+    // What the probe asks, and what http.json leaves off.
+    expect((await httpRequest(`http://127.0.0.1:${running.weir.httpPort}/healthcheck`)).status).toBe(200);
+    expect((await httpRequest(`http://127.0.0.1:${running.weir.httpPort}/json`, { method: 'POST', body: '{}' })).status).toBe(404);
+    expect(await helmTest(running)).toMatchObject({
+      exitCode: 0,
+      stderr: '',
+      stdout: expect.stringContaining('"overallCode":"OVER_LIMIT"') as unknown,
+    });
+    // A second run has a key of its own.
+    expect(await helmTest(running)).toMatchObject({ exitCode: 0 });
+    const unknownDomain = await helmTest(running, { WEIR_DOMAIN: 'nowhere' });
+    expect(unknownDomain).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('test.domain') as unknown });
+  } finally {
+    expect(await running.weir.stop()).toBe(0);
+    running.pod.remove();
+  }
+});
+
+test('pods with TLS, client certificates, password files, a second Redis and the admin API serve without a warning and pass helm test', async () => {
+  const values: Values = {
+    config: { files: { 'shop.yaml': LIMITS } },
+    redis: {
+      url: 'redis:6379',
+      auth: { existingSecret: 'a-secret' },
+      perSecond: { enabled: true, url: 'fast:6379', auth: { existingSecret: 'a-secret' } },
+    },
+    tls: { enabled: true, existingSecret: 'a-secret', clients: { verify: true, testSecret: 'a-secret' } },
+    admin: { enabled: true, tokens: { existingSecret: 'a-secret' } },
+    controlData: true,
+    settings: { LOG_FORMAT: 'text', RESPONSE_HEADERS: 'ietf' },
+  };
+  const adminPort = await freePort();
+  const address = `127.0.0.1:${redis.port}`;
+  const running = await run(values, {
+    REDIS_URL: address,
+    REDIS_PERSECOND_URL: address,
+    ADMIN_HOST: '127.0.0.1',
+    ADMIN_PORT: String(adminPort),
+  });
+  try {
+    expect(unexpectedWarnings(running.weir.output())).toEqual([]);
+    expect(await helmTest(running)).toMatchObject({ exitCode: 0, stderr: '' });
+    // Without its certificate the client gets no answer.
+    expect(await helmTest(running, { WEIR_TLS_FLAGS: '' })).toMatchObject({ exitCode: 1 });
+    const url = `http://127.0.0.1:${adminPort}/v1/instances`;
+    expect((await httpRequest(url)).status).toBe(401);
+    expect((await httpRequest(url, { headers: { authorization: `Bearer ${TOKEN}` } })).status).toBe(200);
+  } finally {
+    expect(await running.weir.stop()).toBe(0);
+    running.pod.remove();
+  }
+});
+
+interface CheckOptions {
+  readonly strict?: boolean;
+  readonly settings?: Values;
+}
+
+describe('the check before an install or upgrade', () => {
+  async function check(files: Data, { strict = true, settings = {} }: CheckOptions = {}): ReturnType<typeof runCommand> {
+    const objects = await render({ values: { config: { files, check: { strict } }, redis: { url: 'redis:6379' }, settings } });
+    const pod = mountedOf(objects, 'check');
+    const [program, ...args] = pod.command;
+    const result = await runCommand(program, args, { env: pod.env });
+    pod.remove();
+    return result;
+  }
+
+  test('passes limits that load', async () => {
+    expect(await check({ 'shop.yaml': LIMITS })).toMatchObject({ exitCode: 0 });
+  });
+
+  test('stops limits that do not load, and names the file and line', async () => {
+    const { exitCode, stderr, stdout } = await check({ 'shop.yaml': LIMITS.replace('minute', 'minuet') });
+    expect(exitCode).toBe(1);
+    expect(stdout + stderr).toMatch(/shop\.yaml:4:.*minuet/);
+  });
+
+  test('stops for a warning only if it is strict', async () => {
+    const files = { 'shop.yaml': LIMITS.replace(', requests_per_unit: 5', '') };
+    expect(await check(files)).toMatchObject({ exitCode: 1 });
+    expect(await check(files, { strict: false })).toMatchObject({ exitCode: 0 });
+  });
+
+  test('has the settings of the pods: with MERGE_DOMAIN_CONFIG two files may have one domain', async () => {
+    const files = { 'a.yaml': LIMITS, 'b.yaml': LIMITS.replace('user', 'team') };
+    expect(await check(files)).toMatchObject({ exitCode: 1 });
+    expect(await check(files, { settings: { MERGE_DOMAIN_CONFIG: true } })).toMatchObject({ exitCode: 0 });
+  });
+
+  test('runs before the ConfigMap of the pods changes, with a copy of the new limits', async () => {
+    const objects = await render({ values: { config: { files: { 'shop.yaml': LIMITS } }, redis: { url: 'redis:6379' } } });
+    const hooks = objects.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === 'pre-install,pre-upgrade');
+    expect(hooks.map(({ kind, metadata }) => [kind, metadata.annotations?.['helm.sh/hook-weight']])).toEqual([
+      ['ConfigMap', '-10'],
+      ['Job', '-5'],
+    ]);
+    expect(podsOf(hooks)[0]!.spec.volumes![0]!.configMap!.name).toBe(hooks[0]!.metadata.name);
+  });
+});
