@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { rawRequest, type RawRequest } from '../../support/clients/raw-request';
 import { httpRequest } from '../../support/clients/http-client';
+import { until } from '../../support/clock/until';
 import { startWeir } from '../../support/processes/weir-process';
 import { startEnvoy } from '../../support/servers/envoy';
 import { freePort } from '../../support/servers/ports';
@@ -36,6 +37,8 @@ export interface ExampleGateway {
   admin(path: string): Promise<string>;
   /** How many calls of an example Weir has answered. */
   answeredCalls(id: string): Promise<number>;
+  /** Resolves when they are as many. */
+  answeredCallsReach(id: string, count: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -45,7 +48,11 @@ interface Bootstrap {
   readonly static_resources: { readonly listeners: readonly Json[]; readonly clusters: readonly { readonly name: string }[] };
 }
 
-export async function startExamples(examples: readonly Example[]): Promise<ExampleGateway> {
+/** `servers`: ports of servers beside the backend, by the addresses that stand in the configurations. */
+export async function startExamples(
+  examples: readonly Example[],
+  servers: ReadonlyMap<string, number> = new Map(),
+): Promise<ExampleGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'weir-examples-'));
   for (const { id, limits } of examples) writeFileSync(join(folder, `${id}.yaml`), inDomain(limits, id));
   const weir = await startWeir({ config: folder, env: { BACKEND_TYPE: 'memory' } });
@@ -54,10 +61,7 @@ export async function startExamples(examples: readonly Example[]): Promise<Examp
   const ports = new Map<string, number>();
   for (const { id } of examples) ports.set(id, await freePort());
 
-  const addresses = new Map([
-    ['backend:8080', backend.port],
-    ['weir:8081', weir.grpcPort],
-  ]);
+  const addresses = new Map([['backend:8080', backend.port], ['weir:8081', weir.grpcPort], ...servers]);
   const parts = examples.map((example) => bootstrapOf(example, { port: portOf(example.id), addresses }));
   const { config, weirClusters: clusterOf } = merged(parts, adminPort);
   const envoy = await startEnvoy({ config: JSON.stringify(config), adminPort });
@@ -76,11 +80,8 @@ export async function startExamples(examples: readonly Example[]): Promise<Examp
       return statuses[0].limitRemaining ?? 0;
     },
     admin: (path) => admin(path, path.startsWith('/runtime_modify') ? 'POST' : 'GET'),
-    answeredCalls: async (id) => {
-      const cluster = clusterOf.get(id) ?? '';
-      const page = await admin(`/stats?filter=^cluster\\.${cluster}\\.upstream_rq_completed$`);
-      return Number(page.split(': ')[1]);
-    },
+    answeredCalls,
+    answeredCallsReach: (id, count) => until(async () => (await answeredCalls(id)) >= count),
     stop: async () => {
       await envoy.stop();
       await backend.stop();
@@ -88,6 +89,11 @@ export async function startExamples(examples: readonly Example[]): Promise<Examp
       rmSync(folder, { recursive: true });
     },
   };
+
+  async function answeredCalls(id: string): Promise<number> {
+    const page = await admin(`/stats?filter=^cluster\\.${clusterOf.get(id) ?? ''}\\.upstream_rq_completed$`);
+    return Number(page.split(': ')[1]);
+  }
 
   function portOf(id: string): number {
     const port = ports.get(id);

@@ -29,7 +29,8 @@ const ACTIONS: Readonly<Record<string, Example['replacements']>> = {
   listener: {},
   overrides: {},
   queries: {},
-  thrift: {},
+  // Its backend speaks Thrift.
+  thrift: { '{address: backend, port_value: 8080}': '{address: thrift, port_value: 9090}' },
   tokens: {},
 };
 

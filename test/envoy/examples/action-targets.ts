@@ -1,50 +1,6 @@
-/** What the published Envoy configurations limit: how a caller asks for it, how often it passes, and which descriptor counts it. */
-import { readFileSync } from 'node:fs';
-import type { ConnectionOptions } from 'node:tls';
-import type { Pair } from '../../support/servers/certificates';
-import type { RawRequest } from '../../support/clients/raw-request';
-import { bearer } from '../chain/tokens';
-import { certificates, CLOUDFLARE } from './examples';
-
-/** One who is limited: by its address, and by its name where an example knows names. */
-export interface Caller {
-  readonly name: string;
-  readonly address: string;
-}
-
-export interface Target {
-  readonly example: string;
-  /** What the limit is by. */
-  readonly by: string;
-  readonly request: (caller: Caller) => RawRequest;
-  /** As many requests of one caller pass at once. */
-  readonly passes: number;
-  /** What a check says is left then, if another limit than the request's own decides it; by default nothing. */
-  readonly left?: number;
-  /** As many pass whatever the caller chooses, if choices have limits of their own; by default no more. */
-  readonly total?: number;
-  /** What time brings back, if more than a few in an hour. */
-  readonly perMinute?: number;
-  /** Costs are charged when the stream has ended: each request makes two calls, and the next one waits for them. */
-  readonly settles?: true;
-  /** The descriptor that is used up then. */
-  readonly descriptor: (caller: Caller) => Readonly<Record<string, string>>;
-  /** Headers that the example reads or writes, which callers may try. */
-  readonly forged?: readonly string[];
-}
-
-/** A caller's network, as `masked_remote_address` sends it. */
-function networkOf({ address }: Caller): string {
-  return `${address}/32`;
-}
-
-function plain(target: string, headers: RawRequest['headers'] = []): Target['request'] {
-  return ({ address }) => ({ from: address, target, headers });
-}
-
-function withToken(target: string, aud: string, claims: object = {}): Target['request'] {
-  return ({ name, address }) => ({ from: address, target, headers: Object.entries(bearer({ sub: name, aud, ...claims })) });
-}
+/** The limits of deploy/envoy/actions: how a caller asks, how often it passes, and which descriptor counts it. */
+import { CLOUDFLARE } from './examples';
+import { certified, networkOf, plain, withToken, type Caller, type Target } from './target';
 
 function apiClientOf({ name }: Caller): string {
   return name.startsWith('victim') ? 'bank' : 'shop';
@@ -52,7 +8,7 @@ function apiClientOf({ name }: Caller): string {
 
 const CHUNKED = { method: 'POST', body: '3\r\nabc\r\n0\r\n\r\n' };
 
-export const TARGETS: readonly Target[] = [
+export const ACTION_TARGETS: readonly Target[] = [
   {
     example: 'addresses',
     by: 'remote_address',
@@ -313,87 +269,4 @@ export const TARGETS: readonly Target[] = [
     passes: 10,
     descriptor: (caller) => ({ masked_remote_address: networkOf(caller) }),
   },
-  {
-    example: 'payments',
-    by: 'path and client',
-    request: plain('/payment'),
-    passes: 3,
-    perMinute: 1,
-    descriptor: ({ address }) => ({ path: '/payment', client: `${address}/32` }),
-    forged: ['x-client', 'x-plan', 'x-merchant'],
-  },
-  {
-    example: 'istio-gateway',
-    by: 'path and client',
-    request: plain('/payment'),
-    passes: 3,
-    perMinute: 1,
-    descriptor: ({ address }) => ({ path: '/payment', client: `${address}/32` }),
-    forged: ['x-client', 'x-plan', 'x-merchant'],
-  },
-  {
-    example: 'istio-sidecar',
-    by: 'the certificate of the calling workload',
-    request: certified('spiffe://cluster.local/ns/shop/sa/', '/'),
-    passes: 60,
-    perMinute: 60,
-    descriptor: ({ name }) => ({ workload: 'payments', caller: `spiffe://cluster.local/ns/shop/sa/${name}` }),
-    forged: ['x-caller', 'x-caller-address', 'x-forwarded-client-cert'],
-  },
-  {
-    example: 'istio-sidecar',
-    by: 'address, without a certificate',
-    request: ({ address }) => ({ from: address, target: '/', tls: { rejectUnauthorized: false } }),
-    passes: 10,
-    descriptor: ({ address }) => ({ anonymous_at: 'payments', caller: 'anonymous', address }),
-    forged: ['x-caller', 'x-caller-address', 'x-forwarded-client-cert'],
-  },
-  {
-    example: 'tenants',
-    by: 'merchant, as its token names it',
-    request: ({ name, address }) => ({ from: address, target: '/payment', headers: Object.entries(bearer({ merchant: name })) }),
-    passes: 100,
-    perMinute: 100,
-    descriptor: ({ name }) => ({ merchant: name }),
-    forged: ['x-merchant'],
-  },
-  {
-    example: 'llm-tokens',
-    by: 'tokens of a user',
-    request: withToken('/v1/chat?tokens=300000', 'llm', { team: 'team' }),
-    passes: 1,
-    settles: true,
-    descriptor: ({ name }) => ({ user: name }),
-    forged: ['x-user', 'x-team', 'x-usage-tokens'],
-  },
-  {
-    example: 'estimate',
-    by: 'tokens of a user, with an estimate',
-    request: withToken('/v1/chat?tokens=300000', 'llm'),
-    passes: 1,
-    settles: true,
-    descriptor: ({ name }) => ({ user: name }),
-    forged: ['x-user', 'x-estimated-tokens', 'x-usage-tokens'],
-  },
-  {
-    example: 'failed-logins',
-    by: 'failed logins of an address',
-    request: plain('/login?status=401'),
-    passes: 5,
-    settles: true,
-    descriptor: (caller) => ({ masked_remote_address: networkOf(caller) }),
-  },
 ];
-
-function certified(namePrefix: string, target: string): Target['request'] {
-  const pairs = new Map<string, RawRequest['tls']>();
-  return ({ name, address }) => {
-    const tls = pairs.get(name) ?? tlsOf(certificates.workload(`${namePrefix}${name}`));
-    pairs.set(name, tls);
-    return { from: address, target, tls };
-  };
-}
-
-function tlsOf({ cert, key }: Pair): ConnectionOptions {
-  return { cert: readFileSync(cert), key: readFileSync(key), ca: readFileSync(certificates.ca.cert) };
-}
