@@ -78,8 +78,12 @@ async function take({ client }: Version): Promise<number> {
   return statuses[0]!.limit_remaining;
 }
 
-async function withRedis<T>(ask: (connection: ReturnType<typeof createClient>) => Promise<T>): Promise<T> {
-  const connection = createClient({ url: `redis://127.0.0.1:${redis.port}` });
+function connectTo({ port }: RedisServer) {
+  return createClient({ url: `redis://127.0.0.1:${port}` });
+}
+
+async function withRedis<T>(ask: (connection: ReturnType<typeof connectTo>) => Promise<T>): Promise<T> {
+  const connection = connectTo(redis);
   await connection.connect();
   try {
     return await ask(connection);
