@@ -17,9 +17,9 @@ import { closeAll, openClient } from './support/redis-client';
 import { startWorker } from './support/worker-process';
 
 const isShort = process.argv.includes('--short');
-const ROUNDS = isShort ? 2 : 5;
-/** At least the longest interval of a page, so that each call is asked in each round. */
-const ROUND_MS = 10_000;
+const ROUNDS = isShort ? 2 : 11;
+/** Of each load. The pages are opened in each round, so that each call is asked in each. */
+const ROUND_MS = 4_000;
 const WARM_UP_MS = isShort ? 1_000 : 5_000;
 const OPEN_PER_SECOND = 2_000;
 

@@ -22,7 +22,7 @@ CHANNEL_OPTIONS = [
 OVER_LIMIT = rls_pb2.RateLimitResponse.OVER_LIMIT
 
 # How long the start waits for a connection, in seconds.
-CONNECT_S = 5
+CONNECT_S = 1
 
 # Try again later.
 WEBSOCKET_DENIED = 1013

@@ -56,7 +56,7 @@ export const FORMATTED = [
 ];
 
 /**
- * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'bubblewrap'} Need
+ * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'bubblewrap' | 'asgi' | 'composeReader' | 'actionlint' | 'nginx' | 'haproxy' | 'apache' | 'caddy' | 'traefik'} Need
  * With 'nodeVersions' a stage runs on the Node of the image.
  */
 
@@ -128,6 +128,15 @@ export const STAGES = [
   },
   // It builds Weir and installs its packages, as the Dockerfile says.
   { name: 'image', folders: ['test/image'], needs: ['nodeVersions', 'bubblewrap'], cores: 1, timeoutS: 600, long: { timeoutS: 900 } },
+  // What people download and start: compose, workflows, changelog.
+  {
+    name: 'release',
+    folders: ['test/release'],
+    needs: ['build', 'redis', 'envoy', 'promtool', 'composeReader', 'actionlint'],
+    cores: 0.6,
+    secondChance: true,
+    timeoutS: 300,
+  },
   { name: 'lua', folders: ['test/lua', 'test/parity'], needs: ['redis'], cores: 1, timeoutS: 600 },
   // A separate stage: a machine without luacheck still runs the tests of the Lua scripts.
   { name: 'luacheck', folders: ['test/luacheck'], needs: ['luacheck'], cores: 1, timeoutS: 120 },
@@ -137,10 +146,18 @@ export const STAGES = [
   {
     name: 'clients',
     folders: ['test/clients'],
-    needs: ['build', 'h2spec', 'goClient', 'grpcio', 'openApiPythonClient'],
+    needs: ['build', 'h2spec', 'goClient', 'grpcio', 'asgi', 'openApiPythonClient'],
     cores: 0.4,
     secondChance: true,
     timeoutS: 600,
+  },
+  {
+    name: 'proxies',
+    folders: ['test/proxies'],
+    needs: ['build', 'nginx', 'haproxy', 'apache', 'caddy', 'traefik'],
+    cores: 0.5,
+    secondChance: true,
+    timeoutS: 300,
   },
   {
     name: 'kubernetes',

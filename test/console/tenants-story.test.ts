@@ -158,7 +158,8 @@ test('an override ends early, and the limit of the plan is back', async () => {
 test('who did that: the audit has each change with its author and reason', async () => {
   const { page, faults } = opened;
   await page.getByRole('link', { name: 'Audit', exact: true }).click();
-  await page.getByRole('cell', { name: 'sale is over' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor();
+  await page.getByRole('cell', { name: 'load test is over' }).waitFor();
   const rows: readonly string[] = await page.evaluate(
     `Array.from(document.querySelectorAll('tbody tr'), ({ children }) => [1, 2, 5].map((at) => children[at].textContent).join('; '))`,
   );
@@ -172,5 +173,15 @@ test('who did that: the audit has each change with its author and reason', async
     'support-1; credit ; our mistake',
     'support-1; put override; sale until Friday',
   ]);
+  await page.getByLabel('Tenant').fill('merchant_13');
+  await page.getByLabel('What').selectOption('block');
+  await page.getByRole('cell', { name: 'load test', exact: true }).waitFor({ state: 'detached' });
+  await page.getByRole('cell', { name: 'chargebacks' }).waitFor();
+  expect(await page.getByRole('rowheader').count()).toBe(2);
+  await page.getByLabel('When').selectOption({ label: 'last hour' });
+  await page.getByRole('cell', { name: 'chargebacks' }).waitFor();
+  await page.getByLabel('Who').fill('nobody');
+  await page.getByLabel('Tenant').click();
+  await page.getByText('No change is like that.').waitFor();
   expect(faults).toEqual([]);
 });

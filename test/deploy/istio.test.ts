@@ -1,6 +1,6 @@
 /** The EnvoyFilter asks Weir as deploy/envoy/envoy.yaml does: the tested file vouches for the one that needs a mesh. */
 import { documentsOf } from './manifests';
-import { envoyFilter, gatewayConfig } from './envoy-parts';
+import { envoyFilter, gatewayConfig, type HttpFilter } from './envoy-parts';
 
 const JWT_AUTHN = 'envoy.filters.http.jwt_authn';
 
@@ -44,10 +44,18 @@ test('each route has the same rate limits', () => {
   );
 });
 
+test('the sidecars ask as the gateway does, except for their domain', () => {
+  const [sidecar] = documentsOf('istio/sidecar.yaml') as [{ spec: { configPatches: { patch: { value: HttpFilter } }[] } }];
+  const of = (filters: readonly HttpFilter[]) => filters.find(({ name }) => name === 'envoy.filters.http.ratelimit');
+  const ofGateway = of(filter.httpFilters as HttpFilter[]);
+  const ofSidecar = of(sidecar.spec.configPatches.map(({ patch }) => patch.value));
+  expect(ofSidecar?.typed_config).toEqual({ ...ofGateway?.typed_config, domain: 'mesh' });
+});
+
 test("the destination rule applies to the cluster's host, which is the Service and its gRPC port", () => {
   const [, destinationRule] = documentsOf('istio/envoyfilter.yaml') as [unknown, { kind: string; spec: { host: string } }];
   expect(destinationRule).toMatchObject({ kind: 'DestinationRule', spec: { host: 'weir.default.svc.cluster.local' } });
-  const services = documentsOf('kubernetes/service.yaml') as {
+  const services = documentsOf('kubernetes/base/service.yaml') as {
     metadata: { name: string };
     spec: { ports: { name: string; port: number }[] };
   }[];

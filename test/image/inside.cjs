@@ -1,6 +1,7 @@
 /** Runs inside the image: starts its entry point, asks for decisions, and prints what it saw as JSON. */
 const { spawn, spawnSync } = require('node:child_process');
 const { existsSync, readFileSync, writeFileSync } = require('node:fs');
+const { performance } = require('node:perf_hooks');
 const { setTimeout: pause } = require('node:timers/promises');
 
 const READY_MS = 60_000;
@@ -64,7 +65,7 @@ async function firstAnswer(server, log) {
 
 /** `200 OK`. */
 async function ask() {
-  const response = await fetch(`http://127.0.0.1:${input.port}/json`, {
+  const response = await globalThis.fetch(`http://127.0.0.1:${input.port}/json`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(input.body),

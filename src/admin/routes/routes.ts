@@ -1,13 +1,14 @@
 /** The table of all routes of the admin API. */
 
+import { AUDIT_ROUTES } from './audit-routes';
 import { BUCKET_ROUTES } from './bucket-routes';
 import { EXPLAIN_ROUTES } from './explain-routes';
 import { LIVE_ROUTES } from './live-routes';
-import { LOG_ROUTES } from './log-routes';
 import { RECORD_ROUTES } from './records/record-routes';
 import type { AdminRoute } from '../route/route';
 import { SESSION_ROUTES } from './session-routes';
 import { SYSTEM_ROUTES } from './system-routes';
+import { TAIL_ROUTES } from './tail-routes';
 
 export const ADMIN_ROUTES: readonly AdminRoute[] = [
   ...RECORD_ROUTES,
@@ -15,6 +16,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
   ...BUCKET_ROUTES,
   ...SYSTEM_ROUTES,
   ...LIVE_ROUTES,
-  ...LOG_ROUTES,
+  ...AUDIT_ROUTES,
+  ...TAIL_ROUTES,
   ...SESSION_ROUTES,
 ];

@@ -2,9 +2,12 @@
 
 import { readChoice } from '../usage-error';
 import { action, type ControlCommand } from './control-command';
+import { selectorText } from './values/entries-text';
 import { COUNT_OPTION, readPages, withMore } from './values/pages';
 import { textTable } from './values/text-table';
-import { shortTime } from './values/until';
+import { readSince, shortTime } from './values/until';
+
+const KINDS = ['tenant', 'plan', 'override', 'block', 'pass'] as const;
 
 export const audit: ControlCommand = {
   name: 'audit',
@@ -12,10 +15,32 @@ export const audit: ControlCommand = {
     action({
       name: 'list',
       purpose: 'Lists the audit log.',
-      options: { order: { type: 'string', form: 'newest|oldest', help: 'which entry comes first (default newest)' }, ...COUNT_OPTION },
-      run: async ({ admin, values, print }) => {
-        const order = readChoice('--order', values.order, ['newest', 'oldest']);
-        const listed = await readPages(values.count, (page) => admin.call('listAudit', { query: { order, ...page } }));
+      options: {
+        author: { type: 'string', form: 'NAME', help: 'only what this caller did' },
+        kind: { type: 'string', form: KINDS.join('|'), help: 'only changes of these records' },
+        domain: { type: 'string', form: 'DOMAIN', help: 'only what concerns this domain' },
+        tenant: { type: 'string', form: 'TENANT', help: 'only its own record, and what names it as a value' },
+        descriptor: {
+          type: 'string',
+          form: 'KEY=VALUE,KEY=VALUE',
+          help: 'only what selects this descriptor, and the record of its tenant',
+        },
+        since: { type: 'string', form: 'TIME|DURATION', help: 'only entries from this time on, or of the last `90m`, `12h`, `2d`' },
+        order: { type: 'string', form: 'newest|oldest', help: 'which entry comes first (default newest)' },
+        ...COUNT_OPTION,
+      },
+      run: async ({ admin, values, nowMs, print }) => {
+        const { author, domain, tenant, descriptor, since } = values;
+        const query = {
+          order: readChoice('--order', values.order, ['newest', 'oldest']),
+          ...(author !== undefined && { author }),
+          ...(values.kind !== undefined && { kind: readChoice('--kind', values.kind, KINDS) }),
+          ...(domain !== undefined && { domain }),
+          ...(tenant !== undefined && { tenant }),
+          ...(descriptor !== undefined && { descriptor: selectorText(descriptor) }),
+          ...(since !== undefined && { since: readSince(since, nowMs) }),
+        };
+        const listed = await readPages(values.count, (page) => admin.call('listAudit', { query: { ...query, ...page } }));
         print({ items: listed.items }, () => {
           if (listed.items.length === 0) return 'There are none.';
           const rows = listed.items.map(({ at, author, action: what, kind, domain, name, details, reason }) => [

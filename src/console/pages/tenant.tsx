@@ -127,7 +127,7 @@ function SubjectView({ subject, text }: { readonly subject: Subject; readonly te
           <Standing explained={data} onChange={setChanging} />
           <Limits explained={data} />
           <Denials subject={subject} text={text} />
-          {mayChange.value && <SubjectAudit subject={subject} tenant={tenant} version={version} />}
+          {mayChange.value && <SubjectAudit subject={subject} version={version} />}
         </>
       )}
       {changing !== undefined && data !== undefined && (

@@ -1,4 +1,4 @@
-/** Spares calls their deadline while Weir does not answer: they fail at once, but for one trial after another. */
+/** Spares calls their deadline while Weir does not answer: all fail at once, except one trial after another. */
 
 import { Circuit } from '../../resilience/circuit';
 
@@ -35,6 +35,11 @@ export class AbsenceCircuit {
     if (this.failures === 0) this.firstFailureMs = nowMs;
     this.failures += 1;
     if (this.failures >= FAILURES_MIN && nowMs - this.firstFailureMs >= FAILING_MS) this.circuit.open();
+  }
+
+  /** The caller gave the call up. If it was the trial, another one follows. */
+  recordAbort(): void {
+    if (!this.circuit.isClosed) this.circuit.open();
   }
 
   /** Ends its timer. */

@@ -44,6 +44,7 @@ export class WeirClient implements Client {
       this.circuit.recordAnswer();
       return result;
     } catch (error) {
+      if (signal?.aborted === true) this.circuit.recordAbort();
       signal?.throwIfAborted();
       const { code, details } = error as Partial<ServiceError>;
       if (code === status.INVALID_ARGUMENT) {

@@ -10,7 +10,7 @@ export type { MiddlewareOptions } from './ask-limiter';
 
 export interface ExpressOptions<Request, Response> extends MiddlewareOptions<Request> {
   /** Answers a denied request instead of the middleware; headers for the client are set already. */
-  readonly onDenied?: (result: LimitResult, request: Request, response: Response) => void;
+  onDenied?(result: LimitResult, request: Request, response: Response): void;
 }
 
 export type ExpressHandler<Request, Response> = (request: Request, response: Response, next: (error?: unknown) => void) => void;

@@ -8,9 +8,15 @@ import { denialOf, isContentType } from './denial';
 export { clientAddress, type ClientAddressOptions } from './client-address';
 export type { MiddlewareOptions } from './ask-limiter';
 
-/** The part of Fastify's request that the hook uses. */
+/** The part of Fastify's request that programs limit by. */
 export interface FastifyRequestLike {
   readonly raw: IncomingMessage;
+  readonly headers: IncomingMessage['headers'];
+  readonly method: string;
+  readonly url: string;
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
 }
 
 /** The part of Fastify's reply that the hook uses. */
@@ -24,20 +30,20 @@ export interface FastifyReplyLike {
   hijack(): unknown;
 }
 
-export interface FastifyOptions<Request, Reply> extends MiddlewareOptions<Request> {
+export interface FastifyOptions extends MiddlewareOptions<FastifyRequestLike> {
   /** Answers a denied request instead of the hook; headers for the client are set already. */
-  readonly onDenied?: (result: LimitResult, request: Request, reply: Reply) => unknown;
+  onDenied?(result: LimitResult, request: FastifyRequestLike, reply: FastifyReplyLike): unknown;
 }
 
-export interface FastifyPluginOptions<Request, Reply> extends FastifyOptions<Request, Reply> {
+export interface FastifyPluginOptions extends FastifyOptions {
   /** When to ask: `onRequest` before the body is read (the default), `preHandler` after it. */
   readonly hook?: 'onRequest' | 'preHandler';
 }
 
+export type FastifyHook = (request: FastifyRequestLike, reply: FastifyReplyLike) => Promise<unknown>;
+
 /** For `onRequest`, `preValidation` or `preHandler` of a route. */
-export function rateLimit<Request extends FastifyRequestLike, Reply extends FastifyReplyLike>(
-  options: FastifyOptions<Request, Reply>,
-): (request: Request, reply: Reply) => Promise<unknown> {
+export function rateLimit(options: FastifyOptions): FastifyHook {
   return async (request, reply) => {
     const result = await askLimiter(options, request);
     if (reply.sent) return reply;
@@ -64,14 +70,14 @@ export function rateLimit<Request extends FastifyRequestLike, Reply extends Fast
 }
 
 /** The part of a Fastify server that the plugin uses. */
-export interface FastifyInstanceLike<Request, Reply> {
-  addHook(name: 'onRequest' | 'preHandler', hook: (request: Request, reply: Reply) => Promise<unknown>): unknown;
+export interface FastifyInstanceLike {
+  addHook(name: 'onRequest' | 'preHandler', hook: FastifyHook): unknown;
 }
 
 /** For `register`: it applies to all routes of the server that registers it, and of those below. */
-export function rateLimitPlugin<Request extends FastifyRequestLike = FastifyRequestLike, Reply extends FastifyReplyLike = FastifyReplyLike>(
-  instance: FastifyInstanceLike<Request, Reply>,
-  { hook = 'onRequest', ...options }: FastifyPluginOptions<Request, Reply>,
+export function rateLimitPlugin(
+  instance: FastifyInstanceLike,
+  { hook = 'onRequest', ...options }: FastifyPluginOptions,
   done: (error?: Error) => void,
 ): void {
   instance.addHook(hook, rateLimit(options));

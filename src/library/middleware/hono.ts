@@ -15,7 +15,7 @@ export interface HonoContext {
 
 export interface HonoOptions<Context> extends MiddlewareOptions<Context> {
   /** Answers a denied request instead of the middleware, which adds the headers for the client. */
-  readonly onDenied?: (result: LimitResult, context: Context) => Response | Promise<Response>;
+  onDenied?(result: LimitResult, context: Context): Response | Promise<Response>;
 }
 
 /** nginx's status of a request whose client has gone: nobody reads the response. */
@@ -35,9 +35,9 @@ export function rateLimit<Context extends HonoContext>(
   };
 }
 
-async function deny<Context>({ onDenied }: HonoOptions<Context>, context: Context, result: LimitResult): Promise<Response> {
-  if (onDenied !== undefined) {
-    const response = await onDenied(result, context);
+async function deny<Context>(options: HonoOptions<Context>, context: Context, result: LimitResult): Promise<Response> {
+  if (options.onDenied !== undefined) {
+    const response = await options.onDenied(result, context);
     const headers = new Headers(response.headers);
     for (const header of result.headers) if (!isContentType(header)) headers.append(header.name, header.value);
     return new Response(response.body, { status: response.status, headers });

@@ -22,7 +22,7 @@ export interface KoaContext {
 
 export interface KoaOptions<Context> extends MiddlewareOptions<Context> {
   /** Answers a denied request instead of the middleware; headers for the client are set already. */
-  readonly onDenied?: (result: LimitResult, context: Context) => void | Promise<void>;
+  onDenied?(result: LimitResult, context: Context): void | Promise<void>;
 }
 
 export function rateLimit<Context extends KoaContext>(
@@ -43,12 +43,12 @@ export function rateLimit<Context extends KoaContext>(
   };
 }
 
-async function deny<Context extends KoaContext>({ onDenied }: KoaOptions<Context>, context: Context, result: LimitResult): Promise<void> {
+async function deny<Context extends KoaContext>(options: KoaOptions<Context>, context: Context, result: LimitResult): Promise<void> {
   append(
     context,
     result.headers.filter((header) => !isContentType(header)),
   );
-  if (onDenied !== undefined) return onDenied(result, context);
+  if (options.onDenied !== undefined) return options.onDenied(result, context);
   const { status, contentType, body } = denialOf(result);
   context.status = status;
   context.set('Content-Type', contentType);

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { rawRequest, type RawRequest } from '../../support/clients/raw-request';
 import { httpRequest } from '../../support/clients/http-client';
+import { until } from '../../support/clock/until';
 import { startWeir } from '../../support/processes/weir-process';
 import { startEnvoy } from '../../support/servers/envoy';
 import { freePort } from '../../support/servers/ports';
@@ -19,7 +20,7 @@ export interface Example {
   readonly id: string;
   /** Below deploy/; a text is a whole configuration. */
   readonly envoy: string | { readonly text: string };
-  readonly limits: string;
+  readonly limits: string | { readonly text: string };
   /** What else differs from the published file: exact strings, each at least once. */
   readonly replacements?: Readonly<Record<string, string>>;
 }
@@ -36,6 +37,8 @@ export interface ExampleGateway {
   admin(path: string): Promise<string>;
   /** How many calls of an example Weir has answered. */
   answeredCalls(id: string): Promise<number>;
+  /** Resolves when they are as many. */
+  answeredCallsReach(id: string, count: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -45,7 +48,11 @@ interface Bootstrap {
   readonly static_resources: { readonly listeners: readonly Json[]; readonly clusters: readonly { readonly name: string }[] };
 }
 
-export async function startExamples(examples: readonly Example[]): Promise<ExampleGateway> {
+/** `servers`: ports of servers beside the backend, by the addresses that stand in the configurations. */
+export async function startExamples(
+  examples: readonly Example[],
+  servers: ReadonlyMap<string, number> = new Map(),
+): Promise<ExampleGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'weir-examples-'));
   for (const { id, limits } of examples) writeFileSync(join(folder, `${id}.yaml`), inDomain(limits, id));
   const weir = await startWeir({ config: folder, env: { BACKEND_TYPE: 'memory' } });
@@ -54,10 +61,7 @@ export async function startExamples(examples: readonly Example[]): Promise<Examp
   const ports = new Map<string, number>();
   for (const { id } of examples) ports.set(id, await freePort());
 
-  const addresses = new Map([
-    ['backend:8080', backend.port],
-    ['weir:8081', weir.grpcPort],
-  ]);
+  const addresses = new Map([['backend:8080', backend.port], ['weir:8081', weir.grpcPort], ...servers]);
   const parts = examples.map((example) => bootstrapOf(example, { port: portOf(example.id), addresses }));
   const { config, weirClusters: clusterOf } = merged(parts, adminPort);
   const envoy = await startEnvoy({ config: JSON.stringify(config), adminPort });
@@ -76,11 +80,8 @@ export async function startExamples(examples: readonly Example[]): Promise<Examp
       return statuses[0].limitRemaining ?? 0;
     },
     admin: (path) => admin(path, path.startsWith('/runtime_modify') ? 'POST' : 'GET'),
-    answeredCalls: async (id) => {
-      const cluster = clusterOf.get(id) ?? '';
-      const page = await admin(`/stats?filter=^cluster\\.${cluster}\\.upstream_rq_completed$`);
-      return Number(page.split(': ')[1]);
-    },
+    answeredCalls,
+    answeredCallsReach: (id, count) => until(async () => (await answeredCalls(id)) >= count),
     stop: async () => {
       await envoy.stop();
       await backend.stop();
@@ -89,6 +90,11 @@ export async function startExamples(examples: readonly Example[]): Promise<Examp
     },
   };
 
+  async function answeredCalls(id: string): Promise<number> {
+    const page = await admin(`/stats?filter=^cluster\\.${clusterOf.get(id) ?? ''}\\.upstream_rq_completed$`);
+    return Number(page.split(': ')[1]);
+  }
+
   function portOf(id: string): number {
     const port = ports.get(id);
     if (port === undefined) throw new Error(`there is no example ${id}`);
@@ -96,9 +102,13 @@ export async function startExamples(examples: readonly Example[]): Promise<Examp
   }
 }
 
-function inDomain(limits: string, id: string): string {
-  const text = readFileSync(join(DEPLOY, limits), 'utf8');
-  if (text.match(/^domain: .*$/gm)?.length !== 1) throw new Error(`deploy/${limits} does not name one domain`);
+function textOf(source: string | { readonly text: string }): string {
+  return typeof source === 'string' ? readFileSync(join(DEPLOY, source), 'utf8') : source.text;
+}
+
+function inDomain(limits: Example['limits'], id: string): string {
+  const text = textOf(limits);
+  if (text.match(/^domain: .*$/gm)?.length !== 1) throw new Error(`the limits of ${id} do not name one domain`);
   return text.replace(/^domain: .*$/m, `domain: ${id}`);
 }
 
@@ -109,7 +119,7 @@ interface Places {
 
 /** The example with its listener, addresses and domain of this test. What it does with a request is as published. */
 function bootstrapOf({ id, envoy, replacements = {} }: Example, { port, addresses }: Places): { id: string; bootstrap: Bootstrap } {
-  let text = typeof envoy === 'string' ? readFileSync(join(DEPLOY, envoy), 'utf8') : envoy.text;
+  let text = textOf(envoy);
   for (const [from, to] of Object.entries(KEYS)) text = text.replaceAll(from, to);
   for (const [from, to] of Object.entries(replacements)) {
     if (!text.includes(from)) throw new Error(`${id} does not contain ${JSON.stringify(from)}`);

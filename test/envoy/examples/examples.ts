@@ -1,6 +1,8 @@
 /** Every Envoy configuration of deploy/ that limits requests, with its limits. */
 import { makeCertificates } from '../../support/servers/certificates';
+import { KEYS } from '../chain/tokens';
 import type { Example } from './example-gateway';
+import { istioGateway, istioSidecar, meshLimits } from './istio-proxy';
 
 export const certificates = makeCertificates();
 
@@ -27,13 +29,41 @@ const ACTIONS: Readonly<Record<string, Example['replacements']>> = {
   listener: {},
   overrides: {},
   queries: {},
-  thrift: {},
+  // Its backend speaks Thrift.
+  thrift: { '{address: backend, port_value: 8080}': '{address: thrift, port_value: 9090}' },
   tokens: {},
 };
 
 export const ACTION_NAMES: readonly string[] = Object.keys(ACTIONS);
 
+/** The configurations with one line less that protects them: attacks on these have to succeed. */
+export const WEAKENED: readonly Example[] = [
+  {
+    id: 'weak-header',
+    envoy: 'envoy/envoy.yaml',
+    limits: 'example/payments.yaml',
+    replacements: { '- remove: x-client': '- remove: x-other', OVERWRITE_IF_EXISTS_OR_ADD: 'ADD_IF_ABSENT' },
+  },
+  {
+    id: 'weak-address',
+    envoy: 'envoy/actions/addresses/envoy.yaml',
+    limits: 'envoy/actions/addresses/limits.yaml',
+    replacements: { 'use_remote_address: true': 'use_remote_address: false' },
+  },
+  {
+    id: 'weak-default',
+    envoy: 'envoy/actions/headers/envoy.yaml',
+    limits: 'envoy/actions/headers/limits.yaml',
+    replacements: {
+      ', skip_if_absent: true': '',
+      'generic_key: {descriptor_key: limit, descriptor_value: caller}': 'request_headers: {header_name: x-app, descriptor_key: limit}',
+    },
+  },
+];
+
 const USAGE = ['llm-tokens', 'failed-logins', 'in-flight', 'estimate'];
+
+const JWKS = `{"keys":[{"kty":"EC","crv":"P-256","alg":"ES256",${Object.values(KEYS).join(',')}}]}`;
 
 export const EXAMPLES: readonly Example[] = [
   ...Object.entries(ACTIONS).map(([id, replacements = {}]) => ({
@@ -44,5 +74,7 @@ export const EXAMPLES: readonly Example[] = [
   })),
   { id: 'payments', envoy: 'envoy/envoy.yaml', limits: 'example/payments.yaml' },
   { id: 'tenants', envoy: 'tenants/envoy.yaml', limits: 'tenants/payments.yaml' },
+  { id: 'istio-gateway', envoy: { text: istioGateway(JWKS) }, limits: 'example/payments.yaml' },
+  { id: 'istio-sidecar', envoy: { text: istioSidecar(certificates) }, limits: { text: meshLimits() } },
   ...USAGE.map((id) => ({ id, envoy: `envoy/usage/${id}/envoy.yaml`, limits: `envoy/usage/${id}/limits.yaml` })),
 ];

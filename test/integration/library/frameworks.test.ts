@@ -101,7 +101,7 @@ describe.each(FRAMEWORKS)('%s', (framework) => {
       expect(server.handled()).toBe(LIMIT);
       const head = await ask(server, '/ok', { caller, method: 'HEAD' });
       expect({ status: head.status, body: head.body }).toEqual({ status: 429, body: '' });
-      expect(head.headers.ratelimit).toBe('"caller";r=0;t=1200');
+      expect(head.headers.ratelimit).toMatch(/^"caller";r=0;t=1[12]\d\d$/);
     });
 
     test('requests at once pass exactly as often as the limit says, and each runs its handler once', async () => {

@@ -50,8 +50,8 @@ export function rawExchange({ port, from, tls, bytes, isComplete = () => false }
       if (isComplete(Buffer.concat(chunks))) socket.destroy();
     });
     socket.once('error', (error: NodeJS.ErrnoException) => {
-      // A listener that refuses a connection resets it.
-      if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error);
+      // A listener that refuses a connection resets it, or sends an alert of TLS.
+      if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE' && error.code?.startsWith('ERR_SSL_') !== true) reject(error);
     });
     socket.once('close', () => {
       resolve(Buffer.concat(chunks));

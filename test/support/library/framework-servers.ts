@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import express from 'express';
-import Fastify from 'fastify';
+import Fastify, { type FastifyRequest } from 'fastify';
 import { Hono } from 'hono';
 import Koa from 'koa';
 import * as forExpress from '../../../src/library/middleware/express';
@@ -103,7 +103,7 @@ async function fastifyApp(options: Counted): Promise<RequestListener> {
   const { descriptors, deniedText, count } = options;
   await app.register(forFastify.rateLimitPlugin, {
     ...commonOf(options),
-    descriptors: ({ raw }: forFastify.FastifyRequestLike) => descriptors(raw),
+    descriptors: ({ raw }: FastifyRequest) => descriptors(raw),
     ...(deniedText !== undefined && {
       onDenied: (_result: LimitResult, _request: unknown, reply: forFastify.FastifyReplyLike) => {
         reply.code(TEAPOT);

@@ -1,4 +1,4 @@
-/** The end of a record: reads `--until`, and shows times for people. */
+/** Times on the command line: reads `--until` and `--since`, and shows times for people. */
 
 import { UsageError } from '../../usage-error';
 
@@ -30,6 +30,21 @@ export function readUntil(text: string, nowMs: number): string {
   if (Number.isNaN(atMs)) refuse('is not accepted; write a duration such as 90m, 12h or 2d, or a time such as 2026-11-27T18:00:00Z');
   if (atMs <= nowMs) refuse('is not in the future; leave --until out for a record without an end');
   if (atMs > nowMs + DAYS_MAX * DAY) refuse(`is more than ${DAYS_MAX} days ahead; leave --until out for a record without an end`);
+  return new Date(atMs).toISOString();
+}
+
+/**
+ * Reads `--since`: a time as in RFC 3339, or a duration before now.
+ *
+ * @returns the time in UTC
+ * @throws UsageError
+ */
+export function readSince(text: string, nowMs: number): string {
+  const atMs = DURATION.test(text) ? nowMs - durationMs(text) : timeMs(text);
+  if (!(atMs >= 0))
+    throw new UsageError(
+      `--since: ${JSON.stringify(text)} is not accepted; write a duration such as 90m, 12h or 2d, or a time such as 2026-11-27T18:00:00Z`,
+    );
   return new Date(atMs).toISOString();
 }
 
