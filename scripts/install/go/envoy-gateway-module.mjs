@@ -1,4 +1,4 @@
-/** Downloads the Go module of Envoy Gateway, whose own tests say which rate limits it makes of which policies. */
+/** Downloads the Go module of Envoy Gateway. Its own tests say which rate limits each policy becomes. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseJson } from '../../process/parse-json.mjs';
