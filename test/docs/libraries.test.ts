@@ -15,6 +15,9 @@ import { freePort } from '../support/servers/ports';
 
 const PAGE = 'docs/libraries.md';
 
+/** On a busy machine a call takes longer than the default. */
+const WEIR_TIMEOUT_MS = '20000';
+
 let folder: string;
 let weir: WeirProcess;
 
@@ -47,7 +50,7 @@ async function startProgram(name: string): Promise<{ readonly child: Child; read
     command: process.execPath,
     args: [name],
     cwd: folder,
-    env: { PORT: String(port), WEIR_ADDRESS: `127.0.0.1:${weir.grpcPort}` },
+    env: { PORT: String(port), WEIR_ADDRESS: `127.0.0.1:${weir.grpcPort}`, WEIR_TIMEOUT_MS },
   });
   await until(async () => {
     if (!child.isRunning()) throw new Error(child.output());
@@ -76,7 +79,7 @@ test('the program with a client prints what the page shows', async () => {
   const withoutWait = (text: string) => text.replace(/for \d+ s/, 'for … s');
   const { stdout, stderr } = await runCommand(process.execPath, ['client.mjs'], {
     cwd: folder,
-    env: { WEIR_ADDRESS: `127.0.0.1:${weir.grpcPort}` },
+    env: { WEIR_ADDRESS: `127.0.0.1:${weir.grpcPort}`, WEIR_TIMEOUT_MS },
   });
   expect({ stdout: withoutWait(stdout), stderr }).toEqual({ stdout: withoutWait(shown), stderr: '' });
 });
