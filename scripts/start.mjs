@@ -8,7 +8,7 @@ import { ROOT, exitWith } from './process/repository.mjs';
 import { SIGNAL_CODES } from './process/run.mjs';
 
 const EXAMPLE = join('deploy', 'example', 'payments.yaml');
-/** Of the example. */
+/** The port of the example's console. */
 const ADMIN_PORT = '8090';
 /** How long the script waits until the example is served, and how often it looks. */
 const READY_MS = 30_000;

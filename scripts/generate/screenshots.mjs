@@ -5,6 +5,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import * as grpc from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
 import { chromium } from 'playwright-core';
 import { installChromium } from '../install/system/chromium.mjs';
 import { ROOT, exitWith } from '../process/repository.mjs';
@@ -25,6 +27,11 @@ const PICTURES = {
   'console-tenant': 'tenant?domain=payments&entries=merchant%3Dmerchant_0',
   'console-try': 'try?domain=payments&d=merchant%3Dmerchant_7&d=endpoint%3D%2Fcharge',
 };
+
+const definition = loadSync('envoy/service/ratelimit/v3/rls.proto', { includeDirs: [join(ROOT, 'proto')], keepCase: true });
+const service = /** @type {grpc.ServiceDefinition} */ (definition['envoy.service.ratelimit.v3.RateLimitService']);
+const SHOULD_RATE_LIMIT = /** @type {grpc.MethodDefinition<object, Buffer>} */ (service.ShouldRateLimit);
+const client = new grpc.Client(`127.0.0.1:${PORTS.GRPC_PORT}`, grpc.credentials.createInsecure());
 
 const { path: executablePath, missing } = await installChromium();
 if (missing !== undefined) exitWith(missing);
@@ -50,6 +57,7 @@ try {
   await decide(LOAD_MS);
   await takePictures();
 } finally {
+  client.close();
   server.kill('SIGTERM');
   rmSync(folder, { recursive: true, force: true });
 }
@@ -78,6 +86,27 @@ async function put(path, body) {
 }
 
 /**
+ * Over gRPC, as Envoy asks: the latencies of the overview are those of gRPC calls.
+ *
+ * @param {object} request
+ * @returns {Promise<void>}
+ */
+function ask(request) {
+  return new Promise((resolve, reject) => {
+    client.makeUnaryRequest(
+      SHOULD_RATE_LIMIT.path,
+      SHOULD_RATE_LIMIT.requestSerialize,
+      (bytes) => bytes,
+      request,
+      (error) => {
+        if (error) reject(error);
+        else resolve();
+      },
+    );
+  });
+}
+
+/**
  * Requests of twelve merchants, while the live figures are collected. The first ones ask most.
  *
  * @param {number} ms
@@ -91,8 +120,7 @@ async function decide(ms) {
         { entries: [{ key: 'merchant', value: `merchant_${merchant}` }] },
         { entries: [{ key: 'endpoint', value: '/charge' }] },
       ];
-      const body = JSON.stringify({ domain: 'payments', hitsAddend: 1 + ((turn + call) % 3), descriptors });
-      await fetch(`http://127.0.0.1:${PORTS.PORT}/json`, { method: 'POST', body });
+      await ask({ domain: 'payments', hits_addend: 1 + ((turn + call) % 3), descriptors });
     }
     if (turn % 10 === 0) await fetch(`${ADMIN}/v1/live`, { headers: { authorization: `Bearer ${token}` } });
     await pause(TURN_MS);

@@ -23,6 +23,14 @@ const RULE_LABELS = 'domain="edge", key1="path_/pay"';
 const LIMIT_LABELS = `${RULE_LABELS}, algorithm="token_bucket", unit="second", window="1", buckets="one", ${TARGET}`;
 
 export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
+  WeirNotScraped: {
+    // `_` is a scrape that failed, and `stale` the first of them.
+    input: { [`weir_build_info{version="1", store="redis", ${TARGET}}`]: '1x10 stale _x15 1x30' },
+    quietAt: 10,
+    firesAt: 18,
+    resolvedAt: 40,
+    labels: {},
+  },
   WeirFailingOpen: {
     input: { [`weir_fallback_hits_total{failure_mode="open", ${TARGET}}`]: '0x10 6+6x10 66x20' },
     quietAt: 10,

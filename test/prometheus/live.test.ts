@@ -16,6 +16,9 @@ const TIME_DIVISOR = 100;
 
 const PATIENCE_MS = 120_000;
 
+/** Its fault ends all Weirs. */
+const PROVOKED_LAST = 'WeirNotScraped';
+
 const begunMs = Date.now();
 let watched: Readonly<Record<string, Watched>>;
 let prometheus: Prometheus;
@@ -75,6 +78,7 @@ test(
     expect(provoked.sort()).toEqual(
       makeAlerts()
         .map(({ name }) => name)
+        .filter((name) => name !== PROVOKED_LAST)
         .sort(),
     );
 
@@ -100,7 +104,8 @@ const COMMANDS = Array.from(
 );
 
 test.each(COMMANDS)('the command of the runbook on %s shows something', async (alert, command) => {
-  const { weir } = Object.values(watched).find(({ alerts, alertsAfter = [] }) => [...alerts, ...alertsAfter].includes(alert))!;
+  const all = Object.values(watched);
+  const { weir } = all.find(({ alerts, alertsAfter = [] }) => [...alerts, ...alertsAfter].includes(alert)) ?? all[0]!;
   const { stdout, stderr } = await runCommand('sh', ['-c', command.replaceAll('localhost:6070', `127.0.0.1:${weir.debugPort}`)]);
   expect(stderr).toBe('');
   expect(stdout.split('\n').some((line) => line !== '' && !line.startsWith('#'))).toBe(true);
@@ -141,3 +146,16 @@ describe.each(Object.entries(makeDashboards()))('%s', (_file, { panels, annotati
     expect(values).toContainEqual(expect.any(String));
   });
 });
+
+// The last test: nothing is left to watch after it.
+test(
+  'without any Weir the alert of absence fires',
+  async () => {
+    expect(await firing()).not.toContain(`undefined ${PROVOKED_LAST}`);
+    const sinceMs = Date.now();
+    for (const { weir } of Object.values(watched)) await weir.stop();
+    // It has no job: no series is left that could name one.
+    await untilFired([`undefined ${PROVOKED_LAST}`], { sinceMs });
+  },
+  PATIENCE_MS,
+);

@@ -61,6 +61,13 @@ export function makeAlerts(options: AlertOptions = DEFAULT_ALERT_OPTIONS): reado
 function decisionAlerts({ envoyTimeoutMs }: AlertOptions): readonly Alert[] {
   return [
     {
+      name: 'WeirNotScraped',
+      severity: 'page',
+      hold: '5m',
+      summary: 'Prometheus scrapes no Weir at all, so no other alert of Weir can fire.',
+      expression: () => `absent(${series(METRICS.buildInfo)})`,
+    },
+    {
       name: 'WeirFailingOpen',
       severity: 'page',
       hold: '3m',

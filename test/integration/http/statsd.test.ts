@@ -154,11 +154,12 @@ test('a statsd that does not read holds a bounded number of lines and no flush f
   await server.close();
 });
 
-test('WORKERS=2: statsd gets the sum of all workers', async () => {
+/** Two workers on one Redis, which report to statsd. */
+async function startWorkers(flushInterval: string) {
   const redis = await startRedis();
   const server = await startStatsdServer({ protocol: 'udp' });
   const env = {
-    STATS_FLUSH_INTERVAL: '200ms',
+    STATS_FLUSH_INTERVAL: flushInterval,
     STATSD_PROTOCOL: 'udp',
     STATSD_PORT: String(server.port),
     REDIS_URL: `redis://127.0.0.1:${redis.port}`,
@@ -166,6 +167,15 @@ test('WORKERS=2: statsd gets the sum of all workers', async () => {
     WORKERS: '2',
   };
   const weir = await startWeir({ config: CONFIG, env });
+  const close = async (): Promise<void> => {
+    await server.close();
+    await redis.stop();
+  };
+  return { server, weir, close };
+}
+
+test('WORKERS=2: statsd gets the sum of all workers', async () => {
+  const { server, weir, close } = await startWorkers('200ms');
   const admitted = await Promise.all(Array.from({ length: 6 }, () => ask(weir, { times: 2 })));
   expect(admitted.reduce((sum, each) => sum + each)).toBe(3);
   await server.untilTotal(`${RULE}.total_hits`, 12);
@@ -174,27 +184,15 @@ test('WORKERS=2: statsd gets the sum of all workers', async () => {
   await until(() => server.lines.includes('weir.workers:2|g'));
   expect(server.total('ratelimit.service.config_load_success')).toBe(1);
   await weir.stop();
-  await server.close();
-  await redis.stop();
+  await close();
 });
 
 test('WORKERS=2: statsd gets the last counts of each worker at the end', async () => {
-  const redis = await startRedis();
-  const server = await startStatsdServer({ protocol: 'udp' });
-  const env = {
-    STATS_FLUSH_INTERVAL: '1h',
-    STATSD_PROTOCOL: 'udp',
-    STATSD_PORT: String(server.port),
-    REDIS_URL: `redis://127.0.0.1:${redis.port}`,
-    REDIS_OP_TIMEOUT: '1s',
-    WORKERS: '2',
-  };
-  const weir = await startWeir({ config: CONFIG, env });
+  const { server, weir, close } = await startWorkers('1h');
   await Promise.all(Array.from({ length: 6 }, () => ask(weir, { times: 2 })));
   expect(await weir.stop()).toBe(0);
   await server.untilTotal(`${RULE}.total_hits`, 12);
-  await server.close();
-  await redis.stop();
+  await close();
 });
 
 test.each([

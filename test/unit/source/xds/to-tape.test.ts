@@ -75,7 +75,7 @@ function pick<T>(random: Random, choices: readonly T[]): T {
   return choices[random(choices.length)]!;
 }
 
-/** Once in so many times. */
+/** Once in this number of times. */
 function seldom(random: Random, times: number): boolean {
   return random(times) === 0;
 }
