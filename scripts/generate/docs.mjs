@@ -26,6 +26,11 @@ const { renderOperations } = /** @type {typeof import('../../src/admin/server/cl
 );
 const { ADMIN_ROUTES } = /** @type {typeof import('../../src/admin/routes/routes.js')} */ (load('../../dist/admin/routes/routes.js'));
 
+const { renderHttpOpenApi } = /** @type {typeof import('../../src/transport/http/openapi/http-openapi.js')} */ (
+  load('../../dist/transport/http/openapi/http-openapi.js')
+);
+const { VERSION } = /** @type {typeof import('../../src/app/version.js')} */ (load('../../dist/app/version.js'));
+
 const admin = readFileSync(new URL('../../docs/admin-api.md', import.meta.url), 'utf8');
 const PAGES = {
   'admin-api.md': renderAdminDoc(admin),
@@ -33,6 +38,7 @@ const PAGES = {
   'metrics.md': renderMetricsDoc(),
   'configuration.md': renderConfigurationDoc(),
   'weir.schema.json': renderJsonSchema(),
+  'openapi.json': renderHttpOpenApi(VERSION),
 };
 for (const [name, text] of Object.entries(PAGES)) writeFileSync(new URL(`../../docs/${name}`, import.meta.url), text);
 writeFileSync(new URL('../../src/admin-client/operations.ts', import.meta.url), renderOperations(ADMIN_ROUTES));

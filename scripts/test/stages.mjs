@@ -56,7 +56,7 @@ export const FORMATTED = [
 ];
 
 /**
- * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'envoyGatewayConfig' | 'envoyGatewayModule' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'bubblewrap' | 'asgi' | 'composeReader' | 'actionlint'} Need
+ * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'envoyGatewayConfig' | 'envoyGatewayModule' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'bubblewrap' | 'asgi' | 'composeReader' | 'actionlint' | 'nginx' | 'haproxy' | 'apache' | 'caddy' | 'traefik'} Need
  * With 'nodeVersions' a stage runs on the Node of the image.
  */
 
@@ -150,6 +150,14 @@ export const STAGES = [
     cores: 0.4,
     secondChance: true,
     timeoutS: 600,
+  },
+  {
+    name: 'proxies',
+    folders: ['test/proxies'],
+    needs: ['build', 'nginx', 'haproxy', 'apache', 'caddy', 'traefik'],
+    cores: 0.5,
+    secondChance: true,
+    timeoutS: 300,
   },
   {
     name: 'kubernetes',

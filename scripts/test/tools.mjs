@@ -2,6 +2,8 @@
 import { buildDist } from '../build/build-dist.mjs';
 import { installBubblewrap } from '../install/system/bubblewrap.mjs';
 import { installAsgi } from '../install/asgi.mjs';
+import { installApache } from '../install/system/apache.mjs';
+import { installCaddy } from '../install/go/caddy.mjs';
 import { installChromium } from '../install/system/chromium.mjs';
 import { installActionlint } from '../install/go/actionlint.mjs';
 import { installComposeReader } from '../install/go/compose-reader.mjs';
@@ -12,17 +14,20 @@ import { installGoClient } from '../install/go/go-client.mjs';
 import { installGrpcio } from '../install/grpcio.mjs';
 import { installH2load } from '../install/system/h2load.mjs';
 import { installH2spec } from '../install/go/h2spec.mjs';
+import { installHaproxy } from '../install/system/haproxy.mjs';
 import { installHelm } from '../install/go/helm.mjs';
 import { installKubeconform } from '../install/go/kubeconform.mjs';
 import { installKubernetesSchemas } from '../install/kubernetes/schemas.mjs';
 import { installKustomize } from '../install/go/kustomize.mjs';
 import { installLuacheck } from '../install/system/luacheck.mjs';
+import { installNginx } from '../install/system/nginx.mjs';
 import { installNodeVersions } from '../install/node-versions.mjs';
 import { installOpenApiPythonClient } from '../install/openapi-python-client.mjs';
 import { installPrometheus, installPromtool } from '../install/system/prometheus.mjs';
 import { installRedisVersions } from '../install/redis-versions.mjs';
 import { installRedis } from '../install/system/redis.mjs';
 import { installShells } from '../install/system/shells.mjs';
+import { installTraefik } from '../install/traefik.mjs';
 
 /** @typedef {import('./stages.mjs').Need} Need */
 /** @typedef {import('./stages.mjs').Stage} Stage */
@@ -69,6 +74,11 @@ const PREPARE = {
   h2load: prepareTool('WEIR_H2LOAD', installH2load),
   prometheus: prepareTool('WEIR_PROMETHEUS', installPrometheus),
   promtool: prepareTool('WEIR_PROMTOOL', installPromtool),
+  nginx: prepareTool('WEIR_NGINX', installNginx),
+  haproxy: prepareTool('WEIR_HAPROXY', installHaproxy),
+  apache: prepareTool('WEIR_APACHE', installApache),
+  caddy: prepareTool('WEIR_CADDY', installCaddy),
+  traefik: prepareTool('WEIR_TRAEFIK', installTraefik),
   helm: prepareTool('WEIR_HELM', installHelm),
   kustomize: prepareTool('WEIR_KUSTOMIZE', installKustomize),
   kubeconform: prepareTool('WEIR_KUBECONFORM', installKubeconform),

@@ -1259,6 +1259,15 @@ export interface Operations {
         readonly domains: number;
         readonly config_refused: boolean;
         readonly degraded: readonly string[];
+        readonly load?: {
+          readonly event_loop_utilization: number;
+          readonly decisions_per_s: number;
+        };
+        readonly store_error?: {
+          readonly store: string;
+          readonly reason: string;
+          readonly at: string;
+        };
         readonly control?: {
           readonly state: 'starting' | 'following' | 'behind' | 'lost';
           readonly lag_seconds: number;

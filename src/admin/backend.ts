@@ -100,8 +100,26 @@ export interface InstanceFacts {
   readonly configRefused: boolean;
   /** Reasons why the health check reports a degraded state. */
   readonly degraded: readonly string[];
+  readonly load?: LoadFacts;
+  /** Absent: it met none since its start, or has no Redis. */
+  readonly storeError?: StoreErrorFacts;
   /** Absent: control data are off. */
   readonly control?: ControlFacts;
+}
+
+/** Over the last seconds before its report. */
+export interface LoadFacts {
+  /** From 0 to 1. */
+  readonly eventLoopUtilization: number;
+  readonly decisionsPerS: number;
+}
+
+/** The last error of Redis. */
+export interface StoreErrorFacts {
+  /** `redis` or `redis_per_second`. */
+  readonly store: string;
+  readonly reason: string;
+  readonly atMs: number;
 }
 
 export const CONTROL_STATES = ['starting', 'following', 'behind', 'lost'] as const;

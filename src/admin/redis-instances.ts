@@ -4,7 +4,7 @@ import type { TakeOptions } from '../store/port/store';
 import { ReplyError } from '../store/port/store';
 import type { ScriptRun } from '../store/redis/redis-store';
 import { loadScript } from '../store/redis/script-loader';
-import { CONTROL_STATES, type ControlFacts, type InstanceFacts, type InstancesPort } from './backend';
+import { CONTROL_STATES, type ControlFacts, type InstanceFacts, type InstancesPort, type LoadFacts, type StoreErrorFacts } from './backend';
 
 export interface RedisInstancesOptions {
   /** Runs a script on the server of its key. */
@@ -61,9 +61,8 @@ function readText(reply: unknown): string | undefined {
 /** Undefined: another version of Weir wrote it in another form. */
 function readFacts(text: string): InstanceFacts | undefined {
   try {
-    const { id, host, pid, version, startedAtMs, reportedAtMs, generation, domains, configRefused, degraded, control } = JSON.parse(
-      text,
-    ) as Partial<InstanceFacts>;
+    const { id, host, pid, version, startedAtMs, reportedAtMs, generation, domains, configRefused, degraded, load, storeError, control } =
+      JSON.parse(text) as Partial<InstanceFacts>;
     if (typeof id !== 'string' || typeof host !== 'string' || typeof version !== 'string' || !Array.isArray(degraded)) return undefined;
     if ([pid, startedAtMs, reportedAtMs, generation, domains].some((each) => typeof each !== 'number')) return undefined;
     return {
@@ -77,11 +76,25 @@ function readFacts(text: string): InstanceFacts | undefined {
       domains: Number(domains),
       configRefused: configRefused === true,
       degraded: degraded.map(String),
+      ...readLoad(load),
+      ...readStoreError(storeError),
       ...readControl(control),
     };
   } catch {
     return undefined;
   }
+}
+
+function readLoad(load: Partial<LoadFacts> | undefined): Pick<InstanceFacts, 'load'> {
+  const { eventLoopUtilization, decisionsPerS } = load ?? {};
+  if (typeof eventLoopUtilization !== 'number' || typeof decisionsPerS !== 'number') return {};
+  return { load: { eventLoopUtilization, decisionsPerS } };
+}
+
+function readStoreError(error: Partial<StoreErrorFacts> | undefined): Pick<InstanceFacts, 'storeError'> {
+  const { store, reason, atMs } = error ?? {};
+  if (typeof store !== 'string' || typeof reason !== 'string' || typeof atMs !== 'number') return {};
+  return { storeError: { store, reason, atMs } };
 }
 
 function readControl(control: Partial<ControlFacts> | undefined): Pick<InstanceFacts, 'control'> {

@@ -8,6 +8,7 @@ import { describeConfig } from '../source/describe-rules';
 import type { ServerTlsFiles } from '../settings/tls/server-tls-files';
 import type { RulesInForce } from '../source/rules-in-force';
 import type { Settings } from '../settings/table/settings';
+import type { CheckChoice } from '../settings/check-choice';
 import type { StatsdChoice } from '../settings/statsd-choice';
 import type { TraceChoice } from '../settings/trace-choice';
 import type { StoreChoice } from '../settings/redis/store-choice';
@@ -22,7 +23,7 @@ import { openControl, type OpenedControl } from './open-control';
 import { additionOptions, inForce, makeMemoryStore, openAnyStore, openRecord, openRuleMetrics } from './open-deciding';
 import { GrpcPort, makeGrpcServer } from './open-grpc';
 import type { OpenAdminInput } from './open-admin';
-import { openHttpPort, openPortLimits } from './open-ports';
+import { openCheck, openHttpPort, openPortLimits } from './open-ports';
 import { openPenalties } from './open-penalties';
 import { openReservations } from './open-reservations';
 import type { OpenedStore } from './open-store';
@@ -56,6 +57,8 @@ export interface AppOptions {
   readonly statsd: StatsdChoice | undefined;
   /** The receiver of traces, if any. */
   readonly tracing: TraceChoice | undefined;
+  /** What /check makes of a request; undefined: it is not served. */
+  readonly check: CheckChoice | undefined;
   /** Whether this process is a worker: the parent process then has the debug port. */
   readonly isWorker: boolean;
   /** Awaited when everything is ready except the ports. */
@@ -88,10 +91,11 @@ export async function startApp(options: AppOptions): Promise<App> {
   const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore, rules });
   if (!isWorker) openConfigMetrics({ registry, rules, settings, managementServer: options.managementServer });
   if (settings.warmUp) await warmUpAndLog({ settings, storeChoice, metrics, log });
-  const { store, reservations, run, exchange, name, forget, leave } = await openAnyStore({ ...options, health, metrics, memoryStore });
+  const opened = await openAnyStore({ ...options, health, metrics, memoryStore });
+  const { store, reservations, run, exchange, forget, leave } = opened;
   const control = await openControl({ settings, run, health, registry, log });
   const keyPrefix = settings.cacheKeyPrefix;
-  const facts = publishFacts({ run, name, rules, health, version, keyPrefix, control });
+  const facts = publishFacts({ opened, rules, health, version, keyPrefix, control, metrics });
   const faults = new FaultLog({ log, nowMs: monotonicNowMs });
   const tail = new DecisionTail({ nowMs: () => Date.now() });
   const top = openTop({ settings, registry, exchange, log });
@@ -138,6 +142,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     isConfigured: (domain) => rules.ruleSet?.domains.has(domain) === true,
     answerCalls,
     reservationCalls,
+    check: options.check && openCheck(options.check, metrics),
     tracer: tracing?.tracer,
     health,
     log: faults,

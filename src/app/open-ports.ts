@@ -1,11 +1,14 @@
 /** Opens the HTTP port, limits connections by the process's limit on open files, and logs when a limit is reached. */
 
 import { monotonicNowMs } from '../lib/clock';
+import type { CheckChoice } from '../settings/check-choice';
 import type { Settings } from '../settings/table/settings';
 import { event } from '../observability/log/log-event';
 import type { Logger } from '../observability/log/logger';
 import { ThrottledLog } from '../observability/log/throttled-log';
+import type { Metrics } from '../observability/metrics/metrics';
 import { CONNECTIONS_MAX } from '../transport/port/grpc-listener';
+import { CHECK_OUTCOMES } from '../transport/http/check-route';
 import { httpRoutes, type HttpRoutesOptions } from '../transport/http/http-routes';
 import { HTTP_BOUNDS, HttpServer, type HttpServerOptions } from '../transport/http/http-server';
 import { limitConnections, readFilesMax, watchOpenFiles } from '../transport/port/open-files';
@@ -69,7 +72,19 @@ export interface HttpPortOptions
     Pick<HttpRoutesOptions, 'tracer'>,
     Pick<HttpServerOptions, 'log'> {
   readonly settings: Pick<Settings, 'jsonEnabled' | 'jsonRefundsEnabled' | 'httpReservationsEnabled'>;
+  readonly check: HttpRoutesOptions['check'] | undefined;
   readonly limit: PortLimit;
+}
+
+/** Every outcome has its series from the start, so that a rate of denials is right from the first one. */
+export function openCheck(plan: CheckChoice, { checks }: Pick<Metrics, 'checks'>): NonNullable<HttpRoutesOptions['check']> {
+  for (const outcome of CHECK_OUTCOMES) checks.inc({ outcome }, 0);
+  return {
+    plan,
+    onChecked: (outcome) => {
+      checks.inc({ outcome });
+    },
+  };
 }
 
 /** Makes the server; it does not listen yet. */
@@ -77,6 +92,7 @@ export function openHttpPort({
   settings,
   answerCalls,
   reservationCalls,
+  check,
   tracer,
   health,
   isConfigured,
@@ -90,6 +106,7 @@ export function openHttpPort({
     health,
     servesJson,
     takesRefunds,
+    ...(check !== undefined && { check }),
     isConfigured,
     tracer,
   });

@@ -9,6 +9,7 @@ import { event } from '../observability/log/log-event';
 import type { Logger } from '../observability/log/logger';
 import type { Metrics } from '../observability/metrics/metrics';
 import { StoreLog } from '../observability/log/store-log';
+import { LastStoreError, type RememberedError } from '../observability/last-store-error';
 import { measureStore } from '../observability/metrics/store-measure';
 import { Breakers, openRedis, type OpenedRedis } from './open-redis';
 import { FallbackReservations } from '../reservation/fallback-reservations';
@@ -58,6 +59,8 @@ export interface OpenedStore {
   readonly name?: string | undefined;
   /** Records in Redis that this instance has left. */
   readonly leave: () => Promise<void>;
+  /** Of Redis; absent: the store is in memory. */
+  readonly lastError?: (() => RememberedError | undefined) | undefined;
   /** Shares top keys with other processes. Absent: there are none. */
   readonly exchange?: TopExchange;
 }
@@ -67,6 +70,7 @@ export async function openStore(input: OpenStoreInput): Promise<OpenedStore> {
   const { settings, choice, health, log, metrics, lastKnownMax, accountsMax, local } = input;
   const passedWithout = { decisions: 0, hits: 0 };
   const passed = () => ({ ...passedWithout });
+  const lastError = new LastStoreError(() => Date.now());
   const parts = {
     settings,
     health,
@@ -86,7 +90,7 @@ export async function openStore(input: OpenStoreInput): Promise<OpenedStore> {
   };
   const main = openRedis({
     ...parts,
-    measure: measureStore(metrics, 'redis'),
+    measure: lastError.remembering('redis', measureStore(metrics, 'redis')),
     connection: choice.connection,
     degraded: DEGRADED_REDIS,
     onConnected: onMain,
@@ -95,7 +99,7 @@ export async function openStore(input: OpenStoreInput): Promise<OpenedStore> {
     choice.perSecond &&
     openRedis({
       ...parts,
-      measure: measureStore(metrics, 'redis_per_second'),
+      measure: lastError.remembering('redis_per_second', measureStore(metrics, 'redis_per_second')),
       connection: choice.perSecond,
       degraded: DEGRADED_REDIS_PER_SECOND,
       onConnected: onSecond,
@@ -167,6 +171,7 @@ export async function openStore(input: OpenStoreInput): Promise<OpenedStore> {
       denyCache.forget(bucketKeys.map((bucketKey) => ({ bucketKey })));
     },
     name: instances.name,
+    lastError: () => lastError.facts,
     exchange,
     leave: () => {
       parts.ownLag.close();

@@ -10,16 +10,20 @@ import { RedisInstances } from '../admin/redis-instances';
 import type { ControlStore } from '../control/control-store';
 import { UnavailableError } from '../lib/errors';
 import type { Health } from '../observability/health';
+import { ProcessLoad } from '../observability/process-load';
 import { HEARTBEAT_MS, HEARTBEAT_TTL_MS } from '../resilience/instances';
 import type { RulesInForce } from '../source/rules-in-force';
 import type { MemoryStore } from '../store/memory/memory-store';
+import type { Metrics } from '../observability/metrics/metrics';
 import type { MetricReading } from '../observability/metrics/metrics-snapshot';
 import type { TopKeys } from '../top/top-keys';
 import type { OpenedControl } from './open-control';
 import { livePort } from './live-counts';
 import type { OpenedStore } from './open-store';
 
-export interface FactsInput extends Pick<OpenedStore, 'run' | 'name'> {
+export interface FactsInput {
+  readonly opened: Pick<OpenedStore, 'run' | 'name' | 'lastError'>;
+  readonly metrics: Pick<Metrics, 'responseTime'>;
   readonly rules: Pick<RulesInForce, 'ruleSet' | 'error'>;
   readonly health: Health;
   readonly version: string;
@@ -36,23 +40,39 @@ export interface PublishedFacts {
 }
 
 /** Publishes the facts of this process in Redis, if there is one, with every heartbeat. */
-export function publishFacts({ run, name = randomUUID(), rules, health, version, keyPrefix, control }: FactsInput): PublishedFacts {
+export function publishFacts(input: FactsInput): PublishedFacts {
+  const { opened, rules, health, version, keyPrefix, control, metrics } = input;
+  const { run, name = randomUUID(), lastError } = opened;
+  const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });
   const startedAtMs = Date.now();
   const host = hostname();
-  const facts = (): InstanceFacts => ({
-    id: name,
-    host,
-    pid: process.pid,
-    version,
-    startedAtMs,
-    reportedAtMs: Date.now(),
-    generation: rules.ruleSet?.generation ?? 0,
-    domains: rules.ruleSet?.domains.size ?? 0,
-    configRefused: rules.error !== undefined,
-    degraded: health.degradations,
-    ...(control && { control: controlFacts(control.follower) }),
+  const load = new ProcessLoad({
+    decisions: () => responseTimes.count,
+    nowMs: () => performance.now(),
+    utilization: () => performance.eventLoopUtilization(),
   });
-  if (run === undefined || control === undefined) return { facts, stop: () => undefined };
+  const facts = (): InstanceFacts => {
+    const storeError = lastError?.();
+    return {
+      id: name,
+      host,
+      pid: process.pid,
+      version,
+      startedAtMs,
+      reportedAtMs: Date.now(),
+      generation: rules.ruleSet?.generation ?? 0,
+      domains: rules.ruleSet?.domains.size ?? 0,
+      configRefused: rules.error !== undefined,
+      degraded: health.degradations,
+      load: load.figures,
+      ...(storeError && { storeError }),
+      ...(control && { control: controlFacts(control.follower) }),
+    };
+  };
+  const stopLoad = (): void => {
+    load.stop();
+  };
+  if (run === undefined || control === undefined) return { facts, stop: stopLoad };
   const instances = new RedisInstances({ run, keyPrefix });
   // Health and log report an outage of Redis, and the next heartbeat tries again.
   const publish = () => instances.publish(facts(), { ttlMs: HEARTBEAT_TTL_MS }).catch(() => undefined);
@@ -62,6 +82,7 @@ export function publishFacts({ run, name = randomUUID(), rules, health, version,
     facts,
     stop: () => {
       clearInterval(timer);
+      stopLoad();
     },
   };
 }

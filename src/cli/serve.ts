@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { startApp, type App, type AppOptions } from '../app/app';
 import type { OpenedAdmin } from '../app/open-admin';
 import { chooseAdmin } from '../settings/admin-choice';
+import { chooseCheck } from '../settings/check-choice';
 import { checkReferenceSettings } from '../settings/check-reference-settings';
 import { chooseWorkers } from '../settings/choose-workers';
 import { makeCompileSet } from '../source/compile-set';
@@ -66,6 +67,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const grpcTls = readGrpcTls(settings);
   const statsd = chooseStatsd({ settings, env });
   const tracing = chooseTracing(settings);
+  const check = chooseCheck(settings);
   const adminChoice = chooseAdmin(settings);
   const example = values['or-example'] === true && values.config === undefined ? chooseExample({ env }) : undefined;
   const place = example ?? choosePlace({ settings, configPath: values.config });
@@ -75,7 +77,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const rules = new RulesInForce({
     compile: makeCompileSet({ defaultAlgorithm: algorithm, defaultOverdraft, calendarMonth, mergeDomainConfig }),
   });
-  const appOptions = { settings, storeChoice, rules, log, version: VERSION, workers, grpcTls, statsd, tracing };
+  const appOptions = { settings, storeChoice, rules, log, version: VERSION, workers, grpcTls, statsd, tracing, check };
   if (cluster.isWorker) return serveAsWorker(appOptions);
   const misspelled = misspelledSettings(env).map(describeMisspelled);
   const warnings = [

@@ -9,9 +9,9 @@ import { writeConfig } from '../support/config/temp-config';
 import { fencedBlocks } from '../support/docs/markdown';
 import { startChild, type Child } from '../support/processes/child-process';
 import { runCommand } from '../support/processes/command';
+import { installed } from '../support/processes/installed';
 import { startWeir, type WeirProcess } from '../support/processes/weir-process';
 import { freePort } from '../support/servers/ports';
-import { installed } from './installed';
 
 const PAGE = 'docs/libraries.md';
 const CONFIG = fencedBlocks(PAGE, 'yaml').find((block) => block.startsWith('# limits.yaml'))!;

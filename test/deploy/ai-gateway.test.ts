@@ -59,7 +59,7 @@ describe('the manifest', () => {
   });
 
   test('the pods equal those of deployment.yaml in everything else', () => {
-    const [other] = documentsOf('kubernetes/deployment.yaml') as Manifest[];
+    const [other] = documentsOf('kubernetes/base/deployment.yaml') as Manifest[];
     const published = other!.spec.template.spec;
     expect(pod.spec.securityContext).toEqual(published.securityContext);
     const { readinessProbe, livenessProbe, securityContext, image, command } = published.containers[0];

@@ -20,6 +20,7 @@ beforeAll(() => {
     cpSync(path.join(ROOT, name), path.join(home, name), { recursive: true });
   for (const name of ['typescript', '@types', 'undici-types'])
     symlinkSync(path.join(ROOT, 'node_modules', name), path.join(home, 'node_modules', name));
+  writeFileSync(path.join(home, 'package.json'), '{"exports":{}}');
   for (const file of ['package-lock.json', 'node_modules/.package-lock.json']) writeFileSync(path.join(home, file), '{"packages":{}}');
 });
 

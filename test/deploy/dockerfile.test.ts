@@ -53,7 +53,7 @@ test('the last stage has the files that package.json would publish', () => {
 test('the image runs as the numeric non-root user of the Deployment', () => {
   const [[user]] = argumentsOf('USER') as [[string]];
   expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
-  const [deployment] = documentsOf('kubernetes/deployment.yaml') as [
+  const [deployment] = documentsOf('kubernetes/base/deployment.yaml') as [
     { spec: { template: { spec: { securityContext: { runAsUser: number; runAsGroup: number } } } } },
   ];
   const { runAsUser, runAsGroup } = deployment.spec.template.spec.securityContext;
@@ -73,7 +73,7 @@ test('the labels of the image say its version, its licence, and the commit of a 
   const manifest = JSON.parse(readFileSync(resolve(ROOT, 'package.json'), 'utf8')) as Record<string, string>;
   const built = readDockerfile(DOCKERFILE, { REVISION: 'abc', CREATED: '2026-01-02T03:04:05Z', SOURCE: 'https://forge.example/weir' });
   expect(labelsOf(built)).toEqual({
-    title: manifest.name,
+    title: 'weir',
     description: manifest.description,
     licenses: manifest.license,
     version: manifest.version,

@@ -55,7 +55,7 @@ test('the sidecars ask as the gateway does, except for their domain', () => {
 test("the destination rule applies to the cluster's host, which is the Service and its gRPC port", () => {
   const [, destinationRule] = documentsOf('istio/envoyfilter.yaml') as [unknown, { kind: string; spec: { host: string } }];
   expect(destinationRule).toMatchObject({ kind: 'DestinationRule', spec: { host: 'weir.default.svc.cluster.local' } });
-  const services = documentsOf('kubernetes/service.yaml') as {
+  const services = documentsOf('kubernetes/base/service.yaml') as {
     metadata: { name: string };
     spec: { ports: { name: string; port: number }[] };
   }[];

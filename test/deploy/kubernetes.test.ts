@@ -1,10 +1,10 @@
 /** The Kubernetes manifests agree with each other, with the example config and with what the server reads. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { SETTINGS_TABLE } from '../../src/settings/table/settings-table';
 import { DEPLOY, documentsOf, type Manifest } from './manifests';
 
-const FILES = readdirSync(resolve(DEPLOY, 'kubernetes')).filter((file) => file.endsWith('.yaml') && file !== 'kustomization.yaml');
+const FILES = ['base/config-map.yaml', 'base/deployment.yaml', 'base/service.yaml', 'redis/redis.yaml'];
 const manifests = FILES.flatMap((file) => documentsOf(`kubernetes/${file}`)) as Manifest[];
 
 function find(kind: string, name: string): Manifest {
@@ -17,13 +17,16 @@ const pod = find('Deployment', 'weir').spec.template;
 const [weir] = pod.spec.containers;
 const environment = new Map(weir.env?.map(({ name, value }) => [name, value]));
 
-test('the kustomization lists every file, and no file names a namespace', () => {
-  const [kustomization] = documentsOf('kubernetes/kustomization.yaml') as [{ resources: string[] }];
-  expect([...kustomization.resources].sort()).toEqual([...FILES].sort());
+test('the kustomizations list every file, and no file names a namespace', () => {
+  const resourcesOf = (folder: string): readonly string[] => {
+    const [{ resources }] = documentsOf(`kubernetes/${folder}kustomization.yaml`) as [{ resources: readonly string[] }];
+    return resources.flatMap((name) => (name.endsWith('.yaml') ? [`${folder}${name}`] : resourcesOf(`${folder}${name}/`)));
+  };
+  expect(resourcesOf('')).toEqual(FILES);
   for (const { metadata } of manifests) expect(metadata.namespace).toBeUndefined();
 });
 
-test('the ConfigMap holds the example config; if not, run scripts/generate/config-map.mjs', () => {
+test('the ConfigMap holds the example config; if not, run scripts/generate/chart.mjs, then scripts/generate/kubernetes.mjs', () => {
   expect(find('ConfigMap', 'weir-config').data).toEqual({
     'payments.yaml': readFileSync(resolve(DEPLOY, 'example', 'payments.yaml'), 'utf8'),
   });
@@ -41,14 +44,15 @@ test('every variable of the Deployment is a setting of the server', () => {
   expect(settings).toEqual(expect.arrayContaining([...environment.keys()]));
 });
 
-test('the network policy selects the pods of Weir and names their ports, except those that decide without credentials', () => {
-  const [policy] = documentsOf('kubernetes/network-policy/weir.yaml') as [
-    { spec: { podSelector: { matchLabels: object }; ingress: { ports: { port: string }[] }[] } },
+test('the network policy selects the pods of Weir and names their ports, except the one that decides without credentials', () => {
+  const [policy] = documentsOf('kubernetes/components/network-policy/resources.yaml') as [
+    { spec: { podSelector: { matchLabels: object }; ingress: { ports: { port: number }[] }[] } },
   ];
   expect(pod.metadata.labels).toMatchObject(policy.spec.podSelector.matchLabels);
-  const names = policy.spec.ingress.flatMap(({ ports }) => ports.map(({ port }) => port));
-  expect(weir.ports.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
-  expect(names).not.toContain('http');
+  const ports = policy.spec.ingress.flatMap((rule) => rule.ports.map(({ port }) => port));
+  const named = weir.ports.filter(({ containerPort }) => ports.includes(containerPort)).map(({ name }) => name);
+  expect(ports).toHaveLength(2);
+  expect(named).toEqual(['grpc', 'debug']);
 });
 
 test('the ports of variables, containers and services agree', () => {

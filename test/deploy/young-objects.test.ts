@@ -26,7 +26,7 @@ beforeAll(() => {
   for (const folder of ['dist', 'src', 'node_modules']) mkdirSync(join(home, folder));
   cpSync(resolve(DEPLOY, 'bin'), join(home, 'deploy', 'bin'), { recursive: true });
   cpSync(resolve(DEPLOY, '..', 'scripts'), join(home, 'scripts'), { recursive: true });
-  for (const file of ['package-lock.json', 'node_modules/.package-lock.json', 'tsconfig.json', 'tsconfig.build.json'])
+  for (const file of ['package.json', 'package-lock.json', 'node_modules/.package-lock.json', 'tsconfig.json', 'tsconfig.build.json'])
     writeFileSync(join(home, file), '{"packages":{}}');
   writeFileSync(join(home, 'dist', 'main.js'), MAIN);
   writeFileSync(join(home, 'dist', '.built'), '');

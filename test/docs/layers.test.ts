@@ -16,7 +16,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   control: ['descriptor', 'rule', 'store'],
   problems: [],
   yaml: ['problems'],
-  settings: ['algorithm', 'rule'],
+  settings: ['algorithm', 'descriptor', 'rule'],
   compile: ['algorithm', 'bucket', 'descriptor', 'problems', 'rule', 'yaml'],
   source: ['algorithm', 'compile', 'descriptor', 'problems', 'rule', 'settings', 'yaml'],
   store: ['algorithm', 'bucket', 'decide', 'descriptor', 'rule'],

@@ -1,13 +1,14 @@
 /** What the chart's pods would run is run: a Weir with the rendered environment, the test of `helm test`, and the check before an upgrade. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { settingsInForce } from '../../src/settings/settings-in-force';
 import { httpRequest } from '../support/clients/http-client';
 import { figure } from '../support/docs/figure';
 import { singleFeatures, valuesOf } from '../support/kubernetes/features';
 import { render, type Rendered, type Values } from '../support/kubernetes/helm';
 import { mountPod, type Data, type MountedPod } from '../support/kubernetes/mounted-pod';
 import { podOf, podsOf } from '../support/kubernetes/pods';
-import { runCommand, runWeir } from '../support/processes/command';
+import { runCommand } from '../support/processes/command';
 import { startWeir, type WeirProcess } from '../support/processes/weir-process';
 import { makeTestClient } from '../support/redis/redis-store';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';
@@ -66,16 +67,15 @@ function mountedOf(objects: readonly Rendered[], container: string): MountedPod 
   });
 }
 
-test('weir settings takes the environment of each feature: nothing is invalid, unknown or without effect', async () => {
+test('Weir takes the environment of each feature: no setting is invalid, unknown or without effect', async () => {
   let checked = 0;
   for (const features of singleFeatures()) {
     const name = features.map((feature) => feature.name).join(', ');
-    const { env, remove } = mountedOf(await render({ values: valuesOf(features) }), 'weir');
-    const { stdout, stderr } = await runWeir(['settings', '--changed', '--format', 'json'], { env });
-    remove();
-    const report = JSON.parse(stdout) as { settings: readonly unknown[]; reference: unknown; unknown: unknown; problems: unknown };
-    expect({ name, stderr, ...report, settings: [] }).toEqual({ name, stderr: '', settings: [], reference: [], unknown: [], problems: [] });
-    expect(report.settings.length).toBeGreaterThan(8);
+    const pod = mountedOf(await render({ values: valuesOf(features) }), 'weir');
+    const { settings, ...problems } = settingsInForce(pod.env);
+    pod.remove();
+    expect({ name, ...problems }).toEqual({ name, reference: [], unknown: [], problems: [] });
+    expect(settings.filter(({ source }) => source === 'environment').length).toBeGreaterThan(8);
     checked += 1;
   }
   figure(`${checked} sets of values`);

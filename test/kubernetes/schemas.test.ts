@@ -11,19 +11,20 @@ const PUBLISHED = ['kubernetes', 'istio', 'envoy-gateway/policies.yaml', 'promet
   join(DEPLOY, path),
 );
 
-/** Files for kustomize. */
-const NOT_MANIFESTS = 'kustomization.yaml';
+/** Files for kustomize: what it builds, patches, and the limits of the example. */
+const NOT_MANIFESTS = ['kustomization.yaml', 'patch.yaml', 'limits.yaml'];
 
 function manifestFiles(path: string): string[] {
   if (path.endsWith('.yaml')) return [path];
   const files = readdirSync(path, { recursive: true, encoding: 'utf8' });
-  return files.filter((file) => file.endsWith('.yaml') && !file.endsWith(NOT_MANIFESTS)).map((file) => join(path, file));
+  return files
+    .filter((file) => file.endsWith('.yaml') && !NOT_MANIFESTS.some((name) => file.endsWith(name)))
+    .map((file) => join(path, file));
 }
 
-test('the published manifests conform to the schemas of each Kubernetes version', async () => {
+test('the published manifests conform to the schemas of the oldest and the newest Kubernetes', async () => {
   const files = PUBLISHED.flatMap(manifestFiles);
-  const versions = kubernetesVersions();
-  expect(versions.length).toBeGreaterThan(3);
+  const versions = [kubernetesVersions().at(0)!, kubernetesVersions().at(-1)!];
   for (const version of versions) {
     const { count, problems } = await conformanceOf(files, { version });
     expect({ version, problems }).toEqual({ version, problems: [] });
@@ -32,57 +33,47 @@ test('the published manifests conform to the schemas of each Kubernetes version'
   }
 });
 
-describe('a manifest with a mistake', () => {
-  let folder: string;
+const MISTAKES = [
+  {
+    mistake: 'unknown-field',
+    file: 'kubernetes/base/deployment.yaml',
+    from: 'replicas:',
+    to: 'replicsa:',
+    problem: "'replicsa' not allowed",
+  },
+  {
+    mistake: 'text-as-port',
+    file: 'kubernetes/base/deployment.yaml',
+    from: 'containerPort: 8081',
+    to: 'containerPort: grpc',
+    problem: 'want integer',
+  },
+  { mistake: 'custom-field', file: 'istio/envoyfilter.yaml', from: 'configPatches:', to: 'patches:', problem: "'patches' not allowed" },
+  {
+    mistake: 'other-letters',
+    file: 'envoy-gateway/policies.yaml',
+    from: '  rateLimit:',
+    to: '  ratelimit:',
+    problem: "'ratelimit' not allowed",
+  },
+  {
+    mistake: 'unknown-kind',
+    file: 'kubernetes/base/service.yaml',
+    from: 'kind: Service',
+    to: 'kind: Sevrice',
+    problem: 'could not find schema',
+  },
+];
 
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'weir-manifest-'));
-  });
-
-  afterAll(() => {
+test('manifests with an unknown field, kind or type do not conform', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-manifest-'));
+  try {
+    for (const { mistake, file, from, to } of MISTAKES)
+      writeFileSync(join(folder, `${mistake}.yaml`), readFileSync(join(DEPLOY, file), 'utf8').replace(from, to));
+    const { problems } = await conformanceOf([folder], { version: kubernetesVersions().at(-1)! });
+    for (const { mistake, problem } of MISTAKES)
+      expect(problems.filter((line) => line.includes(`/${mistake}.yaml`)).join('\n')).toContain(problem);
+  } finally {
     rmSync(folder, { recursive: true });
-  });
-
-  test.each([
-    {
-      mistake: 'an unknown field',
-      file: 'kubernetes/deployment.yaml',
-      from: 'replicas:',
-      to: 'replicsa:',
-      problem: "'replicsa' not allowed",
-    },
-    {
-      mistake: 'a text as a port',
-      file: 'kubernetes/deployment.yaml',
-      from: 'containerPort: 8081',
-      to: 'containerPort: grpc',
-      problem: 'want integer',
-    },
-    {
-      mistake: 'an unknown field of a custom resource',
-      file: 'istio/envoyfilter.yaml',
-      from: 'configPatches:',
-      to: 'patches:',
-      problem: "'patches' not allowed",
-    },
-    {
-      mistake: 'ratelimit in other letters',
-      file: 'envoy-gateway/policies.yaml',
-      from: '  rateLimit:',
-      to: '  ratelimit:',
-      problem: "'ratelimit' not allowed",
-    },
-    {
-      mistake: 'an unknown kind',
-      file: 'kubernetes/service.yaml',
-      from: 'kind: Service',
-      to: 'kind: Sevrice',
-      problem: 'could not find schema',
-    },
-  ])('with $mistake does not conform', async ({ file, from, to, problem }) => {
-    const path = join(folder, 'manifest.yaml');
-    writeFileSync(path, readFileSync(join(DEPLOY, file), 'utf8').replace(from, to));
-    const { problems } = await conformanceOf([path], { version: kubernetesVersions().at(-1)! });
-    expect(problems.join('\n')).toContain(problem);
-  });
+  }
 });

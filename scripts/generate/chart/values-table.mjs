@@ -15,9 +15,9 @@ export function valueRows(text) {
   const { contents } = parseDocument(text);
   /** @type {(map: unknown, prefix: string, first?: string | null) => void} */
   const collect = (map, prefix, first) => {
-    if (!isMap(map)) throw new Error(`values.yaml: ${prefix} is no map; write a comment that begins with -- before it`);
+    if (!isMap(map)) throw new Error(`values.yaml: ${prefix} is not a map; write a comment that begins with -- before it`);
     for (const [place, { key, value }] of map.items.entries()) {
-      if (!isScalar(key)) throw new Error(`values.yaml: a key of ${prefix} is no text`);
+      if (!isScalar(key)) throw new Error(`values.yaml: a key of ${prefix} is not a text`);
       const path = `${prefix}${String(key.value)}`;
       // The parser gives a comment before the first key to the map around it.
       const comment = key.commentBefore ?? (place === 0 ? first : undefined);

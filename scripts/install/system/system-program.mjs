@@ -21,7 +21,8 @@ const POLICY_FILE = '/usr/sbin/policy-rc.d';
  * @typedef {object} SystemProgram
  * @property {string} program
  * @property {string} variable Names another binary.
- * @property {Readonly<Record<ManagerName, string>>} packages
+ * @property {Readonly<Record<ManagerName, string>>} packages Several are separated by spaces.
+ * @property {() => boolean} [isComplete] Whether what the tests need besides the program is there.
  * @property {string} [service] The systemd unit of the package, which stays disabled.
  */
 
@@ -36,14 +37,14 @@ const MANAGERS = [
     needsRoot: true,
     commandsFor: (name) => [
       ['apt-get', 'update'],
-      ['apt-get', 'install', '--yes', '--no-install-recommends', name],
+      ['apt-get', 'install', '--yes', '--no-install-recommends', ...name.split(' ')],
     ],
     env: { DEBIAN_FRONTEND: 'noninteractive' },
     startsServices: true,
   },
-  { name: 'apk', needsRoot: true, commandsFor: (name) => [['apk', 'add', '--no-cache', name]] },
-  { name: 'dnf', needsRoot: true, commandsFor: (name) => [['dnf', 'install', '--assumeyes', name]] },
-  { name: 'brew', needsRoot: false, commandsFor: (name) => [['brew', 'install', name]] },
+  { name: 'apk', needsRoot: true, commandsFor: (name) => [['apk', 'add', '--no-cache', ...name.split(' ')]] },
+  { name: 'dnf', needsRoot: true, commandsFor: (name) => [['dnf', 'install', '--assumeyes', ...name.split(' ')]] },
+  { name: 'brew', needsRoot: false, commandsFor: (name) => [['brew', 'install', ...name.split(' ')]] },
 ];
 
 /**
@@ -51,7 +52,7 @@ const MANAGERS = [
  * @returns {Promise<import('../tool.mjs').Tool>}
  */
 export async function installSystemProgram(wanted) {
-  const { program, variable, packages } = wanted;
+  const { program, variable, packages, isComplete = () => true } = wanted;
   const given = process.env[variable];
   if (given !== undefined && given !== '') {
     return isExecutable(given)
@@ -59,16 +60,16 @@ export async function installSystemProgram(wanted) {
       : { missing: `${variable} is ${given}, which is not an executable file. Set it to the path of a ${program} binary, or unset it.` };
   }
   const found = which(program);
-  if (found !== undefined) return { path: found };
+  if (found !== undefined && isComplete()) return { path: found };
 
   const advice = `Install it (Debian and Ubuntu: \`apt-get install ${packages['apt-get']}\` as root; Alpine: \`apk add ${packages.apk}\`; Fedora: \`dnf install ${packages.dnf}\`; macOS: \`brew install ${packages.brew}\`), or set ${variable} to the path of a ${program} binary.`;
   const isRoot = process.getuid?.() === 0;
   const manager = MANAGERS.find(({ name, needsRoot }) => needsRoot === isRoot && which(name) !== undefined);
-  if (manager === undefined) return { missing: `${program} is not on PATH. ${advice}` };
+  if (manager === undefined) return { missing: `${program} is not on PATH, or incomplete. ${advice}` };
   console.log(`Installing ${program} (${manager.name}) …`);
   const failure = await install(manager, wanted);
   const path = which(program);
-  if (failure === undefined && path !== undefined) return { path };
+  if (failure === undefined && path !== undefined && isComplete()) return { path };
   return {
     missing: `${program} is not on PATH and could not be installed: ${failure ?? `the package of ${manager.name} did not put it there`}. ${advice}`,
   };

@@ -29,6 +29,29 @@ export const instances = route({
         domains: Type.Integer({ minimum: 0 }),
         config_refused: Type.Boolean({ description: 'Whether the newest configuration was rejected.' }),
         degraded: Type.Array(Type.String(), { description: 'What its health check reports as degraded.' }),
+        load: Type.Optional(
+          object(
+            {
+              event_loop_utilization: Type.Number({
+                minimum: 0,
+                maximum: 1,
+                description: 'Part of the time in which its event loop worked; at 1 it cannot do more.',
+              }),
+              decisions_per_s: Type.Number({ minimum: 0, description: 'gRPC calls answered in a second.' }),
+            },
+            'How busy it was in the 5 seconds before its report. Absent: an older version.',
+          ),
+        ),
+        store_error: Type.Optional(
+          object(
+            {
+              store: Type.String({ description: '`redis` or `redis_per_second`.' }),
+              reason: Type.String({ description: 'As in `weir_store_errors_total`. Calls that the breaker kept back do not count.' }),
+              at: Type.String({ format: 'date-time' }),
+            },
+            'The last error of Redis that it met. Absent: none since its start.',
+          ),
+        ),
         control: Type.Optional(
           object(
             {
@@ -65,8 +88,11 @@ export const instances = route({
     const behind = await entriesBehind(items, backend);
     return {
       body: {
-        items: items.map(({ startedAtMs, reportedAtMs, control, ...rest }) => ({
+        items: items.map(({ startedAtMs, reportedAtMs, storeError, control, ...rest }) => ({
           ...snakeKeys({ ...rest, startedAt: new Date(startedAtMs).toISOString(), reportedAt: new Date(reportedAtMs).toISOString() }),
+          ...(storeError && {
+            store_error: { store: storeError.store, reason: storeError.reason, at: new Date(storeError.atMs).toISOString() },
+          }),
           ...(control && { control: showControl(control, behind.get(rest.id)) }),
         })),
         degraded: reasonsOf(items),

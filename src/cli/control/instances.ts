@@ -27,10 +27,27 @@ export const instances: ControlCommand = {
             each.domains,
             each.config_refused ? 'refused' : 'ok',
             each.control === undefined ? 'off' : controlText(each.control),
+            each.load === undefined ? '' : `${Math.round(each.load.event_loop_utilization * 100)} %`,
+            each.load?.decisions_per_s,
+            each.store_error && `${each.store_error.reason}, ${age(each.store_error.at)} ago`,
             each.degraded.join(', '),
           ]);
           return textTable(
-            ['HOST', 'PID', 'VERSION', 'UP FOR', 'REPORTED', 'GENERATION', 'DOMAINS', 'NEWEST CONFIG', 'CONTROL DATA', 'DEGRADED'],
+            [
+              'HOST',
+              'PID',
+              'VERSION',
+              'UP FOR',
+              'REPORTED',
+              'GENERATION',
+              'DOMAINS',
+              'NEWEST CONFIG',
+              'CONTROL DATA',
+              'BUSY',
+              'DECISIONS/S',
+              'REDIS ERROR',
+              'DEGRADED',
+            ],
             rows,
           );
         });

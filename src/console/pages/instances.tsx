@@ -1,7 +1,7 @@
 /** The serving processes: version, configuration, and what is degraded. */
 
 import { call, type Reply } from '../api/client';
-import { showAgo, showCount, showDuration, showTime } from '../api/show';
+import { NONE, showAgo, showCount, showDuration, showRate, showShare, showTime } from '../api/show';
 import { usePoll } from '../api/use-poll';
 import { DataTable } from '../parts/data-table';
 import { FailureNote } from '../parts/failure';
@@ -48,6 +48,9 @@ export function InstancesPage() {
                 </ul>
               ),
             },
+            { head: 'Busy', isNumber: true, cell: ({ load }) => showShare(load?.event_loop_utilization) },
+            { head: 'Decisions/s', isNumber: true, cell: ({ load }) => showRate(load?.decisions_per_s) },
+            { head: 'Last Redis error', cell: ({ store_error: error }) => errorText(error) },
             { head: 'Control data', cell: ({ control }) => controlText(control) },
             { head: 'Generation', isNumber: true, cell: ({ generation }) => generation },
             { head: 'Domains', isNumber: true, cell: ({ domains }) => domains },
@@ -56,7 +59,21 @@ export function InstancesPage() {
           ]}
         />
       )}
-      <p class="muted">A generation counts from the start of its process, so equal configurations may have different ones.</p>
+      <p class="muted">
+        A generation counts from the start of its process, so equal configurations may have different ones. Busy is the part of the last 5 s
+        in which the event loop worked: the process with the highest one is the bottleneck.
+      </p>
+    </>
+  );
+}
+
+type StoreError = Reply<'listInstances'>['items'][number]['store_error'];
+
+function errorText(error: StoreError) {
+  if (error === undefined) return NONE;
+  return (
+    <>
+      {error.reason} <time dateTime={error.at}>{showAgo(error.at)}</time>
     </>
   );
 }

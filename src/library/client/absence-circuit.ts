@@ -1,4 +1,4 @@
-/** Spares calls their deadline while Weir does not answer: they fail at once, but for one trial after another. */
+/** Spares calls their deadline while Weir does not answer: all fail at once, except one trial after another. */
 
 import { Circuit } from '../../resilience/circuit';
 

@@ -47,7 +47,7 @@ function isPairs(entries: Entries): entries is readonly (readonly [string, strin
   return Array.isArray(entries);
 }
 
-/** A header that is absent, or there twice, is no text: such a request must not pass as one without limits. */
+/** An absent header is undefined, and a repeated one a list: such a request must not pass as one without limits. */
 function toBytes(text: unknown, path: string): string {
   if (typeof text === 'string') return toByteString(text);
   throw new InvalidRequestError(`${path} is ${text === null ? 'null' : typeof text}; set a text`);

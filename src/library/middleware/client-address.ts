@@ -31,7 +31,7 @@ export function clientAddress(
   return normalized(trustedHops === 0 ? peer : (forwardedFor(headers, trustedHops) ?? peer), ipv6PrefixBits);
 }
 
-/** What the outermost trusted proxy wrote. Undefined if that is no address, or if fewer proxies wrote: the rest is the client's. */
+/** What the outermost trusted proxy wrote. Undefined if that is not an address, or if fewer proxies wrote: the rest comes from the client. */
 function forwardedFor(headers: IncomingMessage['headers'], trustedHops: number): string | undefined {
   const written = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
   const address = withoutPort(written.at(-trustedHops)?.trim() ?? '');

@@ -156,6 +156,12 @@ export const METRICS = {
     labels: [],
     help: 'Upper bound on hits miscounted by requests with buckets in several slots or Redis servers: charged for a denied or failed request, not refunded, or usage reports not charged.',
   },
+  checks: {
+    type: 'counter',
+    name: 'weir_checks_total',
+    labels: ['outcome'],
+    help: 'Answers of /check on the HTTP port: allowed, denied, bad_request (invalid query or hits), unavailable or fault.',
+  },
   reservations: {
     type: 'counter',
     name: 'weir_reservations_total',
@@ -453,6 +459,7 @@ export function makeMetrics({ registry, version, store, memoryStore, rules, ofPr
     chargeBackLostHits: counter(registry, METRICS.chargeBackLostHits),
     instances: gauge(registry, METRICS.instances),
     clusterRedirects: counter(registry, METRICS.clusterRedirects),
+    checks: counter(registry, METRICS.checks),
     reservations: counter(registry, METRICS.reservations),
     reservationHits: counter(registry, METRICS.reservationHits),
     reservationsHeld: gauge(registry, METRICS.reservationsHeld),

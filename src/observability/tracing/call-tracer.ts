@@ -4,8 +4,8 @@ import type { RequestTrace } from '../../request/request-trace';
 import type { ParentContext } from './trace-context';
 
 export interface StartedCall {
-  /** `grpc` is ShouldRateLimit; `json` is /json on the HTTP port. */
-  readonly kind: 'grpc' | 'json';
+  /** `grpc` is ShouldRateLimit; `json` and `check` are /json and /check on the HTTP port. */
+  readonly kind: 'grpc' | 'json' | 'check';
   /** When the call arrived, by the monotonic clock, in milliseconds. */
   readonly startedMs: number;
   readonly parent: ParentContext;

@@ -123,7 +123,7 @@ export class OtelTracer implements CallTracer {
 
   private recordCall({ kind, startedMs, parent, request, status, endedMs }: EndedCall): void {
     this.followSystemClock();
-    const { name, ...call } = kind === 'grpc' ? ofGrpc(status) : ofJson(status);
+    const { name, ...call } = kind === 'grpc' ? ofGrpc(status) : ofHttp(kind, status);
     const ofCall = this.record(name, contextOf(parent), { ...call, kind: SpanKind.SERVER, startedMs, endedMs });
     if (request.startedMs === undefined) return;
     const ofDecision = this.record('decide', ofCall, {
@@ -183,10 +183,14 @@ function ofGrpc(status: number): NamedCall {
   };
 }
 
-function ofJson(status: number): NamedCall {
+/** The methods are the usual ones: both routes answer any. */
+const HTTP_CALLS = { json: { method: 'POST', route: '/json' }, check: { method: 'GET', route: '/check' } } as const;
+
+function ofHttp(kind: keyof typeof HTTP_CALLS, status: number): NamedCall {
+  const { method, route } = HTTP_CALLS[kind];
   return {
-    name: 'POST /json',
-    attributes: { 'http.request.method': 'POST', 'http.route': '/json', 'http.response.status_code': status },
+    name: `${method} ${route}`,
+    attributes: { 'http.request.method': method, 'http.route': route, 'http.response.status_code': status },
     isError: status >= HTTP_SERVER_ERROR,
   };
 }

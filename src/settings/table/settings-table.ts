@@ -21,6 +21,7 @@ import {
   textLike,
 } from './setting-types';
 import { responseBody } from './body-setting';
+import { descriptorPlans } from './descriptor-plans';
 import { row } from './setting-row';
 import { TRACE_SETTINGS } from './trace-settings';
 
@@ -80,7 +81,7 @@ export const SETTINGS_TABLE = {
     name: 'PORT',
     type: port(),
     default: '8080',
-    meaning: 'HTTP port: `/json`, `/v1/reservations` and `/healthcheck`.',
+    meaning: 'HTTP port: `/json`, `/check`, `/v1/reservations` and `/healthcheck`.',
   }),
   jsonEnabled: row({
     ...listening,
@@ -104,6 +105,38 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'true',
     meaning: 'Serve `/v1/reservations` on the HTTP port. If false, reservations work only over gRPC.',
+  }),
+  checkDomain: row({
+    ...listening,
+    name: 'CHECK_DOMAIN',
+    type: textLike({ pattern: /^[^\p{Cc}]{1,256}$/u, accepts: 'the name of a domain' }),
+    default: undefined,
+    meaning:
+      'Domain of the limits that `/check` on the HTTP port applies, for nginx, Traefik, Caddy, HAProxy and Apache ([http-check.md](http-check.md)). Needs CHECK_DESCRIPTORS. Unset: `/check` is not served. Any client that reaches it can take hits, without credentials.',
+  }),
+  checkDescriptors: row({
+    ...listening,
+    name: 'CHECK_DESCRIPTORS',
+    type: descriptorPlans(),
+    default: undefined,
+    meaning:
+      'Descriptors that `/check` makes of a request, as `path=path,client=client_ip; tenant=header:x-tenant|anonymous`: descriptors separated by `;`, entries by `,`, the value of an absent source after `|` (default: `anonymous`). [http-check.md](http-check.md#descriptors) lists the sources.',
+  }),
+  checkTrustedHops: row({
+    ...listening,
+    name: 'CHECK_TRUSTED_HOPS',
+    type: integer({ min: 0, max: 32 }),
+    default: '0',
+    meaning:
+      'Trusted proxies in front of the one that asks `/check`. `client_ip` is the address that stands this many places before the last one in `X-Forwarded-For`.',
+  }),
+  checkHitsHeader: row({
+    ...listening,
+    name: 'CHECK_HITS_HEADER',
+    type: textLike({ pattern: HEADER_NAME, accepts: 'the name of a header' }),
+    default: undefined,
+    meaning:
+      'Header of a request to `/check` with its number of hits, which the proxy must set. 0 only asks. Unset, or not in a request: 1 hit.',
   }),
   grpcHost: row({
     ...listening,

@@ -1,4 +1,4 @@
-/** The routes of the HTTP port: /json, reservations and /healthcheck. */
+/** The routes of the HTTP port: /json, /check, reservations and /healthcheck. */
 
 import type { IncomingMessage } from 'node:http';
 import type { ByteString, RateLimitRequest } from '../../descriptor/descriptor';
@@ -7,7 +7,9 @@ import type { Health } from '../../observability/health';
 import type { CallTracer } from '../../observability/tracing/call-tracer';
 import { readParent } from '../../observability/tracing/trace-context';
 import type { DecideOptions } from '../../should-rate-limit';
-import { answerOne, type AnswerCalls, type FailureKind } from '../answer';
+import { answerOne, type AnswerCalls } from '../answer';
+import { CHECK_PATH, checkRoute, type CheckRouteOptions } from './check-route';
+import { failureReply } from './failure-reply';
 import { JsonBodies, type Body } from './http-body';
 import { forMethods, textReply, type HttpReply, type HttpServerOptions, type Route } from './http-server';
 import { parseRequest } from '../messages/json';
@@ -15,6 +17,7 @@ import { toRequest } from '../messages/request';
 import type { ReservationCalls } from '../reservation-calls';
 import { indexPage } from './index-page';
 import { reservationRoutes } from './reservation-routes';
+import { UNKNOWN_DOMAIN_WARNING } from './unknown-domain';
 import { formatResponse, toWireResponse } from '../messages/response';
 
 /** Maximum size of a body of /json. */
@@ -25,8 +28,6 @@ const PROBING = ['GET', 'HEAD', 'OPTIONS'] as const;
 
 const READING = ['GET', 'HEAD'] as const;
 
-const STATUS_OF: Readonly<Record<FailureKind, number>> = { bad_request: 400, unavailable: 503, fault: 500 };
-
 export interface HttpRoutesOptions {
   readonly answerCalls: AnswerCalls;
   /** Absent: reservations are not served. */
@@ -36,6 +37,8 @@ export interface HttpRoutesOptions {
   readonly servesJson?: boolean;
   /** Whether /json accepts negative hits. Default: true. */
   readonly takesRefunds?: boolean;
+  /** What /check makes of a request; absent: it is not served. */
+  readonly check?: Pick<CheckRouteOptions, 'plan' | 'onChecked'>;
   /** Whether the domain is configured; absent: replies have no warning header. */
   readonly isConfigured?: (domain: ByteString) => boolean;
   /** Absent: tracing is off. */
@@ -48,17 +51,25 @@ export function httpRoutes({
   health,
   servesJson = true,
   takesRefunds = true,
+  check,
   isConfigured = () => true,
   tracer,
 }: HttpRoutesOptions): Pick<HttpServerOptions, 'routes' | 'routesBelow'> {
   // All routes of the port share a budget.
   const bodies = new JsonBodies();
-  const index = indexPage({ servesJson, servesReservations: reservationCalls !== undefined });
+  const index = indexPage({ servesJson, servesCheck: check !== undefined, servesReservations: reservationCalls !== undefined });
   const routes = new Map<string, Route>([
     ['/', forMethods(READING, () => textReply(200, index))],
     ['/healthcheck', forMethods(PROBING, () => healthReply(health))],
   ]);
-  if (servesJson) routes.set('/json', (request) => answerTraced(request, { bodies, answerCalls, takesRefunds, isConfigured, tracer }));
+  if (servesJson) {
+    const parts = { bodies, answerCalls, takesRefunds, isConfigured };
+    routes.set(
+      '/json',
+      traced({ kind: 'json', tracer }, (request, call) => answerJson(request, parts, call)),
+    );
+  }
+  if (check !== undefined) routes.set(CHECK_PATH, traced({ kind: 'check', tracer }, checkRoute({ answerCalls, isConfigured, ...check })));
   if (reservationCalls === undefined) return { routes };
   const { exact, below } = reservationRoutes(reservationCalls, bodies);
   return { routes: routes.set(...exact), routesBelow: new Map([below]) };
@@ -69,20 +80,23 @@ interface JsonParts {
   readonly answerCalls: AnswerCalls;
   readonly takesRefunds: boolean;
   readonly isConfigured: (domain: ByteString) => boolean;
+}
+
+interface TracedOptions {
+  readonly kind: 'json' | 'check';
   readonly tracer: CallTracer | undefined;
 }
 
-/** Code and body are those of envoyproxy/ratelimit; only this header shows that the domain is not configured. */
-export const UNKNOWN_DOMAIN_WARNING = { 'x-weir-warning': 'the domain is not configured, so no limit applies' };
-
-async function answerTraced(request: IncomingMessage, parts: JsonParts): Promise<HttpReply> {
-  const { tracer } = parts;
-  if (tracer === undefined) return answerJson(request, parts, {});
-  const parent = readParent((name) => [request.headers[name]].flat()[0]);
-  const trace = tracer.begin({ kind: 'json', startedMs: performance.now(), parent });
-  const reply = await answerJson(request, parts, trace === undefined ? {} : { traces: [trace.request] });
-  trace?.end(reply.status);
-  return reply;
+/** Passes the trace of a call on to the decision, and ends it with the reply. */
+function traced({ kind, tracer }: TracedOptions, answer: (request: IncomingMessage, call: DecideOptions) => Promise<HttpReply>): Route {
+  if (tracer === undefined) return (request) => answer(request, {});
+  return async (request) => {
+    const parent = readParent((name) => [request.headers[name]].flat()[0]);
+    const trace = tracer.begin({ kind, startedMs: performance.now(), parent });
+    const reply = await answer(request, trace === undefined ? {} : { traces: [trace.request] });
+    trace?.end(reply.status);
+    return reply;
+  };
 }
 
 async function answerJson(
@@ -97,7 +111,7 @@ async function answerJson(
         reply: textReply(403, 'negative hits are not accepted on this port (JSON_REFUNDS_ENABLED is false); send them over gRPC\n'),
       };
     const answer = await answerOne(answerCalls, received, call);
-    if ('failure' in answer) return { reply: textReply(STATUS_OF[answer.failure.kind], `${answer.failure.message}\n`) };
+    if ('failure' in answer) return { reply: failureReply(answer.failure) };
     const { decision } = answer;
     const status = decision.overallCode === 'OK' ? 200 : 429;
     const isUnknown = 'domain' in received && !isConfigured(received.domain);

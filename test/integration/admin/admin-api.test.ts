@@ -149,6 +149,8 @@ describe.each(stores)('on %s', (name, env) => {
     const count = name.includes('workers') ? 2 : 1;
     interface Instance {
       readonly generation: number;
+      readonly load?: { readonly event_loop_utilization: number; readonly decisions_per_s: number };
+      readonly store_error?: object;
       readonly control?: {
         readonly state: string;
         readonly lag_seconds: number;
@@ -164,6 +166,12 @@ describe.each(stores)('on %s', (name, env) => {
     // A report is up to 5 s old: the writes of the tests before are in one that comes.
     await until(async () => (await read()).every(({ control }) => control !== undefined && control.version > 0));
     for (const { control } of await read()) expect(control).toMatchObject({ state: 'following', entries_behind: 0 });
+    for (const { load, store_error: error } of await read()) {
+      expect(load?.event_loop_utilization).toBeGreaterThan(0);
+      expect(load?.event_loop_utilization).toBeLessThanOrEqual(1);
+      expect(load?.decisions_per_s).toBeGreaterThanOrEqual(0);
+      expect(error).toBeUndefined();
+    }
     expect((await list()).degraded).toEqual([]);
   });
 

@@ -22,6 +22,7 @@ describe('Settings', () => {
       jsonEnabled: true,
       jsonRefundsEnabled: true,
       httpReservationsEnabled: true,
+      checkTrustedHops: 0,
       grpcHost: '0.0.0.0',
       grpcPort: 8081,
       grpcUds: undefined,

@@ -53,7 +53,7 @@ export function readRequestHead({ fields, tooLarge }: HeaderList): RequestHead {
 const MEANINGFUL_NAMES: ReadonlySet<string> = new Set(['content-type', 'content-length', 'grpc-encoding', 'grpc-timeout', 'te']);
 
 /**
- * The head of a list that equals the previous one but for the values of other fields; undefined if the list differs in more than that.
+ * The head of a list that equals the previous one except for the values of other fields; undefined if the list differs in more than that.
  * Fields from the dynamic table are the same objects again, so nearly all comparisons are of references.
  */
 export function headLike(previous: RequestHead, { fields, tooLarge }: HeaderList): RequestHead | undefined {

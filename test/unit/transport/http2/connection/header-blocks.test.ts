@@ -47,7 +47,7 @@ test('a repeated block has the headers that decoding it again gives', () => {
   );
 });
 
-test('a call that differs from the last one in some values has the head that reading it anew gives', () => {
+test('a call that differs from the last one in some values has the head that reading all of it gives', () => {
   const values = {
     traceparent: ['00-1', '00-2', '00-2\r\n'],
     'grpc-timeout': ['20m', '30m', 'soon'],

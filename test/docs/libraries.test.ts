@@ -3,15 +3,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import path from 'node:path';
-import { until } from '../../support/clock/until';
-import { httpRequest } from '../../support/clients/http-client';
-import { fencedBlocks } from '../../support/docs/markdown';
-import { installPackage } from '../../support/library/installed-package';
-import { startChild, type Child } from '../../support/processes/child-process';
-import { runCommand } from '../../support/processes/command';
-import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
-import { startRedis } from '../../support/redis/redis-server';
-import { freePort } from '../../support/servers/ports';
+import { until } from '../support/clock/until';
+import { httpRequest } from '../support/clients/http-client';
+import { fencedBlocks } from '../support/docs/markdown';
+import { installPackage } from '../support/library/installed-package';
+import { startChild, type Child } from '../support/processes/child-process';
+import { runCommand } from '../support/processes/command';
+import { startWeir, type WeirProcess } from '../support/processes/weir-process';
+import { startRedis } from '../support/redis/redis-server';
+import { freePort } from '../support/servers/ports';
 
 const PAGE = 'docs/libraries.md';
 

@@ -1,0 +1,14 @@
+/** Finds nginx, which asks /check in the tests, or installs it with the package manager of the system. */
+import { installSystemProgram } from './system-program.mjs';
+import { installIfMain } from '../tool.mjs';
+
+export function installNginx() {
+  return installSystemProgram({
+    program: 'nginx',
+    variable: 'WEIR_NGINX',
+    packages: { 'apt-get': 'nginx-light', apk: 'nginx', dnf: 'nginx', brew: 'nginx' },
+    service: 'nginx.service',
+  });
+}
+
+await installIfMain(import.meta.url, installNginx);

@@ -1,0 +1,71 @@
+/** The changelog has the form of Keep a Changelog, and scripts/release/check-version.mjs lets only one version through. */
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { runCommand } from '../support/processes/command';
+
+const ROOT = path.resolve(__dirname, '..', '..');
+const COPIED = ['package.json', 'package-lock.json', 'CHANGELOG.md', 'deploy/helm/weir/Chart.yaml', 'scripts/process', 'scripts/release'];
+const { version } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { version: string };
+const folder = mkdtempSync(path.join(tmpdir(), 'weir-version-'));
+
+beforeEach(() => {
+  for (const name of COPIED) {
+    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+    cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true });
+  }
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+function check(...args: string[]) {
+  return runCommand(process.execPath, [path.join(folder, 'scripts', 'release', 'check-version.mjs'), ...args]);
+}
+
+function change(file: string, from: string, to: string): void {
+  const place = path.join(folder, file);
+  const text = readFileSync(place, 'utf8');
+  expect(text).toContain(from);
+  writeFileSync(place, text.replace(from, to));
+}
+
+test('the changelog begins with what is unreleased, and has a date for each version, newest first', () => {
+  const headings = readFileSync(path.join(ROOT, 'CHANGELOG.md'), 'utf8').match(/^##? .*$/gm)!;
+  expect(headings.slice(0, 2)).toEqual(['# Changelog', '## [Unreleased]']);
+  const versions = headings
+    .slice(2)
+    .map((heading) => /^## \[(\d+)\.(\d+)\.(\d+)\] - (\d{4}-\d{2}-\d{2})$/.exec(heading)?.slice(1) ?? [heading]);
+  for (const found of versions) {
+    expect(found).toHaveLength(4);
+    expect(new Date(found[3]!).toISOString().slice(0, 10)).toBe(found[3]);
+  }
+  const ranks = versions.map(([major, minor, patch]) => Number(major) * 1e6 + Number(minor) * 1e3 + Number(patch));
+  expect(ranks).toEqual([...ranks].sort((a, b) => b - a));
+  expect(versions[0]!.slice(0, 3).join('.')).toBe(version);
+});
+
+test('the tag of the version passes, and its notes are the section of the changelog', async () => {
+  expect(await check(`v${version}`)).toMatchObject({ exitCode: 0, stderr: '' });
+  const { stdout } = await check('--notes', `v${version}`);
+  expect(stdout.length).toBeGreaterThan(100);
+  expect(stdout).not.toMatch(/^## /m);
+});
+
+test.each([
+  ['package.json', `"version": "${version}"`, '"version": "9.9.9"', 'version in package.json is 9.9.9'],
+  ['package-lock.json', `"version": "${version}"`, '"version": "9.9.9"', 'version in package-lock.json is 9.9.9'],
+  ['deploy/helm/weir/Chart.yaml', `\nversion: ${version}`, '\nversion: 9.9.9', 'version in deploy/helm/weir/Chart.yaml is 9.9.9'],
+  ['deploy/helm/weir/Chart.yaml', `\nappVersion: ${version}`, '', 'appVersion in deploy/helm/weir/Chart.yaml is missing'],
+  ['CHANGELOG.md', `## [${version}] - `, `## [9.9.9] - 2030-01-01\n\n## [${version}] - `, 'first version in CHANGELOG.md is 9.9.9'],
+])('a tag is refused if %s has another version', async (file, from, to, fault) => {
+  change(file, from, to);
+  const { exitCode, stderr } = await check(`v${version}`);
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain(`The ${fault}, but the tag is v${version}.`);
+});
+
+test('a tag that is not a version is refused', async () => {
+  expect(await check('main')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('write it as v1.2.3') as string });
+});

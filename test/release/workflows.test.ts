@@ -1,0 +1,111 @@
+/** The workflows of the forge: valid, pinned, with few rights, and a release publishes only what was tested. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parse } from 'yaml';
+import { readDockerfile } from '../support/image/dockerfile';
+import { runCommand } from '../support/processes/command';
+
+const ROOT = path.resolve(__dirname, '..', '..');
+const FOLDER = path.join(ROOT, '.github', 'workflows');
+const FILES = readdirSync(FOLDER).map((name) => path.join(FOLDER, name));
+
+/** Where scripts/install/go/actionlint.mjs puts it. */
+const ACTIONLINT = process.env.WEIR_ACTIONLINT ?? path.join(ROOT, '.cache', 'actionlint', 'v1.7.12');
+
+interface Step {
+  readonly uses?: string;
+  readonly run?: string;
+}
+
+interface Job {
+  readonly needs?: string | readonly string[];
+  readonly permissions?: Readonly<Record<string, string>>;
+  readonly steps: readonly Step[];
+}
+
+interface Workflow {
+  readonly permissions: Readonly<Record<string, string>>;
+  readonly jobs: Readonly<Record<string, Job>>;
+}
+
+const read = (name: string) => parse(readFileSync(path.join(FOLDER, name), 'utf8')) as Workflow;
+const release = read('release.yml');
+
+function scriptOf({ steps }: Job): string {
+  return steps.map(({ run = '' }) => run).join('\n');
+}
+
+test('actionlint accepts the workflows, and refuses one with an unknown job', async () => {
+  const { exitCode, stdout } = await runCommand(ACTIONLINT, ['-no-color', ...FILES]);
+  expect(stdout).toBe('');
+  expect(exitCode).toBe(0);
+  const folder = mkdtempSync(path.join(tmpdir(), 'weir-workflow-'));
+  const wrong = path.join(folder, 'release.yml');
+  writeFileSync(wrong, readFileSync(path.join(FOLDER, 'release.yml'), 'utf8').replace('needs: image', 'needs: picture'));
+  const refused = await runCommand(ACTIONLINT, ['-no-color', wrong]);
+  rmSync(folder, { recursive: true });
+  expect(refused.stdout).toContain('picture');
+});
+
+test('the workflows pin every action to a commit, and one action to one commit', () => {
+  const uses = FILES.flatMap((file) => Array.from(readFileSync(file, 'utf8').matchAll(/uses: (.*)/g), ([, used]) => used!));
+  expect(uses.length).toBeGreaterThan(8);
+  for (const used of uses) expect(used).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+  const actions = new Set(uses.map((used) => used.split('@')[0]));
+  expect(new Set(uses).size).toBe(actions.size);
+});
+
+test('the workflows name no registry: variables of the repository do', () => {
+  for (const file of FILES) expect(readFileSync(file, 'utf8')).not.toMatch(/ghcr\.io|docker\.io|quay\.io|npmjs\.org|pkg\.dev/);
+});
+
+test('a release publishes only after .ci/run, which pull requests run too', () => {
+  expect(scriptOf(read('ci.yml').jobs.test!).trim()).toBe('.ci/run');
+  const { test: tested, ...publishing } = release.jobs;
+  expect(scriptOf(tested!)).toContain('check-version.mjs "$GITHUB_REF_NAME"\n.ci/run');
+  const needs = (name: string): string[] => {
+    const direct = [release.jobs[name]!.needs ?? []].flat();
+    return [...direct, ...direct.flatMap(needs)];
+  };
+  expect(Object.keys(publishing)).toEqual(['image', 'chart', 'package', 'notes']);
+  for (const name of Object.keys(publishing)) expect(needs(name)).toContain('test');
+});
+
+test('the jobs of a release have no more rights than they need', () => {
+  expect(release.permissions).toEqual({});
+  expect(Object.fromEntries(Object.entries(release.jobs).map(([name, { permissions }]) => [name, permissions]))).toEqual({
+    test: { contents: 'read' },
+    image: { contents: 'read', 'id-token': 'write' },
+    chart: { contents: 'read', 'id-token': 'write' },
+    package: { contents: 'read', 'id-token': 'write' },
+    notes: { contents: 'write' },
+  });
+});
+
+test('a release builds the image on a pinned base for two architectures, with SBOM and provenance, and signs its digest', async () => {
+  const script = scriptOf(release.jobs.image!);
+  expect(script).toContain('--platform linux/amd64,linux/arm64');
+  expect(script).toContain('--sbom=true --provenance=mode=max');
+  expect(script).toContain('cosign sign --yes "$IMAGE@$DIGEST"');
+  const passed = Array.from(script.matchAll(/--build-arg "(\w+)=/g), ([, name]) => name!);
+  expect(passed.sort()).toEqual(['CREATED', 'NODE_IMAGE', 'REVISION', 'SOURCE', 'VERSION']);
+  const text = readFileSync(path.join(ROOT, 'deploy', 'Dockerfile'), 'utf8');
+  for (const name of passed) expect(text).toMatch(new RegExp(`^ARG ${name}\\b`, 'm'));
+  // What the step finds is what the stages begin with.
+  const [find = ''] = /sed -n '[^']*' deploy\/Dockerfile/.exec(script) ?? [];
+  const { stdout } = await runCommand('sh', ['-c', find]);
+  expect(new Set(readDockerfile(path.join(ROOT, 'deploy', 'Dockerfile')).map(({ image }) => image))).toEqual(new Set([stdout.trim()]));
+});
+
+test('a release signs the chart, and publishes the package with provenance', () => {
+  expect(scriptOf(release.jobs.chart!)).toContain('cosign sign --yes "$CHARTS/weir@$digest"');
+  expect(scriptOf(release.jobs.package!)).toContain('npm publish --provenance');
+  const { private: isPrivate } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { private?: boolean };
+  expect(isPrivate).not.toBe(true);
+});
+
+test('the shell accepts every script of the workflows', async () => {
+  const scripts = FILES.flatMap((file) => Object.values(read(path.basename(file)).jobs).map(scriptOf));
+  for (const script of scripts) expect(await runCommand('bash', ['-n', '-c', script])).toMatchObject({ exitCode: 0, stderr: '' });
+});
