@@ -50,7 +50,7 @@ const MISTAKES = [
   },
   { mistake: 'custom-field', file: 'istio/envoyfilter.yaml', from: 'configPatches:', to: 'patches:', problem: "'patches' not allowed" },
   {
-    mistake: 'ratelimit-in-other-letters',
+    mistake: 'other-letters',
     file: 'envoy-gateway/policies.yaml',
     from: '  rateLimit:',
     to: '  ratelimit:',

@@ -230,6 +230,28 @@ describe('classes of requests', () => {
   });
 });
 
+describe('paths', () => {
+  test.each([
+    ['//report', 200],
+    ['/./report', 200],
+    ['/x/../report', 200],
+    ['/x/%2e%2e/report', 200],
+    ['/%72eport', 200],
+    ['/report/', 200],
+    ['/report?x=1', 200],
+    ['/report/x', 200],
+    ['http://other/report', 200],
+    ['/x%2f..%2freport', 307],
+    ['/report;x=1', 404],
+    ['/REPORT', 404],
+    ['/report%20', 404],
+  ])('the spelling of a path selects the route, or none: %s', async (target, status) => {
+    // Each from another address, so that none of them is over a limit.
+    const from = `127.46.0.${1 + (target.length % 250)}`;
+    expect(await gateway.send('queries', { from, target })).toBe(status);
+  });
+});
+
 describe('levels', () => {
   test('a route that includes the limits of its virtual host is charged to both', async () => {
     const from = '127.44.0.1';
