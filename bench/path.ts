@@ -19,6 +19,8 @@ import { isLimitProblem, makeLimit, type Limit } from '../src/rule/limit';
 import { matchRequest } from '../src/rule/match';
 import type { Rule } from '../src/rule/rule';
 import type { RuleSet } from '../src/rule/rule-set';
+import { additionsFor } from '../src/respond/response-additions';
+import { readSettings } from '../src/settings/table/settings';
 import { makeShouldRateLimit } from '../src/should-rate-limit';
 import { MemoryStore } from '../src/store/memory/memory-store';
 import type { Store } from '../src/store/port/store';
@@ -254,6 +256,37 @@ function measureMatching(): void {
   }
 }
 
+/** A denied answer from the verdict to its bytes: without a body, then with each kind. */
+function measureBodies(): void {
+  const ruleSet = ruleSetOf(10);
+  const preparation = new Preparation({ ruleSet, modes: MODES, keyPrefix: '', nowUs: monotonicNowUs });
+  const request = { domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'user-1' }] }], hits: 1 };
+  const { matched } = preparation.of(request);
+  const denies = { fits: false, denies: true, remaining: 0, retryAfterUs: 1_500_000, resetAfterUs: 2_000_000 } as const;
+  const verdict = { overLimit: true, nowUs: monotonicNowUs(), verdicts: [denies] };
+  const json = { error: 'rate_limited', limit: '{limit_name}', retry_after_s: '{retry_after_s}' };
+  const bodies = ['off', 'text:Too many requests. Retry in {retry_after_s} s.', `json:${JSON.stringify(json)}`, 'problem'];
+  const adding = bodies.map((body) => {
+    const { responseBody, limitLimitForm: limit, limitResetForm: reset } = readSettings({ RESPONSE_BODY: body });
+    const headerNames = { limit: 'a', remaining: 'b', reset: 'c' };
+    const options = {
+      responseHeaders: 'off',
+      retryAfter: undefined,
+      retryAfterMs: false,
+      requestMetadata: false,
+      decisionMetadata: false,
+    } as const;
+    return additionsFor(ruleSet, { ...options, responseBody, headerNames, headerForms: { limit, reset } });
+  });
+  const us = adding.map((add) =>
+    timed(() => {
+      const decision = toDecision(matched, verdict);
+      encodeResponse(add === undefined ? decision : add({ request, matched, verdict, decision }));
+    }),
+  );
+  print('denial: no body, text, json, problem', us);
+}
+
 function print(step: string, us: readonly number[]): void {
   console.log(`  ${step.padEnd(36)}${us.map((each) => each.toFixed(3).padStart(8)).join('')} µs`);
 }
@@ -264,6 +297,7 @@ async function main(): Promise<void> {
     await measure(shape);
   }
   measureMatching();
+  measureBodies();
 }
 
 void main();

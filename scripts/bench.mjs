@@ -25,6 +25,7 @@ const BUILT = {
   decisions: { timeoutS: 5400, flags: [], needsBuild: true, needsH2load: true },
   config: { timeoutS: 2400, flags: [], needsBuild: true },
   tracing: { timeoutS: 600, flags: [], needsBuild: true },
+  library: { timeoutS: 600, flags: [], needsBuild: true },
   consoles: { timeoutS: 600, flags: [], needsBuild: true },
 };
 

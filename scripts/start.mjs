@@ -8,16 +8,22 @@ import { ROOT, exitWith } from './process/repository.mjs';
 import { SIGNAL_CODES } from './process/run.mjs';
 
 const EXAMPLE = join('deploy', 'example', 'payments.yaml');
+/** Of the example. */
+const ADMIN_PORT = '8090';
 /** How long the script waits until the example is served, and how often it looks. */
 const READY_MS = 30_000;
 const READY_LOOK_MS = 100;
 /** A terminal and npm both deliver one Ctrl-C. A second signal within this time is the same key press. */
 const SAME_SIGNAL_MS = 500;
 
-/** @param {string} url */
-const nextSteps = (url) => `
+/**
+ * @param {string} url
+ * @param {string} consoleUrl
+ */
+const nextSteps = (url, consoleUrl) => `
 Try it from a second terminal; the fourth call within a minute answers OVER_LIMIT:
   curl -s ${url}/json -d '{"domain":"payments","descriptors":[{"entries":[{"key":"path","value":"/payment"},{"key":"client","value":"10.0.0.7"}]}]}'
+See it in the console, from this machine only: ${consoleUrl}
 Next: write limits.yaml and run \`npm start -- --config limits.yaml\` (README.md, "Write limits"). \`npm test\` installs the rest and runs all tests.`;
 
 // `npm run build` and `npm test` check the types.
@@ -33,9 +39,15 @@ if (given.length === 0) {
   serve(given[0]?.startsWith('-') === true ? ['serve', ...given] : given);
 }
 
-/** The example counts in memory unless the environment names a Redis. Setting it avoids the warning about that. */
+/**
+ * The example counts in memory unless the environment names a Redis. Setting it avoids the warning about that. It has a console, for
+ * everyone on this machine unless the environment says who may sign in.
+ */
 function exampleEnv() {
-  return process.env.REDIS_URL === undefined && process.env.BACKEND_TYPE === undefined ? { BACKEND_TYPE: 'memory' } : {};
+  const { REDIS_URL, BACKEND_TYPE, ADMIN_HOST, ADMIN_TOKENS_FILE, ADMIN_JWT_JWKS_FILE } = process.env;
+  const isMemory = REDIS_URL === undefined && BACKEND_TYPE === undefined;
+  const isOpen = [ADMIN_HOST, ADMIN_TOKENS_FILE, ADMIN_JWT_JWKS_FILE].every((each) => each === undefined);
+  return { ADMIN_PORT, ...(isMemory ? { BACKEND_TYPE: 'memory' } : {}), ...(isOpen ? { ADMIN_AUTH: 'off' } : {}) };
 }
 
 /** Once the example is served. */
@@ -48,7 +60,7 @@ async function showNextSteps() {
       () => false,
     );
     if (isReady) {
-      console.log(nextSteps(url));
+      console.log(nextSteps(url, `http://localhost:${process.env.ADMIN_PORT ?? ADMIN_PORT}/`));
       return;
     }
     await pause(READY_LOOK_MS);

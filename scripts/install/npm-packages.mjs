@@ -7,8 +7,10 @@ import { failureOf, run } from '../process/run.mjs';
 
 const INSTALL_TIMEOUT_S = 900;
 
-/** The one development package that a build needs. */
-const COMPILER = 'node_modules/typescript';
+/** The development packages that a build needs: the compiler, and what bundles the console. The program of esbuild is in a package for its system. */
+const BUILDING = [...['typescript', 'esbuild', 'preact', '@preact/signals', 'uplot'], `@esbuild/${process.platform}-${process.arch}`];
+/** Comes with one of them. */
+const COMES_ALONG = ['@preact/signals-core'];
 
 /** @typedef {{ readonly version?: string, readonly integrity?: string, readonly dev?: boolean, readonly optional?: boolean }} LockEntry */
 /** @typedef {Readonly<Record<string, LockEntry>>} Packages By their folder. */
@@ -27,16 +29,21 @@ export async function installNpmPackages() {
  */
 export async function installServingPackages() {
   const { wanted, installed } = readPackages();
-  const development = Object.keys(wanted).filter((path) => path !== COMPILER && wanted[path]?.dev === true);
+  const needed = new Set([...BUILDING, ...COMES_ALONG].map((name) => `node_modules/${name}`));
+  const development = Object.keys(wanted).filter((path) => !needed.has(path) && wanted[path]?.dev === true);
   const serving = Object.keys(wanted).filter((path) => !development.includes(path));
   if (areInstalled(serving, { wanted, installed })) return undefined;
   if (development.some((path) => installed[path] !== undefined)) return installNpmPackages();
-  const version = wanted[COMPILER]?.version;
-  if (version === undefined) return 'package-lock.json does not pin typescript; restore the file, then run the command again.';
-  console.log('Installing the npm packages that serving needs, and the TypeScript compiler (npm install) …');
-  // The compiler counts as a dependency here only: --no-save leaves package.json and package-lock.json as they are.
+  const pinned = BUILDING.flatMap((name) => {
+    const version = wanted[`node_modules/${name}`]?.version;
+    return version === undefined ? [] : [`${name}@${version}`];
+  });
+  if (!pinned.some((each) => each.startsWith('typescript@')))
+    return 'package-lock.json does not pin typescript; restore the file, then run the command again.';
+  console.log('Installing the npm packages that serving needs, the TypeScript compiler and the bundler of the console (npm install) …');
+  // They count as dependencies here only: --no-save leaves package.json and package-lock.json as they are.
   const options = ['--no-save', '--save-prod', '--omit=dev', '--omit=optional'];
-  return runNpm(['install', ...options, `typescript@${version}`]);
+  return runNpm(['install', ...options, ...pinned]);
 }
 
 /** @param {readonly [string, ...string[]]} args */

@@ -56,7 +56,7 @@ export const FORMATTED = [
 ];
 
 /**
- * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'bubblewrap' | 'asgi' | 'composeReader' | 'actionlint' | 'nginx' | 'haproxy' | 'apache' | 'caddy' | 'traefik'} Need
+ * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'bubblewrap' | 'asgi' | 'composeReader' | 'actionlint' | 'nginx' | 'haproxy' | 'apache' | 'caddy' | 'traefik' | 'envoyGatewayConfig' | 'envoyGatewayModule'} Need
  * With 'nodeVersions' a stage runs on the Node of the image.
  */
 
@@ -162,7 +162,7 @@ export const STAGES = [
   {
     name: 'kubernetes',
     folders: ['test/kubernetes'],
-    needs: ['build', 'redis', 'helm', 'kustomize', 'kubeconform', 'kubernetesSchemas'],
+    needs: ['build', 'redis', 'helm', 'kustomize', 'kubeconform', 'kubernetesSchemas', 'envoy', 'envoyGatewayConfig', 'envoyGatewayModule'],
     cores: 1,
     secondChance: true,
     timeoutS: 600,

@@ -8,6 +8,8 @@ import { installChromium } from '../install/system/chromium.mjs';
 import { installActionlint } from '../install/go/actionlint.mjs';
 import { installComposeReader } from '../install/go/compose-reader.mjs';
 import { installEnvoy } from '../install/envoy.mjs';
+import { installEnvoyGatewayConfig } from '../install/go/envoy-gateway-config.mjs';
+import { installEnvoyGatewayModule } from '../install/go/envoy-gateway-module.mjs';
 import { installGoClient } from '../install/go/go-client.mjs';
 import { installGrpcio } from '../install/grpcio.mjs';
 import { installH2load } from '../install/system/h2load.mjs';
@@ -58,6 +60,8 @@ const PREPARE = {
   },
   luacheck: prepareTool('WEIR_LUACHECK', installLuacheck),
   envoy: prepareTool('WEIR_ENVOY', installEnvoy),
+  envoyGatewayConfig: prepareTool('WEIR_ENVOY_GATEWAY_CONFIG', installEnvoyGatewayConfig),
+  envoyGatewayModule: prepareTool('WEIR_ENVOY_GATEWAY_MODULE', installEnvoyGatewayModule),
   h2spec: prepareTool('WEIR_H2SPEC', installH2spec),
   goClient: prepareTool('WEIR_GO_CLIENT', installGoClient),
   grpcio: prepareTool('WEIR_GRPCIO', installGrpcio),

@@ -91,15 +91,11 @@ export async function startApp(options: AppOptions): Promise<App> {
   const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore, rules });
   if (!isWorker) openConfigMetrics({ registry, rules, settings, managementServer: options.managementServer });
   if (settings.warmUp) await warmUpAndLog({ settings, storeChoice, metrics, log });
-  const { store, reservations, run, exchange, name, forget, leave, lastError } = await openAnyStore({
-    ...options,
-    health,
-    metrics,
-    memoryStore,
-  });
+  const opened = await openAnyStore({ ...options, health, metrics, memoryStore });
+  const { store, reservations, run, exchange, forget, leave } = opened;
   const control = await openControl({ settings, run, health, registry, log });
   const keyPrefix = settings.cacheKeyPrefix;
-  const facts = publishFacts({ run, name, rules, health, version, keyPrefix, control, lastError, metrics });
+  const facts = publishFacts({ opened, rules, health, version, keyPrefix, control, metrics });
   const faults = new FaultLog({ log, nowMs: monotonicNowMs });
   const tail = new DecisionTail({ nowMs: () => Date.now() });
   const top = openTop({ settings, registry, exchange, log });

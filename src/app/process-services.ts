@@ -21,7 +21,8 @@ import type { OpenedControl } from './open-control';
 import { livePort } from './live-counts';
 import type { OpenedStore } from './open-store';
 
-export interface FactsInput extends Pick<OpenedStore, 'run' | 'name' | 'lastError'> {
+export interface FactsInput {
+  readonly opened: Pick<OpenedStore, 'run' | 'name' | 'lastError'>;
   readonly metrics: Pick<Metrics, 'responseTime'>;
   readonly rules: Pick<RulesInForce, 'ruleSet' | 'error'>;
   readonly health: Health;
@@ -40,7 +41,8 @@ export interface PublishedFacts {
 
 /** Publishes the facts of this process in Redis, if there is one, with every heartbeat. */
 export function publishFacts(input: FactsInput): PublishedFacts {
-  const { run, name = randomUUID(), rules, health, version, keyPrefix, control, metrics, lastError } = input;
+  const { opened, rules, health, version, keyPrefix, control, metrics } = input;
+  const { run, name = randomUUID(), lastError } = opened;
   const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });
   const startedAtMs = Date.now();
   const host = hostname();

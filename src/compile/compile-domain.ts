@@ -183,7 +183,7 @@ export class DomainCompiler {
     const { max, holdS, name, fields } = spec;
     const failureMode = fields.failureMode?.value ?? this.options.failureMode;
     const responseHeaders = fields.responseHeaders?.value ?? this.options.responseHeaders;
-    const responseBody = fields.responseBody?.value;
+    const responseBody = fields.responseBody?.value ?? this.options.responseBody;
     const limit = makeInFlightLimit({ max, holdS, failureMode, responseHeaders, responseBody, ...(name !== '' && { name }) });
     if (responseBody !== undefined && responseBody.kind !== 'off') this.limits.hasBodies = true;
     if (responseHeaders !== undefined) this.limits.headerModes.add(responseHeaders);

@@ -2,6 +2,7 @@
 
 import { CALENDAR_ALGORITHM, type Algorithm } from '../algorithm/algorithms';
 import { joinPath } from '../lib/quote';
+import type { ResponseBody } from '../rule/body/response-body';
 import {
   DEFAULT_RESERVATION_TERMS,
   isLimitProblem,
@@ -27,6 +28,8 @@ export interface LimitDefaults {
   readonly failureMode?: FailureMode | undefined;
   /** For limits without `response_headers`; absent: the setting `RESPONSE_HEADERS`. */
   readonly responseHeaders?: ResponseHeaders | undefined;
+  /** For limits without `response_body`; absent: the setting `RESPONSE_BODY`. */
+  readonly responseBody?: ResponseBody | undefined;
   /** Whether limits without `overdraft` take usage reports. */
   readonly defaultOverdraft: boolean;
 }
@@ -117,7 +120,7 @@ export class LimitCompiler {
       algorithm,
       failureMode: fields.failureMode?.value ?? this.options.failureMode,
       responseHeaders: fields.responseHeaders?.value ?? this.options.responseHeaders,
-      responseBody: fields.responseBody?.value,
+      responseBody: fields.responseBody?.value ?? this.options.responseBody,
       calendarTimeZone: calendar ? (timeZone?.value ?? 'UTC') : monthTimeZone,
       overdraft: this.overdraftOf(spec),
       reservations: reservations && termsOf(reservations.value),

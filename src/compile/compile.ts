@@ -122,6 +122,7 @@ function beginDomain(
     defaultOverdraft,
     failureMode: root.fields.failureMode?.value,
     responseHeaders: root.fields.responseHeaders?.value,
+    responseBody: root.fields.responseBody?.value,
     hashTag: root.fields.hashTag?.value,
     plans: root.plans,
     lint: new Lint(root.name.value, { ...options, replacedNames }),

@@ -26,6 +26,8 @@ export interface LimitExplanation {
   readonly id?: string;
   /** The `reservations` fields of the limit; absent: the defaults apply. */
   readonly reservations?: { readonly maxShare: number; readonly onLapse: string; readonly hitsMax: number };
+  /** The kind of the body that a denied response has; absent: as `RESPONSE_BODY` says. */
+  readonly responseBody?: string;
   readonly bucketKey: string;
   readonly source: LimitSource;
   /** The limit that is tried beside it; absent: none. */
@@ -99,13 +101,14 @@ function explainLimit(
   limit: Limit,
   { bucketKey, inFlight }: { readonly bucketKey: string; readonly inFlight: InFlight | undefined },
 ): Omit<LimitExplanation, 'source'> {
-  const { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, reservations } = limit;
+  const { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, reservations, responseBody } = limit;
   const overdraftMax = overdraftMaxOf(limit);
   const id = limit === inFlight?.limit ? inFlight.id?.key : undefined;
   const optional = {
     ...(calendar && { calendar: calendar.timeZone }),
     ...(overdraftMax !== undefined && { overdraftMax }),
     ...(id !== undefined && { id }),
+    ...(responseBody && { responseBody: responseBody.kind }),
     ...(reservations && { reservations: { ...reservations, hitsMax: reservableMax(limit) } }),
   };
   return { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, ...optional, bucketKey };

@@ -35,7 +35,7 @@ export class ProcessLoad {
     }, INTERVAL_MS).unref();
   }
 
-  /** Of the last whole interval; before its end: since the start. */
+  /** The figures of the last whole interval; before its end, those since the start. */
   get figures(): LoadFigures {
     return this.last ?? this.since(this.begin, this.reading());
   }

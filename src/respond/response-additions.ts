@@ -43,7 +43,8 @@ export function additionsFor(ruleSet: RuleSet, options: AdditionOptions): Add | 
     const { decision } = answered;
     if (isOnlyBody && decision.overallCode === 'OK') return decision;
     const body = bodyOf?.(answered);
-    const added = [...(headers?.(answered) ?? []), ...(body?.headers ?? [])];
+    const shown = headers?.(answered) ?? [];
+    const added = body === undefined ? shown : [...shown, ...body.headers];
     const { overallCode, statuses, fallback, cached } = decision;
     return {
       overallCode,

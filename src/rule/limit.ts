@@ -52,7 +52,7 @@ export interface Limit {
   readonly failureMode?: FailureMode;
   /** Absent: the setting `RESPONSE_HEADERS`. */
   readonly responseHeaders?: ResponseHeaders;
-  /** Absent: that of the domain, or the setting `RESPONSE_BODY`. */
+  /** Absent: the setting `RESPONSE_BODY`. */
   readonly responseBody?: ResponseBody;
   /** Calendar windows instead of `windowUs`; only for `fixed_window`. */
   readonly calendar?: Calendar;

@@ -243,7 +243,7 @@ function matchRule(rule: Rule | undefined, { domain, descriptor, modes, index }:
     const algorithm = replaced?.algorithm ?? domain.defaultAlgorithm;
     const failureMode = replaced?.failureMode ?? domain.failureMode;
     const responseHeaders = replaced?.responseHeaders ?? domain.responseHeaders;
-    const responseBody = replaced?.responseBody;
+    const responseBody = replaced?.responseBody ?? domain.responseBody;
     const overdraft = replaced === undefined ? domain.defaultOverdraft : replaced.overdraft;
     const reservations = replaced?.reservations;
     const { calendarMonth } = domain;

@@ -21,7 +21,7 @@ export interface Domain {
   readonly responseHeaders?: ResponseHeaders;
   /** All values of `response_headers` of limits in the domain; absent: no limit has one. */
   readonly headerModes?: readonly ResponseHeaders[];
-  /** For limits without their own; absent: the setting `RESPONSE_BODY`. */
+  /** For overrides and blocks; absent: the setting `RESPONSE_BODY`. */
   readonly responseBody?: ResponseBody;
   /** Whether a limit of the domain has a `response_body` other than `off`. */
   readonly hasBodies?: boolean;

@@ -7,7 +7,9 @@ import { DEPLOY } from '../deploy/manifests';
 import { figure } from '../support/docs/figure';
 
 /** Folders of manifests, and a file among others that are none. */
-const PUBLISHED = ['kubernetes', 'istio', 'prometheus/prometheus-rule.yaml'].map((path) => join(DEPLOY, path));
+const PUBLISHED = ['kubernetes', 'istio', 'envoy-gateway/policies.yaml', 'prometheus/prometheus-rule.yaml'].map((path) =>
+  join(DEPLOY, path),
+);
 
 /** Files for kustomize: what it builds, patches, and the limits of the example. */
 const NOT_MANIFESTS = ['kustomization.yaml', 'patch.yaml', 'limits.yaml'];
@@ -47,6 +49,13 @@ const MISTAKES = [
     problem: 'want integer',
   },
   { mistake: 'custom-field', file: 'istio/envoyfilter.yaml', from: 'configPatches:', to: 'patches:', problem: "'patches' not allowed" },
+  {
+    mistake: 'ratelimit-in-other-letters',
+    file: 'envoy-gateway/policies.yaml',
+    from: '  rateLimit:',
+    to: '  ratelimit:',
+    problem: "'ratelimit' not allowed",
+  },
   {
     mistake: 'unknown-kind',
     file: 'kubernetes/base/service.yaml',

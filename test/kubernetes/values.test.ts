@@ -75,6 +75,7 @@ const REFUSED_BY_CHECKS: readonly Wrong[] = [
   { values: { autoscaling: { enabled: true, minReplicas: 20 } }, message: 'autoscaling.minReplicas: is 20' },
   { values: { autoscaling: { enabled: true, cpuMillicoresPerWorker: 0 } }, message: 'autoscaling.metrics: is empty' },
   { values: { extraEnv: [{ name: 'DEFAULT_ALGORITHM', value: 'fixed_window' }] }, message: 'extraEnv: has DEFAULT_ALGORITHM' },
+  { values: { extraEnv: [{ name: 'GRPC_PORT', value: '9000' }] }, message: 'extraEnv: has GRPC_PORT, which another value sets' },
   { values: { networkPolicy: { enabled: true } }, message: 'networkPolicy.gateways: is empty' },
   {
     values: { networkPolicy: { enabled: true, gateways: [{ podSelector: {} }] }, redis: { url: null, urlSecret: { name: 's' } } },

@@ -1,5 +1,5 @@
 /** The workflows of the forge: valid, pinned, with few rights, and a release publishes only what was tested. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parse } from 'yaml';
@@ -61,9 +61,9 @@ test('the workflows name no registry: variables of the repository do', () => {
 });
 
 test('a release publishes only after .ci/run, which pull requests run too', () => {
-  expect(scriptOf(read('ci.yml').jobs.test!).trim()).toBe('.ci/run');
+  expect(scriptOf(read('ci.yml').jobs.test!)).toMatch(/\n\.ci\/run$/);
   const { test: tested, ...publishing } = release.jobs;
-  expect(scriptOf(tested!)).toContain('check-version.mjs "$GITHUB_REF_NAME"\n.ci/run');
+  expect(scriptOf(tested!)).toMatch(/check-version\.mjs "\$GITHUB_REF_NAME"\n[\s\S]*\n\.ci\/run$/);
   const needs = (name: string): string[] => {
     const direct = [release.jobs[name]!.needs ?? []].flat();
     return [...direct, ...direct.flatMap(needs)];
@@ -96,6 +96,18 @@ test('a release builds the image on a pinned base for two architectures, with SB
   const [find = ''] = /sed -n '[^']*' deploy\/Dockerfile/.exec(script) ?? [];
   const { stdout } = await runCommand('sh', ['-c', find]);
   expect(new Set(readDockerfile(path.join(ROOT, 'deploy', 'Dockerfile')).map(({ image }) => image))).toEqual(new Set([stdout.trim()]));
+});
+
+test('a release puts the image that it built into the chart, by its digest', async () => {
+  const [script] = release.jobs.chart!.steps.map(({ run = '' }) => run).filter((run) => run.includes('values.yaml'));
+  const folder = mkdtempSync(path.join(tmpdir(), 'weir-chart-'));
+  cpSync(path.join(ROOT, 'deploy', 'helm'), path.join(folder, 'deploy', 'helm'), { recursive: true });
+  const env = { IMAGE: 'registry.example/org/weir', DIGEST: `sha256:${'a'.repeat(64)}` };
+  const { exitCode, stderr } = await runCommand('bash', ['-ec', script!], { cwd: folder, env });
+  const values = parse(readFileSync(path.join(folder, 'deploy', 'helm', 'weir', 'values.yaml'), 'utf8')) as { image: object };
+  rmSync(folder, { recursive: true });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(values.image).toMatchObject({ repository: env.IMAGE, digest: env.DIGEST });
 });
 
 test('a release signs the chart, and publishes the package with provenance', () => {

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { startChild, waitUntilReady } from '../support/processes/child-process';
 import { runCommand } from '../support/processes/command';
 import { httpRequest } from '../support/clients/http-client';
+import { until } from '../support/clock/until';
 import { freePort } from '../support/servers/ports';
 
 const ROOT = path.resolve(__dirname, '..', '..');
@@ -48,18 +49,29 @@ function withFailingNpm(): Readonly<Record<string, string>> {
 }
 
 test(
-  'it needs a fifth of the packages, and its first decision is right',
+  'it needs a fifth of the packages, its first decision is right, and it has a console',
   async () => {
-    const [http, grpc, debug] = [await freePort(), await freePort(), await freePort()];
+    const [http, grpc, debug, admin] = [await freePort(), await freePort(), await freePort(), await freePort()];
     const child = startChild({
       command: 'npm',
       args: ['start'],
       cwd: home,
-      env: { PORT: String(http), GRPC_PORT: String(grpc), DEBUG_PORT: String(debug), npm_config_prefer_offline: 'true' },
+      env: {
+        PORT: String(http),
+        GRPC_PORT: String(grpc),
+        DEBUG_PORT: String(debug),
+        ADMIN_PORT: String(admin),
+        npm_config_prefer_offline: 'true',
+      },
     });
     await waitUntilReady('npm start', child, () => Promise.resolve(child.output().includes('Try it from a second terminal')), READY_MS);
     const { body } = await httpRequest(`http://127.0.0.1:${http}/json`, { method: 'POST', body: PAYMENT });
     expect(JSON.parse(body)).toMatchObject({ overallCode: 'OK', statuses: [{ limitRemaining: 2 }] });
+    expect(child.output()).toContain(`console, from this machine only: http://localhost:${admin}/`);
+    const console = () => httpRequest(`http://127.0.0.1:${admin}/`).catch(() => undefined);
+    // The admin port opens after those of decisions.
+    await until(async () => (await console()) !== undefined);
+    expect((await console())?.body).toMatch(/<script type="module" src="\/console-[0-9a-f]+\.js"/);
     expect(child.output()).toMatch(/^Installing .*\nBuilding .*\nServing .*\n.*INFO: Limits/m);
     expect(await child.stop()).toBe(0);
 

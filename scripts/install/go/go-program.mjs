@@ -1,7 +1,9 @@
 /** Builds a Go program into .cache/. Nothing else changes, except Go's own caches. */
-import { renameSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isExecutable, which } from '../../process/programs.mjs';
+import { ROOT } from '../../process/repository.mjs';
 import { failureOf, run } from '../../process/run.mjs';
 import { withUnfinishedFolder } from '../tool.mjs';
 
@@ -35,5 +37,23 @@ export async function buildGoProgram({ name, path, program, args }) {
     }
     renameSync(join(unfinished, program), path);
     return { path };
+  });
+}
+
+/**
+ * Builds a program of this repository, again when its source has changed. Its folder of .cache has its name.
+ *
+ * @param {{ program: string, source: string }} options `source` is a folder of the repository with go.mod, go.sum and main.go.
+ * @returns {Promise<import('../tool.mjs').Tool>}
+ */
+export function buildGoSource({ program, source }) {
+  const folder = join(ROOT, source);
+  const hash = createHash('sha256');
+  for (const name of ['go.mod', 'go.sum', 'main.go']) hash.update(readFileSync(join(folder, name)));
+  return buildGoProgram({
+    name: source,
+    path: join(ROOT, '.cache', program, hash.digest('hex').slice(0, 16)),
+    program,
+    args: (unfinished) => ['build', '-C', folder, '-mod=readonly', '-o', join(unfinished, program), '.'],
   });
 }

@@ -69,6 +69,7 @@ function formatLimit(
     calendar,
     overdraftMax,
     reservations,
+    responseBody,
     bucketKey,
     candidate,
   }: LimitExplanation,
@@ -81,6 +82,7 @@ function formatLimit(
   if (reservations !== undefined)
     parts.push(`${reservations.hitsMax} reservable (${MAX_SHARE.name} ${reservations.maxShare}, ${ON_LAPSE.name} ${reservations.onLapse})`);
   if (name !== '') parts.push(`named ${name}`);
+  if (responseBody !== undefined) parts.push(`body ${responseBody}`);
   const tried = candidate === undefined ? [] : formatLimit(candidate, 'candidate, never denied');
   return [`  ${parts.join(', ')}`, `  bucket: ${bucketKey}`, ...tried];
 }

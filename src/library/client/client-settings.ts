@@ -6,7 +6,7 @@ import type { ClientOptions, ClientTls } from './client';
 
 /** As long as Envoy waits for its rate limit service by default. */
 const TIMEOUT_MS_DEFAULT = 20;
-const TIMEOUT_MS_MAX = 60_000;
+export const TIMEOUT_MS_MAX = 60_000;
 
 const CONNECTIONS_DEFAULT = 2;
 const CONNECTIONS_MAX = 64;
@@ -44,7 +44,15 @@ export function readOptions(options: ClientOptions): ClientSettings {
   };
 }
 
+export function isTimeout(timeoutMs: number): boolean {
+  return isWhole(timeoutMs, TIMEOUT_MS_MAX);
+}
+
+function isWhole(value: number, max: number): boolean {
+  return Number.isInteger(value) && value >= 1 && value <= max;
+}
+
 function readWhole(name: string, value: number, max: number): number {
-  if (Number.isInteger(value) && value >= 1 && value <= max) return value;
+  if (isWhole(value, max)) return value;
   throw new TypeError(`${name} is ${String(value)}; set a whole number from 1 to ${max}`);
 }

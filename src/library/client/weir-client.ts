@@ -10,31 +10,33 @@ import type { CallOptions, LimitRequest, LimitResult } from '../limiter/limiter'
 import { byFailureMode, toResult } from '../limiter/to-result';
 import { toWireRequest } from '../limiter/to-wire-request';
 import { AbsenceCircuit } from './absence-circuit';
-import { readOptions, type ClientSettings } from './client-settings';
+import { isTimeout, readOptions, TIMEOUT_MS_MAX, type ClientSettings } from './client-settings';
 import type { Client, ClientOptions } from './client';
 import { openChannels } from './open-channels';
 
 const READY_TIMEOUT_MS = 5_000;
 const READY_LOOK_MS = 5;
 
-const NO_METADATA = new Metadata();
-
 export class WeirClient implements Client {
   private readonly settings: ClientSettings;
   private readonly channels: readonly GrpcClient[];
   private readonly circuit = new AbsenceCircuit({ nowMs: () => performance.now() });
   private readonly method = loadProto().rateLimit.ShouldRateLimit;
+  private readonly metadata: Metadata;
   private next = 0;
   private inFlight = 0;
   private isClosed = false;
 
   constructor(options: ClientOptions) {
     this.settings = readOptions(options);
+    this.metadata = timeoutMetadata(this.settings.timeoutMs);
     this.channels = openChannels(this.settings);
   }
 
   async check(request: LimitRequest, { signal, timeoutMs = this.settings.timeoutMs }: CallOptions = {}): Promise<LimitResult> {
     const wire = toWireRequest(request);
+    if (!isTimeout(timeoutMs))
+      throw new InvalidRequestError(`timeoutMs is ${String(timeoutMs)}; set a whole number from 1 to ${TIMEOUT_MS_MAX}`);
     signal?.throwIfAborted();
     const refusal = this.refusal();
     if (refusal !== undefined) return byFailureMode(this.settings.failureMode, refusal);
@@ -85,21 +87,37 @@ export class WeirClient implements Client {
     return undefined;
   }
 
+  /**
+   * Keeps the deadline itself: grpc-js looks at the clock before it reads the socket, so after a pause of this process it would take
+   * answers that are there for late.
+   */
   private call(wire: WireRequest, { signal, timeoutMs }: CallOptions & { readonly timeoutMs: number }): Promise<WireResponse> {
     const { path, requestSerialize, responseDeserialize } = this.method;
     return new Promise((resolve, reject) => {
+      let isLate = false;
       const cancel = (): void => {
         call.cancel();
       };
-      const done = (error: ServiceError | null, response?: WireResponse): void => {
-        signal?.removeEventListener('abort', cancel);
-        if (error !== null) reject(error);
-        else if (response !== undefined) resolve(response);
+      const giveUp = (): void => {
+        isLate = true;
+        cancel();
       };
-      const options = { deadline: Date.now() + timeoutMs };
-      const call = this.pick().makeUnaryRequest(path, requestSerialize, responseDeserialize, wire, NO_METADATA, options, done);
+      const done = (error: ServiceError | null, response?: WireResponse): void => {
+        clearTimeout(deadline);
+        signal?.removeEventListener('abort', cancel);
+        if (response !== undefined) resolve(response);
+        else if (isLate) reject(new Error(`Weir at ${this.settings.address} did not answer within ${timeoutMs} ms`));
+        else reject(error ?? new Error('no answer'));
+      };
+      const call = this.pick().makeUnaryRequest(path, requestSerialize, responseDeserialize, wire, this.metadataFor(timeoutMs), {}, done);
+      const deadline = setTimeout(() => setImmediate(giveUp), timeoutMs);
       signal?.addEventListener('abort', cancel);
     });
+  }
+
+  /** Weir waits for Redis no longer than its caller waits. */
+  private metadataFor(timeoutMs: number): Metadata {
+    return timeoutMs === this.settings.timeoutMs ? this.metadata : timeoutMetadata(timeoutMs);
   }
 
   /** In turn; one that is connected before one that is not. */
@@ -117,6 +135,12 @@ export class WeirClient implements Client {
     this.next = (this.next + 1) % channels.length;
     return channel;
   }
+}
+
+function timeoutMetadata(timeoutMs: number): Metadata {
+  const metadata = new Metadata();
+  metadata.set('grpc-timeout', `${timeoutMs}m`);
+  return metadata;
 }
 
 /** `connects`: an idle channel begins to connect. */

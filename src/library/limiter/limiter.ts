@@ -67,7 +67,7 @@ export interface LimitResult {
   readonly headers: readonly LimitHeader[];
   /** The body for a denied client, whose type is in `headers`; absent: the configuration has none. */
   readonly body?: string;
-  /** How long a denied client should wait, in milliseconds; absent: the request is allowed, or no wait is known. */
+  /** How long a denied client should wait, in milliseconds; absent: the request is allowed, or no wait helps. */
   readonly retryAfterMs?: number;
   /** One for each descriptor, in their order; none if `failureMode` decided. */
   readonly statuses: readonly LimitStatus[];

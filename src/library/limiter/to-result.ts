@@ -73,10 +73,16 @@ function secondsOf({ seconds }: { readonly seconds?: number | string }): number 
   return Number(seconds ?? 0);
 }
 
-/** As the header says; without one, the longest wait of the descriptors that are over. */
+/**
+ * As the headers say. Without any of Weir's headers, the longest wait of the descriptors that are over; with them, the absence of
+ * Retry-After means that no wait helps.
+ */
 function retryAfter(headers: readonly LimitHeader[], statuses: readonly LimitStatus[]): number | undefined {
-  const header = headers.find(({ name }) => name.toLowerCase() === 'retry-after');
-  if (header !== undefined) return Number(header.value) * MS_PER_SECOND;
+  const valueOf = (name: string): string | undefined => headers.find((header) => header.name.toLowerCase() === name)?.value;
+  const [ms, seconds] = [valueOf('retry-after-ms'), valueOf('retry-after')];
+  if (ms !== undefined) return Number(ms);
+  if (seconds !== undefined) return Number(seconds) * MS_PER_SECOND;
+  if (headers.length > 0) return undefined;
   const waits = statuses.flatMap(({ code, resetAfterMs }) => (code === 'OVER_LIMIT' && resetAfterMs !== undefined ? [resetAfterMs] : []));
   return waits.length === 0 ? undefined : Math.max(...waits);
 }

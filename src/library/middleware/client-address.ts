@@ -19,6 +19,8 @@ const IPV6_BITS = 128;
 const IPV6_PREFIX_BITS = 64;
 const GROUP_BITS = 16;
 const GROUPS = IPV6_BITS / GROUP_BITS;
+const MAPPED_ZEROS = 5;
+const BYTE_BITS = 8;
 
 /** An IPv4 address written as IPv6. */
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
@@ -53,12 +55,23 @@ function normalized(address: string, ipv6PrefixBits: number): string {
 /** The network, always in the same spelling: `2001:db8:0:0::/64`. */
 function toNetwork(address: string, prefixBits: number): string {
   const [withoutZone = ''] = address.split('%');
-  const groups = groupsOf(withoutZone).map((group, index) => {
+  const all = groupsOf(withoutZone);
+  if (isMappedInHex(all))
+    return all
+      .slice(MAPPED_ZEROS + 1)
+      .flatMap((group) => [group >> BYTE_BITS, group & 0xff])
+      .join('.');
+  const groups = all.map((group, index) => {
     const bits = Math.min(Math.max(prefixBits - index * GROUP_BITS, 0), GROUP_BITS);
     return group & (0xffff << (GROUP_BITS - bits)) & 0xffff;
   });
   const kept = groups.slice(0, Math.ceil(prefixBits / GROUP_BITS)).map((group) => group.toString(16));
   return kept.length === GROUPS ? `${kept.join(':')}/${prefixBits}` : `${kept.join(':')}::/${prefixBits}`;
+}
+
+/** An IPv4 address in the last two groups. */
+function isMappedInHex(groups: readonly number[]): boolean {
+  return groups.slice(0, MAPPED_ZEROS).every((group) => group === 0) && groups[MAPPED_ZEROS] === 0xffff;
 }
 
 function groupsOf(address: string): number[] {

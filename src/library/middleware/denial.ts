@@ -16,14 +16,15 @@ const TOO_MANY_REQUESTS = { status: 429, title: 'Too Many Requests' };
 /** Nothing could decide, and the failure mode is `closed`. */
 const UNAVAILABLE = { status: 503, title: 'Service Unavailable' };
 
-export function denialOf({ decidedBy, headers, body, retryAfterMs }: LimitResult): Denial {
+export function denialOf({ decidedBy, headers, body }: LimitResult): Denial {
   const { status, title } = decidedBy === 'weir' ? TOO_MANY_REQUESTS : UNAVAILABLE;
   const rest = headers.filter((header) => !isContentType(header));
   if (body !== undefined) {
     const contentType = headers.find(isContentType)?.value ?? 'text/plain; charset=utf-8';
     return { status, headers: rest, contentType, body };
   }
-  const problem = { type: 'about:blank', title, status, ...(retryAfterMs !== undefined && { retry_after_ms: retryAfterMs }) };
+  const retryAfter = headers.find(({ name }) => name.toLowerCase() === 'retry-after')?.value;
+  const problem = { type: 'about:blank', title, status, ...(retryAfter !== undefined && { 'retry-after': Number(retryAfter) }) };
   return { status, headers: rest, contentType: 'application/problem+json', body: `${JSON.stringify(problem)}\n` };
 }
 

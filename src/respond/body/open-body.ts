@@ -11,7 +11,7 @@ import { fillIn } from './fill-in';
 import { Values } from './values';
 
 export interface BodyOptions {
-  /** `RESPONSE_BODY`: for limits without `response_body`, in domains without one. */
+  /** `RESPONSE_BODY`: for limits without a body of their own or of their domain. */
   readonly responseBody: ResponseBody;
   /** The names of limits are those of the header, where it lists them. */
   readonly responseHeaders: ResponseHeaders;
@@ -41,7 +41,7 @@ function mayHaveBody({ responseBody = NO_BODY, hasBodies = false }: Domain): boo
 }
 
 interface BodyOfInput {
-  /** For limits without their own. */
+  /** For blocks, and limits without their own. */
   readonly ofDomain: ResponseBody;
   readonly responseHeaders: ResponseHeaders;
 }

@@ -153,9 +153,9 @@ describe('tokens', () => {
     ['tokens-by-merchant', '/metadata'],
     ['tokens', '/claim'],
     ['tokens-by-merchant', '/claim'],
-  ])('tokens without a claim, or with one that is no text, share the anonymous limit: %s%s', async (example, target) => {
+  ])('tokens without a claim, or with one that is not a text, share the anonymous limit: %s%s', async (example, target) => {
     const from = target === '/claim' ? '127.42.0.1' : '127.42.0.2';
-    // A `sub` that is no text makes the whole token invalid. An empty claim is an empty user for jwt_claim, with a limit like others.
+    // A `sub` that is not a text makes the whole token invalid. An empty claim is an empty user for jwt_claim, with a limit like others.
     const noText = example === 'tokens' ? [{}] : [{}, { merchant: null }, { merchant: [] }, { merchant: {} }];
     const empty = target === '/claim' ? noText : [...noText, { sub: '', merchant: '' }];
     const answers: number[] = [];

@@ -2,10 +2,11 @@
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { status } from '@grpc/grpc-js';
 import { createClient, InvalidRequestError, type Client, type ClientOptions } from '../../../src/library/client/create-client';
 import type { ServerTls } from '../../../src/transport/port/server-tls';
 import { until } from '../../support/clock/until';
+import { writeConfig } from '../../support/config/temp-config';
+import { startWeir } from '../../support/processes/weir-process';
 import { makeCertificates, type Pair } from '../../support/servers/certificates';
 import { freePort } from '../../support/servers/ports';
 import { TcpProxy } from '../../support/servers/tcp-proxy';
@@ -55,11 +56,30 @@ test('a call ends at its deadline, and the failure mode decides', async () => {
       decidedBy: 'failure-mode',
       headers: [],
       statuses: [],
-      error: { code: status.DEADLINE_EXCEEDED },
+      error: { message: expect.stringMatching(/did not answer within 20 ms|DEADLINE_EXCEEDED/) as string },
     });
   }
   // The server knows the deadline too, which bounds its own wait for Redis.
+  expect(harness.calls).toHaveLength(2);
   expect(harness.calls.every(({ timeoutMs = Infinity }) => timeoutMs <= 20)).toBe(true);
+});
+
+test('an answer that came while this process was busy counts, although its deadline is over', async () => {
+  const config = writeConfig('domain: shop\ndescriptors:\n  - key: user\n    rate_limit: { unit: hour, requests_per_unit: 100 }\n');
+  const weir = await startWeir({ config, env: { BACKEND_TYPE: 'memory' } });
+  const client = await connected({ address: `127.0.0.1:${weir.grpcPort}`, timeoutMs: 50 });
+  expect((await client.check(REQUEST, { timeoutMs: PATIENT_MS })).decidedBy).toBe('weir');
+  weir.kill('SIGSTOP');
+  const call = client.check(REQUEST);
+  // By then the request has left this process.
+  await pause(10);
+  weir.kill('SIGCONT');
+  // After it the event loop looks at timers first, and at sockets then.
+  await new Promise(setImmediate);
+  const busyUntilMs = performance.now() + 500;
+  while (performance.now() < busyUntilMs);
+  expect(await call).toMatchObject({ decidedBy: 'weir', statuses: [{ remaining: 98 }] });
+  await weir.stop();
 });
 
 test('a deadline of the call replaces that of the client', async () => {
@@ -149,6 +169,11 @@ test('an invalid request is an error, whatever the failure mode', async () => {
   await expect(client.check({ domain: 'shop', descriptors: [{ user: undefined as unknown as string }] })).rejects.toThrow(
     new InvalidRequestError('descriptors[0] value 1 is undefined; set a text'),
   );
+});
+
+test.each([0, -1, 1.5, NaN, Infinity])('a deadline of %d ms is refused', async (timeoutMs) => {
+  const client = connect({ address: '127.0.0.1:1' });
+  await expect(client.check(REQUEST, { timeoutMs })).rejects.toThrow('set a whole number from 1 to 60000');
 });
 
 test('calls beyond inFlightMax, and after close, are decided by the failure mode', async () => {

@@ -20,6 +20,9 @@ descriptors:
   - key: caller
     rate_limit: { unit: hour, requests_per_unit: ${LIMIT} }
   - key: caller
+    value: "text*"
+    rate_limit: { unit: hour, requests_per_unit: 0, response_body: { text: "kein <Zutritt> für {entry.caller}" } }
+  - key: caller
     value: "many*"
     rate_limit: { unit: hour, requests_per_unit: ${LOAD_LIMIT} }
 `;
@@ -96,12 +99,23 @@ describe.each(FRAMEWORKS)('%s', (framework) => {
         type: 'about:blank',
         title: 'Too Many Requests',
         status: 429,
-        retry_after_ms: Number(over.headers['retry-after']) * 1000,
+        'retry-after': Number(over.headers['retry-after']),
       });
       expect(server.handled()).toBe(LIMIT);
       const head = await ask(server, '/ok', { caller, method: 'HEAD' });
       expect({ status: head.status, body: head.body }).toEqual({ status: 429, body: '' });
       expect(head.headers.ratelimit).toMatch(/^"caller";r=0;t=1[12]\d\d$/);
+    });
+
+    test('the response_body of the rule reaches the client, and a limit of 0 promises no retry', async () => {
+      const server = await serve({ limiter: limiters[kind]! });
+      const caller = newCaller('text');
+      const { status, headers, body } = await ask(server, '/ok', { caller });
+      expect({ status, body }).toEqual({ status: 429, body: `kein <Zutritt> für ${caller}` });
+      expect(headers).toMatchObject({ 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' });
+      expect(headers).not.toHaveProperty('retry-after');
+      const request = { domain: 'shop', descriptors: [{ caller }] };
+      expect(await limiters[kind]!.check(request)).not.toHaveProperty('retryAfterMs');
     });
 
     test('requests at once pass exactly as often as the limit says, and each runs its handler once', async () => {

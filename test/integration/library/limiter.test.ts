@@ -14,7 +14,7 @@ import { randomFrom, seededInFull, type Random } from '../../support/random/rand
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 
 /** Requests of a random sequence. */
-const STEPS = 400;
+const STEPS = 250;
 
 /** Windows of days and years: nothing refills while a test runs. */
 const CONFIG = `domain: shop

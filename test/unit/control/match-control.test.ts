@@ -5,8 +5,10 @@ import { keyOf, type ControlRecord } from '../../../src/control/control-record';
 import { readRecord } from '../../../src/control/read-record';
 import type { Decision } from '../../../src/decide/decision';
 import type { RateLimitRequest } from '../../../src/descriptor/descriptor';
+import { additionsFor } from '../../../src/respond/response-additions';
+import { PROBLEM } from '../../../src/rule/body/response-body';
 import type { RequestMatch } from '../../../src/rule/match';
-import { makeShouldRateLimit } from '../../../src/should-rate-limit';
+import { makeShouldRateLimit, type ShouldRateLimitParts } from '../../../src/should-rate-limit';
 import { MemoryStore } from '../../../src/store/memory/memory-store';
 import { StoreError, type Store } from '../../../src/store/port/store';
 import { alone } from '../../support/decisions/decide-one';
@@ -30,7 +32,12 @@ const NO_STORE: Store = {
   close: () => Promise.resolve(),
 };
 
-function open({ shadow = false, store }: { readonly shadow?: boolean; readonly store?: Store } = {}) {
+interface OpenOptions extends Pick<ShouldRateLimitParts, 'additions'> {
+  readonly shadow?: boolean;
+  readonly store?: Store;
+}
+
+function open({ shadow = false, store, additions }: OpenOptions = {}) {
   const data = new ControlData();
   let version = 0;
   let last: RequestMatch | undefined;
@@ -42,6 +49,7 @@ function open({ shadow = false, store }: { readonly shadow?: boolean; readonly s
       control: data,
       keyPrefix: '',
       nowUs: () => START_US,
+      ...(additions && { additions }),
       record: ({ matched }) => {
         last = matched;
       },
@@ -85,6 +93,33 @@ test('a block denies with a limit of 0 until it ends, and charges nothing', asyn
   expect((await ask(pay('merchant=2'))).overallCode).toBe('OK');
   remove('block');
   expect((await ask(ONE)).statuses[0]?.limitRemaining).toBe(1);
+});
+
+test('the body of a blocked request is that of the domain, and says when the block ends or that a retry will not help', async () => {
+  const options = {
+    responseHeaders: 'off',
+    headerNames: { limit: 'l', remaining: 'm', reset: 'r' },
+    headerForms: { limit: 'requests_per_unit', reset: 'seconds' },
+    retryAfter: true,
+    retryAfterMs: true,
+    requestMetadata: false,
+    decisionMetadata: false,
+  } as const;
+  const { put, ask } = open({ additions: (rules) => additionsFor(rules, { ...options, responseBody: PROBLEM }) });
+  put({ kind: 'block', entries: [{ key: 'merchant', value: '1' }], until: new Date((START_US + HOUR_US) / 1_000).toISOString() });
+  const denied = await ask(ONE);
+  expect(JSON.parse(denied.body ?? '')).toMatchObject({
+    detail: 'These requests are blocked. Retry in 3600 s.',
+    'violated-policies': ['block'],
+    'retry-after': 3600,
+  });
+  put({ kind: 'block', entries: [{ key: 'merchant', value: '1' }] });
+  const forever = await ask(ONE);
+  expect(JSON.parse(forever.body ?? '')).toMatchObject({
+    detail: 'These requests are blocked. A retry will not help.',
+    'never-fits': true,
+  });
+  expect(forever.headers?.map(({ name }) => name)).toEqual(['X-Should-Retry', 'Content-Type', 'X-Content-Type-Options']);
 });
 
 test('a block denies the whole request, and charges no descriptor of it', async () => {

@@ -1,6 +1,7 @@
 /** Which address counts as that of a client: no client can choose it. */
 
 import type { IncomingMessage } from 'node:http';
+import { clientNetwork } from '../../../src/transport/http/check/client-network';
 import { clientAddress, type ClientAddressOptions } from '../../../src/library/middleware/client-address';
 
 function addressOf(peer: string | undefined, forwarded?: string | string[], options?: ClientAddressOptions): string {
@@ -32,6 +33,7 @@ test.each<[string, number, string | string[] | undefined, string]>([
 test.each([
   ['2001:db8:1:2:3:4:5:6', 64, '2001:db8:1:2::/64'],
   ['2001:DB8:1:2::', 64, '2001:db8:1:2::/64'],
+  ['::ffff:c000:201', 64, '192.0.2.1'],
   ['2001:db8::6', 64, '2001:db8:0:0::/64'],
   ['2001:db8:1:2:3:4:5:6', 56, '2001:db8:1:0::/56'],
   ['2001:db8:1:ff:3:4:5:6', 60, '2001:db8:1:f0::/60'],
@@ -43,6 +45,19 @@ test.each([
   ['::1', 128, '0:0:0:0:0:0:0:1/128'],
 ])('an IPv6 address counts by its network: %s with %d bits is %s', (peer, ipv6PrefixBits, address) => {
   expect(addressOf(peer, undefined, { ipv6PrefixBits })).toBe(address);
+});
+
+test('the network is written as /check writes it, so that both count in one bucket', () => {
+  const addresses = [
+    '2001:db8::1',
+    '2001:db8:1:2:3:4:5:6',
+    '::1',
+    '64:ff9b::192.0.2.1',
+    '::ffff:c000:201',
+    '::ffff:192.0.2.1',
+    '192.0.2.1',
+  ];
+  for (const address of addresses) expect(addressOf(address)).toBe(clientNetwork(address, 0));
 });
 
 test('spellings of one IPv6 address are one client', () => {

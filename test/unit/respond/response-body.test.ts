@@ -5,6 +5,7 @@ import { BODY_BYTES_MAX, NO_BODY, PROBLEM, contentBytesMax, type ResponseBody } 
 import { VALUE_BYTES_MAX, VIOLATED_POLICIES_MAX } from '../../../src/rule/body/placeholders';
 import { additionsFor, type AdditionOptions } from '../../../src/respond/response-additions';
 import type { Decision } from '../../../src/decide/decision';
+import { makeInFlightLimit } from '../../../src/rule/in-flight';
 import type { Rule } from '../../../src/rule/rule';
 import { readSettings } from '../../../src/settings/table/settings';
 import { answeredOf, fits, NEVER_FITS, over, rulesOf, type Said } from '../../support/decisions/decided-request';
@@ -259,6 +260,11 @@ describe('a request that no wait helps', () => {
       'a limit without a name',
       { rules: { a: perMinute(3, { path: ['path_/a', 'client'], unitMultiplier: 5 }) }, verdicts: [over(1)] },
       'The limit "path_/a.client" allows 3 per 5 minutes.',
+    ],
+    [
+      'requests in flight',
+      { rules: { a: ruleOf({ limits: [makeInFlightLimit({ max: 2, holdS: 60, name: 'slots' })] }) }, verdicts: [over(1)] },
+      'The limit "slots" allows 2 requests at the same time.',
     ],
   ])('the reason names %s', (_what, of, sentence) => {
     expect(filled(of, text('{detail}'))).toMatch(new RegExp(`^${sentence.replaceAll('.', String.raw`\.`)} `));

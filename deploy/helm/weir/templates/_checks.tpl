@@ -135,10 +135,12 @@
 {{- fail "autoscaling.metrics: is empty, and autoscaling.cpuMillicoresPerWorker is 0, so nothing would scale; set one of them" }}
 {{- end }}
 {{- end }}
-{{- range .Values.extraEnv }}
-{{- if hasKey $.Values.settings .name }}
-{{- fail (printf "extraEnv: has %s, which settings has, too; remove one of them" .name) }}
+{{- $names := list }}
+{{- range include "weir.environment" . | fromYamlArray }}
+{{- if has .name $names }}
+{{- fail (printf "extraEnv: has %s, which another value sets; remove one of them" .name) }}
 {{- end }}
+{{- $names = append $names .name }}
 {{- end }}
 {{- end -}}
 

@@ -1,0 +1,162 @@
+/** Writes the figures of docs/sizing.md from those of docs/benchmarks.md: `node scripts/generate/sizing.mjs`, after `npm run bench`. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT, isMain } from '../process/repository.mjs';
+
+const PAGE = join(ROOT, 'docs', 'sizing.md');
+const BENCHMARKS = join(ROOT, 'docs', 'benchmarks.md');
+const BEGIN = '<!-- begin figures: written by `node scripts/generate/sizing.mjs` -->';
+const END = '<!-- end figures -->';
+
+const SERVER = 'Weir, Redis, lean';
+const FULL_LOAD = '4 x 64';
+/** The rows of the table of rates. */
+const RATES = [2_000, 10_000];
+/** The rows of the table of full load, by the number of descriptors. */
+const REQUESTS = {
+  1: '100,000 keys',
+  3: '100,000 keys, 3 descriptors',
+  5: '100,000 keys, 5 descriptors',
+  10: '100,000 keys, 10 descriptors',
+};
+
+/** The worked example. Each instance gets a rate of the first table. */
+const EXAMPLE = { perSecond: 30_000, instances: 3, descriptors: /** @type {const} */ (3), buckets: 2_000_000 };
+
+/** @param {number} value */
+const count = (value) => value.toLocaleString('en');
+/** @param {number} share */
+const percent = (share) => `${Math.round(share * 100)} %`;
+/** @param {number} cores */
+const cores = (cores) => cores.toFixed(2);
+
+/**
+ * The section with the figures, from the text of docs/benchmarks.md.
+ *
+ * @param {string} benchmarks
+ */
+export function renderFigures(benchmarks) {
+  const rates = RATES.map((perSecond) => ({ perSecond, ...costAt(benchmarks, perSecond) }));
+  const full = Object.entries(REQUESTS).map(([descriptors, request]) => ({ descriptors, ...costOf(benchmarks, request) }));
+  const bucketBytes = numberOf(rowOf(benchmarks, ['Redis', '100,000'])[2]);
+  return [
+    BEGIN,
+    '',
+    'Requests with one descriptor at a fixed rate, on one instance:',
+    '',
+    '| requests a second | CPU of Weir for each | of a core | CPU of Redis for each | of a core | p99 |',
+    '|---|---|---|---|---|---|',
+    ...rates.map(
+      ({ perSecond, weir, redis, p99 }) =>
+        `| ${count(perSecond)} | ${weir} µs | ${percent((perSecond * weir) / 1e6)} | ${redis} µs | ${percent((perSecond * redis) / 1e6)} | ${p99} ms |`,
+    ),
+    '',
+    'As many as one instance and one Redis decide, with 256 requests under way:',
+    '',
+    '| descriptors | requests a second | CPU of Weir for each | CPU of Redis for each | memory of Weir |',
+    '|---|---|---|---|---|',
+    ...full.map(
+      ({ descriptors, perSecond, weir, redis, mebibytes }) =>
+        `| ${descriptors} | ${count(perSecond)} | ${weir} µs | ${redis} µs | ${mebibytes} MiB |`,
+    ),
+    '',
+    ...exampleOf({ rates, full, bucketBytes }),
+    '',
+    END,
+  ].join('\n');
+}
+
+/**
+ * @param {{
+ *   rates: readonly { perSecond: number, weir: number, redis: number }[],
+ *   full: readonly { descriptors: string, weir: number, redis: number, mebibytes: number }[],
+ *   bucketBytes: number,
+ * }} figures
+ */
+function exampleOf({ rates, full, bucketBytes }) {
+  const { perSecond, instances, descriptors, buckets } = EXAMPLE;
+  const each = perSecond / instances;
+  const rate = rates.find((row) => row.perSecond === each);
+  const [one, more] = [full[0], full.find((row) => row.descriptors === String(descriptors))];
+  if (rate === undefined || one === undefined || more === undefined) throw new Error('docs/benchmarks.md has no row for the example');
+  const weir = rate.weir + more.weir - one.weir;
+  const redis = rate.redis + more.redis - one.redis;
+  const megabytes = Math.round((buckets * bucketBytes) / 1e6);
+  return [
+    `**Example.** ${count(perSecond)} requests a second with ${descriptors} descriptors each, ${count(buckets)} buckets in use, ${instances} instances:`,
+    '',
+    `- **Weir.** Each instance gets ${count(each)} requests a second. One descriptor costs ${rate.weir} µs at this rate, and the others add ${more.weir} - ${one.weir} µs: ${weir.toFixed(1)} µs in all. That is ${cores((each * weir) / 1e6)} of a core for each instance, and ${cores(((perSecond / (instances - 1)) * weir) / 1e6)} while one of them is away.`,
+    `- **Redis** needs ${rate.redis} + ${more.redis} - ${one.redis} = ${redis.toFixed(1)} µs for each request, so ${cores((perSecond * redis) / 1e6)} of a core. One Redis uses one core. From 0.7 on, plan for [more than one](#when-redis-is-the-limit).`,
+    `- **Memory of Redis.** A bucket takes ${bucketBytes} bytes with its key, so ${count(buckets)} buckets take ${count(megabytes)} MB. Set \`maxmemory\` to twice that.`,
+    `- **Memory of Weir.** Request ${more.mebibytes} MiB for each instance, and limit it to three times that: a reload of many rules needs more for a moment.`,
+  ];
+}
+
+/**
+ * @param {string} benchmarks
+ * @param {number} perSecond
+ */
+function costAt(benchmarks, perSecond) {
+  const row = rowOf(sectionOf(benchmarks, '### Latency at a fixed rate'), [SERVER, count(perSecond)]);
+  return { p99: numberOf(row[3]), weir: numberOf(row[5]), redis: numberOf(row[6]) };
+}
+
+/**
+ * @param {string} benchmarks
+ * @param {string} request
+ */
+function costOf(benchmarks, request) {
+  const row = rowOf(sectionOf(benchmarks, '### The cost of a decision'), [SERVER, request, FULL_LOAD]);
+  return { weir: numberOf(row[3]), perSecond: numberOf(row[5]), redis: numberOf(row[9]), mebibytes: numberOf(row[11]) };
+}
+
+/**
+ * @param {string} text
+ * @param {string} heading
+ */
+function sectionOf(text, heading) {
+  return text.split(`${heading}\n`)[1]?.split('\n### ')[0] ?? '';
+}
+
+/**
+ * The cells of the first row that begins with these.
+ *
+ * @param {string} text
+ * @param {readonly string[]} first
+ */
+function rowOf(text, first) {
+  const begin = `| ${first.join(' | ')} |`;
+  const line = text.split('\n').find((each) => each.startsWith(begin));
+  if (line === undefined)
+    throw new Error(`docs/benchmarks.md has no row ${begin}; run npm run bench, or change scripts/generate/sizing.mjs`);
+  return line
+    .split('|')
+    .slice(1)
+    .map((cell) => cell.trim());
+}
+
+/**
+ * `2.84 (2.80 to 2.90)` or `152,393`.
+ *
+ * @param {string | undefined} cell
+ */
+function numberOf(cell = '') {
+  const number = Number.parseFloat(cell.replaceAll(',', ''));
+  if (Number.isNaN(number)) throw new Error(`docs/benchmarks.md has "${cell}" where docs/sizing.md needs a number`);
+  return number;
+}
+
+/**
+ * The page with its figures.
+ *
+ * @param {string} page
+ * @param {string} benchmarks
+ */
+export function withFigures(page, benchmarks) {
+  const [before, rest = ''] = page.split(BEGIN);
+  const [, after] = rest.split(END);
+  if (after === undefined) throw new Error(`docs/sizing.md has no section ${BEGIN}`);
+  return `${before ?? ''}${renderFigures(benchmarks)}${after}`;
+}
+
+if (isMain(import.meta.url)) writeFileSync(PAGE, withFigures(readFileSync(PAGE, 'utf8'), readFileSync(BENCHMARKS, 'utf8')));
