@@ -9,6 +9,12 @@ http.TIMEOUT = 0.1
 -- Whether a request passes without an answer of Weir.
 local IS_OPEN = true
 
+-- Headers of one hop, and those that Apache writes itself.
+local NOT_PASSED_ON = {
+  ['connection'] = true, ['keep-alive'] = true, ['transfer-encoding'] = true, ['content-length'] = true, ['content-type'] = true,
+  ['date'] = true,
+}
+
 local function ask(r)
   local forwarded = r.headers_in['X-Forwarded-For']
   local body = {}
@@ -36,10 +42,17 @@ function check(r)
   if status ~= 200 and (type(status) ~= 'number' or status >= 500) then
     return IS_OPEN and apache2.DECLINED or 503
   end
-  r.subprocess_env['WEIR_POLICY'] = headers['ratelimit-policy'] or ''
-  r.subprocess_env['WEIR_STATE'] = headers['ratelimit'] or ''
-  if status == 200 then return apache2.DECLINED end
-  if headers['retry-after'] then r.err_headers_out['Retry-After'] = headers['retry-after'] end
-  if body ~= '' then r:custom_response(status, body) end
-  return status
+  if status == 200 then
+    -- For the responses that pass: weir.conf makes headers of them.
+    r.subprocess_env['WEIR_POLICY'] = headers['ratelimit-policy'] or ''
+    r.subprocess_env['WEIR_STATE'] = headers['ratelimit'] or ''
+    return apache2.DECLINED
+  end
+  for name, value in pairs(headers) do
+    if not NOT_PASSED_ON[name] then r.err_headers_out[name] = value end
+  end
+  r.status = status
+  r.content_type = headers['content-type'] or 'text/plain'
+  r:write(body)
+  return apache2.DONE
 end

@@ -1,4 +1,4 @@
-/** luacheck finds nothing in the scripts as Redis runs them: no global, nothing unused, nothing declared twice. */
+/** luacheck finds nothing in the scripts of proxies, nor in those of Redis as it runs them: no global, nothing unused, nothing declared twice. */
 
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -51,6 +51,24 @@ test('luacheck has no finding in the scripts', () => {
     findings.filter((finding) => !isUsed(/unused function '(\w+)'$/.exec(finding)?.[1] ?? '')).map((finding) => `${name}: ${finding}`),
   );
   expect(wrong).toEqual([]);
+});
+
+test.each(['deploy/haproxy/weir.lua', 'deploy/apache/weir.lua'])('luacheck has no finding in %s', (file) => {
+  const options = [
+    '--std',
+    'lua53',
+    '--read-globals',
+    'core',
+    'apache2',
+    '--globals',
+    'check',
+    '--no-max-line-length',
+    '--formatter',
+    'plain',
+  ];
+  const { error, stdout, stderr } = spawnSync(LUACHECK, [...options, '--no-color', file], { encoding: 'utf8', timeout: 20_000 });
+  if (error !== undefined) throw error;
+  expect(stdout + stderr).toBe('');
 });
 
 test('luacheck finds a global and an unused variable', () => {

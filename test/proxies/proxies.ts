@@ -36,8 +36,8 @@ interface Kind {
   readonly givesUp: boolean;
   /** Whether responses that pass have the headers of Weir. */
   readonly showsLimits: boolean;
-  /** The body of a denial for which Weir has none. */
-  readonly ownBody: RegExp;
+  /** The body of a denial, if it is not that of Weir. */
+  readonly ownBody?: string;
 }
 
 const NGINX_TEMPORARY = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
@@ -61,7 +61,7 @@ export const PROXIES: Readonly<Record<ProxyName, Kind>> = {
     failsOpen: true,
     givesUp: true,
     showsLimits: true,
-    ownBody: /^{"error":"rate limit exceeded"}\n$/,
+    ownBody: '{"error":"rate limit exceeded"}\n',
   },
   traefik: {
     folder: 'traefik',
@@ -73,7 +73,6 @@ export const PROXIES: Readonly<Record<ProxyName, Kind>> = {
     // Its timeout is 30 s, and cannot be set.
     givesUp: false,
     showsLimits: false,
-    ownBody: /^$/,
   },
   caddy: {
     folder: 'caddy',
@@ -88,7 +87,6 @@ export const PROXIES: Readonly<Record<ProxyName, Kind>> = {
     failsOpen: true,
     givesUp: true,
     showsLimits: true,
-    ownBody: /^$/,
   },
   haproxy: {
     folder: 'haproxy',
@@ -99,7 +97,6 @@ export const PROXIES: Readonly<Record<ProxyName, Kind>> = {
     failsOpen: true,
     givesUp: true,
     showsLimits: true,
-    ownBody: /^$/,
   },
   apache: {
     folder: 'apache',
@@ -113,7 +110,6 @@ export const PROXIES: Readonly<Record<ProxyName, Kind>> = {
     failsOpen: true,
     givesUp: true,
     showsLimits: true,
-    ownBody: /Too Many Requests/,
   },
 };
 

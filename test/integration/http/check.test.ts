@@ -10,6 +10,7 @@ import { httpRequest } from '../../support/clients/http-client';
 import { until } from '../../support/clock/until';
 import { writeConfig } from '../../support/config/temp-config';
 import { startWeir } from '../../support/processes/weir-process';
+import { freePort } from '../../support/servers/ports';
 import { allow, Harness } from '../../support/servers/transport-harness';
 
 const DENIED: Decision = {
@@ -186,6 +187,20 @@ descriptors:
     expect(body).toMatch(/^weir_checks_total\{outcome="denied"\} 1$/m);
     expect(body).toMatch(/^weir_checks_total\{outcome="fault"\} 0$/m);
     await Promise.all([without.stop(), served.stop()]);
+  });
+
+  it('answers /check without Redis by the failure mode of the limit', async () => {
+    const modes = { open: 200, closed: 429, unavailable: 503 };
+    const rules = Object.keys(modes).map(
+      (mode) => `  - {key: mode, value: ${mode}, rate_limit: {unit: hour, requests_per_unit: 2, failure_mode: ${mode}}}`,
+    );
+    const weir = await startWeir({
+      config: writeConfig(`domain: shop\ndescriptors:\n${rules.join('\n')}\n`),
+      env: { CHECK_DOMAIN: 'shop', CHECK_DESCRIPTORS: 'mode=query:mode', REDIS_URL: `redis://127.0.0.1:${await freePort()}` },
+    });
+    for (const [mode, status] of Object.entries(modes))
+      expect((await httpRequest(`http://127.0.0.1:${weir.httpPort}/check?mode=${mode}`)).status).toBe(status);
+    await weir.stop();
   });
 
   it('answers /check while it drains, after the health has failed', async () => {

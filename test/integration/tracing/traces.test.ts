@@ -1,4 +1,4 @@
-/** Traces of decisions, as a receiver of OTLP gets them from both transports and from /json. */
+/** Traces of decisions, as a receiver of OTLP gets them from both transports, from /json and from /check. */
 
 import { httpRequest } from '../../support/clients/http-client';
 import { RlsClient } from '../../support/clients/rls-client';
@@ -156,7 +156,8 @@ describe('sampling', () => {
   let started: StartedWeir;
 
   beforeAll(async () => {
-    started = await start({ TRACING_SAMPLING_RATE: '0', CACHE_KEY_PREFIX: 'sampling' });
+    const check = { CHECK_DOMAIN: 'shop', CHECK_DESCRIPTORS: 'user=header:x-user' };
+    started = await start({ TRACING_SAMPLING_RATE: '0', CACHE_KEY_PREFIX: 'sampling', ...check });
   });
 
   afterAll(() => started.stop());
@@ -192,14 +193,17 @@ describe('sampling', () => {
     expect(receiver.spans.filter((span) => span.traceId === traceId)).toHaveLength(3);
   });
 
-  test('/json has the context of its headers too', async () => {
+  test.each([
+    ['POST', '/json', { body: { domain: 'shop', descriptors: [{ entries: [{ key: 'user', value: 'json' }] }] } }],
+    ['GET', '/check', {}],
+  ])('%s %s has the context of its headers too', async (method, route, request) => {
     const traceId = newTraceId();
-    const body = { domain: 'shop', descriptors: [{ entries: [{ key: 'user', value: 'json' }] }] };
-    const { status } = await httpRequest(`http://127.0.0.1:${started.weir.httpPort}/json`, { body, headers: traceparent(traceId) });
+    const url = `http://127.0.0.1:${started.weir.httpPort}${route}`;
+    const { status } = await httpRequest(url, { ...request, headers: { 'x-user': 'check', ...traceparent(traceId) } });
     expect(status).toBe(200);
     const [call, decision, command] = await spansOf(traceId, 3);
-    expect(call).toMatchObject({ name: 'POST /json', kind: SERVER, parentSpanId: PARENT_ID });
-    expect(call!.attributes).toEqual({ 'http.request.method': 'POST', 'http.route': '/json', 'http.response.status_code': 200 });
+    expect(call).toMatchObject({ name: `${method} ${route}`, kind: SERVER, parentSpanId: PARENT_ID });
+    expect(call!.attributes).toEqual({ 'http.request.method': method, 'http.route': route, 'http.response.status_code': 200 });
     expect([decision!.parentSpanId, command!.parentSpanId]).toEqual([call!.spanId, decision!.spanId]);
   });
 });
