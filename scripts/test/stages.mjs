@@ -56,7 +56,7 @@ export const FORMATTED = [
 ];
 
 /**
- * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'bubblewrap' | 'asgi' | 'composeReader' | 'actionlint' | 'nginx' | 'haproxy' | 'apache' | 'caddy' | 'traefik' | 'envoyGatewayConfig' | 'envoyGatewayModule'} Need
+ * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'kubernetesApiServer' | 'bubblewrap' | 'asgi' | 'composeReader' | 'actionlint' | 'nginx' | 'haproxy' | 'apache' | 'caddy' | 'traefik' | 'envoyGatewayConfig' | 'envoyGatewayModule'} Need
  * With 'nodeVersions' a stage runs on the Node of the image.
  */
 
@@ -85,6 +85,19 @@ export const FORMATTED = [
  * and `npm start` builds without the packages of one platform, which 7 is made of.
  */
 const TYPE_CHECKER = 'typescript-native/bin/tsc';
+
+/** @type {readonly Need[]} */
+const KUBERNETES_TOOLS = [
+  'build',
+  'redis',
+  'helm',
+  'kustomize',
+  'kubeconform',
+  'kubernetesSchemas',
+  'envoy',
+  'envoyGatewayConfig',
+  'envoyGatewayModule',
+];
 
 /** @type {readonly Stage[]} */
 export const STAGES = [
@@ -162,10 +175,12 @@ export const STAGES = [
   {
     name: 'kubernetes',
     folders: ['test/kubernetes'],
-    needs: ['build', 'redis', 'helm', 'kustomize', 'kubeconform', 'kubernetesSchemas', 'envoy', 'envoyGatewayConfig', 'envoyGatewayModule'],
+    needs: KUBERNETES_TOOLS,
     cores: 1,
     secondChance: true,
     timeoutS: 600,
+    // The API server takes minutes to build.
+    long: { folders: ['test/kubernetes', 'test/kubernetes-api'], needs: [...KUBERNETES_TOOLS, 'kubernetesApiServer'], timeoutS: 1800 },
   },
   // Prometheus waits for the times of its alerts.
   {

@@ -17,6 +17,7 @@ import { installH2spec } from '../install/go/h2spec.mjs';
 import { installHaproxy } from '../install/system/haproxy.mjs';
 import { installHelm } from '../install/go/helm.mjs';
 import { installKubeconform } from '../install/go/kubeconform.mjs';
+import { installKubernetesApiServer } from '../install/kubernetes/api-server.mjs';
 import { installKubernetesSchemas } from '../install/kubernetes/schemas.mjs';
 import { installKustomize } from '../install/go/kustomize.mjs';
 import { installLuacheck } from '../install/system/luacheck.mjs';
@@ -82,6 +83,7 @@ const PREPARE = {
   helm: prepareTool('WEIR_HELM', installHelm),
   kustomize: prepareTool('WEIR_KUSTOMIZE', installKustomize),
   kubeconform: prepareTool('WEIR_KUBECONFORM', installKubeconform),
+  kubernetesApiServer: prepareTool('WEIR_KUBERNETES_API_SERVER', installKubernetesApiServer),
   kubernetesSchemas: prepareTool('WEIR_KUBERNETES_SCHEMAS', installKubernetesSchemas),
 };
 
