@@ -6,6 +6,7 @@ import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { openBrowser, openConsole, type ConsolePage } from '../support/console/browser';
 import { CONSOLE_TOKENS, serveConsole, type ServedConsole } from '../support/console/served-console';
+import { until } from '../support/clock/until';
 import { figure } from '../support/docs/figure';
 
 const STARTED_WITHIN_MS = 90_000;
@@ -42,6 +43,10 @@ beforeAll(async () => {
     expect(await served.ask(merchants, { domain: 'many', hits: 11 })).toBe('OVER_LIMIT');
   }
   await served.ask([['k7', 'a']], { domain: 'many' });
+  await until(async () => {
+    const { json } = await served.admin({ path: '/v1/top', query: 'question=denied&count=100' });
+    return (json as { readonly items: readonly unknown[] }).items.length >= 50;
+  });
   opened = await openConsole(browser, { url: served.url, token: CONSOLE_TOKENS.viewer });
 }, STARTED_WITHIN_MS);
 
