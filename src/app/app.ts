@@ -166,11 +166,10 @@ export async function startApp(options: AppOptions): Promise<App> {
       ...(debug && { debug: (await startDebugPort(debug, settings)).port }),
     },
     drain: async () => {
-      const bound = { timeoutMs: settings.drainTimeoutMs };
       health.startDrain();
       // Clients that watch the health leave; those that have not seen the change yet are still answered.
       await sleep(settings.drainDelayMs);
-      await Promise.all([grpc.drain(bound), http.close(bound), debug?.close(bound)]);
+      await drainPorts({ grpc, http, debug }, { timeoutMs: settings.drainTimeoutMs });
       sweeper.stop();
       facts.stop();
       top?.stop();
@@ -195,6 +194,16 @@ export async function startApp(options: AppOptions): Promise<App> {
       registry,
     },
   };
+}
+
+interface Ports {
+  readonly grpc: GrpcPort;
+  readonly http: HttpServer;
+  readonly debug: HttpServer | undefined;
+}
+
+function drainPorts({ grpc, http, debug }: Ports, bound: { readonly timeoutMs: number }): Promise<unknown> {
+  return Promise.all([grpc.drain(bound), http.close(bound), debug?.close(bound)]);
 }
 
 /** Undefined: traces are off. */

@@ -157,12 +157,6 @@ export async function openStore(input: OpenStoreInput): Promise<OpenedStore> {
     recordsMax: FALLBACK_RESERVATIONS_MAX,
     onLapsed: input.onLapsed,
   });
-  const exchange = new RedisExchange({
-    run: (call, options) => main.run(call, options),
-    keyPrefix: settings.cacheKeyPrefix,
-    instancesKey: instancesKey(settings),
-    name: instances.name,
-  });
   return {
     store,
     reservations,
@@ -172,12 +166,21 @@ export async function openStore(input: OpenStoreInput): Promise<OpenedStore> {
     },
     name: instances.name,
     lastError: () => lastError.facts,
-    exchange,
+    exchange: makeExchange(settings, main, instances.name),
     leave: () => {
       parts.ownLag.close();
       return instances.leave({ waitMs: LEAVE_MS });
     },
   };
+}
+
+function makeExchange(settings: OpenStoreInput['settings'], main: Pick<OpenedRedis, 'run'>, name: string): RedisExchange {
+  return new RedisExchange({
+    run: (call, options) => main.run(call, options),
+    keyPrefix: settings.cacheKeyPrefix,
+    instancesKey: instancesKey(settings),
+    name,
+  });
 }
 
 interface ReportInput extends Pick<OpenStoreInput, 'metrics' | 'log'> {
