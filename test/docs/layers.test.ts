@@ -173,6 +173,18 @@ test('the folders of scripts do not import each other in a circle', () => {
   expect(circlesOf(folders)).toEqual([]);
 });
 
+test('scripts that run before the npm packages are installed import none at their top', () => {
+  const afterwards = ['generate/'];
+  const early = sourceFiles({ folder: 'scripts', kinds: ['.mjs'] }).filter(
+    ({ name }) => !afterwards.some((folder) => name.startsWith(folder)),
+  );
+  expect(early.length).toBeGreaterThan(30);
+  const imports = early.flatMap(({ name, text }) =>
+    Array.from(text.matchAll(/^import [^;]*?from '([^.'][^']*)'/gm), ([, specifier]) => `${name}: ${specifier!}`),
+  );
+  expect(imports.filter((each) => !each.includes(': node:'))).toEqual([]);
+});
+
 /** Where each store that may lie around Redis is made. */
 function layersMade(): string[] {
   const files = sourceFiles();

@@ -9,7 +9,6 @@
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
 import { parseJson } from '../../process/parse-json.mjs';
 import { which } from '../../process/programs.mjs';
 import { ROOT } from '../../process/repository.mjs';
@@ -101,7 +100,7 @@ async function writeCustomResources(folder) {
       return `${module} could not be downloaded: ${failureOf('go', ended, DOWNLOAD_TIMEOUT_S)}; its output is above. Check that Go can reach its module proxy, then run the command again.`;
     }
     const { Dir: source } = /** @type {{ Dir: string }} */ (parseJson(ended.output));
-    for (const file of paths.flatMap((path) => yamlFilesOf(join(source, path)))) writeDefinitions(file, { name, folder });
+    for (const file of paths.flatMap((path) => yamlFilesOf(join(source, path)))) await writeDefinitions(file, { name, folder });
   }
   return undefined;
 }
@@ -118,10 +117,12 @@ function yamlFilesOf(path) {
  * @param {string} file
  * @param {{ name: string, folder: string }} target
  */
-function writeDefinitions(file, { name, folder }) {
+async function writeDefinitions(file, { name, folder }) {
   const copy = join(folder, 'definitions', name, basename(file));
   mkdirSync(dirname(copy), { recursive: true });
   copyFileSync(file, copy);
+  // When this file is read, the packages may not be installed yet.
+  const { parseAllDocuments } = await import('yaml');
   const documents = /** @type {readonly import('yaml').Document[]} */ (parseAllDocuments(readFileSync(file, 'utf8')));
   for (const document of documents) {
     /** @type {unknown} */
