@@ -46,7 +46,7 @@ describe('wrong arguments', () => {
     [['serve', '--port', '8080'], 'weir serve: --port is not an option; set PORT=8080 in the environment'],
     [['serve', '--redis-url=localhost:6379'], 'weir serve: --redis-url is not an option; set REDIS_URL in the environment'],
     [['serve', '--confg', 'x'], 'weir serve: --confg is not an option; did you mean --config?'],
-    [['serve', '-c', 'x'], 'weir serve: -c is not an option; use --config'],
+    [['serve', '-c', 'x'], 'weir serve: -c is not an option; use --config, --or-example'],
     [['serve', '--config'], 'weir serve: --config has no value; write it as --config FILE|DIR'],
     [['check', '--starct'], 'weir check: --starct is not an option; did you mean --strict?'],
     [['check', '--strict=yes'], 'weir check: --strict takes no value; leave out =yes'],
