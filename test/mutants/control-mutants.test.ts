@@ -19,7 +19,7 @@ const STARTED_WITHIN_MS = 60_000;
 const TIMEOUT_MS = 600_000;
 
 /** Of the mutants, those that the short form tries. */
-const SHORT_PART = 1 / 4;
+const SHORT_PART = 1 / 8;
 
 /** Lives that are lived between two looks at the replies. */
 const LIVES_AT_ONCE = 10;

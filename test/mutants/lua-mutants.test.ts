@@ -19,7 +19,7 @@ const TIMEOUT_MS = 600_000;
 const STDERR = 2;
 
 /** Of the mutants, those that the short form tries. */
-const SHORT_PART = 1 / 4;
+const SHORT_PART = 1 / 8;
 
 const batches = loadBatches();
 const order = new KillOrder(batches);
