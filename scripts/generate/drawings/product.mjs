@@ -31,8 +31,13 @@ const { runCommand } = /** @type {typeof import('../../../test/support/processes
 export { runCommand };
 export const WEIR = join(ROOT, 'dist', 'main.js');
 
-/** The longest that is accepted, for a busy machine. A Redis that is gone refuses at once. */
-const REDIS_OP_TIMEOUT = '1s';
+const SETTINGS = {
+  // The longest that is accepted, for a busy machine. A Redis that is gone refuses at once.
+  REDIS_OP_TIMEOUT: '1s',
+  // Redis decides each request. An answer of the deny cache shows other buckets by their last known values.
+  DENY_CACHE_MAX: '0',
+  WARM_UP: 'false',
+};
 const ASK_TIMEOUT_MS = 10_000;
 const UNAVAILABLE = 14;
 /** @type {readonly string[]} */
@@ -70,7 +75,7 @@ export async function withProduct({ config, redis: redisOptions = {}, domain }, 
   try {
     const weir = await startWeir({
       config,
-      env: { REDIS_URL: `127.0.0.1:${redis.port}`, REDIS_OP_TIMEOUT, RESPONSE_DECISION_METADATA: 'true', WARM_UP: 'false' },
+      env: { REDIS_URL: `127.0.0.1:${redis.port}`, RESPONSE_DECISION_METADATA: 'true', ...SETTINGS },
     });
     const client = new RlsClient(weir.grpcPort);
     try {

@@ -6,6 +6,8 @@ const DOMAIN = 'payments';
 const ENDPOINT = '/charge';
 /** The free plan allows three. The last request shows that another merchant has a bucket of its own. */
 const MERCHANTS = ['m42', 'm42', 'm42', 'm42', 'm43'];
+/** @type {readonly Readonly<Record<string, string>>[]} */
+const BUCKETS = [{ endpoint: ENDPOINT }, ...[...new Set(MERCHANTS)].map((merchant) => ({ merchant }))];
 
 const WIDTH = 860;
 const ROW = { y: 112, height: 56 };
@@ -17,13 +19,13 @@ const COLUMNS = [
 const ANSWER = { x: 680, width: 154 };
 
 /** @typedef {import('./product.mjs').Answer} Answer */
+/** @typedef {import('./product.mjs').Product} Product */
 /** @typedef {{ readonly name: string, readonly limit: number }} Bucket */
 /** @typedef {{ readonly merchant: string, readonly answer: Answer, readonly before: readonly number[], readonly after: readonly number[] }} Step */
 
 /** @param {string} config */
 export async function drawTwoTier(config) {
-  const answers = await withProduct({ config, domain: DOMAIN }, askInOrder);
-  const { buckets, steps } = follow(answers);
+  const { buckets, steps } = await withProduct({ config, domain: DOMAIN }, askInOrder);
   const denied = steps.filter(({ answer }) => answer.code === 'OVER_LIMIT');
   const nothing = claim(
     'A denied request takes nothing from either bucket.',
@@ -78,40 +80,32 @@ export async function drawTwoTier(config) {
 }
 
 /**
- * @param {import('./product.mjs').Product} product
- * @returns {Promise<readonly Answer[]>}
+ * @param {Product} product
+ * @returns {Promise<{ buckets: readonly Bucket[], steps: readonly Step[] }>}
  */
 async function askInOrder({ ask }) {
-  /** @type {Answer[]} */
-  const answers = [];
-  for (const merchant of MERCHANTS) answers.push(await ask([{ entries: { endpoint: ENDPOINT } }, { entries: { merchant } }]));
-  return answers;
+  const checked = await check(ask);
+  const buckets = BUCKETS.map((entries, i) => ({ name: Object.entries(entries).flat().join('='), limit: checked[i]?.limit ?? 0 }));
+  let before = checked.map(({ remaining }) => remaining);
+  /** @type {Step[]} */
+  const steps = [];
+  for (const merchant of MERCHANTS) {
+    const answer = await ask([{ entries: { endpoint: ENDPOINT } }, { entries: { merchant } }]);
+    const after = (await check(ask)).map(({ remaining }) => remaining);
+    steps.push({ merchant, answer, before, after });
+    before = after;
+  }
+  return { buckets, steps };
 }
 
 /**
- * What each bucket holds before and after each request, by the answers; nobody else asks.
+ * What each bucket holds. A request of 0 hits takes nothing.
  *
- * @param {readonly Answer[]} answers
+ * @param {Product['ask']} ask
  */
-function follow(answers) {
-  const names = [...new Set(MERCHANTS)];
-  /** @type {Bucket[]} */
-  const buckets = [
-    { name: `endpoint=${ENDPOINT}`, limit: answers[0]?.statuses[0]?.limit ?? 0 },
-    ...names.map((name) => ({ name: `merchant=${name}`, limit: answers[MERCHANTS.indexOf(name)]?.statuses[1]?.limit ?? 0 })),
-  ];
-  let left = buckets.map(({ limit }) => limit);
-  /** @type {Step[]} */
-  const steps = [];
-  for (const [i, answer] of answers.entries()) {
-    const merchant = MERCHANTS[i] ?? '';
-    const after = [...left];
-    after[0] = answer.statuses[0]?.remaining ?? 0;
-    after[1 + names.indexOf(merchant)] = answer.statuses[1]?.remaining ?? 0;
-    steps.push({ merchant, answer, before: left, after });
-    left = after;
-  }
-  return { buckets, steps };
+async function check(ask) {
+  const { statuses } = await ask(BUCKETS.map((entries) => ({ entries, hits_addend: { value: '0' } })));
+  return statuses;
 }
 
 /**
