@@ -9,7 +9,7 @@ module.exports = {
     '/node_modules/jose/.+\\.js$': ['@swc/jest', { jsc: { target: 'es2022' }, module: { type: 'commonjs' } }],
   },
   // Modules that src/ imports on demand have the name of their compiled file.
-  moduleNameMapper: { '^(\\./open-[\\w-]+)\\.js$': '$1' },
+  moduleNameMapper: { '^(\\.{1,2}/(?:[\\w-]+/|\\.\\./)*(?:open-[\\w-]+|mogrifier))\\.js$': '$1' },
   transformIgnorePatterns: ['/node_modules/(?!jose/)'],
   // A test that hangs fails. Starting real processes on a busy host takes long, so the bound is wide.
   testTimeout: 90_000,

@@ -104,7 +104,7 @@ async function benchClient(): Promise<void> {
     `A call, ${CONCURRENT} at once, processor time of the caller`,
     [
       { name: 'grpc-js', run: (count) => inParallel(count, askRaw) },
-      { name: 'weir/client', run: (count) => inParallel(count, check) },
+      { name: '@weir-rls/client', run: (count) => inParallel(count, check) },
     ],
     CALLS,
   );

@@ -5,6 +5,8 @@ It needs grpcio, and the stubs that grpcio-tools makes of proto/. docs/libraries
 
 import asyncio
 import json
+import logging
+import time
 
 import grpc
 from envoy.extensions.common.ratelimit.v3 import ratelimit_pb2
@@ -24,6 +26,11 @@ OVER_LIMIT = rls_pb2.RateLimitResponse.OVER_LIMIT
 # How long the start waits for a connection, in seconds.
 CONNECT_S = 1
 
+LOG = logging.getLogger("weir")
+
+# Seconds between two warnings about requests that Weir has not decided.
+WARNING_S = 60
+
 # Try again later.
 WEBSOCKET_DENIED = 1013
 
@@ -41,9 +48,14 @@ class RateLimit:
     timeout_s: the deadline of a call, as long as Envoy waits by default.
     fail_open: whether a request passes when Weir does not answer; otherwise it gets 503.
     credentials: those of grpc for TLS, such as grpc.ssl_channel_credentials(); None: no TLS.
+    on_failure: called with the error of each call without an answer; None: a warning of the logger `weir`, once a minute at most.
+
+    failures counts the requests that fail_open decided.
     """
 
-    def __init__(self, app, *, address, domain, descriptors, timeout_s=0.02, fail_open=True, credentials=None):
+    def __init__(
+        self, app, *, address, domain, descriptors, timeout_s=0.02, fail_open=True, credentials=None, on_failure=None, clock=time.monotonic
+    ):
         self.app = app
         self.address = address
         self.domain = domain
@@ -51,6 +63,11 @@ class RateLimit:
         self.timeout_s = timeout_s
         self.fail_open = fail_open
         self.credentials = credentials
+        self.on_failure = on_failure
+        self.clock = clock
+        self.failures = 0
+        self.warned_failures = 0
+        self.next_warning_s = None
         self.channel = None
         self.stub = None
 
@@ -89,7 +106,29 @@ class RateLimit:
         except grpc.aio.AioRpcError as error:
             if error.code() == grpc.StatusCode.INVALID_ARGUMENT:
                 raise
+            self.report(error)
             return None
+
+    def report(self, error):
+        """A request that passes unlimited has to be seen. A hook that raises changes no decision."""
+        self.failures += 1
+        if self.on_failure is not None:
+            try:
+                self.on_failure(error)
+            except Exception:
+                LOG.exception("on_failure has raised")
+            return
+        now_s = self.clock()
+        if self.next_warning_s is not None and now_s < self.next_warning_s:
+            return
+        since = self.failures - self.warned_failures
+        self.warned_failures = self.failures
+        self.next_warning_s = now_s + WARNING_S
+        verb = "passed" if self.fail_open else "got 503"
+        LOG.warning(
+            "%d request%s %s without a decision of Weir at %s. Last reason: %s %s",
+            since, "" if since == 1 else "s", verb, self.address, error.code().name, error.details(),
+        )
 
     def connected(self):
         # A channel belongs to the event loop, which runs only now.

@@ -40,6 +40,8 @@ export async function buildConsole({ mentionsMissing }) {
       logLevel: 'warning',
     })
     .catch(() => undefined);
+  // Its service would run as long as this process, which may go on to serve.
+  await bundler.stop();
   if (built === undefined) return 'esbuild found the errors above in src/console';
   rmSync(OUTPUT, { recursive: true, force: true });
   mkdirSync(OUTPUT, { recursive: true });

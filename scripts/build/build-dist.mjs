@@ -4,7 +4,6 @@ import { join, relative } from 'node:path';
 import { ROOT } from '../process/repository.mjs';
 import { run } from '../process/run.mjs';
 import { buildConsole } from './build-console.mjs';
-import { buildDeclarations } from './build-declarations.mjs';
 
 const BUILD_TIMEOUT_S = 300;
 const SRC = join(ROOT, 'src');
@@ -12,6 +11,8 @@ const DIST = join(ROOT, 'dist');
 /** The bundled console, whose files have no source of their own. */
 const CONSOLE = join(DIST, 'console');
 const CONSOLE_SOURCE = join(SRC, 'console');
+/** The packages of `npm run packages`. */
+const PACKAGES = join(DIST, 'packages');
 const BUNDLER = join(ROOT, 'node_modules', 'esbuild');
 /** Written after a successful build. Its time is when that build began; its text says whether the build checked types. */
 const STAMP = join(DIST, '.built');
@@ -36,7 +37,7 @@ export async function buildDist({ checksTypes = true } = {}) {
   );
   if (code !== 0) return timedOut ? `tsc did not end within ${BUILD_TIMEOUT_S} s` : 'tsc found the errors above';
   removeOrphans(DIST);
-  const failure = (await buildDeclarations()) ?? (await buildConsole({ mentionsMissing: checksTypes }));
+  const failure = await buildConsole({ mentionsMissing: checksTypes });
   if (failure !== undefined) return failure;
   // It is a command: `weir` in package.json's bin.
   chmodSync(join(DIST, 'main.js'), 0o755);
@@ -67,19 +68,19 @@ function newestMs(path) {
 }
 
 /**
- * tsc leaves the output of a source that was removed. No import may find it.
+ * tsc leaves the output of a source that was removed. No import may find it. Only library packages have declarations.
  *
  * @param {string} directory
  */
 function removeOrphans(directory) {
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
     const path = join(directory, entry.name);
-    if (path === CONSOLE) continue;
+    if (path === CONSOLE || path === PACKAGES) continue;
     if (entry.isDirectory()) {
       removeOrphans(path);
     } else if (/\.(js(\.map)?|d\.ts)$/.test(entry.name)) {
-      const source = join(SRC, relative(DIST, path).replace(/\.(js(\.map)?|d\.ts)$/, '.ts'));
-      if (!existsSync(source)) rmSync(path);
+      const source = join(SRC, relative(DIST, path).replace(/\.js(\.map)?$/, '.ts'));
+      if (entry.name.endsWith('.d.ts') || !existsSync(source)) rmSync(path);
     }
   }
 }

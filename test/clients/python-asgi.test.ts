@@ -70,5 +70,51 @@ test('without Weir the application starts, and requests pass or get 503 as it is
   );
   expect((await httpRequest(open!.url)).status).toBe(200);
   expect((await httpRequest(closed!.url)).status).toBe(503);
+  // uvicorn shows what no handler takes.
+  await until(() => open!.child.output().includes('1 request passed without a decision of Weir at 127.0.0.1:1. Last reason: UNAVAILABLE'));
+  await until(() => closed!.child.output().includes('1 request got 503 without a decision of Weir'));
   await Promise.all([open!.child.stop(), closed!.child.stop()]);
+});
+
+/** Requests at times of a clock that the program sets, and what the middleware says of them. */
+const FAILURES = `
+import asyncio, logging
+from weir_asgi import RateLimit
+
+lines = []
+handler = logging.Handler()
+handler.emit = lambda record: lines.append(record.getMessage().split(' at ')[0])
+logging.getLogger('weir').addHandler(handler)
+logging.getLogger('weir').propagate = False
+times = iter([0, 1, 59, 60, 61])
+hooked = []
+
+async def app(scope, receive, send): pass
+
+def hook(error):
+    hooked.append(error.code().name)
+    raise ValueError('no log')
+
+async def main():
+    options = dict(address='127.0.0.1:1', domain='shop', descriptors=lambda scope: [{'user': 'zoe'}])
+    limit = RateLimit(app, clock=lambda: next(times), **options)
+    for _ in range(5): await limit({'type': 'http'}, None, None)
+    with_hook = RateLimit(app, on_failure=hook, **options)
+    await with_hook({'type': 'http'}, None, None)
+    print(limit.failures, with_hook.failures, hooked, lines)
+    await limit.close()
+    await with_hook.close()
+
+asyncio.run(main())
+`;
+
+test('the middleware counts requests without a decision, and warns of them once a minute or calls the hook', async () => {
+  const { stdout, stderr } = await runCommand('python3', ['-c', FAILURES], {
+    env: { PYTHONPATH: [stubs, 'deploy/python', packages].join(':'), PYTHONDONTWRITEBYTECODE: '1' },
+  });
+  expect({ stdout, stderr }).toEqual({
+    stdout:
+      "5 1 ['UNAVAILABLE'] ['1 request passed without a decision of Weir', '3 requests passed without a decision of Weir', 'on_failure has raised']\n",
+    stderr: '',
+  });
 });

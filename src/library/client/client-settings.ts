@@ -2,6 +2,8 @@
 
 import { readFailureMode } from '../limiter/failure-mode';
 import type { FailureMode } from '../limiter/limiter';
+import { checkOptions, isFields, kindOf, readHook, readWhole, unknownName } from '../limiter/read-option';
+import { readWaitBounds, type WaitBounds } from '../wait/wait-settings';
 import type { ClientOptions, ClientTls } from './client';
 
 /** As long as Envoy waits for its rate limit service by default. */
@@ -17,10 +19,15 @@ const IN_FLIGHT_MAX = 1_000_000;
 /** A target with a scheme, or a host and a port; gRPC's default port, 443, is never the port of Weir. */
 const ADDRESS = /^(?:(?:unix|unix-abstract|dns|ipv4|ipv6):.+|(?:\[[^\]]+\]|[^:/]+):\d{1,5})$/;
 
-export interface ClientSettings {
+const NAMES = ['address', 'timeoutMs', 'failureMode', 'onFailure', 'connections', 'inFlightMax', 'waitersMax', 'waitBytesMax', 'tls'];
+
+const TLS_NAMES = ['ca', 'cert', 'key'];
+
+export interface ClientSettings extends WaitBounds {
   readonly address: string;
   readonly timeoutMs: number;
   readonly failureMode: FailureMode;
+  readonly onFailure: ((error: Error) => void) | undefined;
   readonly connections: number;
   readonly inFlightMax: number;
   /** Undefined: no TLS. */
@@ -29,30 +36,40 @@ export interface ClientSettings {
 
 /** @throws TypeError that names the option */
 export function readOptions(options: ClientOptions): ClientSettings {
-  const { address, failureMode = 'open', tls = false } = options;
-  if (typeof address !== 'string' || !ADDRESS.test(address))
-    throw new TypeError(
-      `address is ${JSON.stringify(address)}; write HOST:PORT, such as weir:8081, or a target such as unix:/run/weir.sock`,
-    );
+  checkOptions(options, { names: NAMES, place: 'createClient' });
+  const { address, failureMode = 'open', tls = false, onFailure } = options;
+  const { timeoutMs = TIMEOUT_MS_DEFAULT, connections = CONNECTIONS_DEFAULT, inFlightMax = IN_FLIGHT_DEFAULT } = options;
   return {
-    address,
+    address: readAddress(address),
     failureMode: readFailureMode(failureMode),
-    timeoutMs: readWhole('timeoutMs', options.timeoutMs ?? TIMEOUT_MS_DEFAULT, TIMEOUT_MS_MAX),
-    connections: readWhole('connections', options.connections ?? CONNECTIONS_DEFAULT, CONNECTIONS_MAX),
-    inFlightMax: readWhole('inFlightMax', options.inFlightMax ?? IN_FLIGHT_DEFAULT, IN_FLIGHT_MAX),
-    tls: tls === false ? undefined : tls === true ? {} : tls,
+    onFailure: readHook('onFailure', onFailure),
+    timeoutMs: readWhole('timeoutMs', timeoutMs, { min: 1, max: TIMEOUT_MS_MAX }),
+    connections: readWhole('connections', connections, { min: 1, max: CONNECTIONS_MAX }),
+    inFlightMax: readWhole('inFlightMax', inFlightMax, { min: 1, max: IN_FLIGHT_MAX }),
+    ...readWaitBounds(options),
+    tls: readTls(tls),
   };
 }
 
 export function isTimeout(timeoutMs: number): boolean {
-  return isWhole(timeoutMs, TIMEOUT_MS_MAX);
+  return Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= TIMEOUT_MS_MAX;
 }
 
-function isWhole(value: number, max: number): boolean {
-  return Number.isInteger(value) && value >= 1 && value <= max;
+function readAddress(address: unknown): string {
+  if (typeof address === 'string' && ADDRESS.test(address)) return address;
+  throw new TypeError(`address is ${JSON.stringify(address)}; write HOST:PORT, such as weir:8081, or a target such as unix:/run/weir.sock`);
 }
 
-function readWhole(name: string, value: number, max: number): number {
-  if (isWhole(value, max)) return value;
-  throw new TypeError(`${name} is ${String(value)}; set a whole number from 1 to ${max}`);
+function readTls(tls: unknown): ClientTls | undefined {
+  if (tls === false) return undefined;
+  if (tls === true) return {};
+  if (!isFields(tls)) throw new TypeError(`tls is ${kindOf(tls)}; set true, false, or { ca, cert, key } as PEM texts`);
+  const sentence = unknownName(tls, { names: TLS_NAMES, place: 'tls' });
+  if (sentence !== undefined) throw new TypeError(sentence);
+  for (const name of TLS_NAMES) {
+    const pem = tls[name];
+    if (pem !== undefined && typeof pem !== 'string' && !Buffer.isBuffer(pem))
+      throw new TypeError(`tls.${name} is ${kindOf(pem)}; set a PEM text`);
+  }
+  return tls;
 }

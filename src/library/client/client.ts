@@ -1,6 +1,6 @@
 /** What a client is to a program, and its options. */
 
-import type { CallOptions, FailureMode, Limiter, LimitRequest, LimitResult } from '../limiter/limiter';
+import type { FailureOptions, Limiter, WaitBoundOptions } from '../limiter/limiter';
 
 /** PEM texts. */
 export interface ClientTls {
@@ -11,13 +11,11 @@ export interface ClientTls {
   readonly key?: string | Buffer;
 }
 
-export interface ClientOptions {
+export interface ClientOptions extends FailureOptions, WaitBoundOptions {
   /** `HOST:PORT`, or a target of grpc-js, such as `dns:///weir.default.svc:8081` or `unix:/run/weir.sock`. */
   readonly address: string;
   /** Deadline of a call, in milliseconds. Default: 20, as Envoy waits. */
   readonly timeoutMs?: number;
-  /** What decides when Weir does not. Default: `open`. */
-  readonly failureMode?: FailureMode;
   /** Connections to each address that the name resolves to. Default: 2, so that a Service with one address reaches more than one instance. */
   readonly connections?: number;
   /** Calls that may wait at once; the failure mode decides those beyond it. Default: 10,000. */
@@ -27,8 +25,6 @@ export interface ClientOptions {
 }
 
 export interface Client extends Limiter {
-  check(request: LimitRequest, options?: CallOptions): Promise<LimitResult>;
   /** Resolves to true when a connection is open, or to false after this time (default: 5000 ms). Without it, the first calls may fail while the client still connects. */
   ready(options?: { readonly timeoutMs?: number }): Promise<boolean>;
-  close(): Promise<void>;
 }

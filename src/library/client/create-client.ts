@@ -1,6 +1,7 @@
-/** `weir/client`: a client of ShouldRateLimit for Node services, whose calls end within a deadline whatever happens to Weir. */
+/** `@weir-rls/client`: a client of ShouldRateLimit for Node services, whose calls end within a deadline whatever happens to Weir. */
 
 import { InvalidRequestError } from '../limiter/invalid-request-error';
+import { WaitQueueFullError } from '../limiter/wait-queue-full-error';
 import type { Client, ClientOptions } from './client';
 import { WeirClient } from './weir-client';
 
@@ -17,9 +18,10 @@ export type {
   LimitResult,
   LimitStatus,
   LimitUnit,
+  WaitOptions,
 } from '../limiter/limiter';
 export type { Client, ClientOptions, ClientTls } from './client';
-export { InvalidRequestError };
+export { InvalidRequestError, WaitQueueFullError };
 
 /** Begins to connect. Throws if an option is invalid. */
 export function createClient(options: ClientOptions): Client {

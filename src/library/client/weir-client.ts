@@ -2,26 +2,42 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectivityState, Metadata, status, type Client as GrpcClient, type ServiceError } from '@grpc/grpc-js';
+import { monotonicNowMs } from '../../lib/clock';
 import { asError } from '../../lib/errors';
-import { loadProto } from '../../transport/messages/proto';
-import type { WireRequest, WireResponse } from '../../transport/messages/wire';
+import type { WireRequest } from '../../transport/messages/wire';
 import { InvalidRequestError } from '../limiter/invalid-request-error';
-import type { CallOptions, LimitRequest, LimitResult } from '../limiter/limiter';
-import { byFailureMode, toResult } from '../limiter/to-result';
+import type { CallOptions, LimitRequest, LimitResult, WaitOptions } from '../limiter/limiter';
+import { readCallOptions, readWaitOptions } from '../limiter/call-options';
+import { FailureReport } from '../limiter/failure-report';
+import { checkOptions, readWhole } from '../limiter/read-option';
+import { toResult, type ReceivedResponse } from '../limiter/to-result';
 import { toWireRequest } from '../limiter/to-wire-request';
+import { REAL_CLOCK } from '../wait/wait-clock';
+import { WaitQueue, type Answer, type AskOptions } from '../wait/wait-queue';
 import { AbsenceCircuit } from './absence-circuit';
 import { isTimeout, readOptions, TIMEOUT_MS_MAX, type ClientSettings } from './client-settings';
 import type { Client, ClientOptions } from './client';
 import { openChannels } from './open-channels';
+import { decodeResponse, encodeRequest, SHOULD_RATE_LIMIT } from './rate-limit-codec';
 
 const READY_TIMEOUT_MS = 5_000;
 const READY_LOOK_MS = 5;
 
+/** The time that an answer to a wait usually takes at most, in milliseconds. */
+const WAIT_CALL_MS = 20;
+
+/** Clients that wait for one limit spread their calls over this part of the wait, and over this time at most. */
+const JITTER_PART = 0.1;
+const JITTER_MS_MAX = 1_000;
+
+const READY_MS_MAX = 3_600_000;
+
 export class WeirClient implements Client {
   private readonly settings: ClientSettings;
   private readonly channels: readonly GrpcClient[];
-  private readonly circuit = new AbsenceCircuit({ nowMs: () => performance.now() });
-  private readonly method = loadProto().rateLimit.ShouldRateLimit;
+  private readonly circuit = new AbsenceCircuit({ nowMs: monotonicNowMs });
+  private readonly report: FailureReport;
+  private readonly queue: WaitQueue;
   private readonly metadata: Metadata;
   private next = 0;
   private inFlight = 0;
@@ -30,16 +46,50 @@ export class WeirClient implements Client {
   constructor(options: ClientOptions) {
     this.settings = readOptions(options);
     this.metadata = timeoutMetadata(this.settings.timeoutMs);
+    this.report = new FailureReport({ ...this.settings, nowMs: monotonicNowMs });
+    this.queue = new WaitQueue({
+      ...this.settings,
+      clock: REAL_CLOCK,
+      callMs: Math.min(WAIT_CALL_MS, this.settings.timeoutMs),
+      ask: (wire, options) => this.askForWait(wire, options),
+      undecided: (error) => this.report.decide(error),
+      jitterMs: (waitMs) => Math.random() * Math.min(waitMs * JITTER_PART, JITTER_MS_MAX),
+    });
     this.channels = openChannels(this.settings);
   }
 
-  async check(request: LimitRequest, { signal, timeoutMs = this.settings.timeoutMs }: CallOptions = {}): Promise<LimitResult> {
+  get failures(): number {
+    return this.report.failures;
+  }
+
+  get waiting(): number {
+    return this.queue.waiting;
+  }
+
+  async check(request: LimitRequest, options: CallOptions = {}): Promise<LimitResult> {
     const wire = toWireRequest(request);
-    if (!isTimeout(timeoutMs))
-      throw new InvalidRequestError(`timeoutMs is ${String(timeoutMs)}; set a whole number from 1 to ${TIMEOUT_MS_MAX}`);
+    const { signal, timeoutMs = this.settings.timeoutMs } = readCallOptions(options);
+    checkTimeout(timeoutMs);
     signal?.throwIfAborted();
+    return this.decide(wire, { signal, timeoutMs });
+  }
+
+  async wait(request: LimitRequest, options: WaitOptions): Promise<LimitResult> {
+    const wire = toWireRequest(request);
+    const { timeoutMs = this.settings.timeoutMs } = readWaitOptions(options);
+    checkTimeout(timeoutMs);
+    return this.queue.wait(wire, options);
+  }
+
+  /** No longer than the wait may last. */
+  private async askForWait(wire: WireRequest, { timeoutMs = this.settings.timeoutMs, leftMs }: AskOptions): Promise<Answer> {
+    const result = await this.decide(wire, { timeoutMs: Math.max(1, Math.min(timeoutMs, Math.floor(leftMs))) });
+    return { result, waitMs: result.retryAfterMs };
+  }
+
+  private async decide(wire: WireRequest, { signal, timeoutMs }: CallOptions & { readonly timeoutMs: number }): Promise<LimitResult> {
     const refusal = this.refusal();
-    if (refusal !== undefined) return byFailureMode(this.settings.failureMode, refusal);
+    if (refusal !== undefined) return this.report.decide(refusal);
     this.inFlight += 1;
     try {
       const result = toResult(decided(await this.call(wire, { signal, timeoutMs })));
@@ -54,14 +104,16 @@ export class WeirClient implements Client {
         throw new InvalidRequestError(details, { cause: error });
       }
       this.circuit.recordFailure();
-      return byFailureMode(this.settings.failureMode, asError(error));
+      return this.report.decide(asError(error));
     } finally {
       this.inFlight -= 1;
     }
   }
 
   // Not grpc-js's waitForReady, whose timers outlast a channel that is closed or not awaited any more.
-  async ready({ timeoutMs = READY_TIMEOUT_MS }: { readonly timeoutMs?: number } = {}): Promise<boolean> {
+  async ready(options: { readonly timeoutMs?: number } = {}): Promise<boolean> {
+    checkOptions(options, { names: ['timeoutMs'], place: 'ready' });
+    const timeoutMs = readWhole('timeoutMs', options.timeoutMs ?? READY_TIMEOUT_MS, { min: 0, max: READY_MS_MAX });
     const endMs = performance.now() + timeoutMs;
     while (!this.isClosed) {
       if (this.channels.some((channel) => isReady(channel, { connects: true }))) return true;
@@ -73,6 +125,7 @@ export class WeirClient implements Client {
 
   close(): Promise<void> {
     this.isClosed = true;
+    this.queue.close(closedError());
     this.circuit.close();
     for (const channel of this.channels) channel.close();
     return Promise.resolve();
@@ -81,7 +134,7 @@ export class WeirClient implements Client {
   /** Why this call is not made; undefined if it is. */
   private refusal(): Error | undefined {
     const { inFlightMax, address } = this.settings;
-    if (this.isClosed) return new Error('the client is closed');
+    if (this.isClosed) return closedError();
     if (this.inFlight >= inFlightMax) return new Error(`${inFlightMax} calls wait already (inFlightMax)`);
     if (!this.circuit.mayCall()) return new Error(`Weir at ${address} does not answer; the next try follows`);
     return undefined;
@@ -91,8 +144,7 @@ export class WeirClient implements Client {
    * Keeps the deadline itself: grpc-js looks at the clock before it reads the socket, so after a pause of this process it would take
    * answers that are there for late.
    */
-  private call(wire: WireRequest, { signal, timeoutMs }: CallOptions & { readonly timeoutMs: number }): Promise<WireResponse> {
-    const { path, requestSerialize, responseDeserialize } = this.method;
+  private call(wire: WireRequest, { signal, timeoutMs }: CallOptions & { readonly timeoutMs: number }): Promise<ReceivedResponse> {
     return new Promise((resolve, reject) => {
       let isLate = false;
       const cancel = (): void => {
@@ -102,14 +154,22 @@ export class WeirClient implements Client {
         isLate = true;
         cancel();
       };
-      const done = (error: ServiceError | null, response?: WireResponse): void => {
+      const done = (error: ServiceError | null, response?: ReceivedResponse): void => {
         clearTimeout(deadline);
         signal?.removeEventListener('abort', cancel);
         if (response !== undefined) resolve(response);
         else if (isLate) reject(new Error(`Weir at ${this.settings.address} did not answer within ${timeoutMs} ms`));
         else reject(error ?? new Error('no answer'));
       };
-      const call = this.pick().makeUnaryRequest(path, requestSerialize, responseDeserialize, wire, this.metadataFor(timeoutMs), {}, done);
+      const call = this.pick().makeUnaryRequest(
+        SHOULD_RATE_LIMIT,
+        encodeRequest,
+        decodeResponse,
+        wire,
+        this.metadataFor(timeoutMs),
+        {},
+        done,
+      );
       const deadline = setTimeout(() => setImmediate(giveUp), timeoutMs);
       signal?.addEventListener('abort', cancel);
     });
@@ -137,6 +197,16 @@ export class WeirClient implements Client {
   }
 }
 
+function closedError(): Error {
+  return new Error('the client is closed');
+}
+
+/** @throws InvalidRequestError */
+function checkTimeout(timeoutMs: number): void {
+  if (isTimeout(timeoutMs)) return;
+  throw new InvalidRequestError(`timeoutMs is ${String(timeoutMs)}; set a whole number from 1 to ${TIMEOUT_MS_MAX}`);
+}
+
 function timeoutMetadata(timeoutMs: number): Metadata {
   const metadata = new Metadata();
   metadata.set('grpc-timeout', `${timeoutMs}m`);
@@ -149,8 +219,7 @@ function isReady(channel: GrpcClient, { connects }: { readonly connects: boolean
 }
 
 /** An answer without a decision is not one of Weir. */
-function decided(response: WireResponse): WireResponse {
-  const { overall_code: code } = response as Partial<WireResponse>;
-  if (code === undefined) throw new Error('the answer has no overall_code');
+function decided(response: ReceivedResponse): ReceivedResponse {
+  if (response.overall_code === undefined) throw new Error('the answer has no overall_code');
   return response;
 }

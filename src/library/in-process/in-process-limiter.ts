@@ -1,18 +1,17 @@
 /** What a limiter in the process is to a program, and its options. */
 
-import type { FailureMode, Limiter, LimitRequest } from '../limiter/limiter';
+import type { FailureOptions, Limiter, LimitRequest, WaitBoundOptions } from '../limiter/limiter';
 
 /** Where the rules come from: the path of a file or a directory, the text of a file, or its content as objects, one for each domain. */
 export type RulesOption = string | { readonly text: string } | { readonly documents: readonly object[] };
 
-export interface LimiterOptions {
+/** The failure mode decides if Redis is away and a limit has `failure_mode: unavailable`, or after `close`. */
+export interface LimiterOptions extends FailureOptions, WaitBoundOptions {
   readonly rules: RulesOption;
   /** Where hits are counted: in this process (the default), or in a Redis that services and other limiters share. */
   readonly store?: 'embedded' | { readonly redis: string };
   /** Whether changes of the files come into force while the limiter works. Default: false. Only for rules at a path. */
   readonly watch?: boolean;
-  /** What decides if Redis is away and a limit has `failure_mode: unavailable`, or after `close`. Default: `open`. */
-  readonly failureMode?: FailureMode;
   /** Settings of the service by name, such as `{ FAILURE_MODE: 'closed', CACHE_KEY_PREFIX: 'shop:' }`. The environment is not read. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Where lines of the log go. Default: standard error, warnings and errors only. */

@@ -22,6 +22,7 @@ import { chooseDefaultAlgorithm, chooseDefaultOverdraft } from '../../source/fil
 import { RulesInForce } from '../../source/rules-in-force';
 import type { LimiterChoices } from './limiter-settings';
 import { openRules } from './open-rules';
+import { withRedisPackage } from './with-redis-package';
 
 export interface Engine {
   readonly decide: Decide;
@@ -35,8 +36,8 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** Rejects with ConfigError if the rules are invalid. */
-export async function openEngine(choices: LimiterChoices): Promise<Engine> {
+/** Rejects with ConfigError if the rules are invalid. `nowUs`: the clock of decisions. */
+export async function openEngine(choices: LimiterChoices, nowUs = monotonicNowUs): Promise<Engine> {
   const { settings, storeChoice } = choices;
   const log = createLogger({ level: settings.logLevel, format: settings.logFormat, ...(choices.log && { destination: choices.log }) });
   const compile = compileOptions(choices);
@@ -48,11 +49,11 @@ export async function openEngine(choices: LimiterChoices): Promise<Engine> {
 
   const registry = new Registry();
   const process = { settings, storeChoice, workers: 1, log };
-  const memoryStore = makeMemoryStore(process);
+  const memoryStore = makeMemoryStore({ ...process, nowUs });
   const metrics = makeMetrics({ registry, version: VERSION, store: storeChoice.kind, memoryStore, rules, ofProcess: false });
   // Only a port shows the health.
   const health = new Health();
-  const { store, run, leave } = await openAnyStore({ ...process, health, metrics, memoryStore });
+  const { store, run, leave } = await withRedisPackage(() => openAnyStore({ ...process, health, metrics, memoryStore }));
   const control = await openControl({ settings, run, health, registry, log });
   const penalties = control && openPenalties({ settings, store, service: control.service, registry, log });
   const faults = new FaultLog({ log, nowMs: monotonicNowMs });
@@ -63,7 +64,7 @@ export async function openEngine(choices: LimiterChoices): Promise<Engine> {
     modes: { shadow: settings.shadowMode, quota: settings.quotaMode },
     control: control?.data,
     keyPrefix: settings.cacheKeyPrefix,
-    nowUs: monotonicNowUs,
+    nowUs,
     record: openRecord({ settings, log, faults, metrics, ruleMetrics, control, recorders: [penalties] }),
     additions: (ruleSet) => additionsFor(ruleSet, additionOptions(settings)),
   });

@@ -38,6 +38,26 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+export interface WaitOptions extends CallOptions {
+  /** The longest wait, in milliseconds, from 0 to 86,400,000. */
+  readonly maxMs: number;
+}
+
+/** How many requests may wait at once in `wait`. */
+export interface WaitBoundOptions {
+  /** Default: 10,000. */
+  readonly waitersMax?: number;
+  /** Bytes that they may take together. Default: 33,554,432. */
+  readonly waitBytesMax?: number;
+}
+
+export interface FailureOptions {
+  /** What decides when nothing else can. Default: `open`. */
+  readonly failureMode?: FailureMode;
+  /** Called for each decision of the failure mode. Default: a warning of Node (`process.emitWarning`), once a minute at most. */
+  readonly onFailure?: (error: Error) => void;
+}
+
 export interface LimitHeader {
   readonly name: string;
   readonly value: string;
@@ -53,8 +73,8 @@ export interface LimitStatus {
     readonly unit: LimitUnit | 'unknown';
     readonly unitMultiplier: number;
   };
-  /** Hits left. */
-  readonly remaining: number;
+  /** Hits left. Absent: nothing limits this descriptor, because no rule matches it or the domain has no rules. */
+  readonly remaining?: number;
   /** Time until the limit is reset, or until these hits fit, in milliseconds. */
   readonly resetAfterMs?: number;
 }
@@ -75,14 +95,24 @@ export interface LimitResult {
   readonly error?: Error;
 }
 
-/** What the middleware needs. */
+/** What the client and the limiter in the process have in common. */
 export interface Limiter {
   /**
    * Decides a request and charges it. Rejects for an invalid request (InvalidRequestError), and with the reason of a signal that
    * aborts; never because Weir or Redis is away.
    */
   check(request: LimitRequest, options?: CallOptions): Promise<LimitResult>;
-  /** Ends connections and timers. Calls in flight and later ones are decided by the failure mode. */
+  /**
+   * Waits until the request fits, and charges it then. Requests for the same domain, descriptors and limits have their turn in the order in
+   * which they came. Resolves denied when the time is over, or at once if it is certain that it will not be enough. Rejects as `check` does, and with
+   * WaitQueueFullError if too many requests wait.
+   */
+  wait(request: LimitRequest, options: WaitOptions): Promise<LimitResult>;
+  /** Requests that wait in `wait` now. */
+  readonly waiting: number;
+  /** Decisions of the failure mode until now. */
+  readonly failures: number;
+  /** Ends connections, timers and waits. Calls in flight and later ones are decided by the failure mode. */
   close(): Promise<void>;
 }
 

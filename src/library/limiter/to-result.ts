@@ -1,7 +1,7 @@
 /** Turns the answer of ShouldRateLimit into the result of a limiter: one function for both, so that they cannot differ. */
 
 import { UNIT_NAMES } from '../../descriptor/unit';
-import { WIRE_UNITS, type WireLimit, type WireResponse, type WireStatus } from '../../transport/messages/wire';
+import { WIRE_UNITS } from '../../transport/messages/wire';
 import type { FailureMode, LimitHeader, LimitResult, LimitStatus, LimitUnit } from './limiter';
 
 const OVER_LIMIT = 2;
@@ -11,11 +11,31 @@ const UNITS: ReadonlyMap<number, LimitUnit> = new Map(UNIT_NAMES.map((unit) => [
 
 const NO_HEADERS: readonly LimitHeader[] = [];
 
-/** An answer as it comes over gRPC: fields with a default value are absent. */
-type Received<Message> = { readonly [Field in keyof Message]?: Message[Field] };
+/** An answer as it comes over gRPC, or as the engine gives it: fields with a default value may be absent. */
+export interface ReceivedResponse {
+  readonly overall_code?: number;
+  readonly statuses?: readonly ReceivedStatus[];
+  readonly response_headers_to_add?: readonly ReceivedHeader[];
+  readonly raw_body?: Buffer;
+}
 
-export interface ReceivedResponse extends Received<Omit<WireResponse, 'statuses'>> {
-  readonly statuses?: readonly Received<WireStatus>[];
+export interface ReceivedHeader {
+  readonly key: string;
+  readonly value: string;
+}
+
+export interface ReceivedStatus {
+  readonly code?: number;
+  readonly current_limit?: ReceivedLimit;
+  readonly limit_remaining?: number;
+  readonly duration_until_reset?: { readonly seconds: number };
+}
+
+export interface ReceivedLimit {
+  readonly requests_per_unit?: number;
+  readonly unit?: number;
+  readonly name?: string;
+  readonly unit_multiplier?: { readonly value: number };
 }
 
 export function toResult(response: ReceivedResponse): LimitResult {
@@ -45,12 +65,15 @@ function toStatus({
   current_limit: limit,
   limit_remaining: remaining = 0,
   duration_until_reset: reset,
-}: Received<WireStatus>): LimitStatus {
+}: ReceivedStatus): LimitStatus {
+  const isOver = code === OVER_LIMIT;
+  // Without a limit, 0 is not a number of hits. The rule may be `unlimited`, and then the number is not 0.
+  const isCounted = isOver || limit !== undefined || remaining > 0;
   return {
-    code: code === OVER_LIMIT ? 'OVER_LIMIT' : 'OK',
+    code: isOver ? 'OVER_LIMIT' : 'OK',
     ...(limit && { limit: toLimit(limit) }),
-    remaining,
-    ...(reset && { resetAfterMs: secondsOf(reset) * MS_PER_SECOND }),
+    ...(isCounted && { remaining }),
+    ...(reset && { resetAfterMs: reset.seconds * MS_PER_SECOND }),
   };
 }
 
@@ -59,7 +82,7 @@ function toLimit({
   requests_per_unit: requestsPerUnit = 0,
   unit = 0,
   unit_multiplier: multiplier,
-}: Received<WireLimit>): NonNullable<LimitStatus['limit']> {
+}: ReceivedLimit): NonNullable<LimitStatus['limit']> {
   return {
     ...(name !== '' && { name }),
     requestsPerUnit,
@@ -68,21 +91,16 @@ function toLimit({
   };
 }
 
-/** Over gRPC a text of digits. */
-function secondsOf({ seconds }: { readonly seconds?: number | string }): number {
-  return Number(seconds ?? 0);
-}
+/** They come with Retry-After, unless no wait helps. */
+const WITH_RETRY_AFTER = ['ratelimit-policy', 'x-should-retry'];
 
-/**
- * As the headers say. Without any of Weir's headers, the longest wait of the descriptors that are over; with them, the absence of
- * Retry-After means that no wait helps.
- */
+/** As the headers say; those of the mode `reference` do not say it. Without them, the longest wait of the descriptors that are over. */
 function retryAfter(headers: readonly LimitHeader[], statuses: readonly LimitStatus[]): number | undefined {
   const valueOf = (name: string): string | undefined => headers.find((header) => header.name.toLowerCase() === name)?.value;
   const [ms, seconds] = [valueOf('retry-after-ms'), valueOf('retry-after')];
   if (ms !== undefined) return Number(ms);
   if (seconds !== undefined) return Number(seconds) * MS_PER_SECOND;
-  if (headers.length > 0) return undefined;
+  if (WITH_RETRY_AFTER.some((name) => valueOf(name) !== undefined)) return undefined;
   const waits = statuses.flatMap(({ code, resetAfterMs }) => (code === 'OVER_LIMIT' && resetAfterMs !== undefined ? [resetAfterMs] : []));
   return waits.length === 0 ? undefined : Math.max(...waits);
 }

@@ -1,8 +1,9 @@
-/** `weir/express`: middleware for Express, and for every server whose handlers take a request, a response and `next`. */
+/** `/express` of the library packages: middleware for Express, and for every server whose handlers take a request, a response and `next`. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LimitHeader, LimitResult } from '../limiter/limiter';
-import { askLimiter, type MiddlewareOptions } from './ask-limiter';
+import { askLimiter, checkMiddlewareOptions, type MiddlewareOptions } from './ask-limiter';
+import { clientGone } from './client-gone';
 import { denialOf, isContentType } from './denial';
 
 export { clientAddress, type ClientAddressOptions } from './client-address';
@@ -18,6 +19,7 @@ export type ExpressHandler<Request, Response> = (request: Request, response: Res
 export function rateLimit<Request extends IncomingMessage = IncomingMessage, Response extends ServerResponse = ServerResponse>(
   options: ExpressOptions<Request, Response>,
 ): ExpressHandler<Request, Response> {
+  checkMiddlewareOptions(options);
   return (request, response, next) => {
     passes(options, request, response).then((isPassing) => {
       if (isPassing) next();
@@ -31,7 +33,7 @@ async function passes<Request, Response extends ServerResponse>(
   request: Request,
   response: Response,
 ): Promise<boolean> {
-  const result = await askLimiter(options, request);
+  const result = await askLimiter(options, request, () => clientGone(response));
   if (response.destroyed || response.headersSent) return false;
   if (result === undefined) return true;
   if (result.allowed) {

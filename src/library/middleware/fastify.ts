@@ -1,8 +1,9 @@
-/** `weir/fastify`: a plugin for all routes of a Fastify server, and a hook for single ones. */
+/** `/fastify` of the library packages: a plugin for all routes of a Fastify server, and a hook for single ones. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LimitHeader, LimitResult } from '../limiter/limiter';
-import { askLimiter, type MiddlewareOptions } from './ask-limiter';
+import { askLimiter, checkMiddlewareOptions, type MiddlewareOptions } from './ask-limiter';
+import { clientGone } from './client-gone';
 import { denialOf, isContentType } from './denial';
 
 export { clientAddress, type ClientAddressOptions } from './client-address';
@@ -44,8 +45,9 @@ export type FastifyHook = (request: FastifyRequestLike, reply: FastifyReplyLike)
 
 /** For `onRequest`, `preValidation` or `preHandler` of a route. */
 export function rateLimit(options: FastifyOptions): FastifyHook {
+  checkMiddlewareOptions(options);
   return async (request, reply) => {
-    const result = await askLimiter(options, request);
+    const result = await askLimiter(options, request, () => clientGone(reply.raw));
     if (reply.sent) return reply;
     if (reply.raw.destroyed) {
       reply.hijack();

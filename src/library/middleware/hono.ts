@@ -1,7 +1,7 @@
-/** `weir/hono`: middleware for Hono, and for every server whose handlers take a context and answer a Response. */
+/** `/hono` of the library packages: middleware for Hono, and for every server whose handlers take a context and answer a Response. */
 
 import type { LimitResult } from '../limiter/limiter';
-import { askLimiter, type MiddlewareOptions } from './ask-limiter';
+import { askLimiter, checkMiddlewareOptions, type MiddlewareOptions } from './ask-limiter';
 import { denialOf, isContentType } from './denial';
 
 export { clientAddress, type ClientAddressOptions } from './client-address';
@@ -24,8 +24,9 @@ const CLIENT_GONE = 499;
 export function rateLimit<Context extends HonoContext>(
   options: HonoOptions<Context>,
 ): (context: Context, next: () => Promise<void>) => Promise<Response | undefined> {
+  checkMiddlewareOptions(options);
   return async (context, next) => {
-    const result = await askLimiter(options, context);
+    const result = await askLimiter(options, context, () => context.req.raw.signal);
     if (context.req.raw.signal.aborted) return new Response(null, { status: CLIENT_GONE });
     if (result?.allowed === false) return deny(options, context, result);
     await next();

@@ -1,8 +1,9 @@
-/** `weir/koa`: middleware for Koa, and for every server whose handlers take a context with a body and an asynchronous `next`. */
+/** `/koa` of the library packages: middleware for Koa, and for every server whose handlers take a context with a body and an asynchronous `next`. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LimitHeader, LimitResult } from '../limiter/limiter';
-import { askLimiter, type MiddlewareOptions } from './ask-limiter';
+import { askLimiter, checkMiddlewareOptions, type MiddlewareOptions } from './ask-limiter';
+import { clientGone } from './client-gone';
 import { denialOf, isContentType } from './denial';
 
 export { clientAddress, type ClientAddressOptions } from './client-address';
@@ -28,8 +29,9 @@ export interface KoaOptions<Context> extends MiddlewareOptions<Context> {
 export function rateLimit<Context extends KoaContext>(
   options: KoaOptions<Context>,
 ): (context: Context, next: () => Promise<unknown>) => Promise<void> {
+  checkMiddlewareOptions(options);
   return async (context, next) => {
-    const result = await askLimiter(options, context);
+    const result = await askLimiter(options, context, () => clientGone(context.res));
     if (context.res.destroyed || context.res.headersSent) {
       context.respond = false;
       return;

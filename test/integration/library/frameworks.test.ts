@@ -27,6 +27,19 @@ descriptors:
     rate_limit: { unit: hour, requests_per_unit: ${LOAD_LIMIT} }
 `;
 
+/** A short time between two requests of a caller, hours for some, and never for others. */
+const WAITING = `domain: shop
+descriptors:
+  - key: caller
+    rate_limit: { unit: second, requests_per_unit: 20, burst: 1, algorithm: token_bucket }
+  - key: caller
+    value: "long*"
+    rate_limit: { unit: hour, requests_per_unit: 1, algorithm: token_bucket }
+  - key: caller
+    value: "never*"
+    rate_limit: { unit: hour, requests_per_unit: 0 }
+`;
+
 let redis: RedisServer;
 let weir: WeirProcess;
 let limiters: Readonly<Record<string, Limiter>>;
@@ -217,13 +230,44 @@ describe.each(FRAMEWORKS)('%s', (framework) => {
       ['open', 200],
       ['closed', 503],
     ] as const) {
-      const client = createClient({ address: '127.0.0.1:1', failureMode });
-      const errors: Error[] = [];
-      const server = await serve({ limiter: client, onFailure: (error) => errors.push(error) });
+      const [errors, seen]: [Error[], Error[]] = [[], []];
+      const client = createClient({ address: '127.0.0.1:1', failureMode, onFailure: (error) => seen.push(error) });
+      const server = await serve({
+        limiter: client,
+        onFailure: (error) => errors.push(error),
+      });
       const answer = await ask(server, '/ok', { caller: newCaller() });
       expect(answer.status).toBe(status);
-      expect(errors).toHaveLength(1);
+      expect({ failures: client.failures, seen }).toEqual({ failures: 1, seen: errors });
       await client.close();
     }
+  });
+
+  test('with waitMs a request waits until it fits, and one that cannot gets 429', async () => {
+    const limiter = await createLimiter({ rules: { text: WAITING } });
+    const server = await serve({ limiter, waitMs: 60_000 });
+    const caller = newCaller();
+    // One fits at once, each of the others a little later.
+    const answers = await Promise.all(Array.from({ length: 3 }, () => ask(server, '/ok', { caller })));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(await ask(server, '/ok', { caller: newCaller('never') })).toMatchObject({ status: 429 });
+    expect(server.handled()).toBe(3);
+    await limiter.close();
+  });
+
+  test('a client that leaves while it waits takes nothing and reaches no handler, and without room to wait there is 503', async () => {
+    const limiter = await createLimiter({ rules: { text: WAITING }, waitersMax: 1 });
+    const server = await serve({ limiter, waitMs: 60_000_000 });
+    const caller = newCaller('long');
+    expect((await ask(server, '/ok', { caller })).status).toBe(200);
+    const abort = new AbortController();
+    const left = httpRequest(`${server.url}/ok`, { headers: { 'x-caller': caller }, signal: abort.signal });
+    await until(() => limiter.waiting === 1);
+    expect((await ask(server, '/ok', { caller: newCaller('long') })).status).toBe(503);
+    abort.abort();
+    await expect(left).rejects.toThrow();
+    await until(() => limiter.waiting === 0);
+    expect(server.handled()).toBe(1);
+    await limiter.close();
   });
 });

@@ -1,25 +1,108 @@
-/** The package as npm publishes it: types, CommonJS and ES modules, what its parts load, and that it keeps no process alive. */
+/** The library packages as npm installs them: their size, types, CommonJS and ES modules, what they load, and that they keep no process alive. */
 
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { installPackage } from '../../support/library/installed-package';
+import { figure } from '../../support/docs/figure';
+import { installPackages, LIBRARIES, packAll, sizeOf, type Library } from '../../support/library/installed-package';
 import { runCommand, type CommandResult } from '../../support/processes/command';
 
 const RULES = "{ text: 'domain: shop\\ndescriptors:\\n  - key: user\\n    rate_limit: { unit: hour, requests_per_unit: 1 }\\n' }";
 const REQUEST = "{ domain: 'shop', descriptors: [{ user: 'zoe' }] }";
-const NAMES = ['.', './client', './express', './fastify', './hono', './koa'];
+const MIDDLEWARE = ['express', 'fastify', 'hono', 'koa'];
+const MEGABYTE = 1_000_000;
+const INSTALL_MS = 600_000;
 
+/** Most of the client is grpc-js with what it depends on; most of the limiter is luxon, prom-client and pino. */
+const BARS: Readonly<Record<Library, { readonly packages: number; readonly bytes: number }>> = {
+  client: { packages: 40, bytes: 12 * MEGABYTE },
+  limiter: { packages: 40, bytes: 15 * MEGABYTE },
+};
+
+let packs: string;
 let folder: string;
 
 beforeAll(() => {
+  packs = packAll();
   const types = ['@types/node', '@types/express', '@types/koa'];
-  folder = installPackage({ others: ['express', 'hono', 'koa', ...types] });
+  folder = installPackages({ packs, others: ['express', 'fastify', 'hono', 'koa', ...types] });
+}, INSTALL_MS);
+
+function run(
+  name: string,
+  text: string,
+  { cwd = folder, args = [] }: { cwd?: string; args?: readonly string[] } = {},
+): Promise<CommandResult> {
+  writeFileSync(path.join(cwd, name), text);
+  return runCommand(process.execPath, [...args, name], { cwd });
+}
+
+describe.each(LIBRARIES)('@weir-rls/%s alone in an empty folder', (library) => {
+  let alone: string;
+
+  beforeAll(() => {
+    alone = installPackages({ packs, libraries: [library] });
+  }, INSTALL_MS);
+
+  afterAll(() => {
+    rmSync(alone, { recursive: true });
+  });
+
+  test('the package stays small', () => {
+    const { packages, bytes } = sizeOf(alone);
+    figure(`@weir-rls/${library}: ${packages} packages, ${(bytes / MEGABYTE).toFixed(1)} MB`);
+    expect(packages).toBeLessThanOrEqual(BARS[library].packages);
+    expect(bytes).toBeLessThanOrEqual(BARS[library].bytes);
+  });
+
+  test('the package loads nothing but itself and its dependencies, and its middleware nothing but itself', async () => {
+    const { stdout } = await run(
+      'loaded.cjs',
+      `const { relative } = require('node:path');
+const loaded = () => Object.keys(require.cache).map((file) => relative('node_modules', file)).filter((file) => !file.startsWith('..'));
+${MIDDLEWARE.map((name) => `require('@weir-rls/${library}/${name}');`).join('\n')}
+console.log(JSON.stringify(loaded()));
+require('@weir-rls/${library}');
+console.log(JSON.stringify(loaded()));`,
+      { cwd: alone },
+    );
+    const [middleware, all] = stdout.split('\n', 2).map((line) => JSON.parse(line) as string[]);
+    const own = `@weir-rls/${library}/dist/`;
+    for (const file of middleware!) expect(file).toMatch(new RegExp(`^${own}(?:library/(?:middleware|limiter)|lib)/`));
+    const others = all!.filter((file) => !file.startsWith(own)).map((file) => /^(?:@[^/]+\/)?[^/]+/.exec(file)![0]);
+    const folders = new Set(all!.filter((file) => file.startsWith(own)).map((file) => file.slice(own.length).split('/')[0]));
+    if (library === 'client') {
+      expect([...folders].sort()).toEqual(['app', 'descriptor', 'lib', 'library', 'resilience', 'transport']);
+      expect(others.filter((name) => /protobufjs|proto-loader|pino|prom-client|luxon/.test(name))).toEqual([]);
+    } else {
+      expect([...folders]).not.toEqual(expect.arrayContaining(['admin', 'top', 'workers', 'main.js']));
+      expect(others.filter((name) => /grpc|protobufjs|fastify|opentelemetry|redis/.test(name) && name !== '@opentelemetry/api')).toEqual(
+        [],
+      );
+    }
+  });
 });
 
-function run(name: string, text: string, args: readonly string[] = []): Promise<CommandResult> {
-  writeFileSync(path.join(folder, name), text);
-  return runCommand(process.execPath, [...args, name], { cwd: folder });
-}
+test('the packages have the version of the server, their license, and no file that none of their exports loads', () => {
+  const read = (file: string) => JSON.parse(readFileSync(file, 'utf8')) as { version: string; name: string };
+  for (const library of LIBRARIES) {
+    const place = path.join(folder, 'node_modules', '@weir-rls', library);
+    expect(read(path.join(place, 'package.json')).version).toBe(read('package.json').version);
+    expect(existsSync(path.join(place, 'LICENSE'))).toBe(true);
+    const folders = readdirSync(path.join(place, 'dist'));
+    for (const name of ['console', 'admin', 'warm-up', 'workers', 'main.js']) expect(folders).not.toContain(name);
+  }
+});
+
+test('without the package redis a limiter on Redis says what to install', async () => {
+  const { stdout } = await run(
+    'no-redis.mjs',
+    `import { createLimiter } from '@weir-rls/limiter';
+await createLimiter({ rules: ${RULES}, store: { redis: '127.0.0.1:1' } }).catch(({ name, message }) => console.log(name, message));`,
+  );
+  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: { redis: string } };
+  const [major] = dependencies.redis.split('.');
+  expect(stdout).toBe(`TypeError store.redis needs the package redis, which is not installed; run npm install redis@${major}\n`);
+});
 
 const BODY = `
   const limiter = await createLimiter({ rules: ${RULES} });
@@ -33,41 +116,49 @@ test.each([
   [
     'an ES module',
     'consumer.mjs',
-    `import { createLimiter } from 'weir';
-import { createClient } from 'weir/client';
-import { rateLimit as express } from 'weir/express';
-import { rateLimit as fastify } from 'weir/fastify';
-import { rateLimit as hono } from 'weir/hono';
-import { rateLimit as koa } from 'weir/koa';
+    `import { createLimiter } from '@weir-rls/limiter';
+import { createClient } from '@weir-rls/client';
+import { rateLimit as express } from '@weir-rls/client/express';
+import { rateLimit as fastify } from '@weir-rls/limiter/fastify';
+import { rateLimit as hono } from '@weir-rls/client/hono';
+import { rateLimit as koa } from '@weir-rls/limiter/koa';
 ${BODY}`,
   ],
   [
     'CommonJS',
     'consumer.cjs',
-    `const { createLimiter } = require('weir');
-const { createClient } = require('weir/client');
-const [express, fastify, hono, koa] = ['express', 'fastify', 'hono', 'koa'].map((name) => require('weir/' + name).rateLimit);
+    `const { createLimiter } = require('@weir-rls/limiter');
+const { createClient } = require('@weir-rls/client');
+const [express, fastify, hono, koa] = ['express', 'fastify', 'hono', 'koa'].map((name) => require('@weir-rls/client/' + name).rateLimit);
 (async () => {${BODY}})();`,
   ],
 ])('%s uses every part, and ends although nothing was closed', async (_, name, text) => {
   const { exitCode, stdout, stderr } = await run(name, text);
   const decided = '[[true,"weir"],[false,"weir"],[true,"failure-mode"]]';
-  expect({ exitCode, stdout, stderr }).toEqual({ exitCode: 0, stdout: `${decided}\ntrue\n`, stderr: '' });
+  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${decided}\ntrue\n` });
+  // Nobody serves the client, and its program has no hook.
+  expect(stderr).toContain('[WEIR_FAILURE_MODE] WeirWarning: The failure mode open allowed 1 request without a decision of Weir.');
 });
 
-test('a program in strict TypeScript compiles against the declarations and the frameworks', async () => {
-  writeFileSync(
-    path.join(folder, 'consumer.mts'),
-    `import express, { type Request } from 'express';
-import Fastify, { type FastifyRequest } from 'fastify';
-import { Hono } from 'hono';
-import Koa from 'koa';
-import { createLimiter, InvalidRequestError, type LimitResult } from 'weir';
-import { createClient, type Client } from 'weir/client';
-import * as forExpress from 'weir/express';
-import * as forFastify from 'weir/fastify';
-import * as forHono from 'weir/hono';
-import * as forKoa from 'weir/koa';
+/** `flags`: those beside the strict ones. */
+async function compile(name: string, text: string, { flags = [] }: { readonly flags?: readonly string[] } = {}): Promise<CommandResult> {
+  writeFileSync(path.join(folder, name), text);
+  const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', ...flags];
+  const modules = ['--module', 'node16', '--moduleResolution', 'node16', '--target', 'es2022'];
+  const libraries = ['--lib', 'es2023,dom,dom.iterable,dom.asynciterable', '--types', 'node'];
+  const tsc = path.resolve('node_modules/typescript/bin/tsc');
+  return runCommand(process.execPath, [tsc, ...strict, ...modules, ...libraries, name], { cwd: folder });
+}
+
+test('a program in strict TypeScript compiles with all declarations checked', async () => {
+  const { exitCode, stdout } = await compile(
+    'consumer.mts',
+    `import { createServer } from 'node:http';
+import express, { type Request } from 'express';
+import { createLimiter, InvalidRequestError, type LimitResult } from '@weir-rls/limiter';
+import { createClient, type Client } from '@weir-rls/client';
+import * as forExpress from '@weir-rls/client/express';
+import * as forHono from '@weir-rls/limiter/hono';
 
 const client: Client = createClient({ address: 'weir:8081', failureMode: 'closed', tls: { ca: 'PEM' } });
 const limiter = await createLimiter({ rules: { documents: [{ domain: 'shop' }] }, store: { redis: 'localhost:6379' }, settings: { FAILURE_MODE: 'open' } });
@@ -78,61 +169,47 @@ console.log(error, limiter.explain({ domain: 'shop', descriptors: [] }));
 // @ts-expect-error no such mode
 createClient({ address: 'weir:8081', failureMode: 'ajar' });
 
+const handler = forExpress.rateLimit({ limiter, domain: 'shop', descriptors: (request) => [{ path: request.url ?? '/' }] });
+createServer((request, response) => { handler(request, response, () => response.end('ok')); });
 express().use(forExpress.rateLimit({ limiter: client, domain: 'shop', descriptors: (request) => [{ address: forExpress.clientAddress(request, { trustedHops: 1 }) }] }));
 express().get('/', forExpress.rateLimit({ limiter, domain: 'shop', descriptors: (request: Request) => [{ path: request.path }], onDenied: ({ retryAfterMs = 0 }, _request, response) => { response.end(String(retryAfterMs)); } }));
+console.log(typeof forHono.rateLimit);
+`,
+  );
+  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' });
+});
+
+test('the declarations fit those of Fastify, Hono and Koa', async () => {
+  // The types of Koa do not compile by themselves.
+  const { exitCode, stdout } = await compile(
+    'frameworks.mts',
+    `import Fastify, { type FastifyRequest } from 'fastify';
+import { Hono } from 'hono';
+import Koa from 'koa';
+import { createClient } from '@weir-rls/client';
+import * as forFastify from '@weir-rls/client/fastify';
+import * as forHono from '@weir-rls/client/hono';
+import * as forKoa from '@weir-rls/client/koa';
+
+const limiter = createClient({ address: 'weir:8081' });
 const fastify = Fastify();
 await fastify.register(forFastify.rateLimitPlugin, { limiter, domain: 'shop', descriptors: (request: FastifyRequest) => [{ path: request.url }], hook: 'preHandler' });
 fastify.get('/', { onRequest: forFastify.rateLimit({ limiter, domain: 'shop', descriptors: ({ raw }) => [{ path: raw.url ?? '/' }] }) }, () => 'ok');
 new Hono().use(forHono.rateLimit({ limiter, domain: 'shop', descriptors: (context) => [{ path: context.req.raw.url }], onDenied: () => new Response('no', { status: 429 }) }));
 new Koa().use(forKoa.rateLimit({ limiter, domain: 'shop', descriptors: (context) => [{ path: context.req.url ?? '/' }], hitsAddend: () => 2 }));
 `,
-  );
-  // The types of Koa do not compile by themselves.
-  const options = ['--noEmit', '--strict', '--skipLibCheck', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
-  const { exitCode, stdout } = await runCommand(
-    process.execPath,
-    [
-      path.resolve('node_modules/typescript/bin/tsc'),
-      ...options,
-      ...['--module', 'node16', '--moduleResolution', 'node16', '--target', 'es2022', '--lib', 'es2023,dom,dom.iterable,dom.asynciterable'],
-      ...['--types', 'node', 'consumer.mts'],
-    ],
-    { cwd: folder },
+    { flags: ['--skipLibCheck'] },
   );
   expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' });
-});
-
-test('no declaration names a file that the package does not have', async () => {
-  const { stdout } = await runCommand('sh', ['-c', 'find node_modules/weir/dist -name "*.d.ts" -exec grep -l "from \'" {} + | sort'], {
-    cwd: folder,
-  });
-  expect(
-    stdout
-      .trim()
-      .split('\n')
-      .every((name) => name.startsWith('node_modules/weir/dist/library/')),
-  ).toBe(true);
-});
-
-test('middleware loads no package, and the client neither Redis nor metrics', async () => {
-  const { stdout } = await run(
-    'loaded.cjs',
-    `const packages = () => [...new Set(Object.keys(require.cache).flatMap((file) => file.split('node_modules/').slice(1).map((each) => each.split('/')[0])))];
-require('weir/express'); require('weir/fastify'); require('weir/hono'); require('weir/koa');
-console.log(JSON.stringify(packages()));
-require('weir/client');
-console.log(packages().filter((name) => /redis|prom-client|fastify|pino|yaml/.test(name)).length);`,
-  );
-  expect(stdout).toBe('["weir"]\n0\n');
 });
 
 test('only what is exported can be imported', async () => {
   const { stdout } = await run(
     'names.mjs',
-    `for (const name of ${JSON.stringify(NAMES.map((each) => path.posix.join('weir', each)))}) await import(name);
-console.log(await import('weir/dist/main.js').catch(({ code }) => code));`,
+    `for (const name of ['@weir-rls/client/dist/library/client/weir-client.js', '@weir-rls/limiter/dist/cli/log-load.js'])
+  console.log(await import(name).catch(({ code }) => code));`,
   );
-  expect(stdout).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED\n');
+  expect(stdout).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED\nERR_PACKAGE_PATH_NOT_EXPORTED\n');
 });
 
 test('a limiter that watches its files takes their changes, and keeps its rules while they are wrong', async () => {
@@ -140,7 +217,7 @@ test('a limiter that watches its files takes their changes, and keeps its rules 
     'watch.mjs',
     `import { writeFileSync, renameSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createLimiter } from 'weir';
+import { createLimiter } from '@weir-rls/limiter';
 const write = (unit, requests) => {
   writeFileSync('rules.new', \`domain: shop\\ndescriptors:\\n  - key: user\\n    rate_limit: { unit: \${unit}, requests_per_unit: \${requests} }\\n\`);
   renameSync('rules.new', 'rules.yaml');

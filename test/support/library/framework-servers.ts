@@ -18,7 +18,8 @@ import type { Descriptor, Limiter, LimitResult } from '../../../src/library/limi
 export const DOMAIN = 'shop';
 
 export interface ServerOptions {
-  readonly limiter: Pick<Limiter, 'check'>;
+  readonly limiter: Pick<Limiter, 'check'> & Partial<Pick<Limiter, 'wait'>>;
+  readonly waitMs?: number;
   /** Default: the caller of the header `x-caller`. */
   readonly descriptors?: (request: IncomingMessage) => readonly Descriptor[] | undefined;
   readonly onFailure?: (error: Error) => void;
@@ -54,14 +55,13 @@ interface Counted extends Required<Pick<ServerOptions, 'descriptors'>>, Omit<Ser
   readonly count: () => void;
 }
 
-interface Common {
-  readonly limiter: Pick<Limiter, 'check'>;
+interface Common extends Pick<ServerOptions, 'limiter' | 'waitMs'> {
   readonly domain: string;
   readonly onFailure?: (error: Error) => void;
 }
 
-function commonOf({ limiter, onFailure }: Counted): Common {
-  return { limiter, domain: DOMAIN, ...(onFailure && { onFailure }) };
+function commonOf({ limiter, waitMs, onFailure }: Counted): Common {
+  return { limiter, domain: DOMAIN, ...(waitMs !== undefined && { waitMs }), ...(onFailure && { onFailure }) };
 }
 
 function expressApp(options: Counted): RequestListener {
