@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { parse } from 'yaml';
 import { ROOT } from '../process/repository.mjs';
 import { renderValues, valueRows } from './chart/values-table.mjs';
-import { valuesSchema } from './chart/values-schema.mjs';
+import { templateChecks, valuesSchema } from './chart/values-schema.mjs';
 
 const DEPLOY = join(ROOT, 'deploy');
 const { values: options } = parseArgs({ options: { chart: { type: 'string', default: join(DEPLOY, 'helm', 'weir') } } });
@@ -31,13 +31,14 @@ const { SETTINGS_TABLE } = /** @type {typeof import('../../src/settings/table/se
 
 for (const { from, to } of COPIES) writeFileSync(join(CHART, 'files', ...to), readFileSync(join(DEPLOY, ...from)));
 const text = readFileSync(join(CHART, 'values.yaml'), 'utf8');
-const schema = valuesSchema(parse(text), { settings: Object.values(SETTINGS_TABLE), ownVariables: ownVariables() });
-writeFileSync(join(CHART, 'values.schema.json'), `${JSON.stringify(schema, undefined, 2)}\n`);
+const weir = { settings: Object.values(SETTINGS_TABLE), ownVariables: ownVariables() };
+writeFileSync(join(CHART, 'values.schema.json'), `${JSON.stringify(valuesSchema(parse(text), weir), undefined, 2)}\n`);
+writeFileSync(join(CHART, 'files', 'checks.json'), `${JSON.stringify(templateChecks(weir), undefined, 2)}\n`);
 writeValues();
 
 /** The variables that the templates write. Those of a Redis are written with a prefix. */
 function ownVariables() {
-  const template = readFileSync(join(CHART, 'templates', '_environment.tpl'), 'utf8');
+  const template = readFileSync(join(CHART, 'templates', 'parts', '_environment.tpl'), 'utf8');
   const names = Array.from(template.matchAll(/^- name: ([A-Z_]+)$|"name" "([A-Z_]+)"/gm), ([, written, passed]) => written ?? passed ?? '');
   const suffixes = Array.from(template.matchAll(/\.prefix \}\}(_[A-Z_]+)|"%s(_[A-Z_]+)" \.prefix/g), ([, a, b]) => a ?? b ?? '');
   return new Set([...names, ...['REDIS', 'REDIS_PERSECOND'].flatMap((prefix) => suffixes.map((suffix) => `${prefix}${suffix}`))]);

@@ -5,15 +5,22 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ROOT, exitWith } from '../process/repository.mjs';
 
-const USAGE = `Usage: node scripts/generate/monitoring.mjs [--runbook URL] [--envoy-timeout MS] [--out FOLDER]
-  --runbook URL        where docs/runbook.md is published; alerts link to its sections
-  --envoy-timeout MS   the timeout of Envoy's rate_limit_service, if it is not 20 ms
+const USAGE = `Usage: node scripts/generate/monitoring.mjs [--runbook URL] [--envoy-timeout MS] [--instances N] [--out FOLDER]
+  --runbook URL        where docs/runbook.md is published
+  --envoy-timeout MS   the timeout of Envoy, if not 20
+  --instances N        the minimum of instances, if not 2
   --out FOLDER         default: deploy/`;
 
 /** @type {(path: string) => unknown} */
 const load = createRequire(import.meta.url);
-const { renderPrometheusRule, renderRules, RUNBOOK } = /** @type {typeof import('../../src/observability/monitoring/alert-rules.js')} */ (
+const { renderPrometheusRule, renderRules } = /** @type {typeof import('../../src/observability/monitoring/alert-rules.js')} */ (
   load('../../dist/observability/monitoring/alert-rules.js')
+);
+const { DEFAULT_ALERT_OPTIONS } = /** @type {typeof import('../../src/observability/monitoring/alerts.js')} */ (
+  load('../../dist/observability/monitoring/alerts.js')
+);
+const { RUNBOOK } = /** @type {typeof import('../../src/observability/monitoring/runbook-link.js')} */ (
+  load('../../dist/observability/monitoring/runbook-link.js')
 );
 const { renderDashboards } = /** @type {typeof import('../../src/observability/monitoring/dashboards.js')} */ (
   load('../../dist/observability/monitoring/dashboards.js')
@@ -25,7 +32,7 @@ const files = {
   'prometheus/weir-alerts.yaml': renderRules(options),
   'prometheus/prometheus-rule.yaml': renderPrometheusRule(options),
 };
-for (const [name, text] of Object.entries(renderDashboards())) files[`grafana/${name}`] = text;
+for (const [name, text] of Object.entries(renderDashboards(options))) files[`grafana/${name}`] = text;
 for (const [name, text] of Object.entries(files)) {
   const path = join(options.out, name);
   mkdirSync(dirname(path), { recursive: true });
@@ -35,13 +42,35 @@ for (const [name, text] of Object.entries(files)) {
 function readOptions() {
   try {
     const { values } = parseArgs({
-      options: { runbook: { type: 'string' }, 'envoy-timeout': { type: 'string' }, out: { type: 'string' } },
+      options: { runbook: { type: 'string' }, 'envoy-timeout': { type: 'string' }, instances: { type: 'string' }, out: { type: 'string' } },
     });
-    const { runbook = RUNBOOK, 'envoy-timeout': timeout = '20', out = join(ROOT, 'deploy') } = values;
-    const envoyTimeoutMs = Number(timeout);
-    if (!(envoyTimeoutMs > 0)) throw new Error(`--envoy-timeout ${timeout}: write a number of milliseconds, such as 20`);
-    return { runbook, out, alerts: { envoyTimeoutMs } };
+    const { runbook = RUNBOOK, out = join(ROOT, 'deploy') } = values;
+    const { envoyTimeoutMs, instancesMin, ...alerts } = DEFAULT_ALERT_OPTIONS;
+    return {
+      runbook,
+      out,
+      alerts: {
+        ...alerts,
+        envoyTimeoutMs: readNumber('--envoy-timeout', values['envoy-timeout'], {
+          byDefault: envoyTimeoutMs,
+          what: 'a number of milliseconds',
+        }),
+        instancesMin: readNumber('--instances', values.instances, { byDefault: instancesMin, what: 'a number of instances' }),
+      },
+    };
   } catch (error) {
     return exitWith(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
   }
+}
+
+/**
+ * @param {string} name
+ * @param {string | undefined} text
+ * @param {{ byDefault: number, what: string }} options
+ */
+function readNumber(name, text, { byDefault, what }) {
+  if (text === undefined) return byDefault;
+  const number = Number(text);
+  if (!(number > 0)) throw new Error(`${name} ${text}: write ${what}, such as ${byDefault}`);
+  return number;
 }

@@ -1,23 +1,17 @@
 /** What the chart's pods would run is run: a Weir with the rendered environment, the test of `helm test`, and the check before an upgrade. */
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { settingsInForce } from '../../src/settings/settings-in-force';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { httpRequest } from '../support/clients/http-client';
-import { figure } from '../support/docs/figure';
-import { singleFeatures, valuesOf } from '../support/kubernetes/features';
+import { mergeValues } from '../support/kubernetes/features';
 import { render, type Rendered, type Values } from '../support/kubernetes/helm';
-import { mountPod, type Data, type MountedPod } from '../support/kubernetes/mounted-pod';
+import { LIMITS, PASSWORD, TOKEN, mountedOf } from '../support/kubernetes/example-cluster';
+import type { Data, MountedPod } from '../support/kubernetes/mounted-pod';
 import { podOf, podsOf } from '../support/kubernetes/pods';
 import { runCommand } from '../support/processes/command';
 import { startWeir, type WeirProcess } from '../support/processes/weir-process';
 import { makeTestClient } from '../support/redis/redis-store';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';
-import { makeCertificates, type Certificates } from '../support/servers/certificates';
 import { freePort } from '../support/servers/ports';
-
-const LIMITS = 'domain: shop\ndescriptors:\n- key: user\n  rate_limit: {unit: minute, requests_per_unit: 5}\n';
-const PASSWORD = 'correct horse';
-const TOKEN = 'a-token-of-the-test-that-nobody-else-has';
 
 /** What a test can't have as it is in a container: its ports are free ones. */
 const PORTS = ['PORT', 'GRPC_PORT', 'DEBUG_PORT'];
@@ -25,12 +19,10 @@ const PORTS = ['PORT', 'GRPC_PORT', 'DEBUG_PORT'];
 /** Warnings about this machine, or that the values ask for. */
 const EXPECTED_WARNINGS = ['the limit on open files is', 'without ADMIN_TLS_CERT tokens travel in clear text'];
 
-let certificates: Certificates;
 let redis: RedisServer;
 let openRedis: RedisServer;
 
 beforeAll(async () => {
-  certificates = makeCertificates();
   [redis, openRedis] = await Promise.all([startRedis(), startRedis()]);
   const admin = makeTestClient(redis.port);
   await admin.connect();
@@ -40,45 +32,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await Promise.all([redis.stop(), openRedis.stop()]);
-});
-
-/** One Secret with everything, for values that name it everywhere. */
-function secretOfAll(): Data {
-  const { ca, server } = certificates;
-  return {
-    'ca.crt': readFileSync(ca.cert, 'utf8'),
-    'tls.crt': readFileSync(server.cert, 'utf8'),
-    'tls.key': readFileSync(server.key, 'utf8'),
-    url: 'redis.example:6380',
-    password: PASSWORD,
-    sentinel: PASSWORD,
-    headers: 'x=y',
-    tokens: `test admin ${createHash('sha256').update(TOKEN).digest('hex')}\n`,
-    'jwks.json':
-      '{"keys": [{"kty": "EC", "crv": "P-256", "kid": "k", "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}]}',
-  };
-}
-
-function mountedOf(objects: readonly Rendered[], container: string): MountedPod {
-  return mountPod(podOf(objects, container), {
-    objects,
-    secrets: { 'a-secret': secretOfAll() },
-    configMaps: { limits: { 'shop.yaml': LIMITS }, roots: {} },
-  });
-}
-
-test('Weir takes the environment of each feature: no setting is invalid, unknown or without effect', async () => {
-  let checked = 0;
-  for (const features of singleFeatures()) {
-    const name = features.map((feature) => feature.name).join(', ');
-    const pod = mountedOf(await render({ values: valuesOf(features) }), 'weir');
-    const { settings, ...problems } = settingsInForce(pod.env);
-    pod.remove();
-    expect({ name, ...problems }).toEqual({ name, reference: [], unknown: [], problems: [] });
-    expect(settings.filter(({ source }) => source === 'environment').length).toBeGreaterThan(8);
-    checked += 1;
-  }
-  figure(`${checked} sets of values`);
 });
 
 interface Running {
@@ -176,15 +129,38 @@ test('pods with TLS, client certificates, password files, a second Redis and the
   }
 });
 
+test('the pod of helm test ends the sidecar of its mesh, whether the test passes or not', async () => {
+  const asked: string[] = [];
+  const sidecar = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    response.end();
+  });
+  await new Promise<void>((resolve) => sidecar.listen(0, '127.0.0.1', resolve));
+  const { port } = sidecar.address() as AddressInfo;
+  const objects = await render({ preset: 'istio' });
+  const pod = mountedOf(objects, 'test');
+  const [program, ...args] = pod.command;
+  expect(podOf(objects, 'test').labels).toMatchObject({ 'sidecar.istio.io/inject': 'true' });
+  expect(pod.env.WEIR_SIDECAR_QUIT_URL).toBe('http://127.0.0.1:15020/quitquitquit');
+  const env = { ...pod.env, WEIR_SIDECAR_QUIT_URL: `http://127.0.0.1:${port}/quitquitquit`, WEIR_ADDRESS: '127.0.0.1:1' };
+  expect(await runCommand(program, args, { env })).toMatchObject({ exitCode: 1 });
+  expect(asked).toEqual(['POST /quitquitquit']);
+  pod.remove();
+  sidecar.close();
+});
+
 interface CheckOptions {
   readonly strict?: boolean;
-  readonly settings?: Values;
+  readonly values?: Values;
+  /** Objects that the cluster does not have yet. */
+  readonly missing?: readonly string[];
 }
 
 describe('the check before an install or upgrade', () => {
-  async function check(files: Data, { strict = true, settings = {} }: CheckOptions = {}): ReturnType<typeof runCommand> {
-    const objects = await render({ values: { config: { files, check: { strict } }, redis: { url: 'redis:6379' }, settings } });
-    const pod = mountedOf(objects, 'check');
+  async function check(files: Data, { strict = true, values = {}, missing = [] }: CheckOptions = {}): ReturnType<typeof runCommand> {
+    const common: Values = { config: { files, check: { strict } }, redis: { url: 'redis:6379' } };
+    const objects = await render({ values: mergeValues(common, values) });
+    const pod = mountedOf(objects, 'check', missing);
     const [program, ...args] = pod.command;
     const result = await runCommand(program, args, { env: pod.env });
     pod.remove();
@@ -210,7 +186,59 @@ describe('the check before an install or upgrade', () => {
   test('has the settings of the pods: with MERGE_DOMAIN_CONFIG two files may have one domain', async () => {
     const files = { 'a.yaml': LIMITS, 'b.yaml': LIMITS.replace('user', 'team') };
     expect(await check(files)).toMatchObject({ exitCode: 1 });
-    expect(await check(files, { settings: { MERGE_DOMAIN_CONFIG: true } })).toMatchObject({ exitCode: 0 });
+    expect(await check(files, { values: { settings: { MERGE_DOMAIN_CONFIG: true } } })).toMatchObject({ exitCode: 0 });
+  });
+
+  test('stops settings with which Weir would not start, though the limits load', async () => {
+    const { exitCode, stdout } = await check(
+      { 'shop.yaml': LIMITS },
+      { values: { settings: { TRACING_ENABLED: true, OTEL_RESOURCE_ATTRIBUTES: 'a' } } },
+    );
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/OTEL_RESOURCE_ATTRIBUTES: .*use name=value/);
+  });
+
+  test('reads the files of Secrets, as the pods do', async () => {
+    const values: Values = {
+      tls: { enabled: true, existingSecret: 'a-secret' },
+      admin: { enabled: true, tokens: { existingSecret: 'a-secret' } },
+    };
+    expect(await check({ 'shop.yaml': LIMITS }, { values })).toMatchObject({ exitCode: 0 });
+  });
+
+  test('does not wait for a Secret or ConfigMap that the release itself makes: it names them and checks the rest', async () => {
+    const values: Values = {
+      config: { configMaps: [{ name: 'limits' }] },
+      redis: { url: null, urlSecret: { name: 'a-secret' }, auth: { existingSecret: 'a-secret' } },
+      extraEnvFrom: [{ secretRef: { name: 'a-secret' } }],
+      extraVolumes: [{ name: 'own', secret: { secretName: 'a-secret' } }],
+      extraVolumeMounts: [{ name: 'own', mountPath: '/etc/own' }],
+    };
+    const missing = ['a-secret', 'limits'];
+    const { exitCode, stdout } = await check({ 'shop.yaml': LIMITS }, { values, missing });
+    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0 });
+    for (const named of ['The Secret a-secret does not exist yet', 'The ConfigMap limits does not exist yet', 'ok: 1 domain'])
+      expect(stdout).toContain(named);
+    expect(await check({ 'shop.yaml': LIMITS.replace('minute', 'minuet') }, { values, missing })).toMatchObject({ exitCode: 1 });
+    const job = podsOf(await render({ values: mergeValues({ config: { files: { 'shop.yaml': LIMITS } } }, values) })).find(
+      ({ container }) => container === 'check',
+    )!;
+    const { volumes = [], containers } = job.spec;
+    expect(volumes.map(({ configMap, secret }) => (configMap ?? secret)?.optional)).toEqual(volumes.map(() => true));
+    expect(JSON.stringify(containers[0]!.env)).toContain('"optional":true');
+    expect(containers[0]!.envFrom).toEqual([{ secretRef: { name: 'a-secret', optional: true } }]);
+  });
+
+  test('limits of two teams in two ConfigMaps are checked and served together', async () => {
+    const values: Values = { config: { configMaps: [{ name: 'limits' }], files: { 'own.yaml': LIMITS.replace('shop', 'own') } } };
+    const { exitCode, stdout } = await check({}, { values });
+    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('ok: 2 domains') as unknown });
+  });
+
+  test('limits from a management server leave the settings to check', async () => {
+    const values: Values = { config: { source: 'xds', files: null, xds: { server: 'control:18000' } } };
+    const { exitCode, stdout } = await check({}, { values });
+    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('GRPC_XDS_SOTW') as unknown });
   });
 
   test('runs before the ConfigMap of the pods changes, with a copy of the new limits', async () => {

@@ -93,11 +93,3 @@ export function presetFiles(preset: string | undefined): readonly string[] {
 export function helm(args: readonly string[]): Promise<CommandResult> {
   return runCommand(installed('WEIR_HELM', 'install/go/helm.mjs'), args);
 }
-
-/** The one object of a kind, or of a kind and name. */
-export function find(objects: readonly Rendered[], { kind, name }: { readonly kind: string; readonly name?: string }): Rendered {
-  const found = objects.filter((object) => object.kind === kind && (name === undefined || object.metadata.name === name));
-  const [only] = found;
-  if (only === undefined || found.length > 1) throw new Error(`there are ${found.length} of ${kind} ${name ?? ''}`);
-  return only;
-}

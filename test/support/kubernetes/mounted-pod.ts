@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { find, type Rendered } from './helm';
+import type { Rendered } from './helm';
 import type { Pod, Volume } from './pods';
 
 /** File names with their text: the data of a Secret or ConfigMap. */
@@ -39,13 +39,17 @@ export function mountPod(pod: Pod, cluster: Cluster): MountedPod {
     return mountPath;
   });
   const here = (text: string): string =>
-    ['/data', ...mounts].reduce((result, path) => result.replaceAll(new RegExp(`(^| )${path}(?=/|$)`, 'g'), `$1${root}${path}`), text);
-  const [program, ...args] = (container.command ?? []).map((word) => word.replaceAll(/\/bin\/(ratelimit|weir)\b/g, join(PROGRAMS, '$1')));
+    ['/data', ...mounts].reduce((result, path) => result.replaceAll(new RegExp(`(^|[ =])${path}(?=/|$)`, 'g'), `$1${root}${path}`), text);
+  const [program, ...args] = (container.command ?? []).map((word) =>
+    here(word.replaceAll(/\/bin\/(ratelimit|weir)\b/g, join(PROGRAMS, '$1'))),
+  );
   if (program === undefined) throw new Error(`the container ${container.name} has no command`);
-  const variables = (container.env ?? []).map(({ name, value, valueFrom }) => {
+  const variables = (container.env ?? []).flatMap(({ name, value, valueFrom }) => {
     const secret = valueFrom?.secretKeyRef;
-    if (secret === undefined) return [name, here(value ?? '')];
-    return [name, cluster.secrets?.[secret.name]?.[secret.key] ?? missing(`Secret ${secret.name} with ${secret.key}`)];
+    if (secret === undefined) return [[name, here(value ?? '')]];
+    const found = cluster.secrets?.[secret.name]?.[secret.key];
+    if (found === undefined && secret.optional === true) return [];
+    return [[name, found ?? missing(`Secret ${secret.name} with ${secret.key}`)]];
   });
   return {
     env: { ...(Object.fromEntries(variables) as Record<string, string>), WEIR_HOME: REPOSITORY },
@@ -56,11 +60,21 @@ export function mountPod(pod: Pod, cluster: Cluster): MountedPod {
   };
 }
 
-function dataOf({ configMap, secret }: Volume, { objects, secrets = {}, configMaps = {} }: Cluster): Data {
-  if (secret !== undefined) return secrets[secret.secretName] ?? missing(`Secret ${secret.secretName}`);
+function dataOf(volume: Volume, cluster: Cluster): Data {
+  const { secret, configMap, projected } = volume;
+  const sources = projected?.sources ?? [];
+  if (sources.length > 0)
+    return sources.reduce<Data>((data, source) => ({ ...data, ...dataOf({ ...source, name: volume.name }, cluster) }), {});
+  if (secret !== undefined) return cluster.secrets?.[secret.secretName] ?? absent(secret, `Secret ${secret.secretName}`);
   if (configMap === undefined) return {};
   const { name } = configMap;
-  return configMaps[name] ?? (find(objects, { kind: 'ConfigMap', name }).data as Data);
+  const rendered = cluster.objects.find((object) => object.kind === 'ConfigMap' && object.metadata.name === name);
+  return (rendered?.data as Data | undefined) ?? cluster.configMaps?.[name] ?? absent(configMap, `ConfigMap ${name}`);
+}
+
+/** Kubernetes mounts an empty folder for an optional object, and waits for any other. */
+function absent({ optional }: { readonly optional?: boolean }, what: string): Data {
+  return optional === true ? {} : missing(what);
 }
 
 function missing(what: string): never {

@@ -4,13 +4,14 @@ import type { Rendered } from './helm';
 export interface Variable {
   readonly name: string;
   readonly value?: string;
-  readonly valueFrom?: { readonly secretKeyRef?: { readonly name: string; readonly key: string } };
+  readonly valueFrom?: { readonly secretKeyRef?: { readonly name: string; readonly key: string; readonly optional?: boolean } };
 }
 
 export interface Container {
   readonly name: string;
   readonly command?: readonly string[];
   readonly env?: readonly Variable[];
+  readonly envFrom?: readonly unknown[];
   readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
   readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
   readonly securityContext?: unknown;
@@ -19,8 +20,9 @@ export interface Container {
 
 export interface Volume {
   readonly name: string;
-  readonly configMap?: { readonly name: string };
-  readonly secret?: { readonly secretName: string };
+  readonly configMap?: { readonly name: string; readonly optional?: boolean };
+  readonly secret?: { readonly secretName: string; readonly optional?: boolean };
+  readonly projected?: { readonly sources: readonly Omit<Volume, 'name' | 'projected'>[] };
 }
 
 export interface Pod {
@@ -29,6 +31,7 @@ export interface Pod {
   readonly labels: Readonly<Record<string, string>>;
   readonly spec: {
     readonly containers: readonly Container[];
+    readonly initContainers?: readonly Container[];
     readonly volumes?: readonly Volume[];
     readonly securityContext?: unknown;
     readonly automountServiceAccountToken?: boolean;
