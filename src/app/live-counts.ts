@@ -6,8 +6,6 @@ import { METRICS } from '../observability/metrics/metrics';
 import type { MetricReading, ReadValue } from '../observability/metrics/metrics-snapshot';
 import { DOMAIN_METRICS, RULE_METRICS } from '../observability/metrics/rule-metrics';
 
-const DECISION = 'ShouldRateLimit';
-
 const NOTHING = new Float64Array();
 
 /** `read`: reads all metrics, of all workers. */
@@ -26,14 +24,15 @@ function countsOf(readings: Readings, fromRow: number): LiveCounts {
   const total = (name: string) => valuesOf(readings, name).reduce((sum, { value }) => sum + value, 0);
   const column = ({ name }: { readonly name: string }) => readings.get(name)?.column?.counts ?? NOTHING;
   const rows = readings.get(RULE_METRICS.totalHits.name)?.column?.table.rows ?? [];
+  const decisionTimes = timesOf(readings, METRICS.decisionTime);
   return {
     atMs: Date.now(),
-    decisions: timesOf(readings, { name: METRICS.responseTime.name, label: 'grpc_method', value: DECISION }).counts.at(-1) ?? 0,
+    decisions: decisionTimes.counts.at(-1) ?? 0,
     errors: total(METRICS.shouldRateLimitError.name),
     fallbackDecisions: total(METRICS.fallbackDecisions.name),
     cachedDenials: total(METRICS.denyCacheDenials.name),
     unmatched: total(DOMAIN_METRICS.unmatched.name),
-    decisionTimes: timesOf(readings, { name: METRICS.responseTime.name, label: 'grpc_method', value: DECISION }),
+    decisionTimes,
     stores: storesOf(readings),
     rules: {
       added: rows.slice(fromRow).map(nameOf),
@@ -55,23 +54,27 @@ function storesOf(readings: Readings): readonly StoreCounts[] {
   const errors = valuesOf(readings, METRICS.storeErrors.name);
   return Array.from(stores, (store) => ({
     store,
-    times: timesOf(readings, { name, label: 'store', value: store }),
+    times: timesOf(readings, { name, only: { store } }),
     errors: errors.filter(({ labels }) => labels.store === store).reduce((sum, { value }) => sum + value, 0),
   }));
 }
 
 interface Series {
   readonly name: string;
-  readonly label: string;
-  readonly value: string;
+  /** Absent: all series, added up. */
+  readonly only?: Labels;
 }
 
-function timesOf(readings: Readings, { name, label, value: wanted }: Series): Times {
-  const buckets = valuesOf(readings, name)
-    .filter(({ metricName, labels }) => metricName === `${name}_bucket` && labels[label] === wanted)
-    .map(({ labels: { le }, value }) => ({ bound: le === '+Inf' ? Infinity : Number(le), value }))
-    .sort((one, other) => one.bound - other.bound);
-  return { bounds: buckets.map(({ bound }) => bound), counts: buckets.map(({ value }) => value) };
+function timesOf(readings: Readings, { name, only = {} }: Series): Times {
+  const wanted = Object.entries(only);
+  const byBound = new Map<number, number>();
+  for (const { metricName, labels, value } of valuesOf(readings, name)) {
+    if (metricName !== `${name}_bucket` || !wanted.every(([label, text]) => labels[label] === text)) continue;
+    const bound = labels.le === '+Inf' ? Infinity : Number(labels.le);
+    byBound.set(bound, (byBound.get(bound) ?? 0) + value);
+  }
+  const buckets = Array.from(byBound).sort(([one], [other]) => one - other);
+  return { bounds: buckets.map(([bound]) => bound), counts: buckets.map(([, count]) => count) };
 }
 
 function nameOf({ domain = '', ...keys }: Labels): RuleName {

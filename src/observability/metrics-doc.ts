@@ -45,7 +45,7 @@ gauges. The last column shows the names, those of envoyproxy/ratelimit where it 
 - **Labels**: \`domain\`, and \`key1\` to \`key8\` for the levels of the rule, named as in envoyproxy/ratelimit: \`key_value\` if the rule has a value, otherwise \`key\`. Deeper
   levels share the last label. A level is cut at 256 characters.
 - **Values** come from the configuration. Request values appear only through \`detailed_metric\`, \`value_to_metric\` and overrides that match no rule.
-- **Bound**: METRIC_SERIES_MAX rules have their own series, at most half of them with request values; the rest count as \`other\`. Rules removed by a reload keep their series
+- **Bound**: METRIC_SERIES_MAX rules have their own series, at most half of them with request values, whose labels have at most 256 KiB together; the rest count as \`other\`. Rules removed by a reload keep their series
   until Weir restarts.
 - \`_\` replaces \`:\` and \`|\`, the dots of IPv4 addresses, and all dots with SANITIZE_DESCRIPTOR_METRIC_DOTS.
 - **A denied request** adds \`total_hits\` to every rule it matched, \`over_limit\` to those that its hits did not fit, and \`within_limit\` to none. Checks (0 hits) count nothing;

@@ -5,7 +5,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ruleGroups, type AlertingRule } from '../../src/observability/monitoring/alert-rules';
-import { ALERT_CASES, type AlertCase } from './alert-cases';
+import { ALERT_CASES, QUIET_CASES, type AlertCase } from './alert-cases';
 
 const RULES_FILE = path.resolve('deploy', 'prometheus', 'weir-alerts.yaml');
 
@@ -21,8 +21,10 @@ function promtool(...args: readonly string[]): string {
 }
 
 /** As promtool expects them: with the labels in place. */
-function expectedAlert({ labels: { severity = '' }, annotations }: AlertingRule, labels: AlertCase['labels']) {
-  const summary = annotations.summary.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_all, label: string) => labels[label] ?? '');
+function expectedAlert({ labels: { severity = '' }, annotations }: AlertingRule, { labels, value }: Pick<AlertCase, 'labels' | 'value'>) {
+  const summary = annotations.summary
+    .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_all, label: string) => labels[label] ?? '')
+    .replaceAll('{{ $value }}', String(value));
   return { exp_labels: { ...labels, severity }, exp_annotations: { ...annotations, summary } };
 }
 
@@ -34,9 +36,10 @@ test('each alert has its case', () => {
   expect(Object.keys(ALERT_CASES).sort()).toEqual(RULES.map(({ alert }) => alert).sort());
 });
 
-test.each(RULES.map((rule) => [rule.alert, rule] as const))('%s fires and resolves', (name, rule) => {
-  const { input, quietAt, firesAt, resolvedAt, labels } = ALERT_CASES[name]!;
-  const at = (minute: number, exp_alerts: readonly unknown[]) => ({ eval_time: `${minute}m`, alertname: name, exp_alerts });
+type Expected = readonly [minute: number, alerts: readonly unknown[]];
+
+/** Runs promtool on one alert. */
+function expectAlerts(alert: string, input: AlertCase['input'], expected: readonly Expected[]): void {
   const file = path.join(mkdtempSync(path.join(tmpdir(), 'weir-promtool-')), 'test.yaml');
   writeFileSync(
     file,
@@ -47,10 +50,47 @@ test.each(RULES.map((rule) => [rule.alert, rule] as const))('%s fires and resolv
         {
           interval: '1m',
           input_series: Object.entries(input).map(([series, values]) => ({ series, values })),
-          alert_rule_test: [at(quietAt, []), at(firesAt, [expectedAlert(rule, labels)]), at(resolvedAt, [])],
+          alert_rule_test: expected.map(([minute, exp_alerts]) => ({ eval_time: `${minute}m`, alertname: alert, exp_alerts })),
         },
       ],
     }),
   );
   expect(promtool('test', 'rules', file)).toContain('SUCCESS');
+}
+
+test.each(RULES.map((rule) => [rule.alert, rule] as const))('%s fires and resolves', (name, rule) => {
+  const { input, quietAt, firesAt, resolvedAt, ...alert } = ALERT_CASES[name]!;
+  expectAlerts(name, input, [
+    [quietAt, []],
+    [firesAt, [expectedAlert(rule, alert)]],
+    [resolvedAt, []],
+  ]);
+});
+
+test.each(QUIET_CASES.map((each) => [each.alert, each.why, each] as const))('%s does not fire: %s', (alert, _why, { input, quietAt }) => {
+  expectAlerts(
+    alert,
+    input,
+    quietAt.map((minute) => [minute, []]),
+  );
+});
+
+test('WeirNotScraped fires where there never was a Weir', () => {
+  const rule = RULES.find(({ alert }) => alert === 'WeirNotScraped')!;
+  expectAlerts('WeirNotScraped', { 'up{job="other"}': '1x20' }, [[10, [expectedAlert(rule, { labels: {} })]]]);
+});
+
+test('WeirNotScraped also fires for one installation of several', () => {
+  const rule = RULES.find(({ alert }) => alert === 'WeirNotScraped')!;
+  expectAlerts(
+    'WeirNotScraped',
+    {
+      'weir_build_info{version="1", store="redis", job="kept", instance="a"}': '1x40',
+      'weir_build_info{version="1", store="redis", job="lost", instance="b"}': '1x10 stale _x30',
+    },
+    [
+      [10, []],
+      [20, [expectedAlert(rule, { labels: { job: 'lost' } })]],
+    ],
+  );
 });

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClient } from 'redis';
+import { DEFAULT_ALERT_OPTIONS, type AlertOptions } from '../../src/observability/monitoring/alerts';
+import { httpRequest } from '../support/clients/http-client';
 import { RlsClient, type AskedDescriptor } from '../support/clients/rls-client';
 import { writeConfig } from '../support/config/temp-config';
 import { startWeir, type WeirProcess } from '../support/processes/weir-process';
@@ -24,6 +26,8 @@ function clientOf({ port }: RedisServer) {
 /** A Weir with callers. */
 export interface Watched {
   readonly weir: WeirProcess;
+  /** Further instances of the same job. */
+  readonly others?: readonly WeirProcess[];
   /** Alerts that its fault fires. */
   readonly alerts: readonly string[];
   /** Alerts that the end of its fault fires. */
@@ -35,8 +39,8 @@ export interface Watched {
   stop(): Promise<void>;
 }
 
-/** The timeout of Envoy that the alerts of these tests assume: a busy machine is never that slow by itself. */
-export const ENVOY_TIMEOUT_MS = 400;
+/** What the alerts of these tests assume: a busy machine is never that slow by itself. */
+export const WATCHED_ALERTS: AlertOptions = { ...DEFAULT_ALERT_OPTIONS, envoyTimeoutMs: 400, lagMaxMs: 150 };
 
 const DELAY_MS = 500;
 
@@ -47,28 +51,40 @@ const CALL_EVERY_MS = 40;
 
 /** Calls one after the other until `stop`, which also closes the client. */
 class Callers {
-  private readonly client: RlsClient;
   private isStopped = false;
   private readonly done: Promise<void>;
 
-  constructor(
-    port: number,
-    private readonly call: (client: RlsClient) => Promise<unknown>,
+  private constructor(
+    private readonly call: () => Promise<unknown>,
+    private readonly close: () => void,
   ) {
-    this.client = new RlsClient(port);
     this.done = this.run();
+  }
+
+  static overGrpc(port: number, call: (client: RlsClient) => Promise<unknown>): Callers {
+    const client = new RlsClient(port);
+    return new Callers(
+      () => call(client),
+      () => {
+        client.close();
+      },
+    );
+  }
+
+  static overHttp(call: () => Promise<unknown>): Callers {
+    return new Callers(call, () => undefined);
   }
 
   async stop(): Promise<void> {
     this.isStopped = true;
     await this.done;
-    this.client.close();
+    this.close();
   }
 
   private async run(): Promise<void> {
     while (!this.isStopped) {
       // During a fault some calls get an error.
-      await this.call(this.client).catch(() => undefined);
+      await this.call().catch(() => undefined);
       await pause(CALL_EVERY_MS);
     }
   }
@@ -97,7 +113,7 @@ descriptors:
     env: { REDIS_URL: `127.0.0.1:${proxy.port}`, CONTROL_DATA: 'true', CACHE_KEY_PREFIX: 'outage:', ...PATIENT },
   });
   const descriptors = ['open', 'local', 'strict', 'used_up'].map((key) => ({ entries: { [key]: 'x' } }));
-  const callers = new Callers(weir.grpcPort, (client) => askAll(client, 'outage', descriptors));
+  const callers = Callers.overGrpc(weir.grpcPort, (client) => askAll(client, 'outage', descriptors));
   return {
     weir,
     alerts: ['WeirFailingOpen', 'WeirDecidingWithoutRedis', 'WeirErrorBudgetFastBurn', 'WeirErrorBudgetSlowBurn', 'WeirControlDataStale'],
@@ -133,7 +149,7 @@ async function forgetBuckets(client: RedisClient): Promise<void> {
   for (const key of await client.keys(LOCAL_BUCKETS)) await client.del(key);
 }
 
-/** Redis answers, but late; two workers. Its configuration becomes invalid. */
+/** Redis answers, but late; two workers, asked over HTTP alone. Its configuration becomes invalid. */
 async function startSlow(redis: RedisServer): Promise<Watched> {
   const proxy = await TcpProxy.start(redis.port);
   const valid = 'domain: slow\ndescriptors:\n  - { key: user, rate_limit: { unit: hour, requests_per_unit: 1000000 } }\n';
@@ -142,7 +158,11 @@ async function startSlow(redis: RedisServer): Promise<Watched> {
     config,
     env: { REDIS_URL: `127.0.0.1:${proxy.port}`, WORKERS: '2', CACHE_KEY_PREFIX: 'slow:', ...PATIENT },
   });
-  const callers = new Callers(weir.grpcPort, (client) => client.ask('slow', [{ entries: { user: 'x' } }]));
+  const callers = Callers.overHttp(() =>
+    httpRequest(`http://127.0.0.1:${weir.httpPort}/json`, {
+      body: { domain: 'slow', descriptors: [{ entries: [{ key: 'user', value: 'x' }] }] },
+    }),
+  );
   return {
     weir,
     alerts: ['WeirSlowDecisions', 'WeirConfigurationRefused'],
@@ -162,7 +182,7 @@ async function startSlow(redis: RedisServer): Promise<Watched> {
   };
 }
 
-/** Callers ask for more than their limits, and for what no rule limits; a reload brings more rules than METRIC_SERIES_MAX. */
+/** Callers ask for more than their limits; a reload brings more rules than METRIC_SERIES_MAX. */
 async function startRules(): Promise<Watched> {
   const hourly = (requests: number) => `unit: hour, requests_per_unit: ${requests}`;
   const text = `domain: rules
@@ -171,26 +191,29 @@ plans:
 descriptors:
   - { key: customer, tenant: true, default_plan: free }
   - { key: busy, value: all, rate_limit: { unit: second, requests_per_unit: 1000, algorithm: token_bucket } }
+  - { key: hourly, value: all, rate_limit: { ${hourly(1_000_000)} } }
+  - { key: daily, value: all, rate_limit: { unit: day, requests_per_unit: 1000000 } }
   - { key: few, rate_limit: { ${hourly(50)} } }
   - { key: shadow, shadow_mode: true, rate_limit: { ${hourly(1)} } }
   - { key: tried, rate_limit: { ${hourly(1_000_000)}, candidate: { requests_per_unit: 1 } } }
   - { key: punished, rate_limit: { ${hourly(1)} }, penalty: { denials: 1, within: 1m, block: 1h } }
   - { key: tenant, rate_limit: { ${hourly(100)} } }
 `;
-  const limits = 7;
+  const limits = 9;
   const config = writeConfig(text);
   const weir = await startWeir({
     config,
     env: { BACKEND_TYPE: 'memory', CONTROL_DATA: 'true', METRIC_TOP_KEYS: '5', METRIC_SERIES_MAX: String(limits) },
   });
+  const shared = ['hourly', 'daily'].map((key) => ({ entries: { [key]: 'all' } }));
   const ordinary = ['customer', 'few', 'shadow', 'tried', 'punished', 'tenant'].map((key) => ({ entries: { [key]: 'x' } }));
   const excess: readonly AskedDescriptor[] = [
+    ...shared,
     { entries: { busy: 'all' }, hits_addend: { value: '100' } },
     { entries: { tenant: 'loud' }, hits_addend: { value: '100' } },
-    { entries: { nothing: 'x' } },
   ];
   let isExcessive = false;
-  const callers = new Callers(weir.grpcPort, async (client) => {
+  const callers = Callers.overGrpc(weir.grpcPort, async (client) => {
     await askAll(client, 'rules', isExcessive ? [...ordinary, ...excess] : ordinary);
     await client.ask('unknown', [{ entries: { user: 'x' } }]);
   });
@@ -199,7 +222,7 @@ descriptors:
     .end('not HTTP/2, so that Weir ends the connection\r\n\r\n');
   return {
     weir,
-    alerts: ['WeirUnmatchedDescriptors', 'WeirTopKeyDenied', 'WeirLimitNearlyUsed', 'WeirSeriesDropped'],
+    alerts: ['WeirTopKeyDenied', 'WeirLimitNearlyUsed', 'WeirSeriesDropped'],
     begin: () => {
       isExcessive = true;
       writeFileSync(config, `${text}  - { key: one_more, rate_limit: { ${hourly(1)} } }\n`);
@@ -264,11 +287,112 @@ async function startEdge(): Promise<Watched> {
   };
 }
 
+/** How an instance is starved: it runs for the rest of each turn, which is shorter than the interval of scrapes. */
+const STOPPED_MS = 250;
+const TURN_MS = 450;
+
+/** It lacks processor time. */
+async function startStarved(): Promise<Watched> {
+  const weir = await startWeir({
+    config: writeConfig('domain: starved\ndescriptors:\n  - { key: user, rate_limit: { unit: hour, requests_per_unit: 10 } }\n'),
+    env: { BACKEND_TYPE: 'memory' },
+  });
+  let isStarved = false;
+  let starved: Promise<void> = Promise.resolve();
+  const starve = async () => {
+    while (isStarved) {
+      weir.kill('SIGSTOP');
+      await pause(STOPPED_MS);
+      weir.kill('SIGCONT');
+      await pause(TURN_MS - STOPPED_MS);
+    }
+  };
+  const end = async () => {
+    isStarved = false;
+    await starved;
+  };
+  return {
+    weir,
+    alerts: ['WeirRunsLate'],
+    begin: () => {
+      isStarved = true;
+      starved = starve();
+    },
+    end,
+    stop: async () => {
+      await end();
+      await weir.stop();
+    },
+  };
+}
+
+/** More than WeirRestarting allows. */
+const RESTARTS = 3;
+
+/** Two instances that proxies ask over HTTP alone. One goes away, and then restarts again and again; their Redis evicts. */
+async function startPair(): Promise<Watched> {
+  const redis = await startRedis({ config: ['--maxmemory', '4mb', '--maxmemory-policy', 'volatile-lru'] });
+  const client = clientOf(redis);
+  await client.connect();
+  const limit = 'rate_limit: { unit: hour, requests_per_unit: 1000000 }';
+  const config = writeConfig(
+    `domain: pair\ndescriptors:\n  - { key: endpoint, ${limit} }\n  - { key: path, value: /known, ${limit} }\n  - { key: path, value: /declared }\n`,
+  );
+  const env = {
+    REDIS_URL: `127.0.0.1:${redis.port}`,
+    CHECK_DOMAIN: 'pair',
+    CHECK_DESCRIPTORS: 'endpoint=path; path=path',
+    ...PATIENT,
+  };
+  const [weir, other] = await Promise.all([startWeir({ config, env }), startWeir({ config, env })]);
+  let instance: WeirProcess | undefined = other;
+  const restart = async () => {
+    await instance?.stop();
+    instance = await startWeir({ config, env: { ...env, DEBUG_PORT: String(other.debugPort) } });
+    // So that it is scraped before it ends.
+    await pause(1_500);
+  };
+  let paths: readonly string[] = ['/known', '/declared'];
+  const callers = Callers.overHttp(() =>
+    Promise.all(paths.map((uri) => httpRequest(`http://127.0.0.1:${weir.httpPort}/check`, { headers: { 'x-forwarded-uri': uri } }))),
+  );
+  return {
+    weir,
+    others: [{ ...other, stop: async () => (await instance?.stop()) ?? null }],
+    alerts: ['WeirInstanceGone', 'WeirFewInstances', 'WeirUnmatchedDescriptors', 'WeirRedisEvicts'],
+    alertsAfter: ['WeirRestarting'],
+    begin: async () => {
+      paths = ['/known', '/declared', '/unknown'];
+      await other.stop();
+      instance = undefined;
+      const value = 'x'.repeat(10_000);
+      for (let i = 0; i < 800; i += 1) await client.set(`filler ${i}`, value, { expiration: { type: 'EX', value: 600 } });
+    },
+    end: async () => {
+      paths = ['/known', '/declared'];
+      for (let i = 0; i <= RESTARTS; i += 1) await restart();
+    },
+    stop: async () => {
+      client.destroy();
+      await callers.stop();
+      await Promise.all([weir.stop(), instance?.stop()]);
+      await redis.stop();
+    },
+  };
+}
+
 /** All of them by the name of their job, and what stops them. */
 export async function startWatched(): Promise<{ readonly watched: Readonly<Record<string, Watched>>; stop(): Promise<void> }> {
   const redis = await startRedis();
-  const [outage, slow, rules, edge] = await Promise.all([startOutage(redis), startSlow(redis), startRules(), startEdge()]);
-  const watched = { outage, slow, rules, edge };
+  const [outage, slow, rules, edge, pair, starved] = await Promise.all([
+    startOutage(redis),
+    startSlow(redis),
+    startRules(),
+    startEdge(),
+    startPair(),
+    startStarved(),
+  ]);
+  const watched = { outage, slow, rules, edge, pair, starved };
   return {
     watched,
     stop: async () => {

@@ -3,7 +3,7 @@
 export interface LiveCounts {
   /** In milliseconds since 1970. */
   readonly atMs: number;
-  /** gRPC calls for a decision, answered. */
+  /** Answered, over gRPC and HTTP. */
   readonly decisions: number;
   /** Requests without a decision. */
   readonly errors: number;

@@ -120,7 +120,7 @@ function Figures({ live }: { readonly live: Live }) {
         <dl class="figures">
           <Figure name="Hits asked" value={showRate(live.asked_per_s)} unit="/s" />
           <Figure name="Hits denied" value={showRate(live.denied_per_s)} unit="/s" note={shareOf(live)} />
-          <Figure name="gRPC decisions" value={showRate(live.decisions_per_s)} unit="/s" />
+          <Figure name="Decisions" value={showRate(live.decisions_per_s)} unit="/s" />
           <Figure name="Decision p50" value={showMs(live.decision_p50_ms)} />
           <Figure name="Decision p99" value={showMs(live.decision_p99_ms)} />
           {live.stores.map(({ store, p50_ms: p50, p99_ms: p99, errors_per_s: errors }) => (

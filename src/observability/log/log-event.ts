@@ -48,6 +48,7 @@ export const LOG_EVENTS = {
     'a tenant has a plan that the configuration does not have, so the default plan applies: `domain`, `plan`, `decisions`; once a minute',
   redis_auth_file: 'REDIS_AUTH_FILE cannot be read: `address`, `error`',
   redis_connected: 'Redis is connected: `address`; after an outage also `awayMs`, `decisions` and `hits`',
+  redis_evicts: 'Redis may evict buckets: `address`, `policy`; or it has: `address`, `keys`, once a minute',
   redis_lost: 'Redis is unreachable or rejects the connection: `address`, `error`; a line with `times` and `awayMs` summarizes several',
   setting_warning: 'an environment variable has no effect, or is not a setting',
   statsd_failed: 'metrics could not be sent to statsd',

@@ -55,6 +55,16 @@ export class LatencyHistogram<Label extends string> {
     return times;
   }
 
+  /** Shows the series of another histogram here too, so that a time is observed once. */
+  share(labels: Labels<Label>, times: LatencySeries): void {
+    this.series.set(JSON.stringify(labels), { labels, times });
+  }
+
+  /** The number of all observations. */
+  get count(): number {
+    return Array.from(this.series.values()).reduce((sum, { times }) => sum + times.count, 0);
+  }
+
   /** The number of observations of each label set. */
   counts(): { readonly labels: Labels<Label>; readonly count: number }[] {
     return Array.from(this.series.values(), ({ labels, times }) => ({ labels, count: times.count }));

@@ -1,5 +1,6 @@
 /** The table of all metrics except those of rules, and the only place that creates them. */
 
+import { getHeapStatistics } from 'node:v8';
 import { collectDefaultMetrics, Counter, Gauge, type Registry } from 'prom-client';
 import { LatencyHistogram } from './latency-histogram';
 
@@ -23,12 +24,18 @@ export const METRICS = {
     labels: ['grpc_method'],
     help: 'Time from the arrival of a gRPC call to its answer.',
   },
+  decisionTime: {
+    type: 'histogram',
+    name: 'weir_decision_seconds',
+    labels: ['via'],
+    help: 'Time from the arrival of a request to its answer, by the way it came: grpc (ShouldRateLimit, as in the histogram of envoyproxy/ratelimit), json or check (HTTP; from the end of the body on), reservation (Reserve, and the checks and reports of Kuadrant).',
+  },
   totalRequests: {
     type: 'counter',
     name: 'ratelimit_service_total_requests',
     statsd: 'ratelimit_server.{grpc_method}.total_requests',
     labels: ['grpc_method'],
-    help: 'gRPC calls answered.',
+    help: 'gRPC calls answered. weir_decision_seconds_count also counts decisions over HTTP.',
   },
   shouldRateLimitError: {
     type: 'counter',
@@ -144,6 +151,13 @@ export const METRICS = {
     labels: [],
     help: 'Live instances on the same Redis, as last counted. Each enforces its share of a limit while Redis is down.',
   },
+  redisEvictedKeys: {
+    type: 'counter',
+    name: 'weir_redis_evicted_keys_total',
+    aggregator: 'max',
+    labels: ['store'],
+    help: 'Keys that Redis evicted for lack of memory while this instance watched its INFO; an evicted bucket is full again. Keys of other programs in the same Redis count too. Absent: Redis does not show its INFO.',
+  },
   clusterRedirects: {
     type: 'counter',
     name: 'weir_redis_cluster_redirects_total',
@@ -198,6 +212,19 @@ export const METRICS = {
     name: 'weir_memory_store_used_up_evictions_total',
     labels: [],
     help: 'Buckets without a hit left that the memory store evicted because it was full; each lets its limit pass once more.',
+  },
+  startTime: {
+    type: 'gauge',
+    name: 'weir_start_time_seconds',
+    aggregator: 'min',
+    labels: [],
+    help: 'When this instance started, in Unix time. With several workers: the oldest of them.',
+  },
+  heapLimit: {
+    type: 'gauge',
+    name: 'weir_heap_limit_bytes',
+    labels: [],
+    help: 'The size at which the heap of the JavaScript engine is full and the process ends (--max-old-space-size); nodejs_heap_size_used_bytes is what it uses.',
   },
   buildInfo: {
     type: 'gauge',
@@ -432,8 +459,11 @@ export function makePenaltyMetrics(registry: Registry): { readonly blocks: Count
 export function makeMetrics({ registry, version, store, memoryStore, rules, ofProcess = true }: MetricsOptions): Metrics {
   if (ofProcess) collectDefaultMetrics({ register: registry });
   const responseTime = new LatencyHistogram<'grpc_method'>(registry, METRICS.responseTime);
+  const decisionTime = new LatencyHistogram<'via'>(registry, METRICS.decisionTime);
+  decisionTime.share({ via: 'grpc' }, responseTime.with({ grpc_method: 'ShouldRateLimit' }));
   const metrics: Metrics = {
     responseTime,
+    decisionTime,
     totalRequests: counter(registry, METRICS.totalRequests, (made) => {
       made.reset();
       for (const { labels, count } of responseTime.counts()) made.inc(labels, count);
@@ -458,6 +488,7 @@ export function makeMetrics({ registry, version, store, memoryStore, rules, ofPr
     chargedBackHits: counter(registry, METRICS.chargedBackHits),
     chargeBackLostHits: counter(registry, METRICS.chargeBackLostHits),
     instances: gauge(registry, METRICS.instances),
+    redisEvictedKeys: counter(registry, METRICS.redisEvictedKeys),
     clusterRedirects: counter(registry, METRICS.clusterRedirects),
     checks: counter(registry, METRICS.checks),
     reservations: counter(registry, METRICS.reservations),
@@ -475,9 +506,14 @@ export function makeMetrics({ registry, version, store, memoryStore, rules, ofPr
       made.reset();
       made.inc(memoryStore?.usedUpEvictions ?? 0);
     }),
+    startTime: gauge(registry, METRICS.startTime),
+    heapLimit: gauge(registry, METRICS.heapLimit, (made) => {
+      made.set(ofProcess ? getHeapStatistics().heap_size_limit : 0);
+    }),
     buildInfo: gauge(registry, METRICS.buildInfo),
   };
   metrics.buildInfo.set({ version, store }, 1);
+  metrics.startTime.set(Math.round(performance.timeOrigin) / 1_000);
   return metrics;
 }
 
@@ -488,10 +524,12 @@ interface RowOf<Label extends string> extends MetricRow {
 /** Creates the counter of a row. `collect` sets its values at each reading. */
 function counter<Label extends string>(
   registry: Registry,
-  { name, help, labels }: RowOf<Label>,
+  { name, help, labels, aggregator = 'sum' }: RowOf<Label>,
   collect?: (made: Counter<Label>) => void,
 ): Counter<Label> {
-  return new Counter({ name, help, labelNames: [...labels], registers: [registry], ...collecting(collect) });
+  // prom-client passes the aggregator of any metric on; its type has it for gauges alone.
+  const aggregated: object = { aggregator };
+  return new Counter({ name, help, labelNames: [...labels], registers: [registry], ...aggregated, ...collecting(collect) });
 }
 
 function gauge<Label extends string>(

@@ -41,6 +41,9 @@ function row(name: string, help: string): MetricRow & { readonly statsd: string 
 /** Unknown domains with a label value of their own; bounded, because anyone may send any name. */
 const UNKNOWN_DOMAINS_MAX = 100;
 
+/** The most bytes of labels with request values. Each metric repeats them, so this bounds the length of /metrics. */
+const SENT_LABEL_BYTES_MAX = 256 * 1024;
+
 /** The label value of everything without a series of its own. */
 export const OTHER = 'other';
 
@@ -57,7 +60,7 @@ export const DOMAIN_METRICS = {
     type: 'counter',
     name: 'weir_unmatched_descriptors_total',
     labels: ['domain'],
-    help: 'Descriptors without a limit, because no rule of their domain matches or the matched rule has none; `weir explain` shows why.',
+    help: 'Descriptors that no rule of their domain matches; `weir explain` shows why. A rule without a limit and without rules below it says that its descriptor needs none.',
   },
   ...PLAN_METRICS,
 } as const satisfies Readonly<Record<string, MetricRow>>;
@@ -103,8 +106,8 @@ export interface DescriptorRecord {
 export interface RuleMetricsOptions {
   readonly registry: Registry;
   /**
-   * Maximum number of series. At most half of them contain request values, because one caller could otherwise
-   * use up all; further paths count as domain and key `other`.
+   * Maximum number of series. At most half of them contain request values, of SENT_LABEL_BYTES_MAX together, because one caller could
+   * otherwise use up all; further paths count as domain and key `other`.
    */
   readonly seriesMax: number;
   /** Share of the capacity above which hits are near the limit. */
@@ -129,6 +132,7 @@ export class RuleMetrics {
   /** By label, because two domains may have the same label. */
   private readonly unmatchedByLabel = new Map<string, CountRow>();
   private sentSeries = 0;
+  private sentBytes = 0;
   /** In single precision, as in envoyproxy/ratelimit: 0.29 of 100 is 29 there, and 28 in double precision. */
   private readonly nearLimitRatio: number;
 
@@ -225,9 +229,11 @@ export class RuleMetrics {
     const known = this.seriesByLabels.get(key);
     if (known !== undefined) return known;
     const { seriesMax } = this.options;
-    if (this.seriesByLabels.size >= seriesMax || (sent && this.sentSeries >= seriesMax / 2))
-      return (this.other ??= this.series.add({ domain: OTHER, key1: OTHER }));
+    const bytes = sent ? Buffer.byteLength(key) : 0;
+    const isFull = sent && (this.sentSeries >= seriesMax / 2 || this.sentBytes + bytes > SENT_LABEL_BYTES_MAX);
+    if (isFull || this.seriesByLabels.size >= seriesMax) return (this.other ??= this.series.add({ domain: OTHER, key1: OTHER }));
     if (sent) this.sentSeries += 1;
+    this.sentBytes += bytes;
     // A copy: a slice of a long value would keep the whole value in memory.
     const series = this.series.add(JSON.parse(key) as RuleLabels);
     this.seriesByLabels.set(key, series);

@@ -1,6 +1,7 @@
 /** Writes the alerts as a rules file of Prometheus, and as a PrometheusRule of its operator. */
 
 import { DEFAULT_ALERT_OPTIONS, makeAlerts, type Alert, type AlertOptions } from './alerts';
+import { RUNBOOK, sectionOf } from './runbook-link';
 import { REAL_TIME, type TimeScale } from './time-scale';
 
 export interface RulesOptions {
@@ -25,8 +26,6 @@ export interface RuleGroups {
 const HEAD =
   '# Written by scripts/generate/monitoring.mjs from src/observability/monitoring/alerts.ts; docs/runbook.md explains each alert.\n';
 
-export const RUNBOOK = 'docs/runbook.md';
-
 export function ruleGroups({ runbook = RUNBOOK, time = REAL_TIME, alerts = DEFAULT_ALERT_OPTIONS }: RulesOptions = {}): RuleGroups {
   return { groups: [{ name: 'weir', rules: makeAlerts(alerts).map((alert) => toRule(alert, { runbook, time })) }] };
 }
@@ -47,11 +46,6 @@ metadata:
 spec:
 ${groups.join('\n')}
 `;
-}
-
-/** The fragment of the alert's section. */
-export function sectionOf(alert: string): string {
-  return alert.toLowerCase();
 }
 
 function toRule(

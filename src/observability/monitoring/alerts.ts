@@ -1,18 +1,19 @@
 /** The alerts: what each looks at, how long, how urgent it is, and what it says. */
 
 import { CERTIFICATE_METRIC } from '../metrics/certificate-expiry';
-import { CONFIG_METRICS, CONTROL_METRICS, METRICS, XDS_METRICS } from '../metrics/metrics';
+import { CONFIG_METRICS, CONTROL_METRICS, METRICS, WORKER_METRICS, XDS_METRICS } from '../metrics/metrics';
 import { LIMIT_METRICS } from '../metrics/rule-limit-metric';
 import { DOMAIN_METRICS, OTHER, RULE_METRICS } from '../metrics/rule-metrics';
 import { TOP_KEY_METRIC } from '../metrics/top-key-metric';
-import { buckets, increase, maxBy, minBy, quantile, rate, RULE, series, sumBy } from './promql';
-import { usedShare } from './rule-queries';
+import { PROCESS_METRICS, TARGET_METRICS } from './process-metrics';
+import { buckets, countBy, counts, increase, INSTALLATION, INSTANCE, maxBy, minBy, quantile, rate, RULE, series, sumBy } from './promql';
+import { usedInBand, WINDOW_BANDS } from './rule-queries';
 import type { Duration, TimeScale } from './time-scale';
 
 export interface Alert {
   readonly name: string;
-  /** `page`: someone acts now. `ticket`: someone looks within days. */
-  readonly severity: 'page' | 'ticket';
+  /** `page`: someone acts now. `ticket`: someone looks within days. `info`: worth knowing, and often normal. */
+  readonly severity: 'page' | 'ticket' | 'info';
   /** How long the condition must hold. */
   readonly hold: Duration;
   /** One line, with labels as `{{ $labels.instance }}`. */
@@ -23,10 +24,14 @@ export interface Alert {
 export interface AlertOptions {
   /** The timeout of Envoy's `rate_limit_service`, in milliseconds. */
   readonly envoyTimeoutMs: number;
+  /** The fewest instances of an installation. */
+  readonly instancesMin: number;
+  /** How late the event loop may run, in milliseconds. */
+  readonly lagMaxMs: number;
 }
 
-/** Envoy's default. */
-export const DEFAULT_ALERT_OPTIONS: AlertOptions = { envoyTimeoutMs: 20 };
+/** Envoy's default; one instance may go away; several times what a busy process has. */
+export const DEFAULT_ALERT_OPTIONS: AlertOptions = { envoyTimeoutMs: 20, instancesMin: 2, lagMaxMs: 50 };
 
 /** 99.9 % of calls are decided with Redis. */
 const ERROR_BUDGET = 0.001;
@@ -38,35 +43,101 @@ const FAST_BURN = 14.4;
 const SLOW_BURN = 6;
 
 /** The part of Envoy's timeout that p99 may take. */
-const TIMEOUT_SHARE = 0.75;
+export const TIMEOUT_SHARE = 0.75;
 
-const USED_SHARE = 0.9;
+/** The part of a limit that callers may use. */
+export const USED_SHARE = 0.9;
 
 const UNMATCHED_SHARE = 0.01;
 
+/** A key's denials are worth knowing if they are a tenth of all hits, three times as many as before, and more than noise. */
+const DENIED_SHARE = 0.1;
 const DENIALS_MIN = 600;
 const DENIALS_FACTOR = 3;
+
+export const HEAP_SHARE = 0.85;
+
+/** One restart is an upgrade or an accident. */
+const RESTARTS_MAX = 2;
 
 const CERTIFICATE_DAYS = 14;
 const DAY_SECONDS = 86_400;
 
-const DECISIONS = { grpc_method: 'ShouldRateLimit' } as const;
-
-const INSTANCE = 'job, instance';
-
 export function makeAlerts(options: AlertOptions = DEFAULT_ALERT_OPTIONS): readonly Alert[] {
-  return [...decisionAlerts(options), ...configurationAlerts(), ...callerAlerts()];
+  return [
+    ...instanceAlerts(options),
+    ...decisionAlerts(options),
+    ...storeAlerts(),
+    ...configurationAlerts(),
+    ...callerAlerts(),
+    ...partAlerts(),
+  ];
 }
 
-function decisionAlerts({ envoyTimeoutMs }: AlertOptions): readonly Alert[] {
+function instanceAlerts({ instancesMin, lagMaxMs }: AlertOptions): readonly Alert[] {
+  const installed = (time: TimeScale, range: Duration) =>
+    countBy(INSTALLATION, `last_over_time(${series(METRICS.buildInfo)}[${time.range(range)}])`);
+  const alive = countBy(INSTALLATION, series(METRICS.buildInfo));
   return [
     {
       name: 'WeirNotScraped',
       severity: 'page',
       hold: '5m',
-      summary: 'Prometheus scrapes no Weir at all, so no other alert of Weir can fire.',
-      expression: () => `absent(${series(METRICS.buildInfo)})`,
+      summary: 'Prometheus scrapes no Weir {{ $labels.job }} any more, so no other alert on it can fire.',
+      expression: (time) => `(${installed(time, '24h')} unless ${alive}) or on () absent(${series(METRICS.buildInfo)})`,
     },
+    {
+      name: 'WeirInstanceGone',
+      severity: 'ticket',
+      hold: '5m',
+      summary: 'Weir {{ $labels.instance }} of {{ $labels.job }} does not answer Prometheus.',
+      expression: (time) => `${maxBy(INSTANCE, series(TARGET_METRICS.up))} == 0 and on (${INSTALLATION}) ${installed(time, '168h')}`,
+    },
+    {
+      name: 'WeirFewInstances',
+      severity: 'ticket',
+      hold: '10m',
+      summary: `Weir of {{ $labels.job }} has {{ $value }} instances; within the last day it had at least ${instancesMin}.`,
+      expression: (time) => {
+        // A single failed scrape does not mean that an instance is gone.
+        const lately = installed(time, '2m');
+        return `${lately} < ${instancesMin} and max_over_time(${lately}[${time.range('24h')}:${time.range('5m')}]) >= ${instancesMin}`;
+      },
+    },
+    {
+      name: 'WeirRestarting',
+      severity: 'ticket',
+      hold: '0s',
+      summary: `Weir {{ $labels.instance }} or its workers have restarted more than ${RESTARTS_MAX} times within an hour.`,
+      expression: (time) => {
+        const restarts = maxBy(INSTANCE, `changes(${series(METRICS.startTime)}[${time.range('1h')}])`);
+        const workers = sumBy(INSTANCE, increase(series(WORKER_METRICS.restarts), time.range('1h')));
+        return `${restarts} > ${RESTARTS_MAX} or ${workers} > ${RESTARTS_MAX}`;
+      },
+    },
+    {
+      name: 'WeirRunsLate',
+      severity: 'ticket',
+      hold: '10m',
+      summary: `The event loop of Weir {{ $labels.instance }} runs over ${lagMaxMs} ms late: it lacks processor time.`,
+      expression: () => `${maxBy(INSTANCE, series(PROCESS_METRICS.lag))} > ${lagMaxMs / 1_000}`,
+    },
+    {
+      name: 'WeirMemoryNearLimit',
+      severity: 'ticket',
+      hold: '5m',
+      summary: `Weir {{ $labels.instance }} uses over ${HEAP_SHARE * 100} % of its heap, and ends when it is full.`,
+      expression: (time) => {
+        // Between two collections the heap holds garbage; its minimum does not.
+        const used = sumBy(INSTANCE, `min_over_time(${series(PROCESS_METRICS.heapUsed)}[${time.range('10m')}])`);
+        return `${used} / ${sumBy(INSTANCE, series(METRICS.heapLimit))} > ${HEAP_SHARE}`;
+      },
+    },
+  ];
+}
+
+function decisionAlerts({ envoyTimeoutMs }: AlertOptions): readonly Alert[] {
+  return [
     {
       name: 'WeirFailingOpen',
       severity: 'page',
@@ -99,9 +170,29 @@ function decisionAlerts({ envoyTimeoutMs }: AlertOptions): readonly Alert[] {
       name: 'WeirSlowDecisions',
       severity: 'page',
       hold: '5m',
-      summary: `The p99 of decisions of Weir {{ $labels.instance }} is near the ${envoyTimeoutMs} ms after which Envoy decides without Weir.`,
+      summary: `The p99 of decisions of Weir {{ $labels.instance }} over {{ $labels.via }} is near the ${envoyTimeoutMs} ms after which Envoy decides without Weir.`,
       expression: (time) =>
-        `${quantile(0.99, buckets(METRICS.responseTime, DECISIONS), { by: INSTANCE, range: time.range('5m') })} > ${(envoyTimeoutMs * TIMEOUT_SHARE) / 1_000}`,
+        `${quantile(0.99, buckets(METRICS.decisionTime), { by: `${INSTANCE}, via`, range: time.range('5m') })} > ${(envoyTimeoutMs * TIMEOUT_SHARE) / 1_000}`,
+    },
+  ];
+}
+
+function storeAlerts(): readonly Alert[] {
+  return [
+    {
+      name: 'WeirRedisEvicts',
+      severity: 'ticket',
+      hold: '0s',
+      summary: 'The {{ $labels.store }} of Weir {{ $labels.job }} evicts keys, so limits that were used up admit again.',
+      expression: (time) => `${maxBy(`${INSTALLATION}, store`, increase(series(METRICS.redisEvictedKeys), time.range('10m')))} > 0`,
+    },
+    {
+      name: 'WeirHitsLost',
+      severity: 'ticket',
+      hold: '0s',
+      summary: 'Weir {{ $labels.instance }} admitted hits that Redis may never count, or charged hits for denied requests.',
+      expression: (time) =>
+        `${[METRICS.chargeBackLostHits, METRICS.hitsLost].map((row) => sumBy(INSTANCE, increase(series(row), time.range('10m')))).join(' + ')} > 0`,
     },
   ];
 }
@@ -135,33 +226,30 @@ function configurationAlerts(): readonly Alert[] {
 function callerAlerts(): readonly Alert[] {
   return [
     {
-      name: 'WeirHitsLost',
-      severity: 'ticket',
-      hold: '0s',
-      summary: 'Weir {{ $labels.instance }} admitted hits that Redis may never count, or charged hits for denied requests.',
-      expression: (time) =>
-        `${[METRICS.chargeBackLostHits, METRICS.hitsLost].map((row) => sumBy(INSTANCE, increase(series(row), time.range('10m')))).join(' + ')} > 0`,
-    },
-    {
       name: 'WeirUnmatchedDescriptors',
       severity: 'ticket',
       hold: '10m',
-      summary: 'Envoy sends descriptors of domain {{ $labels.domain }} that no rule limits.',
+      summary: 'Callers send descriptors of domain {{ $labels.domain }} that no rule matches.',
       expression: (time) => {
-        const unmatched = sumBy('job, domain', rate(series(DOMAIN_METRICS.unmatched), time.range('10m')));
-        const calls = sumBy('job', rate(series(METRICS.totalRequests, DECISIONS), time.range('10m')));
-        return `${unmatched} > on (job) group_left () ${UNMATCHED_SHARE} * ${calls}`;
+        const unmatched = sumBy(`${INSTALLATION}, domain`, rate(series(DOMAIN_METRICS.unmatched), time.range('10m')));
+        return `${unmatched} > on (${INSTALLATION}) group_left () (${UNMATCHED_SHARE} * ${decisions(time.range('10m'))} > 0)`;
       },
     },
     {
       name: 'WeirTopKeyDenied',
-      severity: 'ticket',
+      severity: 'info',
       hold: '1m',
       summary: 'Denials of {{ $labels.key }} under {{ $labels.rule }} in domain {{ $labels.domain }} rose steeply.',
       expression: (time) => {
-        const denied = (offset = '') => sumBy('job, domain, rule, key', `${series(TOP_KEY_METRIC, { question: 'denied' })}${offset}`);
+        const denied = (offset = '') =>
+          sumBy(`${INSTALLATION}, domain, rule, key`, `${series(TOP_KEY_METRIC, { question: 'denied' })}${offset}`);
         const before = denied(` offset ${time.range('10m')}`);
-        return `${denied()} > ${DENIALS_MIN} and ${denied()} > ${DENIALS_FACTOR} * (${before} or ${denied()} * 0)`;
+        const all = sumBy(INSTALLATION, increase(series(RULE_METRICS.totalHits), time.range('10m')));
+        return [
+          `${denied()} > ${DENIALS_MIN}`,
+          `${denied()} > ${DENIALS_FACTOR} * (${before} or ${denied()} * 0)`,
+          `${denied()} > on (${INSTALLATION}) group_left () ${DENIED_SHARE} * ${all}`,
+        ].join(' and ');
       },
     },
     {
@@ -169,9 +257,13 @@ function callerAlerts(): readonly Alert[] {
       severity: 'ticket',
       hold: '10m',
       summary: 'Callers use over 90 % of the limit of {{ $labels.key1 }} {{ $labels.key2 }} in domain {{ $labels.domain }}.',
-      expression: (time) =>
-        `${usedShare({ by: `job, ${RULE}`, range: time.range('10m'), windowSecondsMax: time.seconds('10m') })} > ${USED_SHARE}`,
+      expression: (time) => `${usedInBand(WINDOW_BANDS[0], { by: `${INSTALLATION}, ${RULE}`, time })} > ${USED_SHARE}`,
     },
+  ];
+}
+
+function partAlerts(): readonly Alert[] {
+  return [
     {
       name: 'WeirCertificateEnds',
       severity: 'ticket',
@@ -202,10 +294,16 @@ function burns(factor: number, windows: readonly [Duration, Duration]): Alert['e
   return (time) => windows.map((window) => `${badShare(time.range(window))} > ${threshold}`).join(' and ');
 }
 
-/** The part of calls that got an error, or a decision without Redis. */
+/** The part of decisions that are errors, or were made without Redis. */
 function badShare(range: string): string {
-  const calls = rate(series(METRICS.totalRequests, DECISIONS), range);
-  const errors = `(${sumBy('job', rate(series(METRICS.shouldRateLimitError), range))} or ${sumBy('job', calls)} * 0)`;
-  const fallback = sumBy('job', rate(series(METRICS.fallbackDecisions), range));
-  return `(${errors} + ${fallback}) / ${sumBy('job', calls)}`;
+  const all = decisions(range);
+  const errors = `(${sumBy(INSTALLATION, rate(series(METRICS.shouldRateLimitError), range))} or ${all} * 0)`;
+  const fallback = sumBy(INSTALLATION, rate(series(METRICS.fallbackDecisions), range));
+  // Nothing is decided: x / 0 would be infinite.
+  return `(${errors} + ${fallback}) / (${all} > 0)`;
+}
+
+/** Decisions per second, whatever way they came. */
+function decisions(range: string): string {
+  return sumBy(INSTALLATION, rate(counts(METRICS.decisionTime), range));
 }

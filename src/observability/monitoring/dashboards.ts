@@ -2,12 +2,15 @@
 
 import type { AnnotationQuery, Dashboard as GrafanaDashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { CONFIG_METRICS, METRICS } from '../metrics/metrics';
+import { DEFAULT_ALERT_OPTIONS, type AlertOptions } from './alerts';
 import { DATA_SOURCE, placed } from './panels';
 import type { PlainJson } from './plain-json';
+import { TARGET_METRICS } from './process-metrics';
 import { maxBy, series } from './promql';
 import { RULE_SECTIONS } from './rules-dashboard';
-import { SERVICE_SECTIONS } from './service-dashboard';
-import { INSTANCES, RULE_VARIABLES, SERVICE_VARIABLES } from './variables';
+import { RUNBOOK } from './runbook-link';
+import { serviceSections } from './service-dashboard';
+import { CHOSEN, INSTALLATIONS, ruleVariables, serviceVariables } from './variables';
 
 // eslint-disable-next-line @typescript-eslint/no-deprecated -- Grafana before 12 imports only this form, and newer ones do too
 export type Dashboard = PlainJson<Omit<GrafanaDashboard, 'panels'>> & { readonly panels: ReturnType<typeof placed> };
@@ -15,31 +18,50 @@ export type Dashboard = PlainJson<Omit<GrafanaDashboard, 'panels'>> & { readonly
 /** Of Grafana 10.4, the oldest version that is maintained; newer ones convert it. */
 const SCHEMA_VERSION = 39;
 
-const CHOSEN = { instance: INSTANCES } as const;
-
-/** Lines in every graph: each configuration, and the times at which one was rejected. */
+/** What lines are drawn by in every graph: firing alerts, new configurations, and rejected ones. */
 const ANNOTATIONS: readonly PlainJson<AnnotationQuery>[] = [
-  {
+  annotation({
+    name: 'Alerts',
+    color: 'orange',
+    expression: maxBy(
+      'alertname, instance',
+      series(TARGET_METRICS.alerts, { alertname: '~Weir.+', alertstate: 'firing', ...INSTALLATIONS }),
+    ),
+    title: '{{alertname}}',
+  }),
+  annotation({
     name: 'Configurations',
-    datasource: DATA_SOURCE,
-    enable: true,
-    iconColor: 'blue',
-    expr: `${maxBy('instance', `changes(${series(METRICS.configGeneration, CHOSEN)}[1m])`)} > 0`,
-    step: '60s',
-    titleFormat: 'New configuration',
-    textFormat: '{{instance}}',
-  },
-  {
+    color: 'blue',
+    expression: `${maxBy('instance', `changes(${series(METRICS.configGeneration, CHOSEN)}[1m])`)} > 0`,
+    title: 'New configuration',
+  }),
+  annotation({
     name: 'Rejected configurations',
+    color: 'red',
+    expression: `${maxBy('instance', series(CONFIG_METRICS.configLastLoadGood, CHOSEN))} == 0`,
+    title: 'Configuration rejected',
+  }),
+];
+
+interface AnnotationSpec {
+  readonly name: string;
+  readonly color: string;
+  readonly expression: string;
+  readonly title: string;
+}
+
+function annotation({ name, color, expression, title }: AnnotationSpec): PlainJson<AnnotationQuery> {
+  return {
+    name,
     datasource: DATA_SOURCE,
     enable: true,
-    iconColor: 'red',
-    expr: `${maxBy('instance', series(CONFIG_METRICS.configLastLoadGood, CHOSEN))} == 0`,
+    iconColor: color,
+    expr: expression,
     step: '60s',
-    titleFormat: 'Configuration rejected',
+    titleFormat: title,
     textFormat: '{{instance}}',
-  },
-];
+  };
+}
 
 const COMMON = {
   tags: ['weir'],
@@ -53,15 +75,23 @@ const COMMON = {
   annotations: { list: ANNOTATIONS },
 } as const;
 
+export interface DashboardOptions {
+  /** Where docs/runbook.md is published. */
+  readonly runbook?: string;
+  readonly alerts?: AlertOptions;
+}
+
 /** By file name. */
-export function makeDashboards(): Readonly<Record<'weir-rules.json' | 'weir-service.json', Dashboard>> {
+export function makeDashboards({ runbook = RUNBOOK, alerts = DEFAULT_ALERT_OPTIONS }: DashboardOptions = {}): Readonly<
+  Record<'weir-rules.json' | 'weir-service.json', Dashboard>
+> {
   return {
     'weir-rules.json': {
       ...COMMON,
       uid: 'weir-rules',
       title: 'Weir: rules and callers',
       description: 'What callers use of their limits, what is denied, and to whom.',
-      templating: { list: RULE_VARIABLES },
+      templating: { list: ruleVariables(runbook) },
       panels: placed(RULE_SECTIONS),
     },
     'weir-service.json': {
@@ -69,15 +99,15 @@ export function makeDashboards(): Readonly<Record<'weir-rules.json' | 'weir-serv
       uid: 'weir-service',
       title: 'Weir: service',
       description: 'How fast Weir decides, what happens without Redis, and how its instances differ.',
-      templating: { list: SERVICE_VARIABLES },
-      panels: placed(SERVICE_SECTIONS),
+      templating: { list: serviceVariables(runbook) },
+      panels: placed(serviceSections(alerts)),
     },
   };
 }
 
 /** The text of each file. */
-export function renderDashboards(): Readonly<Record<string, string>> {
+export function renderDashboards(options: DashboardOptions = {}): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    Object.entries(makeDashboards()).map(([name, dashboard]) => [name, `${JSON.stringify(dashboard, undefined, 2)}\n`]),
+    Object.entries(makeDashboards(options)).map(([name, dashboard]) => [name, `${JSON.stringify(dashboard, undefined, 2)}\n`]),
   );
 }

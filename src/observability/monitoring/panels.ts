@@ -6,6 +6,7 @@ import type { Options as StatOptions } from '@grafana/grafana-foundation-sdk/sta
 import type { Options as TableOptions } from '@grafana/grafana-foundation-sdk/table';
 import type { FieldConfig as GraphConfig, Options as GraphOptions } from '@grafana/grafana-foundation-sdk/timeseries';
 import type { PlainJson } from './plain-json';
+import { RUNBOOK_VARIABLE, sectionOf } from './runbook-link';
 
 /** How Grafana shows a number. */
 type Unit = 'none' | 'short' | 'percentunit' | 's' | 'ops' | 'bytes' | 'bool' | 'reqps';
@@ -22,6 +23,10 @@ export interface PanelSpec {
   readonly description: string;
   readonly unit: Unit;
   readonly queries: readonly Query[];
+  /** Above it the panel is red: where its alert begins. */
+  readonly redFrom?: number;
+  /** The alerts that look at the same; the panel links to their sections of the runbook. */
+  readonly alerts?: readonly string[];
 }
 
 export interface Section {
@@ -88,27 +93,58 @@ export function placed(sections: readonly Section[]): readonly PlacedPanel[] {
   return made;
 }
 
-function toPanel({ kind, title, description, unit, queries }: PanelSpec): Panel {
-  const common = { title, description, datasource: DATA_SOURCE, targets: queries.map((query, i) => toTarget(query, { i, kind })) };
+function toPanel({ kind, title, description, unit, queries, redFrom, alerts = [] }: PanelSpec): Panel {
+  const common = {
+    title,
+    description,
+    datasource: DATA_SOURCE,
+    targets: queries.map((query, i) => toTarget(query, { i, kind })),
+    links: alerts.map((alert) => ({
+      title: `Runbook: ${alert}`,
+      type: 'link' as const,
+      url: `${RUNBOOK_VARIABLE}#${sectionOf(alert)}`,
+      icon: 'doc',
+      tooltip: '',
+      tags: [],
+      asDropdown: false,
+      targetBlank: true,
+      includeVars: false,
+      keepTime: false,
+    })),
+  };
+  const defaults = { unit, ...(redFrom !== undefined && { thresholds: redAbove(redFrom) }) };
   switch (kind) {
     case 'graph':
       return {
         ...common,
         type: 'timeseries',
         options: GRAPH_OPTIONS,
-        fieldConfig: { defaults: { unit, custom: GRAPH_CONFIG }, overrides: [] },
+        fieldConfig: {
+          defaults: { ...defaults, custom: redFrom === undefined ? GRAPH_CONFIG : { ...GRAPH_CONFIG, thresholdsStyle: { mode: 'line' } } },
+          overrides: [],
+        },
       };
     case 'stat':
-      return { ...common, type: 'stat', options: STAT_OPTIONS, fieldConfig: { defaults: { unit }, overrides: [] } };
+      return { ...common, type: 'stat', options: STAT_OPTIONS, fieldConfig: { defaults, overrides: [] } };
     case 'table':
       return {
         ...common,
         type: 'table',
         options: TABLE_OPTIONS,
-        fieldConfig: { defaults: { unit }, overrides: [] },
+        fieldConfig: { defaults, overrides: [] },
         transformations: [{ id: 'organize', options: { excludeByName: { Time: true } } }],
       };
   }
+}
+
+function redAbove(value: number): { mode: 'absolute'; steps: { value: number | null; color: string }[] } {
+  return {
+    mode: 'absolute',
+    steps: [
+      { value: null, color: 'green' },
+      { value, color: 'red' },
+    ],
+  };
 }
 
 function toTarget(

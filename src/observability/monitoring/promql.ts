@@ -4,7 +4,13 @@ import type { MetricRow } from '../metrics/metrics';
 import { RULE_LABELS } from '../metrics/rule-labels';
 
 /** Labels that Prometheus adds to what it scrapes. */
-type TargetLabel = 'job' | 'instance';
+export type TargetLabel = 'cluster' | 'namespace' | 'job' | 'instance';
+
+/** The labels that name one installation. A label that a Prometheus does not add is empty everywhere. */
+export const INSTALLATION = 'cluster, namespace, job';
+
+/** The labels that name one instance. */
+export const INSTANCE = `${INSTALLATION}, instance`;
 
 type LabelOf<Row extends MetricRow> = Row['labels'][number] | TargetLabel;
 
@@ -21,6 +27,11 @@ export function series<Row extends MetricRow>({ name }: Row, matchers?: Matchers
 /** The buckets of a histogram. */
 export function buckets<Row extends MetricRow & { readonly type: 'histogram' }>({ name }: Row, matchers?: Matchers<LabelOf<Row>>): string {
   return selector(`${name}_bucket`, matchers);
+}
+
+/** How many times a histogram has. */
+export function counts<Row extends MetricRow & { readonly type: 'histogram' }>({ name }: Row, matchers?: Matchers<LabelOf<Row>>): string {
+  return selector(`${name}_count`, matchers);
 }
 
 export function rate(selected: string, range: string): string {
@@ -47,6 +58,10 @@ export function sumBy(labels: string, expression: string): string {
 
 export function maxBy(labels: string, expression: string): string {
   return `max by (${labels}) (${expression})`;
+}
+
+export function countBy(labels: string, expression: string): string {
+  return `count by (${labels}) (${expression})`;
 }
 
 export function minBy(labels: string, expression: string): string {

@@ -6,23 +6,25 @@ import { LIMIT_METRICS } from '../metrics/rule-limit-metric';
 import { DOMAIN_METRICS, RULE_METRICS } from '../metrics/rule-metrics';
 import { TOP_KEY_METRIC } from '../metrics/top-key-metric';
 import type { MetricRow } from '../metrics/metrics';
+import { USED_SHARE } from './alerts';
 import type { Section } from './panels';
-import { maxBy, rate, RULE, series, sumBy, type Matchers } from './promql';
-import { limitPerSecond, usedShare } from './rule-queries';
-import { DOMAIN, INSTANCES, RATE_RANGE, RULE_NAME } from './variables';
+import { maxBy, rate, RULE, series, sumBy, type Matchers, type TargetLabel } from './promql';
+import { limitPerSecond, usedInBand, WINDOW_BANDS } from './rule-queries';
+import { REAL_TIME } from './time-scale';
+import { CHOSEN, DOMAIN, RATE_RANGE, RULE_NAME } from './variables';
 
 const LEGEND = '{{domain}} {{key1}} {{key2}} {{key3}} {{key4}}';
 
-const CHOSEN: Matchers<RuleLabel | 'instance'> = { domain: DOMAIN, key1: RULE_NAME, instance: INSTANCES };
+const RULES: Matchers<RuleLabel | TargetLabel> = { domain: DOMAIN, key1: RULE_NAME, ...CHOSEN };
 
 const TOP = 20;
 
 function hits(row: MetricRow): string {
-  return sumBy(RULE, rate(series(row, CHOSEN), RATE_RANGE));
+  return sumBy(RULE, rate(series(row, RULES), RATE_RANGE));
 }
 
 function topKeys(question: 'asked' | 'denied'): string {
-  return `topk(${TOP}, ${sumBy('domain, rule, key', series(TOP_KEY_METRIC, { question, domain: DOMAIN, instance: INSTANCES }))})`;
+  return `topk(${TOP}, ${sumBy('domain, rule, key', series(TOP_KEY_METRIC, { question, domain: DOMAIN, ...CHOSEN }))})`;
 }
 
 const { totalHits, overLimit, shadowMode, nearLimit, withinLimit, candidateOver } = RULE_METRICS;
@@ -35,9 +37,14 @@ export const RULE_SECTIONS: readonly Section[] = [
         kind: 'graph',
         title: 'Used part of the limit',
         description:
-          'Admitted hits per second divided by what the tightest limit allows. Only rules whose requests share one bucket. A burst under a long window shows more than 100 %.',
+          'Admitted hits divided by what the tightest limit allows: over 10 minutes for windows up to that length, over an hour and over a day for longer ones. Only rules whose requests share one bucket. Limits of weeks and longer are left out.',
         unit: 'percentunit',
-        queries: [{ expression: usedShare({ by: RULE, range: RATE_RANGE, matchers: CHOSEN }), legend: LEGEND }],
+        redFrom: USED_SHARE,
+        alerts: ['WeirLimitNearlyUsed'],
+        queries: WINDOW_BANDS.map((band) => ({
+          expression: usedInBand(band, { by: RULE, matchers: RULES, time: REAL_TIME }),
+          legend: `${LEGEND}${band.name}`,
+        })),
       },
       {
         kind: 'graph',
@@ -46,7 +53,7 @@ export const RULE_SECTIONS: readonly Section[] = [
         unit: 'ops',
         queries: [
           { expression: hits(withinLimit), legend: LEGEND },
-          { expression: limitPerSecond({ by: RULE, matchers: CHOSEN }), legend: `limit of ${LEGEND}` },
+          { expression: limitPerSecond({ by: RULE, matchers: RULES }), legend: `limit of ${LEGEND}` },
         ],
       },
       {
@@ -63,7 +70,7 @@ export const RULE_SECTIONS: readonly Section[] = [
         unit: 'short',
         queries: [
           {
-            expression: maxBy(`${RULE}, plan, limit, algorithm, unit, window, buckets`, series(LIMIT_METRICS.limit, CHOSEN)),
+            expression: maxBy(`${RULE}, plan, limit, algorithm, unit, window, buckets`, series(LIMIT_METRICS.limit, RULES)),
             legend: '',
           },
         ],
@@ -103,9 +110,9 @@ export const RULE_SECTIONS: readonly Section[] = [
         description: 'Descriptors that a block, a pass or an override decided, and blocks that penalties wrote.',
         unit: 'ops',
         queries: [
-          { expression: sumBy('kind', rate(series(CONTROL_METRICS.decisions, { instance: INSTANCES }), RATE_RANGE)), legend: '{{kind}}' },
+          { expression: sumBy('kind', rate(series(CONTROL_METRICS.decisions, CHOSEN), RATE_RANGE)), legend: '{{kind}}' },
           {
-            expression: `sum(${rate(series(PENALTY_METRICS.blocks, { instance: INSTANCES }), RATE_RANGE)})`,
+            expression: `sum(${rate(series(PENALTY_METRICS.blocks, CHOSEN), RATE_RANGE)})`,
             legend: 'blocks written by penalties',
           },
         ],
@@ -120,6 +127,7 @@ export const RULE_SECTIONS: readonly Section[] = [
         title: 'Keys that were denied most',
         description: 'Denied hits of the last 10 minutes. Only with METRIC_TOP_KEYS.',
         unit: 'short',
+        alerts: ['WeirTopKeyDenied'],
         queries: [{ expression: topKeys('denied'), legend: '' }],
       },
       {
@@ -138,7 +146,7 @@ export const RULE_SECTIONS: readonly Section[] = [
           {
             expression: sumBy(
               'domain, plan, result',
-              rate(series(DOMAIN_METRICS.planDecisions, { domain: DOMAIN, instance: INSTANCES }), RATE_RANGE),
+              rate(series(DOMAIN_METRICS.planDecisions, { domain: DOMAIN, ...CHOSEN }), RATE_RANGE),
             ),
             legend: '{{domain}} {{plan}} {{result}}',
           },
@@ -146,16 +154,17 @@ export const RULE_SECTIONS: readonly Section[] = [
       },
       {
         kind: 'graph',
-        title: 'Requests that no rule limits',
-        description: 'Descriptors without a limit, and requests for a domain without rules.',
+        title: 'Requests that no rule matches',
+        description: 'Descriptors that no rule of their domain matches, and requests for a domain without rules.',
         unit: 'ops',
+        alerts: ['WeirUnmatchedDescriptors'],
         queries: [
           {
-            expression: sumBy('domain', rate(series(DOMAIN_METRICS.unmatched, { domain: DOMAIN, instance: INSTANCES }), RATE_RANGE)),
+            expression: sumBy('domain', rate(series(DOMAIN_METRICS.unmatched, { domain: DOMAIN, ...CHOSEN }), RATE_RANGE)),
             legend: 'unmatched descriptors of {{domain}}',
           },
           {
-            expression: sumBy('domain', rate(series(DOMAIN_METRICS.notFound, { instance: INSTANCES }), RATE_RANGE)),
+            expression: sumBy('domain', rate(series(DOMAIN_METRICS.notFound, CHOSEN), RATE_RANGE)),
             legend: 'unknown domain {{domain}}',
           },
         ],

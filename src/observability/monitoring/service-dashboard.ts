@@ -3,22 +3,13 @@
 import { CERTIFICATE_METRIC } from '../metrics/certificate-expiry';
 import { CONFIG_METRICS, CONTROL_METRICS, METRICS, WORKER_METRICS, XDS_METRICS, type MetricRow } from '../metrics/metrics';
 import { LIMIT_METRICS } from '../metrics/rule-limit-metric';
+import { DEFAULT_ALERT_OPTIONS, HEAP_SHARE, type AlertOptions } from './alerts';
 import type { PanelSpec, Query, Section } from './panels';
-import { buckets, increase, maxBy, minBy, quantile, rate, series, sumBy } from './promql';
-import { INSTANCES, RATE_RANGE } from './variables';
+import { PROCESS_METRICS } from './process-metrics';
+import { buckets, counts, increase, maxBy, minBy, quantile, rate, series, sumBy } from './promql';
+import { CHOSEN, RATE_RANGE } from './variables';
 
-const CHOSEN = { instance: INSTANCES } as const;
-
-const DECISIONS = { ...CHOSEN, grpc_method: 'ShouldRateLimit' } as const;
-
-/** Metrics of prom-client, which docs/metrics.md names as its defaults. */
-const PROCESS = {
-  cpu: { type: 'counter', name: 'process_cpu_seconds_total', labels: [], help: '' },
-  memory: { type: 'gauge', name: 'process_resident_memory_bytes', labels: [], help: '' },
-  lag: { type: 'gauge', name: 'nodejs_eventloop_lag_p99_seconds', labels: [], help: '' },
-} as const satisfies Readonly<Record<string, MetricRow>>;
-
-const decisionsPerInstance = sumBy('instance', rate(series(METRICS.totalRequests, DECISIONS), RATE_RANGE));
+const decisionsPerInstance = sumBy('instance', rate(counts(METRICS.decisionTime, CHOSEN), RATE_RANGE));
 
 function perInstance(row: MetricRow): string {
   return sumBy('instance', rate(series(row, CHOSEN), RATE_RANGE));
@@ -31,45 +22,64 @@ function gauge(row: MetricRow, name = ''): Query {
 function latencies(selected: string, by: string): readonly Query[] {
   return [0.5, 0.99].map((q) => ({
     expression: quantile(q, selected, { by, range: RATE_RANGE }),
-    legend: `p${q * 100} {{instance}}${by === 'instance' ? '' : ' {{store}}'}`,
+    legend: `p${q * 100} ${by
+      .split(', ')
+      .map((label) => `{{${label}}}`)
+      .join(' ')}`,
   }));
 }
 
-const DECISION_PANELS: readonly PanelSpec[] = [
-  {
-    kind: 'graph',
-    title: 'Decisions',
-    description: 'gRPC calls answered per second.',
-    unit: 'reqps',
-    queries: [{ expression: decisionsPerInstance, legend: '{{instance}}' }],
-  },
-  {
-    kind: 'graph',
-    title: 'Time of a decision',
-    description: 'From the arrival of a call to its answer. Envoy waits 20 ms by default.',
-    unit: 's',
-    queries: latencies(buckets(METRICS.responseTime, DECISIONS), 'instance'),
-  },
-  {
-    kind: 'graph',
-    title: 'Calls without a decision',
-    description: 'Errors by type. Envoy then decides by failure_mode_deny.',
-    unit: 'reqps',
-    queries: [
-      {
-        expression: sumBy('instance, err_type', rate(series(METRICS.shouldRateLimitError, CHOSEN), RATE_RANGE)),
-        legend: '{{instance}} {{err_type}}',
-      },
-    ],
-  },
-  {
-    kind: 'graph',
-    title: 'Decisions by the deny cache',
-    description: 'Denials without asking Redis.',
-    unit: 'reqps',
-    queries: [{ expression: perInstance(METRICS.denyCacheDenials), legend: '{{instance}}' }],
-  },
-];
+function decisionPanels({ envoyTimeoutMs }: AlertOptions): readonly PanelSpec[] {
+  return [
+    {
+      kind: 'graph',
+      title: 'Decisions',
+      description: 'Answered per second, over gRPC and HTTP, with the steps of reservations that decide.',
+      unit: 'reqps',
+      alerts: ['WeirErrorBudgetFastBurn', 'WeirErrorBudgetSlowBurn'],
+      queries: [
+        { expression: decisionsPerInstance, legend: '{{instance}}' },
+        { expression: sumBy('via', rate(counts(METRICS.decisionTime, CHOSEN), RATE_RANGE)), legend: 'over {{via}}' },
+      ],
+    },
+    {
+      kind: 'graph',
+      title: 'Time of a decision',
+      description: `From the arrival of a call to its answer. The red line is Envoy's timeout, ${envoyTimeoutMs} ms: Envoy takes no answer that comes later, and lets the request pass, or denies it with failure_mode_deny. So a p99 above the line means that 1 % of requests and more are not limited; how slow they were does not matter then. Envoy counts them in ratelimit.error.`,
+      unit: 's',
+      redFrom: envoyTimeoutMs / 1_000,
+      alerts: ['WeirSlowDecisions'],
+      queries: latencies(buckets(METRICS.decisionTime, CHOSEN), 'instance, via'),
+    },
+    {
+      kind: 'graph',
+      title: 'Calls without a decision',
+      description: 'Errors by type. Envoy then decides by failure_mode_deny.',
+      unit: 'reqps',
+      alerts: ['WeirErrorBudgetFastBurn'],
+      queries: [
+        {
+          expression: sumBy('instance, err_type', rate(series(METRICS.shouldRateLimitError, CHOSEN), RATE_RANGE)),
+          legend: '{{instance}} {{err_type}}',
+        },
+      ],
+    },
+    {
+      kind: 'graph',
+      title: 'Decisions by the deny cache',
+      description: 'Denials without asking Redis.',
+      unit: 'reqps',
+      queries: [{ expression: perInstance(METRICS.denyCacheDenials), legend: '{{instance}}' }],
+    },
+    {
+      kind: 'graph',
+      title: 'Answers of /check',
+      description: 'By outcome. Only with CHECK_DOMAIN.',
+      unit: 'reqps',
+      queries: [{ expression: sumBy('outcome', rate(series(METRICS.checks, CHOSEN), RATE_RANGE)), legend: '{{outcome}}' }],
+    },
+  ];
+}
 
 const FALLBACK_PANELS: readonly PanelSpec[] = [
   {
@@ -77,6 +87,7 @@ const FALLBACK_PANELS: readonly PanelSpec[] = [
     title: 'Decisions without Redis',
     description: 'Requests per second that the failure modes of their limits decided.',
     unit: 'reqps',
+    alerts: ['WeirDecidingWithoutRedis'],
     queries: [{ expression: perInstance(METRICS.fallbackDecisions), legend: '{{instance}}' }],
   },
   {
@@ -84,6 +95,7 @@ const FALLBACK_PANELS: readonly PanelSpec[] = [
     title: 'Hits admitted without Redis',
     description: 'By failure mode. Mode open admits everything, mode local a share of the limit.',
     unit: 'ops',
+    alerts: ['WeirFailingOpen'],
     queries: [
       { expression: sumBy('failure_mode', rate(series(METRICS.fallbackHits, CHOSEN), RATE_RANGE)), legend: '{{failure_mode}}' },
       { expression: `sum(${rate(series(METRICS.chargedBackHits, CHOSEN), RATE_RANGE)})`, legend: 'charged to Redis afterwards' },
@@ -107,6 +119,7 @@ const FALLBACK_PANELS: readonly PanelSpec[] = [
     title: 'Lost hits',
     description: 'Hits that Redis may never count, and hits charged for denied or failed requests.',
     unit: 'short',
+    alerts: ['WeirHitsLost'],
     queries: [
       {
         expression: sumBy('instance', increase(series(METRICS.chargeBackLostHits, CHOSEN), RATE_RANGE)),
@@ -142,6 +155,8 @@ const REDIS_PANELS: readonly PanelSpec[] = [
     title: 'Open circuit breakers',
     description: 'Redis servers that Weir does not ask, and how often a breaker opened.',
     unit: 'short',
+    redFrom: 1,
+    alerts: ['WeirDecidingWithoutRedis'],
     queries: [
       gauge(METRICS.breakerOpen, 'open'),
       { expression: sumBy('instance', increase(series(METRICS.breakerOpenings, CHOSEN), RATE_RANGE)), legend: 'openings {{instance}}' },
@@ -149,9 +164,19 @@ const REDIS_PANELS: readonly PanelSpec[] = [
   },
   {
     kind: 'graph',
+    title: 'Keys that Redis evicted',
+    description: 'For lack of memory. A bucket among them is full again. Absent if Redis does not show its INFO.',
+    unit: 'short',
+    redFrom: 1,
+    alerts: ['WeirRedisEvicts'],
+    queries: [{ expression: maxBy('store', increase(series(METRICS.redisEvictedKeys, CHOSEN), RATE_RANGE)), legend: '{{store}}' }],
+  },
+  {
+    kind: 'graph',
     title: 'Instances on the same Redis',
     description: 'As each instance counts them. In mode local each enforces its share of a limit.',
     unit: 'none',
+    alerts: ['WeirInstanceGone', 'WeirFewInstances'],
     queries: [gauge(METRICS.instances)],
   },
 ];
@@ -169,21 +194,37 @@ const INSTANCE_PANELS: readonly PanelSpec[] = [
     title: 'Delay of the event loop',
     description: 'p99 of each process: how late Weir itself runs.',
     unit: 's',
-    queries: [gauge(PROCESS.lag)],
+    redFrom: DEFAULT_ALERT_OPTIONS.lagMaxMs / 1_000,
+    alerts: ['WeirRunsLate'],
+    queries: [gauge(PROCESS_METRICS.lag)],
   },
   {
     kind: 'graph',
     title: 'Processor time',
     description: 'Cores in use.',
     unit: 'none',
-    queries: [{ expression: perInstance(PROCESS.cpu), legend: '{{instance}}' }],
+    queries: [{ expression: perInstance(PROCESS_METRICS.cpu), legend: '{{instance}}' }],
   },
   {
     kind: 'graph',
     title: 'Memory',
     description: 'Resident set.',
     unit: 'bytes',
-    queries: [{ expression: sumBy('instance', series(PROCESS.memory, CHOSEN)), legend: '{{instance}}' }],
+    queries: [{ expression: sumBy('instance', series(PROCESS_METRICS.memory, CHOSEN)), legend: '{{instance}}' }],
+  },
+  {
+    kind: 'graph',
+    title: 'Used part of the heap',
+    description: 'A process whose heap is full ends. The value falls with each garbage collection.',
+    unit: 'percentunit',
+    redFrom: HEAP_SHARE,
+    alerts: ['WeirMemoryNearLimit'],
+    queries: [
+      {
+        expression: `${sumBy('instance', series(PROCESS_METRICS.heapUsed, CHOSEN))} / ${sumBy('instance', series(METRICS.heapLimit, CHOSEN))}`,
+        legend: '{{instance}}',
+      },
+    ],
   },
   {
     kind: 'graph',
@@ -197,12 +238,17 @@ const INSTANCE_PANELS: readonly PanelSpec[] = [
   },
   {
     kind: 'graph',
-    title: 'Workers',
-    description: 'Workers that are serving, and restarts. Only with WORKERS over 1.',
+    title: 'Workers and restarts',
+    description: 'Workers that are serving, and their restarts, with WORKERS over 1; and restarts of the instance.',
     unit: 'none',
+    alerts: ['WeirRestarting'],
     queries: [
       gauge(WORKER_METRICS.workers),
-      { expression: sumBy('instance', increase(series(WORKER_METRICS.restarts, CHOSEN), RATE_RANGE)), legend: 'restarts {{instance}}' },
+      {
+        expression: sumBy('instance', increase(series(WORKER_METRICS.restarts, CHOSEN), RATE_RANGE)),
+        legend: 'worker restarts {{instance}}',
+      },
+      { expression: maxBy('instance', `changes(${series(METRICS.startTime, CHOSEN)}[${RATE_RANGE}])`), legend: 'restarts {{instance}}' },
     ],
   },
 ];
@@ -220,6 +266,7 @@ const CONFIGURATION_PANELS: readonly PanelSpec[] = [
     title: 'Last configuration accepted',
     description: '1: the configuration offered last is in force, and the management server is connected. 0: it is not.',
     unit: 'bool',
+    alerts: ['WeirConfigurationRefused', 'WeirXdsGone'],
     queries: [gauge(CONFIG_METRICS.configLastLoadGood, 'configuration'), gauge(XDS_METRICS.connected, 'management server')],
   },
   {
@@ -227,6 +274,8 @@ const CONFIGURATION_PANELS: readonly PanelSpec[] = [
     title: 'Delay of control data',
     description: 'Time since the instance last knew its control data to be up to date.',
     unit: 's',
+    redFrom: 30,
+    alerts: ['WeirControlDataStale'],
     queries: [gauge(CONTROL_METRICS.lag)],
   },
   {
@@ -234,6 +283,7 @@ const CONFIGURATION_PANELS: readonly PanelSpec[] = [
     title: 'Time until certificates end',
     description: 'The certificate in use on the gRPC port, and the files of other settings.',
     unit: 's',
+    alerts: ['WeirCertificateEnds'],
     queries: [
       { expression: `min(${series(METRICS.grpcCertificateExpiry, CHOSEN)} > 0) - time()`, legend: 'gRPC port' },
       { expression: `${minBy('setting', series(CERTIFICATE_METRIC, CHOSEN))} - time()`, legend: '{{setting}}' },
@@ -244,6 +294,8 @@ const CONFIGURATION_PANELS: readonly PanelSpec[] = [
     title: 'Limits without series',
     description: 'Configured limits beyond METRIC_SERIES_MAX.',
     unit: 'short',
+    redFrom: 1,
+    alerts: ['WeirSeriesDropped'],
     queries: [{ expression: `max(${series(LIMIT_METRICS.dropped, CHOSEN)})`, legend: 'limits' }],
   },
   {
@@ -255,10 +307,12 @@ const CONFIGURATION_PANELS: readonly PanelSpec[] = [
   },
 ];
 
-export const SERVICE_SECTIONS: readonly Section[] = [
-  { title: 'Decisions', panels: DECISION_PANELS },
-  { title: 'Without Redis', panels: FALLBACK_PANELS },
-  { title: 'Redis', panels: REDIS_PANELS },
-  { title: 'Instances', panels: INSTANCE_PANELS },
-  { title: 'Configuration', panels: CONFIGURATION_PANELS },
-];
+export function serviceSections(options: AlertOptions): readonly Section[] {
+  return [
+    { title: 'Decisions', panels: decisionPanels(options) },
+    { title: 'Without Redis', panels: FALLBACK_PANELS },
+    { title: 'Redis', panels: REDIS_PANELS },
+    { title: 'Instances', panels: INSTANCE_PANELS },
+    { title: 'Configuration', panels: CONFIGURATION_PANELS },
+  ];
+}

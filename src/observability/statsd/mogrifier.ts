@@ -67,6 +67,19 @@ export class Mogrifiers {
   }
 }
 
+/** One problem for each that is invalid. */
+export function problemsOfMogrifiers(specs: readonly MogrifierSpec[]): readonly { readonly name: string; readonly message: string }[] {
+  return specs.flatMap((spec) => {
+    try {
+      compile(spec);
+      return [];
+    } catch (error) {
+      if (error instanceof MogrifierError) return [{ name: error.variable, message: error.problem }];
+      throw error;
+    }
+  });
+}
+
 /** RE2 has Go's syntax, and matches in linear time whatever the pattern. */
 function compile({ variable, pattern, name, tags }: MogrifierSpec): RE2JS {
   const regex = toRegex(variable, pattern);

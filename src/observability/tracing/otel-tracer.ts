@@ -45,8 +45,14 @@ const CALLS_AT_ONCE_MAX = 32;
 /** How long ended calls wait for their spans to be made, in milliseconds. */
 const RECORD_MS = 10;
 
-const SERVICE = 'envoy.service.ratelimit.v3.RateLimitService';
-const METHOD = 'ShouldRateLimit';
+/** Fully qualified, as OpenTelemetry names a method. */
+const METHOD = 'envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit';
+
+/** The names of gRPC's statuses, by number. */
+const STATUS_NAMES =
+  'OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED'.split(
+    ' ',
+  );
 
 /** A system clock that was set moves span times at once. Smaller differences are those of two readings. */
 const CLOCK_STEP_MS = 5;
@@ -175,22 +181,35 @@ interface NamedCall extends Pick<SpanInput, 'attributes' | 'isError'> {
   readonly name: string;
 }
 
-function ofGrpc(status: number): NamedCall {
+function ofGrpc(code: number): NamedCall {
+  const isError = SERVER_ERRORS.has(code);
+  const text = STATUS_NAMES[code] ?? String(code);
   return {
-    name: `${SERVICE}/${METHOD}`,
-    attributes: { 'rpc.system': 'grpc', 'rpc.service': SERVICE, 'rpc.method': METHOD, 'rpc.grpc.status_code': status },
-    isError: SERVER_ERRORS.has(status),
+    name: METHOD,
+    attributes: {
+      'rpc.system.name': 'grpc',
+      'rpc.method': METHOD,
+      'rpc.response.status_code': text,
+      ...(isError && { 'error.type': text }),
+    },
+    isError,
   };
 }
 
 /** The methods are the usual ones: both routes answer any. */
 const HTTP_CALLS = { json: { method: 'POST', route: '/json' }, check: { method: 'GET', route: '/check' } } as const;
 
-function ofHttp(kind: keyof typeof HTTP_CALLS, status: number): NamedCall {
+function ofHttp(kind: keyof typeof HTTP_CALLS, code: number): NamedCall {
   const { method, route } = HTTP_CALLS[kind];
+  const isError = code >= HTTP_SERVER_ERROR;
   return {
     name: `${method} ${route}`,
-    attributes: { 'http.request.method': method, 'http.route': route, 'http.response.status_code': status },
-    isError: status >= HTTP_SERVER_ERROR,
+    attributes: {
+      'http.request.method': method,
+      'http.route': route,
+      'http.response.status_code': code,
+      ...(isError && { 'error.type': String(code) }),
+    },
+    isError,
   };
 }

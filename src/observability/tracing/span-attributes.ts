@@ -40,9 +40,15 @@ export function decisionAttributes({ decided, fallback }: RequestTrace, { showsV
   return attributes;
 }
 
-export function commandAttributes({ arrivedMs, sentMs, groups, failed }: TracedCommand): Attributes {
-  const attributes: Attributes = { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA', 'weir.command.requests': groups };
-  if (sentMs !== undefined) attributes['weir.command.waited_ms'] = sentMs - arrivedMs;
+export function commandAttributes({ arrivedMs, sentMs, groups, failed, server }: TracedCommand): Attributes {
+  const attributes: Attributes = {
+    'db.system.name': 'redis',
+    'db.operation.name': 'EVALSHA',
+    'weir.command.requests': groups,
+    'weir.command.waited_ms': sentMs - arrivedMs,
+  };
+  if (server !== undefined) attributes['server.address'] = server.address;
+  if (server?.port !== undefined) attributes['server.port'] = server.port;
   if (failed !== undefined) attributes['error.type'] = failed;
   return attributes;
 }

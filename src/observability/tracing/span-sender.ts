@@ -27,6 +27,9 @@ export interface SpanSenderOptions {
 
 const INSTRUMENTATION = 'weir';
 
+/** The version of OpenTelemetry's conventions that the names of attributes follow. */
+const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.45.0';
+
 export class SpanSender implements SpanQueue {
   readonly tracer: Tracer;
   private readonly provider: TracerProvider;
@@ -60,7 +63,7 @@ export class SpanSender implements SpanQueue {
         }),
       ],
     });
-    this.tracer = this.provider.getTracer(INSTRUMENTATION, version);
+    this.tracer = this.provider.getTracer(INSTRUMENTATION, version, { schemaUrl: SCHEMA_URL });
   }
 
   reserve(spans: number): boolean {

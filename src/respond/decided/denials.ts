@@ -22,3 +22,8 @@ export function denialsOf({ matched: { matches }, decision }: DecidedRequest): D
   }
   return denials;
 }
+
+/** Whether the descriptor denies only together with all other quota descriptors. */
+export function isQuota({ match }: Denial): boolean {
+  return match.mode === 'quota';
+}

@@ -3,8 +3,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
-import { renderPrometheusRule, renderRules, ruleGroups, sectionOf } from '../../../src/observability/monitoring/alert-rules';
+import { renderPrometheusRule, renderRules, ruleGroups } from '../../../src/observability/monitoring/alert-rules';
 import { makeDashboards, renderDashboards } from '../../../src/observability/monitoring/dashboards';
+import { sectionOf } from '../../../src/observability/monitoring/runbook-link';
 import {
   CONFIG_METRICS,
   CONTROL_METRICS,
@@ -43,7 +44,7 @@ const SECTIONS = new Map(
 );
 
 /** Labels of what Prometheus scrapes, and of histograms and alerts. */
-const ADDED_LABELS = ['job', 'instance', 'le'];
+const ADDED_LABELS = ['cluster', 'namespace', 'job', 'instance', 'le'];
 
 function expectUpToDate(file: string, text: string): void {
   if (existsSync(file) && readFileSync(file, 'utf8') === text) return;
@@ -76,6 +77,28 @@ test.each([...SECTIONS])('the section of %s has the meaning, what callers notice
   expect(section).toMatch(/^```sh\n.+\n```$/m);
 });
 
+test('each link of a panel goes to a section of the runbook, and an option changes where that is', () => {
+  for (const { panels, templating } of Object.values(makeDashboards({ runbook: 'https://runbooks.example/weir' }))) {
+    const urls = panels.flatMap((panel) => ('links' in panel ? (panel.links ?? []).map(({ url = '' }) => url) : []));
+    expect(urls.length).toBeGreaterThan(2);
+    for (const url of urls) expect(RULES.map(({ alert }) => `\${runbook}#${sectionOf(alert)}`)).toContain(url);
+    expect(templating.list).toContainEqual(expect.objectContaining({ name: 'runbook', query: 'https://runbooks.example/weir' }));
+  }
+});
+
+test('each query of a dashboard can be limited to an installation', () => {
+  const alone = Object.values(makeDashboards()).flatMap(({ panels }) =>
+    panels.flatMap((panel) => ('targets' in panel ? panel.targets.map(({ expr }) => expr) : [])),
+  );
+  for (const expression of alone) {
+    const selectors = Array.from(expression.matchAll(/\b(?:weir|ratelimit_service|process|nodejs)_\w+(?:\{[^}]*\})?/g), ([text]) => text);
+    // The window of a limit is divided into the limit, whose labels are compared.
+    for (const selector of selectors.filter((text) => !text.startsWith('weir_rule_limit_window_seconds'))) {
+      expect(selector).toMatch(/cluster=~"\$cluster", namespace=~"\$namespace", job=~"\$job", instance=~"\$instance"/);
+    }
+  }
+});
+
 function expressions(): string[] {
   const dashboards = Object.values(makeDashboards());
   return [
@@ -89,7 +112,7 @@ function expressions(): string[] {
 test('each query names metrics of the tables, with labels that they have', () => {
   const selected = expressions().flatMap((expression) =>
     Array.from(expression.matchAll(/\b((?:weir|ratelimit_service)_\w+)(?:\{([^}]*)\})?/g), ([, name = '', matchers = '']) => ({
-      name: name.replace(/_bucket$/, ''),
+      name: name.replace(/_(?:bucket|count)$/, ''),
       labels: Array.from(matchers.matchAll(/(\w+)(?:=~?|!~|!=)"/g), ([, label = '']) => label),
     })),
   );

@@ -11,7 +11,7 @@ test('the page lists exactly the attributes of the code', () => {
   const files = sourceFiles().filter(({ name }) => OF_SPANS.test(name));
   expect(files).toHaveLength(3);
   const used = files.flatMap(({ text }) =>
-    Array.from(text.matchAll(/'((?:rpc|http|db|weir|error|service)(?:\.[a-z_]+)+)'/g), ([, name]) => name),
+    Array.from(text.matchAll(/'((?:rpc|http|db|server|weir|error|service)(?:\.[a-z_]+)+)'/g), ([, name]) => name),
   );
   expect([...new Set(documented)].sort()).toEqual([...new Set(used)].sort());
 });

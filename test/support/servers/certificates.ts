@@ -69,6 +69,19 @@ export function makeCertificates({ days = 2 }: { readonly days?: number } = {}):
   };
 }
 
+/** A certificate that expired yesterday, signed by itself. */
+export function makeExpired(): Pair {
+  const folder = mkdtempSync(path.join(tmpdir(), 'weir-expired-'));
+  const [config, request] = [path.join(folder, 'openssl.cnf'), path.join(folder, 'expired.csr')];
+  const pair = { cert: path.join(folder, 'expired.crt'), key: path.join(folder, 'expired.key') };
+  writeFileSync(config, OPENSSL_CONFIG);
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', pair.key];
+  openssl(['req', '-new', '-config', config, ...key, '-out', request, '-subj', '/CN=expired']);
+  // `openssl req` accepts no days before today.
+  openssl(['x509', '-req', '-in', request, '-signkey', pair.key, '-days', '-1', '-out', pair.cert]);
+  return pair;
+}
+
 function openssl(args: readonly string[]): void {
   try {
     execFileSync('openssl', args, { stdio: 'pipe' });

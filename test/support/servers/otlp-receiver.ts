@@ -24,6 +24,8 @@ export interface ReceivedSpan {
   readonly endNs: bigint;
   readonly isError: boolean;
   readonly attributes: Readonly<Record<string, AttributeValue>>;
+  /** The version of the conventions that its names follow. */
+  readonly schemaUrl: string;
   readonly resource: Readonly<Record<string, AttributeValue>>;
 }
 
@@ -154,7 +156,7 @@ interface WireSpan {
 interface WireExport {
   readonly resourceSpans?: readonly {
     readonly resource?: { readonly attributes?: readonly WireKeyValue[] };
-    readonly scopeSpans?: readonly { readonly spans?: readonly WireSpan[] }[];
+    readonly scopeSpans?: readonly { readonly schemaUrl?: string; readonly spans?: readonly WireSpan[] }[];
   }[];
 }
 
@@ -164,7 +166,7 @@ function spansIn(type: Type, bytes: Buffer): ReceivedSpan[] {
   // Numbers of 64 bits as text for times, whose nanoseconds a number cannot hold.
   const message = type.toObject(type.decode(bytes), { longs: String, bytes: String }) as WireExport;
   return (message.resourceSpans ?? []).flatMap(({ resource, scopeSpans = [] }) =>
-    scopeSpans.flatMap(({ spans = [] }) =>
+    scopeSpans.flatMap(({ schemaUrl = '', spans = [] }) =>
       spans.map((span) => ({
         traceId: hex(span.traceId),
         spanId: hex(span.spanId),
@@ -176,6 +178,7 @@ function spansIn(type: Type, bytes: Buffer): ReceivedSpan[] {
         endNs: BigInt(span.endTimeUnixNano),
         isError: span.status?.code === STATUS_ERROR,
         attributes: asRecord(span.attributes),
+        schemaUrl,
         resource: asRecord(resource?.attributes),
       })),
     ),

@@ -13,8 +13,8 @@ const READY_TIMEOUT_MS = 30_000;
 const INTERVAL = '500ms';
 
 export interface PrometheusOptions {
-  /** The port of the metrics of each job. */
-  readonly jobs: Readonly<Record<string, number>>;
+  /** The ports of the metrics of each job. */
+  readonly jobs: Readonly<Record<string, readonly number[]>>;
   /** The text of a rules file. */
   readonly rules: string;
 }
@@ -66,9 +66,10 @@ export async function startPrometheus({ jobs, rules }: PrometheusOptions): Promi
     JSON.stringify({
       global: { scrape_interval: INTERVAL, scrape_timeout: INTERVAL, evaluation_interval: INTERVAL },
       rule_files: [rulesFile],
-      scrape_configs: Object.entries(jobs).map(([job, target]) => ({
+      scrape_configs: Object.entries(jobs).map(([job, ports]) => ({
         job_name: job,
-        static_configs: [{ targets: [`127.0.0.1:${target}`] }],
+        // As discovery in Kubernetes adds them.
+        static_configs: [{ targets: ports.map((each) => `127.0.0.1:${each}`), labels: { namespace: 'tests', cluster: 'here' } }],
       })),
     }),
   );

@@ -144,7 +144,7 @@ test('a domain without rules counts under its name', async () => {
   expect(await told('rate_limit_domain_not_found')).toEqual(['{domain="x_y"}']);
 });
 
-test('unmatched descriptors count by domain, and unlimited or replaced ones do not', async () => {
+test('unmatched descriptors count by domain, and unlimited, replaced or declared ones do not', async () => {
   const rules = [`{ key: a, ${LIMIT} }`, '{ key: u, rate_limit: { unlimited: true } }', '{ key: deep, descriptors: [{ key: er }] }'];
   const replaced = [
     '{ key: r, rate_limit: { name: old, unit: year, requests_per_unit: 1 } }',
@@ -155,6 +155,7 @@ test('unmatched descriptors count by domain, and unlimited or replaced ones do n
   expect(await told('weir_unmatched_descriptors_total')).toEqual([]);
   await ask([['a=v'], ['typo=v']]);
   await ask([['deep=v'], ['a=v', 'a=w']]);
+  await ask([['deep=v', 'er=w']]);
   await ask([['a=v']], { domain: 'unknown' });
   expect(await told('weir_unmatched_descriptors_total')).toEqual(['{domain="d"} 3']);
 });

@@ -169,4 +169,16 @@ describe('RuleMetrics', () => {
     }
     expect(heapBytes() - before).toBeLessThan((LONG_VALUES * VALUE_BYTES) / 10);
   });
+
+  test('labels with request values have a bound in bytes together, and further ones count as other', async () => {
+    const registry = new Registry();
+    metrics = new RuleMetrics({ registry, seriesMax: 100_000, nearLimitRatio: 0.8, sanitizeDots: false });
+    for (let i = 0; i < 5_000; i += 1) {
+      const path = Array.from({ length: 8 }, (_, level) => `${i}-${level}-`.padEnd(256, 'x'));
+      metrics.record({ ...RECORD, path, sent: true });
+    }
+    const text = await registry.metrics();
+    expect(Buffer.byteLength(text)).toBeLessThan(4 * 1024 * 1024);
+    expect(text).toMatch(/total_hits{domain="other",key1="other"} 4\d{3}\n/);
+  });
 });

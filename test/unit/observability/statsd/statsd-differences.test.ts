@@ -74,6 +74,7 @@ describe('statsd gets', () => {
     ]);
     expect(lines.filter(({ kind }) => kind === 'time')).toEqual([
       { kind: 'time', name: 'ratelimit_server.ShouldRateLimit.response_time', value: 0.75 },
+      { kind: 'time', name: 'weir.decision.grpc', value: 0.75 },
     ]);
   });
 
