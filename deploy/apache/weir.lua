@@ -39,6 +39,7 @@ function check(r)
   -- Not for requests that Apache makes of its own, such as those for an error page.
   if not r.is_initial_req then return apache2.DECLINED end
   local status, headers, body = ask(r)
+  r.subprocess_env['WEIR_STATUS'] = type(status) == 'number' and tostring(status) or '0'
   if status ~= 200 and (type(status) ~= 'number' or status >= 500) then
     return IS_OPEN and apache2.DECLINED or 503
   end

@@ -50,6 +50,7 @@ core.register_action('weir_check', { 'http-req' }, function(txn)
     },
   })
   local status = response and response.status or 0
+  txn:set_var('txn.weir_status', status)
   if status == 200 then
     txn:set_var('txn.weir_policy', first_of(response.headers, 'ratelimit-policy'))
     txn:set_var('txn.weir_state', first_of(response.headers, 'ratelimit'))

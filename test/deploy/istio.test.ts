@@ -1,5 +1,7 @@
 /** The EnvoyFilter asks Weir as deploy/envoy/envoy.yaml does: the tested file vouches for the one that needs a mesh. */
-import { documentsOf } from './manifests';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DEPLOY, documentsOf } from './manifests';
 import { envoyFilter, gatewayConfig, type HttpFilter } from './envoy-parts';
 
 const JWT_AUTHN = 'envoy.filters.http.jwt_authn';
@@ -17,9 +19,30 @@ interface JwtRule {
 const filter = envoyFilter();
 const gateway = gatewayConfig();
 
-test('the HTTP filters are the same except for the name of the cluster', () => {
+/** What an Envoy of an older Istio does not know, and would refuse the listener for. The comments of the files name them. */
+const NEW_IN_ENVOY = [
+  { text: 'WITHOUT_PORT(64)%', older: 'WITHOUT_PORT%', comment: /Envoy 1\.38 and later, write `…WITHOUT_PORT\(64\)%`/ },
+  { text: '"enable_retry_after_header":true,', older: '', comment: /Envoy 1\.40 and later, add: enable_retry_after_header: true/ },
+];
+
+test('the HTTP filters are the same except for the name of the cluster and what an older Envoy does not know', () => {
   const renamed = JSON.stringify(filter.httpFilters).replace('outbound|8081||weir.default.svc.cluster.local', 'weir');
-  expect(JSON.parse(renamed)).toEqual(gateway.httpFilters.filter(({ name }) => name !== JWT_AUTHN && name !== 'envoy.filters.http.router'));
+  const wanted = gateway.httpFilters.filter(({ name }) => name !== JWT_AUTHN && name !== 'envoy.filters.http.router');
+  const older = NEW_IN_ENVOY.reduce((all, { text, older: instead }) => {
+    expect(all).toContain(text);
+    return all.replaceAll(text, instead);
+  }, JSON.stringify(wanted));
+  expect(JSON.parse(renamed)).toEqual(JSON.parse(older));
+});
+
+test('the files for Istio have nothing that an older Envoy refuses, and say what a newer one can have', () => {
+  const [gatewayFile, sidecarFile] = ['envoyfilter', 'sidecar'].map((name) => readFileSync(join(DEPLOY, 'istio', `${name}.yaml`), 'utf8'));
+  const withoutComments = (file: string): string => file.replaceAll(/^\s*#.*$/gm, '');
+  for (const [place, file] of [gatewayFile!, sidecarFile!].entries()) {
+    expect(withoutComments(file)).not.toMatch(/WITHOUT_PORT\(|enable_retry_after_header/);
+    expect(file).toMatch(NEW_IN_ENVOY[1]!.comment);
+    if (place === 0) expect(file).toMatch(NEW_IN_ENVOY[0]!.comment);
+  }
 });
 
 test('the filters remove what callers send before they verify tokens, and set the same headers from the claims', () => {

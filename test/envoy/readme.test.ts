@@ -59,3 +59,13 @@ test('the fourth payment of an address is denied, other routes and addresses are
   expect(await get('/payment', '127.0.0.8')).toBe(200);
   expect(await get('/health', '127.0.0.7')).toBe(200);
 });
+
+test('other spellings of the path have the same limit, and those that Envoy does not know have one as well', async () => {
+  const from = '127.0.0.10';
+  for (let payment = 0; payment < 3; payment += 1) expect(await get('/payment', from)).toBe(200);
+  const spellings = ['/./payment', '//payment', '/x/../payment', '/%70ayment', '/x/%2e%2e/payment'];
+  for (const path of spellings) expect([path, await get(path, from)]).toEqual([path, 429]);
+  const others = [];
+  for (let n = 0; n < 80 && others.at(-1) !== 429; n += 1) others.push(await get(n % 2 === 0 ? '/payment;a=1' : '/PAYMENT', from));
+  expect(others.at(-1)).toBe(429);
+});

@@ -3,6 +3,7 @@
 import { connect } from 'node:net';
 import { resolve } from 'node:path';
 import { httpRequest, type HttpRequest, type HttpResponse } from '../support/clients/http-client';
+import { until } from '../support/clock/until';
 import { figure } from '../support/docs/figure';
 import { startWeir, type WeirProcess } from '../support/processes/weir-process';
 import { freePort } from '../support/servers/ports';
@@ -27,6 +28,10 @@ const SETTINGS = {
 
 /** Far longer than a configuration waits for Weir, and shorter than a proxy that has no timeout. */
 const GIVEN_UP_MS = 10_000;
+
+/** In a line of the access log: what Weir answered. */
+const DECIDED = /weir(=|_status":"?)200/;
+const DENIED = /weir(=|_status":"?)(403|429)/;
 
 interface Place {
   readonly port: number;
@@ -82,6 +87,13 @@ describe.each(PROXY_NAMES)('%s', (name: ProxyName) => {
   function newClient(): string {
     clients += 1;
     return `127.${101 + PROXY_NAMES.indexOf(name)}.0.${clients}`;
+  }
+
+  function linesOf(path: string): readonly string[] {
+    return proxy
+      .accessLog()
+      .split('\n')
+      .filter((line) => line.includes(path));
   }
 
   /** From now on its questions go to another port. */
@@ -195,6 +207,20 @@ describe.each(PROXY_NAMES)('%s', (name: ProxyName) => {
       expect(silent.connections()).toBeGreaterThan(0);
       expect(status).toBe(failsOpen ? 200 : 500);
       silent.stop();
+    });
+  }
+
+  if (failsOpen) {
+    test('one question without an answer opens the limit for that request alone, and the access log shows it', async () => {
+      const silent = await startSilent();
+      divert(silent.port);
+      await send('/undecided', { from: newClient() });
+      divert(weir.httpPort);
+      silent.stop();
+      expect(await passed(AT_ONCE + 3, () => ({ path: '/payment' }))).toBeLessThanOrEqual(AT_ONCE);
+      await until(() => linesOf('/payment').some((line) => DENIED.test(line)));
+      expect(linesOf('/undecided')).toHaveLength(1);
+      expect(linesOf('/undecided').filter((line) => DECIDED.test(line) || DENIED.test(line))).toEqual([]);
     });
   }
 

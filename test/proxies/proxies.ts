@@ -1,6 +1,6 @@
 /** The proxies that the tests run: each with its published configuration, on free loopback ports, before a backend and a Weir. */
 
-import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startChild, waitUntilReady } from '../support/processes/child-process';
@@ -51,8 +51,9 @@ export const PROXIES: Readonly<Record<ProxyName, Kind>> = {
     versionArgs: ['-v'],
     // The folders of the package are for root alone.
     replacements: (folder) => ({
-      'http {\n': `http {\n  access_log off;\n${NGINX_TEMPORARY.map((name) => `  ${name}_temp_path ${folder}/${name};\n`).join('')}`,
+      'http {\n': `http {\n${NGINX_TEMPORARY.map((name) => `  ${name}_temp_path ${folder}/${name};\n`).join('')}`,
       'worker_processes auto;': 'worker_processes 1;',
+      '/var/log/nginx/access.log': join(folder, 'access.log'),
     }),
     start: (command, folder) => ({
       command,
@@ -92,7 +93,10 @@ export const PROXIES: Readonly<Record<ProxyName, Kind>> = {
     folder: 'haproxy',
     binary: () => installed('WEIR_HAPROXY', 'install/system/haproxy.mjs'),
     versionArgs: ['-v'],
-    replacements: (folder) => ({ '/etc/haproxy/weir.lua': join(folder, 'weir.lua') }),
+    replacements: (folder) => ({
+      '/etc/haproxy/weir.lua': join(folder, 'weir.lua'),
+      'log /dev/log local0': 'log stdout format raw local0',
+    }),
     start: (command, folder) => ({ command, args: ['-db', '-f', join(folder, 'haproxy.cfg')] }),
     failsOpen: true,
     givesUp: true,
@@ -102,7 +106,10 @@ export const PROXIES: Readonly<Record<ProxyName, Kind>> = {
     folder: 'apache',
     binary: () => installed('WEIR_APACHE', 'install/system/apache.mjs'),
     versionArgs: ['-v'],
-    replacements: (folder) => ({ '/etc/apache2/weir.lua': join(folder, 'weir.lua') }),
+    replacements: (folder) => ({
+      '/etc/apache2/weir.lua': join(folder, 'weir.lua'),
+      '/var/log/apache2/access.log': join(folder, 'access.log'),
+    }),
     start: (command, folder) => {
       writeFileSync(join(folder, 'main.conf'), apacheMain(folder));
       return { command, args: ['-DFOREGROUND', '-f', join(folder, 'main.conf')] };
@@ -144,6 +151,8 @@ export interface ProxyOptions {
 
 export interface Proxy {
   readonly url: string;
+  /** Its access log so far. */
+  accessLog(): string;
   stop(): Promise<void>;
 }
 
@@ -160,11 +169,10 @@ export async function startProxy(name: ProxyName, { weirPort, backendPort }: Pro
   // Workers of some proxies have another user.
   chmodSync(folder, 0o777);
   cpSync(join(DEPLOY, kind.folder), folder, { recursive: true });
-  const [port, other] = [await freePort(), await freePort()];
+  const port = await freePort();
   replaceIn(folder, {
     '127.0.0.1:8080': `127.0.0.1:${weirPort}`,
     '127.0.0.1:9000': `127.0.0.1:${backendPort}`,
-    ':10001': `:${other}`,
     '10000': `${port}`,
     ...kind.replacements?.(folder),
   });
@@ -175,6 +183,10 @@ export async function startProxy(name: ProxyName, { weirPort, backendPort }: Pro
   await waitUntilReady(name, child, isReady, READY_TIMEOUT_MS);
   return {
     url,
+    accessLog: () => {
+      const file = join(folder, 'access.log');
+      return existsSync(file) ? readFileSync(file, 'utf8') : child.output();
+    },
     stop: async () => {
       await child.stop();
       rmSync(folder, { recursive: true, force: true });

@@ -1,6 +1,7 @@
 /** The backend behind the tested Envoy: it counts, says what a response cost, and waits, as the query of the request asks. */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 
 /**
  * How a response says what it cost: in a header, in the JSON of its body, or in the second of the three events that it
@@ -14,6 +15,8 @@ export interface Asked {
   readonly tokens?: number;
   /** Default: in a header. */
   readonly as?: CostPlace;
+  /** The content-type of JSON; default application/json. A backend of the real world compresses it for who accepts that. */
+  readonly type?: string;
   /** The response waits until `release`. */
   readonly held?: true;
 }
@@ -42,9 +45,10 @@ export async function startBackend(): Promise<Backend> {
   let waiting: { readonly response: ServerResponse; readonly query: URLSearchParams }[] = [];
   const server = createServer((request, response) => {
     requests++;
-    const { searchParams: query } = new URL(request.url ?? '/', 'http://backend');
+    // An attack may have a path that is not a URL.
+    const query = new URLSearchParams(request.url?.split('?')[1]);
     if (!query.has('held')) {
-      answer(response, query);
+      answer(response, query, request.headers['accept-encoding']);
       return;
     }
     waiting.push({ response, query });
@@ -69,13 +73,15 @@ export async function startBackend(): Promise<Backend> {
   };
 }
 
-function answer(response: ServerResponse, query: URLSearchParams): void {
+function answer(response: ServerResponse, query: URLSearchParams, acceptEncoding = ''): void {
   const tokens = query.get('tokens');
   const usage = `{"usage":{"total_tokens":${tokens ?? 0}}}`;
   response.statusCode = Number(query.get('status') ?? 200);
   const as = query.get('as');
   if (as === 'json') {
-    response.setHeader('content-type', 'application/json').end(usage);
+    response.setHeader('content-type', query.get('type') ?? 'application/json');
+    if (acceptEncoding.includes('gzip')) response.setHeader('content-encoding', 'gzip').end(gzipSync(usage));
+    else response.end(usage);
   } else if (as === 'events') {
     response.setHeader('content-type', 'text/event-stream').end(`data: {"usage":null}\n\ndata: ${usage}\n\ndata: [DONE]\n\n`);
   } else {

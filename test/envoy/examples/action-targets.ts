@@ -77,6 +77,15 @@ export const ACTION_TARGETS: readonly Target[] = [
     request: plain('/report'),
     passes: 5,
     descriptor: (caller) => ({ report: 'expensive', masked_remote_address: networkOf(caller) }),
+    alsoAs: (honest) =>
+      [
+        'cached=true&cached=false',
+        'cached=false&cached=true',
+        'cached=true&%63ached=false',
+        'cached=true&x',
+        'cached=TRUE',
+        'cached=%74rue',
+      ].map((query) => ({ ...honest, target: `/report?${query}` })),
   },
   {
     example: 'tokens',
@@ -109,6 +118,21 @@ export const ACTION_TARGETS: readonly Target[] = [
     passes: 10,
     descriptor: ({ name }) => ({ user: name, masked_remote_address: 'any' }),
     forged: ['x-jwt-payload', 'sub', 'x-user'],
+    // jwt_authn finds the token anywhere in the header.
+    alsoAs: (honest) => {
+      const [[, token] = ['', '']] = honest.headers ?? [];
+      const forms = [
+        `x ${token}`,
+        `Basic eDp5, ${token}`,
+        `${token}, ${token}`,
+        ` ${token}`,
+        token.replace('Bearer', 'bearer'),
+        `${token} x`,
+      ];
+      return forms.flatMap((form) =>
+        ['127.42.0.1', '127.42.0.2'].map((from) => ({ ...honest, from, headers: [['authorization', form] as const] })),
+      );
+    },
   },
   {
     example: 'tokens',
@@ -165,6 +189,15 @@ export const ACTION_TARGETS: readonly Target[] = [
     passes: 10,
     descriptor: (caller) => ({ class: 'large', masked_remote_address: networkOf(caller) }),
     forged: ['content-length', 'x-content-length'],
+    // Numbers that do not fit 64 bits, and numbers with other digits.
+    alsoAs: ({ from, target }) =>
+      ['9223372036854775808', '18446744073709551615', '+3', '0x3', '3, 3'].map((length) => ({
+        ...(from !== undefined && { from }),
+        method: 'POST',
+        target,
+        headers: [['content-length', length] as const],
+        body: 'abc',
+      })),
   },
   {
     example: 'expressions',

@@ -116,6 +116,14 @@ describe('API keys', () => {
     expect(answers).toEqual([...times(20, 401), ...times(3, 429)]);
   });
 
+  test('guesses on a path without a route of its own are limited as well, and the right key shows nothing then', async () => {
+    const onAnyPath = (key: string): RawRequest => ({ ...withKey('127.41.0.5', key), target: '/nosuch' });
+    const answers: number[] = [];
+    for (let n = 0; n < 22; n += 1) answers.push(await gateway.send('api-keys', onAnyPath(`guess-${n}`)));
+    expect(answers).toEqual([...times(20, 401), ...times(2, 429)]);
+    expect(await gateway.send('api-keys', onAnyPath('key-of-bank-1'))).toBe(429);
+  });
+
   test('all keys of a client share its limit, and letters matter', async () => {
     expect(await statuses('api-keys', 6, withKey('127.41.0.2', 'key-of-shop-1'))).toEqual(times(6, 200));
     expect(await statuses('api-keys', 5, withKey('127.41.0.3', 'key-of-shop-2'))).toEqual([...times(4, 200), 429]);

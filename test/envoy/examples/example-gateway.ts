@@ -35,6 +35,8 @@ export interface ExampleGateway {
   remaining(id: string, descriptor: Readonly<Record<string, string>>): Promise<number>;
   /** Of Envoy's admin port. */
   admin(path: string): Promise<string>;
+  /** How many descriptors of an example no rule has matched. */
+  unmatched(id: string): Promise<number>;
   /** How many calls of an example Weir has answered. */
   answeredCalls(id: string): Promise<number>;
   /** Resolves when they are as many. */
@@ -80,6 +82,10 @@ export async function startExamples(
       return statuses[0].limitRemaining ?? 0;
     },
     admin: (path) => admin(path, path.startsWith('/runtime_modify') ? 'POST' : 'GET'),
+    unmatched: async (id) => {
+      const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`);
+      return Number(new RegExp(`^weir_unmatched_descriptors_total\\{domain="${id}"\\} (\\d+)$`, 'm').exec(body)?.[1] ?? 0);
+    },
     answeredCalls,
     answeredCallsReach: (id, count) => until(async () => (await answeredCalls(id)) >= count),
     stop: async () => {

@@ -73,6 +73,7 @@ export const EXAMPLES: readonly Example[] = [
     replacements,
   })),
   { id: 'payments', envoy: 'envoy/envoy.yaml', limits: 'example/payments.yaml' },
+  { id: 'recipes', envoy: 'envoy/recipes/envoy.yaml', limits: 'envoy/recipes/limits.yaml' },
   { id: 'tenants', envoy: 'tenants/envoy.yaml', limits: 'tenants/payments.yaml' },
   { id: 'istio-gateway', envoy: { text: istioGateway(JWKS) }, limits: 'example/payments.yaml' },
   { id: 'istio-sidecar', envoy: { text: istioSidecar(certificates) }, limits: { text: meshLimits() } },

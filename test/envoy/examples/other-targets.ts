@@ -1,8 +1,35 @@
 /** The limits of the other published configurations: the gateway, Istio, tenants and usage. */
 import { bearer } from '../chain/tokens';
-import { certified, networkOf, plain, withToken, type Target } from './target';
+import { certified, networkOf, plain, withToken, type Caller, type Target } from './target';
+
+/** The key of a caller in deploy/envoy/recipes. */
+function recipeKeyOf({ name }: Caller): string {
+  return name.startsWith('victim') ? 'key-of-bank-1' : 'key-of-shop-1';
+}
+
+function recipeClientOf({ name }: Caller): string {
+  return name.startsWith('victim') ? 'bank' : 'shop';
+}
 
 export const OTHER_TARGETS: readonly Target[] = [
+  {
+    example: 'recipes',
+    by: 'a route, for the client of an API key',
+    request: (caller) => ({ from: caller.address, target: '/search', headers: [['x-api-key', recipeKeyOf(caller)]] }),
+    passes: 5,
+    // Spellings that Envoy takes for another path count against the limit of the key.
+    total: 25,
+    descriptor: (caller) => ({ client: recipeClientOf(caller), route: 'search' }),
+    forged: ['x-client-id'],
+  },
+  {
+    example: 'recipes',
+    by: 'failed logins of an address',
+    request: plain('/login?status=401'),
+    passes: 3,
+    settlesAfter: 3,
+    descriptor: (caller) => ({ login: 'failed', masked_remote_address: networkOf(caller) }),
+  },
   {
     example: 'payments',
     by: 'path and client',
@@ -18,7 +45,7 @@ export const OTHER_TARGETS: readonly Target[] = [
     request: plain('/payment'),
     passes: 3,
     perMinute: 1,
-    descriptor: ({ address }) => ({ path: '/payment', client: `${address}/32` }),
+    descriptor: ({ address }) => ({ path: '/payment', client: address }),
     forged: ['x-client', 'x-plan', 'x-merchant'],
   },
   {
@@ -52,7 +79,7 @@ export const OTHER_TARGETS: readonly Target[] = [
     by: 'tokens of a user',
     request: withToken('/v1/chat?tokens=300000', 'llm', { team: 'team' }),
     passes: 1,
-    settles: true,
+    settlesAfter: 2,
     descriptor: ({ name }) => ({ user: name }),
     forged: ['x-user', 'x-team', 'x-usage-tokens'],
   },
@@ -61,7 +88,7 @@ export const OTHER_TARGETS: readonly Target[] = [
     by: 'tokens of a user, with an estimate',
     request: withToken('/v1/chat?tokens=300000', 'llm'),
     passes: 1,
-    settles: true,
+    settlesAfter: 2,
     descriptor: ({ name }) => ({ user: name }),
     forged: ['x-user', 'x-estimated-tokens', 'x-usage-tokens'],
   },
@@ -70,7 +97,7 @@ export const OTHER_TARGETS: readonly Target[] = [
     by: 'failed logins of an address',
     request: plain('/login?status=401'),
     passes: 5,
-    settles: true,
+    settlesAfter: 2,
     descriptor: (caller) => ({ masked_remote_address: networkOf(caller) }),
   },
 ];

@@ -25,12 +25,14 @@ export interface Target {
   readonly total?: number;
   /** What time brings back, if more than a few in an hour. */
   readonly perMinute?: number;
-  /** Costs are charged when the stream has ended: each request makes two calls, and the next one waits for them. */
-  readonly settles?: true;
+  /** Costs are charged when the stream has ended: each request makes this number of calls, and the next one waits for them. */
+  readonly settlesAfter?: number;
   /** The descriptor that is used up then. */
   readonly descriptor: (caller: Caller) => Readonly<Record<string, string>>;
   /** Headers that the example reads or writes, which callers may try. */
   readonly forged?: readonly string[];
+  /** Further forms of the request, which only this example has to withstand. */
+  readonly alsoAs?: (honest: RawRequest) => readonly RawRequest[];
 }
 
 /** A caller's network, as `masked_remote_address` sends it. */

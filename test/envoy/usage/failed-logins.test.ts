@@ -40,6 +40,20 @@ describe.each(STORES)('failed logins, counted in the %s store', (store) => {
     expect(await login('127.0.0.13', 401)).toBe(401);
   });
 
+  test('an attempt whose caller hangs up before the answer counts as failed', async () => {
+    const from = '127.0.0.15';
+    for (let n = 1; n <= FAILURES_MAX; n += 1) {
+      const hangUp = new AbortController();
+      const attempt = chain.send({ path: '/login', from, status: 401, held: true, signal: hangUp.signal }).catch(() => undefined);
+      await until(() => chain.backend.held() === 1);
+      hangUp.abort();
+      await attempt;
+      await until(() => chain.backend.held() === 0);
+      await chain.settled();
+    }
+    expect(await login(from, 200)).toBe(429);
+  });
+
   test('ten concurrent attempts pass, and each failed one is charged, which makes the wait longer', async () => {
     const from = '127.0.0.14';
     let answered = 0;

@@ -43,6 +43,20 @@ describe.each(STORES)('tokens of responses, counted in the %s store', (store) =>
     },
   );
 
+  test.each(['application/json; charset=utf-8', 'application/problem+json', 'application/vnd.llm.v1+json;v=1', 'Application/JSON'])(
+    'an answer of type %s is charged, also to a caller who accepts compressed ones',
+    async (type) => {
+      const user = `user-of-${type}`;
+      const { headers, body } = callerOf(user);
+      const accepting = { ...headers, 'accept-encoding': 'gzip', 'content-type': type };
+      expect((await chain.send({ path: '/v1/chat', headers: accepting, body, tokens: 50_000, as: 'json', type })).status).toBe(200);
+      await chain.settled();
+      expectRefilled(await chain.remaining('llm', { user }), { from: USER_LIMIT - 50_000, perHour: USER_LIMIT });
+      // The model is that of the body, as a backend reads it.
+      expectRefilled(await chain.remaining('llm', { model: `model-of-${user}` }), { from: MODEL_LIMIT - 50_000, perHour: MODEL_LIMIT });
+    },
+  );
+
   test('a denied request names the wait, does not reach the backend and costs nothing', async () => {
     const caller = callerOf('in-debt');
     await chain.send({ path: '/v1/chat', ...caller, tokens: USER_LIMIT + 10_000 });
