@@ -1,24 +1,28 @@
-/** Checks that a tag, package.json, the Helm chart and CHANGELOG.md name one version: `node scripts/release/check-version.mjs v1.2.3`. `--notes` prints the section of the changelog instead. */
+/**
+ * Checks that a tag, package.json, the Helm chart and CHANGELOG.md name one version, and that package.json has what a registry demands:
+ * `node scripts/release/check-version.mjs v1.2.3`. `--repository URL` is where the release is built. `--notes` prints the section of the changelog instead.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseJson } from '../process/parse-json.mjs';
 import { ROOT, exitWith, isMain } from '../process/repository.mjs';
 
-const TAG = /^v(\d+\.\d+\.\d+)$/;
+/** `v1.2.3`, or a version before it such as `v1.2.3-rc.1`. */
+const TAG = /^v(\d+\.\d+\.\d+(?:-[0-9A-Za-z]+(?:\.[0-9A-Za-z]+)*)?)$/;
 /** `## [1.2.3] - 2026-01-31`. */
-const HEADING = /^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d{2}-\d{2}$/m;
+const HEADING = /^## \[(\d+\.\d+\.\d+(?:-[0-9A-Za-z.]+)?)\] - \d{4}-\d{2}-\d{2}$/m;
 
 /**
  * What does not fit, as sentences.
  *
- * @param {{ tag: string, root?: string }} input
+ * @param {{ tag: string, repository?: string, root?: string }} input
  * @returns {string[]}
  */
-export function versionFaults({ tag, root = ROOT }) {
+export function releaseFaults({ tag, repository, root = ROOT }) {
   const version = TAG.exec(tag)?.[1];
-  if (version === undefined) return [`The tag ${tag} is not a version; write it as v1.2.3.`];
-  const manifest = /** @type {{ version?: string }} */ (parseJson(read(root, 'package.json')));
+  if (version === undefined) return [`The tag ${tag} is not a version; write it as v1.2.3 or v1.2.3-rc.1.`];
+  const manifest = /** @type {Manifest} */ (parseJson(read(root, 'package.json')));
   const lock = /** @type {{ version?: string }} */ (parseJson(read(root, 'package-lock.json')));
   const chart = read(root, 'deploy', 'helm', 'weir', 'Chart.yaml');
   /** @type {Readonly<Record<string, string | undefined>>} */
@@ -29,9 +33,48 @@ export function versionFaults({ tag, root = ROOT }) {
     'appVersion in deploy/helm/weir/Chart.yaml': /^appVersion: "?([^"\s]+)"?$/m.exec(chart)?.[1],
     'first version in CHANGELOG.md': HEADING.exec(read(root, 'CHANGELOG.md'))?.[1],
   };
-  return Object.entries(found)
+  const differing = Object.entries(found)
     .filter(([, value]) => value !== version)
     .map(([place, value]) => `The ${place} is ${value ?? 'missing'}, but the tag is ${tag}.`);
+  return [...differing, ...manifestFaults(manifest, repository)];
+}
+
+/** @typedef {string | { readonly url?: string }} Place */
+/** @typedef {{ readonly version?: string, readonly repository?: Place, readonly homepage?: string, readonly bugs?: Place }} Manifest */
+
+/**
+ * The registry of the package refuses its provenance if package.json does not name the repository that builds it, and then the
+ * image and the chart would be public without it.
+ *
+ * @param {Manifest} manifest
+ * @param {string | undefined} repository
+ */
+function manifestFaults(manifest, repository) {
+  const { homepage } = manifest;
+  const places = { 'repository.url': urlOf(manifest.repository), homepage, 'bugs.url': urlOf(manifest.bugs) };
+  const missing = Object.entries(places)
+    .filter(([, url]) => url === undefined || url === '')
+    .map(([field]) => `package.json has no ${field}; write the URL of the project there.`);
+  const named = places['repository.url'];
+  if (named === undefined || repository === undefined || plain(named) === plain(repository)) return missing;
+  return [...missing, `repository.url in package.json is ${named}, but ${repository} builds the release; write that.`];
+}
+
+/** @param {Place | undefined} place */
+function urlOf(place) {
+  return typeof place === 'string' ? place : place?.url;
+}
+
+/**
+ * Without what npm adds to the URL of a repository.
+ *
+ * @param {string} url
+ */
+function plain(url) {
+  return url
+    .replace(/^git\+/, '')
+    .replace(/(\.git)?\/?$/, '')
+    .toLowerCase();
 }
 
 /**
@@ -51,9 +94,16 @@ function read(...place) {
 }
 
 if (isMain(import.meta.url)) {
-  const { values, positionals } = parseArgs({ options: { notes: { type: 'boolean' } }, allowPositionals: true });
+  const { values, positionals } = parseArgs({
+    options: { notes: { type: 'boolean' }, repository: { type: 'string' } },
+    allowPositionals: true,
+  });
   const tag = positionals[0] ?? '';
-  const faults = versionFaults({ tag });
+  const faults = releaseFaults({ tag, ...(values.repository !== undefined && { repository: values.repository }) });
   if (faults.length > 0) exitWith(faults.join('\n'));
-  console.log(values.notes === true ? releaseNotes({ tag }) : `${tag} is the version of the package, the chart and the changelog.`);
+  console.log(
+    values.notes === true
+      ? releaseNotes({ tag })
+      : `${tag} is the version of the package, the chart and the changelog, and package.json is complete.`,
+  );
 }

@@ -5,6 +5,15 @@ import { readDockerfile, type Stage } from '../support/image/dockerfile';
 import { listNodes } from '../support/versions/node-versions';
 import { DEPLOY, documentsOf } from './manifests';
 
+/** What is read of an entry of package-lock.json. */
+interface LockEntry {
+  readonly dev?: boolean;
+  readonly optional?: boolean;
+  readonly devOptional?: boolean;
+  readonly cpu?: readonly string[];
+  readonly os?: readonly string[];
+}
+
 const ROOT = resolve(DEPLOY, '..');
 const DOCKERFILE = resolve(DEPLOY, 'Dockerfile');
 const stages = readDockerfile(DOCKERFILE);
@@ -44,10 +53,25 @@ test('every COPY source exists and passes .dockerignore', () => {
   expect([...new Set(copiedFromHere)].sort()).toEqual(allowed.map((line) => line.slice(1)).sort());
 });
 
+test('only the last stage is made for each processor, and needs no emulation: it runs nothing, and no package is for one processor', () => {
+  const [last, ...before] = [...stages].reverse();
+  expect(before.map(({ platform }) => platform)).toEqual(['$BUILDPLATFORM', '$BUILDPLATFORM']);
+  expect(last!.platform).toBeUndefined();
+  expect(last!.instructions.map(({ name }) => name)).not.toContain('RUN');
+  const { packages } = JSON.parse(readFileSync(resolve(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Readonly<Record<string, LockEntry>>;
+  };
+  const shipped = Object.entries(packages).filter(
+    ([, { dev, optional, devOptional }]) => dev !== true && optional !== true && devOptional !== true,
+  );
+  expect(shipped.length).toBeGreaterThan(50);
+  expect(shipped.filter(([, { cpu, os }]) => cpu !== undefined || os !== undefined).map(([name]) => name)).toEqual([]);
+});
+
 test('the last stage has the files that package.json would publish', () => {
   const { files } = JSON.parse(readFileSync(resolve(ROOT, 'package.json'), 'utf8')) as { files: string[] };
   const copies = stages.at(-1)!.instructions.filter(({ name }) => name === 'COPY');
-  for (const file of files) expect(copies.some(({ text }) => text.endsWith(` ${file}`))).toBe(true);
+  for (const file of files.filter((each) => !each.startsWith('!'))) expect(copies.some(({ text }) => text.endsWith(` ${file}`))).toBe(true);
 });
 
 test('the image runs as the numeric non-root user of the Deployment', () => {

@@ -43,6 +43,12 @@ test('every file that a service of compose mounts exists, and none can be writte
   }
 });
 
+test('one service of compose builds the image of Weir, and the other takes that image', () => {
+  expect(services.weir.build).toBeDefined();
+  expect(services.backend).toMatchObject({ image: services.weir.image, pull_policy: 'never' });
+  expect(services.backend.build).toBeUndefined();
+});
+
 test('compose opens its ports to this machine only', () => {
   const ports = Object.entries(services).flatMap(([name, { ports: open = [] }]) => open.map((port) => ({ name, ...port })));
   expect(ports.map(({ name, host_ip: host, published }) => `${name} ${host ?? ''}:${published}`).sort()).toEqual([

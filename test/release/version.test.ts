@@ -1,4 +1,4 @@
-/** The changelog has the form of Keep a Changelog, and scripts/release/check-version.mjs lets only one version through. */
+/** The changelog has the form of Keep a Changelog, and scripts/release/check-version.mjs lets only one version through, of a package that a registry takes. */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -7,6 +7,7 @@ import { runCommand } from '../support/processes/command';
 const ROOT = path.resolve(__dirname, '..', '..');
 const COPIED = ['package.json', 'package-lock.json', 'CHANGELOG.md', 'deploy/helm/weir/Chart.yaml', 'scripts/process', 'scripts/release'];
 const { version } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { version: string };
+const REPOSITORY = 'https://forge.example/org/weir';
 const folder = mkdtempSync(path.join(tmpdir(), 'weir-version-'));
 
 beforeEach(() => {
@@ -14,7 +15,16 @@ beforeEach(() => {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
     cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true });
   }
+  // What an owner of a repository fills in.
+  writePackage({ repository: { type: 'git', url: `git+${REPOSITORY}.git` }, homepage: REPOSITORY, bugs: { url: `${REPOSITORY}/issues` } });
 });
+
+/** Fields that are undefined are removed. */
+function writePackage(fields: Readonly<Record<string, unknown>>): void {
+  const file = path.join(folder, 'package.json');
+  const manifest = JSON.parse(readFileSync(file, 'utf8')) as object;
+  writeFileSync(file, `${JSON.stringify({ ...manifest, ...fields }, undefined, 2)}\n`);
+}
 
 afterAll(() => {
   rmSync(folder, { recursive: true });
@@ -64,6 +74,33 @@ test.each([
   const { exitCode, stderr } = await check(`v${version}`);
   expect(exitCode).toBe(1);
   expect(stderr).toContain(`The ${fault}, but the tag is v${version}.`);
+});
+
+test('a release is refused while package.json does not say where the project is, or names another repository than the one that builds it', async () => {
+  expect(await check('--repository', REPOSITORY, `v${version}`)).toMatchObject({ exitCode: 0, stderr: '' });
+  const other = await check('--repository', 'https://forge.example/fork/weir', `v${version}`);
+  expect(other).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('but https://forge.example/fork/weir builds the release') as string,
+  });
+  writePackage({ repository: undefined, homepage: '', bugs: undefined });
+  const { exitCode, stderr } = await check('--repository', REPOSITORY, `v${version}`);
+  expect(exitCode).toBe(1);
+  expect(stderr.trim().split('\n')).toEqual(
+    ['repository.url', 'homepage', 'bugs.url'].map((field) => `package.json has no ${field}; write the URL of the project there.`),
+  );
+});
+
+test('a version before a release can have a tag', async () => {
+  const early = `${version}-rc.1`;
+  change('package.json', `"version": "${version}"`, `"version": "${early}"`);
+  change('package-lock.json', `"version": "${version}"`, `"version": "${early}"`);
+  change('deploy/helm/weir/Chart.yaml', `\nversion: ${version}`, `\nversion: ${early}`);
+  change('deploy/helm/weir/Chart.yaml', `\nappVersion: ${version}`, `\nappVersion: ${early}`);
+  change('CHANGELOG.md', `## [${version}] - `, `## [${early}] - 2030-01-01\n\n- Try it.\n\n## [${version}] - `);
+  expect(await check(`v${early}`)).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(await check('--notes', `v${early}`)).toMatchObject({ stdout: '- Try it.\n' });
+  expect(await check(`v${early}.`)).toMatchObject({ exitCode: 1 });
 });
 
 test('a tag that is not a version is refused', async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { readDockerfile } from '../support/image/dockerfile';
+import { LIBRARIES } from '../support/library/installed-package';
 import { runCommand } from '../support/processes/command';
 
 const ROOT = path.resolve(__dirname, '..', '..');
@@ -63,19 +64,44 @@ test('the workflows name no registry: variables of the repository do', () => {
 test('a release publishes only after .ci/run, which pull requests run too', () => {
   expect(scriptOf(read('ci.yml').jobs.test!)).toMatch(/\n\.ci\/run$/);
   const { test: tested, ...publishing } = release.jobs;
-  expect(scriptOf(tested!)).toMatch(/check-version\.mjs "\$GITHUB_REF_NAME"\n[\s\S]*\n\.ci\/run$/);
+  expect(scriptOf(tested!)).toMatch(
+    /check-version\.mjs --repository "\$GITHUB_SERVER_URL\/\$GITHUB_REPOSITORY" "\$GITHUB_REF_NAME"\n[\s\S]*\n\.ci\/run$/,
+  );
   const needs = (name: string): string[] => {
     const direct = [release.jobs[name]!.needs ?? []].flat();
     return [...direct, ...direct.flatMap(needs)];
   };
-  expect(Object.keys(publishing)).toEqual(['image', 'chart', 'package', 'notes']);
+  expect(Object.keys(publishing)).toEqual(['rehearsal', 'image', 'chart', 'package', 'notes']);
   for (const name of Object.keys(publishing)) expect(needs(name)).toContain('test');
+});
+
+test('a release tries everything before anything is published: variables, logins, and the build of image, chart and package', async () => {
+  const { rehearsal, image, chart, package: packed } = release.jobs;
+  expect([image!.needs, chart!.needs, packed!.needs]).toEqual(['rehearsal', 'image', 'chart']);
+  const script = scriptOf(rehearsal!);
+  expect(script).not.toMatch(/--push|helm push|cosign|npm publish(?! --dry-run)/);
+  for (const part of ['docker login', 'helm registry login', 'npm whoami', 'docker buildx build', 'helm package', 'npm publish --dry-run'])
+    expect(script).toContain(part);
+  const [variables = ''] = rehearsal!.steps.map(({ run = '' }) => run);
+  const names = ['IMAGE', 'CHARTS', 'NPM_REGISTRY_URL', 'REGISTRY_USER', 'REGISTRY_TOKEN', 'NODE_AUTH_TOKEN'];
+  const all = Object.fromEntries(names.map((name) => [name, 'x']));
+  expect(await runCommand('bash', ['-c', variables], { env: all })).toMatchObject({ exitCode: 0 });
+  for (const name of names) {
+    const { exitCode, stdout } = await runCommand('bash', ['-c', variables], { env: { ...all, [name]: '' } });
+    expect({ name, exitCode, stdout }).toMatchObject({ exitCode: 1, stdout: expect.stringContaining(`${name} is empty`) as string });
+  }
+});
+
+test('no script of a package runs where a job holds secrets or signs', () => {
+  for (const file of FILES) expect(readFileSync(file, 'utf8')).not.toMatch(/npm ci(?! --ignore-scripts)/);
+  expect(readFileSync(path.join(ROOT, 'deploy', 'Dockerfile'), 'utf8')).not.toMatch(/npm ci(?! --ignore-scripts)/);
 });
 
 test('the jobs of a release have no more rights than they need', () => {
   expect(release.permissions).toEqual({});
   expect(Object.fromEntries(Object.entries(release.jobs).map(([name, { permissions }]) => [name, permissions]))).toEqual({
     test: { contents: 'read' },
+    rehearsal: { contents: 'read' },
     image: { contents: 'read', 'id-token': 'write' },
     chart: { contents: 'read', 'id-token': 'write' },
     package: { contents: 'read', 'id-token': 'write' },
@@ -102,17 +128,22 @@ test('a release puts the image that it built into the chart, by its digest', asy
   const [script] = release.jobs.chart!.steps.map(({ run = '' }) => run).filter((run) => run.includes('values.yaml'));
   const folder = mkdtempSync(path.join(tmpdir(), 'weir-chart-'));
   cpSync(path.join(ROOT, 'deploy', 'helm'), path.join(folder, 'deploy', 'helm'), { recursive: true });
-  const env = { IMAGE: 'registry.example/org/weir', DIGEST: `sha256:${'a'.repeat(64)}` };
+  const env = { IMAGE: 'registry.example/org/weir', DIGEST: `sha256:${'a'.repeat(64)}`, SOURCE: 'https://forge.example/org/weir' };
   const { exitCode, stderr } = await runCommand('bash', ['-ec', script!], { cwd: folder, env });
   const values = parse(readFileSync(path.join(folder, 'deploy', 'helm', 'weir', 'values.yaml'), 'utf8')) as { image: object };
+  const chart = parse(readFileSync(path.join(folder, 'deploy', 'helm', 'weir', 'Chart.yaml'), 'utf8')) as object;
   rmSync(folder, { recursive: true });
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(chart).toMatchObject({ home: env.SOURCE, sources: [env.SOURCE] });
   expect(values.image).toMatchObject({ repository: env.IMAGE, digest: env.DIGEST });
 });
 
-test('a release signs the chart, and publishes the package with provenance', () => {
+test('a release signs the chart, and publishes the server and each library package with provenance', () => {
   expect(scriptOf(release.jobs.chart!)).toContain('cosign sign --yes "$CHARTS/weir@$digest"');
-  expect(scriptOf(release.jobs.package!)).toContain('npm publish --provenance');
+  const published = scriptOf(release.jobs.package!);
+  expect(published).toContain('npm publish --provenance');
+  const [, folders = ''] = /for folder in ([^;]*); do/.exec(published) ?? [];
+  expect(folders.split(' ')).toEqual(['.', ...LIBRARIES.map((name) => `dist/packages/${name}`)]);
   const { private: isPrivate } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { private?: boolean };
   expect(isPrivate).not.toBe(true);
 });

@@ -10,6 +10,8 @@ const INSTALLED = path.join(ROOT, '.cache', 'compose-reader', 'v2.16.2');
 
 export interface Service {
   readonly image: string;
+  readonly build?: unknown;
+  readonly pull_policy?: string;
   readonly command?: readonly string[];
   readonly entrypoint?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;

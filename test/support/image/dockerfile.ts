@@ -12,6 +12,8 @@ export interface Stage {
   /** `AS name`; the last stage has none. */
   readonly name: string | undefined;
   readonly image: string;
+  /** `--platform` of the stage, such as `$BUILDPLATFORM`; undefined: that of the image which is built. */
+  readonly platform: string | undefined;
   readonly instructions: readonly Instruction[];
 }
 
@@ -20,7 +22,7 @@ const KNOWN = ['ARG', 'FROM', 'LABEL', 'WORKDIR', 'ENV', 'COPY', 'RUN', 'USER', 
 
 /** @param args `--build-arg` of `docker build`; an argument without one has the value in the file. */
 export function readDockerfile(file: string, args: Readonly<Record<string, string>> = {}): readonly Stage[] {
-  const stages: { name: string | undefined; image: string; instructions: Instruction[] }[] = [];
+  const stages: { name: string | undefined; image: string; platform: string | undefined; instructions: Instruction[] }[] = [];
   /** Before the first FROM: they count in FROM, and in a stage that repeats their name. */
   const globals = new Map<string, string>();
   let known = new Map<string, string>();
@@ -30,8 +32,8 @@ export function readDockerfile(file: string, args: Readonly<Record<string, strin
       const chosen = args[argument] ?? value ?? globals.get(argument);
       if (chosen !== undefined) (stages.length === 0 ? globals : known).set(argument, chosen);
     } else if (name === 'FROM') {
-      const [, image = '', stage] = /^(\S+)(?: AS (\S+))?$/.exec(fill(text, globals)) ?? [];
-      stages.push({ name: stage, image, instructions: [] });
+      const [, platform, image = '', stage] = /^(?:--platform=(\S+) )?(\S+)(?: AS (\S+))?$/.exec(fill(text, globals)) ?? [];
+      stages.push({ name: stage, platform, image, instructions: [] });
       known = new Map();
     } else {
       // The shell of RUN and the program of HEALTHCHECK have variables of their own.
