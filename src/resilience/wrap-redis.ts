@@ -10,7 +10,7 @@ import { BatchingStore, type BatchingOptions } from '../store/layers/batching-st
 import { MeasuredStore, type StoreMeasure } from '../store/layers/measured-store';
 import type { Store } from '../store/port/store';
 
-export interface WrapServerOptions extends Pick<BatchingOptions, 'partOf' | 'groupsMax'> {
+export interface WrapServerOptions extends Pick<BatchingOptions, 'partOf' | 'groupsMax' | 'server'> {
   /** Deadline of a command, in milliseconds. */
   readonly timeoutMs: number;
   /** Recent lag of this process, in milliseconds, which extends the deadline. Default: none. */
@@ -29,7 +29,7 @@ export interface WrappedServer {
 
 export function wrapServer(
   server: Store,
-  { timeoutMs, lagMs, breaker: breakerOptions, measure, partOf, groupsMax }: WrapServerOptions,
+  { timeoutMs, lagMs, breaker: breakerOptions, measure, partOf, groupsMax, server: serverName }: WrapServerOptions,
 ): WrappedServer {
   const deadline = new DeadlineStore(server, { timeoutMs, nowMs, callersWaiting: () => store.callersWaiting, ...(lagMs && { lagMs }) });
   const breaker = new BreakerStore(deadline, { ...breakerOptions, nowMs });
@@ -37,6 +37,7 @@ export function wrapServer(
   const store: BatchingStore = new BatchingStore(new MeasuredStore(breaker, measure), {
     partOf,
     groupsMax,
+    ...(serverName && { server: serverName }),
     timeoutMs,
     longestMs: () => deadline.longestMs,
     nowMs,

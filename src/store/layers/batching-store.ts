@@ -8,6 +8,7 @@ import { ANSWER_MS } from '../port/time-left';
 import {
   overloadError,
   StoreError,
+  type ServerName,
   type GroupOutcome,
   type SettleOutcome,
   type Store,
@@ -29,6 +30,8 @@ export interface BatchingOptions {
   readonly nowMs: () => number;
   /** Called for each group that fails here; failed commands are reported by the layers below. */
   readonly onGivenUp: (reason: StoreErrorReason) => void;
+  /** The server that commands are sent to at present, for traces. */
+  readonly server?: () => ServerName | undefined;
 }
 
 /** Most takes of a command: a run of the script stays well below a millisecond. A larger group is sent alone. */
@@ -244,6 +247,7 @@ export class BatchingStore implements Store {
         return answers.find((answer) => answer !== undefined);
       }
       const reason = error instanceof StoreError ? error.reason : 'other';
+      if (wasRefused(error)) for (const call of batch) call.sentMs = undefined;
       for (const call of batch) if (this.end(call, reason)) call.reject(error);
       return error;
     }
@@ -295,7 +299,10 @@ export class BatchingStore implements Store {
     this.groups -= call.groups.length;
     clearTimeout(call.timer);
     const { trace, groups, arrivedMs, sentMs, groupsOfCommand } = call;
-    trace?.onCommand(groups, { arrivedMs, sentMs, endedMs: this.options.nowMs(), groups: groupsOfCommand, failed });
+    if (trace !== undefined && sentMs !== undefined) {
+      const { nowMs, server } = this.options;
+      trace.onCommand(groups, { arrivedMs, sentMs, endedMs: nowMs(), groups: groupsOfCommand, failed, server: server?.() });
+    }
     return true;
   }
 }
@@ -359,6 +366,13 @@ function piecesOf(groups: readonly Group[]): Group[][] {
 function isOfSomeBuckets(error: unknown): boolean {
   return error instanceof TryAgainError || (error instanceof RedirectError && error.redirect.kind === 'ask');
 }
+
+/** Whether a layer below refused the command, so that no server has seen it. */
+function wasRefused(error: unknown): boolean {
+  return error instanceof StoreError && !error.mayHaveRun && REFUSALS.includes(error.reason);
+}
+
+const REFUSALS: readonly StoreErrorReason[] = ['breaker', 'connection', 'overload'];
 
 function tooLate(timeoutMs: number, reason: StoreErrorReason, options: { readonly mayHaveRun: boolean }): StoreError {
   return new StoreError(`the store did not answer within ${timeoutMs} ms`, reason, options);

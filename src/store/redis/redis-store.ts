@@ -6,6 +6,7 @@ import { readWhole, readWord, type ReadReply } from './client/read-reply';
 import { redirectOf } from './client/redirect-error';
 import { RedisConnection, type RedisConnectionOptions } from './client/redis-connection';
 import { errorCodeOf, wasNotSent } from './client/redis-errors';
+import { readInfo, type EvictionReading } from './eviction-watch';
 import { loadScript, type Script } from './script-loader';
 import type { ScriptArguments } from './script-wire';
 import { decodeApplied, encodeSettlements } from './settle-wire';
@@ -106,6 +107,13 @@ export class RedisStore implements Store {
     const args = [name, lives ? '1' : '0', String(ttlMs), String(instancesMax)];
     const read = (reply: unknown) => readWhole(reply, lives ? 1 : 0, instancesMax);
     return this.call({ script: this.heartbeat, keys: [key], args, read }, options);
+  }
+
+  /** Whether the server evicts keys. Rejects with the server's own error. */
+  async readEviction(): Promise<EvictionReading> {
+    const ask = (section: string) => this.connection.send(['INFO', section], (reply) => reply);
+    const [memory, stats] = await Promise.all([ask('memory'), ask('stats')]);
+    return readInfo(memory, stats);
   }
 
   /** Resolves when Redis answers. */

@@ -332,11 +332,17 @@ test(
 );
 
 test(
-  'after a hang of a primary its slots decide once its replica takes over',
+  'after a hang of a primary its slots decide once its replica takes over, and health forgets its breaker',
   async () => {
     const [lost = '', kept = ''] = TENANTS;
+    const { second, asker } = await startSecond(cluster.url, { REDIS_BREAKER_FAILURES: '1', REDIS_BREAKER_OPEN: '10m' });
+    const healthOfSecond = async () => (await httpRequest(`http://127.0.0.1:${second.httpPort}/healthcheck`)).body.trim();
     const primary = await cluster.strikePrimaryOf(tagOf(lost), 'SIGSTOP');
     const startedMs = performance.now();
+    const opened = until(async () => {
+      await asker.ask('d', [tenant(lost)]).catch(() => undefined);
+      return second.output().includes('opened: too many commands failed in a row');
+    });
     await until(() =>
       client.ask('d', [tenant(lost)], { timeoutMs: 300 }).then(
         () => true,
@@ -345,6 +351,12 @@ test(
     );
     figure(`back after ${(performance.now() - startedMs).toFixed(0)} ms`);
     expect(performance.now() - startedMs).toBeLessThan(10_000);
+    await opened;
+    // Calls make it look for the new owner.
+    await until(async () => {
+      await asker.ask('d', [tenant(lost)]).catch(() => undefined);
+      return (await healthOfSecond()) === 'OK';
+    });
     expect((await client.ask('d', [tenant(kept)])).overall_code).toBe(OK);
     primary.server.kill('SIGCONT');
   },

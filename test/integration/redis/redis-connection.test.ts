@@ -212,7 +212,8 @@ describe('the ACL line of docs/redis.md', () => {
   const { rules, prefix } = readAclLine();
   /** Weir decides without these; the ACL log of Redis has an entry for every connection, or for every run that asks for several buckets. */
   const dispensable = ['+ping', '+script|load', '+mget', '+exists'];
-  const rights = rules.filter((rule) => rule.startsWith('+') || rule.startsWith('~'));
+  /** The watch for evictions asks on its own time, so the ACL log may not show it yet (eviction.test.ts). */
+  const rights = rules.filter((rule) => (rule.startsWith('+') && rule !== '+info') || rule.startsWith('~'));
   let redis: RedisServer;
   let admin: TestClient;
 
@@ -273,7 +274,7 @@ describe('the ACL line of docs/redis.md', () => {
 
   test.each(rights.filter((right) => !dispensable.includes(right)))('Weir cannot decide without %s', async (right) => {
     const { failure, refused } = await use(rules.filter((rule) => rule !== right));
-    expect(failure).toMatch(/^Redis answered the error (NOPERM|ERR)$|^the key of a bucket holds a value that Weir did not write$/);
+    expect(failure).toMatch(/^Redis answered the error (NOPERM.*|ERR)$|^the key of a bucket holds a value that Weir did not write$/);
     expect(refused).toEqual([right.startsWith('~') ? `${prefix}bucket` : right.slice(1)]);
   });
 

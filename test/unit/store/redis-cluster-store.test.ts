@@ -39,6 +39,7 @@ class ScriptedNode implements Store {
   slotsAsked = 0;
   slotsAnswer: () => unknown = () => table;
   isClosed = false;
+  isInUse = true;
   find: () => void = () => undefined;
 
   constructor(
@@ -119,6 +120,9 @@ function open(seeds: readonly NodeAddress[], late: readonly NodeAddress[] = []):
         beat: ({ name }) => node.beat(name),
         run: () => Promise.reject(new Error('not asked')),
         isThere: () => true,
+        setInUse: (isInUse) => {
+          node.isInUse = isInUse;
+        },
       };
     },
   });
@@ -294,6 +298,7 @@ test('after the loss of a node the others are asked for the slots, at a bounded 
   expect(nodes.has('c:3')).toBe(true);
   decided(await ask(LOW));
   expect(node(C).calls).toEqual([LOW]);
+  expect([A, B, C].map((address) => node(address).isInUse)).toEqual([false, true, true]);
   const asked = node(A).slotsAsked + node(B).slotsAsked + node(C).slotsAsked;
   const startedMs = performance.now();
   while (performance.now() - startedMs < 450) {

@@ -24,13 +24,21 @@ export function errorCodeOf(error: unknown): string | undefined {
 
 export function describeError(error: unknown): string {
   const code = errorCodeOf(error);
-  if (code !== undefined) return `Redis answered the error ${code}`;
+  if (code !== undefined) return `Redis answered the error ${code}${code === 'NOPERM' ? deniedBy(error) : ''}`;
   if (error instanceof ReplyError) return `a reply is invalid for its command: ${error.fault}`;
   if (!(error instanceof Error)) return String(error);
   const fault = faultOfBytes(error);
   if (fault !== undefined) return fault;
   // For OpenSSL errors, only the reason, without the place in OpenSSL's source.
   return 'library' in error && 'reason' in error ? `TLS: ${String(error.reason)}` : error.message;
+}
+
+/** What the user of Redis may not do. Redis names the command, which is one of Weir's own, but never the key. */
+function deniedBy(error: unknown): string {
+  const { message } = error as Error;
+  const command = /run the '([\w|-]{1,40})' command/.exec(message)?.[1];
+  if (command !== undefined) return `: its user may not run ${command}; add +${command}`;
+  return message.includes('key') ? ': its user may not use the keys of Weir; add ~ and CACHE_KEY_PREFIX, or ~*' : '';
 }
 
 /** Errors of node-redis for bytes that it cannot parse; it continues with the next bytes, whose meaning is unknown. */

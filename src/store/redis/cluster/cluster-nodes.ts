@@ -21,6 +21,8 @@ export interface ClusterNode {
   run<Answer>(call: ScriptRun<Answer>, options: TakeOptions): Promise<Answer>;
   /** Whether it is connected and answers, as far as is known. */
   isThere(): boolean;
+  /** Called when it gets its first slot, or loses its last one; before that it is in use. */
+  setInUse(isInUse: boolean): void;
   /** The reply to CLUSTER SLOTS. */
   readSlots(): Promise<unknown>;
 }
@@ -57,12 +59,19 @@ export class KnownNode {
   calls = 0;
   usedMs = performance.now();
   ready: Promise<void> = Promise.resolve();
+  private isInUse = true;
 
   constructor(
     readonly address: NodeAddress,
     readonly isSeed: boolean,
     readonly node: ClusterNode,
   ) {}
+
+  setInUse(isInUse: boolean): void {
+    if (isInUse === this.isInUse) return;
+    this.isInUse = isInUse;
+    this.node.setInUse(isInUse);
+  }
 }
 
 export class ClusterNodes {
@@ -216,6 +225,7 @@ export class ClusterNodes {
       this.owners.fill(node, first, last + 1);
     }
     this.owning = owning;
+    for (const known of this.nodes.values()) known.setInUse(owning.has(known));
   }
 
   /** Closes idle nodes, except those with calls in flight. */
