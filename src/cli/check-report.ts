@@ -14,21 +14,30 @@ export interface Findings {
   readonly warningsOmitted: number;
 }
 
+export interface ReportOptions {
+  /** Warnings fail the check, too. */
+  readonly isStrict: boolean;
+}
+
 /** Each ends with a newline. */
-export const FINDINGS_FORMATS: Readonly<Record<'text' | 'json' | 'github', (findings: Findings) => string>> = {
+export const FINDINGS_FORMATS: Readonly<Record<'text' | 'json' | 'github', (findings: Findings, options: ReportOptions) => string>> = {
   text: formatText,
-  json: (findings) => `${JSON.stringify({ ok: findings.errors.length === 0, ...findings }, null, 2)}\n`,
+  json: (findings, options) => `${JSON.stringify({ ok: isOk(findings, options), ...findings }, null, 2)}\n`,
   github: formatGithub,
 };
 
-function formatText(findings: Findings): string {
+export function isOk({ errors, warnings, warningsOmitted }: Findings, { isStrict }: ReportOptions): boolean {
+  return errors.length === 0 && (!isStrict || warnings.length + warningsOmitted === 0);
+}
+
+function formatText(findings: Findings, options: ReportOptions): string {
   const { errors, errorsOmitted, warnings, warningsOmitted } = findings;
   const lines = [
     ...errors.map((error) => `${placeOf(error)}: error: ${sentenceOf(error)}`),
     ...(errorsOmitted > 0 ? [`and ${errorsOmitted} more errors`] : []),
     ...warnings.map((warning) => `${placeOf(warning)}: warning: ${sentenceOf(warning)} [${warning.rule}]`),
     ...(warningsOmitted > 0 ? [`and ${warningsOmitted} more warnings`] : []),
-    summaryOf(findings),
+    summaryOf(findings, options),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -42,11 +51,13 @@ function sentenceOf({ path, message }: ConfigProblem): string {
   return path === '' ? message : `${path}: ${message}`;
 }
 
-function summaryOf({ files, domains, limits, errors, errorsOmitted, warnings, warningsOmitted }: Findings): string {
+function summaryOf(findings: Findings, options: ReportOptions): string {
+  const { files, domains, limits, errors, errorsOmitted, warnings, warningsOmitted } = findings;
   const [errorCount, warningCount] = [errors.length + errorsOmitted, warnings.length + warningsOmitted];
   const found = `${counted(errorCount, 'error')}, ${counted(warningCount, 'warning')}`;
   // Rules with errors are not compiled, so counts of domains and limits would mislead.
   if (errorCount > 0) return `not ok: ${found} in ${counted(files, 'file')}`;
+  if (!isOk(findings, options)) return `not ok, because of --strict: ${found} in ${counted(files, 'file')}`;
   return `ok: ${counted(domains, 'domain')}, ${counted(limits, 'limit')} in ${counted(files, 'file')}, ${found}`;
 }
 
@@ -55,11 +66,11 @@ function counted(number: number, noun: string): string {
 }
 
 /** Workflow commands: GitHub Actions shows them at their lines. The summary is a plain line of the log. */
-function formatGithub(findings: Findings): string {
+function formatGithub(findings: Findings, options: ReportOptions): string {
   const lines = [
     ...findings.errors.map((error) => annotation('error', { problem: error, title: 'weir check' })),
     ...findings.warnings.map((warning) => annotation('warning', { problem: warning, title: `weir check: ${warning.rule}` })),
-    summaryOf(findings),
+    summaryOf(findings, options),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -1,10 +1,12 @@
 /** Compiles the descriptors of one domain, from all of its files, into a tree. */
 
-import { anyValueEntry, sharedEntry } from '../bucket/bucket-key';
+import { anyValueEntry, networkEntry, sharedEntry } from '../bucket/bucket-key';
 import { toByteString } from '../descriptor/byte-string';
 import type { ByteString } from '../descriptor/descriptor';
 import { NO_CHILDREN, type DescriptorLevel, type DescriptorNode } from '../rule/tree';
 import { compileWildcard } from '../descriptor/wildcard';
+import { networkText } from '../lib/address';
+import { NetworkIndex } from '../descriptor/network-index';
 import { WildcardIndex } from '../rule/wildcard-index';
 import { makeInFlightLimit, type InFlight } from '../rule/in-flight';
 import { UINT32_MAX, type ResponseHeaders } from '../rule/limit';
@@ -116,11 +118,13 @@ export class DomainCompiler {
     repeated.readNext(list);
     for (const { spec, below } of readDescriptors(list)) {
       if (spec !== undefined && below !== undefined) {
-        if (isPattern(spec.key) || isPattern(spec.value) ? repeated.isKnownPattern(spec) : level.has(spec)) yield* repeated.report(spec);
+        if (isPattern(spec.key) || isPattern(spec.value) || spec.network !== undefined ? repeated.isKnownPattern(spec) : level.has(spec))
+          yield* repeated.report(spec);
         const levels = { specs: [...above.specs, spec], path: [...above.path, nameOf(spec)] };
         const children = below.list === undefined ? NO_CHILDREN : yield* this.compileLevel(below, levels);
         const rule = this.compileRule(spec, levels);
-        const node = rule === undefined ? { children } : { rule, children };
+        const node =
+          rule === undefined ? { children, ...(children === NO_CHILDREN && { unlimitedPath: levels.path }) } : { rule, children };
         level.add(spec, node);
         if (hashTag !== undefined && (spec.key === hashTag || spec.key.includes('*'))) this.hasHashTag = true;
         const one = { spec, node };
@@ -217,7 +221,7 @@ function idLevelOf({ fields: { id }, path, problems }: InFlightSpec, levels: rea
     report(`is not a key of this descriptor; use one of ${levels.map(({ key }) => key).join(', ')}`);
     return undefined;
   }
-  if (named.value !== '' && !named.value.includes('*')) {
+  if (named.value !== '' && !named.value.includes('*') && named.network === undefined) {
     report('has a single value here, so all requests would share one slot; name an entry whose value differs for each request');
     return undefined;
   }
@@ -237,7 +241,8 @@ function nameOf({ key, value }: DescriptorSpec): string {
   return value === '' ? key : [key, value].join('_');
 }
 
-function sharedEntryOf({ key, value, shareThreshold }: DescriptorSpec): SharedEntry | undefined {
+function sharedEntryOf({ key, value, network, shareThreshold }: DescriptorSpec): SharedEntry | undefined {
+  if (shareThreshold && network !== undefined) return networkEntry(toByteString(key), networkText(network));
   return shareThreshold ? sharedEntry({ key: toByteString(key), value: toByteString(valuePattern(value)) }) : undefined;
 }
 
@@ -250,10 +255,11 @@ function valuePattern(value: string): string {
 class LevelBuilder implements DescriptorLevel {
   byValue = NO_CHILDREN.byValue as Map<ByteString, Map<ByteString, DescriptorNode>>;
   wildcards = NO_CHILDREN.wildcards;
+  networks: NetworkIndex<DescriptorNode> | undefined = undefined;
   byKey = NO_CHILDREN.byKey as Map<ByteString, DescriptorNode>;
 
   get isEmpty(): boolean {
-    return this.byValue.size === 0 && this.byKey.size === 0 && this.wildcards.nodes.length === 0;
+    return this.byValue.size === 0 && this.networks === undefined && this.byKey.size === 0 && this.wildcards.nodes.length === 0;
   }
 
   /** Whether there is a node with this key and value, neither of them a pattern. */
@@ -263,8 +269,13 @@ class LevelBuilder implements DescriptorLevel {
     return value === '' ? this.byKey.has(key) : this.byValue.get(key)?.has(value) === true;
   }
 
-  add({ key: keyText, value: valueText }: DescriptorSpec, node: DescriptorNode): void {
+  add({ key: keyText, value: valueText, network }: DescriptorSpec, node: DescriptorNode): void {
     const key = toByteString(keyText);
+    if (network !== undefined) {
+      this.networks ??= new NetworkIndex<DescriptorNode>();
+      this.networks.add({ key, network, node });
+      return;
+    }
     const value = toByteString(valueText);
     if (isPattern(key) || isPattern(value)) {
       if (this.wildcards === NO_CHILDREN.wildcards) this.wildcards = new WildcardIndex<DescriptorNode>();

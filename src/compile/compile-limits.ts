@@ -108,6 +108,7 @@ export class LimitCompiler {
   /** A missing `requests_per_unit` is 0, as in the reference: every hit is over the limit. */
   private compileLimit(spec: LimitedSpec): Limit | undefined {
     const { unit, name, fields } = spec;
+    if (!spec.isReadable) return undefined;
     const { requestsPerUnit, unitMultiplier, burst, timeZone, reservations, overdraftMax } = fields;
     const calendar = fields.calendar?.value === true;
     // Calendar windows are fixed windows, so `calendar` implies the algorithm.

@@ -2,6 +2,7 @@
 
 import { ProblemList, type FileProblems, type PlacedInFile } from '../problems/problem-list';
 import { readDescriptors, type DescriptorList, type DescriptorSpec } from './read/read-file';
+import { networkText } from '../lib/address';
 import { show } from '../lib/quote';
 
 /** Duplicates are rare, so no places are stored: when a level has one, its lists are read again. */
@@ -57,7 +58,7 @@ export class RepeatedDescriptors {
   }
 }
 
-/** The length distinguishes a_b with c from a with b_c. */
-function identityOf({ key, value }: DescriptorSpec): string {
-  return `${key.length}:${key}${value}`;
+/** The length distinguishes a_b with c from a with b_c. A range may be spelled in several ways, and is not a value of the same text. */
+function identityOf({ key, value, network }: DescriptorSpec): string {
+  return network === undefined ? `${key.length}:${key}${value}` : `${key.length}:${key} in ${networkText(network)}`;
 }

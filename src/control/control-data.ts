@@ -16,7 +16,7 @@ import {
   type TenantRecord,
 } from './control-record';
 import type { LoggedChange } from './control-store';
-import { ExpiryQueue, type Expiry } from './expiry-queue';
+import { ExpiryQueue, type Expiry } from '../lib/expiry-queue';
 import { Names } from './names';
 import { SelectorIndex, type Held, type Selector } from './selector-index';
 import { ShardedMap } from './sharded-map';
@@ -54,14 +54,14 @@ export class ControlData implements ControlView {
   private readonly terms = new TenantTerms();
   private readonly tenants = new TenantTable();
   /** Only of tenants that end. */
-  private readonly tenantEnds = new ShardedMap<Expiry>();
+  private readonly tenantEnds = new ShardedMap<Expiry<RecordKey>>();
   private readonly held: Readonly<Record<HeldKind, ShardedMap<Held>>> = {
     plan: new ShardedMap(),
     override: new ShardedMap(),
     block: new ShardedMap(),
     pass: new ShardedMap(),
   };
-  private readonly expiries = new ExpiryQueue();
+  private readonly expiries = new ExpiryQueue<RecordKey>();
   private readonly texts = new Map<string, string>();
   private readonly limits = new Map<string, LimitValues>();
   private changes = 0;
@@ -280,7 +280,7 @@ export class ControlData implements ControlView {
     return domain;
   }
 
-  private expiryOf(record: ControlRecord): Expiry | undefined {
+  private expiryOf(record: ControlRecord): Expiry<RecordKey> | undefined {
     return record.untilMs === undefined ? undefined : this.expiries.add(record.untilMs * US_PER_MS, keyOf(record));
   }
 

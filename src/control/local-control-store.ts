@@ -31,7 +31,7 @@ import {
   type ScanQuery,
   type WriteOutcome,
 } from './control-store';
-import { ExpiryQueue, type Expiry } from './expiry-queue';
+import { ExpiryQueue, type Expiry } from '../lib/expiry-queue';
 import { fromText, toText } from './read-record';
 import { ShardedMap } from './sharded-map';
 
@@ -39,7 +39,7 @@ import { ShardedMap } from './sharded-map';
 interface KeptRecord {
   readonly text: string;
   readonly version: number;
-  readonly expiry: Expiry | undefined;
+  readonly expiry: Expiry<RecordKey> | undefined;
 }
 
 interface LogEntry {
@@ -97,7 +97,7 @@ export class LocalControlStore implements ControlStore {
     block: new ShardedMap(),
     pass: new ShardedMap(),
   };
-  private readonly expiries = new ExpiryQueue();
+  private readonly expiries = new ExpiryQueue<RecordKey>();
   private log: LogEntry[] = [];
   private auditLog: AuditEntry[] = [];
   private readonly writeIds = new Map<string, Remembered>();

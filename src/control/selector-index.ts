@@ -3,8 +3,8 @@
 import { toByteString } from '../descriptor/byte-string';
 import type { ByteString, Entry } from '../descriptor/descriptor';
 import type { SelectedOverride, SelectedRecord, Selection } from '../rule/control-view';
-import type { EntrySelector, PlanRecord, SelectorRecord } from './control-record';
-import type { Expiry } from './expiry-queue';
+import type { EntrySelector, PlanRecord, RecordKey, SelectorRecord } from './control-record';
+import type { Expiry } from '../lib/expiry-queue';
 import { SelectorTable, unchain } from './selector-table';
 
 /** An entry in bytes. */
@@ -19,7 +19,7 @@ export interface Held {
   readonly record: PlanRecord | SelectorRecord;
   readonly version: number;
   mark: number;
-  readonly expiry: Expiry | undefined;
+  readonly expiry: Expiry<RecordKey> | undefined;
 }
 
 /**

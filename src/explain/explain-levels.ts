@@ -4,6 +4,7 @@ import type { DeclaredLevel } from '../compile/lint/declared-level';
 import type { DescriptorSpec } from '../compile/read/read-file';
 import { toByteString, toText } from '../descriptor/byte-string';
 import type { Entry } from '../descriptor/descriptor';
+import { includes, parseClient } from '../lib/address';
 import { compileWildcard, matchesWildcard } from '../descriptor/wildcard';
 import type { Domain } from '../rule/rule-set';
 import { findChild, type DescriptorLevel, type DescriptorNode } from '../rule/tree';
@@ -67,18 +68,20 @@ export function descend({ domain, levels, entries }: DescendInput): Descent {
 }
 
 /** How a descriptor matches an entry, by precedence. */
-const KINDS = ['exact', 'wildcard', 'key alone'] as const;
+const KINDS = ['exact', 'address range', 'wildcard', 'key alone'] as const;
 
 type Kind = (typeof KINDS)[number];
 
 const WINS: Readonly<Record<Kind, string>> = {
   exact: 'exact match',
+  'address range': 'address range with the longest prefix that includes it',
   wildcard: 'first declared wildcard that matches',
   'key alone': 'matches every value that nothing else matches',
 };
 
 const LOSES_TO: Readonly<Record<Kind, string>> = {
   exact: 'matches too, but an exact value wins',
+  'address range': 'matches too, but an address range with a longer prefix wins',
   wildcard: 'matches too, but a wildcard declared earlier wins',
   'key alone': 'matches too, and wins',
 };
@@ -119,11 +122,13 @@ function explainLevel(
 }
 
 function losesTo(own: Kind, won: Kind | undefined): string {
+  if (won === 'address range' && own !== won) return `matches too, but an address range wins over a ${own}`;
   if (own === 'key alone' && won === 'wildcard') return 'matches too, but a wildcard wins over a key alone';
   return LOSES_TO[won ?? own];
 }
 
-function kindOf({ key, value }: DescriptorSpec): Kind {
+function kindOf({ key, value, network }: DescriptorSpec): Kind {
+  if (network !== undefined) return 'address range';
   if (key.includes('*') || value.includes('*')) return 'wildcard';
   return value === '' ? 'key alone' : 'exact';
 }
@@ -132,7 +137,11 @@ function takesKey({ key }: DescriptorSpec, entry: Entry): boolean {
   return matchesWildcard(compileWildcard(toByteString(key)), entry.key);
 }
 
-function takesValue({ value }: DescriptorSpec, entry: Entry): boolean {
+function takesValue({ value, network }: DescriptorSpec, entry: Entry): boolean {
+  if (network !== undefined) {
+    const client = parseClient(entry.value);
+    return client !== undefined && includes(network, client);
+  }
   return value === '' || matchesWildcard(compileWildcard(toByteString(value)), entry.value);
 }
 

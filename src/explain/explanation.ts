@@ -173,6 +173,6 @@ function domainNames({ domains }: RuleSet): string {
   return names.length > CANDIDATES_MAX ? `${shown} and ${names.length - CANDIDATES_MAX} more` : shown;
 }
 
-function hasNodes({ byValue, wildcards, byKey }: DescriptorLevel): boolean {
-  return byValue.size + wildcards.nodes.length + byKey.size > 0;
+function hasNodes({ byValue, networks, wildcards, byKey }: DescriptorLevel): boolean {
+  return byValue.size + (networks?.nodes.length ?? 0) + wildcards.nodes.length + byKey.size > 0;
 }

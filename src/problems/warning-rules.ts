@@ -8,6 +8,7 @@ export const WARNING_RULES = {
     'a descriptor that no request can match: a key alone beside a wildcard that matches every value, or a wildcard after one that matches all of its values',
   'regular-expression':
     'a key or value that looks like a regular expression, such as `^/api/.*$`: it is compared literally, and only a `*` stands for other text',
+  'address-range': 'a value that looks like an address range, such as `10.0.0.0/8`: it is compared literally without `match: cidr`',
   'unknown-replaces': '`replaces` of a name that no limit of the domain has',
   'cost-never-fits':
     'a limit that holds fewer hits at once than a request costs (1, or `--cost`), so that no request passes; `requests_per_unit: 0` is deliberate and gives no warning',

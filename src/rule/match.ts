@@ -227,7 +227,9 @@ function nothingLimits(modes: GlobalModes, path: readonly string[] = []): Match 
 
 function matchDescriptor(input: MatchDescriptorInput): Match {
   const { domain, descriptor } = input;
-  const found = findNode(domain.root, descriptor.entries)?.rule;
+  const node = findNode(domain.root, descriptor.entries);
+  if (node?.unlimitedPath !== undefined && descriptor.override === undefined) return nothingLimits(input.modes, node.unlimitedPath);
+  const found = node?.rule;
   if (found?.tenant === undefined) return matchRule(found, input);
   const { control } = input;
   const { rule, inForce } = choosePlan({ rule: found, tenant: found.tenant, domain: domain.name, entries: descriptor.entries, control });

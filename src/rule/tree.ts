@@ -2,11 +2,14 @@
 
 import type { Rule } from './rule';
 import type { ByteString, Entry } from '../descriptor/descriptor';
+import type { NetworkIndex } from '../descriptor/network-index';
 import { WildcardIndex } from './wildcard-index';
 
 export interface DescriptorNode {
   /** Absent: a descriptor that ends here is answered OK and not counted. */
   readonly rule?: Rule;
+  /** The names of its levels, if it has neither a rule nor children: the configuration says that its descriptor needs no limit. */
+  readonly unlimitedPath?: readonly string[];
   readonly children: DescriptorLevel;
 }
 
@@ -14,6 +17,8 @@ export interface DescriptorNode {
 export interface DescriptorLevel {
   /** Nodes with a key and a value, by key, then by value. */
   readonly byValue: ReadonlyMap<ByteString, ReadonlyMap<ByteString, DescriptorNode>>;
+  /** Nodes with an address range; absent: there are none. */
+  readonly networks?: NetworkIndex<DescriptorNode> | undefined;
   /** Nodes with a `*`. */
   readonly wildcards: WildcardIndex<DescriptorNode>;
   /** Nodes with only a key: they match every other value of it. */
@@ -24,8 +29,8 @@ export interface DescriptorLevel {
 export const NO_CHILDREN: DescriptorLevel = { byValue: new Map(), wildcards: new WildcardIndex(), byKey: new Map() };
 
 /**
- * The node for the entries, or undefined. At each level the exact value wins, then the first wildcard declared,
- * then the key alone. A level without a match ends the search, and the node's depth must equal the
+ * The node for the entries, or undefined. At each level the exact value wins, then the address range
+ * with the longest prefix, then the first wildcard declared, then the key alone. A level without a match ends the search, and the node's depth must equal the
  * number of entries (the reference's rules).
  */
 export function findNode(root: DescriptorLevel, entries: readonly Entry[]): DescriptorNode | undefined {
@@ -42,13 +47,13 @@ export function findNode(root: DescriptorLevel, entries: readonly Entry[]): Desc
 /** The node that matches the entry on one level. */
 export function findChild(level: DescriptorLevel, entry: Entry): DescriptorNode | undefined {
   const { key, value } = entry;
-  return level.byValue.get(key)?.get(value) ?? level.wildcards.find(entry) ?? level.byKey.get(key);
+  return level.byValue.get(key)?.get(value) ?? level.networks?.find(entry) ?? level.wildcards.find(entry) ?? level.byKey.get(key);
 }
 
 /** A rule of the tree. */
 export interface PlacedRule {
   readonly rule: Rule;
-  /** By level, whether the descriptor has a value without `*`. */
+  /** By level, whether the descriptor has a single value. */
   readonly isExact: readonly boolean[];
 }
 
@@ -63,6 +68,7 @@ export function* rulesOf(level: DescriptorLevel, isExact: readonly boolean[] = [
 
 function* nodesOf(level: DescriptorLevel): Generator<{ readonly node: DescriptorNode; readonly hasValue: boolean }> {
   for (const values of level.byValue.values()) for (const node of values.values()) yield { node, hasValue: true };
+  for (const { node } of level.networks?.nodes ?? []) yield { node, hasValue: false };
   for (const { node } of level.wildcards.nodes) yield { node, hasValue: false };
   for (const node of level.byKey.values()) yield { node, hasValue: false };
 }

@@ -3,6 +3,7 @@
 import { Lexer, Parser, type CST, type Document, type YAMLError } from 'yaml';
 import { composeBounded, TooManyErrorsError, YAML_ERRORS_MAX } from './bounded-composer';
 import type { DocumentTape } from './document-tape';
+import { describeErrors } from './plain-words';
 import { FIELDS_MAX, TooWideError } from './plain-yaml';
 import type { FileProblems } from '../problems/problem-list';
 import { tapeOf } from './tape-writer';
@@ -23,8 +24,7 @@ export function parseAnyYaml(text: string, problems: FileProblems): DocumentTape
     documents = parseDocuments(text);
   } catch (error) {
     if (error instanceof TooManyErrorsError) {
-      for (const each of distinct(error.errors.slice(0, YAML_ERRORS_MAX)))
-        problems.report({ offset: each.pos[0], path: '', message: explain(each) });
+      report(error.errors.slice(0, YAML_ERRORS_MAX), problems);
       problems.report({
         offset: error.lastOffset,
         path: '',
@@ -38,8 +38,8 @@ export function parseAnyYaml(text: string, problems: FileProblems): DocumentTape
     return undefined;
   }
   const [document, second] = documents;
-  const errors = distinct([...(document?.errors ?? []), ...(document?.warnings ?? [])]);
-  for (const error of errors) problems.report({ offset: error.pos[0], path: '', message: explain(error) });
+  const errors = [...(document?.errors ?? []), ...(document?.warnings ?? [])];
+  report(errors, problems);
   if (second !== undefined) {
     problems.report({ offset: second.range[0], path: '', message: 'a second YAML document; put each into a file of its own' });
   }
@@ -104,7 +104,7 @@ function distinct(errors: readonly YAMLError[]): YAMLError[] {
   return [...new Map(errors.map((error) => [`${error.pos[0]} ${error.message}`, error])).values()];
 }
 
-function explain({ code, message }: YAMLError): string {
-  if (code === 'TAG_RESOLVE_FAILED') return `${message}; tags have no meaning here, so remove it`;
-  return `not valid YAML: ${message}${message.startsWith('Tabs are not allowed') ? '; use spaces' : ''}`;
+function report(errors: readonly YAMLError[], problems: FileProblems): void {
+  const described = describeErrors(distinct(errors), (offset) => problems.lineAt(offset));
+  for (const { offset, message } of described) problems.report({ offset, path: '', message });
 }

@@ -7,7 +7,7 @@ import { joinPath, show } from '../../lib/quote';
 import { isTimeZone } from '../../rule/calendar';
 import { HOLD_S_MAX } from '../../rule/in-flight';
 import { FAILURE_MODES, ON_LAPSE, RESPONSE_HEADERS, type FailureMode, type OnLapse, type ResponseHeaders } from '../../rule/limit';
-import { explainFraction } from '../foreign/foreign-config';
+import { explainFraction, explainPeriod } from '../foreign/foreign-config';
 import type { FieldReader, FieldType } from './field';
 import { oneOf, readText, text, textLike, uint32 } from './scalar-types';
 
@@ -29,7 +29,7 @@ export function onLapse(): FieldType<OnLapse> {
 }
 
 export function unit(): FieldType<UnitName> {
-  return oneOf({ names: UNIT_NAMES, what: 'unit', misspelled: ['secnod', 'second'] });
+  return oneOf({ names: UNIT_NAMES, what: 'unit', misspelled: ['secnod', 'second'], explain: explainPeriod });
 }
 
 /** `requests_per_unit`: a number with a fraction gets the same rate in whole numbers as advice. */

@@ -139,10 +139,12 @@ export interface ChoiceOptions<Name extends string> {
   readonly what: string;
   /** A misspelled name, and the one that was meant. */
   readonly misspelled: readonly [wrong: string, meant: NoInfer<Name>];
+  /** What to write for some wrong words; undefined: the usual list. */
+  readonly explain?: (word: string) => string | undefined;
 }
 
 /** One of the names, in any case. */
-export function oneOf<Name extends string>({ names, what, misspelled: [wrong, meant] }: ChoiceOptions<Name>): FieldType<Name> {
+export function oneOf<Name extends string>({ names, what, misspelled: [wrong, meant], explain }: ChoiceOptions<Name>): FieldType<Name> {
   const list = names.join(', ');
   return {
     accepts: names.map((name) => `\`${name}\``).join(', '),
@@ -152,9 +154,14 @@ export function oneOf<Name extends string>({ names, what, misspelled: [wrong, me
       const word = node.kind === 'scalar' ? node.text : '';
       const value = names.find((each) => each === word.toLowerCase());
       if (value !== undefined) return value;
+      const fault = node.kind === 'scalar' ? `unknown ${what} ${show(word)}` : `is a ${node.kind}`;
+      const advice = explain?.(word);
+      if (advice !== undefined) {
+        at.refuse(node, name, `${fault}; ${advice}`);
+        return undefined;
+      }
       const guessed = didYouMean(word, names);
       const guess = guessed === undefined ? '' : `did you mean ${guessed}? `;
-      const fault = node.kind === 'scalar' ? `unknown ${what} ${show(word)}` : `is a ${node.kind}`;
       at.refuse(node, name, `${fault}; ${guess}use one of ${list}`);
       return undefined;
     },

@@ -5,7 +5,7 @@ import type { Rule } from '../../rule/rule';
 import { defineLevel, type Field } from '../field-types/field';
 import { metadata } from '../field-types/metadata';
 import { listFor, mapFor, mapOf } from '../field-types/nested-types';
-import { flag, nonEmptyText, text } from '../field-types/scalar-types';
+import { flag, nonEmptyText, oneOf, text } from '../field-types/scalar-types';
 import { IN_FLIGHT } from './in-flight';
 import { PENALTY } from './penalty';
 
@@ -31,8 +31,37 @@ const FIELDS = {
     type: text(),
     of: 'envoyproxy/ratelimit',
     unset: 'every value, each with a bucket of its own',
-    meaning: 'Value of the entry. A `*` stands for any text, or none. An exact value wins over one with a `*`, and that over a key alone.',
+    meaning:
+      'Value of the entry. A `*` stands for any text, or none. An exact value wins over an address range, that over one with a `*`, and that over a key alone.',
     example: 'ann',
+  }),
+  match: field({
+    name: 'match',
+    type: oneOf({ names: ['cidr'], what: 'match', misspelled: ['cird', 'cidr'] }),
+    of: 'Weir',
+    unset: 'the value is compared as text',
+    meaning:
+      '`cidr`: the value is a range of IPv4 or IPv6 addresses, and matches the addresses in it. If an address is in several ranges, the one with the longest prefix wins. An IPv4 address in IPv6 form (`::ffff:10.1.2.3`) is one of IPv4; a port and a zone are ignored. Each address has a bucket of its own, or all share one with `share_threshold`.',
+    example: 'cidr',
+    beside: 'key: ip, value: 10.0.0.0/8',
+    mistakes: [
+      {
+        write: "key: 'i*', value: 10.0.0.0/8, match: cidr",
+        says: 'needs a key without a *; name the key, or remove match',
+        unseen: COMPARES,
+      },
+      { write: 'key: ip, match: cidr', says: 'needs a value with an address range, such as 10.0.0.0/8 or 2001:db8::/32', unseen: COMPARES },
+      {
+        write: 'key: ip, value: 10.0.0.0/33, match: cidr',
+        says: '"10.0.0.0/33" is not an address range; write it as 10.0.0.0/8 or 2001:db8::/32',
+        unseen: COMPARES,
+      },
+      {
+        write: 'key: ip, value: 10.1.2.3/8, match: cidr',
+        says: '"10.1.2.3/8" has bits beyond its prefix; write 10.0.0.0/8 for the range',
+        unseen: COMPARES,
+      },
+    ],
   }),
   rateLimit: field({
     name: 'rate_limit',
@@ -193,12 +222,12 @@ const FIELDS = {
     type: flag(),
     of: 'envoyproxy/ratelimit',
     default: 'false',
-    meaning: 'All values that match the `*` of this descriptor share one bucket.',
+    meaning: 'All values that match the `*` or the address range of this descriptor share one bucket.',
     example: 'true',
     mistakes: [
       {
         write: 'key: k, value: v, share_threshold: true',
-        says: 'needs a * in the value or the key: all values that match share one counter; add a *, or remove it',
+        says: 'needs a * in the value or the key, or match: cidr: all values that match share one counter; add one of them, or remove it',
         unseen: 'a schema cannot compare two fields',
       },
     ],

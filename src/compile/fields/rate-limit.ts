@@ -43,6 +43,7 @@ const FIELDS = {
     example: 'minute',
     mistakes: [
       { write: 'unit: ~', says: `is missing; use one of ${UNIT_NAMES.join(', ')}` },
+      { write: 'unit: 10s', says: 'unknown unit "10s"; write unit: second, unit_multiplier: 10' },
       { write: 'unlimited: true, unit: day', says: 'conflicts with unlimited: true; remove one of them' },
     ],
   }),

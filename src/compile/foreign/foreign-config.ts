@@ -49,8 +49,18 @@ const PER_SECOND_KEYS = ['refill_rate', 'fill_rate', 'tokens_per_second', 'reque
 const PER_PERIOD_KEYS = [
   ['tokens_per_fill', 'fill_interval'],
   ['max_value', 'seconds'],
+  ['limit', 'period'],
+  ['limit', 'window'],
+  ['limit', 'interval'],
+  ['limit', 'per'],
+  ['requests', 'period'],
+  ['requests', 'window'],
+  ['requests', 'per'],
+  ['rate', 'per'],
+  ['max', 'period'],
+  ['max', 'window'],
 ] as const;
-const FOREIGN_KEYS: readonly string[] = [...BURST_KEYS, ...PER_SECOND_KEYS, ...PER_PERIOD_KEYS.flat()];
+const FOREIGN_KEYS: readonly string[] = [...new Set([...BURST_KEYS, ...PER_SECOND_KEYS, ...PER_PERIOD_KEYS.flat()])];
 
 /** A `rate_limit` with keys of another limiter, or in the form `5/minute`; undefined: neither. */
 export function explainForeignLimit(node: ConfigNode, path: string): FileProblem | undefined {
@@ -77,10 +87,38 @@ const SHORT_FORM = /^(\d{1,10}) ?(?:\/|r\/|per) ?(\d{0,9})([a-z]+)$/i;
 
 function explainShortForm({ text, offset }: ScalarNode, path: string): FileProblem | undefined {
   const [, requests, multiplier, word = ''] = SHORT_FORM.exec(text) ?? [];
-  const unit = word === 'm' ? 'minute' : UNIT_NAMES.find((name) => name.startsWith(word.toLowerCase().replace(/s$/, '') || word));
+  const unit = unitNamed(word);
   if (requests === undefined || unit === undefined) return undefined;
   const rate = { requests: Number(requests), unit, multiplier: Number(multiplier === '' ? 1 : multiplier) };
   return { offset, path, message: `is text; write it as { ${rateFields(rate).join(', ')} }` };
+}
+
+/** `s`, `min` and `hours`, too; `m` is a minute. */
+function unitNamed(word: string): UnitName | undefined {
+  const lower = word.toLowerCase();
+  return lower === 'm' ? 'minute' : UNIT_NAMES.find((name) => name.startsWith(lower.replace(/(?<=.)s$/, '') || lower));
+}
+
+const PERIOD = /^(\d{0,9}) ?([a-z]+)$/i;
+
+/** What to write instead of a `unit` with a number; undefined: the text is another thing. */
+export function explainPeriod(text: string): string | undefined {
+  const [, digits = '', word = ''] = PERIOD.exec(text) ?? [];
+  const unit = unitNamed(word);
+  const multiplier = digits === '' ? 1 : Number(digits);
+  if (word === '' || multiplier === 0 || unit === undefined) return undefined;
+  return `write unit: ${unit}${multiplier === 1 ? '' : `, unit_multiplier: ${multiplier}`}`;
+}
+
+/** A number of seconds, or a number and a unit: `60`, `10s`, `minute`. */
+function periodOf(text: string | undefined): Pick<Rate, 'unit' | 'multiplier'> | undefined {
+  const seconds = numberOf(text);
+  if (seconds !== undefined) return seconds > 0 ? inLargestUnit(seconds) : undefined;
+  const [, digits = '', word = ''] = PERIOD.exec(text ?? '') ?? [];
+  const unit = word === '' ? undefined : unitNamed(word);
+  const multiplier = digits === '' ? 1 : Number(digits);
+  if (unit === undefined || multiplier === 0) return undefined;
+  return unit === 'second' ? inLargestUnit(multiplier) : { unit, multiplier };
 }
 
 /** `requests` per `multiplier` units. */
@@ -99,8 +137,8 @@ function rateOf(node: MapNode): Rate | undefined {
   const perSecond = firstText(node, PER_SECOND_KEYS);
   if (perSecond !== undefined) return toRate(perSecond, { unit: 'second', multiplier: 1 });
   for (const [hits, period] of PER_PERIOD_KEYS) {
-    const [requests, seconds] = [textOf(node, hits), numberOf(textOf(node, period)?.replace(/s$/, ''))];
-    if (requests !== undefined && seconds !== undefined && seconds > 0) return toRate(requests, inLargestUnit(seconds));
+    const [requests, per] = [textOf(node, hits), periodOf(textOf(node, period))];
+    if (requests !== undefined && per !== undefined) return toRate(requests, per);
   }
   return undefined;
 }

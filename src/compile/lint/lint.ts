@@ -1,5 +1,6 @@
 /** Runs every warning rule on a domain, one descriptor at a time. */
 
+import { warnOfAddressRange } from './address-range';
 import { warnOfCost } from './cost-never-fits';
 import type { DescriptorSpec } from '../read/read-file';
 import type { Plan } from '../../rule/plan';
@@ -30,6 +31,7 @@ export class Lint {
   look(declared: Declared, above: readonly DescriptorSpec[]): boolean {
     const { onLevel, replacedNames } = this.options;
     warnOfExpression(declared);
+    warnOfAddressRange(declared);
     this.lookAtLimits(limitsOf(declared.spec, declared.node.rule?.limits ?? []));
     warnOfUnboundedMetric(declared, { above });
     replacedNames.add(this.domain, declared.spec);

@@ -22,6 +22,6 @@ export function warnOfUnboundedMetric({ spec }: Declared, { above }: Pick<Declar
 }
 
 /** Whether metrics would show values that are not in the configuration. */
-function isOpen({ value, shareThreshold }: DescriptorSpec): boolean {
-  return !shareThreshold && (value === '' || value.includes('*'));
+function isOpen({ value, network, shareThreshold }: DescriptorSpec): boolean {
+  return !shareThreshold && (value === '' || value.includes('*') || network !== undefined);
 }

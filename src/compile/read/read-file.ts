@@ -9,8 +9,10 @@ import { explainForeignRoot } from '../foreign/foreign-config';
 import { readInFlight, type InFlightSpec } from './read-in-flight';
 import { MapReader } from './map-reader';
 import { readPlans, type PlanSpec } from './read-plans';
+import { readNetwork } from './read-network';
 import { readLimits, type RateLimitSpec } from './read-limits';
 import type { FileProblems, PlacedInFile } from '../../problems/problem-list';
+import type { Network } from '../../lib/address';
 import { joinPath } from '../../lib/quote';
 
 export interface DomainSpec {
@@ -38,6 +40,8 @@ export interface DescriptorSpec extends PlacedInFile {
   readonly key: string;
   /** `""` if the key alone is configured. */
   readonly value: string;
+  /** The range of the value; absent: the value is compared as text. */
+  readonly network?: Network;
   /** Empty: requests that match are not counted. */
   readonly limits: readonly RateLimitSpec[];
   readonly inFlight?: InFlightSpec;
@@ -46,7 +50,7 @@ export interface DescriptorSpec extends PlacedInFile {
   readonly detailedMetric: boolean;
   /** Always false with a configured or shared value, which statistics show anyway. */
   readonly valueToMetric: boolean;
-  /** Only with a star in the key or the value. */
+  /** Only with a star in the key or the value, or with a range. */
   readonly shareThreshold: boolean;
   readonly metadata?: JsonObject;
 }
@@ -122,6 +126,7 @@ function readDescriptor(node: ConfigNode, { path, depth, problems }: Nesting): R
   const inFlight = fields.inFlight && readInFlight(fields.inFlight.value, { path, problems });
   if (fields.inFlight !== undefined) reportUnlimited(fields.inFlight, { limits, path, problems });
   if (limits.length === 0 && fields.inFlight === undefined && fields.tenant?.value !== true) warnOfNoLimit(fields, { path, problems });
+  const network = readNetwork(fields, { path, problems });
   const shareThreshold = readShareThreshold(fields, { path, problems });
   const valueToMetric = readValueToMetric(fields, { shareThreshold, path, problems });
   const below = openDescriptors(fields.descriptors, { path, depth: depth + 1, problems });
@@ -130,6 +135,7 @@ function readDescriptor(node: ConfigNode, { path, depth, problems }: Nesting): R
     fields,
     key: key.value,
     value: value?.value ?? '',
+    ...(network && { network }),
     limits,
     ...(inFlight && { inFlight }),
     shadowMode: fields.shadowMode?.value ?? false,
@@ -148,21 +154,22 @@ function readDescriptor(node: ConfigNode, { path, depth, problems }: Nesting): R
 type Descriptor = ValuesOf<DescriptorFields>;
 type Place = Pick<Nesting, 'path' | 'problems'>;
 
-/** `share_threshold` needs a pattern: without one there is a single value, which has nothing to share with. */
-function readShareThreshold({ shareThreshold: flag, key, value }: Descriptor, { path, problems }: Place): boolean {
+/** `share_threshold` needs a pattern or a range: without one there is a single value, which has nothing to share with. */
+function readShareThreshold({ shareThreshold: flag, key, value, match }: Descriptor, { path, problems }: Place): boolean {
   if (flag?.value !== true || key === undefined) return false;
-  if (key.value.includes('*') || value?.value.includes('*') === true) return true;
-  const message = 'needs a * in the value or the key: all values that match share one counter; add a *, or remove it';
+  if (key.value.includes('*') || value?.value.includes('*') === true || match !== undefined) return true;
+  const message =
+    'needs a * in the value or the key, or match: cidr: all values that match share one counter; add one of them, or remove it';
   problems.report({ offset: flag.offset, path: joinPath(path, 'share_threshold'), message });
   return false;
 }
 
 function readValueToMetric(
-  { valueToMetric: flag, value }: Descriptor,
+  { valueToMetric: flag, value, match }: Descriptor,
   { shareThreshold, path, problems }: Place & { readonly shareThreshold: boolean },
 ): boolean {
   if (flag?.value !== true) return false;
-  const hasOneValue = value !== undefined && value.value !== '' && !value.value.includes('*');
+  const hasOneValue = value !== undefined && value.value !== '' && !value.value.includes('*') && match === undefined;
   if (!shareThreshold && !hasOneValue) return true;
   const why = shareThreshold ? 'beside share_threshold: the pattern is shown' : 'beside a value without a *: it is shown as it is';
   problems.warn({ offset: flag.offset, path: joinPath(path, 'value_to_metric'), message: `has no effect ${why}; remove it` });

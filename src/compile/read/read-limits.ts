@@ -34,6 +34,8 @@ export interface LimitedSpec extends Named, PlacedInFile {
   /** As read. */
   readonly fields: ValuesOf<RateLimitFields>;
   readonly unit: Located<UnitName>;
+  /** Whether the value of every field is usable. */
+  readonly isReadable: boolean;
   /** Also true if its value is invalid. */
   readonly givesRequestsPerUnit: boolean;
 }
@@ -89,8 +91,10 @@ function readRateLimit(node: ConfigNode, { path, problems }: Place): RateLimitSp
     if (unit === undefined) reader.reportMissing('unit', `use one of ${UNIT_NAMES.join(', ')}`);
     return undefined;
   }
+  // What follows from an unusable value would only mislead.
+  const isReadable = RATE_LIMIT.entries.every(([property, { name }]) => property in fields || reader.child(name) === undefined);
   const givesRequestsPerUnit = reader.child('requests_per_unit') !== undefined;
-  return { kind: 'limited', ...named, fields, unit: fields.unit, givesRequestsPerUnit, offset, path, problems };
+  return { kind: 'limited', ...named, fields, unit: fields.unit, isReadable, givesRequestsPerUnit, offset, path, problems };
 }
 
 const COUNTING = RATE_LIMIT.entries.filter(([, { counts }]) => counts).map(([, { name }]) => name);

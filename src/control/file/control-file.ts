@@ -53,6 +53,28 @@ export async function openControlFile(options: ControlFileOptions): Promise<Loca
   }
 }
 
+/** Bytes that the first line has at most. */
+const HEAD_BYTES_MAX = 1_024;
+
+const NOTHING_READ = { buffer: Buffer.alloc(0), bytesRead: 0 };
+
+/**
+ * Reads only the first line.
+ *
+ * @throws ControlFileError if an existing file is not one of control data
+ */
+export async function checkControlFile(file: string): Promise<void> {
+  const handle = await open(file, 'r').catch(() => undefined);
+  if (handle === undefined) return;
+  const isFile = (await handle.stat()).isFile();
+  const { buffer, bytesRead } = isFile ? await handle.read(Buffer.alloc(HEAD_BYTES_MAX), 0, HEAD_BYTES_MAX, 0) : NOTHING_READ;
+  await handle.close();
+  const start = buffer.subarray(0, bytesRead);
+  const end = start.indexOf(LINE_FEED);
+  // A first line without an end was not written whole, unless it is too long to be one.
+  if (end >= 0 || bytesRead === HEAD_BYTES_MAX) readHead(start.subarray(0, Math.max(end, 0)), file);
+}
+
 async function openJournal(handle: FileHandle, options: ControlFileOptions): Promise<LocalControlStore> {
   const { path: file, nowUs, onWritten, onTorn, onRefused = () => undefined, outdatedLinesMax = OUTDATED_LINES_MAX } = options;
   const { size } = await handle.stat();

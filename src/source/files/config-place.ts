@@ -86,3 +86,12 @@ export function chooseDefaultAlgorithm({ source, settings }: { source: ConfigPla
   }
   return { algorithm: PREFERRED_ALGORITHM, reason: `Limits use ${PREFERRED_ALGORITHM} by default: the configuration comes from --config.` };
 }
+
+/**
+ * Whether a server waits after it starts with an invalid configuration. A deployment that names its files fixes them there, and its
+ * rollout waits for ready instances; a person who starts Weir by hand gets the error at once.
+ */
+export function mayWaitFor(place: ConfigPlace, { runtimeRoot }: Pick<Settings, 'runtimeRoot'>): boolean {
+  if (place.kind === 'xds') return true;
+  return place.kind === 'runtime' && (runtimeRoot !== undefined || existsSync(place.directory));
+}

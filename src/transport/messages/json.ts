@@ -1,6 +1,7 @@
 /** Parses requests in JSON (protojson), for /json and reservations over HTTP. */
 
 import { toByteString } from '../../descriptor/byte-string';
+import { didYouMean } from '../../lib/did-you-mean';
 import { BadRequestError } from '../../lib/errors';
 import { UINT32_MAX } from '../../rule/limit';
 import { camelCase } from './message-fields';
@@ -45,8 +46,12 @@ export function parseRequest(body: Uint8Array): WireRequest {
   return readRequest(parseJson(body, 'RateLimitRequest'), '');
 }
 
+/** Every message with a body has these fields. */
+const EXAMPLE_BODY = '{"domain":"shop","descriptors":[{"entries":[{"key":"user","value":"ann"}]}]}';
+
 /** @throws BadRequestError. `name` is the message expected in the body. */
 export function parseJson(body: Uint8Array, name: string): unknown {
+  if (body.length === 0) throw new BadRequestError(`the body is empty; post a ${name} as JSON, such as ${EXAMPLE_BODY}`);
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body));
   } catch {
@@ -63,7 +68,7 @@ export function message<T extends object>(shape: Shape<T>): Reader<T> {
     for (const [name, value] of Object.entries(json)) {
       const field = fields.get(name);
       const fieldPath = join(path, name.slice(0, NAME_CHARS_SHOWN_MAX));
-      if (field === undefined) throw new BadRequestError(`${fieldPath} is not a known field; remove it`);
+      if (field === undefined) throw unknownField(fieldPath, meantBy(name, fields));
       if (field in result) throw new BadRequestError(`${fieldPath} is given twice; remove one`);
       // null counts as absent.
       if (value !== null) result[field] = shape[field](value, fieldPath);
@@ -71,6 +76,20 @@ export function message<T extends object>(shape: Shape<T>): Reader<T> {
     // Every field of a wire message is optional.
     return result as T;
   };
+}
+
+/** Names that people write for fields, and no edit distance finds. */
+const OTHER_NAMES: Readonly<Record<string, string>> = { hits: 'hits_addend', cost: 'hits_addend', weight: 'hits_addend' };
+
+function meantBy(name: string, fields: ReadonlyMap<string, string>): string | undefined {
+  const other = OTHER_NAMES[name];
+  if (other !== undefined && fields.has(other)) return other;
+  return didYouMean(name.slice(0, NAME_CHARS_SHOWN_MAX), [...new Set(fields.values())]);
+}
+
+function unknownField(path: string, meant: string | undefined): BadRequestError {
+  if (meant === undefined) return new BadRequestError(`${path} is not a known field; remove it`);
+  return new BadRequestError(`${path} is not a known field; did you mean ${meant}?`);
 }
 
 export function list<T>(read: Reader<T>): Reader<T[]> {
@@ -94,13 +113,20 @@ function readBoolean(json: unknown, path: string): boolean {
 
 function readUint32(json: unknown, path: string): number {
   const value = readInteger(json);
-  if (value === undefined || value > BigInt(UINT32_MAX)) throw wrong(path, `a whole number from 0 to ${UINT32_MAX}`);
+  if (value === undefined || value > BigInt(UINT32_MAX))
+    throw wrong(path, `a whole number from 0 to ${UINT32_MAX}${refundAdvice(json, path)}`);
   return Number(value);
+}
+
+function refundAdvice(json: unknown, path: string): string {
+  const isRefund = typeof json === 'number' && json < 0 && path.endsWith('hits_addend');
+  return isRefund ? '; to give hits back, set is_negative_hits of the descriptor' : '';
 }
 
 export function readUint64(json: unknown, path: string): string {
   const value = readInteger(json);
-  if (value === undefined || value > UINT64_MAX) throw wrong(path, `a whole number from 0 to ${UINT64_MAX.toString()}`);
+  if (value === undefined || value > UINT64_MAX)
+    throw wrong(path, `a whole number from 0 to ${UINT64_MAX.toString()}${refundAdvice(json, path)}`);
   return value.toString();
 }
 

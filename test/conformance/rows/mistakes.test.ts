@@ -62,7 +62,7 @@ const MISTAKES: readonly Mistake[] = [
     reference: 'config error, yaml file contains list of type other than map: a',
     files: ['domain: d\ndescriptors: [a]\n'],
     lines: [
-      expect.stringMatching(/^a\.yaml:2:15: descriptors\[0\]: is text; it must be a map of the keys key, value, rate_limit, /) as string,
+      expect.stringMatching(/^a\.yaml:2:15: descriptors\[0\]: is text; it must be a map of the keys key, value, match, rate_limit, /) as string,
     ],
   },
   {
@@ -139,7 +139,7 @@ const MISTAKES: readonly Mistake[] = [
     reference: "share_threshold can only be used with wildcard values (containing '*'), but found key 'k_v'",
     files: [descriptor(`value: v, share_threshold: true, ${LIMIT}`)],
     lines: [
-      'a.yaml:3:42: descriptors[0].share_threshold: needs a * in the value or the key: all values that match share one counter; add a *, or remove it',
+      'a.yaml:3:42: descriptors[0].share_threshold: needs a * in the value or the key, or match: cidr: all values that match share one counter; add one of them, or remove it',
     ],
   },
   {

@@ -74,6 +74,18 @@ test('matching nodes are listed in the order of matching, wherever they are decl
   expect(told(level!)).toEqual(['5 exact match', `4 ${BELOW_EXACT}`, `3 ${BELOW_EXACT}`]);
 });
 
+test('address ranges are explained by their prefixes', () => {
+  const ranges = ['value: "*"', 'value: 10.0.0.0/8, match: cidr', 'value: 10.1.0.0/16, match: cidr', 'value: 10.9.0.0/16, match: cidr'];
+  const text = `domain: d\ndescriptors:\n${ranges.map((each) => `  - { key: ip, ${each} }\n`).join('')}`;
+  const [level] = explain(text, [['ip=10.1.2.3']]).descriptors[0]!.levels;
+  expect(told(level!)).toEqual([
+    '5 address range with the longest prefix that includes it',
+    '4 matches too, but an address range with a longer prefix wins',
+    '3 matches too, but an address range wins over a wildcard',
+    `6 ${OTHER}`,
+  ]);
+});
+
 test.each([
   [['nest=1', 'sub=y'], 'no descriptor on this level matches sub=y'],
   [['nest=1', 'sub=x', 'more=z'], 'no deeper level is configured; requests with more entries are not limited'],

@@ -36,7 +36,7 @@ const CASES: readonly { mistake: string; text: string; line: string }[] = [
   {
     mistake: 'broken YAML',
     text: 'domain: d: e\n',
-    line: 'c.yaml:1:9: not valid YAML: Nested mappings are not allowed in compact mappings',
+    line: 'c.yaml:1:9: has a second colon, or the line below it is indented too far: write each key on a line of its own, in the column of the keys beside it, and quote a text with a colon',
   },
   { mistake: 'a tab', text: 'domain: d\n\tx: y\n', line: 'c.yaml:2:1: not valid YAML: Tabs are not allowed as indentation; use spaces' },
   {
@@ -153,7 +153,7 @@ const CASES: readonly { mistake: string; text: string; line: string }[] = [
   {
     mistake: 'share_threshold of a single value',
     text: descriptor('    value: v\n    share_threshold: true\n'),
-    line: 'c.yaml:5:22: descriptors[0].share_threshold: needs a * in the value or the key: all values that match share one counter; add a *, or remove it',
+    line: 'c.yaml:5:22: descriptors[0].share_threshold: needs a * in the value or the key, or match: cidr: all values that match share one counter; add one of them, or remove it',
   },
   {
     mistake: 'metadata that is text',

@@ -45,6 +45,12 @@ const FOUND: readonly { rule: WarningRule; what: string; text: string; options?:
     line: '3:5 descriptors[0].value: "/v[0-9]+/(a|b)" looks like a regular expression, but is compared literally; only a * stands for other text (any, or none): list the values, or match the prefix or suffix that they share',
   },
   {
+    rule: 'address-range',
+    what: 'an address range without match: cidr',
+    text: file(`key: ip, value: 10.0.0.0/8, ${LIMIT}`),
+    line: '3:5 descriptors[0].value: "10.0.0.0/8" looks like an address range, but is compared literally; add match: cidr',
+  },
+  {
     rule: 'no-effect',
     what: 'a knob without effect',
     text: file('key: k, rate_limit: { unit: hour, requests_per_unit: 5, time_zone: UTC }'),

@@ -67,7 +67,7 @@ describe('parseRequest', () => {
     ['\ufeff{}', 'the body is not JSON in UTF-8; send a RateLimitRequest in the form of protojson'],
     ['{"descriptors":{}}', 'descriptors must be a list'],
     ['{"descriptors":[null]}', 'descriptors[0] must be an object'],
-    ['{"descriptors":[{},{"entries":[{"keys":"k"}]}]}', 'descriptors[1].entries[0].keys is not a known field; remove it'],
+    ['{"descriptors":[{},{"entries":[{"keys":"k"}]}]}', 'descriptors[1].entries[0].keys is not a known field; did you mean key?'],
     ['{"descriptors":[{"isNegativeHits":"true"}]}', 'descriptors[0].isNegativeHits must be true or false'],
     [
       '{"descriptors":[{"hitsAddend":"18446744073709551616"}]}',
