@@ -15,6 +15,12 @@ const MARKS: Readonly<Record<LimitRole, string>> = { candidate: 'c.', penalty: '
 /** Longest domain, key or value in clear text; a longer one is replaced by its SHA-256. */
 const PART_LENGTH_MAX = 256;
 
+/**
+ * Longest key in clear text. A longer one has the SHA-256 of its entries in their place. Callers choose entries, and stores, caches and
+ * ledgers keep keys by number, so this bounds their bytes.
+ */
+const KEY_LENGTH_MAX = 512;
+
 // Bytes that are not printable ASCII, the characters with a meaning in keys, and the colon of "weir:", the prefix of
 // keys that are not buckets.
 const ESCAPED = /[^!-~]|[%|={}~]|(?<=weir):/g;
@@ -28,9 +34,21 @@ const PLAIN_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
  * `<prefix>1{domain}tb60|key=value|key=value`: state version, hash tag (it selects the slot in a Redis Cluster: domain,
  * or `domain|value` with the value of the entry that `hash_tag` names), algorithm, window (seconds, or
  * `1month@Europe/Berlin`), entries. Requests in flight have no window, so a changed `hold` keeps their slots. Two buckets never share a key,
- * because separators are escaped everywhere else. The size of a limit is not included, so a changed limit keeps its used hits.
+ * because separators are escaped everywhere else. The entries of a key over KEY_LENGTH_MAX are their SHA-256. The size of a limit is not included, so a changed limit keeps its used hits.
  */
-export function bucketKey({ prefix, domain, hashTag, entries, limit, shared, heads }: BucketKeyInput): string {
+export function bucketKey(input: BucketKeyInput): string {
+  const key = fullKey(input);
+  return key.length - input.prefix.length > KEY_LENGTH_MAX ? shortKey(key, input.prefix) : key;
+}
+
+/** The key with the digest of its entries. No entry is written without `=`, so no other key equals it. */
+function shortKey(key: string, prefix: string): string {
+  // The tag has no brace of its own, because braces are escaped.
+  const end = key.indexOf('|', key.indexOf('}', prefix.length));
+  return end < 0 ? key : `${key.slice(0, end)}|~${createHash('sha256').update(key.slice(end), 'latin1').digest('hex')}`;
+}
+
+function fullKey({ prefix, domain, hashTag, entries, limit, shared, heads }: BucketKeyInput): string {
   if (shared !== undefined && shared.length > 0) return sharedBucketKey({ prefix, domain, hashTag, entries, limit, shared });
   const spreadBy = hashTag === undefined ? undefined : entries.find((entry) => entry.key === hashTag)?.value;
   const [first] = entries;
@@ -107,6 +125,12 @@ type SharedEntries = readonly (SharedEntry | undefined)[];
 export function sharedEntry({ key, value }: Entry): SharedEntry {
   const valueText = escapePattern(value);
   return { key: key.includes('*') ? '' : key, value: valueText, text: `${escapePattern(key)}=${valueText}` };
+}
+
+/** The form in the bucket key of an entry with an address range. No value is written like that. */
+export function networkEntry(key: ByteString, network: string): SharedEntry {
+  const value = `~${escapePart(network)}`;
+  return { key, value, text: `${escapePattern(key)}=${value}` };
 }
 
 /** Like `bucketKey`, with the patterns of shared levels. */

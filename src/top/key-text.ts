@@ -129,8 +129,9 @@ function levelOf(
     return { text: pattern === undefined ? escapeText(pathText) : `${escapeText(key)}=${escapeText(pattern)}` };
   }
   if (pathText.includes('*')) return { keyText: undefined };
-  if (pathText === keyText) return { keyText: escapeText(key) };
-  if (pathText === `${keyText}_${toText(value)}`) return { text: `${escapeText(key)}=${escapeText(value)}` };
+  // A caller that brings its limit chooses the keys.
+  if (pathText === keyText) return { keyText: shortenText(escapeText(key)) };
+  if (pathText === `${keyText}_${toText(value)}`) return { text: shortenText(`${escapeText(key)}=${escapeText(value)}`) };
   return { keyText: undefined };
 }
 

@@ -1,5 +1,6 @@
 /** The counters of the current period: one set for each of the busiest rules, one that all others share. */
 
+import { createHash } from 'node:crypto';
 import { toText } from '../descriptor/byte-string';
 import type { ByteString, Entry } from '../descriptor/descriptor';
 import type { Rule } from '../rule/rule';
@@ -14,6 +15,9 @@ export const OWN_RULES_MAX = 64;
 
 /** Rules with a name of their own; the rest count as one rule named `other`. */
 export const OWNERS_MAX = 4_096;
+
+/** Longest id of a rule in clear text. */
+const ID_CHARS_MAX = 512;
 
 const OTHER = 'other';
 
@@ -39,14 +43,19 @@ export class LiveKeys {
   ownerOf(input: OwnerInput): LiveOwner {
     const { domain, path, entries, rule } = input;
     const form = new KeyForm({ path, entries, shared: rule?.shareThreshold });
-    const id = JSON.stringify([domain, path, form.signature]);
+    const id = shortId(JSON.stringify([domain, path, form.signature]));
     const known = this.owners.get(id);
-    if (known === undefined && this.owners.size >= OWNERS_MAX && domain !== OTHER) {
-      return this.ownerOf({ domain: OTHER, path: [], entries, rule: undefined });
-    }
+    if (known === undefined && this.owners.size >= OWNERS_MAX) return this.openOther();
     const owner = known ?? new LiveOwner(id, shortenText(toText(domain)), shortenText(path.join('.')), form);
     owner.isRule ||= rule !== undefined;
     this.owners.set(id, owner);
+    return owner;
+  }
+
+  /** The rule of all rules without a name of their own. */
+  private openOther(): LiveOwner {
+    const owner = this.owners.get(OTHER) ?? new LiveOwner(OTHER, OTHER, '', new KeyForm({ path: [], entries: [] }));
+    this.owners.set(OTHER, owner);
     return owner;
   }
 
@@ -112,6 +121,11 @@ export class LiveKeys {
     this.own.add(owner);
     return (owner.counters = this.spare.pop() ?? new Counters(this.options.capacity));
   }
+}
+
+/** Requests that bring their limit choose the keys in an id, so a long one is its SHA-256. Other ids begin with a bracket. */
+function shortId(id: string): string {
+  return id.length <= ID_CHARS_MAX ? id : createHash('sha256').update(id).digest('hex');
 }
 
 /** The id of the rule keeps its keys apart from those of others. */

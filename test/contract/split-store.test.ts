@@ -77,6 +77,7 @@ describeStore('SplitStore over RedisClusterStore', () =>
         beat: () => Promise.resolve(1),
         run: () => Promise.reject(new Error('not asked')),
         isThere: () => true,
+        setInUse: () => undefined,
       }),
     });
     await store.connect({ waitMs: 5_000 });

@@ -146,3 +146,28 @@ test('different requests have different keys, all printable, none with "weir:"',
     seeded(20_000),
   );
 });
+
+describe('a key that is too long', () => {
+  const entriesWith = (last: string): Entry[] => [
+    ...Array.from({ length: 15 }, (_, i) => ({ key: `${i}`.repeat(200), value: 'x'.repeat(256) })),
+    { key: 'k', value: last },
+  ];
+
+  test('has the digest of its entries, and keeps prefix, tag and limit in clear text', () => {
+    const key = keyOf('d', entriesWith('a'), { prefix: 'eu}-', hashTag: 'k' });
+    expect(key).toMatch(/^eu}-1{d\|a}tb60\|~[0-9a-f]{64}$/);
+    expect(keyOf('d', entriesWith('a'), { prefix: 'eu}-', hashTag: 'k' })).toBe(key);
+    expect(keyOf('d', entriesWith('b'), { prefix: 'eu}-', hashTag: 'k' })).not.toBe(key);
+  });
+
+  test('differs from the key of an entry that imitates the digest', () => {
+    const [, digest = ''] = /\|(~.*)$/.exec(keyOf('d', entriesWith('a'))) ?? [];
+    expect(keyOf('d', entriesOf(`${digest}=`))).not.toBe(keyOf('d', entriesWith('a')));
+    expect(keyOf('d', entriesOf(digest))).not.toBe(keyOf('d', entriesWith('a')));
+  });
+
+  test('is at most 2,000 characters long, whatever the entries are', () => {
+    const wide = Array.from({ length: 64 }, (_, i) => ({ key: `\xff${i}`.repeat(60), value: '\xfe'.repeat(256) }));
+    expect(keyOf('\xfd'.repeat(256), wide, { hashTag: wide[0]!.key }).length).toBeLessThanOrEqual(2_000);
+  });
+});
