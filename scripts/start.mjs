@@ -1,5 +1,6 @@
 /** `npm start`: installs and builds what serving needs, serves as the image does, and shows a first request. Signals and the exit code pass through. */
 import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { buildDist } from './build/build-dist.mjs';
@@ -8,8 +9,8 @@ import { ROOT, exitWith } from './process/repository.mjs';
 import { SIGNAL_CODES } from './process/run.mjs';
 
 const EXAMPLE = join('deploy', 'example', 'payments.yaml');
-/** The port of the example's console. */
-const ADMIN_PORT = '8090';
+/** The port of the example's console, if nobody listens there. */
+const ADMIN_PORT = 8090;
 /** How long the script waits until the example is served, and how often it looks. */
 const READY_MS = 30_000;
 const READY_LOOK_MS = 100;
@@ -32,8 +33,9 @@ if (failure !== undefined) exitWith(failure);
 const given = process.argv.slice(2);
 if (given.length === 0) {
   console.log(`Serving ${EXAMPLE} (Ctrl-C ends it) …`);
-  serve(['serve', '--config', EXAMPLE], exampleEnv());
-  await showNextSteps();
+  const adminPort = process.env.ADMIN_PORT ?? String(await consolePort());
+  serve(['serve', '--config', EXAMPLE], exampleEnv(adminPort));
+  await showNextSteps(adminPort);
 } else {
   // `npm start -- --config FILE` serves; any other command runs as it is.
   serve(given[0]?.startsWith('-') === true ? ['serve', ...given] : given);
@@ -42,16 +44,50 @@ if (given.length === 0) {
 /**
  * The example counts in memory unless the environment names a Redis. Setting it avoids the warning about that. It has a console, for
  * everyone on this machine unless the environment says who may sign in.
+ *
+ * @param {string} adminPort
  */
-function exampleEnv() {
+function exampleEnv(adminPort) {
   const { REDIS_URL, BACKEND_TYPE, ADMIN_HOST, ADMIN_TOKENS_FILE, ADMIN_JWT_JWKS_FILE } = process.env;
   const isMemory = REDIS_URL === undefined && BACKEND_TYPE === undefined;
   const isOpen = [ADMIN_HOST, ADMIN_TOKENS_FILE, ADMIN_JWT_JWKS_FILE].every((each) => each === undefined);
-  return { ADMIN_PORT, ...(isMemory ? { BACKEND_TYPE: 'memory' } : {}), ...(isOpen ? { ADMIN_AUTH: 'off' } : {}) };
+  return { ADMIN_PORT: adminPort, ...(isMemory ? { BACKEND_TYPE: 'memory' } : {}), ...(isOpen ? { ADMIN_AUTH: 'off' } : {}) };
 }
 
-/** Once the example is served. */
-async function showNextSteps() {
+/** Another one if the usual one is in use: a newcomer needs the console, not this number. */
+async function consolePort() {
+  const port = (await bindable(ADMIN_PORT)) ?? (await bindable(0)) ?? ADMIN_PORT;
+  if (port !== ADMIN_PORT) console.log(`Port ${ADMIN_PORT} is in use, so the console is on port ${port} (ADMIN_PORT sets another one).`);
+  return port;
+}
+
+/**
+ * The port that can be bound here; 0 finds any free one. Undefined: somebody listens there.
+ *
+ * @param {number} port
+ * @returns {Promise<number | undefined>}
+ */
+function bindable(port) {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => {
+      resolve(undefined);
+    });
+    server.listen(port, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => {
+        resolve(typeof address === 'object' ? address?.port : undefined);
+      });
+    });
+  });
+}
+
+/**
+ * Once the example is served.
+ *
+ * @param {string} adminPort
+ */
+async function showNextSteps(adminPort) {
   const url = `http://localhost:${process.env.PORT ?? '8080'}`;
   const endMs = Date.now() + READY_MS;
   while (Date.now() < endMs) {
@@ -60,7 +96,7 @@ async function showNextSteps() {
       () => false,
     );
     if (isReady) {
-      console.log(nextSteps(url, `http://localhost:${process.env.ADMIN_PORT ?? ADMIN_PORT}/`));
+      console.log(nextSteps(url, `http://localhost:${adminPort}/`));
       return;
     }
     await pause(READY_LOOK_MS);

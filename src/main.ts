@@ -7,12 +7,14 @@ import type { CompletableAction, CompletableCommand } from './cli/completion/bra
 import { CONTROL_COMMANDS } from './cli/control/commands';
 import { serve, SERVE_USAGE } from './cli/serve';
 import { UsageError } from './cli/usage-error';
+import { ControlFileError } from './control/file/control-file';
 import { ConfigError, countProblems, listProblems } from './problems/config-error';
 import { didYouMean } from './lib/did-you-mean';
 import { SettingsError } from './settings/table/settings-error';
 import { ListenError } from './transport/port/listen-error';
 import { SocketPathError } from './transport/port/unix-socket';
 import { VERSION } from './app/version';
+import { WorkerStartError } from './workers/worker-pool';
 
 interface CommandInput {
   readonly args: readonly string[];
@@ -158,8 +160,9 @@ async function usageOf(name: string, { purpose, load }: Command): Promise<string
   return `weir ${name} ${purpose}.\n\nUsage: ${usage}`;
 }
 
-/** Exit code for invalid arguments, settings or configuration. */
+/** Exit code for invalid arguments. */
 const EXIT_USAGE = 2;
+/** Exit code for everything else: invalid settings, files and configurations, ports that are in use, and faults. */
 const EXIT_FAILURE = 1;
 
 async function main([command = '', ...args]: readonly string[]): Promise<number> {
@@ -218,22 +221,28 @@ function noCommand(word: string): string {
 }
 
 function exitCodeOf(error: unknown): number {
+  if (error instanceof AggregateError) {
+    for (const each of error.errors) exitCodeOf(each);
+    return EXIT_FAILURE;
+  }
   if (error instanceof ConfigError) {
     console.error(
       [`configuration rejected with ${countProblems(error)}:`, ...listProblems(error).map(({ sentence }) => sentence)].join('\n'),
     );
-    return EXIT_USAGE;
-  }
-  if (error instanceof SettingsError || error instanceof UsageError) {
-    console.error(error.message);
-    return EXIT_USAGE;
-  }
-  if (error instanceof SocketPathError || error instanceof ListenError) {
-    console.error(error.message);
     return EXIT_FAILURE;
   }
-  console.error(error);
+  if (error instanceof UsageError) {
+    console.error(error.message);
+    return EXIT_USAGE;
+  }
+  console.error(isForOperator(error) ? error.message : error);
   return EXIT_FAILURE;
+}
+
+/** Errors whose message says what to do; others are faults, and their stack says where. */
+function isForOperator(error: unknown): error is Error {
+  const kinds = [SettingsError, SocketPathError, ListenError, ControlFileError, WorkerStartError];
+  return kinds.some((kind) => error instanceof kind);
 }
 
 /** Exits once standard output and error are flushed: a pipe holds only 64 KiB. `serve` exits at once, so that a blocked log cannot keep it alive. */

@@ -1,9 +1,10 @@
-/** The composition root: makes the parts of one process that serves, hands them to each other, and listens. */
+/** The composition root: makes the parts of one process that serves, and hands them to each other. It binds no port by itself. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { DecisionTail } from '../admin/decision-tail';
 import { monotonicNowMs, monotonicNowUs } from '../lib/clock';
+import { Gate } from '../lib/gate';
 import { describeConfig } from '../source/describe-rules';
 import type { ServerTlsFiles } from '../settings/tls/server-tls-files';
 import type { RulesInForce } from '../source/rules-in-force';
@@ -21,16 +22,17 @@ import { PrometheusText } from '../observability/metrics/prometheus-text';
 import { readMetrics, type MetricReading } from '../observability/metrics/metrics-snapshot';
 import { openControl, type OpenedControl } from './open-control';
 import { additionOptions, inForce, makeMemoryStore, openAnyStore, openRecord, openRuleMetrics } from './open-deciding';
-import { GrpcPort, makeGrpcServer } from './open-grpc';
+import { GrpcPort, makeGrpcServer, type GrpcPortOptions } from './open-grpc';
 import type { OpenAdminInput } from './open-admin';
-import { openCheck, openHttpPort, openPortLimits } from './open-ports';
+import { openCheck, openHttpPort, openPortLimits, type PortLimit } from './open-ports';
 import { openPenalties } from './open-penalties';
-import { openReservations } from './open-reservations';
+import { openReservationCalls, openReservations } from './open-reservations';
 import type { OpenedStore } from './open-store';
 import { openTop } from './open-top';
 import type { OpenedTracing } from './telemetry/open-tracing';
 import { processServices, publishFacts, type ProcessServicesInput } from './process-services';
-import { openConfigMetrics, publishMetrics, startDebugPort, toLabels } from './publish-metrics';
+import { bindDebugPort, openConfigMetrics, publishMetrics, toLabels, type MetricsPublisher } from './publish-metrics';
+import type { Bind } from './start/bind-all';
 import { additionsFor } from '../respond/response-additions';
 import { makeShouldRateLimit } from '../should-rate-limit';
 import type { MemoryStore } from '../store/memory/memory-store';
@@ -38,9 +40,7 @@ import { makeAnswerCalls, type FailureKind } from '../transport/answer';
 import { debugRoutes, type PublishedMetrics } from '../transport/http/debug-routes';
 import { HttpServer } from '../transport/http/http-server';
 import { listenOn } from '../transport/port/listen-error';
-import { ReservationCalls } from '../transport/reservation-calls';
 import { warmUp } from '../warm-up/warm-up';
-import type { WorkerPorts } from '../workers/messages';
 
 export interface AppOptions {
   readonly settings: Settings;
@@ -61,15 +61,15 @@ export interface AppOptions {
   readonly check: CheckChoice | undefined;
   /** Whether this process is a worker: the parent process then has the debug port. */
   readonly isWorker: boolean;
-  /** Awaited when everything is ready except the ports. */
-  readonly untilMayListen?: () => Promise<void>;
   /** The number of serving processes with these settings on this machine. */
   readonly workers: number;
 }
 
 export interface App {
-  /** The bound ports, with port 0 resolved; a worker has no debug port. */
-  readonly ports: WorkerPorts & { readonly debug?: number };
+  /** One for each port; a worker has no debug port. */
+  readonly binds: readonly Bind[];
+  /** Answers from now on what the ports accept. Called once, when all of them are bound. */
+  open(): void;
   /** Turns the health off, answers everything for `DRAIN_DELAY`, then only calls in flight, and closes everything. */
   drain(): Promise<void>;
   readMetrics(): Promise<readonly MetricReading[]>;
@@ -81,8 +81,8 @@ const NO_CONFIG = 'config: none yet';
 const NO_DOMAIN = 'config: no domain';
 const LAST_GOOD_CONFIG = 'config: last good';
 
-/** Wires the parts and listens. Rejects if a port cannot be bound. */
-export async function startApp(options: AppOptions): Promise<App> {
+/** Wires the parts. Nothing is answered before the App opens. */
+export async function openApp(options: AppOptions): Promise<App> {
   const { settings, storeChoice, rules, log, version, isWorker, grpcTls, statsd } = options;
   const registry = new Registry();
   const health = new Health();
@@ -111,15 +111,13 @@ export async function startApp(options: AppOptions): Promise<App> {
   };
   const shouldRateLimit = makeShouldRateLimit({ ...deciding, additions: (ruleSet) => additionsFor(ruleSet, additionOptions(settings)) });
   const { service, sweeper } = openReservations({ ...deciding, reservations, metrics, rules });
-  const onFailure = (kind: FailureKind): void => {
-    metrics.shouldRateLimitError.inc({ err_type: ERROR_TYPES[kind] });
-  };
+  const onFailure = countFailures(metrics);
   const answerCalls = makeAnswerCalls({ decide: shouldRateLimit, log: faults, onFailure });
-  const reservationCalls = new ReservationCalls({ service, answerCalls, log: faults });
 
+  const reservationCalls = openReservationCalls({ service, answerCalls, log: faults, onFailure, metrics });
   const tracing = await openTraces(options, registry);
   const limits = openPortLimits({ log, isWorker });
-  const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });
+  const gate = new Gate();
   const grpc = await GrpcPort.open({
     settings,
     tlsFiles: grpcTls,
@@ -133,9 +131,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     onFailure,
     tracer: tracing?.tracer,
     connectionsMax: limits.grpcConnectionsMax,
-    onCall: ({ seconds }) => {
-      responseTimes.observe(seconds);
-    },
+    gate,
+    onCall: observeCalls(metrics),
   });
   const http = openHttpPort({
     settings,
@@ -143,27 +140,27 @@ export async function startApp(options: AppOptions): Promise<App> {
     answerCalls,
     reservationCalls,
     check: options.check && openCheck(options.check, metrics),
+    metrics,
     tracer: tracing?.tracer,
     health,
     log: faults,
-    limit: limits.http,
+    limit: { ...limits.http, gate },
   });
   const published = publishedBy(registry, toLabels(settings.extraTags));
-  const debug = isWorker ? undefined : makeDebugServer({ rules, published, faults, limit: limits.debug });
-  const unpublish = isWorker
+  const debug = isWorker ? undefined : makeDebugServer({ rules, published, faults, limit: { ...limits.debug, gate } });
+  const publisher = isWorker
     ? undefined
-    : await publishMetrics({ settings, statsd, metrics: published, registry, log, limit: limits.metrics });
+    : await publishMetrics({ settings, statsd, metrics: published, registry, log, limit: { ...limits.metrics, gate } });
 
-  await options.untilMayListen?.();
-  sweeper.start();
-  penalties?.start();
-  top?.start();
-  followConfig({ rules, health, settings });
   return {
-    ports: {
-      grpc: await grpc.start(),
-      http: (await startHttpPort(http, settings)).port,
-      ...(debug && { debug: (await startDebugPort(debug, settings)).port }),
+    binds: bindsOf({ grpc, http, debug, publisher }, settings),
+    open: () => {
+      sweeper.start();
+      penalties?.start();
+      top?.start();
+      publisher?.start();
+      followConfig({ rules, health, settings });
+      gate.open();
     },
     drain: async () => {
       health.startDrain();
@@ -176,7 +173,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       limits.close();
       await penalties?.stop();
       await Promise.all([leave(), control?.close(), tracing?.close()]);
-      await Promise.all([store.close(), unpublish?.()]);
+      await Promise.all([store.close(), publisher?.close()]);
     },
     readMetrics: () => published.read(),
     admin: {
@@ -196,10 +193,31 @@ export async function startApp(options: AppOptions): Promise<App> {
   };
 }
 
+/** The observer keeps the series, so that a call needs no lookup. */
+function observeCalls({ responseTime }: Metrics): GrpcPortOptions['onCall'] {
+  const times = responseTime.with({ grpc_method: 'ShouldRateLimit' });
+  return ({ seconds }) => {
+    times.observe(seconds);
+  };
+}
+
 interface Ports {
   readonly grpc: GrpcPort;
   readonly http: HttpServer;
   readonly debug: HttpServer | undefined;
+}
+
+interface PublishedPorts extends Ports {
+  readonly publisher: MetricsPublisher | undefined;
+}
+
+function bindsOf({ grpc, http, debug, publisher }: PublishedPorts, settings: Settings): App['binds'] {
+  return [
+    () => grpc.bind(),
+    () => bindHttpPort(http, settings),
+    ...(debug ? [() => bindDebugPort(debug, settings)] : []),
+    ...(publisher ? [() => publisher.bind()] : []),
+  ];
 }
 
 function drainPorts({ grpc, http, debug }: Ports, bound: { readonly timeoutMs: number }): Promise<unknown> {
@@ -217,7 +235,7 @@ async function openTraces({ tracing, settings, version, log }: AppOptions, regis
 interface DebugInput extends Pick<AppOptions, 'rules'> {
   readonly published: PublishedMetrics;
   readonly faults: FaultLog;
-  readonly limit: ReturnType<typeof openPortLimits>['debug'];
+  readonly limit: PortLimit;
 }
 
 function makeDebugServer({ rules, published, faults, limit }: DebugInput): HttpServer {
@@ -243,8 +261,9 @@ function servicesOf({ storeChoice, memoryStore, control, ...rest }: ServicesInpu
   });
 }
 
-function startHttpPort(server: HttpServer, { host, port }: Pick<Settings, 'host' | 'port'>): Promise<{ port: number }> {
-  return listenOn({ host, port, hostSetting: 'HOST', portSetting: 'PORT' }, () => server.start({ host, port }));
+async function bindHttpPort(server: HttpServer, { host, port }: Pick<Settings, 'host' | 'port'>): Promise<{ http: number }> {
+  const bound = await listenOn({ host, port, hostSetting: 'HOST', portSetting: 'PORT' }, () => server.start({ host, port }));
+  return { http: bound.port };
 }
 
 function publishedBy(registry: Registry, labels: Readonly<Record<string, string>>): PublishedMetrics {
@@ -283,6 +302,12 @@ async function warmUpAndLog({
     metrics,
   });
   log.debug(event('warmed_up', { calls, durationMs: Math.round(ms) }), `warmed up by ${calls} calls in ${ms.toFixed(0)} ms`);
+}
+
+function countFailures({ shouldRateLimitError }: Metrics): (kind: FailureKind) => void {
+  return (kind) => {
+    shouldRateLimitError.inc({ err_type: ERROR_TYPES[kind] });
+  };
 }
 
 /** `err_type` as envoyproxy/ratelimit counts it: errors of Redis, and all others. */

@@ -13,6 +13,7 @@ import { AdminMetrics } from '../observability/metrics/admin-metrics';
 import type { Logger } from '../observability/log/logger';
 import { ListenError } from '../transport/port/listen-error';
 import { partsOf } from '../yaml/text-pieces';
+import type { Bind } from './start/bind-all';
 
 /** Wait before a thread that ended is started again, in milliseconds. */
 const RESTART_MS = 5_000;
@@ -31,16 +32,27 @@ export interface OpenAdminInput {
 }
 
 export interface OpenedAdmin {
-  readonly port: number;
+  /** Rejects with ListenError. */
+  readonly bind: Bind;
+  /** Answers from now on what the port accepts. */
+  open(): void;
   close(): Promise<void>;
 }
 
-/** Resolves when the thread listens. Rejects with ListenError if it cannot. */
+/** Resolves when the thread is ready to bind its port. Rejects with ListenError if it cannot start. */
 export async function openAdmin(input: OpenAdminInput): Promise<OpenedAdmin> {
   const thread = new AdminThread(input);
-  const port = await thread.start();
-  return { port, close: () => thread.close() };
+  await thread.start();
+  return {
+    bind: async () => ({ admin: await thread.listen() }),
+    open: () => {
+      thread.open();
+    },
+    close: () => thread.close(),
+  };
 }
+
+type Listening = Extract<FromThread, { kind: 'listening' }>;
 
 class AdminThread {
   private worker: Worker | undefined;
@@ -56,23 +68,31 @@ class AdminThread {
     });
   }
 
-  start(): Promise<number> {
+  async start(): Promise<void> {
     const worker = new Worker(path.join(__dirname, 'admin', 'admin-thread.js'), { workerData: this.input.data });
     this.worker = worker;
-    const listening = new Promise<number>((resolve, reject) => {
-      worker.on('message', (message: FromThread) => {
-        if (message.kind === 'listening') resolve(message.port);
-        if (message.kind === 'failed') reject(new ListenError(message.message));
-        this.handle(message);
-      });
-      worker.once('error', reject);
-      worker.once('exit', (code) => {
-        reject(new ListenError(`the thread of the admin API ended with exit code ${code}; see its log lines above`));
-        this.onExit(worker);
-      });
+    worker.on('message', (message: FromThread) => {
+      this.handle(message);
     });
+    worker.once('exit', () => {
+      this.onExit(worker);
+    });
+    const prepared = answerOf(worker, 'prepared');
     this.sendConfig(configNews(this.input.rules));
-    return listening;
+    await prepared;
+  }
+
+  async listen(): Promise<number> {
+    const { worker } = this;
+    if (worker === undefined) throw new ListenError('the thread of the admin API has ended; see its log lines above');
+    const listening = answerOf(worker, 'listening');
+    this.send({ kind: 'listen' });
+    const { port } = (await listening) as Listening;
+    return port;
+  }
+
+  open(): void {
+    this.send({ kind: 'open' });
   }
 
   async close(): Promise<void> {
@@ -111,6 +131,7 @@ class AdminThread {
       case 'log':
         process.stderr.write(message.line);
         break;
+      case 'prepared':
       case 'listening':
       case 'failed':
     }
@@ -124,9 +145,15 @@ class AdminThread {
     if (this.isClosing) return;
     this.input.log.error(event('admin_ended', { waitMs: RESTART_MS }), `the thread of the admin API ended; restart in ${RESTART_MS} ms`);
     this.restart = setTimeout(() => {
-      // A failure ends the thread, which leads here again.
-      this.start().catch(() => undefined);
+      // The end of the thread leads here again.
+      this.startAgain().catch(() => void this.worker?.terminate());
     }, RESTART_MS);
+  }
+
+  private async startAgain(): Promise<void> {
+    await this.start();
+    await this.listen();
+    this.open();
   }
 
   /** In parts, so that decisions are made in between. */
@@ -140,4 +167,18 @@ class AdminThread {
   private send(message: ToThread): void {
     this.worker?.postMessage(message);
   }
+}
+
+/** The next message of this kind. Rejects if the thread fails or ends before it. */
+function answerOf(worker: Worker, kind: FromThread['kind']): Promise<FromThread> {
+  return new Promise((resolve, reject) => {
+    worker.on('message', (message: FromThread) => {
+      if (message.kind === kind) resolve(message);
+      if (message.kind === 'failed') reject(new ListenError(message.message));
+    });
+    worker.once('error', reject);
+    worker.once('exit', (code) => {
+      reject(new ListenError(`the thread of the admin API ended with exit code ${code}; see its log lines above`));
+    });
+  });
 }

@@ -109,18 +109,23 @@ export function inForce({ ruleSet }: RulesInForce): RuleSet {
   return ruleSet;
 }
 
-/** The embedded store. With Redis it decides only during an outage, as the failure modes say. */
-export function makeMemoryStore(process: Pick<DecidingProcess, 'settings' | 'storeChoice' | 'log'>): MemoryStore {
-  return process.storeChoice.kind === 'memory'
-    ? makeEmbeddedStore(process)
-    : new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: FALLBACK_BUCKETS_MAX });
+interface MemoryStoreInput extends Pick<DecidingProcess, 'settings' | 'storeChoice' | 'log'> {
+  /** Default: the clock of the process. */
+  readonly nowUs?: () => number;
 }
 
-function makeEmbeddedStore({ settings, log }: Pick<DecidingProcess, 'settings' | 'log'>): MemoryStore {
+/** The embedded store. With Redis it decides only during an outage, as the failure modes say. */
+export function makeMemoryStore({ nowUs = monotonicNowUs, ...process }: MemoryStoreInput): MemoryStore {
+  return process.storeChoice.kind === 'memory'
+    ? makeEmbeddedStore(process, nowUs)
+    : new MemoryStore({ nowUs, bucketsMax: FALLBACK_BUCKETS_MAX });
+}
+
+function makeEmbeddedStore({ settings, log }: Pick<DecidingProcess, 'settings' | 'log'>, nowUs: () => number): MemoryStore {
   const bucketsMax = settings.memoryBucketsMax;
   const forgetLog = new ForgetLog({ log, bucketsMax, nowMs: monotonicNowMs });
   const store: MemoryStore = new MemoryStore({
-    nowUs: monotonicNowUs,
+    nowUs,
     bucketsMax,
     onForgotten: (forgotten) => {
       forgetLog.forgotten(forgotten, store);

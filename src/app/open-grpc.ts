@@ -19,7 +19,10 @@ import type { ServerTls, ServerTlsMaterial } from '../transport/port/server-tls'
 /** Interval between checks of the certificate files. */
 const CERTIFICATES_MS = 2000;
 
-export interface GrpcPortOptions extends Pick<GrpcServerOptions, 'answerCalls' | 'reservationCalls' | 'health' | 'onCall' | 'tracer'> {
+export interface GrpcPortOptions extends Pick<
+  GrpcServerOptions,
+  'answerCalls' | 'reservationCalls' | 'health' | 'onCall' | 'tracer' | 'gate'
+> {
   readonly settings: Settings;
   /** Undefined: no TLS. */
   readonly tlsFiles: ServerTlsFiles | undefined;
@@ -55,8 +58,21 @@ export class GrpcPort {
   ) {}
 
   static async open(options: GrpcPortOptions): Promise<GrpcPort> {
-    const { settings, tlsFiles, log, faults, metrics, answerCalls, reservationCalls, tracer, health, onCall, onFailure, connectionsMax } =
-      options;
+    const {
+      settings,
+      tlsFiles,
+      log,
+      faults,
+      metrics,
+      answerCalls,
+      reservationCalls,
+      tracer,
+      health,
+      onCall,
+      onFailure,
+      connectionsMax,
+      gate,
+    } = options;
     const rules: ConnectionRules = {
       streamsMax: settings.grpcMaxConcurrentStreams,
       maxAgeMs: settings.grpcMaxConnectionAgeMs,
@@ -75,6 +91,7 @@ export class GrpcPort {
       measure: measureBy(metrics, log),
       tls: certificates?.tls,
       connectionsMax,
+      gate,
       log: faults,
       onFailure,
     });
@@ -82,10 +99,10 @@ export class GrpcPort {
     return new GrpcPort(server, path === undefined ? { host, port } : { path, mode, isShared: options.isWorker }, certificates);
   }
 
-  /** Listens. Resolves to the bound port, or the path of the unix socket. */
-  async start(): Promise<number | string> {
+  /** Resolves to the bound port, or the path of the unix socket. */
+  async bind(): Promise<{ readonly grpc: number | string }> {
     const { port } = await listenOn(placeOf(this.address), () => this.server.start(this.address));
-    return 'path' in this.address ? this.address.path : port;
+    return { grpc: 'path' in this.address ? this.address.path : port };
   }
 
   async drain(bound: { readonly timeoutMs: number }): Promise<void> {

@@ -9,7 +9,7 @@ import { ThrottledLog } from '../observability/log/throttled-log';
 import type { Metrics } from '../observability/metrics/metrics';
 import { CONNECTIONS_MAX } from '../transport/port/grpc-listener';
 import { CHECK_OUTCOMES } from '../transport/http/check-route';
-import { httpRoutes, type HttpRoutesOptions } from '../transport/http/http-routes';
+import { httpRoutes, type HttpRoutesOptions, type OnDecided } from '../transport/http/http-routes';
 import { HTTP_BOUNDS, HttpServer, type HttpServerOptions } from '../transport/http/http-server';
 import { limitConnections, readFilesMax, watchOpenFiles } from '../transport/port/open-files';
 
@@ -18,7 +18,7 @@ const DEBUG_CONNECTIONS_MAX = 1_000;
 
 const RAISE = 'raise the limit (ulimit -n, LimitNOFILE of systemd)';
 
-export type PortLimit = Pick<HttpServerOptions, 'bounds' | 'onTooMany'>;
+export type PortLimit = Pick<HttpServerOptions, 'bounds' | 'onTooMany' | 'gate'>;
 
 export interface PortLimits {
   readonly grpcConnectionsMax: number;
@@ -35,7 +35,7 @@ export function openPortLimits({ log, isWorker }: { readonly log: Logger; readon
   const filesMax = readFilesMax();
   const limits = limitConnections({ grpc: CONNECTIONS_MAX, http: HTTP_BOUNDS.connectionsMax, debug: DEBUG_CONNECTIONS_MAX }, filesMax);
   if (limits.isLowered && !isWorker) {
-    log.warn(
+    log.info(
       event('open_files_limit', { filesMax, filesWanted: limits.filesWanted }),
       `the limit on open files is ${filesMax ?? 0}: Weir accepts at most ${limits.grpc} gRPC and ${limits.http} HTTP connections, to reserve files for Redis and health checks; ${RAISE} to ${limits.filesWanted} to accept more`,
     );
@@ -73,6 +73,7 @@ export interface HttpPortOptions
     Pick<HttpServerOptions, 'log'> {
   readonly settings: Pick<Settings, 'jsonEnabled' | 'jsonRefundsEnabled' | 'httpReservationsEnabled'>;
   readonly check: HttpRoutesOptions['check'] | undefined;
+  readonly metrics: Pick<Metrics, 'decisionTime'>;
   readonly limit: PortLimit;
 }
 
@@ -87,12 +88,23 @@ export function openCheck(plan: CheckChoice, { checks }: Pick<Metrics, 'checks'>
   };
 }
 
+/** Every route that is served has its series from the start. */
+function observeDecisions(
+  { decisionTime }: Pick<Metrics, 'decisionTime'>,
+  served: Readonly<Record<Parameters<OnDecided>[0], boolean>>,
+): OnDecided {
+  const json = served.json ? decisionTime.with({ via: 'json' }) : undefined;
+  const check = served.check ? decisionTime.with({ via: 'check' }) : undefined;
+  return (via, seconds) => (via === 'json' ? json : check)?.observe(seconds);
+}
+
 /** Makes the server; it does not listen yet. */
 export function openHttpPort({
   settings,
   answerCalls,
   reservationCalls,
   check,
+  metrics,
   tracer,
   health,
   isConfigured,
@@ -109,6 +121,7 @@ export function openHttpPort({
     ...(check !== undefined && { check }),
     isConfigured,
     tracer,
+    onDecided: observeDecisions(metrics, { json: servesJson, check: check !== undefined }),
   });
   return new HttpServer({ ...routes, log, ...limit });
 }

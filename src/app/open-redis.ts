@@ -13,17 +13,19 @@ import type { Health } from '../observability/health';
 import { event } from '../observability/log/log-event';
 import type { Logger } from '../observability/log/logger';
 import type { Metrics } from '../observability/metrics/metrics';
+import type { RedisEviction } from '../observability/redis-eviction';
 import { notAsked } from '../resilience/breaker';
 import type { CircuitState } from '../resilience/circuit';
 import type { EventLoopLag } from '../resilience/event-loop-lag';
 import { slotOfGroup } from '../store/redis/cluster-slots';
+import { EvictionWatch } from '../store/redis/eviction-watch';
 import { describeAddress } from '../store/redis/client/address';
 import type { StoreMeasure } from '../store/layers/measured-store';
 import { RedisClusterStore } from '../store/redis/cluster/redis-cluster-store';
 import type { ConnectionState } from '../store/redis/client/redis-connection';
 import { RedisSentinels } from '../store/redis/client/redis-sentinel';
 import { RedisStore, type BeatInput, type RedisStoreOptions, type ScriptRun } from '../store/redis/redis-store';
-import { StoreError, type Store, type TakeOptions } from '../store/port/store';
+import { StoreError, type ServerName, type Store, type TakeOptions } from '../store/port/store';
 import { within } from '../store/port/time-left';
 import { wrapServer } from '../resilience/wrap-redis';
 
@@ -48,6 +50,8 @@ export interface OpenRedisInput {
   readonly health: Health;
   readonly metrics: Metrics;
   readonly breakers: Breakers;
+  /** What reports servers that evict keys; absent: another connection of this process watches them. */
+  readonly eviction?: { readonly seen: RedisEviction; readonly store: string };
   readonly ownLag: EventLoopLag;
   /** Requests and hits decided without Redis since the start. */
   readonly passed: () => Passed;
@@ -92,11 +96,13 @@ export class Breakers {
 
   constructor(private readonly watchers: Pick<OpenRedisInput, 'health' | 'log' | 'metrics' | 'passed'>) {}
 
-  /** Returns the listener of one breaker: it takes each new state, with the server and the cause. */
-  watch(): (state: CircuitState, change: { readonly server: string; readonly cause: string }) => void {
-    const { health, log, metrics, passed } = this.watchers;
+  /** Returns what takes each new state of one breaker, with the server and the cause, and whether its server is asked at all. */
+  watch(): WatchedBreaker {
+    const { log, metrics, passed } = this.watchers;
     const breaker = Symbol('breaker');
     let name = '';
+    let isOpen = false;
+    let isInUse = true;
     const absence = new AbsenceLog({
       log,
       nowMs,
@@ -105,33 +111,52 @@ export class Breakers {
       codes: { away: 'breaker_opened', back: 'breaker_closed' },
       address: () => name,
     });
-    return (state, { server, cause }) => {
-      name = server;
-      if (state === 'open') {
-        this.open.add(breaker);
-        metrics.breakerOpenings.inc();
-        absence.begin(
-          `the circuit breaker of Redis at ${server} opened: too many commands failed in a row (${cause}); failure modes decide until it closes`,
-          cause,
-        );
-      } else {
+    return {
+      onState: (state, { server, cause }) => {
+        name = server;
         // Half open counts as closed: the next call probes, and without calls the state would last.
-        this.open.delete(breaker);
-        if (state === 'closed') absence.end(`the circuit breaker of Redis at ${server} closed`);
-        if (state === 'gone') absence.close();
-      }
-      metrics.breakerOpen.set(this.open.size);
-      if (this.open.size > 0) health.degrade(DEGRADED_BREAKER);
-      else health.recover(DEGRADED_BREAKER);
+        isOpen = state === 'open';
+        if (isOpen) {
+          metrics.breakerOpenings.inc();
+          absence.begin(
+            `the circuit breaker of Redis at ${server} opened: too many commands failed in a row (${cause}); failure modes decide until it closes`,
+            cause,
+          );
+        } else {
+          if (state === 'closed') absence.end(`the circuit breaker of Redis at ${server} closed`);
+          if (state === 'gone') absence.close();
+        }
+        this.show(breaker, isOpen && isInUse);
+      },
+      setInUse: (now) => {
+        isInUse = now;
+        this.show(breaker, isOpen && isInUse);
+      },
     };
+  }
+
+  private show(breaker: symbol, isOpen: boolean): void {
+    if (isOpen) this.open.add(breaker);
+    else this.open.delete(breaker);
+    const { health, metrics } = this.watchers;
+    metrics.breakerOpen.set(this.open.size);
+    health.show(DEGRADED_BREAKER, { isDegraded: this.open.size > 0 });
   }
 }
 
+interface WatchedBreaker {
+  readonly onState: (state: CircuitState, change: { readonly server: string; readonly cause: string }) => void;
+  /** False: no slot belongs to the server, so its breaker decides nothing. */
+  readonly setInUse: (isInUse: boolean) => void;
+}
+
 /** Opens one server with everything that wraps it. */
-function openServer({ settings, connection, log, breakers, ownLag, measure, onConnection, isClusterNode }: OpenServerInput) {
+function openServer({ settings, connection, log, breakers, eviction, ownLag, measure, onConnection, isClusterNode }: OpenServerInput) {
   const { place, tls, description } = connection;
-  const onBreakerState = breakers.watch();
+  const watchedBreaker = breakers.watch();
+  const watched = eviction?.seen.watch();
   let server = description;
+  let named = 'sentinels' in place ? undefined : nameOfPlace(place);
   let pings: NodeJS.Timeout | undefined;
   let isConnected = false;
   const redis = new RedisStore({
@@ -144,11 +169,27 @@ function openServer({ settings, connection, log, breakers, ownLag, measure, onCo
     inFlightMax: settings.redisInFlightMax,
     onConnection: (state) => {
       isConnected = state.connected;
-      if (state.address !== undefined) server = describePrimary(state.address, description);
-      if (state.connected) breaker.reset();
+      if (state.address !== undefined) {
+        server = describePrimary(state.address, description);
+        named = nameOfAddress(state.address);
+      }
+      if (state.connected) {
+        breaker.reset();
+        evictionWatch?.start();
+      } else {
+        evictionWatch?.stop();
+      }
       onConnection(state);
     },
   });
+  const evictionWatch =
+    eviction &&
+    new EvictionWatch({
+      read: () => redis.readEviction(),
+      onLook: (look) => {
+        watched?.onLook({ ...look, address: server, store: eviction.store });
+      },
+    });
   const { store, breaker, deadline } = wrapServer(redis, {
     timeoutMs: settings.redisOpTimeoutMs,
     lagMs: () => ownLag.recentMs(),
@@ -157,13 +198,18 @@ function openServer({ settings, connection, log, breakers, ownLag, measure, onCo
       windowMs: settings.redisBreakerWindowMs,
       openMs: settings.redisBreakerOpenMs,
       onState: (state) => {
-        onBreakerState(state, { server, cause: breaker.cause });
+        watchedBreaker.onState(state, { server, cause: breaker.cause });
+        if (state === 'gone') {
+          evictionWatch?.stop();
+          watched?.forget();
+        }
         clearInterval(pings);
         if (state === 'open') pings = setInterval(pingIfTooSlow, PING_MS).unref();
       },
     },
     measure,
     partOf: isClusterNode ? slotOfGroup : () => 0,
+    server: () => named,
     groupsMax: settings.redisInFlightMax,
   });
   const pingIfTooSlow = (): void => {
@@ -180,6 +226,7 @@ function openServer({ settings, connection, log, breakers, ownLag, measure, onCo
     store,
     connect: (options: { readonly waitMs: number }) => redis.connect(options),
     readSlots: () => redis.readSlots(),
+    setInUse: watchedBreaker.setInUse,
     beat: (heartbeat: BeatInput, options?: TakeOptions) => closeIfInTime(() => redis.beat(heartbeat, options)),
     run: async <Answer>(call: ScriptRun<Answer>, { timeoutMs = Infinity, ...options }: TakeOptions): Promise<Answer> => {
       if (!isConnected) throw new StoreError('Redis is not connected', 'connection', { mayHaveRun: false });
@@ -200,7 +247,7 @@ function openServer({ settings, connection, log, breakers, ownLag, measure, onCo
   };
 }
 
-interface OpenServerInput extends Pick<OpenRedisInput, 'settings' | 'log' | 'breakers' | 'ownLag' | 'measure'> {
+interface OpenServerInput extends Pick<OpenRedisInput, 'settings' | 'log' | 'breakers' | 'eviction' | 'ownLag' | 'measure'> {
   readonly connection: ServerConnection;
   readonly onConnection: (state: ConnectionState) => void;
   readonly isClusterNode: boolean;
@@ -257,7 +304,7 @@ function openSentinels({ settings, place, tls }: OpenSentinelsInput): RedisSenti
  * Reports each change once to health and log, although connecting is retried many times. The cause may change during an outage, and
  * the last one is what an operator must fix: a server restarted with a password first hangs up, then answers NOAUTH.
  */
-function watchRedis({ health, log, where, degraded, passed }: WatchRedisInput) {
+function watchRedis({ health, log, where, degraded, passed, connection }: WatchRedisInput) {
   const absence = new AbsenceLog({
     log,
     nowMs,
@@ -289,9 +336,25 @@ function watchRedis({ health, log, where, degraded, passed }: WatchRedisInput) {
     } else {
       hasBeenAway = true;
       health.degrade(degraded);
-      absence.begin(`no Redis at ${where} (${cause}): failure modes decide until it is back`, cause);
+      absence.begin(`no Redis at ${where} (${cause}${adviceOn(cause, connection)}): failure modes decide until it is back`, cause);
     }
   };
+}
+
+/** A server with TLS hangs up on a client without, and the other way round TLS finds no handshake. */
+function adviceOn(cause: string, { tls }: Pick<RedisConnection, 'tls'>): string {
+  if (tls === false && /ECONNRESET|EPIPE|Socket closed/.test(cause)) return '; if this port speaks TLS, set REDIS_TLS=true';
+  return tls !== false && /wrong version number|packet length too long/.test(cause) ? '; this port speaks no TLS' : '';
+}
+
+function nameOfPlace(place: RedisServer['socket']): ServerName {
+  return 'path' in place ? { address: place.path } : { address: place.host, port: place.port };
+}
+
+/** The primary that sentinels name, as `describeAddress` writes it. */
+function nameOfAddress(text: string): ServerName {
+  const [, ipv6, host = text, port] = /^(?:\[([^\]]*)\]|([^:]*)):(\d+)$/.exec(text) ?? [];
+  return { address: ipv6 ?? host, ...(port !== undefined && { port: Number(port) }) };
 }
 
 function describePrimary(address: string, where: string): string {
@@ -300,6 +363,7 @@ function describePrimary(address: string, where: string): string {
 
 interface WatchRedisInput extends Pick<OpenRedisInput, 'health' | 'log' | 'degraded' | 'passed'> {
   readonly where: string;
+  readonly connection: Pick<RedisConnection, 'tls'>;
 }
 
 function toClientOptions(connection: ServerConnection, log: Logger): RedisStoreOptions['server'] {

@@ -6,6 +6,7 @@ import type { Metrics } from '../observability/metrics/metrics';
 import { ReservationService, type ReservationServiceParts } from '../reservation/reservation-service';
 import type { OnLapsed } from '../reservation/reservations';
 import { Sweeper } from '../reservation/sweeper';
+import { ReservationCalls, type ReservationCallsOptions } from '../transport/reservation-calls';
 
 export function countLapsed(metrics: Metrics): OnLapsed {
   return ({ granted }) => {
@@ -46,4 +47,19 @@ export function openReservations({ metrics, rules, ...parts }: OpenReservationsI
     },
   });
   return { service, sweeper };
+}
+
+export interface ReservationCallsInput extends Omit<ReservationCallsOptions, 'onDecided'> {
+  readonly metrics: Pick<Metrics, 'decisionTime'>;
+}
+
+/** What gRPC and HTTP call, with its times in the metrics. */
+export function openReservationCalls({ metrics, ...options }: ReservationCallsInput): ReservationCalls {
+  const times = metrics.decisionTime.with({ via: 'reservation' });
+  return new ReservationCalls({
+    ...options,
+    onDecided: (seconds) => {
+      times.observe(seconds);
+    },
+  });
 }

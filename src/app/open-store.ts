@@ -8,6 +8,7 @@ import type { Health } from '../observability/health';
 import { event } from '../observability/log/log-event';
 import type { Logger } from '../observability/log/logger';
 import type { Metrics } from '../observability/metrics/metrics';
+import { RedisEviction } from '../observability/redis-eviction';
 import { StoreLog } from '../observability/log/store-log';
 import { LastStoreError, type RememberedError } from '../observability/last-store-error';
 import { measureStore } from '../observability/metrics/store-measure';
@@ -80,6 +81,7 @@ export async function openStore(input: OpenStoreInput): Promise<OpenedStore> {
     breakers: new Breakers({ health, log, metrics, passed }),
     ownLag: new EventLoopLag(),
   };
+  const seen = new RedisEviction({ health, log, metrics, nowMs: monotonicNowMs });
   // The second Redis may have lost the buckets that caused cached denials.
   const onSecond = () => {
     denyCache.clear();
@@ -90,6 +92,7 @@ export async function openStore(input: OpenStoreInput): Promise<OpenedStore> {
   };
   const main = openRedis({
     ...parts,
+    eviction: { seen, store: 'redis' },
     measure: lastError.remembering('redis', measureStore(metrics, 'redis')),
     connection: choice.connection,
     degraded: DEGRADED_REDIS,
@@ -99,6 +102,7 @@ export async function openStore(input: OpenStoreInput): Promise<OpenedStore> {
     choice.perSecond &&
     openRedis({
       ...parts,
+      eviction: { seen, store: 'redis_per_second' },
       measure: lastError.remembering('redis_per_second', measureStore(metrics, 'redis_per_second')),
       connection: choice.perSecond,
       degraded: DEGRADED_REDIS_PER_SECOND,

@@ -23,7 +23,7 @@ import type { OpenedStore } from './open-store';
 
 export interface FactsInput {
   readonly opened: Pick<OpenedStore, 'run' | 'name' | 'lastError'>;
-  readonly metrics: Pick<Metrics, 'responseTime'>;
+  readonly metrics: Pick<Metrics, 'decisionTime'>;
   readonly rules: Pick<RulesInForce, 'ruleSet' | 'error'>;
   readonly health: Health;
   readonly version: string;
@@ -43,11 +43,10 @@ export interface PublishedFacts {
 export function publishFacts(input: FactsInput): PublishedFacts {
   const { opened, rules, health, version, keyPrefix, control, metrics } = input;
   const { run, name = randomUUID(), lastError } = opened;
-  const responseTimes = metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' });
   const startedAtMs = Date.now();
   const host = hostname();
   const load = new ProcessLoad({
-    decisions: () => responseTimes.count,
+    decisions: () => metrics.decisionTime.count,
     nowMs: () => performance.now(),
     utilization: () => performance.eventLoopUtilization(),
   });

@@ -12,6 +12,7 @@ import { RuleLimitMetric } from '../observability/metrics/rule-limit-metric';
 import { TOP_KEY_METRIC } from '../observability/metrics/top-key-metric';
 import type { RulesInForce } from '../source/rules-in-force';
 import type { PortLimit } from './open-ports';
+import type { Bind } from './start/bind-all';
 import { metricsRoute, type PublishedMetrics } from '../transport/http/debug-routes';
 import { HttpServer } from '../transport/http/http-server';
 import { listenOn } from '../transport/port/listen-error';
@@ -31,7 +32,16 @@ export interface PublishMetricsOptions {
   readonly limit: PortLimit;
 }
 
-/** Resolves to a function that sends a last report and stops. Rejects with SettingsError for an invalid mogrifier, and if the port cannot be bound. */
+export interface MetricsPublisher {
+  /** Binds the port of PROMETHEUS_ADDR, if it is enabled. Rejects with ListenError. */
+  readonly bind: Bind;
+  /** Starts to report to the statsd server, if there is one. */
+  start(): void;
+  /** Sends a last report and stops. */
+  close(): Promise<void>;
+}
+
+/** Rejects with SettingsError for an invalid mogrifier. */
 export async function publishMetrics({
   settings,
   statsd,
@@ -39,7 +49,7 @@ export async function publishMetrics({
   registry,
   log,
   limit,
-}: PublishMetricsOptions): Promise<() => Promise<void>> {
+}: PublishMetricsOptions): Promise<MetricsPublisher> {
   // Imported only if there is a statsd server.
   const reporter =
     statsd &&
@@ -55,18 +65,24 @@ export async function publishMetrics({
     usePrometheus && !disableStats
       ? new HttpServer({ routes: new Map([[prometheusPath, metricsRoute(metrics)]]), log, ...limit })
       : undefined;
-  if (server !== undefined) {
-    const { port } = await listenOn({ ...prometheusAddr, hostSetting: 'PROMETHEUS_ADDR', portSetting: 'PROMETHEUS_ADDR' }, () =>
-      server.start(prometheusAddr),
-    );
-    log.info(
-      event('metrics_listening', { port, path: prometheusPath }),
-      `serving metrics for Prometheus on port ${port} at ${prometheusPath}`,
-    );
-  }
-  reporter?.start();
-  return async () => {
-    await Promise.all([reporter?.stop(), server?.close({ timeoutMs: settings.drainTimeoutMs })]);
+  return {
+    bind: async () => {
+      if (server === undefined) return {};
+      const { port } = await listenOn({ ...prometheusAddr, hostSetting: 'PROMETHEUS_ADDR', portSetting: 'PROMETHEUS_ADDR' }, () =>
+        server.start(prometheusAddr),
+      );
+      log.info(
+        event('metrics_listening', { port, path: prometheusPath }),
+        `serving metrics for Prometheus on port ${port} at ${prometheusPath}`,
+      );
+      return {};
+    },
+    start: () => {
+      reporter?.start();
+    },
+    close: async () => {
+      await Promise.all([reporter?.stop(), server?.close({ timeoutMs: settings.drainTimeoutMs })]);
+    },
   };
 }
 
@@ -93,11 +109,12 @@ export function openConfigMetrics({ registry, rules, settings, managementServer 
 }
 
 /** @throws ListenError if the address cannot be bound */
-export function startDebugPort(
+export async function bindDebugPort(
   server: HttpServer,
   { debugHost: host, debugPort: port }: Pick<Settings, 'debugHost' | 'debugPort'>,
-): Promise<{ port: number }> {
-  return listenOn({ host, port, hostSetting: 'DEBUG_HOST', portSetting: 'DEBUG_PORT' }, () => server.start({ host, port }));
+): Promise<{ debug: number }> {
+  const bound = await listenOn({ host, port, hostSetting: 'DEBUG_HOST', portSetting: 'DEBUG_PORT' }, () => server.start({ host, port }));
+  return { debug: bound.port };
 }
 
 /** A statsd server keeps every name that it ever saw, and top keys change. */

@@ -6,26 +6,30 @@ import { examineConfig } from '../compile/compile';
 import { LISTED_PROBLEMS_MAX } from '../problems/config-error';
 import { describeRules } from '../source/describe-rules';
 import { WARNING_RULES, type WarningRule } from '../problems/warning-rules';
+import { problemsOfStart } from '../app/start/read-start';
 import type { Environment } from '../settings/table/settings';
+import { SettingsError, type SettingProblem } from '../settings/table/settings-error';
 import { HITS_MAX } from '../descriptor/descriptor';
-import { FINDINGS_FORMATS, type Findings } from './check-report';
-import { readConfiguration, type ReadConfigurationInput } from './configuration';
+import { FINDINGS_FORMATS, isOk, type Findings } from './check-report';
+import { readConfiguration, type Configuration, type ReadConfigurationInput } from './configuration';
 import { readArgs } from './read-args';
 import { readChoice, readWhole, UsageError } from './usage-error';
 
-export const CHECK_USAGE = `weir check [FILE|DIR] [--strict] [--format text|json|github] [--cost N] [--ignore RULE] [--merge-domains]
+export const CHECK_USAGE = `weir check [FILE|DIR] [--strict] [--settings] [--format text|json|github] [--cost N] [--ignore RULE] [--merge-domains]
 
   FILE|DIR         a YAML file, or a directory of them (default: what weir serve would load here)
   --strict         fail on warnings, too
+  --settings       also check the settings and the files that they name, as weir settings does
   --format         text (default), json, or github: annotations of GitHub Actions
   --cost N         maximum hits of one request (default 1); warns about limits that hold fewer
   --ignore RULE    suppress the warnings of a rule; may be repeated
   --merge-domains  same as MERGE_DOMAIN_CONFIG=true: several files may configure one domain
 
-Exit codes: 0 the configuration loads, 1 it does not, 2 invalid arguments.`;
+Exit codes: 0 the configuration loads, 1 it does not, or a setting is invalid, 2 invalid arguments.`;
 
 export const CHECK_OPTIONS = {
   strict: { type: 'boolean' },
+  settings: { type: 'boolean' },
   format: { type: 'string' },
   cost: { type: 'string' },
   ignore: { type: 'string', multiple: true },
@@ -34,6 +38,9 @@ export const CHECK_OPTIONS = {
 
 /** The most errors, and the most warnings, that are listed beyond the first of each file: about 20 MiB of text. The others are counted. */
 export const CHECKED_PROBLEMS_MAX = 100_000;
+
+/** Where problems of settings are. */
+const ENVIRONMENT = 'environment';
 
 /**
  * Resolves to the exit code.
@@ -52,10 +59,12 @@ export async function check({ args, env }: { readonly args: readonly string[]; r
   const format = readChoice('--format', values.format, ['text', 'json', 'github']);
   const cost = readWhole('--cost', values.cost, { min: 1, max: HITS_MAX, otherwise: 1 });
   const ignored = (values.ignore ?? []).map(readRule);
-  const findings = await findIn({ path: positionals[0], env, mergesDomains: values['merge-domains'] === true, cost, ignored });
-  process.stdout.write(FINDINGS_FORMATS[format](findings));
-  const failed = findings.errors.length > 0 || (values.strict === true && findings.warnings.length > 0);
-  return failed ? 1 : 0;
+  const isStrict = values.strict === true;
+  const place = { path: positionals[0], env, mergesDomains: values['merge-domains'] === true };
+  const problems = values.settings === true ? await problemsOfStart(env) : [];
+  const findings = await findIn({ ...place, cost, ignored }, problems);
+  process.stdout.write(FINDINGS_FORMATS[format](findings, { isStrict }));
+  return isOk(findings, { isStrict }) ? 0 : 1;
 }
 
 /** `--config` is how the other commands take the configuration. */
@@ -68,8 +77,17 @@ interface FindInput extends ReadConfigurationInput {
   readonly ignored: readonly WarningRule[];
 }
 
-async function findIn({ cost, ignored, ...input }: FindInput): Promise<Findings> {
-  const { options, unwrapped } = await readConfiguration({ ...input, problemsMax: CHECKED_PROBLEMS_MAX });
+/** `settings`: problems that are reported before those of the files. Where they are also in the way of the files, only they are reported. */
+async function findIn({ cost, ignored, ...input }: FindInput, settings: readonly SettingProblem[]): Promise<Findings> {
+  const inSettings = settings.map(({ name: path, message }) => ({ file: ENVIRONMENT, line: 0, column: 0, path, message }));
+  let configuration: Configuration;
+  try {
+    configuration = await readConfiguration({ ...input, problemsMax: CHECKED_PROBLEMS_MAX });
+  } catch (error) {
+    if (settings.length === 0 || !(error instanceof SettingsError)) throw error;
+    return { files: 0, domains: 0, limits: 0, errors: inSettings, errorsOmitted: 0, warnings: [], warningsOmitted: 0 };
+  }
+  const { options, unwrapped } = configuration;
   const { ruleSet, list } = examineConfig({ ...options, cost });
   const places = new Map(options.files.map(({ name }, index) => [name, index]));
   const inOrder = <T extends ConfigProblem>(found: readonly T[]) =>
@@ -78,7 +96,7 @@ async function findIn({ cost, ignored, ...input }: FindInput): Promise<Findings>
     files: options.files.length,
     domains: ruleSet.domains.size,
     limits: describeRules(ruleSet).length,
-    errors: firstOfEachFirst(inOrder(list.found().kept)),
+    errors: [...inSettings, ...firstOfEachFirst(inOrder(list.found().kept))],
     errorsOmitted: list.found().omitted,
     warnings: inOrder(list.warned().kept.filter(({ rule }) => !ignored.includes(rule))),
     warningsOmitted: list.warned().omitted,

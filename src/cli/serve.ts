@@ -1,30 +1,30 @@
-/** `weir serve`: reads the settings and the configuration, and serves until a signal or the parent process ends it. */
+/** `weir serve`: reads and checks everything, opens its parts, binds all ports, and then serves until a signal or the parent process ends it. */
 
 import cluster from 'node:cluster';
-import { existsSync } from 'node:fs';
-import { startApp, type App, type AppOptions } from '../app/app';
+import type { AdminThreadData } from '../admin/link/messages';
+import { openApp, type App, type AppOptions } from '../app/app';
 import type { OpenedAdmin } from '../app/open-admin';
-import { chooseAdmin } from '../settings/admin-choice';
-import { chooseCheck } from '../settings/check-choice';
-import { checkReferenceSettings } from '../settings/check-reference-settings';
-import { chooseWorkers } from '../settings/choose-workers';
+import { openWorkers } from '../app/open-workers';
+import { bindAll, type BoundPorts } from '../app/start/bind-all';
+import { readStart, type StartChoices } from '../app/start/read-start';
 import { makeCompileSet } from '../source/compile-set';
 import { FileSource } from '../source/files/file-source';
-import { readGrpcTls } from '../settings/tls/grpc-tls';
-import { describeMisspelled, misspelledSettings } from '../settings/misspelled-settings';
 import { RulesInForce, type SetSource } from '../source/rules-in-force';
-import { readSettings, type Environment } from '../settings/table/settings';
+import type { Environment, Settings } from '../settings/table/settings';
+import { SettingsError } from '../settings/table/settings-error';
 import type { SettingRow } from '../settings/table/setting-row';
 import { SETTINGS_TABLE } from '../settings/table/settings-table';
-import { chooseDefaultAlgorithm, chooseDefaultOverdraft, chooseExample, choosePlace, type ConfigPlace } from '../source/files/config-place';
-import { chooseStatsd } from '../settings/statsd-choice';
-import { chooseTracing } from '../settings/trace-choice';
-import { chooseStore } from '../settings/redis/store-choice';
-import { transportWarning } from '../settings/transport-warning';
+import {
+  chooseDefaultAlgorithm,
+  chooseDefaultOverdraft,
+  chooseExample,
+  choosePlace,
+  mayWaitFor,
+  type ConfigPlace,
+} from '../source/files/config-place';
 import { event } from '../observability/log/log-event';
 import { createLogger, type Logger } from '../observability/log/logger';
 import type { ManagementServer } from '../observability/metrics/metrics';
-import { startWorkers } from '../app/start-workers';
 import { VERSION } from '../app/version';
 import { WorkerLink } from '../workers/worker-link';
 import { WorkerStartError } from '../workers/worker-pool';
@@ -43,12 +43,17 @@ export const SERVE_USAGE = `weir serve [--config FILE|DIR] [--or-example]
 
 All other settings are environment variables: weir settings lists them, docs/settings.md explains them.`;
 
+interface ServeInput {
+  readonly args: readonly string[];
+  readonly env: Environment;
+}
+
 /**
  * Resolves to the exit code after a drain.
  *
- * @throws SettingsError or ConfigError, with a message for the operator
+ * @throws SettingsError, ConfigError, ListenError or AggregateError of them, each with a message for the operator
  */
-export async function serve({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): Promise<number> {
+export async function serve({ args, env }: ServeInput): Promise<number> {
   const { values } = readArgs(args, {
     command: 'weir serve',
     usage: SERVE_USAGE,
@@ -56,50 +61,117 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
     adviseOnOperand: adviseOnFile,
     adviseOnOption: adviseOnSetting,
   });
-  const settings = readSettings(env);
-  const log = createLogger({ level: settings.logLevel, format: settings.logFormat, worker: cluster.worker?.id });
+  const start = await readStart(env).catch((error: unknown) => rejectWithAll(error, { env, path: values.config }));
+  const log = await openLog(start.settings);
+  const configuration = chooseConfiguration({ env, start, path: values.config, orExample: values['or-example'] === true });
+  const rules = new RulesInForce({ compile: makeCompileSet(configuration.compile) });
+  const options: ProcessOptions = { ...start, rules, log, version: VERSION };
+  return cluster.isWorker ? serveAsWorker(options) : serveAlone(options, configuration);
+}
+
+/** What every process that serves gets. */
+type ProcessOptions = StartChoices & Omit<AppOptions, 'isWorker' | 'managementServer'>;
+
+/** Adds the problems of the configuration to those of the settings, so that one report has all of them. */
+async function rejectWithAll(error: unknown, given: { readonly env: Environment; readonly path: string | undefined }): Promise<never> {
+  if (!(error instanceof SettingsError) || cluster.isWorker) throw error;
+  // Imported on demand: the full YAML reader takes 60 ms of CPU.
+  const { configErrorOf } = await import('./config-error-of.js');
+  const configError = await configErrorOf(given);
+  throw configError === undefined ? error : new AggregateError([error, configError], 'the settings and the configuration are invalid');
+}
+
+async function openLog({ logLevel, logFormat, transport }: Settings): Promise<Logger> {
+  const log = createLogger({ level: logLevel, format: logFormat, worker: cluster.worker?.id });
   // Only this transport needs the log of grpc-js, and importing it loads grpc-js.
-  if (settings.transport === 'grpc-js') (await import('../observability/log/grpc-log.js')).takeGrpcLog(log);
+  if (transport === 'grpc-js') (await import('../observability/log/grpc-log.js')).takeGrpcLog(log);
   // The reader of the log may disappear. Without a listener the next line would end this process, so errors are ignored.
   process.stderr.on('error', () => undefined);
-  const storeChoice = chooseStore(settings);
-  const workers = chooseWorkers({ settings, storeChoice });
-  const grpcTls = readGrpcTls(settings);
-  const statsd = chooseStatsd({ settings, env });
-  const tracing = chooseTracing(settings);
-  const check = chooseCheck(settings);
-  const adminChoice = chooseAdmin(settings);
-  const example = values['or-example'] === true && values.config === undefined ? chooseExample({ env }) : undefined;
-  const place = example ?? choosePlace({ settings, configPath: values.config });
+  return log;
+}
+
+interface Configuration {
+  readonly place: ConfigPlace;
+  readonly compile: AdminThreadData['compile'];
+  /** Why limits use the default algorithm, as a sentence. */
+  readonly reason: string;
+  /** The folder of the example, if that is served. */
+  readonly example: string | undefined;
+}
+
+interface ChooseConfigurationInput {
+  readonly env: Environment;
+  readonly start: StartChoices;
+  readonly path: string | undefined;
+  readonly orExample: boolean;
+}
+
+function chooseConfiguration({ env, start: { settings }, path, orExample }: ChooseConfigurationInput): Configuration {
+  const example = orExample && path === undefined ? chooseExample({ env }) : undefined;
+  const place = example ?? choosePlace({ settings, configPath: path });
   const { algorithm, reason } = chooseDefaultAlgorithm({ source: place, settings });
-  const defaultOverdraft = chooseDefaultOverdraft({ source: place, settings });
   const { useCalendarMonthRateLimit: calendarMonth, mergeDomainConfig } = settings;
-  const rules = new RulesInForce({
-    compile: makeCompileSet({ defaultAlgorithm: algorithm, defaultOverdraft, calendarMonth, mergeDomainConfig }),
-  });
-  const appOptions = { settings, storeChoice, rules, log, version: VERSION, workers, grpcTls, statsd, tracing, check };
-  if (cluster.isWorker) return serveAsWorker(appOptions);
-  const misspelled = misspelledSettings(env).map(describeMisspelled);
-  const warnings = [
-    ...checkReferenceSettings(env),
-    ...misspelled,
-    ...[storeChoice.warning, transportWarning(settings.transport), adminChoice?.warning].filter((warning) => warning !== undefined),
-  ];
-  const { source, managementServer } = await openSource(place, { settings, rules, log });
+  const defaultOverdraft = chooseDefaultOverdraft({ source: place, settings });
+  const compile = { defaultAlgorithm: algorithm, defaultOverdraft, calendarMonth, mergeDomainConfig };
+  return { place, compile, reason, example: example?.kind === 'path' ? example.path : undefined };
+}
+
+/** Serves in this process, or in workers of it. */
+async function serveAlone(options: ProcessOptions, configuration: Configuration): Promise<number> {
+  const { rules, log, warnings } = options;
+  const { source, managementServer } = await openSource(configuration.place, options);
   stopSignals.onHangUp(() => {
     source.reload();
   });
-  await source.load();
-  if (rules.error !== undefined && !mayWait(place, settings)) throw rules.error;
-  for (const warning of warnings) log.warn(event('setting_warning'), warning);
-  if (example?.kind === 'path') {
+  let admin: OpenedAdmin | undefined;
+  try {
+    await source.load();
+    if (rules.error !== undefined && !mayWaitFor(configuration.place, options.settings)) throw rules.error;
+    for (const warning of warnings) log.warn(event('setting_warning'), warning);
+    logConfiguration(options, configuration);
+    source.watch();
+    const app =
+      options.workers === 1
+        ? await openApp({ ...options, managementServer, isWorker: false })
+        : await openWorkers({ ...options, managementServer });
+    admin = await openAdminOf(app, options, configuration.compile);
+    const ports = await bindAll([...app.binds, ...(admin ? [admin.bind] : [])]);
+    app.open();
+    admin?.open();
+    logListening(ports, options);
+    return await untilStopped({ app, log, stopped: stopSignals.untilSignal() });
+  } catch (error) {
+    if (!(error instanceof WorkerStartError)) throw error;
+    log.error(event('worker_start_failed', { exitCode: error.exitCode }), error.message);
+    return error.exitCode;
+  } finally {
+    await admin?.close();
+    source.close();
+  }
+}
+
+/** Undefined: ADMIN_PORT is not set. */
+async function openAdminOf(
+  { admin }: Pick<App, 'admin'>,
+  { adminChoice, storeChoice, workers, rules, log }: ProcessOptions,
+  compile: Configuration['compile'],
+): Promise<OpenedAdmin | undefined> {
+  if (adminChoice === undefined) return undefined;
+  // Imported on demand, like what its thread loads.
+  const { openAdmin } = await import('../app/open-admin.js');
+  const data = { version: VERSION, compile, isEmbedded: storeChoice.kind === 'memory', hasWorkers: workers > 1 };
+  return openAdmin({ ...admin, data, rules, log });
+}
+
+function logConfiguration({ settings, storeChoice, rules, log }: ProcessOptions, { compile, reason, example }: Configuration): void {
+  if (example !== undefined) {
     log.warn(
-      event('example_served', { path: example.path }),
-      `The limits are those of the example in ${example.path}, because nothing says where yours are: mount a directory of YAML files and set RUNTIME_ROOT, or use --config.`,
+      event('example_served', { path: example }),
+      `The limits are those of the example in ${example}, because nothing says where yours are: mount a directory of YAML files and set RUNTIME_ROOT, or use --config.`,
     );
   }
-  log.info(event('default_algorithm', { algorithm }), reason);
-  if (defaultOverdraft)
+  log.info(event('default_algorithm', { algorithm: compile.defaultAlgorithm }), reason);
+  if (compile.defaultOverdraft)
     log.info(
       event('default_overdraft'),
       "A descriptor's own hits are charged in full, also past the limit, unless DEFAULT_OVERDRAFT or overdraft: says otherwise.",
@@ -120,37 +192,17 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
         `configuration generation ${rules.ruleSet.generation} is in force: ${rules.ruleSet.domains.size} domain(s)`,
       );
   });
-  source.watch();
-  let admin: OpenedAdmin | undefined;
-  try {
-    const running =
-      workers === 1
-        ? await startApp({ ...appOptions, managementServer, isWorker: false })
-        : await startWorkers({ settings, count: workers, rules, managementServer, log, statsd });
-    const { grpc, http, debug } = running.ports;
-    const by = workers === 1 ? '' : `, by ${workers} workers`;
-    const what = rules.ruleSet === undefined ? 'no domain yet' : `${rules.ruleSet.domains.size} domain(s)`;
-    log.info(
-      event('listening', { version: VERSION, domains: rules.ruleSet?.domains.size ?? 0, grpc, http, debug, workers }),
-      `Weir ${VERSION} serves ${what}: gRPC on ${grpc}, HTTP on ${http}, debug on ${debug}${by}`,
-    );
-    if (adminChoice !== undefined) {
-      // Imported on demand, like what its thread loads.
-      const { openAdmin } = await import('../app/open-admin.js');
-      const compile = { defaultAlgorithm: algorithm, defaultOverdraft, calendarMonth, mergeDomainConfig };
-      const data = { version: VERSION, compile, isEmbedded: storeChoice.kind === 'memory', hasWorkers: workers > 1 };
-      admin = await openAdmin({ ...running.admin, data, rules, log });
-      log.info(event('admin_listening', { port: admin.port }), `the admin API listens on ${adminChoice.host}, port ${admin.port}`);
-    }
-    return await untilStopped({ app: running, log, stopped: stopSignals.untilSignal() });
-  } catch (error) {
-    if (!(error instanceof WorkerStartError)) throw error;
-    log.error(event('worker_start_failed', { exitCode: error.exitCode }), error.message);
-    return error.exitCode;
-  } finally {
-    await admin?.close();
-    source.close();
-  }
+}
+
+function logListening({ grpc, http, debug, admin }: Partial<BoundPorts>, { rules, workers, adminChoice, log }: ProcessOptions): void {
+  const by = workers === 1 ? '' : `, by ${workers} workers`;
+  const what = rules.ruleSet === undefined ? 'no domain yet' : `${rules.ruleSet.domains.size} domain(s)`;
+  log.info(
+    event('listening', { version: VERSION, domains: rules.ruleSet?.domains.size ?? 0, grpc, http, debug, workers }),
+    `Weir ${VERSION} serves ${what}: gRPC on ${grpc}, HTTP on ${http}, debug on ${debug}${by}`,
+  );
+  if (adminChoice !== undefined)
+    log.info(event('admin_listening', { port: admin }), `the admin API listens on ${adminChoice.host}, port ${admin}`);
 }
 
 /** The advice for an option with the name of a setting, as other servers have them. */
@@ -187,30 +239,29 @@ async function openSource(
   return { source, managementServer: undefined };
 }
 
-/**
- * Whether the server waits after it starts with an invalid configuration. A deployment that names its files fixes them there, and its
- * rollout waits for ready instances; a person who starts Weir by hand gets the error at once.
- */
-function mayWait(place: ConfigPlace, { runtimeRoot }: Pick<AppOptions['settings'], 'runtimeRoot'>): boolean {
-  if (place.kind === 'xds') return true;
-  return place.kind === 'runtime' && (runtimeRoot !== undefined || existsSync(place.directory));
-}
-
 /** Ends at a signal or a message of the parent process, and at once when the parent is gone. */
-async function serveAsWorker(options: Omit<AppOptions, 'isWorker'>): Promise<number> {
+async function serveAsWorker(options: ProcessOptions): Promise<number> {
   // A terminal sends the signal to every process, but only the parent loads the configuration.
   stopSignals.onHangUp(() => undefined);
   const link = new WorkerLink(options.rules);
   await link.untilConfigured();
-  const app = await startApp({ ...options, isWorker: true, untilMayListen: () => link.untilMayListen() });
+  const app = await openApp({ ...options, isWorker: true });
+  await link.untilMayListen();
+  const { grpc = 0, http = 0 } = await bindAll(app.binds);
   const stopped = new Promise<string>((resolve) => {
-    link.serve(app.ports, {
-      readMetrics: () => app.readMetrics(),
-      tail: app.admin.tail,
-      onDrain: () => {
-        resolve('drain');
+    link.serve(
+      { grpc, http },
+      {
+        readMetrics: () => app.readMetrics(),
+        tail: app.admin.tail,
+        onOpen: () => {
+          app.open();
+        },
+        onDrain: () => {
+          resolve('drain');
+        },
       },
-    });
+    );
     void stopSignals.untilSignal().then(resolve);
   });
   const exitCode = await untilStopped({ app, log: options.log, stopped });

@@ -1,6 +1,8 @@
 /** `weir settings`: lists every setting with its value in this environment and its source. */
 
+import { problemsOfStart } from '../app/start/read-start';
 import type { Environment } from '../settings/table/settings';
+import type { SettingProblem } from '../settings/table/settings-error';
 import { settingsInForce, type SettingInForce, type SettingsInForce } from '../settings/settings-in-force';
 import { GROUPS } from '../settings/table/setting-row';
 import { readArgs } from './read-args';
@@ -18,27 +20,33 @@ export const SETTINGS_OPTIONS = {
   format: { type: 'string' },
 } as const;
 
+interface Shown extends SettingsInForce {
+  /** Reasons why Weir would not start with this environment. */
+  readonly problems: readonly SettingProblem[];
+}
+
 /**
- * Returns the exit code.
+ * Resolves to the exit code.
  *
  * @throws UsageError
  */
-export function showSettings({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): number {
+export async function showSettings({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): Promise<number> {
   const { values } = readArgs(args, { command: 'weir settings', usage: SETTINGS_USAGE, options: SETTINGS_OPTIONS });
   const format = readChoice('--format', values.format, ['text', 'json']);
   const all = settingsInForce(env);
   const settings = all.settings.filter(({ source }) => values.changed !== true || source === 'environment');
-  const shown = { ...all, settings };
+  const problems = await problemsOfStart(env);
+  const shown = { ...all, settings, problems };
   process.stdout.write(format === 'json' ? formatJson(shown) : formatText(shown));
-  return all.problems.length > 0 ? 1 : 0;
+  return problems.length > 0 ? 1 : 0;
 }
 
 /** Writes an unset setting as null, because JSON omits undefined. */
-function formatJson({ settings, ...rest }: SettingsInForce): string {
+function formatJson({ settings, ...rest }: Shown): string {
   return `${JSON.stringify({ settings: settings.map((setting) => ({ ...setting, value: setting.value ?? null })), ...rest }, null, 2)}\n`;
 }
 
-function formatText({ settings, reference, unknown, problems }: SettingsInForce): string {
+function formatText({ settings, reference, unknown, problems }: Shown): string {
   const nameWidth = widthOf(settings.map(({ name }) => name));
   const valueWidth = widthOf(settings.map(shownValue));
   const line = (setting: SettingInForce) =>

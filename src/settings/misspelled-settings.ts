@@ -24,7 +24,21 @@ const LETTERS_PER_MISTAKE = 5;
 
 /** Names of our settings in other programs, which no edit distance finds. */
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
-  ...['REDIS_HOST', 'REDIS_HOSTNAME', 'REDIS_ADDR', 'REDIS_ADDRESS', 'REDIS_SERVER'].map((name) => [name, 'REDIS_URL'] as const),
+  ...[
+    'REDIS_HOSTNAME',
+    'REDIS_ADDR',
+    'REDIS_ADDRESS',
+    'REDIS_ENDPOINT',
+    'REDIS_SERVER',
+    'REDIS_SERVERS',
+    'REDIS_NODE',
+    'REDIS_NODES',
+    'REDIS_URI',
+    'REDIS_DSN',
+    'REDIS_CONNECTION_STRING',
+    'REDIS_MASTER_HOST',
+    'REDIS_PRIMARY_HOST',
+  ].map((name) => [name, 'REDIS_URL'] as const),
   ['REDIS_PASSWORD', 'REDIS_AUTH'],
 ]);
 
@@ -43,7 +57,8 @@ export function misspelledSettings(env: Environment): readonly MisspelledSetting
 function namedOtherwise(name: string, env: Environment): MisspelledSetting | undefined {
   const { [name]: value = '', REDIS_PORT: port = '' } = env;
   const meant = OTHER_NAMES.get(name.toUpperCase());
-  if (meant === undefined || value === '' || (env[meant] ?? '') !== '') return undefined;
+  const isSaid = (env[meant ?? ''] ?? '') !== '' || (meant === 'REDIS_URL' && (env.REDIS_HOST ?? '') !== '');
+  if (meant === undefined || value === '' || isSaid) return undefined;
   if (meant !== 'REDIS_URL' || !/^[\w.-]+(:\d+)?$/.test(value)) return { name, meant };
   // Kubernetes sets REDIS_PORT too, to a URL, for a service of that name.
   const address = value.includes(':') ? value : `${value}:${/^\d{1,5}$/.test(port) ? port : '6379'}`;

@@ -6,7 +6,7 @@ import type { ReservationService, ReserveAnswer, StepAnswer } from '../reservati
 import { PartsError, UnknownReservationError } from '../reservation/reservations';
 import type { RateLimitRequest } from '../descriptor/descriptor';
 import type { TakeOptions } from '../store/port/store';
-import { answerOne, type Answer, type AnswerCalls, type FaultLog } from './answer';
+import { answerOne, type Answer, type AnswerCalls, type FailureKind, type FaultLog } from './answer';
 import { toCommitAsk, toExtendAsk, toReserveAsk, toStepAsk, type WireStep } from './messages/reservation-messages';
 
 export type StepFailureKind = 'bad_request' | 'not_found' | 'failed_precondition' | 'unavailable' | 'fault';
@@ -26,6 +26,10 @@ export interface ReservationCallsOptions {
   readonly service: ReservationService;
   readonly answerCalls: AnswerCalls;
   readonly log: FaultLog;
+  /** Called for each answer that grants, denies or charges hits, with the time that it took. */
+  readonly onDecided?: (seconds: number) => void;
+  /** Called for each of these that is a failure. */
+  readonly onFailure?: (kind: FailureKind) => void;
 }
 
 /** Never rejects. */
@@ -33,7 +37,7 @@ export class ReservationCalls {
   constructor(private readonly options: ReservationCallsOptions) {}
 
   reserve(wire: Read<WireStep>, call: TakeOptions): Promise<StepResult<ReserveAnswer>> {
-    return this.step(wire, (step) => this.options.service.reserve(toReserveAsk(step), call));
+    return this.decide(wire, (step) => this.options.service.reserve(toReserveAsk(step), call));
   }
 
   commit(wire: Read<WireStep>, call: TakeOptions): Promise<StepResult<StepAnswer>> {
@@ -50,7 +54,7 @@ export class ReservationCalls {
 
   /** Same as `reserve`, but 0 hits are a check. */
   reserveOrCheck(wire: Read<WireStep>, call: TakeOptions): Promise<StepResult<ReserveAnswer>> {
-    return this.step(wire, (step) => {
+    return this.decide(wire, (step) => {
       if (step.hits !== undefined && step.hits !== '0') return this.options.service.reserve(toReserveAsk(step), call);
       const ask = toReserveAsk({ ...step, hits: '1' });
       return this.options.service.reserve({ ...ask, hits: 0 }, call);
@@ -59,14 +63,30 @@ export class ReservationCalls {
 
   /** Charges hits in full, even beyond the limit. */
   report(request: Read<Pick<RateLimitRequest, 'domain' | 'descriptors' | 'hits'>>, call: TakeOptions): Promise<StepResult<Decision>> {
-    return this.step(request, ({ domain, descriptors, hits }) => this.options.service.report({ domain, descriptors }, hits, call));
+    return this.decide(request, ({ domain, descriptors, hits }) => this.options.service.report({ domain, descriptors }, hits, call));
   }
 
   /** Whether each descriptor has a hit left. */
   check(request: Read<RateLimitRequest>, call: TakeOptions): Promise<Answer> {
-    if (request instanceof BadRequestError) return answerOne(this.options.answerCalls, request, call);
-    const descriptors = request.descriptors.map((descriptor) => ({ ...descriptor, hits: 0 }));
-    return answerOne(this.options.answerCalls, { domain: request.domain, descriptors, hits: request.hits }, call);
+    return this.timed(() => answerOne(this.options.answerCalls, toCheck(request), call));
+  }
+
+  /** A step that decides: the others settle what was decided. */
+  private async decide<Step extends object, Message>(
+    step: Read<Step>,
+    make: (step: Step) => Promise<Message>,
+  ): Promise<StepResult<Message>> {
+    const result = await this.timed(() => this.step(step, make));
+    const kind = 'failure' in result ? result.failure.kind : undefined;
+    if (kind === 'bad_request' || kind === 'unavailable' || kind === 'fault') this.options.onFailure?.(kind);
+    return result;
+  }
+
+  private async timed<Result>(make: () => Promise<Result>): Promise<Result> {
+    const startedMs = performance.now();
+    const result = await make();
+    this.options.onDecided?.((performance.now() - startedMs) / 1_000);
+    return result;
   }
 
   private async step<Step extends object, Message>(step: Read<Step>, make: (step: Step) => Promise<Message>): Promise<StepResult<Message>> {
@@ -79,6 +99,13 @@ export class ReservationCalls {
       return { failure };
     }
   }
+}
+
+/** Asks with 0 hits. */
+function toCheck(request: Read<RateLimitRequest>): Read<RateLimitRequest> {
+  if (request instanceof BadRequestError) return request;
+  const descriptors = request.descriptors.map((descriptor) => ({ ...descriptor, hits: 0 }));
+  return { domain: request.domain, descriptors, hits: request.hits };
 }
 
 function toStepFailure(error: unknown): StepFailure {

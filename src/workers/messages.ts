@@ -33,6 +33,8 @@ export type ToWorker =
   | { readonly kind: 'config_part'; readonly part: DocumentPart }
   | { readonly kind: 'config'; readonly news: ConfigNews }
   | { readonly kind: 'listen' }
+  /** All ports of Weir are bound: the worker may answer. */
+  | { readonly kind: 'open' }
   | { readonly kind: 'drain' }
   | { readonly kind: 'read_metrics'; readonly reading: number }
   | TailOrder;
@@ -42,6 +44,7 @@ export type FromWorker =
   | { readonly kind: 'begun' }
   /** The worker is ready to open its ports. */
   | { readonly kind: 'prepared' }
+  /** The ports are bound. */
   | { readonly kind: 'ready'; readonly ports: WorkerPorts }
   /** A sample of a live tail. */
   | { readonly kind: 'sample'; readonly tail: number; readonly sample: TailSample }

@@ -16,6 +16,8 @@ const LAST_METRICS_MS = 500;
 export interface WorkerDuties {
   readonly readMetrics: () => Promise<readonly MetricReading[]>;
   readonly tail: TailSource;
+  /** Answers calls from now on. Called once. */
+  readonly onOpen: () => void;
   /** Called once. */
   readonly onDrain: () => void;
 }
@@ -41,6 +43,7 @@ export class WorkerLink {
       if (message.kind === 'config_part') parts.add(message.part);
       if (message.kind === 'config') void takeConfigNews(rules, { ...message.news, documents: parts.take() }).then(onConfigured);
       if (message.kind === 'listen') onListen();
+      if (message.kind === 'open') this.duties?.onOpen();
       if (message.kind === 'drain') this.duties?.onDrain();
       if (message.kind === 'read_metrics') this.readMetrics(message.reading);
       if (message.kind === 'tail') this.openTail(message);
@@ -60,7 +63,7 @@ export class WorkerLink {
     return this.mayListen;
   }
 
-  /** Reports that this worker serves, and begins to obey the parent. */
+  /** Reports that the ports are bound, and begins to obey the parent. */
   serve(ports: WorkerPorts, duties: WorkerDuties): void {
     this.duties = duties;
     void send({ kind: 'ready', ports });

@@ -85,8 +85,11 @@ export class WorkerPool {
   private readonly running = new Map<number, Running>();
   private readonly serving = new Set<number>();
   private readonly restarts = new Set<NodeJS.Timeout>();
+  /** The workers of the start, until they have bound their ports. */
+  private readonly first: Begun[] = [];
   private failures = 0;
   private isStarted = false;
+  private isOpen = false;
   private isEnding = false;
 
   constructor(private readonly options: WorkerPoolOptions) {}
@@ -97,22 +100,42 @@ export class WorkerPool {
   }
 
   /**
-   * Starts the workers, and resolves when all serve, with the ports that they share.
+   * Starts the workers, and resolves when all are ready to bind their ports.
    *
-   * @throws WorkerStartError if one ended before it served; then all are stopped
+   * @throws WorkerStartError if one ended before that; then all are stopped
    */
-  async start(): Promise<WorkerPorts> {
-    const begun: Begun[] = [];
-    try {
-      for (let missing = this.options.count; missing > 0; missing -= 1) begun.push(this.begin());
-      await Promise.all(begun.map(({ prepared }) => prepared));
-      // All open their ports at the same time, or the first one would get the connections of all waiting clients. They do so one
-      // after the other: an error that keeps the first from its ports keeps all, and is logged once.
+  async start(): Promise<void> {
+    await this.orEnd(async () => {
+      for (let missing = this.options.count; missing > 0; missing -= 1) this.first.push(this.begin());
+      await Promise.all(this.first.map(({ prepared }) => prepared));
+    });
+  }
+
+  /**
+   * Resolves when all workers have bound the ports that they share.
+   *
+   * @throws WorkerStartError if one ended before that; then all are stopped
+   */
+  async listen(): Promise<WorkerPorts> {
+    return this.orEnd(async () => {
+      // They bind one after the other: an error that keeps the first from its ports keeps all, and is logged once.
       let ports: WorkerPorts | undefined;
-      for (const worker of begun) ports = await this.listen(worker);
+      for (const worker of this.first.splice(0)) ports = await this.bind(worker);
       if (ports === undefined) throw new Error('a pool without workers');
       this.isStarted = true;
       return ports;
+    });
+  }
+
+  /** Lets all workers answer, also those that start later. */
+  open(): void {
+    this.isOpen = true;
+    this.publish({ kind: 'open' });
+  }
+
+  private async orEnd<T>(start: () => Promise<T>): Promise<T> {
+    try {
+      return await start();
     } catch (error) {
       await this.end((worker) => {
         worker.kill('SIGKILL');
@@ -198,6 +221,7 @@ export class WorkerPool {
         if (message.kind === 'sample') this.options.onSample(message.tail, message.sample);
         if (message.kind !== 'ready') return;
         this.serving.add(worker.id);
+        if (this.isOpen) this.publish({ kind: 'open' }, worker.id);
         this.options.onServing(worker.id);
         resolve(message.ports);
       });
@@ -217,7 +241,7 @@ export class WorkerPool {
     }
   }
 
-  private listen({ id, ready }: Begun): Promise<WorkerPorts> {
+  private bind({ id, ready }: Begun): Promise<WorkerPorts> {
     this.send([id], { kind: 'listen' });
     return ready;
   }
@@ -232,7 +256,7 @@ export class WorkerPool {
       return;
     }
     // A worker that fails to serve ends, which starts the next one.
-    worker.prepared.then(() => this.listen(worker)).catch(() => undefined);
+    worker.prepared.then(() => this.bind(worker)).catch(() => undefined);
   }
 
   private onEnd(id: number, what: string): void {

@@ -3,10 +3,11 @@
 import type { AdminChoice } from '../../settings/admin-choice';
 import { AdminProblem } from '../problem';
 import type { Caller } from '../role';
+import { readKeys, readTokens } from './credential-files';
 import { FailedTries } from './failed-tries';
-import { makeJwtVerifier, parseJwks, type VerifyJwt } from './jwt-verifier';
-import { TokenList } from './token-list';
-import { WatchedFile } from './watched-file';
+import { makeJwtVerifier, type VerifyJwt } from './jwt-verifier';
+import type { TokenList } from './token-list';
+import type { WatchedFile } from './watched-file';
 
 /** Longest value of the header Authorization. */
 const AUTHORIZATION_MAX = 8_192;
@@ -45,14 +46,11 @@ export class Authenticator {
     this.failed = new FailedTries({ triesMax: options.failedTriesMax, nowMs: options.nowMs });
   }
 
-  /** Rejects if a file is unusable. */
+  /** Rejects with SettingsError if a file is unusable. */
   static async open(options: AuthenticatorOptions): Promise<Authenticator> {
-    const { tokensFile, jwt, onFileChange: onChange, onFileProblem: onProblem } = options;
-    const tokens =
-      tokensFile === undefined
-        ? undefined
-        : new WatchedFile({ setting: 'ADMIN_TOKENS_FILE', path: tokensFile, parse: (text) => TokenList.read(text), onChange, onProblem });
-    const keys = jwt && new WatchedFile({ setting: 'ADMIN_JWT_JWKS_FILE', path: jwt.jwksFile, parse: parseJwks, onChange, onProblem });
+    const { jwt, onFileChange: onChange, onFileProblem: onProblem } = options;
+    const tokens = readTokens(options, { onChange, onProblem });
+    const keys = readKeys(options, { onChange, onProblem });
     const verifyJwt = jwt && keys && (await makeJwtVerifier({ ...jwt, keys: () => keys.content }));
     tokens?.watch();
     keys?.watch();

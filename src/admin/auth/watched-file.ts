@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { asError } from '../../lib/errors';
+import { SettingsError } from '../../settings/table/settings-error';
 
 /** Interval between two looks at the file, in milliseconds. */
 const LOOK_MS = 1_000;
@@ -29,13 +30,14 @@ export class WatchedFile<Content> {
   private isReading = false;
   private problem: string | undefined;
 
-  /** Throws an Error with the setting's name: a start has no earlier content to keep. */
+  /** Throws SettingsError: a start has no earlier content to keep. */
   constructor(private readonly options: WatchedFileOptions<Content>) {
     try {
       this.text = readFileSync(options.path, 'utf8');
       this.content = this.parse(this.text);
     } catch (error) {
-      throw new Error(`${options.setting}: ${options.path} ${describe(error)}`, { cause: error });
+      const message = `${options.path} ${describe(error)}`;
+      throw new SettingsError([{ name: options.setting, message }]);
     }
   }
 
@@ -78,6 +80,6 @@ export class WatchedFile<Content> {
 }
 
 function describe(error: unknown): string {
-  const { code } = asError(error) as NodeJS.ErrnoException;
-  return code === undefined ? `is unusable: ${asError(error).message}` : `cannot be read (${code})`;
+  const { code } = error as NodeJS.ErrnoException;
+  return code === undefined ? `is unusable: ${asError(error).message}` : `can't be read (${code})`;
 }

@@ -49,6 +49,10 @@ export type ToThread =
   | { readonly kind: 'answer'; readonly call: number; readonly value: unknown }
   | { readonly kind: 'failure'; readonly call: number; readonly message: string; readonly reason: FailureReason }
   | { readonly kind: 'sample'; readonly tail: number; readonly sample: TailSample }
+  /** Bind the port. */
+  | { readonly kind: 'listen' }
+  /** All ports of Weir are bound: the thread may answer. */
+  | { readonly kind: 'open' }
   | { readonly kind: 'close' };
 
 /** `unavailable`: the store cannot answer; `invalid`: the call is; `not-supported`: this process cannot do that; `fault`: a bug. */
@@ -68,6 +72,8 @@ export type FromThread =
   | { readonly kind: 'counted'; readonly counts: RequestReport }
   /** A line of the log, with its end. */
   | { readonly kind: 'log'; readonly line: string }
+  /** The thread is ready to bind the port. */
+  | { readonly kind: 'prepared' }
   | { readonly kind: 'listening'; readonly port: number }
   /** The thread cannot start, and ends. */
   | { readonly kind: 'failed'; readonly message: string };

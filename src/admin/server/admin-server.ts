@@ -6,6 +6,7 @@ import type { SecureContextOptions } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { TSchema } from '@sinclair/typebox';
 import { asError, BadRequestError, UnavailableError } from '../../lib/errors';
+import { refuseUntilOpen, type Gate } from '../../lib/gate';
 import type { AdminChoice } from '../../settings/admin-choice';
 import type { Authenticator } from '../auth/authenticator';
 import { SessionCookie } from '../auth/session-cookie';
@@ -32,6 +33,8 @@ export interface AdminServerOptions extends Pick<AdminChoice, 'needsAuth' | 'bod
   /** Undefined: no TLS. `requestCert`: clients must present a certificate of `ca`. */
   readonly tls?: TlsOptions | undefined;
   readonly version: string;
+  /** Requests wait until it opens; absent: it is open. */
+  readonly gate?: Gate;
   /** Called after each request. */
   readonly onAnswered?: (answered: CountedRequest) => void;
   /** Called with the number of open streams when it changes. */
@@ -103,6 +106,7 @@ export class AdminServer {
       tls === undefined ? fastify(common) : fastify({ ...common, https: { minVersion: 'TLSv1.2', ...tls } })
     ) as FastifyInstance;
     this.server.server.maxConnections = CONNECTIONS_MAX;
+    if (options.gate !== undefined) refuseUntilOpen(this.server.server, options.gate);
     this.server.setValidatorCompiler<TSchema>(({ schema, httpPart = 'body' }) => compileValidator(schema, PARTS[httpPart] ?? 'body'));
     this.server.setErrorHandler((error, request, reply) =>
       this.fail(reply, asError(error), `${request.method} ${request.routeOptions.url ?? '?'}`),
@@ -158,6 +162,8 @@ export class AdminServer {
 
   /** The files of the console have nothing secret: a browser needs them before somebody signs in. */
   private async admit(request: FastifyRequest): Promise<void> {
+    const { gate } = this.options;
+    if (gate?.isOpen === false) await gate.opened;
     if (this.files.has(request.routeOptions.url ?? '')) this.admission.checkHost(request);
     else await this.admission.admit(request);
   }

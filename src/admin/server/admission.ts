@@ -48,6 +48,8 @@ export class Admission {
         ? { caller: await authenticator.authenticate({ authorization, address: request.socket.remoteAddress ?? '' }) }
         : await this.bySession(id, request),
     );
+    // A proxy for single sign-on adds the token to each request of a browser, also to those that pages of other sites cause.
+    if (request.method !== 'GET') checkSite(request);
   }
 
   callerOf(request: FastifyRequest): Caller {
@@ -92,11 +94,16 @@ export class Admission {
 }
 
 /** A page of another site must neither read nor write with the cookie. SameSite=Strict says so too, but not between ports of a host. */
-function checkSource({ method, headers }: FastifyRequest, session: Session): void {
-  const { 'sec-fetch-site': site, 'x-weir-csrf': sent } = headers;
-  if (site !== undefined && site !== 'same-origin' && site !== 'none')
-    throw new AdminProblem('forbidden', 'a session is for pages of this server only; send a bearer token instead');
-  if (method === 'GET') return;
+function checkSource(request: FastifyRequest, session: Session): void {
+  checkSite(request);
+  if (request.method === 'GET') return;
+  const { 'x-weir-csrf': sent } = request.headers;
   if (!isCsrfOf(session, typeof sent === 'string' ? sent : undefined))
     throw new AdminProblem('forbidden', 'a write by a session needs the header X-Weir-CSRF; GET /v1/session has its value');
+}
+
+/** Browsers say which site caused a request. Other clients do not send the header. */
+function checkSite({ headers: { 'sec-fetch-site': site } }: FastifyRequest): void {
+  if (site !== undefined && site !== 'same-origin' && site !== 'none')
+    throw new AdminProblem('forbidden', 'the request comes from a page of another site; only pages of this server may send it');
 }

@@ -67,23 +67,31 @@ parentPort?.on('message', (message: ToThread) => {
     case 'sample':
       tails.get(message.tail)?.(message.sample);
       break;
+    case 'listen':
+      report(served?.then((admin) => admin.listen()).then((port) => ({ kind: 'listening', port })));
+      break;
+    case 'open':
+      void served?.then((admin) => {
+        admin.open();
+      });
+      break;
     case 'close':
       void close();
   }
 });
 
-/** Serves after the first news of the configuration. */
+/** Prepares to serve, after the first news of the configuration. */
 function start(): void {
   if (served !== undefined) return;
   served = serveAdmin({ data, settings, log, rules, declared: () => declared, remote, tails, send });
-  served.then(
-    ({ port }) => {
-      send({ kind: 'listening', port });
-    },
-    (error: unknown) => {
-      send({ kind: 'failed', message: asError(error).message });
-    },
-  );
+  report(served.then(() => ({ kind: 'prepared' })));
+}
+
+/** Sends the message that the step resolves to, or that it failed. */
+function report(step: Promise<FromThread> | undefined): void {
+  step?.then(send, (error: unknown) => {
+    send({ kind: 'failed', message: asError(error).message });
+  });
 }
 
 async function close(): Promise<void> {

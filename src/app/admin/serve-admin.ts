@@ -1,8 +1,9 @@
-/** Serves the admin API in its thread: opens what it needs, Redis among it, and listens. */
+/** Serves the admin API in its thread: opens what it needs, Redis among it. */
 
 import path from 'node:path';
 import { Registry } from 'prom-client';
 import { monotonicNowMs, monotonicNowUs } from '../../lib/clock';
+import { Gate } from '../../lib/gate';
 import type { AdminBackend, CurrentRules, TailSample } from '../../admin/backend';
 import { Authenticator } from '../../admin/auth/authenticator';
 import type { AdminThreadData, FromThread } from '../../admin/link/messages';
@@ -50,11 +51,14 @@ export interface ServeAdminInput {
 }
 
 export interface ServedAdmin {
-  readonly port: number;
+  /** Binds the port. Rejects with ListenError. */
+  listen(): Promise<number>;
+  /** Answers from now on what the port accepts. */
+  open(): void;
   close(): Promise<void>;
 }
 
-/** Rejects if a file is unusable, or the address cannot be bound. */
+/** Rejects if a file is unusable. */
 export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
   const { data, settings, log, remote, send } = input;
   // The deciding process logs the same outages; requests that fail meanwhile get the reason.
@@ -102,8 +106,10 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
       'ADMIN_CONSOLE: this build has no console; run npm install and npm run build to have it at ADMIN_PORT',
     );
   }
+  const gate = new Gate();
   const server = new AdminServer({
     ...choice,
+    gate,
     tls: tlsOf(choice),
     routes: ADMIN_ROUTES,
     backend: backendOf(input, { ...opened, choice, control }),
@@ -120,13 +126,16 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
       faults.log(operation, `the admin request ${operation} failed: ${error.stack ?? error.message}`);
     },
   });
-  const { host, port: wanted } = choice;
-  const { port } = await listenOn({ host, port: wanted, hostSetting: 'ADMIN_HOST', portSetting: 'ADMIN_PORT' }, () =>
-    server.listen({ host, port: wanted }),
-  );
+  const { host, port } = choice;
   const watching = watchCertificates(choice, server, log);
   return {
-    port,
+    listen: async () => {
+      const place = { host, port, hostSetting: 'ADMIN_HOST', portSetting: 'ADMIN_PORT' };
+      return (await listenOn(place, () => server.listen({ host, port }))).port;
+    },
+    open: () => {
+      gate.open();
+    },
     close: async () => {
       clearInterval(watching);
       authenticator.close();

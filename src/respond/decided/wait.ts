@@ -1,7 +1,7 @@
 /** How long a denied request has to wait, if nobody else asks meanwhile. */
 
 import { toSecondsUp } from '../../decide/decision';
-import type { Denial } from './denials';
+import { isQuota, type Denial } from './denials';
 
 /**
  * The longest wait of the enforced descriptors, because each of them denies, and the shortest of the quota descriptors, because they
@@ -27,10 +27,6 @@ function bindingOf(denials: readonly Denial[]): readonly Denial[] {
     .filter(isQuota)
     .reduce((nearest, denial) => (waitUsOfDenial(denial) < waitUsOfDenial(nearest) ? denial : nearest));
   return denials.filter((denial) => denial === shortest || !isQuota(denial));
-}
-
-function isQuota({ match }: Denial): boolean {
-  return match.mode === 'quota';
 }
 
 function waitUsOfDenial({ status: { durationUntilResetUs = 0, neverFits } }: Denial): number {

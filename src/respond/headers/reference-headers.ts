@@ -2,14 +2,14 @@
 
 import { shownRemaining, type DescriptorStatus, type Header } from '../../decide/decision';
 import type { DecidedRequest } from '../decided/response-input';
-import { denialsOf } from '../decided/denials';
+import { denialsOf, isQuota } from '../decided/denials';
 import { limitIn, resetIn } from './header-forms';
 import type { HeaderOptions, OpenHeaders } from './header-kind';
 
 export const openReferenceHeaders: OpenHeaders = (options) =>
   options.modes.has('reference') ? (decided) => referenceHeaders(decided, options) : undefined;
 
-/** Empty if no limit has this mode; for a denied request, if no denying limit has it. */
+/** Empty if no limit has this mode; for a request that enforced limits deny, if none of those has it. */
 function referenceHeaders(answered: DecidedRequest, { headerNames: names, headerForms: forms, mode }: HeaderOptions): Header[] {
   const isShown = ({ currentLimit }: DescriptorStatus) =>
     currentLimit !== undefined && (currentLimit.responseHeaders ?? mode) === 'reference';
@@ -23,14 +23,14 @@ function referenceHeaders(answered: DecidedRequest, { headerNames: names, header
   ];
 }
 
-/** For a denied request the last denying descriptor, otherwise the first one with the least remaining. */
+/**
+ * The last enforced descriptor that denies. If none does, because the request is allowed or quota descriptors deny it, the first one with
+ * the least remaining (src/service/ratelimit.go of envoyproxy/ratelimit).
+ */
 function shownOf(answered: DecidedRequest, isShown: (status: DescriptorStatus) => boolean): DescriptorStatus | undefined {
-  const { overallCode, statuses } = answered.decision;
-  if (overallCode === 'OVER_LIMIT')
-    return denialsOf(answered)
-      .map(({ status }) => status)
-      .findLast(isShown);
-  return statuses
+  const enforced = denialsOf(answered).filter((denial) => !isQuota(denial));
+  if (enforced.length > 0) return enforced.map(({ status }) => status).findLast(isShown);
+  return answered.decision.statuses
     .filter(isShown)
     .reduce<DescriptorStatus | undefined>(
       (nearest, status) => (nearest === undefined || status.limitRemaining < nearest.limitRemaining ? status : nearest),

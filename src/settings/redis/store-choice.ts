@@ -1,5 +1,6 @@
 /** Chooses the store that counts hits, Redis or the embedded one, and how to reach Redis. */
 
+import { redisPlace, type RedisPlaceSettings } from './redis-place';
 import { parseRedisAuth, RedisAuthFile, type RedisAuth } from './redis-auth';
 import type { RedisSettings } from './redis-settings';
 import { readRedisTls, type RedisTls } from './redis-tls';
@@ -44,10 +45,15 @@ export interface ClusterPlace {
   readonly seeds: readonly HostPort[];
 }
 
-export type StoreSettings = RedisSettings & PerSecondSettings & Pick<Settings, 'backendType' | 'runtimeRoot' | 'configType'>;
+export type StoreSettings = RedisSettings &
+  RedisPlaceSettings &
+  PerSecondSettings &
+  Pick<Settings, 'backendType' | 'runtimeRoot' | 'configType'>;
 
 /** Throws SettingsError if no store can be chosen. */
-export function chooseStore(settings: StoreSettings): StoreChoice {
+export function chooseStore(given: StoreSettings): StoreChoice {
+  // REDIS_HOST cannot name a primary and its sentinels.
+  const settings = given.redisType === 'sentinel' ? given : { ...given, redisUrl: redisPlace(given) };
   const { backendType, redisUrl, redisType } = settings;
   if (backendType === 'memory') return { kind: 'memory' };
   if (backendType === 'redis' || redisUrl !== undefined || redisType !== 'single') return chooseRedis(settings);

@@ -21,6 +21,7 @@ const FORM = /^(text|json):(.*)$/s;
 export function responseBody(): SettingType<ResponseBody> {
   return {
     accepts: 'off, problem, text:TEXT or json:{"name":"value"}',
+    form: { kind: 'text' },
     parse(written) {
       const word = BODY_WORDS.find((each) => each === written.toLowerCase());
       if (word !== undefined) return { value: bodyOfWord(word) };

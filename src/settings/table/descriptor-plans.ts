@@ -27,6 +27,7 @@ const SOURCES_HELP = 'path, method, host, client_ip, header:NAME, query:NAME or 
 export function descriptorPlans(): SettingType<readonly DescriptorPlan[]> {
   return {
     accepts: `descriptors separated by ;, of entries KEY=SOURCE separated by , (SOURCE: ${SOURCES_HELP})`,
+    form: { kind: 'text' },
     parse(written) {
       const texts = written.split(';').map((text) => text.trim());
       // A `;` after the last one is usual.

@@ -3,9 +3,20 @@
 /** A value, or a refusal that replaces the usual "is not accepted". */
 export type Parsed<T> = { readonly value: T } | { readonly refusal: string };
 
+/** What a value looks like as far as a table can say it, for those who check values without this code: the schema of the chart. */
+export type ValueForm =
+  | { readonly kind: 'boolean' }
+  | { readonly kind: 'integer' | 'number'; readonly min: number; readonly max: number }
+  /** In any case. */
+  | { readonly kind: 'name'; readonly names: readonly string[] }
+  | { readonly kind: 'duration'; readonly minMs: number; readonly maxMs: number }
+  | { readonly kind: 'text' };
+
 export interface SettingType<T> {
   /** Completes the sentence "use …". */
   readonly accepts: string;
+  /** Every value that `parse` accepts has this form; `parse` may refuse some that have it. */
+  readonly form: ValueForm;
   /** Undefined: not accepted. The text is never empty. */
   parse(text: string): Parsed<T> | undefined;
 }
@@ -15,13 +26,15 @@ interface Range {
   readonly max: number;
 }
 
+const TEXT: ValueForm = { kind: 'text' };
+
 export function text(accepts = 'any text'): SettingType<string> {
-  return { accepts, parse: (value) => ({ value }) };
+  return { accepts, form: TEXT, parse: (value) => ({ value }) };
 }
 
 /** Text that matches a pattern. */
 export function textLike({ pattern, accepts }: { pattern: RegExp; accepts: string }): SettingType<string> {
-  return { accepts, parse: (value) => (pattern.test(value) ? { value } : undefined) };
+  return { accepts, form: TEXT, parse: (value) => (pattern.test(value) ? { value } : undefined) };
 }
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
@@ -33,6 +46,7 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
 export function boolean(): SettingType<boolean> {
   return {
     accepts: 'true or false',
+    form: { kind: 'boolean' },
     parse(value) {
       const flag = BOOLEANS.get(value);
       return flag === undefined ? undefined : { value: flag };
@@ -41,7 +55,7 @@ export function boolean(): SettingType<boolean> {
 }
 
 export function integer({ min, max }: Range): SettingType<number> {
-  return whole(numeric(/^\d{1,16}$/, { min, max }, `a whole number from ${min} to ${max}`));
+  return whole(numeric(/^\d{1,16}$/, { kind: 'integer', min, max, accepts: `a whole number from ${min} to ${max}` }));
 }
 
 /** A number from 1, or `auto`. */
@@ -49,6 +63,7 @@ export function count({ max }: Pick<Range, 'max'>): SettingType<number | 'auto'>
   const numbers = integer({ min: 1, max });
   return {
     accepts: `${numbers.accepts}, or auto`,
+    form: TEXT,
     parse: (written) => (written.toLowerCase() === 'auto' ? { value: 'auto' } : numbers.parse(written)),
   };
 }
@@ -58,15 +73,25 @@ export function port(): SettingType<number> {
   return whole(decimalPort());
 }
 
+/** A port of another machine. Undefined for the URL that Kubernetes writes into the variable of a service. */
+export function servicePort(): SettingType<number | undefined> {
+  const ports = integer({ min: 1, max: 65_535 });
+  return {
+    accepts: 'a port from 1 to 65535',
+    form: { kind: 'integer', min: 1, max: 65_535 },
+    parse: (written) => (written.startsWith('tcp://') ? { value: undefined } : ports.parse(written)),
+  };
+}
+
 /** Always decimal, even with a leading zero, as in any address. */
 function decimalPort(): SettingType<number> {
-  return numeric(/^\d{1,5}$/, { min: 0, max: 65_535 }, 'a port from 0 to 65535 (0: any free one)');
+  return numeric(/^\d{1,5}$/, { kind: 'integer', min: 0, max: 65_535, accepts: 'a port from 0 to 65535 (0: any free one)' });
 }
 
 /** Refuses leading zeros, because Go's envconfig, and so the reference, reads `010` as 8. */
 function whole(numbers: SettingType<number>): SettingType<number> {
   return {
-    accepts: numbers.accepts,
+    ...numbers,
     parse: (written) =>
       /^0\d+$/.test(written) ? { refusal: 'it could be octal or decimal; write it without the leading zero' } : numbers.parse(written),
   };
@@ -83,6 +108,7 @@ export function listenAddress(): SettingType<ListenAddress> {
   const ports = decimalPort();
   return {
     accepts: 'an address and a port, such as :9090, 127.0.0.1:9090 or [::1]:9090',
+    form: TEXT,
     parse(written) {
       const [, bracketed, plain = '', digits = ''] = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]]*)):(\d+)$/.exec(written) ?? [];
       const parsed = ports.parse(digits);
@@ -97,6 +123,7 @@ export function listenAddress(): SettingType<ListenAddress> {
 export function names({ max }: Pick<Range, 'max'>): SettingType<readonly string[]> {
   return {
     accepts: `up to ${max} names of letters, digits and _, separated by commas`,
+    form: TEXT,
     parse(written) {
       const items = written.split(',').map((item) => item.trim().toUpperCase());
       return items.length <= max && items.every((item) => /^[A-Z0-9_]{1,64}$/.test(item)) ? { value: items } : undefined;
@@ -111,6 +138,7 @@ const TAG_CHARS_MAX = 256;
 export function tags(): SettingType<ReadonlyMap<string, string>> {
   return {
     accepts: `up to ${TAGS_MAX} pairs of a name and a value of at most ${TAG_CHARS_MAX} characters, such as region:eu,cluster:blue`,
+    form: TEXT,
     parse(written) {
       const pairs = written.split(',').map((pair) => /^\s*([^:\s][^:]*):(.+)$/s.exec(pair));
       const isGood = pairs.length <= TAGS_MAX && pairs.every((pair) => pair !== null && pair[0].length <= TAG_CHARS_MAX);
@@ -123,6 +151,7 @@ export function tags(): SettingType<ReadonlyMap<string, string>> {
 export function fileMode(): SettingType<number> {
   return {
     accepts: 'an octal mode of three digits, with a 0 before them or without, such as 0660',
+    form: TEXT,
     parse: (digits) => (/^0?[0-7]{3}$/.test(digits) ? { value: Number.parseInt(digits, 8) } : undefined),
   };
 }
@@ -133,13 +162,14 @@ export function ratio(): SettingType<number> {
 
 /** A number with or without a fraction. */
 export function decimal({ min, max }: Range): SettingType<number> {
-  return numeric(/^(\d+\.?\d*|\.\d+)$/, { min, max }, `a number from ${min} to ${max}`);
+  return numeric(/^(\d+\.?\d*|\.\d+)$/, { kind: 'number', min, max, accepts: `a number from ${min} to ${max}` });
 }
 
 /** `name=value,name=value` with any separator between name and value; names and values must match their patterns. */
 export function pairs({ separator, names, values = /(?:)/, accepts }: PairsOptions): SettingType<readonly Pair[]> {
   return {
     accepts,
+    form: TEXT,
     parse(written) {
       const value = written.split(',').map((item): Pair => {
         const end = item.indexOf(separator);
@@ -160,9 +190,15 @@ interface PairsOptions {
   readonly accepts: string;
 }
 
-function numeric(pattern: RegExp, { min, max }: Range, accepts: string): SettingType<number> {
+interface NumericOptions extends Range {
+  readonly kind: 'integer' | 'number';
+  readonly accepts: string;
+}
+
+function numeric(pattern: RegExp, { kind, min, max, accepts }: NumericOptions): SettingType<number> {
   return {
     accepts,
+    form: { kind, min, max },
     parse(digits) {
       const value = pattern.test(digits) ? Number(digits) : NaN;
       return value >= min && value <= max ? { value } : undefined;
@@ -187,6 +223,7 @@ export function spelled<T extends string>(
   const refusals = new Map(Object.entries(refused).map(([spelling, why]) => [spelling.toLowerCase(), why]));
   return {
     accepts: Object.keys(values).join(', '),
+    form: { kind: 'name', names: Object.keys(values) },
     parse(spelling) {
       const value = lowered.get(spelling.toLowerCase());
       if (value !== undefined) return { value };
@@ -214,12 +251,26 @@ export function duration({ min, max }: { min: string; max: string }): SettingTyp
   const minMs = parseDurationMs(min) ?? 0;
   const maxMs = parseDurationMs(max) ?? Infinity;
   return {
-    accepts: `a duration from ${min} to ${max}, such as 5ms, 10s or 1h30m`,
+    accepts: `a duration from ${min} to ${max}, such as ${examplesOf(minMs, maxMs)}`,
+    form: { kind: 'duration', minMs, maxMs },
     parse(written) {
       const value = parseDurationMs(written);
       return value !== undefined && value >= minMs && value <= maxMs ? { value } : undefined;
     },
   };
+}
+
+const DURATION_EXAMPLES = ['5ms', '100ms', '500ms', '10s', '1m30s', '1h30m'];
+
+/** Two or three of them, spread over the range. */
+function examplesOf(minMs: number, maxMs: number): string {
+  const inRange = DURATION_EXAMPLES.filter((example) => {
+    const value = parseDurationMs(example) ?? NaN;
+    return value >= minMs && value <= maxMs;
+  });
+  const [first = '', last = ''] = [inRange[0], inRange.at(-1)];
+  const middle = inRange[Math.floor(inRange.length / 2)] ?? '';
+  return middle === first || middle === last ? `${first} or ${last}` : `${first}, ${middle} or ${last}`;
 }
 
 function parseDurationMs(written: string): number | undefined {

@@ -15,6 +15,7 @@ import {
   pairs,
   port,
   ratio,
+  servicePort,
   spelled,
   tags,
   text,
@@ -54,6 +55,9 @@ const HEADER_NAME =
 
 /** The characters of a header's value. */
 const HEADER_VALUE = /^[ -~]*$/;
+
+/** The name or IPv4 address of a host, or an IPv6 address in brackets, with a port or without; or a bare IPv6 address. */
+const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$|^[\da-f:.]*:[\da-f:.]*:[\da-f:.]*$/i;
 
 /** The length of a socket address that every system supports. */
 const SOCKET_PATH = /^[ -~]{1,103}$/;
@@ -593,7 +597,7 @@ export const SETTINGS_TABLE = {
     type: oneOf(['redis', 'memory'], { refused: { memcache: NO_MEMCACHED } }),
     default: undefined,
     meaning:
-      'Where hits are counted: in Redis, shared by all instances, or in the memory of this process. Unset: redis if REDIS_URL is set, otherwise memory. Memory by default is refused if RUNTIME_ROOT is set.',
+      'Where hits are counted: in Redis, shared by all instances, or in the memory of this process. Unset: redis if REDIS_URL or REDIS_HOST is set, otherwise memory. Memory by default is refused if RUNTIME_ROOT is set, and if another variable shows that a Redis is meant, such as REDIS_AUTH or REDIS_HOSTNAME.',
   }),
   redisUrl: row({
     ...store,
@@ -605,6 +609,21 @@ export const SETTINGS_TABLE = {
     secret: true,
     meaning:
       'Redis server: `host:port`, path of a unix socket, or a `redis://` or `rediss://` URL. With REDIS_TYPE=sentinel: name of the primary and the sentinels, `NAME,host1:26379,host2:26379`. With REDIS_TYPE=cluster: some of the nodes, `host1:6379,host2:6379`. Unset with BACKEND_TYPE=redis: the socket `/var/run/nutcracker/ratelimit.sock`.',
+  }),
+  redisHost: row({
+    ...store,
+    name: 'REDIS_HOST',
+    type: textLike({ pattern: HOST, accepts: 'the name or address of a host, with a port or without, or set REDIS_URL' }),
+    default: undefined,
+    meaning: 'Host of the Redis server, with REDIS_PORT: another way to write REDIS_URL, which wins if both are set.',
+  }),
+  redisPort: row({
+    ...store,
+    name: 'REDIS_PORT',
+    type: servicePort(),
+    default: undefined,
+    meaning:
+      'Port of the Redis server at REDIS_HOST. Unset: `6379`. The `tcp://` URL that Kubernetes sets for a service named `redis` is ignored.',
   }),
   redisType: row({
     ...store,

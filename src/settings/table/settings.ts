@@ -17,11 +17,17 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** An empty variable counts as unset. Throws SettingsError with every invalid value. */
 export function readSettings(env: Environment): Settings {
+  const { settings, problems } = examineSettings(env);
+  if (problems.length > 0) throw new SettingsError(problems);
+  return settings;
+}
+
+/** The same for a report of all problems: an invalid value counts as unset. */
+export function examineSettings(env: Environment): { readonly settings: Settings; readonly problems: readonly SettingProblem[] } {
   const problems: SettingProblem[] = [];
   const values = Object.entries(SETTINGS_TABLE).map(([property, row]) => [property, readSetting(row, env, problems)]);
-  if (problems.length > 0) throw new SettingsError(problems);
   // Each key of the table has a value of its row's type, which Object.fromEntries cannot express.
-  return Object.fromEntries(values) as Settings;
+  return { settings: Object.fromEntries(values) as Settings, problems };
 }
 
 function readSetting(row: SettingRow, env: Environment, problems: SettingProblem[]): unknown {
@@ -32,7 +38,7 @@ function readSetting(row: SettingRow, env: Environment, problems: SettingProblem
   const parsed = row.type.parse(text);
   if (parsed !== undefined && 'value' in parsed) return parsed.value;
   problems.push({ name: row.name, message: explain(row, text, parsed) });
-  return undefined;
+  return given === undefined || given === '' ? undefined : readSetting(row, {}, problems);
 }
 
 function explain(row: SettingRow, text: string, parsed: Parsed<unknown> | undefined): string {

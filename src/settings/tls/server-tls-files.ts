@@ -46,10 +46,15 @@ export class ServerTlsFiles {
   private used: string;
   private seen: string;
   private reportedState: string | undefined;
+  /** When a reported state may have become usable by itself, in milliseconds of Unix time. */
+  private checkAgainMs = Infinity;
   private isReading = false;
 
-  /** Throws SettingsError: the start has no earlier certificates to keep. */
-  constructor({ cert, key, clientCa }: ServerTlsPaths) {
+  /** Throws SettingsError: the start has no earlier certificates to keep. `nowMs`: in milliseconds of Unix time. */
+  constructor(
+    { cert, key, clientCa }: ServerTlsPaths,
+    private readonly nowMs: () => number = Date.now,
+  ) {
     this.files = [cert, key, ...(clientCa === undefined ? [] : [clientCa])];
     const contents = this.files.map(({ path }) => readNow(path));
     const { material, problems } = this.check(contents);
@@ -60,7 +65,7 @@ export class ServerTlsFiles {
 
   /** When the certificate in use expires, in seconds of Unix time. */
   get expiresAtS(): number {
-    return Date.parse(new X509Certificate(this.material.cert).validTo) / 1000;
+    return validityOf(this.material.cert).toMs / 1000;
   }
 
   /**
@@ -84,20 +89,37 @@ export class ServerTlsFiles {
       this.reportedState = undefined;
       return;
     }
-    if (state === this.reportedState) return;
-    const { material, problems } = this.check(contents);
+    if (state === this.reportedState && this.nowMs() < this.checkAgainMs) return;
+    const checked = this.check(contents);
+    const { material, problems } = checked.material === undefined ? checked : this.checkTime(checked.material);
     if (material !== undefined) {
       this.used = state;
       this.reportedState = undefined;
+      this.checkAgainMs = Infinity;
       this.material = material;
       onChange(material);
-    } else if (isSettled) {
+    } else if (isSettled && state !== this.reportedState) {
       this.reportedState = state;
       onProblem(problems.map(({ name, message }) => `${name}: ${message}`).join('; '));
     }
   }
 
-  private check(contents: Contents): { readonly material?: ServerTlsMaterial; readonly problems: readonly SettingProblem[] } {
+  /** A certificate that is not valid now never replaces one that is. */
+  private checkTime(material: ServerTlsMaterial): Checked {
+    const nowMs = this.nowMs();
+    const [present, offered] = [validityOf(this.material.cert), validityOf(material.cert)];
+    const isValid = ({ fromMs, toMs }: Validity) => fromMs <= nowMs && nowMs < toMs;
+    if (isValid(offered) || !isValid(present)) return { material, problems: [] };
+    const [{ setting: name, path } = NO_FILE] = this.files;
+    const hasEnded = offered.toMs <= nowMs;
+    // Later it may be valid, or the present one may be no better.
+    this.checkAgainMs = hasEnded ? present.toMs : Math.min(offered.fromMs, present.toMs);
+    const at = new Date(hasEnded ? offered.toMs : offered.fromMs).toISOString();
+    const message = `the certificate in ${path} ${hasEnded ? 'expired at' : 'is not valid before'} ${at}; name a valid one`;
+    return { problems: [{ name, message }] };
+  }
+
+  private check(contents: Contents): Checked {
     const problems = this.files.flatMap(({ setting: name, path }, index) =>
       problemOf({ name, path, isKey: index === KEY, content: contents[index] ?? { text: '' } }),
     );
@@ -114,6 +136,25 @@ export class ServerTlsFiles {
       ? { material, problems }
       : { problems: [{ name: certName, message: `OpenSSL rejects it (${fault}); create another one` }] };
   }
+}
+
+/** Either has the material, or a problem. */
+interface Checked {
+  readonly material?: ServerTlsMaterial;
+  readonly problems: readonly SettingProblem[];
+}
+
+/** In milliseconds of Unix time. */
+interface Validity {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+const NO_FILE: NamedFile = { setting: '', path: '' };
+
+function validityOf(cert: string): Validity {
+  const { validFrom, validTo } = new X509Certificate(cert);
+  return { fromMs: Date.parse(validFrom), toMs: Date.parse(validTo) };
 }
 
 interface ReadFile {

@@ -2,6 +2,7 @@
 
 import type { Socket } from 'node:net';
 import { Server, ServerCredentials, type ConnectionInjector, type ServerOptions } from '@grpc/grpc-js';
+import type { Gate } from '../../lib/gate';
 import { UNMEASURED, type ConnectionMeasure } from '../port/connection-measure';
 import { DEFAULT_RULES, type ConnectionRules } from '../port/connection-rules';
 import { addMethods } from './grpc-js-methods';
@@ -16,6 +17,8 @@ export interface GrpcServerOptions extends GrpcServicesOptions {
   readonly measure?: ConnectionMeasure;
   /** Maximum of open connections; further ones are closed at once. */
   readonly connectionsMax?: number;
+  /** Connections wait until it opens; absent: it is open. */
+  readonly gate?: Gate | undefined;
 }
 
 export class GrpcServer {
@@ -40,6 +43,7 @@ export class GrpcServer {
       measure: this.options.measure ?? UNMEASURED,
       tls: this.options.tls,
       allowHalfOpen: false,
+      gate: this.options.gate,
       ...(this.options.connectionsMax !== undefined && { connectionsMax: this.options.connectionsMax }),
       onSocket: (socket) => {
         this.inject(socket);

@@ -3,6 +3,7 @@
 import type { RateLimitRequest } from '../../descriptor/descriptor';
 import type { Decision } from '../../decide/decision';
 import { BadRequestError } from '../../lib/errors';
+import { TTL_MS_MAX } from '../../reservation/reservation-service';
 import type { TakeOptions } from '../../store/port/store';
 import { decodeRequest, decodeStep, type StepFields } from '../messages/decode-request';
 import {
@@ -18,6 +19,9 @@ import { GRPC_MESSAGE_BYTES_MAX, status, STATUS_OF, type Status } from './grpc-s
 import { toRequest } from '../messages/request';
 import type { Read, ReservationCalls, StepFailureKind, StepResult } from '../reservation-calls';
 import type { WireStep } from '../messages/reservation-messages';
+import type { WireSpan } from '../messages/wire';
+
+const MS_PER_S = 1_000;
 
 /** Maximum size of a step's message: a step has few descriptors. */
 export const STEP_BYTES_MAX = 1024 * 1024;
@@ -73,7 +77,7 @@ export function reservationMethods(calls: ReservationCalls): UnaryMethod[] {
       path: `${KUADRANT_SERVICE}/Reserve`,
       fields: KUADRANT_RESERVE_FIELDS,
       encode: encodeKuadrantReserved,
-      step: (wire, call) => calls.reserveOrCheck(withoutOwnHits(wire), call),
+      step: (wire, call) => calls.reserveOrCheck(withValidTerm(withoutOwnHits(wire)), call),
     }),
     stepMethod({
       path: `${KUADRANT_SERVICE}/Commit`,
@@ -149,6 +153,17 @@ function withoutOwnHits(wire: Read<WireStep>): Read<WireStep> {
   if (wire instanceof BadRequestError) return wire;
   const descriptors = (wire.descriptors ?? []).map(({ entries = [], limit }) => (limit === undefined ? { entries } : { entries, limit }));
   return { ...wire, descriptors };
+}
+
+function withValidTerm(wire: Read<WireStep>): Read<WireStep> {
+  return wire instanceof BadRequestError || wire.ttl === undefined ? wire : { ...wire, ttl: clampedTerm(wire.ttl) };
+}
+
+/** The plugin sends the timeout of the route, which may be longer than the longest term, or 0 for none. limitador clamps it as well. */
+function clampedTerm(term: WireSpan): WireSpan {
+  const seconds = Number(term.seconds ?? '0');
+  const isNone = seconds === 0 && (term.nanos ?? 0) === 0;
+  return isNone || seconds * MS_PER_S >= TTL_MS_MAX ? { seconds: String(TTL_MS_MAX / MS_PER_S) } : term;
 }
 
 function toReport({ domain = '', descriptors = [], hits = '0' }: WireStep): Read<RateLimitRequest> {

@@ -43,7 +43,11 @@ export interface HttpRoutesOptions {
   readonly isConfigured?: (domain: ByteString) => boolean;
   /** Absent: tracing is off. */
   readonly tracer?: CallTracer | undefined;
+  /** Called for each answer to a whole request, with the time that it took. */
+  readonly onDecided?: OnDecided;
 }
+
+export type OnDecided = (via: 'json' | 'check', seconds: number) => void;
 
 export function httpRoutes({
   answerCalls,
@@ -54,6 +58,7 @@ export function httpRoutes({
   check,
   isConfigured = () => true,
   tracer,
+  onDecided = () => undefined,
 }: HttpRoutesOptions): Pick<HttpServerOptions, 'routes' | 'routesBelow'> {
   // All routes of the port share a budget.
   const bodies = new JsonBodies();
@@ -63,16 +68,38 @@ export function httpRoutes({
     ['/healthcheck', forMethods(PROBING, () => healthReply(health))],
   ]);
   if (servesJson) {
-    const parts = { bodies, answerCalls, takesRefunds, isConfigured };
+    const parts = { bodies, answerCalls: timed('json', answerCalls, onDecided), takesRefunds, isConfigured };
     routes.set(
       '/json',
       traced({ kind: 'json', tracer }, (request, call) => answerJson(request, parts, call)),
     );
+  } else routes.set('/json', notServed('JSON_ENABLED is false, so /json is not served'));
+  if (check === undefined) routes.set(CHECK_PATH, notServed('CHECK_DOMAIN is not set, so /check is not served'));
+  else {
+    const parts = { answerCalls: timed('check', answerCalls, onDecided), isConfigured, ...check };
+    routes.set(CHECK_PATH, traced({ kind: 'check', tracer }, checkRoute(parts)));
   }
-  if (check !== undefined) routes.set(CHECK_PATH, traced({ kind: 'check', tracer }, checkRoute({ answerCalls, isConfigured, ...check })));
   if (reservationCalls === undefined) return { routes };
   const { exact, below } = reservationRoutes(reservationCalls, bodies);
   return { routes: routes.set(...exact), routesBelow: new Map([below]) };
+}
+
+/** A path that a setting turns on: without the name of the setting, a 404 looks like a wrong address. */
+function notServed(why: string): Route {
+  return (request) => {
+    request.resume();
+    return textReply(404, `not found: ${why}\n`);
+  };
+}
+
+/** From the end of the body on: a slow client is not a slow decision. */
+function timed(via: 'json' | 'check', answerCalls: AnswerCalls, onDecided: OnDecided): AnswerCalls {
+  return async (received, call) => {
+    const startedMs = performance.now();
+    const answers = await answerCalls(received, call);
+    onDecided(via, (performance.now() - startedMs) / 1_000);
+    return answers;
+  };
 }
 
 interface JsonParts {

@@ -3,6 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { finished } from 'node:stream';
+import { refuseUntilOpen, type Gate } from '../../lib/gate';
 import type { FaultLog } from '../answer';
 import { CHUNKED_HEADERS, sendChunks } from './send-chunks';
 
@@ -53,6 +54,8 @@ export interface HttpServerOptions {
   readonly bounds?: Partial<HttpBounds>;
   /** Called for each connection that was closed because `connectionsMax` were open. */
   readonly onTooMany?: (open: number) => void;
+  /** Requests wait until it opens; absent: it is open. */
+  readonly gate?: Gate | undefined;
 }
 
 export function textReply(status: number, body: string): HttpReply {
@@ -98,6 +101,7 @@ export class HttpServer {
       this.last.set(socket, undefined);
       socket.once('close', () => this.last.delete(socket));
     });
+    if (options.gate !== undefined) refuseUntilOpen(this.server, options.gate);
     this.server.on('drop', () => options.onTooMany?.(this.bounds.connectionsMax));
   }
 
@@ -131,6 +135,8 @@ export class HttpServer {
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.last.set(request.socket, { request, response });
+    const { gate } = this.options;
+    if (gate?.isOpen === false) await gate.opened;
     const reply = await this.reply(request);
     // A closing server waits for its connections, so it keeps none open.
     if (!this.server.listening) response.setHeader('connection', 'close');
@@ -159,19 +165,22 @@ export class HttpServer {
     }
   }
 
-  private routeBelow(path: string): Route | undefined {
-    for (const [start, route] of this.options.routesBelow ?? []) if (path.startsWith(start)) return route;
-    return undefined;
+  private routeAt(path: string): readonly [name: string, route: Route | undefined] {
+    const exact = this.options.routes.get(path);
+    if (exact !== undefined) return [path, exact];
+    for (const [start, route] of this.options.routesBelow ?? []) if (path.startsWith(start)) return [`${start}…`, route];
+    return [path, undefined];
   }
 
   private async reply(request: IncomingMessage): Promise<HttpReply> {
     const path = pathOf(request.url ?? '');
-    const route = this.options.routes.get(path) ?? this.routeBelow(path);
+    const [name, route] = this.routeAt(path);
     if (route === undefined) return textReply(404, 'not found\n');
     try {
       return await route(request);
     } catch (error) {
-      this.options.log.error({ err: error }, `the HTTP request for ${path} failed`);
+      // The name of the route, because a caller chooses the path.
+      this.options.log.error({ err: error }, `the HTTP request for ${name} failed`);
       return textReply(500, 'internal error; see the log of the rate limit service\n');
     }
   }
@@ -201,13 +210,11 @@ function isIdle(socket: Socket, exchange: Exchange | undefined): boolean {
   return exchange.response.writableFinished && !exchange.request.complete;
 }
 
-/** The decoded path of a request target, without the query. The target may be an absolute URL, which servers must accept (RFC 9112, 3.2.2). */
+/**
+ * The path of a request target as it was sent, without the query. Escapes stay, so that a proxy that compares the text of a path and this
+ * server agree. The target may be an absolute URL, which servers must accept (RFC 9112, 3.2.2).
+ */
 export function pathOf(target: string): string {
   const [url = ''] = target.split('?', 1);
-  const path = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/]*\/?/i, '/');
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
+  return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/]*\/?/i, '/');
 }

@@ -70,9 +70,18 @@ async function answerStep(request: IncomingMessage, { calls, bodies }: Reservati
   if (colon < 1 || take === undefined)
     return failureReply({ kind: 'not_found', message: 'no such path; post to /v1/reservations/ID:commit, :release or :extend' });
   return withStep(request, { bodies, name: 'message of weir.v1.ReservationService' }, async (step) => {
-    const result = await take(step instanceof BadRequestError ? step : { ...step, id: name.slice(0, colon) });
+    const result = await take(step instanceof BadRequestError ? step : { ...step, id: decoded(name.slice(0, colon)) });
     return 'failure' in result ? failureReply(result.failure) : jsonReply(200, stepJson(toWireStepAnswer(result.message)));
   });
+}
+
+/** An id may have escapes. One that has no valid ones is taken as it is. */
+function decoded(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
 }
 
 function stepOf(word: string, calls: ReservationCalls): ((step: Read<WireStep>) => Promise<StepResult<StepAnswer>>) | undefined {

@@ -75,6 +75,7 @@ export class LeanServer {
       handshakeTimeoutMs: this.bounds.handshakeTimeoutMs,
       // A peer that closed its side still gets its answers.
       allowHalfOpen: true,
+      gate: options.gate,
       onSocket: (socket) => {
         this.accept(socket);
       },

@@ -3,6 +3,7 @@
 import { chmod } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+import type { Gate } from '../../lib/gate';
 import type { ConnectionMeasure } from './connection-measure';
 import { objectionTo, secureContextOf, tlsOptionsOf, type ServerTls } from './server-tls';
 import { removeStaleSocket } from './unix-socket';
@@ -28,6 +29,8 @@ export interface GrpcListenerOptions {
   readonly handshakeTimeoutMs?: number;
   /** Whether a peer that closed its side still gets answers. */
   readonly allowHalfOpen: boolean;
+  /** Connections wait until it opens; absent: it is open. */
+  readonly gate?: Gate | undefined;
   readonly onSocket: (socket: Socket) => void;
 }
 
@@ -37,11 +40,13 @@ export class GrpcListener {
   private readonly sockets = new Set<Socket>();
 
   constructor(private readonly options: GrpcListenerOptions) {
-    const { tls, allowHalfOpen, onSocket, measure, connectionsMax = CONNECTIONS_MAX, handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS } = options;
+    const { tls, allowHalfOpen, measure, connectionsMax = CONNECTIONS_MAX, handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS } = options;
     const tcp = { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS };
     this.server =
       tls === undefined
-        ? createServer({ ...tcp, allowHalfOpen }, onSocket)
+        ? createServer({ ...tcp, allowHalfOpen }, (socket) => {
+            this.admit(socket);
+          })
         : this.secured(createTlsServer({ ...tcp, ...tlsOptionsOf(tls, { handshakeTimeoutMs }) }), tls);
     this.server.maxConnections = connectionsMax;
     this.server.prependListener('connection', (socket) => {
@@ -93,8 +98,22 @@ export class GrpcListener {
     for (const socket of this.sockets) socket.destroy();
   }
 
+  /** Passes the socket on, once the gate is open. Nothing of it is read before that. */
+  private admit(socket: Socket): void {
+    const { gate, onSocket } = this.options;
+    if (gate === undefined || gate.isOpen) {
+      onSocket(socket);
+      return;
+    }
+    // 'close' follows each error, and is handled.
+    socket.on('error', () => undefined);
+    void gate.opened.then(() => {
+      if (!socket.destroyed) onSocket(socket);
+    });
+  }
+
   private secured(server: TlsServer, tls: ServerTls): TlsServer {
-    const { measure, onSocket, allowHalfOpen } = this.options;
+    const { measure, allowHalfOpen } = this.options;
     server.on('secureConnection', (socket) => {
       // 'close' follows each error, and is handled.
       socket.on('error', () => undefined);
@@ -102,7 +121,7 @@ export class GrpcListener {
       if (objection === undefined) {
         // Set only now: a client that closes its side during the handshake is gone.
         socket.allowHalfOpen = allowHalfOpen;
-        onSocket(socket);
+        this.admit(socket);
         return;
       }
       measure.onEnd('tls', `a client at ${placeOf(socket)} was rejected: ${objection}`);

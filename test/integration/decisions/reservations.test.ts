@@ -260,6 +260,9 @@ describe.each(['memory', 'redis'] as const)('on the store %s', (kind) => {
     expect(await plugin.call('Report', { ...of, hits_addend: 700 })).toMatchObject({ overall_code: OK });
     expect(await plugin.call('CheckRateLimit', of)).toMatchObject({ overall_code: OVER_LIMIT });
     expect(await plugin.call('Reserve', { ...of, amount: '0' })).toEqual({ code: OVER_LIMIT, reservation_id: '' });
+    // The timeout of a route may be none, or longer than the longest term.
+    const lasting = { domain: 'llm', descriptors: [entries('user', 'plugin3')], amount: '1' };
+    for (const seconds of [0, 7_200]) expect(await plugin.call('Reserve', { ...lasting, ttl: { seconds } })).toMatchObject({ code: OK });
     // Without an id it is a report; an amount of 0 only looks whether a hit is left.
     const other = { domain: 'llm', descriptors: [entries('user', 'plugin2')] };
     expect(await plugin.call('Commit', { ...other, actual_amount: '5' })).toEqual({ reservation_released: false });

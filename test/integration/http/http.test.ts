@@ -55,8 +55,8 @@ describe('the HTTP port', () => {
 
   it.each([
     ['no JSON', '{', 400, /^the body is not JSON in UTF-8; send a RateLimitRequest in the form of protojson\n$/],
-    ['no body', '', 400, /^the body is not JSON/],
-    ['an unknown field', '{"domain":"edge","hits":1}', 400, /^hits is not a known field; remove it\n$/],
+    ['no body', '', 400, /^the body is empty; post a RateLimitRequest as JSON/],
+    ['an unknown field', '{"domain":"edge","hits":1}', 400, /^hits is not a known field; did you mean hits_addend\?\n$/],
     ['a bad request', '{"domain":""}', 400, /^rate limit domain must not be empty\n$/],
   ])('/json answers %s with a line of text', async (_name, body, status, text) => {
     const response = await postJson(body);
@@ -168,8 +168,7 @@ describe('the HTTP port', () => {
     for (const probe of ['GET', 'HEAD', 'OPTIONS']) expect((await fetch(`${base}/healthcheck`, { method: probe })).status).toBe(200);
   });
 
-  it("the port accepts a path with escapes, or with the server's name before it", async () => {
-    expect((await fetch(`${base}/js%6fn`, { method: 'POST', body: BODY })).status).toBe(200);
+  it("the port accepts a path with the server's name before it", async () => {
     const { port } = new URL(base);
     const status = new Promise((resolve, reject) => {
       request({ host: '127.0.0.1', port, path: `${base}/json?x`, method: 'POST' }, (response) => {
@@ -182,7 +181,8 @@ describe('the HTTP port', () => {
   });
 
   it('the port answers 404 to other paths', async () => {
-    for (const path of ['/metrics', '/json/', '//json', '/%', '/json%3fx']) expect((await fetch(`${base}${path}`)).status).toBe(404);
+    for (const path of ['/metrics', '/json/', '//json', '/%', '/json%3fx', '/js%6fn', '/%68ealthcheck'])
+      expect((await fetch(`${base}${path}`)).status).toBe(404);
   });
 
   it('the port closes once open requests are answered', async () => {

@@ -51,7 +51,7 @@ describe('weir check', () => {
     expect(errors.slice(0, 30).map(({ file, line }) => `${path.basename(file)}:${line}`)).toEqual(names.map((name) => `${name}:3`));
     const start = await runWeir(['serve', '--config', folder]);
     const [summary, ...lines] = start.stderr.trimEnd().split('\n');
-    expect([start.exitCode, summary]).toEqual([2, 'configuration rejected with 3600 problems in 30 files:']);
+    expect([start.exitCode, summary]).toEqual([1, 'configuration rejected with 3600 problems in 30 files:']);
     expect(lines.map((line) => line.replace(/^.*\/(f\d+)\.yaml:3:\d+: .*$/, '$1.yaml'))).toEqual([
       ...names.slice(0, 20),
       'and 3580 more; weir check shows them',
@@ -175,7 +175,7 @@ describe('weir explain', () => {
     });
   });
 
-  test('--format json works, and an invalid configuration exits with 2', async () => {
+  test('--format json works, and an invalid configuration exits with 1', async () => {
     const { stdout } = await runWeir(['explain', '--config', EXAMPLE, '--domain', 'other', '--descriptor', 'a=b', '--format', 'json']);
     expect(JSON.parse(stdout)).toMatchObject({
       domain: 'other',
@@ -183,7 +183,7 @@ describe('weir explain', () => {
       descriptors: [{ notLimited: 'the domain is not configured; configured domains: payments' }],
     });
     const bad = await runWeir(['explain', '--config', BAD, '--domain', 'a', '--descriptor', 'k=v']);
-    expect(bad).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringContaining('a.yaml:4:25: ') as string });
+    expect(bad).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining('a.yaml:4:25: ') as string });
   });
 
   test.each([[['--descriptor', 'a=b']], [['--domain', 'd']], [['--domain', 'd', '--descriptor', '=b']]])(
@@ -195,7 +195,7 @@ describe('weir explain', () => {
 });
 
 test('weir settings prints values and their origin without secrets, and exits with 1 if they would not start', async () => {
-  const env = { GRPC_PORT: '9090', REDIS_AUTH: 'hunter2', REDIS_POOL_SIZE: '20', REDIS_OP_TIMOUT: '1ms' };
+  const env = { GRPC_PORT: '9090', REDIS_URL: 'redis:6379', REDIS_AUTH: 'hunter2', REDIS_POOL_SIZE: '20', REDIS_OP_TIMOUT: '1ms' };
   const { exitCode, stdout } = await runWeir(['settings'], { env });
   expect(exitCode).toBe(0);
   expect(stdout).toMatch(/^ {2}GRPC_PORT +9090 +environment$/m);
@@ -210,6 +210,7 @@ test('weir settings prints values and their origin without secrets, and exits wi
     settings: [
       { name: 'PORT', value: 'x' },
       { name: 'GRPC_PORT', value: '9090' },
+      { name: 'REDIS_URL', value: '(secret)' },
       { name: 'REDIS_AUTH', value: '(secret)' },
     ],
     problems: [{ name: 'PORT' }],

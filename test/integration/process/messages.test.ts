@@ -172,7 +172,7 @@ describe('an unusable address stops the start and names its setting', () => {
       () => 'HOST: 192.0.2.1 is not an address of this machine; set HOST to one, or to 0.0.0.0 for all of them\n',
     ],
     ['GRPC_HOST', () => ({ GRPC_HOST: 'nobody.invalid' }), () => 'GRPC_HOST: the name nobody.invalid cannot be resolved'],
-    ['GRPC_UDS', () => ({ GRPC_UDS: '/nowhere/weir.sock' }), () => 'GRPC_UDS: cannot listen on /nowhere/weir.sock (listen E'],
+    ['GRPC_UDS', () => ({ GRPC_UDS: '/nowhere/weir.sock' }), () => 'GRPC_UDS: the folder /nowhere does not exist'],
   ])('%s', async (_setting, envOf, message) => {
     const env = {
       HOST: '127.0.0.1',

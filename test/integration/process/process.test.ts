@@ -40,10 +40,10 @@ function weir(args: readonly string[], env: Readonly<Record<string, string>> = {
   });
 }
 
-describe('the server prints each problem on standard error and exits with 2', () => {
+describe('the server prints each problem on standard error and exits with 1', () => {
   test('all bad settings are printed at once', async () => {
     const { code, stderr } = await weir(['serve', '--config', CONFIG], { GRPC_PORT: 'x', REDIS_OP_TIMEOUT: '5' });
-    expect(code).toBe(2);
+    expect(code).toBe(1);
     expect(stderr).toMatch(
       /^GRPC_PORT: "x" is not accepted; use a port from 0 to 65535.*\nREDIS_OP_TIMEOUT: "5" is not accepted; use a duration/,
     );
@@ -52,19 +52,19 @@ describe('the server prints each problem on standard error and exits with 2', ()
   test('a bad configuration is printed with file, line and column', async () => {
     const file = writeConfig('domain: d\ndescriptors:\n  - key: k\n    rate_limit: { unit: eon, requests_per_unit: 1 }\n');
     const { code, stderr } = await weir(['serve', '--config', file]);
-    expect(code).toBe(2);
+    expect(code).toBe(1);
     expect(stderr).toContain(`${file}:4:25: descriptors[0].rate_limit.unit: unknown unit "eon"`);
   });
 
   test('a missing configuration is an error', async () => {
     const { code, stderr } = await weir(['serve'], { RUNTIME_APPDIRECTORY: 'nowhere', BACKEND_TYPE: 'memory' });
-    expect(code).toBe(2);
+    expect(code).toBe(1);
     expect(stderr).toContain('nowhere: does not exist; set RUNTIME_ROOT');
   });
 
   test('an embedded store where pods share a configuration is an error', async () => {
     const { code, stderr } = await weir(['serve', '--config', CONFIG], { RUNTIME_ROOT: '/data' });
-    expect(code).toBe(2);
+    expect(code).toBe(1);
     expect(stderr).toContain('BACKEND_TYPE: neither it nor REDIS_URL is set, but RUNTIME_ROOT is');
   });
 
@@ -76,7 +76,7 @@ describe('the server prints each problem on standard error and exits with 2', ()
 });
 
 test.each([
-  ['serve', ['serve', '--config'], 2],
+  ['serve', ['serve', '--config'], 1],
   ['check', ['check'], 1],
 ] as const)('a configuration that takes too much memory is an error of %s, without a dump of V8', async (_, args, exitCode) => {
   const descriptors = Array.from({ length: 100_000 }, (_value, i) => `  - { key: k, value: "value ${i}" }\n`);

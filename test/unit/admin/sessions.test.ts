@@ -110,6 +110,15 @@ describe('requests', () => {
       expect(await by(session, { path: '/v1/whoami', headers: { 'sec-fetch-site': site } })).toMatchObject({ status: 200 });
   });
 
+  test('are not needed behind a proxy that adds the token, and writes of other sites are refused there too', async () => {
+    const token = TOKENS.support;
+    const reply = await callAdmin(server.url, { path: '/v1/session', token });
+    expect(reply.json).toMatchObject({ name: 'support-1', role: 'support', needs_sign_in: true });
+    const written = (site: string) => callAdmin(server.url, { ...block, token, headers: { 'sec-fetch-site': site } });
+    expect(await written('cross-site')).toMatchObject({ status: 403 });
+    expect(await written('same-origin')).toMatchObject({ status: 200 });
+  });
+
   test('end with the session, and with its token', async () => {
     const session = await signIn(TOKENS.support);
     const ended = await by(session, { method: 'DELETE', path: '/v1/session', headers: { 'x-weir-csrf': session.csrf } });

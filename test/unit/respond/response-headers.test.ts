@@ -105,6 +105,19 @@ describe('reference', () => {
       },
       [20, 1, 1],
     ],
+    [
+      'the enforced limit that denies, though a quota limit after it denies as well',
+      { rules: { a: perMinute(20), b: perMinute(5, { quotaMode: true }) }, verdicts: [over(2_000_000), over(9_000_000)] },
+      [20, 0, 2],
+    ],
+    [
+      'the first with the least remaining, where quota limits alone deny',
+      {
+        rules: { a: perMinute(20, { shadowMode: true }), b: perMinute(5, { quotaMode: true }) },
+        verdicts: [over(2_000_000), over(9_000_000)],
+      },
+      [20, 0, 2],
+    ],
     ['not an unlimited one', { rules: { a: ruleOf({ limits: [], unlimited: true }), b: perMinute(20) }, verdicts: [fits(7)] }, [20, 7, 1]],
     [
       'not one that is off',

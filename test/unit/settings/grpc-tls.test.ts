@@ -1,6 +1,7 @@
 /** The certificates of the gRPC port as files: what stops the start, and what a change of them does while Weir runs. */
 
 import { execFileSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -132,6 +133,59 @@ describe('while it runs', () => {
   test('unchanged files are not reported', async () => {
     for (let n = 0; n < 3; n++) await reread();
     expect([changes, told]).toEqual([[], []]);
+  });
+
+  describe('the time of a certificate', () => {
+    let nowMs: number;
+    const startAt = (ms: number) => {
+      nowMs = ms;
+      files = new ServerTlsFiles(
+        {
+          cert: { setting: 'GRPC_SERVER_TLS_CERT', path: path.join(folder, 'tls.crt') },
+          key: { setting: 'GRPC_SERVER_TLS_KEY', path: path.join(folder, 'tls.key') },
+        },
+        () => nowMs,
+      );
+    };
+    const of = ({ cert }: Pair) => new X509Certificate(readFileSync(cert));
+    const [fromMs, toMs] = [Date.parse(of(server).validFrom), Date.parse(of(server).validTo)];
+    const longer = makeCertificates({ days: 9 }).server;
+
+    test('an expired certificate never replaces one that is valid', async () => {
+      put(longer);
+      startAt(toMs);
+      put(server);
+      for (let n = 0; n < 3; n++) await reread();
+      const at = new Date(toMs).toISOString();
+      expect(told).toEqual([`GRPC_SERVER_TLS_CERT: the certificate in ${path.join(folder, 'tls.crt')} expired at ${at}; name a valid one`]);
+      expect([changes, files.material.cert]).toEqual([[], readFileSync(longer.cert, 'utf8')]);
+      put(longer);
+      await reread();
+      // The same fault again is another one.
+      put(server);
+      for (let n = 0; n < 3; n++) await reread();
+      expect([told.length, changes]).toEqual([2, []]);
+    });
+
+    test('a certificate that is not valid yet is taken when it is', async () => {
+      let later: Pair;
+      do later = makeCertificates().server;
+      while (Date.parse(of(later).validFrom) === fromMs);
+      startAt(fromMs);
+      put(later);
+      for (let n = 0; n < 3; n++) await reread();
+      expect([told, changes]).toEqual([[expect.stringContaining('is not valid before')], []]);
+      nowMs = Date.parse(of(later).validFrom);
+      await reread();
+      expect([told.length, changes.map(({ cert }) => cert)]).toEqual([1, [readFileSync(later.cert, 'utf8')]]);
+    });
+
+    test('where the one in use has ended too, the new one is taken', async () => {
+      startAt(toMs);
+      put(renewed);
+      await reread();
+      expect([told, changes.length]).toEqual([[], 1]);
+    });
   });
 
   test('a new pair and a new authority are loaded, each once', async () => {

@@ -30,9 +30,9 @@ test.each([
 });
 
 test.each([
-  [{ REDIS_HOST: 'redis' }, 'REDIS_HOST is not a setting; set REDIS_URL=redis:6379'],
-  [{ REDIS_HOST: 'redis', REDIS_PORT: '7000' }, 'REDIS_HOST is not a setting; set REDIS_URL=redis:7000'],
-  [{ REDIS_HOST: 'redis', REDIS_PORT: 'tcp://10.0.0.1:6379' }, 'REDIS_HOST is not a setting; set REDIS_URL=redis:6379'],
+  [{ REDIS_HOSTNAME: 'redis' }, 'REDIS_HOSTNAME is not a setting; set REDIS_URL=redis:6379'],
+  [{ REDIS_HOSTNAME: 'redis', REDIS_PORT: '7000' }, 'REDIS_HOSTNAME is not a setting; set REDIS_URL=redis:7000'],
+  [{ REDIS_HOSTNAME: 'redis', REDIS_PORT: 'tcp://10.0.0.1:6379' }, 'REDIS_HOSTNAME is not a setting; set REDIS_URL=redis:6379'],
   [{ REDIS_ADDR: 'redis:7000' }, 'REDIS_ADDR is not a setting; set REDIS_URL=redis:7000'],
   [{ REDIS_PASSWORD: 'hunter2' }, 'REDIS_PASSWORD is not a setting; did you mean REDIS_AUTH?'],
 ])('%j: another program has this variable', (env, sentence) => {
@@ -40,7 +40,8 @@ test.each([
 });
 
 test('a similar name is not reported where the setting is set', () => {
-  expect(misspelledSettings({ REDIS_HOST: 'redis', REDIS_URL: 'other:6379' })).toEqual([]);
+  expect(misspelledSettings({ REDIS_HOSTNAME: 'redis', REDIS_URL: 'other:6379' })).toEqual([]);
+  expect(misspelledSettings({ REDIS_HOSTNAME: 'redis', REDIS_HOST: 'other' })).toEqual([]);
 });
 
 test('a variable without a value is not reported', () => {

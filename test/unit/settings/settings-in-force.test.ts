@@ -2,16 +2,18 @@
 
 import { checkReferenceSettings } from '../../../src/settings/check-reference-settings';
 import { REFERENCE_SETTINGS } from '../../../src/settings/table/reference-settings';
+import { problemsOfStart } from '../../../src/app/start/read-start';
 import { SECRET, settingsInForce } from '../../../src/settings/settings-in-force';
 import type { SettingRow } from '../../../src/settings/table/setting-row';
 import { SETTINGS_TABLE } from '../../../src/settings/table/settings-table';
 
 const ROWS: readonly SettingRow[] = Object.values(SETTINGS_TABLE);
 
-test('an empty environment has every setting with its default, and no problem', () => {
+test('an empty environment has every setting with its default, and no problem', async () => {
   const { settings, ...rest } = settingsInForce({});
   expect(settings).toEqual(ROWS.map(({ name, group, default: value }) => ({ name, group, value, source: 'default' })));
-  expect(rest).toEqual({ reference: [], unknown: [], problems: [] });
+  expect(rest).toEqual({ reference: [], unknown: [] });
+  expect(await problemsOfStart({})).toEqual([]);
 });
 
 test('a value of the environment wins, and an empty one counts as unset', () => {
@@ -28,24 +30,24 @@ test('no secret is shown, not even an invalid one', () => {
   for (const name of secrets) expect(shown.settings.find((each) => each.name === name)?.value).toBe(SECRET);
 });
 
-test('invalid values, and names that stop the start, are problems', () => {
+test('invalid values, and names that stop the start, are problems', async () => {
   const [refused] = REFERENCE_SETTINGS.filter((setting) => setting.refused && !setting.name.endsWith('*'));
-  const { problems } = settingsInForce({ PORT: 'x', [refused!.name]: 'anything' });
+  const problems = await problemsOfStart({ PORT: 'x', [refused!.name]: 'anything' });
   expect(problems.map(({ name }) => name)).toEqual(['PORT', refused!.name]);
 });
 
-test('conflicting settings and missing files are problems as for the server', () => {
-  const names = (env: Readonly<Record<string, string>>) => settingsInForce(env).problems.map(({ name }) => name);
-  expect(names({ RUNTIME_ROOT: '/data' })).toEqual(['BACKEND_TYPE']);
-  expect(names({ USE_STATSD: 'true', USE_DOG_STATSD: 'true' })).toEqual(['USE_STATSD']);
-  expect(names({ USE_DOG_STATSD: 'true', USE_DOG_STATSD_MOGRIFIERS: 'A', DOG_STATSD_MOGRIFIER_A_NAME: 'a' })).toEqual([
+test('conflicting settings and missing files are problems as for the server', async () => {
+  const names = async (env: Readonly<Record<string, string>>) => (await problemsOfStart(env)).map(({ name }) => name);
+  expect(await names({ RUNTIME_ROOT: '/data' })).toEqual(['BACKEND_TYPE']);
+  expect(await names({ USE_STATSD: 'true', USE_DOG_STATSD: 'true' })).toEqual(['USE_STATSD']);
+  expect(await names({ USE_DOG_STATSD: 'true', USE_DOG_STATSD_MOGRIFIERS: 'A', DOG_STATSD_MOGRIFIER_A_NAME: 'a' })).toEqual([
     'DOG_STATSD_MOGRIFIER_A_PATTERN',
   ]);
-  expect(names({ WORKERS: '2' })).toEqual(['WORKERS']);
-  expect(names({ GRPC_SERVER_USE_TLS: 'true', GRPC_SERVER_TLS_CERT: 'nowhere.pem', GRPC_SERVER_TLS_KEY: 'nowhere.key' })).toContain(
+  expect(await names({ WORKERS: '2' })).toEqual(['WORKERS']);
+  expect(await names({ GRPC_SERVER_USE_TLS: 'true', GRPC_SERVER_TLS_CERT: 'nowhere.pem', GRPC_SERVER_TLS_KEY: 'nowhere.key' })).toContain(
     'GRPC_SERVER_TLS_CERT',
   );
-  expect(names({ RUNTIME_ROOT: '/data', REDIS_URL: 'redis:6379', REDIS_SOCKET_TYPE: 'tcp' })).toEqual([]);
+  expect(await names({ RUNTIME_ROOT: '/data', REDIS_URL: 'redis:6379', REDIS_SOCKET_TYPE: 'tcp' })).toEqual([]);
 });
 
 test('variables of the reference without effect are shown as at the start', () => {

@@ -224,16 +224,20 @@ describe('Settings', () => {
 
   test.each([
     ['PORT', '65536', '"65536" is not accepted; use a port from 0 to 65535 (0: any free one), or leave it unset for "8080"'],
-    ['REDIS_OP_TIMEOUT', '5', '"5" is not accepted; use a duration from 1ms to 1s, such as 5ms, 10s or 1h30m, or leave it unset for "5ms"'],
+    [
+      'REDIS_OP_TIMEOUT',
+      '5',
+      '"5" is not accepted; use a duration from 1ms to 1s, such as 5ms, 100ms or 500ms, or leave it unset for "5ms"',
+    ],
     [
       'REDIS_OP_TIMEOUT',
       '2s',
-      '"2s" is not accepted; use a duration from 1ms to 1s, such as 5ms, 10s or 1h30m, or leave it unset for "5ms"',
+      '"2s" is not accepted; use a duration from 1ms to 1s, such as 5ms, 100ms or 500ms, or leave it unset for "5ms"',
     ],
     [
       'DRAIN_TIMEOUT',
       '-1s',
-      '"-1s" is not accepted; use a duration from 0s to 10m, such as 5ms, 10s or 1h30m, or leave it unset for "10s"',
+      '"-1s" is not accepted; use a duration from 0s to 10m, such as 5ms, 500ms or 1m30s, or leave it unset for "10s"',
     ],
     ['SHADOW_MODE', 'yes', '"yes" is not accepted; use true or false, or leave it unset for "false"'],
     ['NEAR_LIMIT_RATIO', '1.1', '"1.1" is not accepted; use a number from 0 to 1, or leave it unset for "0.8"'],

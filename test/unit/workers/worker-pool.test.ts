@@ -109,13 +109,14 @@ async function settled(): Promise<void> {
 async function startAll(scene: Scene): Promise<void> {
   const started = scene.pool.start();
   for (const worker of scene.workers) worker.say({ kind: 'prepared' });
-  await settled();
+  await started;
+  const listening = scene.pool.listen();
   for (const worker of scene.workers) {
     expect(worker.told).toEqual([{ kind: 'listen' }]);
     worker.say({ kind: 'ready', ports: PORTS });
     await settled();
   }
-  expect(await started).toEqual(PORTS);
+  expect(await listening).toEqual(PORTS);
 }
 
 beforeEach(() => {
@@ -128,7 +129,7 @@ afterEach(() => {
 
 test('no worker listens before all can, and then one after the other', async () => {
   const scene = makeScene(3);
-  const started = scene.pool.start();
+  const listening = scene.pool.start().then(() => scene.pool.listen());
   const told = (): readonly number[] => scene.workers.filter((worker) => worker.told.length > 0).map(({ id }) => id);
   for (const worker of scene.workers.slice(1)) worker.say({ kind: 'prepared' });
   await settled();
@@ -143,8 +144,25 @@ test('no worker listens before all can, and then one after the other', async () 
   await settled();
   expect(told()).toEqual([1, 2, 3]);
   scene.workers[2]!.say({ kind: 'ready', ports: PORTS });
-  await started;
+  await listening;
   expect(scene.pool.size).toBe(3);
+});
+
+test('no worker answers before the pool opens, and one that starts later answers at once', async () => {
+  const scene = makeScene(2);
+  await startAll(scene);
+  const opened = (): readonly number[] => scene.workers.filter(({ told }) => told.some(({ kind }) => kind === 'open')).map(({ id }) => id);
+  expect(opened()).toEqual([]);
+  scene.pool.open();
+  expect(opened()).toEqual([1, 2]);
+  scene.workers[1]!.end(1);
+  await settled();
+  jest.advanceTimersToNextTimer();
+  scene.workers[2]!.say({ kind: 'prepared' });
+  await settled();
+  expect(opened()).toEqual([1, 2]);
+  scene.workers[2]!.say({ kind: 'ready', ports: PORTS });
+  expect(opened()).toEqual([1, 2, 3]);
 });
 
 test('a worker that ends before it serves ends the start with its exit code, and the other workers', async () => {
