@@ -6,8 +6,10 @@ export const AMENDMENTS = {
   'not fitting takes nothing':
     'a shadow take that does not fit is counted, and a quota take that does not fit, also in a request that is allowed',
   'what is left is shown': 'over: `limit_remaining` 0',
-  'duplicates are one sum': 'a descriptor twice in a request: the first may pass and the second be denied; each status shows what was left after it (4, 3)',
-  'a check needs a hit': 'per-descriptor 0 on a counter that has just reached its limit, or of a limit of 0 (also an override without `requests_per_unit`): OK',
+  'duplicates are one sum':
+    'a descriptor twice in a request: the first may pass and the second be denied; each status shows what was left after it (4, 3)',
+  'a check needs a hit':
+    'per-descriptor 0 on a counter that has just reached its limit, or of a limit of 0 (also an override without `requests_per_unit`): OK',
   'the overdraft ends': 'hits past the limit are counted without end',
   refunds: '`is_negative_hits` is not known (commits after f2fb157 know it): they are hits',
   'huge hits are denied': 'UInt64 `hits_addend` of 2^63 and more lowers the counter',

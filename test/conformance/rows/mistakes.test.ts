@@ -62,7 +62,9 @@ const MISTAKES: readonly Mistake[] = [
     reference: 'config error, yaml file contains list of type other than map: a',
     files: ['domain: d\ndescriptors: [a]\n'],
     lines: [
-      expect.stringMatching(/^a\.yaml:2:15: descriptors\[0\]: is text; it must be a map of the keys key, value, match, rate_limit, /) as string,
+      expect.stringMatching(
+        /^a\.yaml:2:15: descriptors\[0\]: is text; it must be a map of the keys key, value, match, rate_limit, /,
+      ) as string,
     ],
   },
   {

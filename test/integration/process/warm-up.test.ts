@@ -19,7 +19,8 @@ async function counted(weir: WeirProcess): Promise<Record<string, number>> {
     body.matchAll(/^((?:ratelimit|weir)_\w+)(?:\{[^}]*\})? (\S+)$/gm),
     ([, name = '', value]) => [name, Number(value)] as const,
   );
-  const notCounts = /^(?:weir_build_info|weir_heap_limit_bytes|weir_start_time_seconds|weir_instances|weir_config_.*|weir_rule_limit.*|ratelimit_service_config_load_success)$/;
+  const notCounts =
+    /^(?:weir_build_info|weir_heap_limit_bytes|weir_start_time_seconds|weir_instances|weir_config_.*|weir_rule_limit.*|ratelimit_service_config_load_success)$/;
   return Object.fromEntries(samples.filter(([name, value]) => value !== 0 && !notCounts.test(name)));
 }
 
