@@ -11,6 +11,7 @@ module.exports = {
   // Modules that src/ imports on demand have the name of their compiled file.
   moduleNameMapper: { '^(\\.{1,2}/(?:[\\w-]+/|\\.\\./)*(?:open-[\\w-]+|mogrifier))\\.js$': '$1' },
   transformIgnorePatterns: ['/node_modules/(?!jose/)'],
-  // A test that hangs fails. Starting real processes on a busy host takes long, so the bound is wide.
-  testTimeout: 90_000,
+  // A test that hangs fails: ten times of what the slowest one takes on a quiet machine. Shorter limits of single tests do not count.
+  testTimeout: 900_000,
+  setupFilesAfterEnv: ['<rootDir>/test/support/processes/patient-tests.cjs'],
 };

@@ -106,7 +106,7 @@ export class ControlData implements ControlView {
     return control === undefined || control.plans.size === 0 ? undefined : control.plans.get(plan);
   }
 
-  /** The record in force; undefined: none. That of a tenant lacks the time of creation, and reason and author if very many tenants have different ones. */
+  /** The record in force; undefined: none. That of a tenant lacks reason and author if very many tenants have different ones. */
   get(key: RecordKey): StoredRecord | undefined {
     if (key.kind === 'tenant') return this.tenantOf(key);
     const held = this.held[key.kind].get(fieldOf(key));
@@ -152,7 +152,8 @@ export class ControlData implements ControlView {
       }
       const mark = this.markOf(key);
       if (mark === undefined || (mark & SNAPSHOTS) === this.snapshot) continue;
-      if (this.versionOf(key) > common) this.setMark(key, this.snapshot | LOST);
+      // A record that was lost before stays lost until an operator decides.
+      if ((mark & LOST) !== 0 || this.versionOf(key) > common) this.setMark(key, this.snapshot | LOST);
       else this.remove(key);
     }
   }
@@ -198,7 +199,8 @@ export class ControlData implements ControlView {
   private addTenant(record: TenantRecord, version: number): void {
     const domain = this.domainOf(record.domain);
     const plan = this.terms.acquire(record);
-    this.tenants.set({ domain: domain.number, tenant: toByteString(record.tenant) }, { plan, version, mark: this.snapshot });
+    const { createdAtMs } = record;
+    this.tenants.set({ domain: domain.number, tenant: toByteString(record.tenant) }, { plan, version, mark: this.snapshot, createdAtMs });
     domain.tenants += 1;
     const key = keyOf(record);
     const expiry = this.expiryOf(record);
@@ -261,7 +263,9 @@ export class ControlData implements ControlView {
     const until = expiry && { untilMs: expiry.until / US_PER_MS };
     const plan = toText(this.terms.planOf(entry.plan));
     const notes = this.terms.notesOf(entry.plan);
-    return { record: { kind: 'tenant', domain: key.domain, tenant: key.name, plan, ...until, ...notes }, version: entry.version };
+    const created = entry.createdAtMs === undefined ? undefined : { createdAtMs: entry.createdAtMs };
+    const record: TenantRecord = { kind: 'tenant', domain: key.domain, tenant: key.name, plan, ...until, ...notes, ...created };
+    return { record, version: entry.version };
   }
 
   /** Mostly the domain of the last decision. */

@@ -40,8 +40,21 @@ export interface ControlFollowerOptions {
   readonly pollMs?: number;
 }
 
+/** A reading of all records that has not ended. */
+interface Reading {
+  /** Where the log was before the reading. */
+  readonly position: Position;
+  /** Up to this version the store has what this replica knew before. */
+  readonly common: number;
+  readonly startedMs: number;
+  /** Every page was read; it remains to see that the store still has them. */
+  readonly isScanned: boolean;
+}
+
 export class ControlFollower {
   private position: Position | undefined;
+  /** The store may fail meanwhile, and come back without what was read already. */
+  private reading: Reading | undefined;
   /** What the store's clock is ahead of this process's. */
   private offsetUs = 0;
   private upToDateAtUs: number | undefined;
@@ -134,7 +147,7 @@ export class ControlFollower {
     let isLast = false;
     while (!isLast && !this.isClosed) {
       const askedUs = nowUs();
-      const answer = await store.changesAfter(this.position);
+      const answer = await store.changesAfter(this.reading?.position ?? this.position);
       this.offsetUs = answer.nowUs - askedUs;
       isLast = await this.apply(answer);
       await runAll(data.discardLost(answer.discardedUpTo));
@@ -146,22 +159,37 @@ export class ControlFollower {
 
   /** Whether these were the last changes. */
   private async apply(answer: LogAnswer): Promise<boolean> {
+    const { reading } = this;
     if (answer.kind === 'empty') {
-      // A store that was never written has nothing to lose. Otherwise the replica keeps what it knows.
-      this.isEmptied = this.position !== undefined;
+      // The replica keeps what it knows, also what it read before the store failed. Of a store that was never written, it knows nothing.
+      this.isEmptied = this.options.data.size > 0;
       return true;
     }
-    if (answer.kind === 'changes') await this.applyAll(answer.changes);
-    else await this.readAll(this.position === undefined ? Infinity : answer.common);
+    if (answer.kind === 'gap') {
+      // The log was only trimmed: these are the records that were read.
+      if (reading?.isScanned === true && answer.common === Infinity) await this.endReading(reading);
+      const isFirst = this.position === undefined && reading === undefined;
+      const common = isFirst ? Infinity : Math.min(answer.common, reading?.common ?? Infinity);
+      await this.readAll({ position: answer.position, common });
+      return false;
+    }
+    await this.applyAll(answer.changes);
+    if (reading?.isScanned === false) {
+      await this.readAll({ position: answer.position, common: reading.common });
+      return false;
+    }
+    if (reading !== undefined) await this.endReading(reading);
     this.position = answer.position;
     // Not before all records were read: until then the lost ones are not known one by one.
     this.isEmptied = false;
-    return answer.kind === 'changes' && answer.isLast;
+    return answer.isLast;
   }
 
-  private async readAll(common: number): Promise<void> {
+  /** Reads every page. The next answer of the log says whether they are of one history; only then `endReading` drops what they lack. */
+  private async readAll({ position, common }: Pick<Reading, 'position' | 'common'>): Promise<void> {
     const { store, data } = this.options;
-    const startedMs = performance.now();
+    const reading: Reading = { position, common, startedMs: performance.now(), isScanned: false };
+    this.reading = reading;
     data.beginSnapshot();
     for (const kind of CONTROL_KINDS) {
       let page: Promise<ScanPage> | undefined = store.scan({ kind, limit: PAGE_RECORDS });
@@ -173,9 +201,15 @@ export class ControlFollower {
         await this.applyPage(records);
       }
     }
-    if (this.isClosed) return;
+    if (!this.isClosed) this.reading = { ...reading, isScanned: true };
+  }
+
+  private async endReading({ common, position, startedMs }: Reading): Promise<void> {
+    const { data, onSnapshot } = this.options;
     await runAll(data.endSnapshot(common));
-    this.options.onSnapshot?.({ records: data.size, ms: performance.now() - startedMs });
+    this.position = position;
+    this.reading = undefined;
+    onSnapshot?.({ records: data.size, ms: performance.now() - startedMs });
   }
 
   private async applyPage(records: readonly StoredRecord[]): Promise<void> {

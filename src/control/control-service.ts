@@ -105,7 +105,7 @@ export class ControlService {
     for (const known of this.parts.data.recordsInSteps()) {
       if (known === undefined) continue;
       const { record, version } = known;
-      // A version is the time of its write, and a replica keeps no other of tenants.
+      // A record without a time gets that of its version.
       const put = { ...record, createdAtMs: record.createdAtMs ?? Math.floor(version / US_PER_MS) };
       batch.push({ put, expect: { restores: version } });
       if (batch.length === CHANGES_MAX) await flush();

@@ -6,13 +6,22 @@ import type { ByteString } from '../descriptor/descriptor';
 const SHARDS = 64;
 const SHARD_BITS = 6;
 
-/** A record in words of 4 bytes: length of the name and mark, domain, plan, version (2), then the name, 4 characters in each word. */
+/**
+ * A record in words of 4 bytes: length of the name and mark, domain, plan, version and time of creation (3), then the name, 4 characters
+ * in each word. A version has 53 bits, so the upper ones of its first word are those of the time.
+ */
 const LENGTH_BITS = 16;
 const LENGTH_MASK = 0xffff;
 const DOMAIN_AT = 1;
 const PLAN_AT = 2;
 const VERSION_AT = 3;
-const NAME_AT = 5;
+const CREATED_AT = 5;
+const NAME_AT = 6;
+
+const VERSION_UPPER_BITS = 21;
+const VERSION_UPPER_MASK = 2 ** VERSION_UPPER_BITS - 1;
+/** The times of 11 and 32 bits: until the year 2248. */
+const CREATED_MS_MAX = 2 ** 43 - 1;
 
 const WORDS_MIN = 64;
 const SLOTS_MIN = 16;
@@ -45,6 +54,8 @@ export interface TenantEntry {
   readonly version: number;
   /** A number of the caller's, below 65,536. */
   readonly mark: number;
+  /** Milliseconds since 1970; undefined: unknown. */
+  readonly createdAtMs?: number | undefined;
 }
 
 /** A tenant of a domain; the domain is a number of the caller's. */
@@ -166,8 +177,15 @@ class Shard {
     const slot = this.findPacked(domain, hash);
     if (slot < 0) return undefined;
     const offset = this.offsetAt(slot);
-    const version = (this.word(offset + VERSION_AT) >>> 0) * WORD + (this.word(offset + VERSION_AT + 1) >>> 0);
-    return { plan: this.word(offset + PLAN_AT), mark: this.word(offset) >>> LENGTH_BITS, version };
+    const upper = this.word(offset + VERSION_AT);
+    const version = (upper & VERSION_UPPER_MASK) * WORD + (this.word(offset + VERSION_AT + 1) >>> 0);
+    const createdAtMs = (upper >>> VERSION_UPPER_BITS) * WORD + (this.word(offset + CREATED_AT) >>> 0);
+    return {
+      plan: this.word(offset + PLAN_AT),
+      mark: this.word(offset) >>> LENGTH_BITS,
+      version,
+      ...(createdAtMs > 0 && { createdAtMs }),
+    };
   }
 
   /** Whether the name is new. */
@@ -229,12 +247,14 @@ class Shard {
     return finish(hash);
   }
 
-  private write(offset: number, { plan, mark, version }: TenantEntry): void {
+  private write(offset: number, { plan, mark, version, createdAtMs = 0 }: TenantEntry): void {
     const { words } = this;
+    const created = createdAtMs > 0 && createdAtMs <= CREATED_MS_MAX ? Math.floor(createdAtMs) : 0;
     words[offset] = (this.word(offset) & LENGTH_MASK) | (mark << LENGTH_BITS);
     words[offset + PLAN_AT] = plan;
-    words[offset + VERSION_AT] = Math.floor(version / WORD);
+    words[offset + VERSION_AT] = Math.floor(version / WORD) | (Math.floor(created / WORD) << VERSION_UPPER_BITS);
     words[offset + VERSION_AT + 1] = version % WORD;
+    words[offset + CREATED_AT] = created % WORD;
   }
 
   /** The slot of the packed name, or -1. */

@@ -99,6 +99,8 @@ async function outputOf(command: string): Promise<string> {
   let hasEnded = false;
   shell.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   shell.once('close', () => (hasEnded = true));
+  // After its last line the shell reads no more; it may have ended before it is seen to have.
+  shell.stdin.on('error', () => undefined);
   try {
     await until(async () => {
       // The exports end when the one that is denied has its answer.

@@ -128,7 +128,8 @@ test.each([64, 256])(
     };
     await Promise.all(Array.from({ length: callers }, (_, i) => call(clients[i % PROCESSES]!)));
     for (const client of clients) client.close();
-    expect(admissions.length).toBeGreaterThan(60);
+    // More than the burst: the bucket has refilled meanwhile. How much, depends on the speed of the machine.
+    expect(admissions.length).toBeGreaterThan(20);
     expectWithinBounds(admissions);
   },
   TIMEOUT_MS,

@@ -126,7 +126,8 @@ test(
     const codes = lines.map(({ code }) => code);
     figure(`${await openings()} openings, ${codes.length} lines: ${codes.join(', ')}`);
     expect(codes.length).toBeLessThanOrEqual(LINES_MAX);
-    expect(lines[0]).toMatchObject({ code: 'breaker_opened', level: 'error' });
+    // On a busy machine the control data may be stale before the breaker opens.
+    expect(lines.find(({ code }) => code === 'breaker_opened')).toMatchObject({ level: 'error' });
     expect(codes).toContain('breaker_closed');
   },
   TIMEOUT_MS,

@@ -1,7 +1,8 @@
 /** One request to an admin server, and its reply as JSON, or as lines of JSON. */
 import { request, type IncomingHttpHeaders } from 'node:http';
+import { hangLimitMs } from '../clock/hang-limit';
 
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = hangLimitMs(30_000);
 
 export interface AdminRequest {
   readonly method?: string;

@@ -1,7 +1,8 @@
 /** One HTTP request of a test, on a connection of its own, bounded in time. */
 import { request, type IncomingHttpHeaders } from 'node:http';
+import { hangLimitMs } from '../clock/hang-limit';
 
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = hangLimitMs(30_000);
 
 export interface HttpRequest {
   readonly method?: string;

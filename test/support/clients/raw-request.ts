@@ -1,8 +1,9 @@
 /** One HTTP/1.1 request exactly as it is written here: doubled headers, paths that no client library would send, bytes that are no text. */
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
+import { hangLimitMs } from '../clock/hang-limit';
 
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = hangLimitMs(30_000);
 
 export interface RawRequest {
   /** The address of this machine that it is sent from. */

@@ -1,11 +1,12 @@
 /** Chromium for a test of the console: each page reports its errors, its requests to other hosts, and what its policy refused. */
 import { readFileSync } from 'node:fs';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { hangLimitMs } from '../clock/hang-limit';
 
 const CHROMIUM = process.env.WEIR_CHROMIUM ?? '/usr/bin/chromium';
 
 /** A busy machine needs long for a page. */
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = hangLimitMs(30_000);
 
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 

@@ -1,4 +1,5 @@
 /** Children of the tests: started, watched, stopped within a bound, and never left behind when jest ends. */
+import { hangLimitMs } from '../clock/hang-limit';
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 
@@ -80,19 +81,20 @@ async function terminate(child: ChildProcess, ended: Promise<void>): Promise<voi
   child.kill('SIGTERM');
   // A stopped process takes SIGTERM only after SIGCONT.
   child.kill('SIGCONT');
-  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+  const timer = setTimeout(() => child.kill('SIGKILL'), hangLimitMs(STOP_TIMEOUT_MS));
   await ended;
   clearTimeout(timer);
 }
 
 /** Asks until `isReady` says yes; a child that has ended, or the time being up, is an error that shows its output. */
 export async function waitUntilReady(name: string, child: Child, isReady: () => Promise<boolean>, timeoutMs: number): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (Date.now() < deadline && child.isRunning()) {
+  const limitMs = hangLimitMs(timeoutMs);
+  const deadline = performance.now() + limitMs;
+  while (performance.now() < deadline && child.isRunning()) {
     if (await isReady().catch(() => false)) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  const reason = child.isRunning() ? `was not ready within ${timeoutMs} ms` : 'ended before it was ready';
+  const reason = child.isRunning() ? `was not ready within ${limitMs} ms` : 'ended before it was ready';
   await child.stop();
   throw new Error(`${name} ${reason}. Its last lines:\n${child.output()}`);
 }

@@ -1,10 +1,11 @@
 /** Runs a command to its end, with a small environment, and keeps what it said. */
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
+import { hangLimitMs } from '../clock/hang-limit';
 
 const ROOT = resolve(__dirname, '..', '..', '..');
 const WEIR = resolve(ROOT, 'dist', 'main.js');
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = hangLimitMs(60_000);
 
 export interface CommandResult {
   readonly exitCode: number;

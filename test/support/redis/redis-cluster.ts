@@ -1,5 +1,6 @@
 /** A real Redis Cluster for a test: three primaries with a replica each, on free loopback ports, without persistence. */
 
+import { hangLimitMs } from '../clock/hang-limit';
 import { slotOf } from '../../../src/store/redis/cluster-slots';
 import { freePort } from '../servers/ports';
 import { makeTestClient, type TestClient } from './redis-store';
@@ -11,7 +12,7 @@ const PRIMARIES = 3;
 const NODE_TIMEOUT_MS = 1_000;
 /** While nothing is to fail: one that a busy machine keeps waiting is not down. */
 const CALM_NODE_TIMEOUT_MS = 5_000;
-const FORMED_WITHIN_MS = 40_000;
+const FORMED_WITHIN_MS = hangLimitMs(40_000);
 const MIGRATED_AT_ONCE = 100;
 
 export interface ClusterServer {

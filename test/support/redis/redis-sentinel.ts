@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { hangLimitMs } from '../clock/hang-limit';
 import { startChild, waitUntilReady } from '../processes/child-process';
 import { freePort } from '../servers/ports';
 import { ping, startRedis, type RedisServer } from './redis-server';
@@ -123,11 +124,12 @@ async function countKnown({ client }: SentinelProcess): Promise<{ others: number
 
 /** Asks until there is an answer; the time being up is an error. */
 export async function until<T>(what: string, timeoutMs: number, ask: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  const deadlineMs = performance.now() + timeoutMs;
+  const limitMs = hangLimitMs(timeoutMs);
+  const deadlineMs = performance.now() + limitMs;
   while (performance.now() < deadlineMs) {
     const answer = await ask();
     if (answer !== undefined) return answer;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  throw new Error(`waited ${timeoutMs} ms in vain: ${what}`);
+  throw new Error(`waited ${limitMs} ms in vain: ${what}`);
 }

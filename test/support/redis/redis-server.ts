@@ -7,7 +7,7 @@ import { startChild, waitUntilReady, type Child } from '../processes/child-proce
 import { freePort } from '../servers/ports';
 
 const READY_TIMEOUT_MS = 30_000;
-const PING_TIMEOUT_MS = 500;
+const PING_TIMEOUT_MS = 5_000;
 
 export interface RedisOptions {
   /** Another server than the one that the other tests use. */

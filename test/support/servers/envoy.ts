@@ -2,11 +2,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { hangLimitMs } from '../clock/hang-limit';
 import { startChild, waitUntilReady } from '../processes/child-process';
 import { httpRequest } from '../clients/http-client';
 
 const READY_TIMEOUT_MS = 40_000;
-const VALIDATE_TIMEOUT_MS = 20_000;
+const VALIDATE_TIMEOUT_MS = hangLimitMs(20_000);
 /** Where scripts/install/envoy.mjs puts it. */
 const INSTALLED = resolve(__dirname, '..', '..', '..', '.cache', 'envoy', '1.40.0', 'envoy', '_bin', 'envoy');
 

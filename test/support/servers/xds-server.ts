@@ -4,6 +4,7 @@ import path from 'node:path';
 import { readFileSync } from 'node:fs';
 import { Metadata, Server, ServerCredentials, status, type ServerDuplexStream } from '@grpc/grpc-js';
 import { Root, type Type } from 'protobufjs';
+import { hangLimitMs } from '../clock/hang-limit';
 import { loadXdsProto, RATE_LIMIT_CONFIG_TYPE } from '../../../src/source/xds/proto';
 import type { WireAny, WireDiscoveryRequest, WireDiscoveryResponse, WireRateLimitConfig } from '../../../src/source/xds/wire';
 import type { Pair } from './certificates';
@@ -28,7 +29,7 @@ export interface Told {
   readonly stream: number;
 }
 
-const WAIT_MS = 15_000;
+const WAIT_MS = hangLimitMs(15_000);
 
 const configType = loadConfigType();
 

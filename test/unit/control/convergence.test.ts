@@ -3,41 +3,11 @@
 import { keyOf, type ControlRecord, type TenantRecord } from '../../../src/control/control-record';
 import type { ControlStore } from '../../../src/control/control-store';
 import { LocalControlStore } from '../../../src/control/local-control-store';
+import { ChangingStore } from '../../support/control/changing-store';
 import { instanceOn, NOTE, recordsIn, recordsOf, type Instance } from '../../support/control/control-harness';
 import { randomFrom, seeded, type Random } from '../../support/random/random';
 
 const START_US = 1_800_000_000_000_000;
-
-/** A store that can be replaced behind its followers, fail, and trim its log. */
-class ChangingStore implements ControlStore {
-  isAway = false;
-  isTrimmed = false;
-
-  constructor(public behind: LocalControlStore) {}
-
-  read: ControlStore['read'] = (keys) => this.ask((store) => store.read(keys));
-  scan: ControlStore['scan'] = (query) => this.ask((store) => store.scan(query));
-  write: ControlStore['write'] = (write) => this.ask((store) => store.write(write));
-  audit: ControlStore['audit'] = (query) => this.ask((store) => store.audit(query));
-  discardLost: ControlStore['discardLost'] = (note) => this.ask((store) => store.discardLost(note));
-
-  changesAfter: ControlStore['changesAfter'] = (position) =>
-    this.ask(async (store) => {
-      const answer = await store.changesAfter(position);
-      if (!this.isTrimmed || position === undefined || answer.kind !== 'changes' || answer.changes.length === 0) return answer;
-      // What a trimmed log answers to a follower that was away for too long.
-      const current = await store.changesAfter(undefined);
-      return current.kind === 'gap' ? { ...current, common: Infinity } : current;
-    });
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  private ask<T>(ask: (store: LocalControlStore) => Promise<T>): Promise<T> {
-    return this.isAway ? Promise.reject(new Error('away')) : ask(this.behind);
-  }
-}
 
 function randomPut(random: Random): ControlRecord {
   const id = `i${random(6)}`;
@@ -93,6 +63,7 @@ test('a store that lost everything, or its latest writes: nothing acknowledged i
       domain: 'd',
       tenant: `t${i}`,
       plan: `p${random(3)}`,
+      createdAtMs: START_US / 1_000 - i,
     }));
     // A replica of the store that is some writes behind, or empty: then its first write begins a new epoch.
     const copied = random(2) === 0 ? 0 : random(puts.length + 1);
@@ -105,7 +76,7 @@ test('a store that lost everything, or its latest writes: nothing acknowledged i
     await Promise.all([one, two].map(({ follower }) => follower.catchUp()));
     store.behind = behind;
     tick();
-    const newPut: TenantRecord = { kind: 'tenant', domain: 'd', tenant: 'new', plan: 'x' };
+    const newPut: TenantRecord = { kind: 'tenant', domain: 'd', tenant: 'new', plan: 'x', createdAtMs: 1 };
     const isWritten = random(2) === 0;
     if (isWritten) await store.write({ changes: [{ put: newPut }], audit: NOTE });
     await Promise.all([one, two].map(({ follower }) => follower.catchUp()));
