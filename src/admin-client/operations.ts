@@ -1373,6 +1373,7 @@ export interface Operations {
       readonly limit?: number;
       readonly cursor?: string;
       readonly order?: 'newest' | 'oldest';
+      readonly trail?: 'penalties';
       readonly author?: string;
       readonly kind?: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
       readonly domain?: string;

@@ -44,7 +44,7 @@ export function openPenalties({ settings, store, service, registry, log }: OpenP
   };
   const write = async (blocks: readonly RecordedBlock[]): Promise<void> => {
     const audit = { author: PENALTY_AUTHOR, action: 'put', reason: 'penalty' };
-    const outcome = await service.write({ changes: blocks.map(({ record }) => ({ put: record })), audit });
+    const outcome = await service.write({ changes: blocks.map(({ record }) => ({ put: record })), audit, trail: 'penalties' });
     if (outcome.kind !== 'written')
       throw new Error(outcome.kind === 'full' ? `there are ${outcome.max} blocks; delete some` : outcome.kind);
     blocksMade.inc(blocks.length);

@@ -31,6 +31,20 @@ export const RECORDS_MAX: Readonly<Record<ControlKind, number>> = {
   pass: 100_000,
 };
 
+/** Most blocks by penalties among the blocks: requests cause them, and operators always have the rest. */
+export const PENALTY_BLOCKS_MAX = 50_000;
+
+/** How many records a store keeps. */
+export interface RecordBounds {
+  readonly records: Readonly<Record<ControlKind, number>>;
+  readonly penalties: number;
+}
+
+export const STORE_BOUNDS: RecordBounds = { records: RECORDS_MAX, penalties: PENALTY_BLOCKS_MAX };
+
+/** What the ids of blocks by penalties begin with. */
+export const PENALTY_ID_START = 'penalty-';
+
 interface RecordBase {
   readonly domain: string;
   /** When it ends, in milliseconds since 1970. Absent: it has no end. */
@@ -109,6 +123,10 @@ export function keyOf(record: ControlRecord): RecordKey {
   if (record.kind === 'tenant') return { kind, domain, name: record.tenant };
   if (record.kind === 'plan') return { kind, domain, name: record.plan };
   return { kind, domain, name: record.id };
+}
+
+export function isPenalty({ kind, name }: RecordKey): boolean {
+  return kind === 'block' && name.startsWith(PENALTY_ID_START);
 }
 
 /** The key below its kind, as one printable text. */

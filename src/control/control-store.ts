@@ -8,6 +8,20 @@ export const CHANGES_MAX = 50;
 /** Most audit entries that a store keeps; the oldest are dropped. */
 export const AUDIT_MAX = 50_000;
 
+/** Most entries of the trail of penalties that a store keeps; the oldest are dropped. */
+export const PENALTY_TRAIL_MAX = 5_000;
+
+/** Most bytes of a record in an entry of the audit log, and of the trail of penalties, whose records come from requests. Longer ones are left out. */
+export const AUDIT_RECORD_BYTES_MAX = 262_144;
+export const PENALTY_TRAIL_RECORD_BYTES_MAX = 2_048;
+
+/** Ended records stay in a store for this long, in milliseconds: a clock that stepped forward and back has ended none of them. */
+export const ENDED_GRACE_MS = 86_400_000;
+
+/** Ended records that a write removes at once, and how often it does so before a kind counts as full. */
+export const REMOVED_AT_ONCE = 200;
+export const FULL_ROUNDS = 5;
+
 /** Most changes that a store keeps for followers that were away; one that was away for longer reads everything again. */
 export const LOG_MAX = 10_000;
 
@@ -15,10 +29,11 @@ export const LOG_MAX = 10_000;
 export const WRITE_ID_MS = 3_600_000;
 
 /**
- * What a change requires of the record that is there. `any`: nothing. `absent`: there is none. A number: it has this version (If-Match).
+ * What a change requires of the record that is there. `any`: nothing. `lost`: nothing, and followers learn of a deletion although the
+ * store has no record to delete, because they may keep one that it lost. `absent`: there is none. A number: it has this version (If-Match).
  * `missing`: there is none, or its version is lower than `restores`; otherwise the change is skipped and the rest of the write goes on.
  */
-export type Expectation = 'any' | 'absent' | number | { readonly restores: number };
+export type Expectation = 'any' | 'absent' | 'lost' | number | { readonly restores: number };
 
 export interface PutChange {
   readonly put: ControlRecord;
@@ -53,7 +68,14 @@ export interface ControlWrite {
   readonly id?: string;
   /** Says what would change, and changes nothing. */
   readonly dryRun?: boolean;
+  /** Where the audit entry goes. Absent: to the audit log. */
+  readonly trail?: AuditTrail;
+  /** The write is made only if the data are at this position; `empty`: if nothing was ever written. Absent: wherever they are. */
+  readonly base?: Position | 'empty';
 }
+
+/** `penalties`: blocks that rules wrote. They have a trail of their own, so that requests never displace what people did. */
+export type AuditTrail = 'penalties';
 
 /** The effect of one change. */
 export interface ChangeEffect {
@@ -69,8 +91,10 @@ export type WriteOutcome =
   | { readonly kind: 'written'; readonly version: number; readonly effects: readonly ChangeEffect[]; readonly isRepeated: boolean }
   /** The record at this index of the changes is not as expected. */
   | { readonly kind: 'conflict'; readonly index: number; readonly current?: StoredRecord }
-  /** The store has `max` records of that kind. */
+  /** The store has `max` records of that kind, or blocks by penalties. */
   | { readonly kind: 'full'; readonly of: ControlKind; readonly max: number }
+  /** The data are not at the `base` of the write. */
+  | { readonly kind: 'moved' }
   /** The id was used for another write. */
   | { readonly kind: 'id_reused' };
 
@@ -85,6 +109,8 @@ export interface AuditEntry extends AuditNote {
 }
 
 export interface AuditQuery {
+  /** Absent: the audit log. */
+  readonly trail?: AuditTrail;
   readonly order: 'newest' | 'oldest';
   /** Continues after the entry with this id. */
   readonly after?: string;
@@ -109,8 +135,18 @@ export interface ScanQuery {
 /** Every record that exists during the whole scan is on at least one page, in no order. */
 export interface ScanPage {
   readonly records: readonly StoredRecord[];
+  /** Records that this version of Weir cannot read. Absent: it can read all. */
+  readonly unreadable?: readonly UnreadableRecord[];
   /** Absent: this page is the last. */
   readonly next?: string;
+}
+
+/** A record that was damaged, or written by a newer version of Weir. */
+export interface UnreadableRecord {
+  readonly kind: ControlKind;
+  /** Absent: its key is unreadable, too. */
+  readonly key?: RecordKey;
+  readonly problem: string;
 }
 
 /** Where a follower is in the change log. */
@@ -126,6 +162,8 @@ export interface LoggedChange {
   readonly version: number;
   /** Absent: deleted. */
   readonly record?: ControlRecord;
+  /** Why this version of Weir cannot read the record that was put; it is then absent. */
+  readonly unreadable?: string;
 }
 
 export type LogStep =
@@ -145,6 +183,8 @@ export type LogAnswer = LogStep & {
   readonly nowUs: number;
   /** Records of followers that the store lost are dropped up to this version, as an operator decided. */
   readonly discardedUpTo: number;
+  /** Records that the store lacks of those that the last write left there. */
+  readonly missing: number;
 };
 
 /** Rejects with a StoreError if the store cannot answer. */

@@ -4,16 +4,23 @@ import { createHash, randomUUID } from 'node:crypto';
 import {
   CONTROL_KINDS,
   fieldOf,
+  isPenalty,
   keyOf,
-  RECORDS_MAX,
+  STORE_BOUNDS,
   type ControlKind,
   type ControlRecord,
+  type RecordBounds,
   type RecordKey,
   type StoredRecord,
 } from './control-record';
 import {
   AUDIT_MAX,
+  ENDED_GRACE_MS,
+  FULL_ROUNDS,
   LOG_MAX,
+  PENALTY_TRAIL_MAX,
+  PENALTY_TRAIL_RECORD_BYTES_MAX,
+  REMOVED_AT_ONCE,
   WRITE_ID_MS,
   type AuditEntry,
   type AuditNote,
@@ -31,6 +38,7 @@ import {
   type ScanQuery,
   type WriteOutcome,
 } from './control-store';
+import { AuditLog } from './audit/audit-log';
 import { ExpiryQueue, type Expiry } from '../lib/expiry-queue';
 import { fromText, toText } from './read-record';
 import { ShardedMap } from './sharded-map';
@@ -53,6 +61,8 @@ export interface JournalEntry {
   readonly atMs: number;
   readonly changes: readonly LoggedChange[];
   readonly audit: readonly AuditEntry[];
+  /** Entries of the trail of penalties. */
+  readonly penalties?: readonly AuditEntry[] | undefined;
   readonly id?: string | undefined;
   readonly digest?: string | undefined;
   readonly discardsLost?: boolean | undefined;
@@ -68,6 +78,8 @@ export interface LocalControlStoreOptions {
   /** Microseconds since 1970. */
   readonly nowUs: () => number;
   readonly journal?: Journal;
+  /** Default: `STORE_BOUNDS`. */
+  readonly bounds?: RecordBounds;
   readonly epoch?: string;
   /** Called after each write. */
   readonly onWritten?: () => void;
@@ -80,6 +92,30 @@ interface Remembered {
   readonly atMs: number;
 }
 
+interface AuditInput {
+  readonly audit: AuditNote;
+  readonly atMs: number;
+  readonly trail: ControlWrite['trail'];
+}
+
+interface FullInput {
+  readonly atMs: number;
+  readonly dryRun: boolean;
+}
+
+interface AddedRecord extends ChangeEffect {
+  /** A record is there, which may have ended. */
+  readonly isThere: boolean;
+}
+
+/** A bound that a write would exceed. */
+interface Full {
+  readonly of: ControlKind;
+  readonly max: number;
+  /** Absent: it is the bound of the kind. */
+  readonly ofPenalties?: true;
+}
+
 /** Ids of writes that are remembered at most. */
 const WRITE_IDS_MAX = 10_000;
 
@@ -90,6 +126,7 @@ const US_PER_MS = 1_000;
 
 export class LocalControlStore implements ControlStore {
   readonly epoch: string;
+  private readonly bounds: RecordBounds;
   private readonly records: Readonly<Record<ControlKind, ShardedMap<KeptRecord>>> = {
     tenant: new ShardedMap(),
     plan: new ShardedMap(),
@@ -99,7 +136,9 @@ export class LocalControlStore implements ControlStore {
   };
   private readonly expiries = new ExpiryQueue<RecordKey>();
   private log: LogEntry[] = [];
-  private auditLog: AuditEntry[] = [];
+  private readonly trails = { audit: new AuditLog(AUDIT_MAX), penalties: new AuditLog(PENALTY_TRAIL_MAX) };
+  /** The ends of blocks by penalties, by field. */
+  private readonly penaltyEnds = new Map<string, number>();
   private readonly writeIds = new Map<string, Remembered>();
   private version = 0;
   private discardedUpTo = 0;
@@ -107,10 +146,15 @@ export class LocalControlStore implements ControlStore {
 
   constructor(private readonly options: LocalControlStoreOptions) {
     this.epoch = options.epoch ?? randomUUID();
+    this.bounds = options.bounds ?? STORE_BOUNDS;
   }
 
   get auditEntries(): readonly AuditEntry[] {
-    return this.auditLog;
+    return this.trails.audit.entries;
+  }
+
+  get penaltyEntries(): readonly AuditEntry[] {
+    return this.trails.penalties.entries;
   }
 
   read(keys: readonly RecordKey[]): Promise<readonly (StoredRecord | undefined)[]> {
@@ -137,18 +181,13 @@ export class LocalControlStore implements ControlStore {
     await this.enqueue(() => this.make({ changes: [], audit }, { discardsLost: true }));
   }
 
-  audit({ order, after, limit }: AuditQuery): Promise<AuditPage> {
-    const ordered = order === 'oldest' ? this.auditLog : this.auditLog.toReversed();
-    const from = after === undefined ? 0 : ordered.findIndex(({ id }) => (order === 'oldest' ? isBefore(after, id) : isBefore(id, after)));
-    if (from < 0) return Promise.resolve({ entries: [] });
-    const entries = ordered.slice(from, from + limit);
-    const last = entries.at(-1);
-    return Promise.resolve({ entries, ...(from + limit < ordered.length && last && { next: last.id }) });
+  audit({ trail, ...query }: AuditQuery): Promise<AuditPage> {
+    return Promise.resolve(this.trails[trail ?? 'audit'].page(query));
   }
 
   changesAfter(position: Position | undefined): Promise<LogAnswer> {
     const { version, epoch, log, discardedUpTo } = this;
-    const head = { nowUs: this.options.nowUs(), discardedUpTo };
+    const head = { nowUs: this.options.nowUs(), discardedUpTo, missing: 0 };
     const current = { epoch, version };
     if (version === 0) return Promise.resolve({ ...head, kind: 'empty' });
     if (position?.epoch !== epoch) return Promise.resolve({ ...head, kind: 'gap', position: current, common: 0 });
@@ -172,24 +211,21 @@ export class LocalControlStore implements ControlStore {
   }
 
   /** Applies an entry of the journal. */
-  load({ version, atMs, changes, audit, id, digest, discardsLost }: JournalEntry): void {
+  load({ version, atMs, changes, audit, penalties = [], id, digest, discardsLost }: JournalEntry): void {
     for (const { key, record, version: ofRecord } of changes) {
-      const field = fieldOf(key);
-      const before = this.records[key.kind].get(field);
-      if (before?.expiry !== undefined) this.expiries.remove(before.expiry);
-      if (record === undefined) this.records[key.kind].delete(field);
-      else {
-        const expiry = record.untilMs === undefined ? undefined : this.expiries.add(record.untilMs, key);
-        this.records[key.kind].set(field, { text: toText(record), version: ofRecord, expiry });
-      }
+      this.remove(key);
+      if (record === undefined) continue;
+      const expiry = record.untilMs === undefined ? undefined : this.expiries.add(record.untilMs, key);
+      this.records[key.kind].set(fieldOf(key), { text: toText(record), version: ofRecord, expiry });
+      if (isPenalty(key) && record.untilMs !== undefined) this.penaltyEnds.set(fieldOf(key), record.untilMs);
     }
     this.version = Math.max(this.version, version);
     if (discardsLost === true) this.discardedUpTo = version;
     if (changes.length > 0 || discardsLost === true) this.log.push({ version, changes });
-    for (const entry of audit) this.auditLog.push(entry);
+    this.trails.audit.add(audit);
+    this.trails.penalties.add(penalties);
     // Dropped in portions, because each costs a copy.
     if (this.log.length > 2 * LOG_MAX) this.log = this.log.slice(-LOG_MAX);
-    if (this.auditLog.length > AUDIT_MAX * 1.25) this.auditLog = this.auditLog.slice(-AUDIT_MAX);
     if (id !== undefined && digest !== undefined) this.remember(id, { digest, version, atMs });
   }
 
@@ -215,7 +251,7 @@ export class LocalControlStore implements ControlStore {
   }
 
   private async make(write: ControlWrite, { discardsLost }: { readonly discardsLost: boolean }): Promise<WriteOutcome> {
-    const { changes, audit, id, dryRun = false } = write;
+    const { changes, audit, id, dryRun = false, trail, base } = write;
     const nowUs = this.options.nowUs();
     const atMs = Math.floor(nowUs / US_PER_MS);
     const digest = createHash('sha256')
@@ -224,6 +260,8 @@ export class LocalControlStore implements ControlStore {
     const known = id === undefined || dryRun ? undefined : this.writeIds.get(id);
     if (known !== undefined && atMs - known.atMs < WRITE_ID_MS)
       return known.digest === digest ? repeated(changes, known.version) : { kind: 'id_reused' };
+    if (base !== undefined && !this.isAt(base)) return { kind: 'moved' };
+    if (!dryRun) this.removeEnded(atMs - ENDED_GRACE_MS);
     const effects: ChangeEffect[] = [];
     for (const [index, change] of changes.entries()) {
       const key = 'put' in change ? keyOf(change.put) : change.delete;
@@ -231,23 +269,25 @@ export class LocalControlStore implements ControlStore {
       const isMet = isExpected(change.expect ?? 'any', before?.version);
       if (!isMet && typeof change.expect !== 'object') return { kind: 'conflict', index, ...(before && { current: before }) };
       const after = 'put' in change ? change.put : undefined;
-      const isSame = after === undefined ? before === undefined : before !== undefined && toText(before.record) === toText(after);
+      const isSame =
+        after === undefined
+          ? before === undefined && change.expect !== 'lost'
+          : before !== undefined && toText(before.record) === toText(after);
       effects.push({ key, ...(before && { before }), ...(after && { after }), isChanged: isMet && !isSame });
     }
-    const full = this.fullKind(effects);
-    if (full !== undefined) return { kind: 'full', of: full, max: RECORDS_MAX[full] };
+    const full = this.fullAfterRemoval(effects, { atMs, dryRun });
+    if (full !== undefined) return { kind: 'full', of: full.of, max: full.max };
     const changed = effects.filter(({ isChanged }) => isChanged);
     const isLogged = changed.length > 0 || discardsLost;
     const version = isLogged ? Math.max(nowUs, this.version + 1) : this.version;
     const outcome: WriteOutcome = { kind: 'written', version, effects, isRepeated: false };
     if (dryRun) return outcome;
-    const made = changed.map(({ key, after }): LoggedChange => ({ key, version, ...(after && { record: after }) }));
-    const ended = isLogged ? this.ended(atMs, made) : [];
     const entry: JournalEntry = {
       version,
       atMs,
-      changes: [...ended.map((key) => ({ key, version })), ...made],
-      audit: this.auditOf(changed, { audit, atMs }),
+      changes: changed.map(({ key, after }): LoggedChange => ({ key, version, ...(after && { record: after }) })),
+      audit: [],
+      [trail ?? 'audit']: this.auditOf(changed, { audit, atMs, trail }),
       ...(id !== undefined && { id, digest }),
       ...(discardsLost && { discardsLost }),
     };
@@ -257,34 +297,77 @@ export class LocalControlStore implements ControlStore {
     return outcome;
   }
 
-  /** The key of a record that has ended and that no change of this write puts. */
-  private ended(nowMs: number, made: readonly LoggedChange[]): RecordKey[] {
-    const { first } = this.expiries;
-    if (first === undefined || first.until > nowMs) return [];
-    const isChanged = made.some(({ key }) => key.kind === first.key.kind && fieldOf(key) === fieldOf(first.key));
-    return isChanged ? [] : [first.key];
+  /** Removes records that ended before a time, a bounded number; how many. No journal needs them: they have ended there, too. */
+  private removeEnded(untilMs: number): number {
+    let removed = 0;
+    for (let { first } = this.expiries; first !== undefined && first.until <= untilMs; { first } = this.expiries) {
+      if (removed === REMOVED_AT_ONCE) break;
+      this.remove(first.key);
+      removed += 1;
+    }
+    return removed;
   }
 
-  private auditOf(changed: readonly ChangeEffect[], { audit, atMs }: { readonly audit: AuditNote; readonly atMs: number }): AuditEntry[] {
+  private remove(key: RecordKey): void {
+    const field = fieldOf(key);
+    const before = this.records[key.kind].get(field);
+    if (before?.expiry !== undefined) this.expiries.remove(before.expiry);
+    this.records[key.kind].delete(field);
+    if (isPenalty(key)) this.penaltyEnds.delete(field);
+  }
+
+  private isAt(base: NonNullable<ControlWrite['base']>): boolean {
+    if (base === 'empty') return this.version === 0;
+    return base.epoch === this.epoch && base.version === this.version;
+  }
+
+  private auditOf(changed: readonly ChangeEffect[], { audit, atMs, trail }: AuditInput): AuditEntry[] {
+    const shown = (record: ControlRecord | undefined): ControlRecord | undefined =>
+      trail === 'penalties' && record && Buffer.byteLength(toText(record)) > PENALTY_TRAIL_RECORD_BYTES_MAX ? undefined : record;
     const entries =
       changed.length === 0
         ? [{}]
-        : changed.map(({ key, before, after }) => ({ key, ...(before && { before: before.record }), ...(after && { after }) }));
-    const last = this.auditLog.at(-1)?.id.split('-').map(Number) ?? [0, 0];
-    let [ms = 0, number = 0] = last;
+        : changed.map(({ key, before, after }) => {
+            const [was, is] = [shown(before?.record), shown(after)];
+            return { key, ...(was && { before: was }), ...(is && { after: is }) };
+          });
+    let id: string | undefined;
     return entries.map((entry) => {
-      [ms, number] = atMs > ms ? [atMs, 0] : [ms, number + 1];
-      return { id: `${ms}-${number}`, atMs, ...audit, ...entry };
+      id = this.trails[trail ?? 'audit'].nextId(atMs, id);
+      return { id, atMs, ...audit, ...entry };
     });
   }
 
-  private fullKind(effects: readonly ChangeEffect[]): ControlKind | undefined {
-    return CONTROL_KINDS.find((kind) => {
-      const added = effects
-        .filter(({ key, isChanged }) => isChanged && key.kind === kind)
-        .reduce((sum, { before, after }) => sum + Number(after !== undefined) - Number(before !== undefined), 0);
-      return added > 0 && this.records[kind].size + added > RECORDS_MAX[kind];
+  /** Undefined: there is room, after ended records have made it. */
+  private fullAfterRemoval(effects: readonly ChangeEffect[], { atMs, dryRun }: FullInput): Full | undefined {
+    const added = effects
+      .filter(({ isChanged }) => isChanged)
+      .map((effect) => ({ ...effect, isThere: this.records[effect.key.kind].get(fieldOf(effect.key)) !== undefined }));
+    let full = this.fullOf(added, atMs);
+    for (let round = 0; round < FULL_ROUNDS && full !== undefined && !dryRun; round += 1) {
+      const removed = this.removeEnded(atMs);
+      full = this.fullOf(added, atMs);
+      if (removed < REMOVED_AT_ONCE) break;
+    }
+    const { first } = this.expiries;
+    // While more have ended than one write removes, what lives has room.
+    return full?.ofPenalties === true || first === undefined || first.until > atMs ? full : undefined;
+  }
+
+  private fullOf(changed: readonly AddedRecord[], atMs: number): Full | undefined {
+    const { records, penalties } = this.bounds;
+    const of = CONTROL_KINDS.find((kind) => {
+      const added = changed.reduce((sum, { key, after, isThere }) => sum + (key.kind === kind ? countOf(after) - Number(isThere) : 0), 0);
+      return added > 0 && this.records[kind].size + added > records[kind];
     });
+    if (of !== undefined) return { of, max: records[of] };
+    const added = changed
+      .filter(({ key }) => isPenalty(key))
+      .reduce((sum, { key, after }) => sum + countOf(after) - Number((this.penaltyEnds.get(fieldOf(key)) ?? 0) > atMs), 0);
+    if (added <= 0 || this.penaltyEnds.size + added <= penalties) return undefined;
+    let live = 0;
+    for (const untilMs of this.penaltyEnds.values()) live += Number(untilMs > atMs);
+    return live + added > penalties ? { of: 'block', max: penalties, ofPenalties: true } : undefined;
   }
 
   private stored(key: RecordKey): StoredRecord | undefined {
@@ -307,8 +390,12 @@ export class LocalControlStore implements ControlStore {
   }
 }
 
+function countOf(record: ControlRecord | undefined): number {
+  return Number(record !== undefined);
+}
+
 function isExpected(expect: Expectation, version: number | undefined): boolean {
-  if (expect === 'any') return true;
+  if (expect === 'any' || expect === 'lost') return true;
   if (expect === 'absent') return version === undefined;
   return typeof expect === 'number' ? version === expect : version === undefined || version < expect.restores;
 }
@@ -319,12 +406,4 @@ function repeated(changes: readonly ControlChange[], version: number): WriteOutc
     return { key: 'put' in change ? keyOf(change.put) : change.delete, ...(after && { after }), isChanged: false };
   });
   return { kind: 'written', version, effects, isRepeated: true };
-}
-
-/** Compares two ids of audit entries. */
-function isBefore(one: string, other: string): boolean {
-  const [ofOne, ofOther] = [one, other].map((id) => id.split('-').map(Number));
-  const [ms = 0, number = 0] = ofOne ?? [];
-  const [otherMs = 0, otherNumber = 0] = ofOther ?? [];
-  return ms < otherMs || (ms === otherMs && number < otherNumber);
 }

@@ -1,8 +1,8 @@
 /** The block of a penalty, as a record of control data. */
 
 import { createHash } from 'node:crypto';
-import { RECORD_BOUNDS, type BlockRecord } from '../control/control-record';
-import { readRecord } from '../control/read-record';
+import { PENALTY_ID_START, RECORD_BOUNDS, type BlockRecord } from '../control/control-record';
+import { readRecord, toText as toRecordText } from '../control/read-record';
 import { toByteString, toText } from '../descriptor/byte-string';
 import type { ByteString } from '../descriptor/descriptor';
 import type { PenaltyBlock } from './penalties';
@@ -10,8 +10,11 @@ import type { PenaltyBlock } from './penalties';
 /** The author of blocks by penalty. */
 export const PENALTY_AUTHOR = 'weir';
 
+/** Most bytes of such a record: requests choose its values, and a store keeps tens of thousands. */
+const RECORD_BYTES_MAX = 2_048;
+
 /**
- * Undefined if a record cannot name the entries: their bytes are not UTF-8, or there are too many. The same rule and entries have the
+ * Undefined if a record cannot name the entries: their bytes are not UTF-8, or there are too many or too long ones. The same rule and entries have the
  * same id, so all instances write one record.
  */
 export function penaltyRecord({ domain, path, entries, penalty }: PenaltyBlock, nowMs: number): BlockRecord | undefined {
@@ -24,14 +27,14 @@ export function penaltyRecord({ domain, path, entries, penalty }: PenaltyBlock, 
   const record = {
     kind: 'block',
     domain: toText(domain),
-    id: `penalty-${digest.slice(0, 24)}`,
+    id: `${PENALTY_ID_START}${digest.slice(0, 24)}`,
     entries: named,
     until: new Date(nowMs + blockS * 1_000).toISOString(),
     reason: shorten(`penalty: ${denials} denials within ${withinS} s by the rule ${path.join('.')}`),
   };
   try {
     const read = readRecord(record);
-    return read.kind === 'block' ? read : undefined;
+    return read.kind === 'block' && Buffer.byteLength(toRecordText(read)) <= RECORD_BYTES_MAX ? read : undefined;
   } catch {
     return undefined;
   }

@@ -1,7 +1,15 @@
 /** What every store of control data does, whatever it keeps them in. */
 
-import { keyOf, type ControlRecord, type TenantRecord } from '../../src/control/control-record';
-import { CHANGES_MAX, WRITE_ID_MS, type AuditEntry, type ControlStore, type WriteOutcome } from '../../src/control/control-store';
+import { keyOf, RECORDS_MAX, type ControlRecord, type RecordBounds, type TenantRecord } from '../../src/control/control-record';
+import {
+  CHANGES_MAX,
+  ENDED_GRACE_MS,
+  WRITE_ID_MS,
+  type AuditEntry,
+  type AuditQuery,
+  type ControlStore,
+  type WriteOutcome,
+} from '../../src/control/control-store';
 
 export interface OpenedControlStore {
   readonly store: ControlStore;
@@ -21,16 +29,47 @@ const tenant = (name: string, plan = 'gold', untilMs?: number): TenantRecord => 
 });
 const block: ControlRecord = { kind: 'block', domain: 'd/é', id: 'b', entries: [{ key: 'ip', value: '::1' }], reason: 'abuse' };
 
+const penalty = (number: number, untilMs: number): ControlRecord => ({
+  kind: 'block',
+  domain: 'd',
+  id: `penalty-${number}`,
+  entries: [{ key: 'ip', value: `${number}` }],
+  untilMs,
+});
+
+/** Small ones, so that a test can fill a store, and more than a write removes at once. */
+const PENALTIES = 300;
+const PLANS = 450;
+export const SMALL_BOUNDS: RecordBounds = { records: { ...RECORDS_MAX, plan: PLANS, block: 2 * PENALTIES }, penalties: PENALTIES };
+
+/** Puts records in writes of the most changes; resolves to the last outcome. */
+async function putAll(
+  store: ControlStore,
+  { count, make, trail }: { readonly count: number; readonly make: (number: number) => ControlRecord; readonly trail?: 'penalties' },
+): Promise<WriteOutcome | undefined> {
+  let outcome: WriteOutcome | undefined;
+  for (let at = 0; at < count; at += CHANGES_MAX) {
+    const length = Math.min(CHANGES_MAX, count - at);
+    const changes = Array.from({ length }, (_, i) => ({ put: make(at + i) }));
+    outcome = await store.write({ changes, audit, ...(trail && { trail }) });
+  }
+  return outcome;
+}
+
 function versionOf(outcome: WriteOutcome): number {
   if (outcome.kind !== 'written') throw new Error(`not written: ${outcome.kind}`);
   return outcome.version;
 }
 
-async function allAudit(store: ControlStore, order: 'newest' | 'oldest', limit = 2): Promise<AuditEntry[]> {
+async function allAudit(
+  store: ControlStore,
+  order: 'newest' | 'oldest',
+  { limit = 2, trail }: Partial<AuditQuery> = {},
+): Promise<AuditEntry[]> {
   const found: AuditEntry[] = [];
   let after: string | undefined;
   do {
-    const { entries, next } = await store.audit({ order, limit, ...(after !== undefined && { after }) });
+    const { entries, next } = await store.audit({ order, limit, ...(after !== undefined && { after }), ...(trail && { trail }) });
     found.push(...entries);
     after = next;
   } while (after !== undefined);
@@ -169,6 +208,99 @@ export function describeControlStore(name: string, open: (nowUs: number) => Prom
       const outcome = await store.write({ changes: [{ put: tenant('t'), expect: 'absent' }], audit });
       expect(outcome).toMatchObject({ kind: 'written', version: START_US + 10_000, effects: [{ isChanged: true }] });
       expect(await store.read([keyOf(tenant('t'))])).toEqual([{ record: tenant('t'), version: START_US + 10_000 }]);
+    });
+
+    test('records that have ended take no room', async () => {
+      const ending =
+        (untilMs: number) =>
+        (number: number): ControlRecord => ({
+          kind: 'plan',
+          domain: 'd',
+          plan: `p${untilMs}-${number}`,
+          limits: [{ requestsPerUnit: 1, unit: 'second' }],
+          untilMs,
+        });
+      await putAll(store, { count: PLANS, make: ending(START_MS + 10) });
+      const one = { changes: [{ put: ending(START_MS + 99_999)(0) }], audit };
+      expect(await store.write(one)).toEqual({ kind: 'full', of: 'plan', max: PLANS });
+      await setNow(START_US + 20_000);
+      expect(await store.write({ ...one, dryRun: true })).toMatchObject({ kind: 'written' });
+      expect(await putAll(store, { count: PLANS, make: ending(START_MS + 99_999) })).toMatchObject({ kind: 'written' });
+      expect(await store.write({ ...one, changes: [{ put: ending(START_MS + 88_888)(0) }] })).toMatchObject({ kind: 'full' });
+    });
+
+    test('records that ended a day ago are removed by any write, and those that ended later are not', async () => {
+      await store.write({ changes: [{ put: tenant('t', 'gold', START_MS + 10) }, { put: tenant('u', 'gold', START_MS + 20) }], audit });
+      await setNow(START_US + 15_000 + ENDED_GRACE_MS * 1_000);
+      await store.write({ changes: [], audit });
+      expect(await store.read([keyOf(tenant('t')), keyOf(tenant('u'))])).toEqual([
+        undefined,
+        { record: tenant('u', 'gold', START_MS + 20), version: START_US },
+      ]);
+    });
+
+    test('blocks by penalties have a bound of their own, so that operators always have room', async () => {
+      const count = PENALTIES;
+      await putAll(store, { count, make: (number) => penalty(number, START_MS + 1_000), trail: 'penalties' });
+      const full = { kind: 'full', of: 'block', max: PENALTIES };
+      expect(await store.write({ changes: [{ put: penalty(count, START_MS + 1_000) }], audit })).toEqual(full);
+      expect(await store.write({ changes: [{ put: penalty(7, START_MS + 5_000) }], audit })).toMatchObject({ kind: 'written' });
+      expect(await store.write({ changes: [{ put: block }], audit })).toMatchObject({ kind: 'written' });
+      await setNow(START_US + 1_001_000);
+      // One of them goes on.
+      expect(await putAll(store, { count: count - 1, make: (number) => penalty(count + number, START_MS + 5_000) })).toMatchObject({
+        kind: 'written',
+      });
+      expect(await store.write({ changes: [{ put: penalty(0, START_MS + 5_000) }], audit })).toEqual(full);
+    });
+
+    test('penalties have a trail of their own, and never displace what people did', async () => {
+      await store.write({ changes: [{ put: block }], audit });
+      for (let i = 0; i < 3; i += 1) {
+        const note = { author: 'weir', action: 'put', reason: 'penalty' };
+        await store.write({ changes: [{ put: penalty(i, START_MS + 10) }], audit: note, trail: 'penalties' });
+      }
+      expect((await allAudit(store, 'newest')).map(({ author }) => author)).toEqual(['ann']);
+      const trail = await allAudit(store, 'newest', { trail: 'penalties' });
+      expect(trail.map(({ key, after }) => [key?.name, after])).toEqual(
+        [2, 1, 0].map((number) => [`penalty-${number}`, penalty(number, START_MS + 10)]),
+      );
+      // What requests cause is bounded in bytes, too.
+      const long = {
+        ...penalty(9, START_MS + 10),
+        entries: [
+          { key: 'ip', value: 'x'.repeat(1_000) },
+          { key: 'b', value: 'y'.repeat(1_024) },
+        ],
+      };
+      await store.write({ changes: [{ put: long as ControlRecord }], audit, trail: 'penalties' });
+      const [last] = await allAudit(store, 'newest', { trail: 'penalties' });
+      expect([last?.key?.name, last?.after]).toEqual(['penalty-9', undefined]);
+    });
+
+    test('a write that needs a position of the data is refused at any other', async () => {
+      const restore = (base: 'empty' | { readonly epoch: string; readonly version: number }, name: string) =>
+        store.write({ changes: [{ put: tenant(name), expect: { restores: 5 } }], audit, base });
+      expect(await restore({ epoch: 'other', version: 1 }, 'a')).toEqual({ kind: 'moved' });
+      expect(await restore('empty', 'a')).toMatchObject({ kind: 'written' });
+      expect(await restore('empty', 'b')).toEqual({ kind: 'moved' });
+      const answer = await store.changesAfter(undefined);
+      if (answer.kind !== 'gap') throw new Error('no gap');
+      await store.write({ changes: [{ delete: keyOf(tenant('a')) }], audit });
+      expect(await restore(answer.position, 'a')).toEqual({ kind: 'moved' });
+      expect(await store.read([keyOf(tenant('a'))])).toEqual([undefined]);
+    });
+
+    test('a deletion of what the store has lost is in the log, so that followers delete it', async () => {
+      await store.write({ changes: [{ put: block }], audit });
+      const answer = await store.changesAfter(undefined);
+      if (answer.kind !== 'gap') throw new Error('no gap');
+      const outcome = await store.write({ changes: [{ delete: keyOf(tenant('gone')), expect: 'lost' }], audit });
+      expect(outcome).toMatchObject({ kind: 'written', effects: [{ isChanged: true }] });
+      expect(await store.changesAfter(answer.position)).toMatchObject({
+        kind: 'changes',
+        changes: [{ key: keyOf(tenant('gone')), version: START_US + 1 }],
+      });
     });
 
     test('versions grow when the clock steps back', async () => {

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { openControlFile } from '../../src/control/file/control-file';
 import { LocalControlStore } from '../../src/control/local-control-store';
 import { RedisControlStore } from '../../src/control/redis/redis-control-store';
-import { describeControlStore } from './control-store-contract';
+import { describeControlStore, SMALL_BOUNDS } from './control-store-contract';
 import { setClock, loadClockedScript } from '../support/redis/clocked-script';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';
 import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
@@ -34,10 +34,11 @@ describeControlStore('RedisControlStore', async (nowUs) => {
   const store = new RedisControlStore({
     run: (call, options) => redis.store.run(call, options),
     keyPrefix: 'p:',
-    onUnreadable: (error) => {
-      throw error;
+    onUnreadable: ({ problem }) => {
+      throw new Error(problem);
     },
     scripts,
+    bounds: SMALL_BOUNDS,
   });
   return { store, setNow: (us) => setClock(redis.client, us) };
 });
@@ -58,7 +59,7 @@ function local(open: (nowUs: () => number) => LocalControlStore | Promise<LocalC
 
 describeControlStore(
   'LocalControlStore in memory',
-  local((nowUs) => new LocalControlStore({ nowUs })),
+  local((nowUs) => new LocalControlStore({ nowUs, bounds: SMALL_BOUNDS })),
 );
 
 let files = 0;
@@ -70,6 +71,7 @@ describeControlStore(
     return openControlFile({
       path: path.join(folder, `control-${files}`),
       nowUs,
+      bounds: SMALL_BOUNDS,
       onTorn: () => {
         throw new Error('a torn line');
       },

@@ -32,6 +32,12 @@ const auditEntry = object({
 
 const order = Type.Optional(Type.Union([Type.Literal('newest'), Type.Literal('oldest')], { default: 'newest' }));
 
+const trail = Type.Optional(
+  Type.Union([Type.Literal('penalties')], {
+    description: 'The trail of blocks that penalties wrote. Absent: the audit log, which holds what people did.',
+  }),
+);
+
 /** Entries that a filter reads for one page. */
 const SEARCHED_MAX = 5_000;
 
@@ -48,6 +54,7 @@ const list = route({
   query: object({
     ...page,
     order,
+    trail,
     author: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Only what this caller did.' })),
     kind: Type.Optional(
       Type.Union(
@@ -76,7 +83,18 @@ const list = route({
   reply: object({ items: Type.Array(auditEntry), next }),
   problems: ['unavailable'],
   handle: async ({ query, pageMax }, { control }) => {
-    const { order: first = 'newest', limit = pageMax, cursor, descriptor, since, author, kind, domain: inDomain, tenant } = query;
+    const {
+      order: first = 'newest',
+      trail: from,
+      limit = pageMax,
+      cursor,
+      descriptor,
+      since,
+      author,
+      kind,
+      domain: inDomain,
+      tenant,
+    } = query;
     const filter: AuditFilter = {
       ...(author !== undefined && { author }),
       ...(kind !== undefined && { kind }),
@@ -86,7 +104,12 @@ const list = route({
       ...(since !== undefined && { sinceMs: Date.parse(since) }),
     };
     const { entries, next: following } = await search(
-      { order: first, limit: Math.min(pageMax, limit), ...(cursor !== undefined && { after: cursorOf(cursor, AUDIT_ID) }) },
+      {
+        order: first,
+        ...(from && { trail: from }),
+        limit: Math.min(pageMax, limit),
+        ...(cursor !== undefined && { after: cursorOf(cursor, AUDIT_ID) }),
+      },
       { control, filter },
     );
     return { body: { items: entries.map(showEntry), ...(following !== undefined && { next: following }) } };
@@ -98,13 +121,14 @@ interface Searched extends Pick<AdminBackend, 'control'> {
 }
 
 /** Reads on until the page is full, the log ends, or enough was searched. */
-async function search({ order, limit, after }: AuditQuery, { control, filter }: Searched): Promise<AuditPage> {
+async function search({ trail: from, order, limit, after }: AuditQuery, { control, filter }: Searched): Promise<AuditPage> {
   const isFiltered = Object.keys(filter).length > 0;
   const entries: AuditEntry[] = [];
   let cursor = after;
   for (let searched = 0; searched < SEARCHED_MAX;) {
     const read = await control.audit({
       order,
+      ...(from && { trail: from }),
       limit: isFiltered ? SEARCH_PAGE : limit,
       ...(cursor !== undefined && { after: cursor }),
     });

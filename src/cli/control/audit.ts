@@ -9,6 +9,8 @@ import { readSince, shortTime } from './values/until';
 
 const KINDS = ['tenant', 'plan', 'override', 'block', 'pass'] as const;
 
+const TRAILS = ['penalties'] as const;
+
 export const audit: ControlCommand = {
   name: 'audit',
   actions: [
@@ -26,6 +28,7 @@ export const audit: ControlCommand = {
           help: 'only what selects this descriptor, and the record of its tenant',
         },
         since: { type: 'string', form: 'TIME|DURATION', help: 'only entries from this time on, or of the last `90m`, `12h`, `2d`' },
+        trail: { type: 'string', form: TRAILS.join('|'), help: 'the blocks that penalties wrote, in place of what people did' },
         order: { type: 'string', form: 'newest|oldest', help: 'which entry comes first (default newest)' },
         ...COUNT_OPTION,
       },
@@ -33,6 +36,7 @@ export const audit: ControlCommand = {
         const { author, domain, tenant, descriptor, since } = values;
         const query = {
           order: readChoice('--order', values.order, ['newest', 'oldest']),
+          ...(values.trail !== undefined && { trail: readChoice('--trail', values.trail, TRAILS) }),
           ...(author !== undefined && { author }),
           ...(values.kind !== undefined && { kind: readChoice('--kind', values.kind, KINDS) }),
           ...(domain !== undefined && { domain }),

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { asError, UnavailableError } from '../../lib/errors';
 import { Pace } from '../../lib/slices';
-import { keyOf } from '../control-record';
+import { keyOf, type RecordBounds } from '../control-record';
 import type { AuditEntry } from '../control-store';
 import { LocalControlStore, type Journal, type JournalEntry } from '../local-control-store';
 import { fromText } from '../read-record';
@@ -26,6 +26,8 @@ export class ControlFileError extends UnavailableError {
 export interface ControlFileOptions {
   readonly path: string;
   readonly nowUs: () => number;
+  /** Default: `STORE_BOUNDS`. */
+  readonly bounds?: RecordBounds;
   readonly onWritten?: () => void;
   /** Called if the last line was incomplete, and dropped: its write was never acknowledged. */
   readonly onTorn: (bytes: number) => void;
@@ -76,14 +78,14 @@ export async function checkControlFile(file: string): Promise<void> {
 }
 
 async function openJournal(handle: FileHandle, options: ControlFileOptions): Promise<LocalControlStore> {
-  const { path: file, nowUs, onWritten, onTorn, onRefused = () => undefined, outdatedLinesMax = OUTDATED_LINES_MAX } = options;
+  const { path: file, nowUs, bounds, onWritten, onTorn, onRefused = () => undefined, outdatedLinesMax = OUTDATED_LINES_MAX } = options;
   const { size } = await handle.stat();
   const lines = linesOf(file);
   const first = await lines.next();
   const [head, ...rest] = first.done === true ? [] : first.value;
   const epoch = head === undefined ? randomUUID() : readHead(head, file);
   const journal = new FileJournal({ file, handle, epoch, outdatedLinesMax, onRefused });
-  const store = new LocalControlStore({ nowUs, epoch, journal, ...(onWritten && { onWritten }) });
+  const store = new LocalControlStore({ nowUs, epoch, journal, ...(bounds && { bounds }), ...(onWritten && { onWritten }) });
   const read = await loadLines(lines, { file, store, first: rest });
   const goodBytes = head === undefined ? 0 : head.length + 1 + read.bytes;
   if (size > goodBytes) onTorn(size - goodBytes);
@@ -266,15 +268,16 @@ async function writeCompactTo(
     const record = fromText(text);
     await add(writeLine({ version, atMs: 0, changes: [{ key: keyOf(record), version, record }], audit: [] }));
   }
-  for (const entry of store.auditEntries) await add(writeLine(auditLine(entry)));
+  for (const entry of store.auditEntries) await add(writeLine(trailLine(entry, 'audit')));
+  for (const entry of store.penaltyEntries) await add(writeLine(trailLine(entry, 'penalties')));
   await add(writeLine(last));
   await flush();
   return { size, lines };
 }
 
 /** Only the audit entry; its write is contained in the records. */
-function auditLine(entry: AuditEntry): JournalEntry {
-  return { version: 0, atMs: entry.atMs, changes: [], audit: [entry] };
+function trailLine(entry: AuditEntry, trail: 'audit' | 'penalties'): JournalEntry {
+  return { version: 0, atMs: entry.atMs, changes: [], audit: [], [trail]: [entry] };
 }
 
 async function writeAll(handle: FileHandle, bytes: Buffer): Promise<void> {

@@ -1,6 +1,6 @@
 /** The lines of the file of control data. */
 
-import { auditFromJson, auditToJson, keyText, readKeyText } from '../audit-json';
+import { auditFromJson, auditToJson, keyText, readKeyText } from '../audit/audit-json';
 import { keyOf } from '../control-record';
 import type { LoggedChange } from '../control-store';
 import type { JournalEntry } from '../local-control-store';
@@ -17,6 +17,7 @@ interface Line {
   readonly put?: readonly object[];
   readonly delete?: readonly string[];
   readonly audit?: readonly object[];
+  readonly penalties?: readonly object[];
   readonly id?: string;
   readonly digest?: string;
   readonly discard?: true;
@@ -36,7 +37,7 @@ export function readHeadLine(line: string): string | undefined {
   }
 }
 
-export function writeLine({ version, atMs, changes, audit, id, digest, discardsLost }: JournalEntry): string {
+export function writeLine({ version, atMs, changes, audit, penalties = [], id, digest, discardsLost }: JournalEntry): string {
   const put = changes.flatMap(({ record }) => (record === undefined ? [] : [toJson(record)]));
   const deleted = changes.flatMap(({ key, record }) => (record === undefined ? [keyText(key)] : []));
   const line: Line = {
@@ -45,6 +46,7 @@ export function writeLine({ version, atMs, changes, audit, id, digest, discardsL
     ...(put.length > 0 && { put }),
     ...(deleted.length > 0 && { delete: deleted }),
     ...(audit.length > 0 && { audit: audit.map(auditToJson) }),
+    ...(penalties.length > 0 && { penalties: penalties.map(auditToJson) }),
     ...(id !== undefined && { id }),
     ...(digest !== undefined && { digest }),
     ...(discardsLost === true && { discard: true }),
@@ -59,7 +61,7 @@ export function readLine(text: string): JournalEntry {
   const tenant = readTenantLine(text);
   if (tenant !== undefined) return tenant;
   const line = parseLine(text);
-  const { version, at: atMs, put = [], delete: deleted = [], audit = [], id, digest, discard } = line;
+  const { version, at: atMs, put = [], delete: deleted = [], audit = [], penalties = [], id, digest, discard } = line;
   if (!Number.isSafeInteger(version)) throw new Error('version is not a whole number');
   const changes = [
     ...deleted.map((key): LoggedChange => ({ key: readKeyText(key), version })),
@@ -68,7 +70,16 @@ export function readLine(text: string): JournalEntry {
       return { key: keyOf(record), version, record };
     }),
   ];
-  return { version, atMs, changes, audit: audit.map(auditFromJson), id, digest, discardsLost: discard };
+  return {
+    version,
+    atMs,
+    changes,
+    audit: audit.map(auditFromJson),
+    ...(penalties.length > 0 && { penalties: penalties.map(auditFromJson) }),
+    id,
+    digest,
+    discardsLost: discard,
+  };
 }
 
 /** One tenant without an audit entry, as most lines of a replaced file are. */

@@ -5,7 +5,15 @@ import type { ScriptRun } from '../../store/redis/redis-store';
 import { loadScript, type Script } from '../../store/redis/script-loader';
 import { readList } from '../../store/redis/client/read-reply';
 import type { TakeOptions } from '../../store/port/store';
-import { CONTROL_KINDS, fieldOf, type ControlKind, type RecordKey, type StoredRecord } from '../control-record';
+import {
+  CONTROL_KINDS,
+  fieldOf,
+  STORE_BOUNDS,
+  type ControlKind,
+  type RecordBounds,
+  type RecordKey,
+  type StoredRecord,
+} from '../control-record';
 import type {
   AuditNote,
   AuditPage,
@@ -21,6 +29,7 @@ import type {
 import {
   decodeAudit,
   decodeChanges,
+  decodeFields,
   decodeRecords,
   decodeScan,
   decodeWrite,
@@ -35,6 +44,8 @@ export interface RedisControlStoreOptions {
   /** `CACHE_KEY_PREFIX`. */
   readonly keyPrefix: string;
   readonly onUnreadable: OnUnreadable;
+  /** Default: `STORE_BOUNDS`. */
+  readonly bounds?: RecordBounds;
   /** Default: those of `lua/`. */
   readonly scripts?: ControlScripts;
 }
@@ -62,16 +73,19 @@ export class RedisControlStore implements ControlStore {
       keys.map(({ kind }) => this.kindKey(kind)),
       ['get', ...keys.map(fieldOf)],
     );
-    return decodeRecords(reply, this.options.onUnreadable);
+    return decodeRecords(reply, keys, this.options.onUnreadable);
   }
 
-  scan({ kind, cursor = '0', limit }: ScanQuery): Promise<ScanPage> {
+  async scan({ kind, cursor = '0', limit }: ScanQuery): Promise<ScanPage> {
     const { run, onUnreadable } = this.options;
-    const args = ['scan', cursor, String(limit)];
-    return run(
-      { script: this.scripts.read, keys: [this.kindKey(kind)], args, read: (reply) => decodeScan(reply, onUnreadable) },
-      NO_OPTIONS,
-    );
+    const read = <Page>(what: string, decode: (reply: unknown) => Page) =>
+      run({ script: this.scripts.read, keys: [this.kindKey(kind)], args: [what, cursor, String(limit)], read: decode }, NO_OPTIONS);
+    const { isUnreadable, ...page } = await read('scan', decodeScan);
+    if (!isUnreadable) return page;
+    // Fields are only read to name what is unreadable: a million of them would double the time of a start.
+    const named = await read('fields', (reply) => decodeFields(reply, kind));
+    named.unreadable?.forEach(onUnreadable);
+    return named;
   }
 
   write(write: ControlWrite): Promise<WriteOutcome> {
@@ -82,11 +96,11 @@ export class RedisControlStore implements ControlStore {
     await this.runWrite({ changes: [], audit }, { discardsLost: true });
   }
 
-  async audit({ order, after = '', limit }: AuditQuery): Promise<AuditPage> {
+  async audit({ trail, order, after = '', limit }: AuditQuery): Promise<AuditPage> {
     const isContinued = after !== '';
     const count = limit + 1 + Number(isContinued);
-    const reply = await this.runRead([this.key('audit')], ['audit', order === 'newest' ? '1' : '0', after, String(count)]);
-    const found = decodeAudit(reply, this.options.onUnreadable).filter(({ id }) => id !== after);
+    const reply = await this.runRead([this.key(trail ?? 'audit')], ['audit', order === 'newest' ? '1' : '0', after, String(count)]);
+    const found = decodeAudit(reply).filter(({ id }) => id !== after);
     const entries = found.slice(0, limit);
     const last = entries.at(-1);
     return { entries, ...(found.length > limit && last && { next: last.id }) };
@@ -94,7 +108,7 @@ export class RedisControlStore implements ControlStore {
 
   async changesAfter(position: Position | undefined): Promise<LogAnswer> {
     const { epoch = '', version = 0 } = position ?? {};
-    const keys = [this.key('about'), this.key('log')];
+    const keys = [this.key('about'), this.key('log'), ...CONTROL_KINDS.map((kind) => this.kindKey(kind))];
     return decodeChanges(
       await this.runRead(keys, ['changes', epoch, String(version), String(LOG_ENTRIES_AT_ONCE)]),
       this.options.onUnreadable,
@@ -107,17 +121,19 @@ export class RedisControlStore implements ControlStore {
   }
 
   private runWrite(write: ControlWrite, { discardsLost }: { readonly discardsLost: boolean }): Promise<WriteOutcome> {
-    const { changes, audit, id, dryRun } = write;
+    const { changes, audit, id, dryRun, trail = 'audit' } = write;
     const digest = createHash('sha256')
       .update(JSON.stringify([changes, audit.action, audit.details]))
       .digest('hex');
     const keys = [
-      ...['about', 'log', 'audit', 'ends'].map((name) => this.key(name)),
+      ...['about', 'log', trail, 'ends'].map((name) => this.key(name)),
       ...CONTROL_KINDS.map((kind) => this.kindKey(kind)),
+      this.key('penalty-ends'),
       ...(id === undefined || dryRun === true ? [] : [this.key(`write:${id}`)]),
     ];
-    const args = encodeWrite(write, { epoch: randomUUID(), digest, discardsLost });
-    return this.options.run({ script: this.scripts.write, keys, args, read: (reply) => decodeWrite(reply, write) }, NO_OPTIONS);
+    const { run, bounds = STORE_BOUNDS } = this.options;
+    const args = encodeWrite(write, { epoch: randomUUID(), digest, discardsLost, bounds });
+    return run({ script: this.scripts.write, keys, args, read: (reply) => decodeWrite(reply, write, bounds) }, NO_OPTIONS);
   }
 
   private runRead(keys: readonly string[], args: readonly string[]): Promise<readonly unknown[]> {

@@ -187,6 +187,10 @@ test('the block names rule, entries, reason and end; entries that are not UTF-8 
   expect(record?.id).toBe(penaltyRecord(block!, START_MS + 1)?.id);
   expect(penaltyRecord({ ...block!, entries: [{ key: 'merchant', value: '\u00ff' }] }, START_MS)).toBeUndefined();
   expect(penaltyRecord({ ...block!, path: ['é'.repeat(400)] }, START_MS)?.reason).toMatch(/…$/);
+  // Two of these are more than a record of a penalty may have.
+  const long = { key: 'merchant', value: 'x'.repeat(1_024) };
+  expect(penaltyRecord({ ...block!, entries: [long] }, START_MS)?.entries).toEqual([long]);
+  expect(penaltyRecord({ ...block!, entries: [long, { ...long, key: 'agent' }] }, START_MS)).toBeUndefined();
 });
 
 test('a penalty without its fields is refused, and without a limit has no effect', () => {

@@ -64,6 +64,8 @@ export function writtenOrRefuse(outcome: WriteOutcome): Extract<WriteOutcome, { 
         'conflict',
         `the store has ${outcome.max} records of the kind ${outcome.of}, which is the most; delete some first`,
       );
+    case 'moved':
+      throw new AdminProblem('unavailable', 'the control data changed meanwhile; try again');
     case 'id_reused':
       throw new AdminProblem('idempotency-key-reused', 'another write has used this Idempotency-Key; use a new one');
   }
