@@ -290,55 +290,120 @@ local function read_plans(at, plan_count)
   return plans, at
 end
 
+-- What the holds have of these names, in their order: false for nothing.
+local function read_fields(prefix, names)
+  if #names == 0 then
+    return {}
+  end
+  local fields = {}
+  for i = 1, #names do
+    fields[i] = prefix .. names[i]
+  end
+  return call_redis('HMGET', holds_key, unpack(fields))
+end
+
 -- Ids that are due and their records, put at the end of the reply: so many, and so many bytes, at most, but one in any case.
 local function add_due(reply, ids_max, bytes_max)
   local ids = call_redis('ZRANGEBYSCORE', index_key, '-inf', format('%.0f', now_us), 'LIMIT', '0', format('%d', ids_max))
-  local bytes = 0
+  local values, bytes = read_fields(RECORD_FIELD, ids), 0
   for i = 1, #ids do
-    local value = call_redis('HGET', holds_key, RECORD_FIELD .. ids[i])
-    if value then
-      bytes = bytes + #value
-      if bytes > bytes_max and i > 1 then
-        return
-      end
-    else
+    local value = values[i] or ''
+    bytes = bytes + #value
+    if bytes > bytes_max and i > 1 then
+      return
+    end
+    if value == '' then
+      call_redis('HDEL', holds_key, RECORD_FIELD .. ids[i])
       call_redis('ZREM', index_key, ids[i])
     end
     reply[#reply + 1] = ids[i]
-    reply[#reply + 1] = value or ''
+    reply[#reply + 1] = value
   end
 end
 
--- The record of an id if it is due, the one that the caller read, and one at all; and whether the id goes.
-local function read_due(id, plan, made_us)
-  local value = call_redis('HGET', holds_key, RECORD_FIELD .. id)
-  local record = value and unpack_record(value)
+-- The record if it is due, the one that the caller read, and one at all; and whether the id goes.
+local function due_record(value, id, plan, made_us)
   if plan == 0 then
     local score = call_redis('ZSCORE', index_key, id)
     return nil, score and to_number(score) <= now_us
   end
+  local record = value and unpack_record(value)
   if record and record.made_us == made_us and not is_settled(record, LAPSED, now_us) then
     return record, true
   end
   return nil, false
 end
 
-local function lapse()
-  local ids_max, bytes_max, id_count, plan_count = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-  local plans, at = read_plans(6, plan_count)
-  local held, lapsed, gone, gone_fields, flags = {}, {}, {}, {}, {}
+-- The hits that are held of each bucket of these plans, by their keys.
+local function read_held_of(plans)
+  local held, keys = {}, {}
+  for i = 1, #plans do
+    for n = 1, #plans[i] do
+      local key = plans[i][n].bucket.key
+      if not held[key] then
+        held[key] = 0
+        keys[#keys + 1] = key
+      end
+    end
+  end
+  local values = read_fields(HITS_FIELD, keys)
+  for i = 1, #keys do
+    held[keys[i]] = to_number(values[i] or 0)
+  end
+  return held
+end
+
+-- The ids whose arguments begin at `at`: each its id, plan and made_us.
+local function read_ids(at, id_count)
+  local ids, asked = {}, {}
   for i = 1, id_count do
-    local id, plan = ARGV[at], tonumber(ARGV[at + 1])
-    local record, goes = read_due(id, plan, tonumber(ARGV[at + 2]))
+    ids[i] = ARGV[at]
+    asked[i] = { plan = tonumber(ARGV[at + 1]), made_us = tonumber(ARGV[at + 2]) }
     at = at + 3
+  end
+  return ids, asked
+end
+
+-- Writes the records of those that have lapsed, and takes the ids out of the holds and the index.
+local function write_lapsed(lapsed, held, gone)
+  for key, record in pairs(lapsed) do
+    write_settled(key, record)
+  end
+  local fields = {}
+  for key, hits in pairs(held) do
+    if hits > 0 then
+      call_redis('HSET', holds_key, HITS_FIELD .. key, format('%.0f', hits))
+    else
+      fields[#fields + 1] = HITS_FIELD .. key
+    end
+  end
+  for i = 1, #gone do
+    fields[#fields + 1] = RECORD_FIELD .. gone[i]
+  end
+  if #fields > 0 then
+    call_redis('HDEL', holds_key, unpack(fields))
+  end
+  if #gone > 0 then
+    call_redis('ZREM', index_key, unpack(gone))
+  end
+end
+
+local function lapse()
+  local ids_max, bytes_max, id_count = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+  local plans, at = read_plans(6, tonumber(ARGV[5]))
+  local ids, asked = read_ids(at, id_count)
+  local values, held = read_fields(RECORD_FIELD, ids), read_held_of(plans)
+  local lapsed, gone, flags = {}, {}, {}
+  for i = 1, id_count do
+    local record, goes = due_record(values[i], ids[i], asked[i].plan, asked[i].made_us)
     if record then
-      drop_held(held, record, plans[plan])
-      settle_record(record, plans[plan], LAPSED, 0, now_us)
+      local legs = plans[asked[i].plan]
+      drop_held(held, record, legs)
+      settle_record(record, legs, LAPSED, 0, now_us)
       lapsed[KEYS[2 + i]] = record
     end
     if goes then
-      gone[#gone + 1] = id
-      gone_fields[#gone_fields + 1] = RECORD_FIELD .. id
+      gone[#gone + 1] = ids[i]
     end
     flags[i] = record and '1' or '0'
   end
@@ -346,13 +411,8 @@ local function lapse()
   if refused then
     return refused
   end
-  for key, record in pairs(lapsed) do
-    write_settled(key, record)
-  end
-  write_held(held)
   if #gone > 0 then
-    call_redis('HDEL', holds_key, unpack(gone_fields))
-    call_redis('ZREM', index_key, unpack(gone))
+    write_lapsed(lapsed, held, gone)
   end
   local reply = { now_us, 0, 0, table.concat(flags) }
   if ids_max > 0 then
