@@ -32,8 +32,8 @@ Reply     now_us, and then
           "lapse":   ids still in the index, the time at which the first of them lapses (0: none), for each id asked for 1 if it lapsed now or 0, in
                      one text, and of the ids that are due some, the first first: id, record (an empty text: it has none, and is gone)
 
-Buckets are read first and written last (include/buckets.lua), then the records, so that Redis refuses the first write if it has no
-memory; then the holds and the index. No key but those in KEYS is touched. The index and the holds belong together: without
+Buckets are read first and written last (include/buckets.lua), then the records; then the holds and the index. So Redis refuses the first
+write if it has no memory, unless that is the DEL of a bucket: what follows then takes no more than what goes. No key but those in KEYS is touched. The index and the holds belong together: without
 the one, the other says nothing.
 ]]
 --- @include "numbers"
