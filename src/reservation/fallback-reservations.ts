@@ -1,6 +1,6 @@
 /** Reservations during a Redis outage: the failure modes of their limits decide, and this instance's memory keeps them. */
 
-import { isOutside, windowAt } from '../algorithm/window';
+import { isSameWindow } from '../algorithm/window';
 import type { Group, OutsideWindows, Settlement, Take } from '../bucket/take';
 import {
   extendedUntilUs,
@@ -219,9 +219,7 @@ export class FallbackReservations implements Reservations {
 
 /** With its window the hits of a take are gone: a refund would give back those of others. */
 function isForgotten({ limit, takenAtUs }: Settlement, nowUs: number): boolean {
-  if (limit.algorithm !== 'fixed_window') return false;
-  if (isOutside(limit, takenAtUs) || isOutside(limit, nowUs)) return true;
-  return windowAt(limit, takenAtUs).index !== windowAt(limit, nowUs).index;
+  return limit.algorithm === 'fixed_window' && !isSameWindow(limit, takenAtUs, nowUs);
 }
 
 function keyOf({ tag, id }: ReservationName): string {

@@ -125,6 +125,7 @@ export class FallbackStore implements Store {
     const modeOf = ({ failureMode = this.options.failureMode }: Take) => failureMode;
     if (error.reason === 'overload' || group.takes.some((take) => modeOf(take) === 'unavailable')) return error;
     const requested = error.mayHaveRun ? group.takes.map(withoutRefund) : group.takes;
+    if (error.mayHaveRun) this.countLostRefunds(group);
     const takes = requested.map((take) => this.toFallbackTake(take, modeOf(take)));
     const [outcome] = await this.options.local.take([{ ...group, takes }]);
     const verdict = outcome !== undefined && 'verdicts' in outcome ? outcome : undefined;
@@ -147,6 +148,11 @@ export class FallbackStore implements Store {
     this.options.onFallback(passed);
     trace?.onFallback(group, error.reason);
     return { fallback: true, ...verdict };
+  }
+
+  /** A refund with a lost reply is not sent again, because it would then give back hits of others. */
+  private countLostRefunds({ takes }: Group): void {
+    for (const take of takes) if (take.hits < 0 && this.isCounted(take)) this.options.onLost(-take.hits, 'refund');
   }
 
   private toFallbackTake(take: Take, mode: FailureMode): Take {
