@@ -128,6 +128,22 @@ local function settle_record(record, legs, target, actual, now_us)
   if target == COMMITTED then
     record.actual = actual
   end
+  if target ~= LAPSED then
+    -- Nothing changes any more, so nobody asks for these again.
+    record.charged, record.used_before, record.plan = {}, {}, ''
+  end
+end
+
+-- The record of hits that were used under an id that nobody knows.
+local function unknown_record(leg_count, keep_us, now_us)
+  local record = {
+    state = LAPSED, flags = UNKNOWN, asked = 0, granted = 0, made_us = now_us, expires_us = now_us, keep_us = keep_us,
+    actual = 0, cut = 0, charged = {}, used_before = {}, plan = '',
+  }
+  for i = 1, leg_count do
+    record.charged[i], record.used_before[i] = 0, 0
+  end
+  return record
 end
 
 -- Later, never sooner, and never beyond the longest life of a reservation.

@@ -29,3 +29,8 @@ export function isOutside({ edgesUs }: AlgorithmLimit, atUs: number): boolean {
   const [first, last] = [edgesUs?.[0], edgesUs?.at(-1)];
   return first !== undefined && last !== undefined && (atUs < first || atUs >= last);
 }
+
+/** Whether both times lie in one window of the limit; false outside of its calendar windows. */
+export function isSameWindow(limit: AlgorithmLimit, oneUs: number, otherUs: number): boolean {
+  return !isOutside(limit, oneUs) && !isOutside(limit, otherUs) && windowAt(limit, oneUs).index === windowAt(limit, otherUs).index;
+}

@@ -35,6 +35,7 @@ const FALLBACK_BUCKETS_MAX = 2 * KEPT_FOR_REDIS.accountsMax;
 
 /** Bound of the embedded store: about 60 MB if full. */
 const MEMORY_RESERVATIONS_MAX = 100_000;
+const MEMORY_RESERVATIONS_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface DecidingProcess {
   readonly settings: Settings;
@@ -172,6 +173,7 @@ function openMemoryStore(memoryStore: MemoryStore, metrics: Metrics): OpenedStor
       store: memoryStore,
       nowUs: monotonicNowUs,
       recordsMax: MEMORY_RESERVATIONS_MAX,
+      bytesMax: MEMORY_RESERVATIONS_BYTES_MAX,
       onLapsed: countLapsed(metrics),
     }),
     leave: () => Promise.resolve(),

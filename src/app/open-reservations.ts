@@ -1,6 +1,7 @@
 /** Opens the reservations of one process: the service for their steps, and the sweeper that lapses them. */
 
 import { domainTag } from '../bucket/bucket-key';
+import { monotonicNowMs } from '../lib/clock';
 import type { RulesInForce } from '../source/rules-in-force';
 import type { Metrics } from '../observability/metrics/metrics';
 import { ReservationService, type ReservationServiceParts } from '../reservation/reservation-service';
@@ -15,7 +16,7 @@ export function countLapsed(metrics: Metrics): OnLapsed {
   };
 }
 
-export interface OpenReservationsInput extends Omit<ReservationServiceParts, 'onOutcome' | 'onTag'> {
+export interface OpenReservationsInput extends Omit<ReservationServiceParts, 'onOutcome' | 'onHeld'> {
   readonly metrics: Metrics;
   readonly rules: RulesInForce;
 }
@@ -32,6 +33,7 @@ export function openReservations({ metrics, rules, ...parts }: OpenReservationsI
       [...(rules.ruleSet?.domains.values() ?? [])]
         .filter(({ hasReservations }) => hasReservations === true)
         .map(({ name }) => domainTag(name)),
+    nowMs: monotonicNowMs,
     onHeld: (held) => {
       metrics.reservationsHeld.set(held);
     },
@@ -42,8 +44,8 @@ export function openReservations({ metrics, rules, ...parts }: OpenReservationsI
       metrics.reservations.inc({ outcome });
       if (hits > 0) metrics.reservationHits.inc({ outcome }, hits);
     },
-    onTag: (tag) => {
-      sweeper.touch(tag);
+    onHeld: (tag, lapsesAfterMs) => {
+      sweeper.touch(tag, { lapsesAfterMs });
     },
   });
   return { service, sweeper };

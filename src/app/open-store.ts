@@ -34,6 +34,7 @@ const INSTANCES_MAX = 1_000;
 
 /** Bound of reservations kept in this instance during an outage. */
 const FALLBACK_RESERVATIONS_MAX = 10_000;
+const FALLBACK_RESERVATIONS_BYTES_MAX = 16 * 1024 * 1024;
 
 /** How long a process that ends waits for Redis to record that, in milliseconds. */
 const LEAVE_MS = 100;
@@ -159,6 +160,7 @@ export async function openStore(input: OpenStoreInput): Promise<OpenedStore> {
     store,
     nowUs: monotonicNowUs,
     recordsMax: FALLBACK_RESERVATIONS_MAX,
+    bytesMax: FALLBACK_RESERVATIONS_BYTES_MAX,
     onLapsed: input.onLapsed,
   });
   return {

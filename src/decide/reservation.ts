@@ -3,6 +3,7 @@
  * Twin of `lua/include/reservation.lua`, which runs in Redis; this code runs in the embedded store.
  */
 
+import { isOutside } from '../algorithm/window';
 import { UNSETTLED, type BucketLimit, type Settlement } from '../bucket/take';
 import type { FailureMode } from '../rule/limit';
 import type { Mode } from '../rule/mode';
@@ -58,7 +59,7 @@ export interface ReservationRecord {
   readonly actual: number;
   /** Used hits beyond the overdraft, which were not charged: the maximum over the buckets. */
   readonly cut: number;
-  /** One for each leg. */
+  /** One for each leg; none after a commit or a release. */
   readonly charges: readonly LegCharge[];
 }
 
@@ -191,8 +192,34 @@ export function settleRecord({ record, legs, target, actual, nowUs, apply }: Set
     keepUs,
     actual: target === 'committed' ? actual : record.actual,
     cut,
-    charges,
+    // Of a reservation that nothing changes any more nobody asks for its charges.
+    charges: target === 'lapsed' ? charges : [],
   };
+}
+
+/** Whether a leg is to be charged more, in a calendar window that its edges do not cover. */
+export function isOutsideCharge({ record, legs, target, actual, nowUs }: Omit<SettleRecordInput, 'apply'>): boolean {
+  return legs.some((leg, i) => {
+    const charged = record.charges[i]?.charged ?? 0;
+    return wantedHits({ leg, charged, target, actual }) > charged && isOutside(leg.limit, nowUs);
+  });
+}
+
+/** The legs with the calendar windows of these others on the same buckets: windows of now, in place of those of the reservation. */
+export function withEdgesOf<Of extends SettledLeg>(legs: readonly Of[], others: readonly SettledLeg[]): readonly Of[] {
+  if (!legs.some(({ limit }) => limit.edgesUs !== undefined)) return legs;
+  return legs.map((leg) => {
+    const { edgesUs } = others.find(({ bucketKey }) => bucketKey === leg.bucketKey)?.limit ?? {};
+    return edgesUs === undefined || leg.limit.edgesUs === undefined ? leg : { ...leg, limit: { ...leg.limit, edgesUs } };
+  });
+}
+
+/** Whether every calendar limit has the same bucket among the others, so that its windows can be asked for again. */
+export function haveEdgesOf(legs: readonly SettledLeg[], others: readonly SettledLeg[]): boolean {
+  return legs.every(
+    ({ bucketKey, limit }) =>
+      limit.edgesUs === undefined || others.some((other) => other.bucketKey === bucketKey && other.limit.edgesUs !== undefined),
+  );
 }
 
 interface SettleRecordInput {

@@ -1,11 +1,35 @@
 /** Reservations of the embedded store: records in this process's memory, beside its buckets. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isOutsideWindows, type Group, type OutsideWindows } from '../bucket/take';
-import { chargedLegs, extendedUntilUs, grantableHits, heldRecord, isSettled, settleRecord, unknownRecord } from '../decide/reservation';
+import {
+  chargedLegs,
+  extendedUntilUs,
+  grantableHits,
+  haveEdgesOf,
+  heldRecord,
+  isOutsideCharge,
+  isSettled,
+  settleRecord,
+  unknownRecord,
+  withEdgesOf,
+} from '../decide/reservation';
+import { monotonicNowMs } from '../lib/clock';
 import { asError } from '../lib/errors';
 import type { MemoryStore } from '../store/memory/memory-store';
-import { RecordTable } from './record-table';
-import type { ExtendInput, OnLapsed, Plan, Reservations, ReserveInput, ReserveOutcome, SettleInput, StepOutcome } from './reservations';
+import { RecordTable, SWEPT_AT_ONCE } from './record-table';
+import {
+  SWEEP_TURN_MS,
+  type ExtendInput,
+  type OnLapsed,
+  type Plan,
+  type Reservations,
+  type ReserveInput,
+  type ReserveOutcome,
+  type SettleInput,
+  type StepOutcome,
+  type Swept,
+} from './reservations';
 
 export interface MemoryReservationsOptions {
   readonly store: Pick<MemoryStore, 'decide' | 'apply'>;
@@ -13,15 +37,22 @@ export interface MemoryReservationsOptions {
   readonly nowUs: () => number;
   /** Maximum number of records. */
   readonly recordsMax: number;
+  /** Maximum of their bytes, approximately. */
+  readonly bytesMax: number;
   readonly onLapsed?: OnLapsed;
 }
+
+const US_PER_MS = 1_000;
+
+/** Steps of a sweep that a Reserve which would be denied takes before it is decided again: a few milliseconds. */
+const RESERVE_SWEEPS = 10;
 
 /** Each step runs in one turn of the event loop, so no other step runs between its look at the buckets and its charge. */
 export class MemoryReservations implements Reservations {
   private readonly table: RecordTable;
 
   constructor(private readonly options: MemoryReservationsOptions) {
-    this.table = new RecordTable(options.recordsMax);
+    this.table = new RecordTable({ recordsMax: options.recordsMax, bytesMax: options.bytesMax });
   }
 
   reserve(input: ReserveInput): Promise<ReserveOutcome | OutsideWindows> {
@@ -29,14 +60,17 @@ export class MemoryReservations implements Reservations {
       const first = this.decide(input);
       if (!('kind' in first) || first.kind === 'known') return Promise.resolve(first);
       // Lapse first: hits that are due for return must not deny anybody.
-      const lapsed = this.lapse(input.name.tag);
-      return Promise.resolve(first.verdict.overLimit && lapsed > 0 ? this.decide(input) : first);
+      const { overLimit } = first.verdict;
+      let lapsed = this.lapse(input.name.tag);
+      for (let sweeps = 1; overLimit && lapsed === sweeps * SWEPT_AT_ONCE && sweeps < RESERVE_SWEEPS; sweeps += 1)
+        lapsed += this.lapse(input.name.tag);
+      return Promise.resolve(overLimit && lapsed > 0 ? this.decide(input) : first);
     } catch (error) {
       return Promise.reject(asError(error));
     }
   }
 
-  settle(input: SettleInput): Promise<StepOutcome | undefined> {
+  settle(input: SettleInput): Promise<StepOutcome | OutsideWindows | undefined> {
     return Promise.resolve(this.step(input));
   }
 
@@ -51,9 +85,13 @@ export class MemoryReservations implements Reservations {
     return Promise.resolve({ record: extended, isChanged: true, isDegraded: false });
   }
 
-  sweep(tag: string): Promise<number> {
-    this.lapse(tag);
-    return Promise.resolve(this.table.heldOf(tag));
+  /** Decisions get their turn after each step. */
+  async sweep(tag: string): Promise<Swept> {
+    const untilMs = monotonicNowMs() + SWEEP_TURN_MS;
+    while (this.lapse(tag) === SWEPT_AT_ONCE && monotonicNowMs() < untilMs) await nextTurn();
+    const firstUs = this.table.firstUs(tag);
+    const firstAfterMs = firstUs === undefined ? undefined : Math.max(0, Math.ceil((firstUs - this.options.nowUs()) / US_PER_MS));
+    return { held: this.table.heldOf(tag), firstAfterMs };
   }
 
   private decide({ name, plan, asked, ttlUs, keepUs }: ReserveInput): ReserveOutcome | OutsideWindows {
@@ -76,13 +114,15 @@ export class MemoryReservations implements Reservations {
     return { kind: 'decided', verdict, granted, record, isDegraded: false };
   }
 
-  private step({ name, target, actual, unknown }: SettleInput): StepOutcome | undefined {
+  private step({ name, target, actual, unknown }: SettleInput): StepOutcome | OutsideWindows | undefined {
     const nowUs = this.options.nowUs();
     const known = this.table.find(name, nowUs);
     if (known === undefined && (unknown === undefined || target === 'lapsed')) return undefined;
-    const legs = known?.legs ?? unknown?.plan.legs ?? [];
+    const current = unknown?.plan.legs ?? [];
+    const legs = known === undefined ? current : withEdgesOf(known.legs, current);
     const before = known?.record ?? unknownRecord({ legs: legs.length, keepUs: unknown?.keepUs ?? 0, nowUs });
     if (isSettled(before, target, nowUs)) return { record: before, isChanged: false, isDegraded: false };
+    if (haveEdgesOf(legs, current) && isOutsideCharge({ record: before, legs, target, actual, nowUs })) return { outsideAtUs: nowUs };
     const apply = (settlement: Parameters<MemoryStore['apply']>[0][number]): number => this.options.store.apply([settlement])[0] ?? 0;
     const record = settleRecord({ record: before, legs, target, actual, nowUs, apply });
     this.table.keep({ name, legs, record }, nowUs);

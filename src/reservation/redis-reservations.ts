@@ -1,32 +1,32 @@
 /** Reservations in Redis: each step runs `lua/reserve.lua` once, by the clock of Redis, in the one slot of the buckets. */
 
 import type { OutsideWindows } from '../bucket/take';
-import type { SettledLeg } from '../decide/reservation';
+import { haveEdgesOf, withEdgesOf, type SettledLeg } from '../decide/reservation';
+import { monotonicNowMs } from '../lib/clock';
 import { loadScript, type Script } from '../store/redis/script-loader';
 import type { ReadReply } from '../store/redis/client/read-reply';
 import type { ScriptRun } from '../store/redis/redis-store';
 import type { ScriptArguments } from '../store/redis/script-wire';
 import { StoreError, type TakeOptions } from '../store/port/store';
 import { SWEPT_AT_ONCE } from './record-table';
+import { decodeLapse, encodeLapse, type Due, type LapseInput, type LapseReply } from './lapse-wire';
 import { ReservationKeys } from './reservation-keys';
 import {
-  decodeDue,
   decodeRead,
   decodeReserve,
   decodeStep,
-  encodeDue,
   encodeExtend,
   encodeRead,
   encodeReserve,
   encodeSettle,
   legsOfPlan,
-  planText,
   type ReserveReply,
   type StepReply,
   type StoredRecord,
 } from './reservation-wire';
 import {
   PartsError,
+  SWEEP_TURN_MS,
   type ExtendInput,
   type OnLapsed,
   type Reservations,
@@ -34,6 +34,7 @@ import {
   type ReserveOutcome,
   type SettleInput,
   type StepOutcome,
+  type Swept,
 } from './reservations';
 
 /** Runs a script on the server of its keys. */
@@ -50,10 +51,23 @@ export interface RedisReservationsOptions {
   readonly onLapsed?: OnLapsed;
   /** Default: the script in `lua/`. */
   readonly script?: Script;
+  /** A monotonic clock, in milliseconds. Default: that of this process. */
+  readonly nowMs?: () => number;
 }
+
+/** Most legs that lapse in one run of the script: below a millisecond of Redis. */
+const LEGS_AT_ONCE = 100;
+
+/** How long a sweep lets another instance go on that lapses the same reservations, in milliseconds. */
+const YIELD_MS = 1_000;
+
+/** How long a Reserve that would be denied waits for others to lapse, in milliseconds. */
+const RESERVE_TURN_MS = 100;
 
 /** Attempts: another step may create or drop the record between the read and the step, which then starts over. */
 const LOOKS_MAX = 4;
+
+const US_PER_MS = 1_000;
 
 export class RedisReservations implements Reservations {
   private readonly keys: ReservationKeys;
@@ -69,25 +83,30 @@ export class RedisReservations implements Reservations {
     const first = await this.decide(input, options);
     if (first.kind !== 'decided' || first.due === 0) return toOutcome(first);
     // Lapse first: hits that are due for return must not deny anybody. If the sweep fails, the reservation is decided anyway.
-    const swept = await this.sweep(input.name.tag, options).catch(() => undefined);
+    const turn = { turnMs: first.verdict.overLimit ? RESERVE_TURN_MS : 0, options };
+    const swept = await this.lapseDue(input.name.tag, turn).catch(() => undefined);
     return toOutcome(first.verdict.overLimit && swept !== undefined ? await this.decide(input, options) : first);
   }
 
-  async settle(input: SettleInput, options: TakeOptions): Promise<StepOutcome | undefined> {
+  async settle(input: SettleInput, options: TakeOptions): Promise<StepOutcome | OutsideWindows | undefined> {
     const { name, target, actual, unknown } = input;
     let stored = await this.read(input, options);
     for (let looks = 1; looks <= LOOKS_MAX; looks += 1) {
-      if (stored === undefined && (unknown === undefined || target === 'lapsed')) return this.forget(input, options);
-      const legs: readonly SettledLeg[] = stored === undefined ? (unknown?.plan.legs ?? []) : legsOfPlan(stored.plan);
+      if (stored === undefined && (unknown === undefined || target === 'lapsed')) return undefined;
+      if (stored?.record.state === 'committed' || stored?.record.state === 'released')
+        return { record: stored.record, isChanged: false, isDegraded: false };
+      const current = unknown?.plan.legs ?? [];
+      const legs: readonly SettledLeg[] = stored === undefined ? current : withEdgesOf(legsOfPlan(stored.plan), current);
       this.refuseParts(legs);
-      const plan = stored?.plan ?? planText(legs);
-      const call = encodeSettle({ name, target, actual, legs, plan, keepUs: stored?.record.keepUs ?? unknown?.keepUs ?? 0 }, this.keys);
+      const keepUs = stored?.record.keepUs ?? unknown?.keepUs ?? 0;
+      const isLast = !haveEdgesOf(legs, current);
+      const call = encodeSettle({ name, target, actual, legs, plan: stored?.plan ?? '', keepUs, isLast }, this.keys);
       const reply = await this.run(call, decodeStep, options);
+      if (reply.kind === 'outside') return { outsideAtUs: reply.nowUs };
       if (reply.kind === 'changed') this.options.onGivenBack(legs);
       if (reply.kind === 'changed' || reply.kind === 'unchanged')
         return { record: reply.stored.record, isChanged: reply.kind === 'changed', isDegraded: false };
       stored = reply.kind === 'otherPlan' ? reply.stored : undefined;
-      if (reply.kind === 'none') return undefined;
     }
     throw new StoreError('the record of the reservation changed too often during this step; send the step again', 'other', {
       mayHaveRun: false,
@@ -98,24 +117,45 @@ export class RedisReservations implements Reservations {
     return toStep(await this.run(encodeExtend(input, this.keys), decodeStep, options));
   }
 
-  async sweep(tag: string, options: TakeOptions = {}): Promise<number> {
-    const { held, ids } = await this.run(encodeDue(tag, SWEPT_AT_ONCE, this.keys), (reply) => decodeDue(reply, SWEPT_AT_ONCE), options);
-    // All at once on one connection, which keeps their order.
-    const outcomes = await Promise.all(ids.map((id) => this.settle({ name: { tag, id }, target: 'lapsed', actual: 0 }, options)));
-    const lapsed = outcomes.filter((outcome) => outcome?.isChanged === true);
-    for (const outcome of lapsed) if (outcome !== undefined) this.options.onLapsed?.(outcome.record);
-    return Math.max(0, held - lapsed.length);
+  async sweep(tag: string): Promise<Swept> {
+    const { held, firstUs, nowUs, isInVain } = await this.lapseDue(tag, { turnMs: SWEEP_TURN_MS, options: {} });
+    if (held === 0) return { held, firstAfterMs: undefined };
+    return { held, firstAfterMs: Math.max(isInVain ? YIELD_MS : 0, Math.ceil((firstUs - nowUs) / US_PER_MS)) };
   }
 
-  private async read({ name }: Pick<SettleInput, 'name'>, options: TakeOptions): Promise<StoredRecord | undefined> {
+  /** Lapses what is due until nothing is, or the turn is over, but one step in any case. In vain: another instance lapses the same ones. */
+  private async lapseDue(tag: string, { turnMs, options }: Turn): Promise<LapseReply & { readonly isInVain: boolean }> {
+    const { nowMs = monotonicNowMs } = this.options;
+    const untilMs = nowMs() + turnMs;
+    let reply = await this.lapse({ tag, due: [], idsMax: SWEPT_AT_ONCE }, options);
+    let isInVain = false;
+    while (reply.isFull && !isInVain) {
+      const parts = inParts(reply.due);
+      let gone = 0;
+      for (const [i, part] of parts.entries()) {
+        reply = await this.lapse({ tag, due: part, idsMax: i === parts.length - 1 ? SWEPT_AT_ONCE : 0 }, options);
+        gone += reply.lapsed.filter((each, at) => each || part[at]?.record === undefined).length;
+      }
+      isInVain = parts.length > 0 && gone === 0;
+      if (nowMs() >= untilMs) break;
+      // Ids without records are gone already.
+      if (parts.length === 0) reply = await this.lapse({ tag, due: [], idsMax: SWEPT_AT_ONCE }, options);
+    }
+    return { ...reply, isInVain };
+  }
+
+  private async lapse(input: LapseInput, options: TakeOptions): Promise<LapseReply> {
+    const reply = await this.run(encodeLapse(input, this.keys), (answer) => decodeLapse(answer, input), options);
+    for (const [i, { record, legs }] of input.due.entries()) {
+      if (reply.lapsed[i] !== true || record === undefined) continue;
+      this.options.onGivenBack(legs);
+      this.options.onLapsed?.(record);
+    }
+    return reply;
+  }
+
+  private read({ name }: Pick<SettleInput, 'name'>, options: TakeOptions): Promise<StoredRecord | undefined> {
     return this.run(encodeRead(name, this.keys), decodeRead, options);
-  }
-
-  /** If a due reservation has no record any more, its id is removed from the index. */
-  private async forget({ name, target }: SettleInput, options: TakeOptions): Promise<undefined> {
-    if (target === 'lapsed')
-      await this.run(encodeSettle({ name, target, actual: 0, legs: [], plan: '', keepUs: 0 }, this.keys), decodeStep, options);
-    return undefined;
   }
 
   private decide(input: ReserveInput, options: TakeOptions): Promise<ReserveReply> {
@@ -136,6 +176,26 @@ export class RedisReservations implements Reservations {
   }
 }
 
+interface Turn {
+  readonly turnMs: number;
+  readonly options: TakeOptions;
+}
+
+/** Few enough legs in each part that no run of the script delays a decision. */
+function inParts(due: readonly Due[]): readonly (readonly Due[])[] {
+  const parts: Due[][] = [];
+  let legs = Infinity;
+  for (const each of due) {
+    if (legs + each.legs.length > LEGS_AT_ONCE) {
+      parts.push([]);
+      legs = 0;
+    }
+    parts.at(-1)?.push(each);
+    legs += Math.max(1, each.legs.length);
+  }
+  return parts;
+}
+
 function toOutcome(reply: ReserveReply): ReserveOutcome | OutsideWindows {
   switch (reply.kind) {
     case 'known':
@@ -151,6 +211,6 @@ function toOutcome(reply: ReserveReply): ReserveOutcome | OutsideWindows {
 }
 
 function toStep(reply: StepReply): StepOutcome | undefined {
-  if (reply.kind === 'none') return undefined;
+  if (!('stored' in reply)) return undefined;
   return { record: reply.stored.record, isChanged: reply.kind === 'changed', isDegraded: false };
 }

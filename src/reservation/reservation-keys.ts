@@ -15,18 +15,19 @@ export function tagOfBucket(bucketKey: string, prefix: string): string {
 export class ReservationKeys {
   constructor(private readonly prefix: string) {}
 
+  /** The record of a settled reservation. */
   record({ tag, id }: ReservationName): string {
     const name = id.length > ID_LENGTH_MAX ? `~${createHash('sha256').update(id).digest('hex')}` : id;
-    return `${this.prefix}weir:reservation:1{${tag}}${name}`;
+    return `${this.prefix}weir:reservation:2{${tag}}${name}`;
   }
 
   /** The held ids of the tag, sorted by their lapse time. */
   lapses(tag: string): string {
-    return `${this.prefix}weir:lapses:1{${tag}}`;
+    return `${this.prefix}weir:lapses:2{${tag}}`;
   }
 
-  /** The number of held hits of the bucket. */
-  held(bucketKey: string): string {
-    return `${this.prefix}weir:held:${bucketKey.slice(this.prefix.length)}`;
+  /** The records of the held ids of the tag, and the held hits of each bucket. */
+  holds(tag: string): string {
+    return `${this.prefix}weir:holds:2{${tag}}`;
   }
 }

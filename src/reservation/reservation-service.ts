@@ -15,6 +15,7 @@ import { matchRequest, rateLimitsOf, type GlobalModes, type MatchControl, type R
 import type { RuleSet } from '../rule/rule-set';
 import { StoreError, type Store, type TakeOptions } from '../store/port/store';
 import { tagOfBucket } from './reservation-keys';
+import { recordBytesOf, RECORD_BYTES_MAX } from './reservation-wire';
 import {
   UnknownReservationError,
   type Plan,
@@ -107,8 +108,8 @@ export interface ReservationServiceParts {
   /** Called with each decision, for the metrics of rules. */
   readonly record: (decided: DecidedStep) => void;
   readonly onOutcome: (outcome: ReservationOutcome, hits: number) => void;
-  /** Called with each tag that needs sweeping. */
-  readonly onTag: (tag: string) => void;
+  /** Called when a reservation of the tag lapses after that time, unless it is settled. */
+  readonly onHeld: (tag: string, lapsesAfterMs: number) => void;
 }
 
 /** A request with its match and plan. */
@@ -134,7 +135,7 @@ export class ReservationService {
     const outcome = await this.ask(planned, hits, (plan) =>
       this.parts.reservations.reserve({ name, plan, asked: hits, ttlUs, keepUs: keepUsOf(plan.legs, ttlUs) }, options),
     );
-    this.parts.onTag(name.tag);
+    if (outcome.record?.state === 'held') this.parts.onHeld(name.tag, ttlMs);
     return outcome.kind === 'known' ? this.answerKnown(name, outcome) : this.answerDecided(name, outcome, { planned, hits });
   }
 
@@ -154,8 +155,8 @@ export class ReservationService {
     checkId(id);
     const name = { id, tag: this.tagOf(request) };
     const outcome = await this.parts.reservations.extend({ name, ttlUs: ttlMs * US_PER_MS }, options);
-    this.parts.onTag(name.tag);
     if (outcome === undefined) throw unknownReservation();
+    if (outcome.record.state === 'held') this.parts.onHeld(name.tag, ttlMs);
     this.parts.onOutcome(outcome.isChanged ? 'extended' : 'repeated', 0);
     return this.toStepAnswer(name, outcome);
   }
@@ -192,29 +193,32 @@ export class ReservationService {
     const isNamed = request.descriptors.length > 0;
     const planned = isNamed ? this.planStep(request, actual) : undefined;
     const name = { id, tag: planned?.tag ?? this.tagOf(request) };
-    const plan = planned?.plan;
-    const unknown =
-      plan === undefined || plan.legs.length === 0 ? undefined : { plan, keepUs: keepUsOf(plan.legs, TTL_MS_DEFAULT * US_PER_MS) };
-    const outcome = await this.parts.reservations.settle({ name, target, actual, unknown }, options);
+    const settleBy = (plan: Plan | undefined) => {
+      const isCharged = plan !== undefined && plan.legs.length > 0;
+      const unknown = isCharged ? { plan, keepUs: keepUsOf(plan.legs, TTL_MS_DEFAULT * US_PER_MS) } : undefined;
+      return this.parts.reservations.settle({ name, target, actual, unknown }, options);
+    };
+    const outcome = planned === undefined ? await settleBy(undefined) : await this.ask(planned, actual, settleBy);
     if (outcome === undefined && planned?.plan.legs.length !== 0) throw unknownReservation();
     if (outcome === undefined) return nothingSettled(id, target, actual);
+    if ('outsideAtUs' in outcome) throw new Error('calendar windows were requested of a step without descriptors');
     const { record, isChanged } = outcome;
     this.parts.onOutcome(outcomeOf(record, isChanged), target === 'committed' && isChanged ? actual : 0);
     return this.toStepAnswer(name, outcome);
   }
 
   /** Repeats the step with the calendar windows around the store's own time, if that lies outside the windows sent. */
-  private async ask<Outcome extends object>(
+  private async ask<Outcome extends object | undefined>(
     planned: Planned,
     hits: number,
     ask: (plan: Plan) => Promise<Outcome | OutsideWindows>,
   ): Promise<Outcome> {
     let outcome = await ask(planned.plan);
-    for (let asks = 1; 'outsideAtUs' in outcome && asks < ASKS_MAX; asks += 1) {
+    for (let asks = 1; isOutside(outcome) && asks < ASKS_MAX; asks += 1) {
       const { outsideAtUs } = outcome;
       outcome = await ask(this.planAt(planned.request, planned.matched, () => outsideAtUs, hits));
     }
-    if ('outsideAtUs' in outcome) throw new Error(`the store requested other calendar windows ${ASKS_MAX} times`);
+    if (isOutside(outcome)) throw new Error(`the store requested other calendar windows ${ASKS_MAX} times`);
     return outcome;
   }
 
@@ -231,6 +235,7 @@ export class ReservationService {
     const plan = this.planAt(request, matched, this.parts.nowUs, hits);
     if (plan.legs.length > LEGS_MAX)
       throw new BadRequestError(`descriptors has ${plan.legs.length} limits; a reservation has at most ${LEGS_MAX}`);
+    checkBytes(plan.legs);
     const [first] = plan.legs;
     const tag = first === undefined ? domainTag(domain) : tagOfBucket(first.bucketKey, this.parts.keyPrefix);
     return { request, matched, plan, tag };
@@ -309,6 +314,10 @@ export class ReservationService {
   }
 }
 
+function isOutside(outcome: object | undefined): outcome is OutsideWindows {
+  return outcome !== undefined && 'outsideAtUs' in outcome;
+}
+
 function overridesOf(control: MatchControl): MatchControl {
   return {
     planOf: (domain, tenant) => control.planOf(domain, tenant),
@@ -362,6 +371,16 @@ function checkId(id: string): void {
   if (id === '') throw new BadRequestError('id must not be empty; send the id of the reservation');
   if (id.length > ID_LENGTH_MAX) throw new BadRequestError(`id has ${id.length} characters; send at most ${ID_LENGTH_MAX}`);
   if (!ID.test(id)) throw new BadRequestError('id must be printable ASCII without spaces');
+}
+
+/** @throws BadRequestError if their record would exceed its maximum */
+function checkBytes(legs: readonly Leg[]): void {
+  const bytes = recordBytesOf(legs);
+  if (bytes <= RECORD_BYTES_MAX) return;
+  throw new BadRequestError(
+    `descriptors has ${legs.length} limits, whose keys need ${bytes} bytes in the record of the reservation; ` +
+      `a record has at most ${RECORD_BYTES_MAX}: send fewer descriptors, or shorter values`,
+  );
 }
 
 /** @throws BadRequestError */

@@ -23,6 +23,14 @@ const NO_SHARE = '-1';
 /** Numbers of a record before those of its legs. */
 const RECORD_NUMBERS = 9;
 
+/** Maximum size of a record. */
+export const RECORD_BYTES_MAX = 16_384;
+
+/** Upper bounds of the bytes in a record: of all its numbers, of those of a leg, and of a leg in the plan without its key. */
+const NUMBERS_BYTES = 160;
+const LEG_NUMBERS_BYTES = 34;
+const LEG_TEXT_BYTES = 200;
+
 /** A record from Redis, with its plan as unparsed text. */
 export interface StoredRecord {
   readonly record: ReservationRecord;
@@ -30,7 +38,7 @@ export interface StoredRecord {
 }
 
 export function encodeRead(name: ReservationName, keys: ReservationKeys): ScriptArguments {
-  return { keys: [keys.record(name)], args: ['read'] };
+  return { keys: keysOf(name, [], keys), args: ['read', name.id] };
 }
 
 export function encodeReserve({ name, plan, asked, ttlUs, keepUs }: ReserveInput, keys: ReservationKeys): ScriptArguments {
@@ -50,29 +58,35 @@ export function encodeReserve({ name, plan, asked, ttlUs, keepUs }: ReserveInput
 
 export interface EncodeSettleInput extends Pick<SettleInput, 'name' | 'target' | 'actual'> {
   readonly legs: readonly SettledLeg[];
+  /** Of the record that was read; an empty text: there was none. */
   readonly plan: string;
   readonly keepUs: number;
+  /** Hits outside all edges of their limit are cut, because nobody knows others. */
+  readonly isLast: boolean;
 }
 
-export function encodeSettle({ name, target, actual, legs, plan, keepUs }: EncodeSettleInput, keys: ReservationKeys): ScriptArguments {
-  const args = ['settle', name.id, String(STATE_CODES[target]), String(actual), String(keepUs), plan];
+export function encodeSettle(
+  { name, target, actual, legs, plan, keepUs, isLast }: EncodeSettleInput,
+  keys: ReservationKeys,
+): ScriptArguments {
+  const args = ['settle', name.id, String(STATE_CODES[target]), String(actual), String(keepUs), flagOf(isLast), plan];
   for (const { limit, overdraftMax, keepsOnLapse } of legs) {
-    args.push(TRAITS[limit.algorithm].scriptCode, String(overdraftMax), keepsOnLapse ? '1' : '0', '0');
+    args.push(TRAITS[limit.algorithm].scriptCode, String(overdraftMax), flagOf(keepsOnLapse), '0');
     pushLimit(args, limit);
   }
   return { keys: keysOf(name, legs, keys), args };
 }
 
 export function encodeExtend({ name, ttlUs }: ExtendInput, keys: ReservationKeys): ScriptArguments {
-  return { keys: [keys.record(name), keys.lapses(name.tag)], args: ['extend', name.id, String(ttlUs)] };
-}
-
-export function encodeDue(tag: string, idsMax: number, keys: ReservationKeys): ScriptArguments {
-  return { keys: [keys.lapses(tag)], args: ['due', String(idsMax)] };
+  return { keys: keysOf(name, [], keys), args: ['extend', name.id, String(ttlUs)] };
 }
 
 function keysOf(name: ReservationName, legs: readonly SettledLeg[], keys: ReservationKeys): string[] {
-  return [keys.record(name), keys.lapses(name.tag), ...legs.flatMap(({ bucketKey }) => [bucketKey, keys.held(bucketKey)])];
+  return [keys.lapses(name.tag), keys.holds(name.tag), keys.record(name), ...legs.map(({ bucketKey }) => bucketKey)];
+}
+
+function flagOf(isSet: boolean): string {
+  return isSet ? '1' : '0';
 }
 
 /** A leg in the text of a plan: what settling it needs. */
@@ -95,20 +109,32 @@ export function planText(legs: readonly SettledLeg[]): string {
   return JSON.stringify(texts);
 }
 
+/** The size that a record of these legs may reach: an estimate if it is far below the maximum. */
+export function recordBytesOf(legs: readonly SettledLeg[]): number {
+  let bytes = NUMBERS_BYTES + legs.length * (LEG_NUMBERS_BYTES + LEG_TEXT_BYTES);
+  // Each character may be escaped.
+  for (const { bucketKey } of legs) bytes += 2 * bucketKey.length;
+  return bytes <= RECORD_BYTES_MAX ? bytes : NUMBERS_BYTES + legs.length * LEG_NUMBERS_BYTES + planText(legs).length;
+}
+
 /**
  * @throws StoreError for an invalid plan
  */
 export function legsOfPlan(plan: string): readonly SettledLeg[] {
   try {
-    return (JSON.parse(plan) as readonly PlanLegText[]).map(
-      ([bucketKey, algorithm, windowUs, requestsPerUnit, capacity, overdraftMax, keeps, edgesUs]) => {
-        const limit = { algorithm, windowUs, requestsPerUnit, capacity };
-        return { bucketKey, limit: edgesUs.length === 0 ? limit : { ...limit, edgesUs }, overdraftMax, keepsOnLapse: keeps === 1 };
-      },
-    );
+    return (JSON.parse(plan) as readonly PlanLegText[]).map(readLeg);
   } catch {
     throw notARecord();
   }
+}
+
+/** @throws Error, because another program may have written it */
+function readLeg([bucketKey, algorithm, windowUs, requestsPerUnit, capacity, overdraftMax, keeps, edgesUs]: PlanLegText): SettledLeg {
+  const numbers = [windowUs, requestsPerUnit, capacity, overdraftMax, ...edgesUs];
+  const isLeg = typeof bucketKey === 'string' && algorithm in TRAITS && numbers.every((each) => Number.isSafeInteger(each));
+  if (!isLeg) throw new Error('it is not a leg');
+  const limit = { algorithm, windowUs, requestsPerUnit, capacity };
+  return { bucketKey, limit: edgesUs.length === 0 ? limit : { ...limit, edgesUs }, overdraftMax, keepsOnLapse: keeps === 1 };
 }
 
 /**
@@ -202,7 +228,11 @@ export function decodeReserve(reply: unknown, { asked, plan: { legs, quotaAlways
     : { kind: 'decided', due, granted, verdict };
 }
 
-export type StepReply = { readonly kind: 'none' } | { readonly kind: 'unchanged' | 'changed' | 'otherPlan'; readonly stored: StoredRecord };
+/** A step of a reservation: `gone`: another step has dropped the record meanwhile. */
+export type StepReply =
+  | { readonly kind: 'none' | 'gone' }
+  | { readonly kind: 'outside'; readonly nowUs: number }
+  | { readonly kind: 'unchanged' | 'changed' | 'otherPlan'; readonly stored: StoredRecord };
 
 const STEP_KINDS = new Map([
   [1, 'unchanged'],
@@ -212,25 +242,19 @@ const STEP_KINDS = new Map([
 
 export function decodeStep(reply: unknown): StepReply {
   const {
+    nowUs,
     rest: [code, value],
   } = timedList(reply);
   if (code === 0) return { kind: 'none' };
+  if (code === 4) return { kind: 'gone' };
+  if (code === 5) return { kind: 'outside', nowUs };
   const kind = STEP_KINDS.get(code as 1);
   if (kind === undefined) throw new ReplyError('it has no valid code of a step');
   return { kind, stored: decodeRecord(value) };
 }
 
-export function decodeDue(reply: unknown, idsMax: number): { readonly held: number; readonly ids: readonly string[] } {
-  const {
-    rest: [held, ...ids],
-  } = timedList(reply);
-  if (ids.length > idsMax || !ids.every((id) => typeof id === 'string'))
-    throw new ReplyError('it has other elements than the requested ids');
-  return { held: readWhole(held, 0, Number.MAX_SAFE_INTEGER), ids };
-}
-
 /** The time at which the script ran, and the rest of the reply. */
-function timedList(reply: unknown): { readonly nowUs: number; readonly rest: readonly unknown[] } {
+export function timedList(reply: unknown): { readonly nowUs: number; readonly rest: readonly unknown[] } {
   const [nowUs, ...rest] = readList(reply);
   return { nowUs: readWhole(nowUs, 0, TIME_US_MAX), rest };
 }

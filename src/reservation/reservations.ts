@@ -33,7 +33,10 @@ export interface SettleInput {
   readonly target: SettleTarget;
   /** Hits used, for a commit. */
   readonly actual: number;
-  /** Charged and recorded if the id is unknown. Undefined: nothing can be charged. */
+  /**
+   * Charged and recorded if the id is unknown; its calendar windows also hold for a reservation that is known. Undefined: nothing can be
+   * charged.
+   */
   readonly unknown?: { readonly plan: Plan; readonly keepUs: number } | undefined;
 }
 
@@ -60,6 +63,22 @@ export interface StepOutcome {
   readonly isDegraded: boolean;
 }
 
+/** The reservations of a tag after a sweep. */
+export interface Swept {
+  readonly held: number;
+  /** Time until the first of them lapses, in milliseconds; 0: more are due. Undefined: none is held. */
+  readonly firstAfterMs: number | undefined;
+}
+
+/** Both together. */
+export function sweptBoth(one: Swept, other: Swept): Swept {
+  const firstAfterMs = Math.min(one.firstAfterMs ?? Infinity, other.firstAfterMs ?? Infinity);
+  return { held: one.held + other.held, firstAfterMs: firstAfterMs === Infinity ? undefined : firstAfterMs };
+}
+
+/** How long one sweep lapses reservations, in milliseconds, before others get their turn. */
+export const SWEEP_TURN_MS = 500;
+
 /** Called with each lapsed reservation. */
 export type OnLapsed = (record: ReservationRecord) => void;
 
@@ -70,12 +89,12 @@ export interface Reservations {
    * @throws PartsError if the legs are in several slots or servers
    */
   reserve(input: ReserveInput, options: TakeOptions): Promise<ReserveOutcome | OutsideWindows>;
-  /** Undefined: the id is unknown, and nothing was changed. */
-  settle(input: SettleInput, options: TakeOptions): Promise<StepOutcome | undefined>;
+  /** Undefined: the id is unknown. With undefined, and outside calendar windows, nothing was changed. */
+  settle(input: SettleInput, options: TakeOptions): Promise<StepOutcome | OutsideWindows | undefined>;
   /** Undefined: the id is unknown, and nothing was changed. */
   extend(input: ExtendInput, options: TakeOptions): Promise<StepOutcome | undefined>;
-  /** Lapses expired reservations of the tag, up to the maximum of one run. Resolves to the number still held. */
-  sweep(tag: string): Promise<number>;
+  /** Lapses expired reservations of the tag, for a while. */
+  sweep(tag: string): Promise<Swept>;
 }
 
 /** The buckets of one reservation are in several slots or servers, so no script can hold them all. */

@@ -1,29 +1,46 @@
-/** Lapses expired reservations, once a second, for each hash tag that this instance has seen. */
+/** Lapses expired reservations when the first of a hash tag is due, for each hash tag that this instance has seen. */
 
-import type { Reservations } from './reservations';
+import type { Reservations, Swept } from './reservations';
 
-/** Maximum delay before lapsed hits return, in milliseconds. */
-export const SWEEP_MS = 1_000;
+/** Interval at which this instance looks whether a lapse is due, in milliseconds. Nobody is asked if none is. */
+const TICK_MS = 200;
+
+/** Interval at which the store is asked for reservations of other instances, in milliseconds: theirs also lapse if they have ended. */
+export const LOOK_MS = 5_000;
+
+/** Pause after a failed sweep, in milliseconds. */
+const PAUSE_MS = 1_000;
 
 /** Maximum number of swept tags. Beyond it the least recently used tag is dropped; the next reservation there adds it again. */
 const TAGS_MAX = 10_000;
 
 /** Tags swept at the same time. */
-const SWEPT_TOGETHER = 16;
+const SWEPT_TOGETHER = 4;
 
 export interface SweeperOptions {
-  readonly reservations: Reservations;
-  /** Tags that are always swept. */
+  readonly reservations: Pick<Reservations, 'sweep'>;
+  /** Tags in which reservations of any instance are looked for. */
   readonly tags: () => readonly string[];
+  /** A monotonic clock, in milliseconds. */
+  readonly nowMs: () => number;
   /** Called after each round with the number of held reservations. */
   readonly onHeld: (held: number) => void;
 }
 
+interface Watched {
+  /** The time of the first lapse, as far as known. */
+  dueMs: number;
+  /** Reservations that were held at the last sweep. */
+  held: number;
+}
+
 /** Several instances may sweep the same tag: each reservation still lapses once. */
 export class Sweeper {
-  /** Tags, least recently used first, each with the counter at its last use. */
-  private readonly tags = new Map<string, number>();
-  private touches = 0;
+  /** Least recently used first. */
+  private readonly tags = new Map<string, Watched>();
+  /** No tag is due before. */
+  private firstMs = Infinity;
+  private lookMs = -Infinity;
   private timer: NodeJS.Timeout | undefined;
   private isSweeping = false;
 
@@ -31,45 +48,77 @@ export class Sweeper {
 
   start(): void {
     this.timer = setInterval(() => {
-      void this.sweepAll();
-    }, SWEEP_MS).unref();
+      void this.sweepDue();
+    }, TICK_MS).unref();
   }
 
   stop(): void {
     clearInterval(this.timer);
+    this.timer = undefined;
+    this.tags.clear();
   }
 
-  touch(tag: string): void {
+  /** A reservation of the tag lapses after that time, unless it is settled or extended. */
+  touch(tag: string, { lapsesAfterMs }: { readonly lapsesAfterMs: number }): void {
+    const watched = this.tags.get(tag) ?? { dueMs: Infinity, held: 0 };
     this.tags.delete(tag);
-    this.touches += 1;
-    this.tags.set(tag, this.touches);
+    this.tags.set(tag, watched);
+    this.lower(watched, this.options.nowMs() + lapsesAfterMs);
     const [oldest] = this.tags.keys();
     if (this.tags.size > TAGS_MAX && oldest !== undefined) this.tags.delete(oldest);
   }
 
-  /** A round that takes longer than a second delays the next one. */
-  async sweepAll(): Promise<void> {
+  /** Sweeps what is due, until nothing is. Does nothing while an earlier call does that. */
+  async sweepDue(): Promise<void> {
     if (this.isSweeping) return;
+    this.look();
+    if (this.firstMs > this.options.nowMs()) return;
     this.isSweeping = true;
-    const tags = [...new Set([...this.options.tags(), ...this.tags.keys()])];
-    let held = 0;
     try {
-      for (let from = 0; from < tags.length; from += SWEPT_TOGETHER) {
-        const counts = await Promise.all(tags.slice(from, from + SWEPT_TOGETHER).map((tag) => this.sweep(tag)));
-        for (const count of counts) held += count ?? 0;
+      for (let due = this.due(); due.length > 0; due = this.due()) {
+        for (let from = 0; from < due.length; from += SWEPT_TOGETHER) {
+          await Promise.all(due.slice(from, from + SWEPT_TOGETHER).map(([tag, watched]) => this.sweep(tag, watched)));
+        }
       }
     } finally {
       this.isSweeping = false;
     }
+    let held = 0;
+    for (const watched of this.tags.values()) held += watched.held;
     this.options.onHeld(held);
   }
 
+  /** Seldom: reservations of other instances may have come. */
+  private look(): void {
+    const nowMs = this.options.nowMs();
+    if (nowMs < this.lookMs) return;
+    this.lookMs = nowMs + LOOK_MS;
+    for (const tag of this.options.tags()) this.touch(tag, { lapsesAfterMs: 0 });
+  }
+
+  private due(): readonly (readonly [string, Watched])[] {
+    const nowMs = this.options.nowMs();
+    const due: [string, Watched][] = [];
+    this.firstMs = Infinity;
+    for (const [tag, watched] of this.tags) {
+      if (watched.dueMs <= nowMs) due.push([tag, watched]);
+      else this.firstMs = Math.min(this.firstMs, watched.dueMs);
+    }
+    return due;
+  }
+
   /** During an outage nothing lapses in Redis; it does afterwards. A tag without reservations is dropped until its next use. */
-  private async sweep(tag: string): Promise<number | undefined> {
-    const touched = this.tags.get(tag);
-    const held = await this.options.reservations.sweep(tag).catch(() => undefined);
+  private async sweep(tag: string, watched: Watched): Promise<void> {
+    watched.dueMs = Infinity;
+    const swept = await this.options.reservations.sweep(tag).catch((): Swept => ({ held: watched.held, firstAfterMs: PAUSE_MS }));
+    watched.held = swept.held;
+    if (swept.firstAfterMs !== undefined) this.lower(watched, this.options.nowMs() + swept.firstAfterMs);
     // The tag stays if a reservation was made meanwhile, since the sweep may have missed it.
-    if (held === 0 && this.tags.get(tag) === touched) this.tags.delete(tag);
-    return held;
+    else if (watched.dueMs === Infinity && this.tags.get(tag) === watched) this.tags.delete(tag);
+  }
+
+  private lower(watched: Watched, dueMs: number): void {
+    watched.dueMs = Math.min(watched.dueMs, dueMs);
+    this.firstMs = Math.min(this.firstMs, watched.dueMs);
   }
 }

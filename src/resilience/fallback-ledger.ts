@@ -6,6 +6,7 @@ import { UNSETTLED, type BucketLimit, type Group, type Settlement, type Take, ty
 import type { MemoryStore } from '../store/memory/memory-store';
 import { StoreError, type GroupOutcome, type Store } from '../store/port/store';
 import { RankedLruMap } from '../store/memory/ranked-lru';
+import { LateRefund, sendRefund } from './late-refund';
 import type { UsageSnapshot } from './usage-snapshot';
 import { hitsOfShare, shareOfHits, toLocalShare } from './local-share';
 
@@ -22,6 +23,8 @@ export interface FallbackLedgerOptions {
   readonly accountsMax: number;
   /** A monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
+  /** This process's clock, in microseconds since 1970: an estimate of the store's. */
+  readonly nowUs: () => number;
   /** Last known number of live instances, at least 1. */
   readonly instances: () => number;
   /**
@@ -31,15 +34,15 @@ export interface FallbackLedgerOptions {
   readonly isThere?: (bucket: Pick<Settlement, 'bucketKey' | 'limit'>) => boolean;
   /** Reports hits that the store was charged. */
   readonly onChargedBack: (hits: number) => void;
-  /** Reports admitted hits that the store may never count. */
+  /** Reports admitted hits that the store may never count, and refunded ones that it may go on counting. */
   readonly onLost: (hits: number, cause: LossCause) => void;
 }
 
 /**
  * `answer`: the reply to the charge was lost. `room`: the account was evicted. `bucket`: the bucket's key holds other data,
- * or the store's clock is in another calendar window.
+ * or the store's clock is in another calendar window. `refund`: the reply to a refund was lost.
  */
-export type LossCause = 'answer' | 'room' | 'bucket';
+export type LossCause = 'answer' | 'room' | 'bucket' | 'refund';
 
 interface Account {
   readonly bucketKey: string;
@@ -48,6 +51,8 @@ interface Account {
   limit: BucketLimit;
   /** Admitted hits that are not yet charged to the store. */
   admitted: number;
+  /** Hits given back beyond those, which the store still counts. */
+  readonly refunds: LateRefund;
   /** Latest time at which its own bucket is full again, by this process's clock. */
   fullAtMs: number;
   /** Takes without a result yet. */
@@ -100,7 +105,8 @@ export class FallbackLedger {
     if (account?.localKey === localKey) {
       account.deciding -= 1;
       account.fullAtMs = Math.max(account.fullAtMs, this.options.nowMs() + resetAfterUs / US_PER_MS);
-      if (passes) account.admitted = Math.max(0, account.admitted + hits);
+      if (passes && hits < 0) this.refund(account, -hits);
+      else if (passes) account.admitted += hits;
       this.accounts.set(bucketKey, account, forgetRank(remaining - debt, capacity, resetAfterUs));
     } else {
       // Evicted during the decision.
@@ -132,6 +138,7 @@ export class FallbackLedger {
       instances: this.options.instances(),
       limit,
       admitted: 0,
+      refunds: new LateRefund(),
       fullAtMs: 0,
       deciding: 0,
       overdraftMax: undefined,
@@ -157,7 +164,7 @@ export class FallbackLedger {
   /** The store may never count these hits; the usage snapshot remembers what is left of the share, so that it is not renewed. */
   private drop(account: Account | undefined): void {
     if (account === undefined) return;
-    const { bucketKey, limit, instances, admitted } = account;
+    const { bucketKey, limit, instances, admitted, refunds } = account;
     if (!this.isOver(account)) {
       const left = this.leftOf(account);
       if (left !== undefined) {
@@ -166,6 +173,7 @@ export class FallbackLedger {
       }
       if (admitted > 0) this.options.onLost(admitted, 'room');
     }
+    if (refunds.hits > 0) this.options.onLost(refunds.hits, 'room');
     this.close(account);
   }
 
@@ -175,9 +183,21 @@ export class FallbackLedger {
     return outcome !== undefined && 'verdicts' in outcome ? outcome.verdicts[0] : undefined;
   }
 
+  /** Hits that were admitted here are given back first: the store was never charged for them. */
+  private refund(account: Account, hits: number): void {
+    const ofAdmitted = Math.min(account.admitted, hits);
+    account.admitted -= ofAdmitted;
+    account.refunds.add(hits - ofAdmitted, account.limit, this.options.nowUs());
+  }
+
   private close({ bucketKey, localKey }: Account): void {
     this.accounts.delete(bucketKey);
     this.options.local.forget(localKey);
+  }
+
+  /** Unless hits that the store does not know have come meanwhile. */
+  private closeIfEmpty(account: Account): void {
+    if (account.admitted === 0 && account.deciding === 0 && account.refunds.hits === 0) this.close(account);
   }
 
   /** Records the hits in the usage snapshot, so that the share is not renewed. */
@@ -253,14 +273,36 @@ export class FallbackLedger {
         if (!this.isOpen(account)) continue;
         this.remember(account, hits, resetAfterUsOf(counted[i]));
         // More hits may have been admitted during the charge.
-        if (account.admitted === 0 && account.deciding === 0) this.close(account);
+        this.closeIfEmpty(account);
       } else {
         failed += 1;
         this.keep(account, { hits, mayHaveRun: !(outcome instanceof StoreError) || outcome.mayHaveRun });
       }
     }
+    failed = Math.max(failed, await this.giveBack(due));
     if (failed === 0) return 'all';
     return failed < due.length ? 'some' : 'none';
+  }
+
+  /** Gives hits back in the store, after its charges. Returns how many buckets failed. */
+  private async giveBack(due: readonly Account[]): Promise<number> {
+    const { store } = this.options;
+    const failures = await Promise.all(
+      due
+        .filter(({ refunds }) => refunds.hits > 0)
+        .map(async (account) => {
+          const { hits, takenAtUs } = account.refunds.take();
+          const failure = await sendRefund(store, { account, hits, takenAtUs });
+          if (failure === undefined) {
+            if (this.isOpen(account)) this.closeIfEmpty(account);
+            return 0;
+          }
+          if (failure.mayHaveRun || !this.isOpen(account)) this.options.onLost(hits, failure.mayHaveRun ? 'refund' : 'room');
+          else account.refunds.putBack(hits, takenAtUs);
+          return 1;
+        }),
+    );
+    return failures.reduce<number>((sum, each) => sum + each, 0);
   }
 
   /** Keeps hits that could not be charged; they are lost if the charge may have run, or the account was dropped meanwhile. */

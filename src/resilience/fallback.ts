@@ -47,10 +47,10 @@ export class FallbackStore implements Store {
   /** Not async: every call passes here, and promises are its main garbage. */
   take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
     return this.store.take(groups, options).then(
-      (outcomes) => (this.recordAll(groups, outcomes) ? outcomes : this.decideFailed(groups, outcomes, options)),
+      (outcomes) => (this.recordAll(groups, outcomes) ? outcomes : this.decideAll(groups, outcomes, options)),
       (error: unknown) => {
         if (!(error instanceof StoreError)) throw error;
-        return this.decideFailed(
+        return this.decideAll(
           groups,
           groups.map(() => error),
           options,
@@ -101,7 +101,7 @@ export class FallbackStore implements Store {
     }
   }
 
-  private decideFailed(
+  private decideAll(
     groups: readonly Group[],
     outcomes: readonly GroupOutcome[],
     options: TakeOptions | undefined,
@@ -110,15 +110,22 @@ export class FallbackStore implements Store {
       groups.map(async (group, i) => {
         const outcome = outcomes[i];
         if (outcome === undefined) throw new Error('the store answered fewer outcomes than groups');
-        return outcome instanceof StoreError ? this.decide(group, outcome, options?.trace) : outcome;
+        return outcome instanceof StoreError ? this.decideFailed(group, outcome, options?.trace) : outcome;
       }),
     );
   }
 
-  private async decide(group: Group, error: StoreError, trace: StoreTrace | undefined): Promise<GroupOutcome> {
+  /** Whether hits of the take are counted here. */
+  isCounted({ failureMode = this.options.failureMode }: Pick<Take, 'failureMode'>): boolean {
+    return failureMode === 'local';
+  }
+
+  /** Decides a group that the store failed to decide with this error, without another call to it. */
+  async decideFailed(group: Group, error: StoreError, trace: StoreTrace | undefined): Promise<GroupOutcome> {
     const modeOf = ({ failureMode = this.options.failureMode }: Take) => failureMode;
     if (error.reason === 'overload' || group.takes.some((take) => modeOf(take) === 'unavailable')) return error;
     const requested = error.mayHaveRun ? group.takes.map(withoutRefund) : group.takes;
+    if (error.mayHaveRun) this.countLostRefunds(group);
     const takes = requested.map((take) => this.toFallbackTake(take, modeOf(take)));
     const [outcome] = await this.options.local.take([{ ...group, takes }]);
     const verdict = outcome !== undefined && 'verdicts' in outcome ? outcome : undefined;
@@ -141,6 +148,11 @@ export class FallbackStore implements Store {
     this.options.onFallback(passed);
     trace?.onFallback(group, error.reason);
     return { fallback: true, ...verdict };
+  }
+
+  /** A refund with a lost reply is not sent again, because it would then give back hits of others. */
+  private countLostRefunds({ takes }: Group): void {
+    for (const take of takes) if (take.hits < 0 && this.isCounted(take)) this.options.onLost(-take.hits, 'refund');
   }
 
   private toFallbackTake(take: Take, mode: FailureMode): Take {

@@ -1,6 +1,6 @@
 /** The only place that combines the layers around Redis: those of one server, and those around all servers. It does not know the client. */
 
-import { monotonicNowMs as nowMs } from '../lib/clock';
+import { monotonicNowMs as nowMs, monotonicNowUs as nowUs } from '../lib/clock';
 import { BreakerStore, type BreakerOptions } from './breaker';
 import { DeadlineStore } from './deadline';
 import { DenyCacheStore, type DenyCacheOptions } from './deny-cache';
@@ -48,7 +48,7 @@ export function wrapServer(
   return { store, breaker, deadline };
 }
 
-export interface WrapRedisOptions extends Omit<FallbackOptions, 'lastKnown' | 'nowMs'>, Pick<DenyCacheOptions, 'onDenied'> {
+export interface WrapRedisOptions extends Omit<FallbackOptions, 'lastKnown' | 'nowMs' | 'nowUs'>, Pick<DenyCacheOptions, 'onDenied'> {
   /** Most buckets with a cached denial; 0 turns the deny cache off. */
   readonly denyCacheMax: number;
   /** Most buckets in the usage snapshot. */
@@ -64,6 +64,6 @@ export interface WrappedRedis {
 export function wrapRedis(redis: Store, { denyCacheMax, lastKnownMax, onDenied, ...fallback }: WrapRedisOptions): WrappedRedis {
   const lastKnown = new UsageSnapshot({ nowMs, bucketsMax: lastKnownMax });
   const denyCache = new DenyCacheStore(redis, { nowMs, bucketsMax: denyCacheMax, lastKnown, onDenied });
-  const store = new FallbackStore(denyCacheMax === 0 ? redis : denyCache, { ...fallback, lastKnown, nowMs });
+  const store = new FallbackStore(denyCacheMax === 0 ? redis : denyCache, { ...fallback, lastKnown, nowMs, nowUs });
   return { store, denyCache };
 }

@@ -181,6 +181,7 @@ describe('mode local, as Weir configures it', () => {
       lastKnown: new UsageSnapshot({ nowMs, bucketsMax: 65_536 }),
       accountsMax: ACCOUNTS,
       nowMs,
+      nowUs: () => flood.nowUs,
       instances: () => 1,
       onFallback: ignore,
       onChargedBack: ignore,

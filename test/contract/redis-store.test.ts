@@ -43,6 +43,7 @@ describeStore('FallbackStore over BreakerStore over RedisStore', async () => {
     lastKnown: new UsageSnapshot({ nowMs, bucketsMax: 100 }),
     accountsMax: 1,
     nowMs,
+    nowUs: () => 0,
     instances: () => 1,
     onFallback: () => {
       throw new Error('a fallback has decided');

@@ -121,7 +121,7 @@ const LIVES_BY_HAND: readonly (readonly ReservationStep[])[] = [
 async function lifeOf(legs: readonly Leg[], planned: readonly ReservationStep[], startUs: number): Promise<Life> {
   let nowUs = startUs;
   const store = new MemoryStore({ nowUs: () => nowUs, bucketsMax: 1_000 });
-  const twin = new MemoryReservations({ store, nowUs: () => nowUs, recordsMax: 1_000 });
+  const twin = new MemoryReservations({ store, nowUs: () => nowUs, recordsMax: 1_000, bytesMax: 10_000_000 });
   const steps: ExpectedStep[] = [];
   for (const step of planned) {
     if (step.kind === 'wait') nowUs += step.us;

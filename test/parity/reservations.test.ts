@@ -49,7 +49,7 @@ function openBoth(): { readonly memory: Reservations; readonly inRedis: Reservat
     onGivenBack: () => undefined,
     script: loadClockedScript('reserve'),
   });
-  return { memory: new MemoryReservations({ store, nowUs: () => nowUs, recordsMax: 1_000 }), inRedis, store };
+  return { memory: new MemoryReservations({ store, nowUs: () => nowUs, recordsMax: 1_000, bytesMax: 10_000_000 }), inRedis, store };
 }
 
 async function remaining(

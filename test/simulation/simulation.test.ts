@@ -150,6 +150,7 @@ class Instance {
       lastKnown,
       accountsMax: 100,
       nowMs,
+      nowUs: () => START_US + time.nowUs,
       instances: () => INSTANCES,
       isThere: () => breaker.isTrusted,
       onFallback: () => undefined,

@@ -181,6 +181,7 @@ describe('windows of the calendar', () => {
       lastKnown: new UsageSnapshot({ nowMs: () => 0, bucketsMax: 10 }),
       accountsMax: 10,
       nowMs: () => 0,
+      nowUs: () => START_US,
       instances: () => 1,
       onFallback: () => undefined,
       onChargedBack: () => undefined,

@@ -13,6 +13,7 @@ const WHY = {
   answer: 'its reply to their charge was lost',
   room: 'too many buckets were in use during the outage',
   bucket: 'their keys hold other data, or its clock is in another calendar window',
+  refund: 'its reply to the refund was lost',
 };
 
 export interface StoreLogOptions {
@@ -23,7 +24,7 @@ export interface StoreLogOptions {
 
 export class StoreLog {
   private readonly throttled: ThrottledLog<LogEvent>;
-  private readonly lost = { answer: 0, room: 0, bucket: 0 };
+  private readonly lost = { answer: 0, room: 0, bucket: 0, refund: 0 };
 
   constructor({ log, nowMs }: StoreLogOptions) {
     this.throttled = new ThrottledLog({
@@ -45,11 +46,14 @@ export class StoreLog {
     );
   }
 
-  /** Counts hits admitted without Redis that Redis may never count, by cause. */
+  /** Counts hits admitted or refunded without Redis that Redis may miscount, by cause. */
   hitsLost(hits: number, cause: keyof typeof WHY): void {
     if (hits <= 0) return;
     this.lost[cause] += hits;
-    const sum = `${this.lost[cause]} hits admitted without Redis since the start may never be counted there`;
+    const sum =
+      cause === 'refund'
+        ? `${this.lost[cause]} hits refunded since the start may stay counted in Redis`
+        : `${this.lost[cause]} hits admitted without Redis since the start may never be counted there`;
     this.throttled.log(cause, `${sum}: ${WHY[cause]}.`, event('hits_lost', { hits: this.lost[cause], reason: cause }));
   }
 }

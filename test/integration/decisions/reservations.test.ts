@@ -189,6 +189,19 @@ describe.each(['memory', 'redis'] as const)('on the store %s', (kind) => {
     });
   });
 
+  it('descriptors whose record would be too large are rejected in every step', async () => {
+    const base = `http://127.0.0.1:${weir.httpPort}/v1/reservations`;
+    const long = (i: number) => ({ key: 'user', value: `${i}${'v'.repeat(200)}` });
+    const descriptors = Array.from({ length: 64 }, (_, i) => ({
+      entries: [{ key: 'x', value: 'y'.repeat(200) }, long(i)],
+      limit: { unit: 'DAY', requestsPerUnit: 10 },
+    }));
+    for (const path of ['', '/x:commit', '/x:release']) {
+      const { status: code, body } = await httpRequest(`${base}${path}`, { body: { domain: 'llm', descriptors, hits: 1 } });
+      expect({ code, body }).toEqual({ code: 400, body: expect.stringContaining('a record has at most 16384') as string });
+    }
+  });
+
   it('HTTP serves reservations', async () => {
     const base = `http://127.0.0.1:${weir.httpPort}/v1/reservations`;
     const of = { domain: 'llm', descriptors: [entries('user', 'http')] };

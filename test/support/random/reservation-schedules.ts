@@ -2,6 +2,7 @@
 
 import type { Leg } from '../../../src/decide/reservation';
 import type { Plan, Reservations, ReserveOutcome, StepOutcome } from '../../../src/reservation/reservations';
+import type { OutsideWindows } from '../../../src/bucket/take';
 import { LIMITS } from '../decisions/groups';
 import type { Random } from './random';
 
@@ -46,6 +47,11 @@ function planOf(legs: readonly Leg[]): Plan {
   return { legs, quotaAlwaysFits: false, shadow: false };
 }
 
+function inside<Of extends object | undefined>(outcome: Of | OutsideWindows): Of {
+  if (outcome !== undefined && 'outsideAtUs' in outcome) throw new Error('no limit has a calendar');
+  return outcome as Of;
+}
+
 export type Outcome = ReserveOutcome | StepOutcome | number | undefined;
 
 export async function makeStep(
@@ -61,19 +67,18 @@ export async function makeStep(
         { name: { tag, id: step.id }, plan, asked: step.asked, ttlUs: step.ttlUs, keepUs: KEEP_US },
         {},
       );
-      if ('outsideAtUs' in outcome) throw new Error('no limit has a calendar');
-      return outcome;
+      return inside(outcome);
     }
     case 'commit':
-      return reservations.settle({ name: { tag, id: step.id }, target: 'committed', actual: step.actual, unknown }, {});
+      return inside(await reservations.settle({ name: { tag, id: step.id }, target: 'committed', actual: step.actual, unknown }, {}));
     case 'release':
-      return reservations.settle({ name: { tag, id: step.id }, target: 'released', actual: 0, unknown }, {});
+      return inside(await reservations.settle({ name: { tag, id: step.id }, target: 'released', actual: 0, unknown }, {}));
     case 'lapse':
-      return reservations.settle({ name: { tag, id: step.id }, target: 'lapsed', actual: 0 }, {});
+      return inside(await reservations.settle({ name: { tag, id: step.id }, target: 'lapsed', actual: 0 }, {}));
     case 'extend':
       return reservations.extend({ name: { tag, id: step.id }, ttlUs: step.ttlUs }, {});
     case 'sweep':
-      return reservations.sweep(tag);
+      return (await reservations.sweep(tag)).held;
     case 'wait':
       throw new Error('time is no store’s');
   }

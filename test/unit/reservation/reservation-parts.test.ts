@@ -53,7 +53,7 @@ test('every key of a reservation is in the slot of its buckets, and differs from
   const tag = tagOfBucket(bucket, PREFIX);
   expect(tag).toBe('d|tenant');
   const keys = new ReservationKeys(PREFIX);
-  const beside = [keys.record({ tag, id: '{other}' }), keys.lapses(tag), keys.held(bucket)];
+  const beside = [keys.record({ tag, id: '{other}' }), keys.lapses(tag), keys.holds(tag)];
   expect(new Set(beside.map(slotOf))).toEqual(new Set([slotOf(bucket)]));
   for (const key of beside) expect(key.startsWith(`${PREFIX}weir:`)).toBe(true);
 });

@@ -33,6 +33,7 @@ function open({
     lastKnown: new UsageSnapshot({ nowMs: () => clock.nowMs, bucketsMax: 100 }),
     accountsMax,
     nowMs: () => clock.nowMs,
+    nowUs,
     instances: () => 1,
     onFallback: ({ local, open: opened }) => {
       passed.local += local;
@@ -145,6 +146,7 @@ function around(inner: Store) {
     lastKnown: new UsageSnapshot({ nowMs: () => 0, bucketsMax: 100 }),
     accountsMax: 10,
     nowMs: () => 0,
+    nowUs,
     instances: () => 1,
     onFallback: () => undefined,
     onChargedBack: () => undefined,

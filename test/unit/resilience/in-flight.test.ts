@@ -39,6 +39,7 @@ test('mode local admits a share of the slots without Redis, and charges those in
     lastKnown: new UsageSnapshot({ nowMs: () => 0, bucketsMax: 10 }),
     accountsMax: 10,
     nowMs: () => 0,
+    nowUs: () => START_US,
     instances: () => 2,
     onFallback: () => undefined,
     onChargedBack: () => undefined,
