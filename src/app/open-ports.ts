@@ -49,7 +49,10 @@ export function openPortLimits({ log, isWorker }: { readonly log: Logger; readon
   const http = (port: string, connectionsMax: number): PortLimit => ({
     bounds: { connectionsMax },
     onTooMany: (open) => {
-      throttled.log(port, `closed a new connection to the ${port} port: ${open} are open, which is its maximum`);
+      throttled.log(
+        port,
+        `closed an idle connection to the ${port} port for a new one, or the new one if none was idle: ${open} are open, which is its maximum`,
+      );
     },
   });
   return {

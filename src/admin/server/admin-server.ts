@@ -7,6 +7,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { TSchema } from '@sinclair/typebox';
 import { asError, BadRequestError, UnavailableError } from '../../lib/errors';
 import { refuseUntilOpen, type Gate } from '../../lib/gate';
+import { ConnectionGuard, GUARDED_MESSAGES } from '../../lib/wire/guarded-server';
 import type { AdminChoice } from '../../settings/admin-choice';
 import type { Authenticator } from '../auth/authenticator';
 import { SessionCookie } from '../auth/session-cookie';
@@ -52,6 +53,8 @@ const CONNECTIONS_MAX = 256;
 
 /** A request must be complete within this, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 30_000;
+
+const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /** Longest part of a path: 255 bytes, each as a percent sign and two digits. */
 const PARAM_CHARS_MAX = 1_024;
@@ -103,9 +106,11 @@ export class AdminServer {
       frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) => void this.fail(reply, error, 'router'),
     };
     this.server = (
-      tls === undefined ? fastify(common) : fastify({ ...common, https: { minVersion: 'TLSv1.2', ...tls } })
+      tls === undefined
+        ? fastify({ ...common, http: GUARDED_MESSAGES })
+        : fastify({ ...common, https: { minVersion: 'TLSv1.2', handshakeTimeout: HANDSHAKE_TIMEOUT_MS, ...GUARDED_MESSAGES, ...tls } })
     ) as FastifyInstance;
-    this.server.server.maxConnections = CONNECTIONS_MAX;
+    new ConnectionGuard(this.server.server, { connectionsMax: CONNECTIONS_MAX });
     if (options.gate !== undefined) refuseUntilOpen(this.server.server, options.gate);
     this.server.setValidatorCompiler<TSchema>(({ schema, httpPart = 'body' }) => compileValidator(schema, PARTS[httpPart] ?? 'body'));
     this.server.setErrorHandler((error, request, reply) =>

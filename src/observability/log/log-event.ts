@@ -18,7 +18,8 @@ export const LOG_EVENTS = {
   config_refused: 'a configuration was rejected: `problems` is their number, `generation` the configuration that stays in force',
   config_source_trouble: 'the files of the configuration cannot be read or watched',
   config_warning: 'a warning of `weir check` about the configuration in force',
-  connection_refused: 'a new connection was closed, because the port or the process is at its limit; once a minute for each reason',
+  connection_refused:
+    'a connection was closed, because the port or the process is at its limit: an idle one of an HTTP port, otherwise the new one; once a minute for each reason',
   console_missing: 'the build has no console, which ADMIN_CONSOLE asks for',
   control_lost: 'Redis lost control data, and this instance keeps them in force: `records`',
   control_memory: 'control data are kept in memory, and lost when Weir ends',

@@ -36,7 +36,6 @@ export class JsonBodies {
   /** Calls `use` with the whole body and resolves to its result. Rejects only if `use` does. */
   async read<T>(request: IncomingMessage, { bytesMax }: ReadOptions, use: (body: Body) => Promise<T>): Promise<T | BodyRefusal> {
     if (Number(request.headers['content-length'] ?? 0) > bytesMax) {
-      request.resume();
       return tooLarge(bytesMax);
     }
     const bytes = new GrowingBytes(this.budget);
@@ -61,7 +60,7 @@ function collect(request: IncomingMessage, { bytes, bytesMax }: CollectOptions):
   return new Promise((resolve) => {
     let isOver = false;
     const finish = (read: Body | BodyRefusal): void => {
-      // The rest of the body is discarded: if the connection closed while the client sends, the client would lose the reply.
+      // The answer ends the connection, and the rest of the body is dropped (lib/wire).
       isOver = true;
       resolve(read);
     };
@@ -78,8 +77,8 @@ function collect(request: IncomingMessage, { bytes, bytesMax }: CollectOptions):
     request.once('end', () => {
       if (!isOver) finish(bytes.all());
     });
-    request.once('error', () => {
-      finish({ status: 400, message: 'the body ended early' });
+    request.once('error', (error) => {
+      finish(error instanceof BadRequestError ? error : { status: 400, message: 'the body ended early' });
     });
   });
 }

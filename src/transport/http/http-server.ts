@@ -1,9 +1,11 @@
 /** A plain HTTP server: its bounds, start and drain. Its content is a table of routes. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import { finished } from 'node:stream';
+import type { AddressInfo } from 'node:net';
+import { asError } from '../../lib/errors';
 import { refuseUntilOpen, type Gate } from '../../lib/gate';
+import { ConnectionGuard, GUARDED_MESSAGES } from '../../lib/wire/guarded-server';
+import type { LingerBounds } from '../../lib/wire/paced-socket';
 import type { FaultLog } from '../answer';
 import { CHUNKED_HEADERS, sendChunks } from './send-chunks';
 
@@ -17,12 +19,14 @@ export interface HttpBounds {
   readonly checkMs: number;
   /** How long an idle connection is kept, in milliseconds. */
   readonly keepAliveTimeoutMs: number;
-  /** Maximum of open connections; further ones are closed at once. */
+  /** Maximum of open connections; for a further one the longest idle one ends. */
   readonly connectionsMax: number;
   /** Maximum of concurrent long replies; further ones get 503. */
   readonly longRepliesMax: number;
   /** How long a client may take to read a long reply, in milliseconds. */
   readonly replyTimeoutMs: number;
+  /** For clients that still send while they are answered. */
+  readonly linger?: LingerBounds;
 }
 
 export const HTTP_BOUNDS: HttpBounds = {
@@ -52,7 +56,7 @@ export interface HttpServerOptions {
   readonly routesBelow?: ReadonlyMap<string, Route>;
   readonly log: FaultLog;
   readonly bounds?: Partial<HttpBounds>;
-  /** Called for each connection that was closed because `connectionsMax` were open. */
+  /** Called for each connection that ended because `connectionsMax` were open. */
   readonly onTooMany?: (open: number) => void;
   /** Requests wait until it opens; absent: it is open. */
   readonly gate?: Gate | undefined;
@@ -72,18 +76,11 @@ export function forMethods(methods: readonly string[], route: Route): Route {
   };
 }
 
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
-
 export class HttpServer {
   private readonly bounds: HttpBounds;
   private readonly server;
+  private readonly guard: ConnectionGuard;
   private longReplies = 0;
-
-  /** The last request of each open connection. */
-  private readonly last = new Map<Socket, Exchange | undefined>();
 
   constructor(private readonly options: HttpServerOptions) {
     this.bounds = { ...HTTP_BOUNDS, ...options.bounds };
@@ -93,16 +90,15 @@ export class HttpServer {
       checkMs: connectionsCheckingInterval,
       keepAliveTimeoutMs: keepAliveTimeout,
     } = this.bounds;
-    this.server = createServer({ headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout }, (request, response) => {
-      void this.serve(request, response);
+    const timeouts = { headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout };
+    this.server = createServer({ ...timeouts, ...GUARDED_MESSAGES }, (request, response) => {
+      this.serve(request, response).catch((error: unknown) => {
+        this.options.log.error({ err: asError(error) }, 'an answer of an HTTP port failed');
+        response.destroy();
+      });
     });
-    this.server.maxConnections = this.bounds.connectionsMax;
-    this.server.on('connection', (socket) => {
-      this.last.set(socket, undefined);
-      socket.once('close', () => this.last.delete(socket));
-    });
+    this.guard = new ConnectionGuard(this.server, this.bounds, options.onTooMany);
     if (options.gate !== undefined) refuseUntilOpen(this.server, options.gate);
-    this.server.on('drop', () => options.onTooMany?.(this.bounds.connectionsMax));
   }
 
   /** Listens, by default on every address; port 0 selects a free port. Rejects if the address cannot be bound. */
@@ -128,19 +124,17 @@ export class HttpServer {
       });
       // Requests that have arrived are read first.
       setImmediate(() => {
-        for (const [socket, exchange] of this.last) if (isIdle(socket, exchange)) socket.destroy();
+        this.guard.closeIdle();
       });
     });
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    this.last.set(request.socket, { request, response });
     const { gate } = this.options;
     if (gate?.isOpen === false) await gate.opened;
     const reply = await this.reply(request);
     // A closing server waits for its connections, so it keeps none open.
     if (!this.server.listening) response.setHeader('connection', 'close');
-    if (!response.shouldKeepAlive) await wholeRequest(request);
     if (typeof reply.body === 'string') sendWhole(response, reply, reply.body);
     else if (reply.body.length > 1) await this.sendLong(request, response, { ...reply, body: reply.body });
     else sendWhole(response, { ...reply, headers: { ...reply.headers, ...CHUNKED_HEADERS } }, reply.body[0] ?? '');
@@ -189,25 +183,6 @@ export class HttpServer {
 function sendWhole(response: ServerResponse, { status, headers, contentType }: HttpReply, body: string | Buffer): void {
   response.writeHead(status, { ...headers, 'content-type': contentType, 'content-length': Buffer.byteLength(body) });
   response.end(body);
-}
-
-/**
- * Discards the rest of a request, until it ends or its connection closes; `requestTimeoutMs` bounds that. Node closes a connection that is
- * not kept with the reply, and a client that still sends its body would lose the reply.
- */
-function wholeRequest(request: IncomingMessage): Promise<void> {
-  return new Promise((resolve) => {
-    finished(request, () => {
-      resolve();
-    });
-    request.resume();
-  });
-}
-
-/** Node closes only connections between two requests: a connection without a request, or with an incomplete one, counts as busy there. */
-function isIdle(socket: Socket, exchange: Exchange | undefined): boolean {
-  if (exchange === undefined) return socket.bytesRead === 0;
-  return exchange.response.writableFinished && !exchange.request.complete;
 }
 
 /**

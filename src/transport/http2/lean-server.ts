@@ -18,7 +18,7 @@ import { LEAN_BOUNDS, type LeanBounds } from './socket/lean-bounds';
 import { openMethodCall, type MethodCallParts } from './calls/method-call';
 import { Peer } from './socket/peer';
 import { PeerWatch } from './socket/peer-watch';
-import { ReadTurns } from './socket/read-turns';
+import { ReadTurns } from '../../lib/read-turns';
 import { RateLimitCall, type RateLimitCallParts } from './calls/rate-limit-call';
 import { refuseLarge, refuseOtherHttp } from './calls/refusal';
 

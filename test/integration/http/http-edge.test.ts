@@ -36,7 +36,11 @@ describe('under a low limit on open files', () => {
 
   it.each<['gRPC' | 'HTTP', () => number, RegExp]>([
     ['gRPC', () => weir.grpcPort, /closed a connection to the gRPC port \(too_many\)/g],
-    ['HTTP', () => weir.httpPort, /closed a new connection to the HTTP port: \d+ are open, which is its maximum/g],
+    [
+      'HTTP',
+      () => weir.httpPort,
+      /closed an idle connection to the HTTP port for a new one, or the new one if none was idle: \d+ are open, which is its maximum/g,
+    ],
   ])(
     'a flood of %s connections is one line of the log, and leaves the files that health checks and calls need',
     async (name, port, line) => {

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { placeOf } from '../../port/grpc-listener';
 import type { Connection } from '../connection/connection';
 import type { PeerWatch } from './peer-watch';
-import type { ReadShare, TurnTaker } from './read-turns';
+import type { ReadShare, TurnTaker } from '../../../lib/read-turns';
 
 /** Output that may wait in this process for a slow peer before its input is no longer read. */
 const WAITING_BYTES_MAX = 1024 * 1024;

@@ -1,6 +1,6 @@
 /** The order in which connections are read, by a clock and a loop of the test's own. */
 
-import { ReadTurns, type ReadShare, type TurnTaker } from '../../../../../src/transport/http2/socket/read-turns';
+import { ReadTurns, type ReadShare, type TurnTaker } from '../../../src/lib/read-turns';
 
 /** One frame of an arrival takes so long to read. */
 const FRAME_MS = 0.25;

@@ -22,6 +22,11 @@ export class ReadShare {
     this.frames = 0;
   }
 
+  /** Reads the clock: for input that may cost much for its size. */
+  isOver(): boolean {
+    return this.nowMs() >= this.endMs;
+  }
+
   /** Call after each frame with its size. */
   isSpent(bytes: number): boolean {
     this.frames += 1 + (bytes >>> 7);
@@ -45,6 +50,9 @@ export interface ReadTurnsOptions<Taker extends TurnTaker> {
   readonly nowMs: () => number;
   /** Processes new input until the share is spent, and keeps the rest. */
   readonly read: (taker: Taker, chunk: Buffer, share: ReadShare, nowMs: number) => void;
+  /** Time in a turn for new input, and then for waiting input, in milliseconds. Default: 8 and 2. */
+  readonly arrivedMsMax?: number;
+  readonly waitedMsMax?: number;
   /** Runs once in each turn that has input. */
   readonly schedule: (act: () => void) => void;
 }
@@ -91,7 +99,7 @@ export class ReadTurns<Taker extends TurnTaker> {
 
   private beginTurn(nowMs: number): void {
     this.isTurn = true;
-    this.endMs = nowMs + ARRIVED_MS_MAX;
+    this.endMs = nowMs + (this.options.arrivedMsMax ?? ARRIVED_MS_MAX);
     this.options.schedule(this.onTurnEnd);
   }
 
@@ -100,7 +108,7 @@ export class ReadTurns<Taker extends TurnTaker> {
     this.isTurn = false;
     if (this.late.size === 0 && this.begun.size === 0) return;
     let nowMs = this.options.nowMs();
-    const endMs = nowMs + WAITED_MS_MAX;
+    const endMs = nowMs + (this.options.waitedMsMax ?? WAITED_MS_MAX);
     let taker = first(this.begun) ?? first(this.late);
     while (taker !== undefined) {
       if (taker.mayBeRead()) {
