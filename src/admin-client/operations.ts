@@ -64,6 +64,7 @@ export interface Operations {
     };
     readonly query: {
       readonly dry_run?: boolean;
+      readonly strict?: boolean;
       readonly ahead?: boolean;
     };
     readonly body: {
@@ -94,6 +95,48 @@ export interface Operations {
         readonly author?: string;
         readonly created_at?: string;
       };
+      readonly changes: readonly {
+        readonly rule: string;
+        readonly plan?: string;
+        readonly from: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+        readonly to: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+      }[];
+      readonly changes_omitted: number;
+      readonly warnings: readonly {
+        readonly code:
+          | 'unknown_domain'
+          | 'unknown_key'
+          | 'no_rule'
+          | 'nothing_to_replace'
+          | 'needs_name'
+          | 'unknown_limit'
+          | 'unknown_place'
+          | 'impossible_values'
+          | 'shared_window'
+          | 'hidden_by_block'
+          | 'hidden_by_pass'
+          | 'hidden_by_override'
+          | 'has_limits_of_its_own'
+          | 'no_tenants'
+          | 'no_change'
+          | 'shadow_mode'
+          | 'no_such_record'
+          | 'bucket_full';
+        readonly effect: 'none' | 'partial';
+        readonly message: string;
+      }[];
     };
   };
   readonly deleteTenant: {
@@ -103,6 +146,7 @@ export interface Operations {
     };
     readonly query: {
       readonly dry_run?: boolean;
+      readonly strict?: boolean;
       readonly reason?: string;
     };
     readonly reply: {
@@ -128,6 +172,48 @@ export interface Operations {
         readonly author?: string;
         readonly created_at?: string;
       };
+      readonly changes: readonly {
+        readonly rule: string;
+        readonly plan?: string;
+        readonly from: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+        readonly to: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+      }[];
+      readonly changes_omitted: number;
+      readonly warnings: readonly {
+        readonly code:
+          | 'unknown_domain'
+          | 'unknown_key'
+          | 'no_rule'
+          | 'nothing_to_replace'
+          | 'needs_name'
+          | 'unknown_limit'
+          | 'unknown_place'
+          | 'impossible_values'
+          | 'shared_window'
+          | 'hidden_by_block'
+          | 'hidden_by_pass'
+          | 'hidden_by_override'
+          | 'has_limits_of_its_own'
+          | 'no_tenants'
+          | 'no_change'
+          | 'shadow_mode'
+          | 'no_such_record'
+          | 'bucket_full';
+        readonly effect: 'none' | 'partial';
+        readonly message: string;
+      }[];
     };
   };
   readonly listPlans: {
@@ -185,6 +271,7 @@ export interface Operations {
     };
     readonly query: {
       readonly dry_run?: boolean;
+      readonly strict?: boolean;
       readonly ahead?: boolean;
     };
     readonly body: {
@@ -233,6 +320,48 @@ export interface Operations {
         readonly author?: string;
         readonly created_at?: string;
       };
+      readonly changes: readonly {
+        readonly rule: string;
+        readonly plan?: string;
+        readonly from: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+        readonly to: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+      }[];
+      readonly changes_omitted: number;
+      readonly warnings: readonly {
+        readonly code:
+          | 'unknown_domain'
+          | 'unknown_key'
+          | 'no_rule'
+          | 'nothing_to_replace'
+          | 'needs_name'
+          | 'unknown_limit'
+          | 'unknown_place'
+          | 'impossible_values'
+          | 'shared_window'
+          | 'hidden_by_block'
+          | 'hidden_by_pass'
+          | 'hidden_by_override'
+          | 'has_limits_of_its_own'
+          | 'no_tenants'
+          | 'no_change'
+          | 'shadow_mode'
+          | 'no_such_record'
+          | 'bucket_full';
+        readonly effect: 'none' | 'partial';
+        readonly message: string;
+      }[];
     };
   };
   readonly deletePlan: {
@@ -242,6 +371,7 @@ export interface Operations {
     };
     readonly query: {
       readonly dry_run?: boolean;
+      readonly strict?: boolean;
       readonly reason?: string;
     };
     readonly reply: {
@@ -279,6 +409,48 @@ export interface Operations {
         readonly author?: string;
         readonly created_at?: string;
       };
+      readonly changes: readonly {
+        readonly rule: string;
+        readonly plan?: string;
+        readonly from: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+        readonly to: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+      }[];
+      readonly changes_omitted: number;
+      readonly warnings: readonly {
+        readonly code:
+          | 'unknown_domain'
+          | 'unknown_key'
+          | 'no_rule'
+          | 'nothing_to_replace'
+          | 'needs_name'
+          | 'unknown_limit'
+          | 'unknown_place'
+          | 'impossible_values'
+          | 'shared_window'
+          | 'hidden_by_block'
+          | 'hidden_by_pass'
+          | 'hidden_by_override'
+          | 'has_limits_of_its_own'
+          | 'no_tenants'
+          | 'no_change'
+          | 'shadow_mode'
+          | 'no_such_record'
+          | 'bucket_full';
+        readonly effect: 'none' | 'partial';
+        readonly message: string;
+      }[];
     };
   };
   readonly listOverrides: {
@@ -346,6 +518,7 @@ export interface Operations {
     };
     readonly query: {
       readonly dry_run?: boolean;
+      readonly strict?: boolean;
     };
     readonly body: {
       readonly entries: readonly {
@@ -408,6 +581,48 @@ export interface Operations {
         readonly author?: string;
         readonly created_at?: string;
       };
+      readonly changes: readonly {
+        readonly rule: string;
+        readonly plan?: string;
+        readonly from: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+        readonly to: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+      }[];
+      readonly changes_omitted: number;
+      readonly warnings: readonly {
+        readonly code:
+          | 'unknown_domain'
+          | 'unknown_key'
+          | 'no_rule'
+          | 'nothing_to_replace'
+          | 'needs_name'
+          | 'unknown_limit'
+          | 'unknown_place'
+          | 'impossible_values'
+          | 'shared_window'
+          | 'hidden_by_block'
+          | 'hidden_by_pass'
+          | 'hidden_by_override'
+          | 'has_limits_of_its_own'
+          | 'no_tenants'
+          | 'no_change'
+          | 'shadow_mode'
+          | 'no_such_record'
+          | 'bucket_full';
+        readonly effect: 'none' | 'partial';
+        readonly message: string;
+      }[];
     };
   };
   readonly deleteOverride: {
@@ -417,6 +632,7 @@ export interface Operations {
     };
     readonly query: {
       readonly dry_run?: boolean;
+      readonly strict?: boolean;
       readonly reason?: string;
     };
     readonly reply: {
@@ -464,6 +680,48 @@ export interface Operations {
         readonly author?: string;
         readonly created_at?: string;
       };
+      readonly changes: readonly {
+        readonly rule: string;
+        readonly plan?: string;
+        readonly from: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+        readonly to: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+      }[];
+      readonly changes_omitted: number;
+      readonly warnings: readonly {
+        readonly code:
+          | 'unknown_domain'
+          | 'unknown_key'
+          | 'no_rule'
+          | 'nothing_to_replace'
+          | 'needs_name'
+          | 'unknown_limit'
+          | 'unknown_place'
+          | 'impossible_values'
+          | 'shared_window'
+          | 'hidden_by_block'
+          | 'hidden_by_pass'
+          | 'hidden_by_override'
+          | 'has_limits_of_its_own'
+          | 'no_tenants'
+          | 'no_change'
+          | 'shadow_mode'
+          | 'no_such_record'
+          | 'bucket_full';
+        readonly effect: 'none' | 'partial';
+        readonly message: string;
+      }[];
     };
   };
   readonly promoteOverride: {
@@ -473,6 +731,7 @@ export interface Operations {
     };
     readonly query: {
       readonly dry_run?: boolean;
+      readonly strict?: boolean;
     };
     readonly body: {
       readonly reason?: string;
@@ -522,6 +781,48 @@ export interface Operations {
         readonly author?: string;
         readonly created_at?: string;
       };
+      readonly changes: readonly {
+        readonly rule: string;
+        readonly plan?: string;
+        readonly from: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+        readonly to: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+      }[];
+      readonly changes_omitted: number;
+      readonly warnings: readonly {
+        readonly code:
+          | 'unknown_domain'
+          | 'unknown_key'
+          | 'no_rule'
+          | 'nothing_to_replace'
+          | 'needs_name'
+          | 'unknown_limit'
+          | 'unknown_place'
+          | 'impossible_values'
+          | 'shared_window'
+          | 'hidden_by_block'
+          | 'hidden_by_pass'
+          | 'hidden_by_override'
+          | 'has_limits_of_its_own'
+          | 'no_tenants'
+          | 'no_change'
+          | 'shadow_mode'
+          | 'no_such_record'
+          | 'bucket_full';
+        readonly effect: 'none' | 'partial';
+        readonly message: string;
+      }[];
     };
   };
   readonly listBlocks: {
@@ -573,6 +874,7 @@ export interface Operations {
     };
     readonly query: {
       readonly dry_run?: boolean;
+      readonly strict?: boolean;
     };
     readonly body: {
       readonly entries: readonly {
@@ -611,6 +913,48 @@ export interface Operations {
         readonly author?: string;
         readonly created_at?: string;
       };
+      readonly changes: readonly {
+        readonly rule: string;
+        readonly plan?: string;
+        readonly from: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+        readonly to: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+      }[];
+      readonly changes_omitted: number;
+      readonly warnings: readonly {
+        readonly code:
+          | 'unknown_domain'
+          | 'unknown_key'
+          | 'no_rule'
+          | 'nothing_to_replace'
+          | 'needs_name'
+          | 'unknown_limit'
+          | 'unknown_place'
+          | 'impossible_values'
+          | 'shared_window'
+          | 'hidden_by_block'
+          | 'hidden_by_pass'
+          | 'hidden_by_override'
+          | 'has_limits_of_its_own'
+          | 'no_tenants'
+          | 'no_change'
+          | 'shadow_mode'
+          | 'no_such_record'
+          | 'bucket_full';
+        readonly effect: 'none' | 'partial';
+        readonly message: string;
+      }[];
     };
   };
   readonly deleteBlock: {
@@ -620,6 +964,7 @@ export interface Operations {
     };
     readonly query: {
       readonly dry_run?: boolean;
+      readonly strict?: boolean;
       readonly reason?: string;
     };
     readonly reply: {
@@ -651,6 +996,48 @@ export interface Operations {
         readonly author?: string;
         readonly created_at?: string;
       };
+      readonly changes: readonly {
+        readonly rule: string;
+        readonly plan?: string;
+        readonly from: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+        readonly to: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+      }[];
+      readonly changes_omitted: number;
+      readonly warnings: readonly {
+        readonly code:
+          | 'unknown_domain'
+          | 'unknown_key'
+          | 'no_rule'
+          | 'nothing_to_replace'
+          | 'needs_name'
+          | 'unknown_limit'
+          | 'unknown_place'
+          | 'impossible_values'
+          | 'shared_window'
+          | 'hidden_by_block'
+          | 'hidden_by_pass'
+          | 'hidden_by_override'
+          | 'has_limits_of_its_own'
+          | 'no_tenants'
+          | 'no_change'
+          | 'shadow_mode'
+          | 'no_such_record'
+          | 'bucket_full';
+        readonly effect: 'none' | 'partial';
+        readonly message: string;
+      }[];
     };
   };
   readonly listPasses: {
@@ -702,6 +1089,7 @@ export interface Operations {
     };
     readonly query: {
       readonly dry_run?: boolean;
+      readonly strict?: boolean;
     };
     readonly body: {
       readonly entries: readonly {
@@ -740,6 +1128,48 @@ export interface Operations {
         readonly author?: string;
         readonly created_at?: string;
       };
+      readonly changes: readonly {
+        readonly rule: string;
+        readonly plan?: string;
+        readonly from: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+        readonly to: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+      }[];
+      readonly changes_omitted: number;
+      readonly warnings: readonly {
+        readonly code:
+          | 'unknown_domain'
+          | 'unknown_key'
+          | 'no_rule'
+          | 'nothing_to_replace'
+          | 'needs_name'
+          | 'unknown_limit'
+          | 'unknown_place'
+          | 'impossible_values'
+          | 'shared_window'
+          | 'hidden_by_block'
+          | 'hidden_by_pass'
+          | 'hidden_by_override'
+          | 'has_limits_of_its_own'
+          | 'no_tenants'
+          | 'no_change'
+          | 'shadow_mode'
+          | 'no_such_record'
+          | 'bucket_full';
+        readonly effect: 'none' | 'partial';
+        readonly message: string;
+      }[];
     };
   };
   readonly deletePass: {
@@ -749,6 +1179,7 @@ export interface Operations {
     };
     readonly query: {
       readonly dry_run?: boolean;
+      readonly strict?: boolean;
       readonly reason?: string;
     };
     readonly reply: {
@@ -780,6 +1211,48 @@ export interface Operations {
         readonly author?: string;
         readonly created_at?: string;
       };
+      readonly changes: readonly {
+        readonly rule: string;
+        readonly plan?: string;
+        readonly from: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+        readonly to: {
+          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+          readonly name?: string;
+          readonly requests_per_unit?: number;
+          readonly unit?: string;
+          readonly unit_multiplier?: number;
+        };
+      }[];
+      readonly changes_omitted: number;
+      readonly warnings: readonly {
+        readonly code:
+          | 'unknown_domain'
+          | 'unknown_key'
+          | 'no_rule'
+          | 'nothing_to_replace'
+          | 'needs_name'
+          | 'unknown_limit'
+          | 'unknown_place'
+          | 'impossible_values'
+          | 'shared_window'
+          | 'hidden_by_block'
+          | 'hidden_by_pass'
+          | 'hidden_by_override'
+          | 'has_limits_of_its_own'
+          | 'no_tenants'
+          | 'no_change'
+          | 'shadow_mode'
+          | 'no_such_record'
+          | 'bucket_full';
+        readonly effect: 'none' | 'partial';
+        readonly message: string;
+      }[];
     };
   };
   readonly explainRequest: {
@@ -1187,6 +1660,7 @@ export interface Operations {
   readonly giveCredit: {
     readonly query: {
       readonly dry_run?: boolean;
+      readonly strict?: boolean;
     };
     readonly body: {
       readonly domain: string;
@@ -1206,6 +1680,29 @@ export interface Operations {
         readonly key: string;
         readonly hits: number;
         readonly remaining: number;
+      }[];
+      readonly warnings: readonly {
+        readonly code:
+          | 'unknown_domain'
+          | 'unknown_key'
+          | 'no_rule'
+          | 'nothing_to_replace'
+          | 'needs_name'
+          | 'unknown_limit'
+          | 'unknown_place'
+          | 'impossible_values'
+          | 'shared_window'
+          | 'hidden_by_block'
+          | 'hidden_by_pass'
+          | 'hidden_by_override'
+          | 'has_limits_of_its_own'
+          | 'no_tenants'
+          | 'no_change'
+          | 'shadow_mode'
+          | 'no_such_record'
+          | 'bucket_full';
+        readonly effect: 'none' | 'partial';
+        readonly message: string;
       }[];
     };
   };
@@ -1428,6 +1925,7 @@ export interface Operations {
       readonly pid: number;
       readonly domain: string;
       readonly over_limit: boolean;
+      readonly blocked?: boolean;
       readonly without?: 'fallback' | 'cached';
       readonly skipped: number;
       readonly descriptors: readonly {
@@ -1437,6 +1935,7 @@ export interface Operations {
         }[];
         readonly hits: number;
         readonly rule?: string;
+        readonly block?: string;
         readonly over_limit: boolean;
         readonly limit?: {
           readonly name: string;

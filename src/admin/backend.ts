@@ -11,13 +11,16 @@ import type { GlobalModes } from '../rule/match';
 import type { RuleSet } from '../rule/rule-set';
 import type { DescriptorLevel } from '../rule/tree';
 import type { SettingsInForce } from '../settings/settings-in-force';
+import type { Warning } from './effect/warning';
 import type { LiveView } from './live/live-figures';
 import type { TopKeys } from '../top/top-keys';
 
 export interface AdminBackend {
   readonly control: Pick<ControlService, 'read' | 'scan' | 'write' | 'audit' | 'restore' | 'discardLost' | 'changesBetween'>;
   /** The records in force. */
-  readonly controlView: ControlView & Pick<ControlData, 'get'>;
+  readonly controlView: ControlView & Pick<ControlData, 'get' | 'selecting' | 'selectors' | 'plans'>;
+  /** Called for each write that has no effect, or only a part of it. */
+  readonly onWithoutEffect: (write: WithoutEffect) => void;
   readonly rules: RulesPort;
   readonly buckets: BucketsPort;
   readonly instances: InstancesPort;
@@ -27,6 +30,14 @@ export interface AdminBackend {
   readonly settings: () => SettingsInForce;
   /** In milliseconds since 1970. */
   readonly nowMs: () => number;
+}
+
+/** A write with warnings. */
+export interface WithoutEffect {
+  readonly author: string;
+  /** What was written: `override payments/m42`. */
+  readonly subject: string;
+  readonly warnings: readonly Warning[];
 }
 
 /** Live figures of this instance. */
@@ -164,6 +175,8 @@ export interface TailSample {
   readonly pid: number;
   readonly domain: string;
   readonly overLimit: boolean;
+  /** A block denied it, so no limit counted it. Absent: none did. */
+  readonly blocked?: true;
   /** Why the store did not decide: `fallback` or `cached`. */
   readonly without?: 'fallback' | 'cached';
   readonly descriptors: readonly TailDescriptor[];
@@ -176,6 +189,8 @@ export interface TailDescriptor {
   readonly hits: number;
   /** Path of the rule; absent: no rule matched. */
   readonly rule?: string;
+  /** The id of the block that denied the request. Absent: none selected this descriptor. */
+  readonly block?: string;
   readonly overLimit: boolean;
   readonly limit?: TailLimit;
   readonly remaining?: number;

@@ -87,7 +87,7 @@ function sampleOf(
   { nowMs, skipped }: { readonly nowMs: number; readonly skipped: number },
 ): TailSample {
   const descriptors = request.descriptors.slice(0, DESCRIPTORS_MAX).map(({ entries, hits = request.hits }, i): TailDescriptor => {
-    const rule = matched.matches[i]?.rule;
+    const { rule, block, control = [] } = matched.matches[i] ?? {};
     const status = decision.statuses[i];
     const limit = status?.currentLimit;
     const candidates = (decision.candidates ?? []).filter(({ descriptor }) => descriptor === i).map(showCandidate);
@@ -96,6 +96,7 @@ function sampleOf(
       hits,
       overLimit: status?.code === 'OVER_LIMIT',
       ...(rule && { rule: rule.path.join('.') }),
+      ...(block && { block: control[0]?.id ?? '' }),
       ...(limit && {
         limit: showLimit(limit),
         remaining: status.limitRemaining,
@@ -108,6 +109,7 @@ function sampleOf(
     pid: process.pid,
     domain: shorten(toText(request.domain)),
     overLimit: decision.overallCode !== 'OK',
+    ...(matched.blocked && { blocked: true }),
     ...without(decision),
     descriptors,
     skipped,

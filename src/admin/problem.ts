@@ -1,5 +1,7 @@
 /** Errors of the admin API as problem details (RFC 9457). */
 
+import type { Warning } from './effect/warning';
+
 /** By name, which ends the `type`: status, title, and when it is answered. */
 export const PROBLEMS = {
   invalid: [400, 'The request is invalid', 'a parameter, a header or a field of the body is invalid; `errors` names each field'],
@@ -11,6 +13,11 @@ export const PROBLEMS = {
     409,
     'The request contradicts the present state',
     'it names a domain, plan or limit that the configuration in force does not have',
+  ],
+  'without-effect': [
+    409,
+    'The write would have no effect, or only a part of it',
+    'with `strict=true`; `warnings` says why, and nothing was written',
   ],
   'precondition-failed': [412, 'The item has changed', 'If-Match names another version, or If-None-Match: * an item that exists'],
   'body-too-large': [413, 'The body is too large', 'it exceeds ADMIN_BODY_BYTES_MAX'],
@@ -33,6 +40,7 @@ export interface FieldError {
 }
 
 interface ProblemExtras {
+  readonly warnings?: readonly Warning[];
   readonly errors?: readonly FieldError[];
   readonly retryAfterS?: number;
 }
@@ -42,15 +50,17 @@ export class AdminProblem extends Error {
   override readonly name = 'AdminProblem';
   readonly errors: readonly FieldError[] | undefined;
   readonly retryAfterS: number | undefined;
+  readonly warnings: readonly Warning[] | undefined;
 
   constructor(
     readonly problem: ProblemName,
     readonly detail: string,
-    { errors, retryAfterS }: ProblemExtras = {},
+    { errors, retryAfterS, warnings }: ProblemExtras = {},
   ) {
     super(detail);
     this.errors = errors;
     this.retryAfterS = retryAfterS;
+    this.warnings = warnings;
   }
 
   /** One invalid field. */
@@ -65,8 +75,15 @@ export class AdminProblem extends Error {
   /** The body of the reply. */
   toDetails(): ProblemDetails {
     const [status, title] = PROBLEMS[this.problem];
-    const { problem, detail, errors } = this;
-    return { type: `urn:weir:problem:${problem}`, title, status, detail, ...(errors && { errors: [...errors] }) };
+    const { problem, detail, errors, warnings } = this;
+    return {
+      type: `urn:weir:problem:${problem}`,
+      title,
+      status,
+      detail,
+      ...(errors && { errors: [...errors] }),
+      ...(warnings && { warnings: [...warnings] }),
+    };
   }
 }
 
@@ -76,4 +93,5 @@ export interface ProblemDetails {
   readonly status: number;
   readonly detail: string;
   readonly errors?: readonly FieldError[];
+  readonly warnings?: readonly Warning[];
 }

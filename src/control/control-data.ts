@@ -46,6 +46,12 @@ interface DomainControl {
   readonly selectors: SelectorIndex;
 }
 
+/** A record of the replica, with its version. */
+export interface HeldRecord<Kept extends ControlRecord> {
+  readonly record: Kept;
+  readonly version: number;
+}
+
 type HeldKind = Exclude<ControlKind, 'tenant'>;
 
 export class ControlData implements ControlView {
@@ -111,6 +117,23 @@ export class ControlData implements ControlView {
     if (key.kind === 'tenant') return this.tenantOf(key);
     const held = this.held[key.kind].get(fieldOf(key));
     return held && { record: held.record, version: held.version };
+  }
+
+  /** All overrides, blocks and passes that select a descriptor with these entries, in no order. */
+  selecting(domain: ByteString, entries: readonly Entry[]): readonly HeldRecord<SelectorRecord>[] {
+    return this.domainNamed(domain)?.selectors.selecting(entries) ?? [];
+  }
+
+  /** All overrides, blocks and passes, in no order. */
+  *selectors(): Generator<HeldRecord<SelectorRecord>> {
+    for (const kind of ['override', 'block', 'pass'] as const) {
+      for (const held of this.held[kind].values()) if (isSelector(held)) yield held;
+    }
+  }
+
+  /** The run-time values of all plans, in no order. */
+  *plans(): Generator<HeldRecord<PlanRecord>> {
+    for (const { record, version } of this.held.plan.values()) if (record.kind === 'plan') yield { record, version };
   }
 
   /** How many other records select by the rarest entry of this one. A decision may have to look at all of them. */

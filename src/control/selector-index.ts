@@ -103,6 +103,19 @@ export class SelectorIndex {
   }
 
   select(entries: readonly Entry[]): Selection | undefined {
+    const found = this.find(entries);
+    if (found === undefined) return undefined;
+    if (Array.isArray(found)) return toSelection(found);
+    return (found.alone ??= toSelection([found]));
+  }
+
+  /** All records that select the entries, in no order. */
+  selecting(entries: readonly Entry[]): readonly Selector[] {
+    const found = this.find(entries);
+    return found === undefined ? [] : Array.isArray(found) ? found : [found];
+  }
+
+  private find(entries: readonly Entry[]): Found {
     let found: Found;
     for (const entry of entries) {
       const level = this.levelOf(entry.key);
@@ -111,9 +124,7 @@ export class SelectorIndex {
       if (first !== undefined) found = collect(first, entries, found);
       if (level.anyValue !== undefined) found = collect(level.anyValue, entries, found);
     }
-    if (found === undefined) return undefined;
-    if (Array.isArray(found)) return toSelection(found);
-    return (found.alone ??= toSelection([found]));
+    return found;
   }
 
   private levelOf(key: ByteString): KeyLevel | undefined {

@@ -1,11 +1,10 @@
-/** The routes of buckets: what is left, reset, credits, and the list of keys. */
+/** The routes of buckets: what is left, reset, and the list of keys. */
 
 import { Type } from '@sinclair/typebox';
-import { TRAITS } from '../../algorithm/algorithms';
 import { NEVER, type Take } from '../../bucket/take';
 import type { AdminBackend } from '../backend';
 import { AdminProblem } from '../problem';
-import { checkOf, groupOf, readBuckets, toRequest, type LiveBucket } from './live-request';
+import { groupOf, readBuckets, toRequest, type LiveBucket } from './live-request';
 import { auditAction } from './records/write-record';
 import { route, type AdminCall, type AdminRoute } from '../route/route';
 import { snakeKeys } from '../route/snake-keys';
@@ -17,9 +16,6 @@ const US_PER_MS = 1_000;
 
 /** Most steps of one page; each looks at about 1,000 keys of the store. */
 const LIST_STEPS_MAX = 50;
-
-/** Most hits of one credit: more than any limit has. */
-const CREDIT_MAX = 4_294_967_295;
 
 export const bucket = object({
   key: Type.String({ description: 'The bucket key in the store.' }),
@@ -53,7 +49,7 @@ export function showBucket({ take, verdict, nowUs }: LiveBucket) {
 }
 
 /** A descriptor, and optionally one of its limits. */
-const target = {
+export const target = {
   domain,
   entries,
   limit: Type.Optional(
@@ -62,7 +58,7 @@ const target = {
   reason: Type.Optional(reason),
 };
 
-interface TargetBody {
+export interface TargetBody {
   readonly domain: string;
   readonly entries: readonly { readonly key: string; readonly value: string }[];
   readonly limit?: string;
@@ -70,7 +66,7 @@ interface TargetBody {
 }
 
 /** The takes of the descriptor that the body names. */
-function targetTakes({ domain: inDomain, entries: named, limit }: TargetBody, backend: AdminBackend): readonly Take[] {
+export function targetTakes({ domain: inDomain, entries: named, limit }: TargetBody, backend: AdminBackend): readonly Take[] {
   const request = toRequest({ domain: inDomain, descriptors: [{ entries: named }] });
   const { takes, names } = groupOf(request, backend);
   const chosen = takes.filter((_, i) => limit === undefined || names[i] === limit);
@@ -149,7 +145,7 @@ const reset = route({
     const takes = targetTakes(body, backend);
     const before = (await readBuckets(takes, backend)).map(showBucket);
     if (query.dry_run === true) return { body: { dry_run: true, deleted: 0, before } };
-    await audit(call, backend, {
+    await auditTarget(call, backend, {
       action: 'reset',
       details: { ...shown(body), before: before.map(({ key, remaining }) => ({ key, remaining })) },
     });
@@ -158,77 +154,7 @@ const reset = route({
   },
 });
 
-const credit = route({
-  method: 'POST',
-  path: '/v1/credits',
-  id: 'giveCredit',
-  tag: TAG,
-  role: 'support',
-  summary: 'Gives hits back to the buckets of a descriptor now, never beyond full.',
-  query: object({ dry_run: dryRun }),
-  body: object({
-    ...target,
-    hits: Type.Integer({ minimum: 1, maximum: CREDIT_MAX }),
-    id: Type.Optional(
-      Type.String({
-        pattern: '^[A-Za-z0-9._-]+$',
-        minLength: 1,
-        maxLength: 64,
-        description: 'A repeated credit with the same id gives nothing, on any instance. The store remembers it for an hour.',
-      }),
-    ),
-  }),
-  reply: object({
-    dry_run: wasDryRun,
-    repeated: Type.Boolean({ description: 'Whether a credit with this id was given before, and this one gave nothing.' }),
-    given: Type.Array(object({ key: Type.String(), hits: Type.Integer({ minimum: 0 }), remaining: Type.Integer({ minimum: 0 }) })),
-  }),
-  isIdempotentByKey: true,
-  problems: ['conflict', 'unavailable'],
-  handle: async (call, backend) => {
-    const { body, query } = call;
-    const { hits, id } = body;
-    const takes = creditable(targetTakes(body, backend));
-    if (query.dry_run === true) {
-      const buckets = await readBuckets(takes, backend);
-      const given = buckets.map(({ take, verdict: { remaining, debt = 0 } }) => {
-        const credited = Math.min(hits, take.limit.capacity - remaining + debt);
-        return { key: take.bucketKey, hits: credited, remaining: Math.max(0, remaining - debt + credited) };
-      });
-      return { body: { dry_run: true, repeated: false, given } };
-    }
-    // Before the hits are given: a credit is given at most once, also if this instance ends in between.
-    const isNew = await audit(call, backend, { action: 'credit', details: { ...shown(body), hits }, ...(id !== undefined && { id }) });
-    if (!isNew) return { body: { dry_run: false, repeated: true, given: [] } };
-    return { body: { dry_run: false, repeated: false, given: await give(takes, hits, backend) } };
-  },
-});
-
-/** Hits of rate limits can be given back; slots of requests in flight are released by their requests. */
-function creditable(takes: readonly Take[]): readonly Take[] {
-  const counting = takes.filter(({ limit }) => TRAITS[limit.algorithm].holds === 'hits');
-  if (counting.length > 0) return counting;
-  throw new AdminProblem('conflict', 'the limit counts requests in flight, which end by themselves; reset its bucket instead');
-}
-
-/** Reads each bucket before and after the refund, without other calls in between. */
-async function give(takes: readonly Take[], hits: number, backend: AdminBackend) {
-  const groups = takes.flatMap((take) => {
-    const { bucketKey, limit } = take;
-    const refund = { bucketKey, limit, hits: -hits, mode: 'enforced', descriptor: 0 } as const;
-    return [checkOf(take), { takes: [refund], quotaAlwaysFits: false, shadow: false }, checkOf(take)];
-  });
-  const outcomes = await backend.buckets.take(groups);
-  return takes.map(({ bucketKey }, i) => {
-    const [before, , after] = outcomes.slice(3 * i, 3 * i + 3).map((outcome) => outcome?.verdicts[0]);
-    if (before === undefined || after === undefined)
-      throw new AdminProblem('unavailable', 'the store did not answer for every bucket; look it up');
-    const { remaining } = after;
-    return { key: bucketKey, hits: Math.max(0, remaining - (after.debt ?? 0) - before.remaining + (before.debt ?? 0)), remaining };
-  });
-}
-
-function shown({ domain: inDomain, entries: named, limit }: TargetBody) {
+export function shown({ domain: inDomain, entries: named, limit }: TargetBody) {
   return { domain: inDomain, entries: named, ...(limit !== undefined && { limit }) };
 }
 
@@ -242,7 +168,7 @@ interface AuditInput {
 }
 
 /** Resolves to whether the entry is new. */
-function audit(call: AdminCall, backend: AdminBackend, { action, details, id }: AuditInput): Promise<boolean> {
+export function auditTarget(call: AdminCall, backend: AdminBackend, { action, details, id }: AuditInput): Promise<boolean> {
   const { reason: why } = call.body as TargetBody;
   const text = JSON.stringify(details);
   return auditAction(backend, {
@@ -254,4 +180,4 @@ function audit(call: AdminCall, backend: AdminBackend, { action, details, id }: 
   });
 }
 
-export const BUCKET_ROUTES: readonly AdminRoute[] = [lookup, list, reset, credit];
+export const BUCKET_ROUTES: readonly AdminRoute[] = [lookup, list, reset];

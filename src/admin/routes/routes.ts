@@ -2,6 +2,7 @@
 
 import { AUDIT_ROUTES } from './audit-routes';
 import { BUCKET_ROUTES } from './bucket-routes';
+import { credit } from './credit-route';
 import { EXPLAIN_ROUTES } from './explain-routes';
 import { LIVE_ROUTES } from './live-routes';
 import { RECORD_ROUTES } from './records/record-routes';
@@ -14,6 +15,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
   ...RECORD_ROUTES,
   ...EXPLAIN_ROUTES,
   ...BUCKET_ROUTES,
+  credit,
   ...SYSTEM_ROUTES,
   ...LIVE_ROUTES,
   ...AUDIT_ROUTES,

@@ -46,6 +46,7 @@ const tail = route({
     pid: Type.Integer({ description: 'The process that decided.' }),
     domain: Type.String(),
     over_limit: Type.Boolean(),
+    blocked: Type.Optional(Type.Boolean({ description: 'A block denied it, so no limit counted it.' })),
     without: Type.Optional(
       Type.Union([Type.Literal('fallback'), Type.Literal('cached')], {
         description: 'What decided instead of the store: the failure mode, or the deny cache.',
@@ -57,6 +58,7 @@ const tail = route({
         entries: Type.Array(object({ key: Type.String(), value: Type.String() })),
         hits: Type.Integer(),
         rule: Type.Optional(Type.String()),
+        block: Type.Optional(Type.String({ description: 'The id of the block that selects the descriptor.' })),
         over_limit: Type.Boolean(),
         limit: Type.Optional(object(shownLimit)),
         remaining: Type.Optional(Type.Integer({ minimum: 0 })),

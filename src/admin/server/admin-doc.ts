@@ -1,5 +1,6 @@
-/** Writes the tables of `docs/admin-api.md`: routes and problems. */
+/** Writes the tables of `docs/admin-api.md`: routes, problems and warnings. */
 
+import { WARNINGS } from '../effect/warning';
 import { PROBLEMS } from '../problem';
 import { ADMIN_ROUTES } from '../routes/routes';
 
@@ -11,7 +12,7 @@ export function renderAdminDoc(page: string): string {
   const start = page.indexOf(BEGIN);
   const end = page.indexOf(END);
   if (start < 0 || end < start) throw new Error(`the page needs the lines ${BEGIN} and ${END}`);
-  return `${page.slice(0, start)}${BEGIN}\n\n${renderRoutes()}\n${renderProblems()}\n${page.slice(end)}`;
+  return `${page.slice(0, start)}${BEGIN}\n\n${renderRoutes()}\n${renderProblems()}\n${renderWarnings()}\n${page.slice(end)}`;
 }
 
 function renderRoutes(): string {
@@ -22,4 +23,9 @@ function renderRoutes(): string {
 function renderProblems(): string {
   const rows = Object.entries(PROBLEMS).map(([name, [status, , when]]) => `| ${status} | \`${name}\` | ${when} |\n`);
   return `Errors are \`application/problem+json\`; \`type\` is \`urn:weir:problem:\` and the name:\n\n| Status | Name | When |\n|---|---|---|\n${rows.join('')}`;
+}
+
+function renderWarnings(): string {
+  const rows = Object.entries(WARNINGS).map(([code, when]) => `| \`${code}\` | ${when} |\n`);
+  return `### Warnings\n\nA write that has no effect, or only a part of it, is made, and its reply and that of its dry run have \`warnings\`: \`code\`, \`effect\` (\`none\` or \`partial\`) and a sentence that says what to do. The log has \`control_write_without_effect\`. With \`strict=true\` the write is refused.\n\n| Code | When |\n|---|---|\n${rows.join('')}`;
 }

@@ -112,6 +112,7 @@ export class AdminServer {
     ) as FastifyInstance;
     new ConnectionGuard(this.server.server, { connectionsMax: CONNECTIONS_MAX });
     if (options.gate !== undefined) refuseUntilOpen(this.server.server, options.gate);
+    this.acceptEmptyBodies();
     this.server.setValidatorCompiler<TSchema>(({ schema, httpPart = 'body' }) => compileValidator(schema, PARTS[httpPart] ?? 'body'));
     this.server.setErrorHandler((error, request, reply) =>
       this.fail(reply, asError(error), `${request.method} ${request.routeOptions.url ?? '?'}`),
@@ -148,6 +149,16 @@ export class AdminServer {
   async close(): Promise<void> {
     for (const end of this.streams) end();
     await this.server.close();
+  }
+
+  /** Many clients send the same Content-Type with each request, also with a DELETE that has no body. */
+  private acceptEmptyBodies(): void {
+    const parse = this.server.getDefaultJsonParser('error', 'error');
+    const needsBody = new Set(this.options.routes.filter(({ body }) => body !== undefined).map(({ method }) => method as string));
+    this.server.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
+      if (text === '' && !needsBody.has(request.method)) done(null, undefined);
+      else void parse(request, text, done);
+    });
   }
 
   private add(each: AdminRoute): void {

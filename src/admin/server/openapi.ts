@@ -3,6 +3,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { PROBLEMS, type ProblemName } from '../problem';
 import type { AdminRoute } from '../route/route';
+import { warnings } from '../routes/records/effect-schemas';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -39,7 +40,7 @@ export function openApiOf({ routes, version }: OpenApiInput): Json {
     paths,
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'A token of ADMIN_TOKENS_FILE, or a JWT.' } },
-      schemas: { Problem: PROBLEM },
+      schemas: { Problem: withEnums(PROBLEM) as Json },
     },
   };
 }
@@ -63,6 +64,7 @@ const PROBLEM: Json = {
         properties: { field: { type: 'string' }, problem: { type: 'string' } },
       },
     },
+    warnings,
   },
 };
 

@@ -1,9 +1,11 @@
-/** Validates the parts of a request by their JSON schemas, and names every invalid field. */
+/** Validates the parts of a request by their JSON schemas, and names every invalid field with what it accepts. */
 
 import type { TSchema } from '@sinclair/typebox';
-import { TypeCompiler, type ValueError } from '@sinclair/typebox/compiler';
+import { TypeCompiler, ValueErrorType, type ValueError } from '@sinclair/typebox/compiler';
 import { Value } from '@sinclair/typebox/value';
+import { didYouMean } from '../../lib/did-you-mean';
 import { AdminProblem, type FieldError } from '../problem';
+import { expectationOf, type JsonSchema } from './expectation';
 
 /** Most invalid fields of one reply. */
 const ERRORS_MAX = 20;
@@ -23,15 +25,28 @@ export function compileValidator(schema: TSchema, part: Part): (data: unknown) =
       if (errors.length === ERRORS_MAX) break;
       const field = `${part}${error.path}`;
       // A missing field has a second error, about its type.
-      if (errors.every((each) => each.field !== field)) errors.push({ field, problem: describe(error) });
+      if (errors.every((each) => each.field !== field)) errors.push({ field, problem: describe(error, schema) });
     }
     return { error: new AdminProblem('invalid', `${part} of the request: ${errors.length} invalid field(s)`, { errors }) };
   };
 }
 
 /** Without the value, which may be a secret in the wrong place. */
-function describe({ message, schema }: ValueError): string {
-  const { pattern, format } = schema as { pattern?: string; format?: string };
-  const hint = pattern === undefined ? (format === undefined ? '' : ` (${format})`) : ` (${pattern})`;
-  return `${message.charAt(0).toLowerCase()}${message.slice(1)}${hint}`;
+function describe({ type, path, schema: found }: ValueError, whole: TSchema): string {
+  const schema = found as JsonSchema;
+  if (type === ValueErrorType.ObjectRequiredProperty) return `it is missing; give ${expectationOf(schema)}`;
+  if (type !== ValueErrorType.ObjectAdditionalProperties) return `it must be ${expectationOf(schema)}`;
+  const [name = '', ...above] = path.split('/').reverse();
+  const known = Object.keys(propertiesAt(whole as JsonSchema, above.reverse().slice(1)));
+  const guess = didYouMean(name, known);
+  const advice = guess === undefined ? `use one of ${known.join(', ')}` : `did you mean ${guess}?`;
+  return known.length === 0 ? 'it is not a known field; remove it' : `it is not a known field; ${advice}`;
+}
+
+/** The properties of the object at this place of the schema. */
+function propertiesAt(schema: JsonSchema, path: readonly string[]): Readonly<Record<string, unknown>> {
+  const [step, ...rest] = path;
+  if (step === undefined) return schema.properties ?? {};
+  const inner = schema.items ?? schema.properties?.[step];
+  return inner === undefined ? {} : propertiesAt(inner, rest);
 }

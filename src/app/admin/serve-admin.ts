@@ -175,7 +175,7 @@ interface BackendParts {
   readonly top: TopKeys | undefined;
 }
 
-function backendOf({ settings, rules, declared, remote, tails, send }: ServeAdminInput, parts: BackendParts): AdminBackend {
+function backendOf({ settings, rules, declared, remote, tails, send, log }: ServeAdminInput, parts: BackendParts): AdminBackend {
   const { choice, buckets, control, run } = parts;
   const { shadowMode: shadow, quotaMode: quota, cacheKeyPrefix: keyPrefix } = settings;
   const process = remote.service('process');
@@ -183,6 +183,13 @@ function backendOf({ settings, rules, declared, remote, tails, send }: ServeAdmi
   return {
     control: control.service,
     controlView: control.data,
+    onWithoutEffect: ({ author, subject, warnings }) => {
+      const messages = warnings.map(({ message }) => message).join('; ');
+      log.warn(
+        event('control_write_without_effect', { author, subject, codes: warnings.map(({ code }) => code) }),
+        `${author} wrote ${subject}: ${messages}`,
+      );
+    },
     rules: {
       current: () => rules.ruleSet && { ruleSet: rules.ruleSet, ...declared() },
       problems: () => (rules.error === undefined ? [] : [...formatProblems(rules.error.problems, rules.error.omitted)]),

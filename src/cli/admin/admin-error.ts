@@ -38,7 +38,7 @@ export function refusalOf(status: number, body: string, options: readonly string
     return new AdminError(`the reply has the status ${status} and is not of Weir; check WEIR_ADMIN_URL (${printable(body.slice(0, 80))})`);
   const fields = fieldsOf(problem, options);
   const said = typeof problem.detail === 'string' ? problem.detail : String(problem.title);
-  const fault = printable(fields.length === 0 ? said : fields.join('; '));
+  const fault = printable(fields.length === 0 ? withFlags(said, options) : fields.join('; '));
   const advice = ADVICE[status];
   const sentence = `refused with ${status}: ${fault}${advice === undefined || fault.includes('read it again') ? '' : `; ${advice}`}`;
   return new AdminError(sentence, { isFinal: status < 500 && status !== TOO_MANY });
@@ -51,6 +51,14 @@ function parseProblem(body: string): Problem | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** `send ahead=true` is `give --ahead` to a user of the command. */
+function withFlags(text: string, options: readonly string[]): string {
+  return text.replace(/(send )?\b([a-z]+)=true\b/g, (all, send: string | undefined, name: string) => {
+    if (!options.includes(name)) return all;
+    return `${send === undefined ? '' : 'give '}--${name}`;
+  });
 }
 
 function fieldsOf({ errors }: Problem, options: readonly string[]): readonly string[] {

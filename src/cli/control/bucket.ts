@@ -3,7 +3,7 @@
 import type { Operations } from '../../admin-client/operations';
 import { printable } from '../admin/printable';
 import { action, type ControlCommand } from './control-command';
-import { dryRunOf } from './record-command';
+import { checksOf } from './record-command';
 import { readDescriptorTexts, showEntries } from './values/entries-text';
 import { limitTable } from './values/limit-table';
 import { COUNT_OPTION, readPages, withMore } from './values/pages';
@@ -62,7 +62,10 @@ export const bucket: ControlCommand = {
       purpose: 'Deletes the buckets of a descriptor, which are then full.',
       options: { ...DESCRIPTOR_OPTIONS, ...WRITE_OPTIONS },
       run: async ({ admin, values, print }) => {
-        const reply = await admin.call('resetBuckets', { query: dryRunOf(values), body: readTarget(values) });
+        const reply = await admin.call('resetBuckets', {
+          query: checksOf(values),
+          body: readTarget(values),
+        });
         print(reply, () => {
           const done = reply.dry_run ? 'Dry run: nothing was deleted.' : `${reply.deleted} deleted.`;
           return `${done} Before:\n${bucketTable(reply.before)}`;

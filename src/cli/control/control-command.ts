@@ -3,6 +3,7 @@
 import { AdminClient } from '../admin/admin-client';
 import { AdminError } from '../admin/admin-error';
 import { CONNECTION_OPTIONS, readConnection } from '../admin/connection';
+import { printable } from '../admin/printable';
 import { readArgs } from '../read-args';
 import { readChoice, UsageError } from '../usage-error';
 import { didYouMean } from '../../lib/did-you-mean';
@@ -33,6 +34,11 @@ export type Values<Options extends ControlOptions> = { readonly [Name in Require
   readonly [Name in Exclude<keyof Options, RequiredNames<Options>>]?: ValueOf<Options[Name]>;
 };
 
+/** Why a write has no effect, or only a part of it. */
+export interface WriteWarning {
+  readonly message: string;
+}
+
 /** What an action works with. */
 export interface ActionCall<Options extends ControlOptions> {
   readonly values: Values<Options>;
@@ -42,6 +48,8 @@ export interface ActionCall<Options extends ControlOptions> {
   readonly nowMs: number;
   /** Prints the reply: as JSON with `--json`, or the text. */
   readonly print: (reply: unknown, text: () => string) => void;
+  /** Prints the warnings of a write on standard error; with `--json` the reply has them. */
+  readonly warn: (warnings: readonly WriteWarning[]) => void;
   /** Prints a line of a stream: the JSON with `--json`, or the text. */
   readonly printLine: (json: string, text: () => string) => void;
 }
@@ -150,6 +158,9 @@ export async function runControl(command: ControlCommand, { args, env }: RunInpu
       nowMs: Date.now(),
       print: (reply, text) => {
         console.log(isJson ? JSON.stringify(reply, null, 2) : text());
+      },
+      warn: (warnings) => {
+        for (const { message } of isJson ? [] : warnings) console.error(`warning: ${printable(message)}`);
       },
       printLine: (json, text) => {
         console.log(isJson ? json : text());

@@ -1,7 +1,7 @@
 /** `weir control`: what to do when the store has lost control data that instances keep in force. */
 
 import { action, type ControlCommand } from './control-command';
-import { dryRunOf } from './record-command';
+import { checksOf } from './record-command';
 
 const REASON = { reason: { type: 'string', form: 'TEXT', help: 'why; for the audit log' } } as const;
 
@@ -14,7 +14,7 @@ export const control: ControlCommand = {
       options: { ...REASON, 'dry-run': { type: 'boolean', help: 'only show how many would be written' } },
       run: async ({ admin, values, print }) => {
         const { reason } = values;
-        const reply = await admin.call('restoreControl', { query: dryRunOf(values), body: reason === undefined ? {} : { reason } });
+        const reply = await admin.call('restoreControl', { query: checksOf(values), body: reason === undefined ? {} : { reason } });
         print(reply, () => (reply.dry_run ? `Dry run: ${reply.restored} would be restored.` : `${reply.restored} restored.`));
       },
     }),

@@ -3,7 +3,7 @@
 import { UINT32_MAX } from '../../rule/limit';
 import { readWhole } from '../usage-error';
 import { action, type ControlCommand } from './control-command';
-import { dryRunOf } from './record-command';
+import { CHECK_OPTIONS, checksOf } from './record-command';
 import { DESCRIPTOR_OPTIONS, WRITE_OPTIONS, readTarget } from './target';
 import { textTable } from './values/text-table';
 
@@ -16,14 +16,15 @@ export const credit: ControlCommand = {
       options: {
         ...DESCRIPTOR_OPTIONS,
         ...WRITE_OPTIONS,
+        ...CHECK_OPTIONS,
         hits: { type: 'string', form: 'N', required: true, help: 'hits to give' },
         id: { type: 'string', form: 'ID', help: 'makes the credit safe to repeat: a second one with this id gives nothing' },
       },
-      run: async ({ admin, values, print }) => {
+      run: async ({ admin, values, print, warn }) => {
         const { id } = values;
         const hits = readWhole('--hits', values.hits, { min: 1, max: UINT32_MAX, otherwise: 1 });
         const reply = await admin.call('giveCredit', {
-          query: dryRunOf(values),
+          query: checksOf(values),
           body: { ...readTarget(values), hits, ...(id !== undefined && { id }) },
         });
         print(reply, () => {
@@ -34,6 +35,7 @@ export const credit: ControlCommand = {
           );
           return reply.dry_run ? `Dry run: nothing was given.\n${table}` : table;
         });
+        warn(reply.warnings);
       },
     }),
   ],

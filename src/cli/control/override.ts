@@ -40,11 +40,12 @@ const promote: ControlAction = action({
   purpose: 'Puts the limit of a candidate in force, unless the override has changed meanwhile.',
   operand: { form: 'ID' },
   options: changeOptions,
-  run: async ({ admin, values, operand: id, nowMs, print }) => {
+  run: async ({ admin, values, operand: id, nowMs, print, warn }) => {
     const { domain, query, reason, conditions } = readChange(values);
     const body = reason === undefined ? {} : { reason };
     const reply = await admin.call('promoteOverride', { params: { domain, id }, query, body }, conditions);
     print(reply, () => writtenText(reply, { name: 'override', fields, of: { domain, name: id }, nowMs }));
+    warn(reply.warnings);
   },
 });
 

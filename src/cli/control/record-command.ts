@@ -3,7 +3,7 @@
 import type { AdminClient, Preconditions } from '../admin/admin-client';
 import { printable } from '../admin/printable';
 import { UsageError } from '../usage-error';
-import { action, type ControlCommand, type ControlOptions, type Values } from './control-command';
+import { action, type ControlCommand, type ControlOptions, type Values, type WriteWarning } from './control-command';
 import { COUNT_OPTION, readPages, withMore } from './values/pages';
 import { fieldList, textTable, type Cell } from './values/text-table';
 import { readUntil, shortTime, showTime } from './values/until';
@@ -25,6 +25,7 @@ interface WriteReply<Written extends WrittenRecord> {
   readonly version?: number;
   readonly before?: StoredRecord<Written>;
   readonly after?: Written;
+  readonly warnings: readonly WriteWarning[];
 }
 
 interface ListQuery {
@@ -39,16 +40,21 @@ export interface Named {
   readonly name: string;
 }
 
+interface WriteQuery {
+  readonly dry_run?: boolean;
+  readonly strict?: boolean;
+}
+
 /** The parts of a write that all kinds share. */
 export interface WriteInput extends Named {
-  readonly query: { readonly dry_run?: boolean };
+  readonly query: WriteQuery;
   /** The end and the reason, for the body. */
   readonly common: { readonly until?: string; readonly reason?: string };
   readonly conditions: Preconditions;
 }
 
 export interface DeleteInput extends Named {
-  readonly query: { readonly dry_run?: boolean; readonly reason?: string };
+  readonly query: WriteQuery & { readonly reason?: string };
   readonly conditions: Preconditions;
 }
 
@@ -82,14 +88,17 @@ export const AHEAD_OPTION = { type: 'boolean', help: 'accept a plan that the con
 
 const REASON_OPTION = { reason: { type: 'string', form: 'TEXT', help: 'why; for the audit log' } } as const;
 
-const DRY_RUN_OPTION = { 'dry-run': { type: 'boolean', help: 'only show what would change' } } as const;
+export const CHECK_OPTIONS = {
+  'dry-run': { type: 'boolean', help: 'only show what would change' },
+  strict: { type: 'boolean', help: 'refuse a write that has no effect, or only a part of it' },
+} as const;
 
 const IF_MATCH_OPTION = {
   'if-match': { type: 'string', form: 'VERSION', help: 'refuse the write unless the record has this version' },
 } as const;
 
 /** The options of a change to a record that exists. */
-export const changeOptions = { ...DOMAIN_OPTION, ...REASON_OPTION, ...DRY_RUN_OPTION, ...IF_MATCH_OPTION } as const;
+export const changeOptions = { ...DOMAIN_OPTION, ...REASON_OPTION, ...CHECK_OPTIONS, ...IF_MATCH_OPTION } as const;
 
 const SET_OPTIONS = {
   ...changeOptions,
@@ -136,9 +145,10 @@ export function recordCommand<Written extends WrittenRecord, const Options exten
             ...(until !== undefined && { until: readUntil(until, call.nowMs) }),
             ...(reason !== undefined && { reason }),
           };
-          const input = { domain: values.domain, name: call.operand, query: dryRunOf(values), common, conditions: conditionsOf(values) };
+          const input = { domain: values.domain, name: call.operand, query: checksOf(values), common, conditions: conditionsOf(values) };
           const reply = await kind.put(call.admin, input, call.values as Values<Options>);
           call.print(reply, () => writtenText(reply, { ...kind, of: input, nowMs: call.nowMs }));
+          call.warn(reply.warnings);
         },
       }),
       action({
@@ -147,25 +157,26 @@ export function recordCommand<Written extends WrittenRecord, const Options exten
         operand,
         options: changeOptions,
         run: async (call) => {
-          const { domain, reason, query: dryRun, conditions } = readChange(call.values);
-          const query = { ...dryRun, ...(reason !== undefined && { reason }) };
+          const { domain, reason, query: checks, conditions } = readChange(call.values);
+          const query = { ...checks, ...(reason !== undefined && { reason }) };
           const input = { domain, name: call.operand, query, conditions };
           const reply = await kind.remove(call.admin, input);
           call.print(reply, () => writtenText(reply, { ...kind, of: input, nowMs: call.nowMs }));
+          call.warn(reply.warnings);
         },
       }),
     ],
   };
 }
 
-export function dryRunOf(values: Values<typeof DRY_RUN_OPTION>): { readonly dry_run?: boolean } {
-  return values['dry-run'] === true ? { dry_run: true } : {};
+export function checksOf({ 'dry-run': isDry, strict }: Values<typeof CHECK_OPTIONS>): WriteQuery {
+  return { ...(isDry === true && { dry_run: true }), ...(strict === true && { strict: true }) };
 }
 
 /** @throws UsageError */
 export function readChange(values: Values<typeof changeOptions>) {
   const { domain, reason } = values;
-  return { domain: domain, reason, query: dryRunOf(values), conditions: conditionsOf(values) };
+  return { domain: domain, reason, query: checksOf(values), conditions: conditionsOf(values) };
 }
 
 function conditionsOf(values: Values<typeof IF_MATCH_OPTION & Pick<typeof SET_OPTIONS, 'create-only'>>): Preconditions {

@@ -64,11 +64,16 @@ export const tail: ControlCommand = {
   ],
 };
 
-function sampleText({ at, domain, over_limit: isOver, without, skipped, descriptors }: Sample): string {
-  const parts = descriptors.map(({ entries, rule, limit, remaining, over_limit: isDescriptorOver }) => {
-    const by = limit === undefined ? (rule === undefined ? 'no rule' : 'no limit') : `${showLimit(limit)}, ${remaining ?? 0} left`;
-    return `${showEntries(entries)} (${by}${isDescriptorOver ? ', over' : ''})`;
-  });
+function sampleText({ at, domain, over_limit: isOver, blocked = false, without, skipped, descriptors }: Sample): string {
+  const parts = descriptors.map((each) => `${showEntries(each.entries)} (${verdictText(each, blocked)})`);
   const notes = `${without === undefined ? '' : ` [${without}]`}${skipped === 0 ? '' : ` [${skipped} not shown]`}`;
   return printable(`${at} ${isOver ? 'DENIED' : 'ok    '} ${domain} ${parts.join(' + ')}${notes}`);
+}
+
+/** A blocked request asks no limit. */
+function verdictText({ rule, block, limit, remaining, over_limit: isOver }: Sample['descriptors'][number], isBlocked: boolean): string {
+  if (block !== undefined) return `block ${block}`;
+  if (isBlocked) return 'not counted';
+  if (limit === undefined) return rule === undefined ? 'no rule' : 'no limit';
+  return `${showLimit(limit)}, ${remaining ?? 0} left${isOver ? ', over' : ''}`;
 }

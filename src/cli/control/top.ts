@@ -32,8 +32,9 @@ export const top: ControlCommand = {
         const reply = await admin.call('listTopKeys', { query: { question, minutes, count, ...filter } });
         print(reply, () => {
           const { items, covered_ms: coveredMs, total_hits: total, instances, missing } = reply;
-          const absent = missing === 0 ? '' : `, ${missing} more did not answer`;
-          const note = `${total} hits in ${showDuration(coveredMs)}, from ${instances} instance(s)${absent}`;
+          const absent =
+            missing === 0 ? '' : `; ${counted(missing)} ${missing === 1 ? 'has' : 'have'} no top keys: set TOP_KEYS=true there`;
+          const note = `${total} hits in ${showDuration(coveredMs)}, from ${counted(instances)}${absent}`;
           if (items.length === 0) return `There are none (${note}).`;
           const rows = items.map((item) => [
             item.domain,
@@ -41,7 +42,7 @@ export const top: ControlCommand = {
             item.entries,
             item.count,
             item.error,
-            item.limit && showLimit(item.limit),
+            item.limit && limitText(item.limit),
             usedShare(item),
           ]);
           return `${textTable(['DOMAIN', 'RULE', 'ENTRIES', 'HITS', 'TOO HIGH BY', 'LIMIT', 'USED'], rows)}\n${note}`;
@@ -50,6 +51,16 @@ export const top: ControlCommand = {
     }),
   ],
 };
+
+/** A block shows itself as a limit of 0 with this name. */
+function limitText(limit: Parameters<typeof showLimit>[0]): string {
+  return limit.name === 'block' && limit.requests_per_unit === 0 ? 'a block' : showLimit(limit);
+}
+
+/** Each worker is a process of its own. */
+function counted(processes: number): string {
+  return `${processes} process${processes === 1 ? '' : 'es'}`;
+}
 
 interface Shares {
   readonly used_share?: number;

@@ -29,6 +29,8 @@ export const LOG_EVENTS = {
   control_refused: 'CONTROL_FILE could not be written, so a write was refused: `error`; once a minute',
   control_torn: 'the last line of CONTROL_FILE was incomplete and was dropped: `bytes`',
   control_unreadable: 'a record of control data is invalid and has no effect: `error`; once a minute',
+  control_write_without_effect:
+    'somebody wrote control data that have no effect, or only a part of it: `author`, `subject`, `codes` of the warnings',
   default_algorithm: 'the algorithm of limits that name none: `algorithm`',
   default_overdraft: 'DEFAULT_OVERDRAFT is unset, so the hits of a descriptor are charged past the limit, as in envoyproxy/ratelimit',
   domain_not_found: 'a request names an unknown domain and gets OK: `domain`, `requests`; once a minute',

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Authenticator } from '../../../src/admin/auth/authenticator';
-import type { AdminBackend, CurrentRules, TailSample } from '../../../src/admin/backend';
+import type { AdminBackend, CurrentRules, TailSample, WithoutEffect } from '../../../src/admin/backend';
 import type { Role } from '../../../src/admin/role';
 import type { LiveCounts } from '../../../src/admin/live/live-counts';
 import { LiveFigures } from '../../../src/admin/live/live-figures';
@@ -84,6 +84,8 @@ export interface AdminHarness {
   readonly authenticator: Authenticator;
   /** Bugs that the server has reported. */
   readonly errors: readonly Error[];
+  /** Writes with warnings. */
+  readonly withoutEffect: readonly WithoutEffect[];
   /** Reports a decision to all tails. */
   readonly sample: (sample: TailSample) => void;
   readonly tails: () => number;
@@ -138,10 +140,12 @@ export async function startAdminServer({
   const rules = rulesOf(yaml);
   const control = await openLocalControl(nowUs);
   const errors: Error[] = [];
+  const withoutEffect: WithoutEffect[] = [];
   const listeners = new Set<(sample: TailSample) => void>();
   const backend = change({
     control: control.service,
     controlView: control.data,
+    onWithoutEffect: (write) => withoutEffect.push(write),
     rules: { current: () => rules, problems: () => [], modes: { shadow: false, quota: false }, keyPrefix: '' },
     buckets: new MemoryBuckets({ store, keyPrefix: '' }),
     instances: {
@@ -199,6 +203,7 @@ export async function startAdminServer({
     store,
     authenticator,
     errors,
+    withoutEffect,
     sample: (sample) => {
       for (const listener of listeners) listener(sample);
     },

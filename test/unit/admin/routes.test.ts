@@ -366,3 +366,49 @@ test('paths, methods and bodies that do not exist', async () => {
   });
   expect(await call({ path: '/v1/blocks/%ZZ/x', token })).toMatchObject({ status: 400 });
 });
+
+test.each([
+  [
+    { entries: [{ key: 'merchant' }], limit: { requests_per_unit: 1, unit: 'min' } },
+    'body/limit/unit',
+    /^it must be one of second, minute, /,
+  ],
+  [{ entries: [{ key: 'merchant' }] }, 'body/limit', /^it is missing; give an object, such as \{"requests_per_unit":1,"unit":"second"\}$/],
+  [
+    { entries: [{ key: 'merchant' }], limit: { requests_per_unit: -1, unit: 'day' } },
+    'body/limit/requests_per_unit',
+    /^it must be a whole number from 0 to 4294967295$/,
+  ],
+  [{ entry: [] }, 'body/entries', /^it is missing; give a list of 1 to 16 items, such as \[\{"key":"text"\}\]$/],
+  [
+    { entries: [{ key: 'm' }], limit: { requests_per_unit: 1, unit: 'day' }, untill: 'x' },
+    'body/untill',
+    /^it is not a known field; did you mean until\?$/,
+  ],
+  [
+    { entries: [{ key: 'm', vlaue: 'x' }], limit: { requests_per_unit: 1, unit: 'day' } },
+    'body/entries/0/vlaue',
+    /; did you mean value\?$/,
+  ],
+  [
+    { entries: [{ key: 'm' }], limit: { requests_per_unit: 1, unit: 'day' }, until: 'friday' },
+    'body/until',
+    /^it must be a time such as 2030-/,
+  ],
+])('an invalid field of %j says what it accepts', async (body, field, says) => {
+  const { status, json } = await call({ method: 'PUT', path: '/v1/overrides/payments/o', token: TOKENS.admin, body });
+  const { errors } = json as { readonly errors: readonly { readonly field: string; readonly problem: string }[] };
+  expect(status).toBe(400);
+  expect(errors.find((each) => each.field === field)?.problem).toMatch(says);
+});
+
+test('a DELETE without a body may have a Content-Type, and a PUT without a body is refused', async () => {
+  const headers = { 'content-type': 'application/json' };
+  const path = '/v1/blocks/payments/none';
+  expect(await call({ method: 'DELETE', path, token: TOKENS.admin, headers })).toMatchObject({ status: 200 });
+  expect(await call({ method: 'DELETE', path, token: TOKENS.admin, rawBody: '{' })).toMatchObject({ status: 400 });
+  expect(await call({ method: 'PUT', path, token: TOKENS.admin, headers })).toMatchObject({
+    status: 400,
+    json: { detail: 'the body is empty; send a JSON object' },
+  });
+});

@@ -5,9 +5,13 @@ import type { ControlChange } from '../../../control/control-store';
 import { AdminProblem } from '../../problem';
 import { route } from '../../route/route';
 import { domain, dryRun, object, reason } from '../../route/schemas';
+import { effectOfWrite } from '../../effect/record-effect';
 import { expectationOf } from './conditions';
+import { effectInputOf, refuseIfStrict, strict } from './effect-schemas';
 import { SHAPES, showRecord } from './record-schemas';
 import { writeRecord, writeReplyOf } from './write-record';
+
+const NO_EFFECT = { changes: [], changes_omitted: 0, warnings: [] };
 
 export const promote = route({
   method: 'POST',
@@ -18,11 +22,11 @@ export const promote = route({
   summary:
     'Puts the limit of a candidate in force: one write, which is refused if the override has changed meanwhile. Used hits of the limit stay.',
   params: object({ domain, id: SHAPES.override.name }),
-  query: object({ dry_run: dryRun }),
+  query: object({ dry_run: dryRun, strict }),
   body: object({ reason: Type.Optional(reason) }),
   condition: 'write',
   reply: writeReplyOf(SHAPES.override),
-  problems: ['not-found', 'precondition-failed'],
+  problems: ['not-found', 'precondition-failed', 'without-effect'],
   handle: async (call, backend) => {
     const { domain: inDomain, id } = call.params as { readonly domain: string; readonly id: string };
     const key = { kind: 'override', domain: inDomain, name: id } as const;
@@ -31,11 +35,13 @@ export const promote = route({
     const { candidate, reason: before, ...inForce } = stored.record;
     // A repeated promotion finds its result there already.
     if (candidate !== true && call.headers.ifMatch === undefined)
-      return { body: { dry_run: call.query.dry_run ?? false, changed: false, after: showRecord(stored.record) } };
+      return { body: { dry_run: call.query.dry_run ?? false, changed: false, after: showRecord(stored.record), ...NO_EFFECT } };
     const { reason: why = before } = call.body;
     const put = { ...inForce, author: call.caller.name, ...(why !== undefined && { reason: why }) };
+    const effect = effectOfWrite(put, effectInputOf(backend));
+    refuseIfStrict(effect.warnings, call.query.strict);
     const asked = expectationOf(call.headers);
     const change: ControlChange = { put, expect: asked === 'any' ? stored.version : asked };
-    return writeRecord({ backend, call, change, action: 'promote', reason: why, isDryRun: call.query.dry_run });
+    return writeRecord({ backend, call, change, action: 'promote', reason: why, isDryRun: call.query.dry_run, effect });
   },
 });

@@ -3,6 +3,8 @@
 import { Type, type TSchema } from '@sinclair/typebox';
 import type { ControlKind, RecordKey } from '../../../control/control-record';
 import type { ControlChange } from '../../../control/control-store';
+import type { AdminBackend } from '../../backend';
+import { changesOfDelete, effectOfWrite } from '../../effect/record-effect';
 import { AdminProblem } from '../../problem';
 import type { Role } from '../../role';
 import { cursorOf } from '../../route/cursor';
@@ -10,10 +12,11 @@ import { route, type AdminCall, type AdminRoute } from '../../route/route';
 import { domain, dryRun, next, object, page, reason } from '../../route/schemas';
 import { etagOf, expectationOf } from './conditions';
 import { CONTROL_ROUTES } from './control-routes';
+import { effectInputOf, refuseIfStrict, strict } from './effect-schemas';
 import { checkNames } from './known-names';
 import { promote } from './promote-route';
 import { bodySchema, recordSchema, SHAPES, showStored, toRecord } from './record-schemas';
-import { writeRecord, writeReplyOf } from './write-record';
+import { writeRecord, writeReplyOf, type WriteEffect } from './write-record';
 
 interface RecordRoutesOptions {
   readonly kind: ControlKind;
@@ -90,11 +93,11 @@ function recordRoutes({ kind, collection, noun, writer, effect }: RecordRoutesOp
       id: `put${titled}`,
       role: writer,
       summary: `Creates or replaces ${noun}, which ${effect}.`,
-      query: object({ dry_run: dryRun, ...(namesPlan(kind) && { ahead }) }),
+      query: object({ dry_run: dryRun, strict, ...(namesPlan(kind) && { ahead }) }),
       body: bodySchema(shape),
       condition: 'write',
       reply: writeReply,
-      problems: ['precondition-failed', 'conflict'],
+      problems: ['precondition-failed', 'conflict', 'without-effect'],
       handle: (call, backend) => {
         const key = keyFrom(call);
         const body = call.body as { readonly reason?: string };
@@ -102,7 +105,9 @@ function recordRoutes({ kind, collection, noun, writer, effect }: RecordRoutesOp
         const put = toRecord({ key, body, author: call.caller.name, nowMs: backend.nowMs() });
         if (!isAhead) checkNames(put, backend);
         const change: ControlChange = { put, expect: expectationOf(call.headers) };
-        return writeRecord({ backend, call, change, action: 'put', reason: body.reason, isDryRun: call.query.dry_run });
+        const effect = effectOfWrite(put, effectInputOf(backend));
+        refuseIfStrict(effect.warnings, call.query.strict);
+        return writeRecord({ backend, call, change, action: 'put', reason: body.reason, isDryRun: call.query.dry_run, effect });
       },
     }),
     route({
@@ -112,16 +117,27 @@ function recordRoutes({ kind, collection, noun, writer, effect }: RecordRoutesOp
       id: `delete${titled}`,
       role: writer,
       summary: `Deletes ${noun}. One that does not exist is not an error.`,
-      query: object({ dry_run: dryRun, reason: Type.Optional(reason) }),
+      query: object({ dry_run: dryRun, strict, reason: Type.Optional(reason) }),
       condition: 'write',
       reply: writeReply,
-      problems: ['precondition-failed'],
-      handle: (call, backend) => {
-        const change: ControlChange = { delete: keyFrom(call), expect: expectationOf(call.headers) };
-        return writeRecord({ backend, call, change, action: 'delete', reason: call.query.reason, isDryRun: call.query.dry_run });
+      problems: ['precondition-failed', 'without-effect'],
+      handle: async (call, backend) => {
+        const key = keyFrom(call);
+        const change: ControlChange = { delete: key, expect: expectationOf(call.headers) };
+        const effect = await effectOfDelete(key, backend);
+        refuseIfStrict(effect.warnings, call.query.strict);
+        return writeRecord({ backend, call, change, action: 'delete', reason: call.query.reason, isDryRun: call.query.dry_run, effect });
       },
     }),
   ];
+}
+
+async function effectOfDelete(key: RecordKey, backend: AdminBackend): Promise<WriteEffect> {
+  const [stored] = await backend.control.read([key]);
+  if (stored !== undefined) return { ...changesOfDelete(stored.record, effectInputOf(backend)), warnings: [] };
+  const { kind, domain: inDomain, name } = key;
+  const message = `there is no ${kind} ${JSON.stringify(name)} in the domain ${JSON.stringify(inDomain)}; list them to find its name`;
+  return { changes: [], omitted: 0, warnings: [{ code: 'no_such_record', effect: 'none', message }] };
 }
 
 /** Tenants may be put on a plan before the configuration that brings it, so that none has its default plan in between. */

@@ -1,13 +1,15 @@
 /** Writes to records: their replies, their outcomes as problems, and their audit notes. */
 
 import { Type, type TSchema } from '@sinclair/typebox';
-import type { ControlRecord } from '../../../control/control-record';
+import { keyOf, type ControlRecord } from '../../../control/control-record';
 import type { ControlChange, ControlWrite, WriteOutcome } from '../../../control/control-store';
-import type { AdminBackend } from '../../backend';
+import type { AdminBackend, WithoutEffect } from '../../backend';
+import type { RecordEffect } from '../../effect/record-effect';
 import { AdminProblem } from '../../problem';
 import type { AdminCall, AdminReply } from '../../route/route';
 import { object, wasDryRun } from '../../route/schemas';
 import { etagOf } from './conditions';
+import { effectFields, showChanges, warnings as warningList } from './effect-schemas';
 import { recordSchema, showRecord, showStored, writtenSchema, type RecordShape } from './record-schemas';
 
 export function writeReplyOf(shape: RecordShape): TSchema {
@@ -17,6 +19,8 @@ export function writeReplyOf(shape: RecordShape): TSchema {
     version: Type.Optional(Type.Integer({ minimum: 0, description: 'The version of this write; absent for a dry run.' })),
     before: Type.Optional(recordSchema(shape)),
     after: Type.Optional(writtenSchema(shape)),
+    ...effectFields,
+    warnings: warningList,
   });
 }
 
@@ -27,9 +31,21 @@ interface WriteRecordInput {
   readonly action: string;
   readonly reason: string | undefined;
   readonly isDryRun: boolean | undefined;
+  readonly effect: WriteEffect;
 }
 
-export async function writeRecord({ backend, call, change, action, reason: why, isDryRun = false }: WriteRecordInput): Promise<AdminReply> {
+/** Computed before the write. */
+export type WriteEffect = Pick<RecordEffect, 'changes' | 'omitted' | 'warnings'>;
+
+export async function writeRecord({
+  backend,
+  call,
+  change,
+  action,
+  reason: why,
+  isDryRun = false,
+  effect: does,
+}: WriteRecordInput): Promise<AdminReply> {
   const outcome = await backend.control.write({
     changes: [change],
     audit: noteOf(call.caller.name, action, why),
@@ -38,6 +54,8 @@ export async function writeRecord({ backend, call, change, action, reason: why, 
   const { version, effects } = writtenOrRefuse(outcome);
   const [effect] = effects;
   const after: ControlRecord | undefined = effect?.after;
+  const { warnings } = does;
+  if (!isDryRun) reportWarnings(backend, { author: call.caller.name, subject: subjectOf(change), warnings });
   return {
     body: {
       dry_run: isDryRun,
@@ -45,9 +63,21 @@ export async function writeRecord({ backend, call, change, action, reason: why, 
       ...(!isDryRun && { version }),
       ...(effect?.before && { before: showStored(effect.before) }),
       ...(after && { after: showRecord(after) }),
+      ...showChanges(does),
+      warnings: [...warnings],
     },
     ...(!isDryRun && after !== undefined && { etag: etagOf(version) }),
   };
+}
+
+/** Operators who do not read the answer find the write in the log. */
+export function reportWarnings({ onWithoutEffect }: AdminBackend, write: WithoutEffect): void {
+  if (write.warnings.length > 0) onWithoutEffect(write);
+}
+
+function subjectOf(change: ControlChange): string {
+  const { kind, domain, name } = 'put' in change ? keyOf(change.put) : change.delete;
+  return `${kind} ${domain}/${name}`;
 }
 
 /** @throws AdminProblem unless it is written */
