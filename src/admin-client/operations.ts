@@ -1825,6 +1825,7 @@ export interface Operations {
   readonly getLive: {
     readonly query: {
       readonly rules?: number;
+      readonly minutes?: 10 | 60;
     };
     readonly reply: {
       readonly at: string;
@@ -1863,6 +1864,63 @@ export interface Operations {
         readonly would_deny: number;
       }[];
       readonly rules_omitted: number;
+    };
+  };
+  readonly listKeyHistory: {
+    readonly query: {
+      readonly question?: 'denied' | 'asked';
+      readonly count?: number;
+      readonly domain?: string;
+      readonly rule?: string;
+      readonly entries?: string;
+    };
+    readonly reply: {
+      readonly at: readonly string[];
+      readonly items: readonly {
+        readonly domain: string;
+        readonly rule: string;
+        readonly entries: string;
+        readonly hits: readonly number[];
+      }[];
+      readonly others: readonly number[];
+    };
+  };
+  readonly listRuleHistory: {
+    readonly query: {
+      readonly count?: number;
+    };
+    readonly reply: {
+      readonly at: readonly string[];
+      readonly items: readonly {
+        readonly domain: string;
+        readonly rule: string;
+        readonly denied: readonly number[];
+        readonly asked: readonly number[];
+      }[];
+    };
+  };
+  readonly listInstanceHistory: {
+    readonly reply: {
+      readonly at: readonly string[];
+      readonly items: readonly {
+        readonly id: string;
+        readonly decisions_per_s: readonly number[];
+        readonly event_loop_utilization: readonly number[];
+      }[];
+    };
+  };
+  readonly showDayOfKey: {
+    readonly query: {
+      readonly domain: string;
+      readonly entries: string;
+    };
+    readonly reply: {
+      readonly source: 'none' | 'prometheus';
+      readonly items: readonly {
+        readonly at: string;
+        readonly asked: number;
+        readonly denied: number;
+      }[];
     };
   };
   readonly listAudit: {
@@ -2015,6 +2073,10 @@ export const OPERATIONS = {
   listRules: { method: 'GET', path: '/v1/rules' },
   listSettings: { method: 'GET', path: '/v1/settings' },
   getLive: { method: 'GET', path: '/v1/live' },
+  listKeyHistory: { method: 'GET', path: '/v1/history/keys' },
+  listRuleHistory: { method: 'GET', path: '/v1/history/rules' },
+  listInstanceHistory: { method: 'GET', path: '/v1/history/instances' },
+  showDayOfKey: { method: 'GET', path: '/v1/history/day' },
   listAudit: { method: 'GET', path: '/v1/audit' },
   exportAudit: { method: 'GET', path: '/v1/audit/export' },
   tailDecisions: { method: 'GET', path: '/v1/tail' },

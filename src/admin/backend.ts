@@ -12,6 +12,8 @@ import type { RuleSet } from '../rule/rule-set';
 import type { DescriptorLevel } from '../rule/tree';
 import type { SettingsInForce } from '../settings/settings-in-force';
 import type { Warning } from './effect/warning';
+import type { HistoryPort } from './history/history';
+import type { UsagePort } from './usage/prometheus-usage';
 import type { LiveView } from './live/live-figures';
 import type { TopKeys } from '../top/top-keys';
 
@@ -27,6 +29,9 @@ export interface AdminBackend {
   readonly tail: TailPort;
   readonly top: TopKeys;
   readonly live: LivePort;
+  readonly history: HistoryPort;
+  /** Undefined: no ADMIN_PROMETHEUS_URL. */
+  readonly usage?: UsagePort;
   readonly settings: () => SettingsInForce;
   /** In milliseconds since 1970. */
   readonly nowMs: () => number;

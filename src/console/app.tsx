@@ -13,6 +13,7 @@ import { LimitedPage } from './pages/limited';
 import { OverviewPage } from './pages/overview';
 import { RulesPage } from './pages/rules';
 import { SignInPage } from './pages/sign-in';
+import { TailPage } from './pages/tail';
 import { TenantPage } from './pages/tenant';
 import { TenantsPage } from './pages/tenants';
 import { TryPage } from './pages/try';
@@ -34,6 +35,7 @@ const PAGES: readonly Page[] = [
   { name: 'tenant', title: 'Tenant', View: TenantPage, isListed: false },
   { name: 'rules', title: 'Rules', View: RulesPage, isListed: true },
   { name: 'try', title: 'Try', View: TryPage, isListed: true },
+  { name: 'tail', title: 'Live tail', View: TailPage, isListed: true, needsSupport: true },
   { name: 'audit', title: 'Audit', View: AuditPage, isListed: true, needsSupport: true },
   { name: 'instances', title: 'Instances', View: InstancesPage, isListed: true },
 ];

@@ -22,6 +22,7 @@ export type AdminSettings = Pick<
   | 'adminPageMax'
   | 'adminStreamsMax'
   | 'adminConsole'
+  | 'adminPrometheusUrl'
 >;
 
 export interface JwtChoice {
@@ -45,6 +46,8 @@ export interface AdminChoice {
   readonly pageMax: number;
   readonly streamsMax: number;
   readonly hasConsole: boolean;
+  /** Ends with a slash. Absent: no usage of a day. */
+  readonly prometheusUrl?: string;
   /** Tokens would travel in clear text. */
   readonly warning?: string;
 }
@@ -78,6 +81,7 @@ export function chooseAdmin(settings: AdminSettings): AdminChoice | undefined {
     adminPageMax: pageMax,
     adminStreamsMax: streamsMax,
     adminConsole: hasConsole,
+    adminPrometheusUrl: prometheusUrl,
   } = settings;
   const warning = `ADMIN_HOST is ${host}, and without ADMIN_TLS_CERT tokens travel in clear text; set ADMIN_TLS_CERT and ADMIN_TLS_KEY, or ADMIN_HOST=127.0.0.1.`;
   return {
@@ -89,6 +93,7 @@ export function chooseAdmin(settings: AdminSettings): AdminChoice | undefined {
     pageMax,
     streamsMax,
     hasConsole,
+    ...(prometheusUrl !== undefined && { prometheusUrl }),
     ...(tokensFile !== undefined && { tokensFile }),
     ...(jwt !== undefined && { jwt }),
     ...(tls !== undefined && { tls }),

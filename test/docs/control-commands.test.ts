@@ -11,7 +11,19 @@ import { loadControlCommand } from '../support/admin/control-command';
 import { sourceFiles } from '../support/docs/source-files';
 
 /** Routes that no command calls: `curl` is enough for them. */
-const WITHOUT_COMMAND = ['whoami', 'listRules', 'listSettings', 'getLive', 'openSession', 'getSession', 'endSession'];
+const WITHOUT_COMMAND = [
+  'whoami',
+  'listRules',
+  'listSettings',
+  'getLive',
+  'listKeyHistory',
+  'listRuleHistory',
+  'listInstanceHistory',
+  'showDayOfKey',
+  'openSession',
+  'getSession',
+  'endSession',
+];
 
 test('the operations of the client are what the routes make', () => {
   const FILE = 'src/admin-client/operations.ts';

@@ -37,7 +37,7 @@ export const instances = route({
                 maximum: 1,
                 description: 'Part of the time in which its event loop worked; at 1 it cannot do more.',
               }),
-              decisions_per_s: Type.Number({ minimum: 0, description: 'gRPC calls answered in a second.' }),
+              decisions_per_s: Type.Number({ minimum: 0, description: 'Requests decided in a second, over gRPC and HTTP.' }),
             },
             'How busy it was in the 5 seconds before its report. Absent: an older version.',
           ),

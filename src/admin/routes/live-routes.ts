@@ -32,16 +32,22 @@ const live = route({
   tag: 'system',
   role: 'viewer',
   summary:
-    'Shows live figures of this instance with all its workers: decisions, denials by rule, latencies, over the last minute, and ten minutes of history. They are collected every 5 s, from the first question until 15 minutes after the last.',
+    'Shows live figures of this instance with all its workers: decisions, denials by rule, latencies, over the last minute, and a history: ten minutes, read every 5 s from the first question until 15 minutes after the last, or an hour, read once a minute.',
   query: object({
     rules: Type.Optional(
       Type.Integer({ minimum: 0, maximum: RULES_MAX, default: RULES_DEFAULT, description: 'Most rules, those that deny most first.' }),
+    ),
+    minutes: Type.Optional(
+      Type.Union([Type.Literal(10), Type.Literal(60)], {
+        default: 10,
+        description: 'The length of the history; of 60, it has a point a minute.',
+      }),
     ),
   }),
   reply: object({
     at: Type.String({ format: 'date-time' }),
     window_s: Type.Number({ minimum: 0, description: 'The time that the rates are over; 0: there is only one reading yet.' }),
-    decisions_per_s: perS('gRPC calls answered'),
+    decisions_per_s: perS('Requests decided, over gRPC and HTTP,'),
     errors_per_s: perS('Requests without a decision'),
     fallback_per_s: perS('Requests decided without Redis'),
     cached_denials_per_s: perS('Requests denied by the deny cache'),
@@ -65,9 +71,9 @@ const live = route({
     rules_omitted: Type.Integer({ minimum: 0, description: 'Rules with hits that are not listed.' }),
   }),
   problems: ['unavailable'],
-  handle: async ({ query: { rules = RULES_DEFAULT } }, { live: figures }) => {
-    const view = snakeKeys(await figures.view({ rules }));
-    return { body: view };
+  handle: async ({ query: { rules = RULES_DEFAULT, minutes = 10 } }, { live: figures, history }) => {
+    const view = await figures.view({ rules });
+    return { body: snakeKeys(minutes === 60 ? { ...view, history: await history.points() } : view) };
   },
 });
 

@@ -4,6 +4,7 @@ import { AUDIT_ROUTES } from './audit-routes';
 import { BUCKET_ROUTES } from './bucket-routes';
 import { credit } from './credit-route';
 import { EXPLAIN_ROUTES } from './explain-routes';
+import { HISTORY_ROUTES } from './history-routes';
 import { LIVE_ROUTES } from './live-routes';
 import { RECORD_ROUTES } from './records/record-routes';
 import type { AdminRoute } from '../route/route';
@@ -18,6 +19,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
   credit,
   ...SYSTEM_ROUTES,
   ...LIVE_ROUTES,
+  ...HISTORY_ROUTES,
   ...AUDIT_ROUTES,
   ...TAIL_ROUTES,
   ...SESSION_ROUTES,

@@ -8,8 +8,11 @@ import type { AdminBackend, CurrentRules, TailSample } from '../../admin/backend
 import { Authenticator } from '../../admin/auth/authenticator';
 import type { AdminThreadData, FromThread } from '../../admin/link/messages';
 import type { RemoteServices } from '../../admin/link/remote-services';
+import { History } from '../../admin/history/history';
+import { CountReader } from '../../admin/live/count-reader';
 import { LiveFigures } from '../../admin/live/live-figures';
 import { AdminProblem } from '../../admin/problem';
+import { PrometheusUsage } from '../../admin/usage/prometheus-usage';
 import { RequestCounts } from '../../admin/request-counts';
 import { RedisInstances } from '../../admin/redis-instances';
 import { ADMIN_ROUTES } from '../../admin/routes/routes';
@@ -107,12 +110,13 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
     );
   }
   const gate = new Gate();
+  const backend = backendOf(input, { ...opened, choice, control });
   const server = new AdminServer({
     ...choice,
     gate,
     tls: tlsOf(choice),
     routes: ADMIN_ROUTES,
-    backend: backendOf(input, { ...opened, choice, control }),
+    backend,
     authenticator,
     consoleFiles,
     version: data.version,
@@ -135,8 +139,10 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
     },
     open: () => {
       gate.open();
+      backend.history.start();
     },
     close: async () => {
+      backend.history.stop();
       clearInterval(watching);
       authenticator.close();
       await server.close();
@@ -175,10 +181,14 @@ interface BackendParts {
   readonly top: TopKeys | undefined;
 }
 
-function backendOf({ settings, rules, declared, remote, tails, send, log }: ServeAdminInput, parts: BackendParts): AdminBackend {
+function backendOf({ settings, rules, declared, remote, tails, send, log }: ServeAdminInput, parts: BackendParts) {
   const { choice, buckets, control, run } = parts;
   const { shadowMode: shadow, quotaMode: quota, cacheKeyPrefix: keyPrefix } = settings;
   const process = remote.service('process');
+  const top = parts.top ?? remote.service('top');
+  const instances = run === undefined ? { list: async () => [await process.facts()] } : new RedisInstances({ run, keyPrefix });
+  const counter = new CountReader(remote.service('live'));
+  const nowMs = () => Date.now();
   let lastTail = 0;
   return {
     control: control.service,
@@ -197,7 +207,7 @@ function backendOf({ settings, rules, declared, remote, tails, send, log }: Serv
       keyPrefix,
     },
     buckets,
-    instances: run === undefined ? { list: async () => [await process.facts()] } : new RedisInstances({ run, keyPrefix }),
+    instances,
     tail: {
       open: (filter, onSample) => {
         if (tails.size >= choice.streamsMax)
@@ -214,11 +224,13 @@ function backendOf({ settings, rules, declared, remote, tails, send, log }: Serv
         };
       },
     },
-    top: parts.top ?? remote.service('top'),
-    live: new LiveFigures({ port: remote.service('live'), nowMs: () => Date.now() }),
+    top,
+    live: new LiveFigures({ counter, nowMs }),
+    history: new History({ counter, top, instances, nowMs }),
+    ...(choice.prometheusUrl !== undefined && { usage: new PrometheusUsage({ url: choice.prometheusUrl, nowMs }) }),
     settings: () => settingsInForce(globalThis.process.env),
     nowMs: () => Math.floor(monotonicNowUs() / 1_000),
-  };
+  } satisfies AdminBackend;
 }
 
 function tlsOf({ tls }: AdminChoice): TlsOptions | undefined {

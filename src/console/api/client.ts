@@ -95,7 +95,7 @@ function parse(text: string): unknown {
   }
 }
 
-function problemOf(response: Response, json: unknown): ApiError {
+export function problemOf(response: Response, json: unknown): ApiError {
   const { status } = response;
   const {
     detail,

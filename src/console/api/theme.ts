@@ -1,6 +1,6 @@
 /** Light or dark: what the system prefers, or what somebody chose here. */
 
-import { signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 
 export const THEMES = ['system', 'light', 'dark'] as const;
 
@@ -10,6 +10,17 @@ const KEY = 'weir-theme';
 
 export const theme = signal<Theme>(readTheme());
 
+const system = matchMedia('(prefers-color-scheme: dark)');
+
+const isSystemDark = signal(system.matches);
+
+system.addEventListener('change', ({ matches }) => {
+  isSystemDark.value = matches;
+});
+
+/** The colours in use. */
+export const colours = computed(() => (theme.value === 'system' ? (isSystemDark.value ? 'dark' : 'light') : theme.value));
+
 export function chooseTheme(chosen: Theme): void {
   theme.value = chosen;
   try {
@@ -17,12 +28,13 @@ export function chooseTheme(chosen: Theme): void {
   } catch {
     // Without storage the choice lasts as long as the page.
   }
-  applyTheme();
 }
 
+/** The stylesheet knows only light and dark. */
 export function applyTheme(): void {
-  if (theme.value === 'system') delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme.value;
+  effect(() => {
+    document.documentElement.dataset.theme = colours.value;
+  });
 }
 
 function readTheme(): Theme {

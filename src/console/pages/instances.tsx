@@ -1,20 +1,30 @@
 /** The serving processes: version, configuration, and what is degraded. */
 
 import { call, type Reply } from '../api/client';
-import { NONE, showAgo, showCount, showDuration, showRate, showShare, showTime } from '../api/show';
+import { NONE, showAgo, showCount, showDuration, showRate, showTime } from '../api/show';
 import { usePoll } from '../api/use-poll';
 import { DataTable } from '../parts/data-table';
 import { FailureNote } from '../parts/failure';
+import { ShareBar } from '../parts/share-bar';
+import { Sparkline } from '../parts/sparkline';
 import { State } from '../parts/state';
 
 const EVERY_MS = 5_000;
 
+const HISTORY_MS = 30_000;
+
+/** From here on a process has little left. */
+const BUSY_SHARE = 0.8;
+
 export function InstancesPage() {
   const { data, error } = usePoll((signal) => call('listInstances', {}, { signal }), { key: 'instances', everyMs: EVERY_MS });
+  const history = usePoll((signal) => call('listInstanceHistory', {}, { signal }), { key: 'history', everyMs: HISTORY_MS });
+  const times = (history.data?.at ?? []).map((at) => Date.parse(at) / 1_000);
+  const loads = new Map((history.data?.items ?? []).map((item) => [item.id, item.decisions_per_s]));
   return (
     <>
       <h1>Instances</h1>
-      <FailureNote error={error} />
+      <FailureNote error={error ?? history.error} />
       {data !== undefined && (
         <DataTable
           caption="Serving processes"
@@ -48,8 +58,21 @@ export function InstancesPage() {
                 </ul>
               ),
             },
-            { head: 'Busy', isNumber: true, cell: ({ load }) => showShare(load?.event_loop_utilization) },
+            {
+              head: 'Busy',
+              cell: ({ load }) => (
+                <ShareBar share={load?.event_loop_utilization} isBad={(load?.event_loop_utilization ?? 0) > BUSY_SHARE} />
+              ),
+            },
             { head: 'Decisions/s', isNumber: true, cell: ({ load }) => showRate(load?.decisions_per_s) },
+            {
+              head: 'Last hour',
+              cell: ({ id }) => {
+                const values = loads.get(id);
+                if (values === undefined) return NONE;
+                return <Sparkline times={times} lines={[{ name: 'decisions', kind: 'asked', values }]} show={showRate} per="in a second" />;
+              },
+            },
             { head: 'Last Redis error', cell: ({ store_error: error }) => errorText(error) },
             { head: 'Control data', cell: ({ control }) => controlText(control) },
             { head: 'Generation', isNumber: true, cell: ({ generation }) => generation },

@@ -3,17 +3,26 @@
 import { call, type Reply } from '../api/client';
 import { isCut } from '../api/descriptor-text';
 import { linkTo, place, replacePlace } from '../api/route';
-import { NONE, showCount, showDuration, showLimit, showShare } from '../api/show';
+import { NONE, showCount, showDuration, showLimit } from '../api/show';
 import { useDomains } from '../api/use-domains';
 import { usePoll } from '../api/use-poll';
+import { Choice } from '../parts/choice';
 import { DataTable } from '../parts/data-table';
 import { DomainField } from '../parts/domain-field';
 import { FailureNote } from '../parts/failure';
 import { Field } from '../parts/field';
+import { ShareBar } from '../parts/share-bar';
+import { Sparkline } from '../parts/sparkline';
+import { StackedKeys } from '../parts/stacked-keys';
 
 const EVERY_MS = 5_000;
 
+const HISTORY_MS = 30_000;
+
 const COUNT = 50;
+
+/** Of a rule the order of ten minutes may differ from that of an hour. */
+const HISTORY_COUNT = 100;
 
 const QUESTIONS = { denied: 'Denied most', asked: 'Ask most', near: 'Nearest to the limit' } as const;
 
@@ -39,6 +48,12 @@ export function LimitedPage() {
       ),
     { key: JSON.stringify([question, minutes, domain, rule]), everyMs: EVERY_MS },
   );
+  const filter = { ...(domain !== '' && { domain }), ...(rule !== '' && { rule }) };
+  const ofHistory = question === 'denied' ? 'denied' : 'asked';
+  const history = usePoll(
+    (signal) => call('listKeyHistory', { query: { question: ofHistory, count: HISTORY_COUNT, ...filter } }, { signal }),
+    { key: JSON.stringify([ofHistory, filter]), everyMs: HISTORY_MS },
+  );
   const choose = (change: Readonly<Record<string, string>>): void => {
     const next = { question, minutes: String(minutes), domain, rule, ...change };
     replacePlace(linkTo('limited', Object.fromEntries(Object.entries(next).filter(([, value]) => value !== ''))));
@@ -48,38 +63,24 @@ export function LimitedPage() {
     <>
       <h1>Who is limited</h1>
       <form class="filters" aria-label="Which keys">
-        <fieldset class="choice">
-          <legend>Keys</legend>
-          {(Object.keys(QUESTIONS) as Question[]).map((each) => (
-            <label key={each}>
-              <input
-                type="radio"
-                name="question"
-                checked={each === question}
-                onChange={() => {
-                  choose({ question: each });
-                }}
-              />
-              {QUESTIONS[each]}
-            </label>
-          ))}
-        </fieldset>
-        <fieldset class="choice">
-          <legend>Over</legend>
-          {MINUTES.map((each) => (
-            <label key={each}>
-              <input
-                type="radio"
-                name="minutes"
-                checked={each === minutes}
-                onChange={() => {
-                  choose({ minutes: String(each) });
-                }}
-              />
-              {each} min
-            </label>
-          ))}
-        </fieldset>
+        <Choice
+          legend="Keys"
+          name="question"
+          choices={Object.entries(QUESTIONS) as [Question, string][]}
+          value={question}
+          onValue={(value) => {
+            choose({ question: value });
+          }}
+        />
+        <Choice
+          legend="Over"
+          name="minutes"
+          choices={MINUTES.map((each) => [String(each), `${each} min`] as const)}
+          value={String(minutes)}
+          onValue={(value) => {
+            choose({ minutes: value });
+          }}
+        />
         <DomainField
           domains={domains.names}
           value={domain}
@@ -110,13 +111,18 @@ export function LimitedPage() {
           )}
         />
       </form>
-      <FailureNote error={error} />
+      <FailureNote error={error ?? history.error} />
+      {history.data !== undefined && question !== 'near' && (
+        <section aria-label="By minute">
+          <StackedKeys title={question === 'denied' ? 'Hits denied by minute' : 'Hits asked by minute'} history={history.data} />
+        </section>
+      )}
       {data !== undefined && (
         <section aria-labelledby="keys">
           <h2 id="keys">
             {QUESTIONS[question]} <span class="muted">{coverage(data)}</span>
           </h2>
-          <KeysTable question={question} top={data} />
+          <KeysTable question={question} top={data} history={history.data} />
           {data.unlisted_max > 0 && question !== 'near' && (
             <p class="muted">A key that is not listed has at most {showCount(data.unlisted_max)} hits.</p>
           )}
@@ -129,15 +135,18 @@ export function LimitedPage() {
 interface KeysTableProps {
   readonly question: Question;
   readonly top: Reply<'listTopKeys'>;
+  readonly history: Reply<'listKeyHistory'> | undefined;
 }
 
-function KeysTable({ question, top }: KeysTableProps) {
+function KeysTable({ question, top, history }: KeysTableProps) {
+  const times = (history?.at ?? []).map((at) => Date.parse(at) / 1_000);
+  const hitsOf = new Map((history?.items ?? []).map((item) => [idOf(item), item.hits]));
   return (
     <DataTable
       caption={QUESTIONS[question]}
       hidesCaption
       rows={top.items}
-      keyOf={(item) => `${item.domain} ${item.rule} ${item.entries}`}
+      keyOf={idOf}
       empty={question === 'near' ? 'No key came near its limit.' : `No key was ${question}.`}
       columns={[
         { head: 'No.', isNumber: true, cell: (_, index) => index + 1 },
@@ -146,6 +155,18 @@ function KeysTable({ question, top }: KeysTableProps) {
           isHead: true,
           cell: ({ domain: inDomain, entries }) =>
             isCut(entries) ? entries : <a href={linkTo('tenant', { domain: inDomain, entries })}>{entries}</a>,
+        },
+        {
+          head: 'Last hour',
+          cell: (item) => {
+            const values = hitsOf.get(idOf(item));
+            const kind = question === 'denied' ? 'denied' : 'asked';
+            return values === undefined ? (
+              NONE
+            ) : (
+              <Sparkline times={times} lines={[{ name: kind, kind, values }]} show={showCount} per="in a minute" />
+            );
+          },
         },
         { head: 'Rule', cell: (item) => <code>{item.rule}</code> },
         { head: 'Domain', cell: (item) => item.domain },
@@ -160,19 +181,29 @@ function KeysTable({ question, top }: KeysTableProps) {
           ),
         },
         ...(question === 'near'
-          ? [{ head: 'Used', isNumber: true, cell: (item: Item) => showShare(item.used_share) }]
+          ? [{ head: 'Used', cell: (item: Item) => <ShareBar share={item.used_share} isBad={(item.used_share ?? 0) > 0.9} /> }]
           : [
               {
                 head: 'Of all',
-                isNumber: true,
-                cell: (item: Item) => (top.total_hits === 0 ? NONE : showShare(item.count / top.total_hits)),
+                cell: (item: Item) => <ShareBar share={top.total_hits === 0 ? undefined : item.count / top.total_hits} />,
               },
             ]),
-        { head: 'Left', isNumber: true, cell: (item) => showShare(item.remaining_share) },
-        { head: 'Limit', cell: ({ limit }) => (limit === undefined ? NONE : `${limit.name} ${showLimit(limit)}`) },
+        { head: 'Left', cell: ({ remaining_share: left }) => <ShareBar share={left} isBad={left !== undefined && left < 0.1} /> },
+        { head: 'Limit', cell: ({ limit }) => limitText(limit) },
       ]}
     />
   );
+}
+
+function idOf({ domain, rule, entries }: Pick<Item, 'domain' | 'rule' | 'entries'>): string {
+  return JSON.stringify([domain, rule, entries]);
+}
+
+function limitText(limit: Item['limit']): string {
+  if (limit === undefined) return NONE;
+  // A block denies as a limit of nothing with this name.
+  if (limit.name === 'block' && limit.requests_per_unit === 0) return 'a block';
+  return `${limit.name} ${showLimit(limit)}`;
 }
 
 function coverage({ covered_ms: covered, instances, missing }: Reply<'listTopKeys'>): string {

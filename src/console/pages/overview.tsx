@@ -3,28 +3,45 @@
 import { Fragment } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { call, type Reply } from '../api/client';
-import { linkTo } from '../api/route';
+import { linkTo, place, replacePlace } from '../api/route';
 import { NONE, showCount, showMs, showRate } from '../api/show';
 import { usePoll } from '../api/use-poll';
 import { Chart } from '../parts/chart';
+import { Choice } from '../parts/choice';
 import { DataTable } from '../parts/data-table';
 import { FailureNote } from '../parts/failure';
+import { StackedKeys } from '../parts/stacked-keys';
 import { State } from '../parts/state';
 
 const LIVE_MS = 5_000;
 
 const STATE_MS = 10_000;
 
+const KEYS_MS = 30_000;
+
+/** Of the chart of keys. */
+const KEYS = 6;
+
+/** How far back the charts go, by what the address says. */
+const RANGES = [
+  ['10', '10 min'],
+  ['60', '1 h'],
+] as const;
+
 type Live = Reply<'getLive'>;
 
 export function OverviewPage() {
-  const live = usePoll((signal) => call('getLive', { query: { rules: 20 } }, { signal }), { key: 'live', everyMs: LIVE_MS });
+  const minutes = place.value.query.get('minutes') === '60' ? 60 : 10;
+  const live = usePoll((signal) => call('getLive', { query: { rules: 20, ...(minutes === 60 && { minutes }) } }, { signal }), {
+    key: `live ${minutes}`,
+    everyMs: LIVE_MS,
+  });
   return (
     <>
       <h1>Overview</h1>
       <Degraded />
       <FailureNote error={live.error} />
-      {live.data !== undefined && <Figures live={live.data} />}
+      {live.data !== undefined && <Figures live={live.data} minutes={minutes} />}
     </>
   );
 }
@@ -94,7 +111,24 @@ function Degraded() {
   );
 }
 
-function Figures({ live }: { readonly live: Live }) {
+/** Who was denied most in the last hour. */
+function DeniedKeys() {
+  const { data } = usePoll((signal) => call('listKeyHistory', { query: { question: 'denied', count: KEYS } }, { signal }), {
+    key: 'denied',
+    everyMs: KEYS_MS,
+  });
+  if (data === undefined) return null;
+  return (
+    <section aria-labelledby="denied-keys">
+      <h2 id="denied-keys">
+        Who is denied <a href={linkTo('limited')}>Who is limited</a>
+      </h2>
+      <StackedKeys title="Hits denied by minute" history={data} />
+    </section>
+  );
+}
+
+function Figures({ live, minutes }: { readonly live: Live; readonly minutes: 10 | 60 }) {
   const { history } = live;
   const times = useMemo(() => history.map(({ at }) => Date.parse(at) / 1_000), [history]);
   const hits = useMemo(
@@ -137,11 +171,21 @@ function Figures({ live }: { readonly live: Live }) {
           <Figure name="Errors" value={showRate(live.errors_per_s)} unit="/s" />
           <Figure name="Unmatched descriptors" value={showRate(live.unmatched_per_s)} unit="/s" />
         </dl>
+        <Choice
+          legend="Charts of the last"
+          name="range"
+          choices={RANGES}
+          value={minutes === 60 ? '60' : '10'}
+          onValue={(value) => {
+            replacePlace(linkTo('', value === '60' ? { minutes: value } : {}));
+          }}
+        />
         <div class="charts">
-          <Chart title="Hits per second" times={times} lines={hits} show={showRate} />
-          <Chart title="Latency" times={times} lines={latencies} show={showMs} />
+          <Chart title="Hits per second" times={times} lines={hits} show={showRate} spanS={60 * minutes} />
+          <Chart title="Latency" times={times} lines={latencies} show={showMs} spanS={60 * minutes} />
         </div>
       </section>
+      <DeniedKeys />
       <section aria-labelledby="by-rule">
         <h2 id="by-rule">By rule</h2>
         <DataTable

@@ -2,16 +2,21 @@
 
 import { useMemo, useState } from 'preact/hooks';
 import { call, type Reply } from '../api/client';
-import { linkTo } from '../api/route';
+import { linkTo, place } from '../api/route';
 import { NONE, showCount, showLimit, showRate } from '../api/show';
 import { useRules, type Rule } from '../api/use-domains';
 import { usePoll } from '../api/use-poll';
 import { DataTable } from '../parts/data-table';
 import { FailureNote } from '../parts/failure';
 import { Field } from '../parts/field';
+import { Sparkline } from '../parts/sparkline';
 import { State } from '../parts/state';
 
 const LIVE_MS = 10_000;
+
+const HISTORY_MS = 60_000;
+
+const HISTORY_COUNT = 200;
 
 const RULES_MAX = 10_000;
 
@@ -29,7 +34,11 @@ type Shown = keyof typeof SHOWN;
 export function RulesPage() {
   const rules = useRules();
   const live = usePoll((signal) => call('getLive', { query: { rules: RULES_MAX } }, { signal }), { key: 'live', everyMs: LIVE_MS });
-  const [text, setText] = useState('');
+  const history = usePoll((signal) => call('listRuleHistory', { query: { count: HISTORY_COUNT } }, { signal }), {
+    key: 'history',
+    everyMs: HISTORY_MS,
+  });
+  const [text, setText] = useState(place.value.query.get('find') ?? '');
   const [shown, setShown] = useState<Shown>('all');
   const [page, setPage] = useState(0);
   const counts = useMemo(() => new Map((live.data?.rules ?? []).map((each) => [`${each.domain} ${each.rule}`, each])), [live.data]);
@@ -52,7 +61,7 @@ export function RulesPage() {
   return (
     <>
       <h1>Rules</h1>
-      <FailureNote error={rules.error ?? live.error} />
+      <FailureNote error={rules.error ?? live.error ?? history.error} />
       {rules.data !== undefined && (
         <Warnings generation={rules.data.generation} warnings={rules.data.warnings} refused={rules.data.refused} />
       )}
@@ -101,7 +110,7 @@ export function RulesPage() {
           {showCount(found.length)} of {showCount(all.length)} rules
         </p>
       </form>
-      {rules.data !== undefined && <RulesTable rules={found.slice(begin, begin + PAGE)} countsOf={countsOf} />}
+      {rules.data !== undefined && <RulesTable rules={found.slice(begin, begin + PAGE)} countsOf={countsOf} history={history.data} />}
       {pages > 1 && (
         <nav class="pager" aria-label="Pages of rules">
           <button
@@ -127,7 +136,10 @@ export function RulesPage() {
           </button>
         </nav>
       )}
-      <p class="muted">Counts are those of this instance since its start. A rule without a count matched nobody since then.</p>
+      <p class="muted">
+        Counts are those of this instance since its start. A rule without a count matched nobody since then. The last hour shows hits asked
+        and, before them, hits denied by minute, of the {HISTORY_COUNT} rules with most.
+      </p>
     </>
   );
 }
@@ -135,9 +147,12 @@ export function RulesPage() {
 interface RulesTableProps {
   readonly rules: readonly Rule[];
   readonly countsOf: (rule: Rule) => LiveRule | undefined;
+  readonly history: Reply<'listRuleHistory'> | undefined;
 }
 
-function RulesTable({ rules, countsOf }: RulesTableProps) {
+function RulesTable({ rules, countsOf, history }: RulesTableProps) {
+  const times = (history?.at ?? []).map((at) => Date.parse(at) / 1_000);
+  const pasts = new Map((history?.items ?? []).map((each) => [`${each.domain} ${each.rule}`, each]));
   return (
     <DataTable
       caption="Rules in force"
@@ -149,6 +164,18 @@ function RulesTable({ rules, countsOf }: RulesTableProps) {
         { head: 'Rule', isHead: true, cell: (rule) => <RulePath rule={rule} /> },
         { head: 'Limits', cell: (rule) => <LimitTexts rule={rule} /> },
         { head: 'Mode', cell: (rule) => modeOf(rule) },
+        {
+          head: 'Last hour',
+          cell: ({ domain, rule }) => {
+            const past = pasts.get(`${domain} ${rule}`);
+            if (past === undefined) return NONE;
+            const lines = [
+              { name: 'asked', kind: 'asked', values: past.asked },
+              { name: 'denied', kind: 'denied', values: past.denied },
+            ] as const;
+            return <Sparkline times={times} lines={lines} show={showCount} per="in a minute" />;
+          },
+        },
         {
           head: 'Asked/s',
           isNumber: true,

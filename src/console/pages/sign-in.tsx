@@ -1,7 +1,7 @@
-/** The page that exchanges a token for a session. */
+/** The page that exchanges a token for a session, and says what a token is. */
 
 import { useState } from 'preact/hooks';
-import { messageOf } from '../api/problem';
+import { ApiError, messageOf } from '../api/problem';
 import { session, signIn } from '../api/session';
 import { Field } from '../parts/field';
 import { State } from '../parts/state';
@@ -13,16 +13,18 @@ export function SignInPage() {
   const [isBusy, setIsBusy] = useState(false);
   const submit = async (): Promise<void> => {
     setIsBusy(true);
+    setProblem(undefined);
     try {
       await signIn(token.trim());
     } catch (error) {
-      setProblem(messageOf(error));
+      setProblem(problemText(error));
       setIsBusy(false);
     }
   };
   return (
     <main class="alone">
       <h1>Weir</h1>
+      <p class="lead">Who is limited, by which limit, why, and what to do about it. Sign in with your token of the admin API.</p>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -33,7 +35,7 @@ export function SignInPage() {
         <input type="text" name="username" autocomplete="username" value="weir" readOnly hidden />
         <Field
           label="Token"
-          hint="A token of ADMIN_TOKENS_FILE, or a JWT. The browser keeps a cookie instead of it."
+          hint="The browser keeps a cookie instead of it."
           control={(ids) => (
             <input
               {...ids}
@@ -41,6 +43,7 @@ export function SignInPage() {
               autocomplete="current-password"
               required
               autofocus
+              aria-invalid={problem !== undefined}
               value={token}
               onInput={({ currentTarget: { value } }) => {
                 setToken(value);
@@ -55,6 +58,42 @@ export function SignInPage() {
           Sign in
         </button>
       </form>
+      <Help />
     </main>
+  );
+}
+
+function problemText(error: unknown): string {
+  if (error instanceof ApiError && error.failure === 'signed-out') {
+    return 'This token is wrong, or has expired. Check that you copied all of it; the hash in the tokens file is not the token.';
+  }
+  return messageOf(error);
+}
+
+function Help() {
+  return (
+    <section class="help" aria-labelledby="help">
+      <h2 id="help">How to get one</h2>
+      <p>
+        The operators of this Weir gave it to you, or your company issues it as a JWT. Its role says what you may do here: <b>viewer</b>{' '}
+        reads, <b>support</b> also makes exceptions and reads the audit log, <b>admin</b> does everything.
+      </p>
+      <details>
+        <summary>You run this Weir?</summary>
+        <p>
+          Make a token, and add its line to the file of <code>ADMIN_TOKENS_FILE</code> (with the Helm chart: the Secret of{' '}
+          <code>admin.tokens.existingSecret</code>). Weir reads the file again within a second. It has only hashes, so replace a lost token.
+        </p>
+        <pre>{`TOKEN=$(openssl rand -hex 32)
+printf 'ann support %s\\n' \\
+  "$(printf %s "$TOKEN" | sha256sum | cut -d' ' -f1)" \\
+  >> /etc/weir/tokens
+echo "$TOKEN"`}</pre>
+        <p>
+          The pages <code>docs/console.md</code> and <code>docs/admin-api.md</code> of Weir say more, among it how to sign in by single
+          sign-on.
+        </p>
+      </details>
+    </section>
   );
 }

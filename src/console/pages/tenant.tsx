@@ -14,6 +14,7 @@ import { State } from '../parts/state';
 import { CreditChange, EndChange, OverrideChange, PlanChange, RecordChange } from './tenant/changes';
 import { Denials } from './tenant/denials';
 import { explain, isEndable, limitsOf, placeText, sourceText, type EndableRecord, type Explained, type Subject } from './tenant/subject';
+import { Usage } from './tenant/usage';
 import { SubjectAudit } from './tenant/subject-audit';
 
 const LIVE_MS = 5_000;
@@ -126,6 +127,7 @@ function SubjectView({ subject, text }: { readonly subject: Subject; readonly te
         <>
           <Standing explained={data} onChange={setChanging} />
           <Limits explained={data} />
+          <Usage subject={subject} text={text} />
           <Denials subject={subject} text={text} />
           {mayChange.value && <SubjectAudit subject={subject} version={version} />}
         </>

@@ -2,7 +2,8 @@
 
 import type { ComponentChildren } from 'preact';
 import type { Reply } from '../api/client';
-import { NONE, showTime } from '../api/show';
+import { NONE, showCount, showTime } from '../api/show';
+import { AuditSubject, domainOf, hitsOf } from './audit-subject';
 import { DataTable } from './data-table';
 
 type AuditEntry = Reply<'listAudit'>['items'][number];
@@ -23,14 +24,20 @@ export function AuditTable({ entries, empty }: AuditTableProps) {
       columns={[
         { head: 'When', cell: ({ at }) => <time dateTime={at}>{showTime(at)}</time> },
         { head: 'Who', isHead: true, cell: ({ author }) => author },
-        { head: 'What', cell: ({ action, kind = '' }) => `${action} ${kind}` },
-        { head: 'Domain', cell: ({ domain = NONE }) => domain },
-        { head: 'Name', cell: ({ name = NONE }) => <code>{name}</code> },
+        { head: 'What', cell: whatOf },
+        { head: 'Domain', cell: (entry) => domainOf(entry) ?? NONE },
+        { head: 'Whom', cell: (entry) => <AuditSubject entry={entry} /> },
         { head: 'Reason', cell: ({ reason = NONE }) => reason },
         { head: 'Details', cell: (entry) => <Details entry={entry} /> },
       ]}
     />
   );
+}
+
+function whatOf(entry: AuditEntry): string {
+  const { action, kind } = entry;
+  const hits = action === 'credit' ? hitsOf(entry) : undefined;
+  return [action, kind, hits === undefined ? undefined : `of ${showCount(hits)} hits`].filter((part) => part !== undefined).join(' ');
 }
 
 function Details({ entry: { before, after, details } }: { readonly entry: AuditEntry }) {

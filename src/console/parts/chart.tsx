@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
-import { theme } from '../api/theme';
+import { colours } from '../api/theme';
 
 export interface Line {
   readonly name: string;
@@ -18,6 +18,8 @@ export interface ChartProps {
   readonly times: readonly number[];
   readonly lines: readonly Line[];
   readonly show: (value: number) => string;
+  /** The chart always shows this time, so that a line never seems steeper because it is new. */
+  readonly spanS: number;
 }
 
 const HEIGHT = 168;
@@ -27,37 +29,27 @@ const AXIS_PX = 56;
 /** Between two times on the axis. */
 const TICK_PX = 90;
 
-/** The chart always shows ten minutes, so that a line never seems steeper because it is new. */
-const SPAN_S = 600;
-
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 
-export function Chart({ title, times, lines, show }: ChartProps) {
+export function Chart({ title, times, lines, show, spanS }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | undefined>(undefined);
-  const shown = useRef({ times, lines, show });
-  shown.current = { times, lines, show };
-  const chosen = theme.value;
+  const shown = useRef({ times, lines, show, spanS });
+  shown.current = { times, lines, show, spanS };
+  const chosen = colours.value;
   const names = lines.map(({ name }) => name).join();
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    const draw = (): void => {
-      plot.current?.destroy();
-      plot.current = new UPlot(optionsFor(element, shown.current), dataOf(shown.current), element);
-    };
-    draw();
+    plot.current = new UPlot(optionsFor(element, shown.current), dataOf(shown.current), element);
     const resized = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }));
     resized.observe(element);
-    dark.addEventListener('change', draw);
     return () => {
       resized.disconnect();
-      dark.removeEventListener('change', draw);
       plot.current?.destroy();
       plot.current = undefined;
     };
-  }, [chosen, names]);
+  }, [chosen, names, spanS]);
   useEffect(() => {
     plot.current?.setData(dataOf({ times, lines }));
   }, [times, lines]);
@@ -96,7 +88,7 @@ function dataOf({ times, lines }: Pick<ChartProps, 'times' | 'lines'>): UPlot.Al
   return [[...times], ...lines.map(({ values }) => values.map((value) => value ?? null))];
 }
 
-function optionsFor(element: HTMLElement, { lines, show }: Pick<ChartProps, 'lines' | 'show'>): UPlot.Options {
+function optionsFor(element: HTMLElement, { lines, show, spanS }: Pick<ChartProps, 'lines' | 'show' | 'spanS'>): UPlot.Options {
   const style = getComputedStyle(element);
   const colour = (name: string) => style.getPropertyValue(name).trim();
   const axis: UPlot.Axis = {
@@ -110,7 +102,7 @@ function optionsFor(element: HTMLElement, { lines, show }: Pick<ChartProps, 'lin
     height: HEIGHT,
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, points: { size: 5 } },
-    scales: { x: { range: (_, __, last) => [last - SPAN_S, last] }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
+    scales: { x: { range: (_, __, last) => [last - spanS, last] }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
     axes: [
       { ...axis, space: TICK_PX, values: (_, splits) => splits.map(showClock) },
       { ...axis, size: AXIS_PX, values: (_, splits) => splits.map((value) => show(value)) },
@@ -121,7 +113,8 @@ function optionsFor(element: HTMLElement, { lines, show }: Pick<ChartProps, 'lin
         label: name,
         stroke: colour(property),
         width: 1.5,
-        points: { show: false },
+        // A line needs two readings.
+        points: { show: (plot: UPlot) => plot.data[0].length < 2 },
         ...(dash && { dash: [...dash] }),
       })),
     ],

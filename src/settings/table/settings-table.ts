@@ -1119,6 +1119,17 @@ export const SETTINGS_TABLE = {
     default: 'true',
     meaning: 'Serve the console ([console.md](console.md)) at `/` of ADMIN_PORT.',
   }),
+  adminPrometheusUrl: row({
+    ...admin,
+    name: 'ADMIN_PROMETHEUS_URL',
+    type: textLike({
+      pattern: /^https?:\/\/[^\s/?#@]+(?:\/[^\s?#]*)?$/,
+      accepts: 'a URL without credentials and query, such as http://prometheus:9090',
+    }),
+    default: undefined,
+    meaning:
+      'Prometheus that scrapes this installation. If set, the console shows the usage of a tenant over a day from it ([console.md](console.md#history)), which needs METRIC_TOP_KEYS.',
+  }),
 
   workers: row({
     ...life,

@@ -7,6 +7,8 @@ import { Authenticator } from '../../../src/admin/auth/authenticator';
 import type { AdminBackend, CurrentRules, TailSample, WithoutEffect } from '../../../src/admin/backend';
 import type { Role } from '../../../src/admin/role';
 import type { LiveCounts } from '../../../src/admin/live/live-counts';
+import { History } from '../../../src/admin/history/history';
+import { CountReader } from '../../../src/admin/live/count-reader';
 import { LiveFigures } from '../../../src/admin/live/live-figures';
 import { ADMIN_ROUTES } from '../../../src/admin/routes/routes';
 import { AdminServer } from '../../../src/admin/server/admin-server';
@@ -23,6 +25,7 @@ import type { Plan } from '../../../src/rule/plan';
 import type { DescriptorLevel } from '../../../src/rule/tree';
 import { settingsInForce } from '../../../src/settings/settings-in-force';
 import { MemoryStore } from '../../../src/store/memory/memory-store';
+import type { TopKeys } from '../../../src/top/top-keys';
 import { readDocument } from '../../../src/yaml/config-document';
 
 export const TOKENS: Readonly<Record<Role, string>> = {
@@ -142,37 +145,43 @@ export async function startAdminServer({
   const errors: Error[] = [];
   const withoutEffect: WithoutEffect[] = [];
   const listeners = new Set<(sample: TailSample) => void>();
+  const instances = {
+    list: () =>
+      Promise.resolve([
+        {
+          id: 'a',
+          host: 'h',
+          pid: 1,
+          version: '0',
+          startedAtMs: 0,
+          reportedAtMs: 1,
+          generation: 1,
+          domains: 1,
+          configRefused: false,
+          degraded: [],
+        },
+      ]),
+  };
+  const top: TopKeys = {
+    top: () => Promise.resolve({ items: [], unlistedMax: 0, totalHits: 0, coveredMs: 0, instances: 1, missing: 0 }),
+  };
+  const counter = new CountReader({ counts: () => Promise.resolve(NO_COUNTS) });
   const backend = change({
     control: control.service,
     controlView: control.data,
     onWithoutEffect: (write) => withoutEffect.push(write),
     rules: { current: () => rules, problems: () => [], modes: { shadow: false, quota: false }, keyPrefix: '' },
     buckets: new MemoryBuckets({ store, keyPrefix: '' }),
-    instances: {
-      list: () =>
-        Promise.resolve([
-          {
-            id: 'a',
-            host: 'h',
-            pid: 1,
-            version: '0',
-            startedAtMs: 0,
-            reportedAtMs: 1,
-            generation: 1,
-            domains: 1,
-            configRefused: false,
-            degraded: [],
-          },
-        ]),
-    },
+    instances,
     tail: {
       open: (_, onSample) => {
         listeners.add(onSample);
         return { close: () => listeners.delete(onSample) };
       },
     },
-    top: { top: () => Promise.resolve({ items: [], unlistedMax: 0, totalHits: 0, coveredMs: 0, instances: 1, missing: 0 }) },
-    live: new LiveFigures({ port: { counts: () => Promise.resolve(NO_COUNTS) }, nowMs: () => Date.now() }),
+    top,
+    live: new LiveFigures({ counter, nowMs: () => Date.now() }),
+    history: new History({ counter, top, instances, nowMs: () => Date.now() }),
     settings: () => settingsInForce(env),
     nowMs: () => Date.now(),
   });

@@ -1,6 +1,7 @@
 /** Live figures: rates and percentiles of readings, by rule, while somebody looks. */
 
 import fc from 'fast-check';
+import { CountReader } from '../../../src/admin/live/count-reader';
 import type { LiveCounts, RuleName } from '../../../src/admin/live/live-counts';
 import { LiveFigures, POINTS_MAX, SAMPLE_MS } from '../../../src/admin/live/live-figures';
 import { between, percentile } from '../../../src/admin/live/percentile';
@@ -47,7 +48,7 @@ class Process {
 
 test('rates are over the last minute, and a rule in shadow mode denies nothing', async () => {
   const process = new Process();
-  const figures = new LiveFigures({ port: process, nowMs: () => process.atMs });
+  const figures = new LiveFigures({ counter: new CountReader(process), nowMs: () => process.atMs });
   expect(await figures.view({ rules: 10 })).toMatchObject({ windowS: 0, askedPerS: 0, rules: [] });
   for (let reading = 0; reading < 30; reading += 1) {
     process.pass(SAMPLE_MS);
@@ -67,7 +68,7 @@ test('rates are over the last minute, and a rule in shadow mode denies nothing',
 
 test('the history has ten minutes at most, and goes when nobody has looked', async () => {
   const process = new Process();
-  const figures = new LiveFigures({ port: process, nowMs: () => process.atMs });
+  const figures = new LiveFigures({ counter: new CountReader(process), nowMs: () => process.atMs });
   await figures.view({ rules: 0 });
   for (let reading = 0; reading < POINTS_MAX + 10; reading += 1) {
     process.pass(SAMPLE_MS);
@@ -81,7 +82,7 @@ test('the history has ten minutes at most, and goes when nobody has looked', asy
 
 test('many questions at a time share one reading', async () => {
   const process = new Process();
-  const figures = new LiveFigures({ port: process, nowMs: () => process.atMs });
+  const figures = new LiveFigures({ counter: new CountReader(process), nowMs: () => process.atMs });
   await Promise.all(Array.from({ length: 20 }, () => figures.view({ rules: 1 })));
   expect(process.readings).toBe(1);
   figures.stop();

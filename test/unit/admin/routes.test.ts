@@ -37,6 +37,7 @@ const EXAMPLES: Readonly<Record<string, Partial<AdminRequest>>> = {
   giveCredit: { body: { domain: 'payments', entries: [{ key: 'merchant', value: 'm1' }], hits: 1 } },
   explainRequest: { body: { domain: 'payments', descriptors: [{ entries: [{ key: 'merchant', value: 'm1' }] }] } },
   listTopKeys: { query: 'question=denied' },
+  showDayOfKey: { query: 'domain=payments&entries=merchant%3Dm1' },
   restoreControl: { body: {} },
   discardLostControl: { body: {} },
 };

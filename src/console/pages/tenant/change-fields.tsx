@@ -98,12 +98,15 @@ export function NumberField({ label, min, value, onValue }: NumberFieldProps) {
 interface ChoiceFieldProps extends ChangeFieldProps<string> {
   readonly label: string;
   readonly choices: readonly (readonly [value: string, text: string])[];
+  /** For long texts. */
+  readonly isWide?: boolean;
 }
 
-export function ChoiceField({ label, choices, value, onValue }: ChoiceFieldProps) {
+export function ChoiceField({ label, choices, isWide = false, value, onValue }: ChoiceFieldProps) {
   return (
     <Field
       label={label}
+      isWide={isWide}
       control={(ids) => (
         <select
           {...ids}

@@ -32,18 +32,26 @@ interface RecordReply {
   readonly after?: ShownRecord;
 }
 
-function previewOf(what: string, { changed, before, after }: RecordReply): Preview {
+interface InForce {
+  readonly plan?: string;
+  readonly limit?: string;
+}
+
+/** `inForce`: holds now where there is no record yet. */
+function previewOf(what: string, { changed, before, after }: RecordReply, inForce: InForce = {}): Preview {
   const shown = (record: ShownRecord | undefined, pick: (record: ShownRecord) => string | undefined) =>
     record === undefined ? 'none' : (pick(record) ?? 'none');
-  const effect = (name: string, pick: (record: ShownRecord) => string | undefined): Effect => ({
+  const effect = (name: string, pick: (record: ShownRecord) => string | undefined, now?: string): Effect => ({
     what: name,
-    before: shown(before, pick),
+    before: before === undefined && now !== undefined ? now : shown(before, pick),
     after: shown(after, pick),
   });
   const effects = [
     { what, before: before === undefined ? 'none' : 'in force', after: after === undefined ? 'none' : 'in force' },
-    ...(before?.plan !== undefined || after?.plan !== undefined ? [effect('Plan', ({ plan }) => plan)] : []),
-    ...(before?.limit !== undefined || after?.limit !== undefined ? [effect('Limit', ({ limit }) => limit && showLimit(limit))] : []),
+    ...(before?.plan !== undefined || after?.plan !== undefined ? [effect('Plan', ({ plan }) => plan, inForce.plan)] : []),
+    ...(before?.limit !== undefined || after?.limit !== undefined
+      ? [effect('Limit', ({ limit }) => limit && showLimit(limit), inForce.limit)]
+      : []),
     effect('Until', ({ until }) => (until === undefined ? 'no end' : showTime(until))),
     effect('Reason', ({ reason }) => reason),
   ];
@@ -94,13 +102,14 @@ export function OverrideChange({ subject, explained, onClose }: ChangeProps) {
             reason,
           },
         });
-        return previewOf('Override', reply);
+        return previewOf('Override', reply, chosen && { limit: showLimit(chosen) });
       }}
       fields={
         <>
           {limits.length > 1 && (
             <ChoiceField
               label="Limit"
+              isWide
               value={at}
               onValue={(value) => {
                 setAt(value);
@@ -255,6 +264,7 @@ export function PlanChange({ tenant, plan: before, subject: { domain }, onClose 
         previewOf(
           'Tenant',
           await call('putTenant', { params: { domain, tenant }, query: { dry_run: isDry }, body: { plan, ...untilOf(span), reason } }),
+          before === '' ? {} : { plan: before },
         )
       }
       fields={

@@ -1,0 +1,274 @@
+/** Live tail: a sample of the decisions of this instance as they are made, in a bounded number of rows. */
+
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { Reply } from '../api/client';
+import { showDescriptor, writeDescriptor } from '../api/descriptor-text';
+import { linkTo } from '../api/route';
+import { showCount, showLimit } from '../api/show';
+import { followTail } from '../api/stream';
+import { useDomains } from '../api/use-domains';
+import { Choice } from '../parts/choice';
+import { DataTable } from '../parts/data-table';
+import { DomainField } from '../parts/domain-field';
+import { FailureNote } from '../parts/failure';
+import { Field } from '../parts/field';
+import { State } from '../parts/state';
+
+type Sample = Reply<'tailDecisions'>;
+
+interface Row {
+  readonly number: number;
+  readonly sample: Sample;
+  readonly text: string;
+}
+
+/** Newer rows push older ones out. */
+const ROWS_MAX = 200;
+
+/** Samples of a second; the server counts the others. */
+const PER_SECOND = 20;
+
+/** The page is drawn this often at most. */
+const DRAW_MS = 250;
+
+const VERDICTS = [
+  ['all', 'all'],
+  ['denied', 'denied'],
+  ['passed', 'passed'],
+] as const;
+
+type Verdict = (typeof VERDICTS)[number][0];
+
+interface Seen {
+  readonly rows: readonly Row[];
+  /** Rows that newer ones pushed out. */
+  readonly pushedOut: number;
+  /** Decisions that matched and were never sent. */
+  readonly skipped: number;
+}
+
+const NOTHING: Seen = { rows: [], pushedOut: 0, skipped: 0 };
+
+export function TailPage() {
+  const { names } = useDomains();
+  const [domain, setDomain] = useState('');
+  const [verdict, setVerdict] = useState<Verdict>('all');
+  const [text, setText] = useState('');
+  const [isOn, setIsOn] = useState(false);
+  const { seen, state, error, clear } = useTail({
+    isOn,
+    domain,
+    verdict,
+    onEnd: () => {
+      setIsOn(false);
+    },
+  });
+  const wanted = text.trim().toLowerCase();
+  const shown = useMemo(
+    () => seen.rows.filter((row) => isVerdict(row.sample, verdict) && row.text.includes(wanted)),
+    [seen.rows, verdict, wanted],
+  );
+  return (
+    <>
+      <h1>Live tail</h1>
+      <form
+        class="filters"
+        role="search"
+        aria-label="Which decisions"
+        onSubmit={(event) => {
+          event.preventDefault();
+        }}
+      >
+        <DomainField domains={names} value={domain} allowsAll onValue={setDomain} />
+        <Choice legend="Verdict" name="verdict" choices={VERDICTS} value={verdict} onValue={setVerdict} />
+        <Field
+          label="Text"
+          control={(ids) => (
+            <input
+              {...ids}
+              type="search"
+              placeholder="in entries or rule"
+              value={text}
+              onInput={({ currentTarget: { value } }) => {
+                setText(value);
+              }}
+            />
+          )}
+        />
+        <button
+          type="button"
+          class="main"
+          onClick={() => {
+            setIsOn(!isOn);
+          }}
+        >
+          {isOn ? 'Stop' : 'Start'}
+        </button>
+        <button type="button" onClick={clear} disabled={seen.rows.length === 0}>
+          Clear
+        </button>
+      </form>
+      <FailureNote error={error} />
+      <p role="status" class="said">
+        <State kind={state === 'follows' ? 'ok' : 'off'}>{WORDS[state]}</State>
+      </p>
+      <p class="muted">{droppedText(seen, shown.length)}</p>
+      <DataTable
+        caption="Decisions, the newest first"
+        hidesCaption
+        rows={shown}
+        keyOf={({ number }) => String(number)}
+        empty={isOn ? 'No decision like that yet.' : 'Choose Start to see decisions as they are made.'}
+        columns={[
+          { head: 'When', cell: ({ sample }) => <time dateTime={sample.at}>{CLOCK.format(new Date(sample.at))}</time> },
+          { head: 'Verdict', cell: ({ sample }) => <VerdictOf sample={sample} /> },
+          { head: 'Domain', cell: ({ sample }) => sample.domain },
+          { head: 'Descriptors', isHead: true, cell: ({ sample }) => <Descriptors sample={sample} /> },
+          { head: 'Process', isNumber: true, cell: ({ sample }) => sample.pid },
+        ]}
+      />
+    </>
+  );
+}
+
+type TailState = 'off' | 'opens' | 'follows';
+
+const WORDS: Readonly<Record<TailState, string>> = {
+  off: 'Stopped.',
+  opens: 'Opens the tail…',
+  follows: `Follows this instance, at most ${PER_SECOND} decisions a second.`,
+};
+
+const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+
+interface TailOptions {
+  readonly isOn: boolean;
+  readonly domain: string;
+  readonly verdict: Verdict;
+  readonly onEnd: () => void;
+}
+
+/** Follows the tail while it is on, and keeps what came last. */
+function useTail({ isOn, domain, verdict, onEnd }: TailOptions) {
+  const [seen, setSeen] = useState(NOTHING);
+  const [state, setState] = useState<TailState>('off');
+  const [error, setError] = useState<Error | undefined>(undefined);
+  const number = useRef(0);
+  const isDeniedOnly = verdict === 'denied';
+  useEffect(() => {
+    if (!isOn) return;
+    const ended = new AbortController();
+    let fresh: Sample[] = [];
+    let dropped = 0;
+    const draw = (): void => {
+      if (fresh.length === 0 && dropped === 0) return;
+      const rows = fresh.map((sample): Row => ({ sample, number: (number.current += 1), text: textOf(sample) })).reverse();
+      const skipped = fresh.reduce((sum, sample) => sum + sample.skipped, dropped);
+      [fresh, dropped] = [[], 0];
+      setSeen((known) => withRows(known, { rows, skipped }));
+    };
+    const timer = setInterval(draw, DRAW_MS);
+    const query = { per_second: PER_SECOND, ...(domain !== '' && { domain }), ...(isDeniedOnly && { denied: true }) };
+    const follow = async (): Promise<void> => {
+      // The server ends a stream after ten minutes, so that credentials are checked again.
+      while (!ended.signal.aborted) {
+        setState('opens');
+        await followTail({ query }, ended.signal, {
+          onOpen: () => {
+            setError(undefined);
+            setState('follows');
+          },
+          onEvent: (sample) => fresh.push(sample),
+          onDropped: (count) => (dropped += count),
+        });
+      }
+    };
+    follow().catch((failure: unknown) => {
+      if (ended.signal.aborted) return;
+      setError(failure instanceof Error ? failure : new Error(String(failure)));
+      onEnd();
+    });
+    return () => {
+      ended.abort();
+      clearInterval(timer);
+      draw();
+      setState('off');
+    };
+  }, [isOn, domain, isDeniedOnly]);
+  return {
+    seen,
+    state,
+    error,
+    clear: () => {
+      setSeen(NOTHING);
+    },
+  };
+}
+
+function withRows({ rows: known, pushedOut, skipped }: Seen, fresh: { readonly rows: readonly Row[]; readonly skipped: number }): Seen {
+  const rows = [...fresh.rows, ...known];
+  return {
+    rows: rows.slice(0, ROWS_MAX),
+    pushedOut: pushedOut + Math.max(0, rows.length - ROWS_MAX),
+    skipped: skipped + fresh.skipped,
+  };
+}
+
+function droppedText({ rows, pushedOut, skipped }: Seen, shown: number): string {
+  const parts = [
+    `${showCount(shown)} of ${showCount(rows.length)} rows`,
+    skipped > 0 ? `${showCount(skipped)} more decisions came faster than ${PER_SECOND} a second, and are not here` : '',
+    pushedOut > 0 ? `${showCount(pushedOut)} older rows were dropped, since the page keeps ${ROWS_MAX}` : '',
+  ];
+  return `${parts.filter((part) => part !== '').join('; ')}.`;
+}
+
+function isVerdict({ over_limit: isOver }: Sample, verdict: Verdict): boolean {
+  return verdict === 'all' || (verdict === 'denied') === isOver;
+}
+
+/** What the filter searches. */
+function textOf({ descriptors }: Sample): string {
+  return descriptors
+    .map(({ entries, rule = '' }) => `${showDescriptor(entries)} ${rule}`)
+    .join(' ')
+    .toLowerCase();
+}
+
+function VerdictOf({ sample: { over_limit: isOver, without } }: { readonly sample: Sample }) {
+  return (
+    <>
+      <State kind={isOver ? 'bad' : 'ok'}>{isOver ? 'denied' : 'passed'}</State>
+      {without !== undefined && <span class="muted"> {without === 'cached' ? 'from the deny cache' : 'without Redis'}</span>}
+    </>
+  );
+}
+
+function Descriptors({ sample: { domain, descriptors } }: { readonly sample: Sample }) {
+  return (
+    <ul class="limits">
+      {descriptors.map(({ entries, hits, over_limit: isOver, limit, remaining }, index) => (
+        <li key={index}>
+          {entries.some(({ key, value }) => isCutText(key) || isCutText(value)) ? (
+            showDescriptor(entries)
+          ) : (
+            <a href={linkTo('tenant', { domain, entries: writeDescriptor(entries) })}>{showDescriptor(entries)}</a>
+          )}{' '}
+          <span class="muted">
+            {showCount(hits)} {hits === 1 ? 'hit' : 'hits'}
+            {limit === undefined
+              ? isOver
+                ? ', blocked'
+                : ', no limit'
+              : `, ${isOver ? 'over' : `${showCount(remaining)} left of`} ${showLimit(limit)}`}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The tail shortens texts of over 256 characters. */
+function isCutText(text: string): boolean {
+  return text.length > 256 && text.endsWith('…');
+}

@@ -1,0 +1,123 @@
+/** Hits by minute over the last hour, stacked by the keys that had most, each of which leads to its tenant. */
+
+import { useState } from 'preact/hooks';
+import type { Reply } from '../api/client';
+import { isCut } from '../api/descriptor-text';
+import { linkTo } from '../api/route';
+import { showCount } from '../api/show';
+
+interface StackedKeysProps {
+  readonly title: string;
+  readonly history: Reply<'listKeyHistory'>;
+}
+
+/** Keys with a colour of their own; the others are one layer. */
+const KEYS = 6;
+
+const WIDTH = 720;
+const HEIGHT = 150;
+
+const HOUR_S = 3_600;
+const MINUTE_S = 60;
+
+interface Layer {
+  readonly id: string;
+  readonly values: readonly number[];
+  /** Absent: the other keys. */
+  readonly key?: Reply<'listKeyHistory'>['items'][number];
+}
+
+export function StackedKeys({ title, history: { at, items, others } }: StackedKeysProps) {
+  const [chosen, setChosen] = useState<string | undefined>(undefined);
+  const rest = at.map((_, minute) => items.slice(KEYS).reduce((sum, { hits }) => sum + (hits[minute] ?? 0), others[minute] ?? 0));
+  const layers: Layer[] = items.slice(0, KEYS).map((key) => ({ id: `${key.domain} ${key.rule} ${key.entries}`, key, values: key.hits }));
+  if (sumOf(rest) > 0) layers.push({ id: '', values: rest });
+  const most = Math.max(1, ...at.map((_, minute) => layers.reduce((sum, { values }) => sum + (values[minute] ?? 0), 0)));
+  const times = at.map((each) => Date.parse(each) / 1_000);
+  return (
+    <figure class="stack">
+      <figcaption>
+        <span class="title">{title}</span> <span class="muted">last hour, at most {showCount(most)} in a minute</span>
+      </figcaption>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+        {[0, 0.5, 1].map((share) => (
+          <path key={share} class="grid" d={`M0 ${Math.max(0.5, Math.min(HEIGHT - 0.5, HEIGHT * share))}H${WIDTH}`} />
+        ))}
+        {layers.map(({ id }, index) => (
+          <path
+            key={id}
+            class={`layer${index === KEYS || id === '' ? ' rest' : ` series-${index + 1}`}${chosen !== undefined && chosen !== id ? ' faint' : ''}`}
+            d={layerOf({ times, layers, index, most })}
+          />
+        ))}
+      </svg>
+      <p class="ends muted" aria-hidden="true">
+        <span>an hour ago</span>
+        <span>now</span>
+      </p>
+      {layers.length === 0 ? (
+        <p class="muted">No key had any.</p>
+      ) : (
+        <ol class="legend" aria-label={`${title}, by key`}>
+          {layers.map(({ id, key, values }, index) => (
+            <li
+              key={id}
+              onMouseEnter={() => {
+                setChosen(id);
+              }}
+              onMouseLeave={() => {
+                setChosen(undefined);
+              }}
+              onFocusCapture={() => {
+                setChosen(id);
+              }}
+              onBlurCapture={() => {
+                setChosen(undefined);
+              }}
+            >
+              <span class={`swatch ${id === '' ? 'rest' : `series-${index + 1}`}`} aria-hidden="true" />
+              <KeyName keyShown={key} /> <b>{showCount(sumOf(values))}</b>
+            </li>
+          ))}
+        </ol>
+      )}
+    </figure>
+  );
+}
+
+function KeyName({ keyShown }: { readonly keyShown: Layer['key'] }) {
+  if (keyShown === undefined) return <span>other keys</span>;
+  const { domain, entries } = keyShown;
+  return isCut(entries) ? <span class="name">{entries}</span> : <a href={linkTo('tenant', { domain, entries })}>{entries}</a>;
+}
+
+interface LayerInput {
+  readonly times: readonly number[];
+  readonly layers: readonly Layer[];
+  readonly index: number;
+  readonly most: number;
+}
+
+/** A bar for each minute, on those of the layers below. */
+function layerOf({ times, layers, index, most }: LayerInput): string {
+  const end = times[times.length - 1] ?? 0;
+  const x = (seconds: number) => round(Math.max(0, WIDTH * (1 - (end - seconds) / HOUR_S)));
+  const y = (hits: number) => round(HEIGHT * (1 - hits / most));
+  return times
+    .map((to, minute) => {
+      const value = layers[index]?.values[minute] ?? 0;
+      if (value === 0 || to <= end - HOUR_S) return '';
+      const below = layers.slice(0, index).reduce((sum, { values }) => sum + (values[minute] ?? 0), 0);
+      const from = Math.max(to - MINUTE_S, times[minute - 1] ?? -Infinity);
+      return `M${x(from)} ${y(below)}V${y(below + value)}H${x(to)}V${y(below)}Z`;
+    })
+    .join('');
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
