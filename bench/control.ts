@@ -59,8 +59,8 @@ async function openStore(port: number): Promise<Opened> {
   const store = new RedisControlStore({
     run: (call, options) => redis.run({ ...call, read: (reply) => parsing.run(() => call.read(reply)) }, options),
     keyPrefix: '',
-    onUnreadable: (error) => {
-      throw error;
+    onUnreadable: ({ kind, problem }) => {
+      throw new Error(`a record of ${kind}: ${problem}`);
     },
   });
   return { store, redis, parsing };

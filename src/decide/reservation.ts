@@ -210,7 +210,9 @@ export function withEdgesOf<Of extends SettledLeg>(legs: readonly Of[], others: 
   if (!legs.some(({ limit }) => limit.edgesUs !== undefined)) return legs;
   return legs.map((leg) => {
     const { edgesUs } = others.find(({ bucketKey }) => bucketKey === leg.bucketKey)?.limit ?? {};
-    return edgesUs === undefined || leg.limit.edgesUs === undefined ? leg : { ...leg, limit: { ...leg.limit, edgesUs } };
+    if (edgesUs === undefined || leg.limit.edgesUs === undefined) return leg;
+    // eslint-disable-next-line no-restricted-syntax -- Only late steps on calendar limits come here, no decision does.
+    return { ...leg, limit: { ...leg.limit, edgesUs } };
   });
 }
 

@@ -78,7 +78,7 @@ export function decodeLapse(reply: unknown, { due: asked, idsMax }: Pick<LapseIn
     throw new ReplyError('it has other elements than the lapsed and the requested ids');
   const due: Due[] = [];
   for (let i = 0; i < ids.length; i += 2) {
-    const [id, value] = [ids[i] as string, ids[i + 1] as string];
+    const [id = '', value = ''] = ids.slice(i, i + 2);
     if (value !== '') due.push(readDue(id, value));
   }
   return {

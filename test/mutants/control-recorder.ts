@@ -62,8 +62,8 @@ export function startRecorder(redis: ClockedRedis): Recorder {
     run,
     keyPrefix: '',
     scripts: CONTROL_SCRIPTS,
-    onUnreadable: (error) => {
-      throw error;
+    onUnreadable: ({ kind, problem }) => {
+      throw new Error(`a record of ${kind}: ${problem}`);
     },
   });
   return {

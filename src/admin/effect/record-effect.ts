@@ -11,10 +11,8 @@ import { examinePlan, examineTenant } from './tenant-effect';
 import { WARNINGS_MAX, type Reason, type Warning, type WarningCode } from './warning';
 import { withoutRecord, withRecord, type Replica } from './what-if';
 
-export const EFFECT_STATES = ['in_force', 'partial', 'none'] as const;
-
 export interface RecordEffect {
-  readonly state: (typeof EFFECT_STATES)[number];
+  readonly state: 'in_force' | 'partial' | 'none';
   /** For each rule, what was decided before and what is then. At most `CHANGES_MAX`. */
   readonly changes: readonly TermChange[];
   readonly omitted: number;
@@ -42,12 +40,6 @@ export function effectOfWrite(record: ControlRecord, input: EffectInput): Record
   const { control, rules } = input;
   if (rules?.ruleSet.domains.has(toByteString(record.domain)) !== true) return UNKNOWN;
   return effectOf(record, { ...input, before: control, after: withRecord(control, { record }) });
-}
-
-/** The effect of a record of the replica. */
-export function effectOfStored({ record, version }: { readonly record: ControlRecord; readonly version: number }, input: EffectInput) {
-  const { control } = input;
-  return effectOf(record, { ...input, before: withoutRecord(control, keyOf(record)), after: withRecord(control, { record, version }) });
 }
 
 /** What the end of a record changes. */

@@ -3,7 +3,7 @@
 /** The parts of a JSON schema that the routes use. */
 export interface JsonSchema {
   readonly type?: string;
-  readonly const?: unknown;
+  readonly const?: string | number | boolean | null;
   readonly anyOf?: readonly JsonSchema[];
   readonly items?: JsonSchema;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
@@ -39,6 +39,7 @@ export function expectationOf(schema: JsonSchema): string {
       return 'true or false';
     case 'array':
       return `a list of ${minItems} to ${maxItems ?? 'any number of'} items, such as ${JSON.stringify(exampleOf(schema))}`;
+    case undefined:
     default:
       return `an object, such as ${JSON.stringify(exampleOf(schema))}`;
   }

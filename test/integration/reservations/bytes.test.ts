@@ -38,12 +38,15 @@ beforeEach(async () => {
   await redis.setNow(START_US);
 });
 
-test.each(['committed', 'released'] as const)('an unknown id that is %s leaves a few hundred bytes, however long its limits are', async (target) => {
-  const weir = new ClockedReservations(redis);
-  await weir.settle(TAG, 'x'.repeat(128), { legs: LARGE, target, actual: 1 });
-  expect(await redis.client.strLen(`weir:reservation:2{d}${'x'.repeat(128)}`)).toBeLessThan(FEW_HUNDRED);
-  expect(await redis.client.exists(['weir:holds:2{d}', 'weir:lapses:2{d}'])).toBe(0);
-});
+test.each(['committed', 'released'] as const)(
+  'an unknown id that is %s leaves a few hundred bytes, however long its limits are',
+  async (target) => {
+    const weir = new ClockedReservations(redis);
+    await weir.settle(TAG, 'x'.repeat(128), { legs: LARGE, target, actual: 1 });
+    expect(await redis.client.strLen(`weir:reservation:2{d}${'x'.repeat(128)}`)).toBeLessThan(FEW_HUNDRED);
+    expect(await redis.client.exists(['weir:holds:2{d}', 'weir:lapses:2{d}'])).toBe(0);
+  },
+);
 
 test('a reservation that is settled leaves a few hundred bytes, and a held or lapsed one no more than the bound', async () => {
   const weir = new ClockedReservations(redis);
@@ -62,8 +65,10 @@ test('the size of a record is never estimated too low', () => {
   for (const length of [1, 20, 40]) {
     for (const key of ['k', 'k"'.repeat(40)]) {
       const edgesUs = [0, 1, 2, 3].map((day) => START_US + day * DAY_US);
-      const legs = Array.from({ length }, () => leg(key, { limit: { ...LIMIT, algorithm: 'sliding_window_counter', edgesUs }, overdraftMax: 1e9 }));
-      const text = JSON.stringify(legs.map(({ bucketKey, limit }) => [bucketKey, ...Object.values(limit)]));
+      const legs = Array.from({ length }, () =>
+        leg(key, { limit: { ...LIMIT, algorithm: 'sliding_window_counter', edgesUs }, overdraftMax: 1e9 }),
+      );
+      const text = JSON.stringify(legs.map(({ bucketKey, limit }) => [bucketKey, ...(Object.values(limit) as readonly unknown[])]));
       expect(recordBytesOf(legs)).toBeGreaterThan(text.length);
     }
   }
@@ -81,7 +86,8 @@ test('without memory Redis refuses each step before its first write, and nothing
   await redis.client.configSet('maxmemory', '1');
   try {
     for (const target of ['committed', 'released'] as const) {
-      for (const id of ['held', 'unknown', 'check']) await expect(weir.settle(TAG, id, { legs: [LEG], target, actual: 0 })).rejects.toThrow();
+      for (const id of ['held', 'unknown', 'check'])
+        await expect(weir.settle(TAG, id, { legs: [LEG], target, actual: 0 })).rejects.toThrow();
       await expect(weir.settle(TAG, 'other', { legs: [LEG], target: 'committed', actual: 5 })).rejects.toThrow();
     }
     for (const hits of [0, 5]) await expect(weir.reserve(TAG, 'new', { legs: [LEG], hits, ttlUs: 1 })).rejects.toThrow();
@@ -108,9 +114,15 @@ test('records in the memory of an instance are bounded by their bytes', () => {
   }).toThrow('the reservations held in this instance take over 100000 bytes');
   expect(kept).toBeLessThan(100_000 / LARGE.length / 180);
   // What is settled makes room by itself, the oldest first.
-  for (let i = 0; i < 1_000; i += 1) table.keep({ name: { tag: TAG, id: `r${i}` }, legs: LARGE, record: unknownRecord({ legs: LARGE.length, keepUs: DAY_US, nowUs: 0 }) }, 0);
+  for (let i = 0; i < 1_000; i += 1)
+    table.keep(
+      { name: { tag: TAG, id: `r${i}` }, legs: LARGE, record: unknownRecord({ legs: LARGE.length, keepUs: DAY_US, nowUs: 0 }) },
+      0,
+    );
   expect(table.size).toBeLessThan(100_000 / LARGE.length / 180);
   expect(table.find({ tag: TAG, id: 'r999' }, 1)).toBeDefined();
   expect(table.heldHits.size).toBe(0);
-  expect(() => table.checkRoom()).not.toThrow();
+  expect(() => {
+    table.checkRoom();
+  }).not.toThrow();
 });

@@ -45,8 +45,8 @@ export async function instanceOnRedis(port: number): Promise<Instance> {
   const store = new RedisControlStore({
     run: (call, options) => redis.run(call, options),
     keyPrefix: '',
-    onUnreadable: (error) => {
-      throw error;
+    onUnreadable: ({ kind, problem }) => {
+      throw new Error(`a record of ${kind}: ${problem}`);
     },
   });
   const instance = instanceOn(store);

@@ -49,7 +49,7 @@ function planOf(legs: readonly Leg[]): Plan {
 
 function inside<Of extends object | undefined>(outcome: Of | OutsideWindows): Of {
   if (outcome !== undefined && 'outsideAtUs' in outcome) throw new Error('no limit has a calendar');
-  return outcome as Of;
+  return outcome;
 }
 
 export type Outcome = ReserveOutcome | StepOutcome | number | undefined;

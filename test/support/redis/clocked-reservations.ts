@@ -34,7 +34,11 @@ export class ClockedReservations {
     });
   }
 
-  async reserve(tag: string, id: string, { legs, hits, ttlUs }: { readonly legs: readonly Leg[]; readonly hits: number; readonly ttlUs: number }) {
+  async reserve(
+    tag: string,
+    id: string,
+    { legs, hits, ttlUs }: { readonly legs: readonly Leg[]; readonly hits: number; readonly ttlUs: number },
+  ) {
     const plan = { legs, quotaAlwaysFits: false, shadow: false };
     const outcome = await this.reservations.reserve({ name: { tag, id }, plan, asked: hits, ttlUs, keepUs: DAY_US }, {});
     if ('outsideAtUs' in outcome) throw new Error('outside the windows');

@@ -5,7 +5,7 @@ import type { Swept } from '../../../src/reservation/reservations';
 
 const NOTHING: Swept = { held: 0, firstAfterMs: undefined };
 
-function open({ tags = [] as readonly string[], answer = (_tag: string): Swept | Error => NOTHING } = {}) {
+function open({ tags = [], answer = (): Swept | Error => NOTHING }: { readonly tags?: readonly string[]; readonly answer?: (tag: string) => Swept | Error } = {}) {
   const clock = { nowMs: 0 };
   const swept: string[] = [];
   const held: number[] = [];

@@ -15,7 +15,12 @@ const START_US = 20_834 * DAY_US;
 const DOWN: Failure = { reason: 'connection', mayHaveRun: false };
 const HOUR_MS = 3_600_000;
 
-const thousand = (algorithm: BucketLimit['algorithm']): BucketLimit => ({ algorithm, windowUs: DAY_US, requestsPerUnit: 1_000, capacity: 1_000 });
+const thousand = (algorithm: BucketLimit['algorithm']): BucketLimit => ({
+  algorithm,
+  windowUs: DAY_US,
+  requestsPerUnit: 1_000,
+  capacity: 1_000,
+});
 
 function open(limit: BucketLimit) {
   const clock = { nowMs: 0 };
