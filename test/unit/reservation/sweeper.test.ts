@@ -5,7 +5,10 @@ import type { Swept } from '../../../src/reservation/reservations';
 
 const NOTHING: Swept = { held: 0, firstAfterMs: undefined };
 
-function open({ tags = [], answer = (): Swept | Error => NOTHING }: { readonly tags?: readonly string[]; readonly answer?: (tag: string) => Swept | Error } = {}) {
+function open({
+  tags = [],
+  answer = (): Swept | Error => NOTHING,
+}: { readonly tags?: readonly string[]; readonly answer?: (tag: string) => Swept | Error } = {}) {
   const clock = { nowMs: 0 };
   const swept: string[] = [];
   const held: number[] = [];
