@@ -2,7 +2,6 @@
 
 import type { Registry } from 'prom-client';
 import { monotonicNowMs, monotonicNowUs } from '../lib/clock';
-import { asError } from '../lib/errors';
 import type { Settings } from '../settings/table/settings';
 import { ControlData } from '../control/control-data';
 import { ControlFollower, type FollowerState } from '../control/control-follower';
@@ -10,6 +9,7 @@ import { ControlService } from '../control/control-service';
 import type { ControlStore } from '../control/control-store';
 import { openControlFile } from '../control/file/control-file';
 import { LocalControlStore } from '../control/local-control-store';
+import type { OnUnreadable } from '../control/redis/control-wire';
 import { RedisControlStore, type RedisControlStoreOptions } from '../control/redis/redis-control-store';
 import type { SelectedRecord } from '../rule/control-view';
 import type { Health } from '../observability/health';
@@ -20,6 +20,7 @@ import { makeControlMetrics } from '../observability/metrics/metrics';
 
 const STALE = 'control: stale';
 const LOST = 'control: lost by redis';
+const UNREADABLE = 'control: unreadable records';
 
 /** How long the start waits for the control data: a million tenants take some seconds. Without Redis it goes on without them. */
 const FIRST_READ_MS = 30_000;
@@ -75,6 +76,12 @@ export async function openControl({
     },
     get lost() {
       return follower.state.lost;
+    },
+    get missing() {
+      return follower.state.missing;
+    },
+    get unreadable() {
+      return follower.state.unreadable;
     },
     get counts() {
       return data.counts;
@@ -132,10 +139,13 @@ async function openStore({ settings, run, log, onWritten }: OpenStoreInput): Pro
   });
 }
 
-function logUnreadable(log: Logger): (error: unknown) => void {
-  return onceAMinute((error) => {
-    const { message } = asError(error);
-    log.warn(event('control_unreadable', { error: message }), `a record of control data is invalid and has no effect: ${message}`);
+function logUnreadable(log: Logger): OnUnreadable {
+  return onceAMinute(({ kind, key, problem }) => {
+    const record = key === undefined ? `a ${kind} whose key is invalid, too` : `the ${kind} "${key.name}" of the domain "${key.domain}"`;
+    log.warn(
+      event('control_unreadable', { record, error: problem }),
+      `${record} cannot be read and has no effect: ${problem}; write it again, or delete it`,
+    );
   });
 }
 
@@ -154,9 +164,10 @@ function reportTo({ health, log }: Pick<OpenControlInput, 'health' | 'log'>): (s
   let before: FollowerState['state'] | undefined;
   let staleMs = -Infinity;
   let isStaleLogged = true;
-  return ({ state, lost, error = 'no answer' }) => {
+  return ({ state, lost, missing, unreadable, error = 'no answer' }) => {
     health.show(STALE, { isDegraded: state === 'behind' || state === 'starting' });
-    health.show(LOST, { isDegraded: lost > 0 });
+    health.show(LOST, { isDegraded: lost > 0 || missing > 0 });
+    health.show(UNREADABLE, { isDegraded: unreadable > 0 });
     if (state === before) return;
     if (state === 'behind' || state === 'starting') {
       isStaleLogged = monotonicNowMs() - staleMs >= THROTTLE_MS;
@@ -165,8 +176,8 @@ function reportTo({ health, log }: Pick<OpenControlInput, 'health' | 'log'>): (s
     } else if (state === 'lost') {
       isStaleLogged = true;
       log.error(
-        event('control_lost', { records: lost }),
-        `Redis lost ${lost} records of control data, which this instance keeps in force: restore or discard them`,
+        event('control_lost', { records: lost, missing }),
+        `Redis lost control data: this instance keeps ${lost} records in force, and Redis lacks ${missing} of its own: restore or discard them`,
       );
     } else if (before !== undefined && isStaleLogged) {
       log.info(event('control_synced'), 'control data are up to date again');

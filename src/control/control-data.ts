@@ -26,8 +26,8 @@ import { TenantTable, type TenantName } from './tenant-table';
 /** Numbers of records by kind. */
 export type ControlCounts = Readonly<Record<ControlKind, number>>;
 
-/** Records expired at once: about a millisecond. */
-const EXPIRED_AT_ONCE = 500;
+/** Records expired at once: a small part of a slice. */
+const EXPIRED_AT_ONCE = 50;
 
 const US_PER_MS = 1_000;
 
@@ -75,6 +75,9 @@ export class ControlData implements ControlView {
   private snapshot = 0;
   /** Number of records that the last snapshot has not confirmed. */
   private unconfirmed = 0;
+  private latestEndUs = 0;
+  /** While more records have ended than were dropped: up to when they have. They decide nothing any more. Otherwise 0. */
+  private endingUs = 0;
   private last: DomainControl | undefined;
 
   get version(): number {
@@ -97,19 +100,22 @@ export class ControlData implements ControlView {
 
   select(domain: ByteString, entries: readonly Entry[]): Selection | undefined {
     const control = this.domainNamed(domain);
-    return control === undefined || control.selectors.size === 0 ? undefined : control.selectors.select(entries);
+    return control === undefined || control.selectors.size === 0 ? undefined : control.selectors.select(entries, this.endingUs);
   }
 
   planOf(domain: ByteString, tenant: ByteString): ByteString | undefined {
     const control = this.domainNamed(domain);
     if (control === undefined || control.tenants === 0) return undefined;
     const plan = this.tenants.planOf(control.number, tenant);
-    return plan < 0 ? undefined : this.terms.planOf(plan);
+    if (plan < 0 || (this.endingUs > 0 && this.isEnding(this.tenantEnds.get(fieldOfBytes(domain, tenant))))) return undefined;
+    return this.terms.planOf(plan);
   }
 
   planLimits(domain: ByteString, plan: ByteString): readonly LimitValues[] | undefined {
     const control = this.domainNamed(domain);
-    return control === undefined || control.plans.size === 0 ? undefined : control.plans.get(plan);
+    if (control === undefined || control.plans.size === 0) return undefined;
+    if (this.endingUs > 0 && this.isEnding(this.held.plan.get(fieldOfBytes(domain, plan))?.expiry)) return undefined;
+    return control.plans.get(plan);
   }
 
   /** The record in force; undefined: none. That of a tenant lacks reason and author if very many tenants have different ones. */
@@ -160,6 +166,7 @@ export class ControlData implements ControlView {
 
   /** Starts to read everything again: what `endSnapshot` does not find confirmed by a change since then is dropped, or lost. */
   beginSnapshot(): void {
+    this.latestEndUs = 0;
     this.snapshot = (this.snapshot + 1) & SNAPSHOTS;
     this.unconfirmed = this.size;
   }
@@ -186,7 +193,7 @@ export class ControlData implements ControlView {
     if (this.lostCount === 0) return;
     for (const key of this.keysInSteps()) {
       if (key === undefined) yield;
-      else if (((this.markOf(key) ?? 0) & LOST) !== 0 && this.versionOf(key) <= upTo) this.remove(key);
+      else if (this.isLost(key) && this.versionOf(key) <= upTo) this.remove(key);
     }
   }
 
@@ -195,7 +202,7 @@ export class ControlData implements ControlView {
     for (const key of this.keysInSteps()) {
       const stored = key && this.get(key);
       if (key === undefined || stored === undefined) yield undefined;
-      else yield { ...stored, isLost: ((this.markOf(key) ?? 0) & LOST) !== 0 };
+      else yield { ...stored, isLost: this.isLost(key) };
     }
   }
 
@@ -204,14 +211,48 @@ export class ControlData implements ControlView {
     return this.expiries.first?.until;
   }
 
+  /** The latest end of the records that were dropped because they had ended: a clock before it has stepped back. */
+  get endedUpToUs(): number {
+    return this.latestEndUs;
+  }
+
+  /** Whether the store lost this record and the replica keeps it. */
+  isLost(key: RecordKey): boolean {
+    return ((this.markOf(key) ?? 0) & LOST) !== 0;
+  }
+
+  /** Applies a record of the store that may have ended: then nothing is in force under its key. */
+  applyUnlessEnded({ record, version }: StoredRecord, nowUs: number): void {
+    const endUs = (record.untilMs ?? Infinity) * US_PER_MS;
+    const key = keyOf(record);
+    if (endUs > nowUs) {
+      this.apply({ key, version, record });
+      return;
+    }
+    this.latestEndUs = Math.max(this.latestEndUs, endUs);
+    this.apply({ key, version });
+  }
+
   /** Drops records that have ended, a bounded number at once; whether there are more. */
   expire(nowUs: number): boolean {
+    if ((this.expiries.first?.until ?? Infinity) > nowUs) {
+      this.endingUs = 0;
+      return false;
+    }
+    this.endingUs = nowUs;
     for (let expired = 0; expired < EXPIRED_AT_ONCE; expired += 1) {
       const { first } = this.expiries;
-      if (first === undefined || first.until > nowUs) return false;
+      if (first === undefined || first.until > nowUs) break;
+      this.latestEndUs = Math.max(this.latestEndUs, first.until);
       this.remove(first.key);
     }
-    return true;
+    const hasMore = (this.expiries.first?.until ?? Infinity) <= nowUs;
+    if (!hasMore) this.endingUs = 0;
+    return hasMore;
+  }
+
+  private isEnding(expiry: Expiry<RecordKey> | undefined): boolean {
+    return expiry !== undefined && expiry.until <= this.endingUs;
   }
 
   private add(record: ControlRecord, version: number): void {
@@ -392,6 +433,10 @@ export class ControlData implements ControlView {
     this.texts.set(text, text);
     return text;
   }
+}
+
+function fieldOfBytes(domain: ByteString, name: ByteString): string {
+  return fieldOf({ domain: toText(domain), name: toText(name) });
 }
 
 function isSelector(held: Held): held is Selector {

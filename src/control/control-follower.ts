@@ -2,7 +2,7 @@
 
 import { asError } from '../lib/errors';
 import { Pace, runInSlices, SHORT_SLICE_MS } from '../lib/slices';
-import { CONTROL_KINDS, keyOf, type StoredRecord } from './control-record';
+import { CONTROL_KINDS, fieldOf, type RecordKey, type StoredRecord } from './control-record';
 import type { ControlData } from './control-data';
 import type { ControlStore, LoggedChange, LogAnswer, Position, ScanPage } from './control-store';
 
@@ -15,6 +15,18 @@ const BEHIND_MS = 1_000;
 /** Reads that may fail before the start goes on without control data. */
 const FIRST_TRIES = 3;
 
+/** Answers of the log that may lead no further in one step: then the next step is later, and all records are not read without end. */
+const STALLS_MAX = 3;
+
+/** The longest wait after such a step, in milliseconds. */
+const STALLED_MAX_MS = 10_000;
+
+/** The store's clock is known to this, in microseconds: how long an answer took is part of what is known of it. */
+const CLOCK_TOLERANCE_US = 1_000_000;
+
+/** Records whose names are kept because they cannot be read; further ones are only counted once. */
+const UNREADABLE_NAMES_MAX = 1_000;
+
 /** Records of one page of a snapshot: its reply is parsed in about a millisecond. */
 const PAGE_RECORDS = 250;
 
@@ -24,6 +36,10 @@ export interface FollowerState {
   readonly state: 'starting' | 'following' | 'behind' | 'lost';
   /** Records that the store lost and this replica keeps. */
   readonly lost: number;
+  /** Records that the store should have and lacks, whoever keeps them. */
+  readonly missing: number;
+  /** Records of the store that this version of Weir cannot read. */
+  readonly unreadable: number;
   /** Why the store does not answer. */
   readonly error?: string;
 }
@@ -52,7 +68,7 @@ interface Reading {
 }
 
 export class ControlFollower {
-  private position: Position | undefined;
+  private at: Position | undefined;
   /** The store may fail meanwhile, and come back without what was read already. */
   private reading: Reading | undefined;
   /** What the store's clock is ahead of this process's. */
@@ -61,8 +77,15 @@ export class ControlFollower {
   private shown = '';
   private error: string | undefined;
   private isEmptied = false;
+  private missing = 0;
+  /** Answers in a row that led no further. */
+  private stalls = 0;
+  private stalledMs = 0;
+  /** Names of records that cannot be read. */
+  private unreadable = new Set<string>();
   private running: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
+  private expiryTimer: NodeJS.Timeout | undefined;
   private isClosed = false;
   private readonly pace = new Pace(SHORT_SLICE_MS);
 
@@ -70,12 +93,12 @@ export class ControlFollower {
 
   /** The version up to which the replica has every change; 0: there was none. */
   get version(): number {
-    return this.position?.version ?? 0;
+    return this.at?.version ?? 0;
   }
 
   /** Identifies the history of the store; undefined: nothing was read, or nothing was ever written. */
   get epoch(): string | undefined {
-    return this.position?.epoch;
+    return this.at?.epoch;
   }
 
   /** Seconds since the replica was last known to be up to date. */
@@ -87,9 +110,21 @@ export class ControlFollower {
     const { data } = this.options;
     const error = this.error === undefined ? undefined : { error: this.error };
     const lost = this.isEmptied ? data.size : data.lost;
-    if (this.upToDateAtUs === undefined) return { state: 'starting', lost, ...error };
-    if (this.lagSeconds * 1_000 > BEHIND_MS) return { state: 'behind', lost, ...error };
-    return { state: lost > 0 ? 'lost' : 'following', lost };
+    const counts = { lost, missing: this.missing, unreadable: this.unreadable.size };
+    if (this.upToDateAtUs === undefined) return { state: 'starting', ...counts, ...error };
+    if (this.lagSeconds * 1_000 > BEHIND_MS) return { state: 'behind', ...counts, ...error };
+    return { state: lost > 0 || this.missing > 0 ? 'lost' : 'following', ...counts };
+  }
+
+  /** Whether the store lost a record that this replica keeps. */
+  isLost(key: RecordKey): boolean {
+    const { data } = this.options;
+    return this.isEmptied ? data.get(key) !== undefined : data.isLost(key);
+  }
+
+  /** Up to which the replica has every change; undefined: of a store without any data. */
+  get position(): Position | undefined {
+    return this.isEmptied ? undefined : this.at;
   }
 
   /** Starts, and resolves when everything was read once, after some failures, or after `waitMs`. */
@@ -112,6 +147,7 @@ export class ControlFollower {
   async close(): Promise<void> {
     this.isClosed = true;
     clearTimeout(this.timer);
+    clearTimeout(this.expiryTimer);
     await this.running;
   }
 
@@ -121,11 +157,20 @@ export class ControlFollower {
 
   private schedule(): void {
     if (this.isClosed) return;
+    const waitMs = Math.max(this.options.pollMs ?? POLL_MS, this.stalledMs);
     this.timer = setTimeout(() => {
+      clearTimeout(this.expiryTimer);
       void this.step().then(() => {
         this.schedule();
       });
-    }, this.options.pollMs ?? POLL_MS);
+    }, waitMs);
+    const restUs = (this.options.data.nextExpiryUs ?? Infinity) - this.storeNowUs;
+    // A record ends when its time has come, not at the next poll.
+    if (restUs < waitMs * 1_000) this.expiryTimer = setTimeout(() => void this.expire(), Math.ceil(restUs / 1_000));
+  }
+
+  private get storeNowUs(): number {
+    return this.options.nowUs() + this.offsetUs;
   }
 
   /** One at a time; never rejects. */
@@ -134,9 +179,9 @@ export class ControlFollower {
       .catch((error: unknown) => {
         this.error = asError(error).message;
       })
+      .then(() => this.expire())
       .then(() => {
         this.running = undefined;
-        this.expire();
         this.show();
       });
     return this.running;
@@ -145,16 +190,30 @@ export class ControlFollower {
   private async follow(): Promise<void> {
     const { store, data, nowUs } = this.options;
     let isLast = false;
+    this.stalls = 0;
     while (!isLast && !this.isClosed) {
+      if (this.stalls > STALLS_MAX) {
+        this.stalledMs = Math.min(STALLED_MAX_MS, 2 * Math.max(this.stalledMs, POLL_MS));
+        throw new Error('the change log and the version of the data do not fit together');
+      }
       const askedUs = nowUs();
-      const answer = await store.changesAfter(this.reading?.position ?? this.position);
+      const answer = await store.changesAfter(this.reading?.position ?? this.at);
       this.offsetUs = answer.nowUs - askedUs;
+      if (this.reading === undefined) await this.readAgainIfStepped();
       isLast = await this.apply(answer);
       await runAll(data.discardLost(answer.discardedUpTo));
       if (!isLast) continue;
       this.upToDateAtUs = askedUs;
       this.error = undefined;
+      this.stalledMs = 0;
     }
+  }
+
+  /** A clock of the store that stepped forward and back has ended records that have not ended: they are read again. */
+  private async readAgainIfStepped(): Promise<void> {
+    const { at: position } = this;
+    if (position === undefined || this.storeNowUs >= this.options.data.endedUpToUs - CLOCK_TOLERANCE_US) return;
+    await this.readAll({ position, common: 0 });
   }
 
   /** Whether these were the last changes. */
@@ -163,26 +222,36 @@ export class ControlFollower {
     if (answer.kind === 'empty') {
       // The replica keeps what it knows, also what it read before the store failed. Of a store that was never written, it knows nothing.
       this.isEmptied = this.options.data.size > 0;
+      this.missing = 0;
       return true;
     }
     if (answer.kind === 'gap') {
+      if (reading?.isScanned === true) this.stalls += 1;
       // The log was only trimmed: these are the records that were read.
       if (reading?.isScanned === true && answer.common === Infinity) await this.endReading(reading);
-      const isFirst = this.position === undefined && reading === undefined;
-      const common = isFirst ? Infinity : Math.min(answer.common, reading?.common ?? Infinity);
+      const isFirst = this.at === undefined && reading === undefined;
+      const known = answer.missing > 0 ? 0 : answer.common;
+      const common = isFirst ? Infinity : Math.min(known, reading?.common ?? Infinity);
+      this.missing = answer.missing;
       await this.readAll({ position: answer.position, common });
       return false;
     }
+    if (!answer.isLast && answer.changes.length === 0) this.stalls += 1;
     await this.applyAll(answer.changes);
     if (reading?.isScanned === false) {
       await this.readAll({ position: answer.position, common: reading.common });
       return false;
     }
     if (reading !== undefined) await this.endReading(reading);
-    this.position = answer.position;
+    this.at = answer.position;
     // Not before all records were read: until then the lost ones are not known one by one.
     this.isEmptied = false;
-    return answer.isLast;
+    const isLosing = answer.isLast && answer.missing > this.missing;
+    if (answer.isLast) this.missing = answer.missing;
+    if (!isLosing) return answer.isLast;
+    // The log names no loss: which records are gone is seen by reading all of them. What is not there is lost, since no change deleted it.
+    await this.readAll({ position: answer.position, common: 0 });
+    return false;
   }
 
   /** Reads every page. The next answer of the log says whether they are of one history; only then `endReading` drops what they lack. */
@@ -191,13 +260,15 @@ export class ControlFollower {
     const reading: Reading = { position, common, startedMs: performance.now(), isScanned: false };
     this.reading = reading;
     data.beginSnapshot();
+    this.unreadable = new Set();
     for (const kind of CONTROL_KINDS) {
       let page: Promise<ScanPage> | undefined = store.scan({ kind, limit: PAGE_RECORDS });
       while (page !== undefined && !this.isClosed) {
-        const { records, next }: ScanPage = await page;
+        const { records, unreadable = [], next }: ScanPage = await page;
         // The store reads the next page meanwhile.
         page = next === undefined ? undefined : store.scan({ kind, limit: PAGE_RECORDS, cursor: next });
         page?.catch(ignore);
+        for (const { kind: of, key, problem } of unreadable) this.noteUnreadable(key === undefined ? `${of} ${problem}` : nameOf(key));
         await this.applyPage(records);
       }
     }
@@ -207,14 +278,14 @@ export class ControlFollower {
   private async endReading({ common, position, startedMs }: Reading): Promise<void> {
     const { data, onSnapshot } = this.options;
     await runAll(data.endSnapshot(common));
-    this.position = position;
+    this.at = position;
     this.reading = undefined;
     onSnapshot?.({ records: data.size, ms: performance.now() - startedMs });
   }
 
   private async applyPage(records: readonly StoredRecord[]): Promise<void> {
-    for (const { record, version } of records) {
-      this.options.data.apply({ key: keyOf(record), record, version });
+    for (const stored of records) {
+      this.options.data.applyUnlessEnded(stored, this.storeNowUs);
       if (this.pace.isOver) await this.pace.nextSlice();
     }
   }
@@ -223,23 +294,33 @@ export class ControlFollower {
     const pace = new Pace(SHORT_SLICE_MS);
     for (const change of changes) {
       this.options.data.apply(change);
+      if (change.unreadable !== undefined) this.noteUnreadable(nameOf(change.key));
+      else this.unreadable.delete(nameOf(change.key));
       if (pace.isOver) await pace.nextSlice();
     }
   }
 
-  private expire(): void {
-    const { data, nowUs } = this.options;
-    // The rest ends at the next step.
-    data.expire(nowUs() + this.offsetUs);
+  private noteUnreadable(name: string): void {
+    if (this.unreadable.size < UNREADABLE_NAMES_MAX) this.unreadable.add(name);
+  }
+
+  private async expire(): Promise<void> {
+    const { data } = this.options;
+    const pace = new Pace(SHORT_SLICE_MS);
+    while (!this.isClosed && data.expire(this.storeNowUs)) if (pace.isOver) await pace.nextSlice();
   }
 
   private show(): void {
     const { state } = this;
-    const text = JSON.stringify([state.state, state.lost, state.error]);
+    const text = JSON.stringify([state.state, state.lost, state.missing, state.unreadable, state.error]);
     if (text === this.shown) return;
     this.shown = text;
     this.options.onState(state);
   }
+}
+
+function nameOf(key: RecordKey): string {
+  return `${key.kind} ${fieldOf(key)}`;
 }
 
 /** The page is awaited later. */

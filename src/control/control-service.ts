@@ -19,11 +19,13 @@ import {
   type ControlChange,
   type ControlStore,
   type ControlWrite,
+  type DeleteChange,
   type ScanPage,
   type ScanQuery,
   type WriteOutcome,
 } from './control-store';
 import { checkNotEnded, RecordError } from './read-record';
+import { UnavailableError } from '../lib/errors';
 import { auditToJson } from './audit/audit-json';
 
 /** Most records that select by the same entry: a decision looks at each of them. */
@@ -31,6 +33,9 @@ export const CROWD_MAX = 64;
 
 /** Bytes of the details of an audit entry. */
 const DETAILS_BYTES_MAX = 4_096;
+
+/** How often the data may change while a restore reads and writes a part of them. */
+const RESTORE_MOVES_MAX = 20;
 
 /** Audit entries that the export reads at once. */
 const AUDIT_PAGE = 500;
@@ -42,7 +47,7 @@ const WRITE_ID = /^[\w.-]{1,64}$/;
 export interface ControlServiceParts {
   readonly store: ControlStore;
   readonly data: ControlData;
-  readonly follower: Pick<ControlFollower, 'catchUp' | 'epoch' | 'version'>;
+  readonly follower: Pick<ControlFollower, 'catchUp' | 'position' | 'isLost'>;
   /** Milliseconds since 1970. */
   readonly nowMs: () => number;
 }
@@ -64,7 +69,7 @@ export class ControlService {
 
   /** How many changes of the log are later than one version, up to another; undefined: the log does not reach back. At most about a thousand are counted. */
   async changesBetween(after: number, upTo: number): Promise<number | undefined> {
-    const { epoch, version: newest } = this.parts.follower;
+    const { epoch, version: newest = 0 } = this.parts.follower.position ?? {};
     if (epoch === undefined || after >= Math.min(upTo, newest)) return 0;
     const answer = await this.parts.store.changesAfter({ epoch, version: after });
     if (answer.kind === 'empty') return 0;
@@ -81,7 +86,7 @@ export class ControlService {
     const nowMs = this.parts.nowMs();
     const { author } = write.audit;
     const changes = write.changes.map((change): ControlChange => {
-      if (!('put' in change)) return change;
+      if (!('put' in change)) return this.withLost(change);
       checkNotEnded(change.put, nowMs);
       if (isSelector(change.put)) this.checkCrowd(change.put);
       return { ...change, put: { ...change.put, author, createdAtMs: change.put.createdAtMs ?? nowMs } };
@@ -91,28 +96,51 @@ export class ControlService {
     return outcome;
   }
 
-  /** Writes the records that this replica knows and the store has lost, unless the store has a newer one; how many it wrote. */
+  /**
+   * Writes the records that the store has lost and this replica knows; how many it wrote. Each write is made only where this replica has
+   * every change, so that nothing comes back that was deleted meanwhile.
+   *
+   * @throws UnavailableError if the data change faster than they can be restored
+   */
   async restore(audit: AuditNote, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<number> {
-    let restored = 0;
-    let batch: ControlChange[] = [];
-    const flush = async (): Promise<void> => {
-      const outcome = await this.parts.store.write({ changes: batch, audit, dryRun });
+    const { store, follower } = this.parts;
+    await follower.catchUp();
+    const keys = this.lostKeys();
+    let [restored, moves, at] = [0, 0, 0];
+    while (at < keys.length) {
+      const changes = keys.slice(at, at + CHANGES_MAX).flatMap((key) => this.restoring(key));
+      const outcome = await store.write({ changes, audit, dryRun, base: follower.position ?? 'empty' });
       if (outcome.kind === 'full') throw new RecordError(outcome.of, `has ${outcome.max} records already; delete some first`);
+      if (outcome.kind === 'moved') moves += 1;
+      else at += CHANGES_MAX;
       if (outcome.kind === 'written') restored += outcome.effects.filter(({ isChanged }) => isChanged).length;
-      batch = [];
-    };
-    // A record that the store still has does not change.
-    for (const known of this.parts.data.recordsInSteps()) {
-      if (known === undefined) continue;
-      const { record, version } = known;
-      // A record without a time gets that of its version.
-      const put = { ...record, createdAtMs: record.createdAtMs ?? Math.floor(version / US_PER_MS) };
-      batch.push({ put, expect: { restores: version } });
-      if (batch.length === CHANGES_MAX) await flush();
+      if (moves > RESTORE_MOVES_MAX) throw new UnavailableError('the control data changed again and again meanwhile; repeat the restore');
+      await follower.catchUp();
     }
-    if (batch.length > 0) await flush();
-    if (!dryRun) await this.parts.follower.catchUp();
     return restored;
+  }
+
+  private lostKeys(): readonly RecordKey[] {
+    return [...this.parts.data.recordsInSteps()].flatMap((known) => {
+      const key = known && keyOf(known.record);
+      return key !== undefined && this.parts.follower.isLost(key) ? [key] : [];
+    });
+  }
+
+  /** None if it was restored, replaced or deleted meanwhile. */
+  private restoring(key: RecordKey): readonly ControlChange[] {
+    const known = this.parts.follower.isLost(key) ? this.parts.data.get(key) : undefined;
+    if (known === undefined) return [];
+    const { record, version } = known;
+    // A record without a time gets that of its version.
+    const put = { ...record, createdAtMs: record.createdAtMs ?? Math.floor(version / US_PER_MS) };
+    return [{ put, expect: { restores: version } }];
+  }
+
+  /** Of what the store has lost, other instances learn only by a deletion in the log. */
+  private withLost(change: DeleteChange): DeleteChange {
+    const isFree = change.expect === undefined || change.expect === 'any';
+    return isFree && this.parts.follower.isLost(change.delete) ? { ...change, expect: 'lost' } : change;
   }
 
   /** Accepts the loss: every instance drops the records that the store has lost. */

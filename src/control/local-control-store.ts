@@ -1,6 +1,6 @@
 /** Control data of one process, in memory, and in a journal if it has one. Twin of `lua/control-write.lua` and `lua/control-read.lua`. */
 
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import {
   CONTROL_KINDS,
   fieldOf,
@@ -42,6 +42,7 @@ import { AuditLog } from './audit/audit-log';
 import { ExpiryQueue, type Expiry } from '../lib/expiry-queue';
 import { fromText, toText } from './read-record';
 import { ShardedMap } from './sharded-map';
+import { digestOf } from './write-digest';
 
 /** A record as text, which takes a third of the memory of an object. */
 interface KeptRecord {
@@ -254,9 +255,7 @@ export class LocalControlStore implements ControlStore {
     const { changes, audit, id, dryRun = false, trail, base } = write;
     const nowUs = this.options.nowUs();
     const atMs = Math.floor(nowUs / US_PER_MS);
-    const digest = createHash('sha256')
-      .update(JSON.stringify([changes, audit.action, audit.details]))
-      .digest('hex');
+    const digest = digestOf(write);
     const known = id === undefined || dryRun ? undefined : this.writeIds.get(id);
     if (known !== undefined && atMs - known.atMs < WRITE_ID_MS)
       return known.digest === digest ? repeated(changes, known.version) : { kind: 'id_reused' };

@@ -102,8 +102,10 @@ export class SelectorIndex {
     return this.sharing(this.leastShared(toEntries(record.entries)));
   }
 
-  select(entries: readonly Entry[]): Selection | undefined {
-    const found = this.find(entries);
+  /** `endedUpToUs`: records that end until then are left out; 0: none is. */
+  select(entries: readonly Entry[], endedUpToUs = 0): Selection | undefined {
+    const all = this.find(entries);
+    const found = endedUpToUs === 0 ? all : notEnded(all, endedUpToUs);
     if (found === undefined) return undefined;
     if (Array.isArray(found)) return toSelection(found);
     return (found.alone ??= toSelection([found]));
@@ -197,6 +199,12 @@ function collect(first: Selector, entries: readonly Entry[], found: Found): Foun
     else if (!all.includes(selector)) all.push(selector);
   }
   return all;
+}
+
+function notEnded(found: Found, endedUpToUs: number): Found {
+  if (found === undefined) return undefined;
+  const rest = (Array.isArray(found) ? found : [found]).filter(({ expiry }) => expiry === undefined || expiry.until > endedUpToUs);
+  return rest.length > 1 ? rest : rest[0];
 }
 
 /** Whether the other entries of a selector are there. */

@@ -153,6 +153,23 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     resolvedAt: 28,
     labels: INSTANCE,
   },
+  WeirControlDataLost: {
+    input: {
+      [`weir_control_lost_records{${TARGET}}`]: '0x10 2x10 0x10',
+      [`weir_control_missing_records{${TARGET}}`]: '0x15 3x10 0x10',
+    },
+    quietAt: 10,
+    firesAt: 14,
+    resolvedAt: 28,
+    labels: INSTANCE,
+  },
+  WeirControlDataUnreadable: {
+    input: { [`weir_control_unreadable_records{${TARGET}}`]: '0x10 1x10 0x10' },
+    quietAt: 10,
+    firesAt: 14,
+    resolvedAt: 25,
+    labels: INSTANCE,
+  },
   WeirXdsGone: {
     input: { [`weir_xds_connected{${TARGET}}`]: '1x10 0x10 1x10' },
     quietAt: 13,

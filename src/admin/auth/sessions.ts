@@ -5,6 +5,9 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 /** Most sessions; beyond it the one that was idle for longest ends. */
 export const SESSIONS_MAX = 256;
 
+/** Most sessions of one caller, whose longest idle one ends first: no caller ends those of others. */
+export const CALLER_SESSIONS_MAX = 16;
+
 /** A session ends after this time without a request, in milliseconds. */
 export const SESSION_IDLE_MS = 1_800_000;
 
@@ -30,6 +33,7 @@ export interface OpenedSession {
 
 interface Kept {
   readonly session: Session;
+  readonly caller: string;
   seenAtMs: number;
 }
 
@@ -44,11 +48,13 @@ export class Sessions {
     return this.kept.size;
   }
 
-  open(authorization: string): OpenedSession {
+  open(authorization: string, caller: string): OpenedSession {
     const id = randomBytes(SECRET_BYTES).toString('base64url');
     const nowMs = this.nowMs();
     const session = { csrf: randomBytes(SECRET_BYTES).toString('base64url'), authorization, openedAtMs: nowMs };
-    this.kept.set(hashOf(id), { session, seenAtMs: nowMs });
+    const own = [...this.kept].filter(([, kept]) => kept.caller === caller).map(([place]) => place);
+    for (const longestIdle of own.slice(0, Math.max(0, own.length + 1 - CALLER_SESSIONS_MAX))) this.kept.delete(longestIdle);
+    this.kept.set(hashOf(id), { session, caller, seenAtMs: nowMs });
     for (const longestIdle of this.kept.keys()) {
       if (this.kept.size <= SESSIONS_MAX) break;
       this.kept.delete(longestIdle);
@@ -64,7 +70,7 @@ export class Sessions {
     const nowMs = this.nowMs();
     this.kept.delete(place);
     if (nowMs - known.seenAtMs >= SESSION_IDLE_MS || nowMs - known.session.openedAtMs >= SESSION_LIFE_MS) return undefined;
-    this.kept.set(place, { session: known.session, seenAtMs: nowMs });
+    this.kept.set(place, { ...known, seenAtMs: nowMs });
     return known.session;
   }
 

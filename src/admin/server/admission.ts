@@ -57,7 +57,7 @@ export class Admission {
   }
 
   deskOf(request: FastifyRequest): SessionDesk {
-    const { session: own } = this.of(request);
+    const { session: own, caller } = this.of(request);
     const { authorization } = request.headers;
     const { needsAuth: needsSignIn } = this.options;
     const shown = (session: Session) => ({ csrf: session.csrf, restMs: this.sessions.restMs(session) });
@@ -66,7 +66,7 @@ export class Admission {
       current: own && shown(own.session),
       open: () => {
         if (!needsSignIn || authorization === undefined) return undefined;
-        const { id, session } = this.sessions.open(authorization);
+        const { id, session } = this.sessions.open(authorization, caller.name);
         return { id, ...shown(session) };
       },
       end: () => {

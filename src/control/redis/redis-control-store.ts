@@ -1,6 +1,6 @@
 /** Control data in Redis: each call is one run of `lua/control-write.lua` or `lua/control-read.lua`, and all keys are in one slot. */
 
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { ScriptRun } from '../../store/redis/redis-store';
 import { loadScript, type Script } from '../../store/redis/script-loader';
 import { readList } from '../../store/redis/client/read-reply';
@@ -26,6 +26,7 @@ import type {
   ScanQuery,
   WriteOutcome,
 } from '../control-store';
+import { digestOf } from '../write-digest';
 import {
   decodeAudit,
   decodeChanges,
@@ -121,10 +122,7 @@ export class RedisControlStore implements ControlStore {
   }
 
   private runWrite(write: ControlWrite, { discardsLost }: { readonly discardsLost: boolean }): Promise<WriteOutcome> {
-    const { changes, audit, id, dryRun, trail = 'audit' } = write;
-    const digest = createHash('sha256')
-      .update(JSON.stringify([changes, audit.action, audit.details]))
-      .digest('hex');
+    const { id, dryRun, trail = 'audit' } = write;
     const keys = [
       ...['about', 'log', trail, 'ends'].map((name) => this.key(name)),
       ...CONTROL_KINDS.map((kind) => this.kindKey(kind)),
@@ -132,7 +130,7 @@ export class RedisControlStore implements ControlStore {
       ...(id === undefined || dryRun === true ? [] : [this.key(`write:${id}`)]),
     ];
     const { run, bounds = STORE_BOUNDS } = this.options;
-    const args = encodeWrite(write, { epoch: randomUUID(), digest, discardsLost, bounds });
+    const args = encodeWrite(write, { epoch: randomUUID(), digest: digestOf(write), discardsLost, bounds });
     return run({ script: this.scripts.write, keys, args, read: (reply) => decodeWrite(reply, write, bounds) }, NO_OPTIONS);
   }
 

@@ -21,14 +21,14 @@ export const LOG_EVENTS = {
   connection_refused:
     'a connection was closed, because the port or the process is at its limit: an idle one of an HTTP port, otherwise the new one; once a minute for each reason',
   console_missing: 'the build has no console, which ADMIN_CONSOLE asks for',
-  control_lost: 'Redis lost control data, and this instance keeps them in force: `records`',
+  control_lost: 'Redis lost control data: `records` that this instance keeps in force, `missing` that Redis lacks of its own',
   control_memory: 'control data are kept in memory, and lost when Weir ends',
   control_off: 'rules have tenants or penalties, which have no effect while control data are off',
   control_stale: 'Redis does not answer for control data, and the last known stay in force: `error`; once a minute',
   control_synced: 'control data are up to date again',
   control_refused: 'CONTROL_FILE could not be written, so a write was refused: `error`; once a minute',
   control_torn: 'the last line of CONTROL_FILE was incomplete and was dropped: `bytes`',
-  control_unreadable: 'a record of control data is invalid and has no effect: `error`; once a minute',
+  control_unreadable: 'a record of control data cannot be read and has no effect: `record`, `error`; once a minute',
   control_write_without_effect:
     'somebody wrote control data that have no effect, or only a part of it: `author`, `subject`, `codes` of the warnings',
   default_algorithm: 'the algorithm of limits that name none: `algorithm`',

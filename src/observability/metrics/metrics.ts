@@ -336,6 +336,20 @@ export const CONTROL_METRICS = {
     aggregator: 'max',
     help: 'Records of control data that Redis lost and this instance keeps in force.',
   },
+  missing: {
+    type: 'gauge',
+    name: 'weir_control_missing_records',
+    labels: [],
+    aggregator: 'max',
+    help: 'Records of control data that Redis lacks of those that the last write left there, whether an instance keeps them or not.',
+  },
+  unreadable: {
+    type: 'gauge',
+    name: 'weir_control_unreadable_records',
+    labels: [],
+    aggregator: 'max',
+    help: 'Records of control data that this instance cannot read, and that have no effect: damaged, or of a newer version. At most 1,000 are counted.',
+  },
   decisions: {
     type: 'counter',
     name: 'weir_control_decisions_total',
@@ -425,6 +439,8 @@ export interface ControlReading {
   readonly version: number;
   readonly lagSeconds: number;
   readonly lost: number;
+  readonly missing: number;
+  readonly unreadable: number;
   readonly counts: Readonly<Record<string, number>>;
 }
 
@@ -438,6 +454,12 @@ export function makeControlMetrics(registry: Registry, control: ControlReading):
   });
   gauge(registry, CONTROL_METRICS.lost, (made) => {
     made.set(control.lost);
+  });
+  gauge(registry, CONTROL_METRICS.missing, (made) => {
+    made.set(control.missing);
+  });
+  gauge(registry, CONTROL_METRICS.unreadable, (made) => {
+    made.set(control.unreadable);
   });
   gauge(registry, CONTROL_METRICS.records, (made) => {
     for (const [kind, count] of Object.entries(control.counts)) made.set({ kind }, count);

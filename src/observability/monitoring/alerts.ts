@@ -214,6 +214,20 @@ function configurationAlerts(): readonly Alert[] {
       expression: (time) => `${maxBy(INSTANCE, series(CONTROL_METRICS.lag))} > ${time.seconds('30s')}`,
     },
     {
+      name: 'WeirControlDataLost',
+      severity: 'ticket',
+      hold: '1m',
+      summary: 'Redis lost blocks, passes, overrides, plans or tenants; Weir {{ $labels.instance }} keeps those that it knew.',
+      expression: () => `${maxBy(INSTANCE, series(CONTROL_METRICS.lost))} > 0 or ${maxBy(INSTANCE, series(CONTROL_METRICS.missing))} > 0`,
+    },
+    {
+      name: 'WeirControlDataUnreadable',
+      severity: 'ticket',
+      hold: '1m',
+      summary: 'Weir {{ $labels.instance }} cannot read a record of control data, which has no effect.',
+      expression: () => `${maxBy(INSTANCE, series(CONTROL_METRICS.unreadable))} > 0`,
+    },
+    {
       name: 'WeirXdsGone',
       severity: 'ticket',
       hold: '5m',

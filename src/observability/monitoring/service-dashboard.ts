@@ -279,6 +279,19 @@ const CONFIGURATION_PANELS: readonly PanelSpec[] = [
     queries: [gauge(CONTROL_METRICS.lag)],
   },
   {
+    kind: 'graph',
+    title: 'Control data lost or unreadable',
+    description: 'Records that Redis lost and instances keep, that Redis lacks of its own, and that an instance cannot read.',
+    unit: 'short',
+    redFrom: 1,
+    alerts: ['WeirControlDataLost', 'WeirControlDataUnreadable'],
+    queries: [
+      gauge(CONTROL_METRICS.lost, 'kept'),
+      gauge(CONTROL_METRICS.missing, 'missing'),
+      gauge(CONTROL_METRICS.unreadable, 'unreadable'),
+    ],
+  },
+  {
     kind: 'stat',
     title: 'Time until certificates end',
     description: 'The certificate in use on the gRPC port, and the files of other settings.',

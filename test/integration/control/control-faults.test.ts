@@ -1,10 +1,11 @@
 /** Faults of a real Redis that keeps control data: nothing acknowledged is lost silently, and every loss is reported. */
 
+import { setTimeout } from 'node:timers/promises';
 import { keyOf, type OverrideRecord } from '../../../src/control/control-record';
 import { blockOf, instanceOnRedis, NOTE, recordsIn, recordsOf, type Instance } from '../../support/control/control-harness';
 import { freePort } from '../../support/servers/ports';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
-import { makeTestClient } from '../../support/redis/redis-store';
+import { makeTestClient, type TestClient } from '../../support/redis/redis-store';
 import { TcpProxy } from '../../support/servers/tcp-proxy';
 import { until } from '../../support/clock/until';
 
@@ -51,7 +52,7 @@ test('Redis restarted empty: instances keep what they know and say so, and a res
   // A write into the empty Redis begins anew, and loses nothing that the instances know.
   await put(two, 'd');
   await until(() => idsOf(one).length === 4 && one.follower.state.lost === 3);
-  expect(one.follower.state).toEqual({ state: 'lost', lost: 3 });
+  expect(one.follower.state).toEqual({ state: 'lost', lost: 3, missing: 0, unreadable: 0 });
   // At no time did it look as if nothing were lost.
   expect(one.states.slice(shownBefore).map(({ state }) => state)).not.toContain('following');
   expect(idsOf(await follow(server.port))).toEqual(['d']);
@@ -166,4 +167,106 @@ test('a write whose reply is lost is repeated by its id, and made once', async (
     return outcome?.kind === 'written' && outcome.isRepeated;
   });
   expect((await other.store.audit({ order: 'oldest', limit: 10 })).entries).toHaveLength(1);
+});
+
+/** A connection of another hand, which damages keys. */
+async function hand(): Promise<TestClient> {
+  const client = makeTestClient(server.port);
+  await client.connect();
+  closing.push(() => {
+    client.destroy();
+    return Promise.resolve();
+  });
+  return client;
+}
+
+const SPACE = 'weir:control:1{weir:control}';
+const RECORD_TEXT = '{"kind":"block","domain":"d","id":"bad","entries":[{"key":"ip","value":"bad"}]}';
+
+async function callsIn(client: TestClient, ms: number): Promise<number> {
+  await client.sendCommand(['CONFIG', 'RESETSTAT']);
+  await setTimeout(ms);
+  const stats = await client.info('commandstats');
+  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+}
+
+test.each([
+  { damage: 'a version behind which the log ends', commands: [['HSET', `${SPACE}about`, 'version', '1900000000000000']] },
+  { damage: 'a version before the end of the log', commands: [['HSET', `${SPACE}about`, 'version', '5']] },
+  { damage: 'a version that is none', commands: [['HSET', `${SPACE}about`, 'version', 'x']] },
+  { damage: 'no log', commands: [['DEL', `${SPACE}log`]] },
+  {
+    damage: 'a log of something else',
+    commands: [
+      ['DEL', `${SPACE}log`],
+      ['XADD', `${SPACE}log`, '9007199254740991-0', 'a', 'b'],
+    ],
+  },
+])('$damage: followers do not read without end, and the next write is in force everywhere', async ({ commands }) => {
+  const [one, two] = [await follow(server.port), await follow(server.port)];
+  await put(one, 'a');
+  await until(() => idsOf(two).length === 1);
+  const client = await hand();
+  for (const command of commands) await client.sendCommand(command);
+  await setTimeout(300);
+  // Two followers that poll every 100 ms.
+  expect(await callsIn(client, 1_000)).toBeLessThan(100);
+  expect([one, two].map(({ follower }) => follower.state.state)).toEqual(['following', 'following']);
+  await put(one, 'b');
+  await until(() => idsOf(two).length === 2);
+});
+
+test('a hash of records that is gone: who knew them keeps them, a new instance says that it lacks them, and a restore brings all back', async () => {
+  const [one, two] = [await follow(server.port), await follow(server.port)];
+  for (const id of ['a', 'b', 'deleted']) await put(one, id);
+  await one.service.write({ changes: [{ delete: keyOf(blockOf('deleted')) }], audit: NOTE });
+  await until(() => idsOf(two).length === 2);
+  const client = await hand();
+  await client.sendCommand(['DEL', `${SPACE}record:block`]);
+  await until(() => [one, two].every(({ follower }) => follower.state.lost === 2));
+  expect(one.follower.state).toEqual({ state: 'lost', lost: 2, missing: 2, unreadable: 0 });
+  expect(idsOf(two).sort()).toEqual(['a', 'b']);
+  const late = await follow(server.port);
+  expect(late.follower.state).toEqual({ state: 'lost', lost: 0, missing: 2, unreadable: 0 });
+  // What was lost can be deleted: the other instances learn of it.
+  await two.service.write({ changes: [{ delete: keyOf(blockOf('b')) }], audit: NOTE });
+  await until(() => one.follower.state.lost === 1);
+  expect(await one.service.restore({ author: 'ann', action: 'restore' })).toBe(1);
+  await until(() => [one, two, late].every((instance) => String(idsOf(instance)) === 'a'));
+  await one.service.discardLost({ author: 'ann', action: 'discard' });
+  await until(() => [one, two, late].every(({ follower }) => follower.state.state === 'following'));
+  expect(idsOf(late)).toEqual(['a']);
+});
+
+test('a restore brings back nothing that another instance deletes meanwhile', async () => {
+  const [one, two] = [await follow(server.port), await follow(server.port)];
+  for (let i = 0; i < 20; i += 1) await put(one, `b${i}`);
+  await until(() => idsOf(two).length === 20);
+  for (let i = 0; i < 20; i += 1) await one.service.write({ changes: [{ delete: keyOf(blockOf(`b${i}`)) }], audit: NOTE });
+  expect(await two.service.restore({ author: 'ann', action: 'restore' })).toBe(0);
+  await until(() => idsOf(one).length === 0 && idsOf(two).length === 0);
+});
+
+test.each([
+  'x',
+  `x ${RECORD_TEXT}`,
+  '5 {"kind":"block"',
+  `5 ${RECORD_TEXT.replace('"id"', '"new":1,"id"')}`,
+  `99999999999999999 ${RECORD_TEXT}`,
+])('a record that cannot be read (%s) is named, everything else is in force, and a write repairs it', async (text) => {
+  const one = await follow(server.port);
+  await put(one, 'good');
+  const client = await hand();
+  await client.sendCommand(['HSET', `${SPACE}record:block`, 'd/bad', text]);
+  const late = await follow(server.port);
+  expect(late.follower.state).toMatchObject({ state: 'following', unreadable: 1 });
+  expect(idsOf(late)).toEqual(['good']);
+  const page = await late.service.scan({ kind: 'block', limit: 10 });
+  expect(page).toMatchObject({ records: [{ record: { id: 'good' } }], unreadable: [{ key: { domain: 'd', name: 'bad' } }] });
+  expect(await late.service.read([keyOf(blockOf('bad'))])).toEqual([undefined]);
+  expect(await put(one, 'bad')).toMatchObject({ kind: 'written' });
+  await until(() => idsOf(late).length === 2 && late.follower.state.unreadable === 0);
+  await client.sendCommand(['HSET', `${SPACE}record:block`, 'd/bad', text]);
+  expect(await one.service.write({ changes: [{ delete: keyOf(blockOf('bad')) }], audit: NOTE })).toMatchObject({ kind: 'written' });
+  expect(await client.sendCommand(['HEXISTS', `${SPACE}record:block`, 'd/bad'])).toBe(0);
 });

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { SessionCookie } from '../../../src/admin/auth/session-cookie';
-import { isCsrfOf, Sessions, SESSIONS_MAX, SESSION_IDLE_MS, SESSION_LIFE_MS } from '../../../src/admin/auth/sessions';
+import { CALLER_SESSIONS_MAX, isCsrfOf, Sessions, SESSIONS_MAX, SESSION_IDLE_MS, SESSION_LIFE_MS } from '../../../src/admin/auth/sessions';
 import { callAdmin, type AdminRequest, type AdminResponse } from '../../support/admin/admin-client';
 import { startAdminServer, tokenLine, TOKENS, type AdminHarness } from '../../support/admin/admin-server';
 import { until } from '../../support/clock/until';
@@ -11,12 +11,12 @@ describe('a session', () => {
   test('ends when it is idle, and when it is too old, however busy it is', () => {
     let nowMs = 0;
     const sessions = new Sessions(() => nowMs);
-    const { id } = sessions.open('Bearer a');
+    const { id } = sessions.open('Bearer a', 'ann');
     nowMs = SESSION_IDLE_MS - 1;
     expect(sessions.find(id)?.authorization).toBe('Bearer a');
     nowMs += SESSION_IDLE_MS;
     expect(sessions.find(id)).toBeUndefined();
-    const { id: busy } = sessions.open('Bearer a');
+    const { id: busy } = sessions.open('Bearer a', 'ann');
     const openedAtMs = nowMs;
     while (nowMs < openedAtMs + SESSION_LIFE_MS - SESSION_IDLE_MS) {
       nowMs += SESSION_IDLE_MS - 1;
@@ -29,17 +29,26 @@ describe('a session', () => {
 
   test('ends for the longest idle one when there are too many', () => {
     const sessions = new Sessions(() => 0);
-    const ids = Array.from({ length: SESSIONS_MAX }, () => sessions.open('Bearer a').id);
+    const ids = Array.from({ length: SESSIONS_MAX }, (_, i) => sessions.open('Bearer a', `caller ${i}`).id);
     expect(sessions.find(ids[0]!)).toBeDefined();
-    sessions.open('Bearer b');
+    sessions.open('Bearer b', 'bob');
     expect(sessions.size).toBe(SESSIONS_MAX);
     expect(sessions.find(ids[0]!)).toBeDefined();
     expect(sessions.find(ids[1]!)).toBeUndefined();
   });
 
+  test('of one caller ends for another one of the same caller, and never for one of somebody else', () => {
+    const sessions = new Sessions(() => 0);
+    const { id: admins } = sessions.open('Bearer b', 'bob');
+    const ids = Array.from({ length: 2 * SESSIONS_MAX }, () => sessions.open('Bearer a', 'ann').id);
+    expect(sessions.find(admins)?.authorization).toBe('Bearer b');
+    expect(sessions.size).toBe(CALLER_SESSIONS_MAX + 1);
+    expect(ids.map((id) => sessions.find(id) !== undefined)).toEqual(ids.map((_, i) => i >= ids.length - CALLER_SESSIONS_MAX));
+  });
+
   test('has a CSRF token of its own', () => {
     const sessions = new Sessions(() => 0);
-    const [one, other] = [sessions.open('Bearer a').session, sessions.open('Bearer a').session];
+    const [one, other] = [sessions.open('Bearer a', 'ann').session, sessions.open('Bearer a', 'ann').session];
     expect(isCsrfOf(one, one.csrf)).toBe(true);
     expect(isCsrfOf(one, other.csrf)).toBe(false);
     expect(isCsrfOf(one, undefined)).toBe(false);

@@ -262,7 +262,27 @@ test('ten thousand records that end at once are expired in parts', () => {
   for (let i = 0; i < 10_000; i += 1) put(data, block(`${i}`, { untilMs: 1 }), i + 1);
   expect(data.nextExpiryUs).toBe(1_000);
   expect(data.expire(1_000)).toBe(true);
-  expect(data.size).toBe(9_500);
+  expect(data.size).toBe(9_950);
   while (data.expire(1_000));
   expect(data.size).toBe(0);
+});
+
+test('what has ended decides nothing while the rest is still being dropped: blocks, plans and tenants', () => {
+  const data = new ControlData();
+  for (let i = 0; i < 200; i += 1) put(data, block(`a${i}`, { untilMs: 1 }), i + 1);
+  put(data, block('last', { untilMs: 2 }), 300);
+  put(data, { kind: 'plan', domain: 'd', plan: 'gold', limits: [], untilMs: 2 }, 301);
+  put(data, { kind: 'tenant', domain: 'd', tenant: 'é', plan: 'gold', untilMs: 2 }, 302);
+  put(data, { kind: 'tenant', domain: 'd', tenant: 'stays', plan: 'gold', untilMs: 3 }, 303);
+  const tenant = Buffer.from('é').toString('latin1');
+  expect([data.planOf('d', tenant), data.planOf('d', 'stays'), data.planLimits('d', 'gold')]).toEqual(['gold', 'gold', []]);
+  const { version } = data;
+  expect(data.expire(2_000)).toBe(true);
+  expect(data.version).toBeGreaterThan(version);
+  expect(data.size).toBe(154);
+  expect([data.planOf('d', tenant), data.planOf('d', 'stays'), data.planLimits('d', 'gold')]).toEqual([undefined, 'gold', undefined]);
+  expect(data.select('d', [{ key: 'ip', value: 'last' }])).toBeUndefined();
+  while (data.expire(2_000));
+  expect(data.size).toBe(1);
+  expect(data.planOf('d', 'stays')).toBe('gold');
 });

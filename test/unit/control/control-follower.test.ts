@@ -4,6 +4,8 @@ import { keyOf, type ControlRecord } from '../../../src/control/control-record';
 import { LocalControlStore } from '../../../src/control/local-control-store';
 import { ChangingStore } from '../../support/control/changing-store';
 import { blockOf, instanceOn, NOTE, recordsOf, type Instance } from '../../support/control/control-harness';
+import { until } from '../../support/clock/until';
+import { figure } from '../../support/docs/figure';
 import { randomFrom, seeded } from '../../support/random/random';
 
 const START_US = 1_800_000_000_000_000;
@@ -63,15 +65,15 @@ test('the store dies during the first copy and comes back empty: the records tha
   const { store, instance } = await diesInFirstCopy();
   store.behind = emptyStore();
   await instance.follower.catchUp();
-  expect(instance.follower.state).toEqual({ state: 'lost', lost: 2 });
+  expect(instance.follower.state).toEqual({ state: 'lost', lost: 2, missing: 0, unreadable: 0 });
   expect(namesOf(instance)).toEqual(['b', 't']);
   // The first write begins a new history.
   await put(store.behind, [blockOf('new')]);
   await instance.follower.catchUp();
-  expect(instance.follower.state).toEqual({ state: 'lost', lost: 2 });
+  expect(instance.follower.state).toEqual({ state: 'lost', lost: 2, missing: 0, unreadable: 0 });
   expect(namesOf(instance)).toEqual(['b', 'new', 't']);
   await instance.service.restore({ author: 'ann', action: 'restore' });
-  expect(instance.follower.state).toEqual({ state: 'following', lost: 0 });
+  expect(instance.follower.state).toEqual({ state: 'following', lost: 0, missing: 0, unreadable: 0 });
   expect(namesOf(instance)).toEqual(['b', 'new', 't']);
 });
 
@@ -83,7 +85,7 @@ test('the store dies during the first copy, after it was empty: nothing is lost 
   beforePage(store, { page: 5, act: () => (store.isAway = true) });
   await instance.follower.catchUp();
   expect(namesOf(instance)).toEqual(['b', 't']);
-  expect(instance.follower.state).toMatchObject({ state: 'following', lost: 0 });
+  expect(instance.follower.state).toMatchObject({ state: 'following', lost: 0, missing: 0, unreadable: 0 });
 });
 
 test('the store dies during the first copy and comes back with another history: the records that were read are lost', async () => {
@@ -91,7 +93,7 @@ test('the store dies during the first copy and comes back with another history: 
   store.behind = emptyStore();
   await put(store.behind, [blockOf('new')]);
   await instance.follower.catchUp();
-  expect(instance.follower.state).toEqual({ state: 'lost', lost: 2 });
+  expect(instance.follower.state).toEqual({ state: 'lost', lost: 2, missing: 0, unreadable: 0 });
   expect(namesOf(instance)).toEqual(['b', 'new', 't']);
 });
 
@@ -100,7 +102,7 @@ test('the store dies during the first copy and comes back with its data: the cop
   nowUs += 1;
   await store.behind.write({ changes: [{ delete: keyOf(blockOf('b')) }], audit: NOTE });
   await instance.follower.catchUp();
-  expect(instance.follower.state).toEqual({ state: 'following', lost: 0 });
+  expect(instance.follower.state).toEqual({ state: 'following', lost: 0, missing: 0, unreadable: 0 });
   expect(namesOf(instance).sort()).toEqual(['p', 't']);
 });
 
@@ -109,7 +111,7 @@ test.each([1, 2, 3, 4, 5])(
   async (page) => {
     const { store, instance } = await filled();
     await instance.follower.catchUp();
-    expect(instance.follower.state).toEqual({ state: 'following', lost: 0 });
+    expect(instance.follower.state).toEqual({ state: 'following', lost: 0, missing: 0, unreadable: 0 });
     await put(store.behind, [blockOf('later')]);
     store.isTrimmed = true;
     beforePage(store, { page, act: () => (store.behind = emptyStore()) });
@@ -117,7 +119,7 @@ test.each([1, 2, 3, 4, 5])(
     const { length } = namesOf(instance);
     // The page with the later block was read before, or was not.
     expect(length).toBe(page <= 4 ? 3 : 4);
-    expect(instance.follower.state).toEqual({ state: 'lost', lost: length });
+    expect(instance.follower.state).toEqual({ state: 'lost', lost: length, missing: 0, unreadable: 0 });
   },
 );
 
@@ -174,6 +176,114 @@ test('random failures and losses at any page: no record that was ever known is d
     );
     const lost = [...known].filter((name) => !kept.has(name));
     expect({ seed, run, names: namesOf(instance).sort() }).toEqual({ seed, run, names: [...new Set([...known, ...kept])].sort() });
-    expect(instance.follower.state).toEqual({ state: lost.length > 0 ? 'lost' : 'following', lost: lost.length });
+    expect(instance.follower.state).toMatchObject({ state: lost.length > 0 ? 'lost' : 'following', lost: lost.length });
   }
+});
+
+/** A follower whose store has a clock of its own. */
+function withStoreClock() {
+  let stepUs = 0;
+  const store = new LocalControlStore({ nowUs: () => nowUs + stepUs });
+  const instance = () => instanceOn(store, { nowUs: clock });
+  return { store, instance, step: (us: number) => (stepUs = us) };
+}
+
+const endingBlock = (id: string, inMs: number): ControlRecord => ({ ...blockOf(id), untilMs: nowUs / 1_000 + inMs });
+const HOUR_MS = 3_600_000;
+
+test('a clock of the store that steps forward and back drops nothing for good, in running instances and in those that started meanwhile', async () => {
+  const { store, instance, step } = withStoreClock();
+  const running = instance();
+  await put(store, [endingBlock('half', HOUR_MS / 2), endingBlock('long', 2 * HOUR_MS)]);
+  await running.follower.catchUp();
+  step(HOUR_MS * 1_000);
+  await running.follower.catchUp();
+  expect(namesOf(running)).toEqual(['long']);
+  const late = instance();
+  await late.follower.catchUp();
+  expect(namesOf(late)).toEqual(['long']);
+  step(0);
+  for (const each of [running, late]) {
+    await each.follower.catchUp();
+    expect(namesOf(each)).toEqual(['half', 'long']);
+    expect(each.follower.state).toMatchObject({ state: 'following', lost: 0 });
+  }
+  // They still end on time.
+  nowUs += HOUR_MS * 1_000;
+  for (const each of [running, late]) {
+    await each.follower.catchUp();
+    expect(namesOf(each)).toEqual(['long']);
+  }
+});
+
+test('a clock that differs by less than a second between two answers reads nothing again', async () => {
+  const { store, instance, step } = withStoreClock();
+  const { follower } = instance();
+  await put(store, [endingBlock('a', 100), blockOf('b')]);
+  await follower.catchUp();
+  step(200_000);
+  await follower.catchUp();
+  step(0);
+  let scans = 0;
+  const scan = store.scan.bind(store);
+  store.scan = (query) => {
+    scans += 1;
+    return scan(query);
+  };
+  await follower.catchUp();
+  expect(scans).toBe(0);
+});
+
+const MANY = 60_000;
+
+async function withMany() {
+  const { store, instance } = withStoreClock();
+  const records = Array.from({ length: MANY }, (_, i) => endingBlock(`${i}`, 1_000));
+  for (let at = 0; at < MANY; at += 500)
+    await store.write({ changes: records.slice(at, at + 500).map((record) => ({ put: record })), audit: NOTE });
+  return { store, instance };
+}
+
+test('60,000 records that end at one instant are out of force in one step, and the calls between are not held up', async () => {
+  const { instance } = await withMany();
+  const { follower, data } = instance();
+  await follower.catchUp();
+  expect(data.size).toBe(MANY);
+  nowUs += 1_000_000;
+  const turns: number[] = [];
+  let isOver = false;
+  const turn = (atMs: number): void => {
+    turns.push(performance.now() - atMs);
+    if (!isOver) setImmediate(turn, performance.now());
+  };
+  const [startMs, startUs] = [performance.now(), process.cpuUsage()];
+  setImmediate(turn, startMs);
+  const caughtUp = follower.catchUp();
+  await new Promise(setImmediate);
+  // From the first look at the clock on they decide nothing, however long it takes to drop them.
+  await until(() => data.size < MANY);
+  const firstMs = performance.now() - startMs;
+  const inForce = Array.from({ length: MANY }, (_, i) => data.select('d', [{ key: 'ip', value: `${i}` }])).filter(
+    (selected) => selected?.block !== undefined,
+  );
+  expect(inForce).toEqual([]);
+  await caughtUp;
+  isOver = true;
+  const { user, system } = process.cpuUsage(startUs);
+  expect(data.size).toBe(0);
+  figure(
+    `60,000 ends: out of force after ${firstMs.toFixed(1)} ms, dropped after ${Math.round(performance.now() - startMs)} ms, ${Math.round((user + system) / 1_000)} ms of processor time, longest turn ${Math.max(...turns).toFixed(1)} ms`,
+  );
+  // Served calls have their turn between slices of half a millisecond.
+  expect(turns.length).toBeGreaterThan(10);
+});
+
+test('a new instance never has in force what has ended, though the store still keeps it', async () => {
+  const { instance } = await withMany();
+  nowUs += 1_000_000;
+  const { follower, data } = instance();
+  await follower.catchUp();
+  expect(data.size).toBe(0);
+  // No change of what is in force was ever made.
+  expect(data.version).toBe(0);
 });

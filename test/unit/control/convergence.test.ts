@@ -87,7 +87,7 @@ test('a store that lost everything, or its latest writes: nothing acknowledged i
         .sort();
     const expected = all.map((record) => JSON.stringify(record)).sort();
     expect(namesOf(one)).toEqual(expected);
-    expect(one.follower.state).toEqual({ state: copied === puts.length ? 'following' : 'lost', lost: puts.length - copied });
+    expect(one.follower.state).toMatchObject({ state: copied === puts.length ? 'following' : 'lost', lost: puts.length - copied });
     tick();
     const isDiscarded = random(3) === 0;
     if (isDiscarded) await one.service.discardLost(NOTE);
@@ -96,7 +96,7 @@ test('a store that lost everything, or its latest writes: nothing acknowledged i
     const kept = isDiscarded ? all.filter((put) => put === newPut || puts.indexOf(put) < copied) : all;
     for (const instance of [one, two]) {
       expect(namesOf(instance)).toEqual(kept.map((record) => JSON.stringify(record)).sort());
-      expect(instance.follower.state).toEqual({ state: 'following', lost: 0 });
+      expect(instance.follower.state).toMatchObject({ state: 'following', lost: 0 });
     }
     expect(recordsOf(two)).toEqual(await recordsIn(store));
   }
