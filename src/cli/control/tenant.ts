@@ -3,7 +3,7 @@
 import type { Operations } from '../../admin-client/operations';
 import { printable } from '../admin/printable';
 import { action, type ControlAction } from './control-command';
-import { importAction } from './import/import-action';
+import { importAction } from './tenant-import';
 import { AHEAD_OPTION, DOMAIN_OPTION, recordCommand } from './record-command';
 import { showEntries } from './values/entries-text';
 import { selectorText } from './values/entries-text';

@@ -203,7 +203,7 @@ test.each([
   ['not UTF-8', Buffer.from([0x74, 0xff]), 'the file is not UTF-8; save it as UTF-8'],
   ['a quote without an end', 'tenant,plan\n"a,gold\nb,gold\n', 'line 2: the last quote is missing'],
   ['empty', '', 'the file is empty; its first line must name the columns'],
-])('a file that is no table of tenants: %s', async (_, text, message) => {
+])('a file without a table of tenants: %s', async (_, text, message) => {
   writeFileSync(inFolder('bad.csv'), text);
   const { exitCode, stderr } = await importFile('bad.csv');
   expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: containing(`weir tenant import: ${message}`) });

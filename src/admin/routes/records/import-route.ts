@@ -156,14 +156,14 @@ function examine(records: readonly Indexed[], { isStrict, refused, backend }: Ex
   return { accepted, withoutEffect };
 }
 
-/** @throws what is no refusal of the item */
+/** @throws what does not concern the item */
 function problemOf(error: unknown): string {
   if (!(error instanceof AdminProblem)) throw error;
   const [field] = error.errors ?? [];
   return field === undefined ? error.detail : `${field.field.replace(/^(body|path)\//, '')}: ${field.problem}`;
 }
 
-/** An import again changes nothing, whoever runs it and why. */
+/** A repeated import changes nothing, also with another author and reason. */
 function isSame(record: ControlRecord, stored: StoredRecord | undefined, nowMs: number): boolean {
   if (record.kind !== 'tenant' || stored?.record.kind !== 'tenant') return false;
   const { untilMs } = stored.record;

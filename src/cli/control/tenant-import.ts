@@ -3,13 +3,13 @@
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AdminError } from '../../admin/admin-error';
-import { printable } from '../../admin/printable';
-import { readChoice, UsageError } from '../../usage-error';
-import { action, type ControlAction } from '../control-command';
-import { AHEAD_OPTION, CHECK_OPTIONS, checksOf, DOMAIN_OPTION, REASON_OPTION } from '../record-command';
-import { NAMED_MAX, TenantImport, type ImportCounts } from './import-tenants';
-import { FORMATS, readRows, type Format } from './tenant-rows';
+import { AdminError } from '../admin/admin-error';
+import { printable } from '../admin/printable';
+import { readChoice, UsageError } from '../usage-error';
+import { action, type ControlAction } from './control-command';
+import { AHEAD_OPTION, CHECK_OPTIONS, checksOf, DOMAIN_OPTION, REASON_OPTION } from './record-command';
+import { NAMED_MAX, TenantImport, type ImportCounts } from './import/import-tenants';
+import { FORMATS, readRows, type Format } from './import/tenant-rows';
 
 const COMMAND = 'weir tenant import';
 
