@@ -38,7 +38,7 @@ import {
   type ScanQuery,
   type WriteOutcome,
 } from './control-store';
-import { AuditLog } from './audit/audit-log';
+import { AuditLog } from './audit-log';
 import { ExpiryQueue, type Expiry } from '../lib/expiry-queue';
 import { fromText, toText } from './read-record';
 import { ShardedMap } from './sharded-map';

@@ -104,7 +104,7 @@ interface Context extends Examined {
   readonly input: Omit<ExamineInput<unknown>, 'record'>;
 }
 
-/** Undefined: there is no such domain. */
+/** Undefined: the configuration has no domain of that name. */
 function examine(record: ControlRecord, { rules, modes, control, after }: EffectInput & Pick<Views, 'after'>): Context | undefined {
   const domain = rules?.ruleSet.domains.get(toByteString(record.domain));
   if (rules === undefined || domain === undefined) return undefined;

@@ -19,7 +19,7 @@ export const WARNINGS = {
   unknown_plan: 'the configuration has no such plan; only of stored records, which were written ahead of it',
   no_change: 'what it says is in force already',
   shadow_mode: '`SHADOW_MODE` is on, so nothing is denied',
-  no_such_record: 'there is no record to delete',
+  no_such_record: 'no record with this key exists, so nothing is deleted',
   bucket_full: 'a bucket was full before all hits of a credit were given',
 } as const satisfies Readonly<Record<string, string>>;
 
