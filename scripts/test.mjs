@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { installNpmPackages } from './install/npm-packages.mjs';
 import { exitWith } from './process/repository.mjs';
+import { cleanEnvironment } from './test/environment.mjs';
 import { checkRequirements, describeRun, keepResults } from './test/requirements.mjs';
 import { printSummary, sumOf } from './test/result.mjs';
 import { isCi, repeatFile, runStages } from './test/run-stages.mjs';
@@ -24,6 +25,7 @@ if (args[0] === '--list') {
 async function runTests({ names, isLong }) {
   const unknown = names.find((name) => STAGES.every((stage) => stage.name !== name));
   if (unknown !== undefined) exitWith(`Unknown stage ${unknown}. The stages are: ${STAGES.map(({ name }) => name).join(', ')}.`);
+  cleanEnvironment(process.env);
   const failure = await installNpmPackages();
   if (failure !== undefined) exitWith(failure);
 
