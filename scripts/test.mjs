@@ -6,7 +6,7 @@ import { exitWith } from './process/repository.mjs';
 import { cleanEnvironment } from './test/environment.mjs';
 import { checkRequirements, describeRun, keepResults } from './test/requirements.mjs';
 import { printSummary, sumOf } from './test/result.mjs';
-import { isCi, repeatFile, runStages } from './test/run-stages.mjs';
+import { isCi, repeatAlone, runStages } from './test/run-stages.mjs';
 import { giveSecondChance } from './test/second-chance.mjs';
 import { STAGES } from './test/stages.mjs';
 
@@ -34,7 +34,7 @@ async function runTests({ names, isLong }) {
   console.log(`WEIR_RUN_SEED=${process.env.WEIR_RUN_SEED} (seed of the random tests)`);
   const stages = STAGES.filter(({ name }) => names.length === 0 || names.includes(name)).map((stage) => (isLong ? toLong(stage) : stage));
   const run = describeRun({ form: isLong ? 'long' : 'short' });
-  const ofStages = await giveSecondChance(await runStages(stages), { repeat: repeatFile });
+  const ofStages = await giveSecondChance(await runStages(stages), { repeat: repeatAlone });
   const isComplete = names.length === 0;
   keepResults(ofStages, { run, isComplete });
   const results = isComplete ? [...ofStages, checkRequirements(ofStages, { run })] : ofStages;
