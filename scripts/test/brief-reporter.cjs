@@ -7,7 +7,7 @@ const { appendFileSync } = require('node:fs');
 const path = require('node:path');
 const { stripVTControlCharacters } = require('node:util');
 
-/** Of a text: its beginning says what was expected, its end where. */
+/** The beginning of a text says what was expected, its end where. */
 const LINES = { first: 70, last: 29 };
 /** After as many failures of a run, the others are shown with a few lines. */
 const SHOWN_WHOLE = 10;

@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 /** How many of the slowest tests the summary lists. */
 const SLOWEST_TESTS = 20;
 
-/** A stage that takes so many times longer than on a quiet machine is called slow. */
+/** A stage is called slow if it takes this many times longer than on a quiet machine. */
 const SLOW = 3;
 
 /** @typedef {{ readonly file: string, readonly test: string, readonly text: string }} TestFailure */
@@ -70,7 +70,7 @@ export function lineOf({ name, seconds, note, stage, stopped = false, load, ...c
   const isSlow = stopped || (stage.quietS > 0 && seconds > SLOW * stage.quietS);
   const busy = isSlow && load !== undefined ? [describeLoad(seconds / stage.quietS, load)] : [];
   const notes = [...(note === undefined ? [] : [note]), ...busy];
-  return `${name.padEnd(13)} ${seconds.toFixed(1).padStart(6)} s   ${numbersOf(counts)}${notes.length === 0 ? '' : `   (${notes.join('; ')})`}`;
+  return `${name.padEnd(12)} ${seconds.toFixed(1).padStart(6)} s   ${numbersOf(counts)}${notes.length === 0 ? '' : `   (${notes.join('; ')})`}`;
 }
 
 /**
@@ -100,7 +100,7 @@ export function printSummary(results, { seconds }) {
     `\n=== summary\n${results
       .toSorted((a, b) => b.seconds - a.seconds)
       .map(lineOf)
-      .join('\n')}\nall stages    ${seconds.toFixed(1).padStart(6)} s`,
+      .join('\n')}\nall stages   ${seconds.toFixed(1).padStart(6)} s`,
   );
   for (const text of results.flatMap(({ flakyTests = [] }) => flakyTests)) console.log(`flaky: ${text}`);
   const total = {
