@@ -295,7 +295,7 @@ local function write_changes()
   write_sizes(version)
 end
 
--- One entry for each change, or one for an action that changes no record.
+-- One entry for each change, or one for a write with details, which say what it did, or without changes.
 local function write_audit()
   local function add(...)
     redis.call('XADD', AUDIT, 'MAXLEN', '~', ARGV[7], '*', 'author', ARGV[9], 'action', ARGV[10], 'reason', ARGV[11], 'details', ARGV[12], ...)
@@ -304,7 +304,7 @@ local function write_audit()
     return text and #text <= tonumber(ARGV[8]) and text or ''
   end
   local is_added = false
-  for _, change in ipairs(changes) do
+  for _, change in ipairs(ARGV[12] == '' and changes or {}) do
     if change.changed then
       add('key', change.kind .. ' ' .. change.field, 'before', shown(change.before), 'after', shown(change.text))
       is_added = true

@@ -26,7 +26,7 @@ import {
 } from './control-store';
 import { checkNotEnded, RecordError } from './read-record';
 import { UnavailableError } from '../lib/errors';
-import { auditToJson } from './audit/audit-json';
+import { auditToJson } from './audit-json';
 
 /** Most records that select by the same entry: a decision looks at each of them. */
 export const CROWD_MAX = 64;

@@ -17,7 +17,13 @@ export interface HandMadeLife {
   readonly live: (life: Recorder) => Promise<void>;
 }
 
-export const note = (author: string): AuditNote => ({ author, action: 'put', reason: `by ${author}`, details: '{"n":1}' });
+/** With details a write has one entry, without them one for each change. */
+export const note = (author: string): AuditNote => ({
+  author,
+  action: 'put',
+  reason: `by ${author}`,
+  ...(author === 'bob' && { details: '{"n":1}' }),
+});
 export const tenant = (name: string, plan = 'p', untilMs?: number): ControlRecord => ({
   kind: 'tenant',
   domain: 'd',
