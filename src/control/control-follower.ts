@@ -223,6 +223,7 @@ export class ControlFollower {
       // The replica keeps what it knows, also what it read before the store failed. It knows nothing of a store that was never written.
       this.isEmptied = this.options.data.size > 0;
       this.missing = 0;
+      this.unreadable.clear();
       return true;
     }
     if (answer.kind === 'gap') {

@@ -287,6 +287,32 @@ async function startEdge(): Promise<Watched> {
   };
 }
 
+/** Another hand damages its control data: of two records that Redis should have it lacks one, and the other is none. */
+async function startDamaged(redis: RedisServer): Promise<Watched> {
+  const client = clientOf(redis);
+  await client.connect();
+  const weir = await startWeir({
+    config: writeConfig('domain: damaged\ndescriptors:\n  - { key: user, rate_limit: { unit: hour, requests_per_unit: 10 } }\n'),
+    env: { REDIS_URL: `127.0.0.1:${redis.port}`, CONTROL_DATA: 'true', CACHE_KEY_PREFIX: 'damaged:', ...PATIENT },
+  });
+  const space = 'damaged:weir:control:1{weir:control}';
+  return {
+    weir,
+    alerts: ['WeirControlDataLost', 'WeirControlDataUnreadable'],
+    begin: async () => {
+      await client.hSet(`${space}record:pass`, 'damaged/p', 'none');
+      await client.hSet(`${space}about`, { epoch: 'e', version: '5', sizes: '5 0 0 0 1 1' });
+    },
+    end: async () => {
+      await client.del([`${space}record:pass`, `${space}about`]);
+    },
+    stop: async () => {
+      client.destroy();
+      await weir.stop();
+    },
+  };
+}
+
 /** How an instance is starved: it runs for the rest of each turn, which is shorter than the interval of scrapes. */
 const STOPPED_MS = 250;
 const TURN_MS = 450;
@@ -384,15 +410,16 @@ async function startPair(): Promise<Watched> {
 /** All of them by the name of their job, and what stops them. */
 export async function startWatched(): Promise<{ readonly watched: Readonly<Record<string, Watched>>; stop(): Promise<void> }> {
   const redis = await startRedis();
-  const [outage, slow, rules, edge, pair, starved] = await Promise.all([
+  const [outage, slow, rules, edge, pair, starved, damaged] = await Promise.all([
     startOutage(redis),
     startSlow(redis),
     startRules(),
     startEdge(),
     startPair(),
     startStarved(),
+    startDamaged(redis),
   ]);
-  const watched = { outage, slow, rules, edge, pair, starved };
+  const watched = { outage, slow, rules, edge, pair, starved, damaged };
   return {
     watched,
     stop: async () => {
