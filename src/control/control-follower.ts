@@ -36,7 +36,7 @@ export interface FollowerState {
   readonly state: 'starting' | 'following' | 'behind' | 'lost';
   /** Records that the store lost and this replica keeps. */
   readonly lost: number;
-  /** Records that the store should have and lacks, whoever keeps them. */
+  /** Records that the store should have and lacks, whether this replica keeps them or not. */
   readonly missing: number;
   /** Records of the store that this version of Weir cannot read. */
   readonly unreadable: number;

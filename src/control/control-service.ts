@@ -44,6 +44,11 @@ const US_PER_MS = 1_000;
 
 const WRITE_ID = /^[\w.-]{1,64}$/;
 
+/** A restore came to no end. What it has written stays. */
+class RestoreError extends UnavailableError {
+  override readonly name = 'RestoreError';
+}
+
 export interface ControlServiceParts {
   readonly store: ControlStore;
   readonly data: ControlData;
@@ -100,7 +105,7 @@ export class ControlService {
    * Writes the records that the store has lost and this replica knows; how many it wrote. Each write is made only where this replica has
    * every change, so that nothing comes back that was deleted meanwhile.
    *
-   * @throws UnavailableError if the data change faster than they can be restored
+   * @throws RestoreError if the data change faster than they can be restored
    */
   async restore(audit: AuditNote, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<number> {
     const { store, follower } = this.parts;
@@ -114,7 +119,7 @@ export class ControlService {
       if (outcome.kind === 'moved') moves += 1;
       else at += CHANGES_MAX;
       if (outcome.kind === 'written') restored += outcome.effects.filter(({ isChanged }) => isChanged).length;
-      if (moves > RESTORE_MOVES_MAX) throw new UnavailableError('the control data changed again and again meanwhile; repeat the restore');
+      if (moves > RESTORE_MOVES_MAX) throw new RestoreError('the control data changed again and again meanwhile; repeat the restore');
       await follower.catchUp();
     }
     return restored;
@@ -137,7 +142,7 @@ export class ControlService {
     return [{ put, expect: { restores: version } }];
   }
 
-  /** Of what the store has lost, other instances learn only by a deletion in the log. */
+  /** Other instances learn of the deletion of a lost record only by the log. */
   private withLost(change: DeleteChange): DeleteChange {
     const isFree = change.expect === undefined || change.expect === 'any';
     return isFree && this.parts.follower.isLost(change.delete) ? { ...change, expect: 'lost' } : change;

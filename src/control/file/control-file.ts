@@ -229,11 +229,13 @@ class FileJournal implements Journal {
       await handle.close();
       const next = await open(other, 'a+', 0o600);
       await rename(other, file);
-      await syncFolder(file);
-      await this.handle.close();
+      // From here on the other file is the one that is read at the next start, whatever fails.
+      const before = this.handle;
       this.handle = next;
       this.size = size;
       this.lines = lines;
+      await before.close();
+      await syncFolder(file);
     } catch (error) {
       await rm(other, { force: true });
       throw error;
@@ -287,11 +289,11 @@ async function writeAll(handle: FileHandle, bytes: Buffer): Promise<void> {
   }
 }
 
-/** So that the new name survives a loss of power. */
+/** So that the new name survives a loss of power, unless the folder cannot be read or synced. */
 async function syncFolder(file: string): Promise<void> {
-  const folder = await open(path.dirname(file), 'r');
-  await folder.sync().catch(() => undefined);
-  await folder.close();
+  const folder = await open(path.dirname(file), 'r').catch(() => undefined);
+  await folder?.sync().catch(() => undefined);
+  await folder?.close();
 }
 
 function codeOf(error: unknown): string {

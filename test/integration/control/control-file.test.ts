@@ -1,7 +1,8 @@
 /** The file of control data after a crash, on a full disk, and after many writes. */
 
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import promises from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { keyOf } from '../../../src/control/control-record';
@@ -102,6 +103,29 @@ test('outdated lines are left out when the file is written again', async () => {
   const again = await open();
   expect(await recordsIn(again)).toEqual(before);
   expect((await again.audit({ order: 'newest', limit: 100 })).entries).toEqual(entries);
+  await again.close();
+});
+
+test('in a folder that may be written and not read, writes after a new file go into that file', async () => {
+  const hidden = path.join(folder, 'hidden');
+  mkdirSync(hidden);
+  const file = path.join(hidden, 'control');
+  const openHidden = () => openControlFile({ path: file, nowUs: () => Date.now() * 1_000, onTorn: () => undefined, outdatedLinesMax: 5 });
+  const store = await openHidden();
+  const inode = statSync(file).ino;
+  // As a user other than root finds it: the folder cannot be opened.
+  const { open: openAsEver } = promises;
+  const spied = jest
+    .spyOn(promises, 'open')
+    .mockImplementation((name, ...rest) =>
+      name === hidden ? Promise.reject(new Error('EACCES: permission denied')) : openAsEver(name, ...rest),
+    );
+  for (let i = 0; i < 40; i += 1) await store.write({ changes: [{ put: { ...blockOf('y'), reason: `${i}` } }], audit: NOTE });
+  expect(statSync(file).ino).not.toBe(inode);
+  await store.close();
+  spied.mockRestore();
+  const again = await openHidden();
+  expect(await recordsIn(again)).toMatchObject([{ record: { reason: '39' } }]);
   await again.close();
 });
 
