@@ -1427,6 +1427,40 @@ export interface Operations {
         readonly created_at?: string;
         readonly version?: number;
       }[];
+      readonly without_effect: readonly {
+        readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+        readonly id: string;
+        readonly until?: string;
+        readonly reason?: string;
+        readonly author?: string;
+        readonly created_at?: string;
+        readonly version?: number;
+        readonly effect: 'in_force' | 'partial' | 'none';
+        readonly warnings: readonly {
+          readonly code:
+            | 'unknown_domain'
+            | 'unknown_key'
+            | 'no_rule'
+            | 'nothing_to_replace'
+            | 'needs_name'
+            | 'unknown_limit'
+            | 'unknown_place'
+            | 'impossible_values'
+            | 'shared_window'
+            | 'hidden_by_block'
+            | 'hidden_by_pass'
+            | 'hidden_by_override'
+            | 'has_limits_of_its_own'
+            | 'no_tenants'
+            | 'unknown_plan'
+            | 'no_change'
+            | 'shadow_mode'
+            | 'no_such_record'
+            | 'bucket_full';
+          readonly effect: 'none' | 'partial';
+          readonly message: string;
+        }[];
+      }[];
       readonly explanation: {
         readonly domain: string;
         readonly domain_found: boolean;
@@ -1727,6 +1761,40 @@ export interface Operations {
         readonly needs?: readonly string[];
         readonly file: string;
         readonly line: number;
+      }[];
+      readonly without_effect: readonly {
+        readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+        readonly id: string;
+        readonly until?: string;
+        readonly reason?: string;
+        readonly author?: string;
+        readonly created_at?: string;
+        readonly version?: number;
+        readonly effect: 'in_force' | 'partial' | 'none';
+        readonly warnings: readonly {
+          readonly code:
+            | 'unknown_domain'
+            | 'unknown_key'
+            | 'no_rule'
+            | 'nothing_to_replace'
+            | 'needs_name'
+            | 'unknown_limit'
+            | 'unknown_place'
+            | 'impossible_values'
+            | 'shared_window'
+            | 'hidden_by_block'
+            | 'hidden_by_pass'
+            | 'hidden_by_override'
+            | 'has_limits_of_its_own'
+            | 'no_tenants'
+            | 'unknown_plan'
+            | 'no_change'
+            | 'shadow_mode'
+            | 'no_such_record'
+            | 'bucket_full';
+          readonly effect: 'none' | 'partial';
+          readonly message: string;
+        }[];
       }[];
       readonly omitted: number;
     };
