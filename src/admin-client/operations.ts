@@ -218,6 +218,61 @@ export interface Operations {
       }[];
     };
   };
+  readonly importTenants: {
+    readonly params: {
+      readonly domain: string;
+    };
+    readonly query: {
+      readonly dry_run?: boolean;
+      readonly strict?: boolean;
+      readonly ahead?: boolean;
+    };
+    readonly body: {
+      readonly items: readonly {
+        readonly tenant: string;
+        readonly plan: string;
+        readonly until?: string;
+      }[];
+      readonly source?: string;
+      readonly reason?: string;
+    };
+    readonly reply: {
+      readonly dry_run: boolean;
+      readonly written: number;
+      readonly same: number;
+      readonly version?: number;
+      readonly refused: readonly {
+        readonly index: number;
+        readonly problem: string;
+      }[];
+      readonly without_effect: readonly {
+        readonly index: number;
+        readonly warnings: readonly {
+          readonly code:
+            | 'unknown_domain'
+            | 'unknown_key'
+            | 'no_rule'
+            | 'nothing_to_replace'
+            | 'needs_name'
+            | 'unknown_limit'
+            | 'unknown_place'
+            | 'impossible_values'
+            | 'shared_window'
+            | 'hidden_by_block'
+            | 'hidden_by_pass'
+            | 'hidden_by_override'
+            | 'has_limits_of_its_own'
+            | 'no_tenants'
+            | 'no_change'
+            | 'shadow_mode'
+            | 'no_such_record'
+            | 'bucket_full';
+          readonly effect: 'none' | 'partial';
+          readonly message: string;
+        }[];
+      }[];
+    };
+  };
   readonly listPlans: {
     readonly query: {
       readonly limit?: number;
@@ -2262,6 +2317,7 @@ export const OPERATIONS = {
   getTenant: { method: 'GET', path: '/v1/tenants/{domain}/{tenant}' },
   putTenant: { method: 'PUT', path: '/v1/tenants/{domain}/{tenant}' },
   deleteTenant: { method: 'DELETE', path: '/v1/tenants/{domain}/{tenant}' },
+  importTenants: { method: 'POST', path: '/v1/tenants/{domain}' },
   listPlans: { method: 'GET', path: '/v1/plans' },
   getPlan: { method: 'GET', path: '/v1/plans/{domain}/{plan}' },
   putPlan: { method: 'PUT', path: '/v1/plans/{domain}/{plan}' },
