@@ -263,6 +263,7 @@ export interface Operations {
             | 'hidden_by_override'
             | 'has_limits_of_its_own'
             | 'no_tenants'
+            | 'unknown_plan'
             | 'no_change'
             | 'shadow_mode'
             | 'no_such_record'

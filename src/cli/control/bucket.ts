@@ -8,7 +8,7 @@ import { readDescriptorTexts, showEntries } from './values/entries-text';
 import { idleLines } from './values/idle-lines';
 import { limitTable } from './values/limit-table';
 import { COUNT_OPTION, readPages, withMore } from './values/pages';
-import { DESCRIPTOR_OPTIONS, readTarget, WRITE_OPTIONS } from './target';
+import { DESCRIPTOR_OPTIONS, readTarget, WRITE_OPTIONS } from './values/target';
 import { textTable } from './values/text-table';
 import { shortTime, showDuration, showTime } from './values/until';
 

@@ -85,7 +85,7 @@ const show: ControlAction = action({
   run: async ({ admin, values: { domain }, operand: name, nowMs, print }) => {
     const { items } = await admin.call('listPlansInForce', { query: { domain, plan: name } });
     const [found] = items;
-    // The answer says that there is no such plan.
+    // Its refusal says that the plan does not exist.
     if (found === undefined) {
       await admin.call('getPlan', { params: { domain, plan: name } });
       return;
