@@ -245,7 +245,7 @@ const RECORDS = 100_000;
 function fill(records: number): ControlData {
   const data = new ControlData();
   for (let i = 0; i < records; i += 1) {
-    const record: ControlRecord = {
+    const record = {
       kind: i % 2 === 0 ? 'override' : 'block',
       domain: i % 10 === 0 ? 'a.b/ü' : 'payments',
       id: `r.${i}`,
