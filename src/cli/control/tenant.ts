@@ -7,6 +7,7 @@ import { importAction } from './tenant-import';
 import { AHEAD_OPTION, DOMAIN_OPTION, recordCommand } from './record-command';
 import { showEntries } from './values/entries-text';
 import { selectorText } from './values/entries-text';
+import { idleLines } from './values/idle-lines';
 import { limitTable } from './values/limit-table';
 import { fieldList } from './values/text-table';
 import { showTime } from './values/until';
@@ -42,7 +43,11 @@ const show: ControlAction = action({
   run: async ({ admin, values: { domain, entries }, operand: tenant, nowMs, print }) => {
     const query = entries === undefined ? {} : { entry: selectorText(entries) };
     const reply = await admin.call('getTenantLimits', { params: { domain: domain, tenant }, query });
-    print(reply, () => `${recordText(reply, nowMs)}\n${reply.descriptors.map((each) => descriptorText(each, nowMs)).join('\n')}`.trimEnd());
+    print(reply, () =>
+      [recordText(reply, nowMs), ...reply.descriptors.map((each) => descriptorText(each, nowMs)), ...idleLines(reply.without_effect)].join(
+        '\n',
+      ),
+    );
   },
 });
 
