@@ -24,7 +24,7 @@ beforeAll(async () => {
   await put('overrides/payments/stray', { entries: merchant('merchant_42', 'merchent'), limit });
   await put('overrides/payments/sale', { entries: merchant('merchant_42'), limit, until: inHours(5), reason: 'sale' });
   await put('blocks/payments/fraud', { entries: merchant('merchant_13'), until: inHours(1), reason: 'chargebacks' });
-  await put('plans/payments/free', { limits: [limit], reason: 'summer' });
+  await put('plans/payments/free', { limits: [{ ...limit, requests_per_unit: 200 }], reason: 'summer' });
 }, STARTED_WITHIN_MS);
 
 afterAll(async () => {
