@@ -20,7 +20,7 @@ type TermChange = RecordReply['changes'][number];
 
 type Terms = TermChange['from'];
 
-/** `plan`: holds now where there is no record yet. */
+/** `plan`: holds now if nobody has written a record. */
 export function previewOf(what: string, reply: RecordReply, plan?: string): Preview {
   const { changed, before, after, changes, changes_omitted: omitted, warnings } = reply;
   const effect = (name: string, show: (record: ShownRecord) => string, now = NOTHING): Effect => ({
