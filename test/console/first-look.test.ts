@@ -97,6 +97,7 @@ describe('at 400 px', () => {
     ['limited', 'merchant=merchant_9'],
     ['tenants', 'merchant_8'],
     ['tenant?domain=payments&entries=merchant%3Dmerchant_9', 'Limits in force'],
+    ['exceptions', 'o-1'],
     ['rules', 'endpoint'],
     ['try?domain=payments&d=merchant%3Dmerchant_9', 'Verdict'],
     ['audit', 'merchant_8'],
