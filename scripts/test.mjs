@@ -3,9 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { installNpmPackages } from './install/npm-packages.mjs';
 import { exitWith } from './process/repository.mjs';
+import { cleanEnvironment } from './test/environment.mjs';
 import { checkRequirements, describeRun, keepResults } from './test/requirements.mjs';
 import { printSummary, sumOf } from './test/result.mjs';
-import { isCi, repeatFile, runStages } from './test/run-stages.mjs';
+import { isCi, repeatAlone, runStages } from './test/run-stages.mjs';
 import { giveSecondChance } from './test/second-chance.mjs';
 import { STAGES } from './test/stages.mjs';
 
@@ -24,6 +25,7 @@ if (args[0] === '--list') {
 async function runTests({ names, isLong }) {
   const unknown = names.find((name) => STAGES.every((stage) => stage.name !== name));
   if (unknown !== undefined) exitWith(`Unknown stage ${unknown}. The stages are: ${STAGES.map(({ name }) => name).join(', ')}.`);
+  cleanEnvironment(process.env);
   const failure = await installNpmPackages();
   if (failure !== undefined) exitWith(failure);
 
@@ -32,7 +34,7 @@ async function runTests({ names, isLong }) {
   console.log(`WEIR_RUN_SEED=${process.env.WEIR_RUN_SEED} (seed of the random tests)`);
   const stages = STAGES.filter(({ name }) => names.length === 0 || names.includes(name)).map((stage) => (isLong ? toLong(stage) : stage));
   const run = describeRun({ form: isLong ? 'long' : 'short' });
-  const ofStages = await giveSecondChance(await runStages(stages), { repeat: repeatFile });
+  const ofStages = await giveSecondChance(await runStages(stages), { repeat: repeatAlone });
   const isComplete = names.length === 0;
   keepResults(ofStages, { run, isComplete });
   const results = isComplete ? [...ofStages, checkRequirements(ofStages, { run })] : ofStages;

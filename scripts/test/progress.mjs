@@ -1,31 +1,31 @@
 /** The progress of a stage of `npm test`: a line every 30 seconds, because a stage may take minutes and prints its output at its end. */
 import { readFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { clearInterval, setInterval } from 'node:timers';
 
 const EVERY_MS = 30_000;
 
 /**
- * Options of jest that keep its progress in `file`.
- *
- * @param {string} file
- */
-export function progressOptions(file) {
-  return { args: ['--reporters=default', '--reporters=<rootDir>/scripts/test/progress-reporter.cjs'], env: { WEIR_PROGRESS_FILE: file } };
-}
-
-/**
- * Prints a line for the stage every `everyMs`, until the returned function is called.
+ * Prints a line for the stage every `everyMs`, until the returned function is called. That one returns the highest load average.
  *
  * @param {{ name: string, file: string, everyMs?: number, print?: (line: string) => void }} options
  */
 export function reportProgress({ name, file, everyMs = EVERY_MS, print = console.log }) {
   const beginMs = Date.now();
+  let load = loadNow();
   const timer = setInterval(() => {
+    load = Math.max(load, loadNow());
     print(`... ${name}: ${[...readProgress(file), duration(Date.now() - beginMs)].join(', ')}`);
   }, everyMs);
   return () => {
     clearInterval(timer);
+    return Math.max(load, loadNow());
   };
+}
+
+/** How many processes ran or waited for a core in the last minute. */
+function loadNow() {
+  return loadavg()[0] ?? 0;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Compares the rows of docs/requirements.md with the tests that ran, and fills in what the run showed. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { parseJson } from '../process/parse-json.mjs';
 import { ROOT } from '../process/repository.mjs';
 import { outcomeOf } from './result.mjs';
@@ -19,6 +19,15 @@ const FIGURES_MAX = 3;
 
 /** `| promise | file: part of a title | last run |`; `fillRequirements` writes the last cell. */
 const ROW = /^\| (.*?) ?\| `(test\/[^`]+)`(?:: (.*?))? \| .*\|$/;
+
+/**
+ * What the failures of a stage say in full.
+ *
+ * @param {string} stage
+ */
+export function failuresFileOf(stage) {
+  return join(RESULTS_FOLDER, `${stage}.failures.txt`);
+}
 
 /** @typedef {import('./result.mjs').TestResult} TestResult */
 /** @typedef {{ readonly commit: string, readonly date: string, readonly node: string, readonly form: 'short' | 'long' }} Run */
@@ -55,8 +64,10 @@ function git(...args) {
  * @param {{ run: Run, isComplete: boolean }} options
  */
 export function keepResults(results, { run, isComplete }) {
-  if (isComplete) rmSync(RESULTS_FOLDER, { recursive: true, force: true });
   mkdirSync(RESULTS_FOLDER, { recursive: true });
+  const kept = new Set(results.map(({ name }) => basename(failuresFileOf(name))));
+  for (const name of isComplete ? readdirSync(RESULTS_FOLDER) : [])
+    if (!kept.has(name)) rmSync(join(RESULTS_FOLDER, name), { force: true });
   for (const { name, tests } of results) {
     const file = join(RESULTS_FOLDER, `${name}.json`);
     // A new file, because a copy of the cache may be linked to the old one.
@@ -122,7 +133,7 @@ function readKept(file) {
  */
 export function checkRequirements(results, { run, file = PAGE, print = console.log }) {
   const name = 'requirements';
-  const ended = { name, stage: { name, timeoutS: 0 }, seconds: 0 };
+  const ended = { name, stage: { name, quietS: 0 }, seconds: 0 };
   const incomplete = results.filter(({ failed, note }) => failed > 0 || note !== undefined).map((result) => result.name);
   if (incomplete.length > 0) {
     return { ...ended, passed: 0, failed: 0, skipped: 1, note: `not checked, because of ${incomplete.join(', ')}` };

@@ -1,7 +1,12 @@
 /** The result of a stage of `npm test`, and its lines in the summary. */
 
+import { availableParallelism } from 'node:os';
+
 /** How many of the slowest tests the summary lists. */
 const SLOWEST_TESTS = 20;
+
+/** A stage is called slow if it takes this many times longer than on a quiet machine. */
+const SLOW = 3;
 
 /** @typedef {{ readonly file: string, readonly test: string, readonly text: string }} TestFailure */
 
@@ -27,9 +32,18 @@ const SLOWEST_TESTS = 20;
  * @property {readonly TestResult[]} [tests]
  * @property {string} [output] What the program printed, unless the user has seen it.
  * @property {string | undefined} [note] What the numbers do not show.
+ * @property {boolean} [stopped] It did not end within its limit.
  */
 
-/** @typedef {Outcome & { readonly name: string, readonly stage: import('./stages.mjs').Stage, readonly seconds: number }} StageResult */
+/**
+ * @typedef {object} StageRun
+ * @property {string} name
+ * @property {import('./stages.mjs').Stage} stage
+ * @property {number} seconds
+ * @property {number} [load] The highest load average while it ran.
+ */
+
+/** @typedef {Outcome & StageRun} StageResult */
 
 /**
  * The outcome of a stage that is one test; `failure` is why it failed.
@@ -41,18 +55,36 @@ export function outcomeOf(failure) {
   return failure === undefined ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0, note: failure };
 }
 
-/** @param {number} timeoutS */
-export function timeoutNote(timeoutS) {
-  return `did not end within ${timeoutS} s and was stopped`;
+/**
+ * The outcome of what did not end within its limit.
+ *
+ * @param {number} limitS
+ * @returns {Outcome}
+ */
+export function stoppedAfter(limitS) {
+  return { ...outcomeOf(`did not end within ${Math.round(limitS)} s and was stopped`), stopped: true };
 }
 
-/** @param {Omit<StageResult, 'stage'>} result */
-export function lineOf({ name, seconds, note, ...counts }) {
-  return `${name.padEnd(12)} ${seconds.toFixed(1).padStart(6)} s   ${numbersOf(counts)}${note === undefined ? '' : `   (${note})`}`;
+/** @param {StageResult} result */
+export function lineOf({ name, seconds, note, stage, stopped = false, load, ...counts }) {
+  const isSlow = stopped || (stage.quietS > 0 && seconds > SLOW * stage.quietS);
+  const busy = isSlow && load !== undefined ? [describeLoad(seconds / stage.quietS, load)] : [];
+  const notes = [...(note === undefined ? [] : [note]), ...busy];
+  return `${name.padEnd(12)} ${seconds.toFixed(1).padStart(6)} s   ${numbersOf(counts)}${notes.length === 0 ? '' : `   (${notes.join('; ')})`}`;
 }
 
 /**
- * Prints the slowest tests, a line for each stage, and the total.
+ * Says whether the machine had other work.
+ *
+ * @param {number} times
+ * @param {number} load
+ */
+function describeLoad(times, load) {
+  return `${times.toFixed(1)} times as long as on a quiet machine; load average up to ${load.toFixed(1)} on ${availableParallelism()} cores`;
+}
+
+/**
+ * Prints the slowest tests, a line for each stage, the longest first, and the total.
  *
  * @param {readonly StageResult[]} results
  * @param {{ seconds: number }} run
@@ -64,7 +96,12 @@ export function printSummary(results, { seconds }) {
     .slice(0, SLOWEST_TESTS)
     .map((each) => `${each.seconds.toFixed(1).padStart(6)} s   ${each.file}: ${each.name}`);
   if (slowest.length > 0) console.log(`\n=== slowest tests\n${slowest.join('\n')}`);
-  console.log(`\n=== summary\n${results.map(lineOf).join('\n')}\nall stages   ${seconds.toFixed(1).padStart(6)} s`);
+  console.log(
+    `\n=== summary\n${results
+      .toSorted((a, b) => b.seconds - a.seconds)
+      .map(lineOf)
+      .join('\n')}\nall stages   ${seconds.toFixed(1).padStart(6)} s`,
+  );
   for (const text of results.flatMap(({ flakyTests = [] }) => flakyTests)) console.log(`flaky: ${text}`);
   const total = {
     passed: sumOf(results, 'passed'),

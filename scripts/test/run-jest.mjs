@@ -1,22 +1,26 @@
 /** Runs the test files of a stage with jest, and reads the result of each test from its report. */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { parseJson } from '../process/parse-json.mjs';
 import { ROOT } from '../process/repository.mjs';
 import { run } from '../process/run.mjs';
-import { progressOptions } from './progress.mjs';
-import { outcomeOf, timeoutNote } from './result.mjs';
+import { outcomeOf, stoppedAfter } from './result.mjs';
 
 /** @typedef {import('./result.mjs').Outcome} Outcome */
 
+const REPORTERS = ['brief-reporter.cjs', 'progress-reporter.cjs'];
+
 /**
- * How a stage runs: its Node and its environment, and where jest writes its report.
+ * How a stage runs: its Node and its environment, where jest writes its report and what the failures say, and when it is stopped.
  *
  * @typedef {object} JestOptions
  * @property {string} node
  * @property {NodeJS.ProcessEnv} env
  * @property {import('../process/run.mjs').Output} show
  * @property {string} resultsFolder
+ * @property {string} failuresFile
+ * @property {number} limitS
  */
 
 /**
@@ -40,7 +44,8 @@ import { outcomeOf, timeoutNote } from './result.mjs';
  * @param {JestOptions} options
  * @returns {Promise<Outcome>}
  */
-export async function runJest({ name, folders = [], files = [], workers = 1, timeoutS }, { node, env, show, resultsFolder }) {
+export async function runJest(stage, { node, env, show, resultsFolder, failuresFile, limitS }) {
+  const { name, folders = [], files = [], workers = 1 } = stage;
   /** @param {string} path */
   const isAbsent = (path) => !existsSync(join(ROOT, path));
   const absent = [...folders, ...files].filter(isAbsent);
@@ -56,10 +61,11 @@ export async function runJest({ name, folders = [], files = [], workers = 1, tim
   const roots = [...new Set([...present, ...files.map((file) => dirname(file))])];
   // Without files of other folders, jest runs everything in the roots.
   const paths = files.length === 0 ? [] : [...present.map((folder) => `./${folder}/`), ...files.map((file) => `./${file}`)];
-  const progress = progressOptions(join(resultsFolder, `${name}.progress`));
   const args = [
     ...paths,
-    ...progress.args,
+    ...REPORTERS.map((reporter) => `--reporters=<rootDir>/scripts/test/${reporter}`),
+    // Otherwise jest prints what the tests of a single file log by itself.
+    '--verbose=false',
     '--json',
     `--outputFile=${resultFile}`,
     workers === 1 ? '--runInBand' : `--maxWorkers=${workers}`,
@@ -67,11 +73,17 @@ export async function runJest({ name, folders = [], files = [], workers = 1, tim
   ];
   const nodeFirst = { PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}` };
   const { code, timedOut, output } = await run(node, [join('node_modules', 'jest', 'bin', 'jest.js'), ...args], {
-    timeoutS,
-    env: { ...nodeFirst, ...progress.env, WEIR_FIGURES_FILE: figuresFile, ...env },
+    timeoutS: limitS,
+    env: {
+      ...nodeFirst,
+      WEIR_PROGRESS_FILE: join(resultsFolder, `${name}.progress`),
+      WEIR_FAILURES_FILE: failuresFile,
+      WEIR_FIGURES_FILE: figuresFile,
+      ...env,
+    },
     output: show,
   });
-  const outcome = { ...(timedOut ? outcomeOf(timeoutNote(timeoutS)) : readReport({ resultFile, figuresFile, code })), output };
+  const outcome = { ...(timedOut ? stoppedAfter(limitS) : readReport({ resultFile, figuresFile, code })), output };
   return absentNote === undefined ? outcome : { ...outcome, failed: outcome.failed + 1, note: absentNote };
 }
 
@@ -103,8 +115,10 @@ function failuresOf({ name, status, message, assertionResults }) {
   const file = relative(ROOT, name);
   const failures = assertionResults
     .filter((test) => test.status === 'failed')
-    .map(({ fullName, failureMessages }) => ({ file, test: fullName, text: failureMessages.join('\n') }));
-  return status === 'failed' && failures.length === 0 ? [{ file, test: '(outside of its tests)', text: message }] : failures;
+    .map(({ fullName, failureMessages }) => ({ file, test: fullName, text: stripVTControlCharacters(failureMessages.join('\n')) }));
+  return status === 'failed' && failures.length === 0
+    ? [{ file, test: '(outside of its tests)', text: stripVTControlCharacters(message) }]
+    : failures;
 }
 
 /**

@@ -1,12 +1,14 @@
-/** Runs the stages of `npm test` side by side on two cores, and repeats single test files. */
-import { mkdtempSync, rmSync } from 'node:fs';
+/** Runs the stages of `npm test` side by side on two cores, and repeats single test files and stages. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildDist } from '../build/build-dist.mjs';
 import { run } from '../process/run.mjs';
 import { reportProgress } from './progress.mjs';
-import { lineOf, outcomeOf, timeoutNote } from './result.mjs';
+import { RESULTS_FOLDER, failuresFileOf } from './requirements.mjs';
+import { lineOf, outcomeOf, stoppedAfter } from './result.mjs';
 import { runJest } from './run-jest.mjs';
+import { limitOf } from './stages.mjs';
 import { prepareTools } from './tools.mjs';
 
 /** @typedef {import('./stages.mjs').Need} Need */
@@ -15,6 +17,8 @@ import { prepareTools } from './tools.mjs';
 /** @typedef {import('./result.mjs').StageResult} StageResult */
 /** @typedef {import('./tools.mjs').Prepared} Prepared */
 /** @typedef {{ readonly isAlone: boolean, readonly tools: ReadonlyMap<Need, Prepared> }} Surroundings */
+
+/** @typedef {Pick<import('./run-jest.mjs').JestOptions, 'show' | 'limitS'>} HowToRun */
 
 /** The stages share them. */
 const CORES = 2;
@@ -82,13 +86,17 @@ function needsBuild({ needs = [] }) {
 }
 
 /**
- * Runs one file again as its stage did, but alone.
+ * Runs one file again as its stage did, or without a file all of the stage, but alone.
  *
- * @param {{ stage: Stage, file: string }} options
+ * @param {{ stage: Stage, file: string | undefined, limitS: number }} options
  */
-export function repeatFile({ stage, file }) {
+export function repeatAlone({ stage, file, limitS }) {
+  /** @type {HowToRun} */
+  const limit = { show: 'pipe', limitS: Math.min(limitS, limitOf(stage)) };
+  if (stage.tool !== undefined) return runTool(stage.tool, limit);
+  const part = file === undefined ? stage : { ...stage, folders: [], files: [file], workers: 1 };
   const { node, env } = runtimes.get(stage) ?? { node: process.execPath, env: {} };
-  return runJest({ ...stage, folders: [], files: [file], workers: 1 }, { node, env, show: 'inherit', resultsFolder: resultsFolder() });
+  return runJest(part, { node, env, ...limit, ...placesOf(stage) });
 }
 
 /** @param {Stage} stage */
@@ -107,8 +115,11 @@ async function runTimed(stage, { isAlone, tools }) {
   if (isAlone) console.log(`\n=== ${stage.name}`);
   const begin = Date.now();
   const stopReporting = reportProgress({ name: stage.name, file: join(resultsFolder(), `${stage.name}.progress`) });
-  const { output = '', ...outcome } = await runStage(stage, { isAlone, tools }).finally(stopReporting);
-  const result = { name: stage.name, stage, ...outcome, seconds: (Date.now() - begin) / 1000 };
+  let load = 0;
+  const { output = '', ...outcome } = await runStage(stage, { isAlone, tools }).finally(() => {
+    load = stopReporting();
+  });
+  const result = { name: stage.name, stage, ...outcome, seconds: (Date.now() - begin) / 1000, load };
   console.log(isAlone ? `--- ${lineOf(result)}` : `\n=== ${stage.name}\n${output}--- ${lineOf(result)}`);
   return result;
 }
@@ -126,25 +137,34 @@ async function runStage(stage, { isAlone, tools }) {
   const missing = prepared.find((tool) => tool.missing !== undefined)?.missing;
   if (missing !== undefined) return isCi ? outcomeOf(missing) : { passed: 0, failed: 0, skipped: 1, note: `skipped: ${missing}` };
   if (stage.build === true) return outcomeOf(await buildDist());
-  if (stage.tool !== undefined) return runTool(stage.tool, { show, timeoutS: stage.timeoutS });
+  /** @type {HowToRun} */
+  const how = { show, limitS: limitOf(stage) };
+  if (stage.tool !== undefined) return runTool(stage.tool, how);
 
   const node = prepared.find((tool) => tool.node !== undefined)?.node ?? process.execPath;
   /** @type {NodeJS.ProcessEnv} */
   const env = { ...stage.env };
   for (const tool of prepared) Object.assign(env, tool.env);
   runtimes.set(stage, { node, env });
-  return runJest(stage, { node, env, show, resultsFolder: resultsFolder() });
+  rmSync(failuresFileOf(stage.name), { force: true });
+  return runJest(stage, { node, env, ...how, ...placesOf(stage) });
+}
+
+/** @param {Stage} stage */
+function placesOf({ name }) {
+  mkdirSync(RESULTS_FOLDER, { recursive: true });
+  return { resultsFolder: resultsFolder(), failuresFile: failuresFileOf(name) };
 }
 
 /**
  * @param {readonly [string, ...string[]]} tool
- * @param {{ show: import('../process/run.mjs').Output, timeoutS: number }} options
+ * @param {HowToRun} how
  * @returns {Promise<Outcome>}
  */
-async function runTool([script, ...args], { show, timeoutS }) {
-  const { code, timedOut, output } = await run(process.execPath, [join('node_modules', script), ...args], { timeoutS, output: show });
-  const failure = code === 0 ? undefined : `exit code ${code}`;
-  return { ...outcomeOf(timedOut ? timeoutNote(timeoutS) : failure), output };
+async function runTool([script, ...args], { show, limitS }) {
+  const ended = await run(process.execPath, [join('node_modules', script), ...args], { timeoutS: limitS, output: show });
+  const { code, timedOut, output } = ended;
+  return { ...(timedOut ? stoppedAfter(limitS) : outcomeOf(code === 0 ? undefined : `exit code ${code}`)), output };
 }
 
 /** Removed when this process ends. */

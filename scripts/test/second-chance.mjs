@@ -1,57 +1,114 @@
-/** The second chance: test files that failed run once more, alone. Those that then pass are listed as flaky. */
+/** The second chance: test files that failed, and stages that were stopped, run once more, alone. What then passes is listed as flaky. */
 
-/** When more files fail, a busy machine is not the cause. */
-const FILES_MAX = 3;
+/** All repetitions together; what has no time left stays failed. */
+const TOTAL_S = 20 * 60;
 /** Lines of a first failure that the summary shows. */
 const TEXT_LINES_MAX = 12;
+const COLUMNS_MAX = 200;
 
 /** @typedef {import('./result.mjs').StageResult} StageResult */
-/** @typedef {{ readonly stage: import('./stages.mjs').Stage, readonly file: string }} FileOfStage */
+/** @typedef {import('./result.mjs').Outcome} Outcome */
+/** @typedef {import('./stages.mjs').Stage} Stage */
+
+/**
+ * What runs again: a file of a stage, or, without one, all of the stage. `seconds` is what it took before.
+ *
+ * @typedef {{ readonly stage: Stage, readonly file?: string, readonly seconds: number }} Chance
+ */
+
+/**
+ * @typedef {object} Repeating
+ * @property {(chance: { stage: Stage, file: string | undefined, limitS: number }) => Promise<Outcome>} repeat Runs it again, for `limitS` at most.
+ * @property {(line: string) => void} [print]
+ * @property {number} [totalS]
+ * @property {() => number} [nowMs]
+ */
 
 /**
  * Takes the results of all stages, and resolves to the results after the second run. Tests that failed once and then passed are
- * counted as `flaky` and described in `flakyTests`. `repeat` runs one file again. If a failure remains that a second run cannot clear,
- * no file is repeated, because the run fails anyway.
+ * counted as `flaky` and described in `flakyTests`. The shortest files come first, so that as many as possible have their chance.
  *
  * @param {readonly StageResult[]} results
- * @param {{ repeat: (file: FileOfStage) => Promise<{ passed: number, failed: number }>, print?: (line: string) => void }} options
- * @returns {Promise<readonly StageResult[]>}
+ * @param {Repeating} repeating
  */
-export async function giveSecondChance(results, { repeat, print = console.log }) {
-  const failed = results.filter((result) => result.failed > 0);
-  const files = failed.flatMap(({ stage, failures = [] }) =>
-    [...new Set(failures.map(({ file }) => file))].map((file) => ({ stage, file })),
-  );
-  if (files.length === 0 || files.length > FILES_MAX || !failed.every(mayPassLater)) return results;
-
-  print('\n=== second chance: each failed file once more, alone, with the same seed');
-  /** @type {FileOfStage[]} */
-  const passed = [];
-  for (const { stage, file } of files) {
-    print(`... ${file}`);
-    const outcome = await repeat({ stage, file });
-    if (outcome.failed === 0 && outcome.passed > 0) passed.push({ stage, file });
+export async function giveSecondChance(results, { repeat, print = console.log, totalS = TOTAL_S, nowMs = () => performance.now() }) {
+  const chances = results.flatMap(chancesOf).toSorted((a, b) => a.seconds - b.seconds);
+  if (chances.length === 0) return results;
+  print('\n=== second chance: what failed, once more, alone, with the same seed');
+  const endMs = nowMs() + totalS * 1000;
+  /** @type {Map<Chance, Outcome>} */
+  const repeated = new Map();
+  for (const chance of chances) {
+    const limitS = (endMs - nowMs()) / 1000;
+    if (limitS <= 0) break;
+    const outcome = await repeat({ stage: chance.stage, file: chance.file, limitS });
+    repeated.set(chance, outcome);
+    print(`... ${nameOf(chance)}: ${isPassed(outcome) ? 'passed' : `failed again: ${whyFailed(outcome)}`}`);
   }
-  return results.map((result) =>
-    withFlaky(
-      result,
-      passed.filter(({ stage }) => stage === result.stage).map(({ file }) => file),
-    ),
-  );
+  const left = chances.filter((chance) => !repeated.has(chance));
+  if (left.length > 0) print(`... not repeated, because ${totalS / 60} minutes have passed: ${left.map(nameOf).join(', ')}`);
+  return results.map((result) => afterwards(result, repeated));
 }
 
 /**
- * Whether only tests failed, in a stage whose tests depend on real time.
+ * A stage that failed otherwise, such as a linter that found something, would fail again.
  *
  * @param {StageResult} result
+ * @returns {readonly Chance[]}
  */
-function mayPassLater({ stage, note, failures = [] }) {
-  return stage.secondChance === true && note === undefined && failures.length > 0;
+function chancesOf({ stage, failures = [], tests = [], seconds, stopped = false }) {
+  if (stopped) return [{ stage, seconds }];
+  return [...new Set(failures.map(({ file }) => file))].map((file) => ({
+    stage,
+    file,
+    seconds: tests.filter((test) => test.file === file).reduce((sum, test) => sum + test.seconds, 0),
+  }));
+}
+
+/** @param {Chance} chance */
+function nameOf({ stage, file = `all of ${stage.name}` }) {
+  return file;
+}
+
+/** @param {Outcome} outcome */
+function isPassed({ passed, failed }) {
+  return failed === 0 && passed > 0;
+}
+
+/** @param {Outcome} outcome */
+function whyFailed({ note, failures = [] }) {
+  const [first] = failures;
+  return note ?? (first === undefined ? 'it ran no test' : `${first.test}: ${linesOf(first.text)[0] ?? ''}`);
 }
 
 /**
  * @param {StageResult} result
- * @param {readonly string[]} passedFiles
+ * @param {ReadonlyMap<Chance, Outcome>} repeated
+ * @returns {StageResult}
+ */
+function afterwards(result, repeated) {
+  const own = [...repeated].filter(([{ stage }]) => stage === result.stage);
+  const whole = own.find(([{ file }]) => file === undefined)?.[1];
+  if (whole !== undefined) return isPassed(whole) ? passedLater(result, whole) : result;
+  const files = own.filter(([, outcome]) => isPassed(outcome)).map(([{ file }]) => file);
+  return withFlaky(result, files);
+}
+
+/**
+ * A stage that was stopped, and passed when it had the machine for itself.
+ *
+ * @param {StageResult} result
+ * @param {Outcome} outcome
+ * @returns {StageResult}
+ */
+function passedLater(result, { passed, failed, skipped, tests = [] }) {
+  const text = `${result.name}: ${result.note ?? 'was stopped'}; it passed when it was repeated alone`;
+  return { ...result, note: undefined, stopped: false, passed, failed, skipped, tests, flaky: 1, flakyTests: [text] };
+}
+
+/**
+ * @param {StageResult} result
+ * @param {readonly (string | undefined)[]} passedFiles
  * @returns {StageResult}
  */
 function withFlaky(result, passedFiles) {
@@ -65,7 +122,12 @@ function withFlaky(result, passedFiles) {
 
 /** @param {import('./result.mjs').TestFailure} failure */
 function describe({ file, test, text }) {
-  const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.includes('node_modules'));
+  const lines = linesOf(text);
   const shown = lines.length > TEXT_LINES_MAX ? [...lines.slice(0, TEXT_LINES_MAX), '…'] : lines;
-  return [`${file}: ${test}`, ...shown.map((line) => `    ${line}`)].join('\n');
+  return [`${file}: ${test}`, ...shown.map((line) => `    ${line.slice(0, COLUMNS_MAX)}`)].join('\n');
+}
+
+/** @param {string} text */
+function linesOf(text) {
+  return text.split('\n').filter((line) => line.trim() !== '' && !line.includes('node_modules'));
 }

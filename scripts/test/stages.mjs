@@ -1,4 +1,4 @@
-/** The stages of `npm test`, in order: what each runs, what it needs first, how much of the machine it uses, and its time limit. */
+/** The stages of `npm test`, in order: what each runs, what it needs first, how much of the machine it uses, and for how long. */
 
 /** The tests of other stages that depend most on Node: processes, signals, sockets, TLS, HTTP/2. */
 const ON_NODE_OF_IMAGE = {
@@ -73,12 +73,22 @@ export const FORMATTED = [
  * @property {number} [cores] How many of the two cores its processor time keeps busy. Stages run side by side while the sum is at most
  * two. A stage that waits for processes most of its time keeps less than one core busy.
  * @property {number} [workers] Those of jest; 1 by default. Tests of processes wait for half of their time, so four keep two cores busy.
- * @property {boolean} [secondChance] Its tests depend on real processes and time: up to three failed files run once more, alone
- * (second-chance.mjs).
- * @property {number} timeoutS
+ * @property {number} quietS How long it takes on two quiet cores, with the others beside it.
  * @property {Partial<Stage>} [long] What differs in the long form, besides the number of cases of each test (`test/support/random/form.ts`).
  * @property {Readonly<Record<string, string>>} [env]
  */
+
+/** Limits end what hangs. A busy machine needs ten times as long as a quiet one, and tools that were never used are slow at first. */
+const LIMIT = { times: 10, minS: 600 };
+
+/**
+ * When a stage is stopped.
+ *
+ * @param {Stage} stage
+ */
+export function limitOf({ quietS }) {
+  return Math.max(LIMIT.minS, LIMIT.times * quietS);
+}
 
 /**
  * TypeScript 7 checks types in a quarter of the time. The build and the linter use TypeScript 6: typescript-eslint has no support for 7 yet,
@@ -101,86 +111,79 @@ const KUBERNETES_TOOLS = [
 
 /** @type {readonly Stage[]} */
 export const STAGES = [
-  { name: 'build', build: true, timeoutS: 300 },
-  { name: 'types', tool: [TYPE_CHECKER, '-p', 'tsconfig.json'], cores: 1, timeoutS: 300 },
-  { name: 'types-console', tool: [TYPE_CHECKER, '--noEmit', '-p', 'src/console/tsconfig.json'], cores: 1, timeoutS: 120 },
+  { name: 'build', build: true, quietS: 30 },
+  { name: 'types', tool: [TYPE_CHECKER, '-p', 'tsconfig.json'], cores: 1, quietS: 30 },
+  { name: 'types-console', tool: [TYPE_CHECKER, '--noEmit', '-p', 'src/console/tsconfig.json'], cores: 1, quietS: 12 },
   {
     name: 'lint',
     tool: ['eslint/bin/eslint.js', '--no-error-on-unmatched-pattern', 'src', 'test', 'bench', 'scripts'],
     cores: 1,
-    timeoutS: 600,
+    quietS: 60,
   },
-  { name: 'format', tool: ['prettier/bin/prettier.cjs', '--check', ...FORMATTED], cores: 1, timeoutS: 120 },
-  { name: 'unused', tool: ['knip/bin/knip.js', '--no-progress'], cores: 1, timeoutS: 120 },
+  { name: 'format', tool: ['prettier/bin/prettier.cjs', '--check', ...FORMATTED], cores: 1, quietS: 12 },
+  { name: 'unused', tool: ['knip/bin/knip.js', '--no-progress'], cores: 1, quietS: 12 },
   {
     name: 'faults',
     folders: ['test/faults'],
     needs: ['build', 'redis'],
     cores: 0.6,
-    secondChance: true,
-    timeoutS: 900,
-    long: { cores: 1, timeoutS: 3600 },
+    quietS: 90,
+    long: { cores: 1, quietS: 360 },
   },
   {
     name: 'envoy',
     folders: ['test/envoy'],
     needs: ['build', 'redis', 'envoy'],
     cores: 0.4,
-    secondChance: true,
-    timeoutS: 600,
-    long: { timeoutS: 1800 },
+    quietS: 60,
+    long: { quietS: 180 },
   },
   {
     name: 'runtimes',
     ...ON_NODE_OF_IMAGE,
     needs: ['build', 'redis', 'nodeVersions'],
     cores: 1,
-    secondChance: true,
-    timeoutS: 600,
-    long: { ...ALL_ON_NODE_OF_IMAGE, timeoutS: 1200 },
+    quietS: 60,
+    long: { ...ALL_ON_NODE_OF_IMAGE, quietS: 120 },
   },
   // It builds Weir and installs its packages, as the Dockerfile says.
-  { name: 'image', folders: ['test/image'], needs: ['nodeVersions', 'bubblewrap'], cores: 1, timeoutS: 600, long: { timeoutS: 900 } },
+  { name: 'image', folders: ['test/image'], needs: ['nodeVersions', 'bubblewrap'], cores: 1, quietS: 60, long: { quietS: 90 } },
   // What people download and start: compose, workflows, changelog.
   {
     name: 'release',
     folders: ['test/release'],
     needs: ['build', 'redis', 'envoy', 'promtool', 'composeReader', 'actionlint'],
     cores: 0.6,
-    secondChance: true,
-    timeoutS: 300,
+    quietS: 30,
   },
-  { name: 'lua', folders: ['test/lua', 'test/parity'], needs: ['redis'], cores: 1, timeoutS: 600 },
+  { name: 'lua', folders: ['test/lua', 'test/parity'], needs: ['redis'], cores: 1, quietS: 60 },
   // A separate stage: a machine without luacheck still runs the tests of the Lua scripts.
-  { name: 'luacheck', folders: ['test/luacheck'], needs: ['luacheck'], cores: 1, timeoutS: 120 },
-  { name: 'mutants', folders: ['test/mutants'], needs: ['redis'], cores: 1, timeoutS: 900 },
-  { name: 'docs', folders: ['test/docs', 'test/deploy'], needs: ['build', 'redis'], cores: 1, timeoutS: 300 },
-  { name: 'contract', folders: ['test/contract'], needs: ['redis'], cores: 1, timeoutS: 600 },
+  { name: 'luacheck', folders: ['test/luacheck'], needs: ['luacheck'], cores: 1, quietS: 12 },
+  { name: 'mutants', folders: ['test/mutants'], needs: ['redis'], cores: 1, quietS: 90 },
+  { name: 'docs', folders: ['test/docs', 'test/deploy'], needs: ['build', 'redis'], cores: 1, quietS: 30 },
+  { name: 'contract', folders: ['test/contract'], needs: ['redis'], cores: 1, quietS: 60 },
   {
     name: 'clients',
     folders: ['test/clients'],
     needs: ['build', 'h2spec', 'goClient', 'grpcio', 'asgi', 'openApiPythonClient'],
     cores: 0.4,
-    secondChance: true,
-    timeoutS: 600,
+    quietS: 60,
   },
   {
     name: 'proxies',
     folders: ['test/proxies'],
     needs: ['build', 'nginx', 'haproxy', 'apache', 'caddy', 'traefik'],
     cores: 0.5,
-    secondChance: true,
-    timeoutS: 300,
+    quietS: 30,
   },
   {
     name: 'kubernetes',
     folders: ['test/kubernetes'],
     needs: KUBERNETES_TOOLS,
     cores: 1,
-    secondChance: true,
-    timeoutS: 600,
+    quietS: 60,
     // The API server takes minutes to build.
-    long: { folders: ['test/kubernetes', 'test/kubernetes-api'], needs: [...KUBERNETES_TOOLS, 'kubernetesApiServer'], timeoutS: 1800 },
+    long: { folders: ['test/kubernetes', 'test/kubernetes-api'], needs: [...KUBERNETES_TOOLS, 'kubernetesApiServer'], quietS: 180 },
   },
   // Prometheus waits for the times of its alerts.
   {
@@ -188,27 +191,24 @@ export const STAGES = [
     folders: ['test/prometheus'],
     needs: ['build', 'redis', 'prometheus', 'promtool'],
     cores: 0.6,
-    secondChance: true,
-    timeoutS: 600,
+    quietS: 60,
   },
   {
     name: 'console',
     folders: ['test/console'],
     needs: ['build', 'chromium'],
     cores: 1,
-    secondChance: true,
-    timeoutS: 600,
+    quietS: 60,
   },
-  { name: 'unit', folders: ['test/unit', 'test/simulation'], cores: 2, workers: 2, secondChance: true, timeoutS: 600 },
+  { name: 'unit', folders: ['test/unit', 'test/simulation'], cores: 2, workers: 2, quietS: 60 },
   {
     name: 'integration',
     folders: ['test/integration', 'test/conformance'],
     needs: ['build', 'redis', 'redisVersions', 'shells'],
     cores: 2,
     workers: 4,
-    secondChance: true,
-    timeoutS: 1500,
+    quietS: 150,
   },
   // It measures processor time, which other stages on the same cores would change.
-  { name: 'bench', folders: ['test/bench'], needs: ['build', 'redis', 'h2load'], cores: 2, secondChance: true, timeoutS: 300 },
+  { name: 'bench', folders: ['test/bench'], needs: ['build', 'redis', 'h2load'], cores: 2, quietS: 30 },
 ];

@@ -21,7 +21,7 @@ import type { TopKeys } from '../top/top-keys';
 export interface AdminBackend {
   readonly control: Pick<ControlService, 'read' | 'scan' | 'write' | 'audit' | 'restore' | 'discardLost' | 'changesBetween'>;
   /** The records in force. */
-  readonly controlView: ControlView & Pick<ControlData, 'get' | 'selecting' | 'selectors' | 'plans'>;
+  readonly controlView: ControlView & Pick<ControlData, 'get' | 'selecting' | 'exceptions'>;
   /** Called for each write that has no effect, or only a part of it. */
   readonly onWithoutEffect: (write: WithoutEffect) => void;
   readonly rules: RulesPort;

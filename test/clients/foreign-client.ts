@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { proto } from '../support/servers/transport-harness';
 import { installed } from '../support/processes/installed';
+import { hangLimitMs } from '../support/clock/hang-limit';
 
 const TIMEOUT_MS = 120_000;
 
@@ -91,7 +92,7 @@ export function pipe(
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
-      timeout: TIMEOUT_MS,
+      timeout: hangLimitMs(TIMEOUT_MS),
       killSignal: 'SIGKILL',
     });
     const [out, errors]: [string[], string[]] = [[], []];

@@ -8,6 +8,7 @@ import { SHOULD_RATE_LIMIT_PATH } from '../../src/transport/http2/connection/req
 import { writeConfig } from '../support/config/temp-config';
 import { startWeir, type WeirProcess } from '../support/processes/weir-process';
 import { installed } from '../support/processes/installed';
+import { hangLimitMs } from '../support/clock/hang-limit';
 
 /** Seconds that one of its tests waits for what should come; milliseconds that all may take. */
 const PATIENT = ['-o', '5'];
@@ -34,7 +35,7 @@ function runH2spec(port: number, options: readonly string[] = []): Promise<Repor
   const file = join(folder, 'report.xml');
   const args = ['-h', '127.0.0.1', '-p', String(port), '-P', SHOULD_RATE_LIMIT_PATH, '-j', file, ...options];
   return new Promise((resolve, reject) => {
-    execFile(installed('WEIR_H2SPEC', 'install/go/h2spec.mjs'), args, { timeout: TIMEOUT_MS }, (error, stdout) => {
+    execFile(installed('WEIR_H2SPEC', 'install/go/h2spec.mjs'), args, { timeout: hangLimitMs(TIMEOUT_MS) }, (error, stdout) => {
       try {
         resolve(readReport(readFileSync(file, 'utf8')));
       } catch {

@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { DEPLOY } from './manifests';
+import { hangLimitMs } from '../support/clock/hang-limit';
 
 /** A Weir that says how it was started. */
 const home = mkdtempSync(join(tmpdir(), 'weir-memory-'));
@@ -25,7 +26,7 @@ function started(env: Readonly<Record<string, string>>): unknown {
   const said = execFileSync(resolve(DEPLOY, 'bin', 'weir'), ['check', 'a file'], {
     env: { PATH: process.env.PATH, ...env, WEIR_HOME: home },
     encoding: 'utf8',
-    timeout: 10_000,
+    timeout: hangLimitMs(10_000),
   });
   return JSON.parse(said);
 }

@@ -2,9 +2,13 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { hangLimitMs } from '../support/clock/hang-limit';
 
 const ROOT = resolve(__dirname, '..', '..');
-const stages = execFileSync(process.execPath, [resolve(ROOT, 'scripts', 'test.mjs'), '--list'], { encoding: 'utf8', timeout: 10_000 })
+const stages = execFileSync(process.execPath, [resolve(ROOT, 'scripts', 'test.mjs'), '--list'], {
+  encoding: 'utf8',
+  timeout: hangLimitMs(10_000),
+})
   .trim()
   .split('\n');
 

@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { startChild, waitUntilReady } from '../support/processes/child-process';
 import { runCommand } from '../support/processes/command';
 import { DEPLOY } from './manifests';
+import { hangLimitMs } from '../support/clock/hang-limit';
 
 /** A Weir that says how large its heap may become; and ends as it is told: by an argument, or by a signal. */
 const MAIN = `
@@ -49,7 +50,7 @@ function heapLimit({ command, args = [], env = {} }: Started): number {
   const output = execFileSync(command, args, {
     env: { PATH: process.env.PATH, ...env, WEIR_HOME: home },
     encoding: 'utf8',
-    timeout: 10_000,
+    timeout: hangLimitMs(10_000),
   });
   // `npm start` first writes what it serves.
   return Number(output.trim().split('\n').at(-1));

@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { LUA_DIR, loadScript } from '../../src/store/redis/script-loader';
+import { hangLimitMs } from '../support/clock/hang-limit';
 
 const LUACHECK = process.env.WEIR_LUACHECK ?? 'luacheck';
 
@@ -31,7 +32,7 @@ const OPTIONS = [
 
 /** A line for each finding. */
 function luacheck(text: string): readonly string[] {
-  const { error, stdout, stderr } = spawnSync(LUACHECK, [...OPTIONS, '-'], { input: text, encoding: 'utf8', timeout: 20_000 });
+  const { error, stdout, stderr } = spawnSync(LUACHECK, [...OPTIONS, '-'], { input: text, encoding: 'utf8', timeout: hangLimitMs(20_000) });
   if (error !== undefined) throw error;
   return (stdout + stderr).split('\n').filter((line) => line !== '');
 }
@@ -66,7 +67,10 @@ test.each(['deploy/haproxy/weir.lua', 'deploy/apache/weir.lua'])('luacheck has n
     '--formatter',
     'plain',
   ];
-  const { error, stdout, stderr } = spawnSync(LUACHECK, [...options, '--no-color', file], { encoding: 'utf8', timeout: 20_000 });
+  const { error, stdout, stderr } = spawnSync(LUACHECK, [...options, '--no-color', file], {
+    encoding: 'utf8',
+    timeout: hangLimitMs(20_000),
+  });
   if (error !== undefined) throw error;
   expect(stdout + stderr).toBe('');
 });

@@ -55,8 +55,8 @@ export async function startMutantRedis(): Promise<MutantRedis> {
   };
 }
 
-/** Resolves when the process has worked for longer than what was sent can take; never once `signal` is aborted. */
-async function untilLate(pid: number, signal: AbortSignal): Promise<undefined> {
+/** Resolves when the process of a Redis has worked for longer than what was sent can take; never once `signal` is aborted. */
+export async function untilLate(pid: number, signal: AbortSignal): Promise<undefined> {
   const startUs = processorTimeUs(pid);
   while (processorTimeUs(pid) - startUs < DEADLINE_MS * 1_000) {
     const isOver = await pause(LOOK_MS, false, { signal }).catch(() => true);

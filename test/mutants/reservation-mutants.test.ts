@@ -16,6 +16,7 @@ import { randomFrom, sampled } from '../support/random/random';
 import { leg, makeStep, randomSteps, type Outcome, type ReservationStep } from '../support/random/reservation-schedules';
 import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';
+import { untilLate } from './mutant-redis';
 import { mutantsOf } from './mutate';
 import { RESERVATION_EQUIVALENT, RESERVATION_UNREACHED } from './reservation-equivalent';
 import { figure } from '../support/docs/figure';
@@ -24,7 +25,6 @@ const START_US = 1_800_000_000_000_000;
 const LIVES = 150;
 const SEED = 20_261_122;
 const TIMEOUT_MS = 600_000;
-const RUN_MS = 2_000;
 /** Of the mutants, those that the short form tries. */
 const SHORT_PART = 1 / 8;
 const LISTED = { ...RESERVATION_EQUIVALENT, ...RESERVATION_UNREACHED };
@@ -135,18 +135,15 @@ async function lifeOf(legs: readonly Leg[], planned: readonly ReservationStep[],
  * a connection is given up for a reply that is none.
  */
 async function runBounded<Answer>(call: ScriptRun<Answer>): Promise<Answer> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(resolve, RUN_MS, 'late');
-  });
-  const first = await Promise.race([redis.store.run({ ...call, read: (reply) => ({ reply }) }), late]);
-  clearTimeout(timer);
-  if (first !== 'late') return call.read(first.reply);
+  const watch = new AbortController();
+  const first = await Promise.race([redis.store.run({ ...call, read: (reply) => ({ reply }) }), untilLate(server.pid, watch.signal)]);
+  watch.abort();
+  if (first !== undefined) return call.read(first.reply);
   server.kill('SIGKILL');
   await redis.close();
   await server.restart();
   redis = await openClockedRedis(server);
-  throw new Error(`no end within ${RUN_MS} ms`);
+  throw new Error('the script does not end');
 }
 
 /** The first difference that the script shows; undefined if there is none. */

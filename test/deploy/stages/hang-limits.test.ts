@@ -31,8 +31,8 @@ test('a test that takes longer than the limit that it names passes', async () =>
   }
 });
 
-test('a limit against hangs is ten times that of a quiet machine, up to four minutes, and never shorter than it was', () => {
-  expect([100, 20_000, 30_000, 600_000].map(hangLimitMs)).toEqual([1_000, 200_000, 240_000, 600_000]);
+test('a limit against hangs is ten times that of a quiet machine, up to twelve minutes, and never shorter than it was', () => {
+  expect([100, 20_000, 240_000, 800_000].map(hangLimitMs)).toEqual([1_000, 200_000, 720_000, 800_000]);
 });
 
 test('a machine is never faster than its processor time', () => {

@@ -3,10 +3,11 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { bearer } from '../chain/tokens';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 /** Between two requests of a caller, so that tests share two cores with other stages. */
 const PAUSE_MS = 10;
-const TIMEOUT_MS = 20_000;
+const TIMEOUT_MS = hangLimitMs(20_000);
 
 interface Counts {
   passed: number;

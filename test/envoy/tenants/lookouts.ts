@@ -5,11 +5,12 @@ import { RlsClient } from '../../support/clients/rls-client';
 import { acceptedBy } from '../../support/processes/accepted-connections';
 import { childPidsOf } from '../../support/processes/child-pids';
 import type { WeirProcess } from '../../support/processes/weir-process';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 /** Connections are handed to workers in turn: each has some of a number of them. */
 const CONNECTIONS = 4;
 const LOOK_MS = 10;
-const SEEN_WITHIN_MS = 20_000;
+const SEEN_WITHIN_MS = hangLimitMs(20_000);
 
 export interface Sighting {
   /** From the write in Redis until this worker acted on it. */

@@ -8,20 +8,21 @@ import { boundsOf, type Bounds } from './bounds';
 import { sleep, type Fault, type Scene, type Seen, type Size } from './fault';
 import { COUNT_LIMIT, DOMAIN, isFallback, Load, shareOf, warmUp, writeLoadConfig, type Answer, type LoadPlan } from './load';
 import { difference, readMetrics, responseTimes, total, type Readings, type ResponseTimes } from './weir-readings';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 const INSTANCES = 2;
 const POLL_MS = 10;
 
 /** Two heartbeats take 10 s; on a busy host they may come much later. */
-const MEET_MS = 30_000;
+const MEET_MS = hangLimitMs(30_000);
 
 /**
  * After the load the counts are awaited: what passed without Redis is charged in the background, with a heartbeat at the
  * latest. Enough and unchanged for a moment, or unchanged for longer than a heartbeat takes, they stand.
  */
-const SETTLE_MS = 60_000;
+const SETTLE_MS = hangLimitMs(60_000);
 const UNCHANGED_MS = 300;
-const CALM_WAIT_MS = 20_000;
+const CALM_WAIT_MS = hangLimitMs(20_000);
 const HEARTBEAT_MS = 15_000;
 
 export interface FaultResult {

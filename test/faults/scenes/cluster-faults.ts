@@ -5,13 +5,14 @@ import { RedisCluster, type ClusterServer } from '../../support/redis/redis-clus
 import { sleep, type During, type Fault, type Seen } from '../run/fault';
 import { DOMAIN } from '../run/load';
 import { killClients } from './single-redis';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 /** What every bucket of the domain has in its key. */
 const HASH_TAG = `{${DOMAIN}}`;
 
 const POLL_MS = 20;
-const TAKEN_OVER_WITHIN_MS = 20_000;
-const AGREED_WITHIN_MS = 20_000;
+const TAKEN_OVER_WITHIN_MS = hangLimitMs(20_000);
+const AGREED_WITHIN_MS = hangLimitMs(20_000);
 
 /** A server that has not heard of the last move's epoch takes its own for the newest, and its claim to the slot loses. */
 const MOVE_PAUSE_MS = 250;

@@ -6,6 +6,7 @@ import { repeat, sleep, type During, type Fault, type Seen } from '../run/fault'
 import { countFullIdleBuckets, floodFreshKeys, useIdleBuckets } from './flood';
 import { onRedis } from './single-redis';
 import { readMetrics, total } from '../run/weir-readings';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 const IDLE_BUCKETS = 1_000;
 
@@ -30,7 +31,7 @@ const REDIS_GROWTH_BYTES_MAX = 2_000_000;
 
 /** Keys of the load itself, which come and go. */
 const OWN_KEYS = 100;
-const EXPIRY_MS_MAX = 20_000;
+const EXPIRY_MS_MAX = hangLimitMs(20_000);
 const POLL_MS = 100;
 
 export const MEMORY_FAULTS: readonly Fault[] = [

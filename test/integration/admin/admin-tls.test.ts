@@ -11,8 +11,9 @@ import { writeConfig } from '../../support/config/temp-config';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
 import { makeCertificates, type Pair } from '../../support/servers/certificates';
 import { freePort } from '../../support/servers/ports';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
-const TIMEOUT_MS = 20_000;
+const TIMEOUT_MS = hangLimitMs(20_000);
 const CONFIG = writeConfig('domain: d\ndescriptors: [{ key: k, rate_limit: { unit: hour, requests_per_unit: 10 } }]\n');
 
 const certificates = makeCertificates();

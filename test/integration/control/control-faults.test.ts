@@ -7,8 +7,9 @@ import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 import { makeTestClient } from '../../support/redis/redis-store';
 import { TcpProxy } from '../../support/servers/tcp-proxy';
 import { until } from '../../support/clock/until';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
-const WAIT_MS = 10_000;
+const WAIT_MS = hangLimitMs(10_000);
 
 let server: RedisServer;
 const closing: (() => Promise<unknown>)[] = [];

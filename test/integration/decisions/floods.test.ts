@@ -6,9 +6,10 @@ import { freePort } from '../../support/servers/ports';
 import { OK, RlsClient } from '../../support/clients/rls-client';
 import { writeConfig } from '../../support/config/temp-config';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 const TIMEOUT_MS = 120_000;
-const CALL = { timeoutMs: 30_000 };
+const CALL = { timeoutMs: hangLimitMs(30_000) };
 
 /** Buckets of one request, and requests under way at once. */
 const AT_ONCE = 100;

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { figure } from '../../support/docs/figure';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 const ROOT = resolve(__dirname, '..', '..', '..');
 const BUCKETS = 1_000_000;
@@ -53,7 +54,7 @@ test(
     writeFileSync(join(home, 'dist', 'main.js'), SCRIPT);
     const { stdout } = await promisify(execFile)(resolve(ROOT, 'deploy', 'bin', 'weir'), {
       env: { ...process.env, WEIR_HOME: home },
-      timeout: TIMEOUT_MS,
+      timeout: hangLimitMs(TIMEOUT_MS),
     });
     const { peakBytes, ...kept } = JSON.parse(stdout) as { readonly peakBytes: number };
     figure(`at most ${(peakBytes / 1e6).toFixed(0)} MB`);

@@ -10,6 +10,7 @@ import { RlsClient } from '../../support/clients/rls-client';
 import { writeConfig } from '../../support/config/temp-config';
 import { until } from '../../support/clock/until';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 const CONFIG = writeConfig(`
 domain: llm
@@ -49,7 +50,7 @@ class Caller {
     const descriptors = [...users.map((user) => entries('user', user)), ...(team === undefined ? [] : [entries('team', team)])];
     const ttl = ttlMs === undefined ? {} : { ttl: { seconds: Math.floor(ttlMs / 1000), nanos: (ttlMs % 1000) * 1_000_000 } };
     const step = { domain: 'llm', descriptors, id, ...(hits !== undefined && { hits: String(hits) }), ...ttl };
-    return callReservations(name, step, { address: `127.0.0.1:${this.weir.grpcPort}`, timeoutMs: 5_000 });
+    return callReservations(name, step, { address: `127.0.0.1:${this.weir.grpcPort}`, timeoutMs: hangLimitMs(5_000) });
   }
 
   /** Hits left, as an ordinary check is answered. */
@@ -198,7 +199,7 @@ describe.each(['memory', 'redis'] as const)('on the store %s', (kind) => {
     }));
     for (const path of ['', '/x:commit', '/x:release']) {
       const { status: code, body } = await httpRequest(`${base}${path}`, { body: { domain: 'llm', descriptors, hits: 1 } });
-      expect({ code, body }).toEqual({ code: 400, body: expect.stringContaining('a record has at most 16384') as string });
+      expect({ code, body }).toEqual({ code: 400, body: expect.stringContaining('for at most 16384') as string });
     }
   });
 
@@ -289,7 +290,7 @@ describe.each(['memory', 'redis'] as const)('on the store %s', (kind) => {
 
   it('a reservation without a limit passes and holds nothing', async () => {
     const step = { domain: 'llm', descriptors: [entries('free', 'x')], id: 'free', hits: '5' };
-    const server = { address: `127.0.0.1:${weir.grpcPort}`, timeoutMs: 5_000 };
+    const server = { address: `127.0.0.1:${weir.grpcPort}`, timeoutMs: hangLimitMs(5_000) };
     expect(numbers(await callReservations('Reserve', step, server))).toMatchObject({ code: OK, granted_hits: 5 });
     expect(numbers(await callReservations('Commit', step, server))).toMatchObject({ state: COMMITTED, committed_hits: 5 });
   });

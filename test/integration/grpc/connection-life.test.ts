@@ -27,6 +27,7 @@ import {
 } from '../../support/servers/transport-harness';
 import { until } from '../../support/clock/until';
 import { CALL_FIELDS, frame, framesOf, headers, resetOf, setting, type Received } from '../../unit/transport/http2/peer';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 const REQUEST: WireRequest = { domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'zoe' }] }] };
 const WAIT_MS = 10_000;
@@ -63,7 +64,7 @@ function ask(client: Client): Promise<WireResponse> {
     request: REQUEST,
     serialize: requestSerialize,
     deserialize: responseDeserialize,
-    options: { deadline: Date.now() + WAIT_MS },
+    options: { deadline: Date.now() + hangLimitMs(WAIT_MS) },
   });
 }
 
@@ -124,7 +125,7 @@ test('connections at their maximum age are replaced under load, and no call fail
   const RENEWALS = 10;
   const client = harness.client();
   const isDone = () => harness.connections.ended.length >= RENEWALS;
-  const deadline = Date.now() + WAIT_MS;
+  const deadline = Date.now() + hangLimitMs(WAIT_MS);
   const asked = await Promise.all(
     Array.from({ length: 16 }, async () => {
       let count = 0;

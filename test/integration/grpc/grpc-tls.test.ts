@@ -14,6 +14,7 @@ import { writeConfig } from '../../support/config/temp-config';
 import { Harness, proto, TRANSPORTS, unary, type HarnessOptions } from '../../support/servers/transport-harness';
 import { until } from '../../support/clock/until';
 import { startWeir } from '../../support/processes/weir-process';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 const REQUEST: WireRequest = { domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'zoe' }] }] };
 const WAIT_MS = 10_000;
@@ -42,7 +43,7 @@ function ask(client: Client): Promise<WireResponse> {
     request: REQUEST,
     serialize: requestSerialize,
     deserialize: responseDeserialize,
-    options: { deadline: Date.now() + WAIT_MS },
+    options: { deadline: Date.now() + hangLimitMs(WAIT_MS) },
   });
 }
 

@@ -6,6 +6,7 @@ import * as path from 'node:path';
 import { promisify } from 'node:util';
 import { FileDescriptorProto } from 'protobufjs/ext/descriptor';
 import { Harness, TRANSPORTS } from '../../support/servers/transport-harness';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 const ROOT = path.join(__dirname, '..', '..', '..');
 const BUF = path.join(ROOT, 'node_modules', '.bin', 'buf');
@@ -30,7 +31,7 @@ describe.each(TRANSPORTS.flatMap((transport) => ['grpc-v1', 'grpc-v1alpha'].map(
     async function buf(target: string, ...options: string[]): Promise<string> {
       const url = `http://127.0.0.1:${harness.port}${target}`;
       const args = ['curl', '--protocol', 'grpc', '--http2-prior-knowledge', '--reflect-protocol', reflectProtocol, ...options, url];
-      const { stdout } = await promisify(execFile)(BUF, args, { timeout: 20_000 });
+      const { stdout } = await promisify(execFile)(BUF, args, { timeout: hangLimitMs(20_000) });
       return stdout;
     }
 
@@ -101,7 +102,7 @@ describe('the descriptors', () => {
   it("the descriptors equal buf's output for proto/; if not, run node scripts/generate/descriptors.mjs", async () => {
     const script =
       "import('./scripts/generate/descriptors.mjs').then(({ renderDescriptors }) => process.stdout.write(renderDescriptors()))";
-    const { stdout } = await promisify(execFile)(process.execPath, ['-e', script], { cwd: ROOT, timeout: 20_000 });
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', script], { cwd: ROOT, timeout: hangLimitMs(20_000) });
     expect(text).toBe(stdout);
   });
 

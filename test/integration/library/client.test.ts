@@ -15,7 +15,7 @@ import { allow, Harness } from '../../support/servers/transport-harness';
 const REQUEST = { domain: 'shop', descriptors: [{ user: 'zoe' }] };
 
 /** Longer than any call of these tests should wait. */
-const PATIENT_MS = 20_000;
+const PATIENT_MS = 60_000;
 
 const harnesses: Harness[] = [];
 const clients: Client[] = [];

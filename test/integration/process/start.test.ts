@@ -17,6 +17,7 @@ import { isLong } from '../../support/random/form';
 import { startWeir } from '../../support/processes/weir-process';
 import { makeCertificates, makeExpired } from '../../support/servers/certificates';
 import { freePort } from '../../support/servers/ports';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -280,7 +281,7 @@ async function serveUntilEnd(env: Env): Promise<{ readonly code: number | null; 
   const child = spawn(process.execPath, [MAIN, 'serve', '--config', CONFIG], {
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: 60_000,
+    timeout: hangLimitMs(60_000),
   });
   let stderr = '';
   child.stderr.on('data', (chunk: Buffer) => {

@@ -17,6 +17,7 @@ import { OK, RlsClient } from '../../support/clients/rls-client';
 import { writeConfig } from '../../support/config/temp-config';
 import { until } from '../../support/clock/until';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 const WORKERS = 3;
 const LIMIT = 100;
@@ -101,7 +102,11 @@ test('an unusable port stops all workers and is reported once', async () => {
     PORT: '0',
     DEBUG_PORT: '0',
   };
-  const second = spawnSync(process.execPath, ['dist/main.js', 'serve', '--config', CONFIG], { env, encoding: 'utf8', timeout: 20_000 });
+  const second = spawnSync(process.execPath, ['dist/main.js', 'serve', '--config', CONFIG], {
+    env,
+    encoding: 'utf8',
+    timeout: hangLimitMs(20_000),
+  });
   await first.stop();
   expect(second.status).toBe(1);
   expect(second.stderr.match(/GRPC_PORT: \S+ is in use already/g)).toHaveLength(1);

@@ -7,6 +7,7 @@ import { OK, RlsClient } from '../../support/clients/rls-client';
 import { writeConfig } from '../../support/config/temp-config';
 import { until } from '../../support/clock/until';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 const TIMEOUT_MS = 60_000;
 /** A heartbeat counts for 15 s, and a lower count is believed after as long again. */
@@ -54,7 +55,7 @@ afterEach(async () => {
 async function admittedOf(client: RlsClient, key: string, calls: number): Promise<number> {
   let admitted = 0;
   for (let i = 0; i < calls; i += 1) {
-    const { overall_code: code } = await client.ask('d', [{ entries: { [key]: 'v' } }], { timeoutMs: 5_000 });
+    const { overall_code: code } = await client.ask('d', [{ entries: { [key]: 'v' } }], { timeoutMs: hangLimitMs(5_000) });
     if (code === OK) admitted += 1;
   }
   return admitted;

@@ -102,7 +102,8 @@ test(
     const codes = lines.map(({ code }) => code);
     figure(`${codes.length} lines: ${codes.join(', ')}`);
     expect(codes.length).toBeLessThanOrEqual(LINES_MAX);
-    expect(lines[0]).toMatchObject({ code: 'redis_lost', level: 'error' });
+    // On a busy machine calls may be late, and open the breaker, before the connection is known to be lost.
+    expect(lines.find(({ code }) => code === 'redis_lost')).toMatchObject({ level: 'error' });
     for (const code of ['redis_lost', 'redis_connected', 'breaker_opened', 'breaker_closed', 'control_stale', 'control_synced'])
       expect(codes).toContain(code);
     expect(codes.lastIndexOf('redis_connected')).toBeGreaterThan(codes.lastIndexOf('redis_lost'));

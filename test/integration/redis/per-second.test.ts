@@ -7,6 +7,7 @@ import { OK, OVER_LIMIT, RlsClient, type AskedDescriptor } from '../../support/c
 import { writeConfig } from '../../support/config/temp-config';
 import { until } from '../../support/clock/until';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 
 const TIMEOUT_MS = 60_000;
 
@@ -103,7 +104,7 @@ test.each(['SIGKILL', 'SIGSTOP'] as const)(
     let fallbacks = 0;
     /** Whether Redis has decided it. */
     const isDecided = async (key: string): Promise<boolean> => {
-      const { overall_code: code, dynamic_metadata: metadata } = await asker.ask('d', [of(key)], { timeoutMs: 5_000 });
+      const { overall_code: code, dynamic_metadata: metadata } = await asker.ask('d', [of(key)], { timeoutMs: hangLimitMs(5_000) });
       expect(code).toBe(OK);
       if (metadata) fallbacks += 1;
       return !metadata;

@@ -4,9 +4,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { hangLimitMs } from '../clock/hang-limit';
 
 const ROOT = path.resolve(__dirname, '..', '..', '..');
-const TIMEOUT_MS = 300_000;
+const TIMEOUT_MS = hangLimitMs(300_000);
 
 export const LIBRARIES = ['client', 'limiter'] as const;
 

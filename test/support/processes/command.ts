@@ -5,7 +5,7 @@ import { hangLimitMs } from '../clock/hang-limit';
 
 const ROOT = resolve(__dirname, '..', '..', '..');
 const WEIR = resolve(ROOT, 'dist', 'main.js');
-const TIMEOUT_MS = hangLimitMs(60_000);
+const TIMEOUT_MS = 60_000;
 
 export interface CommandResult {
   readonly exitCode: number;
@@ -16,6 +16,7 @@ export interface CommandResult {
 export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** On a quiet machine. */
   readonly timeoutMs?: number;
 }
 
@@ -25,7 +26,7 @@ export function runCommand(
   args: readonly string[],
   { env = {}, cwd = ROOT, timeoutMs = TIMEOUT_MS }: CommandOptions = {},
 ): Promise<CommandResult> {
-  const options = { cwd, timeout: timeoutMs, env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env } };
+  const options = { cwd, timeout: hangLimitMs(timeoutMs), env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env } };
   return new Promise((done) => {
     execFile(command, [...args], options, (error, stdout, stderr) => {
       const exitCode = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;

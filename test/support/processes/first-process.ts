@@ -1,6 +1,7 @@
 /** Starts a program as the first process of a PID namespace, as a container does, where the machine lets us. */
 
 import { spawnSync } from 'node:child_process';
+import { hangLimitMs } from '../clock/hang-limit';
 
 const FORK = ['--pid', '--fork', '--kill-child'];
 
@@ -20,7 +21,7 @@ export interface FirstProcess {
 export function findFirstProcess(): FirstProcess {
   const reasons: string[] = [];
   for (const [program, ...args] of WAYS) {
-    const { status, error, stderr } = spawnSync(program, [...args, 'true'], { encoding: 'utf8', timeout: 10_000 });
+    const { status, error, stderr } = spawnSync(program, [...args, 'true'], { encoding: 'utf8', timeout: hangLimitMs(10_000) });
     if (status === 0) return { command: [program, ...args], reason: '' };
     reasons.push((error?.message ?? stderr).trim().split('\n')[0] ?? '');
   }

@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
+import { hangLimitMs } from '../clock/hang-limit';
 
 const SCRIPTS = path.resolve(__dirname, '..', '..', '..', 'scripts');
 
@@ -15,7 +16,7 @@ export interface PinnedVersion {
 
 /** All of them, installed or not. */
 export function listPinned(script: string): PinnedVersion[] {
-  const lines = execFileSync(process.execPath, [path.join(SCRIPTS, script), '--list'], { encoding: 'utf8', timeout: 10_000 })
+  const lines = execFileSync(process.execPath, [path.join(SCRIPTS, script), '--list'], { encoding: 'utf8', timeout: hangLimitMs(10_000) })
     .trim()
     .split('\n');
   return lines.map((line) => {

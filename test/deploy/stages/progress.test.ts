@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { runCommand } from '../support/processes/command';
+import { runCommand } from '../../support/processes/command';
 
 const file = path.join(mkdtempSync(path.join(tmpdir(), 'weir-progress-')), 'unit.progress');
 
