@@ -263,6 +263,7 @@ export interface Operations {
             | 'hidden_by_override'
             | 'has_limits_of_its_own'
             | 'no_tenants'
+            | 'unknown_plan'
             | 'no_change'
             | 'shadow_mode'
             | 'no_such_record'
@@ -1337,6 +1338,14 @@ export interface Operations {
         readonly kind: 'override' | 'candidate' | 'block' | 'penalty' | 'pass' | 'plan' | 'tenant';
         readonly domain: string;
         readonly name: string;
+        readonly plan?: string;
+        readonly limits?: readonly {
+          readonly name?: string;
+          readonly requests_per_unit: number;
+          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
+          readonly unit_multiplier?: number;
+          readonly burst?: number;
+        }[];
         readonly entries?: readonly {
           readonly key: string;
           readonly value?: string;
@@ -1348,14 +1357,6 @@ export interface Operations {
           readonly unit_multiplier?: number;
           readonly burst?: number;
         };
-        readonly limits?: readonly {
-          readonly name?: string;
-          readonly requests_per_unit: number;
-          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-          readonly unit_multiplier?: number;
-          readonly burst?: number;
-        }[];
-        readonly plan?: string;
         readonly until?: string;
         readonly reason?: string;
         readonly author?: string;
