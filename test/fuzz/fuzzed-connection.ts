@@ -67,7 +67,7 @@ export class FuzzedConnection {
     this.source = new FrameSource(parts.random, parts.temper);
     this.life = 1 + this.random(this.random(LONG_LIFE_OF) === 0 ? LONG_LIFE_FRAMES : LIFE_FRAMES);
     this.connection = new Connection({
-    waiting: new ByteBudget(),
+      waiting: new ByteBudget(),
       nowMs: () => this.nowMs,
       onFault: (error) => this.faults.push(error),
       onOutput: () => undefined,

@@ -83,7 +83,7 @@ describe('errors of the connection and their codes', () => {
     ['no SETTINGS first', Buffer.concat([PREFACE, frame(PING, 0, Buffer.alloc(8))])],
   ])('%s instead of the preface ends the connection', (_name, bytes) => {
     const fresh = new Connection({
-    waiting: new ByteBudget(),
+      waiting: new ByteBudget(),
       nowMs: () => 0,
       onFault: () => undefined,
       onOutput: () => undefined,
