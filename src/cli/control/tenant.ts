@@ -3,8 +3,9 @@
 import type { Operations } from '../../admin-client/operations';
 import { printable } from '../admin/printable';
 import { action, type ControlAction } from './control-command';
-import { importAction } from './tenant-import';
-import { AHEAD_OPTION, DOMAIN_OPTION, recordCommand } from './record-command';
+import { runImport } from './import/run-import';
+import { FORMATS } from './import/tenant-rows';
+import { AHEAD_OPTION, CHECK_OPTIONS, checksOf, DOMAIN_OPTION, REASON_OPTION, recordCommand } from './record-command';
 import { showEntries } from './values/entries-text';
 import { selectorText } from './values/entries-text';
 import { idleLines } from './values/idle-lines';
@@ -48,6 +49,23 @@ const show: ControlAction = action({
         '\n',
       ),
     );
+  },
+});
+
+const importAction: ControlAction = action({
+  name: 'import',
+  purpose: 'Puts the tenants of a file on plans: CSV with the columns tenant, plan and until, or JSON lines with these fields.',
+  operand: { form: 'FILE' },
+  options: {
+    ...DOMAIN_OPTION,
+    ...REASON_OPTION,
+    ...CHECK_OPTIONS,
+    ahead: AHEAD_OPTION,
+    format: { type: 'string', form: FORMATS.join('|'), help: 'format of the file (default: by its name, .csv, .jsonl or .ndjson)' },
+  },
+  run: ({ admin, values, operand: file, print }) => {
+    const { domain, reason, ahead, format } = values;
+    return runImport({ admin, file, domain, reason, format, query: { ...checksOf(values), ...(ahead === true && { ahead }) }, print });
   },
 });
 
