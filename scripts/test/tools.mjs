@@ -52,8 +52,8 @@ const PREPARE = {
   },
   // The same for the shells.
   shells: async () => {
-    await installShells();
-    return {};
+    const { zsh, fish } = await installShells();
+    return { env: { WEIR_ZSH: zsh.path, WEIR_FISH: fish.path } };
   },
   nodeVersions: async () => {
     const { path, missing } = await installNodeVersions();

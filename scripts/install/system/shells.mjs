@@ -1,11 +1,10 @@
-/** Finds zsh and fish, whose completion is tested, or installs them with the package manager of the system. */
+/** Finds zsh and fish, whose completion is tested, or unpacks or installs their packages. */
 import { installSystemProgram } from './system-program.mjs';
 import { installIfMain } from '../tool.mjs';
 
+/** Their paths, or why one is missing. */
 export async function installShells() {
-  const zsh = await installShell('zsh');
-  const fish = await installShell('fish');
-  return zsh.missing === undefined ? fish : zsh;
+  return { zsh: await installShell('zsh'), fish: await installShell('fish') };
 }
 
 /** @param {'zsh' | 'fish'} name */
@@ -14,7 +13,15 @@ function installShell(name) {
     program: name,
     variable: `WEIR_${name.toUpperCase()}`,
     packages: { 'apt-get': name, apk: name, dnf: name, brew: name },
+    // The test needs no module of zsh. fish looks for its functions beside itself.
+    unpacked: {
+      binary: name === 'zsh' ? 'bin/zsh' : 'usr/bin/fish',
+      ...(name === 'fish' && { files: { 'root/usr/etc/fish/config.fish': '' } }),
+    },
   });
 }
 
-await installIfMain(import.meta.url, installShells);
+await installIfMain(import.meta.url, async () => {
+  const { zsh, fish } = await installShells();
+  return zsh.missing === undefined ? fish : zsh;
+});
