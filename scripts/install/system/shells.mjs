@@ -2,9 +2,12 @@
 import { installSystemProgram } from './system-program.mjs';
 import { installIfMain } from '../tool.mjs';
 
-/** Their paths, or why one is missing. */
-export async function installShells() {
-  return { zsh: await installShell('zsh'), fish: await installShell('fish') };
+export function installZsh() {
+  return installShell('zsh');
+}
+
+export function installFish() {
+  return installShell('fish');
 }
 
 /** @param {'zsh' | 'fish'} name */
@@ -22,6 +25,6 @@ function installShell(name) {
 }
 
 await installIfMain(import.meta.url, async () => {
-  const { zsh, fish } = await installShells();
-  return zsh.missing === undefined ? fish : zsh;
+  const zsh = await installZsh();
+  return zsh.missing === undefined ? installFish() : zsh;
 });

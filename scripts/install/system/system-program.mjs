@@ -5,7 +5,8 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { isExecutable, which } from '../../process/programs.mjs';
 import { failureOf, run } from '../../process/run.mjs';
-import { canUnpack, isUnpackingForced, unpackProgram } from './unpacked-program.mjs';
+import { beginFetch } from '../fetch-plan.mjs';
+import { canUnpack, isUnpacked, isUnpackingForced, unpackProgram } from './unpacked-program.mjs';
 
 const INSTALL_TIMEOUT_S = 600;
 const POLICY_FILE = '/usr/sbin/policy-rc.d';
@@ -67,6 +68,7 @@ export async function installSystemProgram(wanted) {
   const found = isUnpackingForced() ? undefined : which(program);
   if (found !== undefined && isComplete()) return { path: found };
   if (wanted.unpacked !== undefined && canUnpack()) {
+    if (!isUnpacked(program, wanted.unpacked)) beginFetch({ name: wanted.unpacked.folder ?? program, by: 'apt-get, into .cache/deb' });
     const unpacked = await unpackProgram(program, { packages: packages['apt-get'], ...wanted.unpacked });
     if (unpacked.path !== undefined) return unpacked;
     console.error(`${program} could not be unpacked below .cache/deb/: ${unpacked.missing}.`);
@@ -76,7 +78,7 @@ export async function installSystemProgram(wanted) {
   const isRoot = process.getuid?.() === 0;
   const manager = MANAGERS.find(({ name, needsRoot }) => needsRoot === isRoot && which(name) !== undefined);
   if (manager === undefined) return { missing: `${program} is not on PATH, or incomplete. ${advice}` };
-  console.log(`Installing ${program} into the system (${manager.name}): it cannot run from .cache/ here …`);
+  beginFetch({ name: program, by: `${manager.name}, into the system, because it cannot run from .cache/ here` });
   const failure = await install(manager, wanted);
   const path = which(program);
   if (failure === undefined && path !== undefined && isComplete()) return { path };

@@ -51,8 +51,7 @@ export function isUnpackingForced() {
  * @returns {Promise<import('../tool.mjs').Tool>}
  */
 export async function unpackProgram(program, unpacked, { cache = CACHE } = {}) {
-  // What was unpacked beside the libraries of this system may lack some elsewhere.
-  const folder = join(cache, isUnpackingForced() ? 'whole' : 'missing', unpacked.folder ?? program);
+  const folder = folderOf(program, { ...unpacked, cache });
   const path = join(folder, 'bin', program);
   if (isExecutable(path)) return { path };
   if (!existsSync(folder)) {
@@ -67,6 +66,26 @@ export async function unpackProgram(program, unpacked, { cache = CACHE } = {}) {
   }
   writeCommand({ program, unpacked, folder });
   return { path };
+}
+
+/**
+ * Whether nothing has to be fetched for it.
+ *
+ * @param {string} program
+ * @param {Pick<Unpacked, 'folder'>} unpacked
+ */
+export function isUnpacked(program, unpacked) {
+  return existsSync(folderOf(program, unpacked));
+}
+
+/**
+ * What was unpacked beside the libraries of this system may lack some elsewhere.
+ *
+ * @param {string} program
+ * @param {{ folder?: string, cache?: string }} unpacked
+ */
+function folderOf(program, { folder = program, cache = CACHE }) {
+  return join(cache, isUnpackingForced() ? 'whole' : 'missing', folder);
 }
 
 /**
