@@ -80,8 +80,8 @@ export async function planFetches(installers) {
       try {
         await install();
       } catch (error) {
-        if (!(error instanceof WouldFetch)) throw error;
-        fetches.set(error.fetch.name, error.fetch);
+        // Another error comes again when the installer has its turn, and is told then.
+        if (error instanceof WouldFetch) fetches.set(error.fetch.name, error.fetch);
       }
     }
   } finally {
