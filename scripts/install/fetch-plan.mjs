@@ -26,6 +26,7 @@ const SIZES = {
   bwrap: [1, 1],
   zsh: [5, 20],
   fish: [11, 36],
+  python3: [9, 40],
   actionlint: [0, 8],
   caddy: [0, 79],
   'compose-reader': [0, 8],
@@ -55,6 +56,9 @@ class WouldFetch extends Error {
 
 let isPlanning = false;
 
+/** @type {Map<string, Fetch>} */
+let planned = new Map();
+
 /**
  * An installer calls it before it fetches anything.
  *
@@ -67,13 +71,23 @@ export function beginFetch(fetch) {
 }
 
 /**
+ * For what an installer fetches on its way: whether only a plan is made, which goes on.
+ *
+ * @param {Fetch} fetch
+ */
+export function beginStep(fetch) {
+  if (isPlanning) planned.set(fetch.name, fetch);
+  else beginFetch(fetch);
+  return isPlanning;
+}
+
+/**
  * The lines that say what the installers would fetch; none if everything is there.
  *
  * @param {readonly (() => Promise<unknown>)[]} installers
  */
 export async function planFetches(installers) {
-  /** @type {Map<string, Fetch>} */
-  const fetches = new Map();
+  planned = new Map();
   isPlanning = true;
   try {
     for (const install of installers) {
@@ -81,13 +95,13 @@ export async function planFetches(installers) {
         await install();
       } catch (error) {
         // Another error comes again when the installer has its turn, and is told then.
-        if (error instanceof WouldFetch) fetches.set(error.fetch.name, error.fetch);
+        if (error instanceof WouldFetch) planned.set(error.fetch.name, error.fetch);
       }
     }
   } finally {
     isPlanning = false;
   }
-  return linesOf([...fetches.values()]);
+  return linesOf([...planned.values()]);
 }
 
 /** @param {readonly Fetch[]} fetches */

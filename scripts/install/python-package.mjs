@@ -5,6 +5,7 @@ import { which } from '../process/programs.mjs';
 import { ROOT } from '../process/repository.mjs';
 import { run } from '../process/run.mjs';
 import { beginFetch } from './fetch-plan.mjs';
+import { installPython } from './system/python.mjs';
 import { withUnfinishedFolder } from './tool.mjs';
 import { unpackWheel } from './wheel.mjs';
 
@@ -13,13 +14,13 @@ const INSTALL_TIMEOUT_S = 300;
 /**
  * The path is the folder for PYTHONPATH.
  *
- * @param {{ name: string, version: string, dependencies?: readonly string[], folder?: string }} wanted `dependencies` pins other packages:
- * `httpx==1.2.3`. `folder`: its name in .cache/; by default that of the package.
+ * @param {{ name: string, version: string, dependencies?: readonly string[], folder?: string, isData?: boolean }} wanted `dependencies` pins other packages:
+ * `httpx==1.2.3`. `folder`: its name in .cache/; by default that of the package. `isData`: no Python of this machine runs it.
  * @returns {Promise<import('./tool.mjs').Tool>}
  */
-export async function installPythonPackage({ name, version, dependencies = [], folder = name }) {
+export async function installPythonPackage({ name, version, dependencies = [], folder = name, isData = false }) {
   const cache = join(ROOT, '.cache', folder);
-  const python = which('python3');
+  const python = isData ? (await installPython()).path : which('python3');
   if (python === undefined)
     return {
       missing: `${name} is installed with Python's pip, and python3 is not on PATH. Install python3 with pip, then run the command again.`,

@@ -23,7 +23,7 @@ import { schemasOf } from './crd-schema.mjs';
 
 /** The oldest that the chart supports, the newest, and two between them. */
 const KUBERNETES_VERSIONS = ['v1.25.0', 'v1.29.0', 'v1.33.0', 'v1.37.0'];
-const SCHEMA_PACKAGE = { name: 'kubernetes-validate', version: '1.37.0' };
+const SCHEMA_PACKAGE = { name: 'kubernetes-validate', version: '1.37.0', isData: true };
 
 /** @type {readonly Source[]} */
 const SOURCES = [

@@ -29,6 +29,7 @@ const TRIPLET = `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`;
  * @property {string} packages Separated by spaces.
  * @property {string} [folder] Programs of the same packages share it.
  * @property {string} binary Its path in the packages.
+ * @property {RegExp} [keeps] Names of packages that are unpacked though most programs do without.
  * @property {string} [interpreter] The path of what runs it.
  * @property {Readonly<Record<string, string>>} [env]
  * @property {Readonly<Record<string, string>>} [files] Written beside the packages, by their path.
@@ -56,7 +57,7 @@ export async function unpackProgram(program, unpacked, { cache = CACHE } = {}) {
   if (isExecutable(path)) return { path };
   if (!existsSync(folder)) {
     const missing = await withUnfinishedFolder(cache, async (unfinished) => {
-      const failure = (await fetchPackages(unpacked.packages, { cache, folder: unfinished })) ?? (await unpackAll(unfinished));
+      const failure = (await fetchPackages(unpacked, { cache, folder: unfinished })) ?? (await unpackAll(unfinished));
       if (failure !== undefined) return failure;
       mkdirSync(dirname(folder), { recursive: true });
       renameSync(unfinished, folder);
@@ -72,7 +73,7 @@ export async function unpackProgram(program, unpacked, { cache = CACHE } = {}) {
  * Whether nothing has to be fetched for it.
  *
  * @param {string} program
- * @param {Pick<Unpacked, 'folder'>} unpacked
+ * @param {Pick<Unpacked, 'folder' | 'binary'>} unpacked
  */
 export function isUnpacked(program, unpacked) {
   return existsSync(folderOf(program, unpacked));
@@ -91,10 +92,10 @@ function folderOf(program, { folder = program, cache = CACHE }) {
 /**
  * Resolves to why it failed, or to undefined.
  *
- * @param {string} packages
+ * @param {Unpacked} unpacked
  * @param {{ cache: string, folder: string }} where
  */
-async function fetchPackages(packages, { cache, folder }) {
+async function fetchPackages({ packages, keeps }, { cache, folder }) {
   await renewLists(cache);
   const uris = await apt(cache, [
     'install',
@@ -106,7 +107,9 @@ async function fetchPackages(packages, { cache, folder }) {
     ...packages.split(' '),
   ]);
   if (uris.code !== 0) return whyNot('apt-get install --print-uris', uris, FETCH_TIMEOUT_S);
-  const wanted = [...uris.output.matchAll(/^'[^']*' (\S+)_(\S+)_(\S+)\.deb \d+/gm)].filter(([, name = '']) => !LEFT_OUT.test(name));
+  const wanted = [...uris.output.matchAll(/^'[^']*' (\S+)_(\S+)_(\S+)\.deb \d+/gm)].filter(
+    ([, name = '']) => !LEFT_OUT.test(name) || keeps?.test(name) === true,
+  );
   const names = wanted.map(([, name, version, architecture]) => {
     const suffix = architecture === 'all' ? '' : `:${architecture}`;
     return `${name}${suffix}=${decodeURIComponent(version ?? '')}`;
@@ -129,8 +132,9 @@ async function renewLists(cache) {
   const stamp = join(state, 'renewed');
   const renewedMs = statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (Date.now() - renewedMs < LISTS_AGE_MS) return;
-  const { code } = await apt(cache, ['update', '--quiet=2']);
+  const { code, output } = await apt(cache, ['update', '--quiet=2']);
   if (code === 0) writeFileSync(stamp, '');
+  else console.error(output);
 }
 
 /**
