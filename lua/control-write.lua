@@ -63,7 +63,7 @@ local function first_error()
     redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)
     -- No stream accepts this id. It comes first, because Redis looks at its memory before the first writing command alone.
     local reply = redis.pcall('XADD', key, '0-0', '', '')
-    if not string.find(reply.err, 'greater', 1, true) then
+    if not string.find(reply.err, 'greater') then
       return reply
     end
   end
@@ -71,9 +71,7 @@ local function first_error()
     redis.call('ZADD', key, 'XX', 0, '')
     redis.call('ZREM', key, '')
   end
-  for kind = 1, KINDS do
-    redis.call('HDEL', KEYS[FIRST_KIND + kind], '')
-  end
+  redis.call('HDEL', META, '')
   local known = redis.call('HGET', META, 'sizes')
   if known then
     redis.call('HSET', META, 'sizes', known)
@@ -87,9 +85,10 @@ end
 local last_entry = redis.call('XREVRANGE', LOG, '+', '-', 'COUNT', 1)[1]
 local last_logged = last_entry and tonumber(string.match(last_entry[1], '^%d+')) or 0
 local is_log_usable = last_logged < VERSION_MAX
+local log_version = is_log_usable and last_logged or 0
 -- The log and the version differ if a part of them was lost. The next version is later than both.
-local data_version = version_in(redis.call('HGET', META, 'version'), '$') or (is_log_usable and last_logged or 0)
-local last_version = math.max(data_version, is_log_usable and last_logged or 0)
+local data_version = version_in(redis.call('HGET', META, 'version'), '$') or log_version
+local last_version = math.max(data_version, log_version)
 
 -- How many records of each kind the store should have and lacks, as when a key was evicted.
 local missing = {}
@@ -100,7 +99,7 @@ for kind = 1, KINDS do
 end
 
 local function is_penalty(kind, field)
-  return kind == BLOCK and string.find(field, '/penalty-', 1, true) ~= nil
+  return kind == BLOCK and string.find(field, '/penalty%-')
 end
 
 -- Removes records that ended before a time, a bounded number; how many.
@@ -179,7 +178,10 @@ if not dry_run then
 end
 
 local changes = {}
-local added, restored = { 0, 0, 0, 0, 0, 0 }, { 0, 0, 0, 0, 0 }
+local added, restored = {}, {}
+for code = 1, OF_PENALTIES do
+  added[code], restored[code] = 0, 0
+end
 for at = HEAD + 1, #ARGV, PER_CHANGE do
   local kind = tonumber(ARGV[at])
   local field, expected, end_ms, text = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
@@ -212,8 +214,8 @@ local function full_kind()
       return kind
     end
   end
-  local room = tonumber(ARGV[18]) - added[OF_PENALTIES]
-  if added[OF_PENALTIES] > 0 and (room < 0 or redis.call('ZRANGEBYSCORE', PENALTIES, '(' .. digits(now_ms), '+inf', 'LIMIT', room, 1)[1]) then
+  local penalties = added[OF_PENALTIES]
+  if penalties > 0 and redis.call('ZCOUNT', PENALTIES, '(' .. digits(now_ms), '+inf') + penalties > tonumber(ARGV[18]) then
     return OF_PENALTIES
   end
   return nil
@@ -231,8 +233,8 @@ if full and not dry_run then
   write_sizes(data_version)
 end
 -- While more have ended than one write removes, what lives has room.
-local has_ended = redis.call('ZRANGEBYSCORE', ENDS, '-inf', digits(now_ms), 'LIMIT', 0, 1)[1]
-if full and (full == OF_PENALTIES or not has_ended) then
+local ended = redis.call('ZCOUNT', ENDS, '-inf', digits(now_ms))
+if full and (full == OF_PENALTIES or ended == 0) then
   return { 'full', full }
 end
 
@@ -293,7 +295,7 @@ local function write_changes()
   write_sizes(version)
 end
 
--- One entry for each change, or one for an action that changes no record.
+-- One entry for each change, or one for a write with details, which say what it did, or without changes.
 local function write_audit()
   local function add(...)
     redis.call('XADD', AUDIT, 'MAXLEN', '~', ARGV[7], '*', 'author', ARGV[9], 'action', ARGV[10], 'reason', ARGV[11], 'details', ARGV[12], ...)
@@ -302,7 +304,7 @@ local function write_audit()
     return text and #text <= tonumber(ARGV[8]) and text or ''
   end
   local is_added = false
-  for _, change in ipairs(changes) do
+  for _, change in ipairs(ARGV[12] == '' and changes or {}) do
     if change.changed then
       add('key', change.kind .. ' ' .. change.field, 'before', shown(change.before), 'after', shown(change.text))
       is_added = true

@@ -130,6 +130,7 @@ export interface Operations {
           | 'hidden_by_override'
           | 'has_limits_of_its_own'
           | 'no_tenants'
+          | 'unknown_plan'
           | 'no_change'
           | 'shadow_mode'
           | 'no_such_record'
@@ -207,12 +208,68 @@ export interface Operations {
           | 'hidden_by_override'
           | 'has_limits_of_its_own'
           | 'no_tenants'
+          | 'unknown_plan'
           | 'no_change'
           | 'shadow_mode'
           | 'no_such_record'
           | 'bucket_full';
         readonly effect: 'none' | 'partial';
         readonly message: string;
+      }[];
+    };
+  };
+  readonly importTenants: {
+    readonly params: {
+      readonly domain: string;
+    };
+    readonly query: {
+      readonly dry_run?: boolean;
+      readonly strict?: boolean;
+      readonly ahead?: boolean;
+    };
+    readonly body: {
+      readonly items: readonly {
+        readonly tenant: string;
+        readonly plan: string;
+        readonly until?: string;
+      }[];
+      readonly source?: string;
+      readonly reason?: string;
+    };
+    readonly reply: {
+      readonly dry_run: boolean;
+      readonly written: number;
+      readonly same: number;
+      readonly version?: number;
+      readonly refused: readonly {
+        readonly index: number;
+        readonly problem: string;
+      }[];
+      readonly without_effect: readonly {
+        readonly index: number;
+        readonly warnings: readonly {
+          readonly code:
+            | 'unknown_domain'
+            | 'unknown_key'
+            | 'no_rule'
+            | 'nothing_to_replace'
+            | 'needs_name'
+            | 'unknown_limit'
+            | 'unknown_place'
+            | 'impossible_values'
+            | 'shared_window'
+            | 'hidden_by_block'
+            | 'hidden_by_pass'
+            | 'hidden_by_override'
+            | 'has_limits_of_its_own'
+            | 'no_tenants'
+            | 'no_change'
+            | 'shadow_mode'
+            | 'no_such_record'
+            | 'bucket_full';
+          readonly effect: 'none' | 'partial';
+          readonly message: string;
+        }[];
       }[];
     };
   };
@@ -355,6 +412,7 @@ export interface Operations {
           | 'hidden_by_override'
           | 'has_limits_of_its_own'
           | 'no_tenants'
+          | 'unknown_plan'
           | 'no_change'
           | 'shadow_mode'
           | 'no_such_record'
@@ -444,6 +502,7 @@ export interface Operations {
           | 'hidden_by_override'
           | 'has_limits_of_its_own'
           | 'no_tenants'
+          | 'unknown_plan'
           | 'no_change'
           | 'shadow_mode'
           | 'no_such_record'
@@ -616,6 +675,7 @@ export interface Operations {
           | 'hidden_by_override'
           | 'has_limits_of_its_own'
           | 'no_tenants'
+          | 'unknown_plan'
           | 'no_change'
           | 'shadow_mode'
           | 'no_such_record'
@@ -715,6 +775,7 @@ export interface Operations {
           | 'hidden_by_override'
           | 'has_limits_of_its_own'
           | 'no_tenants'
+          | 'unknown_plan'
           | 'no_change'
           | 'shadow_mode'
           | 'no_such_record'
@@ -816,6 +877,7 @@ export interface Operations {
           | 'hidden_by_override'
           | 'has_limits_of_its_own'
           | 'no_tenants'
+          | 'unknown_plan'
           | 'no_change'
           | 'shadow_mode'
           | 'no_such_record'
@@ -948,6 +1010,7 @@ export interface Operations {
           | 'hidden_by_override'
           | 'has_limits_of_its_own'
           | 'no_tenants'
+          | 'unknown_plan'
           | 'no_change'
           | 'shadow_mode'
           | 'no_such_record'
@@ -1031,6 +1094,7 @@ export interface Operations {
           | 'hidden_by_override'
           | 'has_limits_of_its_own'
           | 'no_tenants'
+          | 'unknown_plan'
           | 'no_change'
           | 'shadow_mode'
           | 'no_such_record'
@@ -1163,6 +1227,7 @@ export interface Operations {
           | 'hidden_by_override'
           | 'has_limits_of_its_own'
           | 'no_tenants'
+          | 'unknown_plan'
           | 'no_change'
           | 'shadow_mode'
           | 'no_such_record'
@@ -1246,6 +1311,7 @@ export interface Operations {
           | 'hidden_by_override'
           | 'has_limits_of_its_own'
           | 'no_tenants'
+          | 'unknown_plan'
           | 'no_change'
           | 'shadow_mode'
           | 'no_such_record'
@@ -1253,6 +1319,76 @@ export interface Operations {
         readonly effect: 'none' | 'partial';
         readonly message: string;
       }[];
+    };
+  };
+  readonly listExceptions: {
+    readonly query: {
+      readonly limit?: number;
+      readonly cursor?: string;
+      readonly order?: 'ends' | 'newest';
+      readonly text?: string;
+      readonly kind?: 'override' | 'candidate' | 'block' | 'penalty' | 'pass' | 'plan' | 'tenant';
+      readonly domain?: string;
+      readonly author?: string;
+      readonly state?: 'in_force' | 'partial' | 'none';
+    };
+    readonly reply: {
+      readonly items: readonly {
+        readonly kind: 'override' | 'candidate' | 'block' | 'penalty' | 'pass' | 'plan' | 'tenant';
+        readonly domain: string;
+        readonly name: string;
+        readonly entries?: readonly {
+          readonly key: string;
+          readonly value?: string;
+        }[];
+        readonly limit?: {
+          readonly name?: string;
+          readonly requests_per_unit: number;
+          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
+          readonly unit_multiplier?: number;
+          readonly burst?: number;
+        };
+        readonly limits?: readonly {
+          readonly name?: string;
+          readonly requests_per_unit: number;
+          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
+          readonly unit_multiplier?: number;
+          readonly burst?: number;
+        }[];
+        readonly plan?: string;
+        readonly until?: string;
+        readonly reason?: string;
+        readonly author?: string;
+        readonly created_at?: string;
+        readonly version: number;
+        readonly effect: 'in_force' | 'partial' | 'none';
+        readonly rules: readonly string[];
+        readonly warnings: readonly {
+          readonly code:
+            | 'unknown_domain'
+            | 'unknown_key'
+            | 'no_rule'
+            | 'nothing_to_replace'
+            | 'needs_name'
+            | 'unknown_limit'
+            | 'unknown_place'
+            | 'impossible_values'
+            | 'shared_window'
+            | 'hidden_by_block'
+            | 'hidden_by_pass'
+            | 'hidden_by_override'
+            | 'has_limits_of_its_own'
+            | 'no_tenants'
+            | 'unknown_plan'
+            | 'no_change'
+            | 'shadow_mode'
+            | 'no_such_record'
+            | 'bucket_full';
+          readonly effect: 'none' | 'partial';
+          readonly message: string;
+        }[];
+      }[];
+      readonly next?: string;
     };
   };
   readonly explainRequest: {
@@ -1697,6 +1833,7 @@ export interface Operations {
           | 'hidden_by_override'
           | 'has_limits_of_its_own'
           | 'no_tenants'
+          | 'unknown_plan'
           | 'no_change'
           | 'shadow_mode'
           | 'no_such_record'
@@ -2044,6 +2181,7 @@ export const OPERATIONS = {
   getTenant: { method: 'GET', path: '/v1/tenants/{domain}/{tenant}' },
   putTenant: { method: 'PUT', path: '/v1/tenants/{domain}/{tenant}' },
   deleteTenant: { method: 'DELETE', path: '/v1/tenants/{domain}/{tenant}' },
+  importTenants: { method: 'POST', path: '/v1/tenants/{domain}' },
   listPlans: { method: 'GET', path: '/v1/plans' },
   getPlan: { method: 'GET', path: '/v1/plans/{domain}/{plan}' },
   putPlan: { method: 'PUT', path: '/v1/plans/{domain}/{plan}' },
@@ -2061,6 +2199,7 @@ export const OPERATIONS = {
   getPass: { method: 'GET', path: '/v1/passes/{domain}/{id}' },
   putPass: { method: 'PUT', path: '/v1/passes/{domain}/{id}' },
   deletePass: { method: 'DELETE', path: '/v1/passes/{domain}/{id}' },
+  listExceptions: { method: 'GET', path: '/v1/exceptions' },
   explainRequest: { method: 'POST', path: '/v1/explain' },
   getTenantLimits: { method: 'GET', path: '/v1/tenants/{domain}/{tenant}/limits' },
   lookupBuckets: { method: 'POST', path: '/v1/buckets/lookup' },

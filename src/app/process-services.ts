@@ -2,11 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { ControlFacts, InstanceFacts } from '../admin/backend';
+import type { ControlFacts, InstanceFacts } from '../admin/instances/instance-facts';
 import type { ProcessServices } from '../admin/link/messages';
 import { MemoryBuckets } from '../admin/memory-buckets';
 import { AdminProblem } from '../admin/problem';
-import { RedisInstances } from '../admin/redis-instances';
+import { RedisInstances } from '../admin/instances/redis-instances';
 import type { ControlStore } from '../control/control-store';
 import { UnavailableError } from '../lib/errors';
 import type { Health } from '../observability/health';

@@ -8,6 +8,7 @@ import { mayChange, readSession, session } from './api/session';
 import { ConnectionBanner } from './parts/connection-banner';
 import { Masthead } from './parts/masthead';
 import { AuditPage } from './pages/audit';
+import { ExceptionsPage } from './pages/exceptions';
 import { InstancesPage } from './pages/instances';
 import { LimitedPage } from './pages/limited';
 import { OverviewPage } from './pages/overview';
@@ -33,6 +34,7 @@ const PAGES: readonly Page[] = [
   { name: 'limited', title: 'Who is limited', View: LimitedPage, isListed: true },
   { name: 'tenants', title: 'Tenants', View: TenantsPage, isListed: true },
   { name: 'tenant', title: 'Tenant', View: TenantPage, isListed: false },
+  { name: 'exceptions', title: 'Exceptions', View: ExceptionsPage, isListed: true },
   { name: 'rules', title: 'Rules', View: RulesPage, isListed: true },
   { name: 'try', title: 'Try', View: TryPage, isListed: true },
   { name: 'tail', title: 'Live tail', View: TailPage, isListed: true, needsSupport: true },

@@ -124,16 +124,16 @@ export class ControlData implements ControlView {
     return this.domainNamed(domain)?.selectors.selecting(entries) ?? [];
   }
 
-  /** All overrides, blocks and passes, in no order. */
-  *selectors(): Generator<HeldRecord<SelectorRecord>> {
-    for (const kind of ['override', 'block', 'pass'] as const) {
-      for (const held of this.held[kind].values()) if (isSelector(held)) yield held;
+  /** The records of a kind that are exceptions to the configuration, in no order: of tenants only those whose plan ends. */
+  *exceptions(kind: ControlKind): Generator<StoredRecord> {
+    if (kind !== 'tenant') {
+      for (const { record, version } of this.held[kind].values()) yield { record, version };
+      return;
     }
-  }
-
-  /** The run-time values of all plans, in no order. */
-  *plans(): Generator<HeldRecord<PlanRecord>> {
-    for (const { record, version } of this.held.plan.values()) if (record.kind === 'plan') yield { record, version };
+    for (const { key } of this.tenantEnds.values()) {
+      const stored = this.tenantOf(key);
+      if (stored !== undefined) yield stored;
+    }
   }
 
   /** How many other records select by the rarest entry of this one. A decision may have to look at all of them. */

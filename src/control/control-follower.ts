@@ -161,7 +161,7 @@ export class ControlFollower {
   private async apply(answer: LogAnswer): Promise<boolean> {
     const { reading } = this;
     if (answer.kind === 'empty') {
-      // The replica keeps what it knows, also what it read before the store failed. Of a store that was never written, it knows nothing.
+      // The replica keeps what it knows, also what it read before the store failed. It knows nothing of a store that was never written.
       this.isEmptied = this.options.data.size > 0;
       return true;
     }

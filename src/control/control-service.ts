@@ -24,7 +24,7 @@ import {
   type WriteOutcome,
 } from './control-store';
 import { checkNotEnded, RecordError } from './read-record';
-import { auditToJson } from './audit/audit-json';
+import { auditToJson } from './audit-json';
 
 /** Most records that select by the same entry: a decision looks at each of them. */
 export const CROWD_MAX = 64;

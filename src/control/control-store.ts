@@ -56,7 +56,7 @@ export interface AuditNote {
   /** A word for what was done: `put`, `delete`, `restore`, `credit`, `reset`. */
   readonly action: string;
   readonly reason?: string;
-  /** JSON: what else was done, for actions that change no record. */
+  /** JSON: what was done, for actions that change no record and for writes of many records, which then have one entry. */
   readonly details?: string;
 }
 

@@ -38,7 +38,7 @@ import {
   type ScanQuery,
   type WriteOutcome,
 } from './control-store';
-import { AuditLog } from './audit/audit-log';
+import { AuditLog } from './audit-log';
 import { ExpiryQueue, type Expiry } from '../lib/expiry-queue';
 import { fromText, toText } from './read-record';
 import { ShardedMap } from './sharded-map';
@@ -325,7 +325,7 @@ export class LocalControlStore implements ControlStore {
     const shown = (record: ControlRecord | undefined): ControlRecord | undefined =>
       trail === 'penalties' && record && Buffer.byteLength(toText(record)) > PENALTY_TRAIL_RECORD_BYTES_MAX ? undefined : record;
     const entries =
-      changed.length === 0
+      changed.length === 0 || audit.details !== undefined
         ? [{}]
         : changed.map(({ key, before, after }) => {
             const [was, is] = [shown(before?.record), shown(after)];

@@ -192,7 +192,7 @@ export function settleRecord({ record, legs, target, actual, nowUs, apply }: Set
     keepUs,
     actual: target === 'committed' ? actual : record.actual,
     cut,
-    // Of a reservation that nothing changes any more nobody asks for its charges.
+    // Nothing changes a settled reservation, so nobody asks for its charges.
     charges: target === 'lapsed' ? charges : [],
   };
 }

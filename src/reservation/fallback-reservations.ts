@@ -1,5 +1,6 @@
 /** Reservations during a Redis outage: the failure modes of their limits decide, and this instance's memory keeps them. */
 
+import { TRAITS } from '../algorithm/algorithms';
 import { isSameWindow } from '../algorithm/window';
 import type { Group, OutsideWindows, Settlement, Take } from '../bucket/take';
 import {
@@ -219,7 +220,7 @@ export class FallbackReservations implements Reservations {
 
 /** With its window the hits of a take are gone: a refund would give back those of others. */
 function isForgotten({ limit, takenAtUs }: Settlement, nowUs: number): boolean {
-  return limit.algorithm === 'fixed_window' && !isSameWindow(limit, takenAtUs, nowUs);
+  return TRAITS[limit.algorithm].restores === 'at-window-end' && !isSameWindow(limit, takenAtUs, nowUs);
 }
 
 function keyOf({ tag, id }: ReservationName): string {

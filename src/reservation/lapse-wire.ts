@@ -34,7 +34,7 @@ export interface LapseReply {
   readonly held: number;
   /** The first lapse to come; 0: nothing is held. */
   readonly firstUs: number;
-  /** Of those asked for, whether they lapsed now. */
+  /** For each reservation of `due`, whether it lapsed now. */
   readonly lapsed: readonly boolean[];
   /** Reservations that are due next. */
   readonly due: readonly Due[];

@@ -378,8 +378,7 @@ function checkBytes(legs: readonly Leg[]): void {
   const bytes = recordBytesOf(legs);
   if (bytes <= RECORD_BYTES_MAX) return;
   throw new BadRequestError(
-    `descriptors has ${legs.length} limits, whose keys need ${bytes} bytes in the record of the reservation; ` +
-      `a record has at most ${RECORD_BYTES_MAX}: send fewer descriptors, or shorter values`,
+    `descriptors has ${legs.length} limits, whose record needs ${bytes} bytes; send fewer or shorter ones, for at most ${RECORD_BYTES_MAX}`,
   );
 }
 

@@ -58,7 +58,7 @@ export function encodeReserve({ name, plan, asked, ttlUs, keepUs }: ReserveInput
 
 export interface EncodeSettleInput extends Pick<SettleInput, 'name' | 'target' | 'actual'> {
   readonly legs: readonly SettledLeg[];
-  /** Of the record that was read; an empty text: there was none. */
+  /** The plan of the record that was read; an empty text: there was none. */
   readonly plan: string;
   readonly keepUs: number;
   /** Hits outside all edges of their limit are cut, because nobody knows others. */

@@ -20,7 +20,7 @@ export class LateRefund {
     // Slots end by themselves, and which one was released is not known here.
     if (hits === 0 || TRAITS[limit.algorithm].holds === 'slots') return;
     // With its window the hits are gone, in the store too.
-    const isOver = limit.algorithm === 'fixed_window' && !isSameWindow(limit, this.takenAtUs, nowUs);
+    const isOver = TRAITS[limit.algorithm].restores === 'at-window-end' && !isSameWindow(limit, this.takenAtUs, nowUs);
     if (this.hits === 0 || isOver) {
       this.hits = 0;
       this.takenAtUs = nowUs;
@@ -57,12 +57,12 @@ export async function sendRefund(store: Store, { account, hits, takenAtUs }: Sen
   try {
     // A log gives back hits of a certain moment, which is not known here, so the latest ones are refunded.
     const [outcome] =
-      limit.algorithm === 'sliding_window_log'
+      TRAITS[limit.algorithm].recordsMax !== undefined
         ? await store.take([refundOf(bucketKey, limit, hits)], options)
         : await store.settle([{ bucketKey, limit, hits: -hits, takenAtUs, usedBefore: ALL_BEFORE }], options);
     return outcome instanceof StoreError ? outcome : undefined;
   } catch (error) {
-    return error instanceof StoreError ? error : new StoreError('a refund failed', 'other', { cause: error });
+    return error instanceof StoreError ? error : new StoreError(String(error), 'other', { cause: error });
   }
 }
 

@@ -1,4 +1,4 @@
-/** Bounds the bytes of incomplete messages of all connections together. */
+/** A bound of bytes that all connections share: of incomplete messages, and of answers that wait for a peer. */
 
 /** The message for a call that exceeds the budget. */
 export const TOO_MUCH_WAITS = 'too many bytes of incomplete messages are waiting; retry later';

@@ -18,6 +18,7 @@ const PAGES: readonly (readonly [address: string, heading: string, content: stri
   ['limited', 'Who is limited', 'merchant=merchant_9'],
   ['tenants', 'Tenants', 'merchant_8'],
   ['tenant?domain=payments&entries=merchant%3Dmerchant_9', 'merchant_9', 'Limits in force'],
+  ['exceptions', 'Exceptions', 'stray'],
   ['rules', 'Rules', 'endpoint'],
   ['try?domain=payments&d=merchant%3Dmerchant_9&d=endpoint%3D%2Fpay', 'Try', 'Verdict'],
   ['audit', 'Audit', 'merchant_8'],
@@ -30,6 +31,11 @@ let browser: Browser;
 beforeAll(async () => {
   [served, browser] = await Promise.all([serveConsole(), openBrowser()]);
   await served.admin({ method: 'PUT', path: '/v1/tenants/payments/merchant_8', body: { plan: 'enterprise', reason: 'contract' } });
+  await served.admin({
+    method: 'PUT',
+    path: '/v1/overrides/payments/stray',
+    body: { entries: [{ key: 'merchent', value: 'merchant_42' }], limit: { requests_per_unit: 9, unit: 'minute' } },
+  });
   await served.ask([['merchant', 'merchant_9']], { hits: 100 });
   for (let i = 0; i < 3; i += 1) await served.ask([['merchant', 'merchant_9']], { hits: 50 });
   await until(async () => {

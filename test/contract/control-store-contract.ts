@@ -323,6 +323,18 @@ export function describeControlStore(name: string, open: (nowUs: number) => Prom
       expect(await allAudit(store, 'newest')).toEqual(oldest.toReversed());
     });
 
+    test('a write with details has one entry in the audit log, however many records it changes', async () => {
+      await store.write({ changes: [{ put: tenant('t') }], audit });
+      const details = '{"written":2}';
+      await store.write({ changes: ['t', 'u', 'v'].map((name) => ({ put: tenant(name) })), audit: { ...audit, details } });
+      const entries = await allAudit(store, 'oldest');
+      expect(entries.map((entry) => ({ ...entry, id: undefined, atMs: undefined }))).toEqual([
+        { ...audit, key: keyOf(tenant('t')), after: tenant('t') },
+        { ...audit, details },
+      ]);
+      expect((await store.read([keyOf(tenant('v'))]))[0]?.record).toEqual(tenant('v'));
+    });
+
     test('a scan in pages finds every record, and a log in steps every change', async () => {
       const names = Array.from({ length: 1_500 }, (_, i) => `t${i}`);
       const first = versionOf(await store.write({ changes: [{ put: tenant('first') }], audit }));

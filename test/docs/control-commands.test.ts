@@ -54,9 +54,12 @@ test('the examples succeed, and print what they changed', async () => {
   try {
     const tokenFile = path.join(path.dirname(server.tokensFile), 'token');
     writeFileSync(tokenFile, `${TOKENS.admin}\n`);
+    const tenants = path.join(path.dirname(tokenFile), 'tenants.csv');
+    writeFileSync(tenants, 'tenant,plan\nmerchant_43,enterprise\n');
     const env = { WEIR_ADMIN_URL: server.url, WEIR_ADMIN_TOKEN_FILE: tokenFile };
     const codes: string[] = [];
-    for (const [, name = '', ...args] of examples()) {
+    for (const [, name = '', ...words] of examples()) {
+      const args = words.map((word) => (word === 'tenants.csv' ? tenants : word));
       // A tail lasts until it has samples.
       if (name === 'tail') continue;
       const code = await runControl(await loadControlCommand(name), { args, env });

@@ -6,7 +6,7 @@ import { status } from '@grpc/grpc-js';
 import type { DescriptorStatus } from '../../src/decide/decision';
 import type { Answer, ReadRequest } from '../../src/transport/answer';
 import type { AnswerStream, GrpcMethod, MethodAnswer, RequestReader } from '../../src/transport/grpc/grpc-method';
-import type { ByteBudget } from '../../src/transport/byte-budget';
+import { ByteBudget } from '../../src/transport/byte-budget';
 import { Connection } from '../../src/transport/http2/connection/connection';
 import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../../src/transport/http2/frames/frames';
 import type { GatheredCall } from '../../src/transport/http2/calls/gathered-calls';
@@ -67,6 +67,7 @@ export class FuzzedConnection {
     this.source = new FrameSource(parts.random, parts.temper);
     this.life = 1 + this.random(this.random(LONG_LIFE_OF) === 0 ? LONG_LIFE_FRAMES : LIFE_FRAMES);
     this.connection = new Connection({
+      waiting: new ByteBudget(),
       nowMs: () => this.nowMs,
       onFault: (error) => this.faults.push(error),
       onOutput: () => undefined,

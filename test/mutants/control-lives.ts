@@ -17,15 +17,21 @@ export interface HandMadeLife {
   readonly live: (life: Recorder) => Promise<void>;
 }
 
-const note = (author: string): AuditNote => ({ author, action: 'put', reason: `by ${author}`, details: '{"n":1}' });
-const tenant = (name: string, plan = 'p', untilMs?: number): ControlRecord => ({
+/** With details a write has one entry, without them one for each change. */
+export const note = (author: string): AuditNote => ({
+  author,
+  action: 'put',
+  reason: `by ${author}`,
+  ...(author === 'bob' && { details: '{"n":1}' }),
+});
+export const tenant = (name: string, plan = 'p', untilMs?: number): ControlRecord => ({
   kind: 'tenant',
   domain: 'd',
   tenant: name,
   plan,
   ...(untilMs !== undefined && { untilMs }),
 });
-const block = (id: string, untilMs?: number): ControlRecord => ({
+export const block = (id: string, untilMs?: number): ControlRecord => ({
   kind: 'block',
   domain: 'd',
   id,
@@ -33,12 +39,12 @@ const block = (id: string, untilMs?: number): ControlRecord => ({
   ...(untilMs !== undefined && { untilMs }),
 });
 
-const pass = (id: string): ControlRecord => ({ kind: 'pass', domain: 'd', id, entries: [{ key: 'k', value: id }] });
+export const pass = (id: string): ControlRecord => ({ kind: 'pass', domain: 'd', id, entries: [{ key: 'k', value: id }] });
 
-const put = (store: ControlStore, records: readonly ControlRecord[], rest: Partial<ControlWrite> = {}) =>
+export const put = (store: ControlStore, records: readonly ControlRecord[], rest: Partial<ControlWrite> = {}) =>
   store.write({ changes: records.map((record) => ({ put: record })), audit: note('ann'), ...rest });
 
-async function readAll(store: ControlStore): Promise<void> {
+export async function readAll(store: ControlStore): Promise<void> {
   for (const kind of CONTROL_KINDS) await store.scan({ kind, limit: 100 });
   for (const order of ['newest', 'oldest'] as const) {
     await store.audit({ order, limit: 3 });
@@ -47,7 +53,7 @@ async function readAll(store: ControlStore): Promise<void> {
   await store.read([keyOf(tenant('a')), keyOf(block('a')), keyOf(tenant('nobody'))]);
 }
 
-const MS = START_US / 1_000;
+export const MS = START_US / 1_000;
 
 export const HAND_MADE: readonly HandMadeLife[] = [
   {
@@ -224,7 +230,7 @@ export const HAND_MADE: readonly HandMadeLife[] = [
   },
 ];
 
-async function positionOf(store: ControlStore): Promise<Position | undefined> {
+export async function positionOf(store: ControlStore): Promise<Position | undefined> {
   const answer = await store.changesAfter(undefined);
   return answer.kind === 'empty' ? undefined : answer.position;
 }

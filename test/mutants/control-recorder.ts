@@ -21,35 +21,50 @@ export interface RecordedCall {
   readonly args: readonly string[];
 }
 
+/** What another hand did to Redis between two calls. */
+export interface RecordedCommand {
+  readonly command: readonly string[];
+}
+
+/** What all keys of control data begin with. */
+export const CONTROL_SPACE = 'weir:control:1{weir:control}';
+
 export interface RecordedLife {
   readonly name: string;
-  readonly calls: readonly RecordedCall[];
+  readonly calls: readonly (RecordedCall | RecordedCommand)[];
 }
 
 /** Bounds of the store that are far lower than those that serve, so that a short life reaches them. */
 export interface SmallBounds {
   readonly log?: number;
   readonly audit?: number;
+  /** Bytes of a record in an audit entry. */
+  readonly auditBytes?: number;
   /** Of each kind. */
   readonly records?: readonly number[];
+  readonly penalties?: number;
 }
 
-/** Where the arguments of the write script have them, the records of the first kind last. */
+/** Where the arguments of the write script have them. */
 const LOG_AT = 5;
 const AUDIT_AT = 6;
-const RECORDS_AT = 11;
+const AUDIT_BYTES_AT = 7;
+const RECORDS_AT = 12;
+const PENALTIES_AT = 17;
 
 export interface Recorder {
   readonly store: RedisControlStore;
   readonly setNow: (nowUs: number) => Promise<void>;
   /** Those of the next writes. */
   readonly setBounds: (bounds: SmallBounds) => void;
-  readonly calls: RecordedCall[];
+  /** Runs a command as another hand would. `{}` in its arguments stands for what all keys begin with. */
+  readonly command: (...command: readonly string[]) => Promise<void>;
+  readonly calls: (RecordedCall | RecordedCommand)[];
 }
 
 /** On the Redis, which must be empty. */
 export function startRecorder(redis: ClockedRedis): Recorder {
-  const calls: RecordedCall[] = [];
+  const calls: (RecordedCall | RecordedCommand)[] = [];
   let bounds: SmallBounds = {};
   let nowUs = 0;
   const run = <Answer>(call: ScriptRun<Answer>): Promise<Answer> => {
@@ -62,13 +77,16 @@ export function startRecorder(redis: ClockedRedis): Recorder {
     run,
     keyPrefix: '',
     scripts: CONTROL_SCRIPTS,
-    onUnreadable: ({ kind, problem }) => {
-      throw new Error(`a record of ${kind}: ${problem}`);
-    },
+    onUnreadable: () => undefined,
   });
   return {
     store,
     calls,
+    command: async (...given) => {
+      const command = given.map((part) => part.replace('{}', CONTROL_SPACE));
+      calls.push({ command });
+      await redis.client.sendCommand(command);
+    },
     setBounds: (of) => {
       bounds = of;
     },
@@ -79,9 +97,15 @@ export function startRecorder(redis: ClockedRedis): Recorder {
   };
 }
 
-function bounded(args: readonly string[], { log, audit, records }: SmallBounds): readonly string[] {
+function bounded(args: readonly string[], { log, audit, auditBytes, records, penalties }: SmallBounds): readonly string[] {
+  const bounds = new Map([
+    [LOG_AT, log],
+    [AUDIT_AT, audit],
+    [AUDIT_BYTES_AT, auditBytes],
+    [PENALTIES_AT, penalties],
+  ]);
   return args.map((arg, i) => {
-    const bound = i === LOG_AT ? log : i === AUDIT_AT ? audit : records?.[i - RECORDS_AT];
+    const bound = bounds.get(i) ?? records?.[i - RECORDS_AT];
     return bound === undefined ? arg : String(bound);
   });
 }

@@ -6,6 +6,7 @@ import type { Caller } from '../role';
 import { readKeys, readTokens } from './credential-files';
 import { FailedTries } from './failed-tries';
 import { makeJwtVerifier, type VerifyJwt } from './jwt-verifier';
+import { ProvenCredentials } from './proven-credentials';
 import type { TokenList } from './token-list';
 import type { WatchedFile } from './watched-file';
 
@@ -36,6 +37,7 @@ const ANYONE: Caller = { name: 'anyone', role: 'admin' };
 
 export class Authenticator {
   private readonly failed: FailedTries;
+  private readonly proven = new ProvenCredentials();
 
   private constructor(
     private readonly options: AuthenticatorOptions,
@@ -60,16 +62,20 @@ export class Authenticator {
   /** Rejects with AdminProblem unless the credentials are valid. */
   async authenticate({ authorization, address }: Credentials): Promise<Caller> {
     if (!this.options.needsAuth) return ANYONE;
-    // Before any comparison, so that a guess beyond the limit is never judged.
+    // A guess beyond the limit is never judged. Credentials that were valid here before are no guess, so nobody locks out their owners.
     const retryAfterS = this.failed.retryAfterS(address);
-    if (retryAfterS !== undefined) {
+    if (retryAfterS !== undefined && !this.proven.has(authorization)) {
       this.options.onFailedTry?.();
       throw new AdminProblem('too-many-failed-tries', `too many requests without valid credentials; try again in ${retryAfterS} s`, {
         retryAfterS,
       });
     }
     const caller = await this.callerOf(authorization);
-    if (caller !== undefined) return caller;
+    if (caller !== undefined) {
+      this.proven.add(authorization);
+      return caller;
+    }
+    this.proven.delete(authorization);
     // Without credentials nothing was guessed: a browser asks so before somebody signs in.
     if (authorization !== undefined) {
       this.failed.record(address);

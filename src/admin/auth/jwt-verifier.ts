@@ -1,9 +1,11 @@
 /** Checks JWTs against an issuer, an audience and a set of public keys. */
 
+import { createHash } from 'node:crypto';
 import type { JSONWebKeySet, JWTPayload } from 'jose' with { 'resolution-mode': 'import' };
 import type { JwtChoice } from '../../settings/admin-choice';
 import { RECORD_BOUNDS } from '../../control/control-record';
 import { highestRole, type Caller } from '../role';
+import { JWT_NAMES } from './token-list';
 
 /** Only public-key signatures: with HMAC, everyone who can check a token can make one. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
@@ -11,8 +13,11 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 /** Difference between the clocks of the issuer and of this machine, in seconds. */
 const CLOCK_TOLERANCE_S = 5;
 
-/** Longest `sub` in the audit log. */
-const SUBJECT_MAX = RECORD_BOUNDS.authorBytes;
+/** Longest `sub`, in UTF-16 units. */
+const SUBJECT_MAX = 256;
+
+/** Letters of a longer subject's SHA-256, which keeps two apart that begin alike. */
+const HASH_LETTERS = 16;
 
 export type VerifyJwt = (token: string) => Promise<Caller | undefined>;
 
@@ -51,7 +56,19 @@ function callerOf(payload: JWTPayload, roleClaim: string): Caller | undefined {
   const role = highestRole(Array.isArray(claim) ? claim : [claim]);
   const { sub } = payload;
   if (role === undefined || sub === undefined || sub === '' || sub.length > SUBJECT_MAX) return undefined;
-  return { name: sub.replace(/[^!-~]/g, '?'), role };
+  return { name: nameOf(sub), role };
+}
+
+/**
+ * The name in the audit log: no token has it, and no other subject.
+ *
+ * @throws URIError if the subject has half of a surrogate pair
+ */
+function nameOf(subject: string): string {
+  const name = `${JWT_NAMES}${encodeURI(subject)}`;
+  if (name.length <= RECORD_BOUNDS.authorBytes) return name;
+  const hash = createHash('sha256').update(subject).digest('base64url').slice(0, HASH_LETTERS);
+  return `${name.slice(0, RECORD_BOUNDS.authorBytes - 1 - HASH_LETTERS)}~${hash}`;
 }
 
 /** @throws Error if the text is not a set of public keys */

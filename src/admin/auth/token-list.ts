@@ -6,6 +6,9 @@ import { isRole, ROLES, type Caller } from '../role';
 /** Most tokens in a file: each try is compared with all of them. */
 const TOKENS_MAX = 1_000;
 
+/** The names of JWT callers begin so. */
+export const JWT_NAMES = 'jwt:';
+
 const NAME = /^[!-~]{1,64}$/;
 const SHA256 = /^[0-9a-f]{64}$/i;
 
@@ -54,6 +57,7 @@ export class TokenList {
 
 function readToken([name = '', role, hash = '', ...rest]: readonly string[], place: string): Token {
   if (!NAME.test(name)) throw new TokenListError(`${place}: the name must have 1 to 64 printable characters`);
+  if (name.startsWith(JWT_NAMES)) throw new TokenListError(`${place}: the name must not begin with ${JWT_NAMES}, as those of JWTs do`);
   if (!isRole(role)) throw new TokenListError(`${place}: the role must be ${ROLES.join(', ')}`);
   if (!SHA256.test(hash) || rest.length > 0)
     throw new TokenListError(`${place}: the third word must be the SHA-256 of the token, in 64 hexadecimal digits`);

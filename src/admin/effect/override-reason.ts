@@ -10,9 +10,9 @@ import { listNames, type Reason } from './warning';
 
 export interface OverrideReasonInput {
   readonly record: OverrideRecord;
-  /** Of the rule or plan, before overrides. */
+  /** The limits of the rule or plan, before overrides. */
   readonly limits: readonly Limit[];
-  /** That select the descriptor, by precedence; the record among them. */
+  /** The overrides that select the descriptor, by precedence; the record is among them. */
   readonly overrides: readonly SelectedOverride[];
   /** The rule or plan, in words. */
   readonly owner: string;

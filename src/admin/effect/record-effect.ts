@@ -1,6 +1,6 @@
 /** What a record does now, or would do: what it changes, and why it has no effect or only a part of it. */
 
-import { keyOf, type ControlRecord } from '../../control/control-record';
+import { keyOf, type ControlRecord, type StoredRecord } from '../../control/control-record';
 import { toByteString } from '../../descriptor/byte-string';
 import type { GlobalModes, MatchControl } from '../../rule/match';
 import type { RuleSet } from '../../rule/rule-set';
@@ -11,8 +11,12 @@ import { examinePlan, examineTenant } from './tenant-effect';
 import { WARNINGS_MAX, type Reason, type Warning, type WarningCode } from './warning';
 import { withoutRecord, withRecord, type Replica } from './what-if';
 
+export const EFFECT_STATES = ['in_force', 'partial', 'none'] as const;
+
+export type EffectState = (typeof EFFECT_STATES)[number];
+
 export interface RecordEffect {
-  readonly state: 'in_force' | 'partial' | 'none';
+  readonly state: EffectState;
   /** For each rule, what was decided before and what is then. At most `CHANGES_MAX`. */
   readonly changes: readonly TermChange[];
   readonly omitted: number;
@@ -40,6 +44,23 @@ export function effectOfWrite(record: ControlRecord, input: EffectInput): Record
   const { control, rules } = input;
   if (rules?.ruleSet.domains.has(toByteString(record.domain)) !== true) return UNKNOWN;
   return effectOf(record, { ...input, before: control, after: withRecord(control, { record }) });
+}
+
+/** The effect of a record of the replica. */
+export function effectOfStored({ record, version }: StoredRecord, input: EffectInput): RecordEffect {
+  const { control, rules } = input;
+  const missing = missingPlan(record, rules);
+  if (missing !== undefined) return withWarnings(UNKNOWN, [missing]);
+  return effectOf(record, { ...input, before: withoutRecord(control, keyOf(record)), after: withRecord(control, { record, version }) });
+}
+
+/** One that was written ahead of its configuration has no effect yet. */
+function missingPlan(record: ControlRecord, rules: EffectInput['rules']): Reason | undefined {
+  if (record.kind !== 'tenant' && record.kind !== 'plan') return undefined;
+  const domain = rules?.ruleSet.domains.get(toByteString(record.domain));
+  if (domain === undefined || domain.plans?.has(toByteString(record.plan)) === true) return undefined;
+  const what = record.kind === 'tenant' ? 'the tenant has the default plan until it does' : 'no tenant has it';
+  return { code: 'unknown_plan', message: `the configuration has no plan ${JSON.stringify(record.plan)}; ${what}` };
 }
 
 /** What the end of a record changes. */
@@ -83,7 +104,7 @@ interface Context extends Examined {
   readonly input: Omit<ExamineInput<unknown>, 'record'>;
 }
 
-/** Undefined: there is no such domain. */
+/** Undefined: the configuration has no domain of that name. */
 function examine(record: ControlRecord, { rules, modes, control, after }: EffectInput & Pick<Views, 'after'>): Context | undefined {
   const domain = rules?.ruleSet.domains.get(toByteString(record.domain));
   if (rules === undefined || domain === undefined) return undefined;

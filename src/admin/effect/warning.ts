@@ -16,9 +16,10 @@ export const WARNINGS = {
   hidden_by_override: 'an override with more entries, more values or a later write wins',
   has_limits_of_its_own: 'a descriptor with limits of its own wins over the plan of the tenant',
   no_tenants: 'no descriptor of the domain has `tenant: true`',
+  unknown_plan: 'the configuration has no such plan; only of stored records, which were written ahead of it',
   no_change: 'what it says is in force already',
   shadow_mode: '`SHADOW_MODE` is on, so nothing is denied',
-  no_such_record: 'there is no record to delete',
+  no_such_record: 'no record with this key exists, so nothing is deleted',
   bucket_full: 'a bucket was full before all hits of a credit were given',
 } as const satisfies Readonly<Record<string, string>>;
 

@@ -18,7 +18,7 @@ interface Put {
   readonly version?: number;
 }
 
-/** With the record in the place of the one that has its key. */
+/** The control data in which the record replaces the one with its key. */
 export function withRecord(control: Replica, { record, version = NEWEST }: Put): MatchControl {
   return changed(control, { key: keyOf(record), put: { record, version } });
 }

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { TopAnswer, TopKeys, TopQuestion } from '../../top/top-keys';
 import { TOP_COUNT_MAX } from '../../top/top-keys';
-import type { InstanceFacts, InstancesPort } from '../backend';
+import type { InstanceFacts, InstancesPort } from '../instances/instance-facts';
 import type { CountReader } from '../live/count-reader';
 import type { LiveCounts, RuleName } from '../live/live-counts';
 import { pointOf, type LivePoint, type Span } from '../live/live-point';
@@ -18,8 +18,8 @@ export const RULES_MAX = 2_000;
 export const INSTANCES_MAX = 256;
 
 /**
- * Each process with an admin API reads what all processes have published, so their reads grow with the square of their number. Of more
- * processes than this, keys and instances are read only while somebody looks.
+ * Each process with an admin API reads what all processes have published, so their reads grow with the square of their number. With
+ * more processes than this, keys and instances are read only while somebody looks.
  */
 export const UNWATCHED_PROCESSES_MAX = 16;
 

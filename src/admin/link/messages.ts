@@ -7,7 +7,8 @@ import type { LivePort } from '../live/live-counts';
 import type { DocumentPart } from '../../yaml/text-pieces';
 import type { TopKeys } from '../../top/top-keys';
 import type { RequestReport } from '../request-counts';
-import type { BucketsPort, InstanceFacts, TailFilter, TailSample } from '../backend';
+import type { BucketsPort, TailFilter, TailSample } from '../backend';
+import type { InstanceFacts } from '../instances/instance-facts';
 
 /** Options of the thread; its settings come from the environment. */
 export interface AdminThreadData {

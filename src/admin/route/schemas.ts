@@ -83,5 +83,10 @@ export const next = Type.Optional(
 
 export const dryRun = Type.Optional(Type.Boolean({ default: false, description: 'Only show what would change.' }));
 
+/** Tenants may be put on a plan before the configuration that brings it, so that none has its default plan in between. */
+export const ahead = Type.Optional(
+  Type.Boolean({ default: false, description: 'Accept a domain and a plan that the configuration in force does not have yet.' }),
+);
+
 /** A field that every reply to a write has. */
 export const wasDryRun = Type.Boolean({ description: 'Whether nothing was changed, because `dry_run` was true.' });

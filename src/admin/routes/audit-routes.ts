@@ -22,7 +22,7 @@ const auditEntry = object({
   author: Type.String(),
   action: Type.String({ description: 'put, delete, promote, credit, reset, restore or discard_lost.' }),
   reason: Type.Optional(Type.String()),
-  details: Type.Optional(Type.Unknown({ description: 'For actions that change no record.' })),
+  details: Type.Optional(Type.Unknown({ description: 'For actions that change no record, and for imports.' })),
   kind: Type.Optional(Type.Union(CONTROL_KINDS.map((kind) => Type.Literal(kind)))),
   domain: Type.Optional(Type.String()),
   name: Type.Optional(Type.String({ description: 'The tenant, the plan, or the id of the record.' })),

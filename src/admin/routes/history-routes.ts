@@ -4,8 +4,10 @@ import { Type } from '@sinclair/typebox';
 import { TOP_COUNT_MAX } from '../../top/top-keys';
 import { HISTORY_QUESTIONS, type NamedKey } from '../history/history';
 import { sumOf, type MinuteView } from '../history/minutes';
+import { AdminProblem } from '../problem';
 import { route, type AdminRoute } from '../route/route';
 import { domain, object } from '../route/schemas';
+import { UsageError } from '../usage/prometheus-usage';
 
 const TAG = 'system';
 
@@ -154,9 +156,13 @@ const day = route({
   }),
   problems: ['unavailable'],
   handle: async ({ query }, { usage }) => {
-    const items = usage === undefined ? [] : [...(await usage.day(query))];
+    const items = usage === undefined ? [] : [...(await usage.day(query).catch(refuse))];
     return { body: { source: usage === undefined ? ('none' as const) : ('prometheus' as const), items } };
   },
 });
+
+function refuse(error: unknown): never {
+  throw error instanceof UsageError ? new AdminProblem('unavailable', error.message) : error;
+}
 
 export const HISTORY_ROUTES: readonly AdminRoute[] = [keys, rules, instances, day];

@@ -1,7 +1,8 @@
 /** The route of the serving processes: what each runs, what is degraded, and how it follows the control data. */
 
 import { Type } from '@sinclair/typebox';
-import { CONTROL_STATES, type AdminBackend, type ControlFacts, type InstanceFacts } from '../backend';
+import type { AdminBackend } from '../backend';
+import { CONTROL_STATES, type ControlFacts, type InstanceFacts } from '../instances/instance-facts';
 import { route } from '../route/route';
 import { object } from '../route/schemas';
 import { snakeKeys } from '../route/snake-keys';

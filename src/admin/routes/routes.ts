@@ -3,6 +3,7 @@
 import { AUDIT_ROUTES } from './audit-routes';
 import { BUCKET_ROUTES } from './bucket-routes';
 import { credit } from './credit-route';
+import { exceptions } from './exceptions-route';
 import { EXPLAIN_ROUTES } from './explain-routes';
 import { HISTORY_ROUTES } from './history-routes';
 import { LIVE_ROUTES } from './live-routes';
@@ -14,6 +15,7 @@ import { TAIL_ROUTES } from './tail-routes';
 
 export const ADMIN_ROUTES: readonly AdminRoute[] = [
   ...RECORD_ROUTES,
+  exceptions,
   ...EXPLAIN_ROUTES,
   ...BUCKET_ROUTES,
   credit,

@@ -1,7 +1,5 @@
 /** The usage of one key over a day, from the metric of top keys in Prometheus: bounded, with a deadline, and used again for a minute. */
 
-import { AdminProblem } from '../problem';
-
 /** The gauge of METRIC_TOP_KEYS. */
 export const USAGE_METRIC = 'weir_top_key_hits';
 
@@ -36,8 +34,13 @@ export interface UsagePoint {
   readonly denied: number;
 }
 
+/** Prometheus cannot answer. The message says why. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
 export interface UsagePort {
-  /** The last day, the oldest point first. Rejects with AdminProblem if Prometheus cannot answer. */
+  /** The last day, the oldest point first. Rejects with UsageError if Prometheus cannot answer. */
   day(query: UsageQuery): Promise<readonly UsagePoint[]>;
 }
 
@@ -79,7 +82,7 @@ export class PrometheusUsage implements UsagePort {
   }
 
   private async ask({ domain, entries }: UsageQuery, nowS: number): Promise<readonly UsagePoint[]> {
-    if (this.asking >= QUERIES_MAX) throw unavailable(`${QUERIES_MAX} queries wait for Prometheus; try again`);
+    if (this.asking >= QUERIES_MAX) throw new UsageError(`${QUERIES_MAX} queries wait for Prometheus; try again`);
     const end = nowS - (nowS % STEP_S);
     const search = new URLSearchParams({
       query: `sum by (question) (${USAGE_METRIC}{domain=${JSON.stringify(domain)},key=${JSON.stringify(entries)}})`,
@@ -96,15 +99,11 @@ export class PrometheusUsage implements UsagePort {
       if (!response.ok) throw new Error(`it answered ${response.status}`);
       return pointsOf(JSON.parse(await readBounded(response)));
     } catch (error) {
-      throw unavailable(`ADMIN_PROMETHEUS_URL: Prometheus gave no usage: ${reasonOf(error)}`);
+      throw new UsageError(`ADMIN_PROMETHEUS_URL: Prometheus gave no usage: ${reasonOf(error)}`);
     } finally {
       this.asking -= 1;
     }
   }
-}
-
-function unavailable(detail: string): AdminProblem {
-  return new AdminProblem('unavailable', detail);
 }
 
 /** The cause of a failed fetch says more than its message. */

@@ -14,7 +14,7 @@ import { LiveFigures } from '../../admin/live/live-figures';
 import { AdminProblem } from '../../admin/problem';
 import { PrometheusUsage } from '../../admin/usage/prometheus-usage';
 import { RequestCounts } from '../../admin/request-counts';
-import { RedisInstances } from '../../admin/redis-instances';
+import { RedisInstances } from '../../admin/instances/redis-instances';
 import { ADMIN_ROUTES } from '../../admin/routes/routes';
 import { AdminServer, type TlsOptions } from '../../admin/server/admin-server';
 import { ConsoleFiles } from '../../admin/server/console-files';

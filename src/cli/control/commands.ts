@@ -14,6 +14,10 @@ export const CONTROL_COMMANDS: ReadonlyMap<string, ControlEntry> = new Map<strin
   ['override', { purpose: 'gives descriptors another limit', load: async () => (await import('./override.js')).override }],
   ['block', { purpose: 'denies the requests of descriptors', load: async () => (await import('./block.js')).block }],
   ['pass', { purpose: 'makes descriptors unlimited', load: async () => (await import('./pass.js')).pass }],
+  [
+    'exceptions',
+    { purpose: 'lists what is in force beside the configuration', load: async () => (await import('./exceptions.js')).exceptions },
+  ],
   ['credit', { purpose: 'gives hits back to the buckets of a descriptor', load: async () => (await import('./credit.js')).credit }],
   ['bucket', { purpose: 'shows, explains, lists and resets buckets', load: async () => (await import('./bucket.js')).bucket }],
   ['top', { purpose: 'lists the keys that are limited most', load: async () => (await import('./top.js')).top }],

@@ -86,7 +86,7 @@ export const DOMAIN_OPTION = { domain: { type: 'string', form: 'DOMAIN', require
 
 export const AHEAD_OPTION = { type: 'boolean', help: 'accept a plan that the configuration in force does not have yet' } as const;
 
-const REASON_OPTION = { reason: { type: 'string', form: 'TEXT', help: 'why; for the audit log' } } as const;
+export const REASON_OPTION = { reason: { type: 'string', form: 'TEXT', help: 'why; for the audit log' } } as const;
 
 export const CHECK_OPTIONS = {
   'dry-run': { type: 'boolean', help: 'only show what would change' },

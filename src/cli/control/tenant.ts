@@ -3,6 +3,7 @@
 import type { Operations } from '../../admin-client/operations';
 import { printable } from '../admin/printable';
 import { action, type ControlAction } from './control-command';
+import { importAction } from './tenant-import';
 import { AHEAD_OPTION, DOMAIN_OPTION, recordCommand } from './record-command';
 import { showEntries } from './values/entries-text';
 import { selectorText } from './values/entries-text';
@@ -90,4 +91,4 @@ function descriptorText(descriptor: Reply['descriptors'][number], nowMs: number)
   return [...lines, ...limitTable(limits)].join('\n');
 }
 
-export const tenant = { ...records, actions: records.actions.map((each) => (each.name === 'show' ? show : each)) };
+export const tenant = { ...records, actions: [...records.actions.map((each) => (each.name === 'show' ? show : each)), importAction] };

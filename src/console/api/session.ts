@@ -21,6 +21,8 @@ export const wasRefused = signal(false);
 
 export const mayChange = computed(() => has('support'));
 
+export const mayAdministrate = computed(() => has('admin'));
+
 function has(needed: Role): boolean {
   const { value } = session;
   return value.kind === 'signed-in' && ORDER.indexOf(value.role) >= ORDER.indexOf(needed);

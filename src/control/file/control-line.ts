@@ -1,6 +1,6 @@
 /** The lines of the file of control data. */
 
-import { auditFromJson, auditToJson, keyText, readKeyText } from '../audit/audit-json';
+import { auditFromJson, auditToJson, keyText, readKeyText } from '../audit-json';
 import { keyOf } from '../control-record';
 import type { LoggedChange } from '../control-store';
 import type { JournalEntry } from '../local-control-store';

@@ -173,7 +173,7 @@ function readLogEntry(entry: unknown, onUnreadable: OnUnreadable): LoggedChange[
   });
 }
 
-/** Of the records with these keys. */
+/** The records with these keys; undefined for a key without one. */
 export function decodeRecords(reply: unknown, keys: readonly RecordKey[], onUnreadable: OnUnreadable): (StoredRecord | undefined)[] {
   return readList(reply).map((value, i) => {
     const text = readText(value);
@@ -213,7 +213,7 @@ export function decodeScan(reply: unknown): DecodedScan {
 }
 
 /**
- * The same page with fields, of which it names the records that are not readable.
+ * The same page with fields. It names the records that are not readable.
  *
  * @throws ReplyError if it is not such a page
  */

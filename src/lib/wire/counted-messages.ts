@@ -4,7 +4,7 @@ import { IncomingMessage, ServerResponse, type OutgoingHttpHeader, type Outgoing
 import { BadRequestError } from '../errors';
 import { PacedSocket } from './paced-socket';
 
-/** A body may have this many chunks of any size, and one more for each so many bytes. */
+/** A body may have `CHUNKS_FREE` chunks of any size, and one more for each `CHUNK_BYTES_MIN` bytes. */
 const CHUNKS_FREE = 2_048;
 const CHUNK_BYTES_MIN = 32;
 

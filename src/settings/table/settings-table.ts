@@ -1088,7 +1088,7 @@ export const SETTINGS_TABLE = {
     type: integer({ min: 1, max: 10_000 }),
     default: '10',
     meaning:
-      'Requests with invalid credentials from one address (IPv6: one /64) in a minute. After that the address gets 429, also with valid credentials, until the minute ends.',
+      'Requests with invalid credentials from one address (IPv6: one /64) in a minute. After that the address gets 429 until the minute ends, except with credentials that this process found valid before.',
   }),
   adminBodyBytesMax: row({
     ...admin,

@@ -57,6 +57,7 @@ export class LeanServer {
   private readonly services: GrpcServices;
   private readonly methodParts: MethodCallParts;
   private readonly bounds: LeanBounds;
+  private readonly waiting: ByteBudget;
   private readonly rules: ConnectionRules;
   private readonly measure: ConnectionMeasure;
   private readonly nowMs: () => number;
@@ -65,6 +66,7 @@ export class LeanServer {
 
   constructor(private readonly options: LeanServerOptions) {
     this.bounds = { ...LEAN_BOUNDS, ...options.bounds };
+    this.waiting = new ByteBudget(this.bounds.waitingBytesMax);
     this.rules = options.rules ?? DEFAULT_RULES;
     this.measure = options.measure ?? UNMEASURED;
     this.nowMs = options.nowMs ?? monotonicNowMs;
@@ -151,6 +153,7 @@ export class LeanServer {
     const connection: Connection = new Connection({
       nowMs: this.nowMs,
       streamsMax: this.rules.streamsMax,
+      waiting: this.waiting,
       onFault: (error) => {
         this.options.log.error({ err: error }, 'a gRPC connection failed');
       },

@@ -7,8 +7,12 @@ const THROWN =
   /(?:new (?:BadRequestError|BucketError|PartsError|StoreError|TooManyReservationsError|UnavailableError|UnknownReservationError)\(\s*|message: )(['`])((?:(?!\1).)*)\1/g;
 const FAULT = 'internal error; see the log of the rate limit service';
 
-/** What `weir check` and a start say of a configuration and of settings: they name their place, and what to do. */
-const OF_CONFIGURATION = /^(?:settings|problems|yaml|compile|source(?!\/xds))\/|^rule\/limit\.ts$/;
+/**
+ * What `weir check` and a start say of a configuration and of settings: they name their place, and what to do. The warnings of writes without
+ * effect are in the page of the admin API, by their codes.
+ */
+const OF_CONFIGURATION =
+  /^(?:settings|problems|yaml|compile|source(?!\/xds)|admin\/effect)\/|^admin\/routes\/credit-route\.ts$|^rule\/limit\.ts$/;
 
 /** Messages as the code writes them, with `…` for what is put in. */
 function messagesOfCode(): string[] {

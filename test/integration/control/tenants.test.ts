@@ -139,7 +139,7 @@ test('denials in all processes together lead to a block that operators see and l
     },
   ]);
   expect(await metric('weir_penalty_blocks_total')).toBeGreaterThan(0);
-  expect((await admin.service.audit({ order: 'newest', limit: 1 })).entries).toMatchObject([{ author: 'weir' }]);
+  expect((await admin.service.audit({ trail: 'penalties', order: 'newest', limit: 1 })).entries).toMatchObject([{ author: 'weir' }]);
   await admin.service.write({ changes: [{ delete: keyOf(records[0]!.record) }], audit: NOTE });
   await until(async () => (await metric('weir_control_records{kind="block"}')) === 0, { timeoutMs: 5_000 });
 });

@@ -199,7 +199,7 @@ describe.each(['memory', 'redis'] as const)('on the store %s', (kind) => {
     }));
     for (const path of ['', '/x:commit', '/x:release']) {
       const { status: code, body } = await httpRequest(`${base}${path}`, { body: { domain: 'llm', descriptors, hits: 1 } });
-      expect({ code, body }).toEqual({ code: 400, body: expect.stringContaining('a record has at most 16384') as string });
+      expect({ code, body }).toEqual({ code: 400, body: expect.stringContaining('for at most 16384') as string });
     }
   });
 

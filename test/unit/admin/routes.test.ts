@@ -26,6 +26,7 @@ const call = (request: AdminRequest) => callAdmin(server.url, request);
 /** A valid request for each operation that needs more than its path. */
 const EXAMPLES: Readonly<Record<string, Partial<AdminRequest>>> = {
   putTenant: { body: { plan: 'gold' } },
+  importTenants: { body: { items: [{ tenant: 'one', plan: 'gold' }] } },
   putPlan: { query: 'ahead=true', body: { limits: [{ requests_per_unit: 10, unit: 'second' }] } },
   putOverride: { body: { entries: [{ key: 'merchant', value: 'm1' }], limit: { requests_per_unit: 300, unit: 'minute' } } },
   putBlock: { body: { entries: [{ key: 'merchant', value: 'blocked' }], reason: 'fraud' } },

@@ -333,7 +333,7 @@ test.each(cases)('$title', async ({ before = [], path, body, expected }) => {
   expect(server.withoutEffect.slice(logged)).toHaveLength(expected.length === 0 ? 0 : 2);
 });
 
-test('a change shows what is in force now and then, and its end the way back', async () => {
+test('a change shows what is in force before and after it, and its end the way back', async () => {
   await write('tenants/payments/m9', { plan: 'enterprise' });
   const path = 'overrides/payments/a';
   const body = override('merchant=m9', limit(9_000, { name: 'enterprise_plan' }));

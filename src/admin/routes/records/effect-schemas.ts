@@ -2,7 +2,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { TERM_KINDS, type TermChange } from '../../effect/outcome';
-import { CHANGES_MAX, type EffectInput, type RecordEffect } from '../../effect/record-effect';
+import { CHANGES_MAX, EFFECT_STATES, type EffectInput, type RecordEffect } from '../../effect/record-effect';
 import { WARNINGS, type Warning, type WarningCode } from '../../effect/warning';
 import type { AdminBackend } from '../../backend';
 import { AdminProblem } from '../../problem';
@@ -41,6 +41,11 @@ export const changes = Type.Array(
 );
 
 export const effectFields = { changes, changes_omitted: Type.Integer({ minimum: 0, description: 'Further changes.' }) };
+
+export const effectState = Type.Union(
+  EFFECT_STATES.map((state) => Type.Literal(state)),
+  { description: 'in_force: it has its whole effect; partial: a part of it; none: no effect. `warnings` says why.' },
+);
 
 export const strict = Type.Optional(
   Type.Boolean({ default: false, description: 'Refuse a write that has warnings: 409 `without-effect`, and nothing is written.' }),

@@ -9,10 +9,11 @@ import { AdminProblem } from '../../problem';
 import type { Role } from '../../role';
 import { cursorOf } from '../../route/cursor';
 import { route, type AdminCall, type AdminRoute } from '../../route/route';
-import { domain, dryRun, next, object, page, reason } from '../../route/schemas';
+import { ahead, domain, dryRun, next, object, page, reason } from '../../route/schemas';
 import { etagOf, expectationOf } from './conditions';
 import { CONTROL_ROUTES } from './control-routes';
 import { effectInputOf, refuseIfStrict, strict } from './effect-schemas';
+import { importTenants } from './import-route';
 import { checkNames } from './known-names';
 import { promote } from './promote-route';
 import { bodySchema, recordSchema, SHAPES, showStored, toRecord } from './record-schemas';
@@ -140,11 +141,6 @@ async function effectOfDelete(key: RecordKey, backend: AdminBackend): Promise<Wr
   return { changes: [], omitted: 0, warnings: [{ code: 'no_such_record', effect: 'none', message }] };
 }
 
-/** Tenants may be put on a plan before the configuration that brings it, so that none has its default plan in between. */
-const ahead = Type.Optional(
-  Type.Boolean({ default: false, description: 'Accept a domain and a plan that the configuration in force does not have yet.' }),
-);
-
 function namesPlan(kind: ControlKind): boolean {
   return kind === 'tenant' || kind === 'plan';
 }
@@ -158,6 +154,7 @@ export const RECORD_ROUTES: readonly AdminRoute[] = [
     writer: 'support',
     effect: 'puts it on a plan',
   }),
+  importTenants,
   ...recordRoutes({
     kind: 'plan',
     collection: 'plans',

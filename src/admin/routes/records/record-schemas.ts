@@ -11,8 +11,8 @@ const common = {
   reason: Type.Optional(reason),
 };
 
-const plan = Type.String({ minLength: 1, maxLength: RECORD_BOUNDS.nameBytes, description: 'The name of a plan.' });
-const tenant = Type.String({
+export const plan = Type.String({ minLength: 1, maxLength: RECORD_BOUNDS.nameBytes, description: 'The name of a plan.' });
+export const tenant = Type.String({
   minLength: 1,
   maxLength: RECORD_BOUNDS.nameBytes,
   description: 'The value of the entry of a descriptor with `tenant: true`.',

@@ -1,5 +1,6 @@
 /** One HTTP/2 connection: takes frames, enforces the protocol and the bounds, and passes streams to their handlers. */
 
+import type { ByteBudget } from '../../byte-budget';
 import { ConnectionError, ErrorCode } from '../frames/errors';
 import { FloodGuard } from './flood-guard';
 import { ENDLESS, FrameParser, FrameType } from '../frames/frames';
@@ -33,6 +34,8 @@ export interface ConnectionOptions {
   /** A stream beyond `streamsMax` was refused. */
   readonly onRefused?: () => void;
   readonly streamsMax?: number;
+  /** Of all connections together: output that waits for windows of peers. */
+  readonly waiting: ByteBudget;
   readonly nowMs: () => number;
 }
 
@@ -64,6 +67,11 @@ export class Connection {
       },
       onEnd: (stream) => {
         this.end(stream);
+      },
+      waiting: options.waiting,
+      onUnsent: (stream) => {
+        stream.handler?.onReset(ErrorCode.ENHANCE_YOUR_CALM);
+        this.reset(stream, ErrorCode.ENHANCE_YOUR_CALM);
       },
     });
     this.receiver = new Receiver({

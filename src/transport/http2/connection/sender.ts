@@ -1,5 +1,6 @@
 /** Sends the frames of a connection, and DATA only as far as the peer's windows allow. */
 
+import type { ByteBudget } from '../../byte-budget';
 import { ConnectionError, ErrorCode, StreamError } from '../frames/errors';
 import { FrameWriter, MESSAGE_PREFIX_BYTES } from '../frames/frame-writer';
 import { Flag, FrameType, type Frame } from '../frames/frames';
@@ -12,6 +13,9 @@ const CONNECTION_WINDOW_DEFAULT = 65_535;
 /** Smaller DATA that is not the last of its stream costs more than it helps: a peer that opens its windows in such steps pays for it. */
 const TINY_FRAME_BYTES = 64;
 
+/** What a stream keeps in memory while its output waits, besides the output. */
+const WAITING_STREAM_BYTES = 4_096;
+
 const NO_BYTES = Buffer.alloc(0);
 
 export interface SenderOptions {
@@ -20,6 +24,10 @@ export interface SenderOptions {
   readonly onOutput: () => void;
   /** Everything of a stream was sent. */
   readonly onEnd: (stream: Stream) => void;
+  /** For output that waits for a window of the peer. */
+  readonly waiting: ByteBudget;
+  /** The budget is used up, so the stream must be reset. */
+  readonly onUnsent: (stream: Stream) => void;
 }
 
 /** An answer: one message between prebuilt header frames. */
@@ -96,7 +104,7 @@ export class Sender {
       const prefix = Buffer.alloc(MESSAGE_PREFIX_BYTES);
       prefix.writeUInt32BE(message.length, 1);
       this.send(stream, Buffer.concat([prefix, message]));
-      this.endWith(stream, trailers.plainBlock);
+      if (stream.isOpen) this.endWith(stream, trailers.plainBlock);
     }
     this.notifyOutput();
   }
@@ -182,11 +190,13 @@ export class Sender {
   forget(stream: Stream): void {
     // Almost no stream ever had data waiting.
     if (stream.outbox === undefined) return;
+    this.giveBack(stream.outbox);
     this.blocked.delete(stream);
     this.blockedByAll.delete(stream);
   }
 
   forgetAll(): void {
+    for (const { outbox } of [...this.blocked, ...this.blockedByAll]) if (outbox !== undefined) this.giveBack(outbox);
     this.blocked.clear();
     this.blockedByAll.clear();
   }
@@ -210,6 +220,10 @@ export class Sender {
       this.notifyOutput();
     }
     if (chunks.length > 0) {
+      if (!this.hold(outbox)) {
+        this.options.onUnsent(stream);
+        return;
+      }
       // A stream that begins to wait starts the clock, not the time of an earlier wait.
       if (!this.isBlocked) this.progressMs = this.options.nowMs();
       const [waits, waitsNot] = stream.sendWindow > 0 ? [this.blockedByAll, this.blocked] : [this.blocked, this.blockedByAll];
@@ -220,6 +234,19 @@ export class Sender {
     this.forget(stream);
     if (outbox.trailers !== undefined) this.finish(stream, outbox.trailers);
     else stream.handler?.onDrained?.();
+  }
+
+  private hold(outbox: Outbox): boolean {
+    const more = outbox.bytes + WAITING_STREAM_BYTES - outbox.held;
+    if (more > 0 && !this.options.waiting.take(more)) return false;
+    if (more < 0) this.options.waiting.giveBack(-more);
+    outbox.held += more;
+    return true;
+  }
+
+  private giveBack(outbox: Outbox): void {
+    this.options.waiting.giveBack(outbox.held);
+    outbox.held = 0;
   }
 
   private formOf(frame: HeadersFrame): Buffer {
@@ -241,5 +268,5 @@ export class Sender {
 }
 
 function outboxOf(stream: Stream): Outbox {
-  return (stream.outbox ??= { chunks: [], bytes: 0, trailers: undefined });
+  return (stream.outbox ??= { chunks: [], bytes: 0, held: 0, trailers: undefined });
 }

@@ -19,6 +19,8 @@ export interface StreamHandler {
 export interface Outbox {
   readonly chunks: Buffer[];
   bytes: number;
+  /** Bytes of the budget that the stream holds while its output waits. */
+  held: number;
   /** A header block; empty: the last DATA ends the stream. */
   trailers: Buffer | undefined;
 }

@@ -7,6 +7,8 @@ export interface LeanBounds {
   readonly connectionsMax: number;
   /** Maximum bytes of incomplete messages of all connections together. */
   readonly unfinishedBytesMax: number;
+  /** Maximum bytes of answers that wait for windows of their peers, of all connections together. */
+  readonly waitingBytesMax: number;
   /** How long a peer may take for its TLS handshake, and for its first SETTINGS. */
   readonly handshakeTimeoutMs: number;
   /** How long a peer may leave its output unread. */
@@ -18,6 +20,7 @@ export interface LeanBounds {
 export const LEAN_BOUNDS: LeanBounds = {
   connectionsMax: CONNECTIONS_MAX,
   unfinishedBytesMax: UNFINISHED_BYTES_MAX,
+  waitingBytesMax: 32 * 1024 * 1024,
   handshakeTimeoutMs: HANDSHAKE_TIMEOUT_MS,
   stallTimeoutMs: 30_000,
   watchMs: 1000,

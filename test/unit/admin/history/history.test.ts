@@ -1,7 +1,7 @@
 /** The last hour by minute: of rules, keys and instances, with gaps where nothing could be read. */
 
 import { History, KEYS_MAX, MINUTE_MS, UNWATCHED_PROCESSES_MAX } from '../../../../src/admin/history/history';
-import type { InstanceFacts } from '../../../../src/admin/backend';
+import type { InstanceFacts } from '../../../../src/admin/instances/instance-facts';
 import { CountReader } from '../../../../src/admin/live/count-reader';
 import type { LiveCounts } from '../../../../src/admin/live/live-counts';
 import type { TopAnswer, TopItem, TopQuery } from '../../../../src/top/top-keys';

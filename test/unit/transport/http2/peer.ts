@@ -1,5 +1,6 @@
 /** The client's side of a connection for tests: sends any frames, and reads what comes back. */
 
+import { ByteBudget } from '../../../../src/transport/byte-budget';
 import { Connection } from '../../../../src/transport/http2/connection/connection';
 import type { ErrorCode } from '../../../../src/transport/http2/frames/errors';
 import { FrameType, PREFACE, type Frame } from '../../../../src/transport/http2/frames/frames';
@@ -73,19 +74,24 @@ export class Peer {
   received = 0;
   /** How often the connection has asked for its turn to write. */
   outputs = 0;
-  readonly connection = new Connection({
-    nowMs: () => this.nowMs,
-    onFault: (error) => this.faults.push(error),
-    onOutput: () => {
-      this.outputs += 1;
-    },
-    open: (connection, stream, head) => {
-      this.opened.push({ stream, head });
-      return this.answerBy?.(connection, stream) ?? this.silent(connection, stream);
-    },
-  });
+  readonly connection: Connection;
 
-  constructor(private readonly answerBy?: (connection: Connection, stream: Stream) => StreamHandler | undefined) {
+  constructor(
+    private readonly answerBy?: (connection: Connection, stream: Stream) => StreamHandler | undefined,
+    { waiting = new ByteBudget() } = {},
+  ) {
+    this.connection = new Connection({
+      waiting,
+      nowMs: () => this.nowMs,
+      onFault: (error) => this.faults.push(error),
+      onOutput: () => {
+        this.outputs += 1;
+      },
+      open: (connection, stream, head) => {
+        this.opened.push({ stream, head });
+        return this.answerBy?.(connection, stream) ?? this.silent(connection, stream);
+      },
+    });
     this.connection.push(Buffer.concat([PREFACE, frame(FrameType.SETTINGS, 0)]));
     this.frames();
   }

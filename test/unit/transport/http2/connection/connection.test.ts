@@ -1,6 +1,7 @@
 /** The rules of HTTP/2 (RFC 9113) as a server keeps them: what ends a connection, what ends a stream, windows, and the drain. */
 
 import fc from 'fast-check';
+import { ByteBudget } from '../../../../../src/transport/byte-budget';
 import { Connection } from '../../../../../src/transport/http2/connection/connection';
 import { ErrorCode } from '../../../../../src/transport/http2/frames/errors';
 import { Flag, FrameType, PREFACE } from '../../../../../src/transport/http2/frames/frames';
@@ -82,6 +83,7 @@ describe('errors of the connection and their codes', () => {
     ['no SETTINGS first', Buffer.concat([PREFACE, frame(PING, 0, Buffer.alloc(8))])],
   ])('%s instead of the preface ends the connection', (_name, bytes) => {
     const fresh = new Connection({
+      waiting: new ByteBudget(),
       nowMs: () => 0,
       onFault: () => undefined,
       onOutput: () => undefined,

@@ -1,8 +1,8 @@
 /** Audit entries as JSON, for the export and for the file of control data. */
 
-import { CONTROL_KINDS, fieldOf, parseField, type RecordKey } from '../control-record';
-import type { AuditEntry } from '../control-store';
-import { readRecord, toJson } from '../read-record';
+import { CONTROL_KINDS, fieldOf, parseField, type RecordKey } from './control-record';
+import type { AuditEntry } from './control-store';
+import { readRecord, toJson } from './read-record';
 
 export function auditToJson({ id, atMs, author, action, reason, details, key, before, after }: AuditEntry): object {
   return {

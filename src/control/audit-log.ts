@@ -1,6 +1,6 @@
 /** Audit entries in memory, in the order of their ids: the latest of them, in pages from either end. */
 
-import type { AuditEntry, AuditPage, AuditQuery } from '../control-store';
+import type { AuditEntry, AuditPage, AuditQuery } from './control-store';
 
 /** Entries beyond the most are dropped in portions of this part of it, because each portion costs a copy. */
 const PORTION = 0.25;

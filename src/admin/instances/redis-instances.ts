@@ -1,10 +1,17 @@
 /** The serving processes on one Redis: each keeps a text about itself, beside the heartbeats that name all processes. */
 
-import type { TakeOptions } from '../store/port/store';
-import { ReplyError } from '../store/port/store';
-import type { ScriptRun } from '../store/redis/redis-store';
-import { loadScript } from '../store/redis/script-loader';
-import { CONTROL_STATES, type ControlFacts, type InstanceFacts, type InstancesPort, type LoadFacts, type StoreErrorFacts } from './backend';
+import type { TakeOptions } from '../../store/port/store';
+import { ReplyError } from '../../store/port/store';
+import type { ScriptRun } from '../../store/redis/redis-store';
+import { loadScript } from '../../store/redis/script-loader';
+import {
+  CONTROL_STATES,
+  type ControlFacts,
+  type InstanceFacts,
+  type InstancesPort,
+  type LoadFacts,
+  type StoreErrorFacts,
+} from './instance-facts';
 
 export interface RedisInstancesOptions {
   /** Runs a script on the server of its key. */
