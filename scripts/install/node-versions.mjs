@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { isExecutable } from '../process/programs.mjs';
 import { ROOT, exitWith, isMain } from '../process/repository.mjs';
 import { failureOf, run } from '../process/run.mjs';
+import { beginFetch } from './fetch-plan.mjs';
 import { withUnfinishedFolder } from './tool.mjs';
 
 const INSTALL_TIMEOUT_S = 180;
@@ -37,8 +38,7 @@ export async function installNodeVersions() {
 /** Resolves to the reason for each Node that could not be installed. */
 async function installAll() {
   const wanted = NODES.filter(({ path }) => !isExecutable(path));
-  if (wanted.length > 0)
-    console.log(`Installing Node ${wanted.map(({ version }) => version).join(', ')} (npm, into .cache/node-versions/) …`);
+  if (wanted.length > 0) beginFetch({ name: 'node-versions', by: `npm, ${wanted.map(({ version }) => version).join(', ')}` });
   /** @type {Map<PinnedNode, string>} */
   const missing = new Map();
   for (const node of wanted) {

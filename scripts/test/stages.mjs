@@ -1,25 +1,7 @@
-/** The stages of `npm test`, in order: what each runs, what it needs first, how much of the machine it uses, and for how long. */
+/** The stages of `npm test`, what each runs, what it needs first, how much of the machine it uses, and for how long. */
 
-/** The tests of other stages that depend most on Node: processes, signals, sockets, TLS, HTTP/2. */
+/** The tests of other stages that depend on Node: processes, signals, sockets, TLS, HTTP/2, every unit test, memory, Redis connections. */
 const ON_NODE_OF_IMAGE = {
-  folders: ['test/runtimes'],
-  files: [
-    'test/unit/transport',
-    'test/unit/workers',
-    ...integrationTests([
-      'grpc/grpc',
-      'grpc/grpc-tls',
-      'grpc/grpc-unix-socket',
-      'http/http',
-      'grpc/lean-transport',
-      'process/process',
-      'process/workers',
-    ]),
-  ],
-};
-
-/** Also those that depend on it less: every unit test, memory, Redis connections. */
-const ALL_ON_NODE_OF_IMAGE = {
   folders: ['test/runtimes', 'test/unit', 'test/contract'],
   files: [
     ...integrationTests([
@@ -55,6 +37,9 @@ export const FORMATTED = [
   '!package-lock.json',
 ];
 
+/** prettier remembers what is formatted, by the content of each file. */
+const CACHED = ['--cache', '--cache-strategy=content', '--cache-location=.cache/prettier'];
+
 /**
  * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'kubernetesApiServer' | 'bubblewrap' | 'asgi' | 'composeReader' | 'actionlint' | 'nginx' | 'haproxy' | 'apache' | 'caddy' | 'traefik' | 'envoyGatewayConfig' | 'envoyGatewayModule'} Need
  * With 'nodeVersions' a stage runs on the Node of the image.
@@ -72,14 +57,14 @@ export const FORMATTED = [
  * @property {readonly Need[]} [needs]
  * @property {number} [cores] How many of the two cores its processor time keeps busy. Stages run side by side while the sum is at most
  * two. A stage that waits for processes most of its time keeps less than one core busy.
- * @property {number} [workers] Those of jest; 1 by default. Tests of processes wait for half of their time, so four keep two cores busy.
+ * @property {number} [workers] Those of jest; 1 by default. Tests of processes wait for half of their time, so three keep more than one core busy.
  * @property {number} quietS How long it takes on two quiet cores, with the others beside it.
  * @property {Partial<Stage>} [long] What differs in the long form, besides the number of cases of each test (`test/support/random/form.ts`).
  * @property {Readonly<Record<string, string>>} [env]
  */
 
 /** Limits end what hangs. A busy machine needs ten times as long as a quiet one, and tools that were never used are slow at first. */
-const LIMIT = { times: 10, minS: 600 };
+const LIMIT = { times: 10, minS: 1800 };
 
 /**
  * When a stage is stopped.
@@ -111,23 +96,23 @@ const KUBERNETES_TOOLS = [
 
 /** @type {readonly Stage[]} */
 export const STAGES = [
-  { name: 'build', build: true, quietS: 30 },
-  { name: 'types', tool: [TYPE_CHECKER, '-p', 'tsconfig.json'], cores: 1, quietS: 30 },
-  { name: 'types-console', tool: [TYPE_CHECKER, '--noEmit', '-p', 'src/console/tsconfig.json'], cores: 1, quietS: 12 },
+  { name: 'build', build: true, quietS: 15 },
+  { name: 'types', tool: [TYPE_CHECKER, '-p', 'tsconfig.json'], cores: 1, quietS: 12 },
+  { name: 'types-console', tool: [TYPE_CHECKER, '--noEmit', '-p', 'src/console/tsconfig.json'], cores: 1, quietS: 4 },
   {
     name: 'lint',
     tool: ['eslint/bin/eslint.js', '--no-error-on-unmatched-pattern', 'src', 'test', 'bench', 'scripts'],
     cores: 1,
-    quietS: 60,
+    quietS: 120,
   },
-  { name: 'format', tool: ['prettier/bin/prettier.cjs', '--check', ...FORMATTED], cores: 1, quietS: 12 },
+  { name: 'format', tool: ['prettier/bin/prettier.cjs', '--check', ...CACHED, ...FORMATTED], cores: 1, quietS: 30 },
   { name: 'unused', tool: ['knip/bin/knip.js', '--no-progress'], cores: 1, quietS: 12 },
   {
     name: 'faults',
     folders: ['test/faults'],
     needs: ['build', 'redis'],
     cores: 0.6,
-    quietS: 90,
+    quietS: 150,
     long: { cores: 1, quietS: 360 },
   },
   {
@@ -135,53 +120,53 @@ export const STAGES = [
     folders: ['test/envoy'],
     needs: ['build', 'redis', 'envoy'],
     cores: 0.4,
-    quietS: 60,
+    quietS: 120,
     long: { quietS: 180 },
   },
   {
     name: 'runtimes',
-    ...ON_NODE_OF_IMAGE,
+    folders: ['test/runtimes'],
     needs: ['build', 'redis', 'nodeVersions'],
     cores: 1,
     quietS: 60,
-    long: { ...ALL_ON_NODE_OF_IMAGE, quietS: 120 },
+    long: { ...ON_NODE_OF_IMAGE, quietS: 120 },
   },
   // It builds Weir and installs its packages, as the Dockerfile says.
-  { name: 'image', folders: ['test/image'], needs: ['nodeVersions', 'bubblewrap'], cores: 1, quietS: 60, long: { quietS: 90 } },
+  { name: 'image', folders: ['test/image'], needs: ['nodeVersions', 'bubblewrap'], cores: 1, quietS: 75, long: { quietS: 90 } },
   // What people download and start: compose, workflows, changelog.
   {
     name: 'release',
     folders: ['test/release'],
     needs: ['build', 'redis', 'envoy', 'promtool', 'composeReader', 'actionlint'],
     cores: 0.6,
-    quietS: 30,
+    quietS: 40,
   },
   { name: 'lua', folders: ['test/lua', 'test/parity'], needs: ['redis'], cores: 1, quietS: 60 },
   // A separate stage: a machine without luacheck still runs the tests of the Lua scripts.
-  { name: 'luacheck', folders: ['test/luacheck'], needs: ['luacheck'], cores: 1, quietS: 12 },
-  { name: 'mutants', folders: ['test/mutants'], needs: ['redis'], cores: 1, quietS: 90 },
-  { name: 'docs', folders: ['test/docs', 'test/deploy'], needs: ['build', 'redis'], cores: 1, quietS: 30 },
+  { name: 'luacheck', folders: ['test/luacheck'], needs: ['luacheck'], cores: 1, quietS: 5 },
+  { name: 'mutants', folders: ['test/mutants'], needs: ['redis'], cores: 1, quietS: 30 },
+  { name: 'docs', folders: ['test/docs', 'test/deploy'], needs: ['build', 'redis'], cores: 1, quietS: 120 },
   { name: 'contract', folders: ['test/contract'], needs: ['redis'], cores: 1, quietS: 60 },
   {
     name: 'clients',
     folders: ['test/clients'],
     needs: ['build', 'h2spec', 'goClient', 'grpcio', 'asgi', 'openApiPythonClient'],
     cores: 0.4,
-    quietS: 60,
+    quietS: 90,
   },
   {
     name: 'proxies',
     folders: ['test/proxies'],
     needs: ['build', 'nginx', 'haproxy', 'apache', 'caddy', 'traefik'],
     cores: 0.5,
-    quietS: 30,
+    quietS: 40,
   },
   {
     name: 'kubernetes',
     folders: ['test/kubernetes'],
     needs: KUBERNETES_TOOLS,
     cores: 1,
-    quietS: 60,
+    quietS: 150,
     // The API server takes minutes to build.
     long: { folders: ['test/kubernetes', 'test/kubernetes-api'], needs: [...KUBERNETES_TOOLS, 'kubernetesApiServer'], quietS: 180 },
   },
@@ -191,24 +176,24 @@ export const STAGES = [
     folders: ['test/prometheus'],
     needs: ['build', 'redis', 'prometheus', 'promtool'],
     cores: 0.6,
-    quietS: 60,
+    quietS: 75,
   },
   {
     name: 'console',
     folders: ['test/console'],
     needs: ['build', 'chromium'],
     cores: 1,
-    quietS: 60,
+    quietS: 150,
   },
-  { name: 'unit', folders: ['test/unit', 'test/simulation'], cores: 2, workers: 2, quietS: 60 },
+  { name: 'unit', folders: ['test/unit', 'test/simulation'], cores: 1, workers: 1, quietS: 90 },
   {
     name: 'integration',
     folders: ['test/integration', 'test/conformance'],
     needs: ['build', 'redis', 'redisVersions', 'shells'],
-    cores: 2,
-    workers: 4,
-    quietS: 150,
+    cores: 1.2,
+    workers: 3,
+    quietS: 400,
   },
   // It measures processor time, which other stages on the same cores would change.
-  { name: 'bench', folders: ['test/bench'], needs: ['build', 'redis', 'h2load'], cores: 2, quietS: 30 },
+  { name: 'bench', folders: ['test/bench'], needs: ['build', 'redis', 'h2load'], cores: 2, quietS: 60 },
 ];

@@ -7,6 +7,8 @@ import { installCaddy } from '../install/go/caddy.mjs';
 import { installChromium } from '../install/system/chromium.mjs';
 import { installActionlint } from '../install/go/actionlint.mjs';
 import { installComposeReader } from '../install/go/compose-reader.mjs';
+import { planFetches } from '../install/fetch-plan.mjs';
+import { installNpmPackages } from '../install/npm-packages.mjs';
 import { installEnvoy } from '../install/envoy.mjs';
 import { installEnvoyGatewayConfig } from '../install/go/envoy-gateway-config.mjs';
 import { installEnvoyGatewayModule } from '../install/go/envoy-gateway-module.mjs';
@@ -27,7 +29,7 @@ import { installOpenApiPythonClient } from '../install/openapi-python-client.mjs
 import { installPrometheus, installPromtool } from '../install/system/prometheus.mjs';
 import { installRedisVersions } from '../install/redis-versions.mjs';
 import { installRedis } from '../install/system/redis.mjs';
-import { installShells } from '../install/system/shells.mjs';
+import { installFish, installZsh } from '../install/system/shells.mjs';
 import { installTraefik } from '../install/traefik.mjs';
 
 /** @typedef {import('./stages.mjs').Need} Need */
@@ -52,8 +54,8 @@ const PREPARE = {
   },
   // The same for the shells.
   shells: async () => {
-    await installShells();
-    return {};
+    const [zsh, fish] = [await installZsh(), await installFish()];
+    return { env: { WEIR_ZSH: zsh.path, WEIR_FISH: fish.path } };
   },
   nodeVersions: async () => {
     const { path, missing } = await installNodeVersions();
@@ -88,6 +90,13 @@ const PREPARE = {
 };
 
 /**
+ * Those that prepare several tools, one after the other: each may be missing. One that asks Go for a module cannot know before.
+ *
+ * @type {Partial<Record<Need, readonly (() => Promise<unknown>)[]>>}
+ */
+const PLANNED = { shells: [installZsh, installFish], envoyGatewayModule: [] };
+
+/**
  * @param {string} variable
  * @param {() => Promise<import('../install/tool.mjs').Tool>} install
  * @returns {() => Promise<Prepared>}
@@ -97,6 +106,17 @@ function prepareTool(variable, install) {
     const { path, missing } = await install();
     return missing === undefined ? { env: { [variable]: path } } : { missing };
   };
+}
+
+/**
+ * What will be fetched for the stages, in lines.
+ *
+ * @param {readonly Stage[]} stages
+ */
+export function planTools(stages) {
+  const needs = new Set(stages.flatMap(({ needs: own = [] }) => own));
+  const installers = [...needs].filter((need) => need !== 'build').flatMap((need) => PLANNED[need] ?? [PREPARE[need]]);
+  return planFetches([installNpmPackages, ...installers]);
 }
 
 /**

@@ -32,7 +32,7 @@ import { auditToJson } from './audit-json';
 export const CROWD_MAX = 64;
 
 /** Bytes of the details of an audit entry. */
-const DETAILS_BYTES_MAX = 4_096;
+export const DETAILS_BYTES_MAX = 12_288;
 
 /** How often the data may change while a restore reads and writes a part of them. */
 const RESTORE_MOVES_MAX = 20;

@@ -19,15 +19,13 @@ import {
 } from './control-recorder';
 import { readPart, withMain } from './lua-parts';
 import { mutantsOf } from './mutate';
+import { SHORT_PART } from './short-part';
 import { DeadlineError, startMutantRedis, type MutantRedis } from './mutant-redis';
 
 const RANDOM_LIVES = 40;
 const SEED = 20_261_123;
 const STARTED_WITHIN_MS = 60_000;
 const TIMEOUT_MS = 1_200_000;
-
-/** Of the mutants, those that the short form tries. */
-const SHORT_PART = 1 / 8;
 
 /** Lives that are lived between two looks at the replies. */
 const LIVES_AT_ONCE = 10;

@@ -9,6 +9,7 @@ import { EQUIVALENT } from './equivalent';
 import { KillOrder, type Batch } from './kill-suite';
 import { CLOCK_FILE, loadParts, scriptsWith } from './lua-parts';
 import { mutantsOf, type Mutant } from './mutate';
+import { SHORT_PART } from './short-part';
 import { DeadlineError, startMutantRedis, type MutantRedis } from './mutant-redis';
 import { findClockFault } from './real-clock';
 import { loadBatches } from './scenarios';
@@ -17,9 +18,6 @@ import { figure } from '../support/docs/figure';
 const CACHE_DIR = path.join(__dirname, '..', '..', '.cache');
 const TIMEOUT_MS = 600_000;
 const STDERR = 2;
-
-/** Of the mutants, those that the short form tries. */
-const SHORT_PART = 1 / 8;
 
 const batches = loadBatches();
 const order = new KillOrder(batches);

@@ -18,6 +18,7 @@ import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-stor
 import { startRedis, type RedisServer } from '../support/redis/redis-server';
 import { untilLate } from './mutant-redis';
 import { mutantsOf } from './mutate';
+import { SHORT_PART } from './short-part';
 import { RESERVATION_EQUIVALENT, RESERVATION_UNREACHED } from './reservation-equivalent';
 import { figure } from '../support/docs/figure';
 
@@ -25,8 +26,6 @@ const START_US = 1_800_000_000_000_000;
 const LIVES = 150;
 const SEED = 20_261_122;
 const TIMEOUT_MS = 600_000;
-/** Of the mutants, those that the short form tries. */
-const SHORT_PART = 1 / 8;
 const LISTED = { ...RESERVATION_EQUIVALENT, ...RESERVATION_UNREACHED };
 const FILE = 'include/reservation.lua';
 

@@ -111,7 +111,7 @@ export const PROXIES: Readonly<Record<ProxyName, Kind>> = {
       '/var/log/apache2/access.log': join(folder, 'access.log'),
     }),
     start: (command, folder) => {
-      writeFileSync(join(folder, 'main.conf'), apacheMain(folder));
+      writeFileSync(join(folder, 'main.conf'), apacheMain(command, folder));
       return { command, args: ['-DFOREGROUND', '-f', join(folder, 'main.conf')] };
     },
     failsOpen: true,
@@ -122,12 +122,19 @@ export const PROXIES: Readonly<Record<ProxyName, Kind>> = {
 
 export const PROXY_NAMES = Object.keys(PROXIES) as readonly ProxyName[];
 
+/** The modules of the system, or those beside an Apache that was unpacked into the cache. */
+function apacheModules(binary: string): string {
+  const unpacked = resolve(binary, '..', '..', 'root', 'usr', 'lib', 'apache2', 'modules');
+  return existsSync(unpacked) ? unpacked : '/usr/lib/apache2/modules';
+}
+
 /** What the files of a distribution do: modules, and where logs and the process id are. */
-function apacheMain(folder: string): string {
+function apacheMain(binary: string, folder: string): string {
+  const from = apacheModules(binary);
   const modules = ['mpm_event', 'authz_core', 'lua', 'proxy', 'proxy_http', 'headers'];
   return [
     `ServerRoot ${folder}`,
-    ...modules.map((name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`),
+    ...modules.map((name) => `LoadModule ${name}_module ${from}/mod_${name}.so`),
     'ServerName localhost',
     `PidFile ${folder}/httpd.pid`,
     `DefaultRuntimeDir ${folder}`,

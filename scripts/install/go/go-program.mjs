@@ -1,10 +1,11 @@
 /** Builds a Go program into .cache/. Nothing else changes, except Go's own caches. */
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isExecutable, which } from '../../process/programs.mjs';
 import { ROOT } from '../../process/repository.mjs';
 import { failureOf, run } from '../../process/run.mjs';
+import { beginFetch } from '../fetch-plan.mjs';
 import { withUnfinishedFolder } from '../tool.mjs';
 
 const BUILD_TIMEOUT_S = 600;
@@ -22,7 +23,7 @@ export async function buildGoProgram({ name, path, program, args }) {
     return {
       missing: `${name} is built with Go, and go is not on PATH. Install Go (go.dev, or Debian and Ubuntu: \`apt-get install golang\` as root), then run the command again.`,
     };
-  console.log(`Building ${name} (go, into .cache/) …`);
+  beginFetch({ name: basename(dirname(path)), by: `go, ${name}`, isGo: true });
   return withUnfinishedFolder(dirname(path), async (unfinished) => {
     const ended = await run(go, args(unfinished), {
       timeoutS: BUILD_TIMEOUT_S,

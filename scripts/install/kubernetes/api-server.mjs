@@ -5,6 +5,7 @@ import { parseJson } from '../../process/parse-json.mjs';
 import { which } from '../../process/programs.mjs';
 import { ROOT } from '../../process/repository.mjs';
 import { failureOf, run } from '../../process/run.mjs';
+import { beginFetch } from '../fetch-plan.mjs';
 import { installIfMain, withUnfinishedFolder } from '../tool.mjs';
 
 const KUBERNETES_VERSION = 'v1.37.2';
@@ -32,7 +33,11 @@ export async function installKubernetesApiServer() {
       missing:
         'kube-apiserver is built with Go, and go is not on PATH. Install Go (go.dev, or Debian and Ubuntu: `apt-get install golang` as root), then run the command again.',
     };
-  console.log(`Building kube-apiserver ${KUBERNETES_VERSION} and etcd ${ETCD_VERSION} (go, into .cache/, several minutes) …`);
+  beginFetch({
+    name: 'kubernetes-api-server',
+    by: `go, several minutes, kube-apiserver ${KUBERNETES_VERSION} and etcd ${ETCD_VERSION}`,
+    isGo: true,
+  });
   const missing = await withUnfinishedFolder(cache, async (unfinished) => {
     const failure = (await writeModule(go, unfinished)) ?? (await buildPrograms(go, unfinished));
     if (failure === undefined) renameSync(join(unfinished, 'programs'), path);

@@ -13,6 +13,7 @@ import { parseJson } from '../../process/parse-json.mjs';
 import { which } from '../../process/programs.mjs';
 import { ROOT } from '../../process/repository.mjs';
 import { failureOf, run } from '../../process/run.mjs';
+import { beginFetch } from '../fetch-plan.mjs';
 import { installPythonPackage } from '../python-package.mjs';
 import { installIfMain, withUnfinishedFolder } from '../tool.mjs';
 import { schemasOf } from './crd-schema.mjs';
@@ -22,7 +23,7 @@ import { schemasOf } from './crd-schema.mjs';
 
 /** The oldest that the chart supports, the newest, and two between them. */
 const KUBERNETES_VERSIONS = ['v1.25.0', 'v1.29.0', 'v1.33.0', 'v1.37.0'];
-const SCHEMA_PACKAGE = { name: 'kubernetes-validate', version: '1.37.0' };
+const SCHEMA_PACKAGE = { name: 'kubernetes-validate', version: '1.37.0', isData: true };
 
 /** @type {readonly Source[]} */
 const SOURCES = [
@@ -47,6 +48,7 @@ export async function installKubernetesSchemas() {
   const cache = join(ROOT, '.cache', 'kubernetes-schemas');
   const path = join(cache, hash);
   if (existsSync(path)) return { path };
+  beginFetch({ name: 'kubernetes-schemas', by: 'pip and go', isGo: true });
   const missing = await withUnfinishedFolder(cache, async (unfinished) => {
     const failure = (await writeKubernetes(unfinished)) ?? (await writeCustomResources(unfinished));
     if (failure === undefined && !existsSync(path)) renameSync(unfinished, path);
@@ -93,7 +95,6 @@ async function writeCustomResources(folder) {
   if (go === undefined)
     return 'The schemas of custom resources come from Go modules, and go is not on PATH. Install Go (go.dev, or Debian and Ubuntu: `apt-get install golang` as root), then run the command again.';
   for (const { name, module, paths } of SOURCES) {
-    console.log(`Downloading ${module} (go, for .cache/kubernetes-schemas/) …`);
     const ended = await run(go, ['mod', 'download', '-json', module], { timeoutS: DOWNLOAD_TIMEOUT_S, output: 'pipe' });
     if (ended.code !== 0) {
       console.error(ended.output);

@@ -1,4 +1,4 @@
-/** Finds bubblewrap, in which the file tree of the image runs without an engine, or installs it with the package manager of the system. */
+/** Finds bubblewrap, in which the file tree of the image runs without an engine, or unpacks or installs its package. */
 import { run } from '../../process/run.mjs';
 import { installSystemProgram } from './system-program.mjs';
 import { installIfMain } from '../tool.mjs';
@@ -13,6 +13,7 @@ export async function installBubblewrap() {
     program: 'bwrap',
     variable: 'WEIR_BUBBLEWRAP',
     packages: { 'apt-get': 'bubblewrap', apk: 'bubblewrap', dnf: 'bubblewrap', brew: 'bubblewrap' },
+    unpacked: { binary: 'usr/bin/bwrap' },
   });
   if (tool.missing !== undefined) return tool;
   const { code, output } = await run(tool.path, TRIAL, { timeoutS: TRIAL_TIMEOUT_S, output: 'pipe' });

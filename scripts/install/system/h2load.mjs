@@ -1,4 +1,4 @@
-/** Finds h2load of nghttp2 for the benchmarks, or installs it with the package manager of the system. */
+/** Finds h2load of nghttp2 for the benchmarks, or unpacks or installs its package. */
 import { installSystemProgram } from './system-program.mjs';
 import { installIfMain } from '../tool.mjs';
 
@@ -7,6 +7,7 @@ export function installH2load() {
     program: 'h2load',
     variable: 'WEIR_H2LOAD',
     packages: { 'apt-get': 'nghttp2-client', apk: 'nghttp2', dnf: 'nghttp2', brew: 'nghttp2' },
+    unpacked: { binary: 'usr/bin/h2load' },
   });
 }
 

@@ -1,4 +1,4 @@
-/** Finds HAProxy, which asks /check in the tests, or installs it with the package manager of the system. */
+/** Finds HAProxy, which asks /check in the tests, or unpacks or installs its package. */
 import { installSystemProgram } from './system-program.mjs';
 import { installIfMain } from '../tool.mjs';
 
@@ -7,6 +7,7 @@ export function installHaproxy() {
     program: 'haproxy',
     variable: 'WEIR_HAPROXY',
     packages: { 'apt-get': 'haproxy', apk: 'haproxy', dnf: 'haproxy', brew: 'haproxy' },
+    unpacked: { binary: 'usr/sbin/haproxy' },
     service: 'haproxy.service',
   });
 }

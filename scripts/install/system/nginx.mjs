@@ -1,4 +1,4 @@
-/** Finds nginx, which asks /check in the tests, or installs it with the package manager of the system. */
+/** Finds nginx, which asks /check in the tests, or unpacks or installs its package. */
 import { installSystemProgram } from './system-program.mjs';
 import { installIfMain } from '../tool.mjs';
 
@@ -7,6 +7,7 @@ export function installNginx() {
     program: 'nginx',
     variable: 'WEIR_NGINX',
     packages: { 'apt-get': 'nginx-light', apk: 'nginx', dnf: 'nginx', brew: 'nginx' },
+    unpacked: { binary: 'usr/sbin/nginx' },
     service: 'nginx.service',
   });
 }

@@ -1,4 +1,4 @@
-/** Finds redis-server for the tests, or installs it with the package manager of the system. The tests start it themselves. */
+/** Finds redis-server for the tests, or unpacks or installs its package. The tests start it themselves. */
 import { installSystemProgram } from './system-program.mjs';
 import { installIfMain } from '../tool.mjs';
 
@@ -7,6 +7,7 @@ export function installRedis() {
     program: 'redis-server',
     variable: 'WEIR_REDIS_SERVER',
     packages: { 'apt-get': 'redis-server', apk: 'redis', dnf: 'redis', brew: 'redis' },
+    unpacked: { binary: 'usr/bin/redis-server' },
     service: 'redis-server.service',
   });
 }

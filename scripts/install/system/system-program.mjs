@@ -1,7 +1,12 @@
-/** Installs a program with the package manager of the system, when that needs no password, and starts no service. */
+/**
+ * Finds a program, or unpacks the packages of Debian and Ubuntu into .cache/deb/. Where that is not possible, it is installed with the package
+ * manager of the system, when that needs no password, and no service starts.
+ */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { isExecutable, which } from '../../process/programs.mjs';
 import { failureOf, run } from '../../process/run.mjs';
+import { beginFetch } from '../fetch-plan.mjs';
+import { canUnpack, isUnpacked, isUnpackingForced, unpackProgram } from './unpacked-program.mjs';
 
 const INSTALL_TIMEOUT_S = 600;
 const POLICY_FILE = '/usr/sbin/policy-rc.d';
@@ -23,6 +28,7 @@ const POLICY_FILE = '/usr/sbin/policy-rc.d';
  * @property {string} variable Names another binary.
  * @property {Readonly<Record<ManagerName, string>>} packages Several are separated by spaces.
  * @property {() => boolean} [isComplete] Whether what the tests need besides the program is there.
+ * @property {Omit<import('./unpacked-program.mjs').Unpacked, 'packages'>} [unpacked] How it runs from its packages of Debian.
  * @property {string} [service] The systemd unit of the package, which stays disabled.
  */
 
@@ -59,14 +65,20 @@ export async function installSystemProgram(wanted) {
       ? { path: given }
       : { missing: `${variable} is ${given}, which is not an executable file. Set it to the path of a ${program} binary, or unset it.` };
   }
-  const found = which(program);
+  const found = isUnpackingForced() ? undefined : which(program);
   if (found !== undefined && isComplete()) return { path: found };
+  if (wanted.unpacked !== undefined && canUnpack()) {
+    if (!isUnpacked(program, wanted.unpacked)) beginFetch({ name: wanted.unpacked.folder ?? program, by: 'apt-get, into .cache/deb' });
+    const unpacked = await unpackProgram(program, { packages: packages['apt-get'], ...wanted.unpacked });
+    if (unpacked.path !== undefined) return unpacked;
+    console.error(`${program} could not be unpacked below .cache/deb/: ${unpacked.missing}.`);
+  }
 
   const advice = `Install it (Debian and Ubuntu: \`apt-get install ${packages['apt-get']}\` as root; Alpine: \`apk add ${packages.apk}\`; Fedora: \`dnf install ${packages.dnf}\`; macOS: \`brew install ${packages.brew}\`), or set ${variable} to the path of a ${program} binary.`;
   const isRoot = process.getuid?.() === 0;
   const manager = MANAGERS.find(({ name, needsRoot }) => needsRoot === isRoot && which(name) !== undefined);
   if (manager === undefined) return { missing: `${program} is not on PATH, or incomplete. ${advice}` };
-  console.log(`Installing ${program} (${manager.name}) …`);
+  beginFetch({ name: program, by: `${manager.name}, into the system, because it cannot run from .cache/ here` });
   const failure = await install(manager, wanted);
   const path = which(program);
   if (failure === undefined && path !== undefined && isComplete()) return { path };

@@ -178,9 +178,14 @@ test.each([0, -1, 1.5, NaN, Infinity])('a deadline of %d ms is refused', async (
 
 test('calls beyond inFlightMax, and after close, are decided by the failure mode', async () => {
   const harness = await serve();
-  harness.decide = never;
+  let hasArrived = false;
+  harness.decide = () => {
+    hasArrived = true;
+    return never();
+  };
   const client = await connected({ address: `127.0.0.1:${harness.port}`, timeoutMs: PATIENT_MS, inFlightMax: 1, failureMode: 'closed' });
   const waiting = client.check(REQUEST);
+  await until(() => hasArrived);
   expect(await client.check(REQUEST)).toMatchObject({ allowed: false, error: { message: '1 calls wait already (inFlightMax)' } });
   await client.close();
   expect(await client.check(REQUEST)).toMatchObject({ allowed: false, error: { message: 'the client is closed' } });

@@ -45,6 +45,12 @@ const bash: Shell = {
   },
 };
 
+/** The stage may have another than that on PATH. */
+function commandOf(shell: string): string {
+  const given = process.env[`WEIR_${shell.toUpperCase()}`];
+  return given === undefined || given === '' ? shell : given;
+}
+
 /** zsh completes only in an interactive shell: what its completion system is asked to offer is printed instead, as `word:purpose`. */
 const ZSH_STUBS = `
 compdef() { :; }
@@ -58,7 +64,7 @@ const zsh: Shell = {
   name: 'zsh',
   offer: async (script, words) => {
     const code = `${ZSH_STUBS}source ${script}; words=(weir ${quoted(words)}); CURRENT=${words.length + 1}; _weir`;
-    const { stdout, stderr } = await runCommand('zsh', ['-f', '-c', code]);
+    const { stdout, stderr } = await runCommand(commandOf('zsh'), ['-f', '-c', code]);
     expect(stderr).toBe('');
     return linesOf(stdout)
       .map((line) => line.split(':')[0]!)
@@ -69,12 +75,16 @@ const zsh: Shell = {
 const fish: Shell = {
   name: 'fish',
   offer: async (script, words) => {
-    const { stdout } = await runCommand('fish', ['--no-config', '-c', `source ${script}; complete -C 'weir ${words.join(' ')}'`]);
+    const { stdout } = await runCommand(commandOf('fish'), [
+      '--no-config',
+      '-c',
+      `source ${script}; complete -C 'weir ${words.join(' ')}'`,
+    ]);
     return linesOf(stdout).map((line) => line.split('\t')[0]!);
   },
 };
 
-const isInstalled = ({ name }: Shell): boolean => spawnSync(name, ['--version']).status === 0;
+const isInstalled = ({ name }: Shell): boolean => spawnSync(commandOf(name), ['--version']).status === 0;
 
 describe.each([bash, zsh, fish])('$name', (shell) => {
   const { name, offer } = shell;
