@@ -6,9 +6,9 @@ import { randomFrom, sampled } from '../support/random/random';
 import { openClockedRedis } from '../support/redis/redis-store';
 import { startRedis } from '../support/redis/redis-server';
 import type { Script } from '../../src/store/redis/script-loader';
-import { CONTROL_EQUIVALENT } from './control-equivalent';
-import { BIG_LIVES, EDGE_LIVES } from './control-edge-lives';
-import { HAND_MADE, liveRandomly } from './control-lives';
+import { CONTROL_EQUIVALENT } from './control/control-equivalent';
+import { BIG_LIVES, EDGE_LIVES } from './control/control-edge-lives';
+import { HAND_MADE, liveRandomly } from './control/control-lives';
 import {
   CONTROL_SCRIPTS,
   CONTROL_SPACE,
@@ -16,7 +16,7 @@ import {
   type ControlScriptName,
   type RecordedLife,
   type Recorder,
-} from './control-recorder';
+} from './control/control-recorder';
 import { readPart, withMain } from './lua-parts';
 import { mutantsOf } from './mutate';
 import { SHORT_PART } from './short-part';

@@ -61,7 +61,7 @@ test('a block is in force in every worker within a second, and holds while Redis
     await redis.restart();
     await until(async () => (await healthOf(weir)).includes('control: lost by redis'));
     expect(await statusOf(weir, 'müller')).toBe(429);
-    expect(weir.output()).toContain('Redis lost 1 records of control data, which this instance keeps in force');
+    expect(weir.output()).toContain('Redis lost control data: this instance keeps 1 records in force, and Redis lacks 0 of its own');
   } finally {
     await admin.close();
     await weir.stop();

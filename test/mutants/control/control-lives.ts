@@ -1,9 +1,9 @@
 /** Lives of control data: random ones, which the twin in TypeScript lives too, and those by hand that reach ends, bounds and trimmed logs. */
 
-import { CONTROL_KINDS, keyOf, type ControlRecord } from '../../src/control/control-record';
-import type { AuditNote, ControlChange, ControlStore, ControlWrite, Expectation, Position } from '../../src/control/control-store';
-import { LocalControlStore } from '../../src/control/local-control-store';
-import type { Random } from '../support/random/random';
+import { CONTROL_KINDS, keyOf, type ControlRecord } from '../../../src/control/control-record';
+import type { AuditNote, ControlChange, ControlStore, ControlWrite, Expectation, Position } from '../../../src/control/control-store';
+import { LocalControlStore } from '../../../src/control/local-control-store';
+import type { Random } from '../../support/random/random';
 import type { Recorder } from './control-recorder';
 
 export const START_US = 1_800_000_000_000_000;
