@@ -302,7 +302,7 @@ local function read_fields(prefix, names)
   return call_redis('HMGET', holds_key, unpack(fields))
 end
 
--- Ids that are due and their records, put at the end of the reply: so many, and so many bytes, at most, but one in any case.
+-- Appends ids that are due and their records to the reply: at most `ids_max` of them, of at most `bytes_max` bytes, but at least one.
 local function add_due(reply, ids_max, bytes_max)
   local ids = call_redis('ZRANGEBYSCORE', index_key, '-inf', format('%.0f', now_us), 'LIMIT', '0', format('%d', ids_max))
   local values, bytes = read_fields(RECORD_FIELD, ids), 0

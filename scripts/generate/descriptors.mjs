@@ -21,6 +21,8 @@ const BUF = join(ROOT, 'node_modules', '.bin', 'buf');
 const SERVICE_FILES = [
   'envoy/service/ratelimit/v3/rls.proto',
   'grpc/health/v1/health.proto',
+  'grpc/reflection/v1/reflection.proto',
+  'grpc/reflection/v1alpha/reflection.proto',
   'kuadrant/service/ratelimit/v1/ratelimit.proto',
   'weir/v1/reservation.proto',
 ];

@@ -263,6 +263,7 @@ export interface Operations {
             | 'hidden_by_override'
             | 'has_limits_of_its_own'
             | 'no_tenants'
+            | 'unknown_plan'
             | 'no_change'
             | 'shadow_mode'
             | 'no_such_record'
@@ -1321,6 +1322,74 @@ export interface Operations {
       }[];
     };
   };
+  readonly listPlansInForce: {
+    readonly query: {
+      readonly limit?: number;
+      readonly cursor?: string;
+      readonly domain?: string;
+      readonly plan?: string;
+    };
+    readonly reply: {
+      readonly items: readonly {
+        readonly domain: string;
+        readonly plan: string;
+        readonly configured: boolean;
+        readonly file?: string;
+        readonly line?: number;
+        readonly unlimited: boolean;
+        readonly limits: readonly {
+          readonly name: string;
+          readonly requests_per_unit: number;
+          readonly unit: string;
+          readonly unit_multiplier: number;
+          readonly algorithm: string;
+          readonly capacity: number;
+        }[];
+        readonly values?: {
+          readonly domain: string;
+          readonly plan: string;
+          readonly limits: readonly {
+            readonly name?: string;
+            readonly requests_per_unit: number;
+            readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
+            readonly unit_multiplier?: number;
+            readonly burst?: number;
+          }[];
+          readonly until?: string;
+          readonly reason?: string;
+          readonly author?: string;
+          readonly created_at?: string;
+          readonly version: number;
+        };
+        readonly effect?: 'in_force' | 'partial' | 'none';
+        readonly warnings: readonly {
+          readonly code:
+            | 'unknown_domain'
+            | 'unknown_key'
+            | 'no_rule'
+            | 'nothing_to_replace'
+            | 'needs_name'
+            | 'unknown_limit'
+            | 'unknown_place'
+            | 'impossible_values'
+            | 'shared_window'
+            | 'hidden_by_block'
+            | 'hidden_by_pass'
+            | 'hidden_by_override'
+            | 'has_limits_of_its_own'
+            | 'no_tenants'
+            | 'unknown_plan'
+            | 'no_change'
+            | 'shadow_mode'
+            | 'no_such_record'
+            | 'bucket_full';
+          readonly effect: 'none' | 'partial';
+          readonly message: string;
+        }[];
+      }[];
+      readonly next?: string;
+    };
+  };
   readonly listExceptions: {
     readonly query: {
       readonly limit?: number;
@@ -1337,6 +1406,14 @@ export interface Operations {
         readonly kind: 'override' | 'candidate' | 'block' | 'penalty' | 'pass' | 'plan' | 'tenant';
         readonly domain: string;
         readonly name: string;
+        readonly plan?: string;
+        readonly limits?: readonly {
+          readonly name?: string;
+          readonly requests_per_unit: number;
+          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
+          readonly unit_multiplier?: number;
+          readonly burst?: number;
+        }[];
         readonly entries?: readonly {
           readonly key: string;
           readonly value?: string;
@@ -1348,14 +1425,6 @@ export interface Operations {
           readonly unit_multiplier?: number;
           readonly burst?: number;
         };
-        readonly limits?: readonly {
-          readonly name?: string;
-          readonly requests_per_unit: number;
-          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-          readonly unit_multiplier?: number;
-          readonly burst?: number;
-        }[];
-        readonly plan?: string;
         readonly until?: string;
         readonly reason?: string;
         readonly author?: string;
@@ -1413,6 +1482,40 @@ export interface Operations {
         readonly author?: string;
         readonly created_at?: string;
         readonly version?: number;
+      }[];
+      readonly without_effect: readonly {
+        readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+        readonly id: string;
+        readonly until?: string;
+        readonly reason?: string;
+        readonly author?: string;
+        readonly created_at?: string;
+        readonly version?: number;
+        readonly effect: 'in_force' | 'partial' | 'none';
+        readonly warnings: readonly {
+          readonly code:
+            | 'unknown_domain'
+            | 'unknown_key'
+            | 'no_rule'
+            | 'nothing_to_replace'
+            | 'needs_name'
+            | 'unknown_limit'
+            | 'unknown_place'
+            | 'impossible_values'
+            | 'shared_window'
+            | 'hidden_by_block'
+            | 'hidden_by_pass'
+            | 'hidden_by_override'
+            | 'has_limits_of_its_own'
+            | 'no_tenants'
+            | 'unknown_plan'
+            | 'no_change'
+            | 'shadow_mode'
+            | 'no_such_record'
+            | 'bucket_full';
+          readonly effect: 'none' | 'partial';
+          readonly message: string;
+        }[];
       }[];
       readonly explanation: {
         readonly domain: string;
@@ -1714,6 +1817,40 @@ export interface Operations {
         readonly needs?: readonly string[];
         readonly file: string;
         readonly line: number;
+      }[];
+      readonly without_effect: readonly {
+        readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+        readonly id: string;
+        readonly until?: string;
+        readonly reason?: string;
+        readonly author?: string;
+        readonly created_at?: string;
+        readonly version?: number;
+        readonly effect: 'in_force' | 'partial' | 'none';
+        readonly warnings: readonly {
+          readonly code:
+            | 'unknown_domain'
+            | 'unknown_key'
+            | 'no_rule'
+            | 'nothing_to_replace'
+            | 'needs_name'
+            | 'unknown_limit'
+            | 'unknown_place'
+            | 'impossible_values'
+            | 'shared_window'
+            | 'hidden_by_block'
+            | 'hidden_by_pass'
+            | 'hidden_by_override'
+            | 'has_limits_of_its_own'
+            | 'no_tenants'
+            | 'unknown_plan'
+            | 'no_change'
+            | 'shadow_mode'
+            | 'no_such_record'
+            | 'bucket_full';
+          readonly effect: 'none' | 'partial';
+          readonly message: string;
+        }[];
       }[];
       readonly omitted: number;
     };
@@ -2199,6 +2336,7 @@ export const OPERATIONS = {
   getPass: { method: 'GET', path: '/v1/passes/{domain}/{id}' },
   putPass: { method: 'PUT', path: '/v1/passes/{domain}/{id}' },
   deletePass: { method: 'DELETE', path: '/v1/passes/{domain}/{id}' },
+  listPlansInForce: { method: 'GET', path: '/v1/plans-in-force' },
   listExceptions: { method: 'GET', path: '/v1/exceptions' },
   explainRequest: { method: 'POST', path: '/v1/explain' },
   getTenantLimits: { method: 'GET', path: '/v1/tenants/{domain}/{tenant}/limits' },

@@ -344,7 +344,10 @@ function watchRedis({ health, log, where, degraded, passed, connection }: WatchR
 /** A server with TLS hangs up on a client without, and the other way round TLS finds no handshake. */
 function adviceOn(cause: string, { tls }: Pick<RedisConnection, 'tls'>): string {
   if (tls === false && /ECONNRESET|EPIPE|Socket closed/.test(cause)) return '; if this port speaks TLS, set REDIS_TLS=true';
-  return tls !== false && /wrong version number|packet length too long/.test(cause) ? '; this port speaks no TLS' : '';
+  if (tls === false) return '';
+  if (/wrong version number|packet length too long/.test(cause)) return '; this port speaks no TLS';
+  // Redis waits for the rest of a command that it takes the handshake for.
+  return cause.startsWith('no answer within') ? '; if this port speaks no TLS, use redis:// without REDIS_TLS' : '';
 }
 
 function nameOfPlace(place: RedisServer['socket']): ServerName {

@@ -30,7 +30,7 @@ import { auditToJson } from './audit-json';
 export const CROWD_MAX = 64;
 
 /** Bytes of the details of an audit entry. */
-const DETAILS_BYTES_MAX = 4_096;
+export const DETAILS_BYTES_MAX = 12_288;
 
 /** Audit entries that the export reads at once. */
 const AUDIT_PAGE = 500;

@@ -52,7 +52,7 @@ test('by keyboard alone: from who is limited to the tenant, an override, a block
   await deny('merchant_k');
   const { page, faults, close } = await openConsole(browser, { url: served.url, token: CONSOLE_TOKENS.support });
   await press(page, 'Who is limited');
-  await page.getByRole('link', { name: 'merchant=merchant_k' }).waitFor();
+  await page.getByRole('group', { name: 'Denied most' }).getByRole('link', { name: 'merchant=merchant_k' }).waitFor();
   await press(page, 'merchant=merchant_k');
   await page.getByText('free_plan').first().waitFor();
 

@@ -24,7 +24,7 @@ beforeAll(async () => {
   await put('overrides/payments/stray', { entries: merchant('merchant_42', 'merchent'), limit });
   await put('overrides/payments/sale', { entries: merchant('merchant_42'), limit, until: inHours(5), reason: 'sale' });
   await put('blocks/payments/fraud', { entries: merchant('merchant_13'), until: inHours(1), reason: 'chargebacks' });
-  await put('plans/payments/free', { limits: [limit], reason: 'summer' });
+  await put('plans/payments/free', { limits: [{ ...limit, requests_per_unit: 200 }], reason: 'summer' });
 }, STARTED_WITHIN_MS);
 
 afterAll(async () => {
@@ -90,6 +90,19 @@ test('a stray override is ended with one click that is confirmed', async () => {
     await page.getByText('The override stray has ended').waitFor();
     await page.getByText('No exception is like that.').waitFor();
     expect(await served.admin({ path: '/v1/overrides/payments/stray' })).toMatchObject({ status: 404 });
+  } finally {
+    await close();
+  }
+});
+
+test('plans of the configuration are on the page of tenants, beside their values at run time', async () => {
+  const { page, close } = await rowsOf('viewer');
+  try {
+    await page.getByRole('link', { name: 'Tenants', exact: true }).click();
+    const enterprise = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'enterprise' }) });
+    await enterprise.getByText('enterprise_plan 5,000 per minute, enterprise_day 1,000,000 per day').waitFor();
+    await enterprise.getByText(/payments\.yaml:\d+/).waitFor();
+    await page.getByRole('row').filter({ hasText: 'free_plan 100 per minute' }).getByText('200 per minute by admin-1: summer').waitFor();
   } finally {
     await close();
   }

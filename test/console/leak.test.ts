@@ -144,7 +144,7 @@ test(
     const { page, faults, close } = await openConsole(browser, { url: served.url, token: CONSOLE_TOKENS.admin });
     const session = await watch(page);
     const round = async (): Promise<void> => {
-      for (const name of ['Who is limited', 'Tenants', 'Rules', 'Try', 'Audit', 'Instances', 'Overview']) {
+      for (const name of ['Who is limited', 'Tenants', 'Exceptions', 'Rules', 'Try', 'Live tail', 'Audit', 'Instances', 'Overview']) {
         await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true }).click();
         await page.getByRole('heading', { level: 1, name }).waitFor();
       }
@@ -154,7 +154,7 @@ test(
     for (let turn = 0; turn < WARM_UP_ROUNDS; turn += 1) await round();
     const begin = await keptBy(session);
     for (let turn = 0; turn < ROUNDS; turn += 1) await round();
-    compare({ what: `${ROUNDS} rounds through 7 pages`, begin, end: await keptBy(session) });
+    compare({ what: `${ROUNDS} rounds through 9 pages`, begin, end: await keptBy(session) });
     expect(faults).toEqual([]);
     await close();
   },

@@ -21,6 +21,7 @@ const PAGES: readonly (readonly [address: string, heading: string, content: stri
   ['exceptions', 'Exceptions', 'stray'],
   ['rules', 'Rules', 'endpoint'],
   ['try?domain=payments&d=merchant%3Dmerchant_9&d=endpoint%3D%2Fpay', 'Try', 'Verdict'],
+  ['tail', 'Live tail', 'Start'],
   ['audit', 'Audit', 'merchant_8'],
   ['instances', 'Instances', 'serves'],
 ];

@@ -23,7 +23,7 @@ const DENIED_REQUESTS = 20;
 const ELEMENTS_MAX = 5_000;
 
 /** Of a page, until it shows its rows. */
-const REQUESTS_MAX = 8;
+const REQUESTS_MAX = 10;
 
 let folder: string;
 let served: ServedConsole;
@@ -48,6 +48,8 @@ beforeAll(async () => {
     return (json as { readonly items: readonly unknown[] }).items.length >= 50;
   });
   opened = await openConsole(browser, { url: served.url, token: CONSOLE_TOKENS.viewer });
+  // The last part of the first page: its requests are not those of the next page.
+  await opened.page.getByRole('heading', { name: 'Who is denied' }).waitFor();
 }, STARTED_WITHIN_MS);
 
 afterAll(async () => {
@@ -114,7 +116,7 @@ test('1,000 rules are paged and searched, and those that nobody matched are foun
   await page.getByLabel('Find').fill('k99');
   await page.getByText('10 of 1,000 rules').waitFor();
   await page.getByLabel('Find').fill('');
-  await page.getByLabel('Show').selectOption({ label: 'that nobody matched' });
+  await page.getByLabel('Show').selectOption({ label: 'without a match' });
   await page.getByText('998 of 1,000 rules').waitFor();
   expect(await elementsOf(page)).toBeLessThanOrEqual(ELEMENTS_MAX);
   expect(faults).toEqual([]);

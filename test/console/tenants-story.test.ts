@@ -70,7 +70,7 @@ test('who is limited now, and why: two clicks to the tenant, one to the explanat
   expect(await ask('merchant_42', 100)).toBe('OK');
   expect(await ask('merchant_42', 60)).toBe('OVER_LIMIT');
   await page.getByRole('link', { name: 'Who is limited', exact: true }).click();
-  await page.getByRole('link', { name: 'merchant=merchant_42' }).click();
+  await page.getByRole('group', { name: 'Denied most' }).getByRole('link', { name: 'merchant=merchant_42' }).click();
   await page.getByText('by default').waitFor();
   await page.getByRole('rowheader', { name: 'free_plan' }).waitFor();
   await page.getByRole('cell', { name: '100 per minute' }).waitFor();
@@ -170,7 +170,7 @@ test('who did that: the audit has each change with its author and reason', async
     'support-1; delete block; cleared with the bank',
     'support-1; put block; chargebacks',
     'support-1; put tenant; signed the contract',
-    'support-1; credit ; our mistake',
+    'support-1; credit of 50 hits; our mistake',
     'support-1; put override; sale until Friday',
   ]);
   await page.getByLabel('Tenant').fill('merchant_13');

@@ -129,6 +129,21 @@ test('pods with TLS, client certificates, password files, a second Redis and the
   }
 });
 
+test('spans name the pod, unless a value names something else', async () => {
+  const NAME = 'TRACING_SERVICE_INSTANCE_ID';
+  const instance = async (values: Values) => {
+    const objects = await render({
+      values: mergeValues({ redis: { url: 'redis:6379' }, config: { files: { 'a.yaml': LIMITS } } }, values),
+    });
+    return podOf(objects, 'weir').spec.containers[0]!.env!.filter(({ name }) => name === NAME);
+  };
+  const traced = { settings: { TRACING_ENABLED: true } };
+  expect(await instance({})).toEqual([]);
+  expect(await instance(traced)).toEqual([{ name: NAME, valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }]);
+  expect(await instance({ settings: { TRACING_ENABLED: true, [NAME]: 'own' } })).toEqual([{ name: NAME, value: 'own' }]);
+  expect(await instance({ ...traced, extraEnv: [{ name: NAME, value: 'own' }] })).toEqual([{ name: NAME, value: 'own' }]);
+});
+
 test('the pod of helm test ends the sidecar of its mesh, whether the test passes or not', async () => {
   const asked: string[] = [];
   const sidecar = createServer((request, response) => {

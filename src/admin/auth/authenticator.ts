@@ -62,7 +62,7 @@ export class Authenticator {
   /** Rejects with AdminProblem unless the credentials are valid. */
   async authenticate({ authorization, address }: Credentials): Promise<Caller> {
     if (!this.options.needsAuth) return ANYONE;
-    // A guess beyond the limit is never judged. Credentials that were valid here before are no guess, so nobody locks out their owners.
+    // A guess beyond the limit is never judged. Credentials that were valid before are judged, so nobody locks out their owners.
     const retryAfterS = this.failed.retryAfterS(address);
     if (retryAfterS !== undefined && !this.proven.has(authorization)) {
       this.options.onFailedTry?.();

@@ -27,7 +27,7 @@ export const UNWATCHED_PROCESSES_MAX = 16;
 const WATCHED_MS = 3_600_000;
 
 /** The least time that a rate of the current minute is over, in milliseconds. */
-const CURRENT_MS_MIN = 1_000;
+const CURRENT_MS_MIN = 10_000;
 
 export const HISTORY_QUESTIONS = ['denied', 'asked'] as const satisfies readonly TopQuestion[];
 

@@ -28,25 +28,30 @@ interface Selector {
 
 export function isShown(entry: AuditEntry, { author, kind, domain, tenant, descriptor, sinceMs }: AuditFilter): boolean {
   if (author !== undefined && entry.author !== author) return false;
-  if (kind !== undefined && entry.key?.kind !== kind) return false;
+  if (kind !== undefined && entry.key?.kind !== kind && !isImportOf(entry, kind)) return false;
   if (sinceMs !== undefined && entry.atMs < sinceMs) return false;
   if (domain === undefined && tenant === undefined && descriptor === undefined) return true;
   const about = aboutOf(entry);
   if (domain !== undefined && about.domain !== domain) return false;
-  if (tenant !== undefined && about.tenant !== tenant && !about.selectors.some((each) => each.some(({ value }) => value === tenant)))
+  if (
+    tenant !== undefined &&
+    !about.tenants.includes(tenant) &&
+    !about.selectors.some((each) => each.some(({ value }) => value === tenant))
+  )
     return false;
   return descriptor === undefined || concerns(about, descriptor);
 }
 
 interface About {
   readonly domain: string | undefined;
-  readonly tenant: string | undefined;
+  /** That of the record, or those of an import. */
+  readonly tenants: readonly string[];
   /** Those of the record before and after, or of an action that changed no record. */
   readonly selectors: readonly (readonly Selector[])[];
 }
 
-function concerns({ tenant, selectors }: About, descriptor: readonly Entry[]): boolean {
-  if (tenant !== undefined) return descriptor.some(({ value }) => value === tenant);
+function concerns({ tenants, selectors }: About, descriptor: readonly Entry[]): boolean {
+  if (tenants.length > 0) return descriptor.some(({ value }) => tenants.includes(value));
   return selectors.some((selector) =>
     selector.every(({ key, value }) => descriptor.some((entry) => entry.key === key && (value === undefined || entry.value === value))),
   );
@@ -55,7 +60,7 @@ function concerns({ tenant, selectors }: About, descriptor: readonly Entry[]): b
 function aboutOf({ key, before, after, details }: AuditEntry): About {
   const named = details === undefined ? {} : readDetails(details);
   const selectors = [...[before, after].flatMap(entriesOf), ...(named.entries === undefined ? [] : [named.entries])];
-  return { domain: key?.domain ?? named.domain, tenant: key?.kind === 'tenant' ? key.name : undefined, selectors };
+  return { domain: key?.domain ?? named.domain, tenants: key?.kind === 'tenant' ? [key.name] : (named.tenants ?? []), selectors };
 }
 
 function entriesOf(record: ControlRecord | undefined): readonly (readonly Selector[])[] {
@@ -64,15 +69,24 @@ function entriesOf(record: ControlRecord | undefined): readonly (readonly Select
 
 interface NamedDetails {
   readonly domain?: string;
+  readonly kind?: string;
+  readonly tenants?: readonly string[];
   readonly entries?: readonly Selector[];
+}
+
+/** Such an entry is of many records. */
+function isImportOf({ details }: AuditEntry, kind: ControlKind): boolean {
+  return details !== undefined && readDetails(details).kind === kind;
 }
 
 /** Details are written by Weir, but a store may be changed by others. */
 function readDetails(text: string): NamedDetails {
   try {
-    const { domain, entries } = (JSON.parse(text) ?? {}) as Readonly<Record<string, unknown>>;
+    const { domain, kind, tenants, entries } = (JSON.parse(text) ?? {}) as Readonly<Record<string, unknown>>;
     return {
       ...(typeof domain === 'string' && { domain }),
+      ...(typeof kind === 'string' && { kind }),
+      ...(Array.isArray(tenants) && { tenants: tenants.filter((name) => typeof name === 'string') }),
       ...(Array.isArray(entries) && { entries: entries.filter(isSelector) }),
     };
   } catch {

@@ -6,9 +6,11 @@ import { toByteString, toText } from '../../descriptor/byte-string';
 import type { RateLimitRequest } from '../../descriptor/descriptor';
 import { tenantDescriptors, type TenantDescriptor } from '../../explain/tenant-descriptors';
 import type { AdminBackend } from '../backend';
+import { idleNaming, idleSelecting, type IdleRecord } from '../exceptions/idle-records';
 import { AdminProblem } from '../problem';
 import { bucket } from './bucket-routes';
-import { decidingRecord, explainedDescriptor, shownRecord } from './explanation-schemas';
+import { decidingRecord, explainedDescriptor, shownRecord, withoutEffect } from './explanation-schemas';
+import { effectInputOf } from './records/effect-schemas';
 import { explainLive, recordsOf, showRecordDetails } from './live-explanation';
 import { currentRules, groupOf, toRequest, type NamedGroup } from './live-request';
 import { route, type AdminRoute } from '../route/route';
@@ -43,6 +45,7 @@ const explain = route({
     generation: Type.Integer({ minimum: 1 }),
     over_limit: Type.Boolean({ description: 'Whether one more request with a hit for each descriptor would be denied now.' }),
     control: Type.Array(decidingRecord, { description: 'The records of control data that decide.' }),
+    without_effect: withoutEffect,
     explanation,
     buckets: Type.Array(bucket, { description: 'The buckets of all limits, also of those that a block or a pass keeps from applying.' }),
   }),
@@ -56,17 +59,24 @@ const explain = route({
       wouldDeny(grouped, backend),
       recordsOf({ request, matched: grouped.matched }, backend),
     ]);
+    const deciding = control.map(({ kind, id: name }) => ({ kind, domain: body.domain, name }));
+    const idle = idleSelecting(request, { deciding, controlView: backend.controlView, effectInput: effectInputOf(backend) });
     return {
       body: {
         generation,
         over_limit: overLimit,
         control: [...control],
+        without_effect: idle.map(showIdle),
         explanation: { ...explained, descriptors: [...explained.descriptors] },
         buckets: [...buckets],
       },
     };
   },
 });
+
+function showIdle({ key, stored, state, warnings }: IdleRecord) {
+  return { ...showRecordDetails(key, stored), effect: state, warnings: [...warnings] };
+}
 
 /** The verdict on the whole request, as if it were asked, without a charge. */
 async function wouldDeny({ group, matched }: NamedGroup, backend: AdminBackend): Promise<boolean> {
@@ -115,6 +125,7 @@ const tenantLimits = route({
         line: Type.Integer({ minimum: 1 }),
       }),
     ),
+    without_effect: withoutEffect,
     omitted: Type.Integer({ minimum: 0, description: `Further descriptors; an answer has at most ${DESCRIPTORS_SHOWN_MAX}.` }),
   }),
   problems: ['conflict', 'unavailable'],
@@ -135,7 +146,11 @@ const tenantLimits = route({
       const [only] = needs.length > 0 ? [] : (await explainLive(request, backend)).descriptors;
       return { ...(only ?? unknown(each)), file, line };
     };
-    const [explained, [stored]] = await Promise.all([Promise.all(shown.map(explainAlone)), backend.control.read([key])]);
+    const [explained, [stored], idle] = await Promise.all([
+      Promise.all(shown.map(explainAlone)),
+      backend.control.read([key]),
+      idleNaming(params, { controlView: backend.controlView, effectInput: effectInputOf(backend) }),
+    ]);
     if (configured === undefined && stored === undefined)
       throw new AdminProblem('conflict', `the configuration in force has no domain ${JSON.stringify(params.domain)}; use one that it has`);
     return {
@@ -143,6 +158,7 @@ const tenantLimits = route({
         ...{ domain: params.domain, tenant: params.tenant, generation: ruleSet.generation },
         ...(stored?.record.kind === 'tenant' && { record: { ...showRecordDetails(key, stored), plan: stored.record.plan } }),
         descriptors: explained,
+        without_effect: idle.map(showIdle),
         omitted: found.length - shown.length,
       },
     };

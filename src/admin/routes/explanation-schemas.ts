@@ -5,6 +5,8 @@ import { CONTROL_KINDS } from '../../control/control-record';
 import { LIMIT_GIVERS } from '../../explain/explain-limit';
 import { bucket } from './bucket-routes';
 import { object } from '../route/schemas';
+import { effectState, warnings } from './records/effect-schemas';
+import { IDLE_MAX } from '../exceptions/idle-records';
 
 const recordFields = {
   kind: Type.Union(CONTROL_KINDS.map((kind) => Type.Literal(kind))),
@@ -22,6 +24,11 @@ export const shownRecord = object(recordFields);
 export const decidingRecord = object({
   descriptor: Type.Integer({ minimum: 0, description: 'Index of the descriptor in the request.' }),
   ...recordFields,
+});
+
+/** Records that name the subject, and have no effect on it. */
+export const withoutEffect = Type.Array(object({ ...recordFields, effect: effectState, warnings }), {
+  description: `Records that name it and have no effect, or only a part of it; at most ${IDLE_MAX}.`,
 });
 
 const values = {

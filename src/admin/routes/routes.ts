@@ -7,6 +7,7 @@ import { exceptions } from './exceptions-route';
 import { EXPLAIN_ROUTES } from './explain-routes';
 import { HISTORY_ROUTES } from './history-routes';
 import { LIVE_ROUTES } from './live-routes';
+import { plansInForce } from './plans-route';
 import { RECORD_ROUTES } from './records/record-routes';
 import type { AdminRoute } from '../route/route';
 import { SESSION_ROUTES } from './session-routes';
@@ -15,6 +16,7 @@ import { TAIL_ROUTES } from './tail-routes';
 
 export const ADMIN_ROUTES: readonly AdminRoute[] = [
   ...RECORD_ROUTES,
+  plansInForce,
   exceptions,
   ...EXPLAIN_ROUTES,
   ...BUCKET_ROUTES,

@@ -8,6 +8,9 @@ const STEP_S = 600;
 
 const DAY_S = 86_400;
 
+/** Two questions in a minute are the same for Prometheus. */
+const ALIGN_S = 60;
+
 /** Longest wait for Prometheus, in milliseconds. */
 const TIMEOUT_MS = 5_000;
 
@@ -83,7 +86,7 @@ export class PrometheusUsage implements UsagePort {
 
   private async ask({ domain, entries }: UsageQuery, nowS: number): Promise<readonly UsagePoint[]> {
     if (this.asking >= QUERIES_MAX) throw new UsageError(`${QUERIES_MAX} queries wait for Prometheus; try again`);
-    const end = nowS - (nowS % STEP_S);
+    const end = nowS - (nowS % ALIGN_S);
     const search = new URLSearchParams({
       query: `sum by (question) (${USAGE_METRIC}{domain=${JSON.stringify(domain)},key=${JSON.stringify(entries)}})`,
       start: String(end - DAY_S),

@@ -51,7 +51,7 @@ export const audit: ControlCommand = {
             shortTime(at),
             author,
             what,
-            kind === undefined ? (details === undefined ? undefined : JSON.stringify(details)) : `${kind} ${domain ?? ''}/${name ?? ''}`,
+            kind === undefined ? detailsText(details) : `${kind} ${domain ?? ''}/${name ?? ''}`,
             reason,
           ]);
           return withMore(textTable(['AT', 'AUTHOR', 'ACTION', 'OF', 'REASON'], rows), listed);
@@ -69,3 +69,10 @@ export const audit: ControlCommand = {
     }),
   ],
 };
+
+/** An import has one entry for many tenants, which are too many for a line. */
+function detailsText(details: unknown): string | undefined {
+  if (details === undefined) return undefined;
+  const { tenants, ...others } = details as { readonly tenants?: unknown };
+  return JSON.stringify(tenants === undefined ? details : others);
+}

@@ -5,9 +5,10 @@ import { printable } from '../admin/printable';
 import { action, type ControlCommand } from './control-command';
 import { checksOf } from './record-command';
 import { readDescriptorTexts, showEntries } from './values/entries-text';
+import { idleLines } from './values/idle-lines';
 import { limitTable } from './values/limit-table';
 import { COUNT_OPTION, readPages, withMore } from './values/pages';
-import { DESCRIPTOR_OPTIONS, readTarget, WRITE_OPTIONS } from './target';
+import { DESCRIPTOR_OPTIONS, readTarget, WRITE_OPTIONS } from './values/target';
 import { textTable } from './values/text-table';
 import { shortTime, showDuration, showTime } from './values/until';
 
@@ -99,13 +100,14 @@ function nextHit(retryAfterMs: number | undefined): string {
   return retryAfterMs === 0 ? 'now' : `in ${showDuration(retryAfterMs)}`;
 }
 
-function explanationText({ over_limit: isDenied, control, explanation, buckets }: Explained, nowMs: number): string {
+function explanationText({ over_limit: isDenied, control, without_effect: idle, explanation, buckets }: Explained, nowMs: number): string {
   const lines = [isDenied ? 'Denied now.' : 'Allowed now.'];
   for (const { descriptor, kind, id, until, reason } of control) {
     const end = until === undefined ? 'without an end' : `until ${showTime(until, nowMs)}`;
     const why = reason === undefined || reason === '' ? '' : ` (${printable(reason)})`;
     lines.push(`  By ${kind} ${printable(id)} ${end}, for descriptor ${descriptor}${why}.`);
   }
+  lines.push(...idleLines(idle).map((line) => `  ${line}`));
   for (const [index, { entries, limits, unlimited, not_limited: why }] of explanation.descriptors.entries()) {
     const outcome = why ?? (unlimited ? 'unlimited by the configuration' : 'limits');
     lines.push(`  Descriptor ${index} (${printable(showEntries(entries))}): ${printable(outcome)}${limits.length === 0 ? '.' : ':'}`);

@@ -4,7 +4,7 @@ import { UINT32_MAX } from '../../rule/limit';
 import { readWhole } from '../usage-error';
 import { action, type ControlCommand } from './control-command';
 import { CHECK_OPTIONS, checksOf } from './record-command';
-import { DESCRIPTOR_OPTIONS, WRITE_OPTIONS, readTarget } from './target';
+import { DESCRIPTOR_OPTIONS, WRITE_OPTIONS, readTarget } from './values/target';
 import { textTable } from './values/text-table';
 
 export const credit: ControlCommand = {

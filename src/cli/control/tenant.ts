@@ -3,10 +3,12 @@
 import type { Operations } from '../../admin-client/operations';
 import { printable } from '../admin/printable';
 import { action, type ControlAction } from './control-command';
-import { importAction } from './tenant-import';
-import { AHEAD_OPTION, DOMAIN_OPTION, recordCommand } from './record-command';
+import { runImport } from './import/run-import';
+import { FORMATS } from './import/tenant-rows';
+import { AHEAD_OPTION, CHECK_OPTIONS, checksOf, DOMAIN_OPTION, REASON_OPTION, recordCommand } from './record-command';
 import { showEntries } from './values/entries-text';
 import { selectorText } from './values/entries-text';
+import { idleLines } from './values/idle-lines';
 import { limitTable } from './values/limit-table';
 import { fieldList } from './values/text-table';
 import { showTime } from './values/until';
@@ -42,7 +44,28 @@ const show: ControlAction = action({
   run: async ({ admin, values: { domain, entries }, operand: tenant, nowMs, print }) => {
     const query = entries === undefined ? {} : { entry: selectorText(entries) };
     const reply = await admin.call('getTenantLimits', { params: { domain: domain, tenant }, query });
-    print(reply, () => `${recordText(reply, nowMs)}\n${reply.descriptors.map((each) => descriptorText(each, nowMs)).join('\n')}`.trimEnd());
+    print(reply, () =>
+      [recordText(reply, nowMs), ...reply.descriptors.map((each) => descriptorText(each, nowMs)), ...idleLines(reply.without_effect)].join(
+        '\n',
+      ),
+    );
+  },
+});
+
+const importAction: ControlAction = action({
+  name: 'import',
+  purpose: 'Puts the tenants of a file on plans: CSV with the columns tenant, plan and until, or JSON lines with these fields.',
+  operand: { form: 'FILE' },
+  options: {
+    ...DOMAIN_OPTION,
+    ...REASON_OPTION,
+    ...CHECK_OPTIONS,
+    ahead: AHEAD_OPTION,
+    format: { type: 'string', form: FORMATS.join('|'), help: 'format of the file (default: by its name, .csv, .jsonl or .ndjson)' },
+  },
+  run: ({ admin, values, operand: file, print }) => {
+    const { domain, reason, ahead, format } = values;
+    return runImport({ admin, file, domain, reason, format, query: { ...checksOf(values), ...(ahead === true && { ahead }) }, print });
   },
 });
 

@@ -27,7 +27,7 @@ export async function followTail(
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await orAway(reader.read(), signal);
     if (done) return;
     const events = `${rest}${value}`.split('\n\n');
     rest = events.pop() ?? '';
@@ -37,9 +37,17 @@ export async function followTail(
 }
 
 async function open(url: string, signal: AbortSignal): Promise<Response> {
+  const headers = { accept: 'text/event-stream' };
+  const response = await orAway(fetch(url, { signal, headers, credentials: 'same-origin', redirect: 'error', cache: 'no-store' }), signal);
+  // A proxy in between answers for an instance that is away.
+  if (response.status === 502 || response.status === 504) await orAway(Promise.reject(new TypeError(`status ${response.status}`)), signal);
+  awaySince.value = undefined;
+  return response;
+}
+
+async function orAway<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
   try {
-    const headers = { accept: 'text/event-stream' };
-    return await fetch(url, { signal, headers, credentials: 'same-origin', redirect: 'error', cache: 'no-store' });
+    return await result;
   } catch (error) {
     if (signal.aborted) throw error;
     awaySince.value ??= Date.now();

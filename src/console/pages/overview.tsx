@@ -121,7 +121,7 @@ function DeniedKeys() {
   return (
     <section aria-labelledby="denied-keys">
       <h2 id="denied-keys">
-        Who is denied <a href={linkTo('limited')}>Who is limited</a>
+        Who is denied <a href={linkTo('limited')}>All keys</a>
       </h2>
       <StackedKeys title="Hits denied by minute" history={data} />
     </section>

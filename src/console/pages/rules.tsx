@@ -14,7 +14,7 @@ import { State } from '../parts/state';
 
 const LIVE_MS = 10_000;
 
-const HISTORY_MS = 60_000;
+const HISTORY_MS = 30_000;
 
 const HISTORY_COUNT = 200;
 
@@ -24,7 +24,7 @@ const PAGE = 100;
 
 type LiveRule = Reply<'getLive'>['rules'][number];
 
-const SHOWN = { all: 'all rules', denying: 'that denied', shadow: 'in shadow mode', unmatched: 'that nobody matched' } as const;
+const SHOWN = { all: 'all rules', denying: 'that denied', shadow: 'in shadow mode', unmatched: 'without a match' } as const;
 
 /** Deeper rules are indented no further. */
 const DEPTH_MAX = 6;

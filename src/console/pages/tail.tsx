@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Reply } from '../api/client';
 import { showDescriptor, writeDescriptor } from '../api/descriptor-text';
+import { ApiError } from '../api/problem';
 import { linkTo } from '../api/route';
 import { showCount, showLimit } from '../api/show';
 import { followTail } from '../api/stream';
@@ -27,6 +28,9 @@ const ROWS_MAX = 200;
 
 /** Samples of a second; the server counts the others. */
 const PER_SECOND = 20;
+
+/** From the end of a stream to the next one. */
+const AGAIN_MS = 3_000;
 
 /** The page is drawn this often at most. */
 const DRAW_MS = 250;
@@ -102,7 +106,7 @@ export function TailPage() {
             setIsOn(!isOn);
           }}
         >
-          {isOn ? 'Stop' : 'Start'}
+          {isOn ? 'Pause' : 'Start'}
         </button>
         <button type="button" onClick={clear} disabled={seen.rows.length === 0}>
           Clear
@@ -122,8 +126,8 @@ export function TailPage() {
         columns={[
           { head: 'When', cell: ({ sample }) => <time dateTime={sample.at}>{CLOCK.format(new Date(sample.at))}</time> },
           { head: 'Verdict', cell: ({ sample }) => <VerdictOf sample={sample} /> },
-          { head: 'Domain', cell: ({ sample }) => sample.domain },
           { head: 'Descriptors', isHead: true, cell: ({ sample }) => <Descriptors sample={sample} /> },
+          { head: 'Domain', cell: ({ sample }) => sample.domain },
           { head: 'Process', isNumber: true, cell: ({ sample }) => sample.pid },
         ]}
       />
@@ -131,11 +135,12 @@ export function TailPage() {
   );
 }
 
-type TailState = 'off' | 'opens' | 'follows';
+type TailState = 'off' | 'opens' | 'follows' | 'waits';
 
 const WORDS: Readonly<Record<TailState, string>> = {
-  off: 'Stopped.',
+  off: 'Paused: no decision is read.',
   opens: 'Opens the tail…',
+  waits: 'Opens the tail again in a moment.',
   follows: `Follows this instance, at most ${PER_SECOND} decisions a second.`,
 };
 
@@ -180,7 +185,9 @@ function useTail({ isOn, domain, verdict, onEnd }: TailOptions) {
           },
           onEvent: (sample) => fresh.push(sample),
           onDropped: (count) => (dropped += count),
-        });
+        }).catch(throwUnlessAway);
+        setState('waits');
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
       }
     };
     follow().catch((failure: unknown) => {
@@ -203,6 +210,11 @@ function useTail({ isOn, domain, verdict, onEnd }: TailOptions) {
       setSeen(NOTHING);
     },
   };
+}
+
+/** An API that is away is asked again, as the banner of the page says. */
+function throwUnlessAway(error: unknown): void {
+  if (!(error instanceof ApiError && error.failure === 'away')) throw error;
 }
 
 function withRows({ rows: known, pushedOut, skipped }: Seen, fresh: { readonly rows: readonly Row[]; readonly skipped: number }): Seen {
@@ -244,28 +256,34 @@ function VerdictOf({ sample: { over_limit: isOver, without } }: { readonly sampl
   );
 }
 
-function Descriptors({ sample: { domain, descriptors } }: { readonly sample: Sample }) {
+function Descriptors({ sample: { domain, blocked: isBlocked = false, descriptors } }: { readonly sample: Sample }) {
   return (
     <ul class="limits">
-      {descriptors.map(({ entries, hits, over_limit: isOver, limit, remaining }, index) => (
-        <li key={index}>
-          {entries.some(({ key, value }) => isCutText(key) || isCutText(value)) ? (
-            showDescriptor(entries)
-          ) : (
-            <a href={linkTo('tenant', { domain, entries: writeDescriptor(entries) })}>{showDescriptor(entries)}</a>
-          )}{' '}
-          <span class="muted">
-            {showCount(hits)} {hits === 1 ? 'hit' : 'hits'}
-            {limit === undefined
-              ? isOver
-                ? ', blocked'
-                : ', no limit'
-              : `, ${isOver ? 'over' : `${showCount(remaining)} left of`} ${showLimit(limit)}`}
-          </span>
-        </li>
-      ))}
+      {descriptors.map((descriptor, index) => {
+        const { entries, hits } = descriptor;
+        return (
+          <li key={index}>
+            {entries.some(({ key, value }) => isCutText(key) || isCutText(value)) ? (
+              showDescriptor(entries)
+            ) : (
+              <a href={linkTo('tenant', { domain, entries: writeDescriptor(entries) })}>{showDescriptor(entries)}</a>
+            )}{' '}
+            <span class="muted">
+              {showCount(hits)} {hits === 1 ? 'hit' : 'hits'}, {outcomeOf(descriptor, isBlocked)}
+            </span>
+          </li>
+        );
+      })}
     </ul>
   );
+}
+
+/** No limit counts a request that a block denies. */
+function outcomeOf({ block, limit, remaining, over_limit: isOver }: Sample['descriptors'][number], isBlocked: boolean): string {
+  if (block !== undefined) return `denied by the block ${block}`;
+  if (isBlocked) return 'not counted';
+  if (limit === undefined) return 'no limit';
+  return isOver ? `over ${showLimit(limit)}` : `${showCount(remaining)} left of ${showLimit(limit)}`;
 }
 
 /** The tail shortens texts of over 256 characters. */

@@ -215,6 +215,17 @@ function Standing({ explained, onChange }: StandingProps) {
             </dd>
           </div>
         ))}
+        {explained.without_effect.map(({ kind, id, effect, warnings }) => (
+          <div key={`idle ${kind} ${id}`}>
+            <dt>{kind}</dt>
+            <dd>
+              <code>{id}</code>{' '}
+              <State kind={effect === 'none' ? 'bad' : 'warn'}>
+                {effect === 'none' ? 'no effect' : 'effect in part'}: {warnings[0]?.message}
+              </State>
+            </dd>
+          </div>
+        ))}
       </dl>
       {mayChange.value && (
         <div class="buttons">

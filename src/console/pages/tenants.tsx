@@ -13,6 +13,7 @@ import { DomainField } from '../parts/domain-field';
 import { FailureNote } from '../parts/failure';
 import { Field } from '../parts/field';
 import { State } from '../parts/state';
+import { Plans } from './tenants/plans';
 
 const PAGE = 100;
 
@@ -60,6 +61,7 @@ export function TenantsPage() {
           {data?.next !== undefined && <a href={linkTo('tenants', { cursor: data.next })}>Next page</a>}
         </nav>
       </section>
+      <Plans />
     </>
   );
 }

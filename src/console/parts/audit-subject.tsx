@@ -25,7 +25,7 @@ export function AuditSubject({ entry }: { readonly entry: AuditEntry }) {
   const entries = entriesOf(entry);
   if (kind === 'tenant' && name !== undefined) return <a href={linkTo('tenant', { domain, tenant: name })}>{name}</a>;
   if (kind === 'plan' && name !== undefined) return <a href={linkTo('rules', { find: domain })}>{name}</a>;
-  if (entries === undefined) return name === undefined ? <>{NONE}</> : <code>{name}</code>;
+  if (entries === undefined) return name === undefined ? <>{sourceOf(entry) ?? NONE}</> : <code>{name}</code>;
   return (
     <>
       {isDescriptor(entries) ? (
@@ -48,6 +48,12 @@ export function domainOf({ domain, details }: AuditEntry): string | undefined {
 export function hitsOf({ details }: AuditEntry): number | undefined {
   const { hits } = (details ?? {}) as { readonly hits?: unknown };
   return typeof hits === 'number' ? hits : undefined;
+}
+
+/** The file of an import. */
+function sourceOf({ details }: AuditEntry): string | undefined {
+  const { source } = (details ?? {}) as { readonly source?: unknown };
+  return typeof source === 'string' ? source : undefined;
 }
 
 function entriesOf({ before, after, details }: AuditEntry): readonly Selector[] | undefined {

@@ -25,8 +25,8 @@ export function AuditTable({ entries, empty }: AuditTableProps) {
         { head: 'When', cell: ({ at }) => <time dateTime={at}>{showTime(at)}</time> },
         { head: 'Who', isHead: true, cell: ({ author }) => author },
         { head: 'What', cell: whatOf },
-        { head: 'Domain', cell: (entry) => domainOf(entry) ?? NONE },
         { head: 'Whom', cell: (entry) => <AuditSubject entry={entry} /> },
+        { head: 'Domain', cell: (entry) => domainOf(entry) ?? NONE },
         { head: 'Reason', cell: ({ reason = NONE }) => reason },
         { head: 'Details', cell: (entry) => <Details entry={entry} /> },
       ]}

@@ -4,6 +4,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hook
 import type { ComponentChildren } from 'preact';
 import { DataTable } from './data-table';
 import { FailureNote } from './failure';
+import { State } from './state';
 
 export interface Effect {
   readonly what: string;
@@ -13,6 +14,8 @@ export interface Effect {
 
 export interface Preview {
   readonly effects: readonly Effect[];
+  /** Why the write has no effect, or only a part of it. */
+  readonly warnings: readonly string[];
   /** False: the write would change nothing. */
   readonly changes: boolean;
 }
@@ -84,7 +87,7 @@ export function ChangeDialog({ title, note, fields, run, verb, onClose }: Change
               <DataTable
                 caption="The dry run says"
                 rows={preview.effects}
-                keyOf={({ what }) => what}
+                keyOf={({ what }, index) => `${index} ${what}`}
                 empty="Nothing would change."
                 columns={[
                   { head: 'What', isHead: true, cell: ({ what }) => what },
@@ -92,6 +95,13 @@ export function ChangeDialog({ title, note, fields, run, verb, onClose }: Change
                   { head: 'Then', cell: ({ after }) => after },
                 ]}
               />
+              <ul class="warnings">
+                {preview.warnings.map((text) => (
+                  <li key={text}>
+                    <State kind="warn">{text}</State>
+                  </li>
+                ))}
+              </ul>
               {!preview.changes && <p>It is so already: the write would change nothing.</p>}
             </>
           )}

@@ -26,6 +26,9 @@ const HEIGHT = 168;
 
 const AXIS_PX = 56;
 
+/** Height of the axis of time. */
+const CLOCK_PX = 28;
+
 /** Between two times on the axis. */
 const TICK_PX = 90;
 
@@ -104,7 +107,7 @@ function optionsFor(element: HTMLElement, { lines, show, spanS }: Pick<ChartProp
     cursor: { drag: { x: false, y: false }, points: { size: 5 } },
     scales: { x: { range: (_, __, last) => [last - spanS, last] }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
     axes: [
-      { ...axis, space: TICK_PX, values: (_, splits) => splits.map(showClock) },
+      { ...axis, size: CLOCK_PX, space: TICK_PX, values: (_, splits) => splits.map(showClock) },
       { ...axis, size: AXIS_PX, values: (_, splits) => splits.map((value) => show(value)) },
     ],
     series: [

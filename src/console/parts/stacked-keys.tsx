@@ -43,11 +43,15 @@ export function StackedKeys({ title, history: { at, items, others } }: StackedKe
         {[0, 0.5, 1].map((share) => (
           <path key={share} class="grid" d={`M0 ${Math.max(0.5, Math.min(HEIGHT - 0.5, HEIGHT * share))}H${WIDTH}`} />
         ))}
-        {layers.map(({ id }, index) => (
+        {layers.map((layer, index) => (
           <path
-            key={id}
-            class={`layer${index === KEYS || id === '' ? ' rest' : ` series-${index + 1}`}${chosen !== undefined && chosen !== id ? ' faint' : ''}`}
+            key={layer.id}
+            class={classOf({ layer, index, chosen })}
             d={layerOf({ times, layers, index, most })}
+            onClick={() => {
+              const link = linkOf(layer);
+              if (link !== undefined) location.hash = link;
+            }}
           />
         ))}
       </svg>
@@ -59,24 +63,24 @@ export function StackedKeys({ title, history: { at, items, others } }: StackedKe
         <p class="muted">No key had any.</p>
       ) : (
         <ol class="legend" aria-label={`${title}, by key`}>
-          {layers.map(({ id, key, values }, index) => (
+          {layers.map((layer, index) => (
             <li
-              key={id}
+              key={layer.id}
               onMouseEnter={() => {
-                setChosen(id);
+                setChosen(layer.id);
               }}
               onMouseLeave={() => {
                 setChosen(undefined);
               }}
               onFocusCapture={() => {
-                setChosen(id);
+                setChosen(layer.id);
               }}
               onBlurCapture={() => {
                 setChosen(undefined);
               }}
             >
-              <span class={`swatch ${id === '' ? 'rest' : `series-${index + 1}`}`} aria-hidden="true" />
-              <KeyName keyShown={key} /> <b>{showCount(sumOf(values))}</b>
+              <span class={`swatch ${colourOf(layer, index)}`} aria-hidden="true" />
+              <KeyName layer={layer} /> <b>{showCount(sumOf(layer.values))}</b>
             </li>
           ))}
         </ol>
@@ -85,10 +89,34 @@ export function StackedKeys({ title, history: { at, items, others } }: StackedKe
   );
 }
 
-function KeyName({ keyShown }: { readonly keyShown: Layer['key'] }) {
-  if (keyShown === undefined) return <span>other keys</span>;
-  const { domain, entries } = keyShown;
-  return isCut(entries) ? <span class="name">{entries}</span> : <a href={linkTo('tenant', { domain, entries })}>{entries}</a>;
+function KeyName({ layer }: { readonly layer: Layer }) {
+  const link = linkOf(layer);
+  return link === undefined ? <span class="name">{nameOf(layer)}</span> : <a href={link}>{nameOf(layer)}</a>;
+}
+
+function nameOf({ key }: Layer): string {
+  return key === undefined ? 'other keys' : key.entries;
+}
+
+/** Undefined: it leads nowhere. */
+function linkOf({ key }: Layer): string | undefined {
+  return key === undefined || isCut(key.entries) ? undefined : linkTo('tenant', { domain: key.domain, entries: key.entries });
+}
+
+function colourOf({ key }: Layer, index: number): string {
+  return key === undefined ? 'rest' : `series-${index + 1}`;
+}
+
+interface ClassInput {
+  readonly layer: Layer;
+  readonly index: number;
+  /** The id of the layer that is pointed at. */
+  readonly chosen: string | undefined;
+}
+
+function classOf({ layer, index, chosen }: ClassInput): string {
+  const isFaint = chosen !== undefined && chosen !== layer.id;
+  return ['layer', colourOf(layer, index), linkOf(layer) && 'leads', isFaint && 'faint'].filter(Boolean).join(' ');
 }
 
 interface LayerInput {

@@ -55,7 +55,7 @@ export function parseJson(body: Uint8Array, name: string): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body));
   } catch {
-    throw new BadRequestError(`the body is not JSON in UTF-8; send a ${name} in the form of protojson`);
+    throw new BadRequestError(`the body is not JSON in UTF-8; post a ${name}, such as ${EXAMPLE_BODY}`);
   }
 }
 

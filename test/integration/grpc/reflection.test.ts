@@ -14,6 +14,7 @@ const DESCRIPTORS_FILE = path.join(ROOT, 'proto', 'descriptors.json');
 
 const KUADRANT = 'kuadrant.service.ratelimit.v1.RateLimitService';
 const RESERVATIONS = 'weir.v1.ReservationService';
+const REFLECTION = ['grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection'];
 const RATE_LIMIT = 'envoy.service.ratelimit.v3.RateLimitService';
 
 describe.each(TRANSPORTS.flatMap((transport) => ['grpc-v1', 'grpc-v1alpha'].map((protocol) => [protocol, transport] as const)))(
@@ -35,12 +36,19 @@ describe.each(TRANSPORTS.flatMap((transport) => ['grpc-v1', 'grpc-v1alpha'].map(
     }
 
     it('reflection lists the services and their methods', async () => {
-      expect((await buf('', '--list-services')).trim().split('\n')).toEqual([RATE_LIMIT, 'grpc.health.v1.Health', KUADRANT, RESERVATIONS]);
+      expect((await buf('', '--list-services')).trim().split('\n')).toEqual([
+        RATE_LIMIT,
+        'grpc.health.v1.Health',
+        ...REFLECTION,
+        KUADRANT,
+        RESERVATIONS,
+      ]);
       expect((await buf('', '--list-methods')).trim().split('\n')).toEqual([
         `${RATE_LIMIT}/ShouldRateLimit`,
         'grpc.health.v1.Health/Check',
         'grpc.health.v1.Health/List',
         'grpc.health.v1.Health/Watch',
+        ...REFLECTION.map((service) => `${service}/ServerReflectionInfo`),
         ...['CheckRateLimit', 'Commit', 'Report', 'Reserve'].map((method) => `${KUADRANT}/${method}`),
         ...['Commit', 'Extend', 'Release', 'Reserve'].map((method) => `${RESERVATIONS}/${method}`),
       ]);
@@ -109,6 +117,8 @@ describe('the descriptors', () => {
       'google/protobuf/timestamp.proto',
       'google/protobuf/wrappers.proto',
       'grpc/health/v1/health.proto',
+      'grpc/reflection/v1/reflection.proto',
+      'grpc/reflection/v1alpha/reflection.proto',
       'kuadrant/service/ratelimit/v1/ratelimit.proto',
       'weir/v1/reservation.proto',
     ]);

@@ -177,6 +177,8 @@ descriptors:
     ];
     expect((await ask(without.httpPort, '192.0.2.1')).status).toBe(404);
     expect((await httpRequest(`http://127.0.0.1:${without.httpPort}/`)).body).not.toContain('/check');
+    const off = await httpRequest(`http://127.0.0.1:${without.httpPort}/check`);
+    expect(off).toMatchObject({ status: 404, body: 'not found: CHECK_DOMAIN is not set, so /check is not served\n' });
     expect((await httpRequest(`http://127.0.0.1:${served.httpPort}/`)).body).toContain('/check: ');
     const statuses: number[] = [];
     for (let n = 0; n < 3; n += 1) statuses.push((await ask(served.httpPort, '192.0.2.1')).status);

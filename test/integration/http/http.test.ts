@@ -54,7 +54,7 @@ describe('the HTTP port', () => {
   });
 
   it.each([
-    ['no JSON', '{', 400, /^the body is not JSON in UTF-8; send a RateLimitRequest in the form of protojson\n$/],
+    ['no JSON', '{', 400, /^the body is not JSON in UTF-8; post a RateLimitRequest, such as \{"domain":"shop",.*\}\n$/],
     ['no body', '', 400, /^the body is empty; post a RateLimitRequest as JSON/],
     ['an unknown field', '{"domain":"edge","hits":1}', 400, /^hits is not a known field; did you mean hits_addend\?\n$/],
     ['a bad request', '{"domain":""}', 400, /^rate limit domain must not be empty\n$/],

@@ -103,6 +103,18 @@ describe('TLS', () => {
   );
 
   test(
+    'a port that speaks TLS and a client that does not, or the other way round: the log says what to set',
+    async () => {
+      const port = await startTlsRedis({ pair: server });
+      await isRefused({ REDIS_URL: `127.0.0.1:${port}` }, '; if this port speaks TLS, set REDIS_TLS=true');
+      const plain = await startRedis();
+      open.push(plain);
+      await isRefused({ REDIS_URL: `rediss://127.0.0.1:${plain.port}` }, '; if this port speaks no TLS, use redis:// without REDIS_TLS');
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
     'a certificate of another authority is rejected, even with an unverified host, and the log says why',
     async () => {
       const url = { REDIS_URL: `rediss://127.0.0.1:${await startTlsRedis({ pair: server })}` };

@@ -21,6 +21,7 @@ export const TENANTS_FILE = path.resolve('deploy/tenants/payments.yaml');
 
 export interface ServedConsole {
   readonly url: string;
+  readonly tokensFile: string;
   readonly weir: () => WeirProcess;
   /** As the role admin. */
   readonly admin: (request: AdminRequest) => Promise<AdminResponse>;
@@ -74,6 +75,7 @@ export async function serveConsole({ yaml, env = {} }: ServeOptions = {}): Promi
   let weir = await start();
   return {
     url,
+    tokensFile,
     weir: () => weir,
     admin: (request) => callAdmin(url, { token: CONSOLE_TOKENS.admin, ...request }),
     ask: async (entries, { hits = 1, domain = 'payments' } = {}) => {

@@ -45,6 +45,7 @@ export function mountPod(pod: Pod, cluster: Cluster): MountedPod {
   );
   if (program === undefined) throw new Error(`the container ${container.name} has no command`);
   const variables = (container.env ?? []).flatMap(({ name, value, valueFrom }) => {
+    if (valueFrom?.fieldRef !== undefined) return [[name, `field ${valueFrom.fieldRef.fieldPath}`]];
     const secret = valueFrom?.secretKeyRef;
     if (secret === undefined) return [[name, here(value ?? '')]];
     const found = cluster.secrets?.[secret.name]?.[secret.key];

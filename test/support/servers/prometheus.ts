@@ -45,6 +45,7 @@ export interface RangeQuery {
 }
 
 export interface Prometheus {
+  readonly url: string;
   /** Rejects with the error of Prometheus for an invalid query. */
   query(expression: string): Promise<readonly Series[]>;
   /** One value a second. */
@@ -82,16 +83,18 @@ export async function startPrometheus({ jobs, rules }: PrometheusOptions): Promi
       '--log.level=warn',
     ],
   });
-  const api = `http://127.0.0.1:${port}/api/v1`;
+  const url = `http://127.0.0.1:${port}`;
+  const api = `${url}/api/v1`;
   const get = async <T>(call: string, parameters: Readonly<Record<string, string>>): Promise<T> => {
     const { body } = await httpRequest(`${api}/${call}?${new URLSearchParams(parameters).toString()}`);
     const { status, error, data } = JSON.parse(body) as Answer<T>;
     if (status !== 'success') throw new Error(`Prometheus answers ${error ?? body} to ${Object.values(parameters).join(' ')}`);
     return data;
   };
-  const isReady = async () => (await httpRequest(`http://127.0.0.1:${port}/-/ready`)).status === 200;
+  const isReady = async () => (await httpRequest(`${url}/-/ready`)).status === 200;
   await waitUntilReady('Prometheus', child, isReady, READY_TIMEOUT_MS);
   return {
+    url,
     query: async (query) => seriesOf(await get<Result>('query', { query })),
     queryRange: async (query, { fromMs, toMs }) =>
       seriesOf(await get<Result>('query_range', { query, start: String(fromMs / 1000), end: String(toMs / 1000), step: '1' })),

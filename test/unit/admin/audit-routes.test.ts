@@ -36,7 +36,7 @@ async function reasons(query: string): Promise<readonly (string | undefined)[]> 
 const limit = { requests_per_unit: 300, unit: 'minute' };
 
 /** The reasons of all entries, the newest first. */
-const ALL = ['override any merchant', 'block m2', 'plan of m1', 'override m1, /charge', 'block m1', 'credit m1'];
+const ALL = ['import of m3', 'override any merchant', 'block m2', 'plan of m1', 'override m1, /charge', 'block m1', 'credit m1'];
 
 beforeAll(async () => {
   server = await startAdminServer();
@@ -51,6 +51,11 @@ beforeAll(async () => {
   await write('PUT', '/v1/tenants/payments/m1', { plan: 'gold', reason: 'plan of m1' }, TOKENS.admin);
   await write('PUT', '/v1/blocks/payments/b2', { entries: [{ key: 'merchant', value: 'm2' }], reason: 'block m2' });
   await write('PUT', '/v1/overrides/payments/o2', { entries: [{ key: 'merchant' }], limit, reason: 'override any merchant' });
+  await write('POST', '/v1/tenants/payments', {
+    items: ['m3', 'm4'].map((tenant) => ({ tenant, plan: 'gold' })),
+    source: 'tenants.csv, lines 2 to 3',
+    reason: 'import of m3',
+  });
 });
 
 afterAll(async () => {
@@ -61,6 +66,9 @@ afterAll(async () => {
 test.each([
   ['', ALL],
   ['author=admin-1', ['plan of m1']],
+  ['kind=tenant', ['import of m3', 'plan of m1']],
+  ['tenant=m4', ['import of m3']],
+  ['descriptor=merchant%3Dm3', ['import of m3', 'override any merchant']],
   ['kind=block', ['block m2', 'block m1']],
   ['domain=payments', ALL],
   ['domain=other', []],

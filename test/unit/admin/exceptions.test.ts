@@ -196,12 +196,56 @@ test('the command: a table, and JSON, with the same filters', async () => {
   }
 });
 
+async function printed(command: string, ...args: string[]): Promise<string> {
+  const tokenFile = join(dirname(server.tokensFile), 'token');
+  writeFileSync(tokenFile, TOKENS.viewer);
+  const spy = jest.spyOn(console, 'log').mockImplementation();
+  try {
+    const url = ['--url', server.url, '--token-file', tokenFile];
+    expect(await runControl(await loadControlCommand(command), { args: [...args, ...url], env: {} })).toBe(0);
+    return String(spy.mock.calls[0]![0]);
+  } finally {
+    spy.mockRestore();
+  }
+}
+
+describe('records without an effect are named', () => {
+  test('by weir tenant show, also with another key than the tenant has', async () => {
+    await write('overrides/payments/stray', { entries: [{ key: 'merchent', value: 'm1' }], limit: limit(50) });
+    await write('overrides/payments/other', { entries: [{ key: 'merchent', value: 'm11' }], limit: limit(50) });
+    await write('overrides/payments/good', { entries: [{ key: 'merchant', value: 'm1' }], limit: limit(50) });
+    const text = await printed('tenant', 'show', 'm1', '--domain', 'payments');
+    expect(text.split('\n').filter((line) => line.startsWith('No effect'))).toEqual([
+      expect.stringMatching(/^No effect: override stray: .*has the key "merchent".*did you mean "merchant"\?$/),
+    ]);
+  });
+
+  test('by weir bucket explain, as far as they select the descriptor', async () => {
+    await write('tenants/payments/m1', { plan: 'enterprise' });
+    await write('overrides/payments/nameless', { entries: [{ key: 'merchant', value: 'm1' }], limit: limit(50) });
+    await write('blocks/payments/fraud', { entries: [{ key: 'merchant', value: 'm1' }] });
+    await write('passes/payments/test', { entries: [{ key: 'merchant', value: 'm1' }] });
+    const text = await printed('bucket', 'explain', '--domain', 'payments', '--descriptor', 'merchant=m1');
+    expect(text).toContain('By block fraud');
+    expect(
+      text
+        .split('\n')
+        .filter((line) => line.startsWith('  No effect'))
+        .sort(),
+    ).toEqual([
+      expect.stringMatching(/override nameless: the block fraud denies these requests/),
+      expect.stringMatching(/pass test: the block fraud denies these requests/),
+    ]);
+    expect(await printed('bucket', 'explain', '--domain', 'payments', '--descriptor', 'merchant=m2')).not.toContain('effect');
+  });
+});
+
 const RECORDS = 100_000;
 
 function fill(records: number): ControlData {
   const data = new ControlData();
   for (let i = 0; i < records; i += 1) {
-    const record: ControlRecord = {
+    const record = {
       kind: i % 2 === 0 ? 'override' : 'block',
       domain: i % 10 === 0 ? 'a.b/ü' : 'payments',
       id: `r.${i}`,

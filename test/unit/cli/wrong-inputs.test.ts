@@ -256,7 +256,10 @@ test.each<readonly [body: string, says: string]>([
     '',
     'the body is empty; post a RateLimitRequest as JSON, such as {"domain":"shop","descriptors":[{"entries":[{"key":"user","value":"ann"}]}]}',
   ],
-  ['{', 'the body is not JSON in UTF-8; send a RateLimitRequest in the form of protojson'],
+  [
+    '{',
+    'the body is not JSON in UTF-8; post a RateLimitRequest, such as {"domain":"shop","descriptors":[{"entries":[{"key":"user","value":"ann"}]}]}',
+  ],
   ['[]', 'the body must be an object'],
   ['{}', 'rate limit domain must not be empty'],
   ['{"domain":"d"}', 'rate limit descriptor list must not be empty; send at least one'],

@@ -2,6 +2,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { keyOf, type ControlRecord, type StoredRecord } from '../../../control/control-record';
+import { DETAILS_BYTES_MAX } from '../../../control/control-service';
 import { CHANGES_MAX } from '../../../control/control-store';
 import type { AdminBackend } from '../../backend';
 import { effectOfWrite } from '../../effect/record-effect';
@@ -67,7 +68,10 @@ export const importTenants = route({
         : writtenOrRefuse(
             await backend.control.write({
               changes: accepted.map((put) => ({ put })),
-              audit: { ...noteOf(caller.name, 'import', body.reason), details: detailsOf(params.domain, body.source, counts) },
+              audit: {
+                ...noteOf(caller.name, 'import', body.reason),
+                details: detailsOf({ domain: params.domain, source: body.source, counts, written: accepted }),
+              },
               ...(isDryRun && { dryRun: true }),
             }),
           ).version;
@@ -176,6 +180,16 @@ interface Counts {
   readonly refused: number;
 }
 
-function detailsOf(inDomain: string, source: string | undefined, counts: Counts): string {
-  return JSON.stringify({ domain: inDomain, kind: 'tenant', ...(source !== undefined && { source }), ...counts });
+interface Details {
+  readonly domain: string;
+  readonly source: string | undefined;
+  readonly counts: Counts;
+  readonly written: readonly ControlRecord[];
+}
+
+/** With the names of the tenants, by which the audit log is searched, unless they are very long. */
+function detailsOf({ domain: inDomain, source, counts, written }: Details): string {
+  const details = { domain: inDomain, kind: 'tenant', ...(source !== undefined && { source }), ...counts };
+  const named = JSON.stringify({ ...details, tenants: written.map((record) => keyOf(record).name) });
+  return Buffer.byteLength(named) <= DETAILS_BYTES_MAX ? named : JSON.stringify({ ...details, omitted: 'tenants' });
 }

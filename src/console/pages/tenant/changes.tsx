@@ -2,10 +2,11 @@
 
 import { useState } from 'preact/hooks';
 import { call } from '../../api/client';
-import { showCount, showLimit, showTime } from '../../api/show';
-import { ChangeDialog, type Effect, type Preview } from '../../parts/change-dialog';
+import { showCount, showLimit } from '../../api/show';
+import { ChangeDialog } from '../../parts/change-dialog';
 import { Field } from '../../parts/field';
 import { ChoiceField, NumberField, ReasonField, SpanField, untilOf, type Span } from './change-fields';
+import { previewOf } from './preview';
 import { limitsOf, type Bucket, type ControlRecord, type EndableRecord, type Explained, type Subject } from './subject';
 
 export interface ChangeProps {
@@ -17,46 +18,6 @@ export interface ChangeProps {
 const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as const;
 
 type Unit = (typeof UNITS)[number];
-
-/** Fields of a record that a preview shows. */
-interface ShownRecord {
-  readonly plan?: string;
-  readonly limit?: { readonly requests_per_unit: number; readonly unit: string; readonly unit_multiplier?: number };
-  readonly until?: string;
-  readonly reason?: string;
-}
-
-interface RecordReply {
-  readonly changed: boolean;
-  readonly before?: ShownRecord;
-  readonly after?: ShownRecord;
-}
-
-interface InForce {
-  readonly plan?: string;
-  readonly limit?: string;
-}
-
-/** `inForce`: holds now where there is no record yet. */
-function previewOf(what: string, { changed, before, after }: RecordReply, inForce: InForce = {}): Preview {
-  const shown = (record: ShownRecord | undefined, pick: (record: ShownRecord) => string | undefined) =>
-    record === undefined ? 'none' : (pick(record) ?? 'none');
-  const effect = (name: string, pick: (record: ShownRecord) => string | undefined, now?: string): Effect => ({
-    what: name,
-    before: before === undefined && now !== undefined ? now : shown(before, pick),
-    after: shown(after, pick),
-  });
-  const effects = [
-    { what, before: before === undefined ? 'none' : 'in force', after: after === undefined ? 'none' : 'in force' },
-    ...(before?.plan !== undefined || after?.plan !== undefined ? [effect('Plan', ({ plan }) => plan, inForce.plan)] : []),
-    ...(before?.limit !== undefined || after?.limit !== undefined
-      ? [effect('Limit', ({ limit }) => limit && showLimit(limit), inForce.limit)]
-      : []),
-    effect('Until', ({ until }) => (until === undefined ? 'no end' : showTime(until))),
-    effect('Reason', ({ reason }) => reason),
-  ];
-  return { effects, changes: changed };
-}
 
 /** An identifier that people recognize; the time makes it unique. */
 function newId({ entries }: Subject): string {
@@ -102,7 +63,7 @@ export function OverrideChange({ subject, explained, onClose }: ChangeProps) {
             reason,
           },
         });
-        return previewOf('Override', reply, chosen && { limit: showLimit(chosen) });
+        return previewOf('Override', reply);
       }}
       fields={
         <>
@@ -149,7 +110,7 @@ export function CreditChange({ subject: { domain, entries }, explained, onClose 
       verb="Give the credit"
       onClose={onClose}
       run={async ({ isDry }) => {
-        const { given } = await call('giveCredit', {
+        const { given, warnings } = await call('giveCredit', {
           query: { dry_run: isDry },
           body: { domain, entries: [...entries], hits, ...(name !== '' && { limit: name }), reason, ...(!isDry && { id }) },
         });
@@ -160,6 +121,7 @@ export function CreditChange({ subject: { domain, entries }, explained, onClose 
             before: `${showCount(before.get(key))} left`,
             after: `${showCount(remaining)} left`,
           })),
+          warnings: warnings.map(({ message }) => message),
         };
       }}
       fields={
@@ -264,7 +226,7 @@ export function PlanChange({ tenant, plan: before, subject: { domain }, onClose 
         previewOf(
           'Tenant',
           await call('putTenant', { params: { domain, tenant }, query: { dry_run: isDry }, body: { plan, ...untilOf(span), reason } }),
-          before === '' ? {} : { plan: before },
+          before,
         )
       }
       fields={

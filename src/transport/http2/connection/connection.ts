@@ -34,7 +34,7 @@ export interface ConnectionOptions {
   /** A stream beyond `streamsMax` was refused. */
   readonly onRefused?: () => void;
   readonly streamsMax?: number;
-  /** Of all connections together: output that waits for windows of peers. */
+  /** Output of all connections that waits for windows of peers. */
   readonly waiting: ByteBudget;
   readonly nowMs: () => number;
 }

@@ -109,6 +109,17 @@ test('rules have the hits of each minute, and the current minute as a rate', asy
   expect(points[0]).toMatchObject({ decisionP99Ms: 0.99 });
 });
 
+test('the first seconds of a minute are not a rate, because a burst in them would look like a flood', async () => {
+  const fleet = new Fleet();
+  await fleet.history.endMinute();
+  await fleet.pass();
+  fleet.asked += 50;
+  fleet.atMs += 9_999;
+  expect(await fleet.history.points()).toHaveLength(1);
+  fleet.atMs += 1;
+  expect((await fleet.history.points()).map(({ askedPerS }) => askedPerS)).toEqual([0, 5]);
+});
+
 test('keys have their certain hits, and a minute without an answer is a gap', async () => {
   const fleet = new Fleet();
   fleet.items = [key('a', 10, 4), key('b', 3)];

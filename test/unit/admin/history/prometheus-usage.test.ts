@@ -60,8 +60,8 @@ test('a day is asked in steps of ten minutes, once in a minute, and hostile entr
   expect(asked[0]?.pathname).toBe('/base/api/v1/query_range');
   expect(Object.fromEntries(asked[0]?.searchParams ?? [])).toEqual({
     query: 'sum by (question) (weir_top_key_hits{domain="payments",key="merchant=\\"x\\",y\\\\"})',
-    start: '1699913400',
-    end: '1699999800',
+    start: '1699913700',
+    end: '1700000100',
     step: '600',
     timeout: '5000ms',
   });

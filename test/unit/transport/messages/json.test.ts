@@ -64,7 +64,10 @@ describe('parseRequest', () => {
       '{"descriptors":[{"entries":[{"value":"\\udc00\\ud800"}]}]}',
       'descriptors[0].entries[0].value must be a string without halves of surrogate pairs',
     ],
-    ['\ufeff{}', 'the body is not JSON in UTF-8; send a RateLimitRequest in the form of protojson'],
+    [
+      '\ufeff{}',
+      'the body is not JSON in UTF-8; post a RateLimitRequest, such as {"domain":"shop","descriptors":[{"entries":[{"key":"user","value":"ann"}]}]}',
+    ],
     ['{"descriptors":{}}', 'descriptors must be a list'],
     ['{"descriptors":[null]}', 'descriptors[0] must be an object'],
     ['{"descriptors":[{},{"entries":[{"keys":"k"}]}]}', 'descriptors[1].entries[0].keys is not a known field; did you mean key?'],

@@ -228,8 +228,22 @@ envFrom:
 {{- toYaml $needs }}
 {{- end -}}
 
+{{/* Spans name the pod, unless a value names something else. */}}
+{{- define "weir.instanceId" -}}
+{{- $setting := "TRACING_SERVICE_INSTANCE_ID" }}
+{{- $others := keys .Values.settings }}
+{{- range .Values.extraEnv }}{{ $others = append $others .name }}{{ end }}
+{{- if and (eq (toString .Values.settings.TRACING_ENABLED) "true") (not (has $setting $others)) }}
+- name: {{ $setting }}
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.name
+{{- end }}
+{{- end -}}
+
 {{- define "weir.environment" -}}
 {{- include "weir.configEnvironment" . }}
+{{- include "weir.instanceId" . }}
 {{- if eq .Values.config.source "xds" }}
 {{- include "weir.xdsEnvironment" . }}
 {{- end }}

@@ -1,7 +1,6 @@
 /** The options that name a descriptor of a request, and its buckets. */
 
-import type { Values } from './control-command';
-import { readDescriptorText } from './values/entries-text';
+import { readDescriptorText } from './entries-text';
 
 export const DESCRIPTOR_OPTIONS = {
   domain: { type: 'string', form: 'DOMAIN', required: true, help: 'domain of the request' },
@@ -14,11 +13,17 @@ export const WRITE_OPTIONS = {
   'dry-run': { type: 'boolean', help: 'only show what would change' },
 } as const;
 
+interface TargetValues {
+  readonly domain: string;
+  readonly descriptor: string;
+  readonly reason?: string;
+  readonly 'limit-name'?: string;
+}
+
 /** @throws UsageError */
-export function readTarget(values: Values<typeof DESCRIPTOR_OPTIONS & typeof WRITE_OPTIONS>) {
-  const { domain, descriptor, reason, 'limit-name': limit } = values;
+export function readTarget({ domain, descriptor, reason, 'limit-name': limit }: TargetValues) {
   return {
-    domain: domain,
+    domain,
     entries: readDescriptorText(descriptor),
     ...(limit !== undefined && { limit }),
     ...(reason !== undefined && { reason }),

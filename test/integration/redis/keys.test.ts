@@ -1,0 +1,207 @@
+/** What Weir leaves in Redis: each key is in the table of docs/redis.md and ends as it says, and the listed rights suffice for reservations. */
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { callAdmin, type AdminRequest } from '../../support/admin/admin-client';
+import { tokenLine, TOKENS } from '../../support/admin/admin-server';
+import { httpRequest } from '../../support/clients/http-client';
+import { until } from '../../support/clock/until';
+import { writeConfig } from '../../support/config/temp-config';
+import { readAclLine } from '../../support/docs/acl-line';
+import { tableRows } from '../../support/docs/markdown';
+import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
+import { startRedis, type RedisServer } from '../../support/redis/redis-server';
+import { makeTestClient, type TestClient } from '../../support/redis/redis-store';
+import { freePort } from '../../support/servers/ports';
+
+/** One limit of each algorithm, and what else writes to Redis. */
+const CONFIG = writeConfig(`
+domain: d
+descriptors:
+  - key: user
+    rate_limit: { unit: hour, requests_per_unit: 100, reservations: { max_share: 0.5 }, algorithm: fixed_window }
+  - key: token
+    rate_limit: { unit: hour, requests_per_unit: 100, algorithm: token_bucket }
+  - key: leaky
+    rate_limit: { unit: hour, requests_per_unit: 100, algorithm: leaky_bucket }
+  - key: counter
+    rate_limit: { unit: hour, requests_per_unit: 100, algorithm: sliding_window_counter }
+  - key: log
+    rate_limit: { unit: hour, requests_per_unit: 100, algorithm: sliding_window_log }
+  - key: slots
+    in_flight: { max: 5, hold: 60s, id: slots }
+  - key: address
+    rate_limit: { unit: hour, requests_per_unit: 1 }
+    penalty: { denials: 1, within: 1m, block: 1m }
+`);
+
+const { rules, prefix } = readAclLine();
+
+/** The commands that the page says reservations need beside the line. */
+const RESERVATION_COMMANDS = /^- \[Reservations\].* also need `([^`]+)`/m.exec(readFileSync('docs/redis.md', 'utf8'))![1]!.split(' ');
+
+/** Needed only for a record that cannot be read. */
+const FOR_DAMAGE = '+zscore';
+
+let redis: RedisServer;
+let root: TestClient;
+let folder: string;
+
+beforeAll(async () => {
+  redis = await startRedis();
+  root = await makeTestClient(redis.port).connect();
+  folder = mkdtempSync(path.join(tmpdir(), 'weir-keys-'));
+  writeFileSync(path.join(folder, 'tokens'), tokenLine('ann', 'admin', TOKENS.admin));
+});
+
+afterAll(async () => {
+  root.destroy();
+  await redis.stop();
+  rmSync(folder, { recursive: true });
+});
+
+interface KeyRow {
+  readonly pattern: RegExp;
+  readonly stays: boolean;
+}
+
+function keyRows(): readonly KeyRow[] {
+  return tableRows('docs/redis.md')
+    .filter(([, , ends = '']) => /^(?:TTL|stays): /.test(ends))
+    .map(([key = '', , ends = '']) => {
+      const variable = /[A-Z]+…?|…/g;
+      const fixed = key.replaceAll('`', '').split(variable);
+      return { pattern: new RegExp(`^${fixed.map((text) => text.replace(/[{}]/g, '\\$&')).join('.*')}$`), stays: ends.startsWith('stays') };
+    });
+}
+
+async function post(weir: WeirProcess, at: string, body: object): Promise<number> {
+  return (await httpRequest(`http://127.0.0.1:${weir.httpPort}${at}`, { body })).status;
+}
+
+function asked(key: string, value = 'a'): object {
+  return { domain: 'd', descriptors: [{ entries: [{ key, value }] }] };
+}
+
+/** Each step of reservations: held, repeated, extended, committed, released, lapsed, never made. The last one is denied. */
+async function makeReservations(weir: WeirProcess, round = 'r'): Promise<readonly number[]> {
+  const user = { ...asked('user', round), hits: 5 };
+  const step = (id: string, name: string, fields: object = {}) =>
+    post(weir, `/v1/reservations/${round}-${id}:${name}`, { ...user, ...fields });
+  const statuses: number[] = [];
+  for (const id of ['c', 'c', 'r', 'held'])
+    statuses.push(await post(weir, '/v1/reservations', { ...user, id: `${round}-${id}`, ttl: '600s' }));
+  statuses.push(await post(weir, '/v1/reservations', { ...user, id: `${round}-lapses`, ttl: '0.001s' }));
+  statuses.push(await step('c', 'extend', { ttl: '900s' }), await step('c', 'commit', { hits: 3 }), await step('r', 'release'));
+  statuses.push(await step('unknown', 'release'), await step('late', 'commit', { hits: 1 }));
+  // The first takes what is left of the share, and the second what has lapsed meanwhile.
+  for (const id of ['rest', 'lapsed', 'denied'])
+    statuses.push(await post(weir, '/v1/reservations', { ...user, id: `${round}-${id}`, hits: 100 }));
+  // Only the sweeper ends this one.
+  await post(weir, '/v1/reservations', { ...asked('user', `${round} swept`), hits: 5, id: `${round}-swept`, ttl: '0.001s' });
+  return statuses;
+}
+
+function expectSteps(statuses: readonly number[]): void {
+  expect(statuses.slice(0, 11)).toEqual(Array<number>(11).fill(200));
+  expect(statuses.at(-1)).toBe(429);
+}
+
+test('every key is in the table of the page, and has a TTL unless the table says that it stays', async () => {
+  await root.flushAll();
+  const port = await freePort();
+  const weir = await startWeir({
+    config: CONFIG,
+    env: {
+      REDIS_URL: `127.0.0.1:${redis.port}`,
+      REDIS_OP_TIMEOUT: '1s',
+      CACHE_KEY_PREFIX: prefix,
+      TOP_KEYS: 'true',
+      CONTROL_DATA: 'true',
+      ADMIN_PORT: String(port),
+      ADMIN_TOKENS_FILE: path.join(folder, 'tokens'),
+    },
+  });
+  const admin = async (request: AdminRequest) =>
+    (await callAdmin(`http://127.0.0.1:${port}`, { token: TOKENS.admin, ...request }).catch(() => undefined))?.status;
+  await until(async () => (await admin({ path: '/v1/whoami' })) === 200);
+  for (const key of ['token', 'leaky', 'counter', 'log', 'user']) expect(await post(weir, '/json', asked(key))).toBe(200);
+  const slot = { domain: 'd', descriptors: [{ entries: [{ key: 'slots', value: 'a' }] }] };
+  expect(await post(weir, '/json', slot)).toBe(200);
+  expectSteps(await makeReservations(weir));
+  for (let i = 0; i < 3; i += 1) await post(weir, '/json', asked('address'));
+  const entries = [{ key: 'user', value: 'b' }];
+  const block = { method: 'PUT', path: '/v1/blocks/d/b', body: { entries, until: '2100-01-01T00:00:00Z' } } as const;
+  expect(await admin(block)).toBeLessThan(300);
+  const credit = { domain: 'd', entries: [{ key: 'token', value: 'a' }], hits: 1, id: 'ticket-7' };
+  expect(await admin({ method: 'POST', path: '/v1/credits', body: credit })).toBe(200);
+
+  const rows = keyRows();
+  const seen = new Set<KeyRow>();
+  const shown = async (): Promise<readonly string[]> => {
+    const wrong: string[] = [];
+    for await (const page of root.scanIterator()) {
+      for (const key of page) {
+        const row = rows.find(({ pattern }) => key.startsWith(prefix) && pattern.test(key.slice(prefix.length)));
+        const ttlMs = await root.pTTL(key);
+        if (row === undefined) wrong.push(`${key} is not in the table`);
+        else seen.add(row);
+        // -2: it has ended meanwhile.
+        if (row?.stays === false && ttlMs === -1) wrong.push(`${key} has no TTL`);
+        if (row?.stays === true && ttlMs >= 0) wrong.push(`${key} has a TTL`);
+      }
+    }
+    return wrong;
+  };
+  await until(async () => {
+    expect(await shown()).toEqual([]);
+    return seen.size === rows.length;
+  });
+  await weir.stop();
+  // A lapse, a stop and a crash leave nothing else.
+  expect(await shown()).toEqual([]);
+});
+
+describe('the rights of the page', () => {
+  async function refused(): Promise<readonly string[]> {
+    const entries = (await root.sendCommand(['ACL', 'LOG'])) as unknown as readonly (readonly unknown[])[];
+    return entries.map((fields) => String(fields[fields.indexOf('object') + 1]));
+  }
+
+  /** The sweeper may be the only one that needs it. */
+  async function isRefusedSoon(command: string): Promise<boolean> {
+    return until(async () => (await refused()).includes(command), { timeoutMs: 2_000 }).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  test('suffice for reservations, and each is needed', async () => {
+    await root.flushAll();
+    await root.sendCommand(['ACL', 'SETUSER', 'weir', 'reset', ...rules, ...RESERVATION_COMMANDS]);
+    await root.sendCommand(['ACL', 'LOG', 'RESET']);
+    const weir = await startWeir({
+      config: CONFIG,
+      env: {
+        REDIS_URL: `127.0.0.1:${redis.port}`,
+        REDIS_AUTH: 'weir:PASSWORD',
+        REDIS_OP_TIMEOUT: '1s',
+        CACHE_KEY_PREFIX: prefix,
+        FAILURE_MODE: 'unavailable',
+        REDIS_BREAKER_OPEN: '10ms',
+      },
+    });
+    expectSteps(await makeReservations(weir));
+    await until(async () => (await root.zCard(`${prefix}weir:lapses:2{d}`)) <= 3);
+    expect(await refused()).toEqual([]);
+    for (const command of RESERVATION_COMMANDS.filter((each) => each !== FOR_DAMAGE)) {
+      await root.sendCommand(['ACL', 'SETUSER', 'weir', `-${command.slice(1)}`]);
+      await makeReservations(weir, command.slice(1));
+      expect({ command, isNeeded: await isRefusedSoon(command.slice(1)) }).toEqual({ command, isNeeded: true });
+      await root.sendCommand(['ACL', 'SETUSER', 'weir', command]);
+      await root.sendCommand(['ACL', 'LOG', 'RESET']);
+    }
+    await weir.stop();
+  });
+});
