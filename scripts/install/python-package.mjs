@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { which } from '../process/programs.mjs';
 import { ROOT } from '../process/repository.mjs';
 import { run } from '../process/run.mjs';
-import { beginFetch } from './fetch-plan.mjs';
-import { installPython } from './system/python.mjs';
-import { withUnfinishedFolder } from './tool.mjs';
+import { beginFetch } from './fetch/fetch-plan.mjs';
+import { installPython } from './debian/python.mjs';
+import { withUnfinishedFolder } from './fetch/tool.mjs';
 import { unpackWheel } from './wheel.mjs';
 
 const INSTALL_TIMEOUT_S = 300;
@@ -16,7 +16,7 @@ const INSTALL_TIMEOUT_S = 300;
  *
  * @param {{ name: string, version: string, dependencies?: readonly string[], folder?: string, isData?: boolean }} wanted `dependencies` pins other packages:
  * `httpx==1.2.3`. `folder`: its name in .cache/; by default that of the package. `isData`: no Python of this machine runs it.
- * @returns {Promise<import('./tool.mjs').Tool>}
+ * @returns {Promise<import('./fetch/tool.mjs').Tool>}
  */
 export async function installPythonPackage({ name, version, dependencies = [], folder = name, isData = false }) {
   const cache = join(ROOT, '.cache', folder);

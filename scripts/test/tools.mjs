@@ -7,7 +7,7 @@ import { installCaddy } from '../install/go/caddy.mjs';
 import { installChromium } from '../install/system/chromium.mjs';
 import { installActionlint } from '../install/go/actionlint.mjs';
 import { installComposeReader } from '../install/go/compose-reader.mjs';
-import { planFetches } from '../install/fetch-plan.mjs';
+import { planFetches } from '../install/fetch/fetch-plan.mjs';
 import { installNpmPackages } from '../install/npm-packages.mjs';
 import { installEnvoy } from '../install/envoy.mjs';
 import { installEnvoyGatewayConfig } from '../install/go/envoy-gateway-config.mjs';
@@ -98,7 +98,7 @@ const PLANNED = { shells: [installZsh, installFish], envoyGatewayModule: [] };
 
 /**
  * @param {string} variable
- * @param {() => Promise<import('../install/tool.mjs').Tool>} install
+ * @param {() => Promise<import('../install/fetch/tool.mjs').Tool>} install
  * @returns {() => Promise<Prepared>}
  */
 function prepareTool(variable, install) {

@@ -19,7 +19,7 @@ import {
 } from './control/control-recorder';
 import { readPart, withMain } from './lua-parts';
 import { mutantsOf } from './mutate';
-import { SHORT_PART } from './short-part';
+import { SHORT_PART } from '../support/random/short-part';
 import { DeadlineError, startMutantRedis, type MutantRedis } from './mutant-redis';
 
 const RANDOM_LIVES = 40;

@@ -9,7 +9,7 @@ import { EQUIVALENT } from './equivalent';
 import { KillOrder, type Batch } from './kill-suite';
 import { CLOCK_FILE, loadParts, scriptsWith } from './lua-parts';
 import { mutantsOf, type Mutant } from './mutate';
-import { SHORT_PART } from './short-part';
+import { SHORT_PART } from '../support/random/short-part';
 import { DeadlineError, startMutantRedis, type MutantRedis } from './mutant-redis';
 import { findClockFault } from './real-clock';
 import { loadBatches } from './scenarios';

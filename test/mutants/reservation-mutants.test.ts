@@ -18,7 +18,7 @@ import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-stor
 import { startRedis, type RedisServer } from '../support/redis/redis-server';
 import { untilLate } from './mutant-redis';
 import { mutantsOf } from './mutate';
-import { SHORT_PART } from './short-part';
+import { SHORT_PART } from '../support/random/short-part';
 import { RESERVATION_EQUIVALENT, RESERVATION_UNREACHED } from './reservation-equivalent';
 import { figure } from '../support/docs/figure';
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { ROOT } from '../../process/repository.mjs';
 import { buildGoProgram } from './go-program.mjs';
-import { installIfMain } from '../tool.mjs';
+import { installIfMain } from '../fetch/tool.mjs';
 
 const ACTIONLINT_VERSION = 'v1.7.12';
 

@@ -1,5 +1,5 @@
 /** Builds test/kubernetes/go/envoy-gateway-config, which reads an EnvoyGateway configuration with Envoy Gateway's own types, into .cache/. */
-import { installIfMain } from '../tool.mjs';
+import { installIfMain } from '../fetch/tool.mjs';
 import { buildGoSource } from './go-program.mjs';
 
 export function installEnvoyGatewayConfig() {

@@ -5,12 +5,12 @@ import { parseJson } from '../../process/parse-json.mjs';
 import { which } from '../../process/programs.mjs';
 import { ROOT } from '../../process/repository.mjs';
 import { failureOf, run } from '../../process/run.mjs';
-import { installIfMain } from '../tool.mjs';
+import { installIfMain } from '../fetch/tool.mjs';
 
 const MODULE = 'github.com/envoyproxy/gateway';
 const DOWNLOAD_TIMEOUT_S = 300;
 
-/** @returns {Promise<import('../tool.mjs').Tool>} */
+/** @returns {Promise<import('../fetch/tool.mjs').Tool>} */
 export async function installEnvoyGatewayModule() {
   const go = which('go');
   if (go === undefined)

@@ -1,5 +1,5 @@
 /** Builds test/clients/go, a client that uses grpc-go, into .cache/go-client/. */
-import { installIfMain } from '../tool.mjs';
+import { installIfMain } from '../fetch/tool.mjs';
 import { buildGoSource } from './go-program.mjs';
 
 export function installGoClient() {

@@ -5,8 +5,8 @@ import { basename, dirname, join } from 'node:path';
 import { isExecutable, which } from '../../process/programs.mjs';
 import { ROOT } from '../../process/repository.mjs';
 import { failureOf, run } from '../../process/run.mjs';
-import { beginFetch } from '../fetch-plan.mjs';
-import { withUnfinishedFolder } from '../tool.mjs';
+import { beginFetch } from '../fetch/fetch-plan.mjs';
+import { withUnfinishedFolder } from '../fetch/tool.mjs';
 
 const BUILD_TIMEOUT_S = 600;
 
@@ -14,7 +14,7 @@ const BUILD_TIMEOUT_S = 600;
  * Builds a program once: `path` names its version. `args` follow `go` and leave `program` in their folder, which is also GOBIN.
  *
  * @param {{ name: string, path: string, program: string, args: (folder: string) => readonly string[] }} options
- * @returns {Promise<import('../tool.mjs').Tool>}
+ * @returns {Promise<import('../fetch/tool.mjs').Tool>}
  */
 export async function buildGoProgram({ name, path, program, args }) {
   if (isExecutable(path)) return { path };
@@ -45,7 +45,7 @@ export async function buildGoProgram({ name, path, program, args }) {
  * Builds a program of this repository, again when its source has changed. Its folder of .cache has its name.
  *
  * @param {{ program: string, source: string }} options `source` is a folder of the repository with go.mod, go.sum and main.go.
- * @returns {Promise<import('../tool.mjs').Tool>}
+ * @returns {Promise<import('../fetch/tool.mjs').Tool>}
  */
 export function buildGoSource({ program, source }) {
   const folder = join(ROOT, source);

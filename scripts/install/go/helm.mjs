@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { ROOT } from '../../process/repository.mjs';
 import { buildGoProgram } from './go-program.mjs';
-import { installIfMain } from '../tool.mjs';
+import { installIfMain } from '../fetch/tool.mjs';
 
 const HELM_VERSION = 'v3.22.0';
 

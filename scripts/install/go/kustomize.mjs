@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { ROOT } from '../../process/repository.mjs';
 import { buildGoProgram } from './go-program.mjs';
-import { installIfMain } from '../tool.mjs';
+import { installIfMain } from '../fetch/tool.mjs';
 
 const KUSTOMIZE_VERSION = 'v5.8.1';
 

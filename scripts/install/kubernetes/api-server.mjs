@@ -5,8 +5,8 @@ import { parseJson } from '../../process/parse-json.mjs';
 import { which } from '../../process/programs.mjs';
 import { ROOT } from '../../process/repository.mjs';
 import { failureOf, run } from '../../process/run.mjs';
-import { beginFetch } from '../fetch-plan.mjs';
-import { installIfMain, withUnfinishedFolder } from '../tool.mjs';
+import { beginFetch } from '../fetch/fetch-plan.mjs';
+import { installIfMain, withUnfinishedFolder } from '../fetch/tool.mjs';
 
 const KUBERNETES_VERSION = 'v1.37.2';
 /** The version of Kubernetes's libraries, which are modules of their own. */

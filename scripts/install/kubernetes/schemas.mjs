@@ -13,9 +13,9 @@ import { parseJson } from '../../process/parse-json.mjs';
 import { which } from '../../process/programs.mjs';
 import { ROOT } from '../../process/repository.mjs';
 import { failureOf, run } from '../../process/run.mjs';
-import { beginFetch } from '../fetch-plan.mjs';
+import { beginFetch } from '../fetch/fetch-plan.mjs';
 import { installPythonPackage } from '../python-package.mjs';
-import { installIfMain, withUnfinishedFolder } from '../tool.mjs';
+import { installIfMain, withUnfinishedFolder } from '../fetch/tool.mjs';
 import { schemasOf } from './crd-schema.mjs';
 
 /** @typedef {import('./crd-schema.mjs').Definition} Definition */

@@ -1,7 +1,7 @@
 /** Finds Apache and LuaSocket, with which it asks /check in the tests, or unpacks or installs their packages. */
 import { existsSync } from 'node:fs';
 import { installSystemProgram } from './system-program.mjs';
-import { installIfMain } from '../tool.mjs';
+import { installIfMain } from '../fetch/tool.mjs';
 
 /** Where LuaSocket is for the Lua 5.3 of Debian's mod_lua. */
 const LUA_SOCKET = '/usr/share/lua/5.3/socket.lua';

@@ -1,13 +1,13 @@
 /** Finds bubblewrap, in which the file tree of the image runs without an engine, or unpacks or installs its package. */
 import { run } from '../../process/run.mjs';
 import { installSystemProgram } from './system-program.mjs';
-import { installIfMain } from '../tool.mjs';
+import { installIfMain } from '../fetch/tool.mjs';
 
 /** What the tests need of it. */
 const TRIAL = ['--unshare-user', '--unshare-pid', '--unshare-net', '--ro-bind', '/', '/', 'true'];
 const TRIAL_TIMEOUT_S = 30;
 
-/** @returns {Promise<import('../tool.mjs').Tool>} */
+/** @returns {Promise<import('../fetch/tool.mjs').Tool>} */
 export async function installBubblewrap() {
   const tool = await installSystemProgram({
     program: 'bwrap',

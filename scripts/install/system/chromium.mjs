@@ -1,6 +1,6 @@
 /** Finds Chromium, in which the console is tested, or unpacks or installs its package. */
 import { installSystemProgram } from './system-program.mjs';
-import { installIfMain } from '../tool.mjs';
+import { installIfMain } from '../fetch/tool.mjs';
 
 /** The fonts of the packages, wherever they are: the settings of the system name its own folders. */
 const FONTS = `<?xml version="1.0"?>

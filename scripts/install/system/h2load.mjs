@@ -1,6 +1,6 @@
 /** Finds h2load of nghttp2 for the benchmarks, or unpacks or installs its package. */
 import { installSystemProgram } from './system-program.mjs';
-import { installIfMain } from '../tool.mjs';
+import { installIfMain } from '../fetch/tool.mjs';
 
 export function installH2load() {
   return installSystemProgram({

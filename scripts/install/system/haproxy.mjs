@@ -1,6 +1,6 @@
 /** Finds HAProxy, which asks /check in the tests, or unpacks or installs its package. */
 import { installSystemProgram } from './system-program.mjs';
-import { installIfMain } from '../tool.mjs';
+import { installIfMain } from '../fetch/tool.mjs';
 
 export function installHaproxy() {
   return installSystemProgram({

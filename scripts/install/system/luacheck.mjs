@@ -1,6 +1,6 @@
 /** Finds luacheck, the Lua linter, or unpacks or installs its package. */
 import { installSystemProgram } from './system-program.mjs';
-import { installIfMain } from '../tool.mjs';
+import { installIfMain } from '../fetch/tool.mjs';
 
 export function installLuacheck() {
   return installSystemProgram({

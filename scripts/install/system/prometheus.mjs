@@ -1,6 +1,6 @@
 /** Finds Prometheus for the tests, or unpacks or installs its package. The tests start it themselves. */
 import { installSystemProgram } from './system-program.mjs';
-import { installIfMain } from '../tool.mjs';
+import { installIfMain } from '../fetch/tool.mjs';
 
 const PACKAGES = { 'apt-get': 'prometheus', apk: 'prometheus', dnf: 'prometheus', brew: 'prometheus' };
 

@@ -1,6 +1,6 @@
 /** Finds redis-server for the tests, or unpacks or installs its package. The tests start it themselves. */
 import { installSystemProgram } from './system-program.mjs';
-import { installIfMain } from '../tool.mjs';
+import { installIfMain } from '../fetch/tool.mjs';
 
 export function installRedis() {
   return installSystemProgram({

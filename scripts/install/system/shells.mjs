@@ -1,6 +1,6 @@
 /** Finds zsh and fish, whose completion is tested, or unpacks or installs their packages. */
 import { installSystemProgram } from './system-program.mjs';
-import { installIfMain } from '../tool.mjs';
+import { installIfMain } from '../fetch/tool.mjs';
 
 export function installZsh() {
   return installShell('zsh');

@@ -5,8 +5,8 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { isExecutable, which } from '../../process/programs.mjs';
 import { failureOf, run } from '../../process/run.mjs';
-import { beginFetch } from '../fetch-plan.mjs';
-import { canUnpack, isUnpacked, isUnpackingForced, unpackProgram } from './unpacked-program.mjs';
+import { beginFetch } from '../fetch/fetch-plan.mjs';
+import { canUnpack, isUnpacked, isUnpackingForced, unpackProgram } from '../debian/unpacked-program.mjs';
 
 const INSTALL_TIMEOUT_S = 600;
 const POLICY_FILE = '/usr/sbin/policy-rc.d';
@@ -28,7 +28,7 @@ const POLICY_FILE = '/usr/sbin/policy-rc.d';
  * @property {string} variable Names another binary.
  * @property {Readonly<Record<ManagerName, string>>} packages Several are separated by spaces.
  * @property {() => boolean} [isComplete] Whether what the tests need besides the program is there.
- * @property {Omit<import('./unpacked-program.mjs').Unpacked, 'packages'>} [unpacked] How it runs from its packages of Debian.
+ * @property {Omit<import('../debian/unpacked-program.mjs').Unpacked, 'packages'>} [unpacked] How it runs from its packages of Debian.
  * @property {string} [service] The systemd unit of the package, which stays disabled.
  */
 
@@ -55,7 +55,7 @@ const MANAGERS = [
 
 /**
  * @param {SystemProgram} wanted
- * @returns {Promise<import('../tool.mjs').Tool>}
+ * @returns {Promise<import('../fetch/tool.mjs').Tool>}
  */
 export async function installSystemProgram(wanted) {
   const { program, variable, packages, isComplete = () => true } = wanted;

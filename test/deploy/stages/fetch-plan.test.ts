@@ -8,7 +8,7 @@ const INSTALL = path.resolve(__dirname, '..', '..', '..', 'scripts', 'install');
 
 test('the plan has the missing tools with their sizes, the largest first, and fetches none', async () => {
   const script = `
-    import { beginFetch, planFetches } from './scripts/install/fetch-plan.mjs';
+    import { beginFetch, planFetches } from './scripts/install/fetch/fetch-plan.mjs';
     let fetched = 0;
     const install = (fetch) => async () => { beginFetch(fetch); fetched += 1; };
     const lines = await planFetches([
@@ -46,13 +46,13 @@ test('the plan of all stages fetches nothing by itself', async () => {
 });
 
 test('each tool has a size', () => {
-  const folders = [INSTALL, ...['go', 'kubernetes', 'system'].map((name) => path.join(INSTALL, name))];
+  const folders = [INSTALL, ...['debian', 'go', 'kubernetes', 'system'].map((name) => path.join(INSTALL, name))];
   const sources = folders.flatMap((folder) =>
     readdirSync(folder)
       .filter((name) => name.endsWith('.mjs'))
       .map((name) => readFileSync(path.join(folder, name), 'utf8')),
   );
-  const plan = readFileSync(path.join(INSTALL, 'fetch-plan.mjs'), 'utf8');
+  const plan = readFileSync(path.join(INSTALL, 'fetch', 'fetch-plan.mjs'), 'utf8');
   const named = sources.flatMap((text) =>
     [...text.matchAll(/beginFetch\(\{ name: '([^']+)'|\bprogram: '([a-z][\w-]*)'/g)].flatMap(([, name, program]) => name ?? program ?? []),
   );

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { isChanged } from '../../mutants/short-part';
+import { isChanged } from '../../support/random/short-part';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'weir-short-part-'));
 

@@ -56,7 +56,7 @@ function makeRepository(): void {
 
 async function unpack(env: Readonly<Record<string, string>> = {}): Promise<CommandResult> {
   const script = `
-    import { unpackProgram } from './scripts/install/system/unpacked-program.mjs';
+    import { unpackProgram } from './scripts/install/debian/unpacked-program.mjs';
     const unpacked = { packages: 'weir-example', binary: 'usr/bin/weir-example', env: { GREETING: '{root}/usr/share/greeting' } };
     console.log(JSON.stringify(await unpackProgram('weir-example', unpacked, { cache: ${JSON.stringify(cache)} })));`;
   return runCommand(process.execPath, ['--input-type=module', '-e', script], { env: { APT_CONFIG: aptConfig, ...env } });

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { isExecutable, which } from '../../process/programs.mjs';
 import { ROOT } from '../../process/repository.mjs';
 import { failureOf, run } from '../../process/run.mjs';
-import { withUnfinishedFolder } from '../tool.mjs';
+import { withUnfinishedFolder } from '../fetch/tool.mjs';
 
 const CACHE = join(ROOT, '.cache', 'deb');
 const LISTS_AGE_MS = 24 * 3600 * 1000;
@@ -49,7 +49,7 @@ export function isUnpackingForced() {
  * @param {string} program
  * @param {Unpacked} unpacked
  * @param {{ cache?: string }} [options]
- * @returns {Promise<import('../tool.mjs').Tool>}
+ * @returns {Promise<import('../fetch/tool.mjs').Tool>}
  */
 export async function unpackProgram(program, unpacked, { cache = CACHE } = {}) {
   const folder = folderOf(program, { ...unpacked, cache });
@@ -119,7 +119,7 @@ async function fetchPackages({ packages, keeps }, { cache, folder }) {
 }
 
 /**
- * The lists of packages are apart from those of the system, which only root may renew. An index that cannot be reached is no failure yet: the
+ * The lists of packages are apart from those of the system, which only root may renew. An index that cannot be reached fails nothing yet: the
  * packages may be in another one.
  *
  * @param {string} cache

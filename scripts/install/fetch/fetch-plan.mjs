@@ -94,7 +94,7 @@ export async function planFetches(installers) {
       try {
         await install();
       } catch (error) {
-        // Another error comes again when the installer has its turn, and is told then.
+        // Another error comes again when the installer has its turn, which reports it.
         if (error instanceof WouldFetch) planned.set(error.fetch.name, error.fetch);
       }
     }

@@ -1,7 +1,7 @@
 /** What an installer resolves to, and how it reports when it is started as a command. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { exitWith, isMain } from '../process/repository.mjs';
+import { exitWith, isMain } from '../../process/repository.mjs';
 
 /**
  * Where the tool is, or why it is missing and what to do.

@@ -1,8 +1,8 @@
 /** Finds a Python with pip, or unpacks the packages of Debian and Ubuntu, to fetch wheels with it. The tests themselves run none but that on PATH. */
 import { which } from '../../process/programs.mjs';
 import { run } from '../../process/run.mjs';
-import { beginStep } from '../fetch-plan.mjs';
-import { installIfMain } from '../tool.mjs';
+import { beginStep } from '../fetch/fetch-plan.mjs';
+import { installIfMain } from '../fetch/tool.mjs';
 import { canUnpack, isUnpacked, isUnpackingForced, unpackProgram } from './unpacked-program.mjs';
 
 const UNPACKED = {
@@ -13,7 +13,7 @@ const UNPACKED = {
 };
 const ADVICE = 'Install python3 with pip (Debian and Ubuntu: `apt-get install python3-pip` as root).';
 
-/** @returns {Promise<import('../tool.mjs').Tool>} */
+/** @returns {Promise<import('../fetch/tool.mjs').Tool>} */
 export async function installPython() {
   const found = isUnpackingForced() ? undefined : which('python3');
   if (found !== undefined && (await hasPip(found))) return { path: found };

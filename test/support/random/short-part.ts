@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 
-const ROOT = path.resolve(__dirname, '..', '..');
+const ROOT = path.resolve(__dirname, '..', '..', '..');
 
 /** The scripts, what decides the same in TypeScript, and what kills the mutants. */
 const SOURCES = ['lua', 'src/algorithm', 'src/decide', 'src/reservation', 'src/control', 'src/store', 'test/mutants'];
