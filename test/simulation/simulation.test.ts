@@ -85,7 +85,7 @@ interface Tally {
   readonly local: number[];
   /** Let pass by an instance in all. */
   readonly localInAll: number[];
-  /** Sent in charges whose answer did not come. */
+  /** Sent in charges whose answer did not come. Refunds are counted when they are asked. */
   unconfirmed: number;
 }
 
@@ -110,7 +110,7 @@ class Instance {
       ...wire,
       settle: async (settlements) => {
         this.settlements += 1;
-        for (const { bucketKey, hits } of settlements) tallies[bucketKey]!.unconfirmed += hits;
+        for (const { bucketKey, hits } of settlements) tallies[bucketKey]!.unconfirmed += Math.max(0, hits);
         return wire.settle(settlements);
       },
     };
@@ -135,7 +135,7 @@ class Instance {
       settle: async (settlements: readonly Settlement[]) => {
         const outcomes = await breaker.settle(settlements);
         for (const { bucketKey, hits } of settlements) {
-          tallies[bucketKey]!.unconfirmed -= hits;
+          tallies[bucketKey]!.unconfirmed -= Math.max(0, hits);
           tallies[bucketKey]!.local[index] = 0;
         }
         return outcomes;

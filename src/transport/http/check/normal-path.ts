@@ -10,6 +10,14 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\]*/i;
 
 const ESCAPE = /%([0-9a-f]{2})/gi;
 
+/** Stands for a `%` that begins no escape: no byte is this character. */
+const LONE = '\uE000';
+
+const LONE_PERCENT = /%(?![0-9a-f]{2})/gi;
+
+/** What was decoded after it would make it an escape. */
+const LONE_BEFORE_DIGITS = /\uE000(?=[0-9a-f]{2})/gi;
+
 /** These stay escaped: decoded, they would separate something, begin another escape, or be invisible. */
 const STAYS_ESCAPED = /[\0-\x1f\x7f/\\%;?#]/;
 
@@ -34,8 +42,9 @@ export function normalPath(target: ByteString): ByteString | undefined {
 
 function decoded(segment: string): string {
   if (!segment.includes('%')) return segment;
-  return segment.replace(ESCAPE, (escape, digits: string) => {
+  const characters = segment.replace(LONE_PERCENT, LONE).replace(ESCAPE, (escape, digits: string) => {
     const character = String.fromCharCode(Number.parseInt(digits, 16));
     return STAYS_ESCAPED.test(character) ? escape.toUpperCase() : character;
   });
+  return characters.replace(LONE_BEFORE_DIGITS, '%25').replaceAll(LONE, '%');
 }

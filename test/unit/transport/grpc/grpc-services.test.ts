@@ -79,6 +79,8 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
     expect(list?.service.map(({ name }) => name)).toEqual([
       'envoy.service.ratelimit.v3.RateLimitService',
       'grpc.health.v1.Health',
+      'grpc.reflection.v1.ServerReflection',
+      'grpc.reflection.v1alpha.ServerReflection',
       'kuadrant.service.ratelimit.v1.RateLimitService',
       'weir.v1.ReservationService',
     ]);

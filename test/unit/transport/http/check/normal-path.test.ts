@@ -49,6 +49,7 @@ test.each([
   ['/%252e%252e/a', '/%252e%252e/a'],
   ['/a%2', '/a%2'],
   ['/%zz', '/%zz'],
+  ['/%%41%41', '/%25AA'],
 ])('%s is the path %s', (target, path) => {
   expect(normalPath(target)).toBe(path);
 });
