@@ -238,6 +238,9 @@ local function settle()
     return { now_us, 4 }
   end
   local legs = read_legs(8, { 'overdraft_max', 'keeps', 'unused' })
+  for i = 1, #legs do
+    legs[i].keeps = legs[i].keeps == 1
+  end
   record = record or unknown_record(#legs, keep_us, now_us)
   local was_held, held = record.state == HELD, {}
   if was_held then

@@ -102,7 +102,7 @@ local function settle_leg(record, legs, i, hits, now_us)
     record.charged[i] = record.charged[i] + hits
     return 0
   end
-  record.charged[i] = record.charged[i] + max(0, applied)
+  -- Only a commit charges more, and nobody asks for the charges of one.
   return hits - max(0, applied)
 end
 

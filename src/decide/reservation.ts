@@ -172,8 +172,10 @@ export function settleRecord({ record, legs, target, actual, nowUs, apply }: Set
     const { bucketKey, limit, overdraftMax } = leg;
     const applied = apply({ bucketKey, limit, hits, overdraftMax, takenAtUs: madeUs, usedBefore: charge.usedBefore });
     const charged = applied === UNSETTLED ? 0 : applied;
-    charge.charged += hits < 0 ? hits : charged;
-    return hits < 0 ? 0 : hits - charged;
+    // Only a commit charges more, and nobody asks for the charges of one.
+    if (hits >= 0) return hits - charged;
+    charge.charged += hits;
+    return 0;
   };
   for (let i = legs.length - 1; i >= 0; i -= 1) if (missing(i) < 0) settle(i, missing(i));
   let cut = 0;

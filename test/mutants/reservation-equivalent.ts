@@ -4,6 +4,8 @@ const ANCHORED = 'the first line ends at the first line break either way, and th
 const UNSETTLED = 'both are 0 until the record is settled, and a settled one is not written again';
 const NEVER_NONE = 'it is called for hits other than 0 alone';
 const UNREAD = 'what a leg that is given back answers is not looked at';
+const CUT_ANEW = 'the settlement sets it';
+const ONLY_CHARGED = 'nothing of an unknown reservation is given back';
 const NO_HITS = 'a settlement of 0 hits changes nothing';
 
 export const RESERVATION_EQUIVALENT: Readonly<Record<string, string>> = {
@@ -20,6 +22,11 @@ export const RESERVATION_EQUIVALENT: Readonly<Record<string, string>> = {
   'include/reservation.lua pack_record: for i = 1, #numbers do | 1 -> 2': 'a state is one digit, however it is written',
   'include/reservation.lua charged_legs: for i = #names, 1, -1 do | 1 -> 0': 'one further entry under 0, which nobody reads',
   'include/reservation.lua charged_legs: charged[i], used_before[i] = 0, 0 | 0 -> (-1) #2': 'is written down as 0',
+  "include/reservation.lua unknown_record: actual = 0, cut = 0, charged = {}, used_before = {}, plan = '', | 0 -> 1 #2": CUT_ANEW,
+  "include/reservation.lua unknown_record: actual = 0, cut = 0, charged = {}, used_before = {}, plan = '', | 0 -> (-1) #2": CUT_ANEW,
+  'include/reservation.lua unknown_record: record.charged[i], record.used_before[i] = 0, 0 | 0 -> 1 #2': ONLY_CHARGED,
+  'include/reservation.lua unknown_record: record.charged[i], record.used_before[i] = 0, 0 | 0 -> (-1) #2': ONLY_CHARGED,
+  'include/reservation.lua unknown_record: for i = 1, leg_count do | 1 -> 0': 'one further entry under 0, which nobody reads',
   'include/reservation.lua settle_leg: if hits < 0 then | < -> <=': NEVER_NONE,
   'include/reservation.lua settle_leg: if hits < 0 then | 0 -> 1': NEVER_NONE,
   'include/reservation.lua settle_leg: return 0 | 0 -> 1': UNREAD,
@@ -32,13 +39,16 @@ export const RESERVATION_EQUIVALENT: Readonly<Record<string, string>> = {
 };
 
 const UNREADABLE = 'something else under the key of a bucket';
+const RACE = 'a step of another instance between the read and the settlement';
 const CALENDAR = 'a settlement outside the windows of a calendar';
 
 /** What it would take to see them. */
 export const RESERVATION_UNREACHED: Readonly<Record<string, string>> = {
+  'include/reservation.lua main: local HELD, COMMITTED, RELEASED, LAPSED = 1, 2, 3, 4 | 3 -> 2': RACE,
+  'include/reservation.lua is_settled: if record.state == COMMITTED or record.state == RELEASED then | or -> and': RACE,
+  'include/reservation.lua is_settled: return true | true -> false': RACE,
   'include/reservation.lua settle_leg: if leg.bucket.state ~= false then | false -> true': UNREADABLE,
   'include/reservation.lua settle_leg: local applied = 0 | 0 -> 1': UNREADABLE,
   'include/reservation.lua settle_leg: local applied = 0 | 0 -> (-1)': UNREADABLE,
-  'include/reservation.lua settle_leg: record.charged[i] = record.charged[i] + max(0, applied) | 0 -> (-1)': CALENDAR,
   'include/reservation.lua settle_leg: return hits - max(0, applied) | 0 -> (-1)': CALENDAR,
 };
