@@ -1,6 +1,7 @@
 /** Serves the admin API in its thread: opens what it needs, Redis among it. */
 
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { monotonicNowMs, monotonicNowUs } from '../../lib/clock';
 import { Gate } from '../../lib/gate';
@@ -13,6 +14,7 @@ import { CountReader } from '../../admin/live/count-reader';
 import { LiveFigures } from '../../admin/live/live-figures';
 import { AdminProblem } from '../../admin/problem';
 import { PrometheusUsage } from '../../admin/usage/prometheus-usage';
+import { queuedBuckets, queuedControl, ReadQueue } from '../../admin/read-queue';
 import { RequestCounts } from '../../admin/request-counts';
 import { RedisInstances } from '../../admin/instances/redis-instances';
 import { ADMIN_ROUTES } from '../../admin/routes/routes';
@@ -189,9 +191,10 @@ function backendOf({ settings, rules, declared, remote, tails, send, log }: Serv
   const instances = run === undefined ? { list: async () => [await process.facts()] } : new RedisInstances({ run, keyPrefix });
   const counter = new CountReader(remote.service('live'));
   const nowMs = () => Date.now();
+  const reads = new ReadQueue({ nowMs: monotonicNowMs, pause });
   let lastTail = 0;
   return {
-    control: control.service,
+    control: queuedControl(control.service, reads),
     controlView: control.data,
     onWithoutEffect: ({ author, subject, warnings }) => {
       const messages = warnings.map(({ message }) => message).join('; ');
@@ -206,7 +209,7 @@ function backendOf({ settings, rules, declared, remote, tails, send, log }: Serv
       modes: { shadow, quota },
       keyPrefix,
     },
-    buckets,
+    buckets: queuedBuckets(buckets, reads),
     instances,
     tail: {
       open: (filter, onSample) => {

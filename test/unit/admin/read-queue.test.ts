@@ -1,0 +1,67 @@
+/** The queue of reads: one at a time in their order, a pause after each, a bound on those that wait. */
+
+import { queuedBuckets, queuedControl, ReadQueue } from '../../../src/admin/read-queue';
+import type { AdminBackend } from '../../../src/admin/backend';
+import { UnavailableError } from '../../../src/lib/errors';
+
+function open() {
+  const clock = { nowMs: 0 };
+  const pauses: number[] = [];
+  const queue = new ReadQueue({
+    nowMs: () => clock.nowMs,
+    pause: (ms) => {
+      pauses.push(ms);
+      return Promise.resolve();
+    },
+  });
+  const trace: string[] = [];
+  const read = (name: string, tookMs: number, fails = false) =>
+    queue.run(async () => {
+      trace.push(`${name} begins`);
+      await Promise.resolve();
+      clock.nowMs += tookMs;
+      trace.push(`${name} ends`);
+      if (fails) throw new Error(name);
+      return name;
+    });
+  return { queue, pauses, trace, read };
+}
+
+test('reads run one at a time, in their order, with a pause as long as the read, but at most 10 ms', async () => {
+  const { pauses, trace, read } = open();
+  const answers = await Promise.allSettled([read('a', 3), read('b', 50, true), read('c', 1)]);
+  expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect(trace).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
+  await read('d', 0);
+  expect(pauses.slice(0, 3)).toEqual([3, 10, 1]);
+});
+
+test('beyond 256 that wait a read is refused, and later ones run', async () => {
+  const { read } = open();
+  const asked = Array.from({ length: 300 }, (_, i) => read(String(i), 0));
+  const answers = await Promise.allSettled(asked);
+  expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(256);
+  expect(answers.at(-1)).toMatchObject({ reason: expect.any(UnavailableError) as unknown });
+  expect(await read('later', 0)).toBe('later');
+});
+
+test('buckets and control data are read through it, and writes do not wait', async () => {
+  const { queue, read } = open();
+  let isFree = false;
+  const called = (name: string) => () => Promise.resolve(`${name} ${isFree ? 'later' : 'at once'}`);
+  const names = ['take', 'list', 'reset', 'read', 'scan', 'audit', 'write', 'restore', 'discardLost', 'changesBetween'];
+  const all = Object.fromEntries(names.map((name) => [name, called(name)]));
+  const buckets = queuedBuckets(all as unknown as AdminBackend['buckets'], queue) as unknown as typeof all;
+  const control = queuedControl(all as unknown as AdminBackend['control'], queue) as unknown as typeof all;
+  const before = read('before', 1).then(() => {
+    isFree = true;
+  });
+  const answers = await Promise.all([
+    ...names.slice(0, 3).map((name) => buckets[name]!()),
+    ...names.slice(3).map((name) => control[name]!()),
+  ]);
+  await before;
+  expect(answers.filter((answer) => answer.endsWith('at once'))).toEqual(
+    ['reset', 'write', 'restore', 'discardLost', 'changesBetween'].map((name) => `${name} at once`),
+  );
+});
