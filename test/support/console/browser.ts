@@ -57,7 +57,8 @@ export async function openConsole(browser: Browser, { url, token, ...options }: 
 
 /** By keyboard: the field has the focus. */
 export async function signIn(page: Page, token: string): Promise<void> {
-  await page.getByLabel('Token').waitFor();
+  // The page shows the field a moment before it gives it the focus.
+  await page.getByLabel('Token').and(page.locator(':focus')).waitFor();
   await page.keyboard.type(token);
   await page.keyboard.press('Enter');
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();

@@ -1,5 +1,6 @@
 /** How descriptors, their limits, Go's flags, words and PEM files are read from a command line. */
 
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { readTls } from '../../../src/cli/ask';
@@ -10,6 +11,7 @@ import { readOverrides } from '../../../src/cli/read-override';
 import { readChoice, readWhole, UsageError } from '../../../src/cli/usage-error';
 import { DESCRIPTORS_MAX, ENTRIES_MAX } from '../../../src/descriptor/descriptor-bounds';
 import { toByteString } from '../../../src/descriptor/byte-string';
+import { grpcAuthorities } from '../../../src/settings/tls/trusted-authorities';
 import { makeCertificates } from '../../support/servers/certificates';
 
 describe('A descriptor', () => {
@@ -120,7 +122,14 @@ describe('PEM files', () => {
   test('a PEM file gives its certificates and keys', () => {
     const { authorities, certificate, key } = readTls(filesOf({ ca: ca.cert, cert: client.cert, key: client.key }));
     expect([authorities, certificate, key]).toEqual([ca.cert, client.cert, client.key].map((file) => readFileSync(file)));
-    expect(readTls(filesOf({}))).toEqual({ authorities: undefined, certificate: undefined, key: undefined });
+  });
+
+  test('without files there is no certificate, and the authorities of the machine are trusted', () => {
+    const { authorities, ...none } = readTls(filesOf({}));
+    expect(none).toEqual({ certificate: undefined, key: undefined });
+    // Which they are depends on the machine, and they are too long to print.
+    const digest = (pem: Buffer | undefined) => pem && createHash('sha256').update(pem).digest('hex');
+    expect(digest(authorities)).toBe(digest(grpcAuthorities()));
   });
 
   test.each([
