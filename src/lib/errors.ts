@@ -1,5 +1,7 @@
 /** The two errors of a request without a decision; every other error is a bug. */
 
+import { isNativeError } from 'node:util/types';
+
 /** The request is invalid. The message is for its sender and names the field. */
 export class BadRequestError extends Error {
   override readonly name: string = 'BadRequestError';
@@ -12,5 +14,6 @@ export class UnavailableError extends Error {
 
 /** Converts a thrown value, which in JavaScript may be anything. */
 export function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
+  // Errors of Node may be of another realm, where `instanceof` does not know them.
+  return thrown instanceof Error || isNativeError(thrown) ? thrown : new Error(String(thrown));
 }

@@ -74,6 +74,9 @@ const FASTIFY_PROBLEMS: Readonly<Record<string, readonly [ProblemName, string]>>
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalid', 'the body is not as long as Content-Length says'],
   FST_ERR_CTP_INVALID_JSON_BODY: ['invalid', 'the body is not JSON'],
   FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid', 'the body is empty; send a JSON object'],
+  FST_ERR_MAX_PARAM_LENGTH: ['not-found', `no item has a name of over ${PARAM_CHARS_MAX} characters`],
+  // The caller has gone, so nobody reads the answer; and Weir has no fault.
+  ECONNRESET: ['invalid', 'the body ended early'],
   FST_ERR_BAD_URL: ['invalid', 'the path has a % that is not followed by two hexadecimal digits'],
 };
 

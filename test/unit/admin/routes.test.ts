@@ -1,5 +1,7 @@
 /** Every route of the admin API: by each role, fuzzed from its own OpenAPI document, and what each answers. */
 
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import fc from 'fast-check';
 import { ROLES, type Role } from '../../../src/admin/role';
@@ -367,6 +369,23 @@ test('paths, methods and bodies that do not exist', async () => {
     status: 409,
   });
   expect(await call({ path: '/v1/blocks/%ZZ/x', token })).toMatchObject({ status: 400 });
+  expect(await call({ path: `/v1/blocks/payments/${'x'.repeat(1_025)}` })).toMatchObject({ status: 404 });
+});
+
+test('a client that leaves in the middle of a body is no error of Weir', async () => {
+  const before = server.errors.length;
+  const { hostname, port } = new URL(server.url);
+  for (let i = 0; i < 10; i += 1) {
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    const head = `PUT /v1/blocks/payments/x HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${TOKENS.admin}\r\nContent-Type: application/json\r\nContent-Length: 99`;
+    socket.write(`${head}\r\n\r\n{"a`);
+    await new Promise((resolve) => setImmediate(resolve));
+    socket.resetAndDestroy();
+  }
+  // A later request shows that the server has seen the others end.
+  expect(await call({ path: '/v1/whoami', token: TOKENS.admin })).toMatchObject({ status: 200 });
+  expect(server.errors.slice(before)).toEqual([]);
 });
 
 test.each([
