@@ -372,7 +372,7 @@ test('paths, methods and bodies that do not exist', async () => {
   expect(await call({ path: `/v1/blocks/payments/${'x'.repeat(1_025)}` })).toMatchObject({ status: 404 });
 });
 
-test('a client that leaves in the middle of a body is no error of Weir', async () => {
+test('a client that leaves in the middle of a body causes no error of Weir', async () => {
   const before = server.errors.length;
   const { hostname, port } = new URL(server.url);
   for (let i = 0; i < 10; i += 1) {

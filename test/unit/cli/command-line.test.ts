@@ -124,7 +124,7 @@ describe('PEM files', () => {
     expect([authorities, certificate, key]).toEqual([ca.cert, client.cert, client.key].map((file) => readFileSync(file)));
   });
 
-  test('without files there is no certificate, and the authorities of the machine are trusted', () => {
+  test('without files no certificate is sent, and the authorities of the machine are trusted', () => {
     const { authorities, ...none } = readTls(filesOf({}));
     expect(none).toEqual({ certificate: undefined, key: undefined });
     // Which they are depends on the machine, and they are too long to print.
