@@ -3,7 +3,7 @@
  * outside of that folder changes: no root is needed, no service is installed.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isExecutable, which } from '../../process/programs.mjs';
 import { ROOT } from '../../process/repository.mjs';
 import { failureOf, run } from '../../process/run.mjs';
@@ -29,6 +29,7 @@ const TRIPLET = `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`;
  * @property {string} packages Separated by spaces.
  * @property {string} [folder] Programs of the same packages share it.
  * @property {string} binary Its path in the packages.
+ * @property {readonly string[]} [others] Paths of further programs of the packages, which get a command too.
  * @property {RegExp} [keeps] Names of packages that are unpacked though most programs do without.
  * @property {string} [interpreter] The path of what runs it.
  * @property {Readonly<Record<string, string>>} [env]
@@ -54,7 +55,8 @@ export function isUnpackingForced() {
 export async function unpackProgram(program, unpacked, { cache = CACHE } = {}) {
   const folder = folderOf(program, { ...unpacked, cache });
   const path = join(folder, 'bin', program);
-  if (isExecutable(path)) return { path };
+  const others = unpacked.others ?? [];
+  if ([path, ...others.map((other) => join(folder, 'bin', basename(other)))].every(isExecutable)) return { path };
   if (!existsSync(folder)) {
     const missing = await withUnfinishedFolder(cache, async (unfinished) => {
       const failure = (await fetchPackages(unpacked, { cache, folder: unfinished })) ?? (await unpackAll(unfinished));
@@ -66,6 +68,7 @@ export async function unpackProgram(program, unpacked, { cache = CACHE } = {}) {
     if (missing !== undefined) return { missing };
   }
   writeCommand({ program, unpacked, folder });
+  for (const binary of others) writeCommand({ program: basename(binary), unpacked: { ...unpacked, binary }, folder });
   return { path };
 }
 

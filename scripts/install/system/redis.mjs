@@ -7,7 +7,7 @@ export function installRedis() {
     program: 'redis-server',
     variable: 'WEIR_REDIS_SERVER',
     packages: { 'apt-get': 'redis-server', apk: 'redis', dnf: 'redis', brew: 'redis' },
-    unpacked: { binary: 'usr/bin/redis-server' },
+    unpacked: { binary: 'usr/bin/redis-server', others: ['usr/bin/redis-cli'] },
     service: 'redis-server.service',
   });
 }

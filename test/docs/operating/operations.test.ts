@@ -53,7 +53,11 @@ test('the commands of docs/operations.md show the signals, back up control data 
       .replaceAll('6390', String(spare));
     return runCommand('sh', ['-ec', `weir() { "${process.execPath}" "${MAIN}" "$@"; }\n${here}`], {
       cwd: folder,
-      env: { WEIR_ADMIN_URL: `http://127.0.0.1:${adminPort}` },
+      // redis-cli is beside redis-server.
+      env: {
+        PATH: [path.dirname(process.env.WEIR_REDIS_SERVER ?? '/'), process.env.PATH].join(':'),
+        WEIR_ADMIN_URL: `http://127.0.0.1:${adminPort}`,
+      },
     });
   };
   const codeOf = async (client: string): Promise<number> => {

@@ -1,5 +1,5 @@
 /** A root file system in which programs run without an engine: bubblewrap, with this machine's /usr in the place of the base image. */
-import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { runCommand, type CommandResult } from '../processes/command';
 
@@ -56,6 +56,16 @@ export function runInRoot(folder: string, run: SandboxRun): Promise<CommandResul
   const bubblewrap = process.env.WEIR_BUBBLEWRAP ?? 'bwrap';
   // Root inside a user namespace would still be root for the files of the tree.
   if (user === undefined || process.geteuid?.() !== 0) return runCommand(bubblewrap, args, { timeoutMs });
-  const drop = [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups', '--', bubblewrap, ...args];
+  const drop = [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups', '--', copyBeside(folder, bubblewrap), ...args];
   return runCommand('setpriv', drop, { timeoutMs });
+}
+
+/** The user of the image may not see a program that was unpacked below a folder of root, but sees what is beside its own root. */
+function copyBeside(folder: string, program: string): string {
+  const unpacked = path.resolve(program, '..', '..');
+  if (!existsSync(path.join(unpacked, 'root'))) return program;
+  const copy = `${folder}.bubblewrap`;
+  if (!existsSync(copy)) cpSync(unpacked, copy, { recursive: true, verbatimSymlinks: true });
+  chmodSync(copy, 0o755);
+  return path.join(copy, 'bin', path.basename(program));
 }
