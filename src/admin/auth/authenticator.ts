@@ -63,19 +63,18 @@ export class Authenticator {
   async authenticate({ authorization, address }: Credentials): Promise<Caller> {
     if (!this.options.needsAuth) return ANYONE;
     // A guess beyond the limit is never judged. Credentials that were valid before are judged, so nobody locks out their owners.
+    const token = tokenOf(authorization);
     const retryAfterS = this.failed.retryAfterS(address);
-    if (retryAfterS !== undefined && !this.proven.has(authorization)) {
+    if (retryAfterS !== undefined && (token === undefined || !this.proven.has(token))) {
       this.options.onFailedTry?.();
       throw new AdminProblem('too-many-failed-tries', `too many requests without valid credentials; try again in ${retryAfterS} s`, {
         retryAfterS,
       });
     }
-    const caller = await this.callerOf(authorization);
-    if (caller !== undefined) {
-      this.proven.add(authorization);
-      return caller;
-    }
-    this.proven.delete(authorization);
+    const caller = await this.callerOf(token);
+    if (token !== undefined && caller !== undefined) this.proven.add(token);
+    if (caller !== undefined) return caller;
+    if (token !== undefined) this.proven.delete(token);
     // Without credentials nothing was guessed: a browser asks so before somebody signs in.
     if (authorization !== undefined) {
       this.failed.record(address);
@@ -90,7 +89,7 @@ export class Authenticator {
 
   /** The caller of credentials that were valid before; undefined: they are not valid any more. That does not count as a failed try. */
   async recheck(authorization: string): Promise<Caller | undefined> {
-    return this.options.needsAuth ? this.callerOf(authorization) : ANYONE;
+    return this.options.needsAuth ? this.callerOf(tokenOf(authorization)) : ANYONE;
   }
 
   close(): void {
@@ -98,10 +97,13 @@ export class Authenticator {
     this.keys?.close();
   }
 
-  private async callerOf(authorization = ''): Promise<Caller | undefined> {
-    if (authorization.length > AUTHORIZATION_MAX) return undefined;
-    const token = BEARER.exec(authorization)?.[1];
+  private async callerOf(token: string | undefined): Promise<Caller | undefined> {
     if (token === undefined) return undefined;
     return this.tokens?.content.find(token) ?? (JWT.test(token) ? await this.verifyJwt?.(token) : undefined);
   }
+}
+
+/** The bearer token of the header. Undefined: there is none, or the header is too long. */
+function tokenOf(authorization = ''): string | undefined {
+  return authorization.length > AUTHORIZATION_MAX ? undefined : BEARER.exec(authorization)?.[1];
 }

@@ -65,7 +65,8 @@ function callerOf(payload: JWTPayload, roleClaim: string): Caller | undefined {
  * @throws URIError if the subject has half of a surrogate pair
  */
 function nameOf(subject: string): string {
-  const name = `${JWT_NAMES}${encodeURI(subject)}`;
+  // Only a shortened name has a ~ that is not escaped.
+  const name = `${JWT_NAMES}${encodeURI(subject).replaceAll('~', '%7E')}`;
   if (name.length <= RECORD_BOUNDS.authorBytes) return name;
   const hash = createHash('sha256').update(subject).digest('base64url').slice(0, HASH_LETTERS);
   return `${name.slice(0, RECORD_BOUNDS.authorBytes - 1 - HASH_LETTERS)}~${hash}`;

@@ -1,31 +1,27 @@
-/** Remembers which credentials were valid, as SHA-256, so that failed tries of others from the same address do not lock out their owners. */
+/** Remembers which tokens were valid, as hashes, so that failed tries of others from the same address do not lock out their owners. */
 
-import { createHash } from 'node:crypto';
+import { hashOfSecret } from './secret-hash';
 
-/** Beyond it the credentials that were used least recently are forgotten. */
+/** Beyond it the tokens that were used least recently are forgotten. */
 const PROVEN_MAX = 2_000;
 
 export class ProvenCredentials {
   /** The least recently used first. */
   private readonly hashes = new Set<string>();
 
-  has(authorization = ''): boolean {
-    return this.hashes.size > 0 && this.hashes.has(hashOf(authorization));
+  has(token: string): boolean {
+    return this.hashes.has(hashOfSecret(token));
   }
 
-  add(authorization = ''): void {
-    const hash = hashOf(authorization);
+  add(token: string): void {
+    const hash = hashOfSecret(token);
     this.hashes.delete(hash);
     this.hashes.add(hash);
     const [oldest] = this.hashes;
     if (this.hashes.size > PROVEN_MAX && oldest !== undefined) this.hashes.delete(oldest);
   }
 
-  delete(authorization = ''): void {
-    if (this.hashes.size > 0) this.hashes.delete(hashOf(authorization));
+  delete(token: string): void {
+    this.hashes.delete(hashOfSecret(token));
   }
-}
-
-function hashOf(authorization: string): string {
-  return createHash('sha256').update(authorization).digest('base64');
 }

@@ -1,6 +1,7 @@
 /** Sessions of browsers: each stands for the credentials that opened it, until it is idle or too old. */
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hashOfSecret } from './secret-hash';
 
 /** Most sessions; beyond it the one that was idle for longest ends. */
 export const SESSIONS_MAX = 256;
@@ -54,7 +55,7 @@ export class Sessions {
     const session = { csrf: randomBytes(SECRET_BYTES).toString('base64url'), authorization, openedAtMs: nowMs };
     const own = [...this.kept].filter(([, kept]) => kept.caller === caller).map(([place]) => place);
     for (const longestIdle of own.slice(0, Math.max(0, own.length + 1 - CALLER_SESSIONS_MAX))) this.kept.delete(longestIdle);
-    this.kept.set(hashOf(id), { session, caller, seenAtMs: nowMs });
+    this.kept.set(hashOfSecret(id), { session, caller, seenAtMs: nowMs });
     for (const longestIdle of this.kept.keys()) {
       if (this.kept.size <= SESSIONS_MAX) break;
       this.kept.delete(longestIdle);
@@ -64,7 +65,7 @@ export class Sessions {
 
   /** Undefined: it does not exist, or has ended. */
   find(id: string): Session | undefined {
-    const place = hashOf(id);
+    const place = hashOfSecret(id);
     const known = this.kept.get(place);
     if (known === undefined) return undefined;
     const nowMs = this.nowMs();
@@ -75,7 +76,7 @@ export class Sessions {
   }
 
   end(id: string): void {
-    this.kept.delete(hashOf(id));
+    this.kept.delete(hashOfSecret(id));
   }
 
   /** Milliseconds until the session is too old. */
@@ -88,9 +89,4 @@ export class Sessions {
 export function isCsrfOf({ csrf }: Session, sent: string | undefined): boolean {
   if (sent === undefined) return false;
   return timingSafeEqual(createHash('sha256').update(csrf).digest(), createHash('sha256').update(sent).digest());
-}
-
-/** A look-up by the hash takes the same time for a near miss as for any other text. */
-function hashOf(id: string): string {
-  return createHash('sha256').update(id).digest('base64');
 }

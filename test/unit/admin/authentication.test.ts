@@ -163,6 +163,9 @@ describe('JWTs', () => {
     expect(names.slice(0, 4)).toEqual(['jwt:J%C3%B6rg', 'jwt:J?rg', 'jwt:J%25C3%25B6rg', 'jwt:ann%20b']);
     expect(names.slice(4)).toEqual([expect.stringMatching(/^jwt:x{43}~[\w-]{16}$/), expect.stringMatching(/^jwt:x{43}~[\w-]{16}$/)]);
     expect(new Set(names).size).toBe(names.length);
+    // Somebody who knows the hash of a long subject cannot have its name.
+    const forged = names[4]!.slice('jwt:'.length);
+    expect((await authenticate(await sign({ subject: forged }))).name).not.toBe(names[4]);
     expect(() => TokenList.read(tokenLine('jwt:ann', 'admin', 't'))).toThrow('line 1: the name must not begin with jwt:');
   });
 
