@@ -21,7 +21,7 @@ const STALLS_MAX = 3;
 /** The longest wait after such a step, in milliseconds. */
 const STALLED_MAX_MS = 10_000;
 
-/** The store's clock is known to this, in microseconds: how long an answer took is part of what is known of it. */
+/** Error of the store's clock, in microseconds: an answer of the store takes time. */
 const CLOCK_TOLERANCE_US = 1_000_000;
 
 /** Records whose names are kept because they cannot be read; further ones are only counted once. */

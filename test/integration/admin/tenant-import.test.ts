@@ -171,7 +171,7 @@ test('refused lines have numbers and reasons, and all others are written', async
     3: 'line 1 has this tenant already; remove one of them',
     4: 'until must be a time such as 2030-01-31T12:00:00Z',
     5: 'until: must be in the future',
-    6: '"plann" is no field of a tenant; did you mean plan?',
+    6: '"plann" is not a field of a tenant; did you mean plan?',
     7: 'tenant has 256 bytes; at most 255 are allowed',
     8: 'has no plan',
     10: 'is not JSON; write one object in each line',
@@ -197,9 +197,9 @@ test('a tenant whose plan has no effect is named, and refused with --strict', as
 });
 
 test.each([
-  ['no column', 'tenant,plam\na,b\n', 'line 1: "plam" is no column of a tenant; did you mean plan?'],
-  ['a column is missing', 'tenant,until\n', 'line 1: there is no column plan;'],
-  ['semicolons', 'tenant;plan\na;b\n', 'line 1: "tenant;plan" is no column of a tenant'],
+  ['no column', 'tenant,plam\na,b\n', 'line 1: "plam" is not a column of a tenant; did you mean plan?'],
+  ['a column is missing', 'tenant,until\n', 'line 1: the column plan is missing;'],
+  ['semicolons', 'tenant;plan\na;b\n', 'line 1: "tenant;plan" is not a column of a tenant'],
   ['not UTF-8', Buffer.from([0x74, 0xff]), 'the file is not UTF-8; save it as UTF-8'],
   ['a quote without an end', 'tenant,plan\n"a,gold\nb,gold\n', 'line 2: the last quote is missing'],
   ['empty', '', 'the file is empty; its first line must name the columns'],

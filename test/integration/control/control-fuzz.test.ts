@@ -124,8 +124,8 @@ test(
       const where = `/v1/blocks/shop/${name}`;
       const known = model.get(name);
       const kind = random(14);
-      const told = { seed, step, kind, name };
-      if (kind === 0) expect({ ...told, status: await writeWhileFull(instance, name) }).toEqual({ ...told, status: 503 });
+      const place = { seed, step, kind, name };
+      if (kind === 0) expect({ ...place, status: await writeWhileFull(instance, name) }).toEqual({ ...place, status: 503 });
       else if (kind === 1) {
         // What an instance has not read yet, it cannot restore.
         await expectModel(model);
@@ -135,22 +135,22 @@ test(
       } else if (kind === 2) {
         await client.sendCommand(['HSET', `${SPACE}record:block`, `shop/${name}`, 'damaged']);
         const { status, headers } = await ask(instance, 'PUT', where, { body: blockBody(name, `${step}`) });
-        expect({ ...told, isWritten: status < 300 }).toEqual({ ...told, isWritten: true });
+        expect({ ...place, isWritten: status < 300 }).toEqual({ ...place, isWritten: true });
         model.set(name, String(headers.etag));
       } else if (kind < 7) {
         const { status } = await ask(instance, 'DELETE', where, kind === 3 ? { headers: { 'if-match': '"1"' } } : {});
-        expect({ ...told, status }).toEqual({ ...told, status: kind === 3 ? 412 : 200 });
+        expect({ ...place, status }).toEqual({ ...place, status: kind === 3 ? 412 : 200 });
         if (kind !== 3) model.delete(name);
       } else {
         const condition: Readonly<Record<string, string>> =
           kind < 9 ? { 'if-none-match': '*' } : kind === 9 && known !== undefined ? { 'if-match': known } : {};
         const { status, headers } = await ask(instance, 'PUT', where, { headers: condition, body: blockBody(name, `${step}`) });
         const isRefused = kind < 9 && known !== undefined;
-        expect({ ...told, isRefused: status === 412, isWritten: status < 300 }).toEqual({ ...told, isRefused, isWritten: !isRefused });
+        expect({ ...place, isRefused: status === 412, isWritten: status < 300 }).toEqual({ ...place, isRefused, isWritten: !isRefused });
         if (!isRefused) model.set(name, String(headers.etag));
       }
       const found = await ask(served[random(2)]!, 'GET', where);
-      expect({ ...told, etag: found.headers.etag }).toEqual({ ...told, etag: model.get(name) });
+      expect({ ...place, etag: found.headers.etag }).toEqual({ ...place, etag: model.get(name) });
       if (step % 10 === 0) await expectModel(model);
     }
     await expectModel(model);

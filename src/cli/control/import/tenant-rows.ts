@@ -90,7 +90,7 @@ function readColumns(names: readonly string[]): readonly string[] {
     if (problem !== undefined) throw new AdminError(`line 1: ${problem}; ${advice}`);
   }
   const missing = REQUIRED.find((name) => !columns.includes(name));
-  if (missing !== undefined) throw new AdminError(`line 1: there is no column ${missing}; ${advice}`);
+  if (missing !== undefined) throw new AdminError(`line 1: the column ${missing} is missing; ${advice}`);
   return columns;
 }
 
@@ -98,7 +98,7 @@ function unknownField(name: string, word: string): string | undefined {
   if ((FIELDS as readonly string[]).includes(name)) return undefined;
   const meant = didYouMean(name, FIELDS);
   const shown = JSON.stringify(name.slice(0, 60));
-  return `${shown} is no ${word} of a tenant${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+  return `${shown} is not a ${word} of a tenant${meant === undefined ? '' : `; did you mean ${meant}?`}`;
 }
 
 async function* jsonLines(texts: AsyncIterable<string>): AsyncGenerator<ReadLine> {
