@@ -37,6 +37,8 @@ export interface FailedDecisions {
   decideFailed(group: Group, error: StoreError, trace: StoreTrace | undefined): Promise<GroupOutcome>;
   /** Whether hits of the take are counted at all while the store cannot. */
   isCounted(take: Pick<Take, 'failureMode'>): boolean;
+  /** Whether a call with the take fails as long as the store cannot decide. */
+  isUnavailable(take: Pick<Take, 'failureMode'>): boolean;
 }
 
 export interface FallbackReservationsOptions {
@@ -93,6 +95,7 @@ export class FallbackReservations implements Reservations {
       } catch (error) {
         if (!mayFallBack(error) || input.unknown === undefined) throw error;
         const { legs } = input.unknown.plan;
+        if (legs.some((leg) => this.options.store.isUnavailable(leg))) throw error;
         const record = unknownRecord({ legs: legs.length, keepUs: input.unknown.keepUs, nowUs });
         return await this.settleHere({ name: input.name, legs, record }, input, options);
       }

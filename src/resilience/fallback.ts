@@ -120,10 +120,15 @@ export class FallbackStore implements Store {
     return failureMode === 'local';
   }
 
+  /** Whether a call with the take fails as long as the store cannot decide. */
+  isUnavailable({ failureMode = this.options.failureMode }: Pick<Take, 'failureMode'>): boolean {
+    return failureMode === 'unavailable';
+  }
+
   /** Decides a group that the store failed to decide with this error, without another call to it. */
   async decideFailed(group: Group, error: StoreError, trace: StoreTrace | undefined): Promise<GroupOutcome> {
     const modeOf = ({ failureMode = this.options.failureMode }: Take) => failureMode;
-    if (error.reason === 'overload' || group.takes.some((take) => modeOf(take) === 'unavailable')) return error;
+    if (error.reason === 'overload' || group.takes.some((take) => this.isUnavailable(take))) return error;
     const requested = error.mayHaveRun ? group.takes.map(withoutRefund) : group.takes;
     if (error.mayHaveRun) this.countLostRefunds(group);
     const takes = requested.map((take) => this.toFallbackTake(take, modeOf(take)));
@@ -134,7 +139,7 @@ export class FallbackStore implements Store {
       const mode = modeOf(take);
       const { fits = false, remaining = Infinity, debt = 0, resetAfterUs = 0, cut = 0 } = verdict?.verdicts[i] ?? {};
       const isReport = mode === 'local' && isUsageReport(take);
-      const passes = (verdict?.overLimit === false && fits) || (verdict !== undefined && isReport);
+      const passes = group.dry !== true && ((verdict?.overLimit === false && fits) || (verdict !== undefined && isReport));
       const { bucketKey } = take;
       const hits = take.hits - cut;
       const own = takes[i];

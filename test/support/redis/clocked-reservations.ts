@@ -13,6 +13,8 @@ const DAY_US = 86_400_000_000;
 export class ClockedReservations {
   /** The arguments of each run. */
   readonly runs: (readonly string[])[] = [];
+  /** Runs that were answered. */
+  ended = 0;
   readonly reservations: RedisReservations;
 
   constructor(
@@ -20,9 +22,11 @@ export class ClockedReservations {
     options: Partial<RedisReservationsOptions> = {},
   ) {
     this.reservations = new RedisReservations({
-      run: (call) => {
+      run: async (call) => {
         this.runs.push(call.args);
-        return redis.store.run(call);
+        const answer = await redis.store.run(call);
+        this.ended += 1;
+        return answer;
       },
       slotOf: () => 0,
       keyPrefix: '',
