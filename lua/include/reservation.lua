@@ -12,7 +12,7 @@ local LIFE_MAX_US = 86400000000
 
 local function unpack_record(value)
   local state, flags, asked, granted, made_us, expires_us, keep_us, actual, cut, legs_at = match(value, RECORD_HEAD)
-  local plan_at = string.find(value, '\n', 1, true)
+  local plan_at = string.find(value, '\n')
   if not (state and plan_at) then
     return nil
   end

@@ -7,6 +7,8 @@ const ONLY_CHARGED = 'nothing of an unknown reservation is given back';
 const NO_HITS = 'a settlement of 0 hits changes nothing';
 
 export const RESERVATION_EQUIVALENT: Readonly<Record<string, string>> = {
+  "include/reservation.lua main: local RECORD_HEAD = '^' .. string.rep('(%d+) ', 8) .. '(%d+)()' | '^' -> ''":
+    'a record begins with its numbers, so the first match is there either way',
   'include/reservation.lua pack_record: numbers[#numbers + 1] = max(0, record.used_before[leg]) | 0 -> (-1)':
     'hits used before are never below zero: those of the leg are off them',
   'include/reservation.lua charged_legs: for i = #names, 1, -1 do | 1 -> 0': 'one further entry under 0, which nobody reads',
@@ -28,12 +30,14 @@ export const RESERVATION_EQUIVALENT: Readonly<Record<string, string>> = {
 };
 
 const UNREADABLE = 'something else under the key of a bucket';
+const NO_RECORD = 'something else in place of a record, which a caller refuses before it asks for a step';
 const RACE = 'a step of another instance between the read and the settlement';
 const CALENDAR = 'a settlement outside the windows of a calendar';
 
 /** What it would take to see them. */
 export const RESERVATION_UNREACHED: Readonly<Record<string, string>> = {
   'include/reservation.lua main: local HELD, COMMITTED, RELEASED, LAPSED = 1, 2, 3, 4 | 3 -> 2': RACE,
+  'include/reservation.lua unpack_record: if not (state and plan_at) then | and -> or': NO_RECORD,
   'include/reservation.lua is_settled: if record.state == COMMITTED or record.state == RELEASED then | or -> and': RACE,
   'include/reservation.lua is_settled: return true | true -> false': RACE,
   'include/reservation.lua settle_leg: if leg.bucket.state ~= false then | false -> true': UNREADABLE,
