@@ -78,12 +78,16 @@ export interface ReservationTerms {
   readonly onLapse: OnLapse;
 }
 
+/** As many digits as a double is exact to: 0.29 of 100 is 28.999999999999996 in binary, and means 29. */
+const EXACT_DIGITS = 15;
+
 /** For limits without `reservations`. */
 export const DEFAULT_RESERVATION_TERMS: ReservationTerms = { maxShare: 0.5, onLapse: 'release' };
 
 /** Most hits of a bucket under this limit that may be reserved at once: at least one, unless the limit is 0. */
 export function reservableMax({ capacity, reservations = DEFAULT_RESERVATION_TERMS }: Pick<Limit, 'capacity' | 'reservations'>): number {
-  return Math.min(capacity, Math.max(1, Math.floor(capacity * reservations.maxShare)));
+  const share = Math.floor(Number((capacity * reservations.maxShare).toPrecision(EXACT_DIGITS)));
+  return Math.min(capacity, Math.max(1, share));
 }
 
 /** A limit with a rate-limiting algorithm, unlike `in_flight`. */

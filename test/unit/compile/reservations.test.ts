@@ -30,6 +30,15 @@ test.each([
   expect(reservableMax(made)).toBe(hits);
 });
 
+test.each([
+  [0.29, 100, 29],
+  [0.0006, 100_000, 60],
+  [0.299, 10, 2],
+  [1, 4_294_967_295, 4_294_967_295],
+])('a share of %p of %p is %p, although binary fractions are a little less or more', (maxShare, capacity, hits) => {
+  expect(reservableMax({ capacity, reservations: { maxShare, onLapse: 'release' } })).toBe(hits);
+});
+
 test('a limit of 0 allows no reservation', () => {
   expect(reservableMax({ capacity: 0 })).toBe(0);
 });
