@@ -26,7 +26,7 @@ import { TenantTable, type TenantName } from './tenant-table';
 /** Numbers of records by kind. */
 export type ControlCounts = Readonly<Record<ControlKind, number>>;
 
-/** Records expired at once: a small part of a slice. */
+/** Records expired at once: a tenth of a millisecond, because a decision may wait for it several times. */
 const EXPIRED_AT_ONCE = 50;
 
 const US_PER_MS = 1_000;
@@ -122,18 +122,19 @@ export class ControlData implements ControlView {
   get(key: RecordKey): StoredRecord | undefined {
     if (key.kind === 'tenant') return this.tenantOf(key);
     const held = this.held[key.kind].get(fieldOf(key));
-    return held && { record: held.record, version: held.version };
+    return held === undefined || this.isEnding(held.expiry) ? undefined : { record: held.record, version: held.version };
   }
 
   /** All overrides, blocks and passes that select a descriptor with these entries, in no order. */
   selecting(domain: ByteString, entries: readonly Entry[]): readonly HeldRecord<SelectorRecord>[] {
-    return this.domainNamed(domain)?.selectors.selecting(entries) ?? [];
+    const all = this.domainNamed(domain)?.selectors.selecting(entries) ?? [];
+    return this.endingUs === 0 ? all : all.filter(({ expiry }) => !this.isEnding(expiry));
   }
 
   /** The records of a kind that are exceptions to the configuration, in no order: of tenants only those whose plan ends. */
   *exceptions(kind: ControlKind): Generator<StoredRecord> {
     if (kind !== 'tenant') {
-      for (const { record, version } of this.held[kind].values()) yield { record, version };
+      for (const { record, version, expiry } of this.held[kind].values()) if (!this.isEnding(expiry)) yield { record, version };
       return;
     }
     for (const { key } of this.tenantEnds.values()) {
@@ -324,6 +325,7 @@ export class ControlData implements ControlView {
     const entry = domain && this.tenants.get({ domain: domain.number, tenant: toByteString(key.name) });
     if (entry === undefined) return undefined;
     const expiry = this.tenantEnds.get(fieldOf(key));
+    if (this.isEnding(expiry)) return undefined;
     const until = expiry && { untilMs: expiry.until / US_PER_MS };
     const plan = toText(this.terms.planOf(entry.plan));
     const notes = this.terms.notesOf(entry.plan);

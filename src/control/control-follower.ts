@@ -1,5 +1,6 @@
 /** Keeps the replica up to date: reads the change log again and again, and all records when the log does not continue. */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { asError } from '../lib/errors';
 import { Pace, runInSlices, SHORT_SLICE_MS } from '../lib/slices';
 import { CONTROL_KINDS, fieldOf, type RecordKey, type StoredRecord } from './control-record';
@@ -8,6 +9,9 @@ import type { ControlStore, LoggedChange, LogAnswer, Position, ScanPage } from '
 
 /** Interval between two reads of the log, in milliseconds: a change is in force everywhere after at most this time and a round trip. */
 export const POLL_MS = 100;
+
+/** Between two steps in which records that have ended are dropped, in milliseconds: nothing waits for that, and decisions go on. */
+const DROP_PAUSE_MS = 1;
 
 /** Without an answer for this long, the follower is behind: a second is promised, and one lost answer should not alarm. */
 const BEHIND_MS = 1_000;
@@ -85,6 +89,7 @@ export class ControlFollower {
   private unreadable = new Set<string>();
   private running: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
+  private dropping: Promise<void> | undefined;
   private expiryTimer: NodeJS.Timeout | undefined;
   private isClosed = false;
   private readonly pace = new Pace(SHORT_SLICE_MS);
@@ -133,6 +138,7 @@ export class ControlFollower {
     const waited = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, waitMs);
     });
+    this.scheduleExpiry();
     await Promise.race([this.readFirst(), waited]);
     clearTimeout(timer);
     this.schedule();
@@ -149,6 +155,7 @@ export class ControlFollower {
     clearTimeout(this.timer);
     clearTimeout(this.expiryTimer);
     await this.running;
+    await this.dropping;
   }
 
   private async readFirst(): Promise<void> {
@@ -159,14 +166,23 @@ export class ControlFollower {
     if (this.isClosed) return;
     const waitMs = Math.max(this.options.pollMs ?? POLL_MS, this.stalledMs);
     this.timer = setTimeout(() => {
-      clearTimeout(this.expiryTimer);
       void this.step().then(() => {
         this.schedule();
       });
     }, waitMs);
-    const restUs = (this.options.data.nextExpiryUs ?? Infinity) - this.storeNowUs;
-    // A record ends when its time has come, not at the next poll.
-    if (restUs < waitMs * 1_000) this.expiryTimer = setTimeout(() => void this.expire(), Math.ceil(restUs / 1_000));
+  }
+
+  /** A record ends when its time has come, not at the next poll, and also while all records are read. */
+  private scheduleExpiry(): void {
+    if (this.isClosed) return;
+    const restMs = Math.ceil(((this.options.data.nextExpiryUs ?? Infinity) - this.storeNowUs) / 1_000);
+    const waitMs = Math.min(this.options.pollMs ?? POLL_MS, Math.max(0, restMs));
+    this.expiryTimer = setTimeout(() => {
+      this.expire();
+      void Promise.resolve(this.dropping).then(() => {
+        this.scheduleExpiry();
+      });
+    }, waitMs);
   }
 
   private get storeNowUs(): number {
@@ -179,8 +195,8 @@ export class ControlFollower {
       .catch((error: unknown) => {
         this.error = asError(error).message;
       })
-      .then(() => this.expire())
       .then(() => {
+        this.expire();
         this.running = undefined;
         this.show();
       });
@@ -305,10 +321,17 @@ export class ControlFollower {
     if (this.unreadable.size < UNREADABLE_NAMES_MAX) this.unreadable.add(name);
   }
 
-  private async expire(): Promise<void> {
-    const { data } = this.options;
-    const pace = new Pace(SHORT_SLICE_MS);
-    while (!this.isClosed && data.expire(this.storeNowUs)) if (pace.isOver) await pace.nextSlice();
+  /** From now on what has ended decides nothing; what is too much to drop at once is dropped later. */
+  private expire(): void {
+    if (!this.options.data.expire(this.storeNowUs)) return;
+    this.dropping ??= this.dropRest().then(() => {
+      this.dropping = undefined;
+    });
+  }
+
+  private async dropRest(): Promise<void> {
+    do await pause(DROP_PAUSE_MS);
+    while (!this.isClosed && this.options.data.expire(this.storeNowUs));
   }
 
   private show(): void {

@@ -70,9 +70,10 @@ const blockedBy = async ({ weir }: Served, name: string): Promise<boolean> => {
   return (await httpRequest(`http://127.0.0.1:${weir.httpPort}/json`, { body })).status === 429;
 };
 
-async function namesOf(instance: Served): Promise<readonly string[]> {
-  const { json } = await ask(instance, 'GET', '/v1/blocks');
-  return (json as { items: { id: string }[] }).items.map(({ id }) => id).sort();
+/** `/v1/blocks`: of the store. `/v1/exceptions`: of the replica that the thread of the admin API has, from which a restore is made. */
+async function namesOf(instance: Served, where: '/v1/blocks' | '/v1/exceptions'): Promise<readonly string[]> {
+  const { json } = await ask(instance, 'GET', where);
+  return (json as { items: ({ id: string } | { name: string })[] }).items.map((item) => ('id' in item ? item.id : item.name)).sort();
 }
 
 /** What every instance must come to: the blocks of the model, by list and by decision, and a healthy state. */
@@ -83,7 +84,8 @@ async function expectModel(model: ReadonlyMap<string, string>): Promise<void> {
       const decided = await Promise.all(NAMES.map(async (name) => ((await blockedBy(instance, name)) ? [name] : [])));
       return String(decided.flat()) === String(expected);
     });
-    expect(await namesOf(instance)).toEqual(expected);
+    await until(async () => String(await namesOf(instance, '/v1/exceptions')) === String(expected));
+    expect(await namesOf(instance, '/v1/blocks')).toEqual(expected);
   }
 }
 
