@@ -1,4 +1,7 @@
-/** Reads of the store for the admin API: one at a time, each with a pause after it, so that no viewer takes Redis away from decisions. */
+/**
+ * Reads of the store for the admin API: one at a time, each with a pause after it, so that no viewer takes Redis away from decisions. A read
+ * that takes long, as while Redis hangs, does not make the others wait for its deadline.
+ */
 
 import { UnavailableError } from '../lib/errors';
 import type { AdminBackend } from './backend';
@@ -8,6 +11,9 @@ const WAITING_MAX = 256;
 
 /** The longest pause after a read, in milliseconds; it is as long as the read. */
 const PAUSE_MS_MAX = 10;
+
+/** After this time the next read begins beside one that has not ended, in milliseconds: far above what a read of a healthy store takes. */
+const TURN_MS_MAX = 100;
 
 export interface ReadQueueOptions {
   /** A monotonic clock, in milliseconds. */
@@ -26,20 +32,28 @@ export class ReadQueue {
     if (this.waiting >= WAITING_MAX) return Promise.reject(new UnavailableError('too many admin requests wait; try again'));
     this.waiting += 1;
     const { nowMs, pause } = this.options;
-    let tookMs = 0;
-    const answer = this.last.then(async () => {
-      const startedMs = nowMs();
-      try {
-        return await read();
-      } finally {
-        tookMs = nowMs() - startedMs;
+    const turn = this.last;
+    let startedMs = 0;
+    const answer = turn
+      .then(() => {
+        startedMs = nowMs();
+        return read();
+      })
+      .finally(() => {
         this.waiting -= 1;
-      }
+      });
+    const ended = answer.then(ignore, ignore);
+    this.last = turn.then(async () => {
+      await Promise.race([ended, pause(TURN_MS_MAX)]);
+      await pause(Math.min(PAUSE_MS_MAX, nowMs() - startedMs));
     });
-    const rest = () => pause(Math.min(PAUSE_MS_MAX, tookMs));
-    this.last = answer.then(rest, rest);
     return answer;
   }
+}
+
+/** The caller of the read has its answer or its error. */
+function ignore(): void {
+  // Nothing waits for it here.
 }
 
 /** The buckets, whose reads wait for their turn. */

@@ -1,15 +1,21 @@
-/** The queue of reads: one at a time in their order, a pause after each, a bound on those that wait. */
+/** The queue of reads: one at a time in their order, a pause after each, a bound on a turn and on those that wait. */
 
 import { queuedBuckets, queuedControl, ReadQueue } from '../../../src/admin/read-queue';
 import type { AdminBackend } from '../../../src/admin/backend';
 import { UnavailableError } from '../../../src/lib/errors';
 
+/** The longest turn, in milliseconds. */
+const TURN_MS = 100;
+
 function open() {
   const clock = { nowMs: 0 };
   const pauses: number[] = [];
+  /** Each ends a turn, as if its time had passed. */
+  const turns: (() => void)[] = [];
   const queue = new ReadQueue({
     nowMs: () => clock.nowMs,
     pause: (ms) => {
+      if (ms === TURN_MS) return new Promise((resolve) => turns.push(resolve));
       pauses.push(ms);
       return Promise.resolve();
     },
@@ -24,7 +30,7 @@ function open() {
       if (fails) throw new Error(name);
       return name;
     });
-  return { queue, pauses, trace, read };
+  return { queue, clock, pauses, turns, trace, read };
 }
 
 test('reads run one at a time, in their order, with a pause as long as the read, but at most 10 ms', async () => {
@@ -34,6 +40,22 @@ test('reads run one at a time, in their order, with a pause as long as the read,
   expect(trace).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
   await read('d', 0);
   expect(pauses.slice(0, 3)).toEqual([3, 10, 1]);
+});
+
+test('a read without an answer holds up the next one for 100 ms and no longer, and is answered itself', async () => {
+  const { queue, clock, pauses, turns, trace, read } = open();
+  let answer = (_: string): void => undefined;
+  const hanging = queue.run(() => new Promise<string>((resolve) => (answer = resolve)));
+  const next = read('next', 1);
+  await new Promise(setImmediate);
+  expect(trace).toEqual([]);
+  clock.nowMs += TURN_MS;
+  turns[0]!();
+  expect(await next).toBe('next');
+  expect(pauses[0]).toBe(10);
+  answer('late');
+  expect(await hanging).toBe('late');
+  expect(await read('later', 1)).toBe('later');
 });
 
 test('beyond 256 that wait a read is refused, and later ones run', async () => {
