@@ -2,10 +2,12 @@
 
 import { setTimeout } from 'node:timers/promises';
 import { keyOf, type OverrideRecord } from '../../../src/control/control-record';
+import { RedisControlStore } from '../../../src/control/redis/redis-control-store';
+import { RedisStore } from '../../../src/store/redis/redis-store';
 import { blockOf, instanceOnRedis, NOTE, recordsIn, recordsOf, type Instance } from '../../support/control/control-harness';
 import { freePort } from '../../support/servers/ports';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
-import { makeTestClient, type TestClient } from '../../support/redis/redis-store';
+import { makeTestClient, storeOptions, type TestClient } from '../../support/redis/redis-store';
 import { TcpProxy } from '../../support/servers/tcp-proxy';
 import { until } from '../../support/clock/until';
 import { hangLimitMs } from '../../support/clock/hang-limit';
@@ -270,4 +272,44 @@ test.each([
   await client.sendCommand(['HSET', `${SPACE}record:block`, 'd/bad', text]);
   expect(await one.service.write({ changes: [{ delete: keyOf(blockOf('bad')) }], audit: NOTE })).toMatchObject({ kind: 'written' });
   expect(await client.sendCommand(['HEXISTS', `${SPACE}record:block`, 'd/bad'])).toBe(0);
+});
+
+test('the version of the data is gone and the log is ahead of the clock: the next write is made as a whole, and is in force everywhere', async () => {
+  const [one, two] = [await follow(server.port), await follow(server.port)];
+  await put(one, 'a');
+  await until(() => idsOf(two).length === 1);
+  const client = await hand();
+  const ahead = (Date.now() + 3_600_000) * 1_000;
+  await client.sendCommand(['XADD', `${SPACE}log`, `${ahead}-0`, '4 d/none', '']);
+  await client.sendCommand(['DEL', `${SPACE}about`]);
+  const outcome = await put(one, 'b');
+  expect(outcome).toMatchObject({ kind: 'written', effects: [{ isChanged: true }] });
+  expect(outcome.kind === 'written' && outcome.version).toBeGreaterThan(ahead);
+  expect((await one.store.audit({ order: 'newest', limit: 10 })).entries.map(({ key }) => key?.name)).toEqual(['b', 'a']);
+  const late = await follow(server.port);
+  for (const each of [one, two, late]) await until(() => String(idsOf(each).sort()) === 'a,b');
+  // The next one too.
+  await put(one, 'c');
+  for (const each of [one, two, late]) await until(() => String(idsOf(each).sort()) === 'a,b,c');
+});
+
+test('a newer version of Weir writes a record again that this one cannot read: it has no effect here, no older one stays, and health says so', async () => {
+  const [one, two] = [await follow(server.port), await follow(server.port)];
+  for (const id of ['a', 'b']) await put(one, id);
+  await until(() => idsOf(two).length === 2);
+  const redis = new RedisStore(storeOptions(server.port));
+  closing.push(() => redis.close());
+  await redis.connect({ waitMs: WAIT_MS });
+  // Records of a newer version have a field that this one does not know.
+  const newer = new RedisControlStore({
+    run: (call, options) => redis.run({ ...call, args: call.args.map((arg) => arg.replace('"entries":', '"newer":1,"entries":')) }, options),
+    keyPrefix: '',
+    onUnreadable: () => undefined,
+  });
+  expect(await newer.write({ changes: [{ put: blockOf('a') }], audit: NOTE })).toMatchObject({ kind: 'written' });
+  for (const each of [one, two]) {
+    await until(() => each.follower.state.unreadable === 1);
+    expect(idsOf(each)).toEqual(['b']);
+  }
+  expect(await follow(server.port).then((late) => [idsOf(late), late.follower.state.unreadable])).toEqual([['b'], 1]);
 });

@@ -44,7 +44,7 @@ test('reads run one at a time, in their order, with a pause as long as the read,
 
 test('a read without an answer holds up the next one for 100 ms and no longer, and is answered itself', async () => {
   const { queue, clock, pauses, turns, trace, read } = open();
-  let answer = (_: string): void => undefined;
+  let answer: (text: string) => void = () => undefined;
   const hanging = queue.run(() => new Promise<string>((resolve) => (answer = resolve)));
   const next = read('next', 1);
   await new Promise(setImmediate);
