@@ -302,7 +302,8 @@ test('a newer version of Weir writes a record again that this one cannot read: i
   await redis.connect({ waitMs: WAIT_MS });
   // Records of a newer version have a field that this one does not know.
   const newer = new RedisControlStore({
-    run: (call, options) => redis.run({ ...call, args: call.args.map((arg) => arg.replace('"entries":', '"newer":1,"entries":')) }, options),
+    run: (call, options) =>
+      redis.run({ ...call, args: call.args.map((arg) => arg.replace('"entries":', '"newer":1,"entries":')) }, options),
     keyPrefix: '',
     onUnreadable: () => undefined,
   });
