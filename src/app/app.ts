@@ -14,6 +14,7 @@ import type { StatsdChoice } from '../settings/statsd-choice';
 import type { TraceChoice } from '../settings/trace-choice';
 import type { StoreChoice } from '../settings/redis/store-choice';
 import { FaultLog } from '../observability/log/fault-log';
+import { EndedCertificates } from '../observability/ended-certificates';
 import { Health } from '../observability/health';
 import { event } from '../observability/log/log-event';
 import type { Logger } from '../observability/log/logger';
@@ -89,7 +90,8 @@ export async function openApp(options: AppOptions): Promise<App> {
   const ruleMetrics = openRuleMetrics(registry, settings);
   const memoryStore = makeMemoryStore(options);
   const metrics = makeMetrics({ registry, version, store: storeChoice.kind, memoryStore, rules });
-  if (!isWorker) openConfigMetrics({ registry, rules, settings, managementServer: options.managementServer });
+  const ended = new EndedCertificates({ health, log, nowMs: () => Date.now() });
+  if (!isWorker) openConfigMetrics({ registry, rules, settings, managementServer: options.managementServer, ended });
   if (settings.warmUp) await warmUpAndLog({ settings, storeChoice, metrics, log });
   const opened = await openAnyStore({ ...options, health, metrics, memoryStore });
   const { store, reservations, run, exchange, forget, leave } = opened;
@@ -128,6 +130,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     answerCalls,
     reservationCalls,
     health,
+    ended,
     onFailure,
     tracer: tracing?.tracer,
     connectionsMax: limits.grpcConnectionsMax,

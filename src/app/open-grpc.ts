@@ -3,6 +3,7 @@
 import { monotonicNowMs } from '../lib/clock';
 import type { ServerTlsFiles } from '../settings/tls/server-tls-files';
 import type { Settings } from '../settings/table/settings';
+import type { EndedCertificates } from '../observability/ended-certificates';
 import { event } from '../observability/log/log-event';
 import type { Logger } from '../observability/log/logger';
 import type { Metrics } from '../observability/metrics/metrics';
@@ -31,6 +32,7 @@ export interface GrpcPortOptions extends Pick<
   readonly log: Logger;
   readonly faults: FaultLog;
   readonly metrics: Metrics;
+  readonly ended: EndedCertificates;
   readonly connectionsMax: number;
   /** Called for each call that the transport answers with a failure. */
   readonly onFailure: (kind: FailureKind) => void;
@@ -117,10 +119,15 @@ interface Certificates {
   readonly close: () => void;
 }
 
-function openTls(files: ServerTlsFiles, { settings, log, metrics }: GrpcPortOptions): Certificates {
+function openTls(files: ServerTlsFiles, { settings, log, metrics, ended }: GrpcPortOptions): Certificates {
   let use: (material: ServerTlsMaterial) => void = () => undefined;
   metrics.grpcCertificateExpiry.set(files.expiresAtS);
+  const showEnd = () => {
+    ended.show('GRPC_SERVER_TLS_CERT', files.expiresAtS);
+  };
+  showEnd();
   const timer = setInterval(() => {
+    showEnd();
     void files.reread({
       onChange: (material) => {
         use(material);

@@ -9,6 +9,8 @@ import { describeConfig } from '../source/describe-rules';
 import type { LoadOutcome, RulesInForce } from '../source/rules-in-force';
 import type { Settings } from '../settings/table/settings';
 import type { StatsdChoice } from '../settings/statsd-choice';
+import { EndedCertificates } from '../observability/ended-certificates';
+import { Health } from '../observability/health';
 import type { Logger } from '../observability/log/logger';
 import { WORKER_METRICS, type ManagementServer } from '../observability/metrics/metrics';
 import { openPortLimits } from './open-ports';
@@ -48,7 +50,9 @@ export async function openWorkers({
   cluster.setupPrimary({ serialization: 'advanced' });
   const own = new Registry();
   const labels = toLabels(settings.extraTags);
-  openConfigMetrics({ registry: own, rules, settings, managementServer });
+  // Each worker has the health of its own; this process only logs.
+  const ended = new EndedCertificates({ health: new Health(), log, nowMs: () => Date.now() });
+  openConfigMetrics({ registry: own, rules, settings, managementServer, ended });
   const restarts = new Counter({ ...WORKER_METRICS.restarts, labelNames: [], registers: [own] });
   const metrics = new WorkerMetrics({ own, labels, ask: (reading) => pool.readMetrics(reading) });
   const pool = new WorkerPool({

@@ -8,6 +8,7 @@ import type { Logger } from '../observability/log/logger';
 import type { MetricReading } from '../observability/metrics/metrics-snapshot';
 import { makeConfigMetrics, type ManagementServer } from '../observability/metrics/metrics';
 import { CertificateExpiry } from '../observability/metrics/certificate-expiry';
+import type { EndedCertificates } from '../observability/ended-certificates';
 import { RuleLimitMetric } from '../observability/metrics/rule-limit-metric';
 import { TOP_KEY_METRIC } from '../observability/metrics/top-key-metric';
 import type { RulesInForce } from '../source/rules-in-force';
@@ -16,6 +17,9 @@ import type { Bind } from './start/bind-all';
 import { metricsRoute, type PublishedMetrics } from '../transport/http/debug-routes';
 import { HttpServer } from '../transport/http/http-server';
 import { listenOn } from '../transport/port/listen-error';
+
+/** Interval between two looks at the ends of certificate files, in milliseconds. */
+const CERTIFICATES_MS = 60_000;
 
 export interface PublishMetricsOptions {
   readonly settings: Pick<
@@ -94,18 +98,24 @@ export interface OpenConfigMetricsOptions {
     'metricSeriesMax' | 'sanitizeDescriptorMetricDots' | 'adminTlsCert' | 'redisTlsClientCert' | 'configGrpcXdsClientTlsCert'
   >;
   readonly managementServer: ManagementServer | undefined;
+  readonly ended: EndedCertificates;
 }
 
 /** Registers the metrics of the process that loads the configuration. */
-export function openConfigMetrics({ registry, rules, settings, managementServer }: OpenConfigMetricsOptions): void {
+export function openConfigMetrics({ registry, rules, settings, managementServer, ended }: OpenConfigMetricsOptions): void {
   const { metricSeriesMax: seriesMax, sanitizeDescriptorMetricDots: sanitizeDots } = settings;
   makeConfigMetrics({ registry, loads: rules, managementServer });
   new RuleLimitMetric({ registry, rules, seriesMax, sanitizeDots });
-  new CertificateExpiry(registry, [
+  const files = [
     { setting: 'ADMIN_TLS_CERT', file: settings.adminTlsCert },
     { setting: 'REDIS_TLS_CLIENT_CERT', file: settings.redisTlsClientCert },
     { setting: 'CONFIG_GRPC_XDS_CLIENT_TLS_CERT', file: settings.configGrpcXdsClientTlsCert },
-  ]);
+  ];
+  const expiry = new CertificateExpiry(registry, files, (setting, endsAtS) => {
+    ended.show(setting, endsAtS);
+  });
+  // Also where nobody reads the metrics.
+  setInterval(() => void expiry.refresh(), CERTIFICATES_MS).unref();
 }
 
 /** @throws ListenError if the address cannot be bound */

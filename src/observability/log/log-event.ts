@@ -11,6 +11,7 @@ export const LOG_EVENTS = {
   breaker_opened: 'the circuit breaker of a Redis server opened: `address`, `error`; a line with `times` and `awayMs` summarizes several',
   bucket_undecided: 'Redis cannot decide on a bucket: `error`, `keys`',
   buckets_forgotten: 'the memory store is full and evicts used buckets, whose limits start again',
+  certificate_ended: 'a certificate in use has ended: `setting`, `end`; once until it is renewed',
   certificates_loaded: 'changed certificates of the gRPC port are in use',
   certificates_refused: 'changed certificates of the gRPC port are invalid: `error`',
   config_loaded: 'a configuration came into force: `generation`, `domains`',

@@ -24,11 +24,13 @@ export class CertificateExpiry {
   private values: readonly ReadValue[] = [];
   private readonly reading = new OneAtATime(async () => {
     this.values = (await Promise.all(this.files.map(expiryOf))).flat();
+    for (const { labels, value } of this.values) this.onRead(String(labels.setting), value);
   });
 
   constructor(
     registry: Registry,
     private readonly files: readonly CertificateFile[],
+    private readonly onRead: (setting: string, endsAtS: number) => void = () => undefined,
   ) {
     const { name, help, type } = CERTIFICATE_METRIC;
     registerRead(registry, {

