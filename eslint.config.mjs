@@ -23,9 +23,9 @@ export default tseslint.config(
   },
   {
     // The console has types of its own, with the DOM.
-    files: ['src/console/**/*.{ts,tsx}'],
+    files: ['src/administration/console/**/*.{ts,tsx}'],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
-    languageOptions: { parserOptions: { project: './src/console/tsconfig.json', tsconfigRootDir: import.meta.dirname } },
+    languageOptions: { parserOptions: { project: './src/administration/console/tsconfig.json', tsconfigRootDir: import.meta.dirname } },
     rules: {
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
       '@typescript-eslint/consistent-type-imports': 'error',
@@ -37,17 +37,17 @@ export default tseslint.config(
     // The path of a request: each is made for every call.
     files: [
       'src/should-rate-limit.ts',
-      'src/algorithm/*.ts',
-      'src/bucket/*.ts',
-      'src/decide/*.ts',
-      'src/request/*.ts',
-      'src/rule/match.ts',
-      'src/respond/response-additions.ts',
-      'src/store/layers/group-parts.ts',
-      'src/store/redis/take-wire.ts',
-      'src/transport/answer.ts',
-      'src/transport/messages/{request-cache,request,decode-request,encode-response,wire-reader,wire-writer}.ts',
-      'src/transport/http2/*/*.ts',
+      'src/domain/algorithm/*.ts',
+      'src/domain/bucket/*.ts',
+      'src/domain/decide/*.ts',
+      'src/state/request/*.ts',
+      'src/domain/rule/match.ts',
+      'src/domain/respond/response-additions.ts',
+      'src/state/store/layers/group-parts.ts',
+      'src/state/store/redis/take-wire.ts',
+      'src/server/transport/answer.ts',
+      'src/server/transport/messages/{request-cache,request,decode-request,encode-response,wire-reader,wire-writer}.ts',
+      'src/server/transport/http2/*/*.ts',
     ],
     rules: {
       'no-restricted-syntax': [

@@ -2,13 +2,13 @@
 
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ControlData } from '../src/control/control-data';
-import { ControlFollower, POLL_MS } from '../src/control/control-follower';
-import { keyOf } from '../src/control/control-record';
-import type { ControlStore, LoggedChange } from '../src/control/control-store';
-import { RedisControlStore } from '../src/control/redis/redis-control-store';
+import { ControlData } from '../src/state/control/control-data';
+import { ControlFollower, POLL_MS } from '../src/state/control/control-follower';
+import { keyOf } from '../src/state/control/control-record';
+import type { ControlStore, LoggedChange } from '../src/state/control/control-store';
+import { RedisControlStore } from '../src/state/control/redis/redis-control-store';
 import { monotonicNowUs } from '../src/lib/clock';
-import { RedisStore } from '../src/store/redis/redis-store';
+import { RedisStore } from '../src/state/store/redis/redis-store';
 import { startRedis } from '../test/support/redis/redis-server';
 import { makeTestClient, storeOptions, type TestClient } from '../test/support/redis/redis-store';
 import { decisionCosts, type Asked } from './control/decision-cost';

@@ -3,9 +3,9 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SHOULD_RATE_LIMIT_PATH } from '../src/transport/http2/connection/request-head';
-import { loadProto } from '../src/transport/messages/proto';
-import { WarmUpCaller, type Call } from '../src/warm-up/warm-up-caller';
+import { SHOULD_RATE_LIMIT_PATH } from '../src/server/transport/http2/connection/request-head';
+import { loadProto } from '../src/server/transport/messages/proto';
+import { WarmUpCaller, type Call } from '../src/server/warm-up/warm-up-caller';
 import { startGateway } from '../test/envoy/chain/gateway';
 import { freePort } from '../test/support/servers/ports';
 import { writeConfig } from '../test/support/config/temp-config';

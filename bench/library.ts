@@ -1,11 +1,11 @@
 /** `npm run bench:library [-- --short]`: what the library adds to what it stands on: the store, and a call of grpc-js. Printed, not judged. */
 
 import { Client as GrpcClient, credentials, Metadata } from '@grpc/grpc-js';
-import { loadProto } from '../src/transport/messages/proto';
-import { createClient } from '../src/library/client/create-client';
-import { createLimiter } from '../src/library/in-process/create-limiter';
+import { loadProto } from '../src/server/transport/messages/proto';
+import { createClient } from '../src/program/library/client/create-client';
+import { createLimiter } from '../src/program/library/in-process/create-limiter';
 import { monotonicNowUs } from '../src/lib/clock';
-import { MemoryStore } from '../src/store/memory/memory-store';
+import { MemoryStore } from '../src/state/store/memory/memory-store';
 import { writeConfig } from '../test/support/config/temp-config';
 import { startWeir } from '../test/support/processes/weir-process';
 import { loadAverage } from './support/environment';

@@ -4,9 +4,9 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import * as path from 'node:path';
 import { PerformanceObserver } from 'node:perf_hooks';
-import { ALGORITHMS, type Algorithm } from '../src/algorithm/algorithms';
-import type { Group } from '../src/bucket/take';
-import { MemoryStore } from '../src/store/memory/memory-store';
+import { ALGORITHMS, type Algorithm } from '../src/domain/algorithm/algorithms';
+import type { Group } from '../src/domain/bucket/take';
+import { MemoryStore } from '../src/state/store/memory/memory-store';
 import { loadAverage } from './support/environment';
 
 const isShort = process.argv.includes('--short');

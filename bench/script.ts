@@ -4,10 +4,10 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { BucketLimit, Group } from '../src/bucket/take';
-import { loadScript } from '../src/store/redis/script-loader';
-import { BATCH_TAKES_MAX } from '../src/store/layers/batching-store';
-import { encodeTakes } from '../src/store/redis/take-wire';
+import type { BucketLimit, Group } from '../src/domain/bucket/take';
+import { loadScript } from '../src/state/store/redis/script-loader';
+import { BATCH_TAKES_MAX } from '../src/state/store/layers/batching-store';
+import { encodeTakes } from '../src/state/store/redis/take-wire';
 import { groupOf, take } from '../test/support/decisions/groups';
 import { randomFrom } from '../test/support/random/random';
 import { startRedis } from '../test/support/redis/redis-server';

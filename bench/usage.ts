@@ -1,10 +1,10 @@
 /** `npm run bench:usage`: what checks, usage reports, requests in flight and reservations cost Redis, each beside a plain take of the same round. */
 
-import { slotIdOf } from '../src/bucket/slot-id';
-import type { BucketLimit, Group, Take } from '../src/bucket/take';
-import { RedisReservations } from '../src/reservation/redis-reservations';
-import { RedisStore } from '../src/store/redis/redis-store';
-import { StoreError } from '../src/store/port/store';
+import { slotIdOf } from '../src/domain/bucket/slot-id';
+import type { BucketLimit, Group, Take } from '../src/domain/bucket/take';
+import { RedisReservations } from '../src/state/reservation/redis-reservations';
+import { RedisStore } from '../src/state/store/redis/redis-store';
+import { StoreError } from '../src/state/store/port/store';
 import { groupOf, take } from '../test/support/decisions/groups';
 import { storeOptions } from '../test/support/redis/redis-store';
 import { startRedis } from '../test/support/redis/redis-server';

@@ -2,19 +2,19 @@
 /** The command `weir`: picks the subcommand, and turns what it throws into a message and an exit code. */
 
 // First import: as PID 1 of a container, the process would miss a signal that arrives while the other modules load.
-import './cli/stop-signals';
-import type { CompletableAction, CompletableCommand } from './cli/completion/branch';
-import { CONTROL_COMMANDS } from './cli/control/commands';
-import { serve, SERVE_USAGE } from './cli/serve';
-import { UsageError } from './cli/usage-error';
-import { ControlFileError } from './control/file/control-file';
-import { ConfigError, countProblems, listProblems } from './problems/config-error';
+import './program/cli/stop-signals';
+import type { CompletableAction, CompletableCommand } from './program/cli/completion/branch';
+import { CONTROL_COMMANDS } from './program/cli/control/commands';
+import { serve, SERVE_USAGE } from './program/cli/serve';
+import { UsageError } from './program/cli/usage-error';
+import { ControlFileError } from './state/control/file/control-file';
+import { ConfigError, countProblems, listProblems } from './configuration/problems/config-error';
 import { didYouMean } from './lib/did-you-mean';
-import { SettingsError } from './settings/table/settings-error';
-import { ListenError } from './transport/port/listen-error';
-import { SocketPathError } from './transport/port/unix-socket';
-import { VERSION } from './app/version';
-import { WorkerStartError } from './workers/worker-pool';
+import { SettingsError } from './configuration/settings/table/settings-error';
+import { ListenError } from './server/transport/port/listen-error';
+import { SocketPathError } from './server/transport/port/unix-socket';
+import { VERSION } from './program/app/version';
+import { WorkerStartError } from './server/workers/worker-pool';
 
 interface CommandInput {
   readonly args: readonly string[];
@@ -48,7 +48,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
     {
       purpose: 'shows every error and warning of a configuration',
       load: async () => {
-        const { check, CHECK_USAGE } = await import('./cli/check.js');
+        const { check, CHECK_USAGE } = await import('./program/cli/check.js');
         return { usage: CHECK_USAGE, run: check };
       },
     },
@@ -58,7 +58,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
     {
       purpose: 'shows which rules of a configuration match a request, without a server',
       load: async () => {
-        const { explain, EXPLAIN_USAGE } = await import('./cli/explain/explain.js');
+        const { explain, EXPLAIN_USAGE } = await import('./program/cli/explain/explain.js');
         return { usage: EXPLAIN_USAGE, run: explain };
       },
     },
@@ -68,7 +68,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
     {
       purpose: 'shows every setting with its value in this environment',
       load: async () => {
-        const { showSettings, SETTINGS_USAGE } = await import('./cli/show-settings.js');
+        const { showSettings, SETTINGS_USAGE } = await import('./program/cli/show-settings.js');
         return { usage: SETTINGS_USAGE, run: showSettings };
       },
     },
@@ -78,7 +78,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
     {
       purpose: 'prints the JSON Schema of a configuration file, for editors',
       load: async () => {
-        const { showSchema, SCHEMA_USAGE } = await import('./cli/show-schema.js');
+        const { showSchema, SCHEMA_USAGE } = await import('./program/cli/show-schema.js');
         return { usage: SCHEMA_USAGE, run: showSchema };
       },
     },
@@ -88,7 +88,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
     {
       purpose: 'sends one request to a running server',
       load: async () => {
-        const { ask, ASK_USAGE } = await import('./cli/ask.js');
+        const { ask, ASK_USAGE } = await import('./program/cli/ask.js');
         return { usage: ASK_USAGE, run: ask };
       },
     },
@@ -98,7 +98,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
     {
       purpose: 'reserves hits at a running server, and commits or releases them',
       load: async () => {
-        const { reserve, RESERVE_USAGE, STEPS } = await import('./cli/reserve.js');
+        const { reserve, RESERVE_USAGE, STEPS } = await import('./program/cli/reserve.js');
         return { usage: RESERVE_USAGE, run: reserve, words: STEPS };
       },
     },
@@ -110,7 +110,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
       load: async () => {
         const [command, { optionsOf, runControl, usageOf: usage }] = await Promise.all([
           load(),
-          import('./cli/control/control-command.js'),
+          import('./program/cli/control/control-command.js'),
         ]);
         const actions = command.actions.map((action) => ({ ...action, options: optionsOf(action) }));
         return { usage: usage(command), run: (input) => runControl(command, input), actions };
@@ -122,7 +122,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
     {
       purpose: 'prints the completion script of bash, zsh or fish',
       load: async () => {
-        const { completion, COMPLETION_USAGE, SHELLS } = await import('./cli/completion/completion.js');
+        const { completion, COMPLETION_USAGE, SHELLS } = await import('./program/cli/completion/completion.js');
         const run = async ({ args }: CommandInput) => completion({ args, commands: await completable() });
         return { usage: COMPLETION_USAGE, run, words: SHELLS };
       },
@@ -177,11 +177,11 @@ async function main([command = '', ...args]: readonly string[]): Promise<number>
   }
   switch (command) {
     case 'ratelimit_client': {
-      const { referenceClient } = await import('./cli/reference/reference-client.js');
+      const { referenceClient } = await import('./program/cli/reference/reference-client.js');
       return referenceClient({ args });
     }
     case 'ratelimit_config_check': {
-      const { referenceConfigCheck } = await import('./cli/reference/reference-config-check.js');
+      const { referenceConfigCheck } = await import('./program/cli/reference/reference-config-check.js');
       return referenceConfigCheck({ args, env: process.env });
     }
     case 'version':

@@ -1,19 +1,19 @@
 /** The path of a request: match its descriptors to rules, key their buckets, decide them all at once, respond. */
 
-import type { RateLimitRequest } from './descriptor/descriptor';
-import type { Decision } from './decide/decision';
-import { toDecision } from './decide/to-decision';
+import type { RateLimitRequest } from './domain/descriptor/descriptor';
+import type { Decision } from './domain/decide/decision';
+import { toDecision } from './domain/decide/to-decision';
 import { asError } from './lib/errors';
-import { askAgain, isOutside } from './request/ask-again';
-import { groupsOf, pairVerdicts, type StoreVerdict } from './request/pair-verdicts';
-import { Preparation, type Prepared } from './request/preparation';
-import { TracedCall, type RequestTraces } from './request/request-trace';
-import type { Add } from './respond/response-additions';
-import type { DecidedRequest } from './respond/decided/response-input';
-import type { ControlView } from './rule/control-view';
-import type { GlobalModes } from './rule/match';
-import type { RuleSet } from './rule/rule-set';
-import type { GroupOutcome, Store, TakeOptions } from './store/port/store';
+import { askAgain, isOutside } from './state/request/ask-again';
+import { groupsOf, pairVerdicts, type StoreVerdict } from './state/request/pair-verdicts';
+import { Preparation, type Prepared } from './state/request/preparation';
+import { TracedCall, type RequestTraces } from './state/request/request-trace';
+import type { Add } from './domain/respond/response-additions';
+import type { DecidedRequest } from './domain/respond/decided/response-input';
+import type { ControlView } from './domain/rule/control-view';
+import type { GlobalModes } from './domain/rule/match';
+import type { RuleSet } from './domain/rule/rule-set';
+import type { GroupOutcome, Store, TakeOptions } from './state/store/port/store';
 
 /** The result for a request: its decision, or an error. */
 export type Outcome = Decision | Error;

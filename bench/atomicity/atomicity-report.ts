@@ -65,7 +65,7 @@ every row once. The lowest and the highest round are in brackets.
 Five strategies take one hit from one token bucket. All keep the same state and compute the same numbers. The script stores it as bytes, the commands as text.
 
 - **${STRATEGY_TITLES.evalsha}**: Weir's \`RedisStore.take\` with \`lua/take.lua\`, from the arguments to the verdict, on one connection
-  for all callers; without the deadline and the measurements of \`src/resilience/wrap-redis.ts\`, rules and gRPC.
+  for all callers; without the deadline and the measurements of \`src/state/resilience/wrap-redis.ts\`, rules and gRPC.
 - **${STRATEGY_TITLES.eval}**: the same script, but each call carries its text.
 - **${STRATEGY_TITLES.three_commands}**: read, compute in the process, write; each awaited. One connection for all callers. A denial is written too, as in the
   published comparison below: the bucket as it was read.

@@ -1,6 +1,6 @@
 /** Callers that ask for decisions one after another, all at once, for a given time. */
 
-import type { BucketLimit } from '../../src/bucket/take';
+import type { BucketLimit } from '../../src/domain/bucket/take';
 
 export interface Ask {
   /** From 0: which of the callers asks. */

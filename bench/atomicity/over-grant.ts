@@ -1,6 +1,6 @@
 /** How far what was admitted lies above what the limit allows, while many callers ask one small bucket. */
 
-import type { BucketLimit } from '../../src/bucket/take';
+import type { BucketLimit } from '../../src/domain/bucket/take';
 import { runCallers, type Answer, type Ask } from './callers';
 import { spreadOf, type Spread } from '../support/statistics';
 

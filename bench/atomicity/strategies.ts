@@ -1,11 +1,11 @@
 /** The strategies that are measured against each other: each takes one hit from a token bucket in Redis. */
 
-import type { Group } from '../../src/bucket/take';
-import { RedisConnection } from '../../src/store/redis/client/redis-connection';
-import { RedisStore } from '../../src/store/redis/redis-store';
-import { loadScript } from '../../src/store/redis/script-loader';
-import { StoreError, type GroupOutcome } from '../../src/store/port/store';
-import { decodeReply, encodeTakes } from '../../src/store/redis/take-wire';
+import type { Group } from '../../src/domain/bucket/take';
+import { RedisConnection } from '../../src/state/store/redis/client/redis-connection';
+import { RedisStore } from '../../src/state/store/redis/redis-store';
+import { loadScript } from '../../src/state/store/redis/script-loader';
+import { StoreError, type GroupOutcome } from '../../src/state/store/port/store';
+import { decodeReply, encodeTakes } from '../../src/state/store/redis/take-wire';
 import { storeOptions, type TestClient } from '../../test/support/redis/redis-store';
 import { closeAll, openClient } from '../support/redis-client';
 import type { Answer, Ask } from './callers';

@@ -1,6 +1,6 @@
 /** The cost of a decision by each strategy, at several numbers of callers: time, commands sent, processor time of Redis, allocations. */
 
-import type { BucketLimit } from '../../src/bucket/take';
+import type { BucketLimit } from '../../src/domain/bucket/take';
 import type { TestClient } from '../../test/support/redis/redis-store';
 import { countCalls, processorTimeUs, startAfresh } from '../support/redis-figures';
 import { countAllocated } from '../support/allocated-bytes';

@@ -1,7 +1,7 @@
 /** A token-bucket decision in this process, on the numbers that `lua/take.lua` keeps in Redis, as text. */
 
-import type { BucketLimit } from '../../src/bucket/take';
-import { tokenBucket, type TokenBucketState } from '../../src/algorithm/token-bucket';
+import type { BucketLimit } from '../../src/domain/bucket/take';
+import { tokenBucket, type TokenBucketState } from '../../src/domain/algorithm/token-bucket';
 
 /** As in `lua/take.lua`. */
 const EXPIRY_MARGIN_US = 2_000_000;

@@ -1,14 +1,14 @@
 /** What a decision costs with control data in force, beside the same decision without. */
 
-import type { ControlData } from '../../src/control/control-data';
-import type { RateLimitRequest } from '../../src/descriptor/descriptor';
+import type { ControlData } from '../../src/state/control/control-data';
+import type { RateLimitRequest } from '../../src/domain/descriptor/descriptor';
 import { monotonicNowUs } from '../../src/lib/clock';
-import type { ControlView } from '../../src/rule/control-view';
-import { matchRequest } from '../../src/rule/match';
-import type { Plan } from '../../src/rule/plan';
-import type { RuleSet } from '../../src/rule/rule-set';
+import type { ControlView } from '../../src/domain/rule/control-view';
+import { matchRequest } from '../../src/domain/rule/match';
+import type { Plan } from '../../src/domain/rule/plan';
+import type { RuleSet } from '../../src/domain/rule/rule-set';
 import { makeShouldRateLimit } from '../../src/should-rate-limit';
-import { MemoryStore } from '../../src/store/memory/memory-store';
+import { MemoryStore } from '../../src/state/store/memory/memory-store';
 import { levelOf, limitOf, ruleOf, ruleSetOf } from '../../test/support/decisions/rules';
 import { spreadOf, type Spread } from '../support/statistics';
 

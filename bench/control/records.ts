@@ -1,7 +1,7 @@
 /** The records of the benchmark of control data, and the Redis that keeps them. */
 
-import type { ControlRecord } from '../../src/control/control-record';
-import { CHANGES_MAX, type ControlStore } from '../../src/control/control-store';
+import type { ControlRecord } from '../../src/state/control/control-record';
+import { CHANGES_MAX, type ControlStore } from '../../src/state/control/control-store';
 
 export interface Size {
   readonly tenants: number;

@@ -1,8 +1,8 @@
 /** What a generator asks: one call of ShouldRateLimit as frames, made once, and varied in place by stream and key. */
 
-import { FRAME_HEADER_BYTES, Flag, FrameType } from '../../src/transport/http2/frames/frames';
-import { SHOULD_RATE_LIMIT_PATH } from '../../src/transport/http2/connection/request-head';
-import { loadProto } from '../../src/transport/messages/proto';
+import { FRAME_HEADER_BYTES, Flag, FrameType } from '../../src/server/transport/http2/frames/frames';
+import { SHOULD_RATE_LIMIT_PATH } from '../../src/server/transport/http2/connection/request-head';
+import { loadProto } from '../../src/server/transport/messages/proto';
 import { encodeHeaderBlocks } from './header-block';
 
 /** As Envoy sends them: what a connection has said once it says by number. */

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { SHOULD_RATE_LIMIT_PATH } from '../../src/transport/http2/connection/request-head';
+import { SHOULD_RATE_LIMIT_PATH } from '../../src/server/transport/http2/connection/request-head';
 import { encodeBody, type Asked } from './calls';
 
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 /** Header fields as HPACK for a client that has its peer remember them: the first block of a connection, and every later one. */
 
-import type { HeaderField } from '../../src/transport/http2/hpack/header-field';
-import { STATIC_TABLE } from '../../src/transport/http2/hpack/hpack-static-table';
+import type { HeaderField } from '../../src/server/transport/http2/hpack/header-field';
+import { STATIC_TABLE } from '../../src/server/transport/http2/hpack/hpack-static-table';
 
 /** The first byte of a field that is in a table, of one that is to be remembered, and the most that fits beside each. */
 const [INDEXED, INDEXED_MOST] = [0x80, 0x7e];

@@ -1,7 +1,7 @@
 /** One HTTP/2 connection of a generator: sends prepared calls as the peer's windows allow, and reads what became of each. */
 
 import { connect, type Socket } from 'node:net';
-import { FRAME_HEADER_BYTES, Flag, FrameType, PREFACE } from '../../src/transport/http2/frames/frames';
+import { FRAME_HEADER_BYTES, Flag, FrameType, PREFACE } from '../../src/server/transport/http2/frames/frames';
 import { frame, MESSAGE_PREFIX_BYTES, type Call, type Calls } from './calls';
 
 /** Memory for calls is taken in pieces: of one connection alone, and the least of one among many. */

@@ -2,9 +2,9 @@
 
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { encodeHeaderBlock } from '../../src/transport/http2/hpack/hpack-encoder';
-import { SHOULD_RATE_LIMIT_PATH } from '../../src/transport/http2/connection/request-head';
-import { loadProto } from '../../src/transport/messages/proto';
+import { encodeHeaderBlock } from '../../src/server/transport/http2/hpack/hpack-encoder';
+import { SHOULD_RATE_LIMIT_PATH } from '../../src/server/transport/http2/connection/request-head';
+import { loadProto } from '../../src/server/transport/messages/proto';
 
 const FRAME_HEADER_BYTES = 9;
 const END_STREAM = 0x1;

@@ -1,6 +1,6 @@
 /** The rows of `npm run bench`: which server is measured, with which request, under which load. */
 
-import type { UnitName } from '../../src/descriptor/unit';
+import type { UnitName } from '../../src/domain/descriptor/unit';
 import type { Asked } from '../load/calls';
 import type { ContenderName } from '../servers/contenders';
 

@@ -1,7 +1,7 @@
 /** What any server in Node pays: it reads calls, asks Redis one PING for those of a turn, and says yes to each. It decides nothing. */
 
 import { connect, createServer, type Socket } from 'node:net';
-import { Flag, FrameParser, FrameType, type Frame } from '../../src/transport/http2/frames/frames';
+import { Flag, FrameParser, FrameType, type Frame } from '../../src/server/transport/http2/frames/frames';
 import { frame } from '../load/calls';
 
 /** Enough for all that a generator ever sends. */

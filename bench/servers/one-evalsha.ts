@@ -1,9 +1,9 @@
 /** A process that decides by RedisStore alone, one EVALSHA for each decision, for many callers at once. */
 
-import { bucketKey } from '../../src/bucket/bucket-key';
-import type { Group } from '../../src/bucket/take';
-import { isLimitProblem, makeLimit } from '../../src/rule/limit';
-import { RedisStore } from '../../src/store/redis/redis-store';
+import { bucketKey } from '../../src/domain/bucket/bucket-key';
+import type { Group } from '../../src/domain/bucket/take';
+import { isLimitProblem, makeLimit } from '../../src/domain/rule/limit';
+import { RedisStore } from '../../src/state/store/redis/redis-store';
 import { storeOptions } from '../../test/support/redis/redis-store';
 import type { WorkloadLimit } from '../rows/rows';
 import { keyValue } from '../load/calls';

@@ -1,11 +1,11 @@
 /** A process that serves ShouldRateLimit by one transport with a constant decision, over TLS if it is given files for that, and says what processor time it has used. */
 
 import { readFileSync } from 'node:fs';
-import type { Decision } from '../../src/decide/decision';
-import { Health } from '../../src/observability/health';
-import { makeAnswerCalls } from '../../src/transport/answer';
-import { GrpcServer } from '../../src/transport/grpc/grpc-server';
-import { LeanServer } from '../../src/transport/http2/lean-server';
+import type { Decision } from '../../src/domain/decide/decision';
+import { Health } from '../../src/server/observability/health';
+import { makeAnswerCalls } from '../../src/server/transport/answer';
+import { GrpcServer } from '../../src/server/transport/grpc/grpc-server';
+import { LeanServer } from '../../src/server/transport/http2/lean-server';
 
 const ALLOWED: Decision = { overallCode: 'OK', statuses: [{ code: 'OK', limitRemaining: 1, fits: true, denies: false }] };
 

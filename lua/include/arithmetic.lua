@@ -1,5 +1,5 @@
 --[[
-Exact whole-number arithmetic on doubles. Twin of src/algorithm/arithmetic.ts, which explains it; both must give the same
+Exact whole-number arithmetic on doubles. Twin of src/domain/algorithm/arithmetic.ts, which explains it; both must give the same
 digits. % rounds a quotient down, which is exact of whole numbers up to EXACT_MAX (numbers.lua), and of no others.
 ]]
 -- a * b divided by m, exactly: quotient, remainder. Needs whole numbers, 0 <= a < m <= 2^52.

@@ -1,10 +1,10 @@
 --[[
-The decision on one group, pure: no redis.call here. Twin of src/decide/decide-group.ts, which explains it.
+The decision on one group, pure: no redis.call here. Twin of src/domain/decide/decide-group.ts, which explains it.
 
 A bucket is { state, first_take }: what it is to hold after the groups decided so far (nil: nothing), and nil. A group is
 { shadow, quota_always_fits, dry, has_reports, has_slots, takes }; a take is { bucket, engine, limit, hits, mode, descriptor,
 overdraft_max (of a usage report), is_peek, slot_id (of one that names a slot) } with limit { window_us, requests, capacity, edges_us or nil }. A group may come several times in a row (a fold): that is decided in one step,
-as src/decide/unfold.ts tells it.
+as src/domain/decide/unfold.ts tells it.
 
 All takes on one bucket are decided as one. The first of them (`of_bucket` of each) holds what the twin has in a GroupBucket: the takes of
 a shape serve all of its groups, so that no table is made for a group. (Tables are what costs a script most: lua/README.md.)

@@ -1,5 +1,5 @@
 --[[
-Fixed window, pure: no redis.call here. Twin of src/algorithm/fixed-window.ts, which explains it.
+Fixed window, pure: no redis.call here. Twin of src/domain/algorithm/fixed-window.ts, which explains it.
 State: { index = number of the window since 1970 (of a calendar window its start), used = hits used in it }. Stored as one whole number, which Redis
 holds in 8 bytes: the start of the window in halves of a microsecond, plus the used hits. That would be ambiguous with 2 hits per microsecond
 of the window or more, in a calendar window, and from the year 2112 on: there the text "index used" is stored.

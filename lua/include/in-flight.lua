@@ -1,5 +1,5 @@
 --[[
-Requests in flight, pure: no redis.call here. Twin of src/algorithm/in-flight.ts, which explains it.
+Requests in flight, pure: no redis.call here. Twin of src/domain/algorithm/in-flight.ts, which explains it.
 State: { slots = records, oldest first, now_us = when it was last looked at }; stored as the records alone, each the time in
 microseconds at which the slot was taken (7 bytes, big-endian) and its id (8 bytes; all zero: it has none).
 ]]

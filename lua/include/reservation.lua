@@ -1,5 +1,5 @@
 --[[
-The steps of a reservation, pure: no redis.call here. Twin of src/decide/reservation.ts, which explains them.
+The steps of a reservation, pure: no redis.call here. Twin of src/domain/decide/reservation.ts, which explains them.
 
 A record is { state, flags, asked, granted, made_us, expires_us, keep_us, actual, cut, charged, used_before, plan }: numbers, but for
 charged and used_before (a number for each leg) and plan, a text. A leg is { bucket, limit, overdraft_max, keeps }.

@@ -1,5 +1,5 @@
 --[[
-One settlement, pure: no redis.call here. Twin of src/decide/settle-bucket.ts, which explains it.
+One settlement, pure: no redis.call here. Twin of src/domain/decide/settle-bucket.ts, which explains it.
 
 A settlement is { bucket, limit, hits, taken_at_us, used_before, overdraft_max, slot_id (of a slot given back) }; a bucket and a limit are as in decide-group.lua.
 ]]

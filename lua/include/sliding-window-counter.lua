@@ -1,5 +1,5 @@
 --[[
-Sliding window counter, pure: no redis.call here. Twin of src/algorithm/sliding-window-counter.ts, which explains it.
+Sliding window counter, pure: no redis.call here. Twin of src/domain/algorithm/sliding-window-counter.ts, which explains it.
 State: { index = number of the window since 1970, current, previous = hits of it and of the one before, elapsed_us };
 stored as "index current previous".
 ]]

@@ -1,5 +1,5 @@
 --[[
-Sliding window log, pure: no redis.call here. Twin of src/algorithm/sliding-window-log.ts, which explains it.
+Sliding window log, pure: no redis.call here. Twin of src/domain/algorithm/sliding-window-log.ts, which explains it.
 State: { before = all hits before the first record, log = records, now_us = when it was last looked at }; stored as
 "before" (4 bytes) and the records, each its time in microseconds (7 bytes) and all hits up to it (4 bytes), big-endian,
 sums modulo 2^32. A record is found by its number, so nothing is parsed that is not asked for.

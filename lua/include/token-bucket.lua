@@ -1,5 +1,5 @@
 --[[
-Token bucket, pure: no redis.call here. Twin of src/algorithm/token-bucket.ts, which explains it.
+Token bucket, pure: no redis.call here. Twin of src/domain/algorithm/token-bucket.ts, which explains it.
 State: { used = hits used, rest = parts of 1 / window_us hit, at_us = when }. Stored as 12 bytes: at_us in 7, and the level, used * window_us - rest,
 in 5. A level of 2^40 or more takes 7 bytes. A level beyond 2^53 is stored as the text "used rest at_us".
 The first byte of at_us is below every digit, so bytes and text are never confused.

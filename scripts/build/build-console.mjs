@@ -1,12 +1,12 @@
-/** Builds the console of src/console into dist/console: one script, one stylesheet and the page, under hashed names, and compressed. */
+/** Builds the console of src/administration/console into dist/administration/console: one script, one stylesheet and the page, under hashed names, and compressed. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { ROOT } from '../process/repository.mjs';
 
-const SOURCE = join(ROOT, 'src', 'console');
-const OUTPUT = join(ROOT, 'dist', 'console');
+const SOURCE = join(ROOT, 'src', 'administration', 'console');
+const OUTPUT = join(ROOT, 'dist', 'administration', 'console');
 
 /** Browsers with these features: of 2023 and later. */
 const TARGET = ['es2022', 'chrome110', 'firefox110', 'safari16'];
@@ -42,7 +42,7 @@ export async function buildConsole({ mentionsMissing }) {
     .catch(() => undefined);
   // Its service would run as long as this process, which may go on to serve.
   await bundler.stop();
-  if (built === undefined) return 'esbuild found the errors above in src/console';
+  if (built === undefined) return 'esbuild found the errors above in src/administration/console';
   rmSync(OUTPUT, { recursive: true, force: true });
   mkdirSync(OUTPUT, { recursive: true });
   const names = new Map(built.outputFiles.map(({ path, contents }) => [extname(path), writeHashed(extname(path), contents)]));

@@ -9,8 +9,8 @@ const BUILD_TIMEOUT_S = 300;
 const SRC = join(ROOT, 'src');
 const DIST = join(ROOT, 'dist');
 /** The bundled console, whose files have no source of their own. */
-const CONSOLE = join(DIST, 'console');
-const CONSOLE_SOURCE = join(SRC, 'console');
+const CONSOLE = join(DIST, 'administration', 'console');
+const CONSOLE_SOURCE = join(SRC, 'administration', 'console');
 /** The packages of `npm run packages`. */
 const PACKAGES = join(DIST, 'packages');
 const BUNDLER = join(ROOT, 'node_modules', 'esbuild');

@@ -1,13 +1,13 @@
-/** The npm packages for programs that decide or ask: what each exports. They hold compiled files of src/library and of what these load. */
+/** The npm packages for programs that decide or ask: what each exports. They hold compiled files of src/program/library and of what these load. */
 
 /** @typedef {{ readonly name: string, readonly description: string, readonly exports: Readonly<Record<string, string>>, readonly folders: readonly string[], readonly optional: readonly string[] }} LibraryPackage */
 
 /** The middleware loads no other package, so both have it. */
 const MIDDLEWARE = {
-  './express': 'library/middleware/express',
-  './fastify': 'library/middleware/fastify',
-  './hono': 'library/middleware/hono',
-  './koa': 'library/middleware/koa',
+  './express': 'program/library/middleware/express',
+  './fastify': 'program/library/middleware/fastify',
+  './hono': 'program/library/middleware/hono',
+  './koa': 'program/library/middleware/koa',
 };
 
 /**
@@ -20,14 +20,14 @@ export const LIBRARY_PACKAGES = {
   client: {
     name: '@weir-rls/client',
     description: 'Asks the rate limit service Weir, with middleware for Express, Fastify, Hono and Koa.',
-    exports: { '.': 'library/client/create-client', ...MIDDLEWARE },
+    exports: { '.': 'program/library/client/create-client', ...MIDDLEWARE },
     folders: [],
     optional: [],
   },
   limiter: {
     name: '@weir-rls/limiter',
     description: 'The rate-limit decisions of Weir in a Node process, with middleware for Express, Fastify, Hono and Koa.',
-    exports: { '.': 'library/in-process/create-limiter', ...MIDDLEWARE },
+    exports: { '.': 'program/library/in-process/create-limiter', ...MIDDLEWARE },
     folders: ['lua'],
     optional: ['redis'],
   },

@@ -6,7 +6,7 @@ import { ROOT } from '../process/repository.mjs';
 const SRC = join(ROOT, 'src');
 
 /** Declarations outside it would show how Weir works inside. */
-const PUBLIC = join(SRC, 'library');
+const PUBLIC = join(SRC, 'program', 'library');
 
 const IMPORT = /from '(\.[^']+)'/g;
 
@@ -28,7 +28,8 @@ export async function writeDeclarations({ sources, output }) {
     if (written.has(source)) continue;
     written.add(source);
     const name = relative(SRC, source);
-    if (relative(PUBLIC, source).startsWith('..')) return `src/${name} is named by a declaration of src/library; declare its types there`;
+    if (relative(PUBLIC, source).startsWith('..'))
+      return `src/${name} is named by a declaration of src/program/library; declare its types there`;
     const { outputText, diagnostics = [] } = ts.transpileDeclaration(readFileSync(source, 'utf8'), {
       fileName: source,
       reportDiagnostics: true,

@@ -25,8 +25,8 @@ const COPIES = [
 
 /** @type {(path: string) => unknown} */
 const load = createRequire(import.meta.url);
-const { SETTINGS_TABLE } = /** @type {typeof import('../../src/settings/table/settings-table.js')} */ (
-  load('../../dist/settings/table/settings-table.js')
+const { SETTINGS_TABLE } = /** @type {typeof import('../../src/configuration/settings/table/settings-table.js')} */ (
+  load('../../dist/configuration/settings/table/settings-table.js')
 );
 
 for (const { from, to } of COPIES) writeFileSync(join(CHART, 'files', ...to), readFileSync(join(DEPLOY, ...from)));

@@ -4,32 +4,34 @@ import { createRequire } from 'node:module';
 
 /** @type {(path: string) => unknown} */
 const load = createRequire(import.meta.url);
-const { renderSettingsDoc } = /** @type {typeof import('../../src/settings/table/settings-doc.js')} */ (
-  load('../../dist/settings/table/settings-doc.js')
+const { renderSettingsDoc } = /** @type {typeof import('../../src/configuration/settings/table/settings-doc.js')} */ (
+  load('../../dist/configuration/settings/table/settings-doc.js')
 );
-const { renderMetricsDoc } = /** @type {typeof import('../../src/observability/metrics-doc.js')} */ (
-  load('../../dist/observability/metrics-doc.js')
-);
-
-const { renderConfigurationDoc } = /** @type {typeof import('../../src/compile/schema/configuration-doc.js')} */ (
-  load('../../dist/compile/schema/configuration-doc.js')
-);
-const { renderJsonSchema } = /** @type {typeof import('../../src/compile/schema/json-schema.js')} */ (
-  load('../../dist/compile/schema/json-schema.js')
+const { renderMetricsDoc } = /** @type {typeof import('../../src/server/observability/metrics-doc.js')} */ (
+  load('../../dist/server/observability/metrics-doc.js')
 );
 
-const { renderAdminDoc } = /** @type {typeof import('../../src/admin/server/admin-doc.js')} */ (
-  load('../../dist/admin/server/admin-doc.js')
+const { renderConfigurationDoc } = /** @type {typeof import('../../src/configuration/compile/schema/configuration-doc.js')} */ (
+  load('../../dist/configuration/compile/schema/configuration-doc.js')
 );
-const { renderOperations } = /** @type {typeof import('../../src/admin/server/client-operations.js')} */ (
-  load('../../dist/admin/server/client-operations.js')
+const { renderJsonSchema } = /** @type {typeof import('../../src/configuration/compile/schema/json-schema.js')} */ (
+  load('../../dist/configuration/compile/schema/json-schema.js')
 );
-const { ADMIN_ROUTES } = /** @type {typeof import('../../src/admin/routes/routes.js')} */ (load('../../dist/admin/routes/routes.js'));
 
-const { renderHttpOpenApi } = /** @type {typeof import('../../src/transport/http/openapi/http-openapi.js')} */ (
-  load('../../dist/transport/http/openapi/http-openapi.js')
+const { renderAdminDoc } = /** @type {typeof import('../../src/administration/admin/server/admin-doc.js')} */ (
+  load('../../dist/administration/admin/server/admin-doc.js')
 );
-const { VERSION } = /** @type {typeof import('../../src/app/version.js')} */ (load('../../dist/app/version.js'));
+const { renderOperations } = /** @type {typeof import('../../src/administration/admin/server/client-operations.js')} */ (
+  load('../../dist/administration/admin/server/client-operations.js')
+);
+const { ADMIN_ROUTES } = /** @type {typeof import('../../src/administration/admin/routes/routes.js')} */ (
+  load('../../dist/administration/admin/routes/routes.js')
+);
+
+const { renderHttpOpenApi } = /** @type {typeof import('../../src/server/transport/http/openapi/http-openapi.js')} */ (
+  load('../../dist/server/transport/http/openapi/http-openapi.js')
+);
+const { VERSION } = /** @type {typeof import('../../src/program/app/version.js')} */ (load('../../dist/program/app/version.js'));
 
 const admin = readFileSync(new URL('../../docs/admin-api.md', import.meta.url), 'utf8');
 const PAGES = {
@@ -41,4 +43,4 @@ const PAGES = {
   'openapi.json': renderHttpOpenApi(VERSION),
 };
 for (const [name, text] of Object.entries(PAGES)) writeFileSync(new URL(`../../docs/${name}`, import.meta.url), text);
-writeFileSync(new URL('../../src/admin-client/operations.ts', import.meta.url), renderOperations(ADMIN_ROUTES));
+writeFileSync(new URL('../../src/administration/admin-client/operations.ts', import.meta.url), renderOperations(ADMIN_ROUTES));

@@ -13,17 +13,17 @@ const USAGE = `Usage: node scripts/generate/monitoring.mjs [--runbook URL] [--en
 
 /** @type {(path: string) => unknown} */
 const load = createRequire(import.meta.url);
-const { renderPrometheusRule, renderRules } = /** @type {typeof import('../../src/observability/monitoring/alert-rules.js')} */ (
-  load('../../dist/observability/monitoring/alert-rules.js')
+const { renderPrometheusRule, renderRules } = /** @type {typeof import('../../src/server/observability/monitoring/alert-rules.js')} */ (
+  load('../../dist/server/observability/monitoring/alert-rules.js')
 );
-const { DEFAULT_ALERT_OPTIONS } = /** @type {typeof import('../../src/observability/monitoring/alerts.js')} */ (
-  load('../../dist/observability/monitoring/alerts.js')
+const { DEFAULT_ALERT_OPTIONS } = /** @type {typeof import('../../src/server/observability/monitoring/alerts.js')} */ (
+  load('../../dist/server/observability/monitoring/alerts.js')
 );
-const { RUNBOOK } = /** @type {typeof import('../../src/observability/monitoring/runbook-link.js')} */ (
-  load('../../dist/observability/monitoring/runbook-link.js')
+const { RUNBOOK } = /** @type {typeof import('../../src/server/observability/monitoring/runbook-link.js')} */ (
+  load('../../dist/server/observability/monitoring/runbook-link.js')
 );
-const { renderDashboards } = /** @type {typeof import('../../src/observability/monitoring/dashboards.js')} */ (
-  load('../../dist/observability/monitoring/dashboards.js')
+const { renderDashboards } = /** @type {typeof import('../../src/server/observability/monitoring/dashboards.js')} */ (
+  load('../../dist/server/observability/monitoring/dashboards.js')
 );
 
 const options = readOptions();

@@ -98,7 +98,7 @@ const KUBERNETES_TOOLS = [
 export const STAGES = [
   { name: 'build', build: true, quietS: 15 },
   { name: 'types', tool: [TYPE_CHECKER, '-p', 'tsconfig.json'], cores: 1, quietS: 12 },
-  { name: 'types-console', tool: [TYPE_CHECKER, '--noEmit', '-p', 'src/console/tsconfig.json'], cores: 1, quietS: 4 },
+  { name: 'types-console', tool: [TYPE_CHECKER, '--noEmit', '-p', 'src/administration/console/tsconfig.json'], cores: 1, quietS: 4 },
   {
     name: 'lint',
     tool: ['eslint/bin/eslint.js', '--no-error-on-unmatched-pattern', 'src', 'test', 'bench', 'scripts'],

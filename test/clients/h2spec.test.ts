@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SHOULD_RATE_LIMIT_PATH } from '../../src/transport/http2/connection/request-head';
+import { SHOULD_RATE_LIMIT_PATH } from '../../src/server/transport/http2/connection/request-head';
 import { writeConfig } from '../support/config/temp-config';
 import { startWeir, type WeirProcess } from '../support/processes/weir-process';
 import { installed } from '../support/processes/installed';

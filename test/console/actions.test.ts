@@ -1,7 +1,7 @@
 /** What people do in the console: by keyboard, by each role, with hostile names, while the API is away, and when a role changes. */
 
 import type { Browser, Page } from 'playwright-core';
-import { writeDescriptor } from '../../src/console/api/descriptor-text';
+import { writeDescriptor } from '../../src/administration/console/api/descriptor-text';
 import { axe, openBrowser, openConsole, tabTo } from '../support/console/browser';
 import { CONSOLE_TOKENS, serveConsole, type ServedConsole } from '../support/console/served-console';
 import { until } from '../support/clock/until';

@@ -1,6 +1,6 @@
 /** What every store of control data does, whatever it keeps them in. */
 
-import { keyOf, RECORDS_MAX, type ControlRecord, type RecordBounds, type TenantRecord } from '../../src/control/control-record';
+import { keyOf, RECORDS_MAX, type ControlRecord, type RecordBounds, type TenantRecord } from '../../src/state/control/control-record';
 import {
   CHANGES_MAX,
   ENDED_GRACE_MS,
@@ -9,7 +9,7 @@ import {
   type AuditQuery,
   type ControlStore,
   type WriteOutcome,
-} from '../../src/control/control-store';
+} from '../../src/state/control/control-store';
 
 export interface OpenedControlStore {
   readonly store: ControlStore;

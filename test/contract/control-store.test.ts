@@ -3,9 +3,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { openControlFile } from '../../src/control/file/control-file';
-import { LocalControlStore } from '../../src/control/local-control-store';
-import { RedisControlStore } from '../../src/control/redis/redis-control-store';
+import { openControlFile } from '../../src/state/control/file/control-file';
+import { LocalControlStore } from '../../src/state/control/local-control-store';
+import { RedisControlStore } from '../../src/state/control/redis/redis-control-store';
 import { describeControlStore, SMALL_BOUNDS } from './control-store-contract';
 import { setClock, loadClockedScript } from '../support/redis/clocked-script';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';

@@ -1,11 +1,11 @@
 /** Floods of keys: what a store that has no more room forgets, and what it keeps. */
 
-import type { BucketAlgorithm } from '../../src/algorithm/algorithms';
-import type { BucketLimit, Group, GroupVerdict, Take } from '../../src/bucket/take';
-import { FallbackStore } from '../../src/resilience/fallback';
-import { UsageSnapshot } from '../../src/resilience/usage-snapshot';
-import { MemoryStore } from '../../src/store/memory/memory-store';
-import type { Store } from '../../src/store/port/store';
+import type { BucketAlgorithm } from '../../src/domain/algorithm/algorithms';
+import type { BucketLimit, Group, GroupVerdict, Take } from '../../src/domain/bucket/take';
+import { FallbackStore } from '../../src/state/resilience/fallback';
+import { UsageSnapshot } from '../../src/state/resilience/usage-snapshot';
+import { MemoryStore } from '../../src/state/store/memory/memory-store';
+import type { Store } from '../../src/state/store/port/store';
 import { isLong } from '../support/random/form';
 import { BUCKET_ALGORITHMS, groupOf, take } from '../support/decisions/groups';
 import { decided } from '../support/decisions/outcomes';

@@ -1,7 +1,7 @@
 /** The embedded store: the contract, and its bounds. */
 
-import { ALGORITHMS } from '../../src/algorithm/algorithms';
-import { MemoryStore } from '../../src/store/memory/memory-store';
+import { ALGORITHMS } from '../../src/domain/algorithm/algorithms';
+import { MemoryStore } from '../../src/state/store/memory/memory-store';
 import { groupOf, LIMITS, settlement, take } from '../support/decisions/groups';
 import { describeStore } from './store-contract';
 

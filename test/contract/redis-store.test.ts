@@ -1,12 +1,12 @@
 /** The Redis store on a real Redis, alone and behind the deadline: the contract. */
 
-import { BreakerStore } from '../../src/resilience/breaker';
-import { DeadlineStore } from '../../src/resilience/deadline';
-import { FallbackStore } from '../../src/resilience/fallback';
-import { UsageSnapshot } from '../../src/resilience/usage-snapshot';
-import { BatchingStore } from '../../src/store/layers/batching-store';
-import { MemoryStore } from '../../src/store/memory/memory-store';
-import { RedisStore } from '../../src/store/redis/redis-store';
+import { BreakerStore } from '../../src/state/resilience/breaker';
+import { DeadlineStore } from '../../src/state/resilience/deadline';
+import { FallbackStore } from '../../src/state/resilience/fallback';
+import { UsageSnapshot } from '../../src/state/resilience/usage-snapshot';
+import { BatchingStore } from '../../src/state/store/layers/batching-store';
+import { MemoryStore } from '../../src/state/store/memory/memory-store';
+import { RedisStore } from '../../src/state/store/redis/redis-store';
 import { settlement } from '../support/decisions/groups';
 import { emptied, openClockedRedis, storeOptions, type ClockedRedis } from '../support/redis/redis-store';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';

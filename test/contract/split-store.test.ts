@@ -1,11 +1,11 @@
 /** Groups split bucket by bucket, by slots and by servers: the contract. */
 
-import { slotOf } from '../../src/store/redis/cluster-slots';
-import { MemoryStore } from '../../src/store/memory/memory-store';
-import { isPerSecond, PerSecondStore } from '../../src/store/layers/per-second-store';
-import { RedisClusterStore } from '../../src/store/redis/cluster/redis-cluster-store';
-import { SplitStore, type SplitStoreOptions } from '../../src/store/layers/split-store';
-import { BucketError, type Store } from '../../src/store/port/store';
+import { slotOf } from '../../src/state/store/redis/cluster-slots';
+import { MemoryStore } from '../../src/state/store/memory/memory-store';
+import { isPerSecond, PerSecondStore } from '../../src/state/store/layers/per-second-store';
+import { RedisClusterStore } from '../../src/state/store/redis/cluster/redis-cluster-store';
+import { SplitStore, type SplitStoreOptions } from '../../src/state/store/layers/split-store';
+import { BucketError, type Store } from '../../src/state/store/port/store';
 import { groupOf, take } from '../support/decisions/groups';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';
 import { emptied, openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';

@@ -1,10 +1,10 @@
 /** What every store must do, whatever it is made of: run by each store's own test file. */
 
-import { slotIdOf } from '../../src/bucket/slot-id';
-import type { Group, GroupVerdict, Settlement, Take } from '../../src/bucket/take';
-import { NEVER, UNSETTLED } from '../../src/bucket/take';
-import type { Mode } from '../../src/rule/mode';
-import type { Store } from '../../src/store/port/store';
+import { slotIdOf } from '../../src/domain/bucket/slot-id';
+import type { Group, GroupVerdict, Settlement, Take } from '../../src/domain/bucket/take';
+import { NEVER, UNSETTLED } from '../../src/domain/bucket/take';
+import type { Mode } from '../../src/domain/rule/mode';
+import type { Store } from '../../src/state/store/port/store';
 import { BUCKET_ALGORITHMS, groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/decisions/groups';
 import { decided, hitsOf } from '../support/decisions/outcomes';
 import { loadTimelines, toStepOutcome } from '../support/decisions/timelines';

@@ -1,12 +1,12 @@
 /** Stores that wrap a store: the contract through them, and what each adds to both operations. */
 
-import { DeadlineStore } from '../../src/resilience/deadline';
-import { DenyCacheStore } from '../../src/resilience/deny-cache';
-import { UsageSnapshot } from '../../src/resilience/usage-snapshot';
-import { BatchingStore } from '../../src/store/layers/batching-store';
-import { MeasuredStore } from '../../src/store/layers/measured-store';
-import { MemoryStore } from '../../src/store/memory/memory-store';
-import { StoreError, type Store } from '../../src/store/port/store';
+import { DeadlineStore } from '../../src/state/resilience/deadline';
+import { DenyCacheStore } from '../../src/state/resilience/deny-cache';
+import { UsageSnapshot } from '../../src/state/resilience/usage-snapshot';
+import { BatchingStore } from '../../src/state/store/layers/batching-store';
+import { MeasuredStore } from '../../src/state/store/layers/measured-store';
+import { MemoryStore } from '../../src/state/store/memory/memory-store';
+import { StoreError, type Store } from '../../src/state/store/port/store';
 import { groupOf, settlement, take } from '../support/decisions/groups';
 import { describeStore } from './store-contract';
 

@@ -1,8 +1,8 @@
 /** The manifest for Envoy AI Gateway: what its controller and its Envoys expect, and a Weir with its very environment that enforces quotas. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { SETTINGS_TABLE } from '../../src/settings/table/settings-table';
-import type { WireConfigDescriptor, WireRateLimitConfig } from '../../src/source/xds/wire';
+import { SETTINGS_TABLE } from '../../src/configuration/settings/table/settings-table';
+import type { WireConfigDescriptor, WireRateLimitConfig } from '../../src/configuration/source/xds/wire';
 import { httpRequest } from '../support/clients/http-client';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';
 import { OK, OVER_LIMIT, RlsClient, type AskedDescriptor } from '../support/clients/rls-client';

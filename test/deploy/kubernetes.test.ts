@@ -1,7 +1,7 @@
 /** The Kubernetes manifests agree with each other, with the example config and with what the server reads. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { SETTINGS_TABLE } from '../../src/settings/table/settings-table';
+import { SETTINGS_TABLE } from '../../src/configuration/settings/table/settings-table';
 import { DEPLOY, documentsOf, type Manifest } from './manifests';
 
 const FILES = ['base/config-map.yaml', 'base/deployment.yaml', 'base/service.yaml', 'redis/redis.yaml'];

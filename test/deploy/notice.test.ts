@@ -9,8 +9,8 @@ const ROOT = resolve(__dirname, '..', '..');
 /** Bundles as scripts/build/build-console.mjs does, and prints the files that came in. */
 const BUNDLE = `import('esbuild').then(async ({ build }) => {
   const { metafile } = await build({
-    entryPoints: ['src/console/main.tsx'], bundle: true, write: false, metafile: true, format: 'esm', outdir: 'dist',
-    jsx: 'automatic', jsxImportSource: 'preact', tsconfig: 'src/console/tsconfig.json',
+    entryPoints: ['src/administration/console/main.tsx'], bundle: true, write: false, metafile: true, format: 'esm', outdir: 'dist',
+    jsx: 'automatic', jsxImportSource: 'preact', tsconfig: 'src/administration/console/tsconfig.json',
   });
   console.log(JSON.stringify(Object.keys(metafile.inputs)));
 });`;

@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { readSettings } from '../../src/settings/table/settings';
-import { SETTINGS_TABLE } from '../../src/settings/table/settings-table';
-import type { SettingRow } from '../../src/settings/table/setting-row';
+import { readSettings } from '../../src/configuration/settings/table/settings';
+import { SETTINGS_TABLE } from '../../src/configuration/settings/table/settings-table';
+import type { SettingRow } from '../../src/configuration/settings/table/setting-row';
 import { isLong } from '../support/random/form';
 import { fencedBlocks } from '../support/docs/markdown';
 

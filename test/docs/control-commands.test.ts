@@ -2,10 +2,10 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { ADMIN_ROUTES } from '../../src/admin/routes/routes';
-import { renderOperations } from '../../src/admin/server/client-operations';
-import { CONTROL_COMMANDS } from '../../src/cli/control/commands';
-import { runControl } from '../../src/cli/control/control-command';
+import { ADMIN_ROUTES } from '../../src/administration/admin/routes/routes';
+import { renderOperations } from '../../src/administration/admin/server/client-operations';
+import { CONTROL_COMMANDS } from '../../src/program/cli/control/commands';
+import { runControl } from '../../src/program/cli/control/control-command';
 import { startAdminServer, TOKENS } from '../support/admin/admin-server';
 import { loadControlCommand } from '../support/admin/control-command';
 import { sourceFiles } from '../support/docs/source-files';
@@ -26,13 +26,13 @@ const WITHOUT_COMMAND = [
 ];
 
 test('the operations of the client are what the routes make', () => {
-  const FILE = 'src/admin-client/operations.ts';
+  const FILE = 'src/administration/admin-client/operations.ts';
   if (readFileSync(FILE, 'utf8') === renderOperations(ADMIN_ROUTES)) return;
   throw new Error(`${FILE} is out of date; run node scripts/generate/docs.mjs (after a build)`);
 });
 
 test('each route has its command, or is listed as one without', () => {
-  const commands = sourceFiles().filter(({ name }) => name.startsWith('cli/control/'));
+  const commands = sourceFiles().filter(({ name }) => name.startsWith('program/cli/control/'));
   const called = commands.flatMap(({ text }) => Array.from(text.matchAll(/admin\.(?:call|lines)\('(\w+)'/g), ([, id]) => id!));
   expect([...new Set([...called, ...WITHOUT_COMMAND])].sort()).toEqual(ADMIN_ROUTES.map(({ id }) => id).sort());
 });

@@ -1,7 +1,7 @@
 /** The arrows between the folders of `src/` point inward, as docs/architecture.md says, and no import leads in a circle. */
 
 import path from 'node:path';
-import { ALGORITHMS } from '../../src/algorithm/algorithms';
+import { ALGORITHMS } from '../../src/domain/algorithm/algorithms';
 import { sourceFiles } from '../support/docs/source-files';
 
 /** What a folder may import beside itself and `lib`; files directly in `src/` are listed by name. */
@@ -203,14 +203,14 @@ test('each layer around Redis is made in one place, for calls and for the warm-u
   );
 });
 
-test('only src/algorithm names an algorithm', () => {
+test('only src/domain/algorithm names an algorithm', () => {
   // As a text, or as the key of an object.
   const named = new RegExp(`['"](${ALGORITHMS.join('|')})['"]|^\\s*(${ALGORITHMS.join('|')}):`, 'm');
   const wrong = sourceFiles().filter(({ name, text }) => !name.startsWith('algorithm/') && named.test(text));
   expect(wrong.map(({ name }) => name)).toEqual([]);
 });
 
-test('only src/store/redis/client uses the Redis client', () => {
+test('only src/state/store/redis/client uses the Redis client', () => {
   const users = importsOf().filter(({ to }) => to === 'redis' || to.startsWith('@redis/'));
   expect([...new Set(users.map(({ from }) => path.posix.dirname(from)))]).toEqual(['store/redis/client']);
 });

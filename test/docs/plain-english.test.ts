@@ -2,14 +2,14 @@
 
 import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { ASK_USAGE } from '../../src/cli/ask';
-import { CHECK_USAGE } from '../../src/cli/check';
-import { EXPLAIN_USAGE } from '../../src/cli/explain/explain';
-import { RESERVE_USAGE } from '../../src/cli/reserve';
-import { SERVE_USAGE } from '../../src/cli/serve';
-import { SCHEMA_USAGE } from '../../src/cli/show-schema';
-import { SETTINGS_USAGE } from '../../src/cli/show-settings';
-import { SETTINGS_TABLE } from '../../src/settings/table/settings-table';
+import { ASK_USAGE } from '../../src/program/cli/ask';
+import { CHECK_USAGE } from '../../src/program/cli/check';
+import { EXPLAIN_USAGE } from '../../src/program/cli/explain/explain';
+import { RESERVE_USAGE } from '../../src/program/cli/reserve';
+import { SERVE_USAGE } from '../../src/program/cli/serve';
+import { SCHEMA_USAGE } from '../../src/program/cli/show-schema';
+import { SETTINGS_USAGE } from '../../src/program/cli/show-settings';
+import { SETTINGS_TABLE } from '../../src/configuration/settings/table/settings-table';
 import {
   CONFIG_METRICS,
   METRICS,
@@ -18,12 +18,12 @@ import {
   WORKER_METRICS,
   XDS_METRICS,
   type MetricRow,
-} from '../../src/observability/metrics/metrics';
-import { CERTIFICATE_METRIC } from '../../src/observability/metrics/certificate-expiry';
-import { LIMIT_METRICS } from '../../src/observability/metrics/rule-limit-metric';
-import { DOMAIN_METRICS, RULE_METRICS } from '../../src/observability/metrics/rule-metrics';
-import { makeAlerts } from '../../src/observability/monitoring/alerts';
-import { makeDashboards } from '../../src/observability/monitoring/dashboards';
+} from '../../src/server/observability/metrics/metrics';
+import { CERTIFICATE_METRIC } from '../../src/server/observability/metrics/certificate-expiry';
+import { LIMIT_METRICS } from '../../src/server/observability/metrics/rule-limit-metric';
+import { DOMAIN_METRICS, RULE_METRICS } from '../../src/server/observability/metrics/rule-metrics';
+import { makeAlerts } from '../../src/server/observability/monitoring/alerts';
+import { makeDashboards } from '../../src/server/observability/monitoring/dashboards';
 import { passagesOf, sentencesOf, stringPassages, type Passage, type Sentence } from '../support/docs/prose';
 import { testTitles } from '../support/docs/test-titles';
 

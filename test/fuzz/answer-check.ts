@@ -1,7 +1,7 @@
 /** Holds what a server says on one connection against the rules: windows, frame sizes, header blocks, the life of a stream, one answer to each call. */
 
-import { Flag, FRAME_HEADER_BYTES, FrameType } from '../../src/transport/http2/frames/frames';
-import { HpackDecoder } from '../../src/transport/http2/hpack/hpack-decoder';
+import { Flag, FRAME_HEADER_BYTES, FrameType } from '../../src/server/transport/http2/frames/frames';
+import { HpackDecoder } from '../../src/server/transport/http2/hpack/hpack-decoder';
 
 const WINDOW_DEFAULT = 65_535;
 

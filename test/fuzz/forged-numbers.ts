@@ -1,12 +1,12 @@
 /** Replies of the scripts as lists of numbers, forged and read by themselves: a million cost what a thousand cost over a socket. */
 
-import { NEVER, UNSETTLED, type Group, type Settlement, type Take, type Verdict } from '../../src/bucket/take';
-import { loadScript } from '../../src/store/redis/script-loader';
-import { decodeApplied, encodeSettlements } from '../../src/store/redis/settle-wire';
-import { ReplyError, StoreError, type GroupOutcome } from '../../src/store/port/store';
-import { decodeReply, encodeTakes } from '../../src/store/redis/take-wire';
+import { NEVER, UNSETTLED, type Group, type Settlement, type Take, type Verdict } from '../../src/domain/bucket/take';
+import { loadScript } from '../../src/state/store/redis/script-loader';
+import { decodeApplied, encodeSettlements } from '../../src/state/store/redis/settle-wire';
+import { ReplyError, StoreError, type GroupOutcome } from '../../src/state/store/port/store';
+import { decodeReply, encodeTakes } from '../../src/state/store/redis/take-wire';
 import type { Random } from '../support/random/random';
-import type { RedisStore } from '../../src/store/redis/redis-store';
+import type { RedisStore } from '../../src/state/store/redis/redis-store';
 
 /** What was asked of Redis, and what it answered. */
 export interface Sample {

@@ -1,11 +1,11 @@
 /** Decisions by a Redis whose replies are forged: the whole path in this process, over real sockets, and the rules that hold whatever comes. */
 
-import type { Descriptor } from '../../src/descriptor/descriptor';
+import type { Descriptor } from '../../src/domain/descriptor/descriptor';
 import { UnavailableError } from '../../src/lib/errors';
 import { makeShouldRateLimit, type Outcome } from '../../src/should-rate-limit';
-import { MemoryStore } from '../../src/store/memory/memory-store';
-import { RedisStore } from '../../src/store/redis/redis-store';
-import { wrapRedis, wrapServer } from '../../src/resilience/wrap-redis';
+import { MemoryStore } from '../../src/state/store/memory/memory-store';
+import { RedisStore } from '../../src/state/store/redis/redis-store';
+import { wrapRedis, wrapServer } from '../../src/state/resilience/wrap-redis';
 import { randomFrom, type Random } from '../support/random/random';
 import type { RedisServer } from '../support/redis/redis-server';
 import { storeOptions } from '../support/redis/redis-store';

@@ -1,11 +1,11 @@
 /** What a client may send on one connection, frame by frame at random: as it should, oddly but within the rules, or with hostility. */
 
 import { gzipSync } from 'node:zlib';
-import { Flag, FrameType } from '../../src/transport/http2/frames/frames';
-import type { HeaderField } from '../../src/transport/http2/hpack/header-field';
-import { SHOULD_RATE_LIMIT_PATH } from '../../src/transport/http2/connection/request-head';
-import { loadProto } from '../../src/transport/messages/proto';
-import type { WireRequest } from '../../src/transport/messages/wire';
+import { Flag, FrameType } from '../../src/server/transport/http2/frames/frames';
+import type { HeaderField } from '../../src/server/transport/http2/hpack/header-field';
+import { SHOULD_RATE_LIMIT_PATH } from '../../src/server/transport/http2/connection/request-head';
+import { loadProto } from '../../src/server/transport/messages/proto';
+import type { WireRequest } from '../../src/server/transport/messages/wire';
 import type { Random } from '../support/random/random';
 import { frame, setting, uint32 } from '../unit/transport/http2/peer';
 import { HpackWriter } from './hpack-writer';

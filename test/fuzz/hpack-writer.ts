@@ -1,8 +1,8 @@
 /** Header blocks as real clients write them: fields that the peer is to remember, and indices of those it remembers. */
 
-import { fieldSize, type HeaderField } from '../../src/transport/http2/hpack/header-field';
-import { TABLE_SIZE_MAX } from '../../src/transport/http2/hpack/hpack-dynamic-table';
-import { STATIC_TABLE } from '../../src/transport/http2/hpack/hpack-static-table';
+import { fieldSize, type HeaderField } from '../../src/server/transport/http2/hpack/header-field';
+import { TABLE_SIZE_MAX } from '../../src/server/transport/http2/hpack/hpack-dynamic-table';
+import { STATIC_TABLE } from '../../src/server/transport/http2/hpack/hpack-static-table';
 import type { Random } from '../support/random/random';
 
 export class HpackWriter {

@@ -1,7 +1,7 @@
 /** Sends frames on many connections at a time, in this process, and reads its memory on the way. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ByteBudget, UNFINISHED_BYTES_MAX } from '../../src/transport/byte-budget';
+import { ByteBudget, UNFINISHED_BYTES_MAX } from '../../src/server/transport/byte-budget';
 import { randomFrom } from '../support/random/random';
 import { TEMPERS } from './frame-source';
 import { FuzzedConnection } from './fuzzed-connection';

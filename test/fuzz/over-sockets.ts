@@ -2,7 +2,7 @@
 
 import { connect, type Socket } from 'node:net';
 import { setImmediate as turnOfTheLoop, setTimeout as sleep } from 'node:timers/promises';
-import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../../src/transport/http2/frames/frames';
+import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../../src/server/transport/http2/frames/frames';
 import { randomFrom, type Random } from '../support/random/random';
 import { Harness } from '../support/servers/transport-harness';
 import { frame, setting, uint32 } from '../unit/transport/http2/peer';

@@ -1,7 +1,7 @@
 /** `npm run fuzz`: a number of frames from one seed, most in this process and some over sockets; prints what came of it, and fails at the first rule broken. */
 
 import { parseArgs } from 'node:util';
-import { readWhole, UsageError } from '../../src/cli/usage-error';
+import { readWhole, UsageError } from '../../src/program/cli/usage-error';
 import { fuzzInProcess, fuzzOne } from './in-process';
 import { fuzzOverSockets } from './over-sockets';
 

@@ -42,7 +42,7 @@ async function main() {
     ...{ health, healthDraining, healthAfter: runHealthcheck() },
     ...{ uid: process.getuid?.(), gid: process.getgid?.() },
     writes: ['/x', '/app/x', '/tmp/x', '/bin/x'].map(write),
-    hasConsole: existsSync('/app/dist/console/index.html'),
+    hasConsole: existsSync('/app/dist/administration/console/index.html'),
   };
   console.log(JSON.stringify(seen));
 }

@@ -2,9 +2,9 @@
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync, cpSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { problemsOfStart } from '../../src/app/start/read-start';
-import { settingsInForce } from '../../src/settings/settings-in-force';
-import { SETTINGS_TABLE } from '../../src/settings/table/settings-table';
+import { problemsOfStart } from '../../src/program/app/start/read-start';
+import { settingsInForce } from '../../src/configuration/settings/settings-in-force';
+import { SETTINGS_TABLE } from '../../src/configuration/settings/table/settings-table';
 import { figure } from '../support/docs/figure';
 import { mountedOf } from '../support/kubernetes/example-cluster';
 import { randomFeatures, singleFeatures, valuesOf, type Feature } from '../support/kubernetes/features';

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
-import type { WireRateLimitConfig } from '../../src/source/xds/wire';
+import type { WireRateLimitConfig } from '../../src/configuration/source/xds/wire';
 import { startBackend, type Backend } from '../envoy/chain/backend';
 import { isObject, rewritten, type Json, type JsonObject } from '../envoy/examples/rewritten';
 import { rawRequest, type RawRequest } from '../support/clients/raw-request';

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SETTINGS_TABLE } from '../../src/settings/table/settings-table';
+import { SETTINGS_TABLE } from '../../src/configuration/settings/table/settings-table';
 import { DEPLOY, documentsOf } from '../deploy/manifests';
 import { runCommand } from '../support/processes/command';
 import { installed } from '../support/processes/installed';

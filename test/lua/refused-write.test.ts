@@ -2,9 +2,9 @@
 
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import type { Settlement } from '../../src/bucket/take';
-import type { StoreError } from '../../src/store/port/store';
-import { RedisStore } from '../../src/store/redis/redis-store';
+import type { Settlement } from '../../src/domain/bucket/take';
+import type { StoreError } from '../../src/state/store/port/store';
+import { RedisStore } from '../../src/state/store/redis/redis-store';
 import { loadClockedScripts } from '../support/redis/clocked-script';
 import { groupOf, settlement, take } from '../support/decisions/groups';
 import { openClockedRedis, storeOptions, type ClockedRedis } from '../support/redis/redis-store';

@@ -1,7 +1,7 @@
 /** The script of settlements as Redis runs it: what it reads, what it writes, what it leaves alone. */
 
-import { ALGORITHMS } from '../../src/algorithm/algorithms';
-import { UNSETTLED } from '../../src/bucket/take';
+import { ALGORITHMS } from '../../src/domain/algorithm/algorithms';
+import { UNSETTLED } from '../../src/domain/bucket/take';
 import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/decisions/groups';
 import { decided } from '../support/decisions/outcomes';
 import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';

@@ -1,6 +1,6 @@
 /** The summary script in a real Redis: a text that expires, and is read back to the byte. */
 
-import { loadScript } from '../../src/store/redis/script-loader';
+import { loadScript } from '../../src/state/store/redis/script-loader';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';
 import { makeTestClient, type TestClient } from '../support/redis/redis-store';
 

@@ -1,9 +1,9 @@
 /** The script as Redis runs it: what it reads, what it writes, what it leaves alone. */
 
-import { ALGORITHMS, type Algorithm } from '../../src/algorithm/algorithms';
-import type { Group } from '../../src/bucket/take';
-import { RedisStore } from '../../src/store/redis/redis-store';
-import { StoreError } from '../../src/store/port/store';
+import { ALGORITHMS, type Algorithm } from '../../src/domain/algorithm/algorithms';
+import type { Group } from '../../src/domain/bucket/take';
+import { RedisStore } from '../../src/state/store/redis/redis-store';
+import { StoreError } from '../../src/state/store/port/store';
 import { groupOf, LIMITS, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/decisions/groups';
 import { decided } from '../support/decisions/outcomes';
 import { openClockedRedis, storeOptions, type ClockedRedis } from '../support/redis/redis-store';

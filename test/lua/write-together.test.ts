@@ -1,7 +1,7 @@
 /** Buckets of plain groups written by MSETEX, on the servers that have it: what they hold is what SET writes, and no TTL is shorter. */
 
-import type { BucketLimit, Group } from '../../src/bucket/take';
-import { RedisStore } from '../../src/store/redis/redis-store';
+import type { BucketLimit, Group } from '../../src/domain/bucket/take';
+import { RedisStore } from '../../src/state/store/redis/redis-store';
 import { loadClockedScripts } from '../support/redis/clocked-script';
 import { groupOf, LIMITS, take, TEN_PER_SECOND } from '../support/decisions/groups';
 import { decided } from '../support/decisions/outcomes';

@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { LUA_DIR, loadScript } from '../../src/store/redis/script-loader';
+import { LUA_DIR, loadScript } from '../../src/state/store/redis/script-loader';
 import { hangLimitMs } from '../support/clock/hang-limit';
 
 const LUACHECK = process.env.WEIR_LUACHECK ?? 'luacheck';

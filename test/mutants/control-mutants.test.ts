@@ -5,7 +5,7 @@ import { figure } from '../support/docs/figure';
 import { randomFrom, sampled } from '../support/random/random';
 import { openClockedRedis } from '../support/redis/redis-store';
 import { startRedis } from '../support/redis/redis-server';
-import type { Script } from '../../src/store/redis/script-loader';
+import type { Script } from '../../src/state/store/redis/script-loader';
 import { CONTROL_EQUIVALENT } from './control/control-equivalent';
 import { BIG_LIVES, EDGE_LIVES } from './control/control-edge-lives';
 import { HAND_MADE, liveRandomly } from './control/control-lives';

@@ -1,6 +1,6 @@
 /** The checks that every mutant has to face: scenarios run on a real Redis, until the first difference, the likeliest first. */
 
-import type { StoreScripts } from '../../src/store/redis/redis-store';
+import type { StoreScripts } from '../../src/state/store/redis/redis-store';
 import type { ExpectedBucket, ExpectedCall, ExpectedScenario, Reads } from './scenario';
 
 /** Scenarios that are sent to Redis together, with keys of their own each. */

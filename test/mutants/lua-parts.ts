@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { StoreScripts } from '../../src/store/redis/redis-store';
-import { loadScript, LUA_DIR, type Script } from '../../src/store/redis/script-loader';
+import type { StoreScripts } from '../../src/state/store/redis/redis-store';
+import { loadScript, LUA_DIR, type Script } from '../../src/state/store/redis/script-loader';
 import { loadClockedScripts } from '../support/redis/clocked-script';
 
 export interface LuaPart {

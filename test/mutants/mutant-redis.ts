@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { RESP_TYPES } from 'redis';
 import { processorTimeUs } from '../../bench/support/process-usage';
-import type { StoreScripts } from '../../src/store/redis/redis-store';
+import type { StoreScripts } from '../../src/state/store/redis/redis-store';
 import { startRedis } from '../support/redis/redis-server';
 import { makeTestClient } from '../support/redis/redis-store';
 import type { SendAll } from './kill-suite';

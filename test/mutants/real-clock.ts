@@ -1,8 +1,8 @@
 /** The check of the one clock that serves: the script's time lies between two readings of Redis's own. */
 
 import { groupOf, take } from '../support/decisions/groups';
-import { encodeTakes } from '../../src/store/redis/take-wire';
-import type { Script } from '../../src/store/redis/script-loader';
+import { encodeTakes } from '../../src/state/store/redis/take-wire';
+import type { Script } from '../../src/state/store/redis/script-loader';
 import type { SendAll } from './kill-suite';
 
 /** More than one look: in a first microsecond of a second, a wrong sign of the microseconds would not show. */

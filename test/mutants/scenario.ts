@@ -1,7 +1,7 @@
 /** Scenarios: calls at given times, and what each must answer and leave in Redis, as the TypeScript twin says. */
 
-import { DURATION_US_MAX } from '../../src/algorithm/arithmetic';
-import { isOutside } from '../../src/algorithm/window';
+import { DURATION_US_MAX } from '../../src/domain/algorithm/arithmetic';
+import { isOutside } from '../../src/domain/algorithm/window';
 import {
   isOutsideWindows,
   UNSETTLED,
@@ -10,13 +10,13 @@ import {
   type GroupVerdict,
   type Settlement,
   type Take,
-} from '../../src/bucket/take';
-import type { BucketWrite } from '../../src/decide/decide-group';
-import { TRAITS, type BucketState } from '../../src/algorithm/algorithms';
-import { settleBucket } from '../../src/decide/settle-bucket';
-import type { StoreScripts } from '../../src/store/redis/redis-store';
-import { encodeSettlements } from '../../src/store/redis/settle-wire';
-import { encodeTakes } from '../../src/store/redis/take-wire';
+} from '../../src/domain/bucket/take';
+import type { BucketWrite } from '../../src/domain/decide/decide-group';
+import { TRAITS, type BucketState } from '../../src/domain/algorithm/algorithms';
+import { settleBucket } from '../../src/domain/decide/settle-bucket';
+import type { StoreScripts } from '../../src/state/store/redis/redis-store';
+import { encodeSettlements } from '../../src/state/store/redis/settle-wire';
+import { encodeTakes } from '../../src/state/store/redis/take-wire';
 import { decideGroup } from '../support/decisions/decide-group';
 import { packState } from '../support/redis/pack-state';
 

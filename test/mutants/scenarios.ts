@@ -1,9 +1,9 @@
 /** The scenarios that mutants face: by hand for each rule of the decision, from the vectors, and random ones of a fixed seed. */
 
 import fc from 'fast-check';
-import { ALGORITHMS, type Algorithm, type BucketAlgorithm } from '../../src/algorithm/algorithms';
-import type { BucketLimit, Group, Settlement, Take } from '../../src/bucket/take';
-import { UINT32_MAX } from '../../src/rule/limit';
+import { ALGORITHMS, type Algorithm, type BucketAlgorithm } from '../../src/domain/algorithm/algorithms';
+import type { BucketLimit, Group, Settlement, Take } from '../../src/domain/bucket/take';
+import { UINT32_MAX } from '../../src/domain/rule/limit';
 import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/decisions/groups';
 import { packState } from '../support/redis/pack-state';
 import { plainSchedules, schedules, settlingSchedules, type ScheduleStep } from '../support/random/schedules';

@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { refill, timeToRefill } from '../../src/algorithm/arithmetic';
-import { LUA_DIR } from '../../src/store/redis/script-loader';
+import { refill, timeToRefill } from '../../src/domain/algorithm/arithmetic';
+import { LUA_DIR } from '../../src/state/store/redis/script-loader';
 import { randomFrom } from '../support/random/random';
 import { makeTestClient, type TestClient } from '../support/redis/redis-store';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';

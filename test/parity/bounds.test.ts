@@ -1,8 +1,8 @@
 /** What each algorithm promises, as properties of what it lets through; and of groups, that order does not matter. */
 
 import fc from 'fast-check';
-import { ALGORITHMS, type BucketAlgorithm, type BucketState } from '../../src/algorithm/algorithms';
-import type { BucketLimit, Group } from '../../src/bucket/take';
+import { ALGORITHMS, type BucketAlgorithm, type BucketState } from '../../src/domain/algorithm/algorithms';
+import type { BucketLimit, Group } from '../../src/domain/bucket/take';
 import { decideGroup, type GroupDecision } from '../support/decisions/decide-group';
 import { groupOf, take } from '../support/decisions/groups';
 import { admit, limitOf, nextArrivalUs, smallLimits, START_US, stretches, type Arrival } from '../support/model/one-bucket';

@@ -1,9 +1,9 @@
 /** What one bucket of each algorithm takes in Redis: measured and printed, for `docs/algorithms.md`. */
 
-import type { Algorithm } from '../../src/algorithm/algorithms';
-import { bucketKey } from '../../src/bucket/bucket-key';
-import type { Take } from '../../src/bucket/take';
-import { isLimitProblem, makeLimit } from '../../src/rule/limit';
+import type { Algorithm } from '../../src/domain/algorithm/algorithms';
+import { bucketKey } from '../../src/domain/bucket/bucket-key';
+import type { Take } from '../../src/domain/bucket/take';
+import { isLimitProblem, makeLimit } from '../../src/domain/rule/limit';
 import { groupOf, take } from '../support/decisions/groups';
 import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';

@@ -2,11 +2,11 @@
 
 import fc from 'fast-check';
 import { RESP_TYPES } from 'redis';
-import { ALGORITHMS, type BucketState } from '../../src/algorithm/algorithms';
-import type { Group } from '../../src/bucket/take';
-import { isFoldable } from '../../src/decide/unfold';
-import type { GroupOutcome } from '../../src/store/port/store';
-import { encodeTakes } from '../../src/store/redis/take-wire';
+import { ALGORITHMS, type BucketState } from '../../src/domain/algorithm/algorithms';
+import type { Group } from '../../src/domain/bucket/take';
+import { isFoldable } from '../../src/domain/decide/unfold';
+import type { GroupOutcome } from '../../src/state/store/port/store';
+import { encodeTakes } from '../../src/state/store/redis/take-wire';
 import { decideGroup } from '../support/decisions/decide-group';
 import { groupOf, LIMITS, take, TEN_PER_SECOND } from '../support/decisions/groups';
 import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';

@@ -1,10 +1,10 @@
 /** Hits given back: never more room afterwards than if their take had never been, whatever others took meanwhile. */
 
 import fc from 'fast-check';
-import { TRAITS, type BucketAlgorithm, type BucketState } from '../../src/algorithm/algorithms';
-import type { BucketLimit, GroupVerdict, Settlement } from '../../src/bucket/take';
-import type { BucketWrite } from '../../src/decide/decide-group';
-import { settleBucket } from '../../src/decide/settle-bucket';
+import { TRAITS, type BucketAlgorithm, type BucketState } from '../../src/domain/algorithm/algorithms';
+import type { BucketLimit, GroupVerdict, Settlement } from '../../src/domain/bucket/take';
+import type { BucketWrite } from '../../src/domain/decide/decide-group';
+import { settleBucket } from '../../src/domain/decide/settle-bucket';
 import { casesOf } from '../support/random/form';
 import { decideGroup } from '../support/decisions/decide-group';
 import { BUCKET_ALGORITHMS, groupOf, settlement, take } from '../support/decisions/groups';

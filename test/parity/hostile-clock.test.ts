@@ -1,8 +1,8 @@
 /** A clock that steps by a second or an hour, either way: what passes early is bounded, and no key stays locked. */
 
 import fc from 'fast-check';
-import { ALGORITHMS, type Algorithm } from '../../src/algorithm/algorithms';
-import type { BucketLimit, Verdict } from '../../src/bucket/take';
+import { ALGORITHMS, type Algorithm } from '../../src/domain/algorithm/algorithms';
+import type { BucketLimit, Verdict } from '../../src/domain/bucket/take';
 import { groupOf, take } from '../support/decisions/groups';
 import { admit, limitOf, nextArrivalUs, OneBucket, smallLimits, START_US, stretches, type Arrival } from '../support/model/one-bucket';
 import { seeded } from '../support/random/random';

@@ -1,7 +1,7 @@
 /** The model and the TypeScript twin agree on every field of every verdict; `twins.test.ts` ties the Lua to that twin. */
 
 import fc from 'fast-check';
-import { ALGORITHMS, type BucketState } from '../../src/algorithm/algorithms';
+import { ALGORITHMS, type BucketState } from '../../src/domain/algorithm/algorithms';
 import { decideGroup } from '../support/decisions/decide-group';
 import { Model } from '../support/model/model';
 import { seeded } from '../support/random/random';

@@ -1,12 +1,12 @@
 /** Random schedules of reservations, repeated, lost and out of order: both stores and a model come to the same. */
 
-import { ALGORITHMS } from '../../src/algorithm/algorithms';
-import type { GroupOutcome } from '../../src/store/port/store';
-import type { Leg, ReservationRecord } from '../../src/decide/reservation';
-import { MemoryReservations } from '../../src/reservation/memory-reservations';
-import { RedisReservations } from '../../src/reservation/redis-reservations';
-import type { Reservations } from '../../src/reservation/reservations';
-import { MemoryStore } from '../../src/store/memory/memory-store';
+import { ALGORITHMS } from '../../src/domain/algorithm/algorithms';
+import type { GroupOutcome } from '../../src/state/store/port/store';
+import type { Leg, ReservationRecord } from '../../src/domain/decide/reservation';
+import { MemoryReservations } from '../../src/state/reservation/memory-reservations';
+import { RedisReservations } from '../../src/state/reservation/redis-reservations';
+import type { Reservations } from '../../src/state/reservation/reservations';
+import { MemoryStore } from '../../src/state/store/memory/memory-store';
 import { loadClockedScript } from '../support/redis/clocked-script';
 import { groupOf, LIMITS, take } from '../support/decisions/groups';
 import { ReservationModel, type ModelAnswer } from '../support/model/reservations';

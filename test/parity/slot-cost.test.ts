@@ -1,7 +1,7 @@
 /** What a request in flight costs Redis: bytes of a slot, and the time of a take with its release; measured and printed, for `docs/in-flight.md`. */
 
-import { slotIdOf } from '../../src/bucket/slot-id';
-import { RedisStore } from '../../src/store/redis/redis-store';
+import { slotIdOf } from '../../src/domain/bucket/slot-id';
+import { RedisStore } from '../../src/state/store/redis/redis-store';
 import { groupOf, take } from '../support/decisions/groups';
 import { makeTestClient, storeOptions } from '../support/redis/redis-store';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';

@@ -2,10 +2,10 @@
 
 import fc from 'fast-check';
 import { RESP_TYPES } from 'redis';
-import { ALGORITHMS, type BucketState } from '../../src/algorithm/algorithms';
-import type { Group, Settlement } from '../../src/bucket/take';
-import type { BucketWrite } from '../../src/decide/decide-group';
-import { settleBucket } from '../../src/decide/settle-bucket';
+import { ALGORITHMS, type BucketState } from '../../src/domain/algorithm/algorithms';
+import type { Group, Settlement } from '../../src/domain/bucket/take';
+import type { BucketWrite } from '../../src/domain/decide/decide-group';
+import { settleBucket } from '../../src/domain/decide/settle-bucket';
 import { decideGroup } from '../support/decisions/decide-group';
 import { packState } from '../support/redis/pack-state';
 import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';

@@ -1,6 +1,6 @@
 /** The usage of a key over a day, as the console shows it, from a real Prometheus that scrapes a real Weir. */
 
-import { PrometheusUsage } from '../../src/admin/usage/prometheus-usage';
+import { PrometheusUsage } from '../../src/administration/admin/usage/prometheus-usage';
 import { httpRequest } from '../support/clients/http-client';
 import { until } from '../support/clock/until';
 import { writeConfig } from '../support/config/temp-config';

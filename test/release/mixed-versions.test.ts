@@ -17,7 +17,7 @@ type Changes = Readonly<Record<string, readonly [from: string, to: string]>>;
 
 /** Other scripts have other hashes. */
 const OTHER_SCRIPTS: Changes = { 'lua/take.lua': ['local ', '-- of another version\nlocal '] };
-const OTHER_FORMAT: Changes = { ...OTHER_SCRIPTS, 'dist/bucket/bucket-key.js': ['STATE_VERSION = 1', 'STATE_VERSION = 2'] };
+const OTHER_FORMAT: Changes = { ...OTHER_SCRIPTS, 'dist/domain/bucket/bucket-key.js': ['STATE_VERSION = 1', 'STATE_VERSION = 2'] };
 
 const folder = mkdtempSync(path.join(tmpdir(), 'weir-versions-'));
 let redis: RedisServer;

@@ -4,8 +4,8 @@ import { decided } from '../support/decisions/outcomes';
 import { groupOf, take } from '../support/decisions/groups';
 import { figure } from '../support/docs/figure';
 import { randomFrom, seededInFull, type Random } from '../support/random/random';
-import { retryAfterMs, retryAfterS } from '../../src/respond/decided/wait';
-import { MemoryStore } from '../../src/store/memory/memory-store';
+import { retryAfterMs, retryAfterS } from '../../src/domain/respond/decided/wait';
+import { MemoryStore } from '../../src/state/store/memory/memory-store';
 
 const US_PER_MS = 1_000;
 

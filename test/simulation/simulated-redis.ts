@@ -1,11 +1,11 @@
 /** A Redis and the network to it, simulated: the real engines on states that a fault can take away. */
 
-import type { BucketLimit, Group, Settlement } from '../../src/bucket/take';
-import type { BucketWrite } from '../../src/decide/decide-group';
-import type { Engine } from '../../src/algorithm/engine';
-import { TRAITS, type BucketState } from '../../src/algorithm/algorithms';
-import { settleBucket } from '../../src/decide/settle-bucket';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store } from '../../src/store/port/store';
+import type { BucketLimit, Group, Settlement } from '../../src/domain/bucket/take';
+import type { BucketWrite } from '../../src/domain/decide/decide-group';
+import type { Engine } from '../../src/domain/algorithm/engine';
+import { TRAITS, type BucketState } from '../../src/domain/algorithm/algorithms';
+import { settleBucket } from '../../src/domain/decide/settle-bucket';
+import { StoreError, type GroupOutcome, type SettleOutcome, type Store } from '../../src/state/store/port/store';
 import type { VirtualTime } from './virtual-time';
 import { decideGroup } from '../support/decisions/decide-group';
 

@@ -4,19 +4,19 @@
  */
 
 import fc from 'fast-check';
-import { ALGORITHMS } from '../../src/algorithm/algorithms';
-import type { BucketLimit, Settlement } from '../../src/bucket/take';
-import type { Mode } from '../../src/rule/mode';
-import { BreakerStore } from '../../src/resilience/breaker';
-import type { CircuitState } from '../../src/resilience/circuit';
-import { DeadlineStore } from '../../src/resilience/deadline';
-import { DenyCacheStore } from '../../src/resilience/deny-cache';
-import { FallbackStore } from '../../src/resilience/fallback';
-import { UsageSnapshot } from '../../src/resilience/usage-snapshot';
-import { toLocalShare } from '../../src/resilience/local-share';
-import { BatchingStore } from '../../src/store/layers/batching-store';
-import { MemoryStore } from '../../src/store/memory/memory-store';
-import type { Store } from '../../src/store/port/store';
+import { ALGORITHMS } from '../../src/domain/algorithm/algorithms';
+import type { BucketLimit, Settlement } from '../../src/domain/bucket/take';
+import type { Mode } from '../../src/domain/rule/mode';
+import { BreakerStore } from '../../src/state/resilience/breaker';
+import type { CircuitState } from '../../src/state/resilience/circuit';
+import { DeadlineStore } from '../../src/state/resilience/deadline';
+import { DenyCacheStore } from '../../src/state/resilience/deny-cache';
+import { FallbackStore } from '../../src/state/resilience/fallback';
+import { UsageSnapshot } from '../../src/state/resilience/usage-snapshot';
+import { toLocalShare } from '../../src/state/resilience/local-share';
+import { BatchingStore } from '../../src/state/store/layers/batching-store';
+import { MemoryStore } from '../../src/state/store/memory/memory-store';
+import type { Store } from '../../src/state/store/port/store';
 import { groupOf, take } from '../support/decisions/groups';
 import { decided } from '../support/decisions/outcomes';
 import { seeded } from '../support/random/random';

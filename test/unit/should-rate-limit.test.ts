@@ -1,13 +1,13 @@
 /** The path: what it asks the store, and what it makes of the answer. */
 
-import type { Group } from '../../src/bucket/take';
+import type { Group } from '../../src/domain/bucket/take';
 import type { Decided } from '../../src/should-rate-limit';
 import { BadRequestError } from '../../src/lib/errors';
-import { FallbackStore } from '../../src/resilience/fallback';
-import { UsageSnapshot } from '../../src/resilience/usage-snapshot';
+import { FallbackStore } from '../../src/state/resilience/fallback';
+import { UsageSnapshot } from '../../src/state/resilience/usage-snapshot';
 import { makeShouldRateLimit } from '../../src/should-rate-limit';
-import { MemoryStore } from '../../src/store/memory/memory-store';
-import { StoreError, type GroupOutcome, type Store } from '../../src/store/port/store';
+import { MemoryStore } from '../../src/state/store/memory/memory-store';
+import { StoreError, type GroupOutcome, type Store } from '../../src/state/store/port/store';
 import { alone } from '../support/decisions/decide-one';
 import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../support/decisions/rules';
 

@@ -3,7 +3,7 @@ import { CONSTRAINTS, closed } from './constraints.mjs';
 import { FOREIGN_NAMES } from './foreign-names.mjs';
 
 /** @typedef {import('./constraints.mjs').Schema} Schema */
-/** @typedef {import('../../../src/settings/table/setting-types.js').ValueForm} ValueForm */
+/** @typedef {import('../../../src/configuration/settings/table/setting-types.js').ValueForm} ValueForm */
 /** @typedef {{ readonly name: string, readonly secret?: boolean, readonly type: { readonly accepts: string, readonly form: ValueForm } }} Setting */
 
 const SETTINGS = 'settings';

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { ROOT } from '../../process/repository.mjs';
 
-/** @typedef {import('../../../src/transport/messages/wire.js').WireValue} WireValue */
-/** @typedef {import('../../../src/transport/messages/wire.js').WireStruct} WireStruct */
+/** @typedef {import('../../../src/server/transport/messages/wire.js').WireValue} WireValue */
+/** @typedef {import('../../../src/server/transport/messages/wire.js').WireStruct} WireStruct */
 /** @typedef {import('../../../test/support/redis/redis-server.js').RedisOptions} RedisOptions */
 /** @typedef {import('../../../test/support/redis/redis-server.js').RedisServer} RedisServer */
 /** @typedef {import('../../../test/support/clients/rls-client.js').AskedDescriptor} AskedDescriptor */

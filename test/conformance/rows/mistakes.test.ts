@@ -1,6 +1,6 @@
 /** The mistakes that envoyproxy/ratelimit refuses, one file each, and the line that Weir refuses it with. */
 
-import { FILE } from '../../../src/compile/fields/file';
+import { FILE } from '../../../src/configuration/compile/fields/file';
 import { problemsOfFiles } from '../../unit/compile/compile-config';
 
 interface Mistake {

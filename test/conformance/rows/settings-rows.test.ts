@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { REFERENCE_SETTINGS } from '../../../src/settings/table/reference-settings';
-import { SETTINGS_TABLE } from '../../../src/settings/table/settings-table';
+import { REFERENCE_SETTINGS } from '../../../src/configuration/settings/table/reference-settings';
+import { SETTINGS_TABLE } from '../../../src/configuration/settings/table/settings-table';
 
 /** A name and its default; `-` is none, or an empty text. */
 const ROWS = `

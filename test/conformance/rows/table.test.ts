@@ -1,7 +1,7 @@
 /** The conformance table: each row on the embedded store, and on Redis. */
 
-import { MemoryStore } from '../../../src/store/memory/memory-store';
-import type { Store } from '../../../src/store/port/store';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
+import type { Store } from '../../../src/state/store/port/store';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 import { openClockedRedis, type ClockedRedis } from '../../support/redis/redis-store';
 import { askInProcess } from '../service/in-process';

@@ -2,11 +2,11 @@
 
 import { Registry } from 'prom-client';
 import { atOnce } from '../../../src/lib/slices';
-import { makeMetrics } from '../../../src/observability/metrics/metrics';
-import { readMetrics } from '../../../src/observability/metrics/metrics-snapshot';
-import { makeRecordDecision } from '../../../src/observability/metrics/record-decision';
-import { RuleMetrics } from '../../../src/observability/metrics/rule-metrics';
-import { toStats } from '../../../src/observability/statsd/statsd-names';
+import { makeMetrics } from '../../../src/server/observability/metrics/metrics';
+import { readMetrics } from '../../../src/server/observability/metrics/metrics-snapshot';
+import { makeRecordDecision } from '../../../src/server/observability/metrics/record-decision';
+import { RuleMetrics } from '../../../src/server/observability/metrics/rule-metrics';
+import { toStats } from '../../../src/server/observability/statsd/statsd-names';
 import type { Decided } from '../../../src/should-rate-limit';
 import { compared, countsOfPage, type ReadStatistics } from './read-statistics';
 

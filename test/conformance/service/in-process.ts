@@ -1,12 +1,12 @@
 /** Weir's decision path without a port: YAML in, requests and answers as the wire has them, on a store and a clock of the test's. */
 
-import { compileConfig, type CompileOptions } from '../../../src/compile/compile';
+import { compileConfig, type CompileOptions } from '../../../src/configuration/compile/compile';
 import { BadRequestError } from '../../../src/lib/errors';
-import type { GlobalModes } from '../../../src/rule/match';
+import type { GlobalModes } from '../../../src/domain/rule/match';
 import { makeShouldRateLimit, type Decided } from '../../../src/should-rate-limit';
-import type { Store } from '../../../src/store/port/store';
-import { toRequest } from '../../../src/transport/messages/request';
-import { toWireResponse } from '../../../src/transport/messages/response';
+import type { Store } from '../../../src/state/store/port/store';
+import { toRequest } from '../../../src/server/transport/messages/request';
+import { toWireResponse } from '../../../src/server/transport/messages/response';
 import { alone } from '../../support/decisions/decide-one';
 import type { Ask } from './run-conformance';
 import { toAnswered, toWireRequest } from './wire';

@@ -1,8 +1,8 @@
 /** Random requests on random configurations: Weir answers each as the model that was written from the text. */
 
-import { DenyCacheStore } from '../../../src/resilience/deny-cache';
-import { UsageSnapshot } from '../../../src/resilience/usage-snapshot';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
+import { DenyCacheStore } from '../../../src/state/resilience/deny-cache';
+import { UsageSnapshot } from '../../../src/state/resilience/usage-snapshot';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
 import { casesOf } from '../../support/random/form';
 import { randomFrom } from '../../support/random/random';
 import { openClockedRedis } from '../../support/redis/redis-store';
@@ -12,7 +12,7 @@ import { openStatistics } from './in-process-statistics';
 import type { Modes } from '../model/model-limit';
 import { randomConfig } from '../random/random-configs';
 import { reportLines, runConformance, type ConformanceReport } from './run-conformance';
-import type { Store } from '../../../src/store/port/store';
+import type { Store } from '../../../src/state/store/port/store';
 import { keepFigure } from '../../support/docs/figure';
 
 const REQUESTS = casesOf(10_000);

@@ -1,7 +1,7 @@
 /** What is asked and answered, to and from the messages of the rate limit service. */
 
-import { toByteString, toText } from '../../../src/descriptor/byte-string';
-import { WIRE_UNITS, type WireRequest, type WireResponse } from '../../../src/transport/messages/wire';
+import { toByteString, toText } from '../../../src/domain/descriptor/byte-string';
+import { WIRE_UNITS, type WireRequest, type WireResponse } from '../../../src/server/transport/messages/wire';
 import { limitText, UNITS, type DecidedRequest, type AnsweredStatus, type Asked, type AskedDescriptor } from '../model/asked';
 
 const CODES = { 1: 'OK', 2: 'OVER_LIMIT' } as const;

@@ -3,9 +3,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
-import { renderPrometheusRule, renderRules, ruleGroups } from '../../../src/observability/monitoring/alert-rules';
-import { makeDashboards, renderDashboards } from '../../../src/observability/monitoring/dashboards';
-import { sectionOf } from '../../../src/observability/monitoring/runbook-link';
+import { renderPrometheusRule, renderRules, ruleGroups } from '../../../src/server/observability/monitoring/alert-rules';
+import { makeDashboards, renderDashboards } from '../../../src/server/observability/monitoring/dashboards';
+import { sectionOf } from '../../../src/server/observability/monitoring/runbook-link';
 import {
   CONFIG_METRICS,
   CONTROL_METRICS,
@@ -13,12 +13,12 @@ import {
   PENALTY_METRICS,
   WORKER_METRICS,
   XDS_METRICS,
-} from '../../../src/observability/metrics/metrics';
-import type { MetricRow } from '../../../src/observability/metrics/metrics';
-import { CERTIFICATE_METRIC } from '../../../src/observability/metrics/certificate-expiry';
-import { LIMIT_METRICS } from '../../../src/observability/metrics/rule-limit-metric';
-import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/observability/metrics/rule-metrics';
-import { TOP_KEY_METRIC } from '../../../src/observability/metrics/top-key-metric';
+} from '../../../src/server/observability/metrics/metrics';
+import type { MetricRow } from '../../../src/server/observability/metrics/metrics';
+import { CERTIFICATE_METRIC } from '../../../src/server/observability/metrics/certificate-expiry';
+import { LIMIT_METRICS } from '../../../src/server/observability/metrics/rule-limit-metric';
+import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/server/observability/metrics/rule-metrics';
+import { TOP_KEY_METRIC } from '../../../src/server/observability/metrics/top-key-metric';
 
 const RULES = ruleGroups().groups.flatMap(({ rules }) => rules);
 

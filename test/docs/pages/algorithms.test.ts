@@ -1,7 +1,7 @@
 /** The page of algorithms and the code agree: a section for each, none for one that is not there, YAML that compiles. */
 
 import { readFileSync } from 'node:fs';
-import { ALGORITHMS } from '../../../src/algorithm/algorithms';
+import { ALGORITHMS } from '../../../src/domain/algorithm/algorithms';
 import { fencedBlocks } from '../../support/docs/markdown';
 import { compileText } from '../../unit/compile/compile-config';
 

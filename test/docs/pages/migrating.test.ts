@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } fro
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parse } from 'yaml';
-import { SETTINGS_TABLE } from '../../../src/settings/table/settings-table';
-import { REFERENCE_SETTINGS } from '../../../src/settings/table/reference-settings';
+import { SETTINGS_TABLE } from '../../../src/configuration/settings/table/settings-table';
+import { REFERENCE_SETTINGS } from '../../../src/configuration/settings/table/reference-settings';
 import { runCommand } from '../../support/processes/command';
 import { fencedBlocks } from '../../support/docs/markdown';
 import { startRedis } from '../../support/redis/redis-server';

@@ -4,7 +4,7 @@ import { tableRows } from '../../support/docs/markdown';
 import { sourceFiles } from '../../support/docs/source-files';
 
 const PAGE = 'docs/traces.md';
-const OF_SPANS = /^(?:observability\/tracing\/(?:otel-tracer|span-attributes)|app\/telemetry\/open-tracing)\.ts$/;
+const OF_SPANS = /^(?:server\/observability\/tracing\/(?:otel-tracer|span-attributes)|program\/app\/telemetry\/open-tracing)\.ts$/;
 
 test('the page lists exactly the attributes of the code', () => {
   const documented = tableRows(PAGE).flatMap(([names]) => Array.from(names!.matchAll(/`([a-z_]+(?:\.[a-z_]+)+)`/g), ([, name]) => name));

@@ -3,8 +3,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { METRICS } from '../../../src/observability/metrics/metrics';
-import { RULE_METRICS } from '../../../src/observability/metrics/rule-metrics';
+import { METRICS } from '../../../src/server/observability/metrics/metrics';
+import { RULE_METRICS } from '../../../src/server/observability/metrics/rule-metrics';
 import { runWeir } from '../../support/processes/command';
 
 const page = readFileSync('docs/usage-limits.md', 'utf8');

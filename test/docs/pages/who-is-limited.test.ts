@@ -2,12 +2,12 @@
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { METRICS, CONFIG_METRICS } from '../../../src/observability/metrics/metrics';
-import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/observability/metrics/rule-metrics';
+import { METRICS, CONFIG_METRICS } from '../../../src/server/observability/metrics/metrics';
+import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/server/observability/metrics/rule-metrics';
 import { runCommand } from '../../support/processes/command';
 import { RlsClient } from '../../support/clients/rls-client';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
-import { TOP_KEY_METRIC } from '../../../src/observability/metrics/top-key-metric';
+import { TOP_KEY_METRIC } from '../../../src/server/observability/metrics/top-key-metric';
 
 const page = readFileSync('docs/who-is-limited.md', 'utf8');
 const WEIR = `weir() { "${process.execPath}" "${path.resolve('dist', 'main.js')}" "$@"; }`;

@@ -1,7 +1,7 @@
 /** The page of the admin API and the table of routes agree, and its examples do what they say. */
 
 import { readFileSync } from 'node:fs';
-import { renderAdminDoc } from '../../../src/admin/server/admin-doc';
+import { renderAdminDoc } from '../../../src/administration/admin/server/admin-doc';
 import { callAdmin } from '../../support/admin/admin-client';
 import { startAdminServer, TOKENS } from '../../support/admin/admin-server';
 

@@ -1,19 +1,19 @@
 /** The page of the command line and the code agree, in both directions: commands, flags, rules of warnings. */
 
 import { readFileSync } from 'node:fs';
-import { ASK_OPTIONS, ASK_USAGE } from '../../../src/cli/ask';
-import { CHECK_OPTIONS, CHECK_USAGE } from '../../../src/cli/check';
-import { COMPLETION_USAGE } from '../../../src/cli/completion/completion';
-import { CONTROL_COMMANDS } from '../../../src/cli/control/commands';
-import { optionsOf, usageOf } from '../../../src/cli/control/control-command';
-import { EXPLAIN_OPTIONS, EXPLAIN_USAGE } from '../../../src/cli/explain/explain';
-import { RESERVE_OPTIONS, RESERVE_USAGE } from '../../../src/cli/reserve';
-import { REFERENCE_CLIENT_FLAGS } from '../../../src/cli/reference/reference-client';
-import { REFERENCE_CONFIG_CHECK_FLAGS } from '../../../src/cli/reference/reference-config-check';
-import { SERVE_USAGE } from '../../../src/cli/serve';
-import { SCHEMA_USAGE } from '../../../src/cli/show-schema';
-import { SETTINGS_OPTIONS, SETTINGS_USAGE } from '../../../src/cli/show-settings';
-import { WARNING_RULES } from '../../../src/problems/warning-rules';
+import { ASK_OPTIONS, ASK_USAGE } from '../../../src/program/cli/ask';
+import { CHECK_OPTIONS, CHECK_USAGE } from '../../../src/program/cli/check';
+import { COMPLETION_USAGE } from '../../../src/program/cli/completion/completion';
+import { CONTROL_COMMANDS } from '../../../src/program/cli/control/commands';
+import { optionsOf, usageOf } from '../../../src/program/cli/control/control-command';
+import { EXPLAIN_OPTIONS, EXPLAIN_USAGE } from '../../../src/program/cli/explain/explain';
+import { RESERVE_OPTIONS, RESERVE_USAGE } from '../../../src/program/cli/reserve';
+import { REFERENCE_CLIENT_FLAGS } from '../../../src/program/cli/reference/reference-client';
+import { REFERENCE_CONFIG_CHECK_FLAGS } from '../../../src/program/cli/reference/reference-config-check';
+import { SERVE_USAGE } from '../../../src/program/cli/serve';
+import { SCHEMA_USAGE } from '../../../src/program/cli/show-schema';
+import { SETTINGS_OPTIONS, SETTINGS_USAGE } from '../../../src/program/cli/show-settings';
+import { WARNING_RULES } from '../../../src/configuration/problems/warning-rules';
 import { loadControlCommand } from '../../support/admin/control-command';
 import { tableRows } from '../../support/docs/markdown';
 

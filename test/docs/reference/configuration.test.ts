@@ -4,12 +4,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createSourceFile, forEachChild, isStringLiteralLike, ScriptTarget, type Node } from 'typescript';
 import { isMap, parse, parseDocument } from 'yaml';
-import { examineConfig } from '../../../src/compile/compile';
-import type { Field, Level, Mistake } from '../../../src/compile/field-types/field';
-import { LEVELS } from '../../../src/compile/fields/levels';
-import { mistakesOf, renderConfigurationDoc } from '../../../src/compile/schema/configuration-doc';
-import { renderJsonSchema } from '../../../src/compile/schema/json-schema';
-import { unwrapConfigMap } from '../../../src/source/files/config-map';
+import { examineConfig } from '../../../src/configuration/compile/compile';
+import type { Field, Level, Mistake } from '../../../src/configuration/compile/field-types/field';
+import { LEVELS } from '../../../src/configuration/compile/fields/levels';
+import { mistakesOf, renderConfigurationDoc } from '../../../src/configuration/compile/schema/configuration-doc';
+import { renderJsonSchema } from '../../../src/configuration/compile/schema/json-schema';
+import { unwrapConfigMap } from '../../../src/configuration/source/files/config-map';
 import { fencedBlocks } from '../../support/docs/markdown';
 import { expectSchemaAgrees, isUnseen, mistakesOfLevel, schemaAccepts, schemaErrors } from '../../support/config/schema-agreement';
 

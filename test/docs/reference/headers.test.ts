@@ -1,13 +1,18 @@
 /** The page of headers shows what Weir writes: its lines of headers, its bodies, its metadata, its YAML, and every mode. */
 
 import { readFileSync } from 'node:fs';
-import type { Decision } from '../../../src/decide/decision';
-import { additionsFor, type AdditionOptions } from '../../../src/respond/response-additions';
-import { LISTED_MAX } from '../../../src/respond/headers/policy-names';
-import { PLACEHOLDER_NAMES, POLICY_NAME_CHARS_MAX, VALUE_BYTES_MAX, VIOLATED_POLICIES_MAX } from '../../../src/rule/body/placeholders';
-import { BODY_BYTES_MAX, NO_BODY, PROBLEM } from '../../../src/rule/body/response-body';
-import { LIMIT_FORMS, RESET_FORMS, RESPONSE_HEADERS } from '../../../src/rule/limit';
-import type { RuleSet } from '../../../src/rule/rule-set';
+import type { Decision } from '../../../src/domain/decide/decision';
+import { additionsFor, type AdditionOptions } from '../../../src/domain/respond/response-additions';
+import { LISTED_MAX } from '../../../src/domain/respond/headers/policy-names';
+import {
+  PLACEHOLDER_NAMES,
+  POLICY_NAME_CHARS_MAX,
+  VALUE_BYTES_MAX,
+  VIOLATED_POLICIES_MAX,
+} from '../../../src/domain/rule/body/placeholders';
+import { BODY_BYTES_MAX, NO_BODY, PROBLEM } from '../../../src/domain/rule/body/response-body';
+import { LIMIT_FORMS, RESET_FORMS, RESPONSE_HEADERS } from '../../../src/domain/rule/limit';
+import type { RuleSet } from '../../../src/domain/rule/rule-set';
 import { answeredOf, fits, over, type Said } from '../../support/decisions/decided-request';
 import { fencedBlocks } from '../../support/docs/markdown';
 import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../../support/decisions/rules';

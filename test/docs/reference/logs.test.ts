@@ -1,6 +1,6 @@
 /** The page of the log and the code agree, in both directions, and every line of the log has a code. */
 
-import { LOG_EVENTS } from '../../../src/observability/log/log-event';
+import { LOG_EVENTS } from '../../../src/server/observability/log/log-event';
 import { tableRows } from '../../support/docs/markdown';
 import { sourceFiles } from '../../support/docs/source-files';
 

@@ -1,11 +1,11 @@
 /** The page of metrics, the tables and what is served agree. */
 
 import { readFileSync } from 'node:fs';
-import { CONFIG_METRICS, METRICS } from '../../../src/observability/metrics/metrics';
-import { renderMetricsDoc } from '../../../src/observability/metrics-doc';
-import { CERTIFICATE_METRIC } from '../../../src/observability/metrics/certificate-expiry';
-import { LIMIT_METRICS } from '../../../src/observability/metrics/rule-limit-metric';
-import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/observability/metrics/rule-metrics';
+import { CONFIG_METRICS, METRICS } from '../../../src/server/observability/metrics/metrics';
+import { renderMetricsDoc } from '../../../src/server/observability/metrics-doc';
+import { CERTIFICATE_METRIC } from '../../../src/server/observability/metrics/certificate-expiry';
+import { LIMIT_METRICS } from '../../../src/server/observability/metrics/rule-limit-metric';
+import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/server/observability/metrics/rule-metrics';
 import { httpRequest } from '../../support/clients/http-client';
 import { startWeir } from '../../support/processes/weir-process';
 

@@ -2,8 +2,8 @@
 
 import fs from 'node:fs';
 import path from 'node:path';
-import { renderSettingsDoc } from '../../../src/settings/table/settings-doc';
-import { SETTINGS_TABLE } from '../../../src/settings/table/settings-table';
+import { renderSettingsDoc } from '../../../src/configuration/settings/table/settings-doc';
+import { SETTINGS_TABLE } from '../../../src/configuration/settings/table/settings-table';
 
 const REGENERATE = 'node scripts/generate/docs.mjs (after a build)';
 

@@ -40,7 +40,7 @@ export interface BoundsInput {
   readonly chargesLost: number;
 }
 
-/** As src/resilience/local-share.ts: what an instance decides by itself is four fifths of its part. */
+/** As src/state/resilience/local-share.ts: what an instance decides by itself is four fifths of its part. */
 const LOCAL_SHARE = 0.8;
 
 /** Redis promises of `appendfsync everysec` and of replication that not much more than the last second is lost. */

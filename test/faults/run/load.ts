@@ -1,7 +1,7 @@
 /** The load of the fault tests: requests at fixed times, whether or not the ones before have been answered. */
 
 import type { ServiceError } from '@grpc/grpc-js';
-import type { WireResponse } from '../../../src/transport/messages/wire';
+import type { WireResponse } from '../../../src/server/transport/messages/wire';
 import { OK, RlsClient } from '../../support/clients/rls-client';
 import { writeConfig } from '../../support/config/temp-config';
 import { isLong } from '../../support/random/form';

@@ -1,7 +1,7 @@
 /** Runs one fault under load from begin to end, and says what was seen. */
 
 import { status } from '@grpc/grpc-js';
-import { METRICS } from '../../../src/observability/metrics/metrics';
+import { METRICS } from '../../../src/server/observability/metrics/metrics';
 import { RlsClient } from '../../support/clients/rls-client';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
 import { boundsOf, type Bounds } from './bounds';

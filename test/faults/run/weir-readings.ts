@@ -1,7 +1,7 @@
 /** What Weir's own metrics say of a run: the sum over its processes, and the difference between two readings. */
 
-import { LATENCY_BUCKETS_SECONDS } from '../../../src/observability/metrics/latency-histogram';
-import { METRICS } from '../../../src/observability/metrics/metrics';
+import { LATENCY_BUCKETS_SECONDS } from '../../../src/server/observability/metrics/latency-histogram';
+import { METRICS } from '../../../src/server/observability/metrics/metrics';
 import { httpRequest } from '../../support/clients/http-client';
 import type { WeirProcess } from '../../support/processes/weir-process';
 

@@ -1,6 +1,6 @@
 /** Faults of a Redis Cluster of three primaries with a replica each; all buckets of the load are in one slot. */
 
-import { slotOf } from '../../../src/store/redis/cluster-slots';
+import { slotOf } from '../../../src/state/store/redis/cluster-slots';
 import { RedisCluster, type ClusterServer } from '../../support/redis/redis-cluster';
 import { sleep, type During, type Fault, type Seen } from '../run/fault';
 import { DOMAIN } from '../run/load';

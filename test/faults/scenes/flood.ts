@@ -1,6 +1,6 @@
 /** Many buckets asked for in few requests: a flood of addresses that change, and buckets that lie idle. */
 
-import type { WireResponse } from '../../../src/transport/messages/wire';
+import type { WireResponse } from '../../../src/server/transport/messages/wire';
 import { RlsClient, type AskedDescriptor } from '../../support/clients/rls-client';
 import type { WeirProcess } from '../../support/processes/weir-process';
 import { sleep } from '../run/fault';

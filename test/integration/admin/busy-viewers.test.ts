@@ -6,7 +6,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { CHANGES_MAX } from '../../../src/control/control-store';
+import { CHANGES_MAX } from '../../../src/state/control/control-store';
 import { callAdmin, type AdminRequest } from '../../support/admin/admin-client';
 import { tokenLine, TOKENS } from '../../support/admin/admin-server';
 import { hangLimitMs } from '../../support/clock/hang-limit';

@@ -1,6 +1,6 @@
 /** A rollout: instances on the old limit and on the new one share buckets, and nothing used is forgotten. */
 
-import { ALGORITHMS } from '../../../src/algorithm/algorithms';
+import { ALGORITHMS } from '../../../src/domain/algorithm/algorithms';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 import { OK, OVER_LIMIT, RlsClient } from '../../support/clients/rls-client';
 import { writeConfig } from '../../support/config/temp-config';

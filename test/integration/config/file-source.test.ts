@@ -15,9 +15,9 @@ import {
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { ConfigSource } from '../../../src/source/files/config-files';
-import { FileSource } from '../../../src/source/files/file-source';
-import type { ConfigSet } from '../../../src/source/rules-in-force';
+import type { ConfigSource } from '../../../src/configuration/source/files/config-files';
+import { FileSource } from '../../../src/configuration/source/files/file-source';
+import type { ConfigSet } from '../../../src/configuration/source/rules-in-force';
 import { ConfigMap, swapSymlink } from '../../support/config/config-map';
 
 const UNTIL_MS = 20_000;

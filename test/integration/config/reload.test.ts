@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { status } from '@grpc/grpc-js';
-import type { WireResponse } from '../../../src/transport/messages/wire';
+import type { WireResponse } from '../../../src/server/transport/messages/wire';
 import { childPidsOf } from '../../support/processes/child-pids';
 import { ConfigMap, swapSymlink, type Files } from '../../support/config/config-map';
 import { isLong } from '../../support/random/form';

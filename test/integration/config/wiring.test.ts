@@ -1,6 +1,6 @@
 /** What the environment and the configuration set reaches the decision, through a process on a real Redis. */
 
-import type { WireStatus } from '../../../src/transport/messages/wire';
+import type { WireStatus } from '../../../src/server/transport/messages/wire';
 import { httpRequest } from '../../support/clients/http-client';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 import { makeTestClient } from '../../support/redis/redis-store';

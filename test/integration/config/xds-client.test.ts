@@ -3,11 +3,11 @@
 import { constants, createServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { credentials, status } from '@grpc/grpc-js';
-import { AdsClient, REFUSAL_BYTES_MAX, type AdsClientOptions } from '../../../src/source/xds/ads-client';
+import { AdsClient, REFUSAL_BYTES_MAX, type AdsClientOptions } from '../../../src/configuration/source/xds/ads-client';
 import { Backoff } from '../../../src/lib/backoff';
-import { loadXdsProto, RATE_LIMIT_CONFIG_TYPE } from '../../../src/source/xds/proto';
-import type { ResourceSet } from '../../../src/source/xds/resource-set';
-import type { WireRateLimitConfig } from '../../../src/source/xds/wire';
+import { loadXdsProto, RATE_LIMIT_CONFIG_TYPE } from '../../../src/configuration/source/xds/proto';
+import type { ResourceSet } from '../../../src/configuration/source/xds/resource-set';
+import type { WireRateLimitConfig } from '../../../src/configuration/source/xds/wire';
 import { freePort } from '../../support/servers/ports';
 import { TcpProxy } from '../../support/servers/tcp-proxy';
 import { until } from '../../support/clock/until';

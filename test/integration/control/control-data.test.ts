@@ -3,8 +3,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { openControlFile } from '../../../src/control/file/control-file';
-import { readRecord } from '../../../src/control/read-record';
+import { openControlFile } from '../../../src/state/control/file/control-file';
+import { readRecord } from '../../../src/state/control/read-record';
 import { callAdmin, type AdminRequest } from '../../support/admin/admin-client';
 import { tokenLine, TOKENS } from '../../support/admin/admin-server';
 import { instanceOnRedis, NOTE } from '../../support/control/control-harness';

@@ -1,9 +1,9 @@
 /** 60,000 blocks end at one instant while Weirs decide and start: all are out of force on time, and other decisions take as long as before. */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { RedisControlStore } from '../../../src/control/redis/redis-control-store';
-import { CHANGES_MAX } from '../../../src/control/control-store';
-import { RedisStore } from '../../../src/store/redis/redis-store';
+import { RedisControlStore } from '../../../src/state/control/redis/redis-control-store';
+import { CHANGES_MAX } from '../../../src/state/control/control-store';
+import { RedisStore } from '../../../src/state/store/redis/redis-store';
 import { hangLimitMs } from '../../support/clock/hang-limit';
 import { slowness } from '../../support/clock/slowness';
 import { until } from '../../support/clock/until';

@@ -1,9 +1,9 @@
 /** Faults of a real Redis that keeps control data: nothing acknowledged is lost silently, and every loss is reported. */
 
 import { setTimeout } from 'node:timers/promises';
-import { keyOf, type OverrideRecord } from '../../../src/control/control-record';
-import { RedisControlStore } from '../../../src/control/redis/redis-control-store';
-import { RedisStore } from '../../../src/store/redis/redis-store';
+import { keyOf, type OverrideRecord } from '../../../src/state/control/control-record';
+import { RedisControlStore } from '../../../src/state/control/redis/redis-control-store';
+import { RedisStore } from '../../../src/state/store/redis/redis-store';
 import { blockOf, instanceOnRedis, NOTE, recordsIn, recordsOf, type Instance } from '../../support/control/control-harness';
 import { freePort } from '../../support/servers/ports';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';

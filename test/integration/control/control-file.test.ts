@@ -5,9 +5,9 @@ import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSy
 import promises from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { keyOf } from '../../../src/control/control-record';
-import { openControlFile } from '../../../src/control/file/control-file';
-import type { LocalControlStore } from '../../../src/control/local-control-store';
+import { keyOf } from '../../../src/state/control/control-record';
+import { openControlFile } from '../../../src/state/control/file/control-file';
+import type { LocalControlStore } from '../../../src/state/control/local-control-store';
 import { blockOf, NOTE, recordsIn } from '../../support/control/control-harness';
 
 const START_US = 1_800_000_000_000_000;
@@ -131,7 +131,7 @@ test('in a folder that may be written and not read, writes after a new file go i
 
 /** Writes until it fails, in a process whose files may not grow beyond 8 blocks; then says what happened. */
 const FILL = `
-  const { openControlFile } = require('./src/control/file/control-file.ts');
+  const { openControlFile } = require('./src/state/control/file/control-file.ts');
   (async () => {
     const store = await openControlFile({ path: process.argv[1], nowUs: () => Date.now() * 1000, onTorn() {} });
     const written = [];

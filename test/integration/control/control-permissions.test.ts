@@ -3,9 +3,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { keyOf } from '../../../src/control/control-record';
-import { RedisControlStore } from '../../../src/control/redis/redis-control-store';
-import { RedisStore } from '../../../src/store/redis/redis-store';
+import { keyOf } from '../../../src/state/control/control-record';
+import { RedisControlStore } from '../../../src/state/control/redis/redis-control-store';
+import { RedisStore } from '../../../src/state/store/redis/redis-store';
 import { callAdmin, type AdminRequest } from '../../support/admin/admin-client';
 import { tokenLine, TOKENS } from '../../support/admin/admin-server';
 import { httpRequest } from '../../support/clients/http-client';

@@ -1,7 +1,7 @@
 /** Tenants, candidates and penalties in two Weir processes on one Redis. */
 
-import { keyOf } from '../../../src/control/control-record';
-import { readRecord } from '../../../src/control/read-record';
+import { keyOf } from '../../../src/state/control/control-record';
+import { readRecord } from '../../../src/state/control/read-record';
 import { slowness } from '../../support/clock/slowness';
 import { httpRequest } from '../../support/clients/http-client';
 import { until } from '../../support/clock/until';

@@ -1,7 +1,7 @@
 /** What an answer carries besides codes, as settings and configuration ask for it: over gRPC by both transports, and over /json. */
 
-import { formatResponse } from '../../../src/transport/messages/response';
-import type { WireRequest } from '../../../src/transport/messages/wire';
+import { formatResponse } from '../../../src/server/transport/messages/response';
+import type { WireRequest } from '../../../src/server/transport/messages/wire';
 import { httpRequest } from '../../support/clients/http-client';
 import { freePort } from '../../support/servers/ports';
 import { RlsClient, type AskedDescriptor } from '../../support/clients/rls-client';

@@ -21,7 +21,7 @@ const TIMEOUT_MS = 120_000;
 const SCRIPT = `
 const { readFileSync } = require('node:fs');
 const { monotonicNowUs } = require(${JSON.stringify(resolve(ROOT, 'dist', 'lib', 'clock.js'))});
-const { MemoryStore } = require(${JSON.stringify(resolve(ROOT, 'dist', 'store', 'memory', 'memory-store.js'))});
+const { MemoryStore } = require(${JSON.stringify(resolve(ROOT, 'dist', 'state', 'store', 'memory', 'memory-store.js'))});
 const limit = { algorithm: 'token_bucket', windowUs: 3600e6, requestsPerUnit: 2, capacity: 2 };
 const store = new MemoryStore({ nowUs: monotonicNowUs, bucketsMax: ${BUCKETS} });
 const key = Buffer.from('1{payments}tb3600|merchant_id=m-00000000');

@@ -1,6 +1,6 @@
 /** Never an over-grant: many callers on one key, through real processes, against the clock. */
 
-import type { WireResponse } from '../../../src/transport/messages/wire';
+import type { WireResponse } from '../../../src/server/transport/messages/wire';
 import { isLong } from '../../support/random/form';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 import { OK, RlsClient } from '../../support/clients/rls-client';

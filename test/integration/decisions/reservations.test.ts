@@ -1,8 +1,8 @@
 /** Reservations of a running server: over gRPC, HTTP and the command line, on both stores, with Redis lost in between. */
 
 import { Client, credentials, status, type ServiceError } from '@grpc/grpc-js';
-import { callReservations, type ReservationAnswers } from '../../../src/transport/grpc/call-server';
-import { loadProto } from '../../../src/transport/messages/proto';
+import { callReservations, type ReservationAnswers } from '../../../src/server/transport/grpc/call-server';
+import { loadProto } from '../../../src/server/transport/messages/proto';
 import { runWeir } from '../../support/processes/command';
 import { httpRequest } from '../../support/clients/http-client';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';

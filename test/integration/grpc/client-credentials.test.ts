@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:tls';
 import { status } from '@grpc/grpc-js';
-import { callServer } from '../../../src/transport/grpc/call-server';
+import { callServer } from '../../../src/server/transport/grpc/call-server';
 import { makeCertificates, type Pair } from '../../support/servers/certificates';
 import { Harness } from '../../support/servers/transport-harness';
 

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { credentials, type Client } from '@grpc/grpc-js';
-import type { WireRequest, WireResponse } from '../../../src/transport/messages/wire';
+import type { WireRequest, WireResponse } from '../../../src/server/transport/messages/wire';
 import { makeCertificates } from '../../support/servers/certificates';
 import { httpRequest } from '../../support/clients/http-client';
 import { startRedis } from '../../support/redis/redis-server';

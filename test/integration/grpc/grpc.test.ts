@@ -2,7 +2,7 @@
 
 import { status } from '@grpc/grpc-js';
 import { UnavailableError } from '../../../src/lib/errors';
-import type { WireRequest } from '../../../src/transport/messages/wire';
+import type { WireRequest } from '../../../src/server/transport/messages/wire';
 import { allow, deferred, Harness, lengthDelimited, TRANSPORTS } from '../../support/servers/transport-harness';
 
 const OK_REQUEST: WireRequest = { domain: 'edge', descriptors: [{ entries: [{ key: 'user', value: 'zoe' }] }] };

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { Flag, FrameType, PREFACE } from '../../../src/transport/http2/frames/frames';
+import { Flag, FrameType, PREFACE } from '../../../src/server/transport/http2/frames/frames';
 import { figure } from '../../support/docs/figure';
 import { Harness } from '../../support/servers/transport-harness';
 import { frame, headers } from '../../unit/transport/http2/peer';

@@ -1,11 +1,11 @@
 /** /check of the HTTP port over real connections: statuses, headers, methods, bodies, and its place in the process. */
 
 import { Agent, request } from 'node:http';
-import type { Decision } from '../../../src/decide/decision';
+import type { Decision } from '../../../src/domain/decide/decision';
 import { UnavailableError } from '../../../src/lib/errors';
-import { descriptorPlans } from '../../../src/settings/table/descriptor-plans';
-import { httpRoutes } from '../../../src/transport/http/http-routes';
-import { HttpServer } from '../../../src/transport/http/http-server';
+import { descriptorPlans } from '../../../src/configuration/settings/table/descriptor-plans';
+import { httpRoutes } from '../../../src/server/transport/http/http-routes';
+import { HttpServer } from '../../../src/server/transport/http/http-server';
 import { httpRequest } from '../../support/clients/http-client';
 import { until } from '../../support/clock/until';
 import { writeConfig } from '../../support/config/temp-config';

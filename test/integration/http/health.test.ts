@@ -1,7 +1,7 @@
 /** grpc.health.v1 over real channels. */
 
 import { status, type Client, type ClientReadableStream } from '@grpc/grpc-js';
-import { WATCHES_MAX } from '../../../src/transport/grpc/grpc-health';
+import { WATCHES_MAX } from '../../../src/server/transport/grpc/grpc-health';
 import { Harness, proto, TRANSPORTS, unary } from '../../support/servers/transport-harness';
 
 interface Status {

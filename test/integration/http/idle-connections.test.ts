@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { HttpServer, textReply, type HttpReply, type Route } from '../../../src/transport/http/http-server';
+import { HttpServer, textReply, type HttpReply, type Route } from '../../../src/server/transport/http/http-server';
 import { httpRequest } from '../../support/clients/http-client';
 import { until } from '../../support/clock/until';
 

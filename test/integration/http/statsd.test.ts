@@ -1,10 +1,10 @@
 /** statsd and dogstatsd by real processes and real sockets: what they are told, and that one that is away or hangs costs nothing. */
 
 import { Registry } from 'prom-client';
-import { openStatsd, type OpenStatsdOptions } from '../../../src/app/telemetry/open-statsd';
-import { RULE_METRICS } from '../../../src/observability/metrics/rule-metrics';
-import type { MetricReading } from '../../../src/observability/metrics/metrics-snapshot';
-import { STEP_TIMEOUT_MS } from '../../../src/observability/statsd/statsd-connection';
+import { openStatsd, type OpenStatsdOptions } from '../../../src/program/app/telemetry/open-statsd';
+import { RULE_METRICS } from '../../../src/server/observability/metrics/rule-metrics';
+import type { MetricReading } from '../../../src/server/observability/metrics/metrics-snapshot';
+import { STEP_TIMEOUT_MS } from '../../../src/server/observability/statsd/statsd-connection';
 import { freePort } from '../../support/servers/ports';
 import { httpRequest } from '../../support/clients/http-client';
 import { startRedis } from '../../support/redis/redis-server';

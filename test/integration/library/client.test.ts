@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createClient, InvalidRequestError, type Client, type ClientOptions } from '../../../src/library/client/create-client';
-import type { ServerTls } from '../../../src/transport/port/server-tls';
+import { createClient, InvalidRequestError, type Client, type ClientOptions } from '../../../src/program/library/client/create-client';
+import type { ServerTls } from '../../../src/server/transport/port/server-tls';
 import { until } from '../../support/clock/until';
 import { writeConfig } from '../../support/config/temp-config';
 import { startWeir } from '../../support/processes/weir-process';

@@ -1,8 +1,8 @@
 /** The middleware in the real frameworks, over real sockets: with a client of a real Weir on a real Redis, and with limiters in the process. */
 
-import { createClient } from '../../../src/library/client/create-client';
-import { createLimiter } from '../../../src/library/in-process/create-limiter';
-import type { Limiter, LimitResult } from '../../../src/library/limiter/limiter';
+import { createClient } from '../../../src/program/library/client/create-client';
+import { createLimiter } from '../../../src/program/library/in-process/create-limiter';
+import type { Limiter, LimitResult } from '../../../src/program/library/limiter/limiter';
 import { until } from '../../support/clock/until';
 import { httpRequest, type HttpResponse } from '../../support/clients/http-client';
 import { writeConfig } from '../../support/config/temp-config';

@@ -1,13 +1,13 @@
 /** The limiter in the process answers as the service does: with its own buckets, and with those in a Redis that both share. */
 
-import { createClient, type Client } from '../../../src/library/client/create-client';
+import { createClient, type Client } from '../../../src/program/library/client/create-client';
 import {
   createLimiter,
   InvalidRequestError,
   type InProcessLimiter,
   type LimiterOptions,
-} from '../../../src/library/in-process/create-limiter';
-import type { Descriptor, LimitRequest, LimitResult } from '../../../src/library/limiter/limiter';
+} from '../../../src/program/library/in-process/create-limiter';
+import type { Descriptor, LimitRequest, LimitResult } from '../../../src/program/library/limiter/limiter';
 import { writeConfig } from '../../support/config/temp-config';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
 import { randomFrom, seededInFull, type Random } from '../../support/random/random';

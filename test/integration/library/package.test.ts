@@ -206,7 +206,7 @@ new Koa().use(forKoa.rateLimit({ limiter, domain: 'shop', descriptors: (context)
 test('only what is exported can be imported', async () => {
   const { stdout } = await run(
     'names.mjs',
-    `for (const name of ['@weir-rls/client/dist/library/client/weir-client.js', '@weir-rls/limiter/dist/cli/log-load.js'])
+    `for (const name of ['@weir-rls/client/dist/program/library/client/weir-client.js', '@weir-rls/limiter/dist/program/cli/log-load.js'])
   console.log(await import(name).catch(({ code }) => code));`,
   );
   expect(stdout).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED\nERR_PACKAGE_PATH_NOT_EXPORTED\n');

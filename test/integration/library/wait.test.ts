@@ -1,11 +1,11 @@
 /** Waits before real limits: in this process on a clock that the test moves, and over gRPC. */
 
-import { createClient } from '../../../src/library/client/create-client';
-import { createLimiter, WaitQueueFullError } from '../../../src/library/in-process/create-limiter';
-import { EngineLimiter } from '../../../src/library/in-process/engine-limiter';
-import { readOptions } from '../../../src/library/in-process/limiter-settings';
-import { openEngine } from '../../../src/library/in-process/open-engine';
-import type { LimitResult } from '../../../src/library/limiter/limiter';
+import { createClient } from '../../../src/program/library/client/create-client';
+import { createLimiter, WaitQueueFullError } from '../../../src/program/library/in-process/create-limiter';
+import { EngineLimiter } from '../../../src/program/library/in-process/engine-limiter';
+import { readOptions } from '../../../src/program/library/in-process/limiter-settings';
+import { openEngine } from '../../../src/program/library/in-process/open-engine';
+import type { LimitResult } from '../../../src/program/library/limiter/limiter';
 import { ManualClock } from '../../support/clock/manual-clock';
 import { writeConfig } from '../../support/config/temp-config';
 import { startWeir } from '../../support/processes/weir-process';

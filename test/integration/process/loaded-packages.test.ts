@@ -15,7 +15,7 @@ function packagesOf(file: string): ReadonlySet<string> {
 const ofRedis = (packages: ReadonlySet<string>): string[] => [...packages].filter((name) => name.includes('redis'));
 
 test("a server on the embedded store does not load Redis's client", () => {
-  const packages = packagesOf('cli/serve.js');
+  const packages = packagesOf('program/cli/serve.js');
   expect(packages).toContain('prom-client');
   expect(ofRedis(packages)).toEqual([]);
 });
@@ -33,23 +33,24 @@ test.each([
   '@opentelemetry/core',
   '@opentelemetry/sdk-trace',
 ])('a server with default settings does not load %s', (name) => {
-  expect([...packagesOf('cli/serve.js')]).not.toContain(name);
+  expect([...packagesOf('program/cli/serve.js')]).not.toContain(name);
 });
 
 test('the commands of the admin API load no package', () => {
-  for (const name of ['override', 'block', 'bucket', 'top', 'tail', 'audit']) expect([...packagesOf(`cli/control/${name}.js`)]).toEqual([]);
-  expect([...packagesOf('cli/control/control-command.js')]).toEqual([]);
+  for (const name of ['override', 'block', 'bucket', 'top', 'tail', 'audit'])
+    expect([...packagesOf(`program/cli/control/${name}.js`)]).toEqual([]);
+  expect([...packagesOf('program/cli/control/control-command.js')]).toEqual([]);
 });
 
 test('the grpc-js transport and a management server load grpc-js', () => {
-  expect([...packagesOf('transport/grpc/grpc-server.js')]).toContain('@grpc/grpc-js');
-  expect([...packagesOf('app/open-xds.js')]).toContain('@grpc/grpc-js');
+  expect([...packagesOf('server/transport/grpc/grpc-server.js')]).toContain('@grpc/grpc-js');
+  expect([...packagesOf('program/app/open-xds.js')]).toContain('@grpc/grpc-js');
 });
 
 test('a warm-up for Redis loads the layers around the client, and no client', () => {
-  expect(ofRedis(packagesOf('warm-up/redis-path.js'))).toEqual([]);
+  expect(ofRedis(packagesOf('server/warm-up/redis-path.js'))).toEqual([]);
 });
 
 test('a server on Redis loads its client', () => {
-  expect(packagesOf('app/open-redis.js')).toContain('@redis/client');
+  expect(packagesOf('program/app/open-redis.js')).toContain('@redis/client');
 });

@@ -2,12 +2,12 @@
 
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
-import { ask } from '../../../src/cli/ask';
-import { check } from '../../../src/cli/check';
-import { explain } from '../../../src/cli/explain/explain';
-import { reserve } from '../../../src/cli/reserve';
-import { showSettings } from '../../../src/cli/show-settings';
-import { UsageError } from '../../../src/cli/usage-error';
+import { ask } from '../../../src/program/cli/ask';
+import { check } from '../../../src/program/cli/check';
+import { explain } from '../../../src/program/cli/explain/explain';
+import { reserve } from '../../../src/program/cli/reserve';
+import { showSettings } from '../../../src/program/cli/show-settings';
+import { UsageError } from '../../../src/program/cli/usage-error';
 import { runWeir } from '../../support/processes/command';
 import { writeConfig } from '../../support/config/temp-config';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';

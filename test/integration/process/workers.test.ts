@@ -5,10 +5,10 @@ import { chmodSync, copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:f
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { CONFIG_METRICS, METRICS, WORKER_METRICS } from '../../../src/observability/metrics/metrics';
-import { CERTIFICATE_METRIC } from '../../../src/observability/metrics/certificate-expiry';
-import { LIMIT_METRICS } from '../../../src/observability/metrics/rule-limit-metric';
-import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/observability/metrics/rule-metrics';
+import { CONFIG_METRICS, METRICS, WORKER_METRICS } from '../../../src/server/observability/metrics/metrics';
+import { CERTIFICATE_METRIC } from '../../../src/server/observability/metrics/certificate-expiry';
+import { LIMIT_METRICS } from '../../../src/server/observability/metrics/rule-limit-metric';
+import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/server/observability/metrics/rule-metrics';
 import { acceptedBy } from '../../support/processes/accepted-connections';
 import { childPidsOf } from '../../support/processes/child-pids';
 import { httpRequest } from '../../support/clients/http-client';

@@ -1,9 +1,9 @@
 /** A real Redis that evicts keys: what Weir says of it, and that it goes without INFO. */
 
-import { Health } from '../../../src/observability/health';
-import { MAY_EVICT } from '../../../src/observability/redis-eviction';
-import { RedisEviction } from '../../../src/observability/redis-eviction';
-import { EvictionWatch } from '../../../src/store/redis/eviction-watch';
+import { Health } from '../../../src/server/observability/health';
+import { MAY_EVICT } from '../../../src/server/observability/redis-eviction';
+import { RedisEviction } from '../../../src/server/observability/redis-eviction';
+import { EvictionWatch } from '../../../src/state/store/redis/eviction-watch';
 import { httpRequest } from '../../support/clients/http-client';
 import { until } from '../../support/clock/until';
 import { writeConfig } from '../../support/config/temp-config';

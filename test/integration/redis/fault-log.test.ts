@@ -8,7 +8,7 @@ import { startWeir } from '../../support/processes/weir-process';
 
 const CALLS = 200;
 const INTERNAL = 13;
-const PREPARATION = resolve(__dirname, '..', '..', '..', 'dist', 'request', 'preparation.js');
+const PREPARATION = resolve(__dirname, '..', '..', '..', 'dist', 'state', 'request', 'preparation.js');
 const BREAK = `
 const { Preparation } = require(${JSON.stringify(PREPARATION)});
 let calls = 0;

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import type { ServiceError } from '@grpc/grpc-js';
-import { slotOf } from '../../../src/store/redis/cluster-slots';
+import { slotOf } from '../../../src/state/store/redis/cluster-slots';
 import { slowness } from '../../support/clock/slowness';
 import { httpRequest } from '../../support/clients/http-client';
 import { fencedBlocks } from '../../support/docs/markdown';

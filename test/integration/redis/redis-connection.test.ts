@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createServer } from 'node:tls';
 import type { ServiceError } from '@grpc/grpc-js';
-import { RedisStore } from '../../../src/store/redis/redis-store';
+import { RedisStore } from '../../../src/state/store/redis/redis-store';
 import { readAclLine } from '../../support/docs/acl-line';
 import { makeCertificates, type Pair } from '../../support/servers/certificates';
 import { groupOf, take } from '../../support/decisions/groups';

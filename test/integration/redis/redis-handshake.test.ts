@@ -2,7 +2,7 @@
 
 import { createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { RedisStore } from '../../../src/store/redis/redis-store';
+import { RedisStore } from '../../../src/state/store/redis/redis-store';
 import { httpRequest } from '../../support/clients/http-client';
 import { startRedis } from '../../support/redis/redis-server';
 import { makeTestClient, storeOptions } from '../../support/redis/redis-store';

@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
-import { RedisSentinels } from '../../../src/store/redis/client/redis-sentinel';
-import { RedisStore } from '../../../src/store/redis/redis-store';
+import { RedisSentinels } from '../../../src/state/store/redis/client/redis-sentinel';
+import { RedisStore } from '../../../src/state/store/redis/redis-store';
 import { slowness } from '../../support/clock/slowness';
 import { makeCertificates } from '../../support/servers/certificates';
 import { groupOf, take } from '../../support/decisions/groups';

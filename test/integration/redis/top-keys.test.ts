@@ -8,10 +8,10 @@ import { OVER_LIMIT, RlsClient } from '../../support/clients/rls-client';
 import { writeConfig } from '../../support/config/temp-config';
 import { until } from '../../support/clock/until';
 import { startWeir, type WeirProcess } from '../../support/processes/weir-process';
-import { RedisStore } from '../../../src/store/redis/redis-store';
-import { FleetTopKeys } from '../../../src/top/fleet-top-keys';
-import { LocalTopKeys } from '../../../src/top/local-top-keys';
-import { RedisExchange } from '../../../src/top/redis-exchange';
+import { RedisStore } from '../../../src/state/store/redis/redis-store';
+import { FleetTopKeys } from '../../../src/state/top/fleet-top-keys';
+import { LocalTopKeys } from '../../../src/state/top/local-top-keys';
+import { RedisExchange } from '../../../src/state/top/redis-exchange';
 import { zipf } from '../../unit/top/zipf';
 import { hangLimitMs } from '../../support/clock/hang-limit';
 

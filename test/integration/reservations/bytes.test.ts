@@ -1,8 +1,8 @@
 /** What steps of reservations leave in a store is small, and nothing is written when Redis has no memory. */
 
-import { recordBytesOf, RECORD_BYTES_MAX } from '../../../src/reservation/reservation-wire';
-import { RecordTable } from '../../../src/reservation/record-table';
-import { heldRecord, unknownRecord } from '../../../src/decide/reservation';
+import { recordBytesOf, RECORD_BYTES_MAX } from '../../../src/state/reservation/reservation-wire';
+import { RecordTable } from '../../../src/state/reservation/record-table';
+import { heldRecord, unknownRecord } from '../../../src/domain/decide/reservation';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 import { ClockedReservations } from '../../support/redis/clocked-reservations';
 import { openClockedRedis, type ClockedRedis } from '../../support/redis/redis-store';

@@ -1,9 +1,9 @@
 /** Late steps on calendar limits: the windows of a reservation are over, and what was used is charged in those of now. */
 
-import type { Leg } from '../../../src/decide/reservation';
-import { MemoryReservations } from '../../../src/reservation/memory-reservations';
-import type { Reservations } from '../../../src/reservation/reservations';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
+import type { Leg } from '../../../src/domain/decide/reservation';
+import { MemoryReservations } from '../../../src/state/reservation/memory-reservations';
+import type { Reservations } from '../../../src/state/reservation/reservations';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
 import { groupOf, take } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { leg } from '../../support/random/reservation-schedules';

@@ -5,7 +5,7 @@ import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 import { ClockedReservations } from '../../support/redis/clocked-reservations';
 import { openClockedRedis, type ClockedRedis } from '../../support/redis/redis-store';
 import { leg } from '../../support/random/reservation-schedules';
-import { Sweeper } from '../../../src/reservation/sweeper';
+import { Sweeper } from '../../../src/state/reservation/sweeper';
 import { figure } from '../../support/docs/figure';
 import { groupOf, take } from '../../support/decisions/groups';
 

@@ -1,6 +1,6 @@
 /** Lives of control data at the edge of each bound, with penalties, and with keys that another hand damaged or whose commands are not allowed. */
 
-import { keyOf, type ControlRecord } from '../../../src/control/control-record';
+import { keyOf, type ControlRecord } from '../../../src/state/control/control-record';
 import { block, MS, note, pass, positionOf, put, readAll, START_US, tenant, type HandMadeLife } from './control-lives';
 import type { Recorder } from './control-recorder';
 

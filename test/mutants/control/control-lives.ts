@@ -1,8 +1,8 @@
 /** Lives of control data: random ones, which the twin in TypeScript lives too, and those by hand that reach ends, bounds and trimmed logs. */
 
-import { CONTROL_KINDS, keyOf, type ControlRecord } from '../../../src/control/control-record';
-import type { AuditNote, ControlChange, ControlStore, ControlWrite, Expectation, Position } from '../../../src/control/control-store';
-import { LocalControlStore } from '../../../src/control/local-control-store';
+import { CONTROL_KINDS, keyOf, type ControlRecord } from '../../../src/state/control/control-record';
+import type { AuditNote, ControlChange, ControlStore, ControlWrite, Expectation, Position } from '../../../src/state/control/control-store';
+import { LocalControlStore } from '../../../src/state/control/local-control-store';
 import type { Random } from '../../support/random/random';
 import type { Recorder } from './control-recorder';
 

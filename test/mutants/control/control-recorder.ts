@@ -1,8 +1,8 @@
 /** Records the calls that a store of control data makes of its scripts, so that mutants of the scripts get the same ones. */
 
-import { RedisControlStore } from '../../../src/control/redis/redis-control-store';
-import type { ScriptRun } from '../../../src/store/redis/redis-store';
-import type { Script } from '../../../src/store/redis/script-loader';
+import { RedisControlStore } from '../../../src/state/control/redis/redis-control-store';
+import type { ScriptRun } from '../../../src/state/store/redis/redis-store';
+import type { Script } from '../../../src/state/store/redis/script-loader';
 import { loadClockedScript } from '../../support/redis/clocked-script';
 import type { ClockedRedis } from '../../support/redis/redis-store';
 

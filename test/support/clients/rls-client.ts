@@ -1,9 +1,9 @@
 /** A gRPC client of the rate limit service, for tests and benchmarks. */
 
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
-import { toByteString } from '../../../src/descriptor/byte-string';
-import { loadProto } from '../../../src/transport/messages/proto';
-import type { WireDescriptor, WireRequest, WireResponse } from '../../../src/transport/messages/wire';
+import { toByteString } from '../../../src/domain/descriptor/byte-string';
+import { loadProto } from '../../../src/server/transport/messages/proto';
+import type { WireDescriptor, WireRequest, WireResponse } from '../../../src/server/transport/messages/wire';
 
 const { path, requestSerialize, responseDeserialize } = loadProto().rateLimit.ShouldRateLimit;
 

@@ -1,7 +1,7 @@
 /** A clock that a test moves, with the timers that are set on it. */
 
 import { setImmediate as nextTurnOfLoop } from 'node:timers/promises';
-import type { WaitClock } from '../../../src/library/wait/wait-clock';
+import type { WaitClock } from '../../../src/program/library/wait/wait-clock';
 
 interface Timer {
   readonly atMs: number;

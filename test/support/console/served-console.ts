@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Role } from '../../../src/admin/role';
+import type { Role } from '../../../src/administration/admin/role';
 import { callAdmin, type AdminRequest, type AdminResponse } from '../admin/admin-client';
 import { tokenLine } from '../admin/admin-server';
 import { httpRequest } from '../clients/http-client';

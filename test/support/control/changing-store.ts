@@ -1,7 +1,7 @@
 /** A store of control data for tests that fails, loses its data, or trims its log when the test says so. */
 
-import type { ControlStore } from '../../../src/control/control-store';
-import type { LocalControlStore } from '../../../src/control/local-control-store';
+import type { ControlStore } from '../../../src/state/control/control-store';
+import type { LocalControlStore } from '../../../src/state/control/local-control-store';
 
 export class ChangingStore implements ControlStore {
   isAway = false;

@@ -1,14 +1,14 @@
 /** Followers and writers of control data for tests: several instances on one store. */
 
-import { ControlData } from '../../../src/control/control-data';
-import { ControlFollower, type FollowerState } from '../../../src/control/control-follower';
-import type { ControlRecord, StoredRecord } from '../../../src/control/control-record';
-import { CONTROL_KINDS } from '../../../src/control/control-record';
-import { ControlService } from '../../../src/control/control-service';
-import type { ControlStore } from '../../../src/control/control-store';
-import { RedisControlStore } from '../../../src/control/redis/redis-control-store';
+import { ControlData } from '../../../src/state/control/control-data';
+import { ControlFollower, type FollowerState } from '../../../src/state/control/control-follower';
+import type { ControlRecord, StoredRecord } from '../../../src/state/control/control-record';
+import { CONTROL_KINDS } from '../../../src/state/control/control-record';
+import { ControlService } from '../../../src/state/control/control-service';
+import type { ControlStore } from '../../../src/state/control/control-store';
+import { RedisControlStore } from '../../../src/state/control/redis/redis-control-store';
 import { monotonicNowUs } from '../../../src/lib/clock';
-import { RedisStore } from '../../../src/store/redis/redis-store';
+import { RedisStore } from '../../../src/state/store/redis/redis-store';
 import { storeOptions } from '../redis/redis-store';
 
 export interface Instance {

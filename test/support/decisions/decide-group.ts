@@ -1,8 +1,8 @@
 /** The decision on one group over states that a test keeps, with its writes in a list. */
 
-import type { Group, GroupVerdict } from '../../../src/bucket/take';
-import { decideGroup as decide, type BucketWrite } from '../../../src/decide/decide-group';
-import type { BucketState } from '../../../src/algorithm/algorithms';
+import type { Group, GroupVerdict } from '../../../src/domain/bucket/take';
+import { decideGroup as decide, type BucketWrite } from '../../../src/domain/decide/decide-group';
+import type { BucketState } from '../../../src/domain/algorithm/algorithms';
 
 export interface GroupDecision extends GroupVerdict {
   readonly writes: readonly BucketWrite[];

@@ -1,10 +1,10 @@
 /** Requests that are asked one by one, where the path takes many at once. */
 
-import type { RateLimitRequest } from '../../../src/descriptor/descriptor';
-import type { Decision } from '../../../src/decide/decision';
+import type { RateLimitRequest } from '../../../src/domain/descriptor/descriptor';
+import type { Decision } from '../../../src/domain/decide/decision';
 import { asError } from '../../../src/lib/errors';
 import type { Decide, Outcome } from '../../../src/should-rate-limit';
-import type { TakeOptions } from '../../../src/store/port/store';
+import type { TakeOptions } from '../../../src/state/store/port/store';
 
 /** Rejects with what the request failed of. */
 export type DecideOne = (request: RateLimitRequest, options: TakeOptions) => Promise<Decision>;

@@ -1,13 +1,13 @@
 /** A decided request, for tests of what its answer carries: rules of their own and the verdicts on them. */
 
-import { NEVER, type GroupVerdict, type Verdict } from '../../../src/bucket/take';
-import type { RateLimitRequest } from '../../../src/descriptor/descriptor';
-import { markDenials } from '../../../src/decide/denial-rule';
-import { toDecision } from '../../../src/decide/to-decision';
-import type { DecidedRequest } from '../../../src/respond/decided/response-input';
-import { matchRequest, type GlobalModes, type Match } from '../../../src/rule/match';
-import type { Rule } from '../../../src/rule/rule';
-import type { RuleSet } from '../../../src/rule/rule-set';
+import { NEVER, type GroupVerdict, type Verdict } from '../../../src/domain/bucket/take';
+import type { RateLimitRequest } from '../../../src/domain/descriptor/descriptor';
+import { markDenials } from '../../../src/domain/decide/denial-rule';
+import { toDecision } from '../../../src/domain/decide/to-decision';
+import type { DecidedRequest } from '../../../src/domain/respond/decided/response-input';
+import { matchRequest, type GlobalModes, type Match } from '../../../src/domain/rule/match';
+import type { Rule } from '../../../src/domain/rule/rule';
+import type { RuleSet } from '../../../src/domain/rule/rule-set';
 import { entriesOf, levelOf, requestOf, ruleSetOf } from './rules';
 
 export interface Said {

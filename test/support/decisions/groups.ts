@@ -1,7 +1,7 @@
 /** Short ways to write groups in tests. */
 
-import { ALGORITHMS, type BucketAlgorithm } from '../../../src/algorithm/algorithms';
-import type { BucketLimit, Group, Settlement, Take } from '../../../src/bucket/take';
+import { ALGORITHMS, type BucketAlgorithm } from '../../../src/domain/algorithm/algorithms';
+import type { BucketLimit, Group, Settlement, Take } from '../../../src/domain/bucket/take';
 
 export const TEN_PER_SECOND: BucketLimit = {
   algorithm: 'token_bucket',

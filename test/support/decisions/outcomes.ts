@@ -1,7 +1,7 @@
 /** What tests ask of a store's outcomes. */
 
-import type { GroupVerdict } from '../../../src/bucket/take';
-import type { GroupOutcome, SettleOutcome } from '../../../src/store/port/store';
+import type { GroupVerdict } from '../../../src/domain/bucket/take';
+import type { GroupOutcome, SettleOutcome } from '../../../src/state/store/port/store';
 
 /** The verdict of an outcome that must be one. */
 export function decided(outcome: GroupOutcome | undefined): GroupVerdict {

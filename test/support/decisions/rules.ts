@@ -1,11 +1,11 @@
 /** Short ways to write rules, trees and requests in tests. */
 
-import type { Descriptor, Entry, RateLimitRequest } from '../../../src/descriptor/descriptor';
-import { NO_CHILDREN, type DescriptorLevel, type DescriptorNode } from '../../../src/rule/tree';
-import { WildcardIndex } from '../../../src/rule/wildcard-index';
-import { isLimitProblem, makeLimit, type Limit, type LimitSpec } from '../../../src/rule/limit';
-import type { RuleSet } from '../../../src/rule/rule-set';
-import type { Rule } from '../../../src/rule/rule';
+import type { Descriptor, Entry, RateLimitRequest } from '../../../src/domain/descriptor/descriptor';
+import { NO_CHILDREN, type DescriptorLevel, type DescriptorNode } from '../../../src/domain/rule/tree';
+import { WildcardIndex } from '../../../src/domain/rule/wildcard-index';
+import { isLimitProblem, makeLimit, type Limit, type LimitSpec } from '../../../src/domain/rule/limit';
+import type { RuleSet } from '../../../src/domain/rule/rule-set';
+import type { Rule } from '../../../src/domain/rule/rule';
 
 export function limitOf(spec: Partial<LimitSpec> = {}): Limit {
   const made = makeLimit({ requestsPerUnit: 10, unit: 'second', algorithm: 'token_bucket', ...spec });

@@ -9,11 +9,11 @@ import express from 'express';
 import Fastify, { type FastifyRequest } from 'fastify';
 import { Hono } from 'hono';
 import Koa from 'koa';
-import * as forExpress from '../../../src/library/middleware/express';
-import * as forFastify from '../../../src/library/middleware/fastify';
-import * as forHono from '../../../src/library/middleware/hono';
-import * as forKoa from '../../../src/library/middleware/koa';
-import type { Descriptor, Limiter, LimitResult } from '../../../src/library/limiter/limiter';
+import * as forExpress from '../../../src/program/library/middleware/express';
+import * as forFastify from '../../../src/program/library/middleware/fastify';
+import * as forHono from '../../../src/program/library/middleware/hono';
+import * as forKoa from '../../../src/program/library/middleware/koa';
+import type { Descriptor, Limiter, LimitResult } from '../../../src/program/library/limiter/limiter';
 
 export const DOMAIN = 'shop';
 

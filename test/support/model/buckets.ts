@@ -1,6 +1,6 @@
 /** One bucket as the definitions of the algorithms have it: whole histories and exact fractions, slow and obvious. */
 
-import type { BucketLimit } from '../../../src/bucket/take';
+import type { BucketLimit } from '../../../src/domain/bucket/take';
 
 /** Hits taken at one moment, and still remembered. */
 interface Event {

@@ -1,6 +1,6 @@
 /** The reference model: a group decided as `docs/internals/semantics.md` words it, with nothing shared with the engines. */
 
-import type { BucketLimit, Group, GroupVerdict, Take } from '../../../src/bucket/take';
+import type { BucketLimit, Group, GroupVerdict, Take } from '../../../src/domain/bucket/take';
 import { bucketAt, charge, isAhead, isUnused, refund, room, UNTOUCHED, waitFor, waitForReset, type ModelBucket } from './buckets';
 
 /** All buckets of a store, and the decision on them. */

@@ -1,8 +1,8 @@
 /** One bucket decided by the TypeScript engine, and random arrivals at it: for tests of what a limit lets through. */
 
 import fc from 'fast-check';
-import type { BucketAlgorithm, BucketState } from '../../../src/algorithm/algorithms';
-import type { BucketLimit, Verdict } from '../../../src/bucket/take';
+import type { BucketAlgorithm, BucketState } from '../../../src/domain/algorithm/algorithms';
+import type { BucketLimit, Verdict } from '../../../src/domain/bucket/take';
 import { decideGroup } from '../decisions/decide-group';
 import { groupOf, take } from '../decisions/groups';
 

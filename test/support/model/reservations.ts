@@ -1,6 +1,6 @@
 /** A model of reservations so simple that it can be read: sums of hits in buckets that no time refills. */
 
-import type { Leg, ReservationRecord } from '../../../src/decide/reservation';
+import type { Leg, ReservationRecord } from '../../../src/domain/decide/reservation';
 
 interface Modelled {
   state: ReservationRecord['state'];

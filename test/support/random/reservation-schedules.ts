@@ -1,8 +1,8 @@
 /** Random lives of reservations, and one step of them on any store: what parity and mutants run. */
 
-import type { Leg } from '../../../src/decide/reservation';
-import type { Plan, Reservations, ReserveOutcome, StepOutcome } from '../../../src/reservation/reservations';
-import type { OutsideWindows } from '../../../src/bucket/take';
+import type { Leg } from '../../../src/domain/decide/reservation';
+import type { Plan, Reservations, ReserveOutcome, StepOutcome } from '../../../src/state/reservation/reservations';
+import type { OutsideWindows } from '../../../src/domain/bucket/take';
 import { LIMITS } from '../decisions/groups';
 import type { Random } from './random';
 

@@ -1,12 +1,12 @@
 /** Random schedules of groups and settlements on a few buckets: what the twins, and of groups the model, must agree on. */
 
 import fc from 'fast-check';
-import { LOG_LIMIT_MAX } from '../../../src/algorithm/sliding-window-log';
-import { ALGORITHMS, type Algorithm } from '../../../src/algorithm/algorithms';
-import type { BucketLimit, Group, Settlement, Take } from '../../../src/bucket/take';
-import type { Mode } from '../../../src/rule/mode';
-import { UINT32_MAX } from '../../../src/rule/limit';
-import { HITS_MAX } from '../../../src/descriptor/descriptor';
+import { LOG_LIMIT_MAX } from '../../../src/domain/algorithm/sliding-window-log';
+import { ALGORITHMS, type Algorithm } from '../../../src/domain/algorithm/algorithms';
+import type { BucketLimit, Group, Settlement, Take } from '../../../src/domain/bucket/take';
+import type { Mode } from '../../../src/domain/rule/mode';
+import { UINT32_MAX } from '../../../src/domain/rule/limit';
+import { HITS_MAX } from '../../../src/domain/descriptor/descriptor';
 
 export interface ScheduleStep {
   readonly nowUs: number;

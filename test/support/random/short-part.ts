@@ -6,7 +6,15 @@ import path from 'node:path';
 const ROOT = path.resolve(__dirname, '..', '..', '..');
 
 /** The scripts, what decides the same in TypeScript, and what kills the mutants. */
-const SOURCES = ['lua', 'src/algorithm', 'src/decide', 'src/reservation', 'src/control', 'src/store', 'test/mutants'];
+const SOURCES = [
+  'lua',
+  'src/domain/algorithm',
+  'src/domain/decide',
+  'src/state/reservation',
+  'src/state/control',
+  'src/state/store',
+  'test/mutants',
+];
 
 const PART = { changed: 1 / 8, unchanged: 1 / 32 };
 

@@ -1,9 +1,9 @@
 /** Random schedules of requests in flight on a few buckets, beside a token bucket: what the twins must agree on. */
 
 import fc from 'fast-check';
-import { slotIdOf } from '../../../src/bucket/slot-id';
-import type { BucketLimit, Group, Settlement, Take } from '../../../src/bucket/take';
-import type { Mode } from '../../../src/rule/mode';
+import { slotIdOf } from '../../../src/domain/bucket/slot-id';
+import type { BucketLimit, Group, Settlement, Take } from '../../../src/domain/bucket/take';
+import type { Mode } from '../../../src/domain/rule/mode';
 import { TEN_PER_SECOND } from '../decisions/groups';
 import { nextNowUs, START_US, type ScheduleStep, type SettlingStep } from './schedules';
 

@@ -1,8 +1,8 @@
 /** Reservations in a real Redis on a clock that the test sets, with what they send. */
 
-import type { Leg } from '../../../src/decide/reservation';
-import { RedisReservations, type RedisReservationsOptions } from '../../../src/reservation/redis-reservations';
-import type { StepOutcome } from '../../../src/reservation/reservations';
+import type { Leg } from '../../../src/domain/decide/reservation';
+import { RedisReservations, type RedisReservationsOptions } from '../../../src/state/reservation/redis-reservations';
+import type { StepOutcome } from '../../../src/state/reservation/reservations';
 import { groupOf, take } from '../decisions/groups';
 import { decided } from '../decisions/outcomes';
 import { loadClockedScript } from './clocked-script';

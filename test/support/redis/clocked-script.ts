@@ -2,8 +2,8 @@
 
 import path from 'node:path';
 import type { createClient } from 'redis';
-import type { StoreScripts } from '../../../src/store/redis/redis-store';
-import { loadScript, LUA_DIR, type Script } from '../../../src/store/redis/script-loader';
+import type { StoreScripts } from '../../../src/state/store/redis/redis-store';
+import { loadScript, LUA_DIR, type Script } from '../../../src/state/store/redis/script-loader';
 
 export function loadClockedScript(name: string): Script {
   return loadScript(name, { includeDirs: [path.join(__dirname, 'lua'), path.join(LUA_DIR, 'include')] });

@@ -1,10 +1,10 @@
 /** A bucket's state as Redis holds it, in latin1: the other side of each Lua engine's `unpack`. */
 
-import type { BucketState } from '../../../src/algorithm/algorithms';
-import type { FixedWindowState } from '../../../src/algorithm/fixed-window';
-import type { Slot } from '../../../src/algorithm/in-flight';
-import type { TokenBucketState } from '../../../src/algorithm/token-bucket';
-import type { BucketLimit } from '../../../src/bucket/take';
+import type { BucketState } from '../../../src/domain/algorithm/algorithms';
+import type { FixedWindowState } from '../../../src/domain/algorithm/fixed-window';
+import type { Slot } from '../../../src/domain/algorithm/in-flight';
+import type { TokenBucketState } from '../../../src/domain/algorithm/token-bucket';
+import type { BucketLimit } from '../../../src/domain/bucket/take';
 
 export function packState(state: BucketState, limit: Pick<BucketLimit, 'windowUs' | 'edgesUs'>): string {
   if ('rest' in state) return packTokenBucket(state, limit);

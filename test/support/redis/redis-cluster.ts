@@ -1,7 +1,7 @@
 /** A real Redis Cluster for a test: three primaries with a replica each, on free loopback ports, without persistence. */
 
 import { hangLimitMs } from '../clock/hang-limit';
-import { slotOf } from '../../../src/store/redis/cluster-slots';
+import { slotOf } from '../../../src/state/store/redis/cluster-slots';
 import { freePort } from '../servers/ports';
 import { makeTestClient, type TestClient } from './redis-store';
 import { startRedis, type RedisServer } from './redis-server';

@@ -1,7 +1,7 @@
 /** A store whose failures a test switches on and off, around another one. */
 
-import type { Group, Settlement } from '../../../src/bucket/take';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreErrorReason } from '../../../src/store/port/store';
+import type { Group, Settlement } from '../../../src/domain/bucket/take';
+import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreErrorReason } from '../../../src/state/store/port/store';
 
 export interface Failure {
   readonly reason: StoreErrorReason;

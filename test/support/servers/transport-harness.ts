@@ -1,17 +1,17 @@
 /** A gRPC server, by either transport, with a fake decision behind it, and a client for it, for the tests of the transport. */
 
 import { Client, credentials, type ChannelCredentials, type ChannelOptions, type ServiceError } from '@grpc/grpc-js';
-import type { RateLimitRequest } from '../../../src/descriptor/descriptor';
-import type { Decision } from '../../../src/decide/decision';
-import { Health } from '../../../src/observability/health';
-import type { TakeOptions } from '../../../src/store/port/store';
-import { makeAnswerCalls, type FailureKind } from '../../../src/transport/answer';
-import type { EndReason } from '../../../src/transport/port/connection-measure';
-import type { GrpcAddress } from '../../../src/transport/port/grpc-listener';
-import { GrpcServer } from '../../../src/transport/grpc/grpc-server';
-import { LeanServer, type LeanServerOptions } from '../../../src/transport/http2/lean-server';
-import { loadProto } from '../../../src/transport/messages/proto';
-import type { WireRequest, WireResponse } from '../../../src/transport/messages/wire';
+import type { RateLimitRequest } from '../../../src/domain/descriptor/descriptor';
+import type { Decision } from '../../../src/domain/decide/decision';
+import { Health } from '../../../src/server/observability/health';
+import type { TakeOptions } from '../../../src/state/store/port/store';
+import { makeAnswerCalls, type FailureKind } from '../../../src/server/transport/answer';
+import type { EndReason } from '../../../src/server/transport/port/connection-measure';
+import type { GrpcAddress } from '../../../src/server/transport/port/grpc-listener';
+import { GrpcServer } from '../../../src/server/transport/grpc/grpc-server';
+import { LeanServer, type LeanServerOptions } from '../../../src/server/transport/http2/lean-server';
+import { loadProto } from '../../../src/server/transport/messages/proto';
+import type { WireRequest, WireResponse } from '../../../src/server/transport/messages/wire';
 
 export const proto = loadProto();
 

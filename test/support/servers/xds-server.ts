@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { Metadata, Server, ServerCredentials, status, type ServerDuplexStream } from '@grpc/grpc-js';
 import { Root, type Type } from 'protobufjs';
 import { hangLimitMs } from '../clock/hang-limit';
-import { loadXdsProto, RATE_LIMIT_CONFIG_TYPE } from '../../../src/source/xds/proto';
-import type { WireAny, WireDiscoveryRequest, WireDiscoveryResponse, WireRateLimitConfig } from '../../../src/source/xds/wire';
+import { loadXdsProto, RATE_LIMIT_CONFIG_TYPE } from '../../../src/configuration/source/xds/proto';
+import type { WireAny, WireDiscoveryRequest, WireDiscoveryResponse, WireRateLimitConfig } from '../../../src/configuration/source/xds/wire';
 import type { Pair } from './certificates';
 import { freePort } from './ports';
 

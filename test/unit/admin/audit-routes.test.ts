@@ -1,6 +1,6 @@
 /** The filters of the audit log: each finds what it says and nothing else, in any combination, over any number of pages. */
 
-import type { AuditEntry, AuditQuery } from '../../../src/control/control-store';
+import type { AuditEntry, AuditQuery } from '../../../src/state/control/control-store';
 import { startAdminServer, TOKENS, type AdminHarness } from '../../support/admin/admin-server';
 import { callAdmin } from '../../support/admin/admin-client';
 

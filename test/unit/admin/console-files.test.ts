@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
-import { ConsoleFiles } from '../../../src/admin/server/console-files';
+import { ConsoleFiles } from '../../../src/administration/admin/server/console-files';
 import { startAdminServer, type AdminHarness } from '../../support/admin/admin-server';
 
 let folder: string;

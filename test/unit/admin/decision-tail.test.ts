@@ -1,9 +1,9 @@
 /** Samples of a live tail: what was decided, by what, and what a candidate would have decided. */
 
-import { DecisionTail } from '../../../src/admin/decision-tail';
-import type { TailSample } from '../../../src/admin/backend';
+import { DecisionTail } from '../../../src/administration/admin/decision-tail';
+import type { TailSample } from '../../../src/administration/admin/backend';
 import { makeShouldRateLimit } from '../../../src/should-rate-limit';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
 import { alone } from '../../support/decisions/decide-one';
 import { entriesOf, requestOf } from '../../support/decisions/rules';
 import { compileText } from '../compile/compile-config';

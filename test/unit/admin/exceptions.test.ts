@@ -2,14 +2,14 @@
 
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { exceptionsIn } from '../../../src/admin/exceptions/exception-kinds';
-import { listExceptions } from '../../../src/admin/exceptions/list-exceptions';
-import { ControlData } from '../../../src/control/control-data';
-import { keyOf, type ControlRecord } from '../../../src/control/control-record';
+import { exceptionsIn } from '../../../src/administration/admin/exceptions/exception-kinds';
+import { listExceptions } from '../../../src/administration/admin/exceptions/list-exceptions';
+import { ControlData } from '../../../src/state/control/control-data';
+import { keyOf, type ControlRecord } from '../../../src/state/control/control-record';
 import { rulesOf, startAdminServer, TOKENS, type AdminHarness } from '../../support/admin/admin-server';
 import { callAdmin } from '../../support/admin/admin-client';
 import { loadControlCommand } from '../../support/admin/control-command';
-import { runControl } from '../../../src/cli/control/control-command';
+import { runControl } from '../../../src/program/cli/control/control-command';
 
 const YAML = `
 domain: payments

@@ -1,10 +1,10 @@
 /** Live figures: rates and percentiles of readings, by rule, while somebody looks. */
 
 import fc from 'fast-check';
-import { CountReader } from '../../../src/admin/live/count-reader';
-import type { LiveCounts, RuleName } from '../../../src/admin/live/live-counts';
-import { LiveFigures, POINTS_MAX, SAMPLE_MS } from '../../../src/admin/live/live-figures';
-import { between, percentile } from '../../../src/admin/live/percentile';
+import { CountReader } from '../../../src/administration/admin/live/count-reader';
+import type { LiveCounts, RuleName } from '../../../src/administration/admin/live/live-counts';
+import { LiveFigures, POINTS_MAX, SAMPLE_MS } from '../../../src/administration/admin/live/live-figures';
+import { between, percentile } from '../../../src/administration/admin/live/percentile';
 
 const BOUNDS = [0.001, 0.002, 0.004, Infinity];
 

@@ -1,11 +1,11 @@
 /** The counters behind live figures and the rates of instances: decisions count whatever way they came. */
 
 import { Registry } from 'prom-client';
-import { livePort } from '../../../src/app/live-counts';
-import { publishFacts } from '../../../src/app/process-services';
-import { Health } from '../../../src/observability/health';
-import { makeMetrics } from '../../../src/observability/metrics/metrics';
-import { readMetrics } from '../../../src/observability/metrics/metrics-snapshot';
+import { livePort } from '../../../src/program/app/live-counts';
+import { publishFacts } from '../../../src/program/app/process-services';
+import { Health } from '../../../src/server/observability/health';
+import { makeMetrics } from '../../../src/server/observability/metrics/metrics';
+import { readMetrics } from '../../../src/server/observability/metrics/metrics-snapshot';
 
 function metricsWithDecisions() {
   const registry = new Registry();

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { runControl } from '../../../src/cli/control/control-command';
+import { runControl } from '../../../src/program/cli/control/control-command';
 import { startAdminServer, TOKENS, type AdminHarness } from '../../support/admin/admin-server';
 import { callAdmin } from '../../support/admin/admin-client';
 import { loadControlCommand } from '../../support/admin/control-command';

@@ -1,7 +1,7 @@
 /** The queue of reads: one at a time in their order, a pause after each, a bound on a turn and on those that wait. */
 
-import { queuedBuckets, queuedControl, ReadQueue } from '../../../src/admin/read-queue';
-import type { AdminBackend } from '../../../src/admin/backend';
+import { queuedBuckets, queuedControl, ReadQueue } from '../../../src/administration/admin/read-queue';
+import type { AdminBackend } from '../../../src/administration/admin/backend';
 import { UnavailableError } from '../../../src/lib/errors';
 
 /** The longest turn, in milliseconds. */

@@ -1,8 +1,15 @@
 /** Sessions of browsers: how they open and end, what their cookie is, and which of their requests are refused. */
 
 import { writeFileSync } from 'node:fs';
-import { SessionCookie } from '../../../src/admin/auth/session-cookie';
-import { CALLER_SESSIONS_MAX, isCsrfOf, Sessions, SESSIONS_MAX, SESSION_IDLE_MS, SESSION_LIFE_MS } from '../../../src/admin/auth/sessions';
+import { SessionCookie } from '../../../src/administration/admin/auth/session-cookie';
+import {
+  CALLER_SESSIONS_MAX,
+  isCsrfOf,
+  Sessions,
+  SESSIONS_MAX,
+  SESSION_IDLE_MS,
+  SESSION_LIFE_MS,
+} from '../../../src/administration/admin/auth/sessions';
 import { callAdmin, type AdminRequest, type AdminResponse } from '../../support/admin/admin-client';
 import { startAdminServer, tokenLine, TOKENS, type AdminHarness } from '../../support/admin/admin-server';
 import { until } from '../../support/clock/until';

@@ -2,8 +2,8 @@
 
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { runControl } from '../../../src/cli/control/control-command';
-import { UsageError } from '../../../src/cli/usage-error';
+import { runControl } from '../../../src/program/cli/control/control-command';
+import { UsageError } from '../../../src/program/cli/usage-error';
 import { startAdminServer, TOKENS, type AdminHarness } from '../../support/admin/admin-server';
 import { loadControlCommand } from '../../support/admin/control-command';
 

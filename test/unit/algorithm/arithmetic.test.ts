@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { seeded } from '../../support/random/random';
-import { DURATION_US_MAX, multiplyDivide, refill, timeToRefill } from '../../../src/algorithm/arithmetic';
+import { DURATION_US_MAX, multiplyDivide, refill, timeToRefill } from '../../../src/domain/algorithm/arithmetic';
 
 const UINT32 = 2 ** 32 - 1;
 const windowUs = fc.oneof(

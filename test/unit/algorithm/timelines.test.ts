@@ -1,6 +1,6 @@
 /** The hand-checked timelines, decided by the TypeScript engines. */
 
-import type { BucketState } from '../../../src/algorithm/algorithms';
+import type { BucketState } from '../../../src/domain/algorithm/algorithms';
 import { decideGroup } from '../../support/decisions/decide-group';
 import { loadTimelines, toStepOutcome } from '../../support/decisions/timelines';
 

@@ -1,23 +1,23 @@
-/** A new algorithm is a file and one entry of src/algorithm/algorithms.ts: with the toy in that list, everything else works. */
+/** A new algorithm is a file and one entry of src/domain/algorithm/algorithms.ts: with the toy in that list, everything else works. */
 
-import { toGroup } from '../../../src/bucket/to-group';
-import type * as Algorithms from '../../../src/algorithm/algorithms';
+import { toGroup } from '../../../src/domain/bucket/to-group';
+import type * as Algorithms from '../../../src/domain/algorithm/algorithms';
 import { makeShouldRateLimit } from '../../../src/should-rate-limit';
-import { DenyCacheStore } from '../../../src/resilience/deny-cache';
-import { toLocalShare } from '../../../src/resilience/local-share';
-import { UsageSnapshot } from '../../../src/resilience/usage-snapshot';
-import { matchRequest } from '../../../src/rule/match';
-import { describeRules } from '../../../src/source/describe-rules';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
-import { encodeSettlements } from '../../../src/store/redis/settle-wire';
-import { encodeTakes } from '../../../src/store/redis/take-wire';
+import { DenyCacheStore } from '../../../src/state/resilience/deny-cache';
+import { toLocalShare } from '../../../src/state/resilience/local-share';
+import { UsageSnapshot } from '../../../src/state/resilience/usage-snapshot';
+import { matchRequest } from '../../../src/domain/rule/match';
+import { describeRules } from '../../../src/configuration/source/describe-rules';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
+import { encodeSettlements } from '../../../src/state/store/redis/settle-wire';
+import { encodeTakes } from '../../../src/state/store/redis/take-wire';
 import { alone } from '../../support/decisions/decide-one';
 import { entriesOf, requestOf } from '../../support/decisions/rules';
 import { compileText, problemsOf } from '../compile/compile-config';
 import type * as Toy from './toy';
 
-jest.mock('../../../src/algorithm/algorithms', () => {
-  const real = jest.requireActual<typeof Algorithms>('../../../src/algorithm/algorithms');
+jest.mock('../../../src/domain/algorithm/algorithms', () => {
+  const real = jest.requireActual<typeof Algorithms>('../../../src/domain/algorithm/algorithms');
   const { toy } = jest.requireActual<typeof Toy>('./toy');
   return { ...real, ALGORITHMS: [...real.ALGORITHMS, 'toy'], TRAITS: { ...real.TRAITS, toy } };
 });

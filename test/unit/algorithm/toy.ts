@@ -1,6 +1,6 @@
 /** A sixth algorithm for a test: hits in a window that begins with its first hit. */
 
-import type { AlgorithmTraits } from '../../../src/algorithm/algorithm';
+import type { AlgorithmTraits } from '../../../src/domain/algorithm/algorithm';
 
 interface ToyState {
   readonly firstUs: number;

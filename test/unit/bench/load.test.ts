@@ -6,8 +6,8 @@ import { encodeHeaderBlocks } from '../../../bench/load/header-block';
 import { keysOf } from '../../../bench/load/keys';
 import { Latencies } from '../../../bench/load/latencies';
 import { Schedule } from '../../../bench/load/schedule';
-import { HpackDecoder } from '../../../src/transport/http2/hpack/hpack-decoder';
-import { FRAME_HEADER_BYTES, FrameParser, FrameType, PREFACE, type Frame } from '../../../src/transport/http2/frames/frames';
+import { HpackDecoder } from '../../../src/server/transport/http2/hpack/hpack-decoder';
+import { FRAME_HEADER_BYTES, FrameParser, FrameType, PREFACE, type Frame } from '../../../src/server/transport/http2/frames/frames';
 
 const definitions = loadSync('envoy/service/ratelimit/v3/rls.proto', { includeDirs: ['proto'] });
 const method = (definitions['envoy.service.ratelimit.v3.RateLimitService'] as ServiceDefinition).ShouldRateLimit!;

@@ -1,12 +1,12 @@
 /** The generator against a real server: every answer is counted as what it is, and one that never comes is not forgotten. */
 
 import { runLoad, type LoadJob } from '../../../bench/load/run-load';
-import type { Decision } from '../../../src/decide/decision';
+import type { Decision } from '../../../src/domain/decide/decision';
 import { BadRequestError } from '../../../src/lib/errors';
-import { Health } from '../../../src/observability/health';
-import { makeAnswerCalls } from '../../../src/transport/answer';
-import { GrpcServer } from '../../../src/transport/grpc/grpc-server';
-import { LeanServer } from '../../../src/transport/http2/lean-server';
+import { Health } from '../../../src/server/observability/health';
+import { makeAnswerCalls } from '../../../src/server/transport/answer';
+import { GrpcServer } from '../../../src/server/transport/grpc/grpc-server';
+import { LeanServer } from '../../../src/server/transport/http2/lean-server';
 import { each, type DecideOne } from '../../support/decisions/decide-one';
 import { deferred } from '../../support/servers/transport-harness';
 

@@ -1,9 +1,9 @@
 /** Bucket keys: readable, printable, and never shared by two buckets. */
 
 import fc from 'fast-check';
-import { bucketKey, KeyHeads, sharedEntry } from '../../../src/bucket/bucket-key';
-import type { Entry } from '../../../src/descriptor/descriptor';
-import { toByteString } from '../../../src/descriptor/byte-string';
+import { bucketKey, KeyHeads, sharedEntry } from '../../../src/domain/bucket/bucket-key';
+import type { Entry } from '../../../src/domain/descriptor/descriptor';
+import { toByteString } from '../../../src/domain/descriptor/byte-string';
 import { entriesOf, limitOf } from '../../support/decisions/rules';
 import { seeded } from '../../support/random/random';
 

@@ -9,7 +9,7 @@ import {
   SLIGHTLY_USED,
   USED_UP,
   USED_UP_FOR_SHORT,
-} from '../../../src/bucket/forget-rank';
+} from '../../../src/domain/bucket/forget-rank';
 import { randomFrom, seededInFull } from '../../support/random/random';
 
 const MINUTE_US = 60_000_000;

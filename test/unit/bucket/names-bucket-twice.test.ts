@@ -1,6 +1,6 @@
 /** Whether a group names a bucket twice, for few and many takes, and for keys that are much alike. */
 
-import { namesBucketTwice } from '../../../src/bucket/take';
+import { namesBucketTwice } from '../../../src/domain/bucket/take';
 import { groupOf, take } from '../../support/decisions/groups';
 
 const COUNTS = [0, 1, 2, 3, 6, 7, 10, 20, 64, 65, 100];

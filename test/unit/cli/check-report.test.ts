@@ -1,6 +1,6 @@
 /** The forms that `weir check` prints its findings in. */
 
-import { FINDINGS_FORMATS, type Findings } from '../../../src/cli/check-report';
+import { FINDINGS_FORMATS, type Findings } from '../../../src/program/cli/check-report';
 
 const NOTHING: Findings = { files: 1, domains: 1, limits: 2, errors: [], errorsOmitted: 0, warnings: [], warningsOmitted: 0 };
 

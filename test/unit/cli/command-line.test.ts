@@ -3,15 +3,15 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { readTls } from '../../../src/cli/ask';
-import { EXPLAIN_OPTIONS } from '../../../src/cli/explain/explain';
-import { readGoFlags } from '../../../src/cli/reference/go-flags';
-import { readDescriptors } from '../../../src/cli/read-descriptor';
-import { readOverrides } from '../../../src/cli/read-override';
-import { readChoice, readWhole, UsageError } from '../../../src/cli/usage-error';
-import { DESCRIPTORS_MAX, ENTRIES_MAX } from '../../../src/descriptor/descriptor-bounds';
-import { toByteString } from '../../../src/descriptor/byte-string';
-import { grpcAuthorities } from '../../../src/settings/tls/trusted-authorities';
+import { readTls } from '../../../src/program/cli/ask';
+import { EXPLAIN_OPTIONS } from '../../../src/program/cli/explain/explain';
+import { readGoFlags } from '../../../src/program/cli/reference/go-flags';
+import { readDescriptors } from '../../../src/program/cli/read-descriptor';
+import { readOverrides } from '../../../src/program/cli/read-override';
+import { readChoice, readWhole, UsageError } from '../../../src/program/cli/usage-error';
+import { DESCRIPTORS_MAX, ENTRIES_MAX } from '../../../src/domain/descriptor/descriptor-bounds';
+import { toByteString } from '../../../src/domain/descriptor/byte-string';
+import { grpcAuthorities } from '../../../src/configuration/settings/tls/trusted-authorities';
 import { makeCertificates } from '../../support/servers/certificates';
 
 describe('A descriptor', () => {

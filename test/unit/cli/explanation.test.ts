@@ -1,13 +1,13 @@
 /** The explanation of a match: its reasons, and that what it says wins is what decides. */
 
-import { explainRequest, type Explanation } from '../../../src/explain/explanation';
-import { CANDIDATES_MAX, type LevelExplanation } from '../../../src/explain/explain-levels';
-import { formatExplanation } from '../../../src/cli/explain/explanation-text';
-import { examineConfig } from '../../../src/compile/compile';
-import type { DeclaredLevel } from '../../../src/compile/lint/declared-level';
-import type { LimitOverride } from '../../../src/descriptor/descriptor';
-import type { DescriptorLevel } from '../../../src/rule/tree';
-import { matchRequest } from '../../../src/rule/match';
+import { explainRequest, type Explanation } from '../../../src/configuration/explain/explanation';
+import { CANDIDATES_MAX, type LevelExplanation } from '../../../src/configuration/explain/explain-levels';
+import { formatExplanation } from '../../../src/program/cli/explain/explanation-text';
+import { examineConfig } from '../../../src/configuration/compile/compile';
+import type { DeclaredLevel } from '../../../src/configuration/compile/lint/declared-level';
+import type { LimitOverride } from '../../../src/domain/descriptor/descriptor';
+import type { DescriptorLevel } from '../../../src/domain/rule/tree';
+import { matchRequest } from '../../../src/domain/rule/match';
 import { randomFrom, seeded, type Random } from '../../support/random/random';
 import { entriesOf } from '../../support/decisions/rules';
 

@@ -1,7 +1,7 @@
 /** Which signal ends a process, and which asks it for a drain, on a process that only writes down what is done to it. */
 
 import { EventEmitter } from 'node:events';
-import { StopSignals, type StopSignalsProcess } from '../../../src/cli/stop-signals';
+import { StopSignals, type StopSignalsProcess } from '../../../src/program/cli/stop-signals';
 
 class FakeProcess extends EventEmitter implements StopSignalsProcess {
   readonly ends: (string | number)[] = [];

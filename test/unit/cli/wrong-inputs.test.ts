@@ -1,12 +1,12 @@
 /** What a newcomer writes wrongly, and what Weir says: each message names what is wrong, where, and what to write instead. */
 
-import { readStart } from '../../../src/app/start/read-start';
-import { examineConfig } from '../../../src/compile/compile';
-import { describeMisspelled, misspelledSettings } from '../../../src/settings/misspelled-settings';
-import { checkReferenceSettings } from '../../../src/settings/check-reference-settings';
-import { parseRequest } from '../../../src/transport/messages/json';
-import { toRequest } from '../../../src/transport/messages/request';
-import { ConfigError } from '../../../src/problems/config-error';
+import { readStart } from '../../../src/program/app/start/read-start';
+import { examineConfig } from '../../../src/configuration/compile/compile';
+import { describeMisspelled, misspelledSettings } from '../../../src/configuration/settings/misspelled-settings';
+import { checkReferenceSettings } from '../../../src/configuration/settings/check-reference-settings';
+import { parseRequest } from '../../../src/server/transport/messages/json';
+import { toRequest } from '../../../src/server/transport/messages/request';
+import { ConfigError } from '../../../src/configuration/problems/config-error';
 
 /** The errors and warnings of `weir check`, without the file. */
 function found(text: string): readonly string[] {

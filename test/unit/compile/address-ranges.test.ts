@@ -1,8 +1,8 @@
 /** `match: cidr`: which descriptor decides, its bucket, and what is refused. */
 
-import { bucketKey } from '../../../src/bucket/bucket-key';
-import type { Limit } from '../../../src/rule/limit';
-import { matchRequest } from '../../../src/rule/match';
+import { bucketKey } from '../../../src/domain/bucket/bucket-key';
+import type { Limit } from '../../../src/domain/rule/limit';
+import { matchRequest } from '../../../src/domain/rule/match';
 import { entriesOf } from '../../support/decisions/rules';
 import { compileText, problemsOf } from './compile-config';
 

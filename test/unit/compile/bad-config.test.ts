@@ -1,12 +1,12 @@
 /** One mistake per case, with the exact line that it must end in. */
 
 import { Lexer } from 'yaml';
-import { PROBLEMS_MAX } from '../../../src/problems/problem-list';
-import { DESCRIPTOR } from '../../../src/compile/fields/descriptor';
-import { FILE, NESTING_MAX } from '../../../src/compile/fields/file';
-import { YAML_DEPTH_MAX } from '../../../src/yaml/any-yaml';
-import { YAML_ERRORS_MAX } from '../../../src/yaml/bounded-composer';
-import { TEXT_BYTES_MAX } from '../../../src/descriptor/descriptor-bounds';
+import { PROBLEMS_MAX } from '../../../src/configuration/problems/problem-list';
+import { DESCRIPTOR } from '../../../src/configuration/compile/fields/descriptor';
+import { FILE, NESTING_MAX } from '../../../src/configuration/compile/fields/file';
+import { YAML_DEPTH_MAX } from '../../../src/configuration/yaml/any-yaml';
+import { YAML_ERRORS_MAX } from '../../../src/configuration/yaml/bounded-composer';
+import { TEXT_BYTES_MAX } from '../../../src/domain/descriptor/descriptor-bounds';
 import { problemsOf } from './compile-config';
 
 const UNITS = 'second, minute, hour, day, week, month, year';

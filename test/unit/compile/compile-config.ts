@@ -1,12 +1,12 @@
 /** Compiles configurations for a test, and collects what is wrong with them; the JSON Schema must agree each time. */
 
-import * as compiler from '../../../src/compile/compile';
-import { ConfigError, type ConfigProblem } from '../../../src/problems/config-error';
-import type { ConfigFile } from '../../../src/yaml/yaml-text';
-import type { RuleSet } from '../../../src/rule/rule-set';
+import * as compiler from '../../../src/configuration/compile/compile';
+import { ConfigError, type ConfigProblem } from '../../../src/configuration/problems/config-error';
+import type { ConfigFile } from '../../../src/configuration/yaml/yaml-text';
+import type { RuleSet } from '../../../src/domain/rule/rule-set';
 import { expectSchemaAgrees } from '../../support/config/schema-agreement';
 
-export type { CompileOptions } from '../../../src/compile/compile';
+export type { CompileOptions } from '../../../src/configuration/compile/compile';
 
 export function compileConfig(options: compiler.CompileOptions): RuleSet {
   try {

@@ -1,8 +1,8 @@
 /** What a descriptor says beside its limit: what is shared, what statistics show, what the caller is handed. */
 
-import { METADATA_BYTES_MAX, METADATA_DEPTH_MAX } from '../../../src/compile/field-types/metadata';
-import { findNode } from '../../../src/rule/tree';
-import type { Rule } from '../../../src/rule/rule';
+import { METADATA_BYTES_MAX, METADATA_DEPTH_MAX } from '../../../src/configuration/compile/field-types/metadata';
+import { findNode } from '../../../src/domain/rule/tree';
+import type { Rule } from '../../../src/domain/rule/rule';
 import { entriesOf } from '../../support/decisions/rules';
 import { compileConfig, compileText, problemsOf } from './compile-config';
 

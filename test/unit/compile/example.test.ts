@@ -1,10 +1,10 @@
 /** The example configuration says what its comments say. */
 
-import { findNode } from '../../../src/rule/tree';
+import { findNode } from '../../../src/domain/rule/tree';
 import { compileConfig } from './compile-config';
-import { readConfigFiles } from '../../../src/source/files/config-files';
-import type { Limit } from '../../../src/rule/limit';
-import type { RuleSet } from '../../../src/rule/rule-set';
+import { readConfigFiles } from '../../../src/configuration/source/files/config-files';
+import type { Limit } from '../../../src/domain/rule/limit';
+import type { RuleSet } from '../../../src/domain/rule/rule-set';
 
 let ruleSet: RuleSet;
 

@@ -1,9 +1,9 @@
 /** Configurations written for something else: one error says what the file is, and how Weir writes the same. */
 
-import { FILE } from '../../../src/compile/fields/file';
+import { FILE } from '../../../src/configuration/compile/fields/file';
 import { CONFIG_MAP_TEXT } from '../../support/config/config-map-text';
 import { examineConfig } from './compile-config';
-import { unwrapConfigMap } from '../../../src/source/files/config-map';
+import { unwrapConfigMap } from '../../../src/configuration/source/files/config-map';
 
 function errorsOf(text: string): string[] {
   const { list } = examineConfig({ files: [{ name: 'f.yaml', text }], defaultAlgorithm: 'token_bucket', generation: 1 });

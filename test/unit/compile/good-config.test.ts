@@ -1,10 +1,10 @@
 /** What a valid configuration becomes. */
 
-import { toByteString } from '../../../src/descriptor/byte-string';
-import type { Entry } from '../../../src/descriptor/descriptor';
-import { findNode, type DescriptorNode } from '../../../src/rule/tree';
-import type { RuleSet } from '../../../src/rule/rule-set';
-import { describeRules } from '../../../src/source/describe-rules';
+import { toByteString } from '../../../src/domain/descriptor/byte-string';
+import type { Entry } from '../../../src/domain/descriptor/descriptor';
+import { findNode, type DescriptorNode } from '../../../src/domain/rule/tree';
+import type { RuleSet } from '../../../src/domain/rule/rule-set';
+import { describeRules } from '../../../src/configuration/source/describe-rules';
 import { compileConfig, compileText, problemsOf } from './compile-config';
 
 function entries(...pairs: readonly (readonly [string, string])[]): Entry[] {

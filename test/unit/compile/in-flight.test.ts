@@ -1,17 +1,17 @@
 /** `in_flight` in YAML: what it makes, what is wrong with it, and what a request asks of the store under it. */
 
-import { Preparation } from '../../../src/request/preparation';
-import { slotIdOf } from '../../../src/bucket/slot-id';
-import type { Take } from '../../../src/bucket/take';
-import { toGroup } from '../../../src/bucket/to-group';
-import { describeRules } from '../../../src/source/describe-rules';
-import type { DeclaredLevel } from '../../../src/compile/lint/declared-level';
-import { explainRequest } from '../../../src/explain/explanation';
-import { formatExplanation } from '../../../src/cli/explain/explanation-text';
-import type { Descriptor } from '../../../src/descriptor/descriptor';
-import type { DescriptorLevel } from '../../../src/rule/tree';
+import { Preparation } from '../../../src/state/request/preparation';
+import { slotIdOf } from '../../../src/domain/bucket/slot-id';
+import type { Take } from '../../../src/domain/bucket/take';
+import { toGroup } from '../../../src/domain/bucket/to-group';
+import { describeRules } from '../../../src/configuration/source/describe-rules';
+import type { DeclaredLevel } from '../../../src/configuration/compile/lint/declared-level';
+import { explainRequest } from '../../../src/configuration/explain/explanation';
+import { formatExplanation } from '../../../src/program/cli/explain/explanation-text';
+import type { Descriptor } from '../../../src/domain/descriptor/descriptor';
+import type { DescriptorLevel } from '../../../src/domain/rule/tree';
 import { entriesOf } from '../../support/decisions/rules';
-import { matchRequest, rateLimitsOf } from '../../../src/rule/match';
+import { matchRequest, rateLimitsOf } from '../../../src/domain/rule/match';
 import { compileText, examineConfig, problemsOf } from './compile-config';
 
 const CONFIG = `

@@ -1,9 +1,9 @@
 /** Each rule of warnings by itself: what it says of one mistake, and that it is silent about what only looks like it. */
 
 import { compileConfig, examineConfig, type CompileOptions } from './compile-config';
-import type { ConfigWarning } from '../../../src/problems/config-error';
-import { HITS_AT_ONCE_MIN } from '../../../src/compile/lint/long-window-alone';
-import { WARNING_RULES, type WarningRule } from '../../../src/problems/warning-rules';
+import type { ConfigWarning } from '../../../src/configuration/problems/config-error';
+import { HITS_AT_ONCE_MIN } from '../../../src/configuration/compile/lint/long-window-alone';
+import { WARNING_RULES, type WarningRule } from '../../../src/configuration/problems/warning-rules';
 
 function warningsOf(text: string, options: Partial<CompileOptions> = {}): readonly ConfigWarning[] {
   const { list } = examineConfig({ files: [{ name: 'c.yaml', text }], defaultAlgorithm: 'token_bucket', generation: 1, ...options });

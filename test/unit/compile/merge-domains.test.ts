@@ -1,9 +1,9 @@
 /** `MERGE_DOMAIN_CONFIG`: one domain in several files, as if it were in one. */
 
 import { compileConfig } from './compile-config';
-import { ConfigError } from '../../../src/problems/config-error';
-import { findNode } from '../../../src/rule/tree';
-import type { RuleSet } from '../../../src/rule/rule-set';
+import { ConfigError } from '../../../src/configuration/problems/config-error';
+import { findNode } from '../../../src/domain/rule/tree';
+import type { RuleSet } from '../../../src/domain/rule/rule-set';
 import { entriesOf } from '../../support/decisions/rules';
 
 function compile(files: Readonly<Record<string, string>>, mergeDomainConfig = true): RuleSet {

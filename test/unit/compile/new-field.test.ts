@@ -1,15 +1,15 @@
 /** What CONTRIBUTING.md says of a new field: one entry in the table is enough to read, check and document it. */
 
-import { defineLevel } from '../../../src/compile/field-types/field';
-import { uint32 } from '../../../src/compile/field-types/scalar-types';
-import { DESCRIPTOR } from '../../../src/compile/fields/descriptor';
-import { FILE } from '../../../src/compile/fields/file';
-import { RATE_LIMIT } from '../../../src/compile/fields/rate-limit';
-import { MapReader } from '../../../src/compile/read/map-reader';
-import { renderConfigurationDoc } from '../../../src/compile/schema/configuration-doc';
-import { renderJsonSchema } from '../../../src/compile/schema/json-schema';
-import { ProblemList } from '../../../src/problems/problem-list';
-import { openDocument } from '../../../src/yaml/config-document';
+import { defineLevel } from '../../../src/configuration/compile/field-types/field';
+import { uint32 } from '../../../src/configuration/compile/field-types/scalar-types';
+import { DESCRIPTOR } from '../../../src/configuration/compile/fields/descriptor';
+import { FILE } from '../../../src/configuration/compile/fields/file';
+import { RATE_LIMIT } from '../../../src/configuration/compile/fields/rate-limit';
+import { MapReader } from '../../../src/configuration/compile/read/map-reader';
+import { renderConfigurationDoc } from '../../../src/configuration/compile/schema/configuration-doc';
+import { renderJsonSchema } from '../../../src/configuration/compile/schema/json-schema';
+import { ProblemList } from '../../../src/configuration/problems/problem-list';
+import { openDocument } from '../../../src/configuration/yaml/config-document';
 
 const PENALTY = {
   name: 'penalty',

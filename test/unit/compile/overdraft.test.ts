@@ -1,10 +1,10 @@
 /** `overdraft` and `overdraft_max`: where they may stand, what is the default, and what they make of a descriptor's own hits. */
 
-import { describeRules } from '../../../src/source/describe-rules';
-import { chooseDefaultOverdraft } from '../../../src/source/files/config-place';
-import { toGroup } from '../../../src/bucket/to-group';
-import type { Descriptor } from '../../../src/descriptor/descriptor';
-import { matchRequest } from '../../../src/rule/match';
+import { describeRules } from '../../../src/configuration/source/describe-rules';
+import { chooseDefaultOverdraft } from '../../../src/configuration/source/files/config-place';
+import { toGroup } from '../../../src/domain/bucket/to-group';
+import type { Descriptor } from '../../../src/domain/descriptor/descriptor';
+import { matchRequest } from '../../../src/domain/rule/match';
 import { entriesOf, requestOf } from '../../support/decisions/rules';
 import { compileConfig, type CompileOptions, problemsOf } from './compile-config';
 

@@ -1,6 +1,6 @@
 /** Plans and tenants in a configuration: what compiles, what is refused with its place, and how it is shown. */
 
-import { describeRules } from '../../../src/source/describe-rules';
+import { describeRules } from '../../../src/configuration/source/describe-rules';
 import { compileConfig, compileText, problemsOf, problemsOfFiles } from './compile-config';
 
 const PLANS = `plans:

@@ -1,8 +1,8 @@
 /** `reservations` of a limit: what it may say, what is the default, and how it is shown. */
 
-import { describeRules } from '../../../src/source/describe-rules';
-import { reservableMax } from '../../../src/rule/limit';
-import { matchRequest } from '../../../src/rule/match';
+import { describeRules } from '../../../src/configuration/source/describe-rules';
+import { reservableMax } from '../../../src/domain/rule/limit';
+import { matchRequest } from '../../../src/domain/rule/match';
 import { entriesOf, requestOf } from '../../support/decisions/rules';
 import { compileConfig, problemsOf } from './compile-config';
 

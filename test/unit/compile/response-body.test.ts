@@ -1,13 +1,13 @@
 /** `response_body` in a configuration: which limits get it, where its errors are, and what operators see of it. */
 
-import { formatExplanation } from '../../../src/cli/explain/explanation-text';
-import { explainRequest } from '../../../src/explain/explanation';
-import type { Limit } from '../../../src/rule/limit';
-import { matchRequest } from '../../../src/rule/match';
-import { replaceValues, tryValues } from '../../../src/rule/replace-values';
-import { isRateLimit } from '../../../src/rule/limit';
-import type { RuleSet } from '../../../src/rule/rule-set';
-import { describeRules } from '../../../src/source/describe-rules';
+import { formatExplanation } from '../../../src/program/cli/explain/explanation-text';
+import { explainRequest } from '../../../src/configuration/explain/explanation';
+import type { Limit } from '../../../src/domain/rule/limit';
+import { matchRequest } from '../../../src/domain/rule/match';
+import { replaceValues, tryValues } from '../../../src/domain/rule/replace-values';
+import { isRateLimit } from '../../../src/domain/rule/limit';
+import type { RuleSet } from '../../../src/domain/rule/rule-set';
+import { describeRules } from '../../../src/configuration/source/describe-rules';
 import { entriesOf, requestOf } from '../../support/decisions/rules';
 import { compileText, problemsOf } from './compile-config';
 

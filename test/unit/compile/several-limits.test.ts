@@ -1,7 +1,7 @@
 /** `rate_limits`, `replaces`, `calendar` and `time_zone`: what they make, and what is wrong with them. */
 
-import type { Rule } from '../../../src/rule/rule';
-import { findNode } from '../../../src/rule/tree';
+import type { Rule } from '../../../src/domain/rule/rule';
+import { findNode } from '../../../src/domain/rule/tree';
 import { compileConfig, compileText, problemsOf } from './compile-config';
 
 function ruleOf(fields: string, options = {}): Rule {

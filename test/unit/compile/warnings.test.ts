@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { compileConfig, type CompileOptions } from './compile-config';
-import { WARNINGS_MAX } from '../../../src/problems/problem-list';
+import { WARNINGS_MAX } from '../../../src/configuration/problems/problem-list';
 
 function warningsOf(text: string, options: Partial<CompileOptions> = {}): readonly string[] {
   return compileConfig({ files: [{ name: 'c.yaml', text }], defaultAlgorithm: 'fixed_window', generation: 1, ...options }).warnings;

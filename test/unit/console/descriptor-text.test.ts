@@ -1,10 +1,10 @@
 /** Descriptors as the console reads and writes them: the texts of the command line and of top keys. */
 
 import fc from 'fast-check';
-import { readDescriptors } from '../../../src/cli/read-descriptor';
-import { DescriptorTextError, isCut, readDescriptor, writeDescriptor } from '../../../src/console/api/descriptor-text';
-import { toByteString } from '../../../src/descriptor/byte-string';
-import { KeyForm } from '../../../src/top/key-text';
+import { readDescriptors } from '../../../src/program/cli/read-descriptor';
+import { DescriptorTextError, isCut, readDescriptor, writeDescriptor } from '../../../src/administration/console/api/descriptor-text';
+import { toByteString } from '../../../src/domain/descriptor/byte-string';
+import { KeyForm } from '../../../src/state/top/key-text';
 
 const entry = fc.record({
   key: fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }).map((key) => key.trim() + 'k'),

@@ -1,6 +1,6 @@
 /** The replica of control data, against a model that looks at every record each time. */
 
-import { ControlData } from '../../../src/control/control-data';
+import { ControlData } from '../../../src/state/control/control-data';
 import {
   fieldOf,
   keyOf,
@@ -8,10 +8,10 @@ import {
   type RecordKey,
   type SelectorRecord,
   type StoredRecord,
-} from '../../../src/control/control-record';
+} from '../../../src/state/control/control-record';
 import { atOnce } from '../../../src/lib/slices';
-import type { Entry } from '../../../src/descriptor/descriptor';
-import type { Selection } from '../../../src/rule/control-view';
+import type { Entry } from '../../../src/domain/descriptor/descriptor';
+import type { Selection } from '../../../src/domain/rule/control-view';
 import { randomFrom, seeded, type Random } from '../../support/random/random';
 
 const LIMIT = { requestsPerUnit: 5, unit: 'minute' } as const;

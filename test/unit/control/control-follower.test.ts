@@ -1,7 +1,7 @@
 /** A store that fails while a follower reads all records: what the follower has read already counts as known. */
 
-import { keyOf, type ControlRecord } from '../../../src/control/control-record';
-import { LocalControlStore } from '../../../src/control/local-control-store';
+import { keyOf, type ControlRecord } from '../../../src/state/control/control-record';
+import { LocalControlStore } from '../../../src/state/control/local-control-store';
 import { ChangingStore } from '../../support/control/changing-store';
 import { blockOf, instanceOn, NOTE, recordsOf, type Instance } from '../../support/control/control-harness';
 import { until } from '../../support/clock/until';

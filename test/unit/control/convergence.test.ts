@@ -1,8 +1,8 @@
 /** Random interleavings of writes, followers, lost logs and lost stores: replicas converge, and lose nothing that was acknowledged. */
 
-import { keyOf, type ControlRecord, type TenantRecord } from '../../../src/control/control-record';
-import type { ControlStore } from '../../../src/control/control-store';
-import { LocalControlStore } from '../../../src/control/local-control-store';
+import { keyOf, type ControlRecord, type TenantRecord } from '../../../src/state/control/control-record';
+import type { ControlStore } from '../../../src/state/control/control-store';
+import { LocalControlStore } from '../../../src/state/control/local-control-store';
 import { ChangingStore } from '../../support/control/changing-store';
 import { instanceOn, NOTE, recordsIn, recordsOf, type Instance } from '../../support/control/control-harness';
 import { randomFrom, seeded, type Random } from '../../support/random/random';

@@ -1,7 +1,7 @@
 /** What the store in memory promises beyond the contract of all stores. */
 
-import { CHANGES_MAX } from '../../../src/control/control-store';
-import { LocalControlStore } from '../../../src/control/local-control-store';
+import { CHANGES_MAX } from '../../../src/state/control/control-store';
+import { LocalControlStore } from '../../../src/state/control/local-control-store';
 import { NOTE } from '../../support/control/control-harness';
 
 test('pages of a scan are small, whatever the names have in common', async () => {

@@ -1,16 +1,16 @@
 /** What control data change in a decision: blocks, passes and overrides, from the request to the answer. */
 
-import { ControlData } from '../../../src/control/control-data';
-import { keyOf, type ControlRecord } from '../../../src/control/control-record';
-import { readRecord } from '../../../src/control/read-record';
-import type { Decision } from '../../../src/decide/decision';
-import type { RateLimitRequest } from '../../../src/descriptor/descriptor';
-import { additionsFor } from '../../../src/respond/response-additions';
-import { PROBLEM } from '../../../src/rule/body/response-body';
-import type { RequestMatch } from '../../../src/rule/match';
+import { ControlData } from '../../../src/state/control/control-data';
+import { keyOf, type ControlRecord } from '../../../src/state/control/control-record';
+import { readRecord } from '../../../src/state/control/read-record';
+import type { Decision } from '../../../src/domain/decide/decision';
+import type { RateLimitRequest } from '../../../src/domain/descriptor/descriptor';
+import { additionsFor } from '../../../src/domain/respond/response-additions';
+import { PROBLEM } from '../../../src/domain/rule/body/response-body';
+import type { RequestMatch } from '../../../src/domain/rule/match';
 import { makeShouldRateLimit, type ShouldRateLimitParts } from '../../../src/should-rate-limit';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
-import { StoreError, type Store } from '../../../src/store/port/store';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
+import { StoreError, type Store } from '../../../src/state/store/port/store';
 import { alone } from '../../support/decisions/decide-one';
 import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../../support/decisions/rules';
 

@@ -1,7 +1,7 @@
 /** Records from JSON: what is valid comes back the same, and every invalid value is refused with its field. */
 
-import { fieldOf, keyOf, parseField, RECORD_BOUNDS } from '../../../src/control/control-record';
-import { checkNotEnded, fromText, readRecord, toJson, toText } from '../../../src/control/read-record';
+import { fieldOf, keyOf, parseField, RECORD_BOUNDS } from '../../../src/state/control/control-record';
+import { checkNotEnded, fromText, readRecord, toJson, toText } from '../../../src/state/control/read-record';
 
 const OVERRIDE = {
   kind: 'override',

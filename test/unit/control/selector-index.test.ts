@@ -1,7 +1,7 @@
 /** The index of selectors, beyond what a few values and keys reach: many values that come and go, and many keys. */
 
-import type { SelectorRecord } from '../../../src/control/control-record';
-import { SelectorIndex, type Selector } from '../../../src/control/selector-index';
+import type { SelectorRecord } from '../../../src/state/control/control-record';
+import { SelectorIndex, type Selector } from '../../../src/state/control/selector-index';
 import { randomFrom, seededInFull } from '../../support/random/random';
 
 function blockOn(key: string, value: string | undefined, id: string): SelectorRecord {

@@ -1,6 +1,6 @@
 /** What tenants have in common: the plan always, reason and author within a bound. */
 
-import { NOTES_MAX, TenantTerms } from '../../../src/control/tenant-terms';
+import { NOTES_MAX, TenantTerms } from '../../../src/state/control/tenant-terms';
 
 test('equal terms have one number, others have their own, and a plan is the same with each', () => {
   const terms = new TenantTerms();

@@ -1,9 +1,9 @@
 /** The short way to read the text of a tenant agrees with the long one, or leaves the text to it. */
 
-import { keyOf, RECORD_BOUNDS, type TenantRecord } from '../../../src/control/control-record';
-import { readLine, writeLine } from '../../../src/control/file/control-line';
-import { fromText, readRecord, toText } from '../../../src/control/read-record';
-import { readTenantText } from '../../../src/control/tenant-text';
+import { keyOf, RECORD_BOUNDS, type TenantRecord } from '../../../src/state/control/control-record';
+import { readLine, writeLine } from '../../../src/state/control/file/control-line';
+import { fromText, readRecord, toText } from '../../../src/state/control/read-record';
+import { readTenantText } from '../../../src/state/control/tenant-text';
 import { randomFrom, seeded, type Random } from '../../support/random/random';
 
 const NAMES = [

@@ -2,11 +2,11 @@
 
 import { readFileSync } from 'node:fs';
 import { compileText } from '../compile/compile-config';
-import { ControlData } from '../../../src/control/control-data';
-import { keyOf, type ControlRecord } from '../../../src/control/control-record';
-import { readRecord } from '../../../src/control/read-record';
+import { ControlData } from '../../../src/state/control/control-data';
+import { keyOf, type ControlRecord } from '../../../src/state/control/control-record';
+import { readRecord } from '../../../src/state/control/read-record';
 import { makeShouldRateLimit, type Decided } from '../../../src/should-rate-limit';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
 import { alone } from '../../support/decisions/decide-one';
 import { entriesOf, requestOf } from '../../support/decisions/rules';
 

@@ -1,9 +1,9 @@
 /** Respond: statuses in the order of the descriptors, each with the limit that binds. */
 
-import { NEVER, type Verdict } from '../../../src/bucket/take';
-import { shownRemaining } from '../../../src/decide/decision';
-import { NOTHING_TAKEN, toDecision } from '../../../src/decide/to-decision';
-import type { Match } from '../../../src/rule/match';
+import { NEVER, type Verdict } from '../../../src/domain/bucket/take';
+import { shownRemaining } from '../../../src/domain/decide/decision';
+import { NOTHING_TAKEN, toDecision } from '../../../src/domain/decide/to-decision';
+import type { Match } from '../../../src/domain/rule/match';
 import { markedVerdicts } from '../../support/decisions/decided-request';
 import { limitOf } from '../../support/decisions/rules';
 

@@ -1,6 +1,6 @@
 /** When calls stop waiting for a Weir that does not answer, and when they try again. */
 
-import { AbsenceCircuit } from '../../../src/library/client/absence-circuit';
+import { AbsenceCircuit } from '../../../src/program/library/client/absence-circuit';
 
 let nowMs: number;
 let circuit: AbsenceCircuit;

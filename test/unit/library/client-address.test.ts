@@ -1,8 +1,8 @@
 /** Which address counts as that of a client: no client can choose it. */
 
 import type { IncomingMessage } from 'node:http';
-import { clientNetwork } from '../../../src/transport/http/check/client-network';
-import { clientAddress, type ClientAddressOptions } from '../../../src/library/middleware/client-address';
+import { clientNetwork } from '../../../src/server/transport/http/check/client-network';
+import { clientAddress, type ClientAddressOptions } from '../../../src/program/library/middleware/client-address';
 
 function addressOf(peer: string | undefined, forwarded?: string | string[], options?: ClientAddressOptions): string {
   const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };

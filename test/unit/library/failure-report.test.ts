@@ -1,6 +1,6 @@
 /** Decisions of a failure mode are counted, and reported once: by the hook of the program, or by a warning a minute. */
 
-import { FailureReport } from '../../../src/library/limiter/failure-report';
+import { FailureReport } from '../../../src/program/library/limiter/failure-report';
 
 const MINUTE_MS = 60_000;
 const AWAY = new Error('Weir is away');

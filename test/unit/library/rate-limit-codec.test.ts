@@ -1,12 +1,12 @@
 /** The codec of the client: its requests are those of protobufjs byte for byte, and it reads every answer that Weir writes. */
 
 import fc from 'fast-check';
-import { decodeResponse, encodeRequest } from '../../../src/library/client/rate-limit-codec';
-import { toResult } from '../../../src/library/limiter/to-result';
-import { toWireRequest } from '../../../src/library/limiter/to-wire-request';
-import { UNIT_NAMES } from '../../../src/descriptor/unit';
-import { encodeResponse, toWireResponse } from '../../../src/transport/messages/response';
-import { MalformedError } from '../../../src/transport/messages/wire-reader';
+import { decodeResponse, encodeRequest } from '../../../src/program/library/client/rate-limit-codec';
+import { toResult } from '../../../src/program/library/limiter/to-result';
+import { toWireRequest } from '../../../src/program/library/limiter/to-wire-request';
+import { UNIT_NAMES } from '../../../src/domain/descriptor/unit';
+import { encodeResponse, toWireResponse } from '../../../src/server/transport/messages/response';
+import { MalformedError } from '../../../src/server/transport/messages/wire-reader';
 import { seeded } from '../../support/random/random';
 import { code, name, statuses } from '../transport/messages/arbitrary-statuses';
 import { encodeByProtobufjs } from '../transport/messages/protobufjs-codec';

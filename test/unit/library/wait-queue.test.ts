@@ -1,10 +1,10 @@
 /** Waits: in order, bounded, with one timer, never longer than they may, and nothing is taken for one that is not served. */
 
-import { InvalidRequestError } from '../../../src/library/limiter/invalid-request-error';
-import type { LimitResult, WaitOptions } from '../../../src/library/limiter/limiter';
-import { WaitQueueFullError } from '../../../src/library/limiter/wait-queue-full-error';
-import { WaitQueue, type WaitQueueOptions } from '../../../src/library/wait/wait-queue';
-import type { WireRequest } from '../../../src/transport/messages/wire';
+import { InvalidRequestError } from '../../../src/program/library/limiter/invalid-request-error';
+import type { LimitResult, WaitOptions } from '../../../src/program/library/limiter/limiter';
+import { WaitQueueFullError } from '../../../src/program/library/limiter/wait-queue-full-error';
+import { WaitQueue, type WaitQueueOptions } from '../../../src/program/library/wait/wait-queue';
+import type { WireRequest } from '../../../src/server/transport/messages/wire';
 import { ManualClock } from '../../support/clock/manual-clock';
 import { randomFrom, seededInFull, type Random } from '../../support/random/random';
 

@@ -1,14 +1,14 @@
 /** Wrong inputs of a program in JavaScript: each error names the field, what it is, and what to write. */
 
 import type { IncomingMessage } from 'node:http';
-import { createClient } from '../../../src/library/client/create-client';
-import { createLimiter } from '../../../src/library/in-process/create-limiter';
-import { toWireRequest } from '../../../src/library/limiter/to-wire-request';
-import type { LimitRequest } from '../../../src/library/limiter/limiter';
-import { clientAddress, rateLimit as forExpress, type ClientAddressOptions } from '../../../src/library/middleware/express';
-import { rateLimit as forFastify } from '../../../src/library/middleware/fastify';
-import { rateLimit as forHono } from '../../../src/library/middleware/hono';
-import { rateLimit as forKoa } from '../../../src/library/middleware/koa';
+import { createClient } from '../../../src/program/library/client/create-client';
+import { createLimiter } from '../../../src/program/library/in-process/create-limiter';
+import { toWireRequest } from '../../../src/program/library/limiter/to-wire-request';
+import type { LimitRequest } from '../../../src/program/library/limiter/limiter';
+import { clientAddress, rateLimit as forExpress, type ClientAddressOptions } from '../../../src/program/library/middleware/express';
+import { rateLimit as forFastify } from '../../../src/program/library/middleware/fastify';
+import { rateLimit as forHono } from '../../../src/program/library/middleware/hono';
+import { rateLimit as forKoa } from '../../../src/program/library/middleware/koa';
 
 const RULES = { text: 'domain: shop\ndescriptors:\n  - key: user\n    rate_limit: { unit: hour, requests_per_unit: 1 }\n' };
 const REQUEST = { domain: 'shop', descriptors: [{ user: 'zoe' }] };

@@ -1,7 +1,7 @@
 /** Certificates that have ended: in health and log from their end until a renewal. */
 
-import { EndedCertificates } from '../../../src/observability/ended-certificates';
-import { Health } from '../../../src/observability/health';
+import { EndedCertificates } from '../../../src/server/observability/ended-certificates';
+import { Health } from '../../../src/server/observability/health';
 
 const END_S = 1_800_000_000;
 

@@ -1,6 +1,6 @@
 /** The last error of Redis: the newest one with its time, and not what the breaker kept back because of it. */
 
-import { LastStoreError } from '../../../src/observability/last-store-error';
+import { LastStoreError } from '../../../src/server/observability/last-store-error';
 
 test('the newest error is remembered with its time and store, and every error is still counted', () => {
   let nowMs = 1_000;

@@ -1,7 +1,7 @@
 /** The load of a process: rates over whole intervals, and nothing before there is time to divide by. */
 
 import type { EventLoopUtilization } from 'node:perf_hooks';
-import { ProcessLoad } from '../../../src/observability/process-load';
+import { ProcessLoad } from '../../../src/server/observability/process-load';
 
 test('use of the event loop and decisions in a second, over the last whole interval', () => {
   let [nowMs, decisions, active, idle] = [0, 0, 0, 0];

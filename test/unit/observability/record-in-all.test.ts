@@ -1,8 +1,8 @@
 /** A fault of what records decisions: the decision stands, and the others record it. */
 
-import { recordInAll } from '../../../src/observability/record-in-all';
+import { recordInAll } from '../../../src/server/observability/record-in-all';
 import { makeShouldRateLimit, type Decided } from '../../../src/should-rate-limit';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
 import { alone } from '../../support/decisions/decide-one';
 import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../../support/decisions/rules';
 

@@ -2,11 +2,11 @@
 
 import type { Decided } from '../../../src/should-rate-limit';
 import { makeShouldRateLimit } from '../../../src/should-rate-limit';
-import { COUNTED_MAX, Penalties, PENDING_MAX, SHARERS_MAX, type PenaltyBlock } from '../../../src/penalty/penalties';
-import { penaltyRecord } from '../../../src/penalty/penalty-record';
-import { describeRules } from '../../../src/source/describe-rules';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
-import { StoreError, type Store } from '../../../src/store/port/store';
+import { COUNTED_MAX, Penalties, PENDING_MAX, SHARERS_MAX, type PenaltyBlock } from '../../../src/state/penalty/penalties';
+import { penaltyRecord } from '../../../src/state/penalty/penalty-record';
+import { describeRules } from '../../../src/configuration/source/describe-rules';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
+import { StoreError, type Store } from '../../../src/state/store/port/store';
 import { compileText, problemsOf } from '../compile/compile-config';
 import { alone } from '../../support/decisions/decide-one';
 import { entriesOf, requestOf } from '../../support/decisions/rules';

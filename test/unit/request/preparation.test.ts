@@ -1,12 +1,12 @@
 /** What is found out once of a request: the same that would be found out each time, under the rules that are in force. */
 
-import type { Group } from '../../../src/bucket/take';
-import { Preparation } from '../../../src/request/preparation';
-import type { Descriptor, RateLimitRequest } from '../../../src/descriptor/descriptor';
+import type { Group } from '../../../src/domain/bucket/take';
+import { Preparation } from '../../../src/state/request/preparation';
+import type { Descriptor, RateLimitRequest } from '../../../src/domain/descriptor/descriptor';
 import { BadRequestError } from '../../../src/lib/errors';
-import type { RuleSet } from '../../../src/rule/rule-set';
+import type { RuleSet } from '../../../src/domain/rule/rule-set';
 import { makeShouldRateLimit } from '../../../src/should-rate-limit';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
 import { alone } from '../../support/decisions/decide-one';
 import { expectSame } from '../../support/random/expect-same';
 import { randomFrom, type Random } from '../../support/random/random';

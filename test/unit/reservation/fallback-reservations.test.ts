@@ -1,12 +1,12 @@
 /** Reservations without Redis: each hit is charged and given back once, whatever meets in between, and over several processes. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FallbackReservations } from '../../../src/reservation/fallback-reservations';
-import type { Plan, Reservations } from '../../../src/reservation/reservations';
-import { FallbackStore } from '../../../src/resilience/fallback';
-import { UsageSnapshot } from '../../../src/resilience/usage-snapshot';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
-import { StoreError, type Store } from '../../../src/store/port/store';
+import { FallbackReservations } from '../../../src/state/reservation/fallback-reservations';
+import type { Plan, Reservations } from '../../../src/state/reservation/reservations';
+import { FallbackStore } from '../../../src/state/resilience/fallback';
+import { UsageSnapshot } from '../../../src/state/resilience/usage-snapshot';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
+import { StoreError, type Store } from '../../../src/state/store/port/store';
 import { groupOf, take } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { leg } from '../../support/random/reservation-schedules';

@@ -1,9 +1,9 @@
 /** Reservations that one script can't hold are refused before anything is charged. */
 
-import type { Leg } from '../../../src/decide/reservation';
-import { RedisReservations } from '../../../src/reservation/redis-reservations';
-import { ReservationKeys, tagOfBucket } from '../../../src/reservation/reservation-keys';
-import { slotOf } from '../../../src/store/redis/cluster-slots';
+import type { Leg } from '../../../src/domain/decide/reservation';
+import { RedisReservations } from '../../../src/state/reservation/redis-reservations';
+import { ReservationKeys, tagOfBucket } from '../../../src/state/reservation/reservation-keys';
+import { slotOf } from '../../../src/state/store/redis/cluster-slots';
 import { LIMITS } from '../../support/decisions/groups';
 
 const PREFIX = 'limits/';

@@ -1,7 +1,7 @@
 /** The sweeper: it asks when a lapse is due, again at once while more are, and nobody while none is. */
 
-import { LOOK_MS, Sweeper } from '../../../src/reservation/sweeper';
-import type { Swept } from '../../../src/reservation/reservations';
+import { LOOK_MS, Sweeper } from '../../../src/state/reservation/sweeper';
+import type { Swept } from '../../../src/state/reservation/reservations';
 
 const NOTHING: Swept = { held: 0, firstAfterMs: undefined };
 

@@ -1,10 +1,10 @@
 /** The circuit breaker: when it opens, what waits meanwhile, when it tries again. */
 
 import CircuitBreaker from 'opossum';
-import { BreakerStore } from '../../../src/resilience/breaker';
-import type { CircuitState } from '../../../src/resilience/circuit';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
-import { StoreError, type GroupOutcome, type StoreErrorReason } from '../../../src/store/port/store';
+import { BreakerStore } from '../../../src/state/resilience/breaker';
+import type { CircuitState } from '../../../src/state/resilience/circuit';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
+import { StoreError, type GroupOutcome, type StoreErrorReason } from '../../../src/state/store/port/store';
 import { randomFrom, seededInFull } from '../../support/random/random';
 import { SwitchedStore } from '../../support/redis/switched-store';
 

@@ -1,7 +1,7 @@
 /** Deadlines of many calls: each by its own time, with one timer for all. */
 
-import { DeadlineStore } from '../../../src/resilience/deadline';
-import type { GroupOutcome, Store, StoreError } from '../../../src/store/port/store';
+import { DeadlineStore } from '../../../src/state/resilience/deadline';
+import type { GroupOutcome, Store, StoreError } from '../../../src/state/store/port/store';
 import { randomFrom, seededInFull } from '../../support/random/random';
 
 const TIMEOUT_MS = 20;

@@ -1,16 +1,16 @@
 /** The deny cache: what it answers, what it never does, and that its answers are those of the store. */
 
 import fc from 'fast-check';
-import { ALGORITHMS } from '../../../src/algorithm/algorithms';
-import type { BucketLimit, Group, Take } from '../../../src/bucket/take';
-import { NEVER } from '../../../src/bucket/take';
-import { LIMITS_MAX } from '../../../src/compile/fields/descriptor';
-import { DESCRIPTORS_MAX } from '../../../src/descriptor/descriptor-bounds';
-import { DenyCacheStore } from '../../../src/resilience/deny-cache';
-import { UsageSnapshot } from '../../../src/resilience/usage-snapshot';
-import { WINDOW_US_MAX } from '../../../src/descriptor/unit';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
-import type { GroupOutcome } from '../../../src/store/port/store';
+import { ALGORITHMS } from '../../../src/domain/algorithm/algorithms';
+import type { BucketLimit, Group, Take } from '../../../src/domain/bucket/take';
+import { NEVER } from '../../../src/domain/bucket/take';
+import { LIMITS_MAX } from '../../../src/configuration/compile/fields/descriptor';
+import { DESCRIPTORS_MAX } from '../../../src/domain/descriptor/descriptor-bounds';
+import { DenyCacheStore } from '../../../src/state/resilience/deny-cache';
+import { UsageSnapshot } from '../../../src/state/resilience/usage-snapshot';
+import { WINDOW_US_MAX } from '../../../src/domain/descriptor/unit';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
+import type { GroupOutcome } from '../../../src/state/store/port/store';
 import { casesOf } from '../../support/random/form';
 import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';

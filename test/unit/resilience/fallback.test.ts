@@ -2,13 +2,13 @@
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { ALGORITHMS, type Algorithm } from '../../../src/algorithm/algorithms';
-import type { BucketLimit } from '../../../src/bucket/take';
-import { FallbackStore, type FallbackOptions } from '../../../src/resilience/fallback';
-import { UsageSnapshot } from '../../../src/resilience/usage-snapshot';
-import { type FailureMode } from '../../../src/rule/limit';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
-import { StoreError, type GroupOutcome, type Store } from '../../../src/store/port/store';
+import { ALGORITHMS, type Algorithm } from '../../../src/domain/algorithm/algorithms';
+import type { BucketLimit } from '../../../src/domain/bucket/take';
+import { FallbackStore, type FallbackOptions } from '../../../src/state/resilience/fallback';
+import { UsageSnapshot } from '../../../src/state/resilience/usage-snapshot';
+import { type FailureMode } from '../../../src/domain/rule/limit';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
+import { StoreError, type GroupOutcome, type Store } from '../../../src/state/store/port/store';
 import { groupOf, LIMITS, take, TEN_PER_SECOND } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { SwitchedStore, type Failure } from '../../support/redis/switched-store';

@@ -1,15 +1,15 @@
 /** Requests in flight while Redis is away, and behind the layers that remember or divide. */
 
-import { DenyCacheStore } from '../../../src/resilience/deny-cache';
-import { FallbackStore } from '../../../src/resilience/fallback';
-import { UsageSnapshot } from '../../../src/resilience/usage-snapshot';
-import { toLocalShare } from '../../../src/resilience/local-share';
-import { slotIdOf } from '../../../src/bucket/slot-id';
-import type { Group } from '../../../src/bucket/take';
-import { BATCH_TAKES_MAX, BatchingStore } from '../../../src/store/layers/batching-store';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
-import { isPerSecond } from '../../../src/store/layers/per-second-store';
-import type { Store } from '../../../src/store/port/store';
+import { DenyCacheStore } from '../../../src/state/resilience/deny-cache';
+import { FallbackStore } from '../../../src/state/resilience/fallback';
+import { UsageSnapshot } from '../../../src/state/resilience/usage-snapshot';
+import { toLocalShare } from '../../../src/state/resilience/local-share';
+import { slotIdOf } from '../../../src/domain/bucket/slot-id';
+import type { Group } from '../../../src/domain/bucket/take';
+import { BATCH_TAKES_MAX, BatchingStore } from '../../../src/state/store/layers/batching-store';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
+import { isPerSecond } from '../../../src/state/store/layers/per-second-store';
+import type { Store } from '../../../src/state/store/port/store';
 import { groupOf, LIMITS, take } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { SwitchedStore } from '../../support/redis/switched-store';

@@ -1,10 +1,10 @@
 /** Refunds without the store reach it when it is back: each algorithm, once, and never more than was given back. */
 
-import { ALGORITHMS } from '../../../src/algorithm/algorithms';
-import type { BucketLimit } from '../../../src/bucket/take';
-import { FallbackStore } from '../../../src/resilience/fallback';
-import { UsageSnapshot } from '../../../src/resilience/usage-snapshot';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
+import { ALGORITHMS } from '../../../src/domain/algorithm/algorithms';
+import type { BucketLimit } from '../../../src/domain/bucket/take';
+import { FallbackStore } from '../../../src/state/resilience/fallback';
+import { UsageSnapshot } from '../../../src/state/resilience/usage-snapshot';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
 import { groupOf, take } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { SwitchedStore, type Failure } from '../../support/redis/switched-store';

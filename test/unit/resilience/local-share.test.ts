@@ -1,9 +1,9 @@
 /** One instance's share of a limit. */
 
 import fc from 'fast-check';
-import { ALGORITHMS } from '../../../src/algorithm/algorithms';
-import type { BucketLimit } from '../../../src/bucket/take';
-import { shareOfHits, toLocalShare } from '../../../src/resilience/local-share';
+import { ALGORITHMS } from '../../../src/domain/algorithm/algorithms';
+import type { BucketLimit } from '../../../src/domain/bucket/take';
+import { shareOfHits, toLocalShare } from '../../../src/state/resilience/local-share';
 import { LIMITS, TEN_PER_SECOND } from '../../support/decisions/groups';
 import { seeded } from '../../support/random/random';
 

@@ -1,8 +1,8 @@
 /** Load makes no limit wider: callers that keep a Redis busy wait for it while it pauses, and none is decided without it. */
 
-import type { Group } from '../../../src/bucket/take';
-import type { GroupOutcome, Store, StoreError } from '../../../src/store/port/store';
-import { wrapServer } from '../../../src/resilience/wrap-redis';
+import type { Group } from '../../../src/domain/bucket/take';
+import type { GroupOutcome, Store, StoreError } from '../../../src/state/store/port/store';
+import { wrapServer } from '../../../src/state/resilience/wrap-redis';
 import { groupOf, take } from '../../support/decisions/groups';
 import { randomFrom, seededInFull } from '../../support/random/random';
 

@@ -1,7 +1,7 @@
 /** What is remembered of each bucket for when its store is away. */
 
-import type { BucketLimit, Verdict } from '../../../src/bucket/take';
-import { UsageSnapshot } from '../../../src/resilience/usage-snapshot';
+import type { BucketLimit, Verdict } from '../../../src/domain/bucket/take';
+import { UsageSnapshot } from '../../../src/state/resilience/usage-snapshot';
 import { TEN_PER_SECOND, THREE_PER_MINUTE } from '../../support/decisions/groups';
 import { randomFrom, seededInFull } from '../../support/random/random';
 

@@ -1,10 +1,10 @@
 /** Dynamic metadata of an answer: the request as the reference repeats it, the rules' own, and why it was decided so. */
 
-import { toByteString } from '../../../src/descriptor/byte-string';
-import { additionsFor, type AdditionOptions } from '../../../src/respond/response-additions';
-import { METADATA_BYTES_MAX, METADATA_TEXT_BYTES_MAX } from '../../../src/respond/metadata-texts';
-import { NO_BODY } from '../../../src/rule/body/response-body';
-import type { JsonObject } from '../../../src/rule/rule';
+import { toByteString } from '../../../src/domain/descriptor/byte-string';
+import { additionsFor, type AdditionOptions } from '../../../src/domain/respond/response-additions';
+import { METADATA_BYTES_MAX, METADATA_TEXT_BYTES_MAX } from '../../../src/domain/respond/metadata-texts';
+import { NO_BODY } from '../../../src/domain/rule/body/response-body';
+import type { JsonObject } from '../../../src/domain/rule/rule';
 import { answeredOf, fits, over, rulesOf, type Said } from '../../support/decisions/decided-request';
 import { entriesOf, limitOf, requestOf, ruleOf } from '../../support/decisions/rules';
 

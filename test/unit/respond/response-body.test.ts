@@ -1,13 +1,13 @@
 /** The body of a denied answer: whose it is, what fills it in, and that hostile values stay inside it. */
 
 import fc from 'fast-check';
-import { BODY_BYTES_MAX, NO_BODY, PROBLEM, contentBytesMax, type ResponseBody } from '../../../src/rule/body/response-body';
-import { VALUE_BYTES_MAX, VIOLATED_POLICIES_MAX } from '../../../src/rule/body/placeholders';
-import { additionsFor, type AdditionOptions } from '../../../src/respond/response-additions';
-import type { Decision } from '../../../src/decide/decision';
-import { makeInFlightLimit } from '../../../src/rule/in-flight';
-import type { Rule } from '../../../src/rule/rule';
-import { readSettings } from '../../../src/settings/table/settings';
+import { BODY_BYTES_MAX, NO_BODY, PROBLEM, contentBytesMax, type ResponseBody } from '../../../src/domain/rule/body/response-body';
+import { VALUE_BYTES_MAX, VIOLATED_POLICIES_MAX } from '../../../src/domain/rule/body/placeholders';
+import { additionsFor, type AdditionOptions } from '../../../src/domain/respond/response-additions';
+import type { Decision } from '../../../src/domain/decide/decision';
+import { makeInFlightLimit } from '../../../src/domain/rule/in-flight';
+import type { Rule } from '../../../src/domain/rule/rule';
+import { readSettings } from '../../../src/configuration/settings/table/settings';
 import { answeredOf, fits, NEVER_FITS, over, rulesOf, type Said } from '../../support/decisions/decided-request';
 import { seeded } from '../../support/random/random';
 import { limitOf, requestOf, ruleOf } from '../../support/decisions/rules';

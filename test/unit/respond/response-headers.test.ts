@@ -2,13 +2,13 @@
 
 import fc from 'fast-check';
 import { parseList } from 'structured-headers';
-import type { Header } from '../../../src/decide/decision';
-import { additionsFor, type AdditionOptions } from '../../../src/respond/response-additions';
-import { LISTED_MAX } from '../../../src/respond/headers/policy-names';
-import { POLICY_NAME_CHARS_MAX } from '../../../src/rule/body/placeholders';
-import { NO_BODY } from '../../../src/rule/body/response-body';
-import type { ResetForm } from '../../../src/rule/limit';
-import type { Rule } from '../../../src/rule/rule';
+import type { Header } from '../../../src/domain/decide/decision';
+import { additionsFor, type AdditionOptions } from '../../../src/domain/respond/response-additions';
+import { LISTED_MAX } from '../../../src/domain/respond/headers/policy-names';
+import { POLICY_NAME_CHARS_MAX } from '../../../src/domain/rule/body/placeholders';
+import { NO_BODY } from '../../../src/domain/rule/body/response-body';
+import type { ResetForm } from '../../../src/domain/rule/limit';
+import type { Rule } from '../../../src/domain/rule/rule';
 import { answeredOf, fits, NEVER_FITS, over, rulesOf, type Said } from '../../support/decisions/decided-request';
 import { seeded } from '../../support/random/random';
 import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../../support/decisions/rules';

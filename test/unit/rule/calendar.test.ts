@@ -1,7 +1,7 @@
 /** Calendar windows: month ends, leap years, days of 23 and 25 hours, days without a midnight. */
 
 import { DateTime } from 'luxon';
-import { calendarEdgesUs, isTimeZone, type Calendar } from '../../../src/rule/calendar';
+import { calendarEdgesUs, isTimeZone, type Calendar } from '../../../src/domain/rule/calendar';
 import { expectSame } from '../../support/random/expect-same';
 import { isLong } from '../../support/random/form';
 import { randomFrom } from '../../support/random/random';

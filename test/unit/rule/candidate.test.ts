@@ -1,14 +1,14 @@
 /** Candidates: limits that are counted beside the one in force, and never deny. */
 
 import { Registry } from 'prom-client';
-import { toGroup } from '../../../src/bucket/to-group';
-import type { Decision } from '../../../src/decide/decision';
-import { makeRecordDecision } from '../../../src/observability/metrics/record-decision';
-import { RuleMetrics } from '../../../src/observability/metrics/rule-metrics';
-import { matchRequest, rateLimitsOf } from '../../../src/rule/match';
+import { toGroup } from '../../../src/domain/bucket/to-group';
+import type { Decision } from '../../../src/domain/decide/decision';
+import { makeRecordDecision } from '../../../src/server/observability/metrics/record-decision';
+import { RuleMetrics } from '../../../src/server/observability/metrics/rule-metrics';
+import { matchRequest, rateLimitsOf } from '../../../src/domain/rule/match';
 import { makeShouldRateLimit } from '../../../src/should-rate-limit';
-import { describeRules } from '../../../src/source/describe-rules';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
+import { describeRules } from '../../../src/configuration/source/describe-rules';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
 import { compileText, problemsOf } from '../compile/compile-config';
 import { alone } from '../../support/decisions/decide-one';
 import { entriesOf, requestOf } from '../../support/decisions/rules';

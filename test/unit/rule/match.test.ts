@@ -1,9 +1,9 @@
 /** Match: which limits a descriptor gets, from its rule or its override, in every mode. */
 
 import { BadRequestError } from '../../../src/lib/errors';
-import { matchRequest, type GlobalModes } from '../../../src/rule/match';
-import type { Descriptor } from '../../../src/descriptor/descriptor';
-import type { Rule } from '../../../src/rule/rule';
+import { matchRequest, type GlobalModes } from '../../../src/domain/rule/match';
+import type { Descriptor } from '../../../src/domain/descriptor/descriptor';
+import type { Rule } from '../../../src/domain/rule/rule';
 import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../../support/decisions/rules';
 
 const NO_MODES: GlobalModes = { shadow: false, quota: false };

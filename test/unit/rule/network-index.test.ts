@@ -2,7 +2,7 @@
 
 import { BlockList } from 'node:net';
 import { clientText, networkText, parseNetwork } from '../../../src/lib/address';
-import { NetworkIndex } from '../../../src/descriptor/network-index';
+import { NetworkIndex } from '../../../src/domain/descriptor/network-index';
 import { randomFrom, seeded, type Random } from '../../support/random/random';
 
 function indexOf(...ranges: readonly string[]): NetworkIndex<string> {

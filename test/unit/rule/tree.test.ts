@@ -1,8 +1,8 @@
 /** The descriptor tree: the reference's order of matching, and wildcards. */
 
-import { findNode, NO_CHILDREN, type DescriptorLevel, type DescriptorNode } from '../../../src/rule/tree';
-import { compileWildcard, matchesWildcard } from '../../../src/descriptor/wildcard';
-import { WildcardIndex, type WildcardNode } from '../../../src/rule/wildcard-index';
+import { findNode, NO_CHILDREN, type DescriptorLevel, type DescriptorNode } from '../../../src/domain/rule/tree';
+import { compileWildcard, matchesWildcard } from '../../../src/domain/descriptor/wildcard';
+import { WildcardIndex, type WildcardNode } from '../../../src/domain/rule/wildcard-index';
 import { randomFrom } from '../../support/random/random';
 import { entriesOf } from '../../support/decisions/rules';
 

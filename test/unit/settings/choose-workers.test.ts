@@ -1,9 +1,9 @@
 /** How many processes serve, by the settings and the store. */
 
-import { chooseWorkers } from '../../../src/settings/choose-workers';
-import { readSettings } from '../../../src/settings/table/settings';
-import { SettingsError } from '../../../src/settings/table/settings-error';
-import { chooseStore } from '../../../src/settings/redis/store-choice';
+import { chooseWorkers } from '../../../src/configuration/settings/choose-workers';
+import { readSettings } from '../../../src/configuration/settings/table/settings';
+import { SettingsError } from '../../../src/configuration/settings/table/settings-error';
+import { chooseStore } from '../../../src/configuration/settings/redis/store-choice';
 
 function workersOf(env: Readonly<Record<string, string>>): number {
   const settings = readSettings(env);

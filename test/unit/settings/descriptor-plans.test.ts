@@ -1,7 +1,7 @@
 /** CHECK_DESCRIPTORS is read as written, and a mistake in it is named by descriptor and entry. */
 
-import { chooseCheck, type CheckSettings } from '../../../src/settings/check-choice';
-import { descriptorPlans } from '../../../src/settings/table/descriptor-plans';
+import { chooseCheck, type CheckSettings } from '../../../src/configuration/settings/check-choice';
+import { descriptorPlans } from '../../../src/configuration/settings/table/descriptor-plans';
 
 test('descriptors end at semicolons, entries at commas, and an absent value follows |', () => {
   expect(descriptorPlans().parse('path=path, client = client_ip ;tenant=header:X-Tenant|no tenant, v=text:a=b;')).toEqual({

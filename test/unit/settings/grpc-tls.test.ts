@@ -5,10 +5,10 @@ import { X509Certificate } from 'node:crypto';
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { readGrpcTls } from '../../../src/settings/tls/grpc-tls';
-import { ServerTlsFiles, type ServerTlsMaterial } from '../../../src/settings/tls/server-tls-files';
-import { readSettings } from '../../../src/settings/table/settings';
-import { SettingsError } from '../../../src/settings/table/settings-error';
+import { readGrpcTls } from '../../../src/configuration/settings/tls/grpc-tls';
+import { ServerTlsFiles, type ServerTlsMaterial } from '../../../src/configuration/settings/tls/server-tls-files';
+import { readSettings } from '../../../src/configuration/settings/table/settings';
+import { SettingsError } from '../../../src/configuration/settings/table/settings-error';
 import { makeCertificates, type Pair } from '../../support/servers/certificates';
 
 const certificates = makeCertificates();

@@ -1,6 +1,6 @@
 /** Which variables of the environment are taken for a setting that was misspelled. */
 
-import { describeMisspelled, misspelledSettings } from '../../../src/settings/misspelled-settings';
+import { describeMisspelled, misspelledSettings } from '../../../src/configuration/settings/misspelled-settings';
 
 test.each([
   ['FAILURE_MOD', 'FAILURE_MODE'],

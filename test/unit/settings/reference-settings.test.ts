@@ -1,10 +1,10 @@
 /** The reference's variables without a use here: told, or refused, never silently ignored. */
 
-import { checkReferenceSettings } from '../../../src/settings/check-reference-settings';
-import { REFERENCE_SETTINGS } from '../../../src/settings/table/reference-settings';
-import type { Environment } from '../../../src/settings/table/settings';
-import { SettingsError } from '../../../src/settings/table/settings-error';
-import { SETTINGS_TABLE } from '../../../src/settings/table/settings-table';
+import { checkReferenceSettings } from '../../../src/configuration/settings/check-reference-settings';
+import { REFERENCE_SETTINGS } from '../../../src/configuration/settings/table/reference-settings';
+import type { Environment } from '../../../src/configuration/settings/table/settings';
+import { SettingsError } from '../../../src/configuration/settings/table/settings-error';
+import { SETTINGS_TABLE } from '../../../src/configuration/settings/table/settings-table';
 import { REFERENCE_NAMES } from './reference-names';
 
 const SUPPORTED: readonly string[] = Object.values(SETTINGS_TABLE).map(({ name }) => name);

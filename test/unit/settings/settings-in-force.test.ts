@@ -1,11 +1,11 @@
 /** What `weir settings` shows: values, where they come from, no secret, and what nobody knows. */
 
-import { checkReferenceSettings } from '../../../src/settings/check-reference-settings';
-import { REFERENCE_SETTINGS } from '../../../src/settings/table/reference-settings';
-import { problemsOfStart } from '../../../src/app/start/read-start';
-import { SECRET, settingsInForce } from '../../../src/settings/settings-in-force';
-import type { SettingRow } from '../../../src/settings/table/setting-row';
-import { SETTINGS_TABLE } from '../../../src/settings/table/settings-table';
+import { checkReferenceSettings } from '../../../src/configuration/settings/check-reference-settings';
+import { REFERENCE_SETTINGS } from '../../../src/configuration/settings/table/reference-settings';
+import { problemsOfStart } from '../../../src/program/app/start/read-start';
+import { SECRET, settingsInForce } from '../../../src/configuration/settings/settings-in-force';
+import type { SettingRow } from '../../../src/configuration/settings/table/setting-row';
+import { SETTINGS_TABLE } from '../../../src/configuration/settings/table/settings-table';
 
 const ROWS: readonly SettingRow[] = Object.values(SETTINGS_TABLE);
 

@@ -1,6 +1,6 @@
 /** What a log line looks like under each LOG_FORMAT, and which LOG_LEVEL lets it through. */
 
-import { createLogger, type LoggerConfig } from '../../../src/observability/log/logger';
+import { createLogger, type LoggerConfig } from '../../../src/server/observability/log/logger';
 
 function linesOf(config: Pick<LoggerConfig, 'level' | 'format'>): string[] {
   const lines: string[] = [];

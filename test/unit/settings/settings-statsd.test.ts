@@ -1,7 +1,7 @@
 /** Which statsd server is told, by the environment, and what of a mogrifier must be there. */
 
-import { readSettings, type Environment } from '../../../src/settings/table/settings';
-import { chooseStatsd } from '../../../src/settings/statsd-choice';
+import { readSettings, type Environment } from '../../../src/configuration/settings/table/settings';
+import { chooseStatsd } from '../../../src/configuration/settings/statsd-choice';
 
 function choose(env: Environment) {
   return chooseStatsd({ settings: readSettings(env), env });

@@ -1,10 +1,10 @@
 /** Which store the settings choose, and how Redis is reached. */
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import type { RedisAuthFile } from '../../../src/settings/redis/redis-auth';
-import { readSettings, type Environment } from '../../../src/settings/table/settings';
-import { SettingsError } from '../../../src/settings/table/settings-error';
-import { chooseStore } from '../../../src/settings/redis/store-choice';
+import type { RedisAuthFile } from '../../../src/configuration/settings/redis/redis-auth';
+import { readSettings, type Environment } from '../../../src/configuration/settings/table/settings';
+import { SettingsError } from '../../../src/configuration/settings/table/settings-error';
+import { chooseStore } from '../../../src/configuration/settings/redis/store-choice';
 import { makeCertificates } from '../../support/servers/certificates';
 import { writeText } from '../../support/config/temp-config';
 

@@ -1,8 +1,8 @@
 /** The environment becomes typed settings, or one error that names every bad value. */
 
-import { NO_BODY } from '../../../src/rule/body/response-body';
-import { readSettings, type Environment } from '../../../src/settings/table/settings';
-import { SettingsError } from '../../../src/settings/table/settings-error';
+import { NO_BODY } from '../../../src/domain/rule/body/response-body';
+import { readSettings, type Environment } from '../../../src/configuration/settings/table/settings';
+import { SettingsError } from '../../../src/configuration/settings/table/settings-error';
 
 function problemsOf(env: Environment): string[] {
   try {

@@ -1,7 +1,7 @@
 /** The receiver of traces: its address, and what the exporter could not use. */
 
-import { readSettings, type Environment } from '../../../src/settings/table/settings';
-import { chooseTracing } from '../../../src/settings/trace-choice';
+import { readSettings, type Environment } from '../../../src/configuration/settings/table/settings';
+import { chooseTracing } from '../../../src/configuration/settings/trace-choice';
 
 const ON = { TRACING_ENABLED: 'true' };
 

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { rootCertificates } from 'node:tls';
-import { readTrustedAuthorities } from '../../../src/settings/tls/trusted-authorities';
+import { readTrustedAuthorities } from '../../../src/configuration/settings/tls/trusted-authorities';
 import { makeCertificates } from '../../support/servers/certificates';
 
 const { ca, otherCa } = makeCertificates();

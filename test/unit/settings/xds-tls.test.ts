@@ -1,7 +1,7 @@
 /** TLS towards a management server: which files it takes, and what is said when they do not fit. */
 
-import { readSettings, type Environment } from '../../../src/settings/table/settings';
-import { readXdsTls } from '../../../src/settings/tls/xds-tls';
+import { readSettings, type Environment } from '../../../src/configuration/settings/table/settings';
+import { readXdsTls } from '../../../src/configuration/settings/tls/xds-tls';
 import { makeCertificates } from '../../support/servers/certificates';
 import { writeText } from '../../support/config/temp-config';
 

@@ -1,8 +1,8 @@
 /** A first set is made at once, unless it is large; what goes wrong with the thread that reads later ones refuses them. */
 
-import { compileInSteps } from '../../../src/compile/compile';
-import { makeCompileSet } from '../../../src/source/compile-set';
-import { readDocument } from '../../../src/yaml/config-document';
+import { compileInSteps } from '../../../src/configuration/compile/compile';
+import { makeCompileSet } from '../../../src/configuration/source/compile-set';
+import { readDocument } from '../../../src/configuration/yaml/config-document';
 
 const FILE = { name: 'a.yaml', text: 'domain: d\ndescriptors: [{ key: k, rate_limit: { unit: hour, requests_per_unit: 3 } }]\n' };
 

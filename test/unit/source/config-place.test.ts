@@ -4,11 +4,16 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { ConfigError } from '../../../src/problems/config-error';
-import { compileConfig } from '../../../src/compile/compile';
-import { CONFIG_BYTES_MAX, CONFIG_FILE_BYTES_MAX, readConfigFiles, type ConfigSource } from '../../../src/source/files/config-files';
-import { readSettings } from '../../../src/settings/table/settings';
-import { chooseDefaultAlgorithm, chooseExample, choosePlace } from '../../../src/source/files/config-place';
+import { ConfigError } from '../../../src/configuration/problems/config-error';
+import { compileConfig } from '../../../src/configuration/compile/compile';
+import {
+  CONFIG_BYTES_MAX,
+  CONFIG_FILE_BYTES_MAX,
+  readConfigFiles,
+  type ConfigSource,
+} from '../../../src/configuration/source/files/config-files';
+import { readSettings } from '../../../src/configuration/settings/table/settings';
+import { chooseDefaultAlgorithm, chooseExample, choosePlace } from '../../../src/configuration/source/files/config-place';
 
 let home: string;
 

@@ -1,11 +1,11 @@
 /** Sets come in from anywhere: each is in force or refused whole, and who offered it learns which. */
 
-import { compileConfig } from '../../../src/compile/compile';
-import type { ReadDocument } from '../../../src/yaml/config-document';
-import { tapeOf } from '../../../src/yaml/tape-writer';
-import type { ConfigNode } from '../../../src/yaml/config-node';
-import { describeConfig } from '../../../src/source/describe-rules';
-import { RulesInForce, type ConfigSet, type LoadOutcome } from '../../../src/source/rules-in-force';
+import { compileConfig } from '../../../src/configuration/compile/compile';
+import type { ReadDocument } from '../../../src/configuration/yaml/config-document';
+import { tapeOf } from '../../../src/configuration/yaml/tape-writer';
+import type { ConfigNode } from '../../../src/configuration/yaml/config-node';
+import { describeConfig } from '../../../src/configuration/source/describe-rules';
+import { RulesInForce, type ConfigSet, type LoadOutcome } from '../../../src/configuration/source/rules-in-force';
 
 const ok = (name: string): ConfigSet => ({ documents: [{ name: `${name}.yaml`, text: `domain: ${name}\n` }] });
 const BAD: ConfigSet = {

@@ -1,10 +1,10 @@
 /** A document that comes from elsewhere, its text in pieces, makes the same rules, and has the same problems, as one read here. */
 
-import { compileConfig } from '../../../src/compile/compile';
-import { readDocument, type ConfigDocument } from '../../../src/yaml/config-document';
-import { ConfigError } from '../../../src/problems/config-error';
-import { DocumentCollector, partsOf, piecesOf } from '../../../src/yaml/text-pieces';
-import type { ConfigFile } from '../../../src/yaml/yaml-text';
+import { compileConfig } from '../../../src/configuration/compile/compile';
+import { readDocument, type ConfigDocument } from '../../../src/configuration/yaml/config-document';
+import { ConfigError } from '../../../src/configuration/problems/config-error';
+import { DocumentCollector, partsOf, piecesOf } from '../../../src/configuration/yaml/text-pieces';
+import type { ConfigFile } from '../../../src/configuration/yaml/yaml-text';
 
 const ITEMS = 2_000;
 

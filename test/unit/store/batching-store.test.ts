@@ -1,12 +1,17 @@
 /** Which calls go together, what they wait for, and what one is told when others fail. */
 
 import { ErrorReply } from 'redis';
-import type { Group, Settlement } from '../../../src/bucket/take';
-import { BreakerStore } from '../../../src/resilience/breaker';
-import { BATCHES_IN_FLIGHT_MAX, BATCH_TAKES_MAX, BatchingStore, type BatchingOptions } from '../../../src/store/layers/batching-store';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
-import { redirectOf } from '../../../src/store/redis/client/redirect-error';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../../../src/store/port/store';
+import type { Group, Settlement } from '../../../src/domain/bucket/take';
+import { BreakerStore } from '../../../src/state/resilience/breaker';
+import {
+  BATCHES_IN_FLIGHT_MAX,
+  BATCH_TAKES_MAX,
+  BatchingStore,
+  type BatchingOptions,
+} from '../../../src/state/store/layers/batching-store';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
+import { redirectOf } from '../../../src/state/store/redis/client/redirect-error';
+import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../../../src/state/store/port/store';
 import { groupOf, LIMITS, settlement, take } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 

@@ -1,7 +1,7 @@
 /** Slots of keys, and what nodes say of who has them. */
 
-import { bucketKey } from '../../../src/bucket/bucket-key';
-import { NODES_MAX, parseClusterSlots, slotOf, SLOTS } from '../../../src/store/redis/cluster-slots';
+import { bucketKey } from '../../../src/domain/bucket/bucket-key';
+import { NODES_MAX, parseClusterSlots, slotOf, SLOTS } from '../../../src/state/store/redis/cluster-slots';
 import { entriesOf, limitOf } from '../../support/decisions/rules';
 
 test.each([

@@ -1,7 +1,7 @@
 /** The watch of evictions: what it makes of the INFO of a server, and that a server which refuses INFO is asked once. */
 
 import { SimpleError } from 'redis';
-import { EvictionWatch, readInfo, type EvictionLook, type EvictionReading } from '../../../src/store/redis/eviction-watch';
+import { EvictionWatch, readInfo, type EvictionLook, type EvictionReading } from '../../../src/state/store/redis/eviction-watch';
 
 const MEMORY = (policy: string, bytes: number) => `# Memory\r\nused_memory:1\r\nmaxmemory:${bytes}\r\nmaxmemory_policy:${policy}\r\n`;
 const STATS = (evicted: number) => `# Stats\r\nexpired_keys:7\r\nevicted_keys:${evicted}\r\nkeyspace_hits:1\r\n`;

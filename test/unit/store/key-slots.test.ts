@@ -1,9 +1,9 @@
 /** The places of the keys that were used last, beside Maps that are deleted from and set again. */
 
-import { HALF_USED, OVERDRAWN, SLIGHTLY_USED, USED_UP } from '../../../src/bucket/forget-rank';
-import { halfSipHash, randomSeed, type WordsHash } from '../../../src/store/memory/bucket-table/half-sip-hash';
-import { KeyWords } from '../../../src/store/memory/bucket-table/key-words';
-import { NO_PLACE, KeySlots } from '../../../src/store/memory/key-slots';
+import { HALF_USED, OVERDRAWN, SLIGHTLY_USED, USED_UP } from '../../../src/domain/bucket/forget-rank';
+import { halfSipHash, randomSeed, type WordsHash } from '../../../src/state/store/memory/bucket-table/half-sip-hash';
+import { KeyWords } from '../../../src/state/store/memory/bucket-table/key-words';
+import { NO_PLACE, KeySlots } from '../../../src/state/store/memory/key-slots';
 import { randomFrom, seededInFull } from '../../support/random/random';
 
 const STEPS = 20_000;

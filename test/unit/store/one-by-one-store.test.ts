@@ -1,8 +1,8 @@
 /** Groups asked for apart: each has its own answer, when the others fail or hang too. */
 
-import { OneByOneStore } from '../../../src/store/layers/one-by-one-store';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
-import { StoreError, type Store } from '../../../src/store/port/store';
+import { OneByOneStore } from '../../../src/state/store/layers/one-by-one-store';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
+import { StoreError, type Store } from '../../../src/state/store/port/store';
 import { groupOf, take } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 

@@ -1,15 +1,15 @@
 /** How a Redis Cluster's nodes are followed, against nodes that do as they are told. */
 
 import { ErrorReply } from 'redis';
-import type { Group, Settlement } from '../../../src/bucket/take';
-import type { NodeAddress } from '../../../src/store/redis/cluster-slots';
-import { MeasuredStore } from '../../../src/store/layers/measured-store';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
-import { describeAddress } from '../../../src/store/redis/client/address';
-import type { ConnectionState } from '../../../src/store/redis/client/redis-connection';
-import { redirectOf } from '../../../src/store/redis/client/redirect-error';
-import { RedisClusterStore } from '../../../src/store/redis/cluster/redis-cluster-store';
-import { StoreError, type GroupOutcome, type Store, type TakeOptions } from '../../../src/store/port/store';
+import type { Group, Settlement } from '../../../src/domain/bucket/take';
+import type { NodeAddress } from '../../../src/state/store/redis/cluster-slots';
+import { MeasuredStore } from '../../../src/state/store/layers/measured-store';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
+import { describeAddress } from '../../../src/state/store/redis/client/address';
+import type { ConnectionState } from '../../../src/state/store/redis/client/redis-connection';
+import { redirectOf } from '../../../src/state/store/redis/client/redirect-error';
+import { RedisClusterStore } from '../../../src/state/store/redis/cluster/redis-cluster-store';
+import { StoreError, type GroupOutcome, type Store, type TakeOptions } from '../../../src/state/store/port/store';
 import { groupOf, settlement, take } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { until } from '../../support/clock/until';

@@ -3,7 +3,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { loadScript, LUA_DIR } from '../../../src/store/redis/script-loader';
+import { loadScript, LUA_DIR } from '../../../src/state/store/redis/script-loader';
 
 function folderWith(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'weir-lua-'));

@@ -2,11 +2,11 @@
 
 import fc from 'fast-check';
 import { ErrorReply } from 'redis';
-import type { Group, Settlement, Take } from '../../../src/bucket/take';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
-import { TryAgainError } from '../../../src/store/redis/client/redirect-error';
-import { SplitStore } from '../../../src/store/layers/split-store';
-import { StoreError, type GroupOutcome, type Store, type TakeOptions } from '../../../src/store/port/store';
+import type { Group, Settlement, Take } from '../../../src/domain/bucket/take';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
+import { TryAgainError } from '../../../src/state/store/redis/client/redirect-error';
+import { SplitStore } from '../../../src/state/store/layers/split-store';
+import { StoreError, type GroupOutcome, type Store, type TakeOptions } from '../../../src/state/store/port/store';
 import { groupOf, LIMITS, take, TEN_PER_SECOND } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { seeded } from '../../support/random/random';

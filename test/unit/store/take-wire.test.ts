@@ -1,7 +1,7 @@
 /** The reply of the take script: what is read out of it, and that nothing else is taken for one. */
 
-import { StoreError } from '../../../src/store/port/store';
-import { decodeReply, encodeTakes } from '../../../src/store/redis/take-wire';
+import { StoreError } from '../../../src/state/store/port/store';
+import { decodeReply, encodeTakes } from '../../../src/state/store/redis/take-wire';
 import { groupOf, take } from '../../support/decisions/groups';
 
 const NOW_US = 1_800_000_000_000_000;

@@ -1,12 +1,12 @@
 /** The top keys of several processes against exact counts, and what they publish. */
 
-import { StoreError } from '../../../src/store/port/store';
-import type { Publication, TopExchange, TopPlace } from '../../../src/top/exchange';
-import { FleetTopKeys } from '../../../src/top/fleet-top-keys';
-import { LocalTopKeys } from '../../../src/top/local-top-keys';
-import { PUBLISHED_CHARS_MAX } from '../../../src/top/published-summary';
-import type { TopAnswer, TopKeys, TopQuery } from '../../../src/top/top-keys';
-import { PERIOD_MS } from '../../../src/top/windows';
+import { StoreError } from '../../../src/state/store/port/store';
+import type { Publication, TopExchange, TopPlace } from '../../../src/state/top/exchange';
+import { FleetTopKeys } from '../../../src/state/top/fleet-top-keys';
+import { LocalTopKeys } from '../../../src/state/top/local-top-keys';
+import { PUBLISHED_CHARS_MAX } from '../../../src/state/top/published-summary';
+import type { TopAnswer, TopKeys, TopQuery } from '../../../src/state/top/top-keys';
+import { PERIOD_MS } from '../../../src/state/top/windows';
 import { randomFrom, seeded } from '../../support/random/random';
 import { decidedOf, ruleOf } from './traffic';
 import { zipf } from './zipf';

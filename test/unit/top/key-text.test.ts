@@ -1,11 +1,11 @@
 /** Keys are equal for equal entries alone, and their text is short and safe to show. */
 
-import { toByteString } from '../../../src/descriptor/byte-string';
-import type { Entry } from '../../../src/descriptor/descriptor';
-import { sharedEntry } from '../../../src/bucket/bucket-key';
-import { readDescriptors } from '../../../src/cli/read-descriptor';
-import { KeyForm, type KeyFormInput } from '../../../src/top/key-text';
-import { TOP_TEXT_BYTES_MAX } from '../../../src/top/top-keys';
+import { toByteString } from '../../../src/domain/descriptor/byte-string';
+import type { Entry } from '../../../src/domain/descriptor/descriptor';
+import { sharedEntry } from '../../../src/domain/bucket/bucket-key';
+import { readDescriptors } from '../../../src/program/cli/read-descriptor';
+import { KeyForm, type KeyFormInput } from '../../../src/state/top/key-text';
+import { TOP_TEXT_BYTES_MAX } from '../../../src/state/top/top-keys';
 import { randomFrom, seeded, type Random } from '../../support/random/random';
 
 function entriesOf(...pairs: readonly (readonly [string, string])[]): Entry[] {

@@ -1,10 +1,10 @@
 /** The top keys of one process against exact counts. */
 
-import type { Counted } from '../../../src/top/count-decision';
-import { OWN_RULES_MAX } from '../../../src/top/live-keys';
-import { LocalTopKeys } from '../../../src/top/local-top-keys';
-import type { TopMinutes, TopQuestion } from '../../../src/top/top-keys';
-import { PERIOD_MS } from '../../../src/top/windows';
+import type { Counted } from '../../../src/state/top/count-decision';
+import { OWN_RULES_MAX } from '../../../src/state/top/live-keys';
+import { LocalTopKeys } from '../../../src/state/top/local-top-keys';
+import type { TopMinutes, TopQuestion } from '../../../src/state/top/top-keys';
+import { PERIOD_MS } from '../../../src/state/top/windows';
 import { randomFrom, seeded } from '../../support/random/random';
 import { decidedOf, LIMIT, ruleOf } from './traffic';
 import { zipf } from './zipf';

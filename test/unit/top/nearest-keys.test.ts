@@ -1,6 +1,6 @@
 /** The nearest keys against the exact largest shares. */
 
-import { NearestKeys, SHARE_MAX } from '../../../src/top/nearest-keys';
+import { NearestKeys, SHARE_MAX } from '../../../src/state/top/nearest-keys';
 import { randomFrom, seeded } from '../../support/random/random';
 
 function feed(keys: NearestKeys, key: string, near: { readonly share: number; readonly hits: number }): void {

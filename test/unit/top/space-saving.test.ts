@@ -1,6 +1,6 @@
 /** The sketch against exact counts: its bounds hold on any stream. */
 
-import { hashOfKey, SpaceSaving } from '../../../src/top/space-saving';
+import { hashOfKey, SpaceSaving } from '../../../src/state/top/space-saving';
 import { randomFrom, seeded, type Random } from '../../support/random/random';
 import { zipf } from './zipf';
 

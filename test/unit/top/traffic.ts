@@ -1,9 +1,9 @@
 /** Decided requests for tests of top keys, and the exact counts beside them. */
 
-import type { Entry } from '../../../src/descriptor/descriptor';
-import { isLimitProblem, makeLimit, type Limit } from '../../../src/rule/limit';
-import type { Rule } from '../../../src/rule/rule';
-import type { Counted } from '../../../src/top/count-decision';
+import type { Entry } from '../../../src/domain/descriptor/descriptor';
+import { isLimitProblem, makeLimit, type Limit } from '../../../src/domain/rule/limit';
+import type { Rule } from '../../../src/domain/rule/rule';
+import type { Counted } from '../../../src/state/top/count-decision';
 
 const CAPACITY = 100;
 

@@ -1,9 +1,9 @@
 /** The path over Redis that a warm-up goes: it decides as the store at its end does, in whatever words. */
 
-import { ALGORITHMS } from '../../../src/algorithm/algorithms';
-import type { Group } from '../../../src/bucket/take';
-import { MemoryStore } from '../../../src/store/memory/memory-store';
-import { overRedisPath } from '../../../src/warm-up/redis-path';
+import { ALGORITHMS } from '../../../src/domain/algorithm/algorithms';
+import type { Group } from '../../../src/domain/bucket/take';
+import { MemoryStore } from '../../../src/state/store/memory/memory-store';
+import { overRedisPath } from '../../../src/server/warm-up/redis-path';
 import { groupOf, LIMITS, take } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 

@@ -1,10 +1,10 @@
 /** How long the warm-up goes on: as long as it has processor time, time and calls. */
 
 import { Registry } from 'prom-client';
-import { makeMetrics } from '../../../src/observability/metrics/metrics';
-import { GrpcServer } from '../../../src/transport/grpc/grpc-server';
-import { LeanServer } from '../../../src/transport/http2/lean-server';
-import { warmUp } from '../../../src/warm-up/warm-up';
+import { makeMetrics } from '../../../src/server/observability/metrics/metrics';
+import { GrpcServer } from '../../../src/server/transport/grpc/grpc-server';
+import { LeanServer } from '../../../src/server/transport/http2/lean-server';
+import { warmUp } from '../../../src/server/warm-up/warm-up';
 import { TRANSPORTS } from '../../support/servers/transport-harness';
 
 const BATCH = 50;

@@ -1,11 +1,11 @@
 /** The metrics of several workers read as those of one process. */
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { readMetrics } from '../../../src/observability/metrics/metrics-snapshot';
-import { RuleMetrics } from '../../../src/observability/metrics/rule-metrics';
-import type { FromWorker } from '../../../src/workers/messages';
-import { WorkerCounts } from '../../../src/workers/worker-counts';
-import { READING_TIMEOUT_MS, WorkerMetrics } from '../../../src/workers/worker-metrics';
+import { readMetrics } from '../../../src/server/observability/metrics/metrics-snapshot';
+import { RuleMetrics } from '../../../src/server/observability/metrics/rule-metrics';
+import type { FromWorker } from '../../../src/server/workers/messages';
+import { WorkerCounts } from '../../../src/server/workers/worker-counts';
+import { READING_TIMEOUT_MS, WorkerMetrics } from '../../../src/server/workers/worker-metrics';
 
 interface FakeWorker {
   readonly counter: Counter<'rule'>;

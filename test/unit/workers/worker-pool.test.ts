@@ -1,8 +1,8 @@
 /** Workers that end are begun anew, at a pace; those that never served end the start. */
 
 import { EventEmitter } from 'node:events';
-import type { FromWorker, ToWorker } from '../../../src/workers/messages';
-import { WorkerPool, WorkerStartError, type WorkerProcess } from '../../../src/workers/worker-pool';
+import type { FromWorker, ToWorker } from '../../../src/server/workers/messages';
+import { WorkerPool, WorkerStartError, type WorkerProcess } from '../../../src/server/workers/worker-pool';
 
 const PORTS = { grpc: 1, http: 2 };
 

@@ -1,7 +1,7 @@
 /** Live tails over workers: every worker that serves has them, and all together send no more than one process would. */
 
-import type { TailFilter, TailSample } from '../../../src/admin/backend';
-import { WorkerTails, type TailOrder } from '../../../src/workers/worker-tails';
+import type { TailFilter, TailSample } from '../../../src/administration/admin/backend';
+import { WorkerTails, type TailOrder } from '../../../src/server/workers/worker-tails';
 
 const FILTER: TailFilter = { entries: [], deniedOnly: false, perSecond: 2 };
 

@@ -1,7 +1,7 @@
 /** The composer of the package `yaml` stops at the bound. These tests fail when a new version no longer collects its errors in the lists of `streamInfo`. */
 
 import { Parser, type Document } from 'yaml';
-import { composeBounded, TooManyErrorsError, YAML_ERRORS_MAX } from '../../../src/yaml/bounded-composer';
+import { composeBounded, TooManyErrorsError, YAML_ERRORS_MAX } from '../../../src/configuration/yaml/bounded-composer';
 
 function compose(text: string): Document.Parsed[] {
   return [...composeBounded(new Parser().parse(text), text.length)];

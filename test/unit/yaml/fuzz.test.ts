@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { compileConfig } from '../../../src/compile/compile';
-import { ConfigError } from '../../../src/problems/config-error';
+import { compileConfig } from '../../../src/configuration/compile/compile';
+import { ConfigError } from '../../../src/configuration/problems/config-error';
 
 const VALID = readFileSync('deploy/example/payments.yaml', 'utf8');
 

@@ -2,14 +2,14 @@
 
 import { readFileSync } from 'node:fs';
 import { Composer, Lexer, Parser } from 'yaml';
-import { rootOf } from '../../../src/yaml/document-tape';
-import type { ConfigNode } from '../../../src/yaml/config-node';
-import { readDocument } from '../../../src/yaml/config-document';
-import { FIELDS_MAX, readPlainYaml } from '../../../src/yaml/plain-yaml';
-import { FileProblems, ProblemList } from '../../../src/problems/problem-list';
-import { lineStartsOf } from '../../../src/problems/line-starts';
-import { TapeWriter } from '../../../src/yaml/tape-writer';
-import { YamlConverter } from '../../../src/yaml/yaml-converter';
+import { rootOf } from '../../../src/configuration/yaml/document-tape';
+import type { ConfigNode } from '../../../src/configuration/yaml/config-node';
+import { readDocument } from '../../../src/configuration/yaml/config-document';
+import { FIELDS_MAX, readPlainYaml } from '../../../src/configuration/yaml/plain-yaml';
+import { FileProblems, ProblemList } from '../../../src/configuration/problems/problem-list';
+import { lineStartsOf } from '../../../src/configuration/problems/line-starts';
+import { TapeWriter } from '../../../src/configuration/yaml/tape-writer';
+import { YamlConverter } from '../../../src/configuration/yaml/yaml-converter';
 import { randomFrom, seeded, type Random } from '../../support/random/random';
 
 /** As JSON, so that two are the same in all that they say. */

@@ -1,10 +1,10 @@
 /** The last hour by minute: of rules, keys and instances, with gaps where nothing could be read. */
 
-import { History, KEYS_MAX, MINUTE_MS, UNWATCHED_PROCESSES_MAX } from '../../../../src/admin/history/history';
-import type { InstanceFacts } from '../../../../src/admin/instances/instance-facts';
-import { CountReader } from '../../../../src/admin/live/count-reader';
-import type { LiveCounts } from '../../../../src/admin/live/live-counts';
-import type { TopAnswer, TopItem, TopQuery } from '../../../../src/top/top-keys';
+import { History, KEYS_MAX, MINUTE_MS, UNWATCHED_PROCESSES_MAX } from '../../../../src/administration/admin/history/history';
+import type { InstanceFacts } from '../../../../src/administration/admin/instances/instance-facts';
+import { CountReader } from '../../../../src/administration/admin/live/count-reader';
+import type { LiveCounts } from '../../../../src/administration/admin/live/live-counts';
+import type { TopAnswer, TopItem, TopQuery } from '../../../../src/state/top/top-keys';
 
 class Fleet {
   atMs = 1_700_000_000_000;

@@ -1,6 +1,6 @@
 /** Values by minute: what an hour keeps, in which order, and how much at most. */
 
-import { Minutes, MINUTES_MAX } from '../../../../src/admin/history/minutes';
+import { Minutes, MINUTES_MAX } from '../../../../src/administration/admin/history/minutes';
 
 const MINUTE_MS = 60_000;
 

@@ -2,8 +2,8 @@
 
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { PrometheusUsage, UsageError, USAGE_METRIC } from '../../../../src/admin/usage/prometheus-usage';
-import { TOP_KEY_METRIC } from '../../../../src/observability/metrics/top-key-metric';
+import { PrometheusUsage, UsageError, USAGE_METRIC } from '../../../../src/administration/admin/usage/prometheus-usage';
+import { TOP_KEY_METRIC } from '../../../../src/server/observability/metrics/top-key-metric';
 
 const NOW_MS = 1_700_000_100_000;
 

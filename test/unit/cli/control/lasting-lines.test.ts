@@ -1,7 +1,7 @@
 /** A stream that is opened again: after its end and after errors, a bounded number of times, and not after a refusal that lasts. */
 
-import { AdminError } from '../../../../src/cli/admin/admin-error';
-import { lastingLines, TRIES_MAX } from '../../../../src/cli/admin/lasting-lines';
+import { AdminError } from '../../../../src/program/cli/admin/admin-error';
+import { lastingLines, TRIES_MAX } from '../../../../src/program/cli/admin/lasting-lines';
 
 type Stream = readonly (string | Error)[];
 

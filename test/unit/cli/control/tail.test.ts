@@ -2,9 +2,9 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { runControl } from '../../../../src/cli/control/control-command';
-import { tail } from '../../../../src/cli/control/tail';
-import { top } from '../../../../src/cli/control/top';
+import { runControl } from '../../../../src/program/cli/control/control-command';
+import { tail } from '../../../../src/program/cli/control/tail';
+import { top } from '../../../../src/program/cli/control/top';
 
 test('samples that come in one piece are shown up to --count', async () => {
   const server = createServer((_, response) => {

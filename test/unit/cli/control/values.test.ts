@@ -3,15 +3,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { refusalOf } from '../../../../src/cli/admin/admin-error';
-import { readConnection } from '../../../../src/cli/admin/connection';
-import { printable } from '../../../../src/cli/admin/printable';
-import { readDescriptorText, readSelector, showEntries } from '../../../../src/cli/control/values/entries-text';
-import { readLimit, showLimit } from '../../../../src/cli/control/values/limit-text';
-import { readPages } from '../../../../src/cli/control/values/pages';
-import { fieldList, textTable } from '../../../../src/cli/control/values/text-table';
-import { readUntil, showDuration, showTime } from '../../../../src/cli/control/values/until';
-import { UsageError } from '../../../../src/cli/usage-error';
+import { refusalOf } from '../../../../src/program/cli/admin/admin-error';
+import { readConnection } from '../../../../src/program/cli/admin/connection';
+import { printable } from '../../../../src/program/cli/admin/printable';
+import { readDescriptorText, readSelector, showEntries } from '../../../../src/program/cli/control/values/entries-text';
+import { readLimit, showLimit } from '../../../../src/program/cli/control/values/limit-text';
+import { readPages } from '../../../../src/program/cli/control/values/pages';
+import { fieldList, textTable } from '../../../../src/program/cli/control/values/text-table';
+import { readUntil, showDuration, showTime } from '../../../../src/program/cli/control/values/until';
+import { UsageError } from '../../../../src/program/cli/usage-error';
 
 const NOW = Date.parse('2026-11-23T12:00:00Z');
 

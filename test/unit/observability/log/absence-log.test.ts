@@ -1,6 +1,6 @@
 /** Absences in the log: told at once, with how long they were and what passed meanwhile; many in a minute as one line. */
 
-import { AbsenceLog, SUMMARY_MS, LOGGED_MAX } from '../../../../src/observability/log/absence-log';
+import { AbsenceLog, SUMMARY_MS, LOGGED_MAX } from '../../../../src/server/observability/log/absence-log';
 
 beforeEach(() => {
   jest.useFakeTimers();

@@ -1,7 +1,7 @@
 /** The lines of a full embedded store. */
 
-import { ForgetLog } from '../../../../src/observability/log/forget-log';
-import { THROTTLE_MS } from '../../../../src/observability/log/throttled-log';
+import { ForgetLog } from '../../../../src/server/observability/log/forget-log';
+import { THROTTLE_MS } from '../../../../src/server/observability/log/throttled-log';
 
 test('each kind is logged at most once a minute, with the number since the start', () => {
   const clock = { nowMs: 0 };

@@ -1,7 +1,7 @@
 /** What may happen often is told once a minute for each kind, with the number of the rest. */
 
-import { FaultLog } from '../../../../src/observability/log/fault-log';
-import { ThrottledLog, THROTTLE_MS } from '../../../../src/observability/log/throttled-log';
+import { FaultLog } from '../../../../src/server/observability/log/fault-log';
+import { ThrottledLog, THROTTLE_MS } from '../../../../src/server/observability/log/throttled-log';
 
 test('one line of a kind is logged a minute, and the next has the number of suppressed ones', () => {
   let nowMs = 0;

@@ -1,6 +1,6 @@
 /** The log line about domains that are not configured: once a minute, with the number of requests. */
 
-import { UnknownDomainLog } from '../../../../src/observability/log/unknown-domain-log';
+import { UnknownDomainLog } from '../../../../src/server/observability/log/unknown-domain-log';
 
 test('one line a minute has the domain and the number of requests since the last', () => {
   const lines: unknown[] = [];

@@ -4,8 +4,8 @@ import { copyFileSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Registry } from 'prom-client';
-import { CERTIFICATE_METRIC, CertificateExpiry } from '../../../../src/observability/metrics/certificate-expiry';
-import { readMetrics } from '../../../../src/observability/metrics/metrics-snapshot';
+import { CERTIFICATE_METRIC, CertificateExpiry } from '../../../../src/server/observability/metrics/certificate-expiry';
+import { readMetrics } from '../../../../src/server/observability/metrics/metrics-snapshot';
 import { makeCertificates } from '../../../support/servers/certificates';
 
 const DAY_S = 86_400;

@@ -1,7 +1,7 @@
 /** The histogram of times: what Prometheus reads is what prom-client's own histogram would say. */
 
 import { Histogram, Registry } from 'prom-client';
-import { LATENCY_BUCKETS_SECONDS, LatencyHistogram } from '../../../../src/observability/metrics/latency-histogram';
+import { LATENCY_BUCKETS_SECONDS, LatencyHistogram } from '../../../../src/server/observability/metrics/latency-histogram';
 import { randomFrom } from '../../../support/random/random';
 
 const ROW = { name: 'times_seconds', help: 'Times.' };

@@ -1,9 +1,9 @@
 /** The text that Prometheus reads: prom-client's to the letter, and of one time. */
 
 import { Counter, Gauge, Registry } from 'prom-client';
-import { PrometheusText } from '../../../../src/observability/metrics/prometheus-text';
-import { readMetrics } from '../../../../src/observability/metrics/metrics-snapshot';
-import { RuleMetrics, type DescriptorRecord } from '../../../../src/observability/metrics/rule-metrics';
+import { PrometheusText } from '../../../../src/server/observability/metrics/prometheus-text';
+import { readMetrics } from '../../../../src/server/observability/metrics/metrics-snapshot';
+import { RuleMetrics, type DescriptorRecord } from '../../../../src/server/observability/metrics/rule-metrics';
 
 const RECORD: DescriptorRecord = {
   domain: 'd',

@@ -1,11 +1,11 @@
 /** What a decided request adds to the metrics, by the real path: rules of a configuration, on the memory store. */
 
 import { Registry } from 'prom-client';
-import { makeMetrics } from '../../../../src/observability/metrics/metrics';
-import { makeRecordDecision } from '../../../../src/observability/metrics/record-decision';
-import { RuleMetrics } from '../../../../src/observability/metrics/rule-metrics';
+import { makeMetrics } from '../../../../src/server/observability/metrics/metrics';
+import { makeRecordDecision } from '../../../../src/server/observability/metrics/record-decision';
+import { RuleMetrics } from '../../../../src/server/observability/metrics/rule-metrics';
 import { makeShouldRateLimit } from '../../../../src/should-rate-limit';
-import { MemoryStore } from '../../../../src/store/memory/memory-store';
+import { MemoryStore } from '../../../../src/state/store/memory/memory-store';
 import { alone } from '../../../support/decisions/decide-one';
 import { entriesOf, requestOf } from '../../../support/decisions/rules';
 import { compileText } from '../../compile/compile-config';

@@ -1,10 +1,10 @@
 /** The gauges of configured limits: their labels, their bound, and what a reload changes. */
 
 import { Registry } from 'prom-client';
-import { PrometheusText } from '../../../../src/observability/metrics/prometheus-text';
-import { readMetrics } from '../../../../src/observability/metrics/metrics-snapshot';
-import { RuleLimitMetric } from '../../../../src/observability/metrics/rule-limit-metric';
-import type { RuleSet } from '../../../../src/rule/rule-set';
+import { PrometheusText } from '../../../../src/server/observability/metrics/prometheus-text';
+import { readMetrics } from '../../../../src/server/observability/metrics/metrics-snapshot';
+import { RuleLimitMetric } from '../../../../src/server/observability/metrics/rule-limit-metric';
+import type { RuleSet } from '../../../../src/domain/rule/rule-set';
 import { until } from '../../../support/clock/until';
 import { compileText } from '../../compile/compile-config';
 

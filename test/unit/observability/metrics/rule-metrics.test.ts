@@ -3,7 +3,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Registry } from 'prom-client';
-import { RuleMetrics, type DescriptorRecord } from '../../../../src/observability/metrics/rule-metrics';
+import { RuleMetrics, type DescriptorRecord } from '../../../../src/server/observability/metrics/rule-metrics';
 
 const RECORD: DescriptorRecord = {
   domain: 'edge',

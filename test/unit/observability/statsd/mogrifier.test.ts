@@ -1,6 +1,6 @@
 /** Mogrifiers: other names and tags, by patterns as Go writes them, in time that is linear in the name. */
 
-import { MogrifierError, Mogrifiers } from '../../../../src/observability/statsd/mogrifier';
+import { MogrifierError, Mogrifiers } from '../../../../src/server/observability/statsd/mogrifier';
 import { cpuMs } from '../../../support/clock/cpu-time';
 
 const NAME = 'ratelimit.service.rate_limit.mongo.user.total_hits';

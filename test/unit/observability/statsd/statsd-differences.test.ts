@@ -2,12 +2,12 @@
 
 import { Registry } from 'prom-client';
 import { atOnce } from '../../../../src/lib/slices';
-import { LatencyHistogram } from '../../../../src/observability/metrics/latency-histogram';
-import { makeMetrics, METRICS, type Metrics } from '../../../../src/observability/metrics/metrics';
-import { readMetrics } from '../../../../src/observability/metrics/metrics-snapshot';
-import { RuleMetrics, type DescriptorRecord } from '../../../../src/observability/metrics/rule-metrics';
-import { StatsdDifferences, TIMES_MAX, type StatsdLine } from '../../../../src/observability/statsd/statsd-differences';
-import { toStats } from '../../../../src/observability/statsd/statsd-names';
+import { LatencyHistogram } from '../../../../src/server/observability/metrics/latency-histogram';
+import { makeMetrics, METRICS, type Metrics } from '../../../../src/server/observability/metrics/metrics';
+import { readMetrics } from '../../../../src/server/observability/metrics/metrics-snapshot';
+import { RuleMetrics, type DescriptorRecord } from '../../../../src/server/observability/metrics/rule-metrics';
+import { StatsdDifferences, TIMES_MAX, type StatsdLine } from '../../../../src/server/observability/statsd/statsd-differences';
+import { toStats } from '../../../../src/server/observability/statsd/statsd-names';
 
 const RECORD: DescriptorRecord = {
   domain: 'mongo_cps',

@@ -1,6 +1,6 @@
 /** Lines of the statsd protocol, and packets of them. */
 
-import { toLine, toPackets } from '../../../../src/observability/statsd/statsd-lines';
+import { toLine, toPackets } from '../../../../src/server/observability/statsd/statsd-lines';
 
 test.each([
   [{ kind: 'counter', name: 'a.b', value: 3, tags: [] }, 'a.b:3|c'],

@@ -1,6 +1,6 @@
 /** The context that callers send: W3C Trace Context and B3, valid and not. */
 
-import { readParent } from '../../../../src/observability/tracing/trace-context';
+import { readParent } from '../../../../src/server/observability/tracing/trace-context';
 
 const T = '4bf92f3577b34da6a3ce929d0e0e4736';
 const S = '00f067aa0ba902b7';

@@ -1,15 +1,21 @@
 /** A configuration that comes as a message is the one that comes as a file of the same meaning: the same rules, the same problems. */
 
 import { stringify } from 'yaml';
-import { compileConfig } from '../../../../src/compile/compile';
-import type { ConfigDocument } from '../../../../src/yaml/config-document';
-import { ConfigError, type ConfigProblem } from '../../../../src/problems/config-error';
-import { toTape } from '../../../../src/source/xds/to-tape';
-import { BoundError, CONFIG_DESCRIPTORS_MAX, FIELD_BYTES_MAX } from '../../../../src/source/xds/decode-config';
-import { RESOURCES_MAX } from '../../../../src/source/xds/decode-response';
-import { loadXdsProto } from '../../../../src/source/xds/proto';
-import { readResourceSet } from '../../../../src/source/xds/resource-set';
-import type { WireAny, WireConfigDescriptor, WireRateLimitConfig, WireRateLimitPolicy, WireValue } from '../../../../src/source/xds/wire';
+import { compileConfig } from '../../../../src/configuration/compile/compile';
+import type { ConfigDocument } from '../../../../src/configuration/yaml/config-document';
+import { ConfigError, type ConfigProblem } from '../../../../src/configuration/problems/config-error';
+import { toTape } from '../../../../src/configuration/source/xds/to-tape';
+import { BoundError, CONFIG_DESCRIPTORS_MAX, FIELD_BYTES_MAX } from '../../../../src/configuration/source/xds/decode-config';
+import { RESOURCES_MAX } from '../../../../src/configuration/source/xds/decode-response';
+import { loadXdsProto } from '../../../../src/configuration/source/xds/proto';
+import { readResourceSet } from '../../../../src/configuration/source/xds/resource-set';
+import type {
+  WireAny,
+  WireConfigDescriptor,
+  WireRateLimitConfig,
+  WireRateLimitPolicy,
+  WireValue,
+} from '../../../../src/configuration/source/xds/wire';
 import { randomFrom, seeded, type Random } from '../../../support/random/random';
 import { packConfig } from '../../../support/servers/xds-server';
 

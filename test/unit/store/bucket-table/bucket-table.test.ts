@@ -1,9 +1,9 @@
 /** The table of the embedded store beside a Map, its order, and how much it moves at once. */
 
-import { RANKS, rankToForget } from '../../../../src/bucket/forget-rank';
-import type { BucketState } from '../../../../src/algorithm/algorithms';
-import { BucketTable } from '../../../../src/store/memory/bucket-table/bucket-table';
-import { halfSipHash, type WordsHash } from '../../../../src/store/memory/bucket-table/half-sip-hash';
+import { RANKS, rankToForget } from '../../../../src/domain/bucket/forget-rank';
+import type { BucketState } from '../../../../src/domain/algorithm/algorithms';
+import { BucketTable } from '../../../../src/state/store/memory/bucket-table/bucket-table';
+import { halfSipHash, type WordsHash } from '../../../../src/state/store/memory/bucket-table/half-sip-hash';
 import { expectSame } from '../../../support/random/expect-same';
 import { randomFrom, seededInFull, type Random } from '../../../support/random/random';
 

@@ -1,9 +1,9 @@
 /** Keys in the table of the embedded store: none is taken for another, whatever their hashes. */
 
-import { BucketTable } from '../../../../src/store/memory/bucket-table/bucket-table';
-import { halfSipHash, randomSeed, type WordsHash } from '../../../../src/store/memory/bucket-table/half-sip-hash';
-import { KeyPrefixes, NO_PREFIX, PREFIXES_MAX } from '../../../../src/store/memory/bucket-table/key-prefixes';
-import { KEY_BYTES_MAX, KeyWords } from '../../../../src/store/memory/bucket-table/key-words';
+import { BucketTable } from '../../../../src/state/store/memory/bucket-table/bucket-table';
+import { halfSipHash, randomSeed, type WordsHash } from '../../../../src/state/store/memory/bucket-table/half-sip-hash';
+import { KeyPrefixes, NO_PREFIX, PREFIXES_MAX } from '../../../../src/state/store/memory/bucket-table/key-prefixes';
+import { KEY_BYTES_MAX, KeyWords } from '../../../../src/state/store/memory/bucket-table/key-words';
 
 const sameForAll: WordsHash = () => 7;
 

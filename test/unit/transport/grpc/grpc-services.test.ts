@@ -1,13 +1,13 @@
 /** The methods of the gRPC port are those of proto/, and reflection tells clients about them. */
 
 import { parse, type Type } from 'protobufjs';
-import { Health } from '../../../../src/observability/health';
-import type { AnswerCalls } from '../../../../src/transport/answer';
-import type { CallError, StreamMethod } from '../../../../src/transport/grpc/grpc-method';
-import { makeGrpcServices } from '../../../../src/transport/grpc/grpc-services';
-import { loadProto } from '../../../../src/transport/messages/proto';
-import type { ReservationService } from '../../../../src/reservation/reservation-service';
-import { ReservationCalls } from '../../../../src/transport/reservation-calls';
+import { Health } from '../../../../src/server/observability/health';
+import type { AnswerCalls } from '../../../../src/server/transport/answer';
+import type { CallError, StreamMethod } from '../../../../src/server/transport/grpc/grpc-method';
+import { makeGrpcServices } from '../../../../src/server/transport/grpc/grpc-services';
+import { loadProto } from '../../../../src/server/transport/messages/proto';
+import type { ReservationService } from '../../../../src/state/reservation/reservation-service';
+import { ReservationCalls } from '../../../../src/server/transport/reservation-calls';
 
 /** The messages of server reflection, as its .proto has them. */
 const { root } = parse(

@@ -2,8 +2,8 @@
 
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
-import { JsonBodies } from '../../../../src/transport/http/http-body';
-import { ByteBudget } from '../../../../src/transport/byte-budget';
+import { JsonBodies } from '../../../../src/server/transport/http/http-body';
+import { ByteBudget } from '../../../../src/server/transport/byte-budget';
 
 const BUDGET_BYTES = 8 * 1024;
 const BYTES_MAX = 1024 * 1024;

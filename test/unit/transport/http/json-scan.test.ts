@@ -1,9 +1,9 @@
 /** What is refused of JSON before it is parsed, in whatever chunks it comes. */
 
-import { DESCRIPTORS_MAX, ENTRIES_MAX } from '../../../../src/descriptor/descriptor-bounds';
-import { parseRequest } from '../../../../src/transport/messages/json';
-import { JSON_DEPTH_MAX, JSON_ITEMS_MAX, JsonScan } from '../../../../src/transport/http/json-scan';
-import { toRequest } from '../../../../src/transport/messages/request';
+import { DESCRIPTORS_MAX, ENTRIES_MAX } from '../../../../src/domain/descriptor/descriptor-bounds';
+import { parseRequest } from '../../../../src/server/transport/messages/json';
+import { JSON_DEPTH_MAX, JSON_ITEMS_MAX, JsonScan } from '../../../../src/server/transport/http/json-scan';
+import { toRequest } from '../../../../src/server/transport/messages/request';
 import { randomFrom, seeded } from '../../../support/random/random';
 
 function refusalOf(text: string, chunkBytes = Infinity): string | undefined {

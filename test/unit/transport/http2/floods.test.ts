@@ -1,9 +1,9 @@
 /** The floods that HTTP/2 is known for, each by its CVE: the connection ends, or what they cost has a bound. */
 
-import { ANSWER_HEAD, OK_TRAILERS } from '../../../../src/transport/http2/calls/answer-frames';
-import { ErrorCode } from '../../../../src/transport/http2/frames/errors';
-import { STREAMS_MAX } from '../../../../src/transport/http2/connection/connection';
-import { FrameType } from '../../../../src/transport/http2/frames/frames';
+import { ANSWER_HEAD, OK_TRAILERS } from '../../../../src/server/transport/http2/calls/answer-frames';
+import { ErrorCode } from '../../../../src/server/transport/http2/frames/errors';
+import { STREAMS_MAX } from '../../../../src/server/transport/http2/connection/connection';
+import { FrameType } from '../../../../src/server/transport/http2/frames/frames';
 import { cpuMs } from '../../../support/clock/cpu-time';
 import { CALL_BLOCK, frame, headers, Peer, resetOf, setting, uint32 } from './peer';
 

@@ -1,9 +1,9 @@
 /** HPACK: the examples of RFC 7541, appendix C, whatever a block may hold, and whatever it may not. */
 
 import fc from 'fast-check';
-import { ConnectionError, ErrorCode } from '../../../../src/transport/http2/frames/errors';
-import { HEADER_FIELDS_MAX, HEADER_LIST_BYTES_MAX, HpackDecoder } from '../../../../src/transport/http2/hpack/hpack-decoder';
-import { encodeHeaderBlock } from '../../../../src/transport/http2/hpack/hpack-encoder';
+import { ConnectionError, ErrorCode } from '../../../../src/server/transport/http2/frames/errors';
+import { HEADER_FIELDS_MAX, HEADER_LIST_BYTES_MAX, HpackDecoder } from '../../../../src/server/transport/http2/hpack/hpack-decoder';
+import { encodeHeaderBlock } from '../../../../src/server/transport/http2/hpack/hpack-encoder';
 import { seeded } from '../../../support/random/random';
 
 function decode(decoder: HpackDecoder, hex: string): [string, string][] {

@@ -1,12 +1,12 @@
 /** The client's side of a connection for tests: sends any frames, and reads what comes back. */
 
-import { ByteBudget } from '../../../../src/transport/byte-budget';
-import { Connection } from '../../../../src/transport/http2/connection/connection';
-import type { ErrorCode } from '../../../../src/transport/http2/frames/errors';
-import { FrameType, PREFACE, type Frame } from '../../../../src/transport/http2/frames/frames';
-import { encodeHeaderBlock } from '../../../../src/transport/http2/hpack/hpack-encoder';
-import { SHOULD_RATE_LIMIT_PATH, type RequestHead } from '../../../../src/transport/http2/connection/request-head';
-import type { Stream, StreamHandler } from '../../../../src/transport/http2/connection/stream';
+import { ByteBudget } from '../../../../src/server/transport/byte-budget';
+import { Connection } from '../../../../src/server/transport/http2/connection/connection';
+import type { ErrorCode } from '../../../../src/server/transport/http2/frames/errors';
+import { FrameType, PREFACE, type Frame } from '../../../../src/server/transport/http2/frames/frames';
+import { encodeHeaderBlock } from '../../../../src/server/transport/http2/hpack/hpack-encoder';
+import { SHOULD_RATE_LIMIT_PATH, type RequestHead } from '../../../../src/server/transport/http2/connection/request-head';
+import type { Stream, StreamHandler } from '../../../../src/server/transport/http2/connection/stream';
 
 export type Received = Pick<Frame, 'type' | 'flags' | 'streamId'> & { readonly payload: Buffer };
 

@@ -1,9 +1,9 @@
 /** Random statuses of descriptors, with the numbers and texts whose length on the wire changes. */
 
 import fc from 'fast-check';
-import type { Code, DescriptorStatus } from '../../../../src/decide/decision';
-import { UNIT_NAMES } from '../../../../src/descriptor/unit';
-import type { Limit } from '../../../../src/rule/limit';
+import type { Code, DescriptorStatus } from '../../../../src/domain/decide/decision';
+import { UNIT_NAMES } from '../../../../src/domain/descriptor/unit';
+import type { Limit } from '../../../../src/domain/rule/limit';
 
 const uint32 = fc.oneof(fc.integer({ min: 0, max: 2 ** 32 - 1 }), fc.constantFrom(0, 127, 128, 16_383, 16_384, 2 ** 31, 2 ** 32 - 1));
 export const name = fc.oneof(

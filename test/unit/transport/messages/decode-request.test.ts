@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { BadRequestError } from '../../../../src/lib/errors';
-import * as codec from '../../../../src/transport/messages/decode-request';
-import { toRequest } from '../../../../src/transport/messages/request';
-import type { WireRequest } from '../../../../src/transport/messages/wire';
+import * as codec from '../../../../src/server/transport/messages/decode-request';
+import { toRequest } from '../../../../src/server/transport/messages/request';
+import type { WireRequest } from '../../../../src/server/transport/messages/wire';
 import { seeded } from '../../../support/random/random';
 import { decodeByProtobufjs, encodeByProtobufjs } from './protobufjs-codec';
 import { bytes, group, number, tag, varint } from './wire-fields';

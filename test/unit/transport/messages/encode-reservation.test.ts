@@ -1,8 +1,8 @@
 /** The encoders of reservations and of the health: what they write is, byte for byte, what protobufjs writes. */
 
 import fc from 'fast-check';
-import { encodeHealth, encodeHealthList } from '../../../../src/transport/messages/health-codec';
-import { loadProto } from '../../../../src/transport/messages/proto';
+import { encodeHealth, encodeHealthList } from '../../../../src/server/transport/messages/health-codec';
+import { loadProto } from '../../../../src/server/transport/messages/proto';
 import {
   encodeKuadrantCommitted,
   encodeKuadrantReserved,
@@ -12,8 +12,8 @@ import {
   stepJson,
   toWireReserved,
   toWireStepAnswer,
-} from '../../../../src/transport/messages/reservation-answers';
-import type { ReserveAnswer, StepAnswer } from '../../../../src/reservation/reservation-service';
+} from '../../../../src/server/transport/messages/reservation-answers';
+import type { ReserveAnswer, StepAnswer } from '../../../../src/state/reservation/reservation-service';
 import { seeded } from '../../../support/random/random';
 import { statuses } from './arbitrary-statuses';
 

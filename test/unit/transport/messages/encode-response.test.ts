@@ -1,9 +1,9 @@
 /** The response encoder: what it writes is, byte for byte, what protobufjs writes. */
 
 import fc from 'fast-check';
-import type { Decision } from '../../../../src/decide/decision';
-import type { JsonObject, JsonValue } from '../../../../src/rule/rule';
-import { encodeResponse, toWireResponse } from '../../../../src/transport/messages/response';
+import type { Decision } from '../../../../src/domain/decide/decision';
+import type { JsonObject, JsonValue } from '../../../../src/domain/rule/rule';
+import { encodeResponse, toWireResponse } from '../../../../src/server/transport/messages/response';
 import { seeded } from '../../../support/random/random';
 import { code, name, statuses } from './arbitrary-statuses';
 import { encodeResponseByProtobufjs } from './protobufjs-codec';

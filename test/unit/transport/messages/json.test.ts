@@ -1,9 +1,9 @@
 /** /json's mapping: what protojson allows becomes the wire's request, the rest an error that names its path. */
 
 import { BadRequestError } from '../../../../src/lib/errors';
-import { parseRequest } from '../../../../src/transport/messages/json';
-import { formatResponse } from '../../../../src/transport/messages/response';
-import type { WireRequest, WireResponse } from '../../../../src/transport/messages/wire';
+import { parseRequest } from '../../../../src/server/transport/messages/json';
+import { formatResponse } from '../../../../src/server/transport/messages/response';
+import type { WireRequest, WireResponse } from '../../../../src/server/transport/messages/wire';
 
 function parse(text: string): WireRequest {
   return parseRequest(Buffer.from(text));

@@ -2,7 +2,7 @@
 
 import * as path from 'node:path';
 import { Root, type Type } from 'protobufjs';
-import type { WireRequest, WireResponse } from '../../../../src/transport/messages/wire';
+import type { WireRequest, WireResponse } from '../../../../src/server/transport/messages/wire';
 
 const PROTO_DIR = path.join(__dirname, '..', '..', '..', '..', 'proto');
 

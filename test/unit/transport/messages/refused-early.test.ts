@@ -1,9 +1,9 @@
 /** Messages that are too much are refused where they are, and not at their end: what is refused costs a small part of reading all of it. */
 
-import { FIELDS_MAX } from '../../../../src/descriptor/descriptor-bounds';
+import { FIELDS_MAX } from '../../../../src/domain/descriptor/descriptor-bounds';
 import { BadRequestError } from '../../../../src/lib/errors';
-import { decodeRequest, decodeStep } from '../../../../src/transport/messages/decode-request';
-import { WireReader } from '../../../../src/transport/messages/wire-reader';
+import { decodeRequest, decodeStep } from '../../../../src/server/transport/messages/decode-request';
+import { WireReader } from '../../../../src/server/transport/messages/wire-reader';
 import { bytes, group, number } from './wire-fields';
 
 /** Of the largest message that a transport takes. */

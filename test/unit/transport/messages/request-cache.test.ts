@@ -1,15 +1,15 @@
 /** Requests that come again: the same object, which says what reading it anew would say; within bounds, whatever is sent. */
 
-import type { RateLimitRequest } from '../../../../src/descriptor/descriptor';
+import type { RateLimitRequest } from '../../../../src/domain/descriptor/descriptor';
 import { BadRequestError } from '../../../../src/lib/errors';
 import {
   CACHED_BYTES_MAX,
   CACHED_DESCRIPTORS_MAX,
   CACHED_MESSAGE_BYTES_MAX,
   RequestCache,
-} from '../../../../src/transport/messages/request-cache';
-import { loadProto } from '../../../../src/transport/messages/proto';
-import type { WireDescriptor } from '../../../../src/transport/messages/wire';
+} from '../../../../src/server/transport/messages/request-cache';
+import { loadProto } from '../../../../src/server/transport/messages/proto';
+import type { WireDescriptor } from '../../../../src/server/transport/messages/wire';
 import { expectSame } from '../../../support/random/expect-same';
 import { randomFrom } from '../../../support/random/random';
 

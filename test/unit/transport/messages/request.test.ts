@@ -1,8 +1,8 @@
 /** Hits of a request: what 0, absence, refunds and huge numbers mean. */
 
-import { HITS_MAX } from '../../../../src/descriptor/descriptor';
-import { toRequest } from '../../../../src/transport/messages/request';
-import type { WireDescriptor } from '../../../../src/transport/messages/wire';
+import { HITS_MAX } from '../../../../src/domain/descriptor/descriptor';
+import { toRequest } from '../../../../src/server/transport/messages/request';
+import type { WireDescriptor } from '../../../../src/server/transport/messages/wire';
 
 function hitsOf(descriptor: WireDescriptor, requestHits = 4): number | undefined {
   return toRequest({ domain: 'd', descriptors: [descriptor], hits_addend: requestHits }).descriptors[0]?.hits;

@@ -1,8 +1,8 @@
 /** A decision in wire form: clamps and roundings. */
 
-import type { Decision } from '../../../../src/decide/decision';
-import type { Limit } from '../../../../src/rule/limit';
-import { toWireResponse } from '../../../../src/transport/messages/response';
+import type { Decision } from '../../../../src/domain/decide/decision';
+import type { Limit } from '../../../../src/domain/rule/limit';
+import { toWireResponse } from '../../../../src/server/transport/messages/response';
 
 function wireStatus(limitRemaining: number, durationUntilResetUs?: number): unknown {
   const status = {

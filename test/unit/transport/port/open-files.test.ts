@@ -1,6 +1,6 @@
 /** Connections are shared out so that the limit on open files is never reached by them alone. */
 
-import { limitConnections } from '../../../../src/transport/port/open-files';
+import { limitConnections } from '../../../../src/server/transport/port/open-files';
 
 test.each<[number | undefined, boolean]>([
   [undefined, false],

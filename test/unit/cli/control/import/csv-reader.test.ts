@@ -1,6 +1,6 @@
 /** The reader of CSV: quotes, line ends, numbers of lines, parts cut anywhere, and bounds. */
 
-import { CsvReader, type CsvRecord } from '../../../../../src/cli/control/import/csv-reader';
+import { CsvReader, type CsvRecord } from '../../../../../src/program/cli/control/import/csv-reader';
 
 function read(parts: readonly string[]): readonly CsvRecord[] {
   const reader = new CsvReader();

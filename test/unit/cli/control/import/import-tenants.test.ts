@@ -1,9 +1,14 @@
 /** An import of tenants: a server that stops answering, one that refuses, doubled tenants, and what it keeps. */
 
-import { AdminError } from '../../../../../src/cli/admin/admin-error';
-import { TenantImport, type ImportBody, type ImportOptions, type ImportReply } from '../../../../../src/cli/control/import/import-tenants';
-import { SeenTenants } from '../../../../../src/cli/control/import/seen-tenants';
-import type { Line } from '../../../../../src/cli/control/import/tenant-rows';
+import { AdminError } from '../../../../../src/program/cli/admin/admin-error';
+import {
+  TenantImport,
+  type ImportBody,
+  type ImportOptions,
+  type ImportReply,
+} from '../../../../../src/program/cli/control/import/import-tenants';
+import { SeenTenants } from '../../../../../src/program/cli/control/import/seen-tenants';
+import type { Line } from '../../../../../src/program/cli/control/import/tenant-rows';
 
 async function* linesOf(count: number): AsyncGenerator<Line> {
   for (let i = 0; i < count; i += 1) yield await Promise.resolve({ line: i + 2, row: { tenant: `t${i}`, plan: 'p' } });

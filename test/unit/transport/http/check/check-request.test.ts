@@ -1,8 +1,8 @@
 /** /check makes of headers and query exactly the descriptors that the settings say, and nothing that a client adds changes whose they are. */
 
 import { BadRequestError } from '../../../../../src/lib/errors';
-import { descriptorPlans } from '../../../../../src/settings/table/descriptor-plans';
-import { compileCheck, type Check, type CheckPlan } from '../../../../../src/transport/http/check/check-request';
+import { descriptorPlans } from '../../../../../src/configuration/settings/table/descriptor-plans';
+import { compileCheck, type Check, type CheckPlan } from '../../../../../src/server/transport/http/check/check-request';
 
 interface Asked {
   readonly descriptors: string;

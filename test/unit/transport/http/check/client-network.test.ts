@@ -1,6 +1,6 @@
 /** The client's address is counted from the right of X-Forwarded-For, so that nothing on its left can choose it. */
 
-import { clientNetwork } from '../../../../../src/transport/http/check/client-network';
+import { clientNetwork } from '../../../../../src/server/transport/http/check/client-network';
 
 test.each([
   ['192.0.2.1', 0, '192.0.2.1'],

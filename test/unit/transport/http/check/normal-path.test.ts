@@ -1,7 +1,7 @@
 /** All spellings of a path that servers read alike become one, and no spelling of another path becomes it. */
 
 import fc from 'fast-check';
-import { normalPath } from '../../../../../src/transport/http/check/normal-path';
+import { normalPath } from '../../../../../src/server/transport/http/check/normal-path';
 import { seeded } from '../../../../support/random/random';
 
 test.each([

@@ -1,8 +1,8 @@
 /** Which calls are asked for together, and what each is told. */
 
-import type { RateLimitRequest } from '../../../../../src/descriptor/descriptor';
-import type { Answer, ReadRequest } from '../../../../../src/transport/answer';
-import { GATHERED_MAX, GatheredCalls } from '../../../../../src/transport/http2/calls/gathered-calls';
+import type { RateLimitRequest } from '../../../../../src/domain/descriptor/descriptor';
+import type { Answer, ReadRequest } from '../../../../../src/server/transport/answer';
+import { GATHERED_MAX, GatheredCalls } from '../../../../../src/server/transport/http2/calls/gathered-calls';
 
 const ANSWERED: Answer = { failure: { kind: 'unavailable', message: 'no' } };
 

@@ -3,14 +3,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
-import type { AnswerStream, GrpcMethod, MethodAnswer } from '../../../../../src/transport/grpc/grpc-method';
-import { ByteBudget } from '../../../../../src/transport/byte-budget';
-import { ErrorCode } from '../../../../../src/transport/http2/frames/errors';
-import { FrameType } from '../../../../../src/transport/http2/frames/frames';
-import { HpackDecoder } from '../../../../../src/transport/http2/hpack/hpack-decoder';
-import { encodeHeaderBlock } from '../../../../../src/transport/http2/hpack/hpack-encoder';
-import { openMethodCall } from '../../../../../src/transport/http2/calls/method-call';
-import { TurnQueue } from '../../../../../src/transport/turn-queue';
+import type { AnswerStream, GrpcMethod, MethodAnswer } from '../../../../../src/server/transport/grpc/grpc-method';
+import { ByteBudget } from '../../../../../src/server/transport/byte-budget';
+import { ErrorCode } from '../../../../../src/server/transport/http2/frames/errors';
+import { FrameType } from '../../../../../src/server/transport/http2/frames/frames';
+import { HpackDecoder } from '../../../../../src/server/transport/http2/hpack/hpack-decoder';
+import { encodeHeaderBlock } from '../../../../../src/server/transport/http2/hpack/hpack-encoder';
+import { openMethodCall } from '../../../../../src/server/transport/http2/calls/method-call';
+import { TurnQueue } from '../../../../../src/server/transport/turn-queue';
 import { until } from '../../../../support/clock/until';
 import { CALL_FIELDS, Peer, frame, headers, resetOf, setting, uint32, type Received } from '../peer';
 

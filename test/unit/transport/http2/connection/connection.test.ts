@@ -1,11 +1,11 @@
 /** The rules of HTTP/2 (RFC 9113) as a server keeps them: what ends a connection, what ends a stream, windows, and the drain. */
 
 import fc from 'fast-check';
-import { ByteBudget } from '../../../../../src/transport/byte-budget';
-import { Connection } from '../../../../../src/transport/http2/connection/connection';
-import { ErrorCode } from '../../../../../src/transport/http2/frames/errors';
-import { Flag, FrameType, PREFACE } from '../../../../../src/transport/http2/frames/frames';
-import { encodeHeaderBlock } from '../../../../../src/transport/http2/hpack/hpack-encoder';
+import { ByteBudget } from '../../../../../src/server/transport/byte-budget';
+import { Connection } from '../../../../../src/server/transport/http2/connection/connection';
+import { ErrorCode } from '../../../../../src/server/transport/http2/frames/errors';
+import { Flag, FrameType, PREFACE } from '../../../../../src/server/transport/http2/frames/frames';
+import { encodeHeaderBlock } from '../../../../../src/server/transport/http2/hpack/hpack-encoder';
 import { seeded } from '../../../../support/random/random';
 import { CALL_BLOCK, CALL_FIELDS, frame, framesOf, headers, Peer, resetOf, setting, uint32 } from '../peer';
 

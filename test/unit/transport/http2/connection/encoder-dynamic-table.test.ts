@@ -1,12 +1,12 @@
 /** Header frames that are told once: a peer reads the same fields in every form, in any order, and the second time has few bytes to read. */
 
-import { ANSWER_HEAD, OK_TRAILERS } from '../../../../../src/transport/http2/calls/answer-frames';
-import { Flag, FRAME_HEADER_BYTES, FrameType } from '../../../../../src/transport/http2/frames/frames';
-import { HpackDecoder } from '../../../../../src/transport/http2/hpack/hpack-decoder';
-import { encodeHeaderBlock } from '../../../../../src/transport/http2/hpack/hpack-encoder';
-import { headersFrame, EncoderDynamicTable } from '../../../../../src/transport/http2/connection/encoder-dynamic-table';
-import type { Connection } from '../../../../../src/transport/http2/connection/connection';
-import type { Stream } from '../../../../../src/transport/http2/connection/stream';
+import { ANSWER_HEAD, OK_TRAILERS } from '../../../../../src/server/transport/http2/calls/answer-frames';
+import { Flag, FRAME_HEADER_BYTES, FrameType } from '../../../../../src/server/transport/http2/frames/frames';
+import { HpackDecoder } from '../../../../../src/server/transport/http2/hpack/hpack-decoder';
+import { encodeHeaderBlock } from '../../../../../src/server/transport/http2/hpack/hpack-encoder';
+import { headersFrame, EncoderDynamicTable } from '../../../../../src/server/transport/http2/connection/encoder-dynamic-table';
+import type { Connection } from '../../../../../src/server/transport/http2/connection/connection';
+import type { Stream } from '../../../../../src/server/transport/http2/connection/stream';
 import { randomFrom } from '../../../../support/random/random';
 import { frame, headers, Peer, setting, type Received } from '../peer';
 

@@ -1,9 +1,9 @@
 /** What is remembered of header blocks: never an answer that decoding would not have given. */
 
 import fc from 'fast-check';
-import { HeaderBlocks } from '../../../../../src/transport/http2/connection/header-blocks';
-import { HpackDecoder } from '../../../../../src/transport/http2/hpack/hpack-decoder';
-import { readRequestHead, SHOULD_RATE_LIMIT_PATH } from '../../../../../src/transport/http2/connection/request-head';
+import { HeaderBlocks } from '../../../../../src/server/transport/http2/connection/header-blocks';
+import { HpackDecoder } from '../../../../../src/server/transport/http2/hpack/hpack-decoder';
+import { readRequestHead, SHOULD_RATE_LIMIT_PATH } from '../../../../../src/server/transport/http2/connection/request-head';
 import { seeded } from '../../../../support/random/random';
 import { CALL_BLOCK } from '../peer';
 

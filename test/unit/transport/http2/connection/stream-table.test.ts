@@ -1,7 +1,7 @@
 /** The table of a connection's streams: those that are open are found, whatever was opened and closed before; in no more places than it may have. */
 
-import { Stream } from '../../../../../src/transport/http2/connection/stream';
-import { StreamTable } from '../../../../../src/transport/http2/connection/stream-table';
+import { Stream } from '../../../../../src/server/transport/http2/connection/stream';
+import { StreamTable } from '../../../../../src/server/transport/http2/connection/stream-table';
 import { randomFrom } from '../../../../support/random/random';
 
 function streamOf(id: number): Stream {

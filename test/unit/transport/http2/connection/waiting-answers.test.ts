@@ -1,9 +1,9 @@
 /** Answers that wait for windows of their peers: all connections together hold a bounded number of bytes of them. */
 
-import { ByteBudget } from '../../../../../src/transport/byte-budget';
-import { ErrorCode } from '../../../../../src/transport/http2/frames/errors';
-import { FrameType } from '../../../../../src/transport/http2/frames/frames';
-import { ANSWER_HEAD, OK_TRAILERS } from '../../../../../src/transport/http2/calls/answer-frames';
+import { ByteBudget } from '../../../../../src/server/transport/byte-budget';
+import { ErrorCode } from '../../../../../src/server/transport/http2/frames/errors';
+import { FrameType } from '../../../../../src/server/transport/http2/frames/frames';
+import { ANSWER_HEAD, OK_TRAILERS } from '../../../../../src/server/transport/http2/calls/answer-frames';
 import { frame, headers, Peer, resetOf, setting, uint32 } from '../peer';
 
 const MESSAGE = Buffer.alloc(1_000, 1);

@@ -1,6 +1,6 @@
 /** The memory of what a connection has to say: used on as long as it is small. */
 
-import { FrameWriter } from '../../../../../src/transport/http2/frames/frame-writer';
+import { FrameWriter } from '../../../../../src/server/transport/http2/frames/frame-writer';
 
 test('memory for an unusually large write is freed', () => {
   const writer = new FrameWriter();

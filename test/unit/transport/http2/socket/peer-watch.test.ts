@@ -1,9 +1,9 @@
 /** A peer is judged by the clock: one that does not begin, does not take, does not answer, or has grown old. */
 
-import { DEFAULT_RULES, jitteredAgeMs, type ConnectionRules } from '../../../../../src/transport/port/connection-rules';
-import { FrameType } from '../../../../../src/transport/http2/frames/frames';
-import { LEAN_BOUNDS } from '../../../../../src/transport/http2/socket/lean-bounds';
-import { PeerWatch } from '../../../../../src/transport/http2/socket/peer-watch';
+import { DEFAULT_RULES, jitteredAgeMs, type ConnectionRules } from '../../../../../src/server/transport/port/connection-rules';
+import { FrameType } from '../../../../../src/server/transport/http2/frames/frames';
+import { LEAN_BOUNDS } from '../../../../../src/server/transport/http2/socket/lean-bounds';
+import { PeerWatch } from '../../../../../src/server/transport/http2/socket/peer-watch';
 import { CALL_BLOCK, frame, headers, Peer, setting, type Received } from '../peer';
 
 const { handshakeTimeoutMs, stallTimeoutMs } = LEAN_BOUNDS;

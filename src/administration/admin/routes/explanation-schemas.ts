@@ -1,0 +1,90 @@
+/** The JSON of explanations: limits with their sources and buckets, and the records of control data that decide. */
+
+import { Type, type TSchema } from '@sinclair/typebox';
+import { CONTROL_KINDS } from '../../../state/control/control-record';
+import { LIMIT_GIVERS } from '../../../configuration/explain/explain-limit';
+import { bucket } from './bucket-routes';
+import { object } from '../route/schemas';
+import { effectState, warnings } from './records/effect-schemas';
+import { IDLE_MAX } from '../exceptions/idle-records';
+
+const recordFields = {
+  kind: Type.Union(CONTROL_KINDS.map((kind) => Type.Literal(kind))),
+  id: Type.String({ description: 'The id of the record, or the name of the tenant or plan.' }),
+  until: Type.Optional(Type.String({ format: 'date-time' })),
+  reason: Type.Optional(Type.String()),
+  author: Type.Optional(Type.String()),
+  created_at: Type.Optional(Type.String({ format: 'date-time' })),
+  version: Type.Optional(Type.Integer({ minimum: 0 })),
+};
+
+/** A record of control data. */
+export const shownRecord = object(recordFields);
+
+export const decidingRecord = object({
+  descriptor: Type.Integer({ minimum: 0, description: 'Index of the descriptor in the request.' }),
+  ...recordFields,
+});
+
+/** Records that name the subject, and have no effect on it. */
+export const withoutEffect = Type.Array(object({ ...recordFields, effect: effectState, warnings }), {
+  description: `Records that name it and have no effect, or only a part of it; at most ${IDLE_MAX}.`,
+});
+
+const values = {
+  name: Type.String({ description: 'Empty: it has no name.' }),
+  requests_per_unit: Type.Integer({ minimum: 0 }),
+  unit: Type.String(),
+  unit_multiplier: Type.Integer({ minimum: 1 }),
+  capacity: Type.Integer({ minimum: 0 }),
+};
+
+const place = {
+  file: Type.Optional(Type.String({ description: 'Where the configuration has it.' })),
+  line: Type.Optional(Type.Integer({ minimum: 1 })),
+};
+
+const source = object(
+  {
+    from: Type.Union(LIMIT_GIVERS.map((from) => Type.Literal(from))),
+    record: Type.Optional(shownRecord),
+    ...place,
+    replaces: Type.Optional(object(values, 'The values of the configuration that do not apply.')),
+  },
+  'Where the values come from: the configuration at `file` and `line`, run-time values of a plan, an override, or the request.',
+);
+
+/** Open: limits may get further fields. */
+const limit = {
+  ...values,
+  algorithm: Type.String(),
+  bucket_key: Type.String(),
+  source,
+  bucket: Type.Optional(bucket),
+};
+
+const candidate = Type.Object(limit, { description: 'The limit that is tried beside it, and never denies.' });
+
+export const explainedLimit = Type.Object({ ...limit, candidate: Type.Optional(candidate) });
+
+/** What an explanation has about a descriptor, without the levels of the match. */
+export const explainedDescriptor = {
+  entries: Type.Array(object({ key: Type.String(), value: Type.String() })),
+  rule: Type.Optional(Type.String({ description: 'The path of the rule, joined with dots. Absent: no rule matches.' })),
+  mode: Type.String(),
+  unlimited: Type.Boolean(),
+  override: Type.Boolean({ description: 'Whether the request brings its limit.' }),
+  limits: Type.Array(explainedLimit, { description: 'Those that apply, apart from a block or a pass.' }),
+  plan: Type.Optional(Type.String({ description: 'The plan of the tenant.' })),
+  plan_source: Type.Optional(
+    object({
+      is_default: Type.Boolean({ description: 'It is the `default_plan`: the tenant has none, or one that the configuration lacks.' }),
+      unknown_plan: Type.Optional(Type.String({ description: 'The plan of the tenant, which the configuration lacks.' })),
+      ...place,
+    }),
+  ),
+  block: Type.Optional(shownRecord),
+  pass: Type.Optional(shownRecord),
+  replaced: Type.Array(Type.String()),
+  not_limited: Type.Optional(Type.String({ description: 'Why no limit applies.' })),
+} satisfies Readonly<Record<string, TSchema>>;

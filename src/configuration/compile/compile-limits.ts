@@ -1,0 +1,183 @@
+/** Compiles the limits of a descriptor or of a plan. */
+
+import { CALENDAR_ALGORITHM, type Algorithm } from '../../domain/algorithm/algorithms';
+import { joinPath } from '../../lib/quote';
+import type { ResponseBody } from '../../domain/rule/body/response-body';
+import {
+  DEFAULT_RESERVATION_TERMS,
+  isLimitProblem,
+  makeLimit,
+  windowName,
+  type FailureMode,
+  type Limit,
+  type Overdraft,
+  type ReservationTerms,
+  type ResponseHeaders,
+} from '../../domain/rule/limit';
+import type { ValuesOf } from './field-types/field';
+import type { RESERVATIONS } from './fields/reservations';
+import { warnOfLimit } from './limit-warnings';
+import type { LimitedSpec, RateLimitSpec } from './read/read-limits';
+
+export interface LimitDefaults {
+  /** For limits without `algorithm`. */
+  readonly defaultAlgorithm: Algorithm;
+  /** `USE_CALENDAR_MONTH_RATE_LIMIT`: months are calendar months in UTC. */
+  readonly calendarMonth: boolean;
+  /** For limits without `failure_mode`; absent: `FAILURE_MODE`. */
+  readonly failureMode?: FailureMode | undefined;
+  /** For limits without `response_headers`; absent: the setting `RESPONSE_HEADERS`. */
+  readonly responseHeaders?: ResponseHeaders | undefined;
+  /** For limits without `response_body`; absent: the setting `RESPONSE_BODY`. */
+  readonly responseBody?: ResponseBody | undefined;
+  /** Whether limits without `overdraft` take usage reports. */
+  readonly defaultOverdraft: boolean;
+}
+
+/** Shared by the many rules without entries here: an array for each would take a tenth of the memory of all rules. */
+export const NONE: readonly never[] = [];
+
+/** What the limits of a rule or a plan amount to. */
+export interface CompiledLimits {
+  readonly limits: readonly Limit[];
+  readonly unlimited: boolean;
+  /** Name of an unlimited one; limits have their own. */
+  readonly name: string;
+  /** Names of limits that they replace. */
+  readonly replaces: readonly string[];
+}
+
+/** Compiles all limits of one domain. */
+export class LimitCompiler {
+  /** The values of `response_headers` of the limits so far. */
+  readonly headerModes = new Set<ResponseHeaders>();
+  /** Whether a limit so far has a `response_body` other than `off`. */
+  hasBodies = false;
+  /** Whether a limit so far has `reservations`. */
+  hasReservations = false;
+  /** Whether a limit so far has a `candidate`. */
+  hasCandidates = false;
+
+  constructor(private readonly options: LimitDefaults) {}
+
+  compile(specs: readonly RateLimitSpec[]): CompiledLimits {
+    const unlimited = specs.find(({ kind }) => kind === 'unlimited');
+    return {
+      limits: this.compileLimits(specs),
+      unlimited: unlimited !== undefined,
+      name: unlimited?.name ?? '',
+      replaces: replacedBy(specs),
+    };
+  }
+
+  /** Two limits with one algorithm and window would share a bucket, where only the smaller one has an effect: that is a problem. */
+  private compileLimits(specs: readonly RateLimitSpec[]): readonly Limit[] {
+    const [only] = specs;
+    if (only !== undefined && specs.length === 1) {
+      const limit = only.kind === 'limited' ? this.compileWithCandidate(only) : undefined;
+      return limit === undefined ? NONE : [limit];
+    }
+    const seen = new Map<string, LimitedSpec>();
+    return specs.flatMap((spec) => {
+      const limit = spec.kind === 'limited' ? this.compileWithCandidate(spec) : undefined;
+      if (limit === undefined || spec.kind !== 'limited') return [];
+      for (const one of limit.candidate === undefined ? [limit] : [limit, limit.candidate]) {
+        const identity = `${one.role ?? ''} ${one.algorithm} ${windowName(one)}`;
+        const first = seen.get(identity);
+        if (first === undefined) seen.set(identity, spec);
+        else reportSameWindow(one.role === 'candidate' ? candidateOf(spec) : spec, { first, limit: one });
+      }
+      return [limit];
+    });
+  }
+
+  private compileWithCandidate(spec: LimitedSpec): Limit | undefined {
+    const limit = this.compileLimit(spec);
+    if (spec.fields.candidate === undefined) return limit;
+    const candidate = this.compileLimit(candidateOf(spec));
+    if (limit === undefined || candidate === undefined) return limit;
+    this.hasCandidates = true;
+    return { ...limit, candidate: { ...candidate, role: 'candidate' } };
+  }
+
+  private overdraftOf({ fields: { overdraft, overdraftMax } }: LimitedSpec): Overdraft | undefined {
+    if (!(overdraft?.value ?? this.options.defaultOverdraft)) return undefined;
+    return overdraftMax === undefined ? {} : { max: overdraftMax.value };
+  }
+
+  /** A missing `requests_per_unit` is 0, as in the reference: every hit is over the limit. */
+  private compileLimit(spec: LimitedSpec): Limit | undefined {
+    const { unit, name, fields } = spec;
+    if (!spec.isReadable) return undefined;
+    const { requestsPerUnit, unitMultiplier, burst, timeZone, reservations, overdraftMax } = fields;
+    const calendar = fields.calendar?.value === true;
+    // Calendar windows are fixed windows, so `calendar` implies the algorithm.
+    const algorithm = fields.algorithm?.value ?? (calendar ? CALENDAR_ALGORITHM : this.options.defaultAlgorithm);
+    const monthTimeZone = this.options.calendarMonth && unit.value === 'month' ? 'UTC' : undefined;
+    const made = makeLimit({
+      unit: unit.value,
+      requestsPerUnit: requestsPerUnit?.value ?? 0,
+      name,
+      algorithm,
+      failureMode: fields.failureMode?.value ?? this.options.failureMode,
+      responseHeaders: fields.responseHeaders?.value ?? this.options.responseHeaders,
+      responseBody: fields.responseBody?.value ?? this.options.responseBody,
+      calendarTimeZone: calendar ? (timeZone?.value ?? 'UTC') : monthTimeZone,
+      overdraft: this.overdraftOf(spec),
+      reservations: reservations && termsOf(reservations.value),
+      ...(unitMultiplier && { unitMultiplier: unitMultiplier.value }),
+      ...(burst && { burst: burst.value }),
+    });
+    if (!isLimitProblem(made)) {
+      warnOfLimit(spec, { limit: made, ...this.options });
+      if (made.responseHeaders !== undefined) this.headerModes.add(made.responseHeaders);
+      if (made.responseBody !== undefined && made.responseBody.kind !== 'off') this.hasBodies = true;
+      if (made.reservations !== undefined) this.hasReservations = true;
+      return made;
+    }
+    const culprits = { requests_per_unit: requestsPerUnit, unit_multiplier: unitMultiplier, burst, overdraft_max: overdraftMax };
+    const culprit = culprits[made.field];
+    const message = culprit === undefined ? made.message : `${culprit.value} ${made.message}`;
+    spec.problems.report({ offset: (culprit ?? spec).offset, path: joinPath(spec.path, made.field), message });
+    return undefined;
+  }
+}
+
+/** The candidate as a limit of its own. While the store is away it counts nothing. */
+function candidateOf(spec: LimitedSpec): LimitedSpec {
+  const { candidate, requestsPerUnit, unitMultiplier, burst, algorithm, calendar, timeZone, overdraft, overdraftMax } = spec.fields;
+  const own = candidate?.value ?? {};
+  const hasUnit = own.unit !== undefined;
+  const keepsAlgorithm = own.algorithm === undefined;
+  const fields = {
+    ...(requestsPerUnit && { requestsPerUnit }),
+    ...(unitMultiplier && !hasUnit && { unitMultiplier }),
+    ...(keepsAlgorithm && {
+      ...(burst && { burst }),
+      ...(algorithm && { algorithm }),
+      ...(calendar && { calendar }),
+      ...(timeZone && { timeZone }),
+    }),
+    ...(overdraft && { overdraft }),
+    ...(overdraftMax && { overdraftMax }),
+    failureMode: { value: 'open' as const, offset: spec.offset },
+    responseHeaders: { value: 'off' as const, offset: spec.offset },
+    ...own,
+  };
+  const { offset = spec.offset } = candidate ?? {};
+  return { ...spec, fields, unit: own.unit ?? spec.unit, givesRequestsPerUnit: true, offset, path: joinPath(spec.path, 'candidate') };
+}
+
+function termsOf({ maxShare, onLapse }: ValuesOf<typeof RESERVATIONS.fields>): ReservationTerms {
+  const terms = DEFAULT_RESERVATION_TERMS;
+  return { maxShare: maxShare?.value ?? terms.maxShare, onLapse: onLapse?.value ?? terms.onLapse };
+}
+
+function replacedBy(specs: readonly RateLimitSpec[]): readonly string[] {
+  return specs.every(({ replaces }) => replaces.length === 0) ? NONE : specs.flatMap(({ replaces }) => replaces.map(({ value }) => value));
+}
+
+function reportSameWindow(spec: LimitedSpec, { first, limit }: { first: LimitedSpec; limit: Limit }): void {
+  const message = `uses ${limit.algorithm} over the same window as the limit ${spec.problems.placeOf(first)}; keep the smaller one, or change one's algorithm or window`;
+  spec.problems.report({ offset: spec.offset, path: spec.path, message });
+}

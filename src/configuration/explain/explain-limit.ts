@@ -1,0 +1,167 @@
+/** Explains a limit in force: its values, its bucket, and where it comes from. */
+
+import type { BucketAlgorithm } from '../../domain/algorithm/algorithms';
+import { limitsOf } from '../compile/lint/declared-level';
+import type { DescriptorSpec } from '../compile/read/read-file';
+import type { LimitedSpec } from '../compile/read/read-limits';
+import type { PlanSpec } from '../compile/read/read-plans';
+import { toText } from '../../domain/descriptor/byte-string';
+import type { OverrideSource } from '../../domain/rule/control-view';
+import type { InFlight } from '../../domain/rule/in-flight';
+import { overdraftMaxOf, reservableMax, type Limit } from '../../domain/rule/limit';
+import type { Match } from '../../domain/rule/match';
+
+export interface LimitExplanation {
+  readonly name: string;
+  readonly requestsPerUnit: number;
+  readonly unit: string;
+  readonly unitMultiplier: number;
+  readonly algorithm: BucketAlgorithm;
+  /** Hits that may come at once. */
+  readonly capacity: number;
+  readonly calendar?: string;
+  /** How far below zero usage reports may take the bucket; absent: they may not. */
+  readonly overdraftMax?: number;
+  /** For requests in flight: the key of the entry that identifies one; absent: no entry does. */
+  readonly id?: string;
+  /** The `reservations` fields of the limit; absent: the defaults apply. */
+  readonly reservations?: { readonly maxShare: number; readonly onLapse: string; readonly hitsMax: number };
+  /** The kind of the body that a denied response has; absent: as `RESPONSE_BODY` says. */
+  readonly responseBody?: string;
+  readonly bucketKey: string;
+  readonly source: LimitSource;
+  /** The limit that is tried beside it; absent: none. */
+  readonly candidate?: LimitExplanation;
+}
+
+/** `request`: the request brings the limit. The others are parts of the configuration, or records of control data. */
+export const LIMIT_GIVERS = ['rule', 'plan', 'plan_values', 'override', 'request'] as const;
+
+/** Where the values of a limit come from. */
+export interface LimitSource {
+  readonly from: (typeof LIMIT_GIVERS)[number];
+  /** The record of control data with the values: the id of an override, or the name of a plan. */
+  readonly record?: string;
+  /** Where the configuration has the limit, or the one that a record replaces. Absent: it has none. */
+  readonly file?: string;
+  readonly line?: number;
+  /** The values of the configuration that do not apply. Absent: they do. */
+  readonly replaces?: LimitValuesShown;
+}
+
+export interface LimitValuesShown {
+  readonly name: string;
+  readonly requestsPerUnit: number;
+  readonly unit: string;
+  readonly unitMultiplier: number;
+  readonly capacity: number;
+}
+
+export interface LimitsInput {
+  readonly match: Match;
+  /** The limits of the rule with those of overrides, and the records that made them. */
+  readonly overridden: { readonly limits: readonly Limit[]; readonly sources: readonly OverrideSource[] };
+  /** The descriptor of the configuration, and its plan, as written. Undefined: not known. */
+  readonly written: { readonly descriptor: DescriptorSpec | undefined; readonly plan: PlanSpec | undefined };
+  /** The keys of the takes of the descriptor: those of limits, then those of candidates. */
+  readonly keys: readonly string[];
+}
+
+/** One explanation for each limit of the match. */
+export function explainLimits({ match, overridden, written, keys }: LimitsInput): LimitExplanation[] {
+  const { limits, rule, inFlight } = match;
+  // The takes of candidates follow those of all limits.
+  let nextCandidate = limits.length;
+  return limits.map((limit, at) => {
+    const found = overridden.limits.indexOf(limit);
+    const place = found < 0 ? at : found;
+    const configured = configuredAt(match, place);
+    const by = overridden.sources[place] ?? {};
+    const spec = specOf(configured, { match, written });
+    const isFromPlan = match.plan !== undefined && limit !== inFlight?.limit;
+    const source: LimitSource =
+      rule === undefined && limit !== inFlight?.limit
+        ? { from: 'request' }
+        : { ...giverOf({ match, by: by.limit?.id, base: rule?.limits[place], configured, isFromPlan }), ...placeOf(spec, written) };
+    const explained = { ...explainLimit(limit, { bucketKey: keys[at] ?? '', inFlight }), source };
+    const { candidate } = limit;
+    if (candidate === undefined) return explained;
+    const bucketKey = keys[nextCandidate] ?? '';
+    nextCandidate += 1;
+    const from = isFromPlan ? ('plan' as const) : ('rule' as const);
+    const ofCandidate: LimitSource =
+      by.candidate === undefined
+        ? { from, ...placeOf(candidateSpecOf(spec), written) }
+        : { from: 'override', record: by.candidate.id, ...placeOf(spec, written) };
+    return { ...explained, candidate: { ...explainLimit(candidate, { bucketKey, inFlight: undefined }), source: ofCandidate } };
+  });
+}
+
+function explainLimit(
+  limit: Limit,
+  { bucketKey, inFlight }: { readonly bucketKey: string; readonly inFlight: InFlight | undefined },
+): Omit<LimitExplanation, 'source'> {
+  const { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, reservations, responseBody } = limit;
+  const overdraftMax = overdraftMaxOf(limit);
+  const id = limit === inFlight?.limit ? inFlight.id?.key : undefined;
+  const optional = {
+    ...(calendar && { calendar: calendar.timeZone }),
+    ...(overdraftMax !== undefined && { overdraftMax }),
+    ...(id !== undefined && { id }),
+    ...(responseBody && { responseBody: responseBody.kind }),
+    ...(reservations && { reservations: { ...reservations, hitsMax: reservableMax(limit) } }),
+  };
+  return { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, ...optional, bucketKey };
+}
+
+/** The limit of the configuration at a place of the rule: its rule's own, or that of the plan without run-time values. */
+function configuredAt({ rule, plan }: Match, place: number): Limit | undefined {
+  return plan?.plan.limits[place] ?? rule?.limits[place];
+}
+
+interface GiverInput {
+  readonly match: Match;
+  /** The id of an override. */
+  readonly by: string | undefined;
+  /** The limit before overrides. */
+  readonly base: Limit | undefined;
+  readonly configured: Limit | undefined;
+  readonly isFromPlan: boolean;
+}
+
+function giverOf({ match, by, base, configured, isFromPlan }: GiverInput): LimitSource {
+  const replaces = configured && { replaces: valuesOf(configured) };
+  if (by !== undefined) return { from: 'override', record: by, ...replaces };
+  if (!isFromPlan || match.plan === undefined) return { from: 'rule' };
+  if (base === configured) return { from: 'plan' };
+  return { from: 'plan_values', record: toText(match.plan.plan.name), ...replaces };
+}
+
+function valuesOf({ name, requestsPerUnit, unit, unitMultiplier, capacity }: Limit): LimitValuesShown {
+  return { name, requestsPerUnit, unit, unitMultiplier, capacity };
+}
+
+type Written = LimitsInput['written'];
+
+type Placed = Pick<DescriptorSpec, 'offset' | 'problems'>;
+
+function specOf(configured: Limit | undefined, { match, written }: Pick<LimitsInput, 'match' | 'written'>): Placed | undefined {
+  const { rule, plan, inFlight } = match;
+  if (configured === undefined) return undefined;
+  if (configured === inFlight?.limit) return written.descriptor?.inFlight;
+  const spec = plan === undefined ? written.descriptor : written.plan;
+  const limits = plan === undefined ? (rule?.limits ?? []) : plan.plan.limits;
+  return spec && (limitsOf(spec, limits).find(({ limit }) => limit === configured)?.spec ?? spec);
+}
+
+function candidateSpecOf(spec: Placed | undefined): Placed | undefined {
+  const { fields, problems } = (spec ?? {}) as Partial<LimitedSpec>;
+  const offset = fields?.candidate?.offset;
+  return offset === undefined || problems === undefined ? spec : { offset, problems };
+}
+
+/** Without a place of its own, a limit is where its descriptor is. */
+function placeOf(spec: Placed | undefined, { descriptor }: Written): Pick<LimitSource, 'file' | 'line'> {
+  const { offset, problems } = spec ?? descriptor ?? {};
+  return offset === undefined || problems === undefined ? {} : { file: problems.file, line: problems.lineAt(offset) };
+}

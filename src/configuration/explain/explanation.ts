@@ -1,0 +1,178 @@
+/** Explains a request: which descriptor of the configuration matches, which limits apply and where they come from, and why others do not. */
+
+import { toGroup } from '../../domain/bucket/to-group';
+import type { DeclaredLevel } from '../compile/lint/declared-level';
+import type { PlanSpec } from '../compile/read/read-plans';
+import { toText } from '../../domain/descriptor/byte-string';
+import type { Entry, RateLimitRequest } from '../../domain/descriptor/descriptor';
+import { overrideLimits } from '../../domain/rule/apply-override';
+import type { PlanInForce } from '../../domain/rule/choose-plan';
+import { matchRequest, type GlobalModes, type Match, type MatchControl } from '../../domain/rule/match';
+import type { Plan } from '../../domain/rule/plan';
+import type { RuleSet } from '../../domain/rule/rule-set';
+import type { DescriptorLevel } from '../../domain/rule/tree';
+import { CANDIDATES_MAX, descend, entryText, NO_DESCENT, type Descent, type LevelExplanation } from './explain-levels';
+import { explainLimits, type LimitExplanation } from './explain-limit';
+
+/** All texts are Unicode: bytes that are not UTF-8 show as U+FFFD. */
+export interface Explanation {
+  readonly domain: string;
+  readonly domainFound: boolean;
+  readonly descriptors: readonly DescriptorExplanation[];
+}
+
+export interface DescriptorExplanation {
+  readonly entries: readonly Entry[];
+  /** The path of the rule, joined with dots; absent: no rule matches. */
+  readonly rule?: string;
+  /** One for each entry up to the first without a match. */
+  readonly levels: readonly LevelExplanation[];
+  readonly mode: Match['mode'];
+  readonly unlimited: boolean;
+  /** Those that apply, apart from a block or a pass. */
+  readonly limits: readonly LimitExplanation[];
+  /** The limit is the request's override, not that of the rule. */
+  readonly override: boolean;
+  /** The plan whose limits apply; absent: the descriptor has no tenants. */
+  readonly plan?: string;
+  readonly planSource?: PlanSource;
+  /** Limits of the rule that do not apply, because the override or another limit of the request replaces them. */
+  readonly replaced: readonly string[];
+  /** The id of the block that denies the whole request; absent: none does. */
+  readonly block?: string;
+  /** The id of the pass that makes the descriptor unlimited; absent: none does. */
+  readonly pass?: string;
+  /** Why no limit applies; absent if one does. */
+  readonly notLimited?: string;
+}
+
+/** Why the plan applies, and where the configuration has it. */
+export interface PlanSource {
+  /** It is the `default_plan`, because the tenant has none, or one that the configuration lacks. */
+  readonly isDefault: boolean;
+  /** The plan of the tenant, which the configuration lacks. */
+  readonly unknownPlan?: string;
+  readonly file?: string;
+  readonly line?: number;
+}
+
+export interface ExplainInput {
+  readonly ruleSet: RuleSet;
+  /** Every level of the rule set, as declared. */
+  readonly levels: ReadonlyMap<DescriptorLevel, DeclaredLevel>;
+  /** Every plan of the rule set, as declared. */
+  readonly plans: ReadonlyMap<Plan, PlanSpec>;
+  readonly request: RateLimitRequest;
+  readonly modes: GlobalModes;
+  /** `CACHE_KEY_PREFIX`. */
+  readonly keyPrefix: string;
+  readonly nowUs: () => number;
+  /** Absent: only the configuration decides. */
+  readonly control?: MatchControl | undefined;
+}
+
+/** Uses the code that decides requests for winners, limits and bucket keys, so that the explanation cannot disagree with it. */
+export function explainRequest({ ruleSet, levels, plans, request, modes, keyPrefix, nowUs, control }: ExplainInput): Explanation {
+  const domain = ruleSet.domains.get(request.domain);
+  const matched = matchRequest({ ruleSet, request, modes, control: control && withoutBlocks(control) });
+  const { takes } = toGroup({ request, matched, keyPrefix, shadow: modes.shadow, nowUs });
+  const descriptors = request.descriptors.map(({ entries, override }, index) => {
+    const match = matched.matches[index];
+    if (match === undefined) throw new Error('a descriptor without a match');
+    const selection = control?.select(request.domain, entries);
+    const { rule } = match;
+    const overridden = overrideLimits(
+      rule?.limits ?? match.limits,
+      rule === undefined || selection === undefined ? { overrides: [] } : selection,
+    );
+    const descent = domain === undefined ? NO_DESCENT : descend({ domain, levels, entries });
+    const limits = explainLimits({
+      match,
+      overridden,
+      written: { descriptor: descent.spec, plan: match.plan && plans.get(match.plan.plan) },
+      keys: takes.filter(({ descriptor }) => descriptor === index).map(({ bucketKey }) => bucketKey),
+    });
+    const ruleLimits = rule === undefined ? (descent.node?.rule?.limits ?? []) : overridden.limits;
+    const replaced = ruleLimits.filter((limit) => !match.limits.includes(limit)).map(({ name }) => name);
+    const why = notLimited({ ruleSet, request, match, descent, replaced });
+    return {
+      entries: entries.map(entryText),
+      ...(match.path.length > 0 && { rule: match.path.join('.') }),
+      levels: descent.levels,
+      mode: match.mode,
+      unlimited: match.unlimited,
+      limits,
+      ...(match.plan && explainPlan(match.plan, plans)),
+      override: override !== undefined && limits.length > 0,
+      replaced,
+      ...(selection?.block && { block: selection.block.id }),
+      ...(selection?.pass && { pass: selection.pass.id }),
+      ...(why !== undefined && { notLimited: why }),
+    };
+  });
+  return { domain: toText(request.domain), domainFound: domain !== undefined, descriptors };
+}
+
+/** What decides beside blocks and passes: the limits that would apply without them. */
+export function withoutBlocks(control: MatchControl): MatchControl {
+  return {
+    planOf: (domain, tenant) => control.planOf(domain, tenant),
+    planLimits: (domain, plan) => control.planLimits(domain, plan),
+    select: (domain, entries) => {
+      const selection = control.select(domain, entries);
+      return selection && { overrides: selection.overrides };
+    },
+  };
+}
+
+function explainPlan({ plan, isDefault, unknownPlan }: PlanInForce, plans: ExplainInput['plans']) {
+  const spec = plans.get(plan);
+  return {
+    plan: toText(plan.name),
+    planSource: {
+      isDefault,
+      ...(unknownPlan !== undefined && { unknownPlan: toText(unknownPlan) }),
+      ...(spec && { file: spec.problems.file, line: spec.problems.lineAt(spec.offset) }),
+    },
+  };
+}
+
+interface NotLimitedInput {
+  readonly ruleSet: RuleSet;
+  readonly request: RateLimitRequest;
+  readonly match: Match;
+  readonly descent: Descent;
+  readonly replaced: readonly string[];
+}
+
+/** Why no limit applies; undefined if one does, or if the rule is unlimited on purpose. */
+function notLimited({ ruleSet, request, match, descent, replaced }: NotLimitedInput): string | undefined {
+  if (match.limits.length > 0 || match.unlimited) return undefined;
+  if (!ruleSet.domains.has(request.domain)) return `the domain is not configured; configured domains: ${domainNames(ruleSet)}`;
+  if (replaced.length > 0) return 'another limit of the request replaces each of its limits';
+  const last = descent.levels.at(-1);
+  if (last === undefined) return 'it has no entries';
+  if (last.winner === undefined) {
+    const { key, value } = last.entry;
+    const isBelow = last.losers.length + last.omitted + last.otherKeys > 0;
+    return isBelow
+      ? `no descriptor on this level matches ${key}=${value}`
+      : 'no deeper level is configured; requests with more entries are not limited';
+  }
+  const isFurtherDown = descent.node !== undefined && hasNodes(descent.node.children);
+  return isFurtherDown
+    ? 'only deeper levels have limits, for requests with more entries'
+    : 'the matching descriptor has no limit, so the request is allowed';
+}
+
+/** Names of the first few domains. */
+function domainNames({ domains }: RuleSet): string {
+  const names = Array.from(domains.keys(), toText);
+  const shown = names.slice(0, CANDIDATES_MAX).join(', ');
+  if (names.length === 0) return 'none';
+  return names.length > CANDIDATES_MAX ? `${shown} and ${names.length - CANDIDATES_MAX} more` : shown;
+}
+
+function hasNodes({ byValue, networks, wildcards, byKey }: DescriptorLevel): boolean {
+  return byValue.size + (networks?.nodes.length ?? 0) + wildcards.nodes.length + byKey.size > 0;
+}

@@ -1,0 +1,68 @@
+/** Writes `docs/settings.md` from the settings table. */
+
+import { REFERENCE_SETTINGS, type ReferenceSetting } from './reference-settings';
+import { GROUPS, type SettingRow } from './setting-row';
+import { SETTINGS_TABLE } from './settings-table';
+
+const HEAD = `# Settings
+
+Environment variables of Weir. The page is generated from \`src/configuration/settings/table/settings-table.ts\` by \`node scripts/generate/docs.mjs\` (after a build).
+\`weir settings\` shows all values in force.
+
+- An empty variable counts as unset.
+- Durations are written as in Go: \`5ms\`, \`10s\`, \`1h30m\`.
+- Booleans are \`true\`, \`false\`, \`1\`, \`0\`, \`t\` or \`f\`. Names of values are case-insensitive.
+- An invalid value stops the start, with one line for each. Values of secret settings are never shown.
+- A name that looks like a misspelled setting is a warning at the start.
+- For Redis connections, TLS and permissions see [redis.md](redis.md).
+- Weir also honours \`SSL_CERT_FILE\`, \`SSL_CERT_DIR\`, \`NODE_EXTRA_CA_CERTS\` and \`GRPC_DEFAULT_SSL_ROOTS_FILE_PATH\`, which choose the trusted CAs where no setting does ([redis.md](redis.md#tls)).
+`;
+
+const TABLE_HEAD = '| Variable | Accepts | Default | Meaning |\n|---|---|---|---|\n';
+
+const REFERENCE_HEAD = `## Settings of envoyproxy/ratelimit that Weir does not use
+
+Weir logs a line at the start when one of these is set. It refuses to start if ignoring the setting would change what was asked for.
+
+| Variable | Refused | Instead |
+|---|---|---|
+`;
+
+/** The whole page, ending with a newline. */
+export function renderSettingsDoc(): string {
+  const rows: readonly SettingRow[] = Object.values(SETTINGS_TABLE);
+  const chapters = GROUPS.map((group) => {
+    const lines = rows.filter((row) => row.group === group).map(renderRow);
+    return `## ${group}\n\n${TABLE_HEAD}${lines.join('')}`;
+  });
+  return [HEAD, ...chapters, `${REFERENCE_HEAD}${renderReferences()}`].join('\n');
+}
+
+function renderRow({ name, type, meaning, secret, ...row }: SettingRow): string {
+  const value = row.default === undefined ? 'unset' : row.default === '' ? 'empty' : `\`${row.default}\``;
+  const note = secret ? ' Secret.' : '';
+  return `| \`${name}\` | ${shortened(type.accepts)} | ${value} | ${meaning}${note} |\n`;
+}
+
+/** Shortens the common forms, which the head of the page explains. */
+function shortened(accepts: string): string {
+  return accepts
+    .replace(/^a duration from (\S+) to ([^,]+),.*$/, '$1 to $2')
+    .replace(/^a whole number from (\S+) to (\S+)$/, '$1 to $2')
+    .replace(/^true or false$/, 'boolean');
+}
+
+/** One row for all settings with the same answer. */
+function renderReferences(): string {
+  const namesByAnswer = new Map<string, string[]>();
+  for (const setting of REFERENCE_SETTINGS) {
+    const answer = renderAnswer(setting);
+    namesByAnswer.set(answer, [...(namesByAnswer.get(answer) ?? []), `\`${setting.name}\``]);
+  }
+  return Array.from(namesByAnswer, ([answer, names]) => `| ${names.join(', ')} | ${answer} |\n`).join('');
+}
+
+function renderAnswer({ fine, refused, instead }: ReferenceSetting): string {
+  const except = fine.length === 0 ? '' : `, except ${fine.map((value) => `\`${value}\``).join(', ')}`;
+  return `${refused ? `yes${except}` : 'no'} | ${instead}`;
+}

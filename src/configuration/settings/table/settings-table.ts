@@ -1,0 +1,1165 @@
+/** Every setting of Weir: its environment variable, type, default and meaning. */
+
+import { ALGORITHMS } from '../../../domain/algorithm/algorithms';
+import { FAILURE_MODES, LIMIT_FORMS, RESET_FORMS, RESPONSE_HEADERS } from '../../../domain/rule/limit';
+import {
+  boolean,
+  count,
+  decimal,
+  duration,
+  fileMode,
+  integer,
+  listenAddress,
+  names,
+  oneOf,
+  pairs,
+  port,
+  ratio,
+  servicePort,
+  spelled,
+  tags,
+  text,
+  textLike,
+} from './setting-types';
+import { responseBody } from './body-setting';
+import { descriptorPlans } from './descriptor-plans';
+import { row } from './setting-row';
+import { TRACE_SETTINGS } from './trace-settings';
+
+const LOG_LEVELS = {
+  trace: 'trace',
+  debug: 'debug',
+  info: 'info',
+  warn: 'warn',
+  warning: 'warn',
+  error: 'error',
+  fatal: 'fatal',
+  panic: 'fatal',
+} as const;
+
+const NO_MEMCACHED = 'Weir does not support memcached, because its counts are not exact; use redis or memory';
+
+/** No control characters, spaces, braces (they would move a key to another slot) or bytes beyond ASCII. */
+const KEY_PREFIX = /^(?!.*weir:)[!-z|~]+$/;
+
+/** A DNS name of a certificate, without a wildcard. */
+const DNS_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9])?)*$/i;
+
+/** A response header, except those that define how a message is sent. */
+const ANSWER_HEADER_NAME =
+  /^(?!(?:connection|content-length|host|keep-alive|te|trailer|transfer-encoding|upgrade)$)[!#$%&'*+.^_`|~0-9a-z-]{1,64}$/i;
+
+/** A request header in the spelling of HTTP/2, except gRPC's own ones and those that define how a message is sent. */
+const HEADER_NAME =
+  /^(?!grpc-)(?!(?:connection|content-length|content-type|host|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$)[0-9a-z_.-]+$/i;
+
+/** The characters of a header's value. */
+const HEADER_VALUE = /^[ -~]*$/;
+
+/** The name or IPv4 address of a host, or an IPv6 address in brackets, with a port or without; or a bare IPv6 address. */
+const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$|^[\da-f:.]*:[\da-f:.]*:[\da-f:.]*$/i;
+
+/** The length of a socket address that every system supports. */
+const SOCKET_PATH = /^[ -~]{1,103}$/;
+
+const listening = { group: 'Listening' } as const;
+const configuration = { group: 'Configuration' } as const;
+const decisions = { group: 'Decisions' } as const;
+const answers = { group: 'Answers' } as const;
+const store = { group: 'Store' } as const;
+const logs = { group: 'Logs and metrics' } as const;
+const admin = { group: 'Admin API' } as const;
+const life = { group: 'Life cycle' } as const;
+
+/** Keyed by the property of Settings: the variable's name in camelCase, with the unit last. */
+export const SETTINGS_TABLE = {
+  host: row({
+    ...listening,
+    name: 'HOST',
+    type: text('an address'),
+    default: '0.0.0.0',
+    meaning: 'Listen address of the HTTP port. `127.0.0.1` serves only this machine.',
+  }),
+  port: row({
+    ...listening,
+    name: 'PORT',
+    type: port(),
+    default: '8080',
+    meaning: 'HTTP port: `/json`, `/check`, `/v1/reservations` and `/healthcheck`.',
+  }),
+  jsonEnabled: row({
+    ...listening,
+    name: 'JSON_ENABLED',
+    type: boolean(),
+    default: 'true',
+    meaning:
+      'Serve `/json` on the HTTP port. Any client that reaches it can take hits from every bucket, without credentials ([SECURITY.md](../SECURITY.md)).',
+  }),
+  jsonRefundsEnabled: row({
+    ...listening,
+    name: 'JSON_REFUNDS_ENABLED',
+    type: boolean(),
+    default: 'true',
+    meaning:
+      'Accept `is_negative_hits` on `/json` (refunds, and releases of requests in flight). If false, such a request gets 403; gRPC still accepts it.',
+  }),
+  httpReservationsEnabled: row({
+    ...listening,
+    name: 'HTTP_RESERVATIONS_ENABLED',
+    type: boolean(),
+    default: 'true',
+    meaning: 'Serve `/v1/reservations` on the HTTP port. If false, reservations work only over gRPC.',
+  }),
+  checkDomain: row({
+    ...listening,
+    name: 'CHECK_DOMAIN',
+    type: textLike({ pattern: /^[^\p{Cc}]{1,256}$/u, accepts: 'the name of a domain' }),
+    default: undefined,
+    meaning:
+      'Domain of the limits that `/check` on the HTTP port applies, for nginx, Traefik, Caddy, HAProxy and Apache ([http-check.md](http-check.md)). Needs CHECK_DESCRIPTORS. Unset: `/check` is not served. Any client that reaches it can take hits, without credentials.',
+  }),
+  checkDescriptors: row({
+    ...listening,
+    name: 'CHECK_DESCRIPTORS',
+    type: descriptorPlans(),
+    default: undefined,
+    meaning:
+      'Descriptors that `/check` makes of a request, as `path=path,client=client_ip; tenant=header:x-tenant|anonymous`: descriptors separated by `;`, entries by `,`, the value of an absent source after `|` (default: `anonymous`). [http-check.md](http-check.md#descriptors) lists the sources.',
+  }),
+  checkTrustedHops: row({
+    ...listening,
+    name: 'CHECK_TRUSTED_HOPS',
+    type: integer({ min: 0, max: 32 }),
+    default: '0',
+    meaning:
+      'Trusted proxies in front of the one that asks `/check`. `client_ip` is the address that stands this many places before the last one in `X-Forwarded-For`.',
+  }),
+  checkHitsHeader: row({
+    ...listening,
+    name: 'CHECK_HITS_HEADER',
+    type: textLike({ pattern: HEADER_NAME, accepts: 'the name of a header' }),
+    default: undefined,
+    meaning:
+      'Header of a request to `/check` with its number of hits, which the proxy must set. 0 only asks. Unset, or not in a request: 1 hit.',
+  }),
+  grpcHost: row({
+    ...listening,
+    name: 'GRPC_HOST',
+    type: text('an address'),
+    default: '0.0.0.0',
+    meaning: 'Listen address of the gRPC port. `127.0.0.1` serves only this machine.',
+  }),
+  grpcPort: row({ ...listening, name: 'GRPC_PORT', type: port(), default: '8081', meaning: 'gRPC port, the one Envoy calls.' }),
+  transport: row({
+    ...listening,
+    name: 'TRANSPORT',
+    type: oneOf(['lean', 'grpc-js']),
+    default: 'lean',
+    meaning:
+      "HTTP/2 server of the gRPC port: `lean` (Weir's own) or `grpc-js`, which uses several times the CPU. With `grpc-js` a malicious client can crash the process; use it only if you trust every client.",
+  }),
+  grpcUds: row({
+    ...listening,
+    name: 'GRPC_UDS',
+    type: textLike({ pattern: SOCKET_PATH, accepts: 'the path of a socket, of up to 103 ASCII characters' }),
+    default: undefined,
+    meaning:
+      'Path of a unix socket to listen on instead of GRPC_HOST and GRPC_PORT. A socket file left by a dead process is replaced; one in use is not. Weir removes the file when it stops.',
+  }),
+  grpcUdsMode: row({
+    ...listening,
+    name: 'GRPC_UDS_MODE',
+    type: fileMode(),
+    default: '0660',
+    meaning:
+      'File mode of the GRPC_UDS socket. Users with write permission may connect: by default the user that runs Weir and the group of the file.',
+  }),
+  grpcServerUseTls: row({
+    ...listening,
+    name: 'GRPC_SERVER_USE_TLS',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Use TLS (1.2 or newer, ALPN `h2`) on the gRPC port.',
+  }),
+  grpcServerTlsCert: row({
+    ...listening,
+    name: 'GRPC_SERVER_TLS_CERT',
+    type: text('the path of a PEM file'),
+    default: undefined,
+    meaning:
+      'Certificate chain of the gRPC port, without the root. Weir reloads changed files within seconds and uses them for new connections. While the files are incomplete or do not match, it keeps the last good ones.',
+  }),
+  grpcServerTlsKey: row({
+    ...listening,
+    name: 'GRPC_SERVER_TLS_KEY',
+    type: text('the path of a PEM file'),
+    default: undefined,
+    meaning: 'Private key of GRPC_SERVER_TLS_CERT, without a passphrase.',
+  }),
+  grpcClientTlsCacert: row({
+    ...listening,
+    name: 'GRPC_CLIENT_TLS_CACERT',
+    type: text('the path of a PEM file'),
+    default: undefined,
+    meaning:
+      'CA bundle for client certificates (mTLS). If set, clients must present a certificate signed by one of these CAs; system roots are not trusted. Reloaded like GRPC_SERVER_TLS_CERT. Unset: clients need no certificate.',
+  }),
+  grpcClientTlsSan: row({
+    ...listening,
+    name: 'GRPC_CLIENT_TLS_SAN',
+    type: textLike({ pattern: DNS_NAME, accepts: 'a DNS name' }),
+    default: undefined,
+    meaning: 'DNS name that every client certificate must carry as a subject alternative name. Needs GRPC_CLIENT_TLS_CACERT.',
+  }),
+  grpcMaxConcurrentStreams: row({
+    ...listening,
+    name: 'GRPC_MAX_CONCURRENT_STREAMS',
+    type: integer({ min: 1, max: 1_000_000 }),
+    default: '1024',
+    meaning: 'Concurrent calls on one connection, announced to the client. Further streams are refused.',
+  }),
+  grpcMaxConnectionAgeMs: row({
+    ...listening,
+    name: 'GRPC_MAX_CONNECTION_AGE',
+    type: duration({ min: '0s', max: '480h' }),
+    default: '24h',
+    meaning: 'Connections older than this (±10 %) get a GOAWAY, so that clients spread over new instances. 0: never.',
+  }),
+  grpcMaxConnectionAgeGraceMs: row({
+    ...listening,
+    name: 'GRPC_MAX_CONNECTION_AGE_GRACE',
+    type: duration({ min: '1s', max: '480h' }),
+    default: '1h',
+    meaning: 'Time that calls on a connection past GRPC_MAX_CONNECTION_AGE have to finish before it is closed.',
+  }),
+  grpcKeepaliveTimeMs: row({
+    ...listening,
+    name: 'GRPC_KEEPALIVE_TIME',
+    type: duration({ min: '0s', max: '480h' }),
+    default: '1m',
+    meaning:
+      'Send an HTTP/2 PING to a client that has been silent for this time (with `TRANSPORT=grpc-js`: to every client at this interval). 0: never.',
+  }),
+  grpcKeepaliveTimeoutMs: row({
+    ...listening,
+    name: 'GRPC_KEEPALIVE_TIMEOUT',
+    type: duration({ min: '1s', max: '1h' }),
+    default: '20s',
+    meaning: 'Close the connection of a client that does not answer a keepalive PING within this time.',
+  }),
+  debugHost: row({
+    ...listening,
+    name: 'DEBUG_HOST',
+    type: text('an address'),
+    default: '0.0.0.0',
+    meaning: 'Listen address of the debug port. `127.0.0.1` serves only this machine.',
+  }),
+  debugPort: row({
+    ...listening,
+    name: 'DEBUG_PORT',
+    type: port(),
+    default: '6070',
+    meaning: 'Debug port: loaded rules, metrics and process state.',
+  }),
+
+  configType: row({
+    ...configuration,
+    name: 'CONFIG_TYPE',
+    type: oneOf(['FILE', 'GRPC_XDS_SOTW']),
+    default: 'FILE',
+    meaning:
+      'Source of the configuration: files, or a management server over xDS ([envoy-gateway.md](envoy-gateway.md)). `--config` always means files.',
+  }),
+  runtimeRoot: row({
+    ...configuration,
+    name: 'RUNTIME_ROOT',
+    type: text('a directory'),
+    default: undefined,
+    meaning:
+      'First part of the configuration directory, RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTORY. Weir reads every .yaml and .yml file below that directory. Unset: `/srv/runtime_data/current`. Ignored with `--config` or `CONFIG_TYPE=GRPC_XDS_SOTW`.',
+  }),
+  runtimeSubdirectory: row({
+    ...configuration,
+    name: 'RUNTIME_SUBDIRECTORY',
+    type: text('a directory'),
+    default: '',
+    meaning: 'Second part of the configuration directory.',
+  }),
+  runtimeAppdirectory: row({
+    ...configuration,
+    name: 'RUNTIME_APPDIRECTORY',
+    type: text('a directory'),
+    default: 'config',
+    meaning: 'Last part of the configuration directory.',
+  }),
+  mergeDomainConfig: row({
+    ...configuration,
+    name: 'MERGE_DOMAIN_CONFIG',
+    type: boolean(),
+    default: 'false',
+    meaning:
+      'Allow several files to configure one domain. Their descriptors are joined in the order of the file paths. Fields of the domain itself (`algorithm`, `failure_mode`, `hash_tag`) come from the first file.',
+  }),
+  runtimeWatchRoot: row({
+    ...configuration,
+    name: 'RUNTIME_WATCH_ROOT',
+    type: boolean(),
+    default: 'true',
+    meaning:
+      'If RUNTIME_ROOT is a symlink: reload only when the symlink is swapped. If `false`, or if RUNTIME_ROOT is not a symlink: reload when any file below the configuration directory changes.',
+  }),
+  forceStartWithoutInitialConfig: row({
+    ...configuration,
+    name: 'FORCE_START_WITHOUT_INITIAL_CONFIG',
+    type: boolean(),
+    default: 'false',
+    meaning:
+      'Report SERVING before the first good configuration, unless HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED is set. Calls get UNAVAILABLE until then. Ignored with `--config`, where a bad configuration stops the start.',
+  }),
+  healthyWithAtLeastOneConfigLoaded: row({
+    ...configuration,
+    name: 'HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED',
+    type: boolean(),
+    default: 'false',
+    meaning:
+      'Report NOT_SERVING until a non-empty configuration is loaded, even with FORCE_START_WITHOUT_INITIAL_CONFIG, and again while the loaded configuration is empty.',
+  }),
+
+  configGrpcXdsServerUrl: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_SERVER_URL',
+    type: text('host:port'),
+    default: 'localhost:18000',
+    meaning:
+      'Address of the management server, for `CONFIG_TYPE=GRPC_XDS_SOTW` (like all CONFIG_GRPC_XDS_* and XDS_CLIENT_* settings). The name is resolved for each connection.',
+  }),
+  configGrpcXdsNodeId: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_NODE_ID',
+    type: text('a name'),
+    default: 'default',
+    meaning: 'Node id sent to the management server, which selects the configuration by it.',
+  }),
+  configGrpcXdsNodeMetadata: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_NODE_METADATA',
+    type: pairs({ separator: '=', names: /./, accepts: 'name=value,name=value' }),
+    default: undefined,
+    meaning: 'Node metadata sent to the management server.',
+  }),
+  configGrpcXdsClientAdditionalHeaders: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS',
+    type: pairs({ separator: ':', names: HEADER_NAME, values: HEADER_VALUE, accepts: 'name:value,name:value in ASCII' }),
+    default: undefined,
+    secret: true,
+    meaning: 'Headers sent to the management server.',
+  }),
+  configGrpcXdsServerUseTls: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_SERVER_USE_TLS',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Use TLS to the management server.',
+  }),
+  configGrpcXdsClientTlsCert: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_CLIENT_TLS_CERT',
+    type: text('the path of a PEM file'),
+    default: undefined,
+    meaning:
+      'Client certificate chain for the management server, without the root. Needs CONFIG_GRPC_XDS_CLIENT_TLS_KEY. Certificate, key and CA bundle are read for each connection.',
+  }),
+  configGrpcXdsClientTlsKey: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_CLIENT_TLS_KEY',
+    type: text('the path of a PEM file'),
+    default: undefined,
+    meaning: 'Private key of CONFIG_GRPC_XDS_CLIENT_TLS_CERT, without a passphrase.',
+  }),
+  configGrpcXdsServerTlsCacert: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_SERVER_TLS_CACERT',
+    type: text('the path of a PEM file'),
+    default: undefined,
+    meaning:
+      'CA bundle that must have signed the certificate of the management server; system roots are then not trusted. Unset: the default of REDIS_TLS_CACERT.',
+  }),
+  configGrpcXdsServerTlsSan: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_SERVER_TLS_SAN',
+    type: textLike({ pattern: DNS_NAME, accepts: 'a DNS name' }),
+    default: undefined,
+    meaning: 'DNS name that the certificate of the management server must carry. Unset: the host of CONFIG_GRPC_XDS_SERVER_URL.',
+  }),
+  configGrpcXdsServerConnectRetryIntervalMs: row({
+    ...configuration,
+    name: 'CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL',
+    type: duration({ min: '10ms', max: '10m' }),
+    default: '3s',
+    meaning: 'First wait after a connection attempt to the management server fails. Later waits grow by XDS_CLIENT_BACKOFF_RANDOM_FACTOR.',
+  }),
+  xdsClientBackoffInitialIntervalMs: row({
+    ...configuration,
+    name: 'XDS_CLIENT_BACKOFF_INITIAL_INTERVAL',
+    type: duration({ min: '10ms', max: '10m' }),
+    default: '10s',
+    meaning:
+      'First wait after an established stream to the management server ends. The backoff resets after a stream that lived longer than XDS_CLIENT_BACKOFF_MAX_INTERVAL.',
+  }),
+  xdsClientBackoffMaxIntervalMs: row({
+    ...configuration,
+    name: 'XDS_CLIENT_BACKOFF_MAX_INTERVAL',
+    type: duration({ min: '10ms', max: '1h' }),
+    default: '60s',
+    meaning: 'Longest wait between attempts to reach the management server.',
+  }),
+  xdsClientBackoffRandomFactor: row({
+    ...configuration,
+    name: 'XDS_CLIENT_BACKOFF_RANDOM_FACTOR',
+    type: decimal({ min: 0, max: 10 }),
+    default: '2',
+    meaning:
+      'Multiplier applied to the retry delay after each failure. Values below 1 (the default of envoyproxy/ratelimit is 0.5) count as 2, because the delay would otherwise never grow.',
+  }),
+  xdsClientBackoffJitter: row({
+    ...configuration,
+    name: 'XDS_CLIENT_BACKOFF_JITTER',
+    type: boolean(),
+    default: 'true',
+    meaning: 'Draw each retry delay from the upper half of its range, so that instances do not reconnect at the same moment.',
+  }),
+  xdsClientMaxMsgSizeInBytes: row({
+    ...configuration,
+    name: 'XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES',
+    type: integer({ min: 0, max: 1_073_741_824 }),
+    default: '0',
+    meaning: 'Maximum size of a message from the management server. 0: 4 MiB.',
+  }),
+  xdsClientKeepaliveTimeMs: row({
+    ...configuration,
+    name: 'XDS_CLIENT_KEEPALIVE_TIME',
+    type: duration({ min: '1s', max: '480h' }),
+    default: '5m30s',
+    meaning:
+      'Interval between HTTP/2 PINGs to the management server. Go servers such as Envoy Gateway close connections that PING more often than every 5 minutes, unless configured otherwise.',
+  }),
+  xdsClientKeepaliveTimeoutMs: row({
+    ...configuration,
+    name: 'XDS_CLIENT_KEEPALIVE_TIMEOUT',
+    type: duration({ min: '100ms', max: '1h' }),
+    default: '20s',
+    meaning: 'Reconnect if the management server does not answer a PING within this time.',
+  }),
+
+  defaultAlgorithm: row({
+    ...decisions,
+    name: 'DEFAULT_ALGORITHM',
+    type: oneOf(ALGORITHMS),
+    default: undefined,
+    meaning:
+      'Algorithm of limits for which neither the limit nor its domain sets `algorithm`. Unset: `token_bucket` with `--config`, otherwise `fixed_window`, like envoyproxy/ratelimit.',
+  }),
+  defaultOverdraft: row({
+    ...decisions,
+    name: 'DEFAULT_OVERDRAFT',
+    type: boolean(),
+    default: undefined,
+    meaning:
+      "Charge a descriptor's own hits in full, even past the limit, unless the limit or its domain sets `overdraft` ([usage-limits.md](usage-limits.md)). Unset: `false` with `--config`, otherwise `true`, like envoyproxy/ratelimit.",
+  }),
+  useCalendarMonthRateLimit: row({
+    ...decisions,
+    name: 'USE_CALENDAR_MONTH_RATE_LIMIT',
+    type: boolean(),
+    default: 'false',
+    meaning:
+      'Count `unit: month` of `fixed_window` limits by calendar months in UTC instead of 30 days. Limits with other algorithms keep 30 days, with a warning.',
+  }),
+  nearLimitRatio: row({
+    ...decisions,
+    name: 'NEAR_LIMIT_RATIO',
+    type: ratio(),
+    default: '0.8',
+    meaning: 'Hits above this share of a limit count as `near_limit` in the metrics.',
+  }),
+  shadowMode: row({
+    ...decisions,
+    name: 'SHADOW_MODE',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Count and report everything, but deny nothing.',
+  }),
+  quotaMode: row({
+    ...decisions,
+    name: 'QUOTA_MODE',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Treat every descriptor as `quota_mode: true`: a request is denied only if all its descriptors are over their limits.',
+  }),
+
+  responseHeaders: row({
+    ...answers,
+    name: 'RESPONSE_HEADERS',
+    type: oneOf(RESPONSE_HEADERS),
+    default: undefined,
+    meaning:
+      'Rate limit headers in the response to the client: `off`, `reference` (the three of envoyproxy/ratelimit) or `ietf` (`RateLimit-Policy` and `RateLimit` of IETF draft 11, which list every limit). Overrides LIMIT_RESPONSE_HEADERS_ENABLED; `response_headers` in the YAML overrides both ([headers.md](headers.md)).',
+  }),
+  limitResponseHeadersEnabled: row({
+    ...answers,
+    name: 'LIMIT_RESPONSE_HEADERS_ENABLED',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Same as RESPONSE_HEADERS=reference.',
+  }),
+  limitLimitHeader: row({
+    ...answers,
+    name: 'LIMIT_LIMIT_HEADER',
+    type: textLike({ pattern: ANSWER_HEADER_NAME, accepts: 'the name of a header' }),
+    default: 'RateLimit-Limit',
+    meaning: 'Name of the `reference` header that shows `requests_per_unit`.',
+  }),
+  limitLimitForm: row({
+    ...answers,
+    name: 'LIMIT_LIMIT_FORM',
+    type: oneOf(LIMIT_FORMS),
+    default: 'requests_per_unit',
+    meaning:
+      'What the `reference` header shows as the limit: `requests_per_unit`, or the `capacity`, the most hits at once (with a `burst` they differ).',
+  }),
+  limitRemainingHeader: row({
+    ...answers,
+    name: 'LIMIT_REMAINING_HEADER',
+    type: textLike({ pattern: ANSWER_HEADER_NAME, accepts: 'the name of a header' }),
+    default: 'RateLimit-Remaining',
+    meaning: 'Name of the `reference` header that shows the remaining hits.',
+  }),
+  limitResetHeader: row({
+    ...answers,
+    name: 'LIMIT_RESET_HEADER',
+    type: textLike({ pattern: ANSWER_HEADER_NAME, accepts: 'the name of a header' }),
+    default: 'RateLimit-Reset',
+    meaning: 'Name of the `reference` header that shows the time until reset, rounded up.',
+  }),
+  limitResetForm: row({
+    ...answers,
+    name: 'LIMIT_RESET_FORM',
+    type: oneOf(RESET_FORMS),
+    default: 'seconds',
+    meaning:
+      'How the `reference` header shows the reset: the time until then in `seconds` or `milliseconds`, as a `duration` such as `6m0s` or `20ms`, or as `epoch`, its time in seconds since 1970 by the clock of the store.',
+  }),
+  retryAfterEnabled: row({
+    ...answers,
+    name: 'RETRY_AFTER_ENABLED',
+    type: boolean(),
+    default: undefined,
+    meaning:
+      'Send `Retry-After` with every denied response: whole seconds, rounded up, until the same request would pass. Unset: only if a denying limit uses `ietf` headers.',
+  }),
+  retryAfterMsEnabled: row({
+    ...answers,
+    name: 'RETRY_AFTER_MS_ENABLED',
+    type: boolean(),
+    default: 'false',
+    meaning:
+      'Send `Retry-After-Ms` beside every `Retry-After`: the same wait in milliseconds. Where no wait helps, send `X-Should-Retry: false` instead of both ([headers.md](headers.md#retry-after)).',
+  }),
+  responseBody: row({
+    ...answers,
+    name: 'RESPONSE_BODY',
+    type: responseBody(),
+    default: 'off',
+    meaning:
+      'Body of denied responses: `off`, `problem` (application/problem+json of RFC 9457), `text:` followed by a text, or `json:` followed by a JSON object, both with placeholders. `response_body` in the YAML overrides it ([headers.md](headers.md#bodies)).',
+  }),
+  responseDynamicMetadata: row({
+    ...answers,
+    name: 'RESPONSE_DYNAMIC_METADATA',
+    type: boolean(),
+    default: 'false',
+    meaning:
+      'Return `domain`, `descriptors`, `hitsAddend` of the request and the `metadata` of the matched rules as Envoy dynamic metadata. Each string is cut at 1 KiB, all strings at 32 KiB.',
+  }),
+  responseDecisionMetadata: row({
+    ...answers,
+    name: 'RESPONSE_DECISION_METADATA',
+    type: boolean(),
+    default: 'false',
+    meaning:
+      "Explain the decision in Envoy dynamic metadata under `decision`: generation of the rules, rules that denied, and for each descriptor its rule, limit, code, remaining hits and milliseconds until reset. Meant for Envoy's access log.",
+  }),
+
+  backendType: row({
+    ...store,
+    name: 'BACKEND_TYPE',
+    type: oneOf(['redis', 'memory'], { refused: { memcache: NO_MEMCACHED } }),
+    default: undefined,
+    meaning:
+      'Where hits are counted: in Redis, shared by all instances, or in the memory of this process. Unset: redis if REDIS_URL or REDIS_HOST is set, otherwise memory. Memory by default is refused if RUNTIME_ROOT is set, and if another variable shows that a Redis is meant, such as REDIS_AUTH or REDIS_HOSTNAME.',
+  }),
+  redisUrl: row({
+    ...store,
+    name: 'REDIS_URL',
+    type: text(
+      'a host:port, the path of a socket, a redis:// or rediss:// URL, host1:6379,host2:6379 of a cluster, or NAME,host1:26379,host2:26379',
+    ),
+    default: undefined,
+    secret: true,
+    meaning:
+      'Redis server: `host:port`, path of a unix socket, or a `redis://` or `rediss://` URL. With REDIS_TYPE=sentinel: name of the primary and the sentinels, `NAME,host1:26379,host2:26379`. With REDIS_TYPE=cluster: some of the nodes, `host1:6379,host2:6379`. Unset with BACKEND_TYPE=redis: the socket `/var/run/nutcracker/ratelimit.sock`.',
+  }),
+  redisHost: row({
+    ...store,
+    name: 'REDIS_HOST',
+    type: textLike({ pattern: HOST, accepts: 'the name or address of a host, with a port or without, or set REDIS_URL' }),
+    default: undefined,
+    meaning: 'Host of the Redis server, with REDIS_PORT: another way to write REDIS_URL, which wins if both are set.',
+  }),
+  redisPort: row({
+    ...store,
+    name: 'REDIS_PORT',
+    type: servicePort(),
+    default: undefined,
+    meaning:
+      'Port of the Redis server at REDIS_HOST. Unset: `6379`. The `tcp://` URL that Kubernetes sets for a service named `redis` is ignored.',
+  }),
+  redisType: row({
+    ...store,
+    name: 'REDIS_TYPE',
+    type: oneOf(['single', 'sentinel', 'cluster']),
+    default: 'single',
+    meaning: 'One Redis server, the primary that the sentinels of REDIS_URL name, or a Redis Cluster.',
+  }),
+  redisSocketType: row({
+    ...store,
+    name: 'REDIS_SOCKET_TYPE',
+    type: oneOf(['unix', 'tcp']),
+    default: 'unix',
+    meaning:
+      'How to read a REDIS_URL without a scheme: as the path of a unix socket, or as `host:port`. A value of the form `host:port` is always read as such.',
+  }),
+  redisAuth: row({
+    ...store,
+    name: 'REDIS_AUTH',
+    type: text('a password, or user:password'),
+    default: undefined,
+    secret: true,
+    meaning: 'Password of the Redis server, or `user:password`. Overrides the credentials in REDIS_URL.',
+  }),
+  redisAuthFile: row({
+    ...store,
+    name: 'REDIS_AUTH_FILE',
+    type: text('the path of a file'),
+    default: undefined,
+    meaning: 'File with the value of REDIS_AUTH, read for every new connection, so that the password can be rotated without a restart.',
+  }),
+  redisSentinelAuth: row({
+    ...store,
+    name: 'REDIS_SENTINEL_AUTH',
+    type: text('a password, or user:password'),
+    default: undefined,
+    secret: true,
+    meaning: 'Password of the sentinels, or `user:password`. The servers that they watch use REDIS_AUTH.',
+  }),
+  redisTls: row({
+    ...store,
+    name: 'REDIS_TLS',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Use TLS to Redis and to sentinels. A `rediss://` URL always uses TLS.',
+  }),
+  redisTlsClientCert: row({
+    ...store,
+    name: 'REDIS_TLS_CLIENT_CERT',
+    type: text('the path of a PEM file'),
+    default: undefined,
+    meaning: 'Client certificate chain for Redis, without the root. Needs REDIS_TLS_CLIENT_KEY. Read at the start.',
+  }),
+  redisTlsClientKey: row({
+    ...store,
+    name: 'REDIS_TLS_CLIENT_KEY',
+    type: text('the path of a PEM file'),
+    default: undefined,
+    meaning: 'Private key of REDIS_TLS_CLIENT_CERT, without a passphrase. Read at the start.',
+  }),
+  redisTlsCacert: row({
+    ...store,
+    name: 'REDIS_TLS_CACERT',
+    type: text('the path of a PEM file'),
+    default: undefined,
+    meaning:
+      'CA bundle that must have signed the certificate of Redis; system roots are then not trusted. Unset: the roots of Node, of the system, and of SSL_CERT_FILE, SSL_CERT_DIR and NODE_EXTRA_CA_CERTS. Read at the start.',
+  }),
+  redisTlsSkipHostnameVerification: row({
+    ...store,
+    name: 'REDIS_TLS_SKIP_HOSTNAME_VERIFICATION',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Accept a Redis certificate for another host name. The signature is still verified.',
+  }),
+  redisPersecond: row({
+    ...store,
+    name: 'REDIS_PERSECOND',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Count limits of one second in a second Redis. Both use the certificates of REDIS_TLS_*.',
+  }),
+  redisPersecondUrl: row({
+    ...store,
+    name: 'REDIS_PERSECOND_URL',
+    type: text('what REDIS_URL takes'),
+    default: undefined,
+    secret: true,
+    meaning: 'Redis for limits of one second, in the format of REDIS_URL. Unset: the socket `/var/run/nutcracker/ratelimitpersecond.sock`.',
+  }),
+  redisPersecondType: row({
+    ...store,
+    name: 'REDIS_PERSECOND_TYPE',
+    type: oneOf(['single', 'sentinel', 'cluster']),
+    default: 'single',
+    meaning: 'REDIS_TYPE of the Redis for limits of one second.',
+  }),
+  redisPersecondSocketType: row({
+    ...store,
+    name: 'REDIS_PERSECOND_SOCKET_TYPE',
+    type: oneOf(['unix', 'tcp']),
+    default: 'unix',
+    meaning: 'REDIS_SOCKET_TYPE of the Redis for limits of one second.',
+  }),
+  redisPersecondAuth: row({
+    ...store,
+    name: 'REDIS_PERSECOND_AUTH',
+    type: text('a password, or user:password'),
+    default: undefined,
+    secret: true,
+    meaning: 'REDIS_AUTH of the Redis for limits of one second.',
+  }),
+  redisPersecondAuthFile: row({
+    ...store,
+    name: 'REDIS_PERSECOND_AUTH_FILE',
+    type: text('the path of a file'),
+    default: undefined,
+    meaning: 'REDIS_AUTH_FILE of the Redis for limits of one second.',
+  }),
+  redisPersecondSentinelAuth: row({
+    ...store,
+    name: 'REDIS_PERSECOND_SENTINEL_AUTH',
+    type: text('a password, or user:password'),
+    default: undefined,
+    secret: true,
+    meaning: 'REDIS_SENTINEL_AUTH of the Redis for limits of one second.',
+  }),
+  redisPersecondTls: row({
+    ...store,
+    name: 'REDIS_PERSECOND_TLS',
+    type: boolean(),
+    default: 'false',
+    meaning: 'REDIS_TLS of the Redis for limits of one second.',
+  }),
+  redisOpTimeoutMs: row({
+    ...store,
+    name: 'REDIS_OP_TIMEOUT',
+    type: duration({ min: '1ms', max: '1s' }),
+    default: '5ms',
+    meaning:
+      'Timeout of one Redis command. After it, the failure mode decides the requests of that command. While 16 or more calls wait, or this process itself runs late, a command may take up to 100 ms, within the time of its callers.',
+  }),
+  redisConnectTimeoutMs: row({
+    ...store,
+    name: 'REDIS_CONNECT_TIMEOUT',
+    type: duration({ min: '1ms', max: '1m' }),
+    default: '1s',
+    meaning: 'Timeout of each step of connecting to Redis: the TCP or TLS connection, then each reply of the handshake.',
+  }),
+  redisInFlightMax: row({
+    ...store,
+    name: 'REDIS_IN_FLIGHT_MAX',
+    type: integer({ min: 1, max: 1_000_000 }),
+    default: '10000',
+    meaning: 'Calls that may wait for one Redis server. Further calls get UNAVAILABLE at once.',
+  }),
+  denyCacheMax: row({
+    ...store,
+    name: 'DENY_CACHE_MAX',
+    type: integer({ min: 0, max: 1_000_000 }),
+    default: '10000',
+    meaning:
+      'Buckets in the deny cache. A denial is cached until the hits would fit again, for one second at most; meanwhile the same hits are denied without asking Redis. 0: off.',
+  }),
+  redisBreakerFailures: row({
+    ...store,
+    name: 'REDIS_BREAKER_FAILURES',
+    type: integer({ min: 1, max: 1000 }),
+    default: '5',
+    meaning:
+      'Consecutive Redis command failures within REDIS_BREAKER_WINDOW that open the circuit breaker. A command counts once, however many requests it decides.',
+  }),
+  redisBreakerWindowMs: row({
+    ...store,
+    name: 'REDIS_BREAKER_WINDOW',
+    type: duration({ min: '10ms', max: '10m' }),
+    default: '10s',
+    meaning: 'Maximum age of the first of the failures that open the breaker.',
+  }),
+  redisBreakerOpenMs: row({
+    ...store,
+    name: 'REDIS_BREAKER_OPEN',
+    type: duration({ min: '10ms', max: '10m' }),
+    default: '30s',
+    meaning:
+      'Time that the breaker stays open before one call tries Redis again. While Redis answers errors, one call tries every second. A reconnect, or a background PING (every second) or heartbeat (every 5 s) that is answered in time, closes it at once.',
+  }),
+  failureMode: row({
+    ...store,
+    name: 'FAILURE_MODE',
+    type: oneOf(FAILURE_MODES),
+    default: 'local',
+    meaning:
+      'What decides while Redis does not, for limits without `failure_mode`: `local` (this process enforces its share of the limit), `open` (all pass), `closed` (all are denied), `unavailable` (an error; `failure_mode_deny` of Envoy decides).',
+  }),
+  failureModeInstances: row({
+    ...store,
+    name: 'FAILURE_MODE_INSTANCES',
+    type: integer({ min: 1, max: 1000 }),
+    default: '1',
+    meaning: 'Number of instances that share a limit in mode `local` until Redis has counted them for the first time.',
+  }),
+  cacheKeyPrefix: row({
+    ...store,
+    name: 'CACHE_KEY_PREFIX',
+    type: textLike({ pattern: KEY_PREFIX, accepts: 'printable ASCII without spaces, without { and }, and without weir:' }),
+    default: '',
+    meaning: 'Prefix of every key in Redis, so that several installations can share a server.',
+  }),
+  memoryBucketsMax: row({
+    ...store,
+    name: 'MEMORY_BUCKETS_MAX',
+    type: integer({ min: 1, max: 10_000_000 }),
+    default: '1000000',
+    meaning:
+      'Maximum number of buckets in the memory store. Beyond it Weir evicts buckets with hits left before used-up ones, least recently used first ([failure-modes.md](failure-modes.md#when-there-are-too-many-buckets)). A bucket takes 40 bytes plus its key from the first value on, at most 300; one of sliding_window_log takes up to 84 more for each hit.',
+  }),
+  controlData: row({
+    ...store,
+    name: 'CONTROL_DATA',
+    type: boolean(),
+    default: 'false',
+    meaning:
+      'Follow control data: tenants, plans, overrides, blocks and passes that operators change while Weir runs ([control-data.md](control-data.md)). With Redis they are kept there, and each process reads the changes ten times a second. Set it on every instance that shares the Redis.',
+  }),
+  controlFile: row({
+    ...store,
+    name: 'CONTROL_FILE',
+    type: text('a path'),
+    default: undefined,
+    meaning:
+      'File that keeps control data with the memory store; it implies CONTROL_DATA. Unset: they are lost when Weir ends. No two processes may use the same file. No effect with Redis.',
+  }),
+
+  logLevel: row({
+    ...logs,
+    name: 'LOG_LEVEL',
+    type: spelled(LOG_LEVELS),
+    default: 'info',
+    meaning:
+      'Minimum severity to log. `warning` means `warn`, `panic` means `fatal`. Messages of grpc-js appear at their own level; what GRPC_TRACE and GRPC_VERBOSITY request of it appears at `debug`.',
+  }),
+  logFormat: row({
+    ...logs,
+    name: 'LOG_FORMAT',
+    type: oneOf(['text', 'json']),
+    default: 'text',
+    meaning: 'Format of log lines ([logs.md](logs.md)).',
+  }),
+  metricSeriesMax: row({
+    ...logs,
+    name: 'METRIC_SERIES_MAX',
+    type: integer({ min: 1, max: 1_000_000 }),
+    default: '10000',
+    meaning:
+      'Maximum number of rules with their own metric series; further rules count as `other`. At most half of them may carry request values (`detailed_metric`, `value_to_metric`, keys of an override).',
+  }),
+  topKeys: row({
+    ...logs,
+    name: 'TOP_KEYS',
+    type: boolean(),
+    default: 'false',
+    meaning:
+      'Record which keys ask most, are denied most and are nearest to their limit ([who-is-limited.md](who-is-limited.md#top-keys)). METRIC_TOP_KEYS and ADMIN_PORT also enable it.',
+  }),
+  topKeysCapacity: row({
+    ...logs,
+    name: 'TOP_KEYS_CAPACITY',
+    type: integer({ min: 64, max: 4_096 }),
+    default: '512',
+    meaning:
+      'Counters of each rule for TOP_KEYS. A count is too high by at most the hits of the rule divided by this number. Memory grows in proportion to it.',
+  }),
+  metricTopKeys: row({
+    ...logs,
+    name: 'METRIC_TOP_KEYS',
+    type: integer({ min: 0, max: 100 }),
+    default: '0',
+    meaning: 'Number of keys in `weir_top_key_hits` for each question (`asked`, `denied`) and process; 0: the metric is not served.',
+  }),
+  sanitizeDescriptorMetricDots: row({
+    ...logs,
+    name: 'SANITIZE_DESCRIPTOR_METRIC_DOTS',
+    type: boolean(),
+    default: 'false',
+    meaning:
+      'Write `_` for dots of descriptors in rule metrics, so that each level is one level of a statsd name. Dots of IPv4 addresses are always replaced.',
+  }),
+  extraTags: row({
+    ...logs,
+    name: 'EXTRA_TAGS',
+    type: tags(),
+    default: undefined,
+    meaning:
+      'Tags on every metric, as `region:eu,cluster:blue`: labels in Prometheus (`_` replaces other characters than letters and digits in a name), tags in dogstatsd, and a suffix in statsd, `.__cluster=blue.__region=eu`.',
+  }),
+  usePrometheus: row({
+    ...logs,
+    name: 'USE_PROMETHEUS',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Also serve the metrics at PROMETHEUS_ADDR. `/metrics` on DEBUG_PORT always serves them.',
+  }),
+  prometheusAddr: row({
+    ...logs,
+    name: 'PROMETHEUS_ADDR',
+    type: listenAddress(),
+    default: ':9090',
+    meaning: 'Listen address of the extra Prometheus endpoint that USE_PROMETHEUS enables. Without a host: all addresses.',
+  }),
+  prometheusPath: row({
+    ...logs,
+    name: 'PROMETHEUS_PATH',
+    type: textLike({ pattern: /^\/[!-~]{0,255}$/, accepts: 'a path that begins with a slash' }),
+    default: '/metrics',
+    meaning: 'HTTP path of the Prometheus endpoint at PROMETHEUS_ADDR.',
+  }),
+  useStatsd: row({
+    ...logs,
+    name: 'USE_STATSD',
+    type: boolean(),
+    default: undefined,
+    meaning:
+      'Send the metrics to a statsd server ([metrics.md](metrics.md#in-statsd)). Unset: only if STATSD_HOST, STATSD_PORT or STATSD_PROTOCOL is set and USE_DOG_STATSD is not.',
+  }),
+  useDogStatsd: row({
+    ...logs,
+    name: 'USE_DOG_STATSD',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Send the metrics to a dogstatsd server, over UDP, with tags.',
+  }),
+  useDogStatsdMogrifiers: row({
+    ...logs,
+    name: 'USE_DOG_STATSD_MOGRIFIERS',
+    type: names({ max: 32 }),
+    default: undefined,
+    meaning:
+      'Names of rewrite rules for USE_DOG_STATSD, as `A,B`. Each has DOG_STATSD_MOGRIFIER_A_PATTERN (a Go regular expression of at most 1024 characters), DOG_STATSD_MOGRIFIER_A_NAME and DOG_STATSD_MOGRIFIER_A_TAGS (in the format of EXTRA_TAGS). The first rule whose pattern matches a metric name replaces the name and adds the tags; `$1` stands for the first group of the pattern.',
+  }),
+  statsdHost: row({
+    ...logs,
+    name: 'STATSD_HOST',
+    type: text('a host name or an address'),
+    default: undefined,
+    meaning: 'Host of the statsd or dogstatsd server. Unset: `localhost`.',
+  }),
+  statsdPort: row({
+    ...logs,
+    name: 'STATSD_PORT',
+    type: integer({ min: 1, max: 65_535 }),
+    default: undefined,
+    meaning: 'Port of the statsd or dogstatsd server. Unset: `8125`.',
+  }),
+  statsdProtocol: row({
+    ...logs,
+    name: 'STATSD_PROTOCOL',
+    type: oneOf(['tcp', 'udp']),
+    default: undefined,
+    meaning: 'Protocol to the statsd server. Unset: `tcp`. dogstatsd always uses UDP.',
+  }),
+  statsFlushIntervalMs: row({
+    ...logs,
+    name: 'STATS_FLUSH_INTERVAL',
+    type: duration({ min: '100ms', max: '1h' }),
+    default: '10s',
+    meaning: 'Interval between statsd flushes.',
+  }),
+  disableStats: row({
+    ...logs,
+    name: 'DISABLE_STATS',
+    type: boolean(),
+    default: 'false',
+    meaning: 'Send nothing to statsd and do not listen on PROMETHEUS_ADDR, whatever else is set.',
+  }),
+
+  ...TRACE_SETTINGS,
+
+  adminPort: row({
+    ...admin,
+    name: 'ADMIN_PORT',
+    type: port(),
+    default: undefined,
+    meaning: 'Port of the admin API ([admin-api.md](admin-api.md)). Unset: Weir has no admin API, and loads nothing for it.',
+  }),
+  adminHost: row({
+    ...admin,
+    name: 'ADMIN_HOST',
+    type: text('an address'),
+    default: '127.0.0.1',
+    meaning: 'Listen address of the admin API. The default serves only this machine; `0.0.0.0` serves all addresses.',
+  }),
+  adminAuth: row({
+    ...admin,
+    name: 'ADMIN_AUTH',
+    type: oneOf(['required', 'off']),
+    default: 'required',
+    meaning:
+      '`required`: every request needs a token of ADMIN_TOKENS_FILE or a JWT. `off`: every request has the role admin; only with a loopback ADMIN_HOST, and only for requests that name a loopback host.',
+  }),
+  adminTokensFile: row({
+    ...admin,
+    name: 'ADMIN_TOKENS_FILE',
+    type: text('a file'),
+    default: undefined,
+    meaning:
+      'File with a line `NAME ROLE SHA256` for each token: a name for the audit log, `viewer`, `support` or `admin`, and the SHA-256 of the token in hexadecimal digits. Weir reads it again when it changes.',
+  }),
+  adminJwtJwksFile: row({
+    ...admin,
+    name: 'ADMIN_JWT_JWKS_FILE',
+    type: text('a file'),
+    default: undefined,
+    meaning:
+      'JSON Web Key Set with the public keys that verify JWTs. Needs ADMIN_JWT_ISSUER and ADMIN_JWT_AUDIENCE. Weir reads it again when it changes.',
+  }),
+  adminJwtIssuer: row({
+    ...admin,
+    name: 'ADMIN_JWT_ISSUER',
+    type: text(),
+    default: undefined,
+    meaning: 'The `iss` that every JWT must have.',
+  }),
+  adminJwtAudience: row({
+    ...admin,
+    name: 'ADMIN_JWT_AUDIENCE',
+    type: text(),
+    default: undefined,
+    meaning: 'The `aud` that every JWT must have.',
+  }),
+  adminJwtRoleClaim: row({
+    ...admin,
+    name: 'ADMIN_JWT_ROLE_CLAIM',
+    type: textLike({ pattern: /^[ -~]{1,128}$/, accepts: 'the name of a claim' }),
+    default: 'role',
+    meaning: 'The claim with the role: `viewer`, `support` or `admin`, or a list; the highest role counts.',
+  }),
+  adminTlsCert: row({
+    ...admin,
+    name: 'ADMIN_TLS_CERT',
+    type: text('a file'),
+    default: undefined,
+    meaning: 'PEM certificate of the admin API. Turns TLS on; needs ADMIN_TLS_KEY. Weir reads the files again when they change.',
+  }),
+  adminTlsKey: row({
+    ...admin,
+    name: 'ADMIN_TLS_KEY',
+    type: text('a file'),
+    default: undefined,
+    meaning: 'PEM private key of ADMIN_TLS_CERT, without a passphrase.',
+  }),
+  adminTlsClientCacert: row({
+    ...admin,
+    name: 'ADMIN_TLS_CLIENT_CACERT',
+    type: text('a file'),
+    default: undefined,
+    meaning: 'CA bundle for client certificates. If set, clients of the admin API must present a certificate signed by one of these CAs.',
+  }),
+  adminFailedTriesMax: row({
+    ...admin,
+    name: 'ADMIN_FAILED_TRIES_MAX',
+    type: integer({ min: 1, max: 10_000 }),
+    default: '10',
+    meaning:
+      'Requests with invalid credentials from one address (IPv6: one /64) in a minute. After that the address gets 429 until the minute ends, except with credentials that this process found valid before.',
+  }),
+  adminBodyBytesMax: row({
+    ...admin,
+    name: 'ADMIN_BODY_BYTES_MAX',
+    type: integer({ min: 1024, max: 1_048_576 }),
+    default: '65536',
+    meaning: 'Most bytes of the body of an admin request.',
+  }),
+  adminPageMax: row({
+    ...admin,
+    name: 'ADMIN_PAGE_MAX',
+    type: integer({ min: 1, max: 1000 }),
+    default: '200',
+    meaning: 'Most items on one page of a list.',
+  }),
+  adminStreamsMax: row({
+    ...admin,
+    name: 'ADMIN_STREAMS_MAX',
+    type: integer({ min: 1, max: 100 }),
+    default: '8',
+    meaning: 'Most live tails at the same time.',
+  }),
+
+  adminConsole: row({
+    ...admin,
+    name: 'ADMIN_CONSOLE',
+    type: boolean(),
+    default: 'true',
+    meaning: 'Serve the console ([console.md](console.md)) at `/` of ADMIN_PORT.',
+  }),
+  adminPrometheusUrl: row({
+    ...admin,
+    name: 'ADMIN_PROMETHEUS_URL',
+    type: textLike({
+      pattern: /^https?:\/\/[^\s/?#@]+(?:\/[^\s?#]*)?$/,
+      accepts: 'a URL without credentials and query, such as http://prometheus:9090',
+    }),
+    default: undefined,
+    meaning:
+      'Prometheus that scrapes this installation. If set, the console shows the usage of a tenant over a day from it ([console.md](console.md#history)), which needs METRIC_TOP_KEYS.',
+  }),
+
+  workers: row({
+    ...life,
+    name: 'WORKERS',
+    type: count({ max: 256 }),
+    default: '1',
+    meaning:
+      'Serving processes on the same ports; `auto`: one per core. More than one needs Redis. In mode `local` each counts as an instance, and each has its own REDIS_IN_FLIGHT_MAX and METRIC_SERIES_MAX.',
+  }),
+  warmUp: row({
+    ...life,
+    name: 'WARM_UP',
+    type: boolean(),
+    default: 'true',
+    meaning:
+      'Run about a hundred internal requests before listening, so that the first answers are fast. The warm-up ends after 0.1 s of CPU time or 0.3 s, and touches no bucket and no metric.',
+  }),
+  drainDelayMs: row({
+    ...life,
+    name: 'DRAIN_DELAY',
+    type: duration({ min: '0s', max: '10m' }),
+    default: '5s',
+    meaning:
+      'Time after SIGTERM in which Weir still answers everything but reports NOT_SERVING, so that proxies can move away. Set it longer than their health check interval.',
+  }),
+  drainTimeoutMs: row({
+    ...life,
+    name: 'DRAIN_TIMEOUT',
+    type: duration({ min: '0s', max: '10m' }),
+    default: '10s',
+    meaning: 'Time after DRAIN_DELAY that calls in flight have to finish.',
+  }),
+};

@@ -1,0 +1,311 @@
+/** Match: finds the limits of each descriptor of a request. */
+
+import { REFERENCE_ALGORITHM, type Algorithm } from '../algorithm/algorithms';
+import type { ByteString, Descriptor, LimitOverride, RateLimitRequest } from '../descriptor/descriptor';
+import { UNIT_US } from '../descriptor/unit';
+import { overrideLimits } from './apply-override';
+import type { ResponseBody } from './body/response-body';
+import { choosePlan, type PlanInForce } from './choose-plan';
+import type { ControlView, SelectedRecord } from './control-view';
+import { findNode } from './tree';
+import { toText } from '../descriptor/byte-string';
+import { BadRequestError } from '../../lib/errors';
+import type { InFlight } from './in-flight';
+import {
+  isLimitProblem,
+  isRateLimit,
+  makeLimit,
+  type FailureMode,
+  type Limit,
+  type Overdraft,
+  type ReservationTerms,
+  type ResponseHeaders,
+} from './limit';
+import type { Mode } from './mode';
+import type { Rule } from './rule';
+import type { Domain, RuleSet } from './rule-set';
+
+/** Modes for every request. */
+export interface GlobalModes {
+  /** `SHADOW_MODE`: nothing is denied. */
+  readonly shadow: boolean;
+  /** `QUOTA_MODE`: every descriptor counts as a quota descriptor. */
+  readonly quota: boolean;
+}
+
+/** The limits of one descriptor. */
+export interface Match {
+  /** All of them apply; empty: the descriptor is answered OK and not counted. */
+  readonly limits: readonly Limit[];
+  readonly unlimited: boolean;
+  readonly mode: Mode;
+  /** A quota descriptor that cannot be over. Quota descriptors deny only if all are over, so quota denies nothing in this request. */
+  readonly quotaAlwaysFits: boolean;
+  /** The matched rule in the names of statistics: one item for each level, empty without a match. */
+  readonly path: readonly string[];
+  /** The matched rule; absent without a match, or if an override replaces it. */
+  readonly rule?: Rule | undefined;
+  /** The limit on requests in flight, which an override does not replace; absent: the rule does not count them. */
+  readonly inFlight?: InFlight | undefined;
+  /** The plan of the tenant; absent: the rule has no plans. */
+  readonly plan?: PlanInForce | undefined;
+  /** The records of control data that decided this match; absent: none. */
+  readonly control?: readonly SelectedRecord[] | undefined;
+  /** Denies the whole request. */
+  readonly block?: Block | undefined;
+}
+
+/** A block of control data, as the answer shows it. */
+export interface Block {
+  /** A limit of 0. */
+  readonly limit: Limit;
+  /** When it ends, in microseconds since 1970; absent: it has no end. */
+  readonly untilUs?: number;
+}
+
+/** One match for each descriptor, in their order, and whether the domain is known. */
+export interface RequestMatch {
+  readonly domainFound: boolean;
+  /** `hash_tag` of the domain. */
+  readonly hashTag?: ByteString | undefined;
+  readonly matches: readonly Match[];
+  /** A limit of the domain, or an override of this request, has a candidate. Absent: none does. */
+  readonly hasCandidates?: true | undefined;
+  /** A block denies it: only refunds, releases and usage reports are left to count. Absent: none does. */
+  readonly blocked?: true | undefined;
+}
+
+/**
+ * @throws BadRequestError if an override is invalid
+ */
+export function matchRequest({ ruleSet, request, modes, control }: MatchInput): RequestMatch {
+  const domain = ruleSet.domains.get(request.domain);
+  const { descriptors } = request;
+  const matches = new Array<Match>(descriptors.length);
+  let replaces = false;
+  let hasCandidates = domain?.hasCandidates === true;
+  let blocks: Map<number, SelectedRecord> | undefined;
+  for (let index = 0; index < descriptors.length; index += 1) {
+    const descriptor = descriptors[index] ?? NO_ENTRIES;
+    let match = domain === undefined ? nothingLimits(modes) : matchDescriptor({ domain, descriptor, modes, index, control });
+    const selection = control?.select(request.domain, descriptor.entries);
+    if (selection !== undefined) {
+      // A refund or a release takes nothing, so there is nothing to deny.
+      const isAdmission = (descriptor.hits ?? request.hits) >= 0;
+      if (selection.block !== undefined && isAdmission) (blocks ??= new Map()).set(index, selection.block);
+      else if (selection.pass !== undefined) match = passed(match, selection.pass);
+      else if (match.rule !== undefined && selection.overrides.length > 0) {
+        const overridden = overrideLimits(match.limits, selection);
+        const { limits, applied } = overridden;
+        if (applied.length > 0) match = changed(match, { limits, control: applied });
+        if (overridden.hasCandidates) hasCandidates = true;
+      }
+    }
+    matches[index] = match;
+    if (match.rule !== undefined && match.rule.replaces.length > 0) replaces = true;
+  }
+  const counted = replaces ? withoutReplaced(matches, modes) : matches;
+  return {
+    domainFound: domain !== undefined,
+    hashTag: domain?.hashTag,
+    matches: blocks === undefined ? counted : blocked(counted, { blocks, request, modes }),
+    hasCandidates: hasCandidates ? true : undefined,
+    blocked: blocks === undefined || modes.shadow ? undefined : true,
+  };
+}
+
+type Changes = Pick<Match, 'limits'> & Partial<Omit<Match, 'limits' | 'rule' | 'inFlight'>>;
+
+/** A copy, field by field: a spread takes several times as long, and V8 of Node 20 gives each of its objects a hidden class of its own. */
+function changed(match: Match, changes: Changes): Match {
+  return {
+    limits: changes.limits,
+    unlimited: changes.unlimited ?? match.unlimited,
+    mode: changes.mode ?? match.mode,
+    quotaAlwaysFits: changes.quotaAlwaysFits ?? match.quotaAlwaysFits,
+    path: changes.path ?? match.path,
+    rule: match.rule,
+    inFlight: match.inFlight,
+    plan: changes.plan ?? match.plan,
+    control: changes.control ?? match.control,
+    block: changes.block ?? match.block,
+  };
+}
+
+/** Requests in flight are still counted, because their ends are, but not denied. */
+function passed(match: Match, pass: SelectedRecord): Match {
+  const limits = match.limits.filter((limit) => limit === match.inFlight?.limit);
+  return changed(match, { limits, unlimited: true, mode: 'shadow', quotaAlwaysFits: false, control: [pass] });
+}
+
+interface BlockedInput {
+  /** By the index of the descriptor. */
+  readonly blocks: ReadonlyMap<number, SelectedRecord>;
+  readonly request: RateLimitRequest;
+  readonly modes: GlobalModes;
+}
+
+/** Only the facts of a denied request count: what was used, given back or released. In shadow mode nothing is denied, and everything counts. */
+function blocked(matches: readonly Match[], { blocks, request, modes }: BlockedInput): Match[] {
+  return matches.map((match, index) => {
+    const descriptor = request.descriptors[index] ?? NO_ENTRIES;
+    const limits = modes.shadow ? match.limits : factsOf(match, { descriptor, request });
+    const block = blocks.get(index);
+    if (block === undefined) return changed(match, { limits });
+    return changed(match, {
+      limits,
+      mode: 'enforced',
+      quotaAlwaysFits: false,
+      path: match.path.length > 0 ? match.path : keysOf(descriptor),
+      control: [block],
+      block: block.untilUs === undefined ? { limit: BLOCK_LIMIT } : { limit: BLOCK_LIMIT, untilUs: block.untilUs },
+    });
+  });
+}
+
+interface FactsInput {
+  readonly descriptor: Descriptor;
+  readonly request: RateLimitRequest;
+}
+
+function factsOf({ limits }: Match, { descriptor: { hits: own }, request }: FactsInput): readonly Limit[] {
+  if ((own ?? request.hits) < 0) return limits;
+  return own === undefined || own === 0 ? [] : limits.filter(({ overdraft }) => overdraft !== undefined);
+}
+
+/** What the answer to a blocked request shows as its limit. */
+const BLOCK_LIMIT: Limit = {
+  requestsPerUnit: 0,
+  unit: 'second',
+  unitMultiplier: 1,
+  name: 'block',
+  algorithm: REFERENCE_ALGORITHM,
+  windowUs: UNIT_US.second,
+  capacity: 0,
+};
+
+function keysOf({ entries }: Descriptor): string[] {
+  return entries.map((entry) => toText(entry.key));
+}
+
+const NO_ENTRIES: Descriptor = { entries: [] };
+
+/** Removes limits that others replace. A match without limits left is not limited. */
+function withoutReplaced(matches: readonly Match[], modes: GlobalModes): Match[] {
+  const replaced = new Set(matches.flatMap(({ rule }) => rule?.replaces ?? []));
+  return matches.map((match) => {
+    const limits = match.limits.filter(({ name }) => !replaced.has(name));
+    // An unlimited rule has no limit to remove.
+    if (limits.length === 0 && !match.unlimited) return nothingLimits(modes, match.path);
+    return changed(match, { limits });
+  });
+}
+
+/** The same without requests in flight, whose slots are not hits, and without candidates. */
+export function rateLimitsOf(matched: RequestMatch): RequestMatch {
+  const { domainFound, hashTag, matches, hasCandidates, blocked } = matched;
+  const hasSlots = matches.some(({ inFlight }) => inFlight !== undefined);
+  if (!hasSlots && hasCandidates === undefined) return matched;
+  const counted = hasSlots ? matches.map((match) => changed(match, { limits: match.limits.filter(isRateLimit) })) : matches;
+  return { domainFound, hashTag, matches: counted, blocked };
+}
+
+/** What matching asks the control data. */
+export type MatchControl = Omit<ControlView, 'version'>;
+
+interface MatchInput {
+  readonly ruleSet: RuleSet;
+  readonly request: RateLimitRequest;
+  readonly modes: GlobalModes;
+  /** Absent: only the configuration decides. */
+  readonly control?: MatchControl | undefined;
+}
+
+function nothingLimits(modes: GlobalModes, path: readonly string[] = []): Match {
+  return { limits: [], unlimited: false, mode: 'enforced', quotaAlwaysFits: modes.quota, path };
+}
+
+function matchDescriptor(input: MatchDescriptorInput): Match {
+  const { domain, descriptor } = input;
+  const node = findNode(domain.root, descriptor.entries);
+  if (node?.unlimitedPath !== undefined && descriptor.override === undefined) return nothingLimits(input.modes, node.unlimitedPath);
+  const found = node?.rule;
+  if (found?.tenant === undefined) return matchRule(found, input);
+  const { control } = input;
+  const { rule, inForce } = choosePlan({ rule: found, tenant: found.tenant, domain: domain.name, entries: descriptor.entries, control });
+  const match = matchRule(rule, input);
+  // An override of the request replaces the rule.
+  return match.rule === undefined ? match : changed(match, { limits: match.limits, plan: inForce });
+}
+
+function matchRule(rule: Rule | undefined, { domain, descriptor, modes, index }: MatchDescriptorInput): Match {
+  if (descriptor.override !== undefined) {
+    // An override replaces the rule and its modes.
+    const replaced = rule?.limits.find(isRateLimit);
+    const algorithm = replaced?.algorithm ?? domain.defaultAlgorithm;
+    const failureMode = replaced?.failureMode ?? domain.failureMode;
+    const responseHeaders = replaced?.responseHeaders ?? domain.responseHeaders;
+    const responseBody = replaced?.responseBody ?? domain.responseBody;
+    const overdraft = replaced === undefined ? domain.defaultOverdraft : replaced.overdraft;
+    const reservations = replaced?.reservations;
+    const { calendarMonth } = domain;
+    const limit = overrideLimit({
+      override: descriptor.override,
+      algorithm,
+      calendarMonth,
+      failureMode,
+      responseHeaders,
+      responseBody,
+      overdraft,
+      reservations,
+      index,
+    });
+    const path = rule?.path ?? keysOf(descriptor);
+    const mode = modes.quota ? 'quota' : 'enforced';
+    const inFlight = rule?.inFlight;
+    if (inFlight === undefined) return { limits: [limit], unlimited: false, mode, quotaAlwaysFits: false, path };
+    return { limits: [limit, inFlight.limit], unlimited: false, mode, quotaAlwaysFits: false, path, inFlight };
+  }
+  if (rule === undefined) return nothingLimits(modes);
+  const { limits, unlimited, path, inFlight } = rule;
+  const quota = rule.quotaMode || modes.quota;
+  const mode = rule.shadowMode ? 'shadow' : quota ? 'quota' : 'enforced';
+  return { limits, unlimited, mode, quotaAlwaysFits: rule.shadowMode && quota && !unlimited, path, rule, inFlight };
+}
+
+interface MatchDescriptorInput {
+  readonly domain: Domain;
+  readonly descriptor: Descriptor;
+  readonly modes: GlobalModes;
+  readonly index: number;
+  readonly control: MatchControl | undefined;
+}
+
+function overrideLimit({
+  override,
+  algorithm,
+  calendarMonth,
+  failureMode,
+  responseHeaders,
+  responseBody,
+  overdraft,
+  reservations,
+  index,
+}: OverrideLimitInput): Limit {
+  const calendarTimeZone = calendarMonth && override.unit === 'month' ? 'UTC' : undefined;
+  const made = makeLimit({ algorithm, ...override, calendarTimeZone, failureMode, responseHeaders, responseBody, overdraft, reservations });
+  if (isLimitProblem(made)) throw new BadRequestError(`descriptors[${index}].limit.${made.field} ${made.message}`);
+  return made;
+}
+
+interface OverrideLimitInput {
+  readonly override: LimitOverride;
+  readonly algorithm: Algorithm;
+  readonly calendarMonth: boolean;
+  readonly failureMode: FailureMode | undefined;
+  readonly responseHeaders: ResponseHeaders | undefined;
+  readonly responseBody: ResponseBody | undefined;
+  readonly overdraft: Overdraft | undefined;
+  readonly reservations: ReservationTerms | undefined;
+  readonly index: number;
+}

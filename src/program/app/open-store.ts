@@ -1,0 +1,297 @@
+/** Opens the store in Redis: one or two Redis servers, the fallback during an outage, and the count of instances. */
+
+import { monotonicNowMs, monotonicNowUs } from '../../lib/clock';
+import type { Settings } from '../../configuration/settings/table/settings';
+import type { StoreChoice } from '../../configuration/settings/redis/store-choice';
+import type { Passed } from '../../server/observability/log/absence-log';
+import type { Health } from '../../server/observability/health';
+import { event } from '../../server/observability/log/log-event';
+import type { Logger } from '../../server/observability/log/logger';
+import type { Metrics } from '../../server/observability/metrics/metrics';
+import { RedisEviction } from '../../server/observability/redis-eviction';
+import { StoreLog } from '../../server/observability/log/store-log';
+import { LastStoreError, type RememberedError } from '../../server/observability/last-store-error';
+import { measureStore } from '../../server/observability/metrics/store-measure';
+import { Breakers, openRedis, type OpenedRedis } from './open-redis';
+import { FallbackReservations } from '../../state/reservation/fallback-reservations';
+import { RedisReservations, type RunScript } from '../../state/reservation/redis-reservations';
+import type { OnLapsed, Reservations } from '../../state/reservation/reservations';
+import { HEARTBEAT_TTL_MS, Instances } from '../../state/resilience/instances';
+import { EventLoopLag } from '../../state/resilience/event-loop-lag';
+import { slotOf, SLOTS } from '../../state/store/redis/cluster-slots';
+import { OneByOneStore } from '../../state/store/layers/one-by-one-store';
+import { isPerSecond, PerSecondStore } from '../../state/store/layers/per-second-store';
+import { SplitStore, type SplitStoreOptions } from '../../state/store/layers/split-store';
+import { StoreError, type Store } from '../../state/store/port/store';
+import type { TopExchange } from '../../state/top/exchange';
+import { RedisExchange } from '../../state/top/redis-exchange';
+import { wrapRedis, type WrapRedisOptions } from '../../state/resilience/wrap-redis';
+
+const DEGRADED_REDIS = 'degraded: redis';
+const DEGRADED_REDIS_PER_SECOND = 'degraded: redis per second';
+
+const INSTANCES_MAX = 1_000;
+
+/** Bound of reservations kept in this instance during an outage. */
+const FALLBACK_RESERVATIONS_MAX = 10_000;
+const FALLBACK_RESERVATIONS_BYTES_MAX = 16 * 1024 * 1024;
+
+/** How long a process that ends waits for Redis to record that, in milliseconds. */
+const LEAVE_MS = 100;
+
+export interface OpenStoreInput extends Pick<WrapRedisOptions, 'lastKnownMax' | 'accountsMax' | 'local'> {
+  readonly settings: Settings;
+  /** The number of serving processes with these settings on this machine. */
+  readonly workers: number;
+  readonly choice: Extract<StoreChoice, { kind: 'redis' }>;
+  readonly onLapsed: OnLapsed;
+  readonly health: Health;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+export interface OpenedStore {
+  readonly store: Store;
+  readonly reservations: Reservations;
+  /** Runs a script on the first Redis; absent: the store is in memory. */
+  readonly run?: RunScript | undefined;
+  /** Drops cached denials of buckets that were reset; absent: there are none. */
+  readonly forget?: ((bucketKeys: readonly string[]) => void) | undefined;
+  /** The name of this process in its heartbeats; absent: there are none. */
+  readonly name?: string | undefined;
+  /** Records in Redis that this instance has left. */
+  readonly leave: () => Promise<void>;
+  /** Of Redis; absent: the store is in memory. */
+  readonly lastError?: (() => RememberedError | undefined) | undefined;
+  /** Shares top keys with other processes. Absent: there are none. */
+  readonly exchange?: TopExchange;
+}
+
+/** Resolves after REDIS_CONNECT_TIMEOUT even without Redis: degraded, and still connecting. */
+export async function openStore(input: OpenStoreInput): Promise<OpenedStore> {
+  const { settings, choice, health, log, metrics, lastKnownMax, accountsMax, local } = input;
+  const passedWithout = { decisions: 0, hits: 0 };
+  const passed = () => ({ ...passedWithout });
+  const lastError = new LastStoreError(() => Date.now());
+  const parts = {
+    settings,
+    health,
+    log,
+    metrics,
+    passed,
+    breakers: new Breakers({ health, log, metrics, passed }),
+    ownLag: new EventLoopLag(),
+  };
+  const seen = new RedisEviction({ health, log, metrics, nowMs: monotonicNowMs });
+  // The second Redis may have lost the buckets that caused cached denials.
+  const onSecond = () => {
+    denyCache.clear();
+  };
+  const onMain = () => {
+    denyCache.clear();
+    void instances.beat();
+  };
+  const main = openRedis({
+    ...parts,
+    eviction: { seen, store: 'redis' },
+    measure: lastError.remembering('redis', measureStore(metrics, 'redis')),
+    connection: choice.connection,
+    degraded: DEGRADED_REDIS,
+    onConnected: onMain,
+  });
+  const second =
+    choice.perSecond &&
+    openRedis({
+      ...parts,
+      eviction: { seen, store: 'redis_per_second' },
+      measure: lastError.remembering('redis_per_second', measureStore(metrics, 'redis_per_second')),
+      connection: choice.perSecond,
+      degraded: DEGRADED_REDIS_PER_SECOND,
+      onConnected: onSecond,
+    });
+  const { store, denyCache } = wrapRedis(
+    inParts({
+      settings,
+      choice,
+      metrics,
+      main,
+      second,
+      onGivenBack: (settlements) => {
+        denyCache.forget(settlements);
+      },
+    }),
+    {
+      denyCacheMax: settings.denyCacheMax,
+      lastKnownMax,
+      accountsMax,
+      failureMode: settings.failureMode,
+      local,
+      instances: () => instances.count,
+      isThere: ({ bucketKey, limit }) => (second !== undefined && isPerSecond(limit) ? second : main).isThere(bucketKey),
+      ...reportTo({ metrics, log, passedWithout }),
+    },
+  );
+  const instances = makeInstances(input, {
+    main,
+    second,
+    onCount: () => {
+      store.chargeBack();
+    },
+  });
+  metrics.instances.set(instances.count);
+
+  const wait = { waitMs: settings.redisConnectTimeoutMs };
+  await Promise.all([main.connect(wait), second?.connect(wait)]);
+  instances.start();
+  const redis = new RedisReservations({
+    run: (call, options) => main.run(call, options),
+    slotOf: ({ bucketKey, limit }) => {
+      if (second !== undefined && isPerSecond(limit)) return undefined;
+      return 'seeds' in choice.connection.place ? slotOf(bucketKey) : 0;
+    },
+    keyPrefix: settings.cacheKeyPrefix,
+    onGivenBack: (legs) => {
+      denyCache.forget(legs);
+    },
+    onLapsed: input.onLapsed,
+  });
+  const reservations = new FallbackReservations({
+    redis,
+    store,
+    nowUs: monotonicNowUs,
+    recordsMax: FALLBACK_RESERVATIONS_MAX,
+    bytesMax: FALLBACK_RESERVATIONS_BYTES_MAX,
+    onLapsed: input.onLapsed,
+  });
+  return {
+    store,
+    reservations,
+    run: (call, options) => main.run(call, options),
+    forget: (bucketKeys) => {
+      denyCache.forget(bucketKeys.map((bucketKey) => ({ bucketKey })));
+    },
+    name: instances.name,
+    lastError: () => lastError.facts,
+    exchange: makeExchange(settings, main, instances.name),
+    leave: () => {
+      parts.ownLag.close();
+      return instances.leave({ waitMs: LEAVE_MS });
+    },
+  };
+}
+
+function makeExchange(settings: OpenStoreInput['settings'], main: Pick<OpenedRedis, 'run'>, name: string): RedisExchange {
+  return new RedisExchange({
+    run: (call, options) => main.run(call, options),
+    keyPrefix: settings.cacheKeyPrefix,
+    instancesKey: instancesKey(settings),
+    name,
+  });
+}
+
+interface ReportInput extends Pick<OpenStoreInput, 'metrics' | 'log'> {
+  /** Counts decisions without Redis. */
+  readonly passedWithout: { -readonly [Field in keyof Passed]: number };
+}
+
+/** Reports the events of the layers around Redis to metrics and log. */
+function reportTo({
+  metrics,
+  log,
+  passedWithout,
+}: ReportInput): Pick<WrapRedisOptions, 'onDenied' | 'onFallback' | 'onChargedBack' | 'onLost' | 'onUndecided'> {
+  const storeLog = new StoreLog({ log, nowMs: monotonicNowMs });
+  return {
+    onDenied: () => {
+      metrics.denyCacheDenials.inc();
+    },
+    onFallback: ({ local, open }) => {
+      passedWithout.decisions += 1;
+      passedWithout.hits += local + open;
+      metrics.fallbackDecisions.inc();
+      metrics.fallbackHits.inc({ failure_mode: 'local' }, local);
+      metrics.fallbackHits.inc({ failure_mode: 'open' }, open);
+    },
+    onChargedBack: (hits) => {
+      metrics.chargedBackHits.inc(hits);
+    },
+    onLost: (hits, cause) => {
+      metrics.chargeBackLostHits.inc(hits);
+      storeLog.hitsLost(hits, cause);
+    },
+    onUndecided: (error) => {
+      storeLog.undecided(error);
+    },
+  };
+}
+
+interface BothRedis {
+  readonly main: OpenedRedis;
+  /** Undefined: there is only one Redis. */
+  readonly second: OpenedRedis | undefined;
+}
+
+interface InstancesParts extends BothRedis {
+  readonly onCount: () => void;
+}
+
+/** The key with the heartbeats of all processes. */
+export function instancesKey({ cacheKeyPrefix }: Pick<Settings, 'cacheKeyPrefix'>): string {
+  return `${cacheKeyPrefix}weir:instances`;
+}
+
+/** Counts instances in the first Redis only, which all of them share. */
+function makeInstances({ settings, workers, choice, log, metrics }: OpenStoreInput, { main, second, onCount }: InstancesParts): Instances {
+  const heart = { key: instancesKey(settings), ttlMs: HEARTBEAT_TTL_MS, instancesMax: INSTANCES_MAX };
+  let isHeartbeatLogged = false;
+  return new Instances({
+    beat: (heartbeat) => {
+      // Sent only to show that the second Redis answers in time.
+      second?.beat({ ...heart, ...heartbeat }).catch(() => undefined);
+      return main.beat({ ...heart, ...heartbeat });
+    },
+    // Each worker has its own share.
+    assumed: settings.failureModeInstances * workers,
+    onCount: (count) => {
+      metrics.instances.set(count);
+      onCount();
+    },
+    onError: (error) => {
+      // Redis may still decide although it rejects heartbeats, so nothing else shows this. It is logged once.
+      if (isHeartbeatLogged || !(error instanceof StoreError) || error.reason !== 'script') return;
+      isHeartbeatLogged = true;
+      log.warn(
+        event('heartbeat_refused', { address: choice.connection.description, error: error.message }),
+        `Redis at ${choice.connection.description} rejected the heartbeat, so instances are not counted: ${error.message}`,
+      );
+    },
+    nowMs: monotonicNowMs,
+  });
+}
+
+interface InPartsInput extends BothRedis, Pick<OpenStoreInput, 'settings' | 'choice' | 'metrics'> {
+  readonly onGivenBack: SplitStoreOptions['onGivenBack'];
+}
+
+/** Wraps one or two Redis servers, so that a request with buckets in several places is still decided as a whole. */
+export function inParts({ settings, choice, metrics, main, second, onGivenBack }: InPartsInput): Store {
+  const isCluster = 'seeds' in choice.connection.place;
+  if (second === undefined && !isCluster) return main.store;
+  const isSecondCluster = choice.perSecond !== undefined && 'seeds' in choice.perSecond.place;
+  const both = second && new PerSecondStore(main.store, second.store);
+  return new OneByOneStore(
+    new SplitStore(both ?? main.store, {
+      partOf: ({ bucketKey, limit }) => {
+        const isOfSecond = second !== undefined && isPerSecond(limit);
+        // The unit is a slot of a cluster, or a whole server.
+        const slot = (isOfSecond ? isSecondCluster : isCluster) ? slotOf(bucketKey) : 0;
+        return isOfSecond ? SLOTS + slot : slot;
+      },
+      timeoutMs: settings.redisOpTimeoutMs,
+      onHitsLost: (hits) => {
+        metrics.hitsLost.inc(hits);
+      },
+      onGivenBack,
+    }),
+  );
+}

@@ -1,0 +1,139 @@
+/** The composition root of the parent process: runs the workers, and has the debug port for all of them. */
+
+import cluster from 'node:cluster';
+import { Counter, Gauge, Registry } from 'prom-client';
+import { monotonicNowMs } from '../../lib/clock';
+import { Gate } from '../../lib/gate';
+import { configNews, newsInForce, newsRefused } from '../../configuration/source/config-news';
+import { describeConfig } from '../../configuration/source/describe-rules';
+import type { LoadOutcome, RulesInForce } from '../../configuration/source/rules-in-force';
+import type { Settings } from '../../configuration/settings/table/settings';
+import type { StatsdChoice } from '../../configuration/settings/statsd-choice';
+import { EndedCertificates } from '../../server/observability/ended-certificates';
+import { Health } from '../../server/observability/health';
+import type { Logger } from '../../server/observability/log/logger';
+import { WORKER_METRICS, type ManagementServer } from '../../server/observability/metrics/metrics';
+import { openPortLimits } from './open-ports';
+import { processServices } from './process-services';
+import { bindDebugPort, openConfigMetrics, publishMetrics, toLabels } from './publish-metrics';
+import type { App } from './app';
+import { debugRoutes } from '../../server/transport/http/debug-routes';
+import { HttpServer } from '../../server/transport/http/http-server';
+import { removeStaleSocket } from '../../server/transport/port/unix-socket';
+import { closeUntaken } from '../../server/workers/handed-connections';
+import { WorkerMetrics } from '../../server/workers/worker-metrics';
+import { WorkerTails } from '../../server/workers/worker-tails';
+import { WorkerPool } from '../../server/workers/worker-pool';
+
+export interface OpenWorkersOptions {
+  readonly settings: Settings;
+  /** The number of workers. */
+  readonly workers: number;
+  readonly rules: RulesInForce;
+  /** Undefined: the configuration does not come from a management server. */
+  readonly managementServer: ManagementServer | undefined;
+  readonly log: Logger;
+  /** The statsd server that gets the metrics, if any. */
+  readonly statsd: StatsdChoice | undefined;
+}
+
+/** Resolves when all workers are ready to bind their ports. Rejects with WorkerStartError if one is not. */
+export async function openWorkers({
+  settings,
+  workers: count,
+  rules,
+  managementServer,
+  log,
+  statsd,
+}: OpenWorkersOptions): Promise<Omit<App, 'readMetrics'>> {
+  // A configuration set may contain values that JSON cannot represent.
+  cluster.setupPrimary({ serialization: 'advanced' });
+  const own = new Registry();
+  const labels = toLabels(settings.extraTags);
+  // Each worker has the health of its own; this process only logs.
+  const ended = new EndedCertificates({ health: new Health(), log, nowMs: () => Date.now() });
+  openConfigMetrics({ registry: own, rules, settings, managementServer, ended });
+  const restarts = new Counter({ ...WORKER_METRICS.restarts, labelNames: [], registers: [own] });
+  const metrics = new WorkerMetrics({ own, labels, ask: (reading) => pool.readMetrics(reading) });
+  const pool = new WorkerPool({
+    count,
+    fork: () => {
+      const worker = cluster.fork();
+      closeUntaken(worker.process);
+      return worker;
+    },
+    log,
+    onMetrics: (worker, answer) => {
+      metrics.record(worker, answer);
+    },
+    onSample: (tail, sample) => {
+      tails.take(tail, sample);
+    },
+    onServing: (worker) => {
+      tails.join(worker);
+    },
+    onEnd: (worker) => void metrics.retire(worker),
+    onRestart: () => {
+      restarts.inc();
+    },
+    configNews: () => configNews(rules),
+    nowMs: monotonicNowMs,
+  });
+  const tails = new WorkerTails({
+    send: (message, worker) => {
+      pool.publish(message, worker);
+    },
+    nowMs: monotonicNowMs,
+  });
+  rules.onLoad((outcome: LoadOutcome) => {
+    pool.publishConfig('ruleSet' in outcome ? newsInForce(rules) : newsRefused(rules));
+  });
+  new Gauge({
+    ...WORKER_METRICS.workers,
+    labelNames: [],
+    registers: [own],
+    collect() {
+      this.set(pool.size);
+    },
+  });
+  const limits = openPortLimits({ log, isWorker: false });
+  const gate = new Gate();
+  const debug = new HttpServer({ routes: debugRoutes({ configLines: () => describeConfig(rules), metrics }), log, ...limits.debug, gate });
+  const publisher = await publishMetrics({ settings, statsd, metrics, registry: own, log, limit: { ...limits.metrics, gate } });
+  await pool.start();
+  return {
+    binds: [
+      async () => {
+        if (settings.grpcUds !== undefined) await removeStaleSocket(settings.grpcUds);
+        return pool.listen();
+      },
+      () => bindDebugPort(debug, settings),
+      () => publisher.bind(),
+    ],
+    open: () => {
+      publisher.start();
+      gate.open();
+      pool.open();
+    },
+    admin: {
+      services: processServices({
+        memoryStore: undefined,
+        control: undefined,
+        topKeys: undefined,
+        facts: undefined,
+        keyPrefix: settings.cacheKeyPrefix,
+        readMetrics: () => metrics.read(),
+      }),
+      tail: tails,
+      registry: own,
+    },
+    drain: async () => {
+      await Promise.all([
+        pool.drain({ timeoutMs: settings.drainDelayMs + settings.drainTimeoutMs }),
+        debug.close({ timeoutMs: settings.drainTimeoutMs }),
+      ]);
+      limits.close();
+      await publisher.close();
+    },
+  };
+}

@@ -1,0 +1,41 @@
+/** Limits on the command line: `300/minute`, `NAME=20/5minute+50`. */
+
+import { UNIT_NAMES, type UnitName } from '../../../../domain/descriptor/unit';
+import { UsageError } from '../../usage-error';
+
+/** A limit as the API takes and shows it. */
+export interface LimitJson {
+  readonly name?: string;
+  readonly requests_per_unit: number;
+  readonly unit: UnitName;
+  readonly unit_multiplier?: number;
+  readonly burst?: number;
+}
+
+export const LIMIT_FORM = '[NAME=]N/UNIT[+BURST]';
+
+/** @throws UsageError */
+export function readLimit(text: string): LimitJson {
+  const [, name, requests = '', multiplier = '', word, burst] =
+    /^(?:(.+)=)?(\d{1,10})\/(\d{0,10})([a-z]+)(?:\+(\d{1,10}))?$/s.exec(text) ?? [];
+  const unit = UNIT_NAMES.find((each) => each === word);
+  if (unit === undefined)
+    throw new UsageError(
+      `--limit: ${JSON.stringify(text)} is not accepted; write 20/minute, 20/5minute, NAME=20/minute or 20/minute+50 (with a burst), with one of ${UNIT_NAMES.join(', ')}`,
+    );
+  return {
+    ...(name !== undefined && { name }),
+    requests_per_unit: Number(requests),
+    unit,
+    ...(multiplier !== '' && { unit_multiplier: Number(multiplier) }),
+    ...(burst !== undefined && { burst: Number(burst) }),
+  };
+}
+
+type ShownLimit = Pick<LimitJson, 'name' | 'requests_per_unit' | 'unit_multiplier' | 'burst'> & { readonly unit: string };
+
+/** The reverse of `readLimit`. */
+export function showLimit({ name = '', requests_per_unit: requests, unit, unit_multiplier: multiplier = 1, burst }: ShownLimit): string {
+  const window = multiplier === 1 ? unit : `${multiplier}${unit}`;
+  return `${name === '' ? '' : `${name}=`}${requests}/${window}${burst === undefined ? '' : `+${burst}`}`;
+}

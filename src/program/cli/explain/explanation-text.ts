@@ -1,0 +1,88 @@
+/** Formats an explanation as text. */
+
+import { TRAITS } from '../../../domain/algorithm/algorithms';
+import { RESERVATIONS } from '../../../configuration/compile/fields/reservations';
+import type { DescriptorExplanation, Explanation } from '../../../configuration/explain/explanation';
+import type { Candidate, LevelExplanation } from '../../../configuration/explain/explain-levels';
+import type { LimitExplanation } from '../../../configuration/explain/explain-limit';
+
+const { maxShare: MAX_SHARE, onLapse: ON_LAPSE } = RESERVATIONS.fields;
+
+/** The text ends with a newline. */
+export function formatExplanation({ domain, descriptors }: Explanation): string {
+  const blocks = descriptors.map((descriptor, index) => formatDescriptor(descriptor, `descriptor ${index + 1}`));
+  return `domain ${domain}\n\n${blocks.join('\n')}`;
+}
+
+function formatDescriptor(descriptor: DescriptorExplanation, title: string): string {
+  const { entries, levels, notLimited } = descriptor;
+  const said = entries.map(({ key, value }) => `${key}=${value}`).join(', ');
+  const lines = [`${title}: ${said}`, ...levels.flatMap(formatLevel)];
+  if (notLimited !== undefined) lines.push(`  not limited: ${notLimited}`);
+  lines.push(...formatOutcome(descriptor));
+  return `${lines.join('\n')}\n`;
+}
+
+function formatLevel({ entry, winner, losers, omitted, otherKeys }: LevelExplanation): string[] {
+  const lines = [`  ${entry.key}=${entry.value}`];
+  if (winner !== undefined) lines.push(`    wins   ${formatCandidate(winner)}`);
+  lines.push(...losers.map((loser) => `    loses  ${formatCandidate(loser)}`));
+  if (omitted > 0) lines.push(`    and ${omitted} more with this key`);
+  if (otherKeys > 0) lines.push(`    and ${otherKeys} with other keys`);
+  return lines;
+}
+
+function formatCandidate({ file, line, key, value, reason }: Candidate): string {
+  const what = value === undefined ? `key ${key} alone` : `key ${key}, value ${value}`;
+  return `${file}:${line}: ${what}: ${reason}`;
+}
+
+function formatOutcome({ plan, unlimited, limits, override, replaced, mode }: DescriptorExplanation): string[] {
+  const title = override ? 'override of the request' : 'limit';
+  const lines = unlimited
+    ? ['  unlimited: allowed, not counted']
+    : limits.flatMap((limit) => (TRAITS[limit.algorithm].holds === 'slots' ? formatInFlight(limit) : formatLimit(limit, title)));
+  if (plan !== undefined) lines.unshift(`  plan ${plan}`);
+  const names = replaced.map((name) => (name === '' ? 'the unnamed limit' : name));
+  if (names.length > 0) lines.push(`  replaced by ${override ? 'the override' : 'another limit of the request'}: ${names.join(', ')}`);
+  if (limits.length > 0 && mode === 'shadow') lines.push('  shadow mode: counted, never denied');
+  if (limits.length > 0 && mode === 'quota') lines.push('  quota mode: denied only together with every other descriptor of that mode');
+  return lines;
+}
+
+function formatInFlight({ name, unitMultiplier, capacity, id, bucketKey }: LimitExplanation): string[] {
+  const identity = id === undefined ? 'without an id' : `identified by ${id}`;
+  return [
+    `  requests in flight: ${capacity} at once, each for ${unitMultiplier} s at most, ${identity}, named ${name}`,
+    `  bucket: ${bucketKey}`,
+  ];
+}
+
+function formatLimit(
+  {
+    name,
+    requestsPerUnit,
+    unit,
+    unitMultiplier,
+    algorithm,
+    capacity,
+    calendar,
+    overdraftMax,
+    reservations,
+    responseBody,
+    bucketKey,
+    candidate,
+  }: LimitExplanation,
+  title: string,
+): string[] {
+  const window = unitMultiplier === 1 ? unit : `${unitMultiplier} ${unit}s`;
+  const parts = [`${title}: ${requestsPerUnit} per ${window}`, algorithm, `${capacity} at once`];
+  if (calendar !== undefined) parts.push(`by the calendar of ${calendar}`);
+  if (overdraftMax !== undefined) parts.push(`usage reports may take it ${overdraftMax} below zero`);
+  if (reservations !== undefined)
+    parts.push(`${reservations.hitsMax} reservable (${MAX_SHARE.name} ${reservations.maxShare}, ${ON_LAPSE.name} ${reservations.onLapse})`);
+  if (name !== '') parts.push(`named ${name}`);
+  if (responseBody !== undefined) parts.push(`body ${responseBody}`);
+  const tried = candidate === undefined ? [] : formatLimit(candidate, 'candidate, never denied');
+  return [`  ${parts.join(', ')}`, `  bucket: ${bucketKey}`, ...tried];
+}

@@ -1,0 +1,45 @@
+/** Reads override limits from the command line: `--limit 20/minute` after the descriptor that it belongs to. */
+
+import { REFERENCE_ALGORITHM } from '../../domain/algorithm/algorithms';
+import type { LimitOverride } from '../../domain/descriptor/descriptor';
+import { isLimitProblem, makeLimit } from '../../domain/rule/limit';
+import { UNIT_NAMES } from '../../domain/descriptor/unit';
+import { UsageError } from './usage-error';
+
+/** A token of `parseArgs`; tokens are in the order of the command line. */
+interface Token {
+  readonly kind: string;
+  readonly name?: string;
+  readonly value?: string | undefined;
+}
+
+/** By index of the descriptor. */
+export function readOverrides(tokens: readonly Token[]): ReadonlyMap<number, LimitOverride> {
+  const overrides = new Map<number, LimitOverride>();
+  let index = -1;
+  for (const { kind, name, value = '' } of tokens) {
+    if (kind !== 'option') continue;
+    if (name === 'descriptor') index += 1;
+    if (name !== 'limit') continue;
+    if (index < 0) throw new UsageError('--limit has no --descriptor before it; write it after the descriptor that it belongs to');
+    if (overrides.has(index))
+      throw new UsageError(`--limit: ${JSON.stringify(value)} is the second --limit of its --descriptor; write only one`);
+    overrides.set(index, readOverride(value));
+  }
+  return overrides;
+}
+
+/** Requests per unit, or per several units. */
+function readOverride(text: string): LimitOverride {
+  const [, requests = '', multiplier = '', word = ''] = /^(\d{1,16})\/(\d{0,16})([a-z]+)$/.exec(text) ?? [];
+  const unit = UNIT_NAMES.find((each) => each === word);
+  if (unit === undefined)
+    throw new UsageError(
+      `--limit: ${JSON.stringify(text)} is not accepted; use 20/minute or 20/5minute, with one of ${UNIT_NAMES.join(', ')}`,
+    );
+  const override = { requestsPerUnit: Number(requests), unit, unitMultiplier: multiplier === '' ? 1 : Number(multiplier) };
+  // The algorithm of the rule is unknown here; without a burst all algorithms have the same bounds.
+  const made = makeLimit({ ...override, algorithm: REFERENCE_ALGORITHM });
+  if (isLimitProblem(made)) throw new UsageError(`--limit: ${JSON.stringify(text)} is not accepted: ${made.field} ${made.message}`);
+  return override;
+}

@@ -1,0 +1,21 @@
+/** Gives each decision to all that record it. None of them can change the decision, or keep it from the others. */
+
+import type { Decided } from '../../should-rate-limit';
+
+export interface RecordInAllOptions {
+  readonly recorders: readonly ((decided: Decided) => void)[];
+  /** Called with the error of one of them, which is a bug. */
+  readonly onError: (error: unknown) => void;
+}
+
+export function recordInAll({ recorders, onError }: RecordInAllOptions): (decided: Decided) => void {
+  return (decided) => {
+    for (const record of recorders) {
+      try {
+        record(decided);
+      } catch (error) {
+        onError(error);
+      }
+    }
+  };
+}

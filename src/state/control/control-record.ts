@@ -1,0 +1,146 @@
+/** The records of control data: what operators change while Weir runs, with the bounds and the key of each. */
+
+import type { LimitValues } from '../../domain/rule/control-view';
+
+export const CONTROL_KINDS = ['tenant', 'plan', 'override', 'block', 'pass'] as const;
+
+export type ControlKind = (typeof CONTROL_KINDS)[number];
+
+/** Bounds of a record. Texts are counted in bytes of UTF-8. */
+export const RECORD_BOUNDS = {
+  domainBytes: 255,
+  /** A tenant, or the name of a plan. */
+  nameBytes: 255,
+  idChars: 64,
+  entries: 16,
+  keyBytes: 256,
+  valueBytes: 1024,
+  reasonBytes: 200,
+  authorBytes: 64,
+  /** Limits of a plan. */
+  limits: 16,
+  limitNameBytes: 255,
+} as const;
+
+/** Most records of each kind that a store keeps. */
+export const RECORDS_MAX: Readonly<Record<ControlKind, number>> = {
+  tenant: 1_000_000,
+  plan: 10_000,
+  override: 100_000,
+  block: 100_000,
+  pass: 100_000,
+};
+
+/** Most blocks by penalties among the blocks: requests cause them, and operators always have the rest. */
+export const PENALTY_BLOCKS_MAX = 50_000;
+
+/** How many records a store keeps. */
+export interface RecordBounds {
+  readonly records: Readonly<Record<ControlKind, number>>;
+  readonly penalties: number;
+}
+
+export const STORE_BOUNDS: RecordBounds = { records: RECORDS_MAX, penalties: PENALTY_BLOCKS_MAX };
+
+/** What the ids of blocks by penalties begin with. */
+export const PENALTY_ID_START = 'penalty-';
+
+interface RecordBase {
+  readonly domain: string;
+  /** When it ends, in milliseconds since 1970. Absent: it has no end. */
+  readonly untilMs?: number;
+  readonly reason?: string;
+  readonly author?: string;
+  readonly createdAtMs?: number;
+}
+
+/** The plan of a tenant. */
+export interface TenantRecord extends RecordBase {
+  readonly kind: 'tenant';
+  readonly tenant: string;
+  readonly plan: string;
+}
+
+/** Run-time values of a plan. */
+export interface PlanRecord extends RecordBase {
+  readonly kind: 'plan';
+  readonly plan: string;
+  readonly limits: readonly LimitValues[];
+}
+
+/** An entry that a descriptor must contain. */
+export interface EntrySelector {
+  readonly key: string;
+  /** Absent: any value. */
+  readonly value?: string;
+}
+
+interface SelectorBase extends RecordBase {
+  /** Unique by kind and domain. */
+  readonly id: string;
+  /** A descriptor is selected if it contains all of them, in any order. */
+  readonly entries: readonly EntrySelector[];
+}
+
+export interface OverrideRecord extends SelectorBase {
+  readonly kind: 'override';
+  readonly limit: LimitValues;
+  /** The limit is tried beside that of the rule, and never denies. Absent: it replaces that of the rule. */
+  readonly candidate?: true;
+}
+
+/** Denies the whole request. */
+export interface BlockRecord extends SelectorBase {
+  readonly kind: 'block';
+}
+
+/** Makes the descriptor unlimited. */
+export interface PassRecord extends SelectorBase {
+  readonly kind: 'pass';
+}
+
+export type SelectorRecord = OverrideRecord | BlockRecord | PassRecord;
+
+export type ControlRecord = TenantRecord | PlanRecord | SelectorRecord;
+
+/** Identifies a record. */
+export interface RecordKey {
+  readonly kind: ControlKind;
+  readonly domain: string;
+  /** The tenant, the plan, or the id. */
+  readonly name: string;
+}
+
+/** A record as a store has it. */
+export interface StoredRecord {
+  readonly record: ControlRecord;
+  /** The version of the write that put it; its ETag is this number in quotes. Versions grow, also after a store lost its data. */
+  readonly version: number;
+}
+
+export function keyOf(record: ControlRecord): RecordKey {
+  const { kind, domain } = record;
+  if (record.kind === 'tenant') return { kind, domain, name: record.tenant };
+  if (record.kind === 'plan') return { kind, domain, name: record.plan };
+  return { kind, domain, name: record.id };
+}
+
+export function isPenalty({ kind, name }: RecordKey): boolean {
+  return kind === 'block' && name.startsWith(PENALTY_ID_START);
+}
+
+/** The key below its kind, as one printable text. */
+export function fieldOf({ domain, name }: Pick<RecordKey, 'domain' | 'name'>): string {
+  return `${encodeURIComponent(domain)}/${encodeURIComponent(name)}`;
+}
+
+/** The reverse of `fieldOf`; undefined: it is not such a text. */
+export function parseField(field: string): Pick<RecordKey, 'domain' | 'name'> | undefined {
+  const [domain, name, ...more] = field.split('/');
+  if (domain === undefined || name === undefined || more.length > 0) return undefined;
+  try {
+    return { domain: decodeURIComponent(domain), name: decodeURIComponent(name) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,244 @@
+/** Reads records from JSON and writes them as JSON: every invalid value is refused with its field. */
+
+import { BadRequestError } from '../../lib/errors';
+import { show } from '../../lib/quote';
+import { UINT32_MAX } from '../../domain/rule/limit';
+import { UNIT_NAMES, UNIT_US, WINDOW_US_MAX, type UnitName } from '../../domain/descriptor/unit';
+import type { LimitValues } from '../../domain/rule/control-view';
+import { readTenantText } from './tenant-text';
+import { CONTROL_KINDS, RECORD_BOUNDS, type ControlKind, type ControlRecord, type EntrySelector } from './control-record';
+
+/** A field of a record is invalid. */
+export class RecordError extends BadRequestError {
+  override readonly name = 'RecordError';
+
+  constructor(
+    /** Path of the field, as in `entries[0].key`. */
+    readonly field: string,
+    readonly problem: string,
+  ) {
+    super(`${field} ${problem}`);
+  }
+}
+
+/** The fields of each kind. */
+const FIELDS: Readonly<Record<ControlKind, readonly string[]>> = {
+  tenant: ['tenant', 'plan'],
+  plan: ['plan', 'limits'],
+  override: ['id', 'entries', 'limit', 'candidate'],
+  block: ['id', 'entries'],
+  pass: ['id', 'entries'],
+};
+
+const COMMON_FIELDS = ['kind', 'domain', 'until', 'reason', 'author', 'created_at'];
+
+const LIMIT_FIELDS = ['name', 'requests_per_unit', 'unit', 'unit_multiplier', 'burst'];
+
+const ID = /^[\w.-]+$/;
+
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads a record from parsed JSON.
+ *
+ * @throws RecordError for an unknown field, or one with an invalid value
+ */
+export function readRecord(json: unknown): ControlRecord {
+  const fields = readObject(json, 'record');
+  const kind = readOneOf(fields, { path: 'kind', names: CONTROL_KINDS });
+  refuseUnknown(fields, { known: [...COMMON_FIELDS, ...FIELDS[kind]], path: '' });
+  const base = {
+    domain: readText(fields.domain, { path: 'domain', bytesMax: RECORD_BOUNDS.domainBytes }),
+    ...readOptional(fields.until, (value) => ({ untilMs: readTime(value, 'until') })),
+    ...readOptional(fields.reason, (value) => ({
+      reason: readText(value, { path: 'reason', bytesMax: RECORD_BOUNDS.reasonBytes, isEmptyAllowed: true }),
+    })),
+    ...readOptional(fields.author, (value) => ({
+      author: readText(value, { path: 'author', bytesMax: RECORD_BOUNDS.authorBytes, isEmptyAllowed: true }),
+    })),
+    ...readOptional(fields.created_at, (value) => ({ createdAtMs: readTime(value, 'created_at') })),
+  };
+  const readName = (path: string) => readText(fields[path], { path, bytesMax: RECORD_BOUNDS.nameBytes });
+  if (kind === 'tenant') return { kind, ...base, tenant: readName('tenant'), plan: readName('plan') };
+  if (kind === 'plan') return { kind, ...base, plan: readName('plan'), limits: readLimits(fields.limits) };
+  const selector = { ...base, id: readId(fields.id), entries: readEntries(fields.entries) };
+  if (kind !== 'override') return { kind, ...selector };
+  const isCandidate = readFlag(fields.candidate, 'candidate');
+  return { kind, ...selector, limit: readLimit(fields.limit, 'limit'), ...(isCandidate && { candidate: true }) };
+}
+
+/** The record as JSON, which `readRecord` reads back. */
+export function toJson(record: ControlRecord): Fields {
+  const { kind, domain, untilMs, reason, author, createdAtMs } = record;
+  return {
+    kind,
+    domain,
+    ...ownFields(record),
+    ...(untilMs !== undefined && { until: new Date(untilMs).toISOString() }),
+    ...(reason !== undefined && { reason }),
+    ...(author !== undefined && { author }),
+    ...(createdAtMs !== undefined && { created_at: new Date(createdAtMs).toISOString() }),
+  };
+}
+
+export function toText(record: ControlRecord): string {
+  return JSON.stringify(toJson(record));
+}
+
+/**
+ * Reads what `toText` made.
+ *
+ * @throws RecordError
+ */
+export function fromText(text: string): ControlRecord {
+  const tenant = readTenantText(text);
+  if (tenant !== undefined) return tenant;
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new RecordError('record', 'is not JSON');
+  }
+  return readRecord(json);
+}
+
+function ownFields(record: ControlRecord): Fields {
+  if (record.kind === 'tenant') return { tenant: record.tenant, plan: record.plan };
+  if (record.kind === 'plan') return { plan: record.plan, limits: record.limits.map(limitToJson) };
+  const { id, entries } = record;
+  if (record.kind !== 'override') return { id, entries };
+  return { id, entries, limit: limitToJson(record.limit), ...(record.candidate === true && { candidate: true }) };
+}
+
+export function limitToJson({ name, requestsPerUnit, unit, unitMultiplier, burst }: LimitValues): Fields {
+  return {
+    ...(name !== undefined && { name }),
+    requests_per_unit: requestsPerUnit,
+    unit,
+    ...(unitMultiplier !== undefined && { unit_multiplier: unitMultiplier }),
+    ...(burst !== undefined && { burst }),
+  };
+}
+
+/** Refuses what would never have an effect: a record that has ended already. */
+export function checkNotEnded(record: ControlRecord, nowMs: number): void {
+  if (record.untilMs !== undefined && record.untilMs <= nowMs) throw new RecordError('until', 'must be in the future');
+}
+
+function readId(value: unknown): string {
+  const id = readText(value, { path: 'id', bytesMax: RECORD_BOUNDS.idChars });
+  if (!ID.test(id)) throw new RecordError('id', 'may have only letters, digits, "_", "-" and "."');
+  return id;
+}
+
+function readEntries(value: unknown): readonly EntrySelector[] {
+  const list = readList(value, { path: 'entries', max: RECORD_BOUNDS.entries });
+  const entries = list.map((item, i): EntrySelector => {
+    const path = `entries[${i}]`;
+    const fields = readObject(item, path);
+    refuseUnknown(fields, { known: ['key', 'value'], path });
+    const key = readText(fields.key, { path: `${path}.key`, bytesMax: RECORD_BOUNDS.keyBytes });
+    return {
+      key,
+      ...readOptional(fields.value, (text) => ({
+        value: readText(text, { path: `${path}.value`, bytesMax: RECORD_BOUNDS.valueBytes, isEmptyAllowed: true }),
+      })),
+    };
+  });
+  const seen = new Set<string>();
+  entries.forEach(({ key, value }, i) => {
+    const text = JSON.stringify([key, value]);
+    if (seen.has(text)) throw new RecordError(`entries[${i}]`, 'repeats an earlier entry; remove it');
+    seen.add(text);
+  });
+  return entries;
+}
+
+function readLimits(value: unknown): readonly LimitValues[] {
+  return readList(value, { path: 'limits', max: RECORD_BOUNDS.limits }).map((item, i) => readLimit(item, `limits[${i}]`));
+}
+
+function readLimit(value: unknown, path: string): LimitValues {
+  const fields = readObject(value, path);
+  refuseUnknown(fields, { known: LIMIT_FIELDS, path });
+  const unit: UnitName = readOneOf(fields, { path: `${path}.unit`, names: UNIT_NAMES });
+  const readNumber = (name: string, min: number) => readWhole(fields[name], { path: `${path}.${name}`, min });
+  const limit: LimitValues = {
+    ...readOptional(fields.name, (name) => ({ name: readText(name, { path: `${path}.name`, bytesMax: RECORD_BOUNDS.limitNameBytes }) })),
+    requestsPerUnit: readNumber('requests_per_unit', 0),
+    unit,
+    ...readOptional(fields.unit_multiplier, () => ({ unitMultiplier: readNumber('unit_multiplier', 1) })),
+    ...readOptional(fields.burst, () => ({ burst: readNumber('burst', 0) })),
+  };
+  if (UNIT_US[unit] * (limit.unitMultiplier ?? 1) > WINDOW_US_MAX) {
+    throw new RecordError(`${path}.unit_multiplier`, 'makes a window of over 100 years; use a shorter one');
+  }
+  return limit;
+}
+
+function readOptional<T extends object>(value: unknown, read: (value: unknown) => T): T | undefined {
+  return value === undefined || value === null ? undefined : read(value);
+}
+
+function readObject(value: unknown, path: string): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new RecordError(path, 'must be an object');
+  return value as Fields;
+}
+
+interface ListBounds {
+  readonly path: string;
+  readonly max: number;
+}
+
+function readList(value: unknown, { path, max }: ListBounds): readonly unknown[] {
+  if (!Array.isArray(value) || value.length === 0 || value.length > max) throw new RecordError(path, `must be a list of 1 to ${max} items`);
+  return value;
+}
+
+interface TextBounds {
+  readonly path: string;
+  readonly bytesMax: number;
+  readonly isEmptyAllowed?: boolean;
+}
+
+function readText(value: unknown, { path, bytesMax, isEmptyAllowed = false }: TextBounds): string {
+  if (typeof value !== 'string') throw new RecordError(path, 'must be a text');
+  if (value === '' && !isEmptyAllowed) throw new RecordError(path, 'must not be empty');
+  // A lone surrogate has no bytes, so no request could contain it.
+  if (/\p{Surrogate}/u.test(value)) throw new RecordError(path, 'is not valid Unicode');
+  const bytes = Buffer.byteLength(value);
+  if (bytes > bytesMax) throw new RecordError(path, `has ${bytes} bytes; at most ${bytesMax} are allowed`);
+  return value;
+}
+
+function readWhole(value: unknown, { path, min }: { readonly path: string; readonly min: number }): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= UINT32_MAX) return value;
+  throw new RecordError(path, `must be a whole number from ${min} to ${UINT32_MAX}`);
+}
+
+function readTime(value: unknown, path: string): number {
+  const ms = typeof value === 'string' && ISO_TIME.test(value) ? Date.parse(value) : NaN;
+  if (Number.isNaN(ms) || ms < 0) throw new RecordError(path, 'must be a time such as 2030-01-31T12:00:00Z');
+  return ms;
+}
+
+function readFlag(value: unknown, path: string): boolean {
+  if (value === undefined || value === null || typeof value === 'boolean') return value === true;
+  throw new RecordError(path, 'must be true or false');
+}
+
+function readOneOf<Name extends string>(fields: Fields, { path, names }: { readonly path: string; readonly names: readonly Name[] }): Name {
+  const value = fields[path.slice(path.lastIndexOf('.') + 1)];
+  const name = names.find((candidate) => candidate === value);
+  if (name === undefined) throw new RecordError(path, `must be one of ${names.join(', ')}`);
+  return name;
+}
+
+function refuseUnknown(fields: Fields, { known, path }: { readonly known: readonly string[]; readonly path: string }): void {
+  const unknown = Object.keys(fields).find((field) => !known.includes(field));
+  if (unknown === undefined) return;
+  const shown = /^[\w-]{1,60}$/.test(unknown) ? unknown : show(unknown);
+  throw new RecordError(path === '' ? shown : `${path}.${shown}`, 'is an unknown field; remove it');
+}

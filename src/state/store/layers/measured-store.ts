@@ -1,0 +1,53 @@
+/** A store that reports the duration of each call and the reasons of failures. */
+
+import type { Group, Settlement } from '../../../domain/bucket/take';
+import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreErrorReason, type TakeOptions } from '../port/store';
+
+export interface StoreMeasure {
+  onCall(seconds: number): void;
+  onError(reason: StoreErrorReason): void;
+}
+
+export class MeasuredStore implements Store {
+  constructor(
+    private readonly store: Store,
+    private readonly measure: StoreMeasure,
+  ) {}
+
+  take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
+    const startedMs = performance.now();
+    return this.counted(this.store.take(groups, options), startedMs);
+  }
+
+  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
+    const startedMs = performance.now();
+    return this.counted(this.store.settle(settlements, options), startedMs);
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+
+  /** Not async: with the embedded store every call passes here. */
+  private counted<Outcome>(
+    call: Promise<readonly (Outcome | StoreError)[]>,
+    startedMs: number,
+  ): Promise<readonly (Outcome | StoreError)[]> {
+    return call.then(
+      (outcomes) => {
+        for (const outcome of outcomes) if (outcome instanceof StoreError) this.report(outcome.reason);
+        this.measure.onCall((performance.now() - startedMs) / 1000);
+        return outcomes;
+      },
+      (error: unknown) => {
+        this.report(error instanceof StoreError ? error.reason : 'other');
+        this.measure.onCall((performance.now() - startedMs) / 1000);
+        throw error;
+      },
+    );
+  }
+
+  private report(reason: StoreErrorReason): void {
+    if (reason !== 'redirected') this.measure.onError(reason);
+  }
+}

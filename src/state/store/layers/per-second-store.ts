@@ -1,0 +1,39 @@
+/** Combines two stores: one counts the limits of one second, the other one all others. */
+
+import { TRAITS } from '../../../domain/algorithm/algorithms';
+import type { BucketLimit, Group, Settlement } from '../../../domain/bucket/take';
+import { askByPart } from '../port/ask-by-part';
+import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../port/store';
+
+const SECOND_US = 1_000_000;
+
+/** Whether the limit's bucket is in the store for limits of one second. Slots of requests in flight are not, so that a changed `hold` does not move them. */
+export function isPerSecond({ algorithm, windowUs }: Pick<BucketLimit, 'algorithm' | 'windowUs'>): boolean {
+  return windowUs === SECOND_US && TRAITS[algorithm].holds === 'hits';
+}
+
+/** All takes of a group must belong to one store, which `SplitStore` ensures. */
+export class PerSecondStore implements Store {
+  constructor(
+    private readonly others: Store,
+    private readonly perSecond: Store,
+  ) {}
+
+  take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
+    const partOf = ({ takes: [first] }: Group) => this.storeOf(first?.limit);
+    return askByPart<Group, GroupOutcome, Store>(groups, { partOf, ask: (store, some) => store.take(some, options) });
+  }
+
+  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
+    const partOf = ({ limit }: Settlement) => this.storeOf(limit);
+    return askByPart<Settlement, SettleOutcome, Store>(settlements, { partOf, ask: (store, some) => store.settle(some, options) });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.others.close(), this.perSecond.close()]);
+  }
+
+  private storeOf(limit: BucketLimit | undefined): Store {
+    return limit !== undefined && isPerSecond(limit) ? this.perSecond : this.others;
+  }
+}

@@ -1,0 +1,199 @@
+/** The Redis store: each call is one EVALSHA of `lua/take.lua` or `lua/settle.lua`, on Redis's own clock. */
+
+import type { Group, Settlement } from '../../../domain/bucket/take';
+import { readSlotList } from './cluster-slots';
+import { readWhole, readWord, type ReadReply } from './client/read-reply';
+import { redirectOf } from './client/redirect-error';
+import { RedisConnection, type RedisConnectionOptions } from './client/redis-connection';
+import { errorCodeOf, wasNotSent } from './client/redis-errors';
+import { readInfo, type EvictionReading } from './eviction-watch';
+import { loadScript, type Script } from './script-loader';
+import type { ScriptArguments } from './script-wire';
+import { decodeApplied, encodeSettlements } from './settle-wire';
+import { overloadError, StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../port/store';
+import { decodeReply, encodeTakes } from './take-wire';
+
+/** How the error of a script begins that has written some buckets and not others: `lua/include/buckets.lua`. */
+const WRITTEN_IN_PART = 'PARTLY';
+
+const ASKING = ['ASKING'];
+const readOk = readWord('OK');
+
+export interface StoreScripts {
+  readonly take: Script;
+  readonly settle: Script;
+}
+
+/** A heartbeat of this process, in the key that all instances share. */
+export interface BeatInput {
+  readonly key: string;
+  readonly name: string;
+  /** False: the instance leaves. */
+  readonly lives: boolean;
+  /** For how long a heartbeat counts, in milliseconds. */
+  readonly ttlMs: number;
+  /** Most instances that are written down. */
+  readonly instancesMax: number;
+}
+
+/** A run of a script, all of whose keys are of one slot. */
+export interface ScriptRun<Answer> extends ScriptArguments {
+  readonly script: Script;
+  readonly read: ReadReply<Answer>;
+}
+
+export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'greetings'> {
+  /** Default: those of `lua/`. */
+  readonly scripts?: StoreScripts;
+  /** A node of a Redis Cluster: a redirect becomes a RedirectError. Default: false. */
+  readonly isClusterNode?: boolean;
+}
+
+export class RedisStore implements Store {
+  private readonly connection: RedisConnection;
+  private readonly scripts: StoreScripts;
+  private readonly heartbeat = loadScript('heartbeat');
+  private readonly isClusterNode: boolean;
+  private readonly inFlightMax: number;
+  private inFlight = 0;
+
+  constructor({
+    scripts = { take: loadScript('take'), settle: loadScript('settle') },
+    isClusterNode = false,
+    ...options
+  }: RedisStoreOptions) {
+    this.scripts = scripts;
+    this.isClusterNode = isClusterNode;
+    this.inFlightMax = options.inFlightMax;
+    // So that the first call of a new connection need not carry its script.
+    const greetings = [scripts.take, scripts.settle, this.heartbeat].map(({ text, sha }) => ({
+      command: ['SCRIPT', 'LOAD', text],
+      read: readWord(sha),
+    }));
+    this.connection = new RedisConnection({ ...options, greetings });
+  }
+
+  /** Starts to connect, and goes on trying until closed. Resolves when first connected, or after `waitMs` without. */
+  connect(options: { readonly waitMs: number }): Promise<void> {
+    return this.connection.connect(options);
+  }
+
+  take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
+    const { keys, args, folds } = encodeTakes(groups);
+    return this.call({ script: this.scripts.take, keys, args, read: (reply) => decodeReply(reply, { groups, folds }) }, options);
+  }
+
+  settle(settlements: readonly Settlement[], options: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
+    const { keys, args } = encodeSettlements(settlements);
+    return this.call({ script: this.scripts.settle, keys, args, read: (reply) => decodeApplied(reply, settlements) }, options);
+  }
+
+  /** What a script answers that is none of the store's own. */
+  run<Answer>(call: ScriptRun<Answer>, options: TakeOptions = {}): Promise<Answer> {
+    return this.call(call, options);
+  }
+
+  /** What CLUSTER SLOTS answers: who has which slots, as far as this node knows. */
+  async readSlots(): Promise<unknown> {
+    try {
+      return await this.connection.send(['CLUSTER', 'SLOTS'], readSlotList);
+    } catch (error) {
+      throw toStoreError(error);
+    }
+  }
+
+  /** Says in Redis that an instance lives, or leaves; how many live. */
+  beat({ key, name, lives, ttlMs, instancesMax }: BeatInput, options: TakeOptions = {}): Promise<number> {
+    const args = [name, lives ? '1' : '0', String(ttlMs), String(instancesMax)];
+    const read = (reply: unknown) => readWhole(reply, lives ? 1 : 0, instancesMax);
+    return this.call({ script: this.heartbeat, keys: [key], args, read }, options);
+  }
+
+  /** Whether the server evicts keys. Rejects with the server's own error. */
+  async readEviction(): Promise<EvictionReading> {
+    const ask = (section: string) => this.connection.send(['INFO', section], (reply) => reply);
+    const [memory, stats] = await Promise.all([ask('memory'), ask('stats')]);
+    return readInfo(memory, stats);
+  }
+
+  /** Resolves when Redis answers. */
+  ping(): Promise<void> {
+    return this.connection.ping();
+  }
+
+  close(): Promise<void> {
+    this.connection.close();
+    return Promise.resolve();
+  }
+
+  /** Not async, nor is what it calls: every command comes through here, and its promises are what it leaves behind. */
+  private call<Answer>(run: ScriptRun<Answer>, options: TakeOptions): Promise<Answer> {
+    if (this.inFlight >= this.inFlightMax) return Promise.reject(overloadError(this.inFlightMax));
+    this.inFlight += 1;
+    const { script, read } = run;
+    return this.send(commandOf('EVALSHA', script.sha, run), read, options).then(
+      (answer) => this.end(answer),
+      (error: unknown) => {
+        if (errorCodeOf(error) !== 'NOSCRIPT') return this.fail(error);
+        // Redis has lost its scripts (restart, failover, SCRIPT FLUSH) and has run nothing. EVAL brings the script and
+        // runs it in one step, so that no further flush can come between.
+        return this.send(commandOf('EVAL', script.text, run), read, options).then(
+          (answer) => this.end(answer),
+          (again: unknown) => this.fail(again),
+        );
+      },
+    );
+  }
+
+  private end<Answer>(answer: Answer): Answer {
+    this.inFlight -= 1;
+    return answer;
+  }
+
+  /**
+   * @throws StoreError always
+   */
+  private fail(error: unknown): never {
+    this.inFlight -= 1;
+    throw this.redirectOf(error) ?? toStoreError(error);
+  }
+
+  private redirectOf(error: unknown): StoreError | undefined {
+    return this.isClusterNode && error instanceof Error ? redirectOf(error) : undefined;
+  }
+
+  private send<Answer>(command: readonly string[], read: ReadReply<Answer>, { asking = false }: TakeOptions): Promise<Answer> {
+    // It holds for the next command of the connection alone; should it fail, that one is answered MOVED, or fails too.
+    if (asking) this.connection.send(ASKING, readOk).catch(() => undefined);
+    return this.connection.send(command, read);
+  }
+}
+
+/** Made at its length: some hundred arguments that are spread into an array, and once more, are copied each time that it grows. */
+function commandOf(name: 'EVALSHA' | 'EVAL', script: string, { keys, args }: ScriptArguments): readonly string[] {
+  const command = new Array<string>(3 + keys.length + args.length);
+  command[0] = name;
+  command[1] = script;
+  command[2] = String(keys.length);
+  let at = 3;
+  for (const key of keys) {
+    command[at] = key;
+    at += 1;
+  }
+  for (const arg of args) {
+    command[at] = arg;
+    at += 1;
+  }
+  return command;
+}
+
+/** Tells callers what is wrong without Redis's own text, which may hold keys: of an error reply, its first word. */
+function toStoreError(error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  const code = errorCodeOf(error);
+  if (code !== undefined) {
+    // A script writes when all is decided, or not at all; should a later write of it be refused, it says so.
+    return new StoreError(`Redis answered the error ${code}`, 'script', { cause: error, mayHaveRun: code === WRITTEN_IN_PART });
+  }
+  return new StoreError('Redis is not connected', 'connection', { cause: error, mayHaveRun: !wasNotSent(error) });
+}
