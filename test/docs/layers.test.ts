@@ -4,71 +4,44 @@ import path from 'node:path';
 import { ALGORITHMS } from '../../src/domain/algorithm/algorithms';
 import { sourceFiles } from '../support/docs/source-files';
 
-/** What a folder may import beside itself and `lib`; files directly in `src/` are listed by name. */
+/** The houses of `src/` from the innermost; a house imports only those before it, and `state` and `configuration` do not know each other. */
+const HOUSES = ['lib', 'domain', 'state', 'configuration', 'should-rate-limit', 'server', 'administration', 'program', 'main'];
+
+/** The houses, and the rooms of them, that a room may import beside itself and `lib`; the rooms of `program` know every part. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   lib: [],
-  algorithm: [],
-  descriptor: [],
-  rule: ['algorithm', 'descriptor'],
-  bucket: ['algorithm', 'descriptor', 'rule'],
-  decide: ['algorithm', 'bucket', 'rule'],
-  respond: ['descriptor', 'rule', 'bucket', 'decide'],
-  control: ['descriptor', 'rule', 'store'],
-  problems: [],
-  yaml: ['problems'],
-  settings: ['algorithm', 'descriptor', 'rule'],
-  compile: ['algorithm', 'bucket', 'descriptor', 'problems', 'rule', 'yaml'],
-  source: ['algorithm', 'compile', 'descriptor', 'problems', 'rule', 'settings', 'yaml'],
-  store: ['algorithm', 'bucket', 'decide', 'descriptor', 'rule'],
-  resilience: ['algorithm', 'bucket', 'decide', 'descriptor', 'rule', 'store'],
-  reservation: ['algorithm', 'bucket', 'decide', 'descriptor', 'rule', 'store'],
-  penalty: ['bucket', 'control', 'descriptor', 'rule', 'should-rate-limit', 'store'],
-  request: ['bucket', 'decide', 'descriptor', 'rule', 'store'],
-  'should-rate-limit': ['decide', 'descriptor', 'request', 'respond', 'rule', 'store'],
-  top: ['decide', 'descriptor', 'rule', 'should-rate-limit', 'store'],
-  observability: ['decide', 'descriptor', 'request', 'rule', 'should-rate-limit', 'store', 'top'],
-  transport: [
-    'algorithm',
-    'decide',
-    'descriptor',
-    'observability',
-    'request',
-    'reservation',
-    'respond',
-    'rule',
-    'should-rate-limit',
-    'store',
-  ],
-  explain: ['algorithm', 'bucket', 'compile', 'descriptor', 'rule'],
-  admin: [
-    'algorithm',
-    'bucket',
-    'compile',
-    'control',
-    'decide',
-    'descriptor',
-    'explain',
-    'rule',
-    'settings',
-    'should-rate-limit',
-    'source',
-    'store',
-    'top',
-    'yaml',
-  ],
-  workers: ['admin', 'observability', 'problems', 'source', 'yaml'],
-  'admin-client': [],
+  'domain/algorithm': [],
+  'domain/descriptor': [],
+  'domain/rule': ['domain/algorithm', 'domain/descriptor'],
+  'domain/bucket': ['domain/algorithm', 'domain/descriptor', 'domain/rule'],
+  'domain/decide': ['domain/algorithm', 'domain/bucket', 'domain/rule'],
+  'domain/respond': ['domain/bucket', 'domain/decide', 'domain/descriptor', 'domain/rule'],
+  'state/store': ['domain'],
+  'state/request': ['domain', 'state/store'],
+  'state/resilience': ['domain', 'state/store'],
+  'state/reservation': ['domain', 'state/store'],
+  'state/control': ['domain', 'state/store'],
+  'state/penalty': ['domain', 'state/control', 'state/store'],
+  'state/top': ['domain', 'state/store'],
+  'configuration/problems': [],
+  'configuration/yaml': ['configuration/problems'],
+  'configuration/settings': ['domain'],
+  'configuration/compile': ['configuration/problems', 'configuration/yaml', 'domain'],
+  'configuration/source': ['configuration/compile', 'configuration/problems', 'configuration/settings', 'configuration/yaml', 'domain'],
+  'configuration/explain': ['configuration/compile', 'domain'],
+  'should-rate-limit': ['domain', 'state/request', 'state/store'],
+  'server/observability': ['domain', 'should-rate-limit', 'state/request', 'state/store', 'state/top'],
+  'server/transport': ['domain', 'server/observability', 'should-rate-limit', 'state/request', 'state/reservation', 'state/store'],
+  'server/workers': ['configuration', 'domain', 'server/observability'],
+  'server/warm-up': ['configuration', 'domain', 'server', 'should-rate-limit', 'state'],
+  'administration/admin': ['configuration', 'domain', 'server/observability', 'should-rate-limit', 'state'],
+  'administration/admin-client': [],
   // It runs in browsers, and knows the admin API alone.
-  console: ['admin-client'],
+  'administration/console': ['administration/admin-client'],
 };
 
-/** They know every part. */
-const ROOTS = ['app', 'cli', 'library', 'main', 'warm-up'];
-
-const PURE = ['algorithm', 'descriptor', 'rule', 'bucket', 'decide'];
-
-/** Pure libraries, for hashing long keys and for time zones. */
-const PURE_LIBRARIES = ['node:crypto', 'luxon'];
+/** Pure libraries, for hashing long keys, for time zones, and for the syntax of headers. */
+const PURE_LIBRARIES = ['node:crypto', 'luxon', 'structured-headers'];
 
 /** TypeScript, and JavaScript with types in JSDoc. */
 const KINDS = ['.ts', '.tsx', '.mjs', '.cjs'];
@@ -98,26 +71,39 @@ function fileOf(name: string): string {
   return name.replace(/\.tsx?$/, '');
 }
 
-function roomOf(file: string): string {
+function houseOf(file: string): string {
   return file.split('/')[0] ?? file;
 }
 
-test('a folder imports only folders further in', () => {
+/** The room of a house; `lib` and the files directly in `src/` are rooms of their own. */
+function roomOf(file: string): string {
+  const [house = file, room] = file.split('/');
+  return room === undefined || house === 'lib' ? house : `${house}/${room}`;
+}
+
+test('a room imports only rooms further in', () => {
   const wrong = importsOf().filter(({ from, to }) => {
     const [room, target] = [roomOf(from), roomOf(to)];
-    const isOwn = target in MAY_IMPORT || ROOTS.includes(target);
-    return isOwn && !ROOTS.includes(room) && room !== target && target !== 'lib' && MAY_IMPORT[room]?.includes(target) !== true;
+    if (!HOUSES.includes(houseOf(to)) || houseOf(from) === 'program' || room === target || target === 'lib') return false;
+    return MAY_IMPORT[room]?.some((allowed) => allowed === target || allowed === houseOf(to)) !== true;
   });
+  expect(wrong.filter(({ from }) => from !== 'main')).toEqual([]);
+});
+
+test('a house imports only houses further in', () => {
+  const wrong = importsOf().filter(({ from, to }) => HOUSES.indexOf(houseOf(to)) > HOUSES.indexOf(houseOf(from)));
   expect(wrong).toEqual([]);
 });
 
+test('src has six houses, the library of them, and two files', () => {
+  const entries = new Set(sourceFiles(SOURCES).map(({ name }) => houseOf(fileOf(name))));
+  expect([...entries].sort()).toEqual([...HOUSES].sort());
+});
+
 test('the domain uses neither libraries nor edges', () => {
-  const edges = [...Object.keys(MAY_IMPORT), ...ROOTS].filter((folder) => !PURE.includes(folder) && folder !== 'lib');
   const wrong = importsOf().filter(({ from, to }) => {
-    const target = roomOf(to);
-    return (
-      PURE.includes(roomOf(from)) && !PURE.includes(target) && target !== 'lib' && (edges.includes(target) || !PURE_LIBRARIES.includes(to))
-    );
+    const isOwn = ['domain', 'lib'].includes(houseOf(to));
+    return houseOf(from) === 'domain' && !isOwn && (HOUSES.includes(houseOf(to)) || !PURE_LIBRARIES.includes(to));
   });
   expect(wrong).toEqual([]);
 });
@@ -140,7 +126,7 @@ function circlesOf(arrows: readonly Import[]): string[] {
 }
 
 test('no import leads in a circle, between files or between folders', () => {
-  const own = importsOf().filter(({ to }) => roomOf(to) in MAY_IMPORT || ROOTS.includes(roomOf(to)));
+  const own = importsOf().filter(({ to }) => HOUSES.includes(houseOf(to)));
   const folders = own
     .map(({ from, to }) => ({ from: path.posix.dirname(from), to: path.posix.dirname(to) }))
     .filter(({ from, to }) => from !== '.' && to !== '.');
@@ -189,7 +175,7 @@ test('scripts that run before the npm packages are installed import none at thei
 function layersMade(): string[] {
   const files = sourceFiles();
   const classes = files
-    .filter(({ name }) => name.startsWith('resilience/'))
+    .filter(({ name }) => name.startsWith('state/resilience/'))
     .flatMap(({ text }) => Array.from(text.matchAll(/^export class (\w+) implements Store/gm), ([, name]) => name!));
   const made = new RegExp(`\\bnew (${[...classes, 'BatchingStore'].join('|')})\\(`, 'g');
   return files.flatMap(({ name, text }) => Array.from(text.matchAll(made), ([, layer]) => `${name}: ${layer}`));
@@ -198,7 +184,7 @@ function layersMade(): string[] {
 test('each layer around Redis is made in one place, for calls and for the warm-up', () => {
   expect(layersMade().sort()).toEqual(
     ['BatchingStore', 'BreakerStore', 'DeadlineStore', 'DenyCacheStore', 'FallbackStore'].map(
-      (layer) => `resilience/wrap-redis.ts: ${layer}`,
+      (layer) => `state/resilience/wrap-redis.ts: ${layer}`,
     ),
   );
 });
@@ -206,18 +192,19 @@ test('each layer around Redis is made in one place, for calls and for the warm-u
 test('only src/domain/algorithm names an algorithm', () => {
   // As a text, or as the key of an object.
   const named = new RegExp(`['"](${ALGORITHMS.join('|')})['"]|^\\s*(${ALGORITHMS.join('|')}):`, 'm');
-  const wrong = sourceFiles().filter(({ name, text }) => !name.startsWith('algorithm/') && named.test(text));
+  const wrong = sourceFiles().filter(({ name, text }) => !name.startsWith('domain/algorithm/') && named.test(text));
   expect(wrong.map(({ name }) => name)).toEqual([]);
 });
 
 test('only src/state/store/redis/client uses the Redis client', () => {
   const users = importsOf().filter(({ to }) => to === 'redis' || to.startsWith('@redis/'));
-  expect([...new Set(users.map(({ from }) => path.posix.dirname(from)))]).toEqual(['store/redis/client']);
+  expect([...new Set(users.map(({ from }) => path.posix.dirname(from)))]).toEqual(['state/store/redis/client']);
 });
 
-test('every folder of src has its row in the layers', () => {
+test('every room of src has its row in the layers', () => {
   const rooms = new Set(sourceFiles(SOURCES).map(({ name }) => roomOf(fileOf(name))));
-  expect([...rooms].filter((room) => !(room in MAY_IMPORT)).sort()).toEqual(ROOTS);
+  const known = [...rooms].filter((room) => room !== 'main' && houseOf(room) !== 'program');
+  expect(known.sort()).toEqual(Object.keys(MAY_IMPORT).sort());
 });
 
 test.each(['src', 'scripts'])('every file of %s opens with a sentence on what it owns', (folder) => {

@@ -16,6 +16,7 @@ import type { HistoryPort } from './history/history';
 import type { InstancesPort } from './instances/instance-facts';
 import type { UsagePort } from './usage/prometheus-usage';
 import type { LiveView } from './live/live-figures';
+import type { TailFilter, TailSample } from '../../server/observability/tail/tail-sample';
 import type { TopKeys } from '../../state/top/top-keys';
 
 export interface AdminBackend {
@@ -99,58 +100,4 @@ export interface BucketPage {
 export interface TailPort {
   /** Calls `onSample` for sampled decisions until `close` is called. Throws AdminProblem if too many tails are open. */
   open(filter: TailFilter, onSample: (sample: TailSample) => void): { readonly close: () => void };
-}
-
-/** Where samples come from: this process, or all workers. The tail is a number that its opener chooses. */
-export interface TailSource {
-  open(tail: number, filter: TailFilter, onSample: (sample: TailSample) => void): void;
-  close(tail: number): void;
-}
-
-export interface TailFilter {
-  /** Absent: all domains. */
-  readonly domain?: string;
-  /** A descriptor of the request must contain all of them. */
-  readonly entries: readonly { readonly key: string; readonly value?: string }[];
-  /** Only requests over their limit. */
-  readonly deniedOnly: boolean;
-  /** Most samples in a second. */
-  readonly perSecond: number;
-}
-
-/** A decision: what was asked, what was decided, and by what. */
-export interface TailSample {
-  readonly atMs: number;
-  /** The process that decided. */
-  readonly pid: number;
-  readonly domain: string;
-  readonly overLimit: boolean;
-  /** A block denied it, so no limit counted it. Absent: none did. */
-  readonly blocked?: true;
-  /** Why the store did not decide: `fallback` or `cached`. */
-  readonly without?: 'fallback' | 'cached';
-  readonly descriptors: readonly TailDescriptor[];
-  /** Decisions that matched the filter since the sample before, without this one. */
-  readonly skipped: number;
-}
-
-export interface TailDescriptor {
-  readonly entries: readonly { readonly key: string; readonly value: string }[];
-  readonly hits: number;
-  /** Path of the rule; absent: no rule matched. */
-  readonly rule?: string;
-  /** The id of the block that denied the request. Absent: none selected this descriptor. */
-  readonly block?: string;
-  readonly overLimit: boolean;
-  readonly limit?: TailLimit;
-  readonly remaining?: number;
-  /** What candidates would have decided. Absent: there are none. */
-  readonly candidates?: readonly (TailLimit & { readonly overLimit: boolean })[];
-}
-
-export interface TailLimit {
-  readonly name: string;
-  readonly requestsPerUnit: number;
-  readonly unit: string;
-  readonly unitMultiplier: number;
 }

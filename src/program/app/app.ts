@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
-import { DecisionTail } from '../../administration/admin/decision-tail';
+import { DecisionTail } from '../../server/observability/tail/decision-tail';
 import { monotonicNowMs, monotonicNowUs } from '../../lib/clock';
 import { Gate } from '../../lib/gate';
 import { describeConfig } from '../../configuration/source/describe-rules';

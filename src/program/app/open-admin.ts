@@ -3,7 +3,7 @@
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Registry } from 'prom-client';
-import type { TailSource } from '../../administration/admin/backend';
+import type { TailSource } from '../../server/observability/tail/tail-sample';
 import type { AdminThreadData, FromThread, ProcessServices, ToThread } from '../../administration/admin/link/messages';
 import { answerCall } from '../../administration/admin/link/serve-calls';
 import { configNews, newsInForce, newsRefused, withoutDocuments, type ConfigNews } from '../../configuration/source/config-news';

@@ -3,7 +3,7 @@
 import type { ConfigNews } from '../../configuration/source/config-news';
 import type { DocumentPart } from '../../configuration/yaml/text-pieces';
 import type { Labels } from '../observability/metrics/count-table';
-import type { TailSample } from '../../administration/admin/backend';
+import type { TailSample } from '../observability/tail/tail-sample';
 import type { MetricReading } from '../observability/metrics/metrics-snapshot';
 import type { TailOrder } from './worker-tails';
 

@@ -5,7 +5,7 @@ import { takeConfigNews } from '../../configuration/source/config-news';
 import type { RulesInForce } from '../../configuration/source/rules-in-force';
 import { DocumentCollector } from '../../configuration/yaml/text-pieces';
 import type { MetricReading } from '../observability/metrics/metrics-snapshot';
-import type { TailSource } from '../../administration/admin/backend';
+import type { TailSource } from '../observability/tail/tail-sample';
 import type { FromWorker, ToWorker, WorkerPorts } from './messages';
 import { WorkerCounts } from './worker-counts';
 

@@ -1,6 +1,6 @@
 /** Live tails over all workers: each worker takes samples, and the parent passes on at most as many as one process would. */
 
-import type { TailFilter, TailSample, TailSource } from '../../administration/admin/backend';
+import type { TailFilter, TailSample, TailSource } from '../observability/tail/tail-sample';
 
 export interface WorkerTailsOptions {
   /** Sends to all workers that serve, or to one of them. */

@@ -5,7 +5,7 @@ import type { Group } from '../../domain/bucket/take';
 import type { ByteString, Entry } from '../../domain/descriptor/descriptor';
 import type { SharedEntry } from '../../domain/rule/shared-entry';
 import type { Penalty } from '../../domain/rule/penalty';
-import type { Decided } from '../../should-rate-limit';
+import type { DecidedRequest } from '../../domain/respond/decided/response-input';
 import type { GroupOutcome, Store } from '../store/port/store';
 
 /** Entries with denials that are not counted yet; those of further ones are dropped. */
@@ -84,7 +84,7 @@ export class Penalties {
   }
 
   /** Denials by a block, and those that SHADOW_MODE lets pass, do not count. */
-  record({ request, matched, decision }: Decided): void {
+  record({ request, matched, decision }: DecidedRequest): void {
     if (decision.overallCode !== 'OVER_LIMIT' || matched.blocked === true) return;
     for (let i = 0; i < decision.statuses.length; i += 1) {
       const { rule, path = [] } = matched.matches[i] ?? {};

@@ -3,7 +3,7 @@
 import type { Descriptor, RateLimitRequest } from '../../domain/descriptor/descriptor';
 import type { CandidateVerdict } from '../../domain/decide/decision';
 import type { Match, RequestMatch } from '../../domain/rule/match';
-import type { Decided } from '../../should-rate-limit';
+import type { DecidedRequest } from '../../domain/respond/decided/response-input';
 import type { KeyHits, LiveOwner, SeenKey } from './counters';
 import { copyOf } from './key-text';
 import { NO_HINTS, type LiveKeys, type OwnerInput } from './live-keys';
@@ -11,7 +11,7 @@ import { SHARE_MAX } from './nearest-keys';
 import { hashOfKey } from './space-saving';
 
 /** What is counted of a decided request. */
-export type Counted = Pick<Decided, 'request' | 'matched' | 'decision'>;
+export type Counted = Pick<DecidedRequest, 'request' | 'matched' | 'decision'>;
 
 export interface CountDecisionParts {
   readonly keys: LiveKeys;

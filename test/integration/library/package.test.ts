@@ -67,14 +67,23 @@ console.log(JSON.stringify(loaded()));`,
     );
     const [middleware, all] = stdout.split('\n', 2).map((line) => JSON.parse(line) as string[]);
     const own = `@weir-rls/${library}/dist/`;
-    for (const file of middleware!) expect(file).toMatch(new RegExp(`^${own}(?:library/(?:middleware|limiter)|lib)/`));
+    for (const file of middleware!) expect(file).toMatch(new RegExp(`^${own}(?:program/library/(?:middleware|limiter)|lib)/`));
     const others = all!.filter((file) => !file.startsWith(own)).map((file) => /^(?:@[^/]+\/)?[^/]+/.exec(file)![0]);
-    const folders = new Set(all!.filter((file) => file.startsWith(own)).map((file) => file.slice(own.length).split('/')[0]));
+    const rooms = new Set(
+      all!.filter((file) => file.startsWith(own)).map((file) => /^(?:lib|[^/]+\/[^/]+|[^/]+)/.exec(file.slice(own.length))![0]),
+    );
     if (library === 'client') {
-      expect([...folders].sort()).toEqual(['app', 'descriptor', 'lib', 'library', 'resilience', 'transport']);
+      expect([...rooms].sort()).toEqual([
+        'domain/descriptor',
+        'lib',
+        'program/app',
+        'program/library',
+        'server/transport',
+        'state/resilience',
+      ]);
       expect(others.filter((name) => /protobufjs|proto-loader|pino|prom-client|luxon/.test(name))).toEqual([]);
     } else {
-      expect([...folders]).not.toEqual(expect.arrayContaining(['admin', 'top', 'workers', 'main.js']));
+      for (const room of rooms) expect(room).not.toMatch(/^(?:administration\/|state\/top|server\/workers|main)/);
       expect(others.filter((name) => /grpc|protobufjs|fastify|opentelemetry|redis/.test(name) && name !== '@opentelemetry/api')).toEqual(
         [],
       );

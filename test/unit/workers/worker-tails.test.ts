@@ -1,6 +1,6 @@
 /** Live tails over workers: every worker that serves has them, and all together send no more than one process would. */
 
-import type { TailFilter, TailSample } from '../../../src/administration/admin/backend';
+import type { TailFilter, TailSample } from '../../../src/server/observability/tail/tail-sample';
 import { WorkerTails, type TailOrder } from '../../../src/server/workers/worker-tails';
 
 const FILTER: TailFilter = { entries: [], deniedOnly: false, perSecond: 2 };

@@ -7,7 +7,8 @@ import type { LivePort } from '../live/live-counts';
 import type { DocumentPart } from '../../../configuration/yaml/text-pieces';
 import type { TopKeys } from '../../../state/top/top-keys';
 import type { RequestReport } from '../request-counts';
-import type { BucketsPort, TailFilter, TailSample } from '../backend';
+import type { BucketsPort } from '../backend';
+import type { TailFilter, TailSample } from '../../../server/observability/tail/tail-sample';
 import type { InstanceFacts } from '../instances/instance-facts';
 
 /** Options of the thread; its settings come from the environment. */

@@ -1,7 +1,7 @@
 /** The route of the live tail of decisions. */
 
 import { Type } from '@sinclair/typebox';
-import type { TailFilter } from '../backend';
+import type { TailFilter } from '../../../server/observability/tail/tail-sample';
 import { route, type AdminRoute } from '../route/route';
 import { readSelector } from '../route/selector-text';
 import { domain, object } from '../route/schemas';

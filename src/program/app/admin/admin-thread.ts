@@ -11,7 +11,7 @@ import type { DeclaredLevel } from '../../../configuration/compile/lint/declared
 import type { PlanSpec } from '../../../configuration/compile/read/read-plans';
 import type { Plan } from '../../../domain/rule/plan';
 import type { DescriptorLevel } from '../../../domain/rule/tree';
-import type { TailSample } from '../../../administration/admin/backend';
+import type { TailSample } from '../../../server/observability/tail/tail-sample';
 import { createLogger } from '../../../server/observability/log/logger';
 import { readSettings } from '../../../configuration/settings/table/settings';
 import { DocumentCollector } from '../../../configuration/yaml/text-pieces';

@@ -1,7 +1,7 @@
 /** Samples of a live tail: what was decided, by what, and what a candidate would have decided. */
 
-import { DecisionTail } from '../../../src/administration/admin/decision-tail';
-import type { TailSample } from '../../../src/administration/admin/backend';
+import { DecisionTail } from '../../../src/server/observability/tail/decision-tail';
+import type { TailSample } from '../../../src/server/observability/tail/tail-sample';
 import { makeShouldRateLimit } from '../../../src/should-rate-limit';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
 import { alone } from '../../support/decisions/decide-one';

@@ -1,11 +1,11 @@
 /** Samples of decisions for live tails, taken in the deciding process. Without a tail a decision pays one comparison. */
 
-import type { CandidateVerdict, Decision } from '../../domain/decide/decision';
-import type { Limit } from '../../domain/rule/limit';
-import { toByteString, toText } from '../../domain/descriptor/byte-string';
-import type { Entry } from '../../domain/descriptor/descriptor';
-import type { Decided } from '../../should-rate-limit';
-import type { TailDescriptor, TailFilter, TailLimit, TailSample, TailSource } from './backend';
+import type { CandidateVerdict, Decision } from '../../../domain/decide/decision';
+import type { Limit } from '../../../domain/rule/limit';
+import { toByteString, toText } from '../../../domain/descriptor/byte-string';
+import type { Entry } from '../../../domain/descriptor/descriptor';
+import type { Decided } from '../../../should-rate-limit';
+import type { TailDescriptor, TailFilter, TailLimit, TailSample, TailSource } from './tail-sample';
 
 const SECOND_MS = 1_000;
 
