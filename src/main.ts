@@ -13,7 +13,7 @@ import { didYouMean } from './lib/did-you-mean';
 import { SettingsError } from './configuration/settings/table/settings-error';
 import { ListenError } from './server/transport/port/listen-error';
 import { SocketPathError } from './server/transport/port/unix-socket';
-import { VERSION } from './program/app/version';
+import { VERSION } from './program/app/context/version';
 import { WorkerStartError } from './server/workers/worker-pool';
 
 interface CommandInput {

@@ -31,7 +31,7 @@ const { ADMIN_ROUTES } = /** @type {typeof import('../../src/administration/admi
 const { renderHttpOpenApi } = /** @type {typeof import('../../src/server/transport/http/openapi/http-openapi.js')} */ (
   load('../../dist/server/transport/http/openapi/http-openapi.js')
 );
-const { VERSION } = /** @type {typeof import('../../src/program/app/version.js')} */ (load('../../dist/program/app/version.js'));
+const { VERSION } = /** @type {typeof import('../../src/program/app/context/version.js')} */ (load('../../dist/program/app/context/version.js'));
 
 const admin = readFileSync(new URL('../../docs/admin-api.md', import.meta.url), 'utf8');
 const PAGES = {

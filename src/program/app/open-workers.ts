@@ -13,13 +13,15 @@ import { EndedCertificates } from '../../server/observability/ended-certificates
 import { Health } from '../../server/observability/health';
 import type { Logger } from '../../server/observability/log/logger';
 import { WORKER_METRICS, type ManagementServer } from '../../server/observability/metrics/metrics';
-import { openPortLimits } from './open-ports';
-import { processServices } from './process-services';
-import { bindDebugPort, openConfigMetrics, publishMetrics, toLabels } from './publish-metrics';
+import { toLabels } from '../../server/observability/metrics/prometheus-text';
+import { openPortLimits } from './ports/open-ports';
+import { processServices } from './admin/process-services';
+import { bindDebugPort, openConfigMetrics, publishMetrics } from './ports/publish-metrics';
 import type { App } from './app';
 import { debugRoutes } from '../../server/transport/http/debug-routes';
 import { HttpServer } from '../../server/transport/http/http-server';
 import { removeStaleSocket } from '../../server/transport/port/unix-socket';
+import type { WorkerPorts } from '../../server/workers/messages';
 import { closeUntaken } from '../../server/workers/handed-connections';
 import { WorkerMetrics } from '../../server/workers/worker-metrics';
 import { WorkerTails } from '../../server/workers/worker-tails';
@@ -38,25 +40,55 @@ export interface OpenWorkersOptions {
 }
 
 /** Resolves when all workers are ready to bind their ports. Rejects with WorkerStartError if one is not. */
-export async function openWorkers({
-  settings,
-  workers: count,
-  rules,
-  managementServer,
-  log,
-  statsd,
-}: OpenWorkersOptions): Promise<Omit<App, 'readMetrics'>> {
+export async function openWorkers(options: OpenWorkersOptions): Promise<Omit<App, 'readMetrics'>> {
+  const { settings, rules, managementServer, log, statsd } = options;
   // A configuration set may contain values that JSON cannot represent.
   cluster.setupPrimary({ serialization: 'advanced' });
-  const own = new Registry();
-  const labels = toLabels(settings.extraTags);
+  const registry = new Registry();
   // Each worker has the health of its own; this process only logs.
   const ended = new EndedCertificates({ health: new Health(), log, nowMs: () => Date.now() });
-  openConfigMetrics({ registry: own, rules, settings, managementServer, ended });
-  const restarts = new Counter({ ...WORKER_METRICS.restarts, labelNames: [], registers: [own] });
-  const metrics = new WorkerMetrics({ own, labels, ask: (reading) => pool.readMetrics(reading) });
-  const pool = new WorkerPool({
-    count,
+  openConfigMetrics({ registry, rules, settings, managementServer, ended });
+  const { pool, metrics, tails } = openPool(options, registry);
+  rules.onLoad((outcome: LoadOutcome) => {
+    pool.publishConfig('ruleSet' in outcome ? newsInForce(rules) : newsRefused(rules));
+  });
+  const limits = openPortLimits({ log, isWorker: false });
+  const gate = new Gate();
+  const debug = new HttpServer({ routes: debugRoutes({ configLines: () => describeConfig(rules), metrics }), log, ...limits.debug, gate });
+  const publisher = await publishMetrics({ settings, statsd, metrics, registry, log, limit: { ...limits.metrics, gate } });
+  await pool.start();
+  return {
+    binds: [() => bindPool(pool, settings), () => bindDebugPort(debug, settings), () => publisher.bind()],
+    open: () => {
+      publisher.start();
+      gate.open();
+      pool.open();
+    },
+    admin: { services: servicesOf(settings, metrics), tail: tails, registry },
+    drain: async () => {
+      await Promise.all([
+        pool.drain({ timeoutMs: settings.drainDelayMs + settings.drainTimeoutMs }),
+        debug.close({ timeoutMs: settings.drainTimeoutMs }),
+      ]);
+      limits.close();
+      await publisher.close();
+    },
+  };
+}
+
+interface OpenedPool {
+  readonly pool: WorkerPool;
+  /** The metrics of all workers. */
+  readonly metrics: WorkerMetrics;
+  /** Live tails over all workers. */
+  readonly tails: WorkerTails;
+}
+
+/** The pool gets the messages of workers; metrics and tails, which they are for, ask the workers through the pool. */
+function openPool({ settings, workers, rules, log }: OpenWorkersOptions, registry: Registry): OpenedPool {
+  const restarts = new Counter({ ...WORKER_METRICS.restarts, labelNames: [], registers: [registry] });
+  const pool: WorkerPool = new WorkerPool({
+    count: workers,
     fork: () => {
       const worker = cluster.fork();
       closeUntaken(worker.process);
@@ -79,61 +111,31 @@ export async function openWorkers({
     configNews: () => configNews(rules),
     nowMs: monotonicNowMs,
   });
+  const metrics = new WorkerMetrics({ own: registry, labels: toLabels(settings.extraTags), ask: (reading) => pool.readMetrics(reading) });
   const tails = new WorkerTails({
     send: (message, worker) => {
       pool.publish(message, worker);
     },
     nowMs: monotonicNowMs,
   });
-  rules.onLoad((outcome: LoadOutcome) => {
-    pool.publishConfig('ruleSet' in outcome ? newsInForce(rules) : newsRefused(rules));
-  });
   new Gauge({
     ...WORKER_METRICS.workers,
     labelNames: [],
-    registers: [own],
+    registers: [registry],
     collect() {
       this.set(pool.size);
     },
   });
-  const limits = openPortLimits({ log, isWorker: false });
-  const gate = new Gate();
-  const debug = new HttpServer({ routes: debugRoutes({ configLines: () => describeConfig(rules), metrics }), log, ...limits.debug, gate });
-  const publisher = await publishMetrics({ settings, statsd, metrics, registry: own, log, limit: { ...limits.metrics, gate } });
-  await pool.start();
-  return {
-    binds: [
-      async () => {
-        if (settings.grpcUds !== undefined) await removeStaleSocket(settings.grpcUds);
-        return pool.listen();
-      },
-      () => bindDebugPort(debug, settings),
-      () => publisher.bind(),
-    ],
-    open: () => {
-      publisher.start();
-      gate.open();
-      pool.open();
-    },
-    admin: {
-      services: processServices({
-        memoryStore: undefined,
-        control: undefined,
-        topKeys: undefined,
-        facts: undefined,
-        keyPrefix: settings.cacheKeyPrefix,
-        readMetrics: () => metrics.read(),
-      }),
-      tail: tails,
-      registry: own,
-    },
-    drain: async () => {
-      await Promise.all([
-        pool.drain({ timeoutMs: settings.drainDelayMs + settings.drainTimeoutMs }),
-        debug.close({ timeoutMs: settings.drainTimeoutMs }),
-      ]);
-      limits.close();
-      await publisher.close();
-    },
-  };
+  return { pool, metrics, tails };
+}
+
+async function bindPool(pool: WorkerPool, { grpcUds }: Pick<Settings, 'grpcUds'>): Promise<WorkerPorts> {
+  if (grpcUds !== undefined) await removeStaleSocket(grpcUds);
+  return pool.listen();
+}
+
+/** The workers decide, so this process has no buckets, no control data and no facts of its own. */
+function servicesOf({ cacheKeyPrefix: keyPrefix }: Settings, metrics: WorkerMetrics): App['admin']['services'] {
+  const none = { memoryStore: undefined, control: undefined, topKeys: undefined, facts: undefined };
+  return processServices({ ...none, keyPrefix, readMetrics: () => metrics.read() });
 }

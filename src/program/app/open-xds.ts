@@ -13,7 +13,7 @@ import type { Logger } from '../../server/observability/log/logger';
 import type { ManagementServer } from '../../server/observability/metrics/metrics';
 import { grpcAuthorities } from '../../configuration/settings/tls/trusted-authorities';
 import { tlsCredentials } from '../../server/transport/grpc/client-credentials';
-import { VERSION } from './version';
+import { VERSION } from './context/version';
 import { AdsClient, type AdsClientOptions } from '../../configuration/source/xds/ads-client';
 import { loadXdsProto } from '../../configuration/source/xds/proto';
 

@@ -2,8 +2,9 @@
 
 import cluster from 'node:cluster';
 import type { AdminThreadData } from '../../administration/admin/link/messages';
-import { openApp, type App, type AppOptions } from '../app/app';
-import type { OpenedAdmin } from '../app/open-admin';
+import { openApp, type App } from '../app/app';
+import type { AppOptions } from '../app/context/context';
+import type { OpenedAdmin } from '../app/admin/open-admin';
 import { openWorkers } from '../app/open-workers';
 import { bindAll, type BoundPorts } from '../app/start/bind-all';
 import { readStart, type StartChoices } from '../app/start/read-start';
@@ -25,7 +26,7 @@ import {
 import { event } from '../../server/observability/log/log-event';
 import { createLogger, type Logger } from '../../server/observability/log/logger';
 import type { ManagementServer } from '../../server/observability/metrics/metrics';
-import { VERSION } from '../app/version';
+import { VERSION } from '../app/context/version';
 import { WorkerLink } from '../../server/workers/worker-link';
 import { WorkerStartError } from '../../server/workers/worker-pool';
 import { adviseOnFile } from './advise-on-file';
@@ -158,7 +159,7 @@ async function openAdminOf(
 ): Promise<OpenedAdmin | undefined> {
   if (adminChoice === undefined) return undefined;
   // Imported on demand, like what its thread loads.
-  const { openAdmin } = await import('../app/open-admin.js');
+  const { openAdmin } = await import('../app/admin/open-admin.js');
   const data = { version: VERSION, compile, isEmbedded: storeChoice.kind === 'memory', hasWorkers: workers > 1 };
   return openAdmin({ ...admin, data, rules, log });
 }

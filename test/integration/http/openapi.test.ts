@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 import fc from 'fast-check';
-import { VERSION } from '../../../src/program/app/version';
+import { VERSION } from '../../../src/program/app/context/version';
 import { UnavailableError } from '../../../src/lib/errors';
 import { PartsError } from '../../../src/state/reservation/reservations';
 import { httpOpenApi, renderHttpOpenApi } from '../../../src/server/transport/http/openapi/http-openapi';

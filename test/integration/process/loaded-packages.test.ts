@@ -52,5 +52,5 @@ test('a warm-up for Redis loads the layers around the client, and no client', ()
 });
 
 test('a server on Redis loads its client', () => {
-  expect(packagesOf('program/app/open-redis.js')).toContain('@redis/client');
+  expect(packagesOf('program/app/deciding/open-redis.js')).toContain('@redis/client');
 });

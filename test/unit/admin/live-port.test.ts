@@ -1,8 +1,8 @@
 /** The counters behind live figures and the rates of instances: decisions count whatever way they came. */
 
 import { Registry } from 'prom-client';
-import { livePort } from '../../../src/program/app/live-counts';
-import { publishFacts } from '../../../src/program/app/process-services';
+import { livePort } from '../../../src/program/app/admin/live-counts';
+import { publishFacts } from '../../../src/program/app/deciding/publish-facts';
 import { Health } from '../../../src/server/observability/health';
 import { makeMetrics } from '../../../src/server/observability/metrics/metrics';
 import { readMetrics } from '../../../src/server/observability/metrics/metrics-snapshot';

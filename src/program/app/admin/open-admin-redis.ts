@@ -12,12 +12,12 @@ import type { StoreChoice } from '../../../configuration/settings/redis/store-ch
 import type { Settings } from '../../../configuration/settings/table/settings';
 import type { RulesInForce } from '../../../configuration/source/rules-in-force';
 import { MemoryStore } from '../../../state/store/memory/memory-store';
-import { Breakers, openRedis, type OpenedRedis } from '../open-redis';
+import { Breakers, openRedis, type OpenedRedis } from '../deciding/open-redis';
 import type { TopKeys } from '../../../state/top/top-keys';
 import { PublishedTopKeys } from '../../../state/top/published-top-keys';
 import { RedisExchange } from '../../../state/top/redis-exchange';
-import { inParts, instancesKey } from '../open-store';
-import { VERSION } from '../version';
+import { inParts, instancesKey } from '../deciding/open-store';
+import { VERSION } from '../context/version';
 import { RedisBuckets } from './redis-buckets';
 
 /** An operator waits longer than Envoy: the deadline of a command, at least, in milliseconds. */

@@ -8,7 +8,7 @@ import { AdminProblem } from '../../../administration/admin/problem';
 import { StoreError, type Store } from '../../../state/store/port/store';
 import { readList, readWhole } from '../../../state/store/redis/client/read-reply';
 import { loadScript } from '../../../state/store/redis/script-loader';
-import type { OpenedRedis } from '../open-redis';
+import type { OpenedRedis } from '../deciding/open-redis';
 
 export interface RedisBucketsOptions {
   /** Decides on every bucket. */

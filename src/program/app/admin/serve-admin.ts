@@ -34,7 +34,7 @@ import type { Settings } from '../../../configuration/settings/table/settings';
 import type { RulesInForce } from '../../../configuration/source/rules-in-force';
 import type { TopKeys } from '../../../state/top/top-keys';
 import { listenOn } from '../../../server/transport/port/listen-error';
-import { openControl } from '../open-control';
+import { openControl } from '../deciding/open-control';
 import type { RedisBuckets } from './redis-buckets';
 
 /** Interval between checks of the certificate files, in milliseconds. */
@@ -66,75 +66,19 @@ export interface ServedAdmin {
 
 /** Rejects if a file is unusable. */
 export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
-  const { data, settings, log, remote, send } = input;
-  // The deciding process logs the same outages; requests that fail meanwhile get the reason.
-  const quiet = createLogger({ level: 'fatal', format: settings.logFormat });
+  const { settings, log, send } = input;
   const choice = chooseAdmin(settings);
   if (choice === undefined) throw new Error('the thread of the admin API runs without ADMIN_PORT');
   const counts = new RequestCounts((report) => {
     send({ kind: 'counted', counts: report });
   });
-  const authenticator = await Authenticator.open({
-    ...choice,
-    onFailedTry: () => {
-      counts.failedTry();
-    },
-    nowMs: monotonicNowMs,
-    onFileChange: (sentence) => {
-      log.info(event('admin_file_loaded'), sentence);
-    },
-    onFileProblem: (sentence) => {
-      log.error(event('admin_file_refused'), sentence);
-    },
-  });
-  const opened = data.isEmbedded
-    ? { buckets: remote.service('buckets'), run: undefined, top: undefined, close: () => Promise.resolve() }
-    : await openRedisParts({ ...input, log: quiet }, chooseStore(settings));
-  const control = await openControl({
-    settings: { ...settings, controlData: true },
-    run: opened.run,
-    ...(data.isEmbedded && { store: { ...remoteControl(remote), close: () => Promise.resolve() } }),
-    health: new Health(),
-    registry: new Registry(),
-    log: quiet,
-  });
-  if (control === undefined) throw new Error('the admin API needs control data');
-  const faults = new ThrottledLog({
-    write: (sentence) => {
-      log.error(event('admin_error'), sentence);
-    },
-    nowMs: monotonicNowMs,
-  });
-  const consoleFiles = choice.hasConsole ? ConsoleFiles.read(path.join(PACKAGE_ROOT, 'dist', 'administration', 'console')) : undefined;
-  if (choice.hasConsole && consoleFiles === undefined) {
-    log.info(
-      event('console_missing'),
-      'ADMIN_CONSOLE: this build has no console; run npm install and npm run build to have it at ADMIN_PORT',
-    );
-  }
+  const authenticator = await openAuthenticator(choice, { counts, log });
+  const opened = await openParts(input);
   const gate = new Gate();
-  const backend = backendOf(input, { ...opened, choice, control });
-  const server = new AdminServer({
-    ...choice,
-    gate,
-    tls: tlsOf(choice),
-    routes: ADMIN_ROUTES,
-    backend,
-    authenticator,
-    consoleFiles,
-    version: data.version,
-    onAnswered: (answered) => {
-      counts.answered(answered);
-    },
-    onStreams: (open) => {
-      counts.showStreams(open);
-    },
-    onError: (error, operation) => {
-      faults.log(operation, `the admin request ${operation} failed: ${error.stack ?? error.message}`);
-    },
-  });
-  const { host, port } = choice;
+  const backend = backendOf(input, { ...opened, choice });
+  const server = openServer(input, { choice, backend, authenticator, counts, gate });
   const watching = watchCertificates(choice, server, log);
+  const { host, port } = choice;
   return {
     listen: async () => {
       const place = { host, port, hostSetting: 'ADMIN_HOST', portSetting: 'ADMIN_PORT' };
@@ -150,10 +94,99 @@ export async function serveAdmin(input: ServeAdminInput): Promise<ServedAdmin> {
       authenticator.close();
       await server.close();
       counts.close();
-      await control.close();
+      await opened.control.close();
       await opened.close();
     },
   };
+}
+
+interface AuthenticatorParts {
+  readonly counts: RequestCounts;
+  readonly log: Logger;
+}
+
+function openAuthenticator(choice: AdminChoice, { counts, log }: AuthenticatorParts): Promise<Authenticator> {
+  return Authenticator.open({
+    ...choice,
+    onFailedTry: () => {
+      counts.failedTry();
+    },
+    nowMs: monotonicNowMs,
+    onFileChange: (sentence) => {
+      log.info(event('admin_file_loaded'), sentence);
+    },
+    onFileProblem: (sentence) => {
+      log.error(event('admin_file_refused'), sentence);
+    },
+  });
+}
+
+/** The control data and the buckets: in Redis, or in the deciding process. */
+async function openParts(input: ServeAdminInput) {
+  const { data, settings, remote } = input;
+  // The deciding process logs the same outages; requests that fail meanwhile get the reason.
+  const quiet = createLogger({ level: 'fatal', format: settings.logFormat });
+  const opened = data.isEmbedded
+    ? { buckets: remote.service('buckets'), run: undefined, top: undefined, close: () => Promise.resolve() }
+    : await openRedisParts({ ...input, log: quiet }, chooseStore(settings));
+  const control = await openControl({
+    settings: { ...settings, controlData: true },
+    run: opened.run,
+    ...(data.isEmbedded && { store: { ...remoteControl(remote), close: () => Promise.resolve() } }),
+    health: new Health(),
+    registry: new Registry(),
+    log: quiet,
+  });
+  if (control === undefined) throw new Error('the admin API needs control data');
+  return { ...opened, control };
+}
+
+interface ServerParts {
+  readonly choice: AdminChoice;
+  readonly backend: AdminBackend;
+  readonly authenticator: Authenticator;
+  readonly counts: RequestCounts;
+  readonly gate: Gate;
+}
+
+function openServer({ data, log }: ServeAdminInput, { choice, backend, authenticator, counts, gate }: ServerParts): AdminServer {
+  const faults = new ThrottledLog({
+    write: (sentence) => {
+      log.error(event('admin_error'), sentence);
+    },
+    nowMs: monotonicNowMs,
+  });
+  return new AdminServer({
+    ...choice,
+    gate,
+    tls: tlsOf(choice),
+    routes: ADMIN_ROUTES,
+    backend,
+    authenticator,
+    consoleFiles: choice.hasConsole ? readConsole(log) : undefined,
+    version: data.version,
+    onAnswered: (answered) => {
+      counts.answered(answered);
+    },
+    onStreams: (open) => {
+      counts.showStreams(open);
+    },
+    onError: (error, operation) => {
+      faults.log(operation, `the admin request ${operation} failed: ${error.stack ?? error.message}`);
+    },
+  });
+}
+
+/** Undefined: this build has none. */
+function readConsole(log: Logger): ConsoleFiles | undefined {
+  const files = ConsoleFiles.read(path.join(PACKAGE_ROOT, 'dist', 'administration', 'console'));
+  if (files === undefined) {
+    log.info(
+      event('console_missing'),
+      'ADMIN_CONSOLE: this build has no console; run npm install and npm run build to have it at ADMIN_PORT',
+    );
+  }
+  return files;
 }
 
 /** Imported on demand: the embedded store needs no Redis client. */

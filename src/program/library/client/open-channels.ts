@@ -1,7 +1,7 @@
 /** Opens the connections of a client: each channel connects to every address of the name and takes them in turn. */
 
 import { Client, credentials, type ChannelCredentials, type ChannelOptions } from '@grpc/grpc-js';
-import { VERSION } from '../../app/version';
+import { VERSION } from '../../app/context/version';
 import { tlsCredentials } from '../../../server/transport/grpc/client-credentials';
 import type { ClientSettings } from './client-settings';
 

@@ -1,10 +1,11 @@
 /** The composition root of a limiter in the process: the parts of the service that decide, without its ports. */
 
 import { Registry } from 'prom-client';
-import { additionOptions, inForce, makeMemoryStore, openAnyStore, openRecord, openRuleMetrics } from '../../app/open-deciding';
-import { openControl } from '../../app/open-control';
-import { openPenalties } from '../../app/open-penalties';
-import { VERSION } from '../../app/version';
+import { makeMemoryStore } from '../../app/context/memory-store';
+import { additionOptions, inForce, openAnyStore, openRecord, openRuleMetrics } from '../../app/deciding/open-deciding';
+import { openControl } from '../../app/deciding/open-control';
+import { openPenalties } from '../../app/deciding/open-penalties';
+import { VERSION } from '../../app/context/version';
 import { logLoad } from '../../cli/log-load';
 import type { CompileOptions } from '../../../configuration/compile/compile';
 import { monotonicNowMs, monotonicNowUs } from '../../../lib/clock';

@@ -77,3 +77,8 @@ function asMetric(reading: MetricReading): Metric {
 function escaped(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 }
+
+/** EXTRA_TAGS as Prometheus labels. */
+export function toLabels(tags: ReadonlyMap<string, string> | undefined): Record<string, string> {
+  return Object.fromEntries(Array.from(tags ?? [], ([name, value]) => [name.replace(/\W/g, '_').replace(/^(?=\d)/, '_'), value]));
+}

@@ -1,19 +1,19 @@
 /** Opens the top keys: counts every decision, ends the periods, and publishes what this process counted. */
 
 import type { Registry } from 'prom-client';
-import { asError } from '../../lib/errors';
-import { monotonicNowMs } from '../../lib/clock';
-import { event } from '../../server/observability/log/log-event';
-import type { Logger } from '../../server/observability/log/logger';
-import { TopKeyMetric } from '../../server/observability/metrics/top-key-metric';
-import type { Settings } from '../../configuration/settings/table/settings';
-import type { Counted } from '../../state/top/count-decision';
-import { StoreError } from '../../state/store/port/store';
-import type { TopExchange } from '../../state/top/exchange';
-import { FleetTopKeys } from '../../state/top/fleet-top-keys';
-import { LocalTopKeys } from '../../state/top/local-top-keys';
-import type { TopKeys } from '../../state/top/top-keys';
-import { PERIOD_MS } from '../../state/top/windows';
+import { asError } from '../../../lib/errors';
+import { monotonicNowMs } from '../../../lib/clock';
+import { event } from '../../../server/observability/log/log-event';
+import type { Logger } from '../../../server/observability/log/logger';
+import { TopKeyMetric } from '../../../server/observability/metrics/top-key-metric';
+import type { Settings } from '../../../configuration/settings/table/settings';
+import type { Counted } from '../../../state/top/count-decision';
+import { StoreError } from '../../../state/store/port/store';
+import type { TopExchange } from '../../../state/top/exchange';
+import { FleetTopKeys } from '../../../state/top/fleet-top-keys';
+import { LocalTopKeys } from '../../../state/top/local-top-keys';
+import type { TopKeys } from '../../../state/top/top-keys';
+import { PERIOD_MS } from '../../../state/top/windows';
 
 export interface OpenTopInput {
   readonly settings: Pick<Settings, 'adminPort' | 'topKeys' | 'topKeysCapacity' | 'metricTopKeys' | 'nearLimitRatio'>;

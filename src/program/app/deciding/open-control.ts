@@ -1,22 +1,22 @@
 /** Opens the control data of one process: their store, the replica that decisions read, and what health, log and metrics report of them. */
 
 import type { Registry } from 'prom-client';
-import { monotonicNowMs, monotonicNowUs } from '../../lib/clock';
-import type { Settings } from '../../configuration/settings/table/settings';
-import { ControlData } from '../../state/control/control-data';
-import { ControlFollower, type FollowerState } from '../../state/control/control-follower';
-import { ControlService } from '../../state/control/control-service';
-import type { ControlStore } from '../../state/control/control-store';
-import { openControlFile } from '../../state/control/file/control-file';
-import { LocalControlStore } from '../../state/control/local-control-store';
-import type { OnUnreadable } from '../../state/control/redis/control-wire';
-import { RedisControlStore, type RedisControlStoreOptions } from '../../state/control/redis/redis-control-store';
-import type { SelectedRecord } from '../../domain/rule/control-view';
-import type { Health } from '../../server/observability/health';
-import { event } from '../../server/observability/log/log-event';
-import type { Logger } from '../../server/observability/log/logger';
-import { THROTTLE_MS } from '../../server/observability/log/throttled-log';
-import { makeControlMetrics } from '../../server/observability/metrics/metrics';
+import { monotonicNowMs, monotonicNowUs } from '../../../lib/clock';
+import type { Settings } from '../../../configuration/settings/table/settings';
+import { ControlData } from '../../../state/control/control-data';
+import { ControlFollower, type FollowerState } from '../../../state/control/control-follower';
+import { ControlService } from '../../../state/control/control-service';
+import type { ControlStore } from '../../../state/control/control-store';
+import { openControlFile } from '../../../state/control/file/control-file';
+import { LocalControlStore } from '../../../state/control/local-control-store';
+import type { OnUnreadable } from '../../../state/control/redis/control-wire';
+import { RedisControlStore, type RedisControlStoreOptions } from '../../../state/control/redis/redis-control-store';
+import type { SelectedRecord } from '../../../domain/rule/control-view';
+import type { Health } from '../../../server/observability/health';
+import { event } from '../../../server/observability/log/log-event';
+import type { Logger } from '../../../server/observability/log/logger';
+import { THROTTLE_MS } from '../../../server/observability/log/throttled-log';
+import { makeControlMetrics } from '../../../server/observability/metrics/metrics';
 
 const STALE = 'control: stale';
 const LOST = 'control: lost by redis';

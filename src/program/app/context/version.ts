@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { PACKAGE_ROOT } from '../../lib/package-root';
+import { PACKAGE_ROOT } from '../../../lib/package-root';
 
 /** The path is right from `src/` and from `dist/`. */
 const PACKAGE_JSON = path.join(PACKAGE_ROOT, 'package.json');

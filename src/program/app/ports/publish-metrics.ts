@@ -1,22 +1,22 @@
 /** Publishes the metrics: on the debug port, on the port of PROMETHEUS_ADDR, and to a statsd server. */
 
 import type { Registry } from 'prom-client';
-import type { Settings } from '../../configuration/settings/table/settings';
-import type { StatsdChoice } from '../../configuration/settings/statsd-choice';
-import { event } from '../../server/observability/log/log-event';
-import type { Logger } from '../../server/observability/log/logger';
-import type { MetricReading } from '../../server/observability/metrics/metrics-snapshot';
-import { makeConfigMetrics, type ManagementServer } from '../../server/observability/metrics/metrics';
-import { CertificateExpiry } from '../../server/observability/metrics/certificate-expiry';
-import type { EndedCertificates } from '../../server/observability/ended-certificates';
-import { RuleLimitMetric } from '../../server/observability/metrics/rule-limit-metric';
-import { TOP_KEY_METRIC } from '../../server/observability/metrics/top-key-metric';
-import type { RulesInForce } from '../../configuration/source/rules-in-force';
+import type { Settings } from '../../../configuration/settings/table/settings';
+import type { StatsdChoice } from '../../../configuration/settings/statsd-choice';
+import type { EndedCertificates } from '../../../server/observability/ended-certificates';
+import { event } from '../../../server/observability/log/log-event';
+import type { Logger } from '../../../server/observability/log/logger';
+import type { MetricReading } from '../../../server/observability/metrics/metrics-snapshot';
+import { makeConfigMetrics, type ManagementServer } from '../../../server/observability/metrics/metrics';
+import { CertificateExpiry } from '../../../server/observability/metrics/certificate-expiry';
+import { RuleLimitMetric } from '../../../server/observability/metrics/rule-limit-metric';
+import { TOP_KEY_METRIC } from '../../../server/observability/metrics/top-key-metric';
+import type { RulesInForce } from '../../../configuration/source/rules-in-force';
 import type { PortLimit } from './open-ports';
-import type { Bind } from './start/bind-all';
-import { metricsRoute, type PublishedMetrics } from '../../server/transport/http/debug-routes';
-import { HttpServer } from '../../server/transport/http/http-server';
-import { listenOn } from '../../server/transport/port/listen-error';
+import type { Bind } from '../start/bind-all';
+import { metricsRoute, type PublishedMetrics } from '../../../server/transport/http/debug-routes';
+import { HttpServer } from '../../../server/transport/http/http-server';
+import { listenOn } from '../../../server/transport/port/listen-error';
 
 /** Interval between two looks at the ends of certificate files, in milliseconds. */
 const CERTIFICATES_MS = 60_000;
@@ -57,7 +57,7 @@ export async function publishMetrics({
   // Imported only if there is a statsd server.
   const reporter =
     statsd &&
-    (await import('./telemetry/open-statsd.js')).openStatsd({
+    (await import('../telemetry/open-statsd.js')).openStatsd({
       statsd,
       settings,
       registry,
@@ -97,7 +97,7 @@ export interface OpenConfigMetricsOptions {
     Settings,
     'metricSeriesMax' | 'sanitizeDescriptorMetricDots' | 'adminTlsCert' | 'redisTlsClientCert' | 'configGrpcXdsClientTlsCert'
   >;
-  readonly managementServer: ManagementServer | undefined;
+  readonly managementServer?: ManagementServer | undefined;
   readonly ended: EndedCertificates;
 }
 
@@ -130,9 +130,4 @@ export async function bindDebugPort(
 /** A statsd server keeps every name that it ever saw, and top keys change. */
 function isForStatsd({ name }: MetricReading): boolean {
   return name !== TOP_KEY_METRIC.name;
-}
-
-/** EXTRA_TAGS as Prometheus labels. */
-export function toLabels(tags: ReadonlyMap<string, string> | undefined): Record<string, string> {
-  return Object.fromEntries(Array.from(tags ?? [], ([name, value]) => [name.replace(/\W/g, '_').replace(/^(?=\d)/, '_'), value]));
 }

@@ -1,13 +1,13 @@
 /** Opens the reservations of one process: the service for their steps, and the sweeper that lapses them. */
 
-import { domainTag } from '../../domain/bucket/bucket-key';
-import { monotonicNowMs } from '../../lib/clock';
-import type { RulesInForce } from '../../configuration/source/rules-in-force';
-import type { Metrics } from '../../server/observability/metrics/metrics';
-import { ReservationService, type ReservationServiceParts } from '../../state/reservation/reservation-service';
-import type { OnLapsed } from '../../state/reservation/reservations';
-import { Sweeper } from '../../state/reservation/sweeper';
-import { ReservationCalls, type ReservationCallsOptions } from '../../server/transport/reservation-calls';
+import { domainTag } from '../../../domain/bucket/bucket-key';
+import { monotonicNowMs } from '../../../lib/clock';
+import type { RulesInForce } from '../../../configuration/source/rules-in-force';
+import type { Metrics } from '../../../server/observability/metrics/metrics';
+import { ReservationService, type ReservationServiceParts } from '../../../state/reservation/reservation-service';
+import type { OnLapsed } from '../../../state/reservation/reservations';
+import { Sweeper } from '../../../state/reservation/sweeper';
+import { ReservationCalls, type ReservationCallsOptions } from '../../../server/transport/reservation-calls';
 
 export function countLapsed(metrics: Metrics): OnLapsed {
   return ({ granted }) => {

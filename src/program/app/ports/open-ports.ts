@@ -1,17 +1,17 @@
 /** Opens the HTTP port, limits connections by the process's limit on open files, and logs when a limit is reached. */
 
-import { monotonicNowMs } from '../../lib/clock';
-import type { CheckChoice } from '../../configuration/settings/check-choice';
-import type { Settings } from '../../configuration/settings/table/settings';
-import { event } from '../../server/observability/log/log-event';
-import type { Logger } from '../../server/observability/log/logger';
-import { ThrottledLog } from '../../server/observability/log/throttled-log';
-import type { Metrics } from '../../server/observability/metrics/metrics';
-import { CONNECTIONS_MAX } from '../../server/transport/port/grpc-listener';
-import { CHECK_OUTCOMES } from '../../server/transport/http/check-route';
-import { httpRoutes, type HttpRoutesOptions, type OnDecided } from '../../server/transport/http/http-routes';
-import { HTTP_BOUNDS, HttpServer, type HttpServerOptions } from '../../server/transport/http/http-server';
-import { limitConnections, readFilesMax, watchOpenFiles } from '../../server/transport/port/open-files';
+import { monotonicNowMs } from '../../../lib/clock';
+import type { CheckChoice } from '../../../configuration/settings/check-choice';
+import type { Settings } from '../../../configuration/settings/table/settings';
+import { event } from '../../../server/observability/log/log-event';
+import type { Logger } from '../../../server/observability/log/logger';
+import { ThrottledLog } from '../../../server/observability/log/throttled-log';
+import type { Metrics } from '../../../server/observability/metrics/metrics';
+import { CONNECTIONS_MAX } from '../../../server/transport/port/grpc-listener';
+import { CHECK_OUTCOMES } from '../../../server/transport/http/check-route';
+import { httpRoutes, type HttpRoutesOptions, type OnDecided } from '../../../server/transport/http/http-routes';
+import { HTTP_BOUNDS, HttpServer, type HttpServerOptions } from '../../../server/transport/http/http-server';
+import { limitConnections, readFilesMax, watchOpenFiles } from '../../../server/transport/port/open-files';
 
 /** Maximum for ports that people, probes and Prometheus use. */
 const DEBUG_CONNECTIONS_MAX = 1_000;

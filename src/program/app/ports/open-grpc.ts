@@ -1,21 +1,21 @@
 /** Opens the gRPC port: its transport, connection rules, certificates, metrics and log. */
 
-import { monotonicNowMs } from '../../lib/clock';
-import type { ServerTlsFiles } from '../../configuration/settings/tls/server-tls-files';
-import type { Settings } from '../../configuration/settings/table/settings';
-import type { EndedCertificates } from '../../server/observability/ended-certificates';
-import { event } from '../../server/observability/log/log-event';
-import type { Logger } from '../../server/observability/log/logger';
-import type { Metrics } from '../../server/observability/metrics/metrics';
-import { ThrottledLog } from '../../server/observability/log/throttled-log';
-import type { FailureKind, FaultLog } from '../../server/transport/answer';
-import { END_REASONS, type ConnectionMeasure, type EndReason } from '../../server/transport/port/connection-measure';
-import type { ConnectionRules } from '../../server/transport/port/connection-rules';
-import type { GrpcAddress } from '../../server/transport/port/grpc-listener';
-import type { GrpcServerOptions } from '../../server/transport/grpc/grpc-server';
-import { LeanServer, type LeanServerOptions } from '../../server/transport/http2/lean-server';
-import { listenOn, type ListenPlace } from '../../server/transport/port/listen-error';
-import type { ServerTls, ServerTlsMaterial } from '../../server/transport/port/server-tls';
+import { monotonicNowMs } from '../../../lib/clock';
+import type { ServerTlsFiles } from '../../../configuration/settings/tls/server-tls-files';
+import type { Settings } from '../../../configuration/settings/table/settings';
+import type { EndedCertificates } from '../../../server/observability/ended-certificates';
+import { event } from '../../../server/observability/log/log-event';
+import type { Logger } from '../../../server/observability/log/logger';
+import type { Metrics } from '../../../server/observability/metrics/metrics';
+import { ThrottledLog } from '../../../server/observability/log/throttled-log';
+import type { FailureKind, FaultLog } from '../../../server/transport/answer';
+import { END_REASONS, type ConnectionMeasure, type EndReason } from '../../../server/transport/port/connection-measure';
+import type { ConnectionRules } from '../../../server/transport/port/connection-rules';
+import type { GrpcAddress } from '../../../server/transport/port/grpc-listener';
+import type { GrpcServerOptions } from '../../../server/transport/grpc/grpc-server';
+import { LeanServer, type LeanServerOptions } from '../../../server/transport/http2/lean-server';
+import { listenOn, type ListenPlace } from '../../../server/transport/port/listen-error';
+import type { ServerTls, ServerTlsMaterial } from '../../../server/transport/port/server-tls';
 
 /** Interval between checks of the certificate files. */
 const CERTIFICATES_MS = 2000;
@@ -48,7 +48,7 @@ export async function makeGrpcServer(
   const bound = connectionsMax === undefined ? {} : { connectionsMax };
   if (transport === 'lean') return new LeanServer({ ...parts, bounds: bound });
   // Imported on demand: grpc-js takes 40 ms of CPU and 5 MB, which the lean transport does not need.
-  const { GrpcServer } = await import('../../server/transport/grpc/grpc-server.js');
+  const { GrpcServer } = await import('../../../server/transport/grpc/grpc-server.js');
   return new GrpcServer({ ...parts, ...bound });
 }
 

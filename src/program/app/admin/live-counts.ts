@@ -1,10 +1,10 @@
 /** Picks the counters for live figures out of a reading of all metrics. */
 
-import type { LiveCounts, LivePort, RuleName, StoreCounts, Times } from '../../administration/admin/live/live-counts';
-import type { Labels } from '../../server/observability/metrics/count-table';
-import { METRICS } from '../../server/observability/metrics/metrics';
-import type { MetricReading, ReadValue } from '../../server/observability/metrics/metrics-snapshot';
-import { DOMAIN_METRICS, RULE_METRICS } from '../../server/observability/metrics/rule-metrics';
+import type { LiveCounts, LivePort, RuleName, StoreCounts, Times } from '../../../administration/admin/live/live-counts';
+import type { Labels } from '../../../server/observability/metrics/count-table';
+import { METRICS } from '../../../server/observability/metrics/metrics';
+import type { MetricReading, ReadValue } from '../../../server/observability/metrics/metrics-snapshot';
+import { DOMAIN_METRICS, RULE_METRICS } from '../../../server/observability/metrics/rule-metrics';
 
 const NOTHING = new Float64Array();
 

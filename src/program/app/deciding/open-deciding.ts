@@ -1,49 +1,35 @@
 /** Opens the parts of a process that decides, in the service and in the library: its store, its record of decisions, and what answers get besides. */
 
 import type { Registry } from 'prom-client';
-import { monotonicNowMs, monotonicNowUs } from '../../lib/clock';
-import { UnavailableError } from '../../lib/errors';
-import type { ByteString } from '../../domain/descriptor/descriptor';
-import type { Health } from '../../server/observability/health';
-import type { FaultLog } from '../../server/observability/log/fault-log';
-import { ForgetLog } from '../../server/observability/log/forget-log';
-import type { Logger } from '../../server/observability/log/logger';
-import { UnknownDomainLog } from '../../server/observability/log/unknown-domain-log';
-import { UnknownPlanLog } from '../../server/observability/log/unknown-plan-log';
-import type { Metrics } from '../../server/observability/metrics/metrics';
-import { makeRecordDecision } from '../../server/observability/metrics/record-decision';
-import { RuleMetrics } from '../../server/observability/metrics/rule-metrics';
-import { measureStore } from '../../server/observability/metrics/store-measure';
-import { recordInAll } from '../../server/observability/record-in-all';
-import { MemoryReservations } from '../../state/reservation/memory-reservations';
-import type { AdditionOptions } from '../../domain/respond/response-additions';
-import type { RuleSet } from '../../domain/rule/rule-set';
-import type { Settings } from '../../configuration/settings/table/settings';
-import type { StoreChoice } from '../../configuration/settings/redis/store-choice';
-import type { Decided } from '../../should-rate-limit';
-import type { RulesInForce } from '../../configuration/source/rules-in-force';
-import { MeasuredStore } from '../../state/store/layers/measured-store';
-import { MemoryStore } from '../../state/store/memory/memory-store';
+import { monotonicNowMs, monotonicNowUs } from '../../../lib/clock';
+import { UnavailableError } from '../../../lib/errors';
+import type { ByteString } from '../../../domain/descriptor/descriptor';
+import type { Health } from '../../../server/observability/health';
+import type { FaultLog } from '../../../server/observability/log/fault-log';
+import type { Logger } from '../../../server/observability/log/logger';
+import { UnknownDomainLog } from '../../../server/observability/log/unknown-domain-log';
+import { UnknownPlanLog } from '../../../server/observability/log/unknown-plan-log';
+import type { Metrics } from '../../../server/observability/metrics/metrics';
+import { makeRecordDecision } from '../../../server/observability/metrics/record-decision';
+import { RuleMetrics } from '../../../server/observability/metrics/rule-metrics';
+import { measureStore } from '../../../server/observability/metrics/store-measure';
+import { recordInAll } from '../../../server/observability/record-in-all';
+import { MemoryReservations } from '../../../state/reservation/memory-reservations';
+import type { AdditionOptions } from '../../../domain/respond/response-additions';
+import type { RuleSet } from '../../../domain/rule/rule-set';
+import type { Settings } from '../../../configuration/settings/table/settings';
+import type { Decided } from '../../../should-rate-limit';
+import type { RulesInForce } from '../../../configuration/source/rules-in-force';
+import { MeasuredStore } from '../../../state/store/layers/measured-store';
+import type { MemoryStore } from '../../../state/store/memory/memory-store';
 import type { OpenedControl } from './open-control';
+import { KEPT_FOR_REDIS, type DecidingProcess } from '../context/memory-store';
 import { countLapsed } from './open-reservations';
 import type { OpenedStore } from './open-store';
-
-/** Bounds of what is kept to decide without Redis and to charge it afterwards: about 90 MB if full. */
-const KEPT_FOR_REDIS = { lastKnownMax: 65_536, accountsMax: 50_000 } as const;
-/** More than accounts plus takes being decided, so that no bucket with an account is evicted. */
-const FALLBACK_BUCKETS_MAX = 2 * KEPT_FOR_REDIS.accountsMax;
 
 /** Bound of the embedded store: about 60 MB if full. */
 const MEMORY_RESERVATIONS_MAX = 100_000;
 const MEMORY_RESERVATIONS_BYTES_MAX = 64 * 1024 * 1024;
-
-export interface DecidingProcess {
-  readonly settings: Settings;
-  readonly storeChoice: StoreChoice;
-  /** The number of deciding processes with these settings on this machine. */
-  readonly workers: number;
-  readonly log: Logger;
-}
 
 interface RecordInput extends Pick<DecidingProcess, 'settings' | 'log'> {
   readonly faults: FaultLog;
@@ -108,31 +94,6 @@ export function openRuleMetrics(registry: Registry, settings: Settings): RuleMet
 export function inForce({ ruleSet }: RulesInForce): RuleSet {
   if (ruleSet === undefined) throw new UnavailableError('there is no configuration yet; see the log of the rate limit service');
   return ruleSet;
-}
-
-interface MemoryStoreInput extends Pick<DecidingProcess, 'settings' | 'storeChoice' | 'log'> {
-  /** Default: the clock of the process. */
-  readonly nowUs?: () => number;
-}
-
-/** The embedded store. With Redis it decides only during an outage, as the failure modes say. */
-export function makeMemoryStore({ nowUs = monotonicNowUs, ...process }: MemoryStoreInput): MemoryStore {
-  return process.storeChoice.kind === 'memory'
-    ? makeEmbeddedStore(process, nowUs)
-    : new MemoryStore({ nowUs, bucketsMax: FALLBACK_BUCKETS_MAX });
-}
-
-function makeEmbeddedStore({ settings, log }: Pick<DecidingProcess, 'settings' | 'log'>, nowUs: () => number): MemoryStore {
-  const bucketsMax = settings.memoryBucketsMax;
-  const forgetLog = new ForgetLog({ log, bucketsMax, nowMs: monotonicNowMs });
-  const store: MemoryStore = new MemoryStore({
-    nowUs,
-    bucketsMax,
-    onForgotten: (forgotten) => {
-      forgetLog.forgotten(forgotten, store);
-    },
-  });
-  return store;
 }
 
 interface OpenAnyStoreInput extends DecidingProcess {

@@ -1,19 +1,19 @@
 /** Opens the penalties of one process: they count in its store, and block by control data. */
 
 import type { Registry } from 'prom-client';
-import type { BlockRecord } from '../../state/control/control-record';
-import type { ControlService } from '../../state/control/control-service';
-import { CHANGES_MAX } from '../../state/control/control-store';
-import { monotonicNowMs, monotonicNowUs } from '../../lib/clock';
-import { asError } from '../../lib/errors';
-import { event } from '../../server/observability/log/log-event';
-import type { Logger } from '../../server/observability/log/logger';
-import { ThrottledLog } from '../../server/observability/log/throttled-log';
-import { makePenaltyMetrics } from '../../server/observability/metrics/metrics';
-import { Penalties, type PenaltyBlock } from '../../state/penalty/penalties';
-import { PENALTY_AUTHOR, penaltyRecord } from '../../state/penalty/penalty-record';
-import type { Settings } from '../../configuration/settings/table/settings';
-import type { Store } from '../../state/store/port/store';
+import type { BlockRecord } from '../../../state/control/control-record';
+import type { ControlService } from '../../../state/control/control-service';
+import { CHANGES_MAX } from '../../../state/control/control-store';
+import { monotonicNowMs, monotonicNowUs } from '../../../lib/clock';
+import { asError } from '../../../lib/errors';
+import { event } from '../../../server/observability/log/log-event';
+import type { Logger } from '../../../server/observability/log/logger';
+import { ThrottledLog } from '../../../server/observability/log/throttled-log';
+import { makePenaltyMetrics } from '../../../server/observability/metrics/metrics';
+import { Penalties, type PenaltyBlock } from '../../../state/penalty/penalties';
+import { PENALTY_AUTHOR, penaltyRecord } from '../../../state/penalty/penalty-record';
+import type { Settings } from '../../../configuration/settings/table/settings';
+import type { Store } from '../../../state/store/port/store';
 
 const US_PER_MS = 1_000;
 

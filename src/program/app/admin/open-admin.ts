@@ -3,17 +3,17 @@
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Registry } from 'prom-client';
-import type { TailSource } from '../../server/observability/tail/tail-sample';
-import type { AdminThreadData, FromThread, ProcessServices, ToThread } from '../../administration/admin/link/messages';
-import { answerCall } from '../../administration/admin/link/serve-calls';
-import { configNews, newsInForce, newsRefused, withoutDocuments, type ConfigNews } from '../../configuration/source/config-news';
-import type { RulesInForce } from '../../configuration/source/rules-in-force';
-import { event } from '../../server/observability/log/log-event';
-import { AdminMetrics } from '../../server/observability/metrics/admin-metrics';
-import type { Logger } from '../../server/observability/log/logger';
-import { ListenError } from '../../server/transport/port/listen-error';
-import { partsOf } from '../../configuration/yaml/text-pieces';
-import type { Bind } from './start/bind-all';
+import type { TailSource } from '../../../server/observability/tail/tail-sample';
+import type { AdminThreadData, FromThread, ProcessServices, ToThread } from '../../../administration/admin/link/messages';
+import { answerCall } from '../../../administration/admin/link/serve-calls';
+import { configNews, newsInForce, newsRefused, withoutDocuments, type ConfigNews } from '../../../configuration/source/config-news';
+import type { RulesInForce } from '../../../configuration/source/rules-in-force';
+import { event } from '../../../server/observability/log/log-event';
+import { AdminMetrics } from '../../../server/observability/metrics/admin-metrics';
+import type { Logger } from '../../../server/observability/log/logger';
+import { ListenError } from '../../../server/transport/port/listen-error';
+import { partsOf } from '../../../configuration/yaml/text-pieces';
+import type { Bind } from '../start/bind-all';
 
 /** Wait before a thread that ended is started again, in milliseconds. */
 const RESTART_MS = 5_000;
@@ -69,7 +69,7 @@ class AdminThread {
   }
 
   async start(): Promise<void> {
-    const worker = new Worker(path.join(__dirname, 'admin', 'admin-thread.js'), { workerData: this.input.data });
+    const worker = new Worker(path.join(__dirname, 'admin-thread.js'), { workerData: this.input.data });
     this.worker = worker;
     worker.on('message', (message: FromThread) => {
       this.handle(message);
