@@ -1,7 +1,8 @@
 /** Counts a decision in the top keys. */
 
 import type { Descriptor, RateLimitRequest } from '../../domain/descriptor/descriptor';
-import type { CandidateVerdict } from '../../domain/decide/decision';
+import type { CandidateVerdict, DescriptorStatus } from '../../domain/decide/decision';
+import type { Limit } from '../../domain/rule/limit';
 import type { Match, RequestMatch } from '../../domain/rule/match';
 import type { DecidedRequest } from '../../domain/respond/decided/response-input';
 import type { KeyHits, LiveOwner, SeenKey } from './counters';
@@ -19,85 +20,107 @@ export interface CountDecisionParts {
   readonly nearLimitRatio: number;
 }
 
-const NO_CANDIDATES: readonly CandidateVerdict[] = [];
-
 /** The returned function runs for every request. For one that recurs it builds no text and allocates nothing. */
-export function makeCountDecision({ keys, nearLimitRatio }: CountDecisionParts): (decided: Counted) => void {
-  const owners = new WeakMap<readonly string[], LiveOwner>();
-  const known = new WeakMap<RequestMatch, (SeenKey | undefined)[]>();
-  let last: { readonly path: readonly string[]; readonly owner: LiveOwner } | undefined;
-  // Filled again for each descriptor, so that no call allocates them.
-  let fresh: SeenKey | undefined;
-  let decided: KeyHits | undefined;
+export function makeCountDecision(parts: CountDecisionParts): (decided: Counted) => void {
+  const counter = new DecisionCounter(parts);
+  return (decided) => {
+    counter.count(decided);
+  };
+}
 
-  return ({ request, matched, decision }) => {
+class DecisionCounter {
+  private readonly owners = new WeakMap<readonly string[], LiveOwner>();
+  private readonly known = new WeakMap<RequestMatch, (SeenKey | undefined)[]>();
+  private last: { readonly path: readonly string[]; readonly owner: LiveOwner } | undefined;
+  // Filled again for each descriptor, so that no call allocates them.
+  private fresh: SeenKey | undefined;
+  private hits: KeyHits | undefined;
+
+  constructor(private readonly parts: CountDecisionParts) {}
+
+  count(decided: Counted): void {
+    const { request, matched, decision } = decided;
+    const seen = request.recurs === true ? (this.known.get(matched) ?? this.remember(matched)) : undefined;
+    this.countStatuses(decided, seen);
+    if (decision.candidates !== undefined) this.countCandidates(decided, decision.candidates, seen);
+  }
+
+  private countStatuses({ request, matched, decision }: Counted, seen: SeenKeys): void {
     const { statuses } = decision;
     const isDenied = decision.overallCode === 'OVER_LIMIT';
-    const seen = request.recurs === true ? (known.get(matched) ?? remember(matched)) : undefined;
     for (let i = 0; i < statuses.length; i += 1) {
       const status = statuses[i];
       const descriptor = request.descriptors[i];
       const match = matched.matches[i];
       if (status?.currentLimit === undefined || descriptor === undefined || match === undefined) continue;
-      const { currentLimit: limit, limitRemaining: remaining, denies } = status;
       const hits = descriptor.hits ?? request.hits;
       if (hits <= 0) continue;
-      const share = isDenied || !status.fits ? 0 : usedShare(remaining, limit.capacity);
-      const near = share >= nearLimitRatio ? Math.floor(share * SHARE_MAX) : 0;
-      if (decided === undefined) decided = { hits, limit, remaining, denies, share: near };
-      else {
-        decided.hits = hits;
-        decided.limit = limit;
-        decided.remaining = remaining;
-        decided.denies = denies;
-        decided.share = near;
-      }
-      keys.count(
-        seen === undefined ? freshKey({ request, match, descriptor }) : (seen[i] ??= keptKey({ request, match, descriptor })),
-        decided,
-      );
+      const share = isDenied || !status.fits ? 0 : usedShare(status.limitRemaining, status.currentLimit.capacity);
+      const near = share >= this.parts.nearLimitRatio ? Math.floor(share * SHARE_MAX) : 0;
+      const key = seen?.[i] ?? this.keyOf({ request, match, descriptor }, i, seen);
+      this.parts.keys.count(key, this.hitsOf(status, status.currentLimit, hits, near));
     }
-    for (const { descriptor: i, limit, fits } of decision.candidates ?? NO_CANDIDATES) {
+  }
+
+  private countCandidates({ request, matched }: Counted, candidates: readonly CandidateVerdict[], seen: SeenKeys): void {
+    for (const { descriptor: i, limit, fits } of candidates) {
       const descriptor = request.descriptors[i];
       const match = matched.matches[i];
       if (fits || descriptor === undefined || match === undefined) continue;
       const hits = descriptor.hits ?? request.hits;
       if (hits <= 0) continue;
-      const key = seen === undefined ? freshKey({ request, match, descriptor }) : (seen[i] ??= keptKey({ request, match, descriptor }));
-      keys.countCandidate(key, { hits, limit, remaining: 0, denies: false, share: 0 });
+      const key = seen?.[i] ?? this.keyOf({ request, match, descriptor }, i, seen);
+      this.parts.keys.countCandidate(key, { hits, limit, remaining: 0, denies: false, share: 0 });
     }
-  };
+  }
 
-  function remember(matched: RequestMatch): (SeenKey | undefined)[] {
+  private hitsOf({ limitRemaining: remaining, denies }: DescriptorStatus, limit: Limit, hits: number, near: number): KeyHits {
+    if (this.hits === undefined) return (this.hits = { hits, limit, remaining, denies, share: near });
+    this.hits.hits = hits;
+    this.hits.limit = limit;
+    this.hits.remaining = remaining;
+    this.hits.denies = denies;
+    this.hits.share = near;
+    return this.hits;
+  }
+
+  private remember(matched: RequestMatch): (SeenKey | undefined)[] {
     const seen = new Array<SeenKey | undefined>(matched.matches.length).fill(undefined);
-    known.set(matched, seen);
+    this.known.set(matched, seen);
     return seen;
   }
 
-  function keptKey(input: KeyInput): SeenKey {
-    const { owner, key, hash } = freshKey(input);
+  private keyOf(input: KeyInput, i: number, seen: SeenKeys): SeenKey {
+    return seen === undefined ? this.freshKey(input) : (seen[i] = this.keptKey(input));
+  }
+
+  private keptKey(input: KeyInput): SeenKey {
+    const { owner, key, hash } = this.freshKey(input);
     return { owner, key: copyOf(key), hash, isCopy: true, ...NO_HINTS };
   }
 
-  function freshKey({ request, match, descriptor: { entries } }: KeyInput): SeenKey {
-    const owner = ownerOf(match, { domain: request.domain, entries });
+  private freshKey({ request, match, descriptor: { entries } }: KeyInput): SeenKey {
+    const owner = this.ownerOf(match, { domain: request.domain, entries });
     const key = owner.form.keyOf(entries);
     const hash = hashOfKey(key);
-    if (fresh === undefined) return (fresh = { owner, key, hash, isCopy: false, ...NO_HINTS });
-    fresh.owner = owner;
-    fresh.key = key;
-    fresh.hash = hash;
-    return fresh;
+    if (this.fresh === undefined) return (this.fresh = { owner, key, hash, isCopy: false, ...NO_HINTS });
+    this.fresh.owner = owner;
+    this.fresh.key = key;
+    this.fresh.hash = hash;
+    return this.fresh;
   }
 
-  function ownerOf({ path, rule }: Match, { domain, entries }: Pick<OwnerInput, 'domain' | 'entries'>): LiveOwner {
-    if (last?.path === path) return last.owner;
-    const owner = owners.get(path) ?? keys.ownerOf({ domain, path, entries, rule });
-    owners.set(path, owner);
-    last = { path, owner };
+  private ownerOf({ path, rule }: Match, { domain, entries }: Pick<OwnerInput, 'domain' | 'entries'>): LiveOwner {
+    if (this.last?.path === path) return this.last.owner;
+    const owner = this.owners.get(path) ?? this.parts.keys.ownerOf({ domain, path, entries, rule });
+    this.owners.set(path, owner);
+    this.last = { path, owner };
     return owner;
   }
 }
+
+/** The keys of a request that recurs, by descriptor; undefined: it does not recur. */
+type SeenKeys = (SeenKey | undefined)[] | undefined;
 
 interface KeyInput {
   readonly request: RateLimitRequest;

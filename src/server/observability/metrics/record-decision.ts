@@ -24,77 +24,91 @@ export interface RecordParts {
   readonly onControl?: (kind: SelectedRecord['kind']) => void;
 }
 
-const NO_CANDIDATES: readonly CandidateVerdict[] = [];
-
 const NO_RECORDS: readonly SelectedRecord[] = [];
 
 /** The returned function runs for every request: it builds no text for a rule without `detailed_metric` or `value_to_metric`. */
-export function makeRecordDecision({
-  metrics,
-  ruleMetrics,
-  globalShadow,
-  onUnknownDomain,
-  onUnknownPlan,
-  onControl,
-}: RecordParts): (decided: Decided) => void {
-  const shownPaths = new RulePaths();
-  const { plans } = ruleMetrics;
-  const recordPlan = (domain: ByteString, { plan, unknownPlan }: PlanInForce, isOver: boolean): void => {
-    plans.record(domain, plan, { isOver });
-    if (unknownPlan === undefined) return;
-    plans.recordUnknown(domain);
-    onUnknownPlan?.(domain, unknownPlan);
+export function makeRecordDecision(parts: RecordParts): (decided: Decided) => void {
+  const recorder = new DecisionRecorder(parts);
+  return (decided) => {
+    recorder.record(decided);
   };
-  return ({ request, matched, verdict, decision }) => {
-    if (onControl !== undefined) {
-      for (const { control = NO_RECORDS } of matched.matches)
-        for (const { kind, candidate } of control) if (candidate !== true) onControl(kind);
-    }
+}
+
+class DecisionRecorder {
+  private readonly shownPaths = new RulePaths();
+
+  constructor(private readonly parts: RecordParts) {}
+
+  record(decided: Decided): void {
+    const { metrics, ruleMetrics, globalShadow, onUnknownDomain, onControl } = this.parts;
+    const { request, matched, verdict, decision } = decided;
+    if (onControl !== undefined) recordControl(matched.matches, onControl);
     if (!matched.domainFound) {
       ruleMetrics.recordUnknownDomain(request.domain);
       onUnknownDomain?.(request.domain);
       return;
     }
     let unmatched = 0;
-    const denied = decision.overallCode === 'OVER_LIMIT';
     for (let i = 0; i < decision.statuses.length; i += 1) {
-      const status = decision.statuses[i];
-      const match = matched.matches[i];
-      const descriptor = request.descriptors[i];
-      if (match?.path.length === 0) unmatched += 1;
-      if (match?.plan !== undefined && match.block === undefined) recordPlan(request.domain, match.plan, status?.code === 'OVER_LIMIT');
-      if (match === undefined || descriptor === undefined || status?.currentLimit === undefined) continue;
-      const { currentLimit, fits, limitRemaining, debt = 0, cut = 0 } = status;
-      const { rule } = match;
-      const shows = rule !== undefined && showsValues(rule);
-      ruleMetrics.record({
-        domain: request.domain,
-        path: shows ? shownPaths.of(match, { rule, entries: descriptor.entries }) : match.path,
-        sent: shows || rule === undefined,
-        hits: descriptor.hits ?? request.hits,
-        fits,
-        remaining: limitRemaining,
-        capacity: currentLimit.capacity,
-        shadow: match.mode === 'shadow',
-        cached: decision.cached === true,
-        denied,
-        isReport: isFact(match, { limit: currentLimit, hits: descriptor.hits }),
-        debt,
-        cut,
-      });
+      if (matched.matches[i]?.path.length === 0) unmatched += 1;
+      this.recordStatus(decided, i);
     }
-    for (const { descriptor: i, fits } of decision.candidates ?? NO_CANDIDATES) {
+    if (decision.candidates !== undefined) this.recordCandidates(decided, decision.candidates);
+    if (unmatched > 0) ruleMetrics.recordUnmatched(request.domain, unmatched);
+    if (globalShadow && verdict.verdicts.some(({ denies }) => denies === true)) metrics.globalShadowMode.inc();
+  }
+
+  private recordStatus({ request, matched, decision }: Decided, i: number): void {
+    const status = decision.statuses[i];
+    const match = matched.matches[i];
+    const descriptor = request.descriptors[i];
+    if (match?.plan !== undefined && match.block === undefined)
+      this.recordPlan(request.domain, match.plan, { isOver: status?.code === 'OVER_LIMIT' });
+    if (match === undefined || descriptor === undefined || status?.currentLimit === undefined) return;
+    const { currentLimit, fits, limitRemaining, debt = 0, cut = 0 } = status;
+    const { rule } = match;
+    const shows = rule !== undefined && showsValues(rule);
+    this.parts.ruleMetrics.record({
+      domain: request.domain,
+      path: shows ? this.shownPaths.of(match, { rule, entries: descriptor.entries }) : match.path,
+      sent: shows || rule === undefined,
+      hits: descriptor.hits ?? request.hits,
+      fits,
+      remaining: limitRemaining,
+      capacity: currentLimit.capacity,
+      shadow: match.mode === 'shadow',
+      cached: decision.cached === true,
+      denied: decision.overallCode === 'OVER_LIMIT',
+      isReport: isFact(match, { limit: currentLimit, hits: descriptor.hits }),
+      debt,
+      cut,
+    });
+  }
+
+  private recordPlan(domain: ByteString, { plan, unknownPlan }: PlanInForce, count: { readonly isOver: boolean }): void {
+    const { plans } = this.parts.ruleMetrics;
+    plans.record(domain, plan, count);
+    if (unknownPlan === undefined) return;
+    plans.recordUnknown(domain);
+    this.parts.onUnknownPlan?.(domain, unknownPlan);
+  }
+
+  private recordCandidates({ request, matched }: Decided, candidates: readonly CandidateVerdict[]): void {
+    for (const { descriptor: i, fits } of candidates) {
       const descriptor = request.descriptors[i];
       const match = matched.matches[i];
       if (descriptor === undefined || match?.rule === undefined) continue;
       const { rule } = match;
       const shows = showsValues(rule);
-      const path = shows ? shownPaths.of(match, { rule, entries: descriptor.entries }) : match.path;
-      ruleMetrics.recordCandidate({ domain: request.domain, path, sent: shows, hits: descriptor.hits ?? request.hits, fits });
+      const path = shows ? this.shownPaths.of(match, { rule, entries: descriptor.entries }) : match.path;
+      const hits = descriptor.hits ?? request.hits;
+      this.parts.ruleMetrics.recordCandidate({ domain: request.domain, path, sent: shows, hits, fits });
     }
-    if (unmatched > 0) ruleMetrics.recordUnmatched(request.domain, unmatched);
-    if (globalShadow && verdict.verdicts.some(({ denies }) => denies === true)) metrics.globalShadowMode.inc();
-  };
+  }
+}
+
+function recordControl(matches: readonly Match[], onControl: (kind: SelectedRecord['kind']) => void): void {
+  for (const { control = NO_RECORDS } of matches) for (const { kind, candidate } of control) if (candidate !== true) onControl(kind);
 }
 
 /** Whether the hits count whatever the answer is: those of a usage report, and the end of a request in flight. */
