@@ -109,64 +109,74 @@ const SET_OPTIONS = {
 export function recordCommand<Written extends WrittenRecord, const Options extends ControlOptions>(
   kind: RecordCommandOptions<Written, Options>,
 ): ControlCommand {
-  const { name, plural, operand: form, effect } = kind;
-  const operand = { form };
-  return {
-    name,
-    actions: [
-      action({
-        name: 'list',
-        purpose: `Lists the ${plural}.`,
-        options: { domain: { type: 'string', form: 'DOMAIN', help: 'domain of the configuration' }, ...COUNT_OPTION },
-        run: async ({ admin, values: { domain, count }, print }) => {
-          const listed = await readPages(count, (page) => kind.list(admin, { ...page, ...(domain !== undefined && { domain }) }));
-          print({ items: listed.items }, () => withMore(recordTable(listed.items, kind), listed));
-        },
-      }),
-      action({
-        name: 'show',
-        purpose: `Shows a ${name}, with its version.`.replace('a override', 'an override'),
-        operand,
-        options: DOMAIN_OPTION,
-        run: async ({ admin, values: { domain }, operand: of, nowMs, print }) => {
-          const record = await kind.show(admin, { domain: domain, name: of });
-          print(record, () => fieldList([...fieldsOf(record, kind, nowMs), ['version', record.version]]));
-        },
-      }),
-      action({
-        name: 'set',
-        purpose: `Creates or replaces a ${name}, which ${effect}.`.replace('a override', 'an override'),
-        operand,
-        options: { ...SET_OPTIONS, ...kind.options },
-        run: async (call) => {
-          const values = call.values as Values<typeof SET_OPTIONS>;
-          const { until, reason } = values;
-          const common = {
-            ...(until !== undefined && { until: readUntil(until, call.nowMs) }),
-            ...(reason !== undefined && { reason }),
-          };
-          const input = { domain: values.domain, name: call.operand, query: checksOf(values), common, conditions: conditionsOf(values) };
-          const reply = await kind.put(call.admin, input, call.values as Values<Options>);
-          call.print(reply, () => writtenText(reply, { ...kind, of: input, nowMs: call.nowMs }));
-          call.warn(reply.warnings);
-        },
-      }),
-      action({
-        name: 'delete',
-        purpose: `Deletes a ${name}.`.replace('a override', 'an override'),
-        operand,
-        options: changeOptions,
-        run: async (call) => {
-          const { domain, reason, query: checks, conditions } = readChange(call.values);
-          const query = { ...checks, ...(reason !== undefined && { reason }) };
-          const input = { domain, name: call.operand, query, conditions };
-          const reply = await kind.remove(call.admin, input);
-          call.print(reply, () => writtenText(reply, { ...kind, of: input, nowMs: call.nowMs }));
-          call.warn(reply.warnings);
-        },
-      }),
-    ],
-  };
+  return { name: kind.name, actions: [listAction(kind), showAction(kind), setAction(kind), deleteAction(kind)] };
+}
+
+function listAction<Written extends WrittenRecord, const Options extends ControlOptions>(kind: RecordCommandOptions<Written, Options>) {
+  const { plural } = kind;
+  return action({
+    name: 'list',
+    purpose: `Lists the ${plural}.`,
+    options: { domain: { type: 'string', form: 'DOMAIN', help: 'domain of the configuration' }, ...COUNT_OPTION },
+    run: async ({ admin, values: { domain, count }, print }) => {
+      const listed = await readPages(count, (page) => kind.list(admin, { ...page, ...(domain !== undefined && { domain }) }));
+      print({ items: listed.items }, () => withMore(recordTable(listed.items, kind), listed));
+    },
+  });
+}
+
+function showAction<Written extends WrittenRecord, const Options extends ControlOptions>(kind: RecordCommandOptions<Written, Options>) {
+  const { name, operand: form } = kind;
+  return action({
+    name: 'show',
+    purpose: `Shows a ${name}, with its version.`.replace('a override', 'an override'),
+    operand: { form },
+    options: DOMAIN_OPTION,
+    run: async ({ admin, values: { domain }, operand: of, nowMs, print }) => {
+      const record = await kind.show(admin, { domain: domain, name: of });
+      print(record, () => fieldList([...fieldsOf(record, kind, nowMs), ['version', record.version]]));
+    },
+  });
+}
+
+function setAction<Written extends WrittenRecord, const Options extends ControlOptions>(kind: RecordCommandOptions<Written, Options>) {
+  const { name, operand: form, effect } = kind;
+  return action({
+    name: 'set',
+    purpose: `Creates or replaces a ${name}, which ${effect}.`.replace('a override', 'an override'),
+    operand: { form },
+    options: { ...SET_OPTIONS, ...kind.options },
+    run: async (call) => {
+      const values = call.values as Values<typeof SET_OPTIONS>;
+      const { until, reason } = values;
+      const common = {
+        ...(until !== undefined && { until: readUntil(until, call.nowMs) }),
+        ...(reason !== undefined && { reason }),
+      };
+      const input = { domain: values.domain, name: call.operand, query: checksOf(values), common, conditions: conditionsOf(values) };
+      const reply = await kind.put(call.admin, input, call.values as Values<Options>);
+      call.print(reply, () => writtenText(reply, { ...kind, of: input, nowMs: call.nowMs }));
+      call.warn(reply.warnings);
+    },
+  });
+}
+
+function deleteAction<Written extends WrittenRecord, const Options extends ControlOptions>(kind: RecordCommandOptions<Written, Options>) {
+  const { name, operand: form } = kind;
+  return action({
+    name: 'delete',
+    purpose: `Deletes a ${name}.`.replace('a override', 'an override'),
+    operand: { form },
+    options: changeOptions,
+    run: async (call) => {
+      const { domain, reason, query: checks, conditions } = readChange(call.values);
+      const query = { ...checks, ...(reason !== undefined && { reason }) };
+      const input = { domain, name: call.operand, query, conditions };
+      const reply = await kind.remove(call.admin, input);
+      call.print(reply, () => writtenText(reply, { ...kind, of: input, nowMs: call.nowMs }));
+      call.warn(reply.warnings);
+    },
+  });
 }
 
 export function checksOf({ 'dry-run': isDry, strict }: Values<typeof CHECK_OPTIONS>): WriteQuery {
