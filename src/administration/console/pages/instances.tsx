@@ -38,25 +38,7 @@ export function InstancesPage() {
             { head: 'Version', cell: ({ version }) => version },
             {
               head: 'State',
-              cell: ({ degraded, config_refused: isRefused }) => (
-                <ul class="states">
-                  {degraded.map((reason) => (
-                    <li key={reason}>
-                      <State kind="warn">{reason}</State>
-                    </li>
-                  ))}
-                  {isRefused && (
-                    <li>
-                      <State kind="bad">newest configuration rejected</State>
-                    </li>
-                  )}
-                  {degraded.length === 0 && !isRefused && (
-                    <li>
-                      <State kind="ok">serves</State>
-                    </li>
-                  )}
-                </ul>
-              ),
+              cell: (instance) => <States instance={instance} />,
             },
             {
               head: 'Busy',
@@ -90,7 +72,31 @@ export function InstancesPage() {
   );
 }
 
-type StoreError = Reply<'listInstances'>['items'][number]['store_error'];
+type Instance = Reply<'listInstances'>['items'][number];
+
+function States({ instance: { degraded, config_refused: isRefused } }: { readonly instance: Instance }) {
+  return (
+    <ul class="states">
+      {degraded.map((reason) => (
+        <li key={reason}>
+          <State kind="warn">{reason}</State>
+        </li>
+      ))}
+      {isRefused && (
+        <li>
+          <State kind="bad">newest configuration rejected</State>
+        </li>
+      )}
+      {degraded.length === 0 && !isRefused && (
+        <li>
+          <State kind="ok">serves</State>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+type StoreError = Instance['store_error'];
 
 function errorText(error: StoreError) {
   if (error === undefined) return NONE;
@@ -101,7 +107,7 @@ function errorText(error: StoreError) {
   );
 }
 
-type Control = Reply<'listInstances'>['items'][number]['control'];
+type Control = Instance['control'];
 
 /** How the process follows the control data. */
 function controlText(control: Control) {

@@ -32,85 +32,40 @@ const MINUTES = [1, 10, 60] as const;
 
 type Item = Reply<'listTopKeys'>['items'][number];
 
+/** What the address asks for; an empty text is no filter. */
+interface Asked {
+  readonly question: Question;
+  readonly minutes: (typeof MINUTES)[number];
+  readonly domain: string;
+  readonly rule: string;
+}
+
+function askedOf({ query }: typeof place.value): Asked {
+  return {
+    question: (Object.keys(QUESTIONS) as Question[]).find((each) => each === query.get('question')) ?? 'denied',
+    minutes: MINUTES.find((each) => String(each) === query.get('minutes')) ?? 10,
+    domain: query.get('domain') ?? '',
+    rule: query.get('rule') ?? '',
+  };
+}
+
 export function LimitedPage() {
-  const { query } = place.value;
-  const question = (Object.keys(QUESTIONS) as Question[]).find((each) => each === query.get('question')) ?? 'denied';
-  const minutes = MINUTES.find((each) => String(each) === query.get('minutes')) ?? 10;
-  const domain = query.get('domain') ?? '';
-  const rule = query.get('rule') ?? '';
-  const domains = useDomains();
-  const { data, error } = usePoll(
-    (signal) =>
-      call(
-        'listTopKeys',
-        { query: { question, minutes, count: COUNT, ...(domain !== '' && { domain }), ...(rule !== '' && { rule }) } },
-        { signal },
-      ),
-    { key: JSON.stringify([question, minutes, domain, rule]), everyMs: EVERY_MS },
-  );
+  const asked = askedOf(place.value);
+  const { question, minutes, domain, rule } = asked;
   const filter = { ...(domain !== '' && { domain }), ...(rule !== '' && { rule }) };
+  const { data, error } = usePoll((signal) => call('listTopKeys', { query: { question, minutes, count: COUNT, ...filter } }, { signal }), {
+    key: JSON.stringify([question, minutes, domain, rule]),
+    everyMs: EVERY_MS,
+  });
   const ofHistory = question === 'denied' ? 'denied' : 'asked';
   const history = usePoll(
     (signal) => call('listKeyHistory', { query: { question: ofHistory, count: HISTORY_COUNT, ...filter } }, { signal }),
     { key: JSON.stringify([ofHistory, filter]), everyMs: HISTORY_MS },
   );
-  const choose = (change: Readonly<Record<string, string>>): void => {
-    const next = { question, minutes: String(minutes), domain, rule, ...change };
-    replacePlace(linkTo('limited', Object.fromEntries(Object.entries(next).filter(([, value]) => value !== ''))));
-  };
-  const rules = domains.rules.filter((each) => domain === '' || each.domain === domain);
   return (
     <>
       <h1>Who is limited</h1>
-      <form class="filters" aria-label="Which keys">
-        <Choice
-          legend="Keys"
-          name="question"
-          choices={Object.entries(QUESTIONS) as [Question, string][]}
-          value={question}
-          onValue={(value) => {
-            choose({ question: value });
-          }}
-        />
-        <Choice
-          legend="Over"
-          name="minutes"
-          choices={MINUTES.map((each) => [String(each), `${each} min`] as const)}
-          value={String(minutes)}
-          onValue={(value) => {
-            choose({ minutes: value });
-          }}
-        />
-        <DomainField
-          domains={domains.names}
-          value={domain}
-          allowsAll
-          onValue={(value) => {
-            choose({ domain: value, rule: '' });
-          }}
-        />
-        <Field
-          label="Rule"
-          control={(ids) => (
-            <>
-              <input
-                {...ids}
-                list="rules"
-                value={rule}
-                placeholder="all"
-                onChange={({ currentTarget: { value } }) => {
-                  choose({ rule: value });
-                }}
-              />
-              <datalist id="rules">
-                {rules.slice(0, 1_000).map((each) => (
-                  <option key={`${each.domain} ${each.rule}`} value={each.rule} />
-                ))}
-              </datalist>
-            </>
-          )}
-        />
-      </form>
+      <Filters asked={asked} />
       <FailureNote error={error ?? history.error} />
       {history.data !== undefined && question !== 'near' && (
         <section aria-label="By minute">
@@ -129,6 +84,68 @@ export function LimitedPage() {
         </section>
       )}
     </>
+  );
+}
+
+/** A choice changes the address, and with it the page. */
+function Filters({ asked }: { readonly asked: Asked }) {
+  const { question, minutes, domain, rule } = asked;
+  const domains = useDomains();
+  const rules = domains.rules.filter((each) => domain === '' || each.domain === domain);
+  const choose = (change: Readonly<Record<string, string>>): void => {
+    const next = { question, minutes: String(minutes), domain, rule, ...change };
+    replacePlace(linkTo('limited', Object.fromEntries(Object.entries(next).filter(([, value]) => value !== ''))));
+  };
+  return (
+    <form class="filters" aria-label="Which keys">
+      <Choice
+        legend="Keys"
+        name="question"
+        choices={Object.entries(QUESTIONS) as [Question, string][]}
+        value={question}
+        onValue={(value) => {
+          choose({ question: value });
+        }}
+      />
+      <Choice
+        legend="Over"
+        name="minutes"
+        choices={MINUTES.map((each) => [String(each), `${each} min`] as const)}
+        value={String(minutes)}
+        onValue={(value) => {
+          choose({ minutes: value });
+        }}
+      />
+      <DomainField
+        domains={domains.names}
+        value={domain}
+        allowsAll
+        onValue={(value) => {
+          choose({ domain: value, rule: '' });
+        }}
+      />
+      <Field
+        label="Rule"
+        control={(ids) => (
+          <>
+            <input
+              {...ids}
+              list="rules"
+              value={rule}
+              placeholder="all"
+              onChange={({ currentTarget: { value } }) => {
+                choose({ rule: value });
+              }}
+            />
+            <datalist id="rules">
+              {rules.slice(0, 1_000).map((each) => (
+                <option key={`${each.domain} ${each.rule}`} value={each.rule} />
+              ))}
+            </datalist>
+          </>
+        )}
+      />
+    </form>
   );
 }
 

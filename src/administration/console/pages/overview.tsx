@@ -60,18 +60,7 @@ function Degraded() {
       <h2 id="state">State</h2>
       <FailureNote error={instances.error ?? rules.error} />
       <ul class="states">
-        {refused.length > 0 && (
-          <li>
-            <State kind="bad">The newest configuration was rejected, and the last good one is in force.</State>
-            <ul>
-              {refused.slice(0, 5).map((problem) => (
-                <li key={problem}>
-                  <code>{problem}</code>
-                </li>
-              ))}
-            </ul>
-          </li>
-        )}
+        {refused.length > 0 && <Refused problems={refused} />}
         {rules.data?.generation === 0 && (
           <li>
             <State kind="bad">There is no configuration yet, so nothing is decided.</State>
@@ -111,6 +100,21 @@ function Degraded() {
   );
 }
 
+function Refused({ problems }: { readonly problems: readonly string[] }) {
+  return (
+    <li>
+      <State kind="bad">The newest configuration was rejected, and the last good one is in force.</State>
+      <ul>
+        {problems.slice(0, 5).map((problem) => (
+          <li key={problem}>
+            <code>{problem}</code>
+          </li>
+        ))}
+      </ul>
+    </li>
+  );
+}
+
 /** Who was denied most in the last hour. */
 function DeniedKeys() {
   const { data } = usePoll((signal) => call('listKeyHistory', { query: { question: 'denied', count: KEYS } }, { signal }), {
@@ -128,7 +132,53 @@ function DeniedKeys() {
   );
 }
 
-function Figures({ live, minutes }: { readonly live: Live; readonly minutes: 10 | 60 }) {
+interface FiguresProps {
+  readonly live: Live;
+  readonly minutes: 10 | 60;
+}
+
+function Figures({ live, minutes }: FiguresProps) {
+  return (
+    <>
+      <section aria-labelledby="now">
+        <h2 id="now">
+          Now <span class="muted">this instance, over the last {live.window_s === 0 ? 'readings' : `${live.window_s} s`}</span>
+        </h2>
+        <Now live={live} />
+        <Charts live={live} minutes={minutes} />
+      </section>
+      <DeniedKeys />
+      <RulesByDenied live={live} />
+    </>
+  );
+}
+
+function Now({ live }: Pick<FiguresProps, 'live'>) {
+  return (
+    <dl class="figures">
+      <Figure name="Hits asked" value={showRate(live.asked_per_s)} unit="/s" />
+      <Figure name="Hits denied" value={showRate(live.denied_per_s)} unit="/s" note={shareOf(live)} />
+      <Figure name="Decisions" value={showRate(live.decisions_per_s)} unit="/s" />
+      <Figure name="Decision p50" value={showMs(live.decision_p50_ms)} />
+      <Figure name="Decision p99" value={showMs(live.decision_p99_ms)} />
+      {live.stores.map(({ store, p50_ms: p50, p99_ms: p99, errors_per_s: errors }) => (
+        <Fragment key={store}>
+          <Figure name={`${STORES[store] ?? store} p50`} value={showMs(p50)} />
+          <Figure
+            name={`${STORES[store] ?? store} p99`}
+            value={showMs(p99)}
+            note={errors > 0 ? `${showRate(errors)} errors/s` : undefined}
+          />
+        </Fragment>
+      ))}
+      <Figure name="Decided without Redis" value={showRate(live.fallback_per_s)} unit="/s" />
+      <Figure name="Errors" value={showRate(live.errors_per_s)} unit="/s" />
+      <Figure name="Unmatched descriptors" value={showRate(live.unmatched_per_s)} unit="/s" />
+    </dl>
+  );
+}
+
+function Charts({ live, minutes }: FiguresProps) {
   const { history } = live;
   const times = useMemo(() => history.map(({ at }) => Date.parse(at) / 1_000), [history]);
   const hits = useMemo(
@@ -147,77 +197,56 @@ function Figures({ live, minutes }: { readonly live: Live; readonly minutes: 10 
   );
   return (
     <>
-      <section aria-labelledby="now">
-        <h2 id="now">
-          Now <span class="muted">this instance, over the last {live.window_s === 0 ? 'readings' : `${live.window_s} s`}</span>
-        </h2>
-        <dl class="figures">
-          <Figure name="Hits asked" value={showRate(live.asked_per_s)} unit="/s" />
-          <Figure name="Hits denied" value={showRate(live.denied_per_s)} unit="/s" note={shareOf(live)} />
-          <Figure name="Decisions" value={showRate(live.decisions_per_s)} unit="/s" />
-          <Figure name="Decision p50" value={showMs(live.decision_p50_ms)} />
-          <Figure name="Decision p99" value={showMs(live.decision_p99_ms)} />
-          {live.stores.map(({ store, p50_ms: p50, p99_ms: p99, errors_per_s: errors }) => (
-            <Fragment key={store}>
-              <Figure name={`${STORES[store] ?? store} p50`} value={showMs(p50)} />
-              <Figure
-                name={`${STORES[store] ?? store} p99`}
-                value={showMs(p99)}
-                note={errors > 0 ? `${showRate(errors)} errors/s` : undefined}
-              />
-            </Fragment>
-          ))}
-          <Figure name="Decided without Redis" value={showRate(live.fallback_per_s)} unit="/s" />
-          <Figure name="Errors" value={showRate(live.errors_per_s)} unit="/s" />
-          <Figure name="Unmatched descriptors" value={showRate(live.unmatched_per_s)} unit="/s" />
-        </dl>
-        <Choice
-          legend="Charts of the last"
-          name="range"
-          choices={RANGES}
-          value={minutes === 60 ? '60' : '10'}
-          onValue={(value) => {
-            replacePlace(linkTo('', value === '60' ? { minutes: value } : {}));
-          }}
-        />
-        <div class="charts">
-          <Chart title="Hits per second" times={times} lines={hits} show={showRate} spanS={60 * minutes} />
-          <Chart title="Latency" times={times} lines={latencies} show={showMs} spanS={60 * minutes} />
-        </div>
-      </section>
-      <DeniedKeys />
-      <section aria-labelledby="by-rule">
-        <h2 id="by-rule">By rule</h2>
-        <DataTable
-          caption="Rules by denied hits"
-          hidesCaption
-          rows={live.rules}
-          keyOf={({ domain, rule }) => `${domain} ${rule}`}
-          empty="No rule has counted a hit since this process started."
-          columns={[
-            { head: 'Rule', isHead: true, cell: ({ rule }) => <code>{rule}</code> },
-            { head: 'Domain', cell: ({ domain }) => domain },
-            { head: 'Asked/s', isNumber: true, cell: (row) => showRate(row.asked_per_s) },
-            { head: 'Denied/s', isNumber: true, cell: (row) => showRate(row.denied_per_s) },
-            { head: 'Denied since start', isNumber: true, cell: (row) => showCount(row.denied) },
-            { head: 'Would deny', isNumber: true, cell: (row) => showCount(row.would_deny) },
-            {
-              head: 'Who',
-              cell: ({ domain, rule }) => (
-                <a href={linkTo('limited', { domain, rule })} aria-label={`Who is limited by ${rule}`}>
-                  Who
-                </a>
-              ),
-            },
-          ]}
-        />
-        {live.rules_omitted > 0 && (
-          <p class="muted">
-            {showCount(live.rules_omitted)} more rules have hits. <a href={linkTo('rules')}>Rules</a>
-          </p>
-        )}
-      </section>
+      <Choice
+        legend="Charts of the last"
+        name="range"
+        choices={RANGES}
+        value={minutes === 60 ? '60' : '10'}
+        onValue={(value) => {
+          replacePlace(linkTo('', value === '60' ? { minutes: value } : {}));
+        }}
+      />
+      <div class="charts">
+        <Chart title="Hits per second" times={times} lines={hits} show={showRate} spanS={60 * minutes} />
+        <Chart title="Latency" times={times} lines={latencies} show={showMs} spanS={60 * minutes} />
+      </div>
     </>
+  );
+}
+
+function RulesByDenied({ live }: Pick<FiguresProps, 'live'>) {
+  return (
+    <section aria-labelledby="by-rule">
+      <h2 id="by-rule">By rule</h2>
+      <DataTable
+        caption="Rules by denied hits"
+        hidesCaption
+        rows={live.rules}
+        keyOf={({ domain, rule }) => `${domain} ${rule}`}
+        empty="No rule has counted a hit since this process started."
+        columns={[
+          { head: 'Rule', isHead: true, cell: ({ rule }) => <code>{rule}</code> },
+          { head: 'Domain', cell: ({ domain }) => domain },
+          { head: 'Asked/s', isNumber: true, cell: (row) => showRate(row.asked_per_s) },
+          { head: 'Denied/s', isNumber: true, cell: (row) => showRate(row.denied_per_s) },
+          { head: 'Denied since start', isNumber: true, cell: (row) => showCount(row.denied) },
+          { head: 'Would deny', isNumber: true, cell: (row) => showCount(row.would_deny) },
+          {
+            head: 'Who',
+            cell: ({ domain, rule }) => (
+              <a href={linkTo('limited', { domain, rule })} aria-label={`Who is limited by ${rule}`}>
+                Who
+              </a>
+            ),
+          },
+        ]}
+      />
+      {live.rules_omitted > 0 && (
+        <p class="muted">
+          {showCount(live.rules_omitted)} more rules have hits. <a href={linkTo('rules')}>Rules</a>
+        </p>
+      )}
+    </section>
   );
 }
 

@@ -44,14 +44,11 @@ export function RulesPage() {
   const counts = useMemo(() => new Map((live.data?.rules ?? []).map((each) => [`${each.domain} ${each.rule}`, each])), [live.data]);
   const countsOf = ({ domain, rule }: Rule) => counts.get(`${domain} ${rule}`);
   const isShown = (rule: Rule): boolean => {
-    if (
-      text !== '' &&
-      !`${rule.domain} ${rule.rule} ${rule.limits.map(({ name }) => name).join(' ')}`.toLowerCase().includes(text.toLowerCase())
-    )
-      return false;
-    if (shown === 'denying') return (countsOf(rule)?.denied ?? 0) > 0;
-    if (shown === 'shadow') return rule.shadow_mode;
-    return shown === 'all' || (live.data !== undefined && countsOf(rule) === undefined);
+    const count = countsOf(rule);
+    return (
+      hasText(rule, text.toLowerCase()) &&
+      isOf(shown, rule, { denied: count?.denied ?? 0, isUnmatched: live.data !== undefined && count === undefined })
+    );
   };
   const all = useMemo(() => [...(rules.data?.items ?? [])].sort(inFileOrder), [rules.data]);
   const found = all.filter(isShown);
@@ -65,82 +62,130 @@ export function RulesPage() {
       {rules.data !== undefined && (
         <Warnings generation={rules.data.generation} warnings={rules.data.warnings} refused={rules.data.refused} />
       )}
-      <form
-        class="filters"
-        role="search"
-        onSubmit={(event) => {
-          event.preventDefault();
+      <Filters
+        text={text}
+        shown={shown}
+        found={found.length}
+        of={all.length}
+        onText={(value) => {
+          setText(value);
+          setPage(0);
         }}
-      >
-        <Field
-          label="Find"
-          control={(ids) => (
-            <input
-              {...ids}
-              type="search"
-              placeholder="rule, domain or limit"
-              value={text}
-              onInput={({ currentTarget: { value } }) => {
-                setText(value);
-                setPage(0);
-              }}
-            />
-          )}
-        />
-        <Field
-          label="Show"
-          control={(ids) => (
-            <select
-              {...ids}
-              value={shown}
-              onChange={({ currentTarget: { value } }) => {
-                setShown((Object.keys(SHOWN) as Shown[]).find((each) => each === value) ?? 'all');
-                setPage(0);
-              }}
-            >
-              {Object.entries(SHOWN).map(([name, words]) => (
-                <option key={name} value={name}>
-                  {words}
-                </option>
-              ))}
-            </select>
-          )}
-        />
-        <p class="count" role="status">
-          {showCount(found.length)} of {showCount(all.length)} rules
-        </p>
-      </form>
+        onShown={(value) => {
+          setShown(value);
+          setPage(0);
+        }}
+      />
       {rules.data !== undefined && <RulesTable rules={found.slice(begin, begin + PAGE)} countsOf={countsOf} history={history.data} />}
-      {pages > 1 && (
-        <nav class="pager" aria-label="Pages of rules">
-          <button
-            type="button"
-            disabled={at === 0}
-            onClick={() => {
-              setPage(at - 1);
-            }}
-          >
-            Previous
-          </button>
-          <span>
-            Page {at + 1} of {pages}
-          </span>
-          <button
-            type="button"
-            disabled={at === pages - 1}
-            onClick={() => {
-              setPage(at + 1);
-            }}
-          >
-            Next
-          </button>
-        </nav>
-      )}
+      <Pager at={at} pages={pages} onPage={setPage} />
       <p class="muted">
         Counts are those of this instance since its start. A rule without a count matched nobody since then. The last hour shows hits asked
         and, before them, hits denied by minute, of the {HISTORY_COUNT} rules with most.
       </p>
     </>
+  );
+}
+
+function hasText({ domain, rule, limits }: Rule, wanted: string): boolean {
+  return wanted === '' || `${domain} ${rule} ${limits.map(({ name }) => name).join(' ')}`.toLowerCase().includes(wanted);
+}
+
+function isOf(shown: Shown, rule: Rule, { denied, isUnmatched }: { readonly denied: number; readonly isUnmatched: boolean }): boolean {
+  if (shown === 'denying') return denied > 0;
+  if (shown === 'shadow') return rule.shadow_mode;
+  return shown === 'all' || isUnmatched;
+}
+
+interface FiltersProps {
+  readonly text: string;
+  readonly shown: Shown;
+  /** Rules that are shown, of all. */
+  readonly found: number;
+  readonly of: number;
+  readonly onText: (text: string) => void;
+  readonly onShown: (shown: Shown) => void;
+}
+
+function Filters({ text, shown, found, of, onText, onShown }: FiltersProps) {
+  return (
+    <form
+      class="filters"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+      }}
+    >
+      <Field
+        label="Find"
+        control={(ids) => (
+          <input
+            {...ids}
+            type="search"
+            placeholder="rule, domain or limit"
+            value={text}
+            onInput={({ currentTarget: { value } }) => {
+              onText(value);
+            }}
+          />
+        )}
+      />
+      <Field
+        label="Show"
+        control={(ids) => (
+          <select
+            {...ids}
+            value={shown}
+            onChange={({ currentTarget: { value } }) => {
+              onShown((Object.keys(SHOWN) as Shown[]).find((each) => each === value) ?? 'all');
+            }}
+          >
+            {Object.entries(SHOWN).map(([name, words]) => (
+              <option key={name} value={name}>
+                {words}
+              </option>
+            ))}
+          </select>
+        )}
+      />
+      <p class="count" role="status">
+        {showCount(found)} of {showCount(of)} rules
+      </p>
+    </form>
+  );
+}
+
+interface PagerProps {
+  readonly at: number;
+  readonly pages: number;
+  readonly onPage: (page: number) => void;
+}
+
+function Pager({ at, pages, onPage }: PagerProps) {
+  if (pages === 1) return null;
+  return (
+    <nav class="pager" aria-label="Pages of rules">
+      <button
+        type="button"
+        disabled={at === 0}
+        onClick={() => {
+          onPage(at - 1);
+        }}
+      >
+        Previous
+      </button>
+      <span>
+        Page {at + 1} of {pages}
+      </span>
+      <button
+        type="button"
+        disabled={at === pages - 1}
+        onClick={() => {
+          onPage(at + 1);
+        }}
+      >
+        Next
+      </button>
+    </nav>
   );
 }
 
@@ -159,7 +204,7 @@ function RulesTable({ rules, countsOf, history }: RulesTableProps) {
       hidesCaption
       rows={rules}
       keyOf={({ domain, rule }, index) => `${domain} ${rule} ${index}`}
-      empty="No rule is like that."
+      empty="No rule matches."
       columns={[
         { head: 'Rule', isHead: true, cell: (rule) => <RulePath rule={rule} /> },
         { head: 'Limits', cell: (rule) => <LimitTexts rule={rule} /> },

@@ -54,10 +54,8 @@ interface Seen {
 const NOTHING: Seen = { rows: [], pushedOut: 0, skipped: 0 };
 
 export function TailPage() {
-  const { names } = useDomains();
-  const [domain, setDomain] = useState('');
-  const [verdict, setVerdict] = useState<Verdict>('all');
-  const [text, setText] = useState('');
+  const [filter, setFilter] = useState<Filter>({ domain: '', verdict: 'all', text: '' });
+  const { domain, verdict, text } = filter;
   const [isOn, setIsOn] = useState(false);
   const { seen, state, error, clear } = useTail({
     isOn,
@@ -75,63 +73,113 @@ export function TailPage() {
   return (
     <>
       <h1>Live tail</h1>
-      <form
-        class="filters"
-        role="search"
-        aria-label="Which decisions"
-        onSubmit={(event) => {
-          event.preventDefault();
+      <Filters
+        filter={filter}
+        isOn={isOn}
+        isEmpty={seen.rows.length === 0}
+        onFilter={(change) => {
+          setFilter({ ...filter, ...change });
         }}
-      >
-        <DomainField domains={names} value={domain} allowsAll onValue={setDomain} />
-        <Choice legend="Verdict" name="verdict" choices={VERDICTS} value={verdict} onValue={setVerdict} />
-        <Field
-          label="Text"
-          control={(ids) => (
-            <input
-              {...ids}
-              type="search"
-              placeholder="in entries or rule"
-              value={text}
-              onInput={({ currentTarget: { value } }) => {
-                setText(value);
-              }}
-            />
-          )}
-        />
-        <button
-          type="button"
-          class="main"
-          onClick={() => {
-            setIsOn(!isOn);
-          }}
-        >
-          {isOn ? 'Pause' : 'Start'}
-        </button>
-        <button type="button" onClick={clear} disabled={seen.rows.length === 0}>
-          Clear
-        </button>
-      </form>
+        onSwitch={() => {
+          setIsOn(!isOn);
+        }}
+        onClear={clear}
+      />
       <FailureNote error={error} />
       <p role="status" class="said">
         <State kind={state === 'follows' ? 'ok' : 'off'}>{WORDS[state]}</State>
       </p>
       <p class="muted">{droppedText(seen, shown.length)}</p>
-      <DataTable
-        caption="Decisions, the newest first"
-        hidesCaption
-        rows={shown}
-        keyOf={({ number }) => String(number)}
-        empty={isOn ? 'No decision like that yet.' : 'Choose Start to see decisions as they are made.'}
-        columns={[
-          { head: 'When', cell: ({ sample }) => <time dateTime={sample.at}>{CLOCK.format(new Date(sample.at))}</time> },
-          { head: 'Verdict', cell: ({ sample }) => <VerdictOf sample={sample} /> },
-          { head: 'Descriptors', isHead: true, cell: ({ sample }) => <Descriptors sample={sample} /> },
-          { head: 'Domain', cell: ({ sample }) => sample.domain },
-          { head: 'Process', isNumber: true, cell: ({ sample }) => sample.pid },
-        ]}
-      />
+      <DecisionTable rows={shown} isOn={isOn} />
     </>
+  );
+}
+
+/** Which decisions are shown. */
+interface Filter {
+  /** Empty: all domains. */
+  readonly domain: string;
+  readonly verdict: Verdict;
+  readonly text: string;
+}
+
+interface FiltersProps {
+  readonly filter: Filter;
+  readonly isOn: boolean;
+  readonly isEmpty: boolean;
+  readonly onFilter: (change: Partial<Filter>) => void;
+  readonly onSwitch: () => void;
+  readonly onClear: () => void;
+}
+
+function Filters({ filter: { domain, verdict, text }, isOn, isEmpty, onFilter, onSwitch, onClear }: FiltersProps) {
+  const { names } = useDomains();
+  return (
+    <form
+      class="filters"
+      role="search"
+      aria-label="Which decisions"
+      onSubmit={(event) => {
+        event.preventDefault();
+      }}
+    >
+      <DomainField
+        domains={names}
+        value={domain}
+        allowsAll
+        onValue={(value) => {
+          onFilter({ domain: value });
+        }}
+      />
+      <Choice
+        legend="Verdict"
+        name="verdict"
+        choices={VERDICTS}
+        value={verdict}
+        onValue={(value) => {
+          onFilter({ verdict: value });
+        }}
+      />
+      <Field
+        label="Text"
+        control={(ids) => (
+          <input
+            {...ids}
+            type="search"
+            placeholder="in entries or rule"
+            value={text}
+            onInput={({ currentTarget: { value } }) => {
+              onFilter({ text: value });
+            }}
+          />
+        )}
+      />
+      <button type="button" class="main" onClick={onSwitch}>
+        {isOn ? 'Pause' : 'Start'}
+      </button>
+      <button type="button" onClick={onClear} disabled={isEmpty}>
+        Clear
+      </button>
+    </form>
+  );
+}
+
+function DecisionTable({ rows, isOn }: { readonly rows: Seen['rows']; readonly isOn: boolean }) {
+  return (
+    <DataTable
+      caption="Decisions, the newest first"
+      hidesCaption
+      rows={rows}
+      keyOf={({ number }) => String(number)}
+      empty={isOn ? 'No decision like that yet.' : 'Choose Start to see decisions as they are made.'}
+      columns={[
+        { head: 'When', cell: ({ sample }) => <time dateTime={sample.at}>{CLOCK.format(new Date(sample.at))}</time> },
+        { head: 'Verdict', cell: ({ sample }) => <VerdictOf sample={sample} /> },
+        { head: 'Descriptors', isHead: true, cell: ({ sample }) => <Descriptors sample={sample} /> },
+        { head: 'Domain', cell: ({ sample }) => sample.domain },
+        { head: 'Process', isNumber: true, cell: ({ sample }) => sample.pid },
+      ]}
+    />
   );
 }
 

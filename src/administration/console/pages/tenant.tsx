@@ -175,7 +175,6 @@ function Standing({ explained, onChange }: StandingProps) {
   const plan = descriptor?.plan;
   const record = explained.control.find(({ kind }) => kind === 'tenant');
   const isBlocked = explained.control.some(({ kind }) => kind === 'block');
-  const limits = limitsOf(explained);
   return (
     <section aria-label="Now">
       <dl class="facts">
@@ -198,22 +197,7 @@ function Standing({ explained, onChange }: StandingProps) {
           </div>
         )}
         {explained.control.filter(isEndable).map((each) => (
-          <div key={`${each.kind} ${each.id}`}>
-            <dt>{each.kind}</dt>
-            <dd>
-              <code>{each.id}</code> <span class="muted">{recordText(each)}</span>{' '}
-              {mayChange.value && (
-                <button
-                  type="button"
-                  onClick={() => {
-                    onChange({ kind: 'end', record: each });
-                  }}
-                >
-                  End the {each.kind}
-                </button>
-              )}
-            </dd>
-          </div>
+          <InForce key={`${each.kind} ${each.id}`} record={each} onChange={onChange} />
         ))}
         {explained.without_effect.map(({ kind, id, effect, warnings }) => (
           <div key={`idle ${kind} ${id}`}>
@@ -228,48 +212,86 @@ function Standing({ explained, onChange }: StandingProps) {
         ))}
       </dl>
       {mayChange.value && (
-        <div class="buttons">
-          {limits.length > 0 && (
-            <>
-              <Action
-                name="Override"
-                onClick={() => {
-                  onChange({ kind: 'override' });
-                }}
-              />
-              <Action
-                name="Credit"
-                onClick={() => {
-                  onChange({ kind: 'credit' });
-                }}
-              />
-            </>
-          )}
-          {!isBlocked && (
-            <Action
-              name="Block"
-              onClick={() => {
-                onChange({ kind: 'block' });
-              }}
-            />
-          )}
-          <Action
-            name="Let pass"
-            onClick={() => {
-              onChange({ kind: 'pass' });
-            }}
-          />
-          {plan !== undefined && (
-            <Action
-              name="Plan"
-              onClick={() => {
-                onChange({ kind: 'plan' });
-              }}
-            />
-          )}
-        </div>
+        <Actions hasLimits={limitsOf(explained).length > 0} isBlocked={isBlocked} hasPlan={plan !== undefined} onChange={onChange} />
       )}
     </section>
+  );
+}
+
+interface InForceProps extends Pick<StandingProps, 'onChange'> {
+  readonly record: EndableRecord;
+}
+
+/** A record that holds, and the button that ends it. */
+function InForce({ record, onChange }: InForceProps) {
+  return (
+    <div>
+      <dt>{record.kind}</dt>
+      <dd>
+        <code>{record.id}</code> <span class="muted">{recordText(record)}</span>{' '}
+        {mayChange.value && (
+          <button
+            type="button"
+            onClick={() => {
+              onChange({ kind: 'end', record });
+            }}
+          >
+            End the {record.kind}
+          </button>
+        )}
+      </dd>
+    </div>
+  );
+}
+
+interface ActionsProps extends Pick<StandingProps, 'onChange'> {
+  readonly hasLimits: boolean;
+  readonly hasPlan: boolean;
+  readonly isBlocked: boolean;
+}
+
+function Actions({ hasLimits, hasPlan, isBlocked, onChange }: ActionsProps) {
+  return (
+    <div class="buttons">
+      {hasLimits && (
+        <>
+          <Action
+            name="Override"
+            onClick={() => {
+              onChange({ kind: 'override' });
+            }}
+          />
+          <Action
+            name="Credit"
+            onClick={() => {
+              onChange({ kind: 'credit' });
+            }}
+          />
+        </>
+      )}
+      {!isBlocked && (
+        <Action
+          name="Block"
+          onClick={() => {
+            onChange({ kind: 'block' });
+          }}
+        />
+      )}
+      <Action
+        name="Let pass"
+        onClick={() => {
+          onChange({ kind: 'pass' });
+        }}
+      />
+      {hasPlan && (
+        <Action
+          name="Plan"
+          onClick={() => {
+            onChange({ kind: 'plan' });
+          }}
+        />
+      )}
+    </div>
   );
 }
 

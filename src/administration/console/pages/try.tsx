@@ -34,25 +34,31 @@ interface Level {
   readonly other_keys: number;
 }
 
-export function TryPage() {
-  const { query } = place.value;
-  const domains = useDomains();
-  const [chosen, setDomain] = useState<string | undefined>(query.get('domain') ?? undefined);
-  const [text, setText] = useState(query.getAll('d').join('\n'));
+/** Asks for the explanation of descriptors; the last answer stands until the next one. */
+function useExplanation() {
   const [explained, setExplained] = useState<Explained | undefined>(undefined);
   const [error, setError] = useState<Error | undefined>(undefined);
-  const [said, setSaid] = useState('');
-  const domain = chosen ?? domains.names[0] ?? '';
-  const ask = async (inDomain: string, lines: readonly string[]): Promise<void> => {
+  const ask = async (domain: string, lines: readonly string[]): Promise<void> => {
     setError(undefined);
     try {
       const descriptors = lines.map((line) => ({ entries: readDescriptor(line) }));
-      setExplained(await call('explainRequest', { body: { domain: inDomain, descriptors } }));
+      setExplained(await call('explainRequest', { body: { domain, descriptors } }));
     } catch (failure) {
       setExplained(undefined);
       setError(failure instanceof Error ? failure : new Error(messageOf(failure)));
     }
   };
+  return { explained, error, ask };
+}
+
+export function TryPage() {
+  const { query } = place.value;
+  const domains = useDomains();
+  const [chosen, setDomain] = useState<string | undefined>(query.get('domain') ?? undefined);
+  const [text, setText] = useState(query.getAll('d').join('\n'));
+  const { explained, error, ask } = useExplanation();
+  const [said, setSaid] = useState('');
+  const domain = chosen ?? domains.names[0] ?? '';
   // A shared address asks at once.
   useEffect(() => {
     const lines = query.getAll('d');
@@ -86,8 +92,8 @@ export function TryPage() {
               rows={3}
               spellcheck={false}
               value={text}
-              onInput={({ currentTarget: { value } }) => {
-                setText(value);
+              onInput={(event) => {
+                setText(event.currentTarget.value);
               }}
             />
           )}
@@ -96,29 +102,33 @@ export function TryPage() {
           <button type="submit" class="main">
             Explain
           </button>
-          {explained !== undefined && (
-            <button
-              type="button"
-              onClick={() => {
-                void navigator.clipboard.writeText(location.href).then(
-                  () => {
-                    setSaid('The link is copied.');
-                  },
-                  () => {
-                    setSaid('The browser did not allow the copy; the address of this page is the link.');
-                  },
-                );
-              }}
-            >
-              Copy the link
-            </button>
-          )}
+          {explained !== undefined && <CopyLink onSaid={setSaid} />}
           <span role="status">{said}</span>
         </div>
       </form>
       <FailureNote error={error} />
       {explained !== undefined && <Explanation explained={explained} />}
     </>
+  );
+}
+
+function CopyLink({ onSaid }: { readonly onSaid: (sentence: string) => void }) {
+  return (
+    <button
+      type="button"
+      onClick={() => {
+        void navigator.clipboard.writeText(location.href).then(
+          () => {
+            onSaid('The link is copied.');
+          },
+          () => {
+            onSaid('The browser did not allow the copy; the address of this page is the link.');
+          },
+        );
+      }}
+    >
+      Copy the link
+    </button>
   );
 }
 

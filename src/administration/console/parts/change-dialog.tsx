@@ -1,7 +1,7 @@
 /** A change in two steps: what to change, then what the dry run says, and only then the write. */
 
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { DataTable } from './data-table';
 import { FailureNote } from './failure';
 import { State } from './state';
@@ -48,12 +48,12 @@ export function ChangeDialog({ title, note, fields, run, verb, onClose }: Change
   useLayoutEffect(() => {
     if (preview !== undefined) write.current?.focus();
   }, [preview]);
-  const go = async (isDry: boolean): Promise<void> => {
+  const go = async (): Promise<void> => {
     setIsBusy(true);
     setError(undefined);
     try {
-      const shown = await run({ isDry });
-      if (isDry) setPreview(shown);
+      const shown = await run({ isDry: preview === undefined });
+      if (preview === undefined) setPreview(shown);
       else onClose(true);
     } catch (failure) {
       setError(failure instanceof Error ? failure : new Error(String(failure)));
@@ -72,7 +72,7 @@ export function ChangeDialog({ title, note, fields, run, verb, onClose }: Change
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void go(preview === undefined);
+          void go();
         }}
       >
         <h2 id={titleId}>{title}</h2>
@@ -81,58 +81,84 @@ export function ChangeDialog({ title, note, fields, run, verb, onClose }: Change
           <legend class="unseen">What to change</legend>
           {fields}
         </fieldset>
-        <div aria-live="polite">
-          {preview !== undefined && (
-            <>
-              <DataTable
-                caption="The dry run says"
-                rows={preview.effects}
-                keyOf={({ what }, index) => `${index} ${what}`}
-                empty="Nothing would change."
-                columns={[
-                  { head: 'What', isHead: true, cell: ({ what }) => what },
-                  { head: 'Now', cell: ({ before }) => before },
-                  { head: 'Then', cell: ({ after }) => after },
-                ]}
-              />
-              <ul class="warnings">
-                {preview.warnings.map((text) => (
-                  <li key={text}>
-                    <State kind="warn">{text}</State>
-                  </li>
-                ))}
-              </ul>
-              {!preview.changes && <p>It is so already: the write would change nothing.</p>}
-            </>
-          )}
-        </div>
+        <div aria-live="polite">{preview !== undefined && <PreviewOf preview={preview} />}</div>
         <FailureNote error={error} />
-        <div class="buttons">
-          {preview === undefined ? (
-            <button type="submit" class="main" disabled={isBusy}>
-              Preview
-            </button>
-          ) : (
-            <button ref={write} type="submit" class="main" disabled={isBusy}>
-              {verb}
-            </button>
-          )}
-          {preview !== undefined && (
-            <button
-              type="button"
-              disabled={isBusy}
-              onClick={() => {
-                setPreview(undefined);
-              }}
-            >
-              Change
-            </button>
-          )}
-          <button type="button" class="quiet" onClick={() => dialog.current?.close()}>
-            Cancel
-          </button>
-        </div>
+        <Buttons
+          write={write}
+          verb={verb}
+          isPreviewed={preview !== undefined}
+          isBusy={isBusy}
+          onPreview={setPreview}
+          onCancel={() => dialog.current?.close()}
+        />
       </form>
     </dialog>
+  );
+}
+
+interface ButtonsProps {
+  /** The button that writes, which gets the focus. */
+  readonly write: RefObject<HTMLButtonElement | null>;
+  readonly verb: string;
+  readonly isPreviewed: boolean;
+  readonly isBusy: boolean;
+  /** Undefined: back to the fields. */
+  readonly onPreview: (preview: undefined) => void;
+  readonly onCancel: () => void;
+}
+
+function Buttons({ write, verb, isPreviewed, isBusy, onPreview, onCancel }: ButtonsProps) {
+  return (
+    <div class="buttons">
+      {!isPreviewed ? (
+        <button type="submit" class="main" disabled={isBusy}>
+          Preview
+        </button>
+      ) : (
+        <button ref={write} type="submit" class="main" disabled={isBusy}>
+          {verb}
+        </button>
+      )}
+      {isPreviewed && (
+        <button
+          type="button"
+          disabled={isBusy}
+          onClick={() => {
+            onPreview(undefined);
+          }}
+        >
+          Change
+        </button>
+      )}
+      <button type="button" class="quiet" onClick={onCancel}>
+        Cancel
+      </button>
+    </div>
+  );
+}
+
+function PreviewOf({ preview }: { readonly preview: Preview }) {
+  return (
+    <>
+      <DataTable
+        caption="The dry run says"
+        rows={preview.effects}
+        keyOf={({ what }, index) => `${index} ${what}`}
+        empty="Nothing would change."
+        columns={[
+          { head: 'What', isHead: true, cell: ({ what }) => what },
+          { head: 'Now', cell: ({ before }) => before },
+          { head: 'Then', cell: ({ after }) => after },
+        ]}
+      />
+      <ul class="warnings">
+        {preview.warnings.map((text) => (
+          <li key={text}>
+            <State kind="warn">{text}</State>
+          </li>
+        ))}
+      </ul>
+      {!preview.changes && <p>The write would change nothing.</p>}
+    </>
   );
 }

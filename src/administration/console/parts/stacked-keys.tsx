@@ -59,33 +59,42 @@ export function StackedKeys({ title, history: { at, items, others } }: StackedKe
         <span>an hour ago</span>
         <span>now</span>
       </p>
-      {layers.length === 0 ? (
-        <p class="muted">No key had any.</p>
-      ) : (
-        <ol class="legend" aria-label={`${title}, by key`}>
-          {layers.map((layer, index) => (
-            <li
-              key={layer.id}
-              onMouseEnter={() => {
-                setChosen(layer.id);
-              }}
-              onMouseLeave={() => {
-                setChosen(undefined);
-              }}
-              onFocusCapture={() => {
-                setChosen(layer.id);
-              }}
-              onBlurCapture={() => {
-                setChosen(undefined);
-              }}
-            >
-              <span class={`swatch ${colourOf(layer, index)}`} aria-hidden="true" />
-              <KeyName layer={layer} /> <b>{showCount(sumOf(layer.values))}</b>
-            </li>
-          ))}
-        </ol>
-      )}
+      {layers.length === 0 ? <p class="muted">No key had any.</p> : <Legend title={title} layers={layers} onChosen={setChosen} />}
     </figure>
+  );
+}
+
+interface LegendProps {
+  readonly title: string;
+  readonly layers: readonly Layer[];
+  /** Undefined: none is chosen. */
+  readonly onChosen: (id: string | undefined) => void;
+}
+
+function Legend({ title, layers, onChosen }: LegendProps) {
+  return (
+    <ol class="legend" aria-label={`${title}, by key`}>
+      {layers.map((layer, index) => (
+        <li
+          key={layer.id}
+          onMouseEnter={() => {
+            onChosen(layer.id);
+          }}
+          onMouseLeave={() => {
+            onChosen(undefined);
+          }}
+          onFocusCapture={() => {
+            onChosen(layer.id);
+          }}
+          onBlurCapture={() => {
+            onChosen(undefined);
+          }}
+        >
+          <span class={`swatch ${colourOf(layer, index)}`} aria-hidden="true" />
+          <KeyName layer={layer} /> <b>{showCount(sumOf(layer.values))}</b>
+        </li>
+      ))}
+    </ol>
   );
 }
 

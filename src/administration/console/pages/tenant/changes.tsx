@@ -39,8 +39,9 @@ export function OverrideChange({ subject, explained, onClose }: ChangeProps) {
   const [span, setSpan] = useState<Span>('1 hour');
   const [reason, setReason] = useState('');
   const { domain, entries } = subject;
-  const name = chosen?.name ?? '';
+  const named = chosen === undefined || chosen.name === '' ? {} : { name: chosen.name };
   const multiplier = chosen?.unit_multiplier ?? 1;
+  const multiplied = multiplier > 1 ? { unit_multiplier: multiplier } : {};
   return (
     <ChangeDialog
       title="Override a limit"
@@ -51,17 +52,7 @@ export function OverrideChange({ subject, explained, onClose }: ChangeProps) {
         const reply = await call('putOverride', {
           params: { domain, id },
           query: { dry_run: isDry },
-          body: {
-            entries: [...entries],
-            limit: {
-              ...(name !== '' && { name }),
-              requests_per_unit: requests,
-              unit,
-              ...(multiplier > 1 && { unit_multiplier: multiplier }),
-            },
-            ...untilOf(span),
-            reason,
-          },
+          body: { entries: [...entries], limit: { ...named, requests_per_unit: requests, unit, ...multiplied }, ...untilOf(span), reason },
         });
         return previewOf('Override', reply);
       }}
