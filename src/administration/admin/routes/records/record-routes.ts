@@ -16,7 +16,7 @@ import { effectInputOf, refuseIfStrict, strict } from './effect-schemas';
 import { importTenants } from './import-route';
 import { checkNames } from './known-names';
 import { promote } from './promote-route';
-import { bodySchema, recordSchema, SHAPES, showStored, toRecord } from './record-schemas';
+import { bodySchema, recordSchema, SHAPES, showStored, toRecord, type RecordShape } from './record-schemas';
 import { writeRecord, writeReplyOf, type WriteEffect } from './write-record';
 
 interface RecordRoutesOptions {
@@ -37,100 +37,125 @@ interface NamedParams {
 }
 
 /** List, get, put and delete. */
-function recordRoutes({ kind, collection, noun, writer, effect }: RecordRoutesOptions): readonly AdminRoute[] {
+function recordRoutes(options: RecordRoutesOptions): readonly AdminRoute[] {
+  const { kind, collection, noun } = options;
   const shape = SHAPES[kind];
   const { nameParam } = shape;
-  const path = `/v1/${collection}/{domain}/{${nameParam}}`;
-  const params: TSchema = object({ domain, [nameParam]: shape.name });
-  const record = recordSchema(shape);
-  const writeReply = writeReplyOf(shape);
-  const keyFrom = (call: AdminCall): RecordKey => {
-    const named = call.params as NamedParams;
-    return { kind, domain: named.domain, name: named[nameParam] ?? '' };
-  };
   const name = noun.replace(/^an? /, '');
-  const titled = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-  const common = { tag: collection, params };
-  return [
-    route({
-      method: 'GET',
-      path: `/v1/${collection}`,
-      id: `list${titled}${titled.endsWith('s') ? 'es' : 's'}`,
+  const parts: RouteParts = {
+    ...options,
+    shape,
+    name,
+    titled: `${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+    common: {
       tag: collection,
-      role: 'viewer',
-      summary: `Lists ${collection}, in no order. A filter applies to each page, so a page may be empty.`,
-      query: object({ ...page, domain: Type.Optional(domain) }),
-      reply: object({ items: Type.Array(record), next }),
-      handle: async ({ query, pageMax }, { control }) => {
-        const { records, next: cursor } = await control.scan({
-          kind,
-          limit: Math.min(pageMax, query.limit ?? pageMax),
-          ...(query.cursor !== undefined && { cursor: cursorOf(query.cursor, /^\d{1,20}$/) }),
-        });
-        const items = records.filter(({ record: { domain: inDomain } }) => query.domain === undefined || inDomain === query.domain);
-        return { body: { items: items.map(showStored), ...(cursor !== undefined && { next: cursor }) } };
-      },
-    }),
-    route({
-      ...common,
-      method: 'GET',
-      path,
-      id: `get${titled}`,
-      role: 'viewer',
-      summary: `Shows ${noun}.`,
-      condition: 'read',
-      reply: record,
-      problems: ['not-found'],
-      handle: async (call, { control }) => {
-        const [stored] = await control.read([keyFrom(call)]);
-        if (stored === undefined) throw new AdminProblem('not-found', `there is no such ${name}`);
-        return { body: showStored(stored), etag: etagOf(stored.version) };
-      },
-    }),
-    route({
-      ...common,
-      method: 'PUT',
-      path,
-      id: `put${titled}`,
-      role: writer,
-      summary: `Creates or replaces ${noun}, which ${effect}.`,
-      query: object({ dry_run: dryRun, strict, ...(namesPlan(kind) && { ahead }) }),
-      body: bodySchema(shape),
-      condition: 'write',
-      reply: writeReply,
-      problems: ['precondition-failed', 'conflict', 'without-effect'],
-      handle: (call, backend) => {
-        const key = keyFrom(call);
-        const body = call.body as { readonly reason?: string };
-        const { ahead: isAhead = false } = call.query as { readonly ahead?: boolean };
-        const put = toRecord({ key, body, author: call.caller.name, nowMs: backend.nowMs() });
-        if (!isAhead) checkNames(put, backend);
-        const change: ControlChange = { put, expect: expectationOf(call.headers) };
-        const effect = effectOfWrite(put, effectInputOf(backend));
-        refuseIfStrict(effect.warnings, call.query.strict);
-        return writeRecord({ backend, call, change, action: 'put', reason: body.reason, isDryRun: call.query.dry_run, effect });
-      },
-    }),
-    route({
-      ...common,
-      method: 'DELETE',
-      path,
-      id: `delete${titled}`,
-      role: writer,
-      summary: `Deletes ${noun}. One that does not exist is not an error.`,
-      query: object({ dry_run: dryRun, strict, reason: Type.Optional(reason) }),
-      condition: 'write',
-      reply: writeReply,
-      problems: ['precondition-failed', 'without-effect'],
-      handle: async (call, backend) => {
-        const key = keyFrom(call);
-        const change: ControlChange = { delete: key, expect: expectationOf(call.headers) };
-        const effect = await effectOfDelete(key, backend);
-        refuseIfStrict(effect.warnings, call.query.strict);
-        return writeRecord({ backend, call, change, action: 'delete', reason: call.query.reason, isDryRun: call.query.dry_run, effect });
-      },
-    }),
-  ];
+      path: `/v1/${collection}/{domain}/{${nameParam}}`,
+      params: object({ domain, [nameParam]: shape.name }),
+    },
+    keyFrom: (call) => {
+      const named = call.params as NamedParams;
+      return { kind, domain: named.domain, name: named[nameParam] ?? '' };
+    },
+  };
+  return [listRoute(parts), getRoute(parts), putRoute(parts), deleteRoute(parts)];
+}
+
+interface RouteParts extends RecordRoutesOptions {
+  readonly shape: RecordShape;
+  /** The word for one record, without an article. */
+  readonly name: string;
+  /** The same in an operation's name. */
+  readonly titled: string;
+  /** The routes of one record share them. */
+  readonly common: { readonly tag: string; readonly path: string; readonly params: TSchema };
+  readonly keyFrom: (call: AdminCall) => RecordKey;
+}
+
+function listRoute({ kind, collection, shape, titled }: RouteParts): AdminRoute {
+  return route({
+    method: 'GET',
+    path: `/v1/${collection}`,
+    id: `list${titled}${titled.endsWith('s') ? 'es' : 's'}`,
+    tag: collection,
+    role: 'viewer',
+    summary: `Lists ${collection}, in no order. A filter applies to each page, so a page may be empty.`,
+    query: object({ ...page, domain: Type.Optional(domain) }),
+    reply: object({ items: Type.Array(recordSchema(shape)), next }),
+    handle: async ({ query, pageMax }, { control }) => {
+      const { records, next: cursor } = await control.scan({
+        kind,
+        limit: Math.min(pageMax, query.limit ?? pageMax),
+        ...(query.cursor !== undefined && { cursor: cursorOf(query.cursor, /^\d{1,20}$/) }),
+      });
+      const items = records.filter(({ record: { domain: inDomain } }) => query.domain === undefined || inDomain === query.domain);
+      return { body: { items: items.map(showStored), ...(cursor !== undefined && { next: cursor }) } };
+    },
+  });
+}
+
+function getRoute({ noun, name, shape, titled, common, keyFrom }: RouteParts): AdminRoute {
+  return route({
+    ...common,
+    method: 'GET',
+    id: `get${titled}`,
+    role: 'viewer',
+    summary: `Shows ${noun}.`,
+    condition: 'read',
+    reply: recordSchema(shape),
+    problems: ['not-found'],
+    handle: async (call, { control }) => {
+      const [stored] = await control.read([keyFrom(call)]);
+      if (stored === undefined) throw new AdminProblem('not-found', `there is no such ${name}`);
+      return { body: showStored(stored), etag: etagOf(stored.version) };
+    },
+  });
+}
+
+function putRoute({ kind, noun, writer, effect: does, shape, titled, common, keyFrom }: RouteParts): AdminRoute {
+  return route({
+    ...common,
+    method: 'PUT',
+    id: `put${titled}`,
+    role: writer,
+    summary: `Creates or replaces ${noun}, which ${does}.`,
+    query: object({ dry_run: dryRun, strict, ...(namesPlan(kind) && { ahead }) }),
+    body: bodySchema(shape),
+    condition: 'write',
+    reply: writeReplyOf(shape),
+    problems: ['precondition-failed', 'conflict', 'without-effect'],
+    handle: (call, backend) => {
+      const key = keyFrom(call);
+      const body = call.body as { readonly reason?: string };
+      const { ahead: isAhead = false } = call.query as { readonly ahead?: boolean };
+      const put = toRecord({ key, body, author: call.caller.name, nowMs: backend.nowMs() });
+      if (!isAhead) checkNames(put, backend);
+      const change: ControlChange = { put, expect: expectationOf(call.headers) };
+      const effect = effectOfWrite(put, effectInputOf(backend));
+      refuseIfStrict(effect.warnings, call.query.strict);
+      return writeRecord({ backend, call, change, action: 'put', reason: body.reason, isDryRun: call.query.dry_run, effect });
+    },
+  });
+}
+
+function deleteRoute({ noun, writer, shape, titled, common, keyFrom }: RouteParts): AdminRoute {
+  return route({
+    ...common,
+    method: 'DELETE',
+    id: `delete${titled}`,
+    role: writer,
+    summary: `Deletes ${noun}. One that does not exist is not an error.`,
+    query: object({ dry_run: dryRun, strict, reason: Type.Optional(reason) }),
+    condition: 'write',
+    reply: writeReplyOf(shape),
+    problems: ['precondition-failed', 'without-effect'],
+    handle: async (call, backend) => {
+      const key = keyFrom(call);
+      const change: ControlChange = { delete: key, expect: expectationOf(call.headers) };
+      const effect = await effectOfDelete(key, backend);
+      refuseIfStrict(effect.warnings, call.query.strict);
+      return writeRecord({ backend, call, change, action: 'delete', reason: call.query.reason, isDryRun: call.query.dry_run, effect });
+    },
+  });
 }
 
 async function effectOfDelete(key: RecordKey, backend: AdminBackend): Promise<WriteEffect> {
