@@ -1,10 +1,9 @@
 /** TLS credentials of this process as a gRPC client: they verify the server by name, or by address if it has no name. */
 
+import { readFileSync } from 'node:fs';
 import { isIP, type Socket } from 'node:net';
 import { connect, createSecureContext, type SecureContext } from 'node:tls';
 import { CallCredentials, ChannelCredentials, experimental, type ChannelOptions } from '@grpc/grpc-js';
-// grpc-js reads these values from its own variables, `GRPC_DEFAULT_SSL_ROOTS_FILE_PATH` and `GRPC_SSL_CIPHER_SUITES`.
-import { CIPHER_SUITES, getDefaultRootsData } from '@grpc/grpc-js/build/src/tls-helpers';
 
 /** PEM texts. */
 export interface ClientTls {
@@ -14,12 +13,12 @@ export interface ClientTls {
   readonly key?: Buffer | undefined;
 }
 
+/** By address, the variables of grpc-js hold as well, as they do by name. */
 export function tlsCredentials({ authorities, certificate, key }: ClientTls): ChannelCredentials {
   const named = ChannelCredentials.createSsl(authorities, key, certificate);
-  return new TlsCredentials(
-    named,
-    createSecureContext({ ca: authorities ?? getDefaultRootsData() ?? undefined, key, cert: certificate, ciphers: CIPHER_SUITES }),
-  );
+  const { GRPC_DEFAULT_SSL_ROOTS_FILE_PATH: rootsPath, GRPC_SSL_CIPHER_SUITES: ciphers } = process.env;
+  const ca = authorities ?? (rootsPath ? readFileSync(rootsPath) : undefined);
+  return new TlsCredentials(named, createSecureContext({ ca, key, cert: certificate, ciphers }));
 }
 
 /**
