@@ -50,9 +50,10 @@ function apply(limits: readonly Limit[], overrides: readonly SelectedOverride[])
     const base = replaced ?? limit;
     const tried = overrides.find((each) => each.candidate === true && names(each));
     const withCandidate = tried && madeOf(base, tried, withCandidates);
-    const source = { ...(replaced && { limit: override }), ...(withCandidate && { candidate: tried }) };
-    sources.push(source);
-    applied.push(...Object.values(source));
+    const candidate = withCandidate && { candidate: tried };
+    sources.push(replaced ? { limit: override, ...candidate } : (candidate ?? NO_SOURCE));
+    if (replaced) applied.push(override);
+    if (withCandidate) applied.push(tried);
     return withCandidate ?? base;
   });
   const hasCandidates = sources.some(({ candidate }) => candidate !== undefined);

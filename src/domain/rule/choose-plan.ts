@@ -64,7 +64,7 @@ export function choosePlan({ rule, tenant: terms, domain, entries, control }: Ch
   const values = control?.planLimits(domain, plan.name);
   const inForce = values === undefined ? chosen : withValues(rule, { plan, values, ofRule, isNamed: named !== undefined });
   if (named !== undefined || name === undefined) return inForce;
-  return { rule: inForce.rule, inForce: { ...inForce.inForce, unknownPlan: name } };
+  return { rule: inForce.rule, inForce: { unknownPlan: name, ...inForce.inForce } };
 }
 
 function rulesOf(rule: Rule, { plans, defaultPlan }: TenantTerms): RulesOfPlans {
@@ -102,8 +102,10 @@ function withValues(rule: Rule, { plan, values, ofRule, isNamed }: WithValuesInp
 }
 
 function choose(rule: Rule, { plan, limits }: { readonly plan: Plan; readonly limits: readonly Limit[] }): ChosenPlan {
-  const inForce = { plan, isDefault: false, hasValues: limits !== plan.limits };
-  return { rule: ruleWith(rule, { ...plan, limits }), inForce, byDefault: { ...inForce, isDefault: true } };
+  const hasValues = limits !== plan.limits;
+  const inForce = { plan, isDefault: false, hasValues };
+  const { unlimited, limitName, replaces } = plan;
+  return { rule: ruleWith(rule, { limits, unlimited, limitName, replaces }), inForce, byDefault: { plan, isDefault: true, hasValues } };
 }
 
 function asDefault({ rule, byDefault }: ChosenPlan): Chosen {
@@ -111,9 +113,10 @@ function asDefault({ rule, byDefault }: ChosenPlan): Chosen {
 }
 
 /** The rule of a tenant descriptor under one plan. */
-export function ruleWith(rule: Rule, { limits, unlimited, limitName, replaces }: Plan): Rule {
+export function ruleWith(rule: Rule, { limits: ofPlan, unlimited, limitName, replaces }: Omit<Plan, 'name'>): Rule {
+  const { limits, unlimited: wasUnlimited, name, replaces: replaced, ...others } = rule;
   const { inFlight } = rule;
-  return { ...rule, limits: inFlight === undefined ? limits : [...limits, inFlight.limit], unlimited, name: limitName, replaces };
+  return { limits: inFlight === undefined ? ofPlan : [...ofPlan, inFlight.limit], unlimited, name: limitName, replaces, ...others };
 }
 
 /**

@@ -179,7 +179,14 @@ export function makeLimit(spec: LimitSpec): RateLimit | LimitProblem {
     };
   }
   const calendar = calendarOf(spec);
-  const optional = {
+  return {
+    requestsPerUnit,
+    unit,
+    unitMultiplier,
+    name,
+    algorithm,
+    windowUs,
+    capacity,
     ...(calendar && { calendar }),
     ...(failureMode && { failureMode }),
     ...(responseHeaders && { responseHeaders }),
@@ -187,7 +194,6 @@ export function makeLimit(spec: LimitSpec): RateLimit | LimitProblem {
     ...(overdraft && { overdraft }),
     ...(reservations && { reservations }),
   };
-  return { requestsPerUnit, unit, unitMultiplier, name, algorithm, windowUs, capacity, ...optional };
 }
 
 /** Limits with the same window name share a bucket, if all else is equal: seconds, or the calendar's unit and time zone. */

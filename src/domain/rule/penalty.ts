@@ -21,5 +21,5 @@ export function makePenalty({ denials, withinS, blockS }: Omit<Penalty, 'limit'>
     algorithm: DENIALS_ALGORITHM,
     failureMode: 'open',
   });
-  return isLimitProblem(limit) ? undefined : { denials, withinS, blockS, limit: { ...limit, role: 'penalty' } };
+  return isLimitProblem(limit) ? undefined : { denials, withinS, blockS, limit: { role: 'penalty', ...limit } };
 }

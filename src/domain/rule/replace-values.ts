@@ -24,7 +24,7 @@ export function replaceValues(limit: RateLimit, values: LimitValues): RateLimit 
   });
   if (isLimitProblem(made)) return undefined;
   const { candidate } = limit;
-  return candidate === undefined ? made : { ...made, candidate };
+  return candidate === undefined ? made : { candidate, ...made };
 }
 
 /** The limit with a candidate of these values beside it; undefined: the values make no limit of this algorithm. */
@@ -32,9 +32,24 @@ export function tryValues(limit: RateLimit, values: LimitValues): RateLimit | un
   const made = replaceValues(limit, values);
   if (made === undefined) return undefined;
   const { requestsPerUnit, unit, unitMultiplier, name, algorithm, windowUs, capacity, calendar, overdraft } = made;
-  const counted = { requestsPerUnit, unit, unitMultiplier, name, algorithm, windowUs, capacity };
-  const optional = { ...(calendar && { calendar }), ...(overdraft && { overdraft }) };
-  return { ...limit, candidate: { ...counted, ...optional, failureMode: 'open', responseHeaders: 'off', role: 'candidate' } };
+  const { candidate: replaced, ...others } = limit;
+  return {
+    candidate: {
+      requestsPerUnit,
+      unit,
+      unitMultiplier,
+      name,
+      algorithm,
+      windowUs,
+      capacity,
+      failureMode: 'open',
+      responseHeaders: 'off',
+      role: 'candidate',
+      ...(calendar && { calendar }),
+      ...(overdraft && { overdraft }),
+    },
+    ...others,
+  };
 }
 
 /** The configured burst; undefined: none, so that the capacity follows the new limit. */

@@ -29,7 +29,7 @@ export class WildcardIndex<Node> {
   }
 
   add(node: WildcardNode<Node>): void {
-    const placed = { ...node, place: this.placed.length };
+    const placed = { place: this.placed.length, ...node };
     this.placed.push(placed);
     if (node.key.suffix !== undefined) {
       this.starredKeys.push(placed);

@@ -230,7 +230,7 @@ function toSelection(found: Selector[]): Selection {
     const { kind, id, limit, candidate } = record;
     overrides.push({ kind, id, ...endOf(record), limit, ...(candidate && { candidate }) });
   }
-  return { ...(block && { block }), ...(pass && { pass }), overrides };
+  return { overrides, ...(block && { block }), ...(pass && { pass }) };
 }
 
 /** More entries, then more values, then the newer version. Records of one write are ordered by their ids. */
