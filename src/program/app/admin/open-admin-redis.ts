@@ -12,7 +12,8 @@ import type { StoreChoice } from '../../../configuration/settings/redis/store-ch
 import type { Settings } from '../../../configuration/settings/table/settings';
 import type { RulesInForce } from '../../../configuration/source/rules-in-force';
 import { MemoryStore } from '../../../state/store/memory/memory-store';
-import { Breakers, openRedis, type OpenedRedis } from '../deciding/open-redis';
+import { Breakers } from '../../../server/observability/breakers';
+import { openRedis, type OpenedRedis } from '../deciding/open-redis';
 import type { TopKeys } from '../../../state/top/top-keys';
 import { PublishedTopKeys } from '../../../state/top/published-top-keys';
 import { RedisExchange } from '../../../state/top/redis-exchange';

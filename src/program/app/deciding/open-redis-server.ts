@@ -1,0 +1,205 @@
+/** Opens one Redis server with everything that wraps it: breaker, deadline, batching, and what watches it. */
+
+import type { RedisServer } from '../../../configuration/settings/redis/redis-url';
+import type { SentinelPlace } from '../../../configuration/settings/redis/store-choice';
+import type { HostPort } from '../../../configuration/settings/redis/redis-url';
+import type { Settings } from '../../../configuration/settings/table/settings';
+import { monotonicNowMs as nowMs } from '../../../lib/clock';
+import type { Breakers, WatchedBreaker } from '../../../server/observability/breakers';
+import type { Logger } from '../../../server/observability/log/logger';
+import { describePrimary } from '../../../server/observability/redis-connection-watch';
+import type { RedisEviction } from '../../../server/observability/redis-eviction';
+import { notAsked } from '../../../state/resilience/breaker';
+import type { CircuitState } from '../../../state/resilience/circuit';
+import { EarlyProbe } from '../../../state/resilience/early-probe';
+import type { EventLoopLag } from '../../../state/resilience/event-loop-lag';
+import { wrapServer, type WrappedServer } from '../../../state/resilience/wrap-redis';
+import type { StoreMeasure } from '../../../state/store/layers/measured-store';
+import { StoreError, type ServerName, type Store, type TakeOptions } from '../../../state/store/port/store';
+import { within } from '../../../state/store/port/time-left';
+import { RedisSentinels } from '../../../state/store/redis/client/redis-sentinel';
+import type { ConnectionState } from '../../../state/store/redis/client/redis-connection';
+import { slotOfGroup } from '../../../state/store/redis/cluster-slots';
+import { EvictionWatch } from '../../../state/store/redis/eviction-watch';
+import { RedisStore, type BeatInput, type ScriptRun } from '../../../state/store/redis/redis-store';
+import { toClientOptions, toSocket, trustedBy, type SecuredConnection, type ServerConnection } from './redis-client-options';
+
+/** A connection without any reply for 20 deadlines, and at least this long, is replaced. */
+const SILENCE_MS_MIN = 1_000;
+const SILENCE_OF_TIMEOUTS = 20;
+
+/** Timeout of a reservation step, in milliseconds. It exceeds that of a decision, because a step given up too early counts twice until the reservation lapses. */
+export const STEP_TIMEOUT_MS = 250;
+
+export interface OpenServerInput {
+  readonly settings: Settings;
+  readonly log: Logger;
+  readonly breakers: Breakers;
+  /** What reports servers that evict keys; absent: another connection of this process watches them. */
+  readonly eviction?: { readonly seen: RedisEviction; readonly store: string };
+  readonly ownLag: EventLoopLag;
+  /** Measures each command, and each call that is rejected before it becomes one. */
+  readonly measure: StoreMeasure;
+  readonly connection: ServerConnection;
+  readonly onConnection: (state: ConnectionState) => void;
+  readonly isClusterNode: boolean;
+}
+
+export class OpenedServer {
+  readonly store: Store;
+  private readonly redis: RedisStore;
+  private readonly wrapped: WrappedServer;
+  private readonly probe: EarlyProbe;
+  private readonly watchedBreaker: WatchedBreaker;
+  private readonly watchedEviction: ReturnType<RedisEviction['watch']> | undefined;
+  private readonly evictionWatch: EvictionWatch | undefined;
+  /** The server in messages; behind sentinels the primary that they name. */
+  private description: string;
+  private name: ServerName | undefined;
+  private isConnected = false;
+
+  constructor(private readonly input: OpenServerInput) {
+    const { connection, breakers, eviction } = input;
+    const { place } = connection;
+    this.description = connection.description;
+    this.name = 'sentinels' in place ? undefined : nameOfPlace(place);
+    this.watchedBreaker = breakers.watch();
+    this.watchedEviction = eviction?.seen.watch();
+    this.redis = this.makeRedis();
+    this.evictionWatch =
+      eviction &&
+      new EvictionWatch({
+        read: () => this.redis.readEviction(),
+        onLook: (look) => {
+          this.watchedEviction?.onLook({ ...look, address: this.description, store: eviction.store });
+        },
+      });
+    this.wrapped = this.wrap();
+    this.store = this.wrapped.store;
+    const { breaker, deadline } = this.wrapped;
+    this.probe = new EarlyProbe({ ping: () => this.redis.ping(), breaker, allowedMs: () => deadline.allowedMs, nowMs });
+  }
+
+  private makeRedis(): RedisStore {
+    const { settings, connection, log, isClusterNode } = this.input;
+    const { place, tls } = connection;
+    return new RedisStore({
+      server: toClientOptions(connection, log),
+      ...('sentinels' in place && { locator: openSentinels({ settings, place, tls }) }),
+      isClusterNode,
+      ...trustedBy(tls),
+      connectTimeoutMs: settings.redisConnectTimeoutMs,
+      silenceMs: Math.max(SILENCE_MS_MIN, SILENCE_OF_TIMEOUTS * settings.redisOpTimeoutMs),
+      inFlightMax: settings.redisInFlightMax,
+      onConnection: (state) => {
+        this.onConnection(state);
+      },
+    });
+  }
+
+  private wrap(): WrappedServer {
+    const { settings, ownLag, measure, isClusterNode } = this.input;
+    return wrapServer(this.redis, {
+      timeoutMs: settings.redisOpTimeoutMs,
+      lagMs: () => ownLag.recentMs(),
+      breaker: {
+        failures: settings.redisBreakerFailures,
+        windowMs: settings.redisBreakerWindowMs,
+        openMs: settings.redisBreakerOpenMs,
+        onState: (state) => {
+          this.onBreaker(state);
+        },
+      },
+      measure,
+      partOf: isClusterNode ? slotOfGroup : () => 0,
+      server: () => this.name,
+      groupsMax: settings.redisInFlightMax,
+    });
+  }
+
+  private onConnection(state: ConnectionState): void {
+    const { connected, address } = state;
+    this.isConnected = connected;
+    if (address !== undefined) {
+      this.description = describePrimary(address, this.input.connection.description);
+      this.name = nameOfAddress(address);
+    }
+    if (connected) {
+      this.wrapped.breaker.reset();
+      this.evictionWatch?.start();
+    } else {
+      this.evictionWatch?.stop();
+    }
+    this.input.onConnection(state);
+  }
+
+  private onBreaker(state: CircuitState): void {
+    this.watchedBreaker.onState(state, { server: this.description, cause: this.wrapped.breaker.cause });
+    if (state === 'gone') {
+      this.evictionWatch?.stop();
+      this.watchedEviction?.forget();
+    }
+    this.probe.onState(state);
+  }
+
+  /** Starts to connect and retries until the store is closed. Resolves when connected, or after `waitMs`. */
+  connect(options: { readonly waitMs: number }): Promise<void> {
+    return this.redis.connect(options);
+  }
+
+  readSlots(): ReturnType<RedisStore['readSlots']> {
+    return this.redis.readSlots();
+  }
+
+  /** False: no slot belongs to the server, so its breaker decides nothing. */
+  setInUse(isInUse: boolean): void {
+    this.watchedBreaker.setInUse(isInUse);
+  }
+
+  /** Records in Redis that an instance lives or leaves; resolves to the number of live instances. */
+  beat(heartbeat: BeatInput, options?: TakeOptions): Promise<number> {
+    return this.probe.closeIfInTime(() => this.redis.beat(heartbeat, options));
+  }
+
+  /** Runs a script. Rejects if the server is disconnected or its breaker is open. */
+  async run<Answer>(call: ScriptRun<Answer>, { timeoutMs = Infinity, ...options }: TakeOptions): Promise<Answer> {
+    const { settings, measure } = this.input;
+    if (!this.isConnected) throw new StoreError('Redis is not connected', 'connection', { mayHaveRun: false });
+    if (!this.wrapped.breaker.isTrusted) throw notAsked();
+    const startedMs = nowMs();
+    try {
+      const boundMs = Math.min(timeoutMs, Math.max(settings.redisOpTimeoutMs, STEP_TIMEOUT_MS));
+      return await within(this.redis.run(call, options), boundMs, { mayHaveRun: true });
+    } catch (error) {
+      if (error instanceof StoreError && error.reason !== 'redirected') measure.onError(error.reason);
+      throw error;
+    } finally {
+      measure.onCall((nowMs() - startedMs) / 1_000);
+    }
+  }
+
+  /** Whether the server is connected and its breaker closed. */
+  isThere(): boolean {
+    return this.isConnected && this.wrapped.breaker.isTrusted;
+  }
+}
+
+interface OpenSentinelsInput extends Pick<OpenServerInput, 'settings'> {
+  readonly place: SentinelPlace;
+  readonly tls: SecuredConnection['tls'];
+}
+
+function openSentinels({ settings, place, tls }: OpenSentinelsInput): RedisSentinels {
+  const toSocketOf = (address: HostPort) => toSocket(address, tls);
+  return new RedisSentinels({ ...place, toSocket: toSocketOf, connectTimeoutMs: settings.redisConnectTimeoutMs, ...trustedBy(tls) });
+}
+
+function nameOfPlace(place: RedisServer['socket']): ServerName {
+  return 'path' in place ? { address: place.path } : { address: place.host, port: place.port };
+}
+
+/** The primary that sentinels name, as `describeAddress` writes it. */
+function nameOfAddress(text: string): ServerName {
+  const [, ipv6, host = text, port] = /^(?:\[([^\]]*)\]|([^:]*)):(\d+)$/.exec(text) ?? [];
+  return { address: ipv6 ?? host, ...(port !== undefined && { port: Number(port) }) };
+}
