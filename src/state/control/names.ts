@@ -1,5 +1,7 @@
 /** Numbers for names that many records share. A number is given again when no record uses it any more. */
 
+import { copyOf } from '../../domain/descriptor/byte-string';
+
 interface Numbered {
   readonly number: number;
   uses: number;
@@ -23,7 +25,7 @@ export class Names {
     }
     const number = this.free.pop() ?? this.byNumber.length;
     // A copy: the name may be a part of a long text, which it would keep whole.
-    const own = Buffer.from(name, 'latin1').toString('latin1');
+    const own = copyOf(name);
     this.byNumber[number] = own;
     this.byName.set(own, { number, uses: 1 });
     return number;

@@ -2,6 +2,7 @@
 
 import { bucketKey, isAnyValue } from '../../domain/bucket/bucket-key';
 import type { Group } from '../../domain/bucket/take';
+import { copyOf } from '../../domain/descriptor/byte-string';
 import type { ByteString, Entry } from '../../domain/descriptor/descriptor';
 import type { SharedEntry } from '../../domain/rule/shared-entry';
 import type { Penalty } from '../../domain/rule/penalty';
@@ -10,6 +11,12 @@ import type { GroupOutcome, Store } from '../store/port/store';
 
 /** Entries with denials that are not counted yet; those of further ones are dropped. */
 export const PENDING_MAX = 10_000;
+
+/** The most bytes of their entries together. */
+export const PENDING_BYTES_MAX = 4 * 1024 * 1024;
+
+/** Most bytes of the record of a block: requests choose its values, and a store keeps tens of thousands. */
+export const BLOCK_BYTES_MAX = 2_048;
 
 /** Most requests with different entries of one shared bucket that are blocked at once. */
 export const SHARERS_MAX = 16;
@@ -50,6 +57,8 @@ export interface PenaltiesParts {
 interface Pending extends Omit<PenaltyBlock, 'entries'> {
   readonly key: string;
   denials: number;
+  /** Of the entries to block, approximately. */
+  bytes: number;
   /** The entries to block, by their text: several if values of a pattern share the bucket. */
   readonly sharers: Map<string, readonly BlockedEntry[]>;
 }
@@ -63,6 +72,7 @@ interface Denied extends Omit<PenaltyBlock, 'entries'> {
 export class Penalties {
   /** By bucket key, oldest first. */
   private readonly pending = new Map<string, Pending>();
+  private pendingBytes = 0;
   private timer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> | undefined;
 
@@ -75,6 +85,11 @@ export class Penalties {
       });
     }, FLUSH_MS);
     this.timer.unref();
+  }
+
+  /** Entries that are not counted yet. */
+  get waiting(): number {
+    return this.pending.size;
   }
 
   async stop(): Promise<void> {
@@ -102,7 +117,10 @@ export class Penalties {
   async flush(): Promise<void> {
     const batch = [...this.firstPending()];
     if (batch.length === 0) return;
-    for (const { key } of batch) this.pending.delete(key);
+    for (const { key, bytes } of batch) {
+      this.pending.delete(key);
+      this.pendingBytes -= bytes;
+    }
     try {
       const outcomes = await this.parts.store.take(batch.map(({ key, penalty, denials }) => groupOf(key, penalty, denials)));
       const reached = batch.filter((_, i) => isReached(outcomes[i]));
@@ -125,16 +143,26 @@ export class Penalties {
     const { domain, penalty } = denied;
     const key = bucketKey({ prefix: this.parts.keyPrefix, domain, hashTag, entries, limit: penalty.limit, shared });
     let known = this.pending.get(key);
-    if (known === undefined && this.pending.size >= PENDING_MAX) {
+    if (known === undefined && (this.pending.size >= PENDING_MAX || this.pendingBytes >= PENDING_BYTES_MAX)) {
       this.parts.onDropped(1);
       return;
     }
-    if (known === undefined) this.pending.set(key, (known = { ...denied, key, denials: 0, sharers: new Map() }));
+    // A copy: a slice of a long message would keep the whole message in memory.
+    if (known === undefined)
+      this.pending.set(key, (known = { ...denied, domain: copyOf(domain), key, denials: 0, bytes: 0, sharers: new Map() }));
     known.denials += 1;
     if (known.sharers.size > 0 && shared.length === 0) return;
     const blocked = entries.map((entry, level) => (isAnyValue(shared[level]) ? { key: entry.key } : entry));
+    if (bytesOf(blocked) <= BLOCK_BYTES_MAX && this.pendingBytes < PENDING_BYTES_MAX) this.addSharer(known, blocked);
+  }
+
+  private addSharer(known: Pending, blocked: readonly BlockedEntry[]): void {
     const text = JSON.stringify(blocked);
-    if (known.sharers.size < SHARERS_MAX || known.sharers.has(text)) known.sharers.set(text, blocked);
+    if (known.sharers.size >= SHARERS_MAX || known.sharers.has(text)) return;
+    known.sharers.set(text, JSON.parse(text) as readonly BlockedEntry[]);
+    const bytes = text.length + bytesOf(blocked);
+    known.bytes += bytes;
+    this.pendingBytes += bytes;
   }
 
   private *firstPending(): Generator<Pending> {
@@ -145,6 +173,10 @@ export class Penalties {
       yield each;
     }
   }
+}
+
+function bytesOf(entries: readonly BlockedEntry[]): number {
+  return entries.reduce((sum, { key, value = '' }) => sum + key.length + value.length, 0);
 }
 
 function groupOf(bucketKeyText: string, { limit }: Penalty, hits: number): Group {

@@ -5,13 +5,10 @@ import { PENALTY_ID_START, RECORD_BOUNDS, type BlockRecord } from '../control/co
 import { readRecord, toText as toRecordText } from '../control/read-record';
 import { toByteString, toText } from '../../domain/descriptor/byte-string';
 import type { ByteString } from '../../domain/descriptor/descriptor';
-import type { PenaltyBlock } from './penalties';
+import { BLOCK_BYTES_MAX, type PenaltyBlock } from './penalties';
 
 /** The author of blocks by penalty. */
 export const PENALTY_AUTHOR = 'weir';
-
-/** Most bytes of such a record: requests choose its values, and a store keeps tens of thousands. */
-const RECORD_BYTES_MAX = 2_048;
 
 /**
  * Undefined if a record cannot name the entries: their bytes are not UTF-8, or there are too many or too long ones. The same rule and entries have the
@@ -34,7 +31,7 @@ export function penaltyRecord({ domain, path, entries, penalty }: PenaltyBlock, 
   };
   try {
     const read = readRecord(record);
-    return read.kind === 'block' && Buffer.byteLength(toRecordText(read)) <= RECORD_BYTES_MAX ? read : undefined;
+    return read.kind === 'block' && Buffer.byteLength(toRecordText(read)) <= BLOCK_BYTES_MAX ? read : undefined;
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { forgetRank, RANKS, rankToForget } from '../../domain/bucket/forget-rank';
 import { UNSETTLED, type BucketLimit, type Group, type Settlement, type Take, type Verdict } from '../../domain/bucket/take';
+import { copyOf } from '../../domain/descriptor/byte-string';
 import type { MemoryStore } from '../store/memory/memory-store';
 import { StoreError, type GroupOutcome, type Store } from '../store/port/store';
 import { RankedLruMap } from '../store/memory/ranked-lru';
@@ -335,11 +336,6 @@ function largerOf(known: BucketLimit, requested: BucketLimit): BucketLimit {
   const larger = requested.capacity > known.capacity ? requested : known;
   const { edgesUs } = requested;
   return edgesUs === undefined || larger.edgesUs === edgesUs ? larger : { ...larger, edgesUs };
-}
-
-/** Copies the key, which otherwise is a concatenation that keeps its whole message in memory. */
-function copyOf(key: string): string {
-  return Buffer.from(key).toString();
 }
 
 /** Hits that its own bucket still counts; 0 after a calendar window. */

@@ -1,12 +1,12 @@
 /** Counts a decision in the top keys. */
 
+import { copyOf } from '../../domain/descriptor/byte-string';
 import type { Descriptor, RateLimitRequest } from '../../domain/descriptor/descriptor';
 import type { CandidateVerdict, DescriptorStatus } from '../../domain/decide/decision';
 import type { Limit } from '../../domain/rule/limit';
 import type { Match, RequestMatch } from '../../domain/rule/match';
 import type { DecidedRequest } from '../../domain/respond/decided/response-input';
 import type { KeyHits, LiveOwner, SeenKey } from './counters';
-import { copyOf } from './key-text';
 import { NO_HINTS, type LiveKeys, type OwnerInput } from './live-keys';
 import { SHARE_MAX } from './nearest-keys';
 import { hashOfKey } from './space-saving';

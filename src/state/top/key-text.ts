@@ -12,9 +12,6 @@ const HASH_CHARS = 16;
 /** The fewest characters of a part in a key, its hash included. */
 const PART_CHARS_MIN = HASH_CHARS + 1;
 
-/** From this length on V8 keeps the whole message of a slice. */
-const SLICE_CHARS_MIN = 13;
-
 /** A level whose text is the same for every descriptor of the rule. */
 interface FixedLevel {
   readonly text: string;
@@ -98,11 +95,6 @@ export interface KeyFormInput {
   readonly entries: readonly Entry[];
   /** `Rule.shareThreshold`. */
   readonly shared?: readonly (SharedEntry | undefined)[] | undefined;
-}
-
-/** A copy of a text that may be a slice of a message, which it would keep in memory. */
-export function copyOf(key: ByteString): ByteString {
-  return key.length < SLICE_CHARS_MIN ? key : Buffer.from(key, 'latin1').toString('latin1');
 }
 
 /** At most TOP_TEXT_BYTES_MAX bytes. */

@@ -1,11 +1,11 @@
 /** The counters of the current period: one set for each of the busiest rules, one that all others share. */
 
 import { createHash } from 'node:crypto';
-import { toText } from '../../domain/descriptor/byte-string';
+import { copyOf, toText } from '../../domain/descriptor/byte-string';
 import type { ByteString, Entry } from '../../domain/descriptor/descriptor';
 import type { Rule } from '../../domain/rule/rule';
 import { Counters, LiveOwner, sealed, summaryOf, type KeyHits, type SealedPart, type SeenKey } from './counters';
-import { copyOf, KeyForm, shortenText } from './key-text';
+import { KeyForm, shortenText } from './key-text';
 import { hashOfKey, type SpaceSaving } from './space-saving';
 import type { Summary } from './summary';
 import type { TopQuestion } from './top-keys';

@@ -2,7 +2,14 @@
 
 import type { Decided } from '../../../src/should-rate-limit';
 import { makeShouldRateLimit } from '../../../src/should-rate-limit';
-import { COUNTED_MAX, Penalties, PENDING_MAX, SHARERS_MAX, type PenaltyBlock } from '../../../src/state/penalty/penalties';
+import {
+  COUNTED_MAX,
+  Penalties,
+  PENDING_BYTES_MAX,
+  PENDING_MAX,
+  SHARERS_MAX,
+  type PenaltyBlock,
+} from '../../../src/state/penalty/penalties';
 import { penaltyRecord } from '../../../src/state/penalty/penalty-record';
 import { describeRules } from '../../../src/configuration/source/describe-rules';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
@@ -169,6 +176,32 @@ test('the memory and the calls for many denied entries are bounded', async () =>
   await penalties.flush();
   await penalties.flush();
   expect(sizes).toEqual([COUNTED_MAX, COUNTED_MAX]);
+});
+
+test('entries that wait to be counted are bounded in bytes, and those that no record can name are not kept', async () => {
+  const { penalties, deny, last, dropped, blocks } = open();
+  await deny(2);
+  const denied = last();
+  const record = (merchant: string) => {
+    penalties.record({ ...denied, request: requestOf([{ entries: [{ key: 'merchant', value: merchant }] }]) });
+  };
+  const count = async () => {
+    while (penalties.waiting > 0) await penalties.flush();
+  };
+  await count();
+  for (let i = 0; i < PENDING_MAX; i += 1) record(`${i}-`.padEnd(64_000, 'x'));
+  expect(dropped()).toBe(0);
+  await count();
+  expect(blocks).toEqual([]);
+  const value = 'x'.repeat(1_500);
+  for (let i = 0; i < PENDING_MAX; i += 1) record(`${i}-${value}`);
+  expect(penalties.waiting).toBeLessThan(PENDING_BYTES_MAX / value.length);
+  expect(dropped()).toBe(PENDING_MAX - penalties.waiting);
+  await count();
+  // The room is there again.
+  for (let i = 0; i < 3; i += 1) record(value);
+  await count();
+  expect(blocks.map(({ entries }) => entries)).toEqual([[{ key: 'merchant', value }]]);
 });
 
 test('the block names rule, entries, reason and end; entries that are not UTF-8 have none', async () => {

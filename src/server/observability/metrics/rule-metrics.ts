@@ -1,6 +1,7 @@
 /** Counters for each rule: hits in total, near the limit and over it. */
 
 import type { Registry } from 'prom-client';
+import { copyOf } from '../../../domain/descriptor/byte-string';
 import type { ByteString } from '../../../domain/descriptor/descriptor';
 import { count, CountTable, type CountRow } from './count-table';
 import type { MetricRow } from './metrics';
@@ -158,7 +159,7 @@ export class RuleMetrics {
     let row = this.unmatchedByDomain.get(domain);
     if (row === undefined) {
       // A copy: a slice of a long message would keep the whole message in memory.
-      const known = this.unmatchedByDomain.size < this.options.seriesMax ? Buffer.from(domain, 'latin1').toString('latin1') : OTHER;
+      const known = this.unmatchedByDomain.size < this.options.seriesMax ? copyOf(domain) : OTHER;
       row = this.unmatchedRow(domainLabel(known));
       this.unmatchedByDomain.set(known, row);
     }
