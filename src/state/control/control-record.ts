@@ -22,6 +22,9 @@ export const RECORD_BOUNDS = {
   limitNameBytes: 255,
 } as const;
 
+/** Most bytes of a record as JSON, whose fields together could have more. The audit log keeps two records for a change. */
+export const RECORD_BYTES_MAX = 12_288;
+
 /** Most records of each kind that a store keeps. */
 export const RECORDS_MAX: Readonly<Record<ControlKind, number>> = {
   tenant: 1_000_000,

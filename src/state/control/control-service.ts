@@ -6,6 +6,7 @@ import {
   fieldOf,
   keyOf,
   RECORD_BOUNDS,
+  RECORD_BYTES_MAX,
   type ControlRecord,
   type RecordKey,
   type SelectorRecord,
@@ -24,7 +25,7 @@ import {
   type ScanQuery,
   type WriteOutcome,
 } from './control-store';
-import { checkNotEnded, RecordError } from './read-record';
+import { checkNotEnded, RecordError, toText } from './read-record';
 import { UnavailableError } from '../../lib/errors';
 import { auditToJson } from './audit-json';
 
@@ -94,7 +95,9 @@ export class ControlService {
       if (!('put' in change)) return this.withLost(change);
       checkNotEnded(change.put, nowMs);
       if (isSelector(change.put)) this.checkCrowd(change.put);
-      return { ...change, put: { ...change.put, author, createdAtMs: change.put.createdAtMs ?? nowMs } };
+      const put = { ...change.put, author, createdAtMs: change.put.createdAtMs ?? nowMs };
+      checkBytes(toText(put), { field: 'record', max: RECORD_BYTES_MAX });
+      return { ...change, put };
     });
     const outcome = await this.parts.store.write({ ...write, changes });
     if (outcome.kind === 'written' && write.dryRun !== true) await this.parts.follower.catchUp();

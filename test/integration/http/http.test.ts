@@ -294,7 +294,7 @@ describe('the debug port', () => {
 
   test('a client that does not read a long reply is disconnected, and the number of such replies is bounded', async () => {
     const body = Array.from({ length: 400 }, () => Buffer.alloc(64 * 1024, 'x'));
-    const bounds = { longRepliesMax: 1, replyTimeoutMs: 500 };
+    const bounds = { longRepliesMax: 1, longReplyKeptMs: 600_000, replyTimeoutMs: 500 };
     const replyOf = (chunks: readonly Buffer[]) => () => ({ status: 200, contentType: 'text/plain', body: chunks });
     const long = new HttpServer({
       routes: new Map([
@@ -315,6 +315,29 @@ describe('the debug port', () => {
     // Without its data being read: the server closes the connection by itself.
     await until(async () => (await fetch(`http://127.0.0.1:${port}/long`)).status === 200);
     deaf.destroy();
+    await long.close({ timeoutMs: 0 });
+  });
+
+  test('clients that do not read a long reply do not keep out others: the oldest of them ends', async () => {
+    const body = Array.from({ length: 400 }, () => Buffer.alloc(64 * 1024, 'x'));
+    const long = new HttpServer({
+      routes: new Map([['/long', () => ({ status: 200, contentType: 'text/plain', body })]]),
+      log: { error: () => undefined },
+      bounds: { longRepliesMax: 3, longReplyKeptMs: 0, replyTimeoutMs: 600_000 },
+    });
+    const { port } = await long.start({ host: '127.0.0.1', port: 0 });
+    const deaf = [];
+    for (let n = 0; n < 3; n += 1) {
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+      socket.write('GET /long HTTP/1.1\r\nhost: weir\r\n\r\n');
+      await once(socket, 'readable');
+      deaf.push(socket);
+    }
+    const scrape = await httpRequest(`http://127.0.0.1:${port}/long`);
+    expect([scrape.status, scrape.body.length]).toEqual([200, 400 * 64 * 1024]);
+    await once(deaf[0]!.resume(), 'close');
+    expect(deaf.slice(1).map(({ destroyed }) => destroyed)).toEqual([false, false]);
+    for (const socket of deaf) socket.destroy();
     await long.close({ timeoutMs: 0 });
   });
 

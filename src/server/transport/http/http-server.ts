@@ -21,8 +21,9 @@ export interface HttpBounds {
   readonly keepAliveTimeoutMs: number;
   /** Maximum of open connections; for a further one the longest idle one ends. */
   readonly connectionsMax: number;
-  /** Maximum of concurrent long replies; further ones get 503. */
+  /** Maximum of concurrent long replies. For a further one the oldest ends, unless it began less than `longReplyKeptMs` ago: then the new one gets 503. */
   readonly longRepliesMax: number;
+  readonly longReplyKeptMs: number;
   /** How long a client may take to read a long reply, in milliseconds. */
   readonly replyTimeoutMs: number;
   /** For clients that still send while they are answered. */
@@ -36,6 +37,7 @@ export const HTTP_BOUNDS: HttpBounds = {
   keepAliveTimeoutMs: 60_000,
   connectionsMax: 10_000,
   longRepliesMax: 16,
+  longReplyKeptMs: 1_000,
   replyTimeoutMs: 30_000,
 };
 
@@ -80,7 +82,8 @@ export class HttpServer {
   private readonly bounds: HttpBounds;
   private readonly server;
   private readonly guard: ConnectionGuard;
-  private longReplies = 0;
+  /** When each long reply began, by `performance.now()`; the oldest first. */
+  private readonly longReplies = new Map<ServerResponse, number>();
 
   constructor(private readonly options: HttpServerOptions) {
     this.bounds = { ...HTTP_BOUNDS, ...options.bounds };
@@ -146,17 +149,29 @@ export class HttpServer {
     response: ServerResponse,
     reply: HttpReply & { readonly body: readonly Buffer[] },
   ): Promise<void> {
-    if (this.longReplies >= this.bounds.longRepliesMax) {
+    if (!this.hasRoomForLong()) {
       response.writeHead(503, { 'content-type': 'text/plain; charset=utf-8', 'retry-after': '1' });
-      response.end(`${this.longReplies} clients are reading a long reply of this port; retry later\n`);
+      response.end(`${this.longReplies.size} clients are reading a long reply of this port; retry later\n`);
       return;
     }
-    this.longReplies += 1;
+    this.longReplies.set(response, performance.now());
     try {
       await sendChunks({ request, response, reply, timeoutMs: this.bounds.replyTimeoutMs });
     } finally {
-      this.longReplies -= 1;
+      this.longReplies.delete(response);
     }
+  }
+
+  /** Ends the oldest long reply if there are too many: clients that read slowly must not keep out a scrape. */
+  private hasRoomForLong(): boolean {
+    const { longRepliesMax, longReplyKeptMs } = this.bounds;
+    if (this.longReplies.size < longRepliesMax) return true;
+    const [oldest] = this.longReplies;
+    if (oldest === undefined || performance.now() - oldest[1] < longReplyKeptMs) return false;
+    const [response] = oldest;
+    this.longReplies.delete(response);
+    response.destroy();
+    return true;
   }
 
   private routeAt(path: string): readonly [name: string, route: Route | undefined] {
