@@ -57,7 +57,7 @@ export interface PenaltiesParts {
 interface Pending extends Omit<PenaltyBlock, 'entries'> {
   readonly key: string;
   denials: number;
-  /** Of the entries to block, approximately. */
+  /** Approximate bytes of the entries to block. */
   bytes: number;
   /** The entries to block, by their text: several if values of a pattern share the bucket. */
   readonly sharers: Map<string, readonly BlockedEntry[]>;
