@@ -7,7 +7,7 @@ import { rawRequest, type RawRequest } from '../../support/clients/raw-request';
 import { httpRequest } from '../../support/clients/http-client';
 import { until } from '../../support/clock/until';
 import { startWeir } from '../../support/processes/weir-process';
-import { startEnvoy } from '../../support/servers/envoy';
+import { startEnvoy, type EnvoyProcess } from '../../support/servers/envoy';
 import { freePort } from '../../support/servers/ports';
 import { startBackend } from '../chain/backend';
 import { KEYS } from '../chain/tokens';
@@ -59,15 +59,8 @@ export async function startExamples(
   for (const { id, limits } of examples) writeFileSync(join(folder, `${id}.yaml`), inDomain(limits, id));
   const weir = await startWeir({ config: folder, env: { BACKEND_TYPE: 'memory' } });
   const backend = await startBackend();
-  const adminPort = await freePort();
-  const ports = new Map<string, number>();
-  for (const { id } of examples) ports.set(id, await freePort());
-
   const addresses = new Map([['backend:8080', backend.port], ['weir:8081', weir.grpcPort], ...servers]);
-  const parts = examples.map((example) => bootstrapOf(example, { port: portOf(example.id), addresses }));
-  const { config, weirClusters: clusterOf } = merged(parts, adminPort);
-  const envoy = await startEnvoy({ config: JSON.stringify(config), adminPort });
-  const admin = async (path: string, method = 'GET') => (await httpRequest(`http://127.0.0.1:${adminPort}${path}`, { method })).body;
+  const { envoy, admin, port: portOf, weirClusters: clusterOf } = await startListeners(examples, () => addresses);
   return {
     send: (id, request) => rawRequest(portOf(id), request),
     port: portOf,
@@ -81,7 +74,7 @@ export async function startExamples(
       if (statuses[0]?.currentLimit === undefined) throw new Error(`${domain} has no limit for ${JSON.stringify(descriptor)}: ${body}`);
       return statuses[0].limitRemaining ?? 0;
     },
-    admin: (path) => admin(path, path.startsWith('/runtime_modify') ? 'POST' : 'GET'),
+    admin,
     unmatched: async (id) => {
       const { body } = await httpRequest(`http://127.0.0.1:${weir.debugPort}/metrics`);
       return Number(new RegExp(`^weir_unmatched_descriptors_total\\{domain="${id}"\\} (\\d+)$`, 'm').exec(body)?.[1] ?? 0);
@@ -101,6 +94,33 @@ export async function startExamples(
     return Number(page.split(': ')[1]);
   }
 
+}
+
+export interface Listeners {
+  readonly envoy: EnvoyProcess;
+  /** A page of Envoy's own. */
+  admin(path: string): Promise<string>;
+  port(id: string): number;
+  readonly weirClusters: ReadonlyMap<string, string>;
+}
+
+/** One Envoy with a listener for each example. `addressesOf`: ports of the servers of an example, by the addresses in its configuration. */
+export async function startListeners(
+  examples: readonly Example[],
+  addressesOf: (id: string) => ReadonlyMap<string, number>,
+): Promise<Listeners> {
+  const adminPort = await freePort();
+  const ports = new Map<string, number>();
+  for (const { id } of examples) ports.set(id, await freePort());
+  const parts = examples.map((example) => bootstrapOf(example, { port: portOf(example.id), addresses: addressesOf(example.id) }));
+  const { config, weirClusters } = merged(parts, adminPort);
+  const envoy = await startEnvoy({ config: JSON.stringify(config), adminPort });
+  const admin = async (path: string) => {
+    const method = path.startsWith('/runtime_modify') ? 'POST' : 'GET';
+    return (await httpRequest(`http://127.0.0.1:${adminPort}${path}`, { method })).body;
+  };
+  return { envoy, admin, port: portOf, weirClusters };
+
   function portOf(id: string): number {
     const port = ports.get(id);
     if (port === undefined) throw new Error(`there is no example ${id}`);
@@ -108,11 +128,13 @@ export async function startExamples(
   }
 }
 
-function textOf(source: string | { readonly text: string }): string {
+/** A file below deploy/, or a text. */
+export function textOf(source: string | { readonly text: string }): string {
   return typeof source === 'string' ? readFileSync(join(DEPLOY, source), 'utf8') : source.text;
 }
 
-function inDomain(limits: Example['limits'], id: string): string {
+/** The limits of an example in its own domain. */
+export function inDomain(limits: Example['limits'], id: string): string {
   const text = textOf(limits);
   if (text.match(/^domain: .*$/gm)?.length !== 1) throw new Error(`the limits of ${id} do not name one domain`);
   return text.replace(/^domain: .*$/m, `domain: ${id}`);
@@ -134,7 +156,7 @@ function bootstrapOf({ id, envoy, replacements = {} }: Example, { port, addresse
   const bootstrap = rewritten(parse(text) as Json, (value) => {
     if (!isObject(value)) return value;
     // Calls to Weir wait longer, since tests share two cores.
-    if ('rate_limit_service' in value) return { ...value, domain: id, timeout: '3s' };
+    if ('rate_limit_service' in value) return { ...value, domain: id, timeout: '10s' };
     const { address, port_value: portValue } = value;
     const known = typeof address === 'string' ? addresses.get(`${address}:${Number(portValue)}`) : undefined;
     return known === undefined ? value : { address: '127.0.0.1', port_value: known };
