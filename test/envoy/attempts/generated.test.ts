@@ -5,10 +5,16 @@ import { seededInFull } from '../../support/random/random';
 import { huntBeyond, huntUncounted, keyNames, type Found, type Hunt } from './hunt';
 import { MUTATION_NAMES } from './mutations';
 import { startSites, type Sites } from './sites';
+import { WEAKENED } from './weakened';
 import { LOST_INTENTS, publishedConfigurations, SITES, SUBJECTS, withKeys } from './subjects';
 
 /** Changed requests of each configuration, in each of the two tests. */
 const ROUNDS = isLong ? 2000 : 80;
+
+/** Until one escapes: far more than it takes. */
+const TRIES_MAX = 5000;
+/** As many escapes are shown. */
+const SHOWN_MAX = 5;
 
 let sites: Sites | undefined;
 
@@ -31,7 +37,7 @@ function expectNone({ escapes, sent, reached }: Found): void {
 }
 
 function huntOf(subjects: Hunt['subjects']): Hunt {
-  return { sites: sites!, subjects, seed: seededInFull(ROUNDS).seed, rounds: ROUNDS };
+  return { sites: sites!, subjects, seed: seededInFull(ROUNDS).seed, rounds: ROUNDS, enough: SHOWN_MAX };
 }
 
 test('no changed request reaches the backend without being counted, for its caller and at least as strictly', async () => {
@@ -43,6 +49,28 @@ test('nobody whose limit is used up gets another request to the backend by chang
   await start();
   const found = await huntBeyond(huntOf(SUBJECTS));
   expectNone({ ...found, reached: found.sent });
+});
+
+describe('a published configuration without one of the lines that protect it', () => {
+  let found: readonly Found[];
+
+  beforeAll(async () => {
+    const weakened = await startSites(WEAKENED.map(({ example }) => example));
+    const { seed } = seededInFull(1);
+    found = await Promise.all(
+      WEAKENED.map(({ subject }) => huntUncounted({ sites: weakened, subjects: [subject], seed, rounds: TRIES_MAX, enough: 1 })),
+    );
+    await weakened.stop();
+  });
+
+  test.each(WEAKENED.map((weakened, index) => ({ ...weakened, index })))(
+    'lets a changed request escape, and the smallest one is shown: $without',
+    ({ says, index }) => {
+      const { escapes, sent } = found[index]!;
+      expect(escapes[0] ?? `nothing within ${sent} requests`).toMatch(says);
+      figure(`found after ${sent} requests`);
+    },
+  );
 });
 
 test('every published Envoy configuration is attacked, and every note on one is about a limit that is there', () => {

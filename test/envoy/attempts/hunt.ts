@@ -1,5 +1,6 @@
 /** Sends random changes of the requests of all configurations, looks for those that were not counted, and makes them as small as they can be. */
 import { randomFrom } from '../../support/random/random';
+import type { RawRequest } from '../../support/clients/raw-request';
 import type { Caller } from '../examples/target';
 import { attemptOf, shown, type Attempt } from './attempt';
 import { chooseMutations, mutated, type Chosen } from './mutations';
@@ -9,8 +10,6 @@ import { escapeOf, hasLimitOfItsOwn, limitsIn, type Seen } from './verdict';
 
 /** So many requests of one certificate or API key, because each has to be made before. */
 const SHARED_BY = 8;
-/** No more are looked for. */
-const ESCAPES_MAX = 5;
 const PLAIN_TRIES = 5;
 const ADDRESSES = 250;
 /** The second byte of the first subject's addresses. */
@@ -19,6 +18,8 @@ const FIRST_NETWORK = 60;
 interface Case {
   readonly subject: Subject;
   readonly caller: Caller;
+  /** Without a change. A token is signed once, so that it can be known again. */
+  readonly plain: RawRequest;
   readonly chosen: readonly Chosen[];
 }
 
@@ -41,6 +42,8 @@ export interface Hunt {
   readonly seed: number;
   /** Changed requests of each configuration. */
   readonly rounds: number;
+  /** It ends when so many were found. */
+  readonly enough: number;
 }
 
 function isShared(subject: Subject): boolean {
@@ -66,9 +69,13 @@ export function keyNames(rounds: number): readonly string[] {
   ]);
 }
 
-function attemptFor({ subject, caller, chosen }: Case): Attempt {
+function caseOf(subject: Subject, caller: Caller, chosen: readonly Chosen[] = []): Case {
+  return { subject, caller, plain: subject.request(caller), chosen };
+}
+
+function attemptFor({ subject, plain: request, chosen }: Case): Attempt {
   const { forged = [], written = [] } = subject;
-  const plain = attemptOf(subject.request(caller));
+  const plain = attemptOf(request);
   const changed = mutated(plain, chosen, { names: forged, others: ['127.0.0.250', 'victim'] });
   if (written.length === 0) return changed;
   const isWritten = ([name]: readonly [string, string]) => written.some((each) => name.toLowerCase().replaceAll(/[^a-z]+/g, '-').includes(each));
@@ -76,13 +83,13 @@ function attemptFor({ subject, caller, chosen }: Case): Attempt {
 }
 
 function trialOf(each: Case): Trial {
-  const { from, tls } = each.subject.request(each.caller);
+  const { from, tls } = each.plain;
   return { example: each.subject.example, attempt: attemptFor(each), as: { ...(from !== undefined && { from }), ...(tls !== undefined && { tls }) } };
 }
 
 function seenIn(each: Case, outcome: Outcome): Seen {
   const { hungUp, received, calls } = outcome;
-  return { subject: each.subject, caller: each.caller, hungUp, received, calls };
+  return { subject: each.subject, caller: each.caller, plain: each.plain, hungUp, received, calls };
 }
 
 /** Runs a function for each example side by side, with its subjects. */
@@ -96,7 +103,7 @@ async function usualLimits({ sites, subjects }: Hunt): Promise<ReadonlyMap<Subje
   const limits = new Map<Subject, number>();
   await forEachExample(subjects, async (all) => {
     for (const subject of all) {
-      const each: Case = { subject, caller: callerOf(subject, 0, 'plain'), chosen: [] };
+      const each = caseOf(subject, callerOf(subject, 0, 'plain'));
       // The first call over a connection of Envoy's takes longer.
       let outcome = await sites.run(trialOf(each));
       for (let n = 0; n < PLAIN_TRIES && (outcome.hungUp || outcome.received.length === 0); n += 1) outcome = await sites.run(trialOf(each));
@@ -112,10 +119,16 @@ async function usualLimits({ sites, subjects }: Hunt): Promise<ReadonlyMap<Subje
   return limits;
 }
 
-async function smallest(escape: Escape, judge: (each: Case) => Promise<Escape | undefined>): Promise<Escape> {
+type Judge = (subject: Subject, chosen: readonly Chosen[]) => Promise<Escape | undefined>;
+
+/** Leaves out every change that the escape does not need. */
+async function smallest(escape: Escape, judge: Judge): Promise<Escape> {
   let least = escape;
   for (let at = 0; at < least.chosen.length; ) {
-    const found = await judge({ ...least, chosen: least.chosen.filter((_, index) => index !== at) });
+    const found = await judge(
+      least.subject,
+      least.chosen.filter((_, index) => index !== at),
+    );
     if (found === undefined) at += 1;
     else least = found;
   }
@@ -127,11 +140,11 @@ interface Judging {
   readonly escapeIn: (each: Case, outcome: Outcome) => string | undefined;
 }
 
-async function hunted({ sites, subjects, seed, rounds }: Hunt, { callerFor, escapeIn }: Judging): Promise<Found> {
+async function hunted({ sites, subjects, seed, rounds, enough }: Hunt, { callerFor, escapeIn }: Judging): Promise<Found> {
   const escapes: Escape[] = [];
   let [sent, reached] = [0, 0];
-  const judge = async (asked: Case): Promise<Escape | undefined> => {
-    const each = { ...asked, caller: callerFor(asked.subject) };
+  const judge = async (subject: Subject, chosen: readonly Chosen[]): Promise<Escape | undefined> => {
+    const each = caseOf(subject, callerFor(subject), chosen);
     const outcome = await sites.run(trialOf(each));
     sent += 1;
     reached += outcome.received.length;
@@ -141,9 +154,9 @@ async function hunted({ sites, subjects, seed, rounds }: Hunt, { callerFor, esca
   await forEachExample(subjects, async (all) => {
     // The order in which examples get their turns is not that of the seed.
     const random = randomFrom({ seed: seed + SUBJECTS.indexOf(all[0]!) });
-    for (let round = 0; round < rounds && escapes.length < ESCAPES_MAX; round += 1) {
+    for (let round = 0; round < rounds && escapes.length < enough; round += 1) {
       const subject = all[round % all.length]!;
-      const found = await judge({ subject, caller: callerFor(subject), chosen: chooseMutations(random) });
+      const found = await judge(subject, chooseMutations(random));
       if (found !== undefined) escapes.push(await smallest(found, judge));
     }
   });
@@ -172,7 +185,7 @@ export async function huntBeyond(hunt: Hunt): Promise<Found> {
     for (const subject of all) {
       let passed = 0;
       for (let n = 0; n <= subject.passes; n += 1) {
-        passed += (await hunt.sites.run(trialOf({ subject, caller: spent(subject), chosen: [] }))).received.length;
+        passed += (await hunt.sites.run(trialOf(caseOf(subject, spent(subject))))).received.length;
       }
       left.set(subject, (subject.total ?? subject.passes) - passed);
     }

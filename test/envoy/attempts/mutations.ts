@@ -49,10 +49,10 @@ function afterPath(texts: readonly string[]): Mutation {
   return inPath((path, random) => `${path}${pick(texts, random)}`);
 }
 
-function inQuery(change: (parameters: readonly string[], random: Random) => readonly string[]): Mutation {
-  return (attempt, { random }) => {
+function inQuery(change: (parameters: readonly string[], random: Random, names: readonly string[]) => readonly string[]): Mutation {
+  return (attempt, { random, names }) => {
     const [path = '', query = ''] = attempt.target.split(/\?(.*)/s);
-    return { ...attempt, target: `${path}?${change(query === '' ? [] : query.split('&'), random).join(pick(['&', '&', ';', '&&'], random))}` };
+    return { ...attempt, target: `${path}?${change(query === '' ? [] : query.split('&'), random, names).join(pick(['&', '&', ';', '&&'], random))}` };
   };
 }
 
@@ -123,6 +123,7 @@ const OF_PROXIES = [
   'grpc-timeout',
 ];
 
+const ADDRESS_HEADERS = ['x-real-ip', 'forwarded', 'true-client-ip', 'cf-connecting-ip', 'x-envoy-external-address'];
 const VALUES = ['', ' ', 'invented', 'INVENTED', '0', '-1', '127.0.0.9', 'invented, 127.0.0.9', '%DOWNSTREAM_REMOTE_ADDRESS%', 'h\xe9llo \xff', '/', '*'];
 const SIZES = [500, 4000, 9000, 40_000, 61_000];
 const TYPES = [
@@ -166,8 +167,8 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
   }),
   'scheme in a header': withHeaders(({ random }) => [[pick(['x-forwarded-proto', 'x-forwarded-scheme', 'X-Scheme'], random), pick(['https', 'HTTPS', 'ws', '', 'x'], random)]]),
   'doubled parameter': inQuery((all, random) => (all.length === 0 ? ['x=1', 'x=2'] : [...all, pick(all, random)])),
-  'doubled parameter of another value': inQuery((all, random) => {
-    const [name = 'x'] = pick(all.length === 0 ? ['x'] : all, random).split('=');
+  'doubled parameter of another value': inQuery((all, random, names) => {
+    const [name = 'x'] = pick([...all, ...names, 'x'], random).split('=');
     const other = `${name}=${pick(['', 'true', 'false', 'mine', '%00', '0'], random)}`;
     return random(2) === 0 ? [...all, other] : [other, ...all];
   }),
@@ -207,6 +208,11 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'header of proxies': withHeaders(({ random, others }) => {
     const name = pick(OF_PROXIES, random);
     return Array.from({ length: pick([1, 1, 2, 30], random) }, (): Field => [name, pick([...VALUES, ...others, 'for=127.0.0.9', '5xx,connect-failure', '1'], random)]);
+  }),
+  'invented address': withHeaders(({ random, others }) => {
+    const name = pick(['x-forwarded-for', 'x-forwarded-for', 'X-Forwarded-For', ...ADDRESS_HEADERS], random);
+    const address = () => pick([...others, '127.0.0.9', '203.0.113.9', '127.0.0.9:80', '::ffff:127.0.0.9', '2001:db8::9', '[2001:db8::9]:80'], random);
+    return [[name, Array.from({ length: pick([1, 1, 2, 200], random) }, address).join(', ')]];
   }),
   'host': (attempt, { random }) => {
     const bare = without(attempt, 'host');

@@ -13,7 +13,7 @@ import { fieldOf, type Answer, type Received } from './raw-backend';
 const DEPLOY = resolve(__dirname, '..', '..', '..', 'deploy');
 
 /** What a configuration means to do beside its limit. */
-interface Intent {
+interface Intent extends Pick<Target, 'forged'> {
   /** In place of the target's: names that have an API key each. */
   readonly request?: Target['request'];
   readonly descriptor?: Target['descriptor'];
@@ -58,9 +58,14 @@ const failed: Intent['cost'] = () => 1;
 
 const INTENTS: Readonly<Record<string, Intent>> = {
   'headers, by header_value_match': { bound: ({ method }) => (/^(GET|HEAD|OPTIONS)$/.test(method) ? 10_000 : undefined) },
-  'queries, by query_parameter_value_match': { bound: ({ target }) => (/^[^?]*\?cached=true$/.test(target) ? 20 : undefined) },
+  'queries, by query_parameters': { forged: ['format'] },
+  'queries, by query_parameters, without the parameter': { forged: ['format'] },
+  'queries, by query_parameter_value_match': {
+    forged: ['cached'],
+    bound: ({ target }) => (/^[^?]*\?cached=true$/.test(target) ? 20 : undefined),
+  },
   'expressions, by an expression over the length': {
-    bound: (received) => (/^\d{1,4}$/.test(fieldOf(received, 'content-length') ?? '') && received.bodyBytes < 10_000 ? 100 : undefined),
+    bound: (received) => (/^0*\d{1,4}$/.test(fieldOf(received, 'content-length') ?? '') && received.bodyBytes < 10_000 ? 100 : undefined),
   },
   'costs, by hits_addend.format': {
     bound: (received) => ({ small: 200, medium: 20 })[fieldOf(received, 'x-size') ?? ''],

@@ -1,6 +1,6 @@
 /** Whether all requests that reached the backend were counted: each by a call to Weir that passed it, under a limit of this caller. */
+import type { RawRequest } from '../../support/clients/raw-request';
 import type { Caller } from '../examples/target';
-import { attemptOf } from './attempt';
 import type { Received } from './raw-backend';
 import type { Asked, Call } from './relay';
 import { forgivenPath, isWithin, plainPath } from './resource';
@@ -9,6 +9,8 @@ import type { Subject } from './subjects';
 export interface Seen {
   readonly subject: Subject;
   readonly caller: Caller;
+  /** What was changed. */
+  readonly plain: RawRequest;
   /** Whether the caller has its answers complete. */
   readonly hungUp: boolean;
   readonly received: readonly Received[];
@@ -16,16 +18,16 @@ export interface Seen {
 }
 
 /** Values of descriptors that are this caller's, and nobody else's. */
-function ownValues({ subject, caller }: Seen, mustBeNamed: boolean): ReadonlySet<string> {
+function ownValues({ subject, caller, plain }: Seen, mustBeNamed: boolean): ReadonlySet<string> {
   const other = subject.descriptor({ name: `${caller.name}-other`, address: '127.0.0.250' });
   const differing = Object.entries(subject.descriptor(caller)).flatMap(([key, value]) => (other[key] === value ? [] : [value]));
-  const { from = caller.address } = subject.request(caller);
+  const { from = caller.address } = plain;
   return new Set(mustBeNamed ? differing : [...differing, ...[caller.address, from].flatMap((address) => [address, `${address}/32`])]);
 }
 
 /** Whether the backend learns whose request it is: then the limit has to be that one's. */
-function names({ subject, caller }: Seen, { head }: Received): boolean {
-  const [, token] = subject.request(caller).headers?.find(([name]) => name === 'authorization') ?? [];
+function names({ plain, caller }: Seen, { head }: Received): boolean {
+  const [, token] = plain.headers?.find(([name]) => name === 'authorization') ?? [];
   return head.includes(caller.name) || (token !== undefined && head.includes(token.replace('Bearer ', '')));
 }
 
@@ -45,8 +47,8 @@ function isDescriptor({ entries }: Asked, expected: Readonly<Record<string, stri
 }
 
 /** Whether it is what the limit is for: also by a spelling that only forgiving servers take for it, unless the configuration means those to be other paths. */
-function isLimited({ subject }: Seen, { target }: Received): boolean {
-  const [resource = '/'] = attemptOf(subject.request({ name: 'x', address: '127.0.0.1' })).target.split('?');
+function isLimited({ subject, plain }: Seen, { target }: Received): boolean {
+  const [resource = '/'] = plain.target.split('?');
   if (isWithin(plainPath(target), plainPath(resource))) return true;
   return subject.forgiving === undefined && isWithin(forgivenPath(target), forgivenPath(resource));
 }
@@ -58,9 +60,9 @@ function boundOf(seen: Seen, received: Received, usual: number): number {
 
 /** Whether it is another request by design: of a kind with a limit of its own, or of nobody in particular where callers have names. */
 export function hasLimitOfItsOwn(seen: Seen, received: Received): boolean {
-  const { subject, caller } = seen;
+  const { subject, plain } = seen;
   if (subject.bound?.(received) !== undefined) return true;
-  const isNamed = subject.request(caller).headers?.some(([name]) => name === 'authorization') === true;
+  const isNamed = plain.headers?.some(([name]) => name === 'authorization') === true;
   return isNamed && !names(seen, received);
 }
 
