@@ -78,13 +78,23 @@ function attemptFor({ subject, plain: request, chosen }: Case): Attempt {
   const plain = attemptOf(request);
   const changed = mutated(plain, chosen, { names: forged, others: ['127.0.0.250', 'victim'] });
   if (written.length === 0) return changed;
-  const isWritten = ([name]: readonly [string, string]) => written.some((each) => name.toLowerCase().replaceAll(/[^a-z]+/g, '-').includes(each));
+  const isWritten = ([name]: readonly [string, string]) =>
+    written.some((each) =>
+      name
+        .toLowerCase()
+        .replaceAll(/[^a-z]+/g, '-')
+        .includes(each),
+    );
   return { ...changed, headers: [...changed.headers.filter((field) => !isWritten(field)), ...plain.headers.filter(isWritten)] };
 }
 
 function trialOf(each: Case): Trial {
   const { from, tls } = each.plain;
-  return { example: each.subject.example, attempt: attemptFor(each), as: { ...(from !== undefined && { from }), ...(tls !== undefined && { tls }) } };
+  return {
+    example: each.subject.example,
+    attempt: attemptFor(each),
+    as: { ...(from !== undefined && { from }), ...(tls !== undefined && { tls }) },
+  };
 }
 
 function seenIn(each: Case, outcome: Outcome): Seen {
@@ -106,7 +116,8 @@ async function usualLimits({ sites, subjects }: Hunt): Promise<ReadonlyMap<Subje
       const each = caseOf(subject, callerOf(subject, 0, 'plain'));
       // The first call over a connection of Envoy's takes longer.
       let outcome = await sites.run(trialOf(each));
-      for (let n = 0; n < PLAIN_TRIES && (outcome.hungUp || outcome.received.length === 0); n += 1) outcome = await sites.run(trialOf(each));
+      for (let n = 0; n < PLAIN_TRIES && (outcome.hungUp || outcome.received.length === 0); n += 1)
+        outcome = await sites.run(trialOf(each));
       const seen = seenIn(each, outcome);
       const usual = limitsIn(seen).at(0);
       if (usual === undefined || outcome.received.length !== 1 || escapeOf(seen, usual) !== undefined)
@@ -124,7 +135,7 @@ type Judge = (subject: Subject, chosen: readonly Chosen[]) => Promise<Escape | u
 /** Leaves out every change that the escape does not need. */
 async function smallest(escape: Escape, judge: Judge): Promise<Escape> {
   let least = escape;
-  for (let at = 0; at < least.chosen.length; ) {
+  for (let at = 0; at < least.chosen.length;) {
     const found = await judge(
       least.subject,
       least.chosen.filter((_, index) => index !== at),

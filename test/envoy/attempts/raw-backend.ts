@@ -64,7 +64,11 @@ export async function startRawBackend(answerTo: (request: Pick<Received, 'head' 
     next: () => new Promise((resolve) => waiting.push(resolve)),
     stop: () => {
       for (const socket of sockets) socket.destroy();
-      return new Promise((closed) => server.close(() => { closed(); }));
+      return new Promise((closed) =>
+        server.close(() => {
+          closed();
+        }),
+      );
     },
   };
 }

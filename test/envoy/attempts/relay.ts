@@ -71,7 +71,7 @@ export async function startRelay(weirPort: number): Promise<Relay> {
     const question = await bodyOf(stream);
     const asked = headers[':path'] === METHOD ? decodeRequest(question.toString('latin1', FRAME_HEADER)) : {};
     if (asked instanceof BadRequestError) throw asked;
-    const domain = String(asked.domain);
+    const { domain = '' } = asked;
     count(domain, 1);
     const { ':path': path = '', 'content-type': type = 'application/grpc' } = headers;
     const call = weir.request({ ':path': path, ':method': 'POST', 'content-type': type, te: 'trailers' });
@@ -96,12 +96,12 @@ export async function startRelay(weirPort: number): Promise<Relay> {
   function keep(asked: WireRequest, answer: Buffer): void {
     if (asked.domain === undefined || answer.length < FRAME_HEADER) return;
     const { overall_code: code, statuses }: WireResponse = responseDeserialize(answer.subarray(FRAME_HEADER));
-    const domain = String(asked.domain);
+    const { domain } = asked;
     const descriptors = (asked.descriptors ?? []).map(({ entries = [], hits_addend: own, is_negative_hits: isRefund = false }, index) => {
-      const hits = own === undefined ? asked.hits_addend || 1 : Number(own.value ?? 0);
+      const hits = own === undefined ? (asked.hits_addend ?? 0) || 1 : Number(own.value ?? 0);
       const limit = statuses[index]?.current_limit?.requests_per_unit;
       return {
-        entries: entries.map(({ key = '', value = '' }) => ({ key: String(key), value: String(value) })),
+        entries: entries.map(({ key = '', value = '' }) => ({ key, value })),
         hits: isRefund ? -hits : hits,
         limit,
       };

@@ -122,7 +122,13 @@ const FURTHER: readonly Subject[] = [
   {
     example: 'costs',
     by: 'bytes of uploads',
-    request: ({ address }) => ({ from: address, method: 'POST', target: '/upload', headers: [['content-length', '30']], body: 'x'.repeat(30) }),
+    request: ({ address }) => ({
+      from: address,
+      method: 'POST',
+      target: '/upload',
+      headers: [['content-length', '30']],
+      body: 'x'.repeat(30),
+    }),
     passes: 1,
     descriptor: (caller) => ({ cost: 'bytes', masked_remote_address: networkOf(caller) }),
     cost: ({ bodyBytes }) => bodyBytes,
@@ -178,7 +184,11 @@ function withoutIstioName({ id, replacements }: Example): Example['replacements'
 
 export const SITES: readonly Example[] = [...EXAMPLES, README]
   .filter(({ id }) => !WITHOUT_HTTP.includes(id))
-  .map((example) => ({ ...example, replacements: withoutIstioName(example) ?? {}, limits: { text: withoutRefill(textOf(example.limits)) } }));
+  .map((example) => ({
+    ...example,
+    replacements: withoutIstioName(example) ?? {},
+    limits: { text: withoutRefill(textOf(example.limits)) },
+  }));
 
 /** With a key for each name that the test may need. */
 export function withKeys(example: Example, names: readonly string[]): Example {
@@ -205,7 +215,13 @@ export function publishedConfigurations(folder = DEPLOY): readonly string[] {
   });
 }
 
-const USAGE_TYPES = ['application/json', 'application/json; charset=utf-8', 'Application/JSON', 'application/vnd.llm.v1+json;v=1', 'application/problem+json'];
+const USAGE_TYPES = [
+  'application/json',
+  'application/json; charset=utf-8',
+  'Application/JSON',
+  'application/vnd.llm.v1+json;v=1',
+  'application/problem+json',
+];
 
 /** What the backend of a configuration answers: where answers cost something, in one of the ways that the pages name. */
 export function answerOf(example: string): ((request: Pick<Received, 'head' | 'target'>) => Answer) | undefined {

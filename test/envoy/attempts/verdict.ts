@@ -25,10 +25,13 @@ function ownValues({ subject, caller, plain }: Seen, mustBeNamed: boolean): Read
   return new Set(mustBeNamed ? differing : [...differing, ...[caller.address, from].flatMap((address) => [address, `${address}/32`])]);
 }
 
-/** Whether the backend learns whose request it is: then the limit has to be that one's. */
-function names({ plain, caller }: Seen, { head }: Received): boolean {
+/** Whether the backend learns whose request it is, from a token or from what Envoy writes: then the limit has to be that one's. */
+function names({ plain, caller }: Seen, received: Received): boolean {
   const [, token] = plain.headers?.find(([name]) => name === 'authorization') ?? [];
-  return head.includes(caller.name) || (token !== undefined && head.includes(token.replace('Bearer ', '')));
+  const hasToken =
+    token !== undefined &&
+    received.head.split('\n').some((line) => /^authorization\W/i.test(line) && line.includes(token.slice('Bearer '.length)));
+  return hasToken || received.head.includes(caller.name);
 }
 
 /** The smallest number of such requests that a call counts towards, or the limit itself where requests have costs; Infinity: it counts none for this caller. */

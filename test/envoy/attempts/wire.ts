@@ -97,7 +97,7 @@ export function endedStreams(answer: Buffer): number {
 export function endedAnswers(answer: Buffer, method: string): number {
   const text = answer.toString('latin1');
   let ended = 0;
-  for (let at = 0; ; ) {
+  for (let at = 0; ;) {
     const headEnd = text.indexOf('\r\n\r\n', at);
     if (headEnd < 0) return ended;
     const head = text.slice(at, headEnd);

@@ -93,14 +93,13 @@ export async function startExamples(
     const page = await admin(`/stats?filter=^cluster\\.${clusterOf.get(id) ?? ''}\\.upstream_rq_completed$`);
     return Number(page.split(': ')[1]);
   }
-
 }
 
 export interface Listeners {
   readonly envoy: EnvoyProcess;
   /** A page of Envoy's own. */
-  admin(path: string): Promise<string>;
-  port(id: string): number;
+  readonly admin: (path: string) => Promise<string>;
+  readonly port: (id: string) => number;
   readonly weirClusters: ReadonlyMap<string, string>;
 }
 
