@@ -20,13 +20,17 @@ const AT_ONCE = 3;
 /** A proxy that waited too long for Weir lets one request pass, and not the same one so often. */
 const REPEATS = 4;
 
+const PLAIN = attemptOf({ target: '/payment' });
+
 const SETTINGS = { CHECK_DOMAIN: 'payments', CHECK_DESCRIPTORS: 'endpoint=path; path=path,client=client_ip' };
 
 let weir: WeirProcess;
 
 beforeAll(async () => {
   // Without a refill, so that time changes nothing.
-  const limits = readFileSync(EXAMPLE, 'utf8').replaceAll(/unit: (second|minute)/g, 'unit: year').replace('10000', '1000000');
+  const limits = readFileSync(EXAMPLE, 'utf8')
+    .replaceAll(/unit: (second|minute)/g, 'unit: year')
+    .replace('10000', '1000000');
   weir = await startWeir({ config: writeConfig(limits), env: { BACKEND_TYPE: 'memory', ...SETTINGS } });
 });
 
@@ -84,13 +88,23 @@ describe.each(PROXY_NAMES)('%s', (name: ProxyName) => {
     await client.backend.stop();
   });
 
+  test.each<[string, Partial<Attempt>]>([
+    // Caddy answers it with an error of its own, before it asks Weir.
+    ['an empty Host', { headers: [['host', ' ']] }],
+    // HAProxy passes it on as it is.
+    ['a path without a slash', { target: 'payment', headers: [] }],
+  ])('a malformed request passes no limit, even if the proxy refuses it before it asks Weir: %s', async (_, malformed) => {
+    const other = { ...client, from: client.from.replace(/1$/, '2') };
+    for (let n = 0; n < AT_ONCE; n += 1) await payments(other, PLAIN);
+    expect(await escapes(other, { ...PLAIN, ...malformed })).toBe(false);
+  });
+
   test('no change of a request gets a payment to the service from a client at its limit', async () => {
     const { seed } = seededInFull(ROUNDS);
     const random = randomFrom({ seed });
-    const plain = attemptOf({ target: '/payment' });
     const means = { names: ['x-forwarded-uri', 'x-forwarded-method', 'x-forwarded-for'], others: ['127.0.0.250', 'victim'] };
-    const changed = (chosen: readonly Chosen[]) => mutated(plain, chosen, means);
-    for (let n = 0; n < AT_ONCE; n += 1) await payments(client, plain);
+    const changed = (chosen: readonly Chosen[]) => mutated(PLAIN, chosen, means);
+    for (let n = 0; n < AT_ONCE; n += 1) await payments(client, PLAIN);
     const found: string[] = [];
     for (let round = 0; round < ROUNDS && found.length === 0; round += 1) {
       let chosen = chooseMutations(random);
