@@ -1,16 +1,23 @@
 /** Sends attempts over raw connections, and hangs up when they say so. */
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
+import { hangLimitMs } from '../../support/clock/hang-limit';
 import type { Attempt } from './attempt';
 import { bytesOf, endedAnswers, endedStreams } from './wire';
 
 /** A server that says nothing for so long waits for more, and gets no more. Nothing is expected of how long it takes. */
 const SILENCE_MS = 300;
+/** A request without a change has an answer, however slow the machine is. */
+const PATIENCE_MS = hangLimitMs(10_000);
 
 export interface Sent {
   readonly port: number;
   readonly from: string;
+  /** Whether it waits for its answer. */
+  readonly isPatient?: boolean;
   readonly tls?: ConnectionOptions | undefined;
+  /** The connection is there. */
+  readonly onConnected?: () => void;
   /** Resolves when the backend has got a request. */
   readonly hasArrived: () => Promise<void>;
 }
@@ -22,7 +29,7 @@ export interface Answered {
 }
 
 /** Resolves when the connection has ended. */
-export function send(attempt: Attempt, { port, from, tls, hasArrived }: Sent): Promise<Answered> {
+export function send(attempt: Attempt, { port, from, tls, isPatient = false, onConnected, hasArrived }: Sent): Promise<Answered> {
   const { hangsUp, protocol, copies, method } = attempt;
   const whole = bytesOf(attempt);
   const bytes = typeof hangsUp === 'object' ? whole.subarray(0, Math.floor(whole.length * hangsUp.afterPart)) : whole;
@@ -31,7 +38,8 @@ export function send(attempt: Attempt, { port, from, tls, hasArrived }: Sent): P
     const address = { host: '127.0.0.1', port, localAddress: from };
     const socket: Socket = tls === undefined ? connectPlain(address) : connectTls({ ...address, ...tls });
     const chunks: Buffer[] = [];
-    const silence = setTimeout(() => socket.destroy(), SILENCE_MS);
+    socket.once('connect', () => onConnected?.());
+    const silence = setTimeout(() => socket.destroy(), isPatient ? PATIENCE_MS : SILENCE_MS);
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
       silence.refresh();

@@ -10,7 +10,6 @@ import { escapeOf, hasLimitOfItsOwn, limitsIn, type Seen } from './verdict';
 
 /** So many requests of one certificate or API key, because each has to be made before. */
 const SHARED_BY = 8;
-const PLAIN_TRIES = 5;
 const ADDRESSES = 250;
 /** The second byte of the first subject's addresses. */
 const FIRST_NETWORK = 60;
@@ -94,6 +93,7 @@ function trialOf(each: Case): Trial {
     example: each.subject.example,
     attempt: attemptFor(each),
     as: { ...(from !== undefined && { from }), ...(tls !== undefined && { tls }) },
+    isPatient: each.chosen.length === 0,
   };
 }
 
@@ -114,10 +114,7 @@ async function usualLimits({ sites, subjects }: Hunt): Promise<ReadonlyMap<Subje
   await forEachExample(subjects, async (all) => {
     for (const subject of all) {
       const each = caseOf(subject, callerOf(subject, 0, 'plain'));
-      // The first call over a connection of Envoy's takes longer.
-      let outcome = await sites.run(trialOf(each));
-      for (let n = 0; n < PLAIN_TRIES && (outcome.hungUp || outcome.received.length === 0); n += 1)
-        outcome = await sites.run(trialOf(each));
+      const outcome = await sites.run(trialOf(each));
       const seen = seenIn(each, outcome);
       const usual = limitsIn(seen).at(0);
       if (usual === undefined || outcome.received.length !== 1 || escapeOf(seen, usual) !== undefined)

@@ -16,6 +16,8 @@ export interface Trial {
   readonly example: string;
   readonly attempt: Attempt;
   readonly as: Pick<RawRequest, 'from' | 'tls'>;
+  /** Whether the caller waits for its answer. */
+  readonly isPatient: boolean;
 }
 
 export interface Outcome extends Answered {
@@ -52,9 +54,10 @@ export async function startSites(examples: readonly Example[]): Promise<Sites> {
     return new Map(page.split('\n').map((line) => line.split(': ') as [string, string]));
   });
   return {
-    run: async ({ example, attempt, as: { from = '127.0.0.1', tls } }) => {
-      opened.set(example, (opened.get(example) ?? 0) + 1);
-      const answered = await send(attempt, { port: port(example), from, tls, hasArrived: () => backendOf(example).next() });
+    run: async ({ example, attempt, as: { from = '127.0.0.1', tls }, isPatient }) => {
+      const onConnected = () => opened.set(example, (opened.get(example) ?? 0) + 1);
+      const hasArrived = () => backendOf(example).next();
+      const answered = await send(attempt, { port: port(example), from, tls, isPatient, onConnected, hasArrived });
       let quietLooks = 0;
       await until(async () => {
         quietLooks = (await isQuiet(example)) ? quietLooks + 1 : 0;
@@ -77,7 +80,7 @@ export async function startSites(examples: readonly Example[]): Promise<Sites> {
     const listener = `listener.127.0.0.1_${port(id)}.downstream_cx`;
     const cluster = `cluster.${weirClusters.get(id) ?? ''}.upstream_rq`;
     const open = [`${listener}_active`, `${cluster}_active`, `${cluster}_pending_active`].map((name) => seen.get(name));
-    return seen.get(`${listener}_total`) === String(opened.get(id)) && open.every((value) => value === '0') && relay.open(id) === 0;
+    return Number(seen.get(`${listener}_total`)) >= (opened.get(id) ?? 0) && open.every((value) => value === '0') && relay.open(id) === 0;
   }
 }
 
