@@ -73,7 +73,7 @@ const WEAKNESSES: readonly Weakness[] = [
   {
     without: 'the refusal of a second token in a header',
     limit: 'tokens, by jwt_claim',
-    replacements: { "'(Bearer [^, ]+)?'": "'.*'" },
+    replacements: { "'(Bearer [^,\\s]+)?'": "'.*'" },
     says: /0 were counted for this caller, by .*(header|address)/,
   },
 ];

@@ -128,6 +128,7 @@ export const ACTION_TARGETS: readonly Target[] = [
         ` ${token}`,
         token.replace('Bearer', 'bearer'),
         `${token} x`,
+        token.replace(' ', '\t'),
       ];
       return forms.flatMap((form) =>
         ['127.42.0.1', '127.42.0.2'].map((from) => ({ ...honest, from, headers: [['authorization', form] as const] })),
