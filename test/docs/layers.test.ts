@@ -30,7 +30,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'configuration/source': ['configuration/compile', 'configuration/problems', 'configuration/settings', 'configuration/yaml', 'domain'],
   'configuration/explain': ['configuration/compile', 'domain'],
   'should-rate-limit': ['domain', 'state/request', 'state/store'],
-  'server/observability': ['domain', 'should-rate-limit', 'state/request', 'state/store', 'state/top'],
+  'server/observability': ['domain', 'should-rate-limit', 'state/request', 'state/resilience', 'state/store', 'state/top'],
   'server/transport': ['domain', 'server/observability', 'should-rate-limit', 'state/request', 'state/reservation', 'state/store'],
   'server/workers': ['configuration', 'domain', 'server/observability'],
   'server/warm-up': ['configuration', 'domain', 'server', 'should-rate-limit', 'state'],

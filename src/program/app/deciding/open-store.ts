@@ -26,7 +26,7 @@ import { SplitStore, type SplitStoreOptions } from '../../../state/store/layers/
 import { StoreError, type Store } from '../../../state/store/port/store';
 import type { TopExchange } from '../../../state/top/exchange';
 import { RedisExchange } from '../../../state/top/redis-exchange';
-import { wrapRedis, type WrapRedisOptions } from '../../../state/resilience/wrap-redis';
+import { wrapRedis, type WrapRedisOptions, type WrappedRedis } from '../../../state/resilience/wrap-redis';
 
 const DEGRADED_REDIS = 'degraded: redis';
 const DEGRADED_REDIS_PER_SECOND = 'degraded: redis per second';
@@ -70,80 +70,115 @@ export interface OpenedStore {
 
 /** Resolves after REDIS_CONNECT_TIMEOUT even without Redis: degraded, and still connecting. */
 export async function openStore(input: OpenStoreInput): Promise<OpenedStore> {
-  const { settings, choice, health, log, metrics, lastKnownMax, accountsMax, local } = input;
-  const passedWithout = { decisions: 0, hits: 0 };
-  const passed = () => ({ ...passedWithout });
-  const lastError = new LastStoreError(() => Date.now());
-  const parts = {
-    settings,
-    health,
-    log,
-    metrics,
-    passed,
-    breakers: new Breakers({ health, log, metrics, passed }),
-    ownLag: new EventLoopLag(),
+  const { settings } = input;
+  const redis = new RedisParts(input);
+  const { main, second, store, denyCache, instances, lastError } = redis;
+  const wait = { waitMs: settings.redisConnectTimeoutMs };
+  await Promise.all([main.connect(wait), second?.connect(wait)]);
+  instances.start();
+  return {
+    store,
+    reservations: makeReservations(input, redis),
+    run: (call, options) => main.run(call, options),
+    forget: (bucketKeys) => {
+      denyCache.forget(bucketKeys.map((bucketKey) => ({ bucketKey })));
+    },
+    name: instances.name,
+    lastError: () => lastError.facts,
+    exchange: makeExchange(settings, main, instances.name),
+    leave: () => redis.leave(),
   };
-  const seen = new RedisEviction({ health, log, metrics, nowMs: monotonicNowMs });
-  // The second Redis may have lost the buckets that caused cached denials.
-  const onSecond = () => {
-    denyCache.clear();
-  };
-  const onMain = () => {
-    denyCache.clear();
-    void instances.beat();
-  };
-  const main = openRedis({
-    ...parts,
-    eviction: { seen, store: 'redis' },
-    measure: lastError.remembering('redis', measureStore(metrics, 'redis')),
-    connection: choice.connection,
-    degraded: DEGRADED_REDIS,
-    onConnected: onMain,
-  });
-  const second =
-    choice.perSecond &&
-    openRedis({
-      ...parts,
-      eviction: { seen, store: 'redis_per_second' },
-      measure: lastError.remembering('redis_per_second', measureStore(metrics, 'redis_per_second')),
-      connection: choice.perSecond,
-      degraded: DEGRADED_REDIS_PER_SECOND,
-      onConnected: onSecond,
+}
+
+/** One or two Redis servers and what is made of them. They connect later, so their callbacks find all parts made. */
+class RedisParts implements BothRedis {
+  readonly main: OpenedRedis;
+  readonly second: OpenedRedis | undefined;
+  readonly store: WrappedRedis['store'];
+  readonly denyCache: WrappedRedis['denyCache'];
+  readonly instances: Instances;
+  readonly lastError = new LastStoreError(() => Date.now());
+  private readonly ownLag = new EventLoopLag();
+  private readonly passedWithout = { decisions: 0, hits: 0 };
+
+  constructor(private readonly input: OpenStoreInput) {
+    const { main, second } = this.openServers();
+    this.main = main;
+    this.second = second;
+    const { store, denyCache } = wrapRedis(this.inParts(), this.wrapOptions());
+    this.store = store;
+    this.denyCache = denyCache;
+    const onCount = () => {
+      store.chargeBack();
+    };
+    this.instances = makeInstances(input, { main, second, onCount });
+    input.metrics.instances.set(this.instances.count);
+  }
+
+  private openServers(): BothRedis {
+    const { settings, choice, health, log, metrics } = this.input;
+    const passed = () => ({ ...this.passedWithout });
+    const seen = new RedisEviction({ health, log, metrics, nowMs: monotonicNowMs });
+    const breakers = new Breakers({ health, log, metrics, passed });
+    const common = { settings, health, log, metrics, passed, breakers, ownLag: this.ownLag };
+    const ofStore = (store: 'redis' | 'redis_per_second') => ({
+      eviction: { seen, store },
+      measure: this.lastError.remembering(store, measureStore(metrics, store)),
     });
-  const { store, denyCache } = wrapRedis(
-    inParts({
-      settings,
-      choice,
-      metrics,
-      main,
-      second,
-      onGivenBack: (settlements) => {
-        denyCache.forget(settlements);
-      },
-    }),
-    {
+    const onMain = () => {
+      this.denyCache.clear();
+      void this.instances.beat();
+    };
+    // The second Redis may have lost the buckets that caused cached denials.
+    const onSecond = () => {
+      this.denyCache.clear();
+    };
+    const { connection, perSecond } = choice;
+    return {
+      main: openRedis({ ...common, ...ofStore('redis'), connection, degraded: DEGRADED_REDIS, onConnected: onMain }),
+      second:
+        perSecond &&
+        openRedis({
+          ...common,
+          ...ofStore('redis_per_second'),
+          connection: perSecond,
+          degraded: DEGRADED_REDIS_PER_SECOND,
+          onConnected: onSecond,
+        }),
+    };
+  }
+
+  private inParts(): Store {
+    const { settings, choice, metrics } = this.input;
+    const { main, second } = this;
+    const onGivenBack: SplitStoreOptions['onGivenBack'] = (settlements) => {
+      this.denyCache.forget(settlements);
+    };
+    return inParts({ settings, choice, metrics, main, second, onGivenBack });
+  }
+
+  private wrapOptions(): WrapRedisOptions {
+    const { settings, metrics, log, lastKnownMax, accountsMax, local } = this.input;
+    const { main, second, passedWithout } = this;
+    return {
       denyCacheMax: settings.denyCacheMax,
       lastKnownMax,
       accountsMax,
       failureMode: settings.failureMode,
       local,
-      instances: () => instances.count,
+      instances: () => this.instances.count,
       isThere: ({ bucketKey, limit }) => (second !== undefined && isPerSecond(limit) ? second : main).isThere(bucketKey),
       ...reportTo({ metrics, log, passedWithout }),
-    },
-  );
-  const instances = makeInstances(input, {
-    main,
-    second,
-    onCount: () => {
-      store.chargeBack();
-    },
-  });
-  metrics.instances.set(instances.count);
+    };
+  }
 
-  const wait = { waitMs: settings.redisConnectTimeoutMs };
-  await Promise.all([main.connect(wait), second?.connect(wait)]);
-  instances.start();
+  leave(): Promise<void> {
+    this.ownLag.close();
+    return this.instances.leave({ waitMs: LEAVE_MS });
+  }
+}
+
+function makeReservations({ settings, choice, onLapsed }: OpenStoreInput, { main, second, store, denyCache }: RedisParts): Reservations {
   const redis = new RedisReservations({
     run: (call, options) => main.run(call, options),
     slotOf: ({ bucketKey, limit }) => {
@@ -154,31 +189,16 @@ export async function openStore(input: OpenStoreInput): Promise<OpenedStore> {
     onGivenBack: (legs) => {
       denyCache.forget(legs);
     },
-    onLapsed: input.onLapsed,
+    onLapsed,
   });
-  const reservations = new FallbackReservations({
+  return new FallbackReservations({
     redis,
     store,
     nowUs: monotonicNowUs,
     recordsMax: FALLBACK_RESERVATIONS_MAX,
     bytesMax: FALLBACK_RESERVATIONS_BYTES_MAX,
-    onLapsed: input.onLapsed,
+    onLapsed,
   });
-  return {
-    store,
-    reservations,
-    run: (call, options) => main.run(call, options),
-    forget: (bucketKeys) => {
-      denyCache.forget(bucketKeys.map((bucketKey) => ({ bucketKey })));
-    },
-    name: instances.name,
-    lastError: () => lastError.facts,
-    exchange: makeExchange(settings, main, instances.name),
-    leave: () => {
-      parts.ownLag.close();
-      return instances.leave({ waitMs: LEAVE_MS });
-    },
-  };
 }
 
 function makeExchange(settings: OpenStoreInput['settings'], main: Pick<OpenedRedis, 'run'>, name: string): RedisExchange {
