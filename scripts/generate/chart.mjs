@@ -1,6 +1,5 @@
 /**
  * Writes what the chart deploy/helm/weir takes from elsewhere: the schema of its values, the table of its README, and the files that it ships.
- * It needs a build, because it reads the table of settings in dist/.
  */
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -25,8 +24,9 @@ const COPIES = [
 
 /** @type {(path: string) => unknown} */
 const load = createRequire(import.meta.url);
+load('../process/load-typescript.cjs');
 const { SETTINGS_TABLE } = /** @type {typeof import('../../src/configuration/settings/table/settings-table.js')} */ (
-  load('../../dist/configuration/settings/table/settings-table.js')
+  load('../../src/configuration/settings/table/settings-table.ts')
 );
 
 for (const { from, to } of COPIES) writeFileSync(join(CHART, 'files', ...to), readFileSync(join(DEPLOY, ...from)));

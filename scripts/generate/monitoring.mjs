@@ -1,4 +1,4 @@
-/** Writes the dashboards under deploy/grafana/ and the alerts under deploy/prometheus/. It needs a build, because it runs dist/. */
+/** Writes the dashboards under deploy/grafana/ and the alerts under deploy/prometheus/. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -13,18 +13,13 @@ const USAGE = `Usage: node scripts/generate/monitoring.mjs [--runbook URL] [--en
 
 /** @type {(path: string) => unknown} */
 const load = createRequire(import.meta.url);
-const { renderPrometheusRule, renderRules } = /** @type {typeof import('../../src/server/observability/monitoring/alert-rules.js')} */ (
-  load('../../dist/server/observability/monitoring/alert-rules.js')
+load('../process/load-typescript.cjs');
+const { renderPrometheusRule, renderRules } = /** @type {typeof import('./monitoring/alert-rules.js')} */ (
+  load('./monitoring/alert-rules.ts')
 );
-const { DEFAULT_ALERT_OPTIONS } = /** @type {typeof import('../../src/server/observability/monitoring/alerts.js')} */ (
-  load('../../dist/server/observability/monitoring/alerts.js')
-);
-const { RUNBOOK } = /** @type {typeof import('../../src/server/observability/monitoring/runbook-link.js')} */ (
-  load('../../dist/server/observability/monitoring/runbook-link.js')
-);
-const { renderDashboards } = /** @type {typeof import('../../src/server/observability/monitoring/dashboards.js')} */ (
-  load('../../dist/server/observability/monitoring/dashboards.js')
-);
+const { DEFAULT_ALERT_OPTIONS } = /** @type {typeof import('./monitoring/alerts.js')} */ (load('./monitoring/alerts.ts'));
+const { RUNBOOK } = /** @type {typeof import('./monitoring/runbook-link.js')} */ (load('./monitoring/runbook-link.ts'));
+const { renderDashboards } = /** @type {typeof import('./monitoring/dashboards.js')} */ (load('./monitoring/dashboards.ts'));
 
 const options = readOptions();
 /** @type {Record<string, string>} */

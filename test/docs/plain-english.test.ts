@@ -22,8 +22,8 @@ import {
 import { CERTIFICATE_METRIC } from '../../src/server/observability/metrics/certificate-expiry';
 import { LIMIT_METRICS } from '../../src/server/observability/metrics/rule-limit-metric';
 import { DOMAIN_METRICS, RULE_METRICS } from '../../src/server/observability/metrics/rule-metrics';
-import { makeAlerts } from '../../src/server/observability/monitoring/alerts';
-import { makeDashboards } from '../../src/server/observability/monitoring/dashboards';
+import { makeAlerts } from '../../scripts/generate/monitoring/alerts';
+import { makeDashboards } from '../../scripts/generate/monitoring/dashboards';
 import { passagesOf, sentencesOf, stringPassages, type Passage, type Sentence } from '../support/docs/prose';
 import { testTitles } from '../support/docs/test-titles';
 

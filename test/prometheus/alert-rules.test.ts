@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { ruleGroups, type AlertingRule } from '../../src/server/observability/monitoring/alert-rules';
+import { ruleGroups, type AlertingRule } from '../../scripts/generate/monitoring/alert-rules';
 import { ALERT_CASES, QUIET_CASES, type AlertCase } from './alert-cases';
 
 const RULES_FILE = path.resolve('deploy', 'prometheus', 'weir-alerts.yaml');

@@ -1,10 +1,10 @@
 /** A real Prometheus watches real Weirs under load: each alert fires by its fault and resolves after it, and each query of the dashboards has data. */
 
 import { readFileSync } from 'node:fs';
-import { makeAlerts } from '../../src/server/observability/monitoring/alerts';
-import { renderRules } from '../../src/server/observability/monitoring/alert-rules';
-import { makeDashboards } from '../../src/server/observability/monitoring/dashboards';
-import { dividedBy } from '../../src/server/observability/monitoring/time-scale';
+import { makeAlerts } from '../../scripts/generate/monitoring/alerts';
+import { renderRules } from '../../scripts/generate/monitoring/alert-rules';
+import { makeDashboards } from '../../scripts/generate/monitoring/dashboards';
+import { dividedBy } from '../../scripts/generate/monitoring/time-scale';
 import { until } from '../support/clock/until';
 import { figure } from '../support/docs/figure';
 import { runCommand } from '../support/processes/command';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClient } from 'redis';
-import { DEFAULT_ALERT_OPTIONS, type AlertOptions } from '../../src/server/observability/monitoring/alerts';
+import { DEFAULT_ALERT_OPTIONS, type AlertOptions } from '../../scripts/generate/monitoring/alerts';
 import { httpRequest } from '../support/clients/http-client';
 import { RlsClient, type AskedDescriptor } from '../support/clients/rls-client';
 import { writeConfig } from '../support/config/temp-config';

@@ -7,13 +7,13 @@ import { isMap, parse, parseDocument } from 'yaml';
 import { examineConfig } from '../../../src/configuration/compile/compile';
 import type { Field, Level, Mistake } from '../../../src/configuration/compile/field-types/field';
 import { LEVELS } from '../../../src/configuration/compile/fields/levels';
-import { mistakesOf, renderConfigurationDoc } from '../../../src/configuration/compile/schema/configuration-doc';
+import { mistakesOf, renderConfigurationDoc } from '../../../scripts/generate/docs/configuration-doc';
 import { renderJsonSchema } from '../../../src/configuration/compile/schema/json-schema';
 import { unwrapConfigMap } from '../../../src/configuration/source/files/config-map';
 import { fencedBlocks } from '../../support/docs/markdown';
 import { expectSchemaAgrees, isUnseen, mistakesOfLevel, schemaAccepts, schemaErrors } from '../../support/config/schema-agreement';
 
-const REGENERATE = 'node scripts/generate/docs.mjs (after a build)';
+const REGENERATE = 'node scripts/generate/docs.mjs';
 
 const FIELDS = LEVELS.flatMap((level) => level.entries.map(([property, field]) => ({ level, property, field })));
 

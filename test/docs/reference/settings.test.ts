@@ -2,10 +2,10 @@
 
 import fs from 'node:fs';
 import path from 'node:path';
-import { renderSettingsDoc } from '../../../src/configuration/settings/table/settings-doc';
+import { renderSettingsDoc } from '../../../scripts/generate/docs/settings-doc';
 import { SETTINGS_TABLE } from '../../../src/configuration/settings/table/settings-table';
 
-const REGENERATE = 'node scripts/generate/docs.mjs (after a build)';
+const REGENERATE = 'node scripts/generate/docs.mjs';
 
 const NAMES: readonly string[] = Object.values(SETTINGS_TABLE).map(({ name }) => name);
 

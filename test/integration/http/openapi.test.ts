@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { VERSION } from '../../../src/program/app/context/version';
 import { UnavailableError } from '../../../src/lib/errors';
 import { PartsError } from '../../../src/state/reservation/reservations';
-import { httpOpenApi, renderHttpOpenApi } from '../../../src/server/transport/http/openapi/http-openapi';
+import { httpOpenApi, renderHttpOpenApi } from '../../../scripts/generate/docs/http-openapi';
 import { httpRoutes } from '../../../src/server/transport/http/http-routes';
 import { HttpServer } from '../../../src/server/transport/http/http-server';
 import { ReservationCalls, type ReservationCallsOptions } from '../../../src/server/transport/reservation-calls';
@@ -92,7 +92,7 @@ async function ask(expected: Expected, path: string, request: HttpRequest = {}):
 
 test('docs/openapi.json is what the code generates', () => {
   if (readFileSync('docs/openapi.json', 'utf8') !== renderHttpOpenApi(VERSION))
-    throw new Error('docs/openapi.json is out of date; run node scripts/generate/docs.mjs (after a build)');
+    throw new Error('docs/openapi.json is out of date; run node scripts/generate/docs.mjs');
 });
 
 describe('answers of a process fit the document', () => {

@@ -4,9 +4,9 @@ import { Ajv2020 } from 'ajv/dist/2020';
 import { parseAllDocuments, type Document } from 'yaml';
 import type { Level, Mistake } from '../../../src/configuration/compile/field-types/field';
 import { LEVELS } from '../../../src/configuration/compile/fields/levels';
-import { mistakesOf } from '../../../src/configuration/compile/schema/configuration-doc';
+import { mistakesOf } from '../../../scripts/generate/docs/configuration-doc';
 import { renderJsonSchema } from '../../../src/configuration/compile/schema/json-schema';
-import { UNSEEN_FAULTS } from '../../../src/configuration/compile/schema/unseen-faults';
+import { UNSEEN_FAULTS } from '../../../scripts/generate/docs/unseen-faults';
 
 /** Longer texts are about size. */
 const TEXT_LENGTH_MAX = 64 * 1024;

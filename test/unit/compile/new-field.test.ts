@@ -6,7 +6,7 @@ import { DESCRIPTOR } from '../../../src/configuration/compile/fields/descriptor
 import { FILE } from '../../../src/configuration/compile/fields/file';
 import { RATE_LIMIT } from '../../../src/configuration/compile/fields/rate-limit';
 import { MapReader } from '../../../src/configuration/compile/read/map-reader';
-import { renderConfigurationDoc } from '../../../src/configuration/compile/schema/configuration-doc';
+import { renderConfigurationDoc } from '../../../scripts/generate/docs/configuration-doc';
 import { renderJsonSchema } from '../../../src/configuration/compile/schema/json-schema';
 import { ProblemList } from '../../../src/configuration/problems/problem-list';
 import { openDocument } from '../../../src/configuration/yaml/config-document';

@@ -1,10 +1,10 @@
 /** The alerts: what each looks at, how long, how urgent it is, and what it says. */
 
-import { CERTIFICATE_METRIC } from '../metrics/certificate-expiry';
-import { CONFIG_METRICS, CONTROL_METRICS, METRICS, WORKER_METRICS, XDS_METRICS } from '../metrics/metrics';
-import { LIMIT_METRICS } from '../metrics/rule-limit-metric';
-import { DOMAIN_METRICS, OTHER, RULE_METRICS } from '../metrics/rule-metrics';
-import { TOP_KEY_METRIC } from '../metrics/top-key-metric';
+import { CERTIFICATE_METRIC } from '../../../src/server/observability/metrics/certificate-expiry';
+import { CONFIG_METRICS, CONTROL_METRICS, METRICS, WORKER_METRICS, XDS_METRICS } from '../../../src/server/observability/metrics/metrics';
+import { LIMIT_METRICS } from '../../../src/server/observability/metrics/rule-limit-metric';
+import { DOMAIN_METRICS, OTHER, RULE_METRICS } from '../../../src/server/observability/metrics/rule-metrics';
+import { TOP_KEY_METRIC } from '../../../src/server/observability/metrics/top-key-metric';
 import { PROCESS_METRICS, TARGET_METRICS } from './process-metrics';
 import { buckets, countBy, counts, increase, INSTALLATION, INSTANCE, maxBy, minBy, quantile, rate, RULE, series, sumBy } from './promql';
 import { usedInBand, WINDOW_BANDS } from './rule-queries';

@@ -1,8 +1,8 @@
 /** The variables of the dashboards: data source, installation, domain, rule and instance, and where the runbook is. */
 
 import type { VariableModel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { METRICS } from '../metrics/metrics';
-import { LIMIT_METRICS } from '../metrics/rule-limit-metric';
+import { METRICS } from '../../../src/server/observability/metrics/metrics';
+import { LIMIT_METRICS } from '../../../src/server/observability/metrics/rule-limit-metric';
 import { DATA_SOURCE } from './panels';
 import type { PlainJson } from './plain-json';
 import { series } from './promql';

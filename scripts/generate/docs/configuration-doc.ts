@@ -1,12 +1,12 @@
 /** Writes `docs/configuration.md` from the table of fields. */
 
-import type { Field, Level, Mistake } from '../field-types/field';
-import { LEVELS } from '../fields/levels';
+import type { Field, Level, Mistake } from '../../../src/configuration/compile/field-types/field';
+import { LEVELS } from '../../../src/configuration/compile/fields/levels';
 import { UNSEEN_FAULTS } from './unseen-faults';
 
 const HEAD = `# Configuration
 
-Every field of a configuration file. The page is generated from \`src/configuration/compile/fields\` by \`node scripts/generate/docs.mjs\` (after a build).
+Every field of a configuration file. The page is generated from \`src/configuration/compile/fields\` by \`node scripts/generate/docs.mjs\`.
 
 - A file is a YAML map with one domain. Weir reads a file, a directory, or resources over xDS ([reload.md](reload.md), [envoy-gateway.md](envoy-gateway.md)).
 - An error rejects the whole configuration, and the last good one stays in force. Errors name file, line, column and field. An unknown key is an error, and Weir suggests the nearest known one.

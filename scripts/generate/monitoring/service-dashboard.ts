@@ -1,8 +1,15 @@
 /** The dashboard of the service: how fast it decides, what Redis does to it, and how its instances differ. */
 
-import { CERTIFICATE_METRIC } from '../metrics/certificate-expiry';
-import { CONFIG_METRICS, CONTROL_METRICS, METRICS, WORKER_METRICS, XDS_METRICS, type MetricRow } from '../metrics/metrics';
-import { LIMIT_METRICS } from '../metrics/rule-limit-metric';
+import { CERTIFICATE_METRIC } from '../../../src/server/observability/metrics/certificate-expiry';
+import {
+  CONFIG_METRICS,
+  CONTROL_METRICS,
+  METRICS,
+  WORKER_METRICS,
+  XDS_METRICS,
+  type MetricRow,
+} from '../../../src/server/observability/metrics/metrics';
+import { LIMIT_METRICS } from '../../../src/server/observability/metrics/rule-limit-metric';
 import { DEFAULT_ALERT_OPTIONS, HEAP_SHARE, type AlertOptions } from './alerts';
 import type { PanelSpec, Query, Section } from './panels';
 import { PROCESS_METRICS } from './process-metrics';

@@ -1,12 +1,12 @@
 /** Writes `docs/settings.md` from the settings table. */
 
-import { REFERENCE_SETTINGS, type ReferenceSetting } from './reference-settings';
-import { GROUPS, type SettingRow } from './setting-row';
-import { SETTINGS_TABLE } from './settings-table';
+import { REFERENCE_SETTINGS, type ReferenceSetting } from '../../../src/configuration/settings/table/reference-settings';
+import { GROUPS, type SettingRow } from '../../../src/configuration/settings/table/setting-row';
+import { SETTINGS_TABLE } from '../../../src/configuration/settings/table/settings-table';
 
 const HEAD = `# Settings
 
-Environment variables of Weir. The page is generated from \`src/configuration/settings/table/settings-table.ts\` by \`node scripts/generate/docs.mjs\` (after a build).
+Environment variables of Weir. The page is generated from \`src/configuration/settings/table/settings-table.ts\` by \`node scripts/generate/docs.mjs\`.
 \`weir settings\` shows all values in force.
 
 - An empty variable counts as unset.

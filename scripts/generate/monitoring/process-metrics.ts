@@ -1,6 +1,6 @@
 /** Metrics that Weir does not name itself: those of prom-client, which docs/metrics.md calls its defaults, and those of Prometheus. */
 
-import type { MetricRow } from '../metrics/metrics';
+import type { MetricRow } from '../../../src/server/observability/metrics/metrics';
 
 export const PROCESS_METRICS = {
   cpu: { type: 'counter', name: 'process_cpu_seconds_total', labels: [], help: '' },

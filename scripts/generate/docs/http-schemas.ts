@@ -1,9 +1,9 @@
 /** JSON Schemas of what the HTTP port takes and answers. The types of the messages make the lists of fields complete. */
 
-import { DESCRIPTORS_MAX, ENTRIES_MAX, TEXT_BYTES_MAX } from '../../../../domain/descriptor/descriptor-bounds';
-import { UINT32_MAX } from '../../../../domain/rule/limit';
-import { camelCase } from '../../messages/message-fields';
-import type { WireStep } from '../../messages/reservation-messages';
+import { DESCRIPTORS_MAX, ENTRIES_MAX, TEXT_BYTES_MAX } from '../../../src/domain/descriptor/descriptor-bounds';
+import { UINT32_MAX } from '../../../src/domain/rule/limit';
+import { camelCase } from '../../../src/server/transport/messages/message-fields';
+import type { WireStep } from '../../../src/server/transport/messages/reservation-messages';
 import {
   CODE_WORDS,
   UNIT_WORDS,
@@ -17,7 +17,7 @@ import {
   type WireResponse,
   type WireStatus,
   type WireStepAnswer,
-} from '../../messages/wire';
+} from '../../../src/server/transport/messages/wire';
 
 export type Json = Readonly<Record<string, unknown>>;
 

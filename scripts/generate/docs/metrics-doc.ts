@@ -10,19 +10,19 @@ import {
   WORKER_METRICS,
   XDS_METRICS,
   type MetricRow,
-} from './metrics/metrics';
-import { ADMIN_METRICS } from './metrics/admin-metrics';
-import { CERTIFICATE_METRIC } from './metrics/certificate-expiry';
-import { LIMIT_METRICS } from './metrics/rule-limit-metric';
-import { DOMAIN_METRICS, RULE_METRICS } from './metrics/rule-metrics';
-import { TOP_KEY_METRIC } from './metrics/top-key-metric';
-import { TIMES_MAX } from './statsd/statsd-differences';
-import { statsdTemplate } from './statsd/statsd-names';
+} from '../../../src/server/observability/metrics/metrics';
+import { ADMIN_METRICS } from '../../../src/server/observability/metrics/admin-metrics';
+import { CERTIFICATE_METRIC } from '../../../src/server/observability/metrics/certificate-expiry';
+import { LIMIT_METRICS } from '../../../src/server/observability/metrics/rule-limit-metric';
+import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/server/observability/metrics/rule-metrics';
+import { TOP_KEY_METRIC } from '../../../src/server/observability/metrics/top-key-metric';
+import { TIMES_MAX } from '../../../src/server/observability/statsd/statsd-differences';
+import { statsdTemplate } from '../../../src/server/observability/statsd/statsd-names';
 
 const HEAD = `# Metrics
 
 Prometheus metrics, served at \`/metrics\` on DEBUG_PORT and, with \`USE_PROMETHEUS\`, at \`PROMETHEUS_ADDR\`. The page also lists the statsd names.
-It is generated from the tables in \`src/server/observability/\` by \`node scripts/generate/docs.mjs\` (after a build). Node's own metrics
+It is generated from the tables in \`src/server/observability/\` by \`node scripts/generate/docs.mjs\`. Node's own metrics
 (\`process_*\`, \`nodejs_*\`) are the defaults of prom-client. \`EXTRA_TAGS\` adds labels to every metric.
 
 With \`WORKERS\` over 1, values are summed over all workers. Gauges that all workers see alike (\`weir_instances\`, \`weir_breaker_open\`) show the maximum.

@@ -1,7 +1,7 @@
 /** Parts of PromQL, written from the tables of metrics: a query cannot name a metric or a label that Weir does not have. */
 
-import type { MetricRow } from '../metrics/metrics';
-import { RULE_LABELS } from '../metrics/rule-labels';
+import type { MetricRow } from '../../../src/server/observability/metrics/metrics';
+import { RULE_LABELS } from '../../../src/server/observability/metrics/rule-labels';
 
 /** Labels that Prometheus adds to what it scrapes. */
 export type TargetLabel = 'cluster' | 'namespace' | 'job' | 'instance';

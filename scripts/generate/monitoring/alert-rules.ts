@@ -24,7 +24,7 @@ export interface RuleGroups {
 }
 
 const HEAD =
-  '# Written by scripts/generate/monitoring.mjs from src/server/observability/monitoring/alerts.ts; docs/runbook.md explains each alert.\n';
+  '# Written by scripts/generate/monitoring.mjs from scripts/generate/monitoring/alerts.ts; docs/runbook.md explains each alert.\n';
 
 export function ruleGroups({ runbook = RUNBOOK, time = REAL_TIME, alerts = DEFAULT_ALERT_OPTIONS }: RulesOptions = {}): RuleGroups {
   return { groups: [{ name: 'weir', rules: makeAlerts(alerts).map((alert) => toRule(alert, { runbook, time })) }] };

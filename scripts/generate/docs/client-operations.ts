@@ -1,7 +1,7 @@
 /** Writes `src/administration/admin-client/operations.ts`: the operations that the commands and the console call, with their types, from the table of routes. */
 
 import type { TSchema } from '@sinclair/typebox';
-import type { AdminRoute } from '../route/route';
+import type { AdminRoute } from '../../../src/administration/admin/route/route';
 
 /** The width at which the formatter breaks lines. */
 const LINE_CHARS_MAX = 140;

@@ -1,7 +1,7 @@
 /** The dashboards of Grafana, as the JSON that it imports. */
 
 import type { AnnotationQuery, Dashboard as GrafanaDashboard } from '@grafana/grafana-foundation-sdk/dashboard';
-import { CONFIG_METRICS, METRICS } from '../metrics/metrics';
+import { CONFIG_METRICS, METRICS } from '../../../src/server/observability/metrics/metrics';
 import { DEFAULT_ALERT_OPTIONS, type AlertOptions } from './alerts';
 import { DATA_SOURCE, placed } from './panels';
 import type { PlainJson } from './plain-json';

@@ -1,8 +1,8 @@
 /** Queries on rules that dashboards and alerts share. */
 
-import { LIMIT_METRICS } from '../metrics/rule-limit-metric';
-import type { RuleLabel } from '../metrics/rule-labels';
-import { RULE_METRICS } from '../metrics/rule-metrics';
+import { LIMIT_METRICS } from '../../../src/server/observability/metrics/rule-limit-metric';
+import type { RuleLabel } from '../../../src/server/observability/metrics/rule-labels';
+import { RULE_METRICS } from '../../../src/server/observability/metrics/rule-metrics';
 import { minBy, rate, series, sumBy, type Matchers, type TargetLabel } from './promql';
 import type { Duration, TimeScale } from './time-scale';
 
