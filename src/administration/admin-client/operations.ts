@@ -1,232 +1,427 @@
 /** The operations of the admin API: method, path, and the types of input and reply. Generated from the routes; do not edit. */
 
+export type Role = 'viewer' | 'support' | 'admin';
+
+export interface Session {
+  readonly name: string;
+  readonly role: Role;
+  readonly needs_sign_in: boolean;
+  readonly csrf?: string;
+  readonly ends_in_s?: number;
+}
+
+export type Unit = 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
+
+export interface LimitValues {
+  readonly name?: string;
+  readonly requests_per_unit: number;
+  readonly unit: Unit;
+  readonly unit_multiplier?: number;
+  readonly burst?: number;
+}
+
+export interface SelectorEntry {
+  readonly key: string;
+  readonly value?: string;
+}
+
+export type RecordKind = 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+
+export type EffectState = 'in_force' | 'partial' | 'none';
+
+export interface Warning {
+  readonly code:
+    | 'unknown_domain'
+    | 'unknown_key'
+    | 'no_rule'
+    | 'nothing_to_replace'
+    | 'needs_name'
+    | 'unknown_limit'
+    | 'unknown_place'
+    | 'impossible_values'
+    | 'shared_window'
+    | 'hidden_by_block'
+    | 'hidden_by_pass'
+    | 'hidden_by_override'
+    | 'has_limits_of_its_own'
+    | 'no_tenants'
+    | 'unknown_plan'
+    | 'no_change'
+    | 'shadow_mode'
+    | 'no_such_record'
+    | 'bucket_full';
+  readonly effect: 'none' | 'partial';
+  readonly message: string;
+}
+
+export interface Terms {
+  readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
+  readonly name?: string;
+  readonly requests_per_unit?: number;
+  readonly unit?: string;
+  readonly unit_multiplier?: number;
+}
+
+export interface TermChange {
+  readonly rule: string;
+  readonly plan?: string;
+  readonly from: Terms;
+  readonly to: Terms;
+}
+
+export interface TenantKey {
+  readonly domain: string;
+  readonly tenant: string;
+}
+
+export interface WrittenTenant {
+  readonly domain: string;
+  readonly tenant: string;
+  readonly plan: string;
+  readonly until?: string;
+  readonly reason?: string;
+  readonly author?: string;
+  readonly created_at?: string;
+}
+
+export interface Tenant extends WrittenTenant {
+  readonly version: number;
+}
+
+export interface TenantWrite {
+  readonly dry_run: boolean;
+  readonly changed: boolean;
+  readonly version?: number;
+  readonly before?: Tenant;
+  readonly after?: WrittenTenant;
+  readonly changes: readonly TermChange[];
+  readonly changes_omitted: number;
+  readonly warnings: readonly Warning[];
+}
+
+export interface PlanKey {
+  readonly domain: string;
+  readonly plan: string;
+}
+
+export interface WrittenPlan {
+  readonly domain: string;
+  readonly plan: string;
+  readonly limits: readonly LimitValues[];
+  readonly until?: string;
+  readonly reason?: string;
+  readonly author?: string;
+  readonly created_at?: string;
+}
+
+export interface Plan extends WrittenPlan {
+  readonly version: number;
+}
+
+export interface PlanWrite {
+  readonly dry_run: boolean;
+  readonly changed: boolean;
+  readonly version?: number;
+  readonly before?: Plan;
+  readonly after?: WrittenPlan;
+  readonly changes: readonly TermChange[];
+  readonly changes_omitted: number;
+  readonly warnings: readonly Warning[];
+}
+
+export interface ItemKey {
+  readonly domain: string;
+  readonly id: string;
+}
+
+export interface WrittenOverride {
+  readonly domain: string;
+  readonly id: string;
+  readonly entries: readonly SelectorEntry[];
+  readonly limit: LimitValues;
+  readonly candidate?: boolean;
+  readonly until?: string;
+  readonly reason?: string;
+  readonly author?: string;
+  readonly created_at?: string;
+}
+
+export interface Override extends WrittenOverride {
+  readonly version: number;
+}
+
+export interface OverrideWrite {
+  readonly dry_run: boolean;
+  readonly changed: boolean;
+  readonly version?: number;
+  readonly before?: Override;
+  readonly after?: WrittenOverride;
+  readonly changes: readonly TermChange[];
+  readonly changes_omitted: number;
+  readonly warnings: readonly Warning[];
+}
+
+export interface WrittenBlockOrPass {
+  readonly domain: string;
+  readonly id: string;
+  readonly entries: readonly SelectorEntry[];
+  readonly until?: string;
+  readonly reason?: string;
+  readonly author?: string;
+  readonly created_at?: string;
+}
+
+export interface BlockOrPass extends WrittenBlockOrPass {
+  readonly version: number;
+}
+
+export interface BlockOrPassBody {
+  readonly entries: readonly SelectorEntry[];
+  readonly until?: string;
+  readonly reason?: string;
+}
+
+export interface BlockOrPassWrite {
+  readonly dry_run: boolean;
+  readonly changed: boolean;
+  readonly version?: number;
+  readonly before?: BlockOrPass;
+  readonly after?: WrittenBlockOrPass;
+  readonly changes: readonly TermChange[];
+  readonly changes_omitted: number;
+  readonly warnings: readonly Warning[];
+}
+
+export interface BlocksOrPasses {
+  readonly items: readonly BlockOrPass[];
+  readonly next?: string;
+}
+
+export interface DomainPage {
+  readonly limit?: number;
+  readonly cursor?: string;
+  readonly domain?: string;
+}
+
+export interface WriteOptions {
+  readonly dry_run?: boolean;
+  readonly strict?: boolean;
+}
+
+export interface AheadOptions {
+  readonly dry_run?: boolean;
+  readonly strict?: boolean;
+  readonly ahead?: boolean;
+}
+
+export interface DeleteOptions {
+  readonly dry_run?: boolean;
+  readonly strict?: boolean;
+  readonly reason?: string;
+}
+
+export interface AskedLimit {
+  readonly name: string;
+  readonly requests_per_unit: number;
+  readonly unit: string;
+  readonly unit_multiplier: number;
+}
+
+export interface ConfiguredValues extends AskedLimit {
+  readonly capacity: number;
+}
+
+export interface RuleLimit extends ConfiguredValues {
+  readonly algorithm: string;
+}
+
+export interface PlanInForce {
+  readonly domain: string;
+  readonly plan: string;
+  readonly configured: boolean;
+  readonly file?: string;
+  readonly line?: number;
+  readonly unlimited: boolean;
+  readonly limits: readonly RuleLimit[];
+  readonly values?: Plan;
+  readonly effect?: EffectState;
+  readonly warnings: readonly Warning[];
+}
+
+export type ExceptionKind = 'override' | 'candidate' | 'block' | 'penalty' | 'pass' | 'plan' | 'tenant';
+
+export interface Exception {
+  readonly kind: ExceptionKind;
+  readonly domain: string;
+  readonly name: string;
+  readonly plan?: string;
+  readonly limits?: readonly LimitValues[];
+  readonly entries?: readonly SelectorEntry[];
+  readonly limit?: LimitValues;
+  readonly until?: string;
+  readonly reason?: string;
+  readonly author?: string;
+  readonly created_at?: string;
+  readonly version: number;
+  readonly effect: EffectState;
+  readonly rules: readonly string[];
+  readonly warnings: readonly Warning[];
+}
+
+export interface AuditEntry {
+  readonly id: string;
+  readonly at: string;
+  readonly author: string;
+  readonly action: string;
+  readonly reason?: string;
+  readonly details?: unknown;
+  readonly kind?: RecordKind;
+  readonly domain?: string;
+  readonly name?: string;
+  readonly before?: Readonly<Record<string, unknown>>;
+  readonly after?: Readonly<Record<string, unknown>>;
+}
+
+export interface Entry {
+  readonly key: string;
+  readonly value: string;
+}
+
+export interface Request {
+  readonly domain: string;
+  readonly descriptors: readonly { readonly entries: readonly Entry[] }[];
+}
+
+export interface MatchCandidate {
+  readonly file: string;
+  readonly line: number;
+  readonly key: string;
+  readonly value?: string;
+  readonly reason: string;
+}
+
+export interface MatchLevel {
+  readonly entry: Entry;
+  readonly winner?: MatchCandidate;
+  readonly losers: readonly MatchCandidate[];
+  readonly omitted: number;
+  readonly other_keys: number;
+}
+
+export interface ShownRecord {
+  readonly kind: RecordKind;
+  readonly id: string;
+  readonly until?: string;
+  readonly reason?: string;
+  readonly author?: string;
+  readonly created_at?: string;
+  readonly version?: number;
+}
+
+export interface DecidingRecord extends ShownRecord {
+  readonly descriptor: number;
+}
+
+export interface IdleRecord extends ShownRecord {
+  readonly effect: EffectState;
+  readonly warnings: readonly Warning[];
+}
+
+export interface BucketLimit {
+  readonly requests_per_unit: number;
+  readonly window_ms: number;
+  readonly capacity: number;
+  readonly algorithm: string;
+}
+
+export interface Bucket {
+  readonly key: string;
+  readonly descriptor: number;
+  readonly limit: BucketLimit;
+  readonly remaining: number;
+  readonly debt: number;
+  readonly retry_after_ms?: number;
+  readonly reset_after_ms: number;
+  readonly reset_at: string;
+}
+
+export interface LimitSource {
+  readonly from: 'rule' | 'plan' | 'plan_values' | 'override' | 'request';
+  readonly record?: ShownRecord;
+  readonly file?: string;
+  readonly line?: number;
+  readonly replaces?: ConfiguredValues;
+}
+
+export interface CandidateLimit extends RuleLimit {
+  readonly bucket_key: string;
+  readonly source: LimitSource;
+  readonly bucket?: Bucket;
+}
+
+export interface ExplainedLimit extends CandidateLimit {
+  readonly candidate?: CandidateLimit;
+}
+
+export interface PlanSource {
+  readonly is_default: boolean;
+  readonly unknown_plan?: string;
+  readonly file?: string;
+  readonly line?: number;
+}
+
+export interface ExplainedDescriptor {
+  readonly entries: readonly Entry[];
+  readonly rule?: string;
+  readonly mode: string;
+  readonly unlimited: boolean;
+  readonly override: boolean;
+  readonly limits: readonly ExplainedLimit[];
+  readonly plan?: string;
+  readonly plan_source?: PlanSource;
+  readonly block?: ShownRecord;
+  readonly pass?: ShownRecord;
+  readonly replaced: readonly string[];
+  readonly not_limited?: string;
+  readonly levels: readonly MatchLevel[];
+}
+
 export interface Operations {
   readonly restoreControl: {
-    readonly query: {
-      readonly dry_run?: boolean;
-    };
-    readonly body: {
-      readonly reason?: string;
-    };
-    readonly reply: {
-      readonly dry_run: boolean;
-      readonly restored: number;
-    };
+    readonly query: { readonly dry_run?: boolean };
+    readonly body: { readonly reason?: string };
+    readonly reply: { readonly dry_run: boolean; readonly restored: number };
   };
   readonly discardLostControl: {
-    readonly body: {
-      readonly reason?: string;
-    };
-    readonly reply: {
-      readonly discarded: boolean;
-    };
+    readonly body: { readonly reason?: string };
+    readonly reply: { readonly discarded: boolean };
   };
   readonly listTenants: {
-    readonly query: {
-      readonly limit?: number;
-      readonly cursor?: string;
-      readonly domain?: string;
-    };
-    readonly reply: {
-      readonly items: readonly {
-        readonly domain: string;
-        readonly tenant: string;
-        readonly plan: string;
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version: number;
-      }[];
-      readonly next?: string;
-    };
+    readonly query: DomainPage;
+    readonly reply: { readonly items: readonly Tenant[]; readonly next?: string };
   };
   readonly getTenant: {
-    readonly params: {
-      readonly domain: string;
-      readonly tenant: string;
-    };
-    readonly reply: {
-      readonly domain: string;
-      readonly tenant: string;
-      readonly plan: string;
-      readonly until?: string;
-      readonly reason?: string;
-      readonly author?: string;
-      readonly created_at?: string;
-      readonly version: number;
-    };
+    readonly params: TenantKey;
+    readonly reply: Tenant;
   };
   readonly putTenant: {
-    readonly params: {
-      readonly domain: string;
-      readonly tenant: string;
-    };
-    readonly query: {
-      readonly dry_run?: boolean;
-      readonly strict?: boolean;
-      readonly ahead?: boolean;
-    };
+    readonly params: TenantKey;
+    readonly query: AheadOptions;
     readonly body: {
       readonly plan: string;
       readonly until?: string;
       readonly reason?: string;
     };
-    readonly reply: {
-      readonly dry_run: boolean;
-      readonly changed: boolean;
-      readonly version?: number;
-      readonly before?: {
-        readonly domain: string;
-        readonly tenant: string;
-        readonly plan: string;
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version: number;
-      };
-      readonly after?: {
-        readonly domain: string;
-        readonly tenant: string;
-        readonly plan: string;
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-      };
-      readonly changes: readonly {
-        readonly rule: string;
-        readonly plan?: string;
-        readonly from: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-        readonly to: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-      }[];
-      readonly changes_omitted: number;
-      readonly warnings: readonly {
-        readonly code:
-          | 'unknown_domain'
-          | 'unknown_key'
-          | 'no_rule'
-          | 'nothing_to_replace'
-          | 'needs_name'
-          | 'unknown_limit'
-          | 'unknown_place'
-          | 'impossible_values'
-          | 'shared_window'
-          | 'hidden_by_block'
-          | 'hidden_by_pass'
-          | 'hidden_by_override'
-          | 'has_limits_of_its_own'
-          | 'no_tenants'
-          | 'unknown_plan'
-          | 'no_change'
-          | 'shadow_mode'
-          | 'no_such_record'
-          | 'bucket_full';
-        readonly effect: 'none' | 'partial';
-        readonly message: string;
-      }[];
-    };
+    readonly reply: TenantWrite;
   };
   readonly deleteTenant: {
-    readonly params: {
-      readonly domain: string;
-      readonly tenant: string;
-    };
-    readonly query: {
-      readonly dry_run?: boolean;
-      readonly strict?: boolean;
-      readonly reason?: string;
-    };
-    readonly reply: {
-      readonly dry_run: boolean;
-      readonly changed: boolean;
-      readonly version?: number;
-      readonly before?: {
-        readonly domain: string;
-        readonly tenant: string;
-        readonly plan: string;
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version: number;
-      };
-      readonly after?: {
-        readonly domain: string;
-        readonly tenant: string;
-        readonly plan: string;
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-      };
-      readonly changes: readonly {
-        readonly rule: string;
-        readonly plan?: string;
-        readonly from: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-        readonly to: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-      }[];
-      readonly changes_omitted: number;
-      readonly warnings: readonly {
-        readonly code:
-          | 'unknown_domain'
-          | 'unknown_key'
-          | 'no_rule'
-          | 'nothing_to_replace'
-          | 'needs_name'
-          | 'unknown_limit'
-          | 'unknown_place'
-          | 'impossible_values'
-          | 'shared_window'
-          | 'hidden_by_block'
-          | 'hidden_by_pass'
-          | 'hidden_by_override'
-          | 'has_limits_of_its_own'
-          | 'no_tenants'
-          | 'unknown_plan'
-          | 'no_change'
-          | 'shadow_mode'
-          | 'no_such_record'
-          | 'bucket_full';
-        readonly effect: 'none' | 'partial';
-        readonly message: string;
-      }[];
-    };
+    readonly params: TenantKey;
+    readonly query: DeleteOptions;
+    readonly reply: TenantWrite;
   };
   readonly importTenants: {
-    readonly params: {
-      readonly domain: string;
-    };
-    readonly query: {
-      readonly dry_run?: boolean;
-      readonly strict?: boolean;
-      readonly ahead?: boolean;
-    };
+    readonly params: { readonly domain: string };
+    readonly query: AheadOptions;
     readonly body: {
       readonly items: readonly {
         readonly tenant: string;
@@ -241,1086 +436,101 @@ export interface Operations {
       readonly written: number;
       readonly same: number;
       readonly version?: number;
-      readonly refused: readonly {
-        readonly index: number;
-        readonly problem: string;
-      }[];
-      readonly without_effect: readonly {
-        readonly index: number;
-        readonly warnings: readonly {
-          readonly code:
-            | 'unknown_domain'
-            | 'unknown_key'
-            | 'no_rule'
-            | 'nothing_to_replace'
-            | 'needs_name'
-            | 'unknown_limit'
-            | 'unknown_place'
-            | 'impossible_values'
-            | 'shared_window'
-            | 'hidden_by_block'
-            | 'hidden_by_pass'
-            | 'hidden_by_override'
-            | 'has_limits_of_its_own'
-            | 'no_tenants'
-            | 'unknown_plan'
-            | 'no_change'
-            | 'shadow_mode'
-            | 'no_such_record'
-            | 'bucket_full';
-          readonly effect: 'none' | 'partial';
-          readonly message: string;
-        }[];
-      }[];
+      readonly refused: readonly { readonly index: number; readonly problem: string }[];
+      readonly without_effect: readonly { readonly index: number; readonly warnings: readonly Warning[] }[];
     };
   };
   readonly listPlans: {
-    readonly query: {
-      readonly limit?: number;
-      readonly cursor?: string;
-      readonly domain?: string;
-    };
-    readonly reply: {
-      readonly items: readonly {
-        readonly domain: string;
-        readonly plan: string;
-        readonly limits: readonly {
-          readonly name?: string;
-          readonly requests_per_unit: number;
-          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-          readonly unit_multiplier?: number;
-          readonly burst?: number;
-        }[];
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version: number;
-      }[];
-      readonly next?: string;
-    };
+    readonly query: DomainPage;
+    readonly reply: { readonly items: readonly Plan[]; readonly next?: string };
   };
   readonly getPlan: {
-    readonly params: {
-      readonly domain: string;
-      readonly plan: string;
-    };
-    readonly reply: {
-      readonly domain: string;
-      readonly plan: string;
-      readonly limits: readonly {
-        readonly name?: string;
-        readonly requests_per_unit: number;
-        readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-        readonly unit_multiplier?: number;
-        readonly burst?: number;
-      }[];
-      readonly until?: string;
-      readonly reason?: string;
-      readonly author?: string;
-      readonly created_at?: string;
-      readonly version: number;
-    };
+    readonly params: PlanKey;
+    readonly reply: Plan;
   };
   readonly putPlan: {
-    readonly params: {
-      readonly domain: string;
-      readonly plan: string;
-    };
-    readonly query: {
-      readonly dry_run?: boolean;
-      readonly strict?: boolean;
-      readonly ahead?: boolean;
-    };
+    readonly params: PlanKey;
+    readonly query: AheadOptions;
     readonly body: {
-      readonly limits: readonly {
-        readonly name?: string;
-        readonly requests_per_unit: number;
-        readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-        readonly unit_multiplier?: number;
-        readonly burst?: number;
-      }[];
+      readonly limits: readonly LimitValues[];
       readonly until?: string;
       readonly reason?: string;
     };
-    readonly reply: {
-      readonly dry_run: boolean;
-      readonly changed: boolean;
-      readonly version?: number;
-      readonly before?: {
-        readonly domain: string;
-        readonly plan: string;
-        readonly limits: readonly {
-          readonly name?: string;
-          readonly requests_per_unit: number;
-          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-          readonly unit_multiplier?: number;
-          readonly burst?: number;
-        }[];
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version: number;
-      };
-      readonly after?: {
-        readonly domain: string;
-        readonly plan: string;
-        readonly limits: readonly {
-          readonly name?: string;
-          readonly requests_per_unit: number;
-          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-          readonly unit_multiplier?: number;
-          readonly burst?: number;
-        }[];
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-      };
-      readonly changes: readonly {
-        readonly rule: string;
-        readonly plan?: string;
-        readonly from: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-        readonly to: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-      }[];
-      readonly changes_omitted: number;
-      readonly warnings: readonly {
-        readonly code:
-          | 'unknown_domain'
-          | 'unknown_key'
-          | 'no_rule'
-          | 'nothing_to_replace'
-          | 'needs_name'
-          | 'unknown_limit'
-          | 'unknown_place'
-          | 'impossible_values'
-          | 'shared_window'
-          | 'hidden_by_block'
-          | 'hidden_by_pass'
-          | 'hidden_by_override'
-          | 'has_limits_of_its_own'
-          | 'no_tenants'
-          | 'unknown_plan'
-          | 'no_change'
-          | 'shadow_mode'
-          | 'no_such_record'
-          | 'bucket_full';
-        readonly effect: 'none' | 'partial';
-        readonly message: string;
-      }[];
-    };
+    readonly reply: PlanWrite;
   };
   readonly deletePlan: {
-    readonly params: {
-      readonly domain: string;
-      readonly plan: string;
-    };
-    readonly query: {
-      readonly dry_run?: boolean;
-      readonly strict?: boolean;
-      readonly reason?: string;
-    };
-    readonly reply: {
-      readonly dry_run: boolean;
-      readonly changed: boolean;
-      readonly version?: number;
-      readonly before?: {
-        readonly domain: string;
-        readonly plan: string;
-        readonly limits: readonly {
-          readonly name?: string;
-          readonly requests_per_unit: number;
-          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-          readonly unit_multiplier?: number;
-          readonly burst?: number;
-        }[];
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version: number;
-      };
-      readonly after?: {
-        readonly domain: string;
-        readonly plan: string;
-        readonly limits: readonly {
-          readonly name?: string;
-          readonly requests_per_unit: number;
-          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-          readonly unit_multiplier?: number;
-          readonly burst?: number;
-        }[];
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-      };
-      readonly changes: readonly {
-        readonly rule: string;
-        readonly plan?: string;
-        readonly from: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-        readonly to: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-      }[];
-      readonly changes_omitted: number;
-      readonly warnings: readonly {
-        readonly code:
-          | 'unknown_domain'
-          | 'unknown_key'
-          | 'no_rule'
-          | 'nothing_to_replace'
-          | 'needs_name'
-          | 'unknown_limit'
-          | 'unknown_place'
-          | 'impossible_values'
-          | 'shared_window'
-          | 'hidden_by_block'
-          | 'hidden_by_pass'
-          | 'hidden_by_override'
-          | 'has_limits_of_its_own'
-          | 'no_tenants'
-          | 'unknown_plan'
-          | 'no_change'
-          | 'shadow_mode'
-          | 'no_such_record'
-          | 'bucket_full';
-        readonly effect: 'none' | 'partial';
-        readonly message: string;
-      }[];
-    };
+    readonly params: PlanKey;
+    readonly query: DeleteOptions;
+    readonly reply: PlanWrite;
   };
   readonly listOverrides: {
-    readonly query: {
-      readonly limit?: number;
-      readonly cursor?: string;
-      readonly domain?: string;
-    };
-    readonly reply: {
-      readonly items: readonly {
-        readonly domain: string;
-        readonly id: string;
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value?: string;
-        }[];
-        readonly limit: {
-          readonly name?: string;
-          readonly requests_per_unit: number;
-          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-          readonly unit_multiplier?: number;
-          readonly burst?: number;
-        };
-        readonly candidate?: boolean;
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version: number;
-      }[];
-      readonly next?: string;
-    };
+    readonly query: DomainPage;
+    readonly reply: { readonly items: readonly Override[]; readonly next?: string };
   };
   readonly getOverride: {
-    readonly params: {
-      readonly domain: string;
-      readonly id: string;
-    };
-    readonly reply: {
-      readonly domain: string;
-      readonly id: string;
-      readonly entries: readonly {
-        readonly key: string;
-        readonly value?: string;
-      }[];
-      readonly limit: {
-        readonly name?: string;
-        readonly requests_per_unit: number;
-        readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-        readonly unit_multiplier?: number;
-        readonly burst?: number;
-      };
-      readonly candidate?: boolean;
-      readonly until?: string;
-      readonly reason?: string;
-      readonly author?: string;
-      readonly created_at?: string;
-      readonly version: number;
-    };
+    readonly params: ItemKey;
+    readonly reply: Override;
   };
   readonly putOverride: {
-    readonly params: {
-      readonly domain: string;
-      readonly id: string;
-    };
-    readonly query: {
-      readonly dry_run?: boolean;
-      readonly strict?: boolean;
-    };
+    readonly params: ItemKey;
+    readonly query: WriteOptions;
     readonly body: {
-      readonly entries: readonly {
-        readonly key: string;
-        readonly value?: string;
-      }[];
-      readonly limit: {
-        readonly name?: string;
-        readonly requests_per_unit: number;
-        readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-        readonly unit_multiplier?: number;
-        readonly burst?: number;
-      };
+      readonly entries: readonly SelectorEntry[];
+      readonly limit: LimitValues;
       readonly candidate?: boolean;
       readonly until?: string;
       readonly reason?: string;
     };
-    readonly reply: {
-      readonly dry_run: boolean;
-      readonly changed: boolean;
-      readonly version?: number;
-      readonly before?: {
-        readonly domain: string;
-        readonly id: string;
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value?: string;
-        }[];
-        readonly limit: {
-          readonly name?: string;
-          readonly requests_per_unit: number;
-          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-          readonly unit_multiplier?: number;
-          readonly burst?: number;
-        };
-        readonly candidate?: boolean;
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version: number;
-      };
-      readonly after?: {
-        readonly domain: string;
-        readonly id: string;
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value?: string;
-        }[];
-        readonly limit: {
-          readonly name?: string;
-          readonly requests_per_unit: number;
-          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-          readonly unit_multiplier?: number;
-          readonly burst?: number;
-        };
-        readonly candidate?: boolean;
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-      };
-      readonly changes: readonly {
-        readonly rule: string;
-        readonly plan?: string;
-        readonly from: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-        readonly to: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-      }[];
-      readonly changes_omitted: number;
-      readonly warnings: readonly {
-        readonly code:
-          | 'unknown_domain'
-          | 'unknown_key'
-          | 'no_rule'
-          | 'nothing_to_replace'
-          | 'needs_name'
-          | 'unknown_limit'
-          | 'unknown_place'
-          | 'impossible_values'
-          | 'shared_window'
-          | 'hidden_by_block'
-          | 'hidden_by_pass'
-          | 'hidden_by_override'
-          | 'has_limits_of_its_own'
-          | 'no_tenants'
-          | 'unknown_plan'
-          | 'no_change'
-          | 'shadow_mode'
-          | 'no_such_record'
-          | 'bucket_full';
-        readonly effect: 'none' | 'partial';
-        readonly message: string;
-      }[];
-    };
+    readonly reply: OverrideWrite;
   };
   readonly deleteOverride: {
-    readonly params: {
-      readonly domain: string;
-      readonly id: string;
-    };
-    readonly query: {
-      readonly dry_run?: boolean;
-      readonly strict?: boolean;
-      readonly reason?: string;
-    };
-    readonly reply: {
-      readonly dry_run: boolean;
-      readonly changed: boolean;
-      readonly version?: number;
-      readonly before?: {
-        readonly domain: string;
-        readonly id: string;
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value?: string;
-        }[];
-        readonly limit: {
-          readonly name?: string;
-          readonly requests_per_unit: number;
-          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-          readonly unit_multiplier?: number;
-          readonly burst?: number;
-        };
-        readonly candidate?: boolean;
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version: number;
-      };
-      readonly after?: {
-        readonly domain: string;
-        readonly id: string;
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value?: string;
-        }[];
-        readonly limit: {
-          readonly name?: string;
-          readonly requests_per_unit: number;
-          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-          readonly unit_multiplier?: number;
-          readonly burst?: number;
-        };
-        readonly candidate?: boolean;
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-      };
-      readonly changes: readonly {
-        readonly rule: string;
-        readonly plan?: string;
-        readonly from: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-        readonly to: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-      }[];
-      readonly changes_omitted: number;
-      readonly warnings: readonly {
-        readonly code:
-          | 'unknown_domain'
-          | 'unknown_key'
-          | 'no_rule'
-          | 'nothing_to_replace'
-          | 'needs_name'
-          | 'unknown_limit'
-          | 'unknown_place'
-          | 'impossible_values'
-          | 'shared_window'
-          | 'hidden_by_block'
-          | 'hidden_by_pass'
-          | 'hidden_by_override'
-          | 'has_limits_of_its_own'
-          | 'no_tenants'
-          | 'unknown_plan'
-          | 'no_change'
-          | 'shadow_mode'
-          | 'no_such_record'
-          | 'bucket_full';
-        readonly effect: 'none' | 'partial';
-        readonly message: string;
-      }[];
-    };
+    readonly params: ItemKey;
+    readonly query: DeleteOptions;
+    readonly reply: OverrideWrite;
   };
   readonly promoteOverride: {
-    readonly params: {
-      readonly domain: string;
-      readonly id: string;
-    };
-    readonly query: {
-      readonly dry_run?: boolean;
-      readonly strict?: boolean;
-    };
-    readonly body: {
-      readonly reason?: string;
-    };
-    readonly reply: {
-      readonly dry_run: boolean;
-      readonly changed: boolean;
-      readonly version?: number;
-      readonly before?: {
-        readonly domain: string;
-        readonly id: string;
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value?: string;
-        }[];
-        readonly limit: {
-          readonly name?: string;
-          readonly requests_per_unit: number;
-          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-          readonly unit_multiplier?: number;
-          readonly burst?: number;
-        };
-        readonly candidate?: boolean;
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version: number;
-      };
-      readonly after?: {
-        readonly domain: string;
-        readonly id: string;
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value?: string;
-        }[];
-        readonly limit: {
-          readonly name?: string;
-          readonly requests_per_unit: number;
-          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-          readonly unit_multiplier?: number;
-          readonly burst?: number;
-        };
-        readonly candidate?: boolean;
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-      };
-      readonly changes: readonly {
-        readonly rule: string;
-        readonly plan?: string;
-        readonly from: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-        readonly to: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-      }[];
-      readonly changes_omitted: number;
-      readonly warnings: readonly {
-        readonly code:
-          | 'unknown_domain'
-          | 'unknown_key'
-          | 'no_rule'
-          | 'nothing_to_replace'
-          | 'needs_name'
-          | 'unknown_limit'
-          | 'unknown_place'
-          | 'impossible_values'
-          | 'shared_window'
-          | 'hidden_by_block'
-          | 'hidden_by_pass'
-          | 'hidden_by_override'
-          | 'has_limits_of_its_own'
-          | 'no_tenants'
-          | 'unknown_plan'
-          | 'no_change'
-          | 'shadow_mode'
-          | 'no_such_record'
-          | 'bucket_full';
-        readonly effect: 'none' | 'partial';
-        readonly message: string;
-      }[];
-    };
+    readonly params: ItemKey;
+    readonly query: WriteOptions;
+    readonly body: { readonly reason?: string };
+    readonly reply: OverrideWrite;
   };
   readonly listBlocks: {
-    readonly query: {
-      readonly limit?: number;
-      readonly cursor?: string;
-      readonly domain?: string;
-    };
-    readonly reply: {
-      readonly items: readonly {
-        readonly domain: string;
-        readonly id: string;
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value?: string;
-        }[];
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version: number;
-      }[];
-      readonly next?: string;
-    };
+    readonly query: DomainPage;
+    readonly reply: BlocksOrPasses;
   };
   readonly getBlock: {
-    readonly params: {
-      readonly domain: string;
-      readonly id: string;
-    };
-    readonly reply: {
-      readonly domain: string;
-      readonly id: string;
-      readonly entries: readonly {
-        readonly key: string;
-        readonly value?: string;
-      }[];
-      readonly until?: string;
-      readonly reason?: string;
-      readonly author?: string;
-      readonly created_at?: string;
-      readonly version: number;
-    };
+    readonly params: ItemKey;
+    readonly reply: BlockOrPass;
   };
   readonly putBlock: {
-    readonly params: {
-      readonly domain: string;
-      readonly id: string;
-    };
-    readonly query: {
-      readonly dry_run?: boolean;
-      readonly strict?: boolean;
-    };
-    readonly body: {
-      readonly entries: readonly {
-        readonly key: string;
-        readonly value?: string;
-      }[];
-      readonly until?: string;
-      readonly reason?: string;
-    };
-    readonly reply: {
-      readonly dry_run: boolean;
-      readonly changed: boolean;
-      readonly version?: number;
-      readonly before?: {
-        readonly domain: string;
-        readonly id: string;
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value?: string;
-        }[];
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version: number;
-      };
-      readonly after?: {
-        readonly domain: string;
-        readonly id: string;
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value?: string;
-        }[];
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-      };
-      readonly changes: readonly {
-        readonly rule: string;
-        readonly plan?: string;
-        readonly from: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-        readonly to: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-      }[];
-      readonly changes_omitted: number;
-      readonly warnings: readonly {
-        readonly code:
-          | 'unknown_domain'
-          | 'unknown_key'
-          | 'no_rule'
-          | 'nothing_to_replace'
-          | 'needs_name'
-          | 'unknown_limit'
-          | 'unknown_place'
-          | 'impossible_values'
-          | 'shared_window'
-          | 'hidden_by_block'
-          | 'hidden_by_pass'
-          | 'hidden_by_override'
-          | 'has_limits_of_its_own'
-          | 'no_tenants'
-          | 'unknown_plan'
-          | 'no_change'
-          | 'shadow_mode'
-          | 'no_such_record'
-          | 'bucket_full';
-        readonly effect: 'none' | 'partial';
-        readonly message: string;
-      }[];
-    };
+    readonly params: ItemKey;
+    readonly query: WriteOptions;
+    readonly body: BlockOrPassBody;
+    readonly reply: BlockOrPassWrite;
   };
   readonly deleteBlock: {
-    readonly params: {
-      readonly domain: string;
-      readonly id: string;
-    };
-    readonly query: {
-      readonly dry_run?: boolean;
-      readonly strict?: boolean;
-      readonly reason?: string;
-    };
-    readonly reply: {
-      readonly dry_run: boolean;
-      readonly changed: boolean;
-      readonly version?: number;
-      readonly before?: {
-        readonly domain: string;
-        readonly id: string;
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value?: string;
-        }[];
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version: number;
-      };
-      readonly after?: {
-        readonly domain: string;
-        readonly id: string;
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value?: string;
-        }[];
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-      };
-      readonly changes: readonly {
-        readonly rule: string;
-        readonly plan?: string;
-        readonly from: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-        readonly to: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-      }[];
-      readonly changes_omitted: number;
-      readonly warnings: readonly {
-        readonly code:
-          | 'unknown_domain'
-          | 'unknown_key'
-          | 'no_rule'
-          | 'nothing_to_replace'
-          | 'needs_name'
-          | 'unknown_limit'
-          | 'unknown_place'
-          | 'impossible_values'
-          | 'shared_window'
-          | 'hidden_by_block'
-          | 'hidden_by_pass'
-          | 'hidden_by_override'
-          | 'has_limits_of_its_own'
-          | 'no_tenants'
-          | 'unknown_plan'
-          | 'no_change'
-          | 'shadow_mode'
-          | 'no_such_record'
-          | 'bucket_full';
-        readonly effect: 'none' | 'partial';
-        readonly message: string;
-      }[];
-    };
+    readonly params: ItemKey;
+    readonly query: DeleteOptions;
+    readonly reply: BlockOrPassWrite;
   };
   readonly listPasses: {
-    readonly query: {
-      readonly limit?: number;
-      readonly cursor?: string;
-      readonly domain?: string;
-    };
-    readonly reply: {
-      readonly items: readonly {
-        readonly domain: string;
-        readonly id: string;
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value?: string;
-        }[];
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version: number;
-      }[];
-      readonly next?: string;
-    };
+    readonly query: DomainPage;
+    readonly reply: BlocksOrPasses;
   };
   readonly getPass: {
-    readonly params: {
-      readonly domain: string;
-      readonly id: string;
-    };
-    readonly reply: {
-      readonly domain: string;
-      readonly id: string;
-      readonly entries: readonly {
-        readonly key: string;
-        readonly value?: string;
-      }[];
-      readonly until?: string;
-      readonly reason?: string;
-      readonly author?: string;
-      readonly created_at?: string;
-      readonly version: number;
-    };
+    readonly params: ItemKey;
+    readonly reply: BlockOrPass;
   };
   readonly putPass: {
-    readonly params: {
-      readonly domain: string;
-      readonly id: string;
-    };
-    readonly query: {
-      readonly dry_run?: boolean;
-      readonly strict?: boolean;
-    };
-    readonly body: {
-      readonly entries: readonly {
-        readonly key: string;
-        readonly value?: string;
-      }[];
-      readonly until?: string;
-      readonly reason?: string;
-    };
-    readonly reply: {
-      readonly dry_run: boolean;
-      readonly changed: boolean;
-      readonly version?: number;
-      readonly before?: {
-        readonly domain: string;
-        readonly id: string;
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value?: string;
-        }[];
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version: number;
-      };
-      readonly after?: {
-        readonly domain: string;
-        readonly id: string;
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value?: string;
-        }[];
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-      };
-      readonly changes: readonly {
-        readonly rule: string;
-        readonly plan?: string;
-        readonly from: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-        readonly to: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-      }[];
-      readonly changes_omitted: number;
-      readonly warnings: readonly {
-        readonly code:
-          | 'unknown_domain'
-          | 'unknown_key'
-          | 'no_rule'
-          | 'nothing_to_replace'
-          | 'needs_name'
-          | 'unknown_limit'
-          | 'unknown_place'
-          | 'impossible_values'
-          | 'shared_window'
-          | 'hidden_by_block'
-          | 'hidden_by_pass'
-          | 'hidden_by_override'
-          | 'has_limits_of_its_own'
-          | 'no_tenants'
-          | 'unknown_plan'
-          | 'no_change'
-          | 'shadow_mode'
-          | 'no_such_record'
-          | 'bucket_full';
-        readonly effect: 'none' | 'partial';
-        readonly message: string;
-      }[];
-    };
+    readonly params: ItemKey;
+    readonly query: WriteOptions;
+    readonly body: BlockOrPassBody;
+    readonly reply: BlockOrPassWrite;
   };
   readonly deletePass: {
-    readonly params: {
-      readonly domain: string;
-      readonly id: string;
-    };
-    readonly query: {
-      readonly dry_run?: boolean;
-      readonly strict?: boolean;
-      readonly reason?: string;
-    };
-    readonly reply: {
-      readonly dry_run: boolean;
-      readonly changed: boolean;
-      readonly version?: number;
-      readonly before?: {
-        readonly domain: string;
-        readonly id: string;
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value?: string;
-        }[];
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version: number;
-      };
-      readonly after?: {
-        readonly domain: string;
-        readonly id: string;
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value?: string;
-        }[];
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-      };
-      readonly changes: readonly {
-        readonly rule: string;
-        readonly plan?: string;
-        readonly from: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-        readonly to: {
-          readonly kind: 'limit' | 'candidate' | 'unlimited' | 'denied' | 'none';
-          readonly name?: string;
-          readonly requests_per_unit?: number;
-          readonly unit?: string;
-          readonly unit_multiplier?: number;
-        };
-      }[];
-      readonly changes_omitted: number;
-      readonly warnings: readonly {
-        readonly code:
-          | 'unknown_domain'
-          | 'unknown_key'
-          | 'no_rule'
-          | 'nothing_to_replace'
-          | 'needs_name'
-          | 'unknown_limit'
-          | 'unknown_place'
-          | 'impossible_values'
-          | 'shared_window'
-          | 'hidden_by_block'
-          | 'hidden_by_pass'
-          | 'hidden_by_override'
-          | 'has_limits_of_its_own'
-          | 'no_tenants'
-          | 'unknown_plan'
-          | 'no_change'
-          | 'shadow_mode'
-          | 'no_such_record'
-          | 'bucket_full';
-        readonly effect: 'none' | 'partial';
-        readonly message: string;
-      }[];
-    };
+    readonly params: ItemKey;
+    readonly query: DeleteOptions;
+    readonly reply: BlockOrPassWrite;
   };
   readonly listPlansInForce: {
     readonly query: {
@@ -1329,66 +539,7 @@ export interface Operations {
       readonly domain?: string;
       readonly plan?: string;
     };
-    readonly reply: {
-      readonly items: readonly {
-        readonly domain: string;
-        readonly plan: string;
-        readonly configured: boolean;
-        readonly file?: string;
-        readonly line?: number;
-        readonly unlimited: boolean;
-        readonly limits: readonly {
-          readonly name: string;
-          readonly requests_per_unit: number;
-          readonly unit: string;
-          readonly unit_multiplier: number;
-          readonly algorithm: string;
-          readonly capacity: number;
-        }[];
-        readonly values?: {
-          readonly domain: string;
-          readonly plan: string;
-          readonly limits: readonly {
-            readonly name?: string;
-            readonly requests_per_unit: number;
-            readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-            readonly unit_multiplier?: number;
-            readonly burst?: number;
-          }[];
-          readonly until?: string;
-          readonly reason?: string;
-          readonly author?: string;
-          readonly created_at?: string;
-          readonly version: number;
-        };
-        readonly effect?: 'in_force' | 'partial' | 'none';
-        readonly warnings: readonly {
-          readonly code:
-            | 'unknown_domain'
-            | 'unknown_key'
-            | 'no_rule'
-            | 'nothing_to_replace'
-            | 'needs_name'
-            | 'unknown_limit'
-            | 'unknown_place'
-            | 'impossible_values'
-            | 'shared_window'
-            | 'hidden_by_block'
-            | 'hidden_by_pass'
-            | 'hidden_by_override'
-            | 'has_limits_of_its_own'
-            | 'no_tenants'
-            | 'unknown_plan'
-            | 'no_change'
-            | 'shadow_mode'
-            | 'no_such_record'
-            | 'bucket_full';
-          readonly effect: 'none' | 'partial';
-          readonly message: string;
-        }[];
-      }[];
-      readonly next?: string;
-    };
+    readonly reply: { readonly items: readonly PlanInForce[]; readonly next?: string };
   };
   readonly listExceptions: {
     readonly query: {
@@ -1396,290 +547,37 @@ export interface Operations {
       readonly cursor?: string;
       readonly order?: 'ends' | 'newest';
       readonly text?: string;
-      readonly kind?: 'override' | 'candidate' | 'block' | 'penalty' | 'pass' | 'plan' | 'tenant';
+      readonly kind?: ExceptionKind;
       readonly domain?: string;
       readonly author?: string;
-      readonly state?: 'in_force' | 'partial' | 'none';
+      readonly state?: EffectState;
     };
-    readonly reply: {
-      readonly items: readonly {
-        readonly kind: 'override' | 'candidate' | 'block' | 'penalty' | 'pass' | 'plan' | 'tenant';
-        readonly domain: string;
-        readonly name: string;
-        readonly plan?: string;
-        readonly limits?: readonly {
-          readonly name?: string;
-          readonly requests_per_unit: number;
-          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-          readonly unit_multiplier?: number;
-          readonly burst?: number;
-        }[];
-        readonly entries?: readonly {
-          readonly key: string;
-          readonly value?: string;
-        }[];
-        readonly limit?: {
-          readonly name?: string;
-          readonly requests_per_unit: number;
-          readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
-          readonly unit_multiplier?: number;
-          readonly burst?: number;
-        };
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version: number;
-        readonly effect: 'in_force' | 'partial' | 'none';
-        readonly rules: readonly string[];
-        readonly warnings: readonly {
-          readonly code:
-            | 'unknown_domain'
-            | 'unknown_key'
-            | 'no_rule'
-            | 'nothing_to_replace'
-            | 'needs_name'
-            | 'unknown_limit'
-            | 'unknown_place'
-            | 'impossible_values'
-            | 'shared_window'
-            | 'hidden_by_block'
-            | 'hidden_by_pass'
-            | 'hidden_by_override'
-            | 'has_limits_of_its_own'
-            | 'no_tenants'
-            | 'unknown_plan'
-            | 'no_change'
-            | 'shadow_mode'
-            | 'no_such_record'
-            | 'bucket_full';
-          readonly effect: 'none' | 'partial';
-          readonly message: string;
-        }[];
-      }[];
-      readonly next?: string;
-    };
+    readonly reply: { readonly items: readonly Exception[]; readonly next?: string };
   };
   readonly explainRequest: {
-    readonly body: {
-      readonly domain: string;
-      readonly descriptors: readonly {
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value: string;
-        }[];
-      }[];
-    };
+    readonly body: Request;
     readonly reply: {
       readonly generation: number;
       readonly over_limit: boolean;
-      readonly control: readonly {
-        readonly descriptor: number;
-        readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
-        readonly id: string;
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version?: number;
-      }[];
-      readonly without_effect: readonly {
-        readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
-        readonly id: string;
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version?: number;
-        readonly effect: 'in_force' | 'partial' | 'none';
-        readonly warnings: readonly {
-          readonly code:
-            | 'unknown_domain'
-            | 'unknown_key'
-            | 'no_rule'
-            | 'nothing_to_replace'
-            | 'needs_name'
-            | 'unknown_limit'
-            | 'unknown_place'
-            | 'impossible_values'
-            | 'shared_window'
-            | 'hidden_by_block'
-            | 'hidden_by_pass'
-            | 'hidden_by_override'
-            | 'has_limits_of_its_own'
-            | 'no_tenants'
-            | 'unknown_plan'
-            | 'no_change'
-            | 'shadow_mode'
-            | 'no_such_record'
-            | 'bucket_full';
-          readonly effect: 'none' | 'partial';
-          readonly message: string;
-        }[];
-      }[];
+      readonly control: readonly DecidingRecord[];
+      readonly without_effect: readonly IdleRecord[];
       readonly explanation: {
         readonly domain: string;
         readonly domain_found: boolean;
-        readonly descriptors: readonly {
-          readonly entries: readonly {
-            readonly key: string;
-            readonly value: string;
-          }[];
-          readonly rule?: string;
-          readonly mode: string;
-          readonly unlimited: boolean;
-          readonly override: boolean;
-          readonly limits: readonly {
-            readonly name: string;
-            readonly requests_per_unit: number;
-            readonly unit: string;
-            readonly unit_multiplier: number;
-            readonly capacity: number;
-            readonly algorithm: string;
-            readonly bucket_key: string;
-            readonly source: {
-              readonly from: 'rule' | 'plan' | 'plan_values' | 'override' | 'request';
-              readonly record?: {
-                readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
-                readonly id: string;
-                readonly until?: string;
-                readonly reason?: string;
-                readonly author?: string;
-                readonly created_at?: string;
-                readonly version?: number;
-              };
-              readonly file?: string;
-              readonly line?: number;
-              readonly replaces?: {
-                readonly name: string;
-                readonly requests_per_unit: number;
-                readonly unit: string;
-                readonly unit_multiplier: number;
-                readonly capacity: number;
-              };
-            };
-            readonly bucket?: {
-              readonly key: string;
-              readonly descriptor: number;
-              readonly limit: {
-                readonly requests_per_unit: number;
-                readonly window_ms: number;
-                readonly capacity: number;
-                readonly algorithm: string;
-              };
-              readonly remaining: number;
-              readonly debt: number;
-              readonly retry_after_ms?: number;
-              readonly reset_after_ms: number;
-              readonly reset_at: string;
-            };
-            readonly candidate?: {
-              readonly name: string;
-              readonly requests_per_unit: number;
-              readonly unit: string;
-              readonly unit_multiplier: number;
-              readonly capacity: number;
-              readonly algorithm: string;
-              readonly bucket_key: string;
-              readonly source: {
-                readonly from: 'rule' | 'plan' | 'plan_values' | 'override' | 'request';
-                readonly record?: {
-                  readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
-                  readonly id: string;
-                  readonly until?: string;
-                  readonly reason?: string;
-                  readonly author?: string;
-                  readonly created_at?: string;
-                  readonly version?: number;
-                };
-                readonly file?: string;
-                readonly line?: number;
-                readonly replaces?: {
-                  readonly name: string;
-                  readonly requests_per_unit: number;
-                  readonly unit: string;
-                  readonly unit_multiplier: number;
-                  readonly capacity: number;
-                };
-              };
-              readonly bucket?: {
-                readonly key: string;
-                readonly descriptor: number;
-                readonly limit: {
-                  readonly requests_per_unit: number;
-                  readonly window_ms: number;
-                  readonly capacity: number;
-                  readonly algorithm: string;
-                };
-                readonly remaining: number;
-                readonly debt: number;
-                readonly retry_after_ms?: number;
-                readonly reset_after_ms: number;
-                readonly reset_at: string;
-              };
-            };
-          }[];
-          readonly plan?: string;
-          readonly plan_source?: {
-            readonly is_default: boolean;
-            readonly unknown_plan?: string;
-            readonly file?: string;
-            readonly line?: number;
-          };
-          readonly block?: {
-            readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
-            readonly id: string;
-            readonly until?: string;
-            readonly reason?: string;
-            readonly author?: string;
-            readonly created_at?: string;
-            readonly version?: number;
-          };
-          readonly pass?: {
-            readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
-            readonly id: string;
-            readonly until?: string;
-            readonly reason?: string;
-            readonly author?: string;
-            readonly created_at?: string;
-            readonly version?: number;
-          };
-          readonly replaced: readonly string[];
-          readonly not_limited?: string;
-          readonly levels: readonly Readonly<Record<string, unknown>>[];
-        }[];
+        readonly descriptors: readonly ExplainedDescriptor[];
       };
-      readonly buckets: readonly {
-        readonly key: string;
-        readonly descriptor: number;
-        readonly limit: {
-          readonly requests_per_unit: number;
-          readonly window_ms: number;
-          readonly capacity: number;
-          readonly algorithm: string;
-        };
-        readonly remaining: number;
-        readonly debt: number;
-        readonly retry_after_ms?: number;
-        readonly reset_after_ms: number;
-        readonly reset_at: string;
-      }[];
+      readonly buckets: readonly Bucket[];
     };
   };
   readonly getTenantLimits: {
-    readonly params: {
-      readonly domain: string;
-      readonly tenant: string;
-    };
-    readonly query: {
-      readonly entry?: string;
-    };
+    readonly params: TenantKey;
+    readonly query: { readonly entry?: string };
     readonly reply: {
       readonly domain: string;
       readonly tenant: string;
       readonly generation: number;
       readonly record?: {
-        readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+        readonly kind: RecordKind;
         readonly id: string;
         readonly until?: string;
         readonly reason?: string;
@@ -1689,199 +587,29 @@ export interface Operations {
         readonly plan: string;
       };
       readonly descriptors: readonly {
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value: string;
-        }[];
+        readonly entries: readonly Entry[];
         readonly rule?: string;
         readonly mode: string;
         readonly unlimited: boolean;
         readonly override: boolean;
-        readonly limits: readonly {
-          readonly name: string;
-          readonly requests_per_unit: number;
-          readonly unit: string;
-          readonly unit_multiplier: number;
-          readonly capacity: number;
-          readonly algorithm: string;
-          readonly bucket_key: string;
-          readonly source: {
-            readonly from: 'rule' | 'plan' | 'plan_values' | 'override' | 'request';
-            readonly record?: {
-              readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
-              readonly id: string;
-              readonly until?: string;
-              readonly reason?: string;
-              readonly author?: string;
-              readonly created_at?: string;
-              readonly version?: number;
-            };
-            readonly file?: string;
-            readonly line?: number;
-            readonly replaces?: {
-              readonly name: string;
-              readonly requests_per_unit: number;
-              readonly unit: string;
-              readonly unit_multiplier: number;
-              readonly capacity: number;
-            };
-          };
-          readonly bucket?: {
-            readonly key: string;
-            readonly descriptor: number;
-            readonly limit: {
-              readonly requests_per_unit: number;
-              readonly window_ms: number;
-              readonly capacity: number;
-              readonly algorithm: string;
-            };
-            readonly remaining: number;
-            readonly debt: number;
-            readonly retry_after_ms?: number;
-            readonly reset_after_ms: number;
-            readonly reset_at: string;
-          };
-          readonly candidate?: {
-            readonly name: string;
-            readonly requests_per_unit: number;
-            readonly unit: string;
-            readonly unit_multiplier: number;
-            readonly capacity: number;
-            readonly algorithm: string;
-            readonly bucket_key: string;
-            readonly source: {
-              readonly from: 'rule' | 'plan' | 'plan_values' | 'override' | 'request';
-              readonly record?: {
-                readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
-                readonly id: string;
-                readonly until?: string;
-                readonly reason?: string;
-                readonly author?: string;
-                readonly created_at?: string;
-                readonly version?: number;
-              };
-              readonly file?: string;
-              readonly line?: number;
-              readonly replaces?: {
-                readonly name: string;
-                readonly requests_per_unit: number;
-                readonly unit: string;
-                readonly unit_multiplier: number;
-                readonly capacity: number;
-              };
-            };
-            readonly bucket?: {
-              readonly key: string;
-              readonly descriptor: number;
-              readonly limit: {
-                readonly requests_per_unit: number;
-                readonly window_ms: number;
-                readonly capacity: number;
-                readonly algorithm: string;
-              };
-              readonly remaining: number;
-              readonly debt: number;
-              readonly retry_after_ms?: number;
-              readonly reset_after_ms: number;
-              readonly reset_at: string;
-            };
-          };
-        }[];
+        readonly limits: readonly ExplainedLimit[];
         readonly plan?: string;
-        readonly plan_source?: {
-          readonly is_default: boolean;
-          readonly unknown_plan?: string;
-          readonly file?: string;
-          readonly line?: number;
-        };
-        readonly block?: {
-          readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
-          readonly id: string;
-          readonly until?: string;
-          readonly reason?: string;
-          readonly author?: string;
-          readonly created_at?: string;
-          readonly version?: number;
-        };
-        readonly pass?: {
-          readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
-          readonly id: string;
-          readonly until?: string;
-          readonly reason?: string;
-          readonly author?: string;
-          readonly created_at?: string;
-          readonly version?: number;
-        };
+        readonly plan_source?: PlanSource;
+        readonly block?: ShownRecord;
+        readonly pass?: ShownRecord;
         readonly replaced: readonly string[];
         readonly not_limited?: string;
         readonly needs?: readonly string[];
         readonly file: string;
         readonly line: number;
       }[];
-      readonly without_effect: readonly {
-        readonly kind: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
-        readonly id: string;
-        readonly until?: string;
-        readonly reason?: string;
-        readonly author?: string;
-        readonly created_at?: string;
-        readonly version?: number;
-        readonly effect: 'in_force' | 'partial' | 'none';
-        readonly warnings: readonly {
-          readonly code:
-            | 'unknown_domain'
-            | 'unknown_key'
-            | 'no_rule'
-            | 'nothing_to_replace'
-            | 'needs_name'
-            | 'unknown_limit'
-            | 'unknown_place'
-            | 'impossible_values'
-            | 'shared_window'
-            | 'hidden_by_block'
-            | 'hidden_by_pass'
-            | 'hidden_by_override'
-            | 'has_limits_of_its_own'
-            | 'no_tenants'
-            | 'unknown_plan'
-            | 'no_change'
-            | 'shadow_mode'
-            | 'no_such_record'
-            | 'bucket_full';
-          readonly effect: 'none' | 'partial';
-          readonly message: string;
-        }[];
-      }[];
+      readonly without_effect: readonly IdleRecord[];
       readonly omitted: number;
     };
   };
   readonly lookupBuckets: {
-    readonly body: {
-      readonly domain: string;
-      readonly descriptors: readonly {
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value: string;
-        }[];
-      }[];
-    };
-    readonly reply: {
-      readonly buckets: readonly {
-        readonly key: string;
-        readonly descriptor: number;
-        readonly limit: {
-          readonly requests_per_unit: number;
-          readonly window_ms: number;
-          readonly capacity: number;
-          readonly algorithm: string;
-        };
-        readonly remaining: number;
-        readonly debt: number;
-        readonly retry_after_ms?: number;
-        readonly reset_after_ms: number;
-        readonly reset_at: string;
-      }[];
-    };
+    readonly body: Request;
+    readonly reply: { readonly buckets: readonly Bucket[] };
   };
   readonly listBuckets: {
     readonly query: {
@@ -1890,57 +618,27 @@ export interface Operations {
       readonly domain: string;
       readonly prefix?: string;
     };
-    readonly reply: {
-      readonly items: readonly {
-        readonly key: string;
-      }[];
-      readonly next?: string;
-    };
+    readonly reply: { readonly items: readonly { readonly key: string }[]; readonly next?: string };
   };
   readonly resetBuckets: {
-    readonly query: {
-      readonly dry_run?: boolean;
-    };
+    readonly query: { readonly dry_run?: boolean };
     readonly body: {
       readonly domain: string;
-      readonly entries: readonly {
-        readonly key: string;
-        readonly value: string;
-      }[];
+      readonly entries: readonly Entry[];
       readonly limit?: string;
       readonly reason?: string;
     };
     readonly reply: {
       readonly dry_run: boolean;
       readonly deleted: number;
-      readonly before: readonly {
-        readonly key: string;
-        readonly descriptor: number;
-        readonly limit: {
-          readonly requests_per_unit: number;
-          readonly window_ms: number;
-          readonly capacity: number;
-          readonly algorithm: string;
-        };
-        readonly remaining: number;
-        readonly debt: number;
-        readonly retry_after_ms?: number;
-        readonly reset_after_ms: number;
-        readonly reset_at: string;
-      }[];
+      readonly before: readonly Bucket[];
     };
   };
   readonly giveCredit: {
-    readonly query: {
-      readonly dry_run?: boolean;
-      readonly strict?: boolean;
-    };
+    readonly query: WriteOptions;
     readonly body: {
       readonly domain: string;
-      readonly entries: readonly {
-        readonly key: string;
-        readonly value: string;
-      }[];
+      readonly entries: readonly Entry[];
       readonly limit?: string;
       readonly reason?: string;
       readonly hits: number;
@@ -1954,37 +652,11 @@ export interface Operations {
         readonly hits: number;
         readonly remaining: number;
       }[];
-      readonly warnings: readonly {
-        readonly code:
-          | 'unknown_domain'
-          | 'unknown_key'
-          | 'no_rule'
-          | 'nothing_to_replace'
-          | 'needs_name'
-          | 'unknown_limit'
-          | 'unknown_place'
-          | 'impossible_values'
-          | 'shared_window'
-          | 'hidden_by_block'
-          | 'hidden_by_pass'
-          | 'hidden_by_override'
-          | 'has_limits_of_its_own'
-          | 'no_tenants'
-          | 'unknown_plan'
-          | 'no_change'
-          | 'shadow_mode'
-          | 'no_such_record'
-          | 'bucket_full';
-        readonly effect: 'none' | 'partial';
-        readonly message: string;
-      }[];
+      readonly warnings: readonly Warning[];
     };
   };
   readonly whoami: {
-    readonly reply: {
-      readonly name: string;
-      readonly role: 'viewer' | 'support' | 'admin';
-    };
+    readonly reply: { readonly name: string; readonly role: Role };
   };
   readonly listTopKeys: {
     readonly query: {
@@ -2003,12 +675,7 @@ export interface Operations {
         readonly error: number;
         readonly used_share?: number;
         readonly remaining_share?: number;
-        readonly limit?: {
-          readonly name: string;
-          readonly requests_per_unit: number;
-          readonly unit: string;
-          readonly unit_multiplier: number;
-        };
+        readonly limit?: AskedLimit;
       }[];
       readonly unlisted_max: number;
       readonly total_hits: number;
@@ -2030,10 +697,7 @@ export interface Operations {
         readonly domains: number;
         readonly config_refused: boolean;
         readonly degraded: readonly string[];
-        readonly load?: {
-          readonly event_loop_utilization: number;
-          readonly decisions_per_s: number;
-        };
+        readonly load?: { readonly event_loop_utilization: number; readonly decisions_per_s: number };
         readonly store_error?: {
           readonly store: string;
           readonly reason: string;
@@ -2047,18 +711,11 @@ export interface Operations {
           readonly entries_behind?: number;
         };
       }[];
-      readonly degraded: readonly {
-        readonly reason: string;
-        readonly instances: number;
-      }[];
+      readonly degraded: readonly { readonly reason: string; readonly instances: number }[];
     };
   };
   readonly listRules: {
-    readonly query: {
-      readonly limit?: number;
-      readonly cursor?: string;
-      readonly domain?: string;
-    };
+    readonly query: DomainPage;
     readonly reply: {
       readonly generation: number;
       readonly warnings: readonly string[];
@@ -2073,14 +730,7 @@ export interface Operations {
         readonly tenants: boolean;
         readonly file?: string;
         readonly line?: number;
-        readonly limits: readonly {
-          readonly name: string;
-          readonly requests_per_unit: number;
-          readonly unit: string;
-          readonly unit_multiplier: number;
-          readonly algorithm: string;
-          readonly capacity: number;
-        }[];
+        readonly limits: readonly RuleLimit[];
       }[];
       readonly next?: string;
     };
@@ -2097,10 +747,7 @@ export interface Operations {
     };
   };
   readonly getLive: {
-    readonly query: {
-      readonly rules?: number;
-      readonly minutes?: 10 | 60;
-    };
+    readonly query: { readonly rules?: number; readonly minutes?: 10 | 60 };
     readonly reply: {
       readonly at: string;
       readonly window_s: number;
@@ -2160,9 +807,7 @@ export interface Operations {
     };
   };
   readonly listRuleHistory: {
-    readonly query: {
-      readonly count?: number;
-    };
+    readonly query: { readonly count?: number };
     readonly reply: {
       readonly at: readonly string[];
       readonly items: readonly {
@@ -2184,10 +829,7 @@ export interface Operations {
     };
   };
   readonly showDayOfKey: {
-    readonly query: {
-      readonly domain: string;
-      readonly entries: string;
-    };
+    readonly query: { readonly domain: string; readonly entries: string };
     readonly reply: {
       readonly source: 'none' | 'prometheus';
       readonly items: readonly {
@@ -2204,46 +846,17 @@ export interface Operations {
       readonly order?: 'newest' | 'oldest';
       readonly trail?: 'penalties';
       readonly author?: string;
-      readonly kind?: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
+      readonly kind?: RecordKind;
       readonly domain?: string;
       readonly tenant?: string;
       readonly descriptor?: string;
       readonly since?: string;
     };
-    readonly reply: {
-      readonly items: readonly {
-        readonly id: string;
-        readonly at: string;
-        readonly author: string;
-        readonly action: string;
-        readonly reason?: string;
-        readonly details?: unknown;
-        readonly kind?: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
-        readonly domain?: string;
-        readonly name?: string;
-        readonly before?: Readonly<Record<string, unknown>>;
-        readonly after?: Readonly<Record<string, unknown>>;
-      }[];
-      readonly next?: string;
-    };
+    readonly reply: { readonly items: readonly AuditEntry[]; readonly next?: string };
   };
   readonly exportAudit: {
-    readonly query: {
-      readonly after?: string;
-    };
-    readonly reply: {
-      readonly id: string;
-      readonly at: string;
-      readonly author: string;
-      readonly action: string;
-      readonly reason?: string;
-      readonly details?: unknown;
-      readonly kind?: 'tenant' | 'plan' | 'override' | 'block' | 'pass';
-      readonly domain?: string;
-      readonly name?: string;
-      readonly before?: Readonly<Record<string, unknown>>;
-      readonly after?: Readonly<Record<string, unknown>>;
-    };
+    readonly query: { readonly after?: string };
+    readonly reply: AuditEntry;
   };
   readonly tailDecisions: {
     readonly query: {
@@ -2261,20 +874,12 @@ export interface Operations {
       readonly without?: 'fallback' | 'cached';
       readonly skipped: number;
       readonly descriptors: readonly {
-        readonly entries: readonly {
-          readonly key: string;
-          readonly value: string;
-        }[];
+        readonly entries: readonly Entry[];
         readonly hits: number;
         readonly rule?: string;
         readonly block?: string;
         readonly over_limit: boolean;
-        readonly limit?: {
-          readonly name: string;
-          readonly requests_per_unit: number;
-          readonly unit: string;
-          readonly unit_multiplier: number;
-        };
+        readonly limit?: AskedLimit;
         readonly remaining?: number;
         readonly candidates?: readonly {
           readonly name: string;
@@ -2287,27 +892,13 @@ export interface Operations {
     };
   };
   readonly openSession: {
-    readonly reply: {
-      readonly name: string;
-      readonly role: 'viewer' | 'support' | 'admin';
-      readonly needs_sign_in: boolean;
-      readonly csrf?: string;
-      readonly ends_in_s?: number;
-    };
+    readonly reply: Session;
   };
   readonly getSession: {
-    readonly reply: {
-      readonly name: string;
-      readonly role: 'viewer' | 'support' | 'admin';
-      readonly needs_sign_in: boolean;
-      readonly csrf?: string;
-      readonly ends_in_s?: number;
-    };
+    readonly reply: Session;
   };
   readonly endSession: {
-    readonly reply: {
-      readonly ended: boolean;
-    };
+    readonly reply: { readonly ended: boolean };
   };
 }
 

@@ -1,7 +1,7 @@
 /** Which entries of the audit log a list shows. */
 
 import type { AuditEntry } from '../../../state/control/control-store';
-import type { ControlKind, ControlRecord } from '../../../state/control/control-record';
+import type { ControlKind, ControlRecord, EntrySelector } from '../../../state/control/control-record';
 
 export interface AuditFilter {
   readonly author?: string;
@@ -10,20 +10,9 @@ export interface AuditFilter {
   /** Its own record, and what names it as a value. */
   readonly tenant?: string;
   /** What selects the descriptor, and the record of its tenant. */
-  readonly descriptor?: readonly Entry[];
+  readonly descriptor?: readonly Required<EntrySelector>[];
   /** In milliseconds since 1970. */
   readonly sinceMs?: number;
-}
-
-interface Entry {
-  readonly key: string;
-  readonly value: string;
-}
-
-interface Selector {
-  readonly key: string;
-  /** Absent: any value. */
-  readonly value?: string;
 }
 
 export function isShown(entry: AuditEntry, { author, kind, domain, tenant, descriptor, sinceMs }: AuditFilter): boolean {
@@ -47,10 +36,10 @@ interface About {
   /** That of the record, or those of an import. */
   readonly tenants: readonly string[];
   /** Those of the record before and after, or of an action that changed no record. */
-  readonly selectors: readonly (readonly Selector[])[];
+  readonly selectors: readonly (readonly EntrySelector[])[];
 }
 
-function concerns({ tenants, selectors }: About, descriptor: readonly Entry[]): boolean {
+function concerns({ tenants, selectors }: About, descriptor: readonly Required<EntrySelector>[]): boolean {
   if (tenants.length > 0) return descriptor.some(({ value }) => tenants.includes(value));
   return selectors.some((selector) =>
     selector.every(({ key, value }) => descriptor.some((entry) => entry.key === key && (value === undefined || entry.value === value))),
@@ -63,7 +52,7 @@ function aboutOf({ key, before, after, details }: AuditEntry): About {
   return { domain: key?.domain ?? named.domain, tenants: key?.kind === 'tenant' ? [key.name] : (named.tenants ?? []), selectors };
 }
 
-function entriesOf(record: ControlRecord | undefined): readonly (readonly Selector[])[] {
+function entriesOf(record: ControlRecord | undefined): readonly (readonly EntrySelector[])[] {
   return record !== undefined && 'entries' in record ? [record.entries] : [];
 }
 
@@ -71,7 +60,7 @@ interface NamedDetails {
   readonly domain?: string;
   readonly kind?: string;
   readonly tenants?: readonly string[];
-  readonly entries?: readonly Selector[];
+  readonly entries?: readonly EntrySelector[];
 }
 
 /** Such an entry is of many records. */
@@ -94,6 +83,6 @@ function readDetails(text: string): NamedDetails {
   }
 }
 
-function isSelector(value: unknown): value is Selector {
-  return typeof value === 'object' && value !== null && typeof (value as Partial<Selector>).key === 'string';
+function isSelector(value: unknown): value is EntrySelector {
+  return typeof value === 'object' && value !== null && typeof (value as Partial<EntrySelector>).key === 'string';
 }

@@ -9,7 +9,7 @@ import type { AdminBackend } from '../backend';
 import { idleNaming, idleSelecting, type IdleRecord } from '../exceptions/idle-records';
 import { AdminProblem } from '../problem';
 import { bucket } from './bucket-routes';
-import { decidingRecord, explainedDescriptor, shownRecord, withoutEffect } from './explanation-schemas';
+import { decidingRecord, explainedDescriptor, explainedLevel, shownRecord, withoutEffect } from './explanation-schemas';
 import { effectInputOf } from './records/effect-schemas';
 import { explainLive, recordsOf, showRecordDetails } from './live-explanation';
 import { currentRules, groupOf, toRequest, type NamedGroup } from './live-request';
@@ -25,7 +25,7 @@ const explanation = Type.Object(
     descriptors: Type.Array(
       Type.Object({
         ...explainedDescriptor,
-        levels: Type.Array(Type.Object({}, { description: 'The winner and the losers for one entry.' })),
+        levels: Type.Array(explainedLevel),
       }),
     ),
   },

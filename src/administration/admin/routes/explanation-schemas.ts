@@ -31,6 +31,8 @@ export const withoutEffect = Type.Array(object({ ...recordFields, effect: effect
   description: `Records that name it and have no effect, or only a part of it; at most ${IDLE_MAX}.`,
 });
 
+const entry = object({ key: Type.String(), value: Type.String() });
+
 const values = {
   name: Type.String({ description: 'Empty: it has no name.' }),
   requests_per_unit: Type.Integer({ minimum: 0 }),
@@ -67,9 +69,29 @@ const candidate = Type.Object(limit, { description: 'The limit that is tried bes
 
 export const explainedLimit = Type.Object({ ...limit, candidate: Type.Optional(candidate) });
 
+/** A descriptor of the configuration, and why it matches or does not. */
+const matchCandidate = Type.Object({
+  file: Type.String(),
+  line: Type.Integer({ minimum: 1 }),
+  key: Type.String(),
+  value: Type.Optional(Type.String({ description: 'Absent: the descriptor has only a key.' })),
+  reason: Type.String(),
+});
+
+export const explainedLevel = Type.Object(
+  {
+    entry,
+    winner: Type.Optional(matchCandidate),
+    losers: Type.Array(matchCandidate, { description: 'Descriptors that match come first.' }),
+    omitted: Type.Integer({ minimum: 0, description: 'Further descriptors with this key.' }),
+    other_keys: Type.Integer({ minimum: 0, description: 'Descriptors with other keys.' }),
+  },
+  { description: 'The winner and the losers for one entry.' },
+);
+
 /** What an explanation has about a descriptor, without the levels of the match. */
 export const explainedDescriptor = {
-  entries: Type.Array(object({ key: Type.String(), value: Type.String() })),
+  entries: Type.Array(entry),
   rule: Type.Optional(Type.String({ description: 'The path of the rule, joined with dots. Absent: no rule matches.' })),
   mode: Type.String(),
   unlimited: Type.Boolean(),

@@ -1,9 +1,6 @@
 /** Descriptors as text, as `weir explain --descriptor` reads them: `key=value,key=value`, with a backslash before a comma, `=` or backslash. */
 
-export interface Entry {
-  readonly key: string;
-  readonly value: string;
-}
+import type { Entry } from '../../admin-client/operations';
 
 export class DescriptorTextError extends Error {
   override readonly name = 'DescriptorTextError';

@@ -1,10 +1,9 @@
 /** The session of the browser: who is signed in, and what the role allows. */
 
 import { computed, signal } from '@preact/signals';
-import { call, csrf, onRefusal, type Reply } from './client';
+import type { Role, Session } from '../../admin-client/operations';
+import { call, csrf, onRefusal } from './client';
 import { ApiError, messageOf } from './problem';
-
-export type Role = Reply<'getSession'>['role'];
 
 export type SessionState =
   | { readonly kind: 'asking' }
@@ -52,7 +51,7 @@ export async function signOut(): Promise<void> {
   session.value = { kind: 'signed-out' };
 }
 
-function take({ name, role, needs_sign_in: needsSignIn, csrf: token }: Reply<'getSession'>): void {
+function take({ name, role, needs_sign_in: needsSignIn, csrf: token }: Session): void {
   csrf.value = token;
   session.value = { kind: 'signed-in', name, role, needsSignIn };
 }

@@ -1,6 +1,7 @@
 /** Try: descriptors in, the whole explanation out, under an address that can be shared. Nothing is charged. */
 
 import { useEffect, useState } from 'preact/hooks';
+import type { Bucket, ExplainedDescriptor, MatchCandidate, MatchLevel } from '../../admin-client/operations';
 import { call, type Reply } from '../api/client';
 import { readDescriptor, showDescriptor } from '../api/descriptor-text';
 import { messageOf } from '../api/problem';
@@ -15,24 +16,6 @@ import { LeftBar } from '../parts/left-bar';
 import { State } from '../parts/state';
 
 type Explained = Reply<'explainRequest'>;
-
-type Descriptor = Explained['explanation']['descriptors'][number];
-
-interface Candidate {
-  readonly file: string;
-  readonly line: number;
-  readonly key: string;
-  readonly value?: string;
-  readonly reason: string;
-}
-
-interface Level {
-  readonly entry: { readonly key: string; readonly value: string };
-  readonly winner?: Candidate;
-  readonly losers: readonly Candidate[];
-  readonly omitted: number;
-  readonly other_keys: number;
-}
 
 /** Asks for the explanation of descriptors; the last answer stands until the next one. */
 function useExplanation() {
@@ -176,7 +159,7 @@ function Explanation({ explained }: { readonly explained: Explained }) {
               </li>
             )}
           </ul>
-          <Levels levels={descriptor.levels as unknown as readonly Level[]} />
+          <Levels levels={descriptor.levels} />
           <Buckets
             descriptor={descriptor}
             buckets={buckets.filter(
@@ -189,7 +172,7 @@ function Explanation({ explained }: { readonly explained: Explained }) {
   );
 }
 
-function Levels({ levels }: { readonly levels: readonly Level[] }) {
+function Levels({ levels }: { readonly levels: readonly MatchLevel[] }) {
   return (
     <ol class="levels">
       {levels.map(({ entry, winner, losers, omitted, other_keys: others }, index) => (
@@ -215,7 +198,7 @@ function CandidateLine({
   candidate: { file, line, key, value, reason },
   isWinner,
 }: {
-  readonly candidate: Candidate;
+  readonly candidate: MatchCandidate;
   readonly isWinner: boolean;
 }) {
   return (
@@ -226,7 +209,7 @@ function CandidateLine({
   );
 }
 
-function Buckets({ descriptor, buckets }: { readonly descriptor: Descriptor; readonly buckets: Explained['buckets'] }) {
+function Buckets({ descriptor, buckets }: { readonly descriptor: ExplainedDescriptor; readonly buckets: readonly Bucket[] }) {
   const byKey = new Map(buckets.map((bucket) => [bucket.key, bucket]));
   if (descriptor.limits.length === 0) return null;
   return (

@@ -1,17 +1,9 @@
 /** Whom an entry of the audit log is about, with the way there. */
 
-import type { Reply } from '../api/client';
-import { showDescriptor, writeDescriptor, type Entry } from '../api/descriptor-text';
+import type { AuditEntry, Entry, SelectorEntry } from '../../admin-client/operations';
+import { showDescriptor, writeDescriptor } from '../api/descriptor-text';
 import { linkTo } from '../api/route';
 import { NONE } from '../api/show';
-
-type AuditEntry = Reply<'listAudit'>['items'][number];
-
-interface Selector {
-  readonly key: string;
-  /** Absent: any value. */
-  readonly value?: string;
-}
 
 /** The fields of a record, or of the details of a credit or reset. */
 interface About {
@@ -56,16 +48,16 @@ function sourceOf({ details }: AuditEntry): string | undefined {
   return typeof source === 'string' ? source : undefined;
 }
 
-function entriesOf({ before, after, details }: AuditEntry): readonly Selector[] | undefined {
+function entriesOf({ before, after, details }: AuditEntry): readonly SelectorEntry[] | undefined {
   const { entries } = (after ?? before ?? details ?? {}) as About;
   return Array.isArray(entries) && entries.every(isSelector) ? entries : undefined;
 }
 
-function isSelector(value: unknown): value is Selector {
-  return typeof value === 'object' && value !== null && typeof (value as Partial<Selector>).key === 'string';
+function isSelector(value: unknown): value is SelectorEntry {
+  return typeof value === 'object' && value !== null && typeof (value as Partial<SelectorEntry>).key === 'string';
 }
 
 /** Without a value for each key it names no descriptor. */
-function isDescriptor(entries: readonly Selector[]): entries is readonly Entry[] {
+function isDescriptor(entries: readonly SelectorEntry[]): entries is readonly Entry[] {
   return entries.length > 0 && entries.every(({ value }) => typeof value === 'string');
 }

@@ -1,12 +1,10 @@
 /** A table of audit entries: who changed what, when and why, with the record before and after. */
 
 import type { ComponentChildren } from 'preact';
-import type { Reply } from '../api/client';
+import type { AuditEntry } from '../../admin-client/operations';
 import { NONE, showCount, showTime } from '../api/show';
 import { AuditSubject, domainOf, hitsOf } from './audit-subject';
 import { DataTable } from './data-table';
-
-type AuditEntry = Reply<'listAudit'>['items'][number];
 
 interface AuditTableProps {
   readonly entries: readonly AuditEntry[];

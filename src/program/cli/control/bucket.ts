@@ -1,6 +1,6 @@
 /** `weir bucket`: what is left in buckets, why a request would be denied, and resets. */
 
-import type { Operations } from '../../../administration/admin-client/operations';
+import type { Bucket, Operations } from '../../../administration/admin-client/operations';
 import { printable } from '../admin/printable';
 import { action, type ControlCommand } from './control-command';
 import { checksOf } from './record-command';
@@ -16,8 +16,6 @@ const REQUEST_OPTIONS = {
   ...DESCRIPTOR_OPTIONS,
   descriptor: { ...DESCRIPTOR_OPTIONS.descriptor, multiple: true, help: 'entries of a descriptor; show and explain accept several' },
 } as const;
-
-type Buckets = Operations['lookupBuckets']['reply']['buckets'];
 
 type Explained = Operations['explainRequest']['reply'];
 
@@ -80,7 +78,7 @@ function keyLines(items: readonly { readonly key: string }[]): string {
   return items.length === 0 ? 'There are none.' : items.map(({ key }) => printable(key)).join('\n');
 }
 
-function bucketTable(buckets: Buckets): string {
+function bucketTable(buckets: readonly Bucket[]): string {
   if (buckets.length === 0) return 'No limit applies.';
   return textTable(
     ['BUCKET', 'LIMIT', 'LEFT', 'DEBT', 'NEXT HIT', 'FULL AT'],

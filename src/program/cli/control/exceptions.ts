@@ -1,6 +1,6 @@
 /** `weir exceptions`: everything that changes the configuration at run time, and what each does now. */
 
-import type { Operations } from '../../../administration/admin-client/operations';
+import type { Exception } from '../../../administration/admin-client/operations';
 import { readChoice } from '../usage-error';
 import { action, type ControlCommand } from './control-command';
 import { showEntries } from './values/entries-text';
@@ -14,8 +14,6 @@ const KINDS = ['override', 'candidate', 'block', 'penalty', 'pass', 'plan', 'ten
 const STATES = ['in_force', 'partial', 'none'] as const;
 
 const ORDERS = ['ends', 'newest'] as const;
-
-type Exception = Operations['listExceptions']['reply']['items'][number];
 
 export const exceptions: ControlCommand = {
   name: 'exceptions',

@@ -4,11 +4,9 @@ import { action, type ControlAction } from './control-command';
 import { changeOptions, readChange, recordCommand, writtenText, type RecordFields } from './record-command';
 import { ENTRIES_OPTION, readSelector, showEntries } from './values/entries-text';
 import { LIMIT_FORM, readLimit, showLimit } from './values/limit-text';
-import type { Operations } from '../../../administration/admin-client/operations';
+import type { WrittenOverride } from '../../../administration/admin-client/operations';
 
-type Override = Operations['getOverride']['reply'];
-
-const fields: RecordFields<Omit<Override, 'version'>> = (record) => ({
+const fields: RecordFields<WrittenOverride> = (record) => ({
   id: record.id,
   entries: showEntries(record.entries),
   limit: showLimit(record.limit),

@@ -1,6 +1,6 @@
 /** `weir plan`: the plans of the configuration, and other values for their limits. */
 
-import type { Operations } from '../../../administration/admin-client/operations';
+import type { PlanInForce } from '../../../administration/admin-client/operations';
 import { action, type ControlAction } from './control-command';
 
 import { AHEAD_OPTION, DOMAIN_OPTION, recordCommand } from './record-command';
@@ -34,8 +34,6 @@ const records = recordCommand({
   remove: (admin, { domain, name, query, conditions }) => admin.call('deletePlan', { params: { domain, plan: name }, query }, conditions),
   fields: (record) => ({ plan: record.plan, limits: record.limits.map(showLimit).join(' ') }),
 });
-
-type PlanInForce = Operations['listPlansInForce']['reply']['items'][number];
 
 const list: ControlAction = action({
   name: 'list',

@@ -1,7 +1,7 @@
 /** Whom the tenant page is about: a descriptor, and what the admin API says about it. */
 
 import { call, type Reply } from '../../api/client';
-import type { Entry } from '../../api/descriptor-text';
+import type { Entry } from '../../../admin-client/operations';
 
 export interface Subject {
   readonly domain: string;

@@ -1,19 +1,9 @@
 /** Entries on the command line: `key=value,key=value`, and with `key` alone for any value. */
 
+import type { Entry, SelectorEntry } from '../../../../administration/admin-client/operations';
 import { toText } from '../../../../domain/descriptor/byte-string';
 import { readDescriptors } from '../../read-descriptor';
 import { UsageError } from '../../usage-error';
-
-interface EntryJson {
-  readonly key: string;
-  readonly value: string;
-}
-
-export interface EntrySelectorJson {
-  readonly key: string;
-  /** Absent: any value. */
-  readonly value?: string;
-}
 
 export const ENTRIES_OPTION = {
   entries: {
@@ -32,7 +22,7 @@ const ENTRY = /(?:[^,\\]|\\.)+/gs;
  *
  * @throws UsageError
  */
-export function readSelector(text: string): readonly EntrySelectorJson[] {
+export function readSelector(text: string): readonly SelectorEntry[] {
   return Array.from(text.matchAll(ENTRY), ([entry]) => {
     const [, key = '', equals = '', value = ''] = /^((?:[^=\\]|\\.)*)(=?)(.*)$/s.exec(entry) ?? [];
     if (key === '') throw new UsageError(`--entries: ${JSON.stringify(entry)} has no key; write KEY=VALUE, or KEY for any value`);
@@ -45,7 +35,7 @@ export function readSelector(text: string): readonly EntrySelectorJson[] {
  *
  * @throws UsageError
  */
-export function readDescriptorTexts(texts: readonly string[]): readonly { readonly entries: readonly EntryJson[] }[] {
+export function readDescriptorTexts(texts: readonly string[]): readonly { readonly entries: readonly Entry[] }[] {
   return readDescriptors('--descriptor', texts).map((entries) => ({
     entries: entries.map(({ key, value }) => ({ key: toText(key), value: toText(value) })),
   }));
@@ -56,13 +46,13 @@ export function readDescriptorTexts(texts: readonly string[]): readonly { readon
  *
  * @throws UsageError
  */
-export function readDescriptorText(text: string): readonly EntryJson[] {
+export function readDescriptorText(text: string): readonly Entry[] {
   const [descriptor] = readDescriptorTexts([text]);
   return descriptor?.entries ?? [];
 }
 
 /** The reverse of reading. */
-export function showEntries(entries: readonly EntrySelectorJson[]): string {
+export function showEntries(entries: readonly SelectorEntry[]): string {
   const escape = (text: string, special: RegExp): string => text.replace(special, '\\$&');
   return entries.map(({ key, value }) => `${escape(key, /[,=\\]/g)}${value === undefined ? '' : `=${escape(value, /[,\\]/g)}`}`).join(',');
 }

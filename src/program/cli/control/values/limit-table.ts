@@ -1,16 +1,12 @@
 /** A table of limits in force: where each comes from, and what is left in its bucket. */
 
-import type { Operations } from '../../../../administration/admin-client/operations';
+import type { ExplainedLimit, LimitSource } from '../../../../administration/admin-client/operations';
 import { showLimit } from './limit-text';
 import { textTable } from './text-table';
 import { shortTime } from './until';
 
-type Limit = Operations['explainRequest']['reply']['explanation']['descriptors'][number]['limits'][number];
-
-type Source = Limit['source'];
-
 /** Indented lines; none without limits. */
-export function limitTable(limits: readonly Limit[]): readonly string[] {
+export function limitTable(limits: readonly ExplainedLimit[]): readonly string[] {
   if (limits.length === 0) return [];
   const rows = limits.flatMap((limit) => {
     const { candidate } = limit;
@@ -30,10 +26,10 @@ const WORDS = {
   plan_values: 'run-time values of the plan',
   override: 'override',
   request: 'the request',
-} as const satisfies Readonly<Record<Source['from'], string>>;
+} as const satisfies Readonly<Record<LimitSource['from'], string>>;
 
 /** `override sale until 2026-11-27 18:00 by ann: sale, instead of 100/minute of limits.yaml:4`. */
-function sourceText({ from, record, file, line, replaces }: Source): string {
+function sourceText({ from, record, file, line, replaces }: LimitSource): string {
   const place = file === undefined || line === undefined ? '' : `${file}:${line}`;
   const own = record === undefined ? '' : ` ${record.id}`;
   const { until, author, reason } = record ?? {};
