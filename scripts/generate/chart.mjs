@@ -1,7 +1,7 @@
 /**
- * Writes what the chart deploy/helm/weir takes from elsewhere: the schema of its values, the table of its README, and the files that it ships.
+ * Writes what the chart deploy/helm/weir takes from elsewhere: the schema of its values, the table of its README, and the example.
  */
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -16,11 +16,7 @@ const { values: options } = parseArgs({ options: { chart: { type: 'string', defa
 const CHART = options.chart;
 
 /** Helm reads no file outside of a chart. */
-const COPIES = [
-  { from: ['example', 'payments.yaml'], to: ['payments.yaml'] },
-  { from: ['prometheus', 'weir-alerts.yaml'], to: ['alerts.yaml'] },
-  ...readdirSync(join(DEPLOY, 'grafana')).map((name) => ({ from: ['grafana', name], to: ['dashboards', name] })),
-];
+const EXAMPLE = 'payments.yaml';
 
 /** @type {(path: string) => unknown} */
 const load = createRequire(import.meta.url);
@@ -29,7 +25,7 @@ const { SETTINGS_TABLE } = /** @type {typeof import('../../src/configuration/set
   load('../../src/configuration/settings/table/settings-table.ts')
 );
 
-for (const { from, to } of COPIES) writeFileSync(join(CHART, 'files', ...to), readFileSync(join(DEPLOY, ...from)));
+writeFileSync(join(CHART, 'files', EXAMPLE), readFileSync(join(DEPLOY, 'example', EXAMPLE)));
 const text = readFileSync(join(CHART, 'values.yaml'), 'utf8');
 const weir = { settings: Object.values(SETTINGS_TABLE), ownVariables: ownVariables() };
 writeFileSync(join(CHART, 'values.schema.json'), `${JSON.stringify(valuesSchema(parse(text), weir), undefined, 2)}\n`);

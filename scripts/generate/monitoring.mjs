@@ -1,4 +1,4 @@
-/** Writes the dashboards under deploy/grafana/ and the alerts under deploy/prometheus/. */
+/** Writes the dashboards and alerts into the chart, from which Helm reads them, and deploy/prometheus/prometheus-rule.yaml. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -22,14 +22,17 @@ const { RUNBOOK } = /** @type {typeof import('./monitoring/runbook-link.js')} */
 const { renderDashboards } = /** @type {typeof import('./monitoring/dashboards.js')} */ (load('./monitoring/dashboards.ts'));
 
 const options = readOptions();
-/** @type {Record<string, string>} */
-const files = {
-  'prometheus/weir-alerts.yaml': renderRules(options),
-  'prometheus/prometheus-rule.yaml': renderPrometheusRule(options),
-};
-for (const [name, text] of Object.entries(renderDashboards(options))) files[`grafana/${name}`] = text;
-for (const [name, text] of Object.entries(files)) {
-  const path = join(options.out, name);
+const { out } = options;
+const CHART_FILES = join(ROOT, 'deploy', 'helm', 'weir', 'files');
+write(out === undefined ? join(CHART_FILES, 'alerts.yaml') : join(out, 'alerts.yaml'), renderRules(options));
+write(join(out ?? join(ROOT, 'deploy', 'prometheus'), 'prometheus-rule.yaml'), renderPrometheusRule(options));
+for (const [name, text] of Object.entries(renderDashboards(options))) write(join(out ?? CHART_FILES, 'dashboards', name), text);
+
+/**
+ * @param {string} path
+ * @param {string} text
+ */
+function write(path, text) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
 }
@@ -39,7 +42,7 @@ function readOptions() {
     const { values } = parseArgs({
       options: { runbook: { type: 'string' }, 'envoy-timeout': { type: 'string' }, instances: { type: 'string' }, out: { type: 'string' } },
     });
-    const { runbook = RUNBOOK, out = join(ROOT, 'deploy') } = values;
+    const { runbook = RUNBOOK, out } = values;
     const { envoyTimeoutMs, instancesMin, ...alerts } = DEFAULT_ALERT_OPTIONS;
     return {
       runbook,

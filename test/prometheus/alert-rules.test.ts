@@ -7,7 +7,7 @@ import path from 'node:path';
 import { ruleGroups, type AlertingRule } from '../../scripts/generate/monitoring/alert-rules';
 import { ALERT_CASES, QUIET_CASES, type AlertCase } from './alert-cases';
 
-const RULES_FILE = path.resolve('deploy', 'prometheus', 'weir-alerts.yaml');
+const RULES_FILE = path.resolve('deploy', 'helm', 'weir', 'files', 'alerts.yaml');
 
 const RULES = ruleGroups().groups.flatMap(({ rules }) => rules);
 

@@ -51,12 +51,14 @@ function expectUpToDate(file: string, text: string): void {
   throw new Error(`${file} is out of date; run node scripts/generate/monitoring.mjs`);
 }
 
+const DASHBOARDS = path.join('deploy', 'helm', 'weir', 'files', 'dashboards');
+
 test('the files under deploy/ are what the generator makes', () => {
-  expectUpToDate('deploy/prometheus/weir-alerts.yaml', renderRules());
+  expectUpToDate('deploy/helm/weir/files/alerts.yaml', renderRules());
   expectUpToDate('deploy/prometheus/prometheus-rule.yaml', renderPrometheusRule());
   const dashboards = Object.entries(renderDashboards());
-  for (const [name, text] of dashboards) expectUpToDate(path.join('deploy/grafana', name), text);
-  expect(readdirSync('deploy/grafana').sort()).toEqual(dashboards.map(([name]) => name).sort());
+  for (const [name, text] of dashboards) expectUpToDate(path.join(DASHBOARDS, name), text);
+  expect(readdirSync(DASHBOARDS).sort()).toEqual(dashboards.map(([name]) => name).sort());
 });
 
 test('the rules file and the PrometheusRule are YAML with all alerts', () => {
