@@ -2,14 +2,13 @@
 
 import { CALENDAR_ALGORITHM, type Algorithm } from '../../domain/algorithm/algorithms';
 import { joinPath } from '../../lib/quote';
-import type { ResponseBody } from '../../domain/rule/body/response-body';
 import {
   DEFAULT_RESERVATION_TERMS,
   isLimitProblem,
   makeLimit,
   windowName,
-  type FailureMode,
   type Limit,
+  type LimitTerms,
   type Overdraft,
   type ReservationTerms,
   type ResponseHeaders,
@@ -19,17 +18,12 @@ import type { RESERVATIONS } from './fields/reservations';
 import { warnOfLimit } from './limit-warnings';
 import type { LimitedSpec, RateLimitSpec } from './read/read-limits';
 
-export interface LimitDefaults {
+/** Its terms are those of limits that do not say their own. */
+export interface LimitDefaults extends Pick<LimitTerms, 'failureMode' | 'responseHeaders' | 'responseBody'> {
   /** For limits without `algorithm`. */
   readonly defaultAlgorithm: Algorithm;
   /** `USE_CALENDAR_MONTH_RATE_LIMIT`: months are calendar months in UTC. */
   readonly calendarMonth: boolean;
-  /** For limits without `failure_mode`; absent: `FAILURE_MODE`. */
-  readonly failureMode?: FailureMode | undefined;
-  /** For limits without `response_headers`; absent: the setting `RESPONSE_HEADERS`. */
-  readonly responseHeaders?: ResponseHeaders | undefined;
-  /** For limits without `response_body`; absent: the setting `RESPONSE_BODY`. */
-  readonly responseBody?: ResponseBody | undefined;
   /** Whether limits without `overdraft` take usage reports. */
   readonly defaultOverdraft: boolean;
 }
@@ -119,12 +113,12 @@ export class LimitCompiler {
       requestsPerUnit: requestsPerUnit?.value ?? 0,
       name,
       algorithm,
+      calendarTimeZone: calendar ? (timeZone?.value ?? 'UTC') : monthTimeZone,
       failureMode: fields.failureMode?.value ?? this.options.failureMode,
       responseHeaders: fields.responseHeaders?.value ?? this.options.responseHeaders,
       responseBody: fields.responseBody?.value ?? this.options.responseBody,
-      calendarTimeZone: calendar ? (timeZone?.value ?? 'UTC') : monthTimeZone,
       overdraft: this.overdraftOf(spec),
-      reservations: reservations && termsOf(reservations.value),
+      reservations: reservations && reservationTermsOf(reservations.value),
       ...(unitMultiplier && { unitMultiplier: unitMultiplier.value }),
       ...(burst && { burst: burst.value }),
     });
@@ -168,7 +162,7 @@ function candidateOf(spec: LimitedSpec): LimitedSpec {
   return { ...spec, fields, unit: own.unit ?? spec.unit, givesRequestsPerUnit: true, offset, path: joinPath(spec.path, 'candidate') };
 }
 
-function termsOf({ maxShare, onLapse }: ValuesOf<typeof RESERVATIONS.fields>): ReservationTerms {
+function reservationTermsOf({ maxShare, onLapse }: ValuesOf<typeof RESERVATIONS.fields>): ReservationTerms {
   const terms = DEFAULT_RESERVATION_TERMS;
   return { maxShare: maxShare?.value ?? terms.maxShare, onLapse: onLapse?.value ?? terms.onLapse };
 }

@@ -106,7 +106,7 @@ function* examineInSteps(options: CompileOptions): Generator<undefined, Examined
 interface Beginning {
   readonly root: DomainSpec;
   readonly compiler: DomainCompiler;
-  readonly defaults: Pick<Domain, 'defaultAlgorithm' | 'calendarMonth' | 'defaultOverdraft'>;
+  readonly defaults: Pick<Domain, 'defaultAlgorithm' | 'calendarMonth' | 'overdraft'>;
 }
 
 function beginDomain(
@@ -116,7 +116,7 @@ function beginDomain(
   const { defaultAlgorithm: sourceDefault, defaultOverdraft: overdraftOfSource = false, calendarMonth = false } = options;
   const counting = { defaultAlgorithm: root.fields.algorithm?.value ?? sourceDefault, calendarMonth };
   const defaultOverdraft = root.fields.overdraft?.value ?? overdraftOfSource;
-  const defaults = { ...counting, ...(defaultOverdraft && { defaultOverdraft: {} }) };
+  const defaults = { ...counting, ...(defaultOverdraft && { overdraft: {} }) };
   const compiler = new DomainCompiler({
     ...counting,
     defaultOverdraft,

@@ -1,7 +1,6 @@
 /** Requests in flight: the number of concurrent requests, as one more limit of a rule. */
 
-import type { ResponseBody } from './body/response-body';
-import type { FailureMode, Limit, ResponseHeaders } from './limit';
+import { termsOf, type Limit, type LimitTerms } from './limit';
 import type { SharedEntry } from './shared-entry';
 import { UNIT_US } from '../descriptor/unit';
 
@@ -30,24 +29,14 @@ export interface IdEntry {
   readonly key: string;
 }
 
-export interface InFlightLimitSpec {
+export interface InFlightLimitSpec extends LimitTerms {
   readonly max: number;
   readonly holdS: number;
   readonly name?: string | undefined;
-  readonly failureMode?: FailureMode | undefined;
-  readonly responseHeaders?: ResponseHeaders | undefined;
-  readonly responseBody?: ResponseBody | undefined;
 }
 
 /** `max` slots, each released after `holdS` at the latest. The caller checks the bounds of both. */
-export function makeInFlightLimit({
-  max,
-  holdS,
-  name = IN_FLIGHT_NAME,
-  failureMode,
-  responseHeaders,
-  responseBody,
-}: InFlightLimitSpec): Limit {
+export function makeInFlightLimit({ max, holdS, name = IN_FLIGHT_NAME, ...terms }: InFlightLimitSpec): Limit {
   return {
     requestsPerUnit: max,
     unit: 'second',
@@ -56,8 +45,6 @@ export function makeInFlightLimit({
     algorithm: 'in_flight',
     windowUs: holdS * UNIT_US.second,
     capacity: max,
-    ...(failureMode && { failureMode }),
-    ...(responseHeaders && { responseHeaders }),
-    ...(responseBody && { responseBody }),
+    ...termsOf(terms),
   };
 }

@@ -36,7 +36,21 @@ export const UINT32_MAX = 2 ** 32 - 1;
 
 export type LimitRole = 'candidate' | 'penalty';
 
-export interface Limit {
+/** What a limit has beside its numbers. It stays when a request or control data bring other numbers. */
+export interface LimitTerms {
+  /** Absent: `FAILURE_MODE`. */
+  readonly failureMode?: FailureMode | undefined;
+  /** Absent: the setting `RESPONSE_HEADERS`. */
+  readonly responseHeaders?: ResponseHeaders | undefined;
+  /** Absent: the setting `RESPONSE_BODY`. */
+  readonly responseBody?: ResponseBody | undefined;
+  /** A descriptor's own hits are a usage report: charged in full, below zero too. Absent: they are requested like other hits. */
+  readonly overdraft?: Overdraft | undefined;
+  /** Absent: `DEFAULT_RESERVATION_TERMS`. */
+  readonly reservations?: ReservationTerms | undefined;
+}
+
+export interface Limit extends LimitTerms {
   /** As configured: what `current_limit` shows. */
   readonly requestsPerUnit: number;
   readonly unit: UnitName;
@@ -48,18 +62,8 @@ export interface Limit {
   readonly windowUs: number;
   /** The most hits at once: `burst` of a token bucket, 1 + `burst` of a leaky one, otherwise `requests_per_unit`. */
   readonly capacity: number;
-  /** Absent: `FAILURE_MODE`. */
-  readonly failureMode?: FailureMode;
-  /** Absent: the setting `RESPONSE_HEADERS`. */
-  readonly responseHeaders?: ResponseHeaders;
-  /** Absent: the setting `RESPONSE_BODY`. */
-  readonly responseBody?: ResponseBody;
   /** Calendar windows instead of `windowUs`; only for `fixed_window`. */
   readonly calendar?: Calendar;
-  /** A descriptor's own hits are a usage report: charged in full, below zero too. Absent: they are requested like other hits. */
-  readonly overdraft?: Overdraft;
-  /** Absent: `DEFAULT_RESERVATION_TERMS`. */
-  readonly reservations?: ReservationTerms;
   /** Counted beside this limit in a bucket of its own, and never denies. Absent: there is none. */
   readonly candidate?: Limit;
   /** This limit is a candidate itself, or counts the denials of a penalty, so its bucket is marked. Absent: it is a limit in force. */
@@ -110,7 +114,7 @@ export function overdraftMaxOf({ overdraft, capacity }: Pick<Limit, 'overdraft' 
   return overdraft === undefined ? undefined : (overdraft.max ?? capacity);
 }
 
-export interface LimitSpec {
+export interface LimitSpec extends LimitTerms {
   readonly requestsPerUnit: number;
   readonly unit: UnitName;
   readonly unitMultiplier?: number;
@@ -120,11 +124,6 @@ export interface LimitSpec {
   readonly burst?: number;
   /** The time zone of calendar windows. Only for `fixed_window` with a unit of a day or longer. */
   readonly calendarTimeZone?: string | undefined;
-  readonly failureMode?: FailureMode | undefined;
-  readonly responseHeaders?: ResponseHeaders | undefined;
-  readonly responseBody?: ResponseBody | undefined;
-  readonly overdraft?: Overdraft | undefined;
-  readonly reservations?: ReservationTerms | undefined;
 }
 
 /** The invalid field of a limit, and how to fix it. */
@@ -138,19 +137,7 @@ export interface LimitProblem {
  * for the window and for the time to full, and LOG_LIMIT_MAX for a log.
  */
 export function makeLimit(spec: LimitSpec): RateLimit | LimitProblem {
-  const {
-    requestsPerUnit,
-    unit,
-    unitMultiplier = 1,
-    name = '',
-    algorithm,
-    burst,
-    failureMode,
-    responseHeaders,
-    responseBody,
-    overdraft,
-    reservations,
-  } = spec;
+  const { requestsPerUnit, unit, unitMultiplier = 1, name = '', algorithm, burst, overdraft } = spec;
   if (!isUint32(requestsPerUnit)) {
     return { field: 'requests_per_unit', message: `must be a whole number from 0 to ${UINT32_MAX}` };
   }
@@ -179,21 +166,20 @@ export function makeLimit(spec: LimitSpec): RateLimit | LimitProblem {
     };
   }
   const calendar = calendarOf(spec);
+  return { requestsPerUnit, unit, unitMultiplier, name, algorithm, windowUs, capacity, ...(calendar && { calendar }), ...termsOf(spec) };
+}
+
+/** The terms alone, without those that are absent: also of a limit that another one replaces. */
+export function termsOf({ failureMode, responseHeaders, responseBody, overdraft, reservations }: LimitTerms): LimitTerms {
+  /* eslint-disable no-restricted-syntax -- It is spread into a limit and never read itself. */
   return {
-    requestsPerUnit,
-    unit,
-    unitMultiplier,
-    name,
-    algorithm,
-    windowUs,
-    capacity,
-    ...(calendar && { calendar }),
     ...(failureMode && { failureMode }),
     ...(responseHeaders && { responseHeaders }),
     ...(responseBody && { responseBody }),
     ...(overdraft && { overdraft }),
     ...(reservations && { reservations }),
   };
+  /* eslint-enable no-restricted-syntax */
 }
 
 /** Limits with the same window name share a bucket, if all else is equal: seconds, or the calendar's unit and time zone. */

@@ -1,26 +1,16 @@
 /** Match: finds the limits of each descriptor of a request. */
 
-import { REFERENCE_ALGORITHM, type Algorithm } from '../algorithm/algorithms';
+import { REFERENCE_ALGORITHM } from '../algorithm/algorithms';
 import type { ByteString, Descriptor, LimitOverride, RateLimitRequest } from '../descriptor/descriptor';
 import { UNIT_US } from '../descriptor/unit';
 import { overrideLimits } from './apply-override';
-import type { ResponseBody } from './body/response-body';
 import { choosePlan, type PlanInForce } from './choose-plan';
 import type { ControlView, SelectedRecord } from './control-view';
 import { findNode } from './tree';
 import { toText } from '../descriptor/byte-string';
 import { BadRequestError } from '../../lib/errors';
 import type { InFlight } from './in-flight';
-import {
-  isLimitProblem,
-  isRateLimit,
-  makeLimit,
-  type FailureMode,
-  type Limit,
-  type Overdraft,
-  type ReservationTerms,
-  type ResponseHeaders,
-} from './limit';
+import { isLimitProblem, isRateLimit, makeLimit, termsOf, type Limit, type RateLimit } from './limit';
 import type { Mode } from './mode';
 import type { Rule } from './rule';
 import type { Domain, RuleSet } from './rule-set';
@@ -242,24 +232,7 @@ function matchRule(rule: Rule | undefined, { domain, descriptor, modes, index }:
   if (descriptor.override !== undefined) {
     // An override replaces the rule and its modes.
     const replaced = rule?.limits.find(isRateLimit);
-    const algorithm = replaced?.algorithm ?? domain.defaultAlgorithm;
-    const failureMode = replaced?.failureMode ?? domain.failureMode;
-    const responseHeaders = replaced?.responseHeaders ?? domain.responseHeaders;
-    const responseBody = replaced?.responseBody ?? domain.responseBody;
-    const overdraft = replaced === undefined ? domain.defaultOverdraft : replaced.overdraft;
-    const reservations = replaced?.reservations;
-    const { calendarMonth } = domain;
-    const limit = overrideLimit({
-      override: descriptor.override,
-      algorithm,
-      calendarMonth,
-      failureMode,
-      responseHeaders,
-      responseBody,
-      overdraft,
-      reservations,
-      index,
-    });
+    const limit = overrideLimit({ override: descriptor.override, replaced, domain, index });
     const path = rule?.path ?? keysOf(descriptor);
     const mode = modes.quota ? 'quota' : 'enforced';
     const inFlight = rule?.inFlight;
@@ -281,31 +254,17 @@ interface MatchDescriptorInput {
   readonly control: MatchControl | undefined;
 }
 
-function overrideLimit({
-  override,
-  algorithm,
-  calendarMonth,
-  failureMode,
-  responseHeaders,
-  responseBody,
-  overdraft,
-  reservations,
-  index,
-}: OverrideLimitInput): Limit {
-  const calendarTimeZone = calendarMonth && override.unit === 'month' ? 'UTC' : undefined;
-  const made = makeLimit({ algorithm, ...override, calendarTimeZone, failureMode, responseHeaders, responseBody, overdraft, reservations });
+function overrideLimit({ override, replaced, domain, index }: OverrideLimitInput): Limit {
+  const algorithm = replaced?.algorithm ?? domain.defaultAlgorithm;
+  const calendarTimeZone = domain.calendarMonth && override.unit === 'month' ? 'UTC' : undefined;
+  const made = makeLimit({ algorithm, ...override, calendarTimeZone, ...termsOf(replaced ?? domain) });
   if (isLimitProblem(made)) throw new BadRequestError(`descriptors[${index}].limit.${made.field} ${made.message}`);
   return made;
 }
 
 interface OverrideLimitInput {
   readonly override: LimitOverride;
-  readonly algorithm: Algorithm;
-  readonly calendarMonth: boolean;
-  readonly failureMode: FailureMode | undefined;
-  readonly responseHeaders: ResponseHeaders | undefined;
-  readonly responseBody: ResponseBody | undefined;
-  readonly overdraft: Overdraft | undefined;
-  readonly reservations: ReservationTerms | undefined;
+  readonly replaced: RateLimit | undefined;
+  readonly domain: Domain;
   readonly index: number;
 }

@@ -2,12 +2,12 @@
 
 import { TRAITS } from '../algorithm/algorithms';
 import type { LimitValues } from './control-view';
-import { isLimitProblem, makeLimit, type Limit, type RateLimit } from './limit';
+import { isLimitProblem, makeLimit, termsOf, type Limit, type RateLimit } from './limit';
 
 /** Undefined: the values make no limit of this algorithm. */
 export function replaceValues(limit: RateLimit, values: LimitValues): RateLimit | undefined {
   const { requestsPerUnit, unit, unitMultiplier = 1, burst = burstOf(limit) } = values;
-  const { name, algorithm, calendar, failureMode, responseHeaders, responseBody, overdraft, reservations } = limit;
+  const { name, algorithm, calendar } = limit;
   const made = makeLimit({
     requestsPerUnit,
     unit,
@@ -16,11 +16,7 @@ export function replaceValues(limit: RateLimit, values: LimitValues): RateLimit 
     algorithm,
     ...(burst !== undefined && { burst }),
     calendarTimeZone: calendar?.timeZone,
-    failureMode,
-    responseHeaders,
-    responseBody,
-    overdraft,
-    reservations,
+    ...termsOf(limit),
   });
   if (isLimitProblem(made)) return undefined;
   const { candidate } = limit;

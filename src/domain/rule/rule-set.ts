@@ -3,26 +3,18 @@
 import type { Algorithm } from '../algorithm/algorithms';
 import type { ByteString } from '../descriptor/descriptor';
 import type { DescriptorLevel } from './tree';
-import type { ResponseBody } from './body/response-body';
 import type { Plan } from './plan';
-import type { FailureMode, Overdraft, ResponseHeaders } from './limit';
+import type { LimitTerms, ResponseHeaders } from './limit';
 
-export interface Domain {
+/** Its terms are those of overrides that replace no limit; blocks have its `responseBody`. */
+export interface Domain extends LimitTerms {
   readonly name: ByteString;
   /** For overrides that replace no rule of the domain. */
   readonly defaultAlgorithm: Algorithm;
   /** `USE_CALENDAR_MONTH_RATE_LIMIT`, for overrides: configured limits already include it. */
   readonly calendarMonth: boolean;
-  /** For overrides; absent: `FAILURE_MODE`. */
-  readonly failureMode?: FailureMode;
-  /** Usage reports under overrides that replace no rule. */
-  readonly defaultOverdraft?: Overdraft;
-  /** For overrides; absent: the setting `RESPONSE_HEADERS`. */
-  readonly responseHeaders?: ResponseHeaders;
   /** All values of `response_headers` of limits in the domain; absent: no limit has one. */
   readonly headerModes?: readonly ResponseHeaders[];
-  /** For overrides and blocks; absent: the setting `RESPONSE_BODY`. */
-  readonly responseBody?: ResponseBody;
   /** Whether a limit of the domain has a `response_body` other than `off`. */
   readonly hasBodies?: boolean;
   /** Whether a limit of the domain has `reservations`. */
