@@ -143,14 +143,8 @@ export function toWireOverride(override: LimitOverride | undefined): WireDescrip
   return { limit: { requests_per_unit: requestsPerUnit, unit: WIRE_UNITS[unit], unit_multiplier: { value: unitMultiplier } } };
 }
 
-interface TlsFiles {
-  readonly ca: NamedFile;
-  readonly cert: NamedFile;
-  readonly key: NamedFile;
-}
-
 /** @throws UsageError with every problem of the files */
-export function readTls({ ca, cert, key }: TlsFiles): ClientTls {
+export function readTls({ ca, cert, key }: { readonly ca: NamedFile; readonly cert: NamedFile; readonly key: NamedFile }): ClientTls {
   const problems: SettingProblem[] = [];
   const authorities = readCertificates(ca, problems);
   const identity = readIdentity({ cert, key }, problems);

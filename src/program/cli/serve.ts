@@ -44,17 +44,12 @@ export const SERVE_USAGE = `weir serve [--config FILE|DIR] [--or-example]
 
 All other settings are environment variables: weir settings lists them, docs/settings.md explains them.`;
 
-interface ServeInput {
-  readonly args: readonly string[];
-  readonly env: Environment;
-}
-
 /**
  * Resolves to the exit code after a drain.
  *
  * @throws SettingsError, ConfigError, ListenError or AggregateError of them, each with a message for the operator
  */
-export async function serve({ args, env }: ServeInput): Promise<number> {
+export async function serve({ args, env }: { readonly args: readonly string[]; readonly env: Environment }): Promise<number> {
   const { values } = readArgs(args, {
     command: 'weir serve',
     usage: SERVE_USAGE,

@@ -1,4 +1,4 @@
-/** Audit entries as JSON, for the export and for the file of control data. */
+/** Audit entries as JSON, for the file of control data. */
 
 import { CONTROL_KINDS, fieldOf, parseField, type RecordKey } from './control-record';
 import type { AuditEntry } from './control-store';

@@ -1,4 +1,4 @@
-/** What operators do with control data: checked writes, restores after a loss, and the export of the audit log. */
+/** What operators do with control data: checked writes, and restores after a loss. */
 
 import type { ControlData } from './control-data';
 import type { ControlFollower } from './control-follower';
@@ -27,7 +27,6 @@ import {
 } from './control-store';
 import { checkNotEnded, RecordError, toText } from './read-record';
 import { UnavailableError } from '../../lib/errors';
-import { auditToJson } from './audit-json';
 
 /** Most records that select by the same entry: a decision looks at each of them. */
 export const CROWD_MAX = 64;
@@ -37,9 +36,6 @@ export const DETAILS_BYTES_MAX = 12_288;
 
 /** How often the data may change while a restore reads and writes a part of them. */
 const RESTORE_MOVES_MAX = 20;
-
-/** Audit entries that the export reads at once. */
-const AUDIT_PAGE = 500;
 
 const US_PER_MS = 1_000;
 
@@ -156,16 +152,6 @@ export class ControlService {
     checkNote(audit);
     await this.parts.store.discardLost(audit);
     await this.parts.follower.catchUp();
-  }
-
-  /** The audit log as JSON lines, oldest first. */
-  async *auditLines(): AsyncGenerator<string> {
-    let after: string | undefined;
-    do {
-      const page: AuditPage = await this.parts.store.audit({ order: 'oldest', limit: AUDIT_PAGE, ...(after !== undefined && { after }) });
-      for (const entry of page.entries) yield `${JSON.stringify(auditToJson(entry))}\n`;
-      after = page.next;
-    } while (after !== undefined);
   }
 
   private checkCrowd(record: SelectorRecord): void {

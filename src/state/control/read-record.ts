@@ -187,12 +187,7 @@ function readObject(value: unknown, path: string): Fields {
   return value as Fields;
 }
 
-interface ListBounds {
-  readonly path: string;
-  readonly max: number;
-}
-
-function readList(value: unknown, { path, max }: ListBounds): readonly unknown[] {
+function readList(value: unknown, { path, max }: { readonly path: string; readonly max: number }): readonly unknown[] {
   if (!Array.isArray(value) || value.length === 0 || value.length > max) throw new RecordError(path, `must be a list of 1 to ${max} items`);
   return value;
 }

@@ -105,11 +105,6 @@ export class TenantTable {
   }
 }
 
-interface SetInput {
-  readonly hash: number;
-  readonly entry: TenantEntry;
-}
-
 /** The name that was packed last, in words, and its length. One for all tables: each call packs the name that it is about. */
 let packed = new Int32Array(WORDS_MIN);
 let packedLength = 0;
@@ -189,7 +184,7 @@ class Shard {
   }
 
   /** Whether the name is new. */
-  setPacked(domain: number, { hash, entry }: SetInput): boolean {
+  setPacked(domain: number, { hash, entry }: { readonly hash: number; readonly entry: TenantEntry }): boolean {
     const slot = this.findPacked(domain, hash);
     if (slot >= 0) {
       this.write(this.offsetAt(slot), entry);

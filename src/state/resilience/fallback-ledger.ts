@@ -307,7 +307,7 @@ export class FallbackLedger {
   }
 
   /** Keeps hits that could not be charged; they are lost if the charge may have run, or the account was dropped meanwhile. */
-  private keep(account: Account, { hits, mayHaveRun }: NotChargedHits): void {
+  private keep(account: Account, { hits, mayHaveRun }: { readonly hits: number; readonly mayHaveRun: boolean }): void {
     const isOpen = this.isOpen(account);
     if (mayHaveRun || !isOpen) this.options.onLost(hits, mayHaveRun ? 'answer' : 'room');
     else account.admitted += hits;
@@ -324,11 +324,6 @@ interface DecidedTake extends Pick<Take, 'bucketKey' | 'hits'> {
   readonly remaining: number;
   readonly debt: number;
   readonly resetAfterUs: number;
-}
-
-interface NotChargedHits {
-  readonly hits: number;
-  readonly mayHaveRun: boolean;
 }
 
 /** The larger of two limits on one bucket, because a smaller one would cut off its count; with the latest calendar windows. */

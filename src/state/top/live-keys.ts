@@ -155,13 +155,8 @@ function countIn({ asked, denied, near, askedSeen, deniedSeen, nearSeen }: Count
   }
 }
 
-interface CountInput {
-  readonly hint: number;
-  readonly hits: number;
-}
-
 /** Returns the counter, or -1: the key has none. */
-function countHits(sketch: SpaceSaving, seen: SeenKey, { hint, hits }: CountInput): number {
+function countHits(sketch: SpaceSaving, seen: SeenKey, { hint, hits }: { readonly hint: number; readonly hits: number }): number {
   const counter = sketch.count(seen, hint, hits);
   if (counter >= 0) return counter;
   return sketch.filter(seen, hits) ? sketch.enter({ key: ownKey(seen), hash: seen.hash }, hits) : counter;

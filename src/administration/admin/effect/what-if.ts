@@ -28,12 +28,7 @@ export function withoutRecord(control: Replica, key: RecordKey): MatchControl {
   return changed(control, { key, put: undefined });
 }
 
-interface Change {
-  readonly key: RecordKey;
-  readonly put: Required<Put> | undefined;
-}
-
-function changed(control: Replica, { key, put }: Change): MatchControl {
+function changed(control: Replica, { key, put }: { readonly key: RecordKey; readonly put: Required<Put> | undefined }): MatchControl {
   const [inDomain, name] = [toByteString(key.domain), toByteString(key.name)];
   const isMeant = (domain: string, of: string) => domain === inDomain && of === name;
   const record = put?.record;

@@ -6,12 +6,7 @@ import { NONE, showCount, showTime } from '../api/show';
 import { AuditSubject, domainOf, hitsOf } from './audit-subject';
 import { DataTable } from './data-table';
 
-interface AuditTableProps {
-  readonly entries: readonly AuditEntry[];
-  readonly empty: ComponentChildren;
-}
-
-export function AuditTable({ entries, empty }: AuditTableProps) {
+export function AuditTable({ entries, empty }: { readonly entries: readonly AuditEntry[]; readonly empty: ComponentChildren }) {
   return (
     <DataTable
       caption="Changes, the newest first"

@@ -42,15 +42,13 @@ export function chooseExample({
   env,
   example = EXAMPLE,
   runtimeRoot = RUNTIME_ROOT_DEFAULT,
-}: ChooseExampleInput): ConfigSource | undefined {
-  const isPlaced = PLACE_SETTINGS.some((name) => env[name] !== undefined && env[name] !== '') || existsSync(runtimeRoot);
-  return isPlaced || !existsSync(example) ? undefined : { kind: 'path', path: example };
-}
-
-interface ChooseExampleInput {
+}: {
   readonly env: Environment;
   readonly example?: string;
   readonly runtimeRoot?: string;
+}): ConfigSource | undefined {
+  const isPlaced = PLACE_SETTINGS.some((name) => env[name] !== undefined && env[name] !== '') || existsSync(runtimeRoot);
+  return isPlaced || !existsSync(example) ? undefined : { kind: 'path', path: example };
 }
 
 /**

@@ -28,12 +28,6 @@ interface WriteReply<Written extends WrittenRecord> {
   readonly warnings: readonly WriteWarning[];
 }
 
-interface ListQuery {
-  readonly limit: number;
-  readonly cursor?: string;
-  readonly domain?: string;
-}
-
 /** Names a record of the kind. */
 export interface Named {
   readonly domain: string;
@@ -71,7 +65,7 @@ interface RecordCommandOptions<Written extends WrittenRecord, Options extends Co
   readonly options: Options;
   readonly list: (
     admin: AdminClient,
-    query: ListQuery,
+    query: { readonly limit: number; readonly cursor?: string; readonly domain?: string },
   ) => Promise<{ readonly items: readonly StoredRecord<Written>[]; readonly next?: string }>;
   readonly show: (admin: AdminClient, named: Named) => Promise<StoredRecord<Written>>;
   readonly put: (admin: AdminClient, input: WriteInput, values: Values<Options>) => Promise<WriteReply<Written>>;

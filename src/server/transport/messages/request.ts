@@ -57,12 +57,7 @@ function isPlain(wire: WireDescriptor): wire is Descriptor {
   return true;
 }
 
-interface DescriptorContext {
-  readonly index: number;
-  readonly requestHits: number;
-}
-
-function toDescriptor(wire: WireDescriptor, { index, requestHits }: DescriptorContext): Descriptor {
+function toDescriptor(wire: WireDescriptor, { index, requestHits }: { readonly index: number; readonly requestHits: number }): Descriptor {
   const { entries: wireEntries = [], limit } = wire;
   checkEntryCount(wireEntries.length, index);
   const entries: Entry[] = [];

@@ -243,15 +243,9 @@ class FileJournal implements Journal {
   }
 }
 
-interface CompactInput {
-  readonly store: LocalControlStore;
-  readonly epoch: string;
-  readonly last: JournalEntry;
-}
-
 async function writeCompactTo(
   handle: FileHandle,
-  { store, epoch, last }: CompactInput,
+  { store, epoch, last }: { readonly store: LocalControlStore; readonly epoch: string; readonly last: JournalEntry },
 ): Promise<{ readonly size: number; readonly lines: number }> {
   let [size, lines, chunk] = [0, 0, ''];
   const flush = async (): Promise<void> => {

@@ -205,7 +205,7 @@ export class BatchingStore implements Store {
    * A caller whose time is over has gone. Others wait while the store answers, because load must not admit more hits; if it
    * does not answer, they wait no longer than the deadline of a command.
    */
-  private isTooLate({ call, lane, nowMs }: IsTooLateInput): boolean {
+  private isTooLate({ call, lane, nowMs }: { readonly call: Call; readonly lane: Lane; readonly nowMs: number }): boolean {
     const waitedMs = nowMs - call.arrivedMs;
     if (waitedMs >= call.timeoutMs) this.giveUp(call);
     else if (lane.isStalled && waitedMs >= this.options.timeoutMs)
@@ -305,12 +305,6 @@ export class BatchingStore implements Store {
     }
     return true;
   }
-}
-
-interface IsTooLateInput {
-  readonly call: Call;
-  readonly lane: Lane;
-  readonly nowMs: number;
 }
 
 /** Cost of the groups, in takes. */

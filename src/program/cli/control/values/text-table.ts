@@ -37,12 +37,7 @@ function shown(cell: Cell): string {
   return text.length > CELL_CHARS_MAX ? `${text.slice(0, CELL_CHARS_MAX - 1)}…` : text;
 }
 
-interface PadOptions {
-  readonly width: number;
-  readonly atRight: boolean;
-}
-
-function pad(text: string, { width, atRight }: PadOptions): string {
+function pad(text: string, { width, atRight }: { readonly width: number; readonly atRight: boolean }): string {
   const space = ' '.repeat(Math.max(0, width - lengthOf(text)));
   return atRight ? `${space}${text}` : `${text}${space}`;
 }
