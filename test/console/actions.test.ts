@@ -198,6 +198,8 @@ test('a shared address of Try explains at once: the winner, the losers, the reco
   });
   const { page, faults, close } = await openConsole(browser, { url: served.url, token: CONSOLE_TOKENS.viewer });
   await page.goto(`${served.url}/#/try`);
+  // The domains come after the form, and are asked about only then.
+  await page.getByRole('option', { name: 'payments' }).waitFor({ state: 'attached' });
   await page.getByLabel('Descriptors').fill('merchant=merchant_7\nendpoint=/pay');
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByText('OVER_LIMIT: the request would be denied').waitFor();

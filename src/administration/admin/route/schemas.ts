@@ -44,6 +44,17 @@ export const limitValues = object(
   'Values of a limit.',
 );
 
+/** How much a limit admits, as replies show it. */
+export const shownValues = {
+  name: Type.String({ description: 'Empty: it has no name.' }),
+  requests_per_unit: Type.Integer({ minimum: 0 }),
+  unit: Type.String(),
+  unit_multiplier: Type.Integer({ minimum: 1 }),
+};
+
+/** A limit of the configuration, as replies show it. */
+export const shownLimit = object({ ...shownValues, algorithm: Type.String(), capacity: Type.Integer({ minimum: 0 }) });
+
 /** Entries that select descriptors. */
 export const selector = Type.Array(
   object({

@@ -4,7 +4,7 @@ import { Type, type TSchema } from '@sinclair/typebox';
 import { CONTROL_KINDS } from '../../../state/control/control-record';
 import { LIMIT_GIVERS } from '../../../configuration/explain/explain-limit';
 import { bucket } from './bucket-routes';
-import { object } from '../route/schemas';
+import { object, shownValues } from '../route/schemas';
 import { effectState, warnings } from './records/effect-schemas';
 import { IDLE_MAX } from '../exceptions/idle-records';
 
@@ -33,13 +33,7 @@ export const withoutEffect = Type.Array(object({ ...recordFields, effect: effect
 
 const entry = object({ key: Type.String(), value: Type.String() });
 
-const values = {
-  name: Type.String({ description: 'Empty: it has no name.' }),
-  requests_per_unit: Type.Integer({ minimum: 0 }),
-  unit: Type.String(),
-  unit_multiplier: Type.Integer({ minimum: 1 }),
-  capacity: Type.Integer({ minimum: 0 }),
-};
+const values = { ...shownValues, capacity: Type.Integer({ minimum: 0 }) };
 
 const place = {
   file: Type.Optional(Type.String({ description: 'Where the configuration has it.' })),

@@ -8,19 +8,10 @@ import type { AdminBackend, CurrentRules } from '../backend';
 import { effectOfStored } from '../effect/record-effect';
 import { cursorOf } from '../route/cursor';
 import { route } from '../route/route';
-import { domain, next, object, page } from '../route/schemas';
+import { domain, next, object, page, shownLimit } from '../route/schemas';
 import { snakeKeys } from '../route/snake-keys';
 import { effectInputOf, effectState, warnings } from './records/effect-schemas';
 import { recordSchema, SHAPES, showStored } from './records/record-schemas';
-
-const limit = object({
-  name: Type.String({ description: 'Empty: it has no name.' }),
-  requests_per_unit: Type.Integer({ minimum: 0 }),
-  unit: Type.String(),
-  unit_multiplier: Type.Integer({ minimum: 1 }),
-  algorithm: Type.String(),
-  capacity: Type.Integer({ minimum: 0 }),
-});
 
 const item = object({
   domain: Type.String(),
@@ -29,7 +20,7 @@ const item = object({
   file: Type.Optional(Type.String({ description: 'Where the configuration has it.' })),
   line: Type.Optional(Type.Integer({ minimum: 1 })),
   unlimited: Type.Boolean(),
-  limits: Type.Array(limit, { description: 'Those of the configuration.' }),
+  limits: Type.Array(shownLimit, { description: 'Those of the configuration.' }),
   values: Type.Optional(recordSchema(SHAPES.plan)),
   effect: Type.Optional(effectState),
   warnings,

@@ -12,7 +12,7 @@ import { AdminProblem } from '../problem';
 import { ROLES } from '../role';
 import { instances } from './instances-route';
 import { route, type AdminRoute } from '../route/route';
-import { domain, next, object, page } from '../route/schemas';
+import { domain, next, object, page, shownLimit, shownValues } from '../route/schemas';
 import { snakeKeys } from '../route/snake-keys';
 
 const TAG = 'system';
@@ -28,15 +28,6 @@ const whoami = route({
   handle: ({ caller: { name, role } }) => Promise.resolve({ body: { name, role } }),
 });
 
-const limit = object({
-  name: Type.String({ description: 'Empty: it has no name.' }),
-  requests_per_unit: Type.Integer({ minimum: 0 }),
-  unit: Type.String(),
-  unit_multiplier: Type.Integer({ minimum: 1 }),
-  algorithm: Type.String(),
-  capacity: Type.Integer({ minimum: 0 }),
-});
-
 const rule = object({
   domain: Type.String(),
   rule: Type.String({ description: "The rule's path, joined with dots, as in the names of metrics." }),
@@ -47,7 +38,7 @@ const rule = object({
   tenants: Type.Boolean({ description: 'Whether the limits come from the plan of the tenant; `limits` are those of the default plan.' }),
   file: Type.Optional(Type.String({ description: 'The file that declares the rule.' })),
   line: Type.Optional(Type.Integer({ minimum: 1 })),
-  limits: Type.Array(limit),
+  limits: Type.Array(shownLimit),
 });
 
 interface RuleInDomain {
@@ -211,9 +202,7 @@ const top = route({
         error: Type.Number({ minimum: 0, description: 'By how much `count` may be too high.' }),
         used_share: Type.Optional(Type.Number({ minimum: 0 })),
         remaining_share: Type.Optional(Type.Number({ minimum: 0 })),
-        limit: Type.Optional(
-          object({ name: Type.String(), requests_per_unit: Type.Integer(), unit: Type.String(), unit_multiplier: Type.Integer() }),
-        ),
+        limit: Type.Optional(object(shownValues)),
       }),
     ),
     unlisted_max: Type.Number({ minimum: 0, description: 'A key that is not listed has at most this count.' }),

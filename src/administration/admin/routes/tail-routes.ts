@@ -4,15 +4,13 @@ import { Type } from '@sinclair/typebox';
 import type { TailFilter } from '../../../server/observability/tail/tail-sample';
 import { route, type AdminRoute } from '../route/route';
 import { readSelector } from '../route/selector-text';
-import { domain, object } from '../route/schemas';
+import { domain, object, shownValues } from '../route/schemas';
 import { snakeKeys } from '../route/snake-keys';
 
 /** Most samples of one tail in a second. */
 const SAMPLES_MAX = 100;
 
 const SAMPLES_DEFAULT = 10;
-
-const shownLimit = { name: Type.String(), requests_per_unit: Type.Integer(), unit: Type.String(), unit_multiplier: Type.Integer() };
 
 const tail = route({
   method: 'GET',
@@ -60,10 +58,10 @@ const tail = route({
         rule: Type.Optional(Type.String()),
         block: Type.Optional(Type.String({ description: 'The id of the block that selects the descriptor.' })),
         over_limit: Type.Boolean(),
-        limit: Type.Optional(object(shownLimit)),
+        limit: Type.Optional(object(shownValues)),
         remaining: Type.Optional(Type.Integer({ minimum: 0 })),
         candidates: Type.Optional(
-          Type.Array(object({ ...shownLimit, over_limit: Type.Boolean({ description: 'Whether it would have denied the request.' }) }), {
+          Type.Array(object({ ...shownValues, over_limit: Type.Boolean({ description: 'Whether it would have denied the request.' }) }), {
             description: 'The limits that are tried beside those in force.',
           }),
         ),

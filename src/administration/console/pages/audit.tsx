@@ -5,6 +5,7 @@ import { linkTo, place, replacePlace } from '../api/route';
 import { usePoll } from '../api/use-poll';
 import { useDomains } from '../api/use-domains';
 import { AuditTable } from '../parts/audit-table';
+import { ALL, ChoiceField } from '../parts/choice-field';
 import { DomainField } from '../parts/domain-field';
 import { FailureNote } from '../parts/failure';
 import { Field } from '../parts/field';
@@ -169,24 +170,13 @@ function ChoiceFilter({
   onFilter,
 }: OneFilterProps & { readonly choices: readonly (readonly [string, string])[] }) {
   return (
-    <Field
+    <ChoiceField
       label={label}
-      control={(ids) => (
-        <select
-          {...ids}
-          value={filter[name]}
-          onChange={({ currentTarget: { value } }) => {
-            onFilter({ [name]: value });
-          }}
-        >
-          <option value="">all</option>
-          {choices.map(([each, words]) => (
-            <option key={each} value={each}>
-              {words}
-            </option>
-          ))}
-        </select>
-      )}
+      choices={[ALL, ...choices]}
+      value={filter[name]}
+      onValue={(value) => {
+        onFilter({ [name]: value });
+      }}
     />
   );
 }

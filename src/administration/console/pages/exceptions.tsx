@@ -8,6 +8,7 @@ import { mayAdministrate, mayChange } from '../api/session';
 import { NONE, showDuration, showLimit } from '../api/show';
 import { useDomains } from '../api/use-domains';
 import { usePoll } from '../api/use-poll';
+import { ALL, ChoiceField } from '../parts/choice-field';
 import { DataTable } from '../parts/data-table';
 import { DomainField } from '../parts/domain-field';
 import { FailureNote } from '../parts/failure';
@@ -279,53 +280,22 @@ function Filters({ filter, onFilter }: FiltersProps) {
           onFilter({ domain });
         }}
       />
-      <ChoiceFilter
+      <ChoiceField
         label="Kind"
-        choices={Object.entries(KINDS)}
+        choices={[ALL, ...Object.entries(KINDS)]}
         value={filter.kind}
         onValue={(kind) => {
           onFilter({ kind });
         }}
       />
-      <ChoiceFilter
+      <ChoiceField
         label="Effect"
-        choices={Object.entries(EFFECTS).map(([each, [, words]]) => [each, words])}
+        choices={[ALL, ...Object.entries(EFFECTS).map(([each, [, words]]) => [each, words] as const)]}
         value={filter.state}
         onValue={(state) => {
           onFilter({ state });
         }}
       />
     </form>
-  );
-}
-
-interface ChoiceFilterProps {
-  readonly label: string;
-  readonly choices: readonly (readonly [value: string, words: string])[];
-  readonly value: string;
-  readonly onValue: (value: string) => void;
-}
-
-function ChoiceFilter({ label, choices, value, onValue }: ChoiceFilterProps) {
-  return (
-    <Field
-      label={label}
-      control={(ids) => (
-        <select
-          {...ids}
-          value={value}
-          onChange={({ currentTarget }) => {
-            onValue(currentTarget.value);
-          }}
-        >
-          <option value="">all</option>
-          {choices.map(([each, words]) => (
-            <option key={each} value={each}>
-              {words}
-            </option>
-          ))}
-        </select>
-      )}
-    />
   );
 }

@@ -1,6 +1,6 @@
 /** The choice of a domain of the configuration. */
 
-import { Field } from './field';
+import { ALL, ChoiceField } from './choice-field';
 
 interface DomainFieldProps {
   readonly domains: readonly string[];
@@ -11,24 +11,7 @@ interface DomainFieldProps {
 }
 
 export function DomainField({ domains, value, onValue, allowsAll = false }: DomainFieldProps) {
-  return (
-    <Field
-      label="Domain"
-      control={(ids) => (
-        <select
-          {...ids}
-          value={value}
-          onChange={({ currentTarget }) => {
-            onValue(currentTarget.value);
-          }}
-        >
-          {allowsAll && <option value="">all</option>}
-          {value !== '' && !domains.includes(value) && <option>{value}</option>}
-          {domains.map((domain) => (
-            <option key={domain}>{domain}</option>
-          ))}
-        </select>
-      )}
-    />
-  );
+  const names = value === '' || domains.includes(value) ? domains : [value, ...domains];
+  const choices = [...(allowsAll ? [ALL] : []), ...names.map((name) => [name, name] as const)];
+  return <ChoiceField label="Domain" choices={choices} value={value} onValue={onValue} />;
 }

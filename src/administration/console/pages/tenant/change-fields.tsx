@@ -1,5 +1,6 @@
 /** The fields that changes share: until when, and why. */
 
+import { ChoiceField } from '../../parts/choice-field';
 import { Field } from '../../parts/field';
 
 const HOUR_MS = 3_600_000;
@@ -26,22 +27,15 @@ interface ChangeFieldProps<Value> {
 }
 
 export function SpanField({ value, onValue }: ChangeFieldProps<Span>) {
+  const choices = Object.keys(SPANS).map((each) => [each, each] as const);
   return (
-    <Field
+    <ChoiceField
       label="Lasts"
-      control={(ids) => (
-        <select
-          {...ids}
-          value={value}
-          onChange={({ currentTarget }) => {
-            onValue(currentTarget.value as Span);
-          }}
-        >
-          {Object.keys(SPANS).map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      )}
+      choices={choices}
+      value={value}
+      onValue={(span) => {
+        onValue(span as Span);
+      }}
     />
   );
 }
@@ -90,37 +84,6 @@ export function NumberField({ label, min, value, onValue }: NumberFieldProps) {
             onValue(currentTarget.valueAsNumber);
           }}
         />
-      )}
-    />
-  );
-}
-
-interface ChoiceFieldProps extends ChangeFieldProps<string> {
-  readonly label: string;
-  readonly choices: readonly (readonly [value: string, text: string])[];
-  /** For long texts. */
-  readonly isWide?: boolean;
-}
-
-export function ChoiceField({ label, choices, isWide = false, value, onValue }: ChoiceFieldProps) {
-  return (
-    <Field
-      label={label}
-      isWide={isWide}
-      control={(ids) => (
-        <select
-          {...ids}
-          value={value}
-          onChange={({ currentTarget }) => {
-            onValue(currentTarget.value);
-          }}
-        >
-          {choices.map(([each, text]) => (
-            <option key={each} value={each}>
-              {text}
-            </option>
-          ))}
-        </select>
       )}
     />
   );

@@ -4,8 +4,9 @@ import { useState } from 'preact/hooks';
 import { call } from '../../api/client';
 import { showCount, showLimit } from '../../api/show';
 import { ChangeDialog } from '../../parts/change-dialog';
+import { ChoiceField } from '../../parts/choice-field';
 import { Field } from '../../parts/field';
-import { ChoiceField, NumberField, ReasonField, SpanField, untilOf, type Span } from './change-fields';
+import { NumberField, ReasonField, SpanField, untilOf, type Span } from './change-fields';
 import { previewOf } from './preview';
 import { limitsOf, type Bucket, type ControlRecord, type EndableRecord, type Explained, type Subject } from './subject';
 
