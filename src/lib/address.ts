@@ -10,6 +10,9 @@ export interface Network {
   readonly bits: number;
 }
 
+/** Leading bits of an IPv6 address that name a client by default: one host may have a whole /64. */
+export const CLIENT_IPV6_BITS = 64;
+
 const WORD_BITS = 32;
 const GROUPS = 8;
 const GROUP_DIGITS_MAX = 4;
@@ -50,6 +53,15 @@ export function itemBeforeLast(list: string, places: number): string | undefined
   }
   const start = end === 0 ? 0 : list.lastIndexOf(',', end - 1) + 1;
   return list.slice(start, end).trim();
+}
+
+/**
+ * The address in X-Forwarded-For before the last ones, which this many proxies wrote: what is left of it, clients can invent.
+ * Undefined: that place has no valid address.
+ */
+export function forwardedAddress(list: string, proxies: number): Address | undefined {
+  const item = itemBeforeLast(list, proxies);
+  return item === undefined ? undefined : parseAddress(withoutPort(item));
 }
 
 /** The address of an IPv4 client, or the network of an IPv6 client, always in the same spelling: `2001:db8:0:0::/64`. */

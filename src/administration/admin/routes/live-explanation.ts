@@ -1,5 +1,6 @@
 /** What decides a request now: the explanation of its match, with the records of control data and the live buckets. */
 
+import type { Static } from '@sinclair/typebox';
 import { keyOf, type RecordKey, type StoredRecord } from '../../../state/control/control-record';
 import { toText } from '../../../domain/descriptor/byte-string';
 import type { RateLimitRequest } from '../../../domain/descriptor/descriptor';
@@ -10,25 +11,14 @@ import type { RequestMatch } from '../../../domain/rule/match';
 import type { AdminBackend } from '../backend';
 import { AdminProblem } from '../problem';
 import { showBucket } from './bucket-routes';
+import type { decidingRecord, shownRecord } from './explanation-schemas';
 import { currentRules, groupOf, readBuckets, type LiveBucket } from './live-request';
 import { snakeKeys, type SnakeKeys } from '../route/snake-keys';
 
 /** A record that decides, or changes a limit. */
-export interface ShownRecord {
-  readonly kind: RecordKey['kind'];
-  /** The id, or the name of the plan or tenant. */
-  readonly id: string;
-  readonly until?: string;
-  readonly reason?: string;
-  readonly author?: string;
-  readonly created_at?: string;
-  readonly version?: number;
-}
+type ShownRecord = Static<typeof shownRecord>;
 
-export interface DecidingRecord extends ShownRecord {
-  /** Index of the descriptor in the request. */
-  readonly descriptor: number;
-}
+type DecidingRecord = Static<typeof decidingRecord>;
 
 interface MatchedRequest {
   readonly request: RateLimitRequest;

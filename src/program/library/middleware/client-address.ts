@@ -1,7 +1,7 @@
 /** The address of a client, for a descriptor: that of the socket, or one of X-Forwarded-For that a trusted proxy wrote. */
 
 import type { IncomingMessage } from 'node:http';
-import { clientText, itemBeforeLast, parseAddress, withoutPort, type Address } from '../../../lib/address';
+import { CLIENT_IPV6_BITS, clientText, forwardedAddress, parseAddress, type Address } from '../../../lib/address';
 
 export interface ClientAddressOptions {
   /**
@@ -16,7 +16,6 @@ export interface ClientAddressOptions {
 const UNKNOWN = 'unknown';
 
 const IPV6_BITS = 128;
-const IPV6_PREFIX_BITS = 64;
 
 export function clientAddress(request: Pick<IncomingMessage, 'headers' | 'socket'>, options: ClientAddressOptions = {}): string {
   const { headers, socket } = request as Partial<typeof request>;
@@ -24,7 +23,7 @@ export function clientAddress(request: Pick<IncomingMessage, 'headers' | 'socket
     throw new TypeError(
       'clientAddress takes a request of node:http; in Fastify request.raw, in Koa context.req, in Hono context.env.incoming',
     );
-  const { trustedHops = 0, ipv6PrefixBits = IPV6_PREFIX_BITS } = options;
+  const { trustedHops = 0, ipv6PrefixBits = CLIENT_IPV6_BITS } = options;
   if (!Number.isInteger(trustedHops) || trustedHops < 0)
     throw new TypeError(`trustedHops is ${String(trustedHops)}; set the number of proxies that append to X-Forwarded-For`);
   if (!Number.isInteger(ipv6PrefixBits) || ipv6PrefixBits < 0 || ipv6PrefixBits > IPV6_BITS)
@@ -37,6 +36,5 @@ export function clientAddress(request: Pick<IncomingMessage, 'headers' | 'socket
 /** What the outermost trusted proxy wrote. Undefined if that is not an address, or if fewer proxies wrote: the rest comes from the client. */
 function forwardedFor(headers: IncomingMessage['headers'], trustedHops: number): Address | undefined {
   const written = [headers['x-forwarded-for'] ?? []].flat().join(',');
-  const item = itemBeforeLast(written, trustedHops - 1);
-  return item === undefined ? undefined : parseAddress(withoutPort(item));
+  return forwardedAddress(written, trustedHops - 1);
 }

@@ -1,6 +1,6 @@
 /** What a change would do, as the dry run of the admin API says it: from what to what. */
 
-import type { Reply } from '../../api/client';
+import type { OverrideWrite, TermChange, Terms } from '../../../admin-client/operations';
 import { showCount, showLimit, showTime } from '../../api/show';
 import type { Effect, Preview } from '../../parts/change-dialog';
 
@@ -11,14 +11,10 @@ interface ShownRecord {
   readonly reason?: string;
 }
 
-interface RecordReply extends Pick<Reply<'putOverride'>, 'changed' | 'changes' | 'changes_omitted' | 'warnings'> {
+interface RecordReply extends Pick<OverrideWrite, 'changed' | 'changes' | 'changes_omitted' | 'warnings'> {
   readonly before?: ShownRecord;
   readonly after?: ShownRecord;
 }
-
-type TermChange = RecordReply['changes'][number];
-
-type Terms = TermChange['from'];
 
 /** `plan`: holds now if nobody has written a record. */
 export function previewOf(what: string, reply: RecordReply, plan?: string): Preview {

@@ -1,21 +1,13 @@
 /** Limits on the command line: `300/minute`, `NAME=20/5minute+50`. */
 
-import { UNIT_NAMES, type UnitName } from '../../../../domain/descriptor/unit';
+import type { LimitValues } from '../../../../administration/admin-client/operations';
+import { UNIT_NAMES } from '../../../../domain/descriptor/unit';
 import { UsageError } from '../../usage-error';
-
-/** A limit as the API takes and shows it. */
-export interface LimitJson {
-  readonly name?: string;
-  readonly requests_per_unit: number;
-  readonly unit: UnitName;
-  readonly unit_multiplier?: number;
-  readonly burst?: number;
-}
 
 export const LIMIT_FORM = '[NAME=]N/UNIT[+BURST]';
 
 /** @throws UsageError */
-export function readLimit(text: string): LimitJson {
+export function readLimit(text: string): LimitValues {
   const [, name, requests = '', multiplier = '', word, burst] =
     /^(?:(.+)=)?(\d{1,10})\/(\d{0,10})([a-z]+)(?:\+(\d{1,10}))?$/s.exec(text) ?? [];
   const unit = UNIT_NAMES.find((each) => each === word);
@@ -32,7 +24,7 @@ export function readLimit(text: string): LimitJson {
   };
 }
 
-type ShownLimit = Pick<LimitJson, 'name' | 'requests_per_unit' | 'unit_multiplier' | 'burst'> & { readonly unit: string };
+type ShownLimit = Pick<LimitValues, 'name' | 'requests_per_unit' | 'unit_multiplier' | 'burst'> & { readonly unit: string };
 
 /** The reverse of `readLimit`. */
 export function showLimit({ name = '', requests_per_unit: requests, unit, unit_multiplier: multiplier = 1, burst }: ShownLimit): string {
