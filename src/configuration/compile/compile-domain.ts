@@ -112,7 +112,10 @@ export class DomainCompiler {
   }
 
   /** `above`: the parents of these descriptors. */
-  private *addTo(progress: LevelInProgress, { list, above }: DescriptorsOfLevel): Generator<undefined, void> {
+  private *addTo(
+    progress: LevelInProgress,
+    { list, above }: { readonly list: DescriptorList; readonly above: Levels },
+  ): Generator<undefined, void> {
     const { lint, hashTag } = this.options;
     const { level, declared, repeated } = progress;
     repeated.readNext(list);
@@ -202,11 +205,6 @@ export class DomainCompiler {
       ...(idLevel !== undefined && { id: { level: idLevel, key: levels[idLevel]?.key ?? '' } }),
     };
   }
-}
-
-interface DescriptorsOfLevel {
-  readonly list: DescriptorList;
-  readonly above: Levels;
 }
 
 /** The level that `id` names; if several have that key, the one nearest to the limit. */

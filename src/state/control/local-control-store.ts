@@ -99,11 +99,6 @@ interface AuditInput {
   readonly trail: ControlWrite['trail'];
 }
 
-interface FullInput {
-  readonly atMs: number;
-  readonly dryRun: boolean;
-}
-
 interface AddedRecord extends ChangeEffect {
   /** A record is there, which may have ended. */
   readonly isThere: boolean;
@@ -338,7 +333,10 @@ export class LocalControlStore implements ControlStore {
   }
 
   /** Undefined: there is room, after ended records have made it. */
-  private fullAfterRemoval(effects: readonly ChangeEffect[], { atMs, dryRun }: FullInput): Full | undefined {
+  private fullAfterRemoval(
+    effects: readonly ChangeEffect[],
+    { atMs, dryRun }: { readonly atMs: number; readonly dryRun: boolean },
+  ): Full | undefined {
     const added = effects
       .filter(({ isChanged }) => isChanged)
       .map((effect) => ({ ...effect, isThere: this.records[effect.key.kind].get(fieldOf(effect.key)) !== undefined }));

@@ -129,7 +129,10 @@ export class RedisReservations implements Reservations {
   }
 
   /** Lapses what is due until nothing is, or the turn is over, but one step in any case. In vain: another instance lapses the same ones. */
-  private async lapseDue(tag: string, { turnMs, options }: Turn): Promise<LapseReply & { readonly isInVain: boolean }> {
+  private async lapseDue(
+    tag: string,
+    { turnMs, options }: { readonly turnMs: number; readonly options: TakeOptions },
+  ): Promise<LapseReply & { readonly isInVain: boolean }> {
     const { nowMs = monotonicNowMs } = this.options;
     const untilMs = nowMs() + turnMs;
     let reply = await this.lapse({ tag, due: [], idsMax: IDS_AT_ONCE }, options);
@@ -183,11 +186,6 @@ export class RedisReservations implements Reservations {
       );
     }
   }
-}
-
-interface Turn {
-  readonly turnMs: number;
-  readonly options: TakeOptions;
 }
 
 /** Few enough legs in each part that no run of the script delays a decision. */

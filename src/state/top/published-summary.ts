@@ -140,12 +140,10 @@ export function decodePublished(text: string, owners: PublishedOwners): Publishe
   }
 }
 
-interface ReadInput {
-  readonly owners: PublishedOwners;
-  readonly limits: readonly TopLimit[];
-}
-
-function readQuestion({ rest, owners: shown }: Wire['questions'][TopQuestion], { owners, limits }: ReadInput): QuestionSummary {
+function readQuestion(
+  { rest, owners: shown }: Wire['questions'][TopQuestion],
+  { owners, limits }: { readonly owners: PublishedOwners; readonly limits: readonly TopLimit[] },
+): QuestionSummary {
   const read = new Map<KeyOwner, OwnerKeys>();
   for (const [domain, rule, isOwn, total, unlisted, keys] of shown) {
     const owner = owners.of({ domain: textOf(domain), rule: textOf(rule) });

@@ -20,11 +20,6 @@ type ShownRecord = Static<typeof shownRecord>;
 
 type DecidingRecord = Static<typeof decidingRecord>;
 
-interface MatchedRequest {
-  readonly request: RateLimitRequest;
-  readonly matched: RequestMatch;
-}
-
 export interface LiveExplanation {
   readonly domain: string;
   readonly domain_found: boolean;
@@ -123,7 +118,10 @@ export function showRecordDetails(key: RecordKey, stored: StoredRecord | undefin
 const TENANTS_MAX = 50;
 
 /** The records that decide the request, each with the index of its descriptor. */
-export async function recordsOf({ matched, request }: MatchedRequest, backend: AdminBackend): Promise<readonly DecidingRecord[]> {
+export async function recordsOf(
+  { matched, request }: { readonly request: RateLimitRequest; readonly matched: RequestMatch },
+  backend: AdminBackend,
+): Promise<readonly DecidingRecord[]> {
   const domain = toText(request.domain);
   const tenants = matched.matches.flatMap(({ rule, plan }, descriptor) => {
     const name = rule?.tenant && request.descriptors[descriptor]?.entries[rule.tenant.level]?.value;

@@ -72,12 +72,10 @@ function allPlans(rules: CurrentRules | undefined, { controlView }: AdminBackend
   return [...configured, ...others];
 }
 
-interface ShowInput {
-  readonly rules: CurrentRules | undefined;
-  readonly backend: AdminBackend;
-}
-
-function showPlan({ domain: inDomain, name, plan }: Listed, { rules, backend }: ShowInput) {
+function showPlan(
+  { domain: inDomain, name, plan }: Listed,
+  { rules, backend }: { readonly rules: CurrentRules | undefined; readonly backend: AdminBackend },
+) {
   const spec = plan && rules?.plans.get(plan);
   const line = spec?.problems.lineAt(spec.offset) ?? 0;
   const stored = backend.controlView.get({ kind: 'plan', domain: inDomain, name });

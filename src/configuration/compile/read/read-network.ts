@@ -6,13 +6,11 @@ import type { FileProblems } from '../../problems/problem-list';
 import type { DescriptorFields } from '../fields/descriptor';
 import type { ValuesOf } from '../field-types/field';
 
-interface Place {
-  readonly path: string;
-  readonly problems: FileProblems;
-}
-
 /** Undefined: the descriptor has none, or it is invalid, which is reported. */
-export function readNetwork(fields: ValuesOf<DescriptorFields>, { path, problems }: Place): Network | undefined {
+export function readNetwork(
+  fields: ValuesOf<DescriptorFields>,
+  { path, problems }: { readonly path: string; readonly problems: FileProblems },
+): Network | undefined {
   if (fields.match === undefined) return undefined;
   const read = networkOf(fields, fields.match.offset);
   if (!('message' in read)) return read;

@@ -89,7 +89,11 @@ export class AdminClient {
   }
 
   /** Resolves to a successful reply. */
-  private async open(id: OperationId, input: Parts, { conditions, signal }: OpenOptions): Promise<IncomingMessage> {
+  private async open(
+    id: OperationId,
+    input: Parts,
+    { conditions, signal }: { readonly conditions: Preconditions; readonly signal: AbortSignal },
+  ): Promise<IncomingMessage> {
     const { method, path } = OPERATIONS[id];
     const { token, tls, options } = this.connection;
     const { body } = input;
@@ -134,11 +138,6 @@ export class AdminClient {
       : 'check WEIR_ADMIN_URL, and that the server has ADMIN_PORT';
     return new AdminError(`no answer from ${this.connection.url.href}: ${reason}; ${advice}`);
   }
-}
-
-interface OpenOptions {
-  readonly conditions: Preconditions;
-  readonly signal: AbortSignal;
 }
 
 function send(request: ClientRequest, body: string | undefined): Promise<IncomingMessage> {

@@ -124,13 +124,11 @@ interface LabelledLimit {
   readonly limit: Limit;
 }
 
-interface InDomain {
-  readonly domain: Domain;
-  readonly dots: boolean;
-}
-
 /** The rule of tenants has the limits of each plan. */
-function* limitsOf({ rule, isExact }: PlacedRule, { domain, dots }: InDomain): Generator<LabelledLimit> {
+function* limitsOf(
+  { rule, isExact }: PlacedRule,
+  { domain, dots }: { readonly domain: Domain; readonly dots: boolean },
+): Generator<LabelledLimit> {
   const ofRule = ruleLabels({ domain: domain.name, path: rule.path }, { dots });
   if (rule.tenant === undefined) {
     for (const limit of rule.limits) yield { limit, labels: { ...ofRule, ...limitLabels(limit, { rule, isExact }) } };

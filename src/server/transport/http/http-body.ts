@@ -50,12 +50,10 @@ export class JsonBodies {
   }
 }
 
-interface CollectOptions {
-  readonly bytes: GrowingBytes;
-  readonly bytesMax: number;
-}
-
-function collect(request: IncomingMessage, { bytes, bytesMax }: CollectOptions): Promise<Body | BodyRefusal> {
+function collect(
+  request: IncomingMessage,
+  { bytes, bytesMax }: { readonly bytes: GrowingBytes; readonly bytesMax: number },
+): Promise<Body | BodyRefusal> {
   const scan = new JsonScan();
   return new Promise((resolve) => {
     let isOver = false;

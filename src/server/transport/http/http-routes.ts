@@ -109,13 +109,11 @@ interface JsonParts {
   readonly isConfigured: (domain: ByteString) => boolean;
 }
 
-interface TracedOptions {
-  readonly kind: 'json' | 'check';
-  readonly tracer: CallTracer | undefined;
-}
-
 /** Passes the trace of a call on to the decision, and ends it with the reply. */
-function traced({ kind, tracer }: TracedOptions, answer: (request: IncomingMessage, call: DecideOptions) => Promise<HttpReply>): Route {
+function traced(
+  { kind, tracer }: { readonly kind: 'json' | 'check'; readonly tracer: CallTracer | undefined },
+  answer: (request: IncomingMessage, call: DecideOptions) => Promise<HttpReply>,
+): Route {
   if (tracer === undefined) return (request) => answer(request, {});
   return async (request) => {
     const parent = readParent((name) => [request.headers[name]].flat()[0]);

@@ -19,11 +19,6 @@ export interface TenantRow {
 /** A line of the file. */
 export type Line = { readonly line: number } & ({ readonly row: TenantRow } | { readonly problem: string });
 
-interface RowOptions {
-  readonly format: Format;
-  readonly domain: string;
-}
-
 const FIELDS = ['tenant', 'plan', 'until'] as const;
 
 const REQUIRED = FIELDS.slice(0, 2);
@@ -32,7 +27,10 @@ const REQUIRED = FIELDS.slice(0, 2);
 const LINE_CHARS_MAX = 65_536;
 
 /** Rejects with an AdminError if the file is not of the format. */
-export async function* readRows(parts: AsyncIterable<Buffer>, { format, domain }: RowOptions): AsyncGenerator<Line> {
+export async function* readRows(
+  parts: AsyncIterable<Buffer>,
+  { format, domain }: { readonly format: Format; readonly domain: string },
+): AsyncGenerator<Line> {
   const texts = decoded(parts);
   const lines = format === 'csv' ? csvLines(texts) : jsonLines(texts);
   for await (const { line, ...read } of lines) {
