@@ -1,6 +1,6 @@
 /** Requests in flight: the number of concurrent requests, as one more limit of a rule. */
 
-import { termsOf, type Limit, type LimitTerms } from './limit';
+import type { Limit, LimitTerms } from './limit';
 import type { SharedEntry } from './shared-entry';
 import { UNIT_US } from '../descriptor/unit';
 
@@ -29,14 +29,15 @@ export interface IdEntry {
   readonly key: string;
 }
 
-export interface InFlightLimitSpec extends LimitTerms {
+export interface InFlightLimitSpec extends Pick<LimitTerms, 'failureMode' | 'responseHeaders' | 'responseBody'> {
   readonly max: number;
   readonly holdS: number;
   readonly name?: string | undefined;
 }
 
 /** `max` slots, each released after `holdS` at the latest. The caller checks the bounds of both. */
-export function makeInFlightLimit({ max, holdS, name = IN_FLIGHT_NAME, ...terms }: InFlightLimitSpec): Limit {
+export function makeInFlightLimit(spec: InFlightLimitSpec): Limit {
+  const { max, holdS, name = IN_FLIGHT_NAME, failureMode, responseHeaders, responseBody } = spec;
   return {
     requestsPerUnit: max,
     unit: 'second',
@@ -45,6 +46,8 @@ export function makeInFlightLimit({ max, holdS, name = IN_FLIGHT_NAME, ...terms 
     algorithm: 'in_flight',
     windowUs: holdS * UNIT_US.second,
     capacity: max,
-    ...termsOf(terms),
+    ...(failureMode && { failureMode }),
+    ...(responseHeaders && { responseHeaders }),
+    ...(responseBody && { responseBody }),
   };
 }

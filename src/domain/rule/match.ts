@@ -10,7 +10,7 @@ import { findNode } from './tree';
 import { toText } from '../descriptor/byte-string';
 import { BadRequestError } from '../../lib/errors';
 import type { InFlight } from './in-flight';
-import { isLimitProblem, isRateLimit, makeLimit, termsOf, type Limit, type RateLimit } from './limit';
+import { isLimitProblem, isRateLimit, makeLimit, type Limit, type RateLimit } from './limit';
 import type { Mode } from './mode';
 import type { Rule } from './rule';
 import type { Domain, RuleSet } from './rule-set';
@@ -257,7 +257,7 @@ interface MatchDescriptorInput {
 function overrideLimit({ override, replaced, domain, index }: OverrideLimitInput): Limit {
   const algorithm = replaced?.algorithm ?? domain.defaultAlgorithm;
   const calendarTimeZone = domain.calendarMonth && override.unit === 'month' ? 'UTC' : undefined;
-  const made = makeLimit({ algorithm, ...override, calendarTimeZone, ...termsOf(replaced ?? domain) });
+  const made = makeLimit({ algorithm, ...override, calendarTimeZone }, replaced ?? domain);
   if (isLimitProblem(made)) throw new BadRequestError(`descriptors[${index}].limit.${made.field} ${made.message}`);
   return made;
 }

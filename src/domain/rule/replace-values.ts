@@ -2,22 +2,17 @@
 
 import { TRAITS } from '../algorithm/algorithms';
 import type { LimitValues } from './control-view';
-import { isLimitProblem, makeLimit, termsOf, type Limit, type RateLimit } from './limit';
+import { isLimitProblem, makeLimit, type Limit, type RateLimit } from './limit';
 
 /** Undefined: the values make no limit of this algorithm. */
 export function replaceValues(limit: RateLimit, values: LimitValues): RateLimit | undefined {
   const { requestsPerUnit, unit, unitMultiplier = 1, burst = burstOf(limit) } = values;
   const { name, algorithm, calendar } = limit;
-  const made = makeLimit({
-    requestsPerUnit,
-    unit,
-    unitMultiplier,
-    name,
-    algorithm,
-    ...(burst !== undefined && { burst }),
-    calendarTimeZone: calendar?.timeZone,
-    ...termsOf(limit),
-  });
+  const calendarTimeZone = calendar?.timeZone;
+  const made = makeLimit(
+    { requestsPerUnit, unit, unitMultiplier, name, algorithm, calendarTimeZone, ...(burst !== undefined && { burst }) },
+    limit,
+  );
   if (isLimitProblem(made)) return undefined;
   const { candidate } = limit;
   return candidate === undefined ? made : { candidate, ...made };
