@@ -2,6 +2,7 @@
 Exact whole-number arithmetic on doubles. Twin of src/domain/algorithm/arithmetic.ts, which explains it; both must give the same
 digits. % rounds a quotient down, which is exact of whole numbers up to EXACT_MAX (numbers.lua), and of no others.
 ]]
+--- @needs "numbers"
 -- a * b divided by m, exactly: quotient, remainder. Needs whole numbers, 0 <= a < m <= 2^52.
 local function multiply_divide(a, b, m)
   local product = a * b

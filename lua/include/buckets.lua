@@ -2,6 +2,7 @@
 The buckets that a run names, as Redis holds them: read when first asked for, written once at the end. Not pure: beside the
 clock, the one include that calls redis.
 ]]
+--- @needs "numbers" "writing" "token-bucket" "fixed-window" "leaky-bucket" "sliding-window-log" "sliding-window-counter" "in-flight"
 local ENGINE_LOADERS = { load_token_bucket, load_fixed_window, load_leaky_bucket, load_sliding_window_log, load_sliding_window_counter, load_in_flight }
 -- Local, as is what stands in math (arithmetic.lua).
 local call_redis, pcall_redis = redis.call, redis.pcall
@@ -37,18 +38,23 @@ local function write_bucket(bucket)
   end
 end
 
+-- A bucket with its stored value (false: there is none). Its state is false if the value can't be read.
+local function new_bucket(key, engine, limit, value)
+  local state
+  if value then
+    state = type(value) == 'string' and engine.unpack(value, limit) or false
+  end
+  -- There is room for three fields more, so that the table does not grow: is_dirty, expires_after_us, first_take.
+  return { key = key, engine = engine, limit = limit, exists = value ~= false, state = state }
+end
+
 -- Limits of one bucket have their window in common: any of them says how its value is read.
 local function bucket_of(key, engine, limit)
   local known = buckets[key]
   if known then
     return known
   end
-  local value, state = pcall_redis('GET', key), nil
-  if value then
-    state = type(value) == 'string' and engine.unpack(value, limit) or false
-  end
-  -- A state of false can't be read. There is room for three fields more, so that the table does not grow: is_dirty, expires_after_us, first_take.
-  local bucket = { key = key, engine = engine, limit = limit, exists = value ~= false, state = state }
+  local bucket = new_bucket(key, engine, limit, pcall_redis('GET', key))
   buckets[key] = bucket
   bucket_count = bucket_count + 1
   buckets_in_order[bucket_count] = bucket

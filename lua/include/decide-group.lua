@@ -9,6 +9,7 @@ as src/domain/decide/unfold.ts tells it.
 All takes on one bucket are decided as one. The first of them (`of_bucket` of each) holds what the twin has in a GroupBucket: the takes of
 a shape serve all of its groups, so that no table is made for a group. (Tables are what costs a script most: lua/README.md.)
 ]]
+--- @needs "numbers" "limit"
 local ENFORCED, QUOTA = 0, 1
 -- In place of a time to retry after.
 local NEVER, FITS = -1, -2

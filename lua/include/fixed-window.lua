@@ -4,6 +4,7 @@ State: { index = number of the window since 1970 (of a calendar window its start
 holds in 8 bytes: the start of the window in halves of a microsecond, plus the used hits. That would be ambiguous with 2 hits per microsecond
 of the window or more, in a calendar window, and from the year 2112 on: there the text "index used" is stored.
 ]]
+--- @needs "numbers"
 -- Named here, so that the table never grows.
 local fixed_window = {
   unpack = nil, pack = nil, to_numbers = nil, fresh = nil, is_ahead = nil, advance = nil, room = nil,

@@ -4,6 +4,7 @@ The steps of a reservation, pure: no redis.call here. Twin of src/domain/decide/
 A record is { state, flags, asked, granted, made_us, expires_us, keep_us, actual, cut, charged, used_before, plan }: numbers, but for
 charged and used_before (a number for each leg) and plan, a text. A leg is { bucket, limit, overdraft_max, keeps }.
 ]]
+--- @needs "numbers" "settle-bucket"
 local HELD, COMMITTED, RELEASED, LAPSED = 1, 2, 3, 4
 local LATE, UNKNOWN = 1, 2
 -- The numbers that every record has, in one match: a match for each takes three times as long.

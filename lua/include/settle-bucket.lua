@@ -3,6 +3,7 @@ One settlement, pure: no redis.call here. Twin of src/domain/decide/settle-bucke
 
 A settlement is { bucket, limit, hits, taken_at_us, used_before, overdraft_max, slot_id (of a slot given back) }; a bucket and a limit are as in decide-group.lua.
 ]]
+--- @needs "numbers" "limit"
 
 -- Leaves the bucket's new state in it, and expires_after_us; says how many hits were charged.
 local function charge_hits(settlement, state, now_us)

@@ -3,6 +3,7 @@ Sliding window counter, pure: no redis.call here. Twin of src/domain/algorithm/s
 State: { index = number of the window since 1970, current, previous = hits of it and of the one before, elapsed_us };
 stored as "index current previous".
 ]]
+--- @needs "numbers" "arithmetic"
 -- Named here, so that the table never grows.
 local sliding_window_counter = {
   unpack = nil, pack = nil, to_numbers = nil, fresh = nil, is_ahead = nil, advance = nil, room = nil,

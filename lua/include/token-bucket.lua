@@ -4,6 +4,7 @@ State: { used = hits used, rest = parts of 1 / window_us hit, at_us = when }. St
 in 5. A level of 2^40 or more takes 7 bytes. A level beyond 2^53 is stored as the text "used rest at_us".
 The first byte of at_us is below every digit, so bytes and text are never confused.
 ]]
+--- @needs "numbers" "arithmetic"
 -- Named here, so that the table never grows.
 local token_bucket = {
   unpack = nil, pack = nil, to_numbers = nil, fresh = nil, is_ahead = nil, advance = nil, room = nil,

@@ -147,8 +147,8 @@ const TTL_EDITS: Readonly<Record<string, readonly { readonly piece: string; read
     { piece: ' + EXPIRY_MARGIN_US', by: '', change: 'TTL without its margin' },
     { piece: ", 'PX', ttl_ms(bucket.expires_after_us)", by: '', change: 'no TTL' },
   ],
-  'include/write-charged.lua': [
-    { piece: ') / 1000)', by: ') / 2000)', change: 'TTL halved' },
+  'include/write-each.lua': [
+    { piece: ') / 1000', by: ') / 2000', change: 'TTL halved' },
     { piece: ' + EXPIRY_MARGIN_US', by: '', change: 'TTL without its margin' },
     { piece: ", 'PX', digits", by: '', change: 'no TTL' },
   ],

@@ -1,6 +1,5 @@
 /** Scenarios: calls at given times, and what each must answer and leave in Redis, as the TypeScript twin says. */
 
-import { DURATION_US_MAX } from '../../src/domain/algorithm/arithmetic';
 import { isOutside } from '../../src/domain/algorithm/window';
 import {
   isOutsideWindows,
@@ -133,10 +132,13 @@ interface ExpectCallInput<SomeCall extends Call> {
 function expectTakeCall({ call: { nowUs, groups }, states, texts, limits }: ExpectCallInput<TakeCall>): ExpectedCall {
   const { keys, args, folds } = encodeTakes(groups);
   const run = new ExpectedRun({ states, texts, limits });
-  const isPlain = args[0] === '0' || args[0] === '-1';
-  let isStraight = isPlain && isReadStraight({ groups, nowUs, states, texts });
-  const reads = (): Reads => readsOf({ keys, isPlain, isStraight, isAbsent: (key) => absent.has(key) });
-  const absent = new Set(keys.filter((key) => !states.has(key) && typeof texts.get(key) !== 'string'));
+  const isPlain = args[0] !== '0';
+  const reads = readsOf({
+    keys,
+    isPlain,
+    isAbsent: (key) => !states.has(key) && !texts.has(key),
+    isNoString: (key) => texts.get(key) === null,
+  });
   const reply = [nowUs];
   for (const { group, places } of folds ?? groups.map((alone, place) => ({ group: alone, places: [place] }))) {
     if (group.takes.some(({ bucketKey }) => texts.has(bucketKey))) {
@@ -155,61 +157,29 @@ function expectTakeCall({ call: { nowUs, groups }, states, texts, limits }: Expe
       });
       return one;
     });
-    isStraight &&= group.takes.every((take) => isSmall(take, states.get(take.bucketKey), nowUs));
     if (places.length > 1) reply.push(decided.filter(({ overLimit }) => !overLimit).length, ...found);
     else reply.push(...decided.flatMap((one) => numbersOf(group, one)));
   }
-  return { nowUs, script: 'take', args: [String(keys.length), ...keys, ...args], reply, buckets: run.buckets(keys), reads: reads() };
+  return { nowUs, script: 'take', args: [String(keys.length), ...keys, ...args], reply, buckets: run.buckets(keys), reads };
 }
 
-/** Plain groups are read at once; where that does not do, each bucket of its own after all. */
-function readsOf({ keys, isPlain, isStraight, isAbsent }: ReadsInput): Reads {
+/** Plain groups are read at once; if one of them holds something else than a string, then each by itself after all. */
+function readsOf({ keys, isPlain, isAbsent, isNoString }: ReadsInput): Reads {
   if (!isPlain) return eachOnce(keys);
-  const atOnce: Reads = keys.length === 1 ? { get: 1, mget: 0, exists: 0 } : { get: 0, mget: 1, exists: keys.some(isAbsent) ? 1 : 0 };
-  return isStraight ? atOnce : { ...atOnce, get: atOnce.get + eachOnce(keys).get };
-}
-
-function eachOnce(keys: readonly string[]): Reads {
-  return { get: new Set(keys).size, mget: 0, exists: 0 };
-}
-
-/** Whether every bucket can be read, and none is ahead of the clock. */
-function isReadStraight({ groups, nowUs, states, texts }: ReadStraightInput): boolean {
-  return groups.every(({ takes }) =>
-    takes.every(({ bucketKey, limit }) => {
-      const state = states.get(bucketKey);
-      if (texts.has(bucketKey)) return false;
-      return state === undefined || !(TRAITS[limit.algorithm].engine.isAhead(state, limit, nowUs) || isText(state, limit));
-    }),
-  );
-}
-
-interface ReadStraightInput extends Pick<ExpectCallInput<TakeCall>, 'states' | 'texts'> {
-  readonly groups: readonly Group[];
-  readonly nowUs: number;
-}
-
-/** Values that are left to the long way. */
-function isText(state: BucketState, limit: BucketLimit): boolean {
-  return /^\d+ /.test(packState(state, limit));
-}
-
-/** Whether the straight way counts so far: what it holds in one number is exact, and full within 100 years. */
-function isSmall({ limit }: Take, stored: BucketState | undefined, nowUs: number): boolean {
-  const engine = TRAITS[limit.algorithm].engine;
-  const state = engine.advance(stored ?? engine.fresh(limit, nowUs), limit, nowUs);
-  if (!('used' in state)) return false;
-  if ('index' in state) return state.used < 2 * limit.windowUs && 2 * limit.windowUs * state.index + state.used <= Number.MAX_SAFE_INTEGER;
-  if (!('rest' in state)) return false;
-  const parts = state.used * limit.windowUs;
-  return parts <= Number.MAX_SAFE_INTEGER && parts <= DURATION_US_MAX * limit.requestsPerUnit;
+  if (keys.length === 1) return { get: 1, mget: 0, exists: 0 };
+  const hasOther = keys.some(isNoString);
+  return { get: hasOther ? keys.length : 0, mget: 1, exists: hasOther || keys.some(isAbsent) ? 1 : 0 };
 }
 
 interface ReadsInput {
   readonly keys: readonly string[];
   readonly isPlain: boolean;
-  readonly isStraight: boolean;
   readonly isAbsent: (key: string) => boolean;
+  readonly isNoString: (key: string) => boolean;
+}
+
+function eachOnce(keys: readonly string[]): Reads {
+  return { get: new Set(keys).size, mget: 0, exists: 0 };
 }
 
 /** The answer on a group that is no fold. */

@@ -140,7 +140,7 @@ function plain(): readonly Scenario[] {
       }),
     },
     {
-      name: 'an odd bucket in the last of several runs: none of them goes the straight way',
+      name: 'an odd bucket in the last of several runs: it alone is not decided in one step',
       unreadable: { list: null },
       calls: PLAIN.flatMap((on, i) => {
         const one = (key: string, hits = 1) => groupOf([take(`${key} ${i}`, { hits, limit: on })]);
@@ -1083,7 +1083,7 @@ function folds(): readonly Scenario[] {
 /** What no caller sends: a fold with a log, on which the script fails when half of its answer is there; between others, and last. */
 function foldOfLog(): ExpectedScenario {
   const [ofBucket, ofLog] = ['1 0 0 1 1000000 10 10 0', '4 0 0 1 60000000 3 3 0'];
-  const args = `6 a a log a a log 2 0 1 ${ofBucket} 0 2 ${ofBucket} ${ofLog} 1 1 1 2 1 2 1 1 1 2 1 2`.split(' ');
+  const args = `6 a a log a a log 0 2 0 1 ${ofBucket} 0 2 ${ofBucket} ${ofLog} 1 1 1 2 1 2 1 1 1 2 1 2`.split(' ');
   const buckets: readonly ExpectedBucket[] = [
     { key: 'a', value: packState({ used: 2, rest: 0, atUs: START_US }, TEN_PER_SECOND), change: { ttlMs: 2_200 } },
     { key: 'log', value: null, change: 'kept' },

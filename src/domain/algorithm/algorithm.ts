@@ -32,7 +32,7 @@ export interface AlgorithmTraits<State> {
   readonly recordsMax?: number;
   /** The name of an algorithm that counts much the same without records; present with `recordsMax` where there is one. */
   readonly lighter?: string;
-  /** `lua/take.lua` decides enforced takes of such buckets without tables (`lua/include/fitting-group.lua`). */
+  /** `lua/take.lua` decides enforced takes of such buckets without tables (`lua/include/charge-plain.lua`). */
   readonly isPlain: boolean;
   /** The largest second number of the state, as the script answers a fold with it. */
   readonly secondNumberMax: (windowUs: number) => number;

@@ -20,7 +20,7 @@ export interface GivenBack<State> {
 
 /**
  * One algorithm. `State` holds whole numbers only: hits used, and a time that is never scaled by the rate, so that a
- * changed limit keeps what was used. Every function is pure; the twin under `lua/include/` is the same, line for line.
+ * changed limit keeps what was used. Every function is pure; the twin under `lua/include/` has the same functions.
  */
 export interface Engine<State> {
   /**

@@ -165,7 +165,7 @@ export function schedules(algorithm?: Algorithm): fc.Arbitrary<readonly Schedule
   });
 }
 
-/** The same, of plain groups alone: as many hits as may be taken, by enforced takes, no bucket twice (`lua/include/fitting-group.lua`). */
+/** The same, of plain groups alone: as many hits as may be taken, by enforced takes, no bucket twice (`lua/include/charge-plain.lua`). */
 export function plainSchedules(): fc.Arbitrary<readonly ScheduleStep[]> {
   return fc
     .constantFrom(...PLAIN_ALGORITHMS)

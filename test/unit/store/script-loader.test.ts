@@ -16,7 +16,7 @@ test.each([
   ['settle', 'local function settle_bucket'],
 ])('%s.lua loads whole, named by its SHA-1', (name, part) => {
   const { text, sha } = loadScript(name);
-  expect(text).not.toMatch(/^--- @/m);
+  expect(text).not.toMatch(/^--- @(?:include|load)/m);
   expect(text).toContain(part);
   expect(sha).toMatch(/^[0-9a-f]{40}$/);
 });
@@ -36,12 +36,19 @@ test('an include becomes a function, so that it creates nothing before its first
 
 test('a missing include is reported with the line that needs it', () => {
   const folder = folderWith({});
-  expect(() => loadScript('take', { includeDirs: [folder] })).toThrow(/take\.lua:\d+: no "numbers\.lua" in /);
+  expect(() => loadScript('take', { includeDirs: [folder] })).toThrow(/take\.lua:\d+: no "server-time\.lua" in /);
 });
 
 test('an include with an include is rejected', () => {
   const folder = folderWith({ 'arithmetic.lua': '-- one\n--- @include "other"\n' });
   expect(() => loadScript('take', { includeDirs: [folder, path.join(LUA_DIR, 'include')] })).toThrow(
     /arithmetic\.lua:2: an include may not include; name it in the script itself/,
+  );
+});
+
+test('an include before one that it needs is rejected', () => {
+  const folder = folderWith({ 'read-values.lua': '--- @needs "server-time" "write-each"\n' });
+  expect(() => loadScript('take', { includeDirs: [folder, path.join(LUA_DIR, 'include')] })).toThrow(
+    /take\.lua:\d+: "read-values" needs "write-each"; include that before/,
   );
 });

@@ -20,13 +20,15 @@ export interface LoadScriptOptions {
 }
 
 const INCLUDE_LINE = /^--- @(include|load) "([^"]+)"$/;
+const NEEDS_LINE = /^--- @needs (".+")$/;
 
 /**
  * Loads `lua/<name>.lua`. A line `--- @include "x-y"` is replaced by the text of `x-y.lua`, which may not include
  * other files, so that the head of a script lists everything. `--- @load "x-y"` is replaced by a function
  * `load_x_y` around that text, for parts that most runs do not need: a run creates all functions of the text again.
+ * An include says with `--- @needs "x" "y"` which others it uses; they must come before it.
  *
- * @throws Error with file and line, if an include is missing, nested or named twice
+ * @throws Error with file and line, if an include is missing, nested, named twice, or before one that it needs
  */
 export function loadScript(name: string, { includeDirs = [path.join(LUA_DIR, 'include')] }: LoadScriptOptions = {}): Script {
   const file = path.join(LUA_DIR, `${name}.lua`);
@@ -38,12 +40,19 @@ export function loadScript(name: string, { includeDirs = [path.join(LUA_DIR, 'in
       if (include === undefined) return line;
       const where = `${file}:${i + 1}`;
       if (names.has(include)) throw new Error(`${where}: "${include}" is included twice; keep the first`);
-      names.add(include);
       const included = readInclude({ include, includeDirs, where });
+      const missing = neededBy(included).find((needed) => !names.has(needed));
+      if (missing !== undefined) throw new Error(`${where}: "${include}" needs "${missing}"; include that before`);
+      names.add(include);
       return how === 'load' ? `local function load_${include.replaceAll('-', '_')}()\n${included}end` : included;
     })
     .join('\n');
   return { text, sha: createHash('sha1').update(text).digest('hex') };
+}
+
+/** The includes that this text says it needs. */
+export function neededBy(text: string): readonly string[] {
+  return text.split('\n').flatMap((line) => Array.from((NEEDS_LINE.exec(line)?.[1] ?? '').matchAll(/"([^"]+)"/g), ([, name = '']) => name));
 }
 
 function readInclude({ include, includeDirs, where }: ReadIncludeInput): string {

@@ -30,11 +30,8 @@ const GROUP_UNREADABLE = -1;
 const GROUP_OUTSIDE_WINDOWS = -2;
 const GROUP_FAILED = -3;
 const NOTHING_REMAINS = -1;
-/** In place of the number of shapes. */
-const PLAIN_GROUPS = '0';
-const LONE_GROUP = '-1';
-/** Before the takes of the first group stand how all groups are, how many have its shape, and how many takes it has. */
-const LONE_TAKES_AT = 3;
+/** The first argument, unless all groups are plain: then it is the number of groups of the first run. */
+const NOT_PLAIN = '0';
 export const GROUP_DENIED = -4;
 export const GROUP_ALLOWED = -5;
 /** In place of a time to retry after. */
@@ -75,8 +72,8 @@ function isOfWindow({ algorithm }: BucketLimit): boolean {
 /** The groups of a command that are all plain. */
 class PlainGroups {
   readonly keys: string[] = [];
-  private readonly all: string[] = [PLAIN_GROUPS];
-  /** A group of each shape, and where the number of its takes stands, from 1 on as the script counts. */
+  private readonly all: string[] = [];
+  /** A group of each shape, and where the number of its arguments stands, from 1 on as the script counts. */
   private readonly shapes: Group[] = [];
   private readonly shapesAt: number[] = [];
   private lastShape: Group | undefined;
@@ -99,10 +96,7 @@ class PlainGroups {
   }
 
   args(): string[] {
-    const { all } = this;
-    // One group that comes once needs no numbers of groups and takes.
-    if (all[1] !== '1' || this.keys.length !== this.lastShape?.takes.length) return all;
-    return [LONE_GROUP, ...all.slice(LONE_TAKES_AT)];
+    return this.all;
   }
 
   private pushShape(group: Group): void {
@@ -113,12 +107,14 @@ class PlainGroups {
       return;
     }
     shapes.push(group);
-    shapesAt.push(all.length + 1);
-    all.push(String(group.takes.length));
+    const countAt = all.length;
+    shapesAt.push(countAt + 1);
+    all.push('');
     for (const { limit, hits } of group.takes) {
       all.push(String(isOfWindow(limit) ? -hits : hits), String(limit.windowUs), String(limit.capacity));
       if (!isOfWindow(limit)) all.push(String(limit.requestsPerUnit));
     }
+    all[countAt] = String(all.length - countAt - 1);
   }
 }
 
@@ -127,7 +123,7 @@ class AskedGroups {
   readonly keys: string[] = [];
   /** A group of each; it is known by its place, from 1 on. */
   private readonly shapes: Group[] = [];
-  private readonly shapeArgs: string[] = [''];
+  private readonly shapeArgs: string[] = [NOT_PLAIN, ''];
   /** Three numbers each (its shape, how many groups, and how often each of them comes), and the ids of the slots that its groups name. */
   private readonly runs: (number | string)[] = [];
   /** Groups of the last run, and where their number stands. */
@@ -149,7 +145,7 @@ class AskedGroups {
   /** How many shapes there are, what each is, and the runs. */
   args(): string[] {
     const args = this.shapeArgs;
-    args[0] = String(this.shapes.length);
+    args[1] = String(this.shapes.length);
     for (const part of this.runs) args.push(String(part));
     return args;
   }
