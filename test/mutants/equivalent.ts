@@ -9,12 +9,13 @@ const NONE_GIVEN = 'none is given back then, and settle_bucket leaves the state 
 const FORGOTTEN = 'a bucket left with 0 used is forgotten, whatever its rest';
 const LONG_WAY = 'a group that could be decided the short way is decided the long way, which comes to the same';
 const REFUSED = 'seen only where Redis refuses a later write of a run: test/lua/refused-write.test.ts';
-const LEFT_TO_PLAIN = 'a group that could be decided in one pass is left to plain-group.lua, which comes to the same';
+const LEFT_TO_GENERAL = 'a group that could be decided in one pass is left to the general path, which comes to the same';
+const LAST_TAKE = 'a take has three arguments at least: its first one is found with one less';
+const NO_PLACE_0 = 'nothing stands at place 0';
 const DIGITS = 'digits are converted wherever they are used: to do so earlier saves time alone';
 const NO_PLAIN_CHECK = 'a take of a plain group has at least 1 hit';
 const NONE_USED = 'at its very start no hits of the window are used, as in a window that is over';
 const EMPTY = 'an empty token bucket has the level 0 either way';
-const NO_MSETEX = 'the Redis of the mutants has no MSETEX: test/lua/write-together.test.ts';
 const NEVER_SO_MANY = 'no command brings so many keys';
 const NO_CHARGE = 'a settlement of 0 hits applies none as a charge either';
 
@@ -26,89 +27,15 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
   'include/limit.lua limit_at: if edge_count > 0 then | 0 -> 1': 'windows have two edges at least',
   'include/limit.lua limit_at: for i = 1, edge_count do | 1 -> 0':
     'one further entry under 0, which neither #edges_us nor the search, from 2 on, ever sees',
-  'include/plain-values.lua main: local PLAIN_KEYS_MAX = 4000 | 4000 -> 4001': NEVER_SO_MANY,
-  'include/plain-values.lua main: local PLAIN_KEYS_MAX = 4000 | 4000 -> 3999': NEVER_SO_MANY,
-  'include/plain-values.lua main: elseif #keys <= PLAIN_KEYS_MAX then | <= -> <': NEVER_SO_MANY,
-  'take.lua main: local full_after_us, has_repeats = { nil, nil, nil, nil }, false | false -> true':
-    'buckets are searched for repeated ones where there are none: that costs time alone',
-  'include/plain-run.lua main: if group_count < 0 then | < -> <=': 'no run has 0 groups',
-  'include/plain-run.lua main: if group_count < 0 then | 0 -> 1': 'no run has 0 groups',
-  'include/plain-run.lua main: if group_count < 0 then | 0 -> (-1)': 'a fold comes twice at least',
-  'include/plain-run.lua main: args[take_at], args[take_at + 1], args[take_at + 2] = hits, args[take_at + 1] + 0, args[take_at + 2] + 0 | statement dropped':
-    DIGITS,
-  'include/plain-run.lua main: args[take_at], args[take_at + 1], args[take_at + 2] = hits, args[take_at + 1] + 0, args[take_at + 2] + 0 | 1 -> 0':
-    DIGITS,
-  'include/plain-run.lua main: args[take_at], args[take_at + 1], args[take_at + 2] = hits, args[take_at + 1] + 0, args[take_at + 2] + 0 | 2 -> 1':
-    DIGITS,
-  'include/plain-run.lua main: if hits > 0 then | > -> >=': NO_PLAIN_CHECK,
-  'include/plain-run.lua main: if hits > 0 then | 0 -> (-1)': NO_PLAIN_CHECK,
-  'include/plain-run.lua main: args[take_at + 3] = args[take_at + 3] + 0 | statement dropped': DIGITS,
-  'include/fitting-group.lua main: for place = first_place, times == 1 and last_place or 0 do | 1 -> 0': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: for place = first_place, times == 1 and last_place or 0 do | 0 -> (-1)':
-    'no fold is decided in one pass either way',
-  'include/fitting-group.lua main: if hits < 0 then | < -> <=': NO_PLAIN_CHECK,
-  'include/fitting-group.lua main: if hits < 0 then | 0 -> 1': NO_PLAIN_CHECK,
-  'include/fitting-group.lua main: if not number or number < 0 or number % 1 ~= 0 then | < -> <=': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: if not number or number < 0 or number % 1 ~= 0 then | 0 -> 1': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: if not number or number < 0 or number % 1 ~= 0 then | % -> *': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: if not number or number < 0 or number % 1 ~= 0 then | 1 -> 2': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: if not number or number < 0 or number % 1 ~= 0 then | 1 -> 0': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: if not number or number < 0 or number % 1 ~= 0 then | 0 -> 1 #2': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: if not number or number < 0 or number % 1 ~= 0 then | 0 -> (-1) #2': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: elseif number >= starts_at then | >= -> >': NONE_USED,
-  'include/fitting-group.lua main: used = number - starts_at - hits | - -> +': `far more hits are used then than any limit has: ${LEFT_TO_PLAIN}`,
-  'include/fitting-group.lua main: if left < 0 or used >= 2 * window_us or starts_at + used > EXACT_MAX then | < -> <=': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: if left < 0 or used >= 2 * window_us or starts_at + used > EXACT_MAX then | 0 -> 1': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: if left < 0 or used >= 2 * window_us or starts_at + used > EXACT_MAX then | 2 -> 1': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: if left < 0 or used >= 2 * window_us or starts_at + used > EXACT_MAX then | * -> /': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: if left < 0 or used >= 2 * window_us or starts_at + used > EXACT_MAX then | > -> >=': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: if at_us > now_us or level > EXACT_MAX then | > -> >=': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: if at_us > now_us or level > EXACT_MAX then | > -> >= #2': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: if level < 0 then | < -> <=': EMPTY,
-  'include/fitting-group.lua main: if level < 0 then | 0 -> 1': EMPTY,
-  'include/fitting-group.lua main: left = args[take_at + 2] - (level + -level % window_us) / window_us | / -> *': `far more hits are used then than any limit has: ${LEFT_TO_PLAIN}`,
-  'include/fitting-group.lua main: if left < 0 or most > EXACT_MAX or most > DURATION_US_MAX * requests then | < -> <=': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: if left < 0 or most > EXACT_MAX or most > DURATION_US_MAX * requests then | 0 -> 1': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: if left < 0 or most > EXACT_MAX or most > DURATION_US_MAX * requests then | > -> >=': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: if left < 0 or most > EXACT_MAX or most > DURATION_US_MAX * requests then | > -> >= #2': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: if left < 0 or most > EXACT_MAX or most > DURATION_US_MAX * requests then | * -> /': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: fitting_to = fitting_to + 2 | statement dropped': LEFT_TO_PLAIN,
-  'include/fitting-group.lua main: fitting_to = fitting_to + 2 | 2 -> 1': LEFT_TO_PLAIN,
-  'include/plain-group.lua main: if fitting_to < reply_at + 2 * take_count then | < -> <=': LEFT_TO_PLAIN,
-  'include/plain-group.lua main: if fitting_to < reply_at + 2 * take_count then | 2 -> 3': LEFT_TO_PLAIN,
-  'include/plain-group.lua main: if hits < 0 then | < -> <=': NO_PLAIN_CHECK,
-  'include/plain-group.lua main: if hits < 0 then | 0 -> 1': NO_PLAIN_CHECK,
-  'include/plain-group.lua main: elseif number >= starts_now then | >= -> >': NONE_USED,
-  'include/plain-group.lua main: if level > 0 then | > -> >=': EMPTY,
-  'include/plain-group.lua main: if level > 0 then | 0 -> (-1)': EMPTY,
-  'include/plain-group.lua main: if hits * allowed > room then | > -> >=': 'room for exactly so many is what the division says as well',
-  'include/write-charged.lua main: for place = key_count, 1, -1 do | 1 -> 0': 'no bucket has the place 0, so none was charged there',
-  'include/write-charged.lua main: for place = 1, key_count do | 1 -> 0': 'no bucket has the place 0, so none was charged there',
-  'include/write-charged.lua main: if is_written then | if: turned around': NO_MSETEX,
-  'include/write-charged.lua main: return refused or reply | or -> and': NO_MSETEX,
-  'include/write-charged.lua main: write = redis.pcall | statement dropped': REFUSED,
   'include/token-bucket.lua unpack: return part > 0 and { used = used + 1, rest = window_us - part, at_us = at_us } or { used = used, rest = 0, at_us = at_us } | > -> >=':
     'one hit more and the progress of a whole one are the same level, and advance, which is called before any other use, counts them so',
   'include/token-bucket.lua unpack: return part > 0 and { used = used + 1, rest = window_us - part, at_us = at_us } or { used = used, rest = 0, at_us = at_us } | 0 -> (-1)':
     'one hit more and the progress of a whole one are the same level, and advance, which is called before any other use, counts them so',
-  'take.lua read_plain_shape: local hits, limit = tonumber(ARGV[at]), { window_us = tonumber(ARGV[at + 1]), requests = tonumber(ARGV[at + 2]), capacity = tonumber(ARGV[at + 2]) } | 2 -> 1':
-    'requests of a fixed window, which counts by its capacity; of a token bucket they are read again',
-  'take.lua read_plain_shape: if hits > 0 then | > -> >=': NO_PLAIN_CHECK,
-  'take.lua read_plain_shape: if hits > 0 then | 0 -> (-1)': NO_PLAIN_CHECK,
-  'take.lua read_plain_shape: shape.takes[i] = take_of(hits > 0 and TOKEN_BUCKET or FIXED_WINDOW, 0, nil, hits > 0 and hits or -hits, limit, nil) | > -> >=':
-    NO_PLAIN_CHECK,
-  'take.lua read_plain_shape: shape.takes[i] = take_of(hits > 0 and TOKEN_BUCKET or FIXED_WINDOW, 0, nil, hits > 0 and hits or -hits, limit, nil) | 0 -> (-1)':
-    NO_PLAIN_CHECK,
-  'take.lua read_plain_shape: shape.takes[i] = take_of(hits > 0 and TOKEN_BUCKET or FIXED_WINDOW, 0, nil, hits > 0 and hits or -hits, limit, nil) | > -> >= #2':
-    NO_PLAIN_CHECK,
-  'take.lua read_plain_shape: shape.takes[i] = take_of(hits > 0 and TOKEN_BUCKET or FIXED_WINDOW, 0, nil, hits > 0 and hits or -hits, limit, nil) | 0 -> (-1) #3':
-    NO_PLAIN_CHECK,
-  'take.lua main: while at <= #ARGV do | <= -> <': 'a group has two arguments at least, so none begins at the last',
-  'take.lua read_shape: local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, has_reports = nil, has_slots = nil, takes = {} } | 2 -> 1 #2':
+  'include/general-groups.lua read_shape: local shape = { shadow = flags % 2 == 1, quota_always_fits = flags % 4 >= 2, dry = flags >= 4, has_reports = nil, has_slots = nil, takes = {} } | 2 -> 1 #2':
     'concerns shadow without the flag of 2 alone: nothing is denied then, by quota or otherwise',
-  'take.lua take_of: is_peek = kind % 12 >= 6, | 12 -> 11':
+  'include/general-groups.lua take_of: is_peek = kind % 12 >= 6, | 12 -> 11':
     'of the kinds that there are 17 alone is taken for a peek, a release, which fits always as well',
-  'take.lua take_of: names_slot = kind >= 12, | 12 -> 11': 'no take is a peek and a usage report: there is no kind 11',
+  'include/general-groups.lua take_of: names_slot = kind >= 12, | 12 -> 11': 'no take is a peek and a usage report: there is no kind 11',
   "include/limit.lua slot_id_at: return struct.pack('>I4I4', tonumber(string.sub(digits, 1, 8), 16), tonumber(string.sub(digits, 9), 16)) | 1 -> 0":
     'a text begins at its first character, whether 0 or 1 is named',
   "include/limit.lua slot_id_at: return struct.pack('>I4I4', tonumber(string.sub(digits, 1, 8), 16), tonumber(string.sub(digits, 9), 16)) | 9 -> 8":
@@ -154,4 +81,88 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
   'include/decide-group.lua apply_takes: if take.hits > 0 and not take.overdraft_max and not take.slot_id then | 0 -> (-1)': NO_HITS,
   'include/decide-group.lua decide_group: if (allowed > 0 or group.has_reports) and not group.dry then | > -> >=': NOTHING_TO_APPLY,
   'include/decide-group.lua decide_group: if (allowed > 0 or group.has_reports) and not group.dry then | 0 -> (-1)': NOTHING_TO_APPLY,
+  'take.lua main: if group_count < 0 then | < -> <=': 'no run has 0 groups, and a fold comes twice at least',
+  'take.lua main: if group_count < 0 then | 0 -> 1': 'no run has 0 groups, and a fold comes twice at least',
+  'take.lua main: if group_count < 0 then | 0 -> (-1)': 'no run has 0 groups, and a fold comes twice at least',
+  'take.lua main: arg_count = args[takes_at - 1] + 0 | 0 -> (-1)': LAST_TAKE,
+  'take.lua main: local takes_end = takes_at + arg_count - 1 | 1 -> 2': LAST_TAKE,
+  'take.lua main: if group_count > 1 then | > -> >=': DIGITS,
+  'take.lua main: if group_count > 1 then | > -> <=': DIGITS,
+  'take.lua main: if group_count > 1 then | 1 -> 2': DIGITS,
+  'take.lua main: if group_count > 1 then | 1 -> 0': DIGITS,
+  'take.lua main: args[i] = args[i] + 0 | statement dropped': DIGITS,
+  'take.lua main: if not latest and (group_count > 1 or at <= #args) then | > -> >=':
+    'what groups leave is only looked for where there are several of them: otherwise it costs time alone',
+  'take.lua main: if not latest and (group_count > 1 or at <= #args) then | 1 -> 0':
+    'what groups leave is only looked for where there are several of them: otherwise it costs time alone',
+  'take.lua main: if not latest and (group_count > 1 or at <= #args) then | <= -> <':
+    'what groups leave is only looked for where there are several of them: otherwise it costs time alone',
+  'take.lua main: local place, take_at, answer_at, all_fit = first_place, takes_at, reply_at, true | true -> false': LEFT_TO_GENERAL,
+  'take.lua main: if hits > 0 then | > -> >=': NO_PLAIN_CHECK,
+  'take.lua main: while take_at <= takes_end do | <= -> <': LAST_TAKE,
+  'take.lua main: if hits > 0 then | 0 -> (-1)': NO_PLAIN_CHECK,
+  'take.lua main: left, reset_after_us, new_value, used, rest = charge_tokens(value, now_us, hits * times, window_us, capacity, args[take_at + 3] + 0) | statement dropped':
+    LEFT_TO_GENERAL,
+  'take.lua main: left, reset_after_us, new_value, used, rest = charge_window(value, now_us, -hits * times, window_us, capacity) | statement dropped':
+    LEFT_TO_GENERAL,
+  'take.lua main: for place = 1, key_count do | 1 -> 0': NO_PLACE_0,
+  'include/read-values.lua read_values: local MGET_KEYS_MAX = 4000 | 4000 -> 4001': NEVER_SO_MANY,
+  'include/read-values.lua read_values: local MGET_KEYS_MAX = 4000 | 4000 -> 3999': NEVER_SO_MANY,
+  "include/read-values.lua read_values: local values = #keys <= MGET_KEYS_MAX and redis.pcall('MGET', unpack(keys)) or { err = 'too many keys' } | <= -> <":
+    NEVER_SO_MANY,
+  'include/charge-plain.lua charge_tokens: local EXACT_MAX, DURATION_US_MAX, LONG_LEVEL = 9007199254740991, 3153600000000000, 1099511627776 | 9007199254740991 -> 9007199254740990':
+    LEFT_TO_GENERAL,
+  'include/read-values.lua read_values: for place = 1, #keys do | 1 -> 0': NO_PLACE_0,
+  'include/charge-plain.lua charge_tokens: local EXACT_MAX, DURATION_US_MAX, LONG_LEVEL = 9007199254740991, 3153600000000000, 1099511627776 | 3153600000000000 -> 3153600000000001':
+    LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_tokens: local EXACT_MAX, DURATION_US_MAX, LONG_LEVEL = 9007199254740991, 3153600000000000, 1099511627776 | 3153600000000000 -> 3153599999999999':
+    LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_tokens: elseif length == 14 then | 14 -> 15': LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_tokens: if at_us > now_us or level > EXACT_MAX then | > -> >=': LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_tokens: if at_us > now_us or level > EXACT_MAX then | > -> >= #2': LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_tokens: if level < 0 then | < -> <=': EMPTY,
+  'include/charge-plain.lua charge_tokens: if level < 0 then | 0 -> 1': EMPTY,
+  'include/charge-plain.lua charge_tokens: local used = (level + rest) / window_us | / -> *': `far more hits are used then than any limit has: ${LEFT_TO_GENERAL}`,
+  'include/charge-plain.lua charge_tokens: if left < 0 or most > EXACT_MAX or most > DURATION_US_MAX * requests then | < -> <=':
+    LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_tokens: if left < 0 or most > EXACT_MAX or most > DURATION_US_MAX * requests then | 0 -> 1':
+    LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_tokens: if left < 0 or most > EXACT_MAX or most > DURATION_US_MAX * requests then | > -> >=':
+    LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_tokens: if left < 0 or most > EXACT_MAX or most > DURATION_US_MAX * requests then | > -> >= #2':
+    LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_tokens: if left < 0 or most > EXACT_MAX or most > DURATION_US_MAX * requests then | * -> /':
+    LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_window: local EXACT_MAX = 9007199254740991 | 9007199254740991 -> 9007199254740990': LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_window: if not number or number < 0 or number % 1 ~= 0 then | < -> <=': LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_window: if not number or number < 0 or number % 1 ~= 0 then | % -> *': LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_window: if not number or number < 0 or number % 1 ~= 0 then | 0 -> 1': LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_window: if not number or number < 0 or number % 1 ~= 0 then | 1 -> 0': LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_window: if not number or number < 0 or number % 1 ~= 0 then | 1 -> 2': LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_window: if not number or number < 0 or number % 1 ~= 0 then | 0 -> 1 #2': LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_window: if not number or number < 0 or number % 1 ~= 0 then | 0 -> (-1) #2': LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_window: elseif number >= starts_at then | >= -> >': NONE_USED,
+  'include/charge-plain.lua charge_window: used = number - starts_at | - -> +': `far more hits are used then than any limit has: ${LEFT_TO_GENERAL}`,
+  'include/charge-plain.lua charge_window: if left < 0 or charged >= 2 * window_us or starts_at + charged > EXACT_MAX then | < -> <=':
+    LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_window: if left < 0 or charged >= 2 * window_us or starts_at + charged > EXACT_MAX then | 0 -> 1':
+    LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_window: if left < 0 or charged >= 2 * window_us or starts_at + charged > EXACT_MAX then | 2 -> 1':
+    LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_window: if left < 0 or charged >= 2 * window_us or starts_at + charged > EXACT_MAX then | * -> /':
+    LEFT_TO_GENERAL,
+  'include/charge-plain.lua charge_window: if left < 0 or charged >= 2 * window_us or starts_at + charged > EXACT_MAX then | > -> >=':
+    LEFT_TO_GENERAL,
+  'include/write-each.lua write_each: for place = 1, #keys do | 1 -> 0': NO_PLACE_0,
+  'include/write-each.lua write_each: write = redis.pcall | statement dropped': REFUSED,
+  'include/general-groups.lua take_general_groups: while at <= #ARGV do | <= -> <':
+    'a run has three arguments at least, so none begins at the last',
+  'include/general-groups.lua read_plain_take: local hits, limit = ARGV[at] + 0, { window_us = ARGV[at + 1] + 0, requests = ARGV[at + 2] + 0, capacity = ARGV[at + 2] + 0 } | 2 -> 1':
+    'the requests of a fixed window, which counts by its capacity; those of a token bucket are read after that',
+  'include/general-groups.lua read_plain_take: local hits, limit = ARGV[at] + 0, { window_us = ARGV[at + 1] + 0, requests = ARGV[at + 2] + 0, capacity = ARGV[at + 2] + 0 } | 0 -> 1 #3':
+    'the requests of a fixed window, which counts by its capacity; those of a token bucket are read after that',
+  'include/general-groups.lua read_plain_take: if hits < 0 then | < -> <=': NO_PLAIN_CHECK,
+  'include/general-groups.lua read_plain_take: if hits < 0 then | 0 -> 1': NO_PLAIN_CHECK,
+  'include/general-groups.lua charged_before: for earlier = place - 1, 1, -1 do | 1 -> 0 #2': NO_PLACE_0,
+  'include/general-groups.lua take_plain_group: while take_at <= group.takes_end do | <= -> <': LAST_TAKE,
 };

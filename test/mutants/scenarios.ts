@@ -153,6 +153,22 @@ function plain(): readonly Scenario[] {
       }),
     },
     {
+      name: 'a group and a fold whose last bucket is unreadable, after takes that fit',
+      unreadable: { list: null },
+      calls: PLAIN.flatMap((on, i) => {
+        const list = take('list', { limit: on });
+        const fold = groupOf([take(`a ${i}`, { limit: on }), list]);
+        return [...atOnce(groupOf([take(`a ${i}`, { limit: on }), take(`b ${i}`, { limit: on }), list])), ...atOnce(fold, fold)];
+      }),
+    },
+    {
+      name: 'two groups of one shape on one bucket, and no other group',
+      calls: PLAIN.flatMap((on, i) => {
+        const one = () => groupOf([take(`a ${i}`, { limit: on })]);
+        return atOnce(one(), one());
+      }),
+    },
+    {
       name: 'two limits on one bucket in one run',
       calls: [
         ...atOnce(groupOf([take('a', { hits: 3, limit: PLAIN[0]! })])),
