@@ -92,6 +92,8 @@ local latest, has_repeats = nil, false
 -- Room for the first entries, so that the table seldom grows.
 local reply, reply_at = { now_us, nil, nil, nil, nil, nil, nil, nil }, 2
 local general_path
+-- Most takes have the window of the take before.
+local window_digits, window_us
 local key_count, at, first_place = #keys, 1, 1
 while first_place <= key_count do
   -- A run: groups of one shape, or a fold, which is one group several times.
@@ -124,7 +126,10 @@ while first_place <= key_count do
       answer_at = answer_at + 1
     end
     while take_at <= takes_end do
-      local value, hits, window_us, capacity = values[place], args[take_at] + 0, args[take_at + 1] + 0, args[take_at + 2] + 0
+      local value, hits, digits, capacity = values[place], args[take_at] + 0, args[take_at + 1], args[take_at + 2] + 0
+      if digits ~= window_digits then
+        window_digits, window_us = digits, digits + 0
+      end
       local earlier = latest and latest[keys[place]]
       if earlier then
         value, has_repeats = new_values[earlier], true

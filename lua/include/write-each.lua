@@ -7,16 +7,16 @@ Writes buckets of plain groups with a command for each.
 local function write_each(keys, values, full_after_us)
   -- As in writing.lua.
   local EXPIRY_MARGIN_US, WRITTEN_IN_PART = 2000000, 'PARTLY written: Redis refused a later write of the run'
-  local write, known_ms, digits = redis.call, nil, nil
+  local write, known_us, ttl_ms = redis.call, nil, nil
   for place = 1, #keys do
     if full_after_us[place] then
-      -- Digits, like ttl_ms in buckets.lua. Those of the bucket before are used again if its TTL is the same. % costs less than math.ceil.
-      local expires_after_us = full_after_us[place] + EXPIRY_MARGIN_US
-      local expires_after_ms = (expires_after_us + -expires_after_us % 1000) / 1000
-      if expires_after_ms ~= known_ms then
-        known_ms, digits = expires_after_ms, string.format('%d', expires_after_ms)
+      -- Digits, like ttl_ms in buckets.lua. Those of the bucket before are used again if its time is the same. % costs less than math.ceil.
+      if full_after_us[place] ~= known_us then
+        known_us = full_after_us[place]
+        local expires_after_us = known_us + EXPIRY_MARGIN_US
+        ttl_ms = string.format('%d', (expires_after_us + -expires_after_us % 1000) / 1000)
       end
-      if write('SET', keys[place], values[place], 'PX', digits).err then
+      if write('SET', keys[place], values[place], 'PX', ttl_ms).err then
         return redis.error_reply(WRITTEN_IN_PART)
       end
       write = redis.pcall

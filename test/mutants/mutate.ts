@@ -150,7 +150,7 @@ const TTL_EDITS: Readonly<Record<string, readonly { readonly piece: string; read
   'include/write-each.lua': [
     { piece: ') / 1000', by: ') / 2000', change: 'TTL halved' },
     { piece: ' + EXPIRY_MARGIN_US', by: '', change: 'TTL without its margin' },
-    { piece: ", 'PX', digits", by: '', change: 'no TTL' },
+    { piece: ", 'PX', ttl_ms", by: '', change: 'no TTL' },
   ],
 };
 

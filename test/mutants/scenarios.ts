@@ -162,6 +162,12 @@ function plain(): readonly Scenario[] {
       }),
     },
     {
+      name: 'a TTL that is no whole number of milliseconds is rounded up',
+      calls: [1, 250, 500, 750, 999].flatMap((us) =>
+        PLAIN.map((on, i) => ({ nowUs: START_US + us, groups: [groupOf([take(`a ${i} ${us}`, { limit: on })])] })),
+      ),
+    },
+    {
       name: 'two groups of one shape on one bucket, and no other group',
       calls: PLAIN.flatMap((on, i) => {
         const one = () => groupOf([take(`a ${i}`, { limit: on })]);
