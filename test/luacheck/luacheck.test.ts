@@ -26,9 +26,12 @@ interface LuaFile {
 }
 
 const SCRIPTS = readFolder(LUA_DIR).map(({ name, text }): LuaFile => ({ name, text, uses: includedBy(text), offers: [] }));
-const INCLUDES = readFolder(path.join(LUA_DIR, 'include')).map(
-  ({ name, text }): LuaFile => ({ name, text, uses: neededBy(text), offers: offeredBy(name, text) }),
-);
+const INCLUDES = readFolder(path.join(LUA_DIR, 'include')).map(({ name, text }): LuaFile => ({
+  name,
+  text,
+  uses: neededBy(text),
+  offers: offeredBy(name, text),
+}));
 
 function readFolder(folder: string): readonly { readonly name: string; readonly text: string }[] {
   return readdirSync(folder).flatMap((file) =>
@@ -85,9 +88,12 @@ test.each(['deploy/haproxy/weir.lua', 'deploy/apache/weir.lua'])('luacheck has n
 });
 
 test('luacheck finds a global, an unused variable, and a name of a file that is not needed', () => {
-  const findings = luacheckAlone({ name: 'wrong', text: 'count = 1\nlocal unused = 2\nengine_of(ceil(1.5))\n', uses: ['numbers'], offers: [] }).join(
-    '\n',
-  );
+  const findings = luacheckAlone({
+    name: 'wrong',
+    text: 'count = 1\nlocal unused = 2\nengine_of(ceil(1.5))\n',
+    uses: ['numbers'],
+    offers: [],
+  }).join('\n');
   expect(findings).toContain("global variable 'count'");
   expect(findings).toContain("unused variable 'unused'");
   expect(findings).toContain("accessing undefined variable 'engine_of'");
