@@ -79,25 +79,25 @@ test('groups of one shape send it once, each with its own slots after them', () 
   expect(keys).toEqual(['a1', 'b', 'a2', 'b', 'c', 'a3', 'b']);
   const ofLimit = '60000000 20 20 0';
   expect(args.join(' ')).toBe(
-    `2 0 2 6 12 0 1 ${ofLimit} 6 0 1 1 ${ofLimit} 0 1 6 0 0 1 ${ofLimit} 1 2 1 ${'1'.repeat(16)} ${'2'.repeat(16)} 2 1 1 1 1 1 ${'3'.repeat(16)}`,
+    `0 2 0 2 6 12 0 1 ${ofLimit} 6 0 1 1 ${ofLimit} 0 1 6 0 0 1 ${ofLimit} 1 2 1 ${'1'.repeat(16)} ${'2'.repeat(16)} 2 1 1 1 1 1 ${'3'.repeat(16)}`,
   );
 });
 
-test('plain groups send the kind of each take, and a single one nothing else', () => {
+test('plain groups send runs: their number, the number of arguments of their takes, and the takes', () => {
   const window = { algorithm: 'fixed_window', windowUs: 60_000_000, requestsPerUnit: 3, capacity: 3 } as const;
   const group = groupOf([take('a', { hits: 2 }), take('b', { hits: 2, limit: window })]);
   const args = '2 1000000 10 10 -2 60000000 3';
-  expect(encodeTakes([group]).args.join(' ')).toBe(`-1 ${args}`);
+  expect(encodeTakes([group]).args.join(' ')).toBe(`1 7 ${args}`);
   expect(encodeTakes([group, groupOf([take('c')]), groupOf([take('d'), take('e')])]).args.join(' ')).toBe(
-    `0 1 2 ${args} 1 1 1 1000000 10 10 1 2 1 1000000 10 10 1 1000000 10 10`,
+    `1 7 ${args} 1 4 1 1000000 10 10 1 8 1 1000000 10 10 1 1000000 10 10`,
   );
-  expect(encodeTakes([group, group]).args.join(' ')).toBe(`0 -2 2 ${args}`);
+  expect(encodeTakes([group, group]).args.join(' ')).toBe(`-2 7 ${args}`);
 });
 
 test.each([2, 40])('%i takes on different buckets are plain, and with a bucket twice they are not', (count) => {
   const takes = Array.from({ length: count }, (_, i) => take(`key-${i}`));
   const isPlain = (keys: readonly string[]) =>
-    encodeTakes([groupOf(takes.map((each, i) => ({ ...each, bucketKey: keys[i]! })))]).args[0] === '-1';
+    encodeTakes([groupOf(takes.map((each, i) => ({ ...each, bucketKey: keys[i]! })))]).args[0] !== '0';
   const keys = takes.map(({ bucketKey }) => bucketKey);
   expect([isPlain(keys), isPlain([...keys.slice(0, -1), 'key-0'])]).toEqual([true, false]);
 });
