@@ -178,7 +178,7 @@ async function measure(shape: Shape): Promise<void> {
   const recurring = requestOf(requests, hot);
   const prepared = preparation.of(recurring);
   const verdict = verdictOf(prepared.group);
-  const decision = toDecision(prepared.matched, verdict);
+  const decision = toDecision(prepared.matched, verdict, monotonicNowUs);
   const decided = { request: recurring, matched: prepared.matched, verdict, decision };
   const countKeys = makeCountDecision({ keys: new LiveKeys({ capacity: TOP_KEYS_CAPACITY }), nearLimitRatio: 0.8 });
   const matchedFresh = fresh.map((request) => matchRequest({ ruleSet, request, modes: MODES }));
@@ -193,7 +193,7 @@ async function measure(shape: Shape): Promise<void> {
   const steps: readonly (readonly [step: string, ...us: number[]])[] = [
     ['bytes to request', ...read],
     ['match and key', ...found],
-    ['verdict to decision', timed(() => toDecision(prepared.matched, verdict))],
+    ['verdict to decision', timed(() => toDecision(prepared.matched, verdict, monotonicNowUs))],
     ['decision to bytes', timed(() => encodeResponse(decision))],
     [
       'metrics',
@@ -280,7 +280,7 @@ function measureBodies(): void {
   });
   const us = adding.map((add) =>
     timed(() => {
-      const decision = toDecision(matched, verdict);
+      const decision = toDecision(matched, verdict, monotonicNowUs);
       encodeResponse(add === undefined ? decision : add({ request, matched, verdict, decision }));
     }),
   );

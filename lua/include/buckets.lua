@@ -1,10 +1,9 @@
 --[[
-The buckets that a run names, as Redis holds them: read when first asked for, written once at the end. Not pure: beside the
-clock, the one include that calls redis.
+The buckets that a run names, as Redis holds them: read when first asked for, written once at the end. Not pure: it calls redis.
 ]]
 --- @needs "numbers" "writing" "token-bucket" "fixed-window" "leaky-bucket" "sliding-window-log" "sliding-window-counter" "in-flight"
 local ENGINE_LOADERS = { load_token_bucket, load_fixed_window, load_leaky_bucket, load_sliding_window_log, load_sliding_window_counter, load_in_flight }
--- Local, as is what stands in math (arithmetic.lua).
+-- Local, as are the short names of numbers.lua.
 local call_redis, pcall_redis = redis.call, redis.pcall
 
 -- By their codes. Each is made when it is first asked for: to make all of them costs as much as to decide two groups.

@@ -1,5 +1,5 @@
 --[[
-Limits, as the arguments of both scripts name them. Twin of isOutside in src/domain/bucket/take.ts.
+Limits, as the arguments of take.lua, settle.lua and reserve.lua name them. is_outside is the twin of isOutside in src/domain/algorithm/window.ts.
 ]]
 -- Whether the limit names calendar windows of which none holds that time.
 local function is_outside(limit, at_us)

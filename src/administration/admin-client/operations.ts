@@ -354,6 +354,15 @@ export interface LimitSource {
 }
 
 export interface CandidateLimit extends RuleLimit {
+  readonly calendar?: string;
+  readonly overdraft_max?: number;
+  readonly id?: string;
+  readonly reservations?: {
+    readonly max_share: number;
+    readonly on_lapse: string;
+    readonly hits_max: number;
+  };
+  readonly response_body?: string;
   readonly bucket_key: string;
   readonly source: LimitSource;
   readonly bucket?: Bucket;

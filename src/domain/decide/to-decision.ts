@@ -1,7 +1,6 @@
 /** Respond: turns the matches of a request and the store's verdicts into a decision. */
 
 import { candidatesOf } from '../bucket/to-group';
-import { monotonicNowUs } from '../../lib/clock';
 import { NEVER, type GroupVerdict, type Verdict } from '../bucket/take';
 import type { Limit } from '../rule/limit';
 import type { Block, Match, RequestMatch } from '../rule/match';
@@ -11,7 +10,7 @@ import { UNLIMITED_REMAINING, type Decision, type DescriptorStatus } from './dec
 export const NOTHING_TAKEN: GroupVerdict = { overLimit: false, verdicts: [], nowUs: 0 };
 
 /** `clockUs`: this process's clock, in microseconds since 1970, for the end of a block. */
-export function toDecision(matched: RequestMatch, verdict: GroupVerdict, clockUs = monotonicNowUs): Decision {
+export function toDecision(matched: RequestMatch, verdict: GroupVerdict, clockUs: () => number): Decision {
   const { matches, blocked } = matched;
   const { verdicts, fallback, cached } = verdict;
   const overLimit = verdict.overLimit || blocked === true;

@@ -165,7 +165,7 @@ export class ReservationService {
   async report(request: ReservedRequest, hits: number, options: TakeOptions): Promise<Decision> {
     const planned = this.planStep(request, hits);
     const { legs } = planned.plan;
-    if (legs.length === 0) return toDecision(planned.matched, NOTHING_TAKEN);
+    if (legs.length === 0) return toDecision(planned.matched, NOTHING_TAKEN, this.parts.nowUs);
     const verdict = await this.ask(planned, hits, async ({ legs: planLegs }) => {
       const takes = planLegs.map(({ bucketKey, limit, mode, descriptor, overdraftMax, failureMode }): Take => {
         const take = { bucketKey, limit, hits, mode, descriptor, overdraftMax };
@@ -179,7 +179,7 @@ export class ReservationService {
       if (outcome instanceof StoreError) throw outcome;
       return outcome;
     });
-    const decision = toDecision(planned.matched, verdict);
+    const decision = toDecision(planned.matched, verdict, this.parts.nowUs);
     this.parts.record({ request: planned.request, matched: planned.matched, verdict, decision });
     return decision;
   }
@@ -262,7 +262,7 @@ export class ReservationService {
   }
 
   private reserveNothing({ request, matched }: Planned, { id }: ReservationName, ttlMs: number): ReserveAnswer {
-    const decision = toDecision(matched, NOTHING_TAKEN);
+    const decision = toDecision(matched, NOTHING_TAKEN, this.parts.nowUs);
     this.parts.record({ request, matched, verdict: NOTHING_TAKEN, decision });
     return { decision, id, granted: request.hits, expiresInUs: ttlMs * US_PER_MS, isShareExhausted: false, isDegraded: false };
   }
@@ -295,7 +295,7 @@ export class ReservationService {
   ): ReserveAnswer {
     const { verdict, granted, record, isDegraded } = outcome;
     const { matched } = planned;
-    const decision = toDecision(matched, verdict);
+    const decision = toDecision(matched, verdict, this.parts.nowUs);
     const isDenied = record === undefined;
     this.parts.record({ request: { ...planned.request, hits: isDenied ? hits : granted }, matched, verdict, decision });
     this.parts.onOutcome(isDenied ? 'denied' : granted < hits ? 'reduced' : 'reserved', isDenied ? hits : granted);

@@ -29,8 +29,8 @@ export interface FallbackOptions extends Omit<FallbackLedgerOptions, 'store'> {
  * `unavailable`, the group fails.
  *
  * A call shed for overload fails unchanged, because saturation must not admit more. When the store decides
- * again, it is charged for the hits admitted here. It may also have run a call that timed out: such hits may count twice, but never not at all, and such refunds
- * apply at most once.
+ * again, it is charged for the hits admitted here. It may also have run a call that timed out: the hits of such a
+ * call may count twice, but are never lost, and its refunds apply at most once.
  */
 export class FallbackStore implements Store {
   private readonly accounts: FallbackLedger;

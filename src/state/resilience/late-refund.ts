@@ -1,4 +1,4 @@
-/** Hits that were given back without the store, until the store gives them back too. */
+/** Refunds that were decided without the store and still have to be sent to it. */
 
 import type { BucketLimit, Group, Settlement } from '../../domain/bucket/take';
 import { TRAITS } from '../../domain/algorithm/algorithms';

@@ -34,7 +34,7 @@ export function answeredOf({
   const marked = markedVerdicts(matched.matches, verdicts);
   const over = overLimit ?? verdicts.some(({ fits }) => !fits);
   const verdict: GroupVerdict = { overLimit: over, verdicts: marked, nowUs: 0, ...(fallback && { fallback }) };
-  return { request, matched, verdict, decision: toDecision(matched, verdict) };
+  return { request, matched, verdict, decision: toDecision(matched, verdict, () => 0) };
 }
 
 /** The verdicts with marks at the takes that deny. */

@@ -15,7 +15,7 @@ function verdict(parts: Partial<Verdict>): Verdict {
 }
 
 function decisionOf(matches: readonly Match[], verdicts: readonly Verdict[], overLimit = false) {
-  return toDecision({ domainFound: true, matches }, { overLimit, verdicts: markedVerdicts(matches, verdicts), nowUs: 0 });
+  return toDecision({ domainFound: true, matches }, { overLimit, verdicts: markedVerdicts(matches, verdicts), nowUs: 0 }, () => 0);
 }
 
 test('statuses match the descriptors one to one, limited or not', () => {
@@ -30,7 +30,7 @@ test('statuses match the descriptors one to one, limited or not', () => {
 });
 
 test('a request without limits takes nothing', () => {
-  const { overallCode, statuses } = toDecision({ domainFound: false, matches: [unmatched] }, NOTHING_TAKEN);
+  const { overallCode, statuses } = toDecision({ domainFound: false, matches: [unmatched] }, NOTHING_TAKEN, () => 0);
   expect([overallCode, statuses.length]).toEqual(['OK', 1]);
 });
 

@@ -54,6 +54,15 @@ const source = object(
 const limit = {
   ...values,
   algorithm: Type.String(),
+  calendar: Type.Optional(Type.String({ description: 'The time zone of its windows.' })),
+  overdraft_max: Type.Optional(Type.Integer({ description: 'How far below zero usage reports may take the bucket.' })),
+  id: Type.Optional(Type.String({ description: 'For requests in flight: the key of the entry that identifies one.' })),
+  reservations: Type.Optional(
+    Type.Object({ max_share: Type.Number(), on_lapse: Type.String(), hits_max: Type.Integer() }, { description: 'Absent: the defaults.' }),
+  ),
+  response_body: Type.Optional(
+    Type.String({ description: 'The kind of the body that a denied response has. Absent: as RESPONSE_BODY says.' }),
+  ),
   bucket_key: Type.String(),
   source,
   bucket: Type.Optional(bucket),

@@ -28,8 +28,15 @@ import { toClientOptions, toSocket, trustedBy, type SecuredConnection, type Serv
 const SILENCE_MS_MIN = 1_000;
 const SILENCE_OF_TIMEOUTS = 20;
 
-/** Timeout of a reservation step, in milliseconds. It exceeds that of a decision, because a step given up too early counts twice until the reservation lapses. */
-export const STEP_TIMEOUT_MS = 250;
+/**
+ * The least timeout of a script that decides nothing (reservation steps, control data, top keys, facts), in milliseconds. It exceeds that of
+ * a decision, because a reservation step that is given up too early counts twice until the reservation lapses.
+ */
+const SCRIPT_TIMEOUT_MS = 250;
+
+export function scriptTimeoutMs({ redisOpTimeoutMs }: Pick<Settings, 'redisOpTimeoutMs'>): number {
+  return Math.max(redisOpTimeoutMs, SCRIPT_TIMEOUT_MS);
+}
 
 export interface OpenServerInput {
   readonly settings: Settings;
@@ -168,7 +175,7 @@ export class OpenedServer {
     if (!this.wrapped.breaker.isTrusted) throw notAsked();
     const startedMs = nowMs();
     try {
-      const boundMs = Math.min(timeoutMs, Math.max(settings.redisOpTimeoutMs, STEP_TIMEOUT_MS));
+      const boundMs = Math.min(timeoutMs, scriptTimeoutMs(settings));
       return await within(this.redis.run(call, options), boundMs, { mayHaveRun: true });
     } catch (error) {
       if (error instanceof StoreError && error.reason !== 'redirected') measure.onError(error.reason);

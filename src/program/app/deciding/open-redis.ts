@@ -10,7 +10,7 @@ import type { ConnectionState } from '../../../state/store/redis/client/redis-co
 import { RedisClusterStore } from '../../../state/store/redis/cluster/redis-cluster-store';
 import type { BeatInput, ScriptRun } from '../../../state/store/redis/redis-store';
 import type { Store, TakeOptions } from '../../../state/store/port/store';
-import { OpenedServer, STEP_TIMEOUT_MS, type OpenServerInput } from './open-redis-server';
+import { OpenedServer, scriptTimeoutMs, type OpenServerInput } from './open-redis-server';
 import { secure, type SecuredConnection } from './redis-client-options';
 
 export interface OpenRedisInput extends Omit<OpenServerInput, 'connection' | 'onConnection' | 'isClusterNode'> {
@@ -74,7 +74,8 @@ function openCluster(input: OpenClusterInput): OpenedRedis {
     store: redis,
     connect: (options) => redis.connect(options),
     beat: (heartbeat) => redis.beat(heartbeat),
-    run: (call, { timeoutMs = Infinity, ...options }) => redis.run(call, { ...options, timeoutMs: Math.min(timeoutMs, STEP_TIMEOUT_MS) }),
+    run: (call, { timeoutMs = Infinity, ...options }) =>
+      redis.run(call, { ...options, timeoutMs: Math.min(timeoutMs, scriptTimeoutMs(settings)) }),
     isThere: (bucketKey) => redis.isThere(bucketKey),
   };
 }

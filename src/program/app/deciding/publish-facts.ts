@@ -1,4 +1,4 @@
-/** The facts of this process for the admin API, and for those of other instances. */
+/** What this process reports of itself: to its own admin API, and through Redis to those of other instances. */
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
