@@ -97,8 +97,9 @@ test('the packages have the version of the server, their license, and no file th
     const place = path.join(folder, 'node_modules', '@weir-rls', library);
     expect(read(path.join(place, 'package.json')).version).toBe(read('package.json').version);
     expect(existsSync(path.join(place, 'LICENSE'))).toBe(true);
-    const folders = readdirSync(path.join(place, 'dist'));
-    for (const name of ['console', 'admin', 'warm-up', 'workers', 'main.js']) expect(folders).not.toContain(name);
+    const folders = readdirSync(path.join(place, 'dist'), { recursive: true });
+    for (const name of ['administration/console', 'administration/admin', 'server/warm-up', 'server/workers', 'main.js'])
+      expect(folders).not.toContain(name);
   }
 });
 
