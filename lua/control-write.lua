@@ -251,7 +251,7 @@ if discards then
   logged[#logged + 1] = ''
 end
 
--- What the data have after the write: a write that changes nothing leaves their version.
+-- The version and counts after the write; a write that changes nothing leaves the version.
 local written = #logged > 0 and version or data_version
 
 local function write_record(change)

@@ -136,7 +136,7 @@ local function group_of(legs, hits, flags)
   return group
 end
 
--- Of each leg whether it fits and what remains, out of what take.lua answers on the group; all of them fit if it begins with a remaining.
+-- Reads the answer of take.lua on the group: whether each leg fits, and what remains. All of them fit if it begins with a remaining.
 local function read_answer(answer, leg_count)
   local fits, room = {}, {}
   local all_fit = answer[1] >= 0
@@ -293,7 +293,7 @@ local function read_plans(at, plan_count)
   return plans, at
 end
 
--- What the holds have of these names, in their order: false for nothing.
+-- The values of the holds by these names, in their order; false: there is none.
 local function read_fields(prefix, names)
   if #names == 0 then
     return {}

@@ -62,7 +62,7 @@ begins with PARTLY (include/writing.lua). A group that can't be decided changes 
 --- @include "write-each"
 
 -- The general path decides all groups that are not plain, and of the plain ones those that charge-plain.lua leaves. Lua creates the functions of a
--- script anew in each run, and these only in a run that needs them.
+-- script again in each run, and these only in a run that needs them.
 local function load_general_path()
 --- @include "numbers"
 --- @include "writing"

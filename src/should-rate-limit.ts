@@ -34,7 +34,7 @@ export interface ShouldRateLimitParts {
   readonly ruleSet: () => RuleSet;
   readonly store: Store;
   readonly modes: GlobalModes;
-  /** What operators changed while Weir runs; absent: control data are off. */
+  /** The changes of operators while Weir runs. Absent: control data are off. */
   readonly control?: ControlView | undefined;
   /** `CACHE_KEY_PREFIX`. */
   readonly keyPrefix: string;
@@ -46,7 +46,7 @@ export interface ShouldRateLimitParts {
   readonly record: (decided: Decided) => void;
 }
 
-/** What the record of a decision is made of. */
+/** The parts that the record of a decision is made of. */
 export type Decided = DecidedRequest;
 
 /**

@@ -16,7 +16,7 @@ local NEVER, FITS = -1, -2
 -- In place of remaining, where not all takes of a group fit.
 local DENIED, ALLOWED = -4, -5
 
--- Whether some take names calendar windows of which none holds now_us: the caller must name others.
+-- Whether some take names calendar windows and none of them holds now_us: the caller must name others.
 local function is_outside_windows(group, now_us)
   local takes = group.takes
   for i = 1, #takes do

@@ -28,7 +28,7 @@ end
 function fixed_window.unpack(value, limit)
   local number = to_number(value)
   if number then
-    -- Of a calendar window nobody has written a number.
+    -- Nobody has written a number for a calendar window.
     if limit.edges_us or number < 0 or number > EXACT_MAX or number % 1 ~= 0 then
       return nil
     end

@@ -16,7 +16,7 @@ local function take_of(algorithm, kind, descriptor, hits, limit, overdraft_max)
     descriptor = descriptor,
     hits = hits,
     limit = limit,
-    -- Of one group after the other: its bucket, and what decide-group.lua makes of it. Named here, so that the table never grows.
+    -- One group after the other: its bucket, and the result of decide-group.lua. Named here, so that the table never grows.
     bucket = nil,
     slot_id = nil,
     is_held = nil,
@@ -145,7 +145,7 @@ local function charged_before(place, full_after_us)
   return nil
 end
 
--- Decides a group of the plain form, { first_place, takes_at, takes_end, times }, anew. Buckets are as in take.lua: { values, new_values, full_after_us,
+-- Decides a group of the plain form, { first_place, takes_at, takes_end, times }, again from the start. Buckets are as in take.lua: { values, new_values, full_after_us,
 -- latest }; what is there already for this group is undone. Puts the answer into the reply, from `at` on. Returns where that ends, and the place after the
 -- group.
 local function take_plain_group(group, buckets_by_place, now_us, reply, at)

@@ -1,7 +1,7 @@
 --[[
 Limits, as the arguments of take.lua, settle.lua and reserve.lua name them. is_outside is the twin of isOutside in src/domain/algorithm/window.ts.
 ]]
--- Whether the limit names calendar windows of which none holds that time.
+-- Whether the limit names calendar windows and none of them holds that time.
 local function is_outside(limit, at_us)
   local edges_us = limit.edges_us
   return edges_us ~= nil and (at_us < edges_us[1] or at_us >= edges_us[#edges_us])

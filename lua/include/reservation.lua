@@ -74,7 +74,7 @@ local function charged_legs(granted, names, capacity, fits, room)
   return charged, used_before
 end
 
--- What leg i is to be charged in the end.
+-- The hits that leg i is charged in the end.
 local function wanted(record, legs, i, target, actual)
   if target == COMMITTED then
     return actual

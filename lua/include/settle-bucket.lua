@@ -20,7 +20,7 @@ local function charge_hits(settlement, state, now_us)
   return charged
 end
 
--- Leaves the bucket's new state in it, or none; says how many hits were given back. It is kept as long as it was to be.
+-- Leaves the bucket's new state in it, or none; says how many hits were given back. Its TTL stays as it was.
 local function give_back_hits(settlement, state)
   local bucket, limit = settlement.bucket, settlement.limit
   if is_outside(limit, settlement.taken_at_us) then

@@ -10,7 +10,7 @@ local function write_each(keys, values, full_after_us)
   local write, known_us, ttl_ms = redis.call, nil, nil
   for place = 1, #keys do
     if full_after_us[place] then
-      -- Digits, like ttl_ms in buckets.lua. Those of the bucket before are used again if its time is the same. % costs less than math.ceil.
+      -- Digits, like ttl_ms in buckets.lua. The digits of the bucket before are used again if its time is the same. % costs less than math.ceil.
       if full_after_us[place] ~= known_us then
         known_us = full_after_us[place]
         local expires_after_us = known_us + EXPIRY_MARGIN_US

@@ -34,13 +34,13 @@ const READ: readonly { readonly path: string; readonly kinds: readonly string[] 
   ...['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'].map((file) => ({ path: file, kinds: ['.md'] })),
   { path: 'docs', kinds: ['.md'] },
   { path: 'deploy', kinds: ['.md'] },
-  { path: 'lua', kinds: ['.md'] },
-  { path: 'src', kinds: ['.ts'] },
+  { path: 'lua', kinds: ['.md', '.lua'] },
+  { path: 'src', kinds: ['.ts', '.tsx'] },
   { path: 'scripts', kinds: ['.mjs', '.cjs'] },
 ];
 
 /** The code whose strings are read too. */
-const STRINGS_READ = 'scripts';
+const STRINGS_READ = ['scripts', 'src'];
 
 /** Not yet rewritten. */
 const LATER = ['docs/benchmarks.md'];
@@ -71,13 +71,13 @@ const PATTERNS: readonly Pattern[] = [
     better: 'It waits for 5 s.',
   },
   {
-    pattern: /\b(?:is|are|was|were) no\b(?! (?:longer|more than)\b)/i,
+    pattern: /(?<!\bthere )\b(?:is|are|was|were) no\b(?! (?:longer|more than)\b)/i,
     why: 'write "is not a", "there is none" or "has no"',
     example: 'It is no unit.',
     better: 'It is not a unit.',
   },
   {
-    pattern: /\bof (?:which|whom)\b/i,
+    pattern: /(?<!\beach )\bof (?:which|whom)\b/i,
     why: 'split the sentence',
     example: 'Lists, of which it reads one.',
     better: 'It reads one of the lists.',
@@ -140,6 +140,12 @@ const PATTERNS: readonly Pattern[] = [
   },
 ];
 
+/** A comment that begins so has no subject. Titles and cells of pages may. */
+const CODE_PATTERNS: readonly Pattern[] = [
+  { pattern: /^What [a-z]/, why: 'begin with the noun', example: 'What the client sends.', better: 'The message of the client.' },
+  { pattern: /^(?:Those|That of|As mostly)\b/, why: 'name the noun', example: 'Those of one tenant.', better: 'Probes of one tenant.' },
+];
+
 function filesToRead(): string[] {
   const files = READ.flatMap(({ path: root, kinds }) => {
     const all = statSync(root).isDirectory()
@@ -181,7 +187,10 @@ function textsToRead(): Passage[] {
 
 function sentencesToRead(): Sentence[] {
   const files = filesToRead();
-  const strings = files.filter((file) => file.startsWith(`${STRINGS_READ}/`)).flatMap(stringPassages);
+  const strings = files
+    .filter((file) => STRINGS_READ.includes(file.split('/')[0] ?? ''))
+    .flatMap(stringPassages)
+    .filter(({ lines }) => lines.length === 1);
   return [...files.flatMap(passagesOf), ...strings, ...textsToRead(), ...testTitles()].flatMap(sentencesOf);
 }
 
@@ -191,7 +200,8 @@ function wordsOf(text: string): number {
 
 /** `docs/cli.md:12: "is no": write "is not a": the sentence` for each pattern that a sentence has. */
 function faultsOf({ file, line, text }: Sentence): string[] {
-  const found = PATTERNS.flatMap(({ pattern, why }) => {
+  const isCode = /^(?:src|lua)\//.test(file);
+  const found = [...PATTERNS, ...(isCode ? CODE_PATTERNS : [])].flatMap(({ pattern, why }) => {
     const [words] = pattern.exec(text) ?? [];
     return words === undefined ? [] : [`"${words}": ${why}`];
   });
@@ -207,7 +217,7 @@ test('no page, test title, setting, metric or help has a pattern of the list, or
   if (faults.length > 0) throw new Error(`${faults.length} to rewrite:\n${faults.join('\n')}`);
 });
 
-test.each(PATTERNS)('the pattern $pattern finds "$example", not "$better"', ({ pattern, example, better }) => {
+test.each([...PATTERNS, ...CODE_PATTERNS])('the pattern $pattern finds "$example", not "$better"', ({ pattern, example, better }) => {
   expect(example).toMatch(pattern);
   expect(better).not.toMatch(pattern);
 });

@@ -42,7 +42,7 @@ export interface AdminBackend {
 /** A write with warnings. */
 export interface WithoutEffect {
   readonly author: string;
-  /** What was written: `override payments/m42`. */
+  /** The record that was written: `override payments/m42`. */
   readonly subject: string;
   readonly warnings: readonly Warning[];
 }
@@ -84,7 +84,7 @@ export interface BucketsPort {
 
 export interface BucketQuery {
   readonly domain: string;
-  /** What follows the domain in the key. */
+  /** The part of the key after the domain. */
   readonly prefix: string;
   readonly cursor?: string;
   /** Most keys of the page. */

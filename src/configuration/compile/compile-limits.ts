@@ -31,7 +31,7 @@ export interface LimitDefaults extends Pick<LimitTerms, 'failureMode' | 'respons
 /** Shared by the many rules without entries here: an array for each would take a tenth of the memory of all rules. */
 export const NONE: readonly never[] = [];
 
-/** What the limits of a rule or a plan amount to. */
+/** The result of compiling the limits of a rule or a plan. */
 export interface CompiledLimits {
   readonly limits: readonly Limit[];
   readonly unlimited: boolean;

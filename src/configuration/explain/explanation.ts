@@ -29,7 +29,7 @@ export interface DescriptorExplanation {
   readonly levels: readonly LevelExplanation[];
   readonly mode: Match['mode'];
   readonly unlimited: boolean;
-  /** Those that apply, apart from a block or a pass. */
+  /** The limits that apply, apart from a block or a pass. */
   readonly limits: readonly LimitExplanation[];
   /** The limit is the request's override, not that of the rule. */
   readonly override: boolean;
@@ -113,7 +113,7 @@ export function explainRequest({ ruleSet, levels, plans, request, modes, keyPref
   return { domain: toText(request.domain), domainFound: domain !== undefined, descriptors };
 }
 
-/** What decides beside blocks and passes: the limits that would apply without them. */
+/** A view without blocks and passes: the limits that would apply without them. */
 export function withoutBlocks(control: MatchControl): MatchControl {
   return {
     planOf: (domain, tenant) => control.planOf(domain, tenant),

@@ -11,7 +11,7 @@ export interface ConfigProblem {
   readonly column: number;
   /** Path within the document, such as `descriptors[0].rate_limit.unit`; `""` at its root. */
   readonly path: string;
-  /** What is wrong and what to do about it. */
+  /** Says what is wrong and what to do about it. */
   readonly message: string;
 }
 

@@ -8,7 +8,7 @@ export interface NewFile {
   /** The setting that names the path. */
   readonly name: string;
   readonly path: string;
-  /** What may be at the path already. */
+  /** The kind of file that may be at the path already. */
   readonly isUsable: (there: Stats) => boolean;
   /** Completes the sentence "it exists and is not …". */
   readonly kind: string;

@@ -66,7 +66,7 @@ const shownOfRule = shownBy<Rule>(DESCRIPTOR.fields);
 const shownOfLimit = shownBy<Limit>(RATE_LIMIT.fields);
 const shownOfInFlight = shownBy<InFlight>(IN_FLIGHT.fields);
 
-/** What the fields of a level show, in the order of its table. */
+/** The values of the fields of a level, in the order of its table. */
 function shownBy<Made>(fields: Readonly<Record<string, Field<unknown, Made>>>): (made: Made) => string[] {
   const shown = Object.values(fields).filter((field) => field.shown !== undefined);
   return (made) => {

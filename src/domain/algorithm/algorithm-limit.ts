@@ -1,4 +1,4 @@
-/** What an algorithm needs to know of a limit. */
+/** The values of a limit that an algorithm needs. */
 
 export interface AlgorithmLimit {
   readonly windowUs: number;

@@ -1,4 +1,4 @@
-/** What an algorithm is to the rest of Weir: its engine, and every property that other code depends on. */
+/** The interface of an algorithm: its engine, and every property that other code depends on. */
 
 import type { Engine } from './engine';
 
@@ -8,7 +8,7 @@ import type { Engine } from './engine';
  */
 export type Restores = 'evenly' | 'at-window-end' | 'in-window';
 
-/** What `burst` means to an algorithm. */
+/** The meaning of `burst` to an algorithm. */
 export interface Burst {
   /** The most hits that fit at once. */
   readonly capacity: (requestsPerUnit: number, burst: number | undefined) => number;

@@ -22,7 +22,7 @@ const ALL = { in_flight: inFlight, ...CONFIGURED };
 
 export type Algorithm = keyof typeof CONFIGURED;
 
-/** What counts in a bucket. */
+/** An algorithm that counts in a bucket. */
 export type BucketAlgorithm = keyof typeof ALL;
 
 type StateOf<Traits> = Traits extends AlgorithmTraits<infer State> ? State : never;
@@ -36,14 +36,14 @@ export const TRAITS: Readonly<Record<BucketAlgorithm, AlgorithmTraits<BucketStat
 /** The names that `algorithm:` takes. */
 export const ALGORITHMS = Object.keys(CONFIGURED) as readonly Algorithm[];
 
-/** What envoyproxy/ratelimit counts with; without a burst its bounds are those of every algorithm. */
+/** The algorithm of envoyproxy/ratelimit; without a burst its bounds are those of every algorithm. */
 export const REFERENCE_ALGORITHM: Algorithm = 'fixed_window';
 
-/** What counts with `--config` where no setting and no limit says. */
+/** The algorithm with `--config` where no setting and no limit names one. */
 export const PREFERRED_ALGORITHM: Algorithm = 'token_bucket';
 
-/** What counts denials for penalties: it costs no more than a fixed window, and no edge of a window forgets denials. */
+/** The algorithm of penalties: it costs no more than a fixed window, and no edge of a window forgets denials. */
 export const DENIALS_ALGORITHM: Algorithm = 'sliding_window_counter';
 
-/** What counts windows of the calendar. */
+/** The algorithm of calendar windows. */
 export const CALENDAR_ALGORITHM: Algorithm = 'fixed_window';

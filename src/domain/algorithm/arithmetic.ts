@@ -13,7 +13,7 @@
 /** The largest whole number up to which doubles are exact. */
 const EXACT_MAX = Number.MAX_SAFE_INTEGER;
 
-/** What a rate takes is cut to 100 years of 365 days: it says "never" well enough, and stays exact. */
+/** The time of a rate is cut to 100 years of 365 days: it says "never" well enough, and stays exact. */
 export const DURATION_US_MAX = 100 * 365 * 86_400 * 1_000_000;
 
 export interface Quotient {
@@ -54,12 +54,12 @@ export interface Refill {
 }
 
 /**
- * What flows in over `elapsedUs` at `requests` per `windowUs`, on top of `rest` that had gathered before.
+ * The tokens that flow in over `elapsedUs` at `requests` per `windowUs`, on top of `rest` that had gathered before.
  * `hits` may pass 2^53 (and lose digits there): it is then far above every capacity.
  */
 export function refill({ elapsedUs, rest, requests, windowUs }: RefillInput): Refill {
   const parts = elapsedUs * requests + rest;
-  // As mostly, the sum is exact, and one division all that is needed.
+  // Usual case: the sum is exact, so one division suffices.
   if (parts <= EXACT_MAX) {
     const hits = Math.floor(parts / windowUs);
     return { hits, rest: parts - hits * windowUs };

@@ -3,7 +3,7 @@
  * `lua/include/in-flight.lua`: with Redis the decision runs there, with the embedded store here.
  *
  * A slot is known by when it was taken and by an id, or by that time alone. When it lapses is not stored: the limit that reads it says
- * how long slots are held, so a changed `hold` is in force at once. What is used are slots, so a hit is one slot.
+ * how long slots are held, so a changed `hold` is in force at once. A hit is one slot.
  */
 
 import type { AlgorithmTraits } from './algorithm';
@@ -58,7 +58,7 @@ const engine: Engine<InFlightState> = {
 
   /**
    * Releases the slot that has this id. If there is none, the request may have come while the store was away, so one slot charged
-   * without an id is released. Without an id the oldest slots are released. Those that stay are the latest takes, and no slot is older
+   * without an id is released. Without an id the oldest slots are released. The slots that stay are the latest takes, and no slot is older
    * than the request that it stands for: none lapses while that request runs within its hold. (If the youngest were released, old
    * slots would lapse under young requests, and each hold would let as many more run as there are slots.)
    */

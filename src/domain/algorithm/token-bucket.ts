@@ -55,7 +55,7 @@ const engine: Engine<TokenBucketState> = {
   },
 
   /**
-   * What has flowed in since the take has restored the hits used before it first: more than `usedBefore - 1`, since a
+   * The tokens that flowed in since the take restored the hits used before it first: more than `usedBefore - 1`, since a
    * part of the last one may have been restored already. Only what flowed in beyond them can have restored hits of the
    * take; had it never been, that much would have run over. Others who took meanwhile leave less to run over.
    */

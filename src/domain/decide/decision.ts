@@ -32,7 +32,7 @@ export interface Header {
   readonly value: string;
 }
 
-/** What a candidate would have decided on the hits of a descriptor. */
+/** The decision that a candidate would have made on the hits of a descriptor. */
 export interface CandidateVerdict {
   /** Index of the descriptor in the request. */
   readonly descriptor: number;
@@ -47,7 +47,7 @@ export interface Decision {
   readonly fallback?: true;
   /** Denied from the deny cache; `fits` says which descriptors. */
   readonly cached?: true;
-  /** What the candidates of limits would have decided. Absent: there are none, or they were not asked. Not on the wire. */
+  /** The decisions that the candidates of limits would have made. Absent: there are none, or they were not asked. Not on the wire. */
   readonly candidates?: readonly CandidateVerdict[];
   /** Headers for the response to the client; absent: none. */
   readonly headers?: readonly Header[];

@@ -2,7 +2,7 @@
 
 import type { ByteString } from './descriptor';
 
-/** What a request may tell. `header` and `query` have the name of a header or of a parameter, headers in lower case. */
+/** The values that a request may give. `header` and `query` have the name of a header or of a parameter, headers in lower case. */
 export type EntrySource =
   | { readonly from: 'path' | 'method' | 'host' | 'client_ip' }
   | { readonly from: 'header' | 'query'; readonly name: string }

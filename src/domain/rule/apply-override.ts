@@ -1,4 +1,4 @@
-/** Replaces the limits of a rule by those of override records, or tries them beside it. What a record does not say stays as the rule has it. */
+/** Replaces the limits of a rule by those of override records, or tries them beside it. A value that no record gives stays as the rule has it. */
 
 import type { LimitValues, Overridden, OverrideSource, SelectedOverride, Selection } from './control-view';
 import { isRateLimit, type Limit, type RateLimit } from './limit';

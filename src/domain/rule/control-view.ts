@@ -1,4 +1,4 @@
-/** What control data may change in a match: the interface through which matching asks for blocks, passes, overrides and plans. */
+/** The interface through which matching asks control data for blocks, passes, overrides and plans. */
 
 import type { ByteString, Entry } from '../descriptor/descriptor';
 import type { UnitName } from '../descriptor/unit';
@@ -38,7 +38,7 @@ export interface Selection {
   readonly pass?: SelectedRecord;
   /** By precedence: the first one for a limit applies to it. */
   readonly overrides: readonly SelectedOverride[];
-  /** What matching made of the overrides the last time: mostly the same ones override the limits of the same rule. */
+  /** The last result of matching with the overrides: usually the same ones override the limits of the same rule. */
   last?: Overridden | undefined;
 }
 

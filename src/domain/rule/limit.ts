@@ -6,7 +6,7 @@ import { isCalendarUnit, type Calendar } from './calendar';
 import { UNIT_US, WINDOW_US_MAX, type UnitName } from '../descriptor/unit';
 
 /**
- * What decides while the store cannot. `local` counts a share of the limit in this process; `open` admits everything, `closed` nothing;
+ * The mode that decides while the store cannot. `local` counts a share of the limit in this process; `open` admits everything, `closed` nothing;
  * with `unavailable` the answer is UNAVAILABLE, so that Envoy's `failure_mode_deny` decides.
  */
 export const FAILURE_MODES = ['local', 'open', 'closed', 'unavailable'] as const;
@@ -21,7 +21,7 @@ export const RESPONSE_HEADERS = ['off', 'reference', 'ietf'] as const;
 
 export type ResponseHeaders = (typeof RESPONSE_HEADERS)[number];
 
-/** What the `reference` headers show as the limit. */
+/** The value that the `reference` headers show as the limit. */
 export const LIMIT_FORMS = ['requests_per_unit', 'capacity'] as const;
 
 export type LimitForm = (typeof LIMIT_FORMS)[number];
@@ -36,7 +36,7 @@ export const UINT32_MAX = 2 ** 32 - 1;
 
 export type LimitRole = 'candidate' | 'penalty';
 
-/** What a limit has beside its numbers. It stays when a request or control data bring other numbers. */
+/** The terms of a limit beside its numbers. It stays when a request or control data bring other numbers. */
 export interface LimitTerms {
   /** Absent: `FAILURE_MODE`. */
   readonly failureMode?: FailureMode | undefined;
@@ -70,7 +70,7 @@ export interface Limit extends LimitTerms {
   readonly role?: LimitRole;
 }
 
-/** What happens to reserved hits that are neither committed nor released in time. */
+/** The end of reserved hits that are neither committed nor released in time. */
 export const ON_LAPSE = ['release', 'charge'] as const;
 
 export type OnLapse = (typeof ON_LAPSE)[number];

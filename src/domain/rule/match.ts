@@ -163,7 +163,7 @@ function factsOf({ limits }: Match, { descriptor: { hits: own }, request }: Fact
   return own === undefined || own === 0 ? [] : limits.filter(({ overdraft }) => overdraft !== undefined);
 }
 
-/** What the answer to a blocked request shows as its limit. */
+/** The limit that the answer to a blocked request shows. */
 const BLOCK_LIMIT: Limit = {
   requestsPerUnit: 0,
   unit: 'second',
@@ -200,7 +200,7 @@ export function rateLimitsOf(matched: RequestMatch): RequestMatch {
   return { domainFound, hashTag, matches: counted, blocked };
 }
 
-/** What matching asks the control data. */
+/** The part of the control data that matching asks. */
 export type MatchControl = Omit<ControlView, 'version'>;
 
 interface MatchInput {

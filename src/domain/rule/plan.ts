@@ -14,7 +14,7 @@ export interface Plan {
   readonly replaces: readonly string[];
 }
 
-/** What makes a rule the rule of tenants: the limits are those of the tenant's plan. */
+/** The terms that make a rule the rule of tenants: the limits are those of the tenant's plan. */
 export interface TenantTerms {
   /** Index of the entry whose value is the tenant. */
   readonly level: number;

@@ -1,4 +1,4 @@
-/** Makes a limit with values of control data. What the values do not say stays as the limit has it. */
+/** Makes a limit with values of control data. Everything that the values leave out stays as the limit has it. */
 
 import { TRAITS } from '../algorithm/algorithms';
 import type { LimitValues } from './control-view';

@@ -1,4 +1,4 @@
-/** What guards the connections of an HTTP server, the same for each port: paced reading, and room for new connections. */
+/** Guards the connections of an HTTP server, the same for each port: paced reading, and room for new connections. */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

@@ -14,9 +14,9 @@ export interface CommandLine<Options extends OptionTable> {
   readonly options: Options;
   /** The argument that is not an option, as in `one FILE or DIR`; absent: the command takes none. */
   readonly operand?: string;
-  /** What to write instead of an unexpected argument; undefined: no advice. */
+  /** Advice on an unexpected argument. Undefined: there is none. */
   readonly adviseOnOperand?: (argument: string) => string | undefined;
-  /** What to write instead of an unknown option. `value` is the argument after it. */
+  /** Advice on an unknown option. `value` is the argument after it. */
   readonly adviseOnOption?: (name: string, value: string | undefined) => string | undefined;
 }
 

@@ -65,7 +65,7 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   return cluster.isWorker ? serveAsWorker(options) : serveAlone(options, configuration);
 }
 
-/** What every process that serves gets. */
+/** The options of every process that serves. */
 type ProcessOptions = StartChoices & Omit<AppOptions, 'isWorker' | 'managementServer'>;
 
 /** Adds the problems of the configuration to those of the settings, so that one report has all of them. */

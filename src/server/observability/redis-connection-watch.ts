@@ -1,4 +1,4 @@
-/** What health and log report of the connection to a Redis: each outage once, with its causes. */
+/** Reports the connection to a Redis to health and log: each outage once, with its causes. */
 
 import { monotonicNowMs as nowMs } from '../../lib/clock';
 import type { ConnectionState } from '../../state/store/redis/client/redis-connection';

@@ -1,4 +1,4 @@
-/** What health, log and metrics report of Redis servers that evict keys. */
+/** Reports Redis servers that evict keys to health, log and metrics. */
 
 import type { Health } from './health';
 import { event } from './log/log-event';

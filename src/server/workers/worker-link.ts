@@ -12,7 +12,7 @@ import { WorkerCounts } from './worker-counts';
 /** How long a worker that ends may take to send its final counts, in milliseconds. */
 const LAST_METRICS_MS = 500;
 
-/** What a serving worker does at the request of its parent. */
+/** The actions of a serving worker at the request of its parent. */
 export interface WorkerDuties {
   readonly readMetrics: () => Promise<readonly MetricReading[]>;
   readonly tail: TailSource;

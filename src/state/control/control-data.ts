@@ -118,7 +118,7 @@ export class ControlData implements ControlView {
     return control.plans.get(plan);
   }
 
-  /** The record in force; undefined: none. That of a tenant lacks reason and author if very many tenants have different ones. */
+  /** The record in force; undefined: none. The record of a tenant lacks reason and author if very many tenants have different ones. */
   get(key: RecordKey): StoredRecord | undefined {
     if (key.kind === 'tenant') return this.tenantOf(key);
     const held = this.held[key.kind].get(fieldOf(key));

@@ -75,7 +75,7 @@ export class ControlFollower {
   private at: Position | undefined;
   /** The store may fail meanwhile, and come back without what was read already. */
   private reading: Reading | undefined;
-  /** What the store's clock is ahead of this process's. */
+  /** The time by which the store's clock is ahead of this process's. */
   private offsetUs = 0;
   private upToDateAtUs: number | undefined;
   private shown = '';
@@ -266,7 +266,7 @@ export class ControlFollower {
     const isLosing = answer.isLast && answer.missing > this.missing;
     if (answer.isLast) this.missing = answer.missing;
     if (!isLosing) return answer.isLast;
-    // The log names no loss: which records are gone is seen by reading all of them. What is not there is lost, since no change deleted it.
+    // The log names no loss: which records are gone is seen by reading all of them. A missing record is lost, since no change deleted it.
     await this.readAll({ position: answer.position, common: 0 });
     return false;
   }

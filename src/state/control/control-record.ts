@@ -45,7 +45,7 @@ export interface RecordBounds {
 
 export const STORE_BOUNDS: RecordBounds = { records: RECORDS_MAX, penalties: PENALTY_BLOCKS_MAX };
 
-/** What the ids of blocks by penalties begin with. */
+/** The beginning of the ids of blocks by penalties. */
 export const PENALTY_ID_START = 'penalty-';
 
 interface RecordBase {

@@ -1,4 +1,4 @@
-/** What operators do with control data: checked writes, and restores after a loss. */
+/** The operations on control data: checked writes, and restores after a loss. */
 
 import type { ControlData } from './control-data';
 import type { ControlFollower } from './control-follower';
@@ -41,7 +41,7 @@ const US_PER_MS = 1_000;
 
 const WRITE_ID = /^[\w.-]{1,64}$/;
 
-/** A restore came to no end. What it has written stays. */
+/** A restore failed before its end. The records that it has written stay. */
 class RestoreError extends UnavailableError {
   override readonly name = 'RestoreError';
 }

@@ -29,7 +29,7 @@ export const LOG_MAX = 10_000;
 export const WRITE_ID_MS = 3_600_000;
 
 /**
- * What a change requires of the record that is there. `any`: nothing. `lost`: nothing, and followers learn of a deletion although the
+ * The state of the present record that a change requires. `any`: nothing. `lost`: nothing, and followers learn of a deletion although the
  * store has no record to delete, because they may keep one that it lost. `absent`: there is none. A number: it has this version (If-Match).
  * `missing`: there is none, or its version is lower than `restores`; otherwise the change is skipped and the rest of the write goes on.
  */

@@ -33,7 +33,7 @@ export interface Selector extends Held {
   readonly value: ByteString | undefined;
   /** The other entries. */
   readonly rest: readonly SelectorEntry[];
-  /** What it selects alone, once that was asked. */
+  /** Its selection if it is the only record, once that was asked. */
   alone: Selection | undefined;
   /** Another one that is indexed below the same entry. */
   next: Selector | undefined;
@@ -189,7 +189,7 @@ function removeAnyValue(level: KeyLevel, selector: Selector): boolean {
 /** Mostly none or one, for which no list is made. */
 type Found = Selector | Selector[] | undefined;
 
-/** Those of the chain that select the entries, after the ones found before. */
+/** The records of the chain that select the entries, after the ones found before. */
 function collect(first: Selector, entries: readonly Entry[], found: Found): Found {
   let all = found;
   for (let selector: Selector | undefined = first; selector !== undefined; selector = selector.next) {

@@ -3,7 +3,7 @@
 import type { ByteString } from '../../domain/descriptor/descriptor';
 import { RECORD_BOUNDS } from './control-record';
 
-/** What the table keeps: those with the same value form a chain. */
+/** An entry of the table; entries with the same value form a chain. */
 export interface Chained<Item> {
   /** Undefined: it is not in the table. */
   readonly value: ByteString | undefined;

@@ -99,7 +99,7 @@ export class TenantTable {
     return isDeleted;
   }
 
-  /** All tenants, in parts. Those that are added or removed meanwhile may be missing or there. */
+  /** All tenants, in parts. Tenants that are added or removed meanwhile may be missing or there. */
   *namesInParts(): Generator<readonly TenantName[]> {
     for (const shard of this.shards) if (shard !== undefined) yield* shard.namesInParts();
   }

@@ -7,7 +7,7 @@ const PLAIN = String.raw`[ !#-\[\]-~]`;
 
 const TIME = String.raw`\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z`;
 
-/** What `toText` writes of a tenant without an end; other texts are read in full. */
+/** The text that `toText` writes for a tenant without an end; other texts are read in full. */
 const TENANT = new RegExp(
   String.raw`^\{"kind":"tenant","domain":"(${PLAIN}+)","tenant":"(${PLAIN}+)","plan":"(${PLAIN}+)"` +
     String.raw`(?:,"reason":"(${PLAIN}*)")?(?:,"author":"(${PLAIN}*)")?(?:,"created_at":"(${TIME})")?\}$`,

@@ -65,7 +65,7 @@ interface Pending extends Omit<PenaltyBlock, 'entries'> {
 
 interface Denied extends Omit<PenaltyBlock, 'entries'> {
   readonly entries: readonly Entry[];
-  /** What replaces an entry in the bucket keys of the rule. */
+  /** The shared entry that replaces an entry in the bucket keys of the rule. */
   readonly shared: readonly (SharedEntry | undefined)[];
 }
 

@@ -10,7 +10,7 @@ import type { Prepared } from './preparation';
 /** Most commands kept for one request. Even a request with buckets in several slots needs a few. */
 const COMMANDS_MAX = 16;
 
-/** What became of a request. */
+/** The outcome of a request. */
 export interface TracedDecision {
   readonly request: RateLimitRequest;
   /** Undefined: the request is invalid. */

@@ -180,7 +180,7 @@ export class FallbackReservations implements Reservations {
       inRedis = found === undefined ? undefined : await this.options.redis.settle({ name, target, actual, unknown }, options);
     } catch (error) {
       if (!mayFallBack(error)) throw error;
-      // What Redis has lapses there.
+      // Hits that Redis holds lapse there.
       return this.settleHere(known, input, options);
     }
     if (inRedis === undefined || 'outsideAtUs' in inRedis) {

@@ -91,7 +91,7 @@ export function decodeLapse(reply: unknown, { due: asked, idsMax }: Pick<LapseIn
   };
 }
 
-/** What another program wrote under an id must not keep others from lapsing. */
+/** An id that another program wrote must not keep others from lapsing. */
 function readDue(id: string, value: string): Due {
   try {
     const { record, plan } = decodeRecord(value);

@@ -99,7 +99,7 @@ export interface ReservationServiceParts {
   /** Charges reports without a reservation. */
   readonly store: Store;
   readonly modes: GlobalModes;
-  /** What operators changed while Weir runs; absent: control data are off. */
+  /** The changes of operators while Weir runs. Absent: control data are off. */
   readonly control?: ControlView | undefined;
   /** `CACHE_KEY_PREFIX`. */
   readonly keyPrefix: string;

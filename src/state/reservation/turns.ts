@@ -1,7 +1,7 @@
 /** One step of a reservation at a time: a step waits for those of the same name that began before. */
 
 export class Turns {
-  /** By name, the end of its last step. Those without one are not in it. */
+  /** By name, the end of its last step. Names without a step are not in it. */
   private readonly last = new Map<string, Promise<unknown>>();
 
   /** The steps of this process alone; those of others meet in Redis. */

@@ -11,7 +11,7 @@ import { NO_HINTS, type LiveKeys, type OwnerInput } from './live-keys';
 import { SHARE_MAX } from './nearest-keys';
 import { hashOfKey } from './space-saving';
 
-/** What is counted of a decided request. */
+/** The parts of a decided request that are counted. */
 export type Counted = Pick<DecidedRequest, 'request' | 'matched' | 'decision'>;
 
 export interface CountDecisionParts {

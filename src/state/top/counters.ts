@@ -7,7 +7,7 @@ import { SpaceSaving } from './space-saving';
 import { compareKeys, cut, keysOfOwner, type KeyCount, type KeyOwner, type OwnerKeys, type QuestionSummary } from './summary';
 import type { TopQuestion } from './top-keys';
 
-/** What the last decision about a key said. */
+/** The last decision about a key. */
 class LastSeen {
   readonly limits: (Limit | undefined)[] = [];
   readonly remaining: Float64Array;
@@ -104,7 +104,7 @@ export interface SeenKey {
   candidate: number;
 }
 
-/** What was decided about one descriptor. */
+/** The decision about one descriptor. */
 export interface KeyHits {
   hits: number;
   limit: Limit;
@@ -194,7 +194,7 @@ export function summaryOf(question: TopQuestion, { parts, rest, keysMax }: Summa
     restUnlisted = Math.max(restUnlisted, kept.unlisted);
     owners.set(owner, { isOwn: false, total: 0, ...kept });
   }
-  // Also those without a key: they say that no key of the rule is missing.
+  // Owners without a key are taken too: they say that no key of the rule is missing.
   for (const { owner, keys } of parts) {
     const { total, unlisted } = keys[question];
     owners.set(owner, { isOwn: true, total, ...cutTo(keys[question].keys, unlisted) });

@@ -26,7 +26,7 @@ interface VariableLevel {
 type Level = FixedLevel | VariableLevel;
 
 /**
- * What differs between the descriptors of one rule. A key consists of that alone: for most rules it is the value of one entry, as it
+ * The differences between the descriptors of one rule. A key consists of these alone: for most rules it is the value of one entry, as it
  * is, so that finding a counter builds no text.
  */
 export class KeyForm {

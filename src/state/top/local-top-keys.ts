@@ -47,7 +47,7 @@ export class LocalTopKeys implements TopKeys {
     return this.ending;
   }
 
-  /** What the window has since the end of the last period; read once for each. */
+  /** The counts of the window since the end of the last period; read once for each. */
   async window(minutes: TopMinutes): Promise<Window> {
     const known = this.known.get(minutes) ?? (await this.windows.read(minutes, this.options.nowMs()));
     this.known.set(minutes, known);

@@ -31,7 +31,7 @@ export interface OwnerKeys {
   readonly isOwn: boolean;
   /** Hits of all keys of the rule. */
   readonly total: number;
-  /** What a key of the rule that is not listed has at most: hits, or for `near` the share. */
+  /** The most that a key of the rule has that is not listed: hits, or for `near` the share. */
   readonly unlisted: number;
 }
 

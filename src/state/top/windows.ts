@@ -13,7 +13,7 @@ const MINUTES_A_SPAN = 5;
 
 const MINUTE_MS = 60_000;
 
-/** What was counted from one time to another, in milliseconds of a monotonic clock. */
+/** The counts from one time to another, in milliseconds of a monotonic clock. */
 interface Counted {
   readonly summary: Summary;
   readonly fromMs: number;

@@ -206,7 +206,7 @@ test.each<[string, Partial<Record<keyof LimiterOptions, unknown>>, string]>([
   ['an invalid value', { settings: { FAILURE_MODE: 'ajar' } }, 'FAILURE_MODE'],
   ['an invalid store', { store: { redis: '' } }, 'store is invalid'],
   ['an invalid failure mode', { failureMode: 'ajar' }, 'failureMode is "ajar"; write open or closed'],
-  ['a watch without a path', { watch: true }, 'watch is true, but the rules are no path'],
+  ['a watch without a path', { watch: true }, 'watch is true, but rules is not a path'],
 ])('%s is refused with its name', async (_, options, message) => {
   await expect(createLimiter({ rules: { text: CONFIG }, ...options } as LimiterOptions)).rejects.toThrow(message);
 });

@@ -51,7 +51,7 @@ test.each<[unknown, string]>([
   [{ rules: RULES, store: 'redis' }, "store is invalid; write 'embedded', or { redis: URL }"],
   [{ rules: RULES, store: { url: 'localhost:6379' } }, "store is invalid; write 'embedded', or { redis: URL }"],
   [{ rules: RULES, watch: 'yes' }, 'watch is a string; set true or false'],
-  [{ rules: RULES, watch: true }, 'watch is true, but the rules are no path'],
+  [{ rules: RULES, watch: true }, 'watch is true, but rules is not a path'],
   [{ rules: RULES, log: 'file' }, 'log has no method write'],
   [{ rules: RULES, settings: 'FAILURE_MODE=open' }, 'settings is a string; set an object'],
   [{ rules: RULES, settings: { NEAR_LIMIT_RATIO: 0.8 } }, 'settings.NEAR_LIMIT_RATIO is a number; set a text, as in the environment'],
@@ -70,10 +70,10 @@ test.each<[unknown, string]>([
   [{ domain: 'shop', descriptors: ['zoe'] }, 'descriptors[0] is a string; set an object of keys and values'],
   [{ domain: 'shop', descriptors: [[['user', 'zoe']]] }, 'descriptors[0] is a list; set an object of keys and values'],
   [{ domain: 'shop', descriptors: [{ user: 7 }] }, 'descriptors[0] value 1 is a number; set a text'],
-  [{ domain: 'shop', descriptors: [{ entries: [['user']] }] }, "descriptors[0].entries[0] is no pair; set ['key', 'value']"],
+  [{ domain: 'shop', descriptors: [{ entries: [['user']] }] }, "descriptors[0].entries[0] is not a pair; set ['key', 'value']"],
   [
     { domain: 'shop', descriptors: [{ entries: [{ key: 'user', value: 'zoe' }] }] },
-    "descriptors[0].entries[0] is no pair; set ['key', 'value']",
+    "descriptors[0].entries[0] is not a pair; set ['key', 'value']",
   ],
   [{ domain: 'shop', descriptors: [{ entries: null }] }, 'descriptors[0].entries is null; set an object of keys and values, or pairs'],
   [

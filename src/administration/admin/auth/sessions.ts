@@ -19,7 +19,7 @@ export const SESSION_LIFE_MS = 43_200_000;
 const SECRET_BYTES = 32;
 
 export interface Session {
-  /** What its requests must send in the header X-Weir-CSRF when they write. */
+  /** The value that its requests must send in the header X-Weir-CSRF when they write. */
   readonly csrf: string;
   /** The header Authorization that opened it. It is checked again at each request, so a session ends with its token. */
   readonly authorization: string;

@@ -1,4 +1,4 @@
-/** What decides a descriptor: its limits, or that it is denied or unlimited; and what differs between two of them. */
+/** The outcome of a descriptor: its limits, or that it is denied or unlimited; and the difference between two outcomes. */
 
 import { toByteString, toText } from '../../../domain/descriptor/byte-string';
 import type { Limit } from '../../../domain/rule/limit';
@@ -56,7 +56,7 @@ export function pathOf({ rule }: Probe): string {
   return rule.path.join('.');
 }
 
-/** What differs, limit by limit. */
+/** The differences, limit by limit. */
 export function changesBetween(probe: Probe, before: Match, after: Match): readonly TermChange[] {
   const of = { rule: pathOf(probe), ...(probe.plan && { plan: toText(probe.plan.name) }) };
   const [old, now] = [termsOf(before), termsOf(after)];

@@ -1,4 +1,4 @@
-/** Descriptors that a record concerns and a rule of the configuration matches: one example for each rule. What holds for them is what the record does. */
+/** Descriptors that a record concerns and a rule of the configuration matches: one example for each rule. The effect on them is the effect of the record. */
 
 import type { DeclaredLevel } from '../../../configuration/compile/lint/declared-level';
 import type { DescriptorSpec } from '../../../configuration/compile/read/read-file';
@@ -124,7 +124,7 @@ export interface TenantProbe extends Probe {
   readonly winner?: DescriptorNode;
 }
 
-/** Those of one tenant. Undefined: the domain has no descriptor with `tenant: true`. */
+/** Probes of one tenant. Undefined: the domain has no descriptor with `tenant: true`. */
 export function tenantProbes(declared: DeclaredDomain, tenant: string): readonly TenantProbe[] | undefined {
   const paths = tenantPaths(declared);
   if (paths.length === 0) return undefined;

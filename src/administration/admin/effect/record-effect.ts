@@ -1,4 +1,4 @@
-/** What a record does now, or would do: what it changes, and why it has no effect or only a part of it. */
+/** Says what a record changes now or would change, and why it has no effect or only a part of it. */
 
 import { keyOf, type ControlRecord, type StoredRecord } from '../../../state/control/control-record';
 import { toByteString } from '../../../domain/descriptor/byte-string';
@@ -63,7 +63,7 @@ function missingPlan(record: ControlRecord, rules: EffectInput['rules']): Reason
   return { code: 'unknown_plan', message: `the configuration has no plan ${JSON.stringify(record.plan)}; ${what}` };
 }
 
-/** What the end of a record changes. */
+/** The changes that the end of a record makes. */
 export function changesOfDelete(record: ControlRecord, input: EffectInput): Pick<RecordEffect, 'changes' | 'omitted'> {
   const { control } = input;
   const examined = examine(record, { ...input, after: control });

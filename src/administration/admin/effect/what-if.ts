@@ -6,7 +6,7 @@ import { SelectorIndex } from '../../../state/control/selector-index';
 import { toByteString } from '../../../domain/descriptor/byte-string';
 import type { MatchControl } from '../../../domain/rule/match';
 
-/** What the effect of a record is computed with. */
+/** The parts that the effect of a record is computed with. */
 export type Replica = MatchControl & Pick<ControlData, 'selecting'>;
 
 /** Later than any version of a store. */

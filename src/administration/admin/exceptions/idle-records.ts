@@ -28,7 +28,7 @@ interface IdleInput {
   readonly effectInput: EffectInput;
 }
 
-/** Those that select a descriptor of the request, without those that `deciding` names. */
+/** The records that select a descriptor of the request, without those that `deciding` names. */
 export function idleSelecting(
   { domain, descriptors }: RateLimitRequest,
   { deciding, controlView, effectInput }: IdleInput & { readonly deciding: readonly RecordKey[] },

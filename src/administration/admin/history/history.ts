@@ -83,7 +83,7 @@ export class History implements HistoryPort {
     clearInterval(this.timer);
   }
 
-  /** Adds a point to each history. What cannot be read leaves a gap. */
+  /** Adds a point to each history. A value that cannot be read leaves a gap. */
   async endMinute(): Promise<void> {
     const { nowMs } = this.options;
     const isWatched = nowMs() - this.askedAtMs < WATCHED_MS;

@@ -1,10 +1,10 @@
-/** What each serving process reports of itself, for all instances to list. */
+/** The facts that each serving process reports of itself, for all instances to list. */
 
 export interface InstancesPort {
   list(): Promise<readonly InstanceFacts[]>;
 }
 
-/** What a serving process reports of itself. */
+/** The facts that a serving process reports of itself. */
 export interface InstanceFacts {
   /** Random, new at each start. */
   readonly id: string;

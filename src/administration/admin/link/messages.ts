@@ -27,7 +27,7 @@ export interface AdminThreadData {
   readonly hasWorkers: boolean;
 }
 
-/** What the thread asks of the deciding process, by name of the service. Every method is asynchronous and takes plain data. */
+/** The services of the deciding process that the thread calls, by name. Every method is asynchronous and takes plain data. */
 export interface ProcessServices {
   /** Without Redis: the embedded store. */
   readonly buckets: BucketsPort;
@@ -39,7 +39,7 @@ export interface ProcessServices {
 }
 
 export interface ProcessPort {
-  /** What this process reports of itself. */
+  /** The facts that this process reports of itself. */
   facts(): Promise<InstanceFacts>;
   /** Drops cached denials of buckets that were reset. */
   forget(bucketKeys: readonly string[]): Promise<void>;
@@ -70,7 +70,7 @@ export type FromThread =
     }
   | { readonly kind: 'tail'; readonly tail: number; readonly filter: TailFilter }
   | { readonly kind: 'tail_end'; readonly tail: number }
-  /** What the thread answered since its last report. */
+  /** The answers of the thread since its last report. */
   | { readonly kind: 'counted'; readonly counts: RequestReport }
   /** A line of the log, with its end. */
   | { readonly kind: 'log'; readonly line: string }

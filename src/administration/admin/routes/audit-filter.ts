@@ -9,7 +9,7 @@ export interface AuditFilter {
   readonly domain?: string;
   /** Its own record, and what names it as a value. */
   readonly tenant?: string;
-  /** What selects the descriptor, and the record of its tenant. */
+  /** The records that select the descriptor, and the record of its tenant. */
   readonly descriptor?: readonly Required<EntrySelector>[];
   /** In milliseconds since 1970. */
   readonly sinceMs?: number;
@@ -33,9 +33,9 @@ export function isShown(entry: AuditEntry, { author, kind, domain, tenant, descr
 
 interface About {
   readonly domain: string | undefined;
-  /** That of the record, or those of an import. */
+  /** The tenant of the record, or the tenants of an import. */
   readonly tenants: readonly string[];
-  /** Those of the record before and after, or of an action that changed no record. */
+  /** The selectors of the record before and after, or of an action that changed no record. */
   readonly selectors: readonly (readonly EntrySelector[])[];
 }
 

@@ -133,7 +133,7 @@ async function search({ trail: from, order, limit, after }: AuditQuery, { contro
       ...(cursor !== undefined && { after: cursor }),
     });
     for (const entry of read.entries) {
-      // Those before it are older still.
+      // The entries before it are older still.
       if (order === 'newest' && filter.sinceMs !== undefined && entry.atMs < filter.sinceMs) return { entries };
       if (isShown(entry, filter)) entries.push(entry);
       if (entries.length === limit && (entry !== read.entries.at(-1) || read.next !== undefined)) return { entries, next: entry.id };

@@ -92,14 +92,14 @@ export const explainedLevel = Type.Object(
   { description: 'The winner and the losers for one entry.' },
 );
 
-/** What an explanation has about a descriptor, without the levels of the match. */
+/** The explanation of a descriptor, without the levels of the match. */
 export const explainedDescriptor = {
   entries: Type.Array(entry),
   rule: Type.Optional(Type.String({ description: 'The path of the rule, joined with dots. Absent: no rule matches.' })),
   mode: Type.String(),
   unlimited: Type.Boolean(),
   override: Type.Boolean({ description: 'Whether the request brings its limit.' }),
-  limits: Type.Array(explainedLimit, { description: 'Those that apply, apart from a block or a pass.' }),
+  limits: Type.Array(explainedLimit, { description: 'The limits that apply, apart from a block or a pass.' }),
   plan: Type.Optional(Type.String({ description: 'The plan of the tenant.' })),
   plan_source: Type.Optional(
     object({

@@ -47,7 +47,7 @@ const keys = route({
   reply: object({
     at: times,
     items: Type.Array(object({ domain: Type.String(), rule, entries: Type.String(), hits: perMinute('Hits that are certain') }), {
-      description: 'Those with most hits in the hour first.',
+      description: 'Keys with most hits in the hour come first.',
     }),
     others: perMinute('Hits of the other keys that were found'),
   }),

@@ -29,7 +29,7 @@ export const instances = route({
         }),
         domains: Type.Integer({ minimum: 0 }),
         config_refused: Type.Boolean({ description: 'Whether the newest configuration was rejected.' }),
-        degraded: Type.Array(Type.String(), { description: 'What its health check reports as degraded.' }),
+        degraded: Type.Array(Type.String(), { description: 'The lines of its health check that report something as degraded.' }),
         load: Type.Optional(
           object(
             {
@@ -80,7 +80,7 @@ export const instances = route({
       }),
     ),
     degraded: Type.Array(object({ reason: Type.String(), instances: Type.Integer({ minimum: 1 }) }), {
-      description: 'What the instances report as degraded, with the number of instances; empty if all is well.',
+      description: 'The degradations that instances report, with the number of instances; empty if all is well.',
     }),
   }),
   problems: ['unavailable'],

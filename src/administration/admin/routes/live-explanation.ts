@@ -1,4 +1,4 @@
-/** What decides a request now: the explanation of its match, with the records of control data and the live buckets. */
+/** Explains what decides a request now: its match, with the records of control data and the live buckets. */
 
 import type { Static } from '@sinclair/typebox';
 import { keyOf, type RecordKey, type StoredRecord } from '../../../state/control/control-record';

@@ -20,7 +20,7 @@ const item = object({
   file: Type.Optional(Type.String({ description: 'Where the configuration has it.' })),
   line: Type.Optional(Type.Integer({ minimum: 1 })),
   unlimited: Type.Boolean(),
-  limits: Type.Array(shownLimit, { description: 'Those of the configuration.' }),
+  limits: Type.Array(shownLimit, { description: 'The limits of the configuration.' }),
   values: Type.Optional(recordSchema(SHAPES.plan)),
   effect: Type.Optional(effectState),
   warnings,

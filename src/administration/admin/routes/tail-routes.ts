@@ -47,7 +47,7 @@ const tail = route({
     blocked: Type.Optional(Type.Boolean({ description: 'A block denied it, so no limit counted it.' })),
     without: Type.Optional(
       Type.Union([Type.Literal('fallback'), Type.Literal('cached')], {
-        description: 'What decided instead of the store: the failure mode, or the deny cache.',
+        description: 'The part that decided instead of the store: the failure mode, or the deny cache.',
       }),
     ),
     skipped: Type.Integer({ minimum: 0, description: 'Decisions that matched the filter since the last sample and were not shown.' }),

@@ -1,4 +1,4 @@
-/** What a field of a request accepts, in words, with an example. */
+/** Says in words what a field of a request accepts, with an example. */
 
 /** The parts of a JSON schema that the routes use. */
 export interface JsonSchema {

@@ -1,4 +1,4 @@
-/** What a call of the admin API may fail with, as the pages show it. */
+/** The failures of calls of the admin API, as the pages show them. */
 
 export type Failure =
   /** No answer at all, or one that is not the admin API's. */

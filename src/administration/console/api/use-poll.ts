@@ -14,7 +14,7 @@ export interface Polled<Data> {
 }
 
 export interface PollOptions {
-  /** What the answer depends on: another key drops the answer. */
+  /** Names all that the answer depends on: another key drops the answer. */
   readonly key: string;
   /** Absent: it is read once. */
   readonly everyMs?: number;

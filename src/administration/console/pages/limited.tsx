@@ -21,7 +21,7 @@ const HISTORY_MS = 30_000;
 
 const COUNT = 50;
 
-/** Of a rule the order of ten minutes may differ from that of an hour. */
+/** More keys than are shown, because the order of ten minutes may differ from that of an hour. */
 const HISTORY_COUNT = 100;
 
 const QUESTIONS = { denied: 'Denied most', asked: 'Ask most', near: 'Nearest to the limit' } as const;
@@ -32,7 +32,7 @@ const MINUTES = [1, 10, 60] as const;
 
 type Item = Reply<'listTopKeys'>['items'][number];
 
-/** What the address asks for; an empty text is no filter. */
+/** The filters in the address; an empty text filters nothing. */
 interface Asked {
   readonly question: Question;
   readonly minutes: (typeof MINUTES)[number];

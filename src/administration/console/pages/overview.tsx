@@ -19,7 +19,7 @@ const STATE_MS = 10_000;
 
 const KEYS_MS = 30_000;
 
-/** Of the chart of keys. */
+/** Keys in the chart of denied keys. */
 const KEYS = 6;
 
 /** How far back the charts go, by what the address says. */
@@ -46,7 +46,7 @@ export function OverviewPage() {
   );
 }
 
-/** What is wrong on any instance. */
+/** Shows what is wrong on any instance. */
 function Degraded() {
   const instances = usePoll((signal) => call('listInstances', {}, { signal }), { key: 'instances', everyMs: STATE_MS });
   const rules = usePoll((signal) => call('listRules', { query: { limit: 1 } }, { signal }), { key: 'rules', everyMs: STATE_MS });

@@ -287,7 +287,7 @@ function isVerdict({ over_limit: isOver }: Sample, verdict: Verdict): boolean {
   return verdict === 'all' || (verdict === 'denied') === isOver;
 }
 
-/** What the filter searches. */
+/** The text that the filter searches. */
 function textOf({ descriptors }: Sample): string {
   return descriptors
     .map(({ entries, rule = '' }) => `${showDescriptor(entries)} ${rule}`)

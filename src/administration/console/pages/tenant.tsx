@@ -169,7 +169,7 @@ interface StandingProps {
   readonly onChange: (changing: Changing) => void;
 }
 
-/** What holds now, and the buttons that change it. */
+/** Shows what holds now, and the buttons that change it. */
 function Standing({ explained, onChange }: StandingProps) {
   const [descriptor] = explained.explanation.descriptors;
   const plan = descriptor?.plan;

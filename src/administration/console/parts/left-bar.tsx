@@ -1,4 +1,4 @@
-/** What is left of a limit, as a bar beside its number. */
+/** Shows how much of a limit is left, as a bar beside its number. */
 
 import { showCount } from '../api/show';
 

@@ -11,7 +11,7 @@ interface SparklineProps {
   readonly times: readonly number[];
   readonly lines: readonly SparkLine[];
   readonly show: (value: number) => string;
-  /** What one value is: `in a minute`. */
+  /** The span of one value: `in a minute`. */
   readonly per: string;
 }
 

@@ -1,4 +1,4 @@
-/** Hits by minute over the last hour, stacked by the keys that had most, each of which leads to its tenant. */
+/** Shows hits by minute over the last hour, stacked by the keys that had most. Each key leads to its tenant. */
 
 import { useState } from 'preact/hooks';
 import type { Reply } from '../api/client';

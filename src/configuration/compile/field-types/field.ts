@@ -1,4 +1,4 @@
-/** What the table of fields (`src/configuration/compile/fields`) says about a field and about a level, and how a type reads a value. */
+/** The rows of the table of fields (`src/configuration/compile/fields`) for a field and for a level, and how a type reads a value. */
 
 import type { JsonObject, JsonValue } from '../../../domain/rule/rule';
 import type { ConfigNode } from '../../yaml/config-node';
@@ -76,7 +76,7 @@ export interface Field<T = unknown, Made = never> {
 /** The fields of a level by their properties: `unit_multiplier` has the property `unitMultiplier`. */
 export type Fields = Readonly<Record<string, Field>>;
 
-/** What a map says, by property: fields that are absent or unusable are left out. */
+/** The values of a map, by property. Fields that are absent or unusable are left out. */
 export type ValuesOf<F extends Fields> = { readonly [Property in keyof F]?: Located<ValueOf<F[Property]>> };
 
 type ValueOf<F> = F extends { readonly type: FieldType<infer T> } ? T : never;
@@ -98,7 +98,7 @@ export interface Level<F extends Fields = Fields> {
   readonly meaning: string;
   /** Accepted keys without effect, with the reason. */
   readonly ignored: Readonly<Record<string, string>>;
-  /** What JSON Schema says beyond the single fields. */
+  /** The part of the JSON Schema beyond the single fields. */
   readonly conditions: JsonObject;
   /** The fewest fields that make a good map, as in YAML, for the examples. */
   readonly least: Readonly<Record<string, string>>;

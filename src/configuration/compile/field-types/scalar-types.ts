@@ -139,7 +139,7 @@ export interface ChoiceOptions<Name extends string> {
   readonly what: string;
   /** A misspelled name, and the one that was meant. */
   readonly misspelled: readonly [wrong: string, meant: NoInfer<Name>];
-  /** What to write for some wrong words; undefined: the usual list. */
+  /** The word to write in place of some wrong ones. Undefined: the usual list. */
   readonly explain?: (word: string) => string | undefined;
 }
 

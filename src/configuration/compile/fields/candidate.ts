@@ -69,7 +69,7 @@ export const CANDIDATE = defineLevel({
   name: 'candidate',
   title: 'candidate',
   home: 'inside candidate',
-  meaning: 'The field `candidate` of a limit ([tenants.md](tenants.md#try-a-limit-first)). What it leaves out is as in the limit.',
+  meaning: 'The field `candidate` of a limit ([tenants.md](tenants.md#try-a-limit-first)). A field that it leaves out is as in the limit.',
   fields: FIELDS,
   least: { requests_per_unit: '3' },
   inFile: (map) => `{ domain: d, descriptors: [{ key: k, rate_limit: { unit: day, requests_per_unit: 5, candidate: ${map} } }] }`,

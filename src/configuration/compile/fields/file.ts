@@ -60,7 +60,7 @@ const FIELDS = {
     type: failureMode(),
     of: 'Weir',
     unset: '`FAILURE_MODE`',
-    meaning: 'What decides on limits without their own `failure_mode` while Redis is down ([failure-modes.md](failure-modes.md)).',
+    meaning: 'The mode that decides on limits without their own `failure_mode` while Redis is down ([failure-modes.md](failure-modes.md)).',
     example: 'closed',
     perDomain: true,
   }),

@@ -56,7 +56,7 @@ const FIELDS = {
     type: failureMode(),
     of: 'Weir',
     unset: 'that of the domain',
-    meaning: 'What decides while Redis is down, as in `rate_limit`.',
+    meaning: 'The mode that decides while Redis is down, as in `rate_limit`.',
     example: 'open',
   }),
   responseHeaders: field({

@@ -162,7 +162,7 @@ const FIELDS = {
     type: failureMode(),
     of: 'Weir',
     unset: 'that of the domain',
-    meaning: 'What decides while Redis is down ([failure-modes.md](failure-modes.md)).',
+    meaning: 'The mode that decides while Redis is down ([failure-modes.md](failure-modes.md)).',
     example: 'closed',
     counts: true,
     shown: ({ failureMode: mode }) => mode && `failure_mode: ${mode}`,

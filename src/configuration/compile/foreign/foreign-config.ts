@@ -101,7 +101,7 @@ function unitNamed(word: string): UnitName | undefined {
 
 const PERIOD = /^(\d{0,9}) ?([a-z]+)$/i;
 
-/** What to write instead of a `unit` with a number; undefined: the text is another thing. */
+/** The fields to write instead of a `unit` with a number. Undefined: the text is another thing. */
 export function explainPeriod(text: string): string | undefined {
   const [, digits = '', word = ''] = PERIOD.exec(text) ?? [];
   const unit = unitNamed(word);
@@ -172,7 +172,7 @@ function greatestCommonDivisor(one: number, other: number): number {
   return other === 0 ? one : greatestCommonDivisor(other, one % other);
 }
 
-/** What to write instead of a `requests_per_unit` with a fraction; undefined: the text is another thing, or no limit can express it. */
+/** The fields to write instead of a `requests_per_unit` with a fraction. Undefined: the text is another thing, or no limit can express it. */
 export function explainFraction(
   text: string,
   per: { readonly unit: UnitName | undefined; readonly multiplier: number },

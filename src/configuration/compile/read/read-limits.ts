@@ -91,7 +91,7 @@ function readRateLimit(node: ConfigNode, { path, problems }: Place): RateLimitSp
     if (unit === undefined) reader.reportMissing('unit', `use one of ${UNIT_NAMES.join(', ')}`);
     return undefined;
   }
-  // What follows from an unusable value would only mislead.
+  // A problem that follows from an unusable value would only mislead.
   const isReadable = RATE_LIMIT.entries.every(([property, { name }]) => property in fields || reader.child(name) === undefined);
   const givesRequestsPerUnit = reader.child('requests_per_unit') !== undefined;
   return { kind: 'limited', ...named, fields, unit: fields.unit, isReadable, givesRequestsPerUnit, offset, path, problems };

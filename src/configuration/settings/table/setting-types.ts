@@ -3,7 +3,7 @@
 /** A value, or a refusal that replaces the usual "is not accepted". */
 export type Parsed<T> = { readonly value: T } | { readonly refusal: string };
 
-/** What a value looks like as far as a table can say it, for those who check values without this code: the schema of the chart. */
+/** The form of a value as far as a table can say it, for checks without this code: the schema of the chart. */
 export type ValueForm =
   | { readonly kind: 'boolean' }
   | { readonly kind: 'integer' | 'number'; readonly min: number; readonly max: number }

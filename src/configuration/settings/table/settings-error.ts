@@ -3,7 +3,7 @@
 export interface SettingProblem {
   /** The environment variable, or the option of a command. */
   readonly name: string;
-  /** What is wrong and what to do; never contains the value of a secret. */
+  /** Says what is wrong and what to do. It never contains the value of a secret. */
   readonly message: string;
 }
 

@@ -526,7 +526,7 @@ export const SETTINGS_TABLE = {
     type: oneOf(LIMIT_FORMS),
     default: 'requests_per_unit',
     meaning:
-      'What the `reference` header shows as the limit: `requests_per_unit`, or the `capacity`, the most hits at once (with a `burst` they differ).',
+      'The value that the `reference` header shows as the limit: `requests_per_unit`, or the `capacity`, the most hits at once (with a `burst` they differ).',
   }),
   limitRemainingHeader: row({
     ...answers,
@@ -817,7 +817,7 @@ export const SETTINGS_TABLE = {
     type: oneOf(FAILURE_MODES),
     default: 'local',
     meaning:
-      'What decides while Redis does not, for limits without `failure_mode`: `local` (this process enforces its share of the limit), `open` (all pass), `closed` (all are denied), `unavailable` (an error; `failure_mode_deny` of Envoy decides).',
+      'The mode that decides while Redis does not, for limits without `failure_mode`: `local` (this process enforces its share of the limit), `open` (all pass), `closed` (all are denied), `unavailable` (an error; `failure_mode_deny` of Envoy decides).',
   }),
   failureModeInstances: row({
     ...store,

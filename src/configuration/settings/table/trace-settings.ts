@@ -197,7 +197,7 @@ export const TRACE_SETTINGS = {
     type: ATTRIBUTES,
     default: undefined,
     meaning:
-      'Further attributes of all spans, as `name=value,name=value` with values in percent-encoding. Those of TRACING_SERVICE_* come first.',
+      'Further attributes of all spans, as `name=value,name=value` with values in percent-encoding. Attributes of TRACING_SERVICE_* come first.',
   }),
   otelBspMaxQueueSize: row({
     ...traces,

@@ -16,7 +16,7 @@ export type ConfigSource =
       readonly directory: string;
       /** `RUNTIME_ROOT` with `RUNTIME_WATCH_ROOT`: if it is a symlink, only its swap counts as a change. */
       readonly swappedRoot?: string;
-      /** What to do if the directory does not exist, unless it comes from the environment. */
+      /** Advice if the directory does not exist, unless it comes from the environment. */
       readonly advice?: string;
     };
 

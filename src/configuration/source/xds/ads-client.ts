@@ -217,7 +217,7 @@ function explain({ code, details, message }: ServiceError): string {
   return `${name}: ${details.replace(/\.? Resolution note: $/, '')}${advice}`;
 }
 
-/** What to do about reasons of grpc-js with this beginning, which do not say it themselves. */
+/** Advice on reasons of grpc-js with this beginning, which give none themselves. */
 const ADVICE: readonly (readonly [start: string, advice: string])[] = [
   ['Received message larger than max', '; raise XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES'],
   // ENHANCE_YOUR_CALM.

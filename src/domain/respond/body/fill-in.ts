@@ -12,7 +12,7 @@ export interface PlaceholderValues {
   of(placeholder: Placeholder): Value | undefined;
 }
 
-/** What a text shows for a value that is absent, as in Envoy's access log. */
+/** The text for a value that is absent, as in Envoy's access log. */
 const ABSENT = '-';
 
 export function fillIn(content: BodyContent, values: PlaceholderValues): string {

@@ -20,7 +20,7 @@ export function longestOf(denials: readonly Denial[]): Denial | undefined {
   );
 }
 
-/** Those that the request waits for: of the quota descriptors only the one with the shortest wait. */
+/** The descriptors that the request waits for: of the quota descriptors only the one with the shortest wait. */
 function bindingOf(denials: readonly Denial[]): readonly Denial[] {
   if (!denials.some(isQuota)) return denials;
   const shortest = denials

@@ -1,4 +1,4 @@
-/** What a kind of response headers is to the answer. */
+/** The interface of a kind of response headers. */
 
 import type { Header } from '../../decide/decision';
 import type { LimitForm, ResetForm, ResponseHeaders } from '../../rule/limit';

@@ -6,7 +6,7 @@ import { denialsOf } from '../decided/denials';
 import { retryAfterMs, retryAfterS, waitUsOf } from '../decided/wait';
 import type { HeaderOptions, OpenHeaders } from './header-kind';
 
-/** What SDKs read that know `Retry-After-Ms`: a client that returns would be denied whenever it returns. */
+/** For SDKs that know `Retry-After-Ms`: a client would be denied whenever it returns. */
 const NEVER: readonly Header[] = [{ name: 'X-Should-Retry', value: 'false' }];
 
 const NONE: readonly Header[] = [];

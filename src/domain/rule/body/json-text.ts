@@ -1,6 +1,6 @@
 /** Writes JSON that stays inert wherever a client shows it. */
 
-/** What ends a script or begins a tag in HTML, ends a line in JavaScript, or controls a terminal. */
+/** Characters that end a script or begin a tag in HTML, end a line in JavaScript, or control a terminal. */
 const RISKY = /[<>&\u007f-\u009f\u2028\u2029]/g;
 
 /** As JSON.stringify, which escapes control characters and halves of surrogate pairs; `<` is `\u003c`. */

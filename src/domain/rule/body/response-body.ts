@@ -21,7 +21,7 @@ export type BodyJson = string | number | boolean | null | readonly BodyJson[] | 
 /** Fixed JSON, and strings to fill in. */
 export type JsonParts = readonly (string | Template)[];
 
-/** What is sent: the text, or the JSON. */
+/** The body that is sent: the text, or the JSON. */
 export type BodyContent = { readonly text: Template } | { readonly json: JsonParts };
 
 export interface ResponseBody {

@@ -36,7 +36,7 @@ export interface OpenAdminRedisInput {
 export interface OpenedAdminRedis {
   readonly buckets: RedisBuckets;
   readonly run: OpenedRedis['run'];
-  /** Those that all processes have published. */
+  /** The top keys that all processes have published. */
   readonly top: TopKeys;
   close(): Promise<void>;
 }

@@ -35,7 +35,7 @@ export interface AppOptions {
   readonly statsd: StatsdChoice | undefined;
   /** The receiver of traces, if any. */
   readonly tracing: TraceChoice | undefined;
-  /** What /check makes of a request; undefined: it is not served. */
+  /** How /check makes descriptors of a request. Undefined: /check is not served. */
   readonly check: CheckChoice | undefined;
   /** Whether this process is a worker: the parent process then has the debug port. */
   readonly isWorker: boolean;

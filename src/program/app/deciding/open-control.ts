@@ -149,7 +149,7 @@ function logUnreadable(log: Logger): OnUnreadable {
   });
 }
 
-/** What repeats itself is logged once in a while. */
+/** A line that repeats itself is logged once in a while. */
 function onceAMinute<T>(write: (error: T) => void): (error: T) => void {
   let loggedMs = -Infinity;
   return (error) => {

@@ -39,7 +39,7 @@ interface RecordInput extends Pick<DecidingProcess, 'settings' | 'log'> {
   readonly recorders: Parameters<typeof recordFor>[0];
 }
 
-/** What is called with every decision. */
+/** Makes the function that is called with every decision. */
 export function openRecord({ settings, log, faults, metrics, ruleMetrics, control, recorders }: RecordInput): ReturnType<typeof recordFor> {
   const recordDecision = makeRecordDecision({
     metrics,

@@ -49,7 +49,7 @@ export function openPenalties({ settings, store, service, registry, log }: OpenP
       throw new Error(outcome.kind === 'full' ? `there are ${outcome.max} blocks; delete some` : outcome.kind);
     blocksMade.inc(blocks.length);
   };
-  /** One write for all; if it is refused, one for each. Those that are not written are tried again at their next denial. */
+  /** One write for all; if it is refused, one for each. Blocks that are not written are tried again at their next denial. */
   const block = async (reached: readonly PenaltyBlock[]): Promise<readonly PenaltyBlock[]> => {
     const nowMs = Math.floor(monotonicNowUs() / US_PER_MS);
     const recorded = reached.slice(0, CHANGES_MAX).flatMap((each) => {

@@ -42,7 +42,7 @@ export interface OpenServerInput {
   readonly settings: Settings;
   readonly log: Logger;
   readonly breakers: Breakers;
-  /** What reports servers that evict keys; absent: another connection of this process watches them. */
+  /** The reporter of servers that evict keys. Absent: another connection of this process watches them. */
   readonly eviction?: { readonly seen: RedisEviction; readonly store: string };
   readonly ownLag: EventLoopLag;
   /** Measures each command, and each call that is rejected before it becomes one. */

@@ -55,7 +55,7 @@ export interface ReservationCallsInput extends Omit<ReservationCallsOptions, 'on
   readonly metrics: Pick<Metrics, 'decisionTime'>;
 }
 
-/** What gRPC and HTTP call, with its times in the metrics. */
+/** Makes the calls that gRPC and HTTP share, with their times in the metrics. */
 export function openReservationCalls({ metrics, ...options }: ReservationCallsInput): ReservationCalls {
   const times = metrics.decisionTime.with({ via: 'reservation' });
   return new ReservationCalls({

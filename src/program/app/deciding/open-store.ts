@@ -62,7 +62,7 @@ export interface OpenedStore {
   readonly name?: string | undefined;
   /** Records in Redis that this instance has left. */
   readonly leave: () => Promise<void>;
-  /** Of Redis; absent: the store is in memory. */
+  /** The last error of Redis. Absent: the store is in memory. */
   readonly lastError?: (() => RememberedError | undefined) | undefined;
   /** Shares top keys with other processes. Absent: there are none. */
   readonly exchange?: TopExchange;

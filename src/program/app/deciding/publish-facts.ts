@@ -1,4 +1,4 @@
-/** What this process reports of itself: to its own admin API, and through Redis to those of other instances. */
+/** Publishes the facts of this process: to its own admin API, and through Redis to those of other instances. */
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';

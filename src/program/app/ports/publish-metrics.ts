@@ -114,7 +114,7 @@ export function openConfigMetrics({ registry, rules, settings, managementServer,
   const expiry = new CertificateExpiry(registry, files, (setting, endsAtS) => {
     ended.show(setting, endsAtS);
   });
-  // Also where nobody reads the metrics.
+  // The look happens even if nobody reads the metrics.
   setInterval(() => void expiry.refresh(), CERTIFICATES_MS).unref();
 }
 

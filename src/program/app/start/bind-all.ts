@@ -11,7 +11,7 @@ export interface BoundPorts {
   readonly admin: number;
 }
 
-/** Binds one address. What it accepts waits until the process opens. */
+/** Binds one address. A connection that it accepts waits until the process opens. */
 export type Bind = () => Promise<Partial<BoundPorts>>;
 
 /** Rejects with the error of the port that cannot be bound, or with an AggregateError of several. */

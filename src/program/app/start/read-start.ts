@@ -22,7 +22,7 @@ import { transportWarning } from '../../../configuration/settings/transport-warn
 import { problemsOfPath } from '../../../configuration/settings/usable-paths';
 import { StartProblems } from './start-problems';
 
-/** What the settings choose. */
+/** The choices of the settings. */
 export interface StartChoices {
   readonly settings: Settings;
   readonly storeChoice: StoreChoice;

@@ -5,12 +5,12 @@ import { SettingsError, type SettingProblem } from '../../../configuration/setti
 export class StartProblems {
   private readonly found: SettingProblem[];
 
-  /** `unread`: settings with an invalid value. What other steps say about them follows from that, and is left out. */
+  /** `unread`: settings with an invalid value. Problems of other steps with them follow from that, and are left out. */
   constructor(private readonly unread: readonly SettingProblem[]) {
     this.found = [...unread];
   }
 
-  /** What the step returns; undefined if it throws a SettingsError, whose problems are added. */
+  /** Returns the result of the step, or undefined if it throws a SettingsError, whose problems are added. */
   try<T>(step: () => T): T | undefined {
     try {
       return step();

@@ -21,7 +21,7 @@ export class AdminError extends Error {
   }
 }
 
-/** What to do about a status, where the reply cannot know it. */
+/** Advice on a status, where the reply cannot give it. */
 const ADVICE: Readonly<Record<number, string>> = {
   401: 'name the file of a valid token in WEIR_ADMIN_TOKEN_FILE or --token-file',
   404: 'if it should exist, check the domain and the name',

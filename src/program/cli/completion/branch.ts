@@ -1,4 +1,4 @@
-/** What a shell may complete, as a tree that is two words deep: commands, and the actions of commands. */
+/** The words that a shell may complete, as a tree that is two words deep: commands, and the actions of commands. */
 
 export interface Word {
   readonly word: string;
@@ -9,11 +9,11 @@ export interface Word {
 export interface CompletedOption {
   readonly flag: string;
   readonly purpose: string;
-  /** What follows the flag: `none` for a flag without a value, or the only accepted words. */
+  /** The value of the flag: `none` for a flag without a value, or the only accepted words. */
   readonly value: 'none' | 'file' | 'text' | readonly string[];
 }
 
-/** What may follow a command, or an action of it. */
+/** The words that may follow a command, or an action of it. */
 export interface Branch {
   /** The command, or command and action; empty: what may follow `weir`. */
   readonly path: string;

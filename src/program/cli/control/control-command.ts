@@ -1,4 +1,4 @@
-/** What a command of the admin API consists of: actions with their options. Makes its help, and runs it. */
+/** A command of the admin API: actions with their options. Makes its help, and runs it. */
 
 import { AdminClient } from '../admin/admin-client';
 import { AdminError } from '../admin/admin-error';
@@ -39,7 +39,7 @@ export interface WriteWarning {
   readonly message: string;
 }
 
-/** What an action works with. */
+/** The parts that an action works with. */
 export interface ActionCall<Options extends ControlOptions> {
   readonly values: Values<Options>;
   /** The argument that is not an option; empty if the action has none. */

@@ -8,7 +8,7 @@ import { COUNT_OPTION, readPages, withMore } from './values/pages';
 import { fieldList, textTable, type Cell } from './values/text-table';
 import { readUntil, shortTime, showTime } from './values/until';
 
-/** What all records have. */
+/** The common fields of all records. */
 interface WrittenRecord {
   readonly domain: string;
   readonly until?: string;
@@ -59,7 +59,7 @@ interface RecordCommandOptions<Written extends WrittenRecord, Options extends Co
   readonly plural: string;
   /** The name of a record in the help: `ID`. */
   readonly operand: string;
-  /** What a write does: the end of a sentence. */
+  /** The effect of a write: the end of a sentence. */
   readonly effect: string;
   /** Options of `set` that give the record its values. */
   readonly options: Options;

@@ -1,4 +1,4 @@
-/** What a client is to a program, and its options. */
+/** The interface of a client, and its options. */
 
 import type { FailureOptions, Limiter, WaitBoundOptions } from '../limiter/limiter';
 

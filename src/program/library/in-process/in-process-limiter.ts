@@ -1,4 +1,4 @@
-/** What a limiter in the process is to a program, and its options. */
+/** The interface of a limiter in the process, and its options. */
 
 import type { FailureOptions, Limiter, LimitRequest, WaitBoundOptions } from '../limiter/limiter';
 
@@ -21,6 +21,6 @@ export interface LimiterOptions extends FailureOptions, WaitBoundOptions {
 export interface InProcessLimiter extends Limiter {
   /** Shows which rules match a request and why others do not, as `weir explain` does. Charges nothing. */
   explain(request: LimitRequest): string;
-  /** What this limiter counts, in the text format of Prometheus. */
+  /** The metrics of this limiter, in the text format of Prometheus. */
   metrics(): Promise<string>;
 }

@@ -46,7 +46,7 @@ export function readOptions(options: LimiterOptions): LimiterChoices {
   const rules = readRules(options.rules);
   if (typeof watch !== 'boolean') throw new TypeError(`watch is ${kindOf(watch)}; set true or false`);
   if (watch && typeof rules !== 'string')
-    throw new TypeError('watch is true, but the rules are no path; give the path of a file or a directory');
+    throw new TypeError('watch is true, but rules is not a path; give the path of a file or a directory');
   if (log !== undefined && typeof (log as Partial<typeof log> | null)?.write !== 'function')
     throw new TypeError('log has no method write; set an object such as { write: (line) => … }');
   const settings = readSettings({ ...DEFAULTS, ...readGivenSettings(given), ...readStore(store) });

@@ -28,7 +28,7 @@ import { withRedisPackage } from './with-redis-package';
 export interface Engine {
   readonly decide: Decide;
   readonly rules: RulesInForce;
-  /** What the rules were compiled with. */
+  /** The options that the rules were compiled with. */
   readonly compile: Omit<CompileOptions, 'files' | 'generation'>;
   /** Undefined: control data are off. */
   readonly control: ControlView | undefined;

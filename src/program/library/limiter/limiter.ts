@@ -1,4 +1,4 @@
-/** What a limiter is to a program: its requests, its results, and the two that there are, in the process and over gRPC. */
+/** The interface of a limiter: its requests, its results, and its two forms, in the process and over gRPC. */
 
 /** The keys and values of a descriptor, in their order: as an object, or as pairs where a key repeats or is a number. */
 export type Entries = Readonly<Record<string, string>> | readonly (readonly [key: string, value: string])[];
@@ -20,7 +20,7 @@ export interface DetailedDescriptor {
   readonly limit?: LimitOverride;
 }
 
-/** What to count: its entries, such as `{ path: '/login', remote_address: '192.0.2.1' }`, or entries with hits or a limit of their own. */
+/** The descriptor to count: its entries, such as `{ path: '/login', remote_address: '192.0.2.1' }`, or entries with hits or a limit of their own. */
 export type Descriptor = Readonly<Record<string, string>> | DetailedDescriptor;
 
 export interface LimitRequest {
@@ -52,7 +52,7 @@ export interface WaitBoundOptions {
 }
 
 export interface FailureOptions {
-  /** What decides when nothing else can. Default: `open`. */
+  /** The answer when nothing can decide. Default: `open`. */
   readonly failureMode?: FailureMode;
   /** Called for each decision of the failure mode. Default: a warning of Node (`process.emitWarning`), once a minute at most. */
   readonly onFailure?: (error: Error) => void;
@@ -95,7 +95,7 @@ export interface LimitResult {
   readonly error?: Error;
 }
 
-/** What the client and the limiter in the process have in common. */
+/** The common part of the client and the limiter in the process. */
 export interface Limiter {
   /**
    * Decides a request and charges it. Rejects for an invalid request (InvalidRequestError), and with the reason of a signal that
@@ -116,5 +116,5 @@ export interface Limiter {
   close(): Promise<void>;
 }
 
-/** What decides when nothing else can: `open` allows the request, `closed` denies it. */
+/** The answer when nothing can decide: `open` allows the request, `closed` denies it. */
 export type FailureMode = 'open' | 'closed';

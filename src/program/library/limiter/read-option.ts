@@ -2,7 +2,7 @@
 
 import { didYouMean } from '../../../lib/did-you-mean';
 
-/** What a value is, for an error message; texts are not quoted, because requests have those of users. */
+/** Names the type of a value for an error message. Texts are not quoted, because requests have those of users. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';

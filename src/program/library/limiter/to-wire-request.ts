@@ -71,7 +71,7 @@ function toWireEntries(entries: Entries, path: string): WireEntry[] {
 }
 
 function toWirePair(pair: unknown, path: string): WireEntry {
-  if (!Array.isArray(pair) || pair.length !== 2) throw new InvalidRequestError(`${path} is no pair; set ['key', 'value']`);
+  if (!Array.isArray(pair) || pair.length !== 2) throw new InvalidRequestError(`${path} is not a pair; set ['key', 'value']`);
   const [key, value] = pair as readonly unknown[];
   return { key: toBytes(key, `${path} key`), value: toBytes(value, `${path} value`) };
 }

@@ -1,4 +1,4 @@
-/** What the middleware of every framework has in common: its options, and the question to the limiter. */
+/** The common part of the middleware of every framework: its options, and the question to the limiter. */
 
 import { asError } from '../../../lib/errors';
 import type { Descriptor, Limiter, LimitRequest, LimitResult, WaitOptions } from '../limiter/limiter';
@@ -9,13 +9,13 @@ export interface MiddlewareOptions<Request> {
   /** A client of Weir, or a limiter in this process. */
   readonly limiter: Pick<Limiter, 'check'> & Partial<Pick<Limiter, 'wait'>>;
   readonly domain: string;
-  /** What to count for a request; without descriptors it is not limited. If it throws, the framework handles the error, and the request does not pass. */
+  /** Returns the descriptors to count for a request; without descriptors it is not limited. If it throws, the framework handles the error, and the request does not pass. */
   descriptors(request: Request): readonly Descriptor[] | undefined | Promise<readonly Descriptor[] | undefined>;
   /** Hits of the request. Default: 1. */
   hitsAddend?(request: Request): number;
   /** How long a request may wait until it fits, in milliseconds. Default: it is denied at once. */
   readonly waitMs?: number;
-  /** Called when nothing could decide and the failure mode of the limiter did. What it throws is a warning of Node. */
+  /** Called when nothing could decide and the failure mode of the limiter did. An error that it throws becomes a warning of Node. */
   onFailure?(error: Error, request: Request): void;
 }
 

@@ -33,7 +33,7 @@ export function clientAddress(request: Pick<IncomingMessage, 'headers' | 'socket
   return address === undefined ? peer : clientText(address, ipv6PrefixBits);
 }
 
-/** What the outermost trusted proxy wrote. Undefined if that is not an address, or if fewer proxies wrote: the rest comes from the client. */
+/** The address that the outermost trusted proxy wrote. Undefined if that is not an address, or if fewer proxies wrote: the rest comes from the client. */
 function forwardedFor(headers: IncomingMessage['headers'], trustedHops: number): Address | undefined {
   const written = [headers['x-forwarded-for'] ?? []].flat().join(',');
   return forwardedAddress(written, trustedHops - 1);

@@ -18,7 +18,7 @@ import type { WaitBounds } from './wait-settings';
 
 const MAX_MS_MAX = 86_400_000;
 
-/** What a wait takes beside its text, in bytes: its place, its promise, and the listener of its signal. */
+/** The size of a wait beside its text, in bytes: its place, its promise, and the listener of its signal. */
 const WAITER_BYTES = 1_024;
 
 /** Answers may say less than the time that is left; no line asks more often. */
@@ -48,7 +48,7 @@ export interface WaitQueueOptions extends WaitBounds {
   readonly callMs: number;
   /** The result if nothing could decide. */
   readonly undecided: (error: Error) => LimitResult;
-  /** What processes that wait for one limit add, so that they do not ask at the same moment. */
+  /** The random time that processes add when they wait for one limit, so that they do not ask at the same moment. */
   readonly jitterMs: (waitMs: number) => number;
 }
 

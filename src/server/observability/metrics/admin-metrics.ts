@@ -34,7 +34,7 @@ export interface AdminRequestCount {
   readonly seconds?: number;
 }
 
-/** What the thread counted since its last report. */
+/** The counts of the thread since its last report. */
 export interface AdminCounts {
   readonly requests: readonly AdminRequestCount[];
   readonly failedTries: number;

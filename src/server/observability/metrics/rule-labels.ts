@@ -34,7 +34,7 @@ export function ruleLabels({ domain, path }: PathInDomain, { dots }: { readonly 
   return labels;
 }
 
-/** Also for the name of a plan. */
+/** The label with the name of a domain, or of a plan. */
 export function domainLabel(name: ByteString): string {
   return statisticName(toText(name.slice(0, STAT_CHARS_MAX)), { dots: false });
 }

@@ -43,7 +43,7 @@ export interface TailDescriptor {
   readonly overLimit: boolean;
   readonly limit?: TailLimit;
   readonly remaining?: number;
-  /** What candidates would have decided. Absent: there are none. */
+  /** The decisions that candidates would have made. Absent: there are none. */
   readonly candidates?: readonly (TailLimit & { readonly overLimit: boolean })[];
 }
 

@@ -13,7 +13,7 @@ export interface CallError {
   readonly details: string;
 }
 
-/** What a method knows of its call beside the message. */
+/** The facts of a call that its method knows beside the message. */
 export interface MethodCall extends Pick<TakeOptions, 'timeoutMs'> {
   /** Reads the trace context of the caller. */
   readonly parent: () => ParentContext;

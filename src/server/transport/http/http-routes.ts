@@ -37,7 +37,7 @@ export interface HttpRoutesOptions {
   readonly servesJson?: boolean;
   /** Whether /json accepts negative hits. Default: true. */
   readonly takesRefunds?: boolean;
-  /** What /check makes of a request; absent: it is not served. */
+  /** How /check makes descriptors of a request. Absent: /check is not served. */
   readonly check?: Pick<CheckRouteOptions, 'plan' | 'onChecked'>;
   /** Whether the domain is configured; absent: replies have no warning header. */
   readonly isConfigured?: (domain: ByteString) => boolean;

@@ -274,7 +274,7 @@ function readMember(member: string): RecordKey | undefined {
   return kind === undefined || names === undefined ? undefined : { kind, ...names };
 }
 
-/** What a record that cannot be read lacks. */
+/** The part that a record lacks so that it cannot be read. */
 interface Unread {
   readonly problem: string;
 }

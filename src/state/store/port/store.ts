@@ -127,7 +127,7 @@ export class ReplyError extends StoreError {
   override readonly name = 'StoreError';
 
   constructor(
-    /** What is wrong with the reply, for the operator. Never contains a key. */
+    /** Says what is wrong with the reply, for the operator. Never contains a key. */
     readonly fault: string,
   ) {
     super('the store returned an invalid reply', 'script');

@@ -37,7 +37,7 @@ export class EvictionWatch {
 
   constructor(private readonly options: EvictionWatchOptions) {}
 
-  /** The server is connected: looks now, and then at an interval. What another server counted is forgotten. */
+  /** The server is connected: looks now, and then at an interval. The count of another server is forgotten. */
   start(): void {
     this.stop();
     this.evictedKeys = undefined;

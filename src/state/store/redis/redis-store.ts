@@ -88,12 +88,12 @@ export class RedisStore implements Store {
     return this.call({ script: this.scripts.settle, keys, args, read: (reply) => decodeApplied(reply, settlements) }, options);
   }
 
-  /** What a script answers that is none of the store's own. */
+  /** The answer of a script that is none of the store's own. */
   run<Answer>(call: ScriptRun<Answer>, options: TakeOptions = {}): Promise<Answer> {
     return this.call(call, options);
   }
 
-  /** What CLUSTER SLOTS answers: who has which slots, as far as this node knows. */
+  /** The answer to CLUSTER SLOTS: who has which slots, as far as this node knows. */
   async readSlots(): Promise<unknown> {
     try {
       return await this.connection.send(['CLUSTER', 'SLOTS'], readSlotList);

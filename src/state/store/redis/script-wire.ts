@@ -1,4 +1,4 @@
-/** What the arguments of the scripts have in common, and the bounds of the numbers in their replies. */
+/** The common part of the arguments of the scripts, and the bounds of the numbers in their replies. */
 
 import type { BucketLimit } from '../../../domain/bucket/take';
 import { WINDOW_US_MAX } from '../../../domain/descriptor/unit';

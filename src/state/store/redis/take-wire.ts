@@ -236,7 +236,7 @@ export function decodeReply(reply: unknown, { groups, folds }: AskedFor): readon
 }
 
 /**
- * What the script answers on one group, and nothing else.
+ * Reads the answer of the script on one group, and nothing else.
  *
  * @throws StoreError if it decided nothing; ReplyError if it is not an answer
  */

@@ -10,7 +10,7 @@ export function etagOf(version: number): string {
   return `"${version}"`;
 }
 
-/** What the headers require of the record that is there. */
+/** The state of the present record that the headers require. */
 export function expectationOf({ ifMatch, ifNoneMatch }: CallHeaders): Expectation {
   if (ifMatch !== undefined && ifNoneMatch !== undefined)
     throw AdminProblem.ofField('header/if-none-match', 'If-Match is there too; send one of the two');

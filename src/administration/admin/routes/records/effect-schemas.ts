@@ -17,7 +17,7 @@ export const warnings = Type.Array(
     effect: Type.Union([Type.Literal('none'), Type.Literal('partial')], {
       description: 'none: it has no effect; partial: only a part of it has.',
     }),
-    message: Type.String({ description: 'What is so, and what to do.' }),
+    message: Type.String({ description: 'Says what is so, and what to do.' }),
   }),
   { description: 'Why it has no effect, or only a part of it. Empty: it has its whole effect.' },
 );
@@ -37,7 +37,7 @@ export const changes = Type.Array(
     from: terms,
     to: terms,
   }),
-  { description: `What changes for descriptors that a rule matches; at most ${CHANGES_MAX}.` },
+  { description: `The changes for descriptors that a rule matches; at most ${CHANGES_MAX}.` },
 );
 
 export const effectFields = { changes, changes_omitted: Type.Integer({ minimum: 0, description: 'Further changes.' }) };

@@ -44,7 +44,7 @@ export const importTenants = route({
     written: Type.Integer({ minimum: 0 }),
     same: Type.Integer({ minimum: 0, description: 'Tenants that have the plan and the end already.' }),
     version: Type.Optional(Type.Integer({ minimum: 0, description: 'The version of the tenants that were written.' })),
-    refused: Type.Array(object({ index, problem: Type.String({ description: 'What is invalid, and what to do.' }) })),
+    refused: Type.Array(object({ index, problem: Type.String({ description: 'Says what is invalid, and what to do.' }) })),
     without_effect: Type.Array(object({ index, warnings }), { description: 'Tenants whose plan has no effect, or only a part of it.' }),
   }),
   problems: ['conflict', 'unavailable'],

@@ -27,7 +27,7 @@ interface RecordRoutesOptions {
   readonly noun: string;
   /** The role that may write. */
   readonly writer: Role;
-  /** What a record does: the end of a sentence. */
+  /** The effect of a record: the end of a sentence. */
   readonly effect: string;
 }
 

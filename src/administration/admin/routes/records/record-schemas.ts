@@ -39,7 +39,7 @@ const candidate = Type.Optional(
   Type.Boolean({ description: 'The limit is only tried beside that of the rule: it is counted and never denies, until it is promoted.' }),
 );
 
-/** What a record of a kind consists of. */
+/** The parts of a record of a kind. */
 export interface RecordShape {
   /** The last part of the path: `tenant`, `plan` or `id`. */
   readonly nameParam: string;

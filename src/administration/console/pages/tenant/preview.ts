@@ -1,4 +1,4 @@
-/** What a change would do, as the dry run of the admin API says it: from what to what. */
+/** Shows what a change would do, as the dry run of the admin API says it: from what to what. */
 
 import type { OverrideWrite, TermChange, Terms } from '../../../admin-client/operations';
 import { showCount, showLimit, showTime } from '../../api/show';

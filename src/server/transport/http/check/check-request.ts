@@ -1,4 +1,4 @@
-/** Makes a rate limit request of what a proxy sends to /check. What to take of it is compiled once. */
+/** Makes a rate limit request of what a proxy sends to /check. The choice of values is compiled once. */
 
 import type { ByteString, Descriptor, RateLimitRequest } from '../../../../domain/descriptor/descriptor';
 import type { DescriptorPlan, EntrySource } from '../../../../domain/descriptor/entry-source';
@@ -20,7 +20,7 @@ export interface CheckPlan {
 /** The headers of a request as Node gives them: names and values in turn, in the order of the message. */
 export type RawHeaders = readonly string[];
 
-/** What a proxy asks; an error never has a value of the request. */
+/** Reads the question of a proxy. An error never shows a value of the request. */
 export interface Check {
   readonly received: RateLimitRequest | BadRequestError;
   /** The HTTP status of a denial. */
@@ -117,7 +117,7 @@ interface SourcesOptions {
   readonly trustedHops: number;
 }
 
-/** What all descriptors take of a request, each once. */
+/** The values that all descriptors take of a request, each once. */
 class Sources {
   private readonly indexes = new Map<string, number>();
   private readonly readers: ReadSource[] = [];

@@ -15,7 +15,7 @@ const LONE = '\uE000';
 
 const LONE_PERCENT = /%(?![0-9a-f]{2})/gi;
 
-/** What was decoded after it would make it an escape. */
+/** A text decoded after it would make it an escape. */
 const LONE_BEFORE_DIGITS = /\uE000(?=[0-9a-f]{2})/gi;
 
 /** These stay escaped: decoded, they would separate something, begin another escape, or be invisible. */

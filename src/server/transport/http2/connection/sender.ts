@@ -13,7 +13,7 @@ const CONNECTION_WINDOW_DEFAULT = 65_535;
 /** Smaller DATA that is not the last of its stream costs more than it helps: a peer that opens its windows in such steps pays for it. */
 const TINY_FRAME_BYTES = 64;
 
-/** What a stream keeps in memory while its output waits, besides the output. */
+/** The bytes that a stream keeps in memory while its output waits, besides the output. */
 const WAITING_STREAM_BYTES = 4_096;
 
 const NO_BYTES = Buffer.alloc(0);

@@ -19,7 +19,7 @@ export interface PeerWatchOptions {
   readonly random: number;
 }
 
-/** What to do about a peer. */
+/** The measure to take about a peer. */
 export type Judgement = { readonly reason: EndReason; readonly details: string; readonly isOver: boolean } | 'over' | undefined;
 
 export class PeerWatch {

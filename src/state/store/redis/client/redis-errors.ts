@@ -33,7 +33,7 @@ export function describeError(error: unknown): string {
   return 'library' in error && 'reason' in error ? `TLS: ${String(error.reason)}` : error.message;
 }
 
-/** What the user of Redis may not do. Redis names the command, which is one of Weir's own, but never the key. */
+/** Says what the user of Redis may not do. Redis names the command, which is one of Weir's own, but never the key. */
 function deniedBy(error: unknown): string {
   const { message } = error as Error;
   const command = /run the '([\w|-]{1,40})' command/.exec(message)?.[1];
