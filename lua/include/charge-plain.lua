@@ -2,7 +2,7 @@
 Charges a plain take to the stored value of its bucket, if it fits. Pure: no redis.call here. Both functions come to what decide-group.lua comes
 to, in one step and without a table.
 
-They get the stored value (false: there is no bucket), the time, the hits and the limit. They return what remains, the time until the bucket is full, its
+They get the stored value (false: the bucket does not exist), the time, the hits and the limit. They return what remains, the time until the bucket is full, its
 new value, and its state before the take as the two numbers of a fold's reply. They return nil if the hits do not fit, or if the value or a
 number is unusual: then decide-group.lua has to decide.
 

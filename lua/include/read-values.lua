@@ -2,7 +2,7 @@
 Reads many buckets with one command.
 ]]
 
--- The values of the keys, by their places. False: there is no bucket. A table: the value is not a string, or Redis refused to read it.
+-- The values of the keys, by their places. False: the bucket does not exist. A table: the value is not a string, or Redis refused to read it.
 local function read_values(keys)
   if #keys == 1 then
     return { redis.pcall('GET', keys[1]) }

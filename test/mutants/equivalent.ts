@@ -35,7 +35,8 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
     'concerns shadow without the flag of 2 alone: nothing is denied then, by quota or otherwise',
   'include/general-groups.lua take_of: is_peek = kind % 12 >= 6, | 12 -> 11':
     'of the kinds that there are 17 alone is taken for a peek, a release, which fits always as well',
-  'include/general-groups.lua take_of: names_slot = kind >= 12, | 12 -> 11': 'no take is a peek and a usage report: there is no kind 11',
+  'include/general-groups.lua take_of: names_slot = kind >= 12, | 12 -> 11':
+    'a take is never both a peek and a usage report, so kind 11 never occurs',
   "include/limit.lua slot_id_at: return struct.pack('>I4I4', tonumber(string.sub(digits, 1, 8), 16), tonumber(string.sub(digits, 9), 16)) | 1 -> 0":
     'a text begins at its first character, whether 0 or 1 is named',
   "include/limit.lua slot_id_at: return struct.pack('>I4I4', tonumber(string.sub(digits, 1, 8), 16), tonumber(string.sub(digits, 9), 16)) | 9 -> 8":

@@ -162,7 +162,7 @@ function plain(): readonly Scenario[] {
       }),
     },
     {
-      name: 'a TTL that is no whole number of milliseconds is rounded up',
+      name: 'a TTL with a fraction of a millisecond is rounded up',
       calls: [1, 250, 500, 750, 999].flatMap((us) =>
         PLAIN.map((on, i) => ({ nowUs: START_US + us, groups: [groupOf([take(`a ${i} ${us}`, { limit: on })])] })),
       ),

@@ -5,7 +5,7 @@ import { hangLimitMs } from '../../support/clock/hang-limit';
 import type { Attempt } from './attempt';
 import { bytesOf, endedAnswers, endedStreams } from './wire';
 
-/** A server that says nothing for so long waits for more, and gets no more. Nothing is expected of how long it takes. */
+/** A server that sends nothing for this time is waiting for bytes that the caller does not send. No assertion depends on the time of an answer. */
 const SILENCE_MS = 300;
 /** A request without a change has an answer, however slow the machine is. */
 const PATIENCE_MS = hangLimitMs(10_000);

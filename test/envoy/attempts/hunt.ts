@@ -41,7 +41,7 @@ export interface Hunt {
   readonly seed: number;
   /** Changed requests of each configuration. */
   readonly rounds: number;
-  /** It ends when so many were found. */
+  /** The hunt ends at this number of escapes. */
   readonly enough: number;
 }
 

@@ -82,7 +82,7 @@ export const WEAKENED: readonly Weakened[] = WEAKNESSES.filter(({ isRare }) => i
   ({ without, limit, replacements, says }) => {
     const subject = SUBJECTS.find((each) => nameOf(each) === limit);
     const site = SITES.find(({ id }) => id === subject?.example);
-    if (subject === undefined || site === undefined) throw new Error(`there is no limit ${limit}`);
+    if (subject === undefined || site === undefined) throw new Error(`the table lacks the limit ${limit}`);
     return { without, subject, says, example: { ...site, replacements: { ...site.replacements, ...replacements } } };
   },
 );

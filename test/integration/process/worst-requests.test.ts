@@ -37,7 +37,7 @@ const MIB = 1024 * 1024;
 /** Sent first: their keys fill the 4,096 places of rules in the top keys. */
 const FILLING_REQUESTS = 36;
 
-/** What the requests of one kind may leave in the process, as a part of their bytes: keys by their SHA-256, and what is known of each. */
+/** The part of the bytes of one kind of requests that may stay in the process: each key as its SHA-256, with the facts that Weir keeps about the key. */
 const GROWTH_SHARE_MAX = 5 / 8;
 
 /** Of the second half of all requests of a kind, when what is bounded by number is full. */
