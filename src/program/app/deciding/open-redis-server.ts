@@ -1,8 +1,7 @@
 /** Opens one Redis server with everything that wraps it: breaker, deadline, batching, and what watches it. */
 
-import type { RedisServer } from '../../../configuration/settings/redis/redis-url';
+import type { HostPort, RedisServer } from '../../../configuration/settings/redis/redis-url';
 import type { SentinelPlace } from '../../../configuration/settings/redis/store-choice';
-import type { HostPort } from '../../../configuration/settings/redis/redis-url';
 import type { Settings } from '../../../configuration/settings/table/settings';
 import { monotonicNowMs as nowMs } from '../../../lib/clock';
 import type { Breakers, WatchedBreaker } from '../../../server/observability/breakers';
