@@ -1,4 +1,4 @@
-/** The pages, promises, test titles, help, and texts of settings and metrics are plain technical English in short sentences. */
+/** Pages, promises, test titles, help and texts of metrics and settings are plain English in short sentences. */
 
 import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** The script as Redis runs it: what it reads, what it writes, what it leaves alone. */
+/** A denied group changes no key, and a run reads and writes each bucket once. */
 
 import { ALGORITHMS, type Algorithm } from '../../src/domain/algorithm/algorithms';
 import type { Group } from '../../src/domain/bucket/take';

@@ -27,7 +27,7 @@ const NO_RUN = '-';
 
 /** A row shows the first figures, at most this many in at most this many characters; "and n more" stands for the others. */
 const FIGURES_MAX = 3;
-const FIGURES_CHARACTERS_MAX = 200;
+const FIGURES_CHARACTERS_MAX = 120;
 
 const RANDOM_CASES = /^([\d,]+) random cases$/;
 
@@ -141,7 +141,7 @@ function showFigures(figures) {
  * The line on the run.
  *
  * @param {KeptRun} results
- * @param {number} fileCount Of all test files.
+ * @param {number} fileCount The number of all test files.
  */
 function describeResults({ run, tests }, fileCount) {
   const files = new Set(tests.map(({ file }) => file)).size;

@@ -62,6 +62,7 @@ function titleOf(file) {
   const [own] = all
     .filter(({ folder }) => file === folder || file.startsWith(`${folder}/`))
     .toSorted((a, b) => b.folder.length - a.folder.length);
-  if (own === undefined) throw new Error(`${file} has no section. Add its folder to SECTIONS in scripts/generate/requirements/sections.mjs.`);
+  if (own === undefined)
+    throw new Error(`${file} has no section. Add its folder to SECTIONS in scripts/generate/requirements/sections.mjs.`);
   return own.title;
 }

@@ -1,4 +1,4 @@
-/** The admin API of real processes: on the embedded store, on Redis, with workers; what it changes is in force at once. */
+/** A change through the admin API is in force within a second, with the embedded store, Redis and workers. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

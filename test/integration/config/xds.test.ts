@@ -1,4 +1,4 @@
-/** A Weir whose configuration comes from a management server: what callers, operators and the server see of it. */
+/** Updates of a management server under load cause no error, and without the server the last good configuration decides. */
 
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** REDIS_PERSECOND: limits of one second are counted in a Redis of their own, and a request is all or nothing over both. */
+/** A request over two Redis servers is all or nothing, and only available servers are charged. */
 
 import { httpRequest } from '../../support/clients/http-client';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';

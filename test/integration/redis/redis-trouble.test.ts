@@ -1,4 +1,4 @@
-/** What a caller sees when Redis forgets its scripts, restarts, or is away. */
+/** A restart of Redis, a hang or a script flush loses or doubles no hit, and calls fail only meanwhile. */
 
 import { status, type ServiceError } from '@grpc/grpc-js';
 import { httpRequest } from '../../support/clients/http-client';
