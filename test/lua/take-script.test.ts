@@ -170,7 +170,7 @@ test.each(Object.entries(LIMITS))(
   },
 );
 
-test('values of an older format are read, and written in the new one', async () => {
+test('values of an older format keep their counts, and are written in the new one', async () => {
   const window = LIMITS.fixed_window;
   await redis.client.set('a', `4 500000 ${START_US - 100_000}`);
   await redis.client.set('b', `${Math.floor(START_US / window.windowUs)} 2`);

@@ -145,7 +145,7 @@ describe.each(stores)('on %s', (name, env) => {
     await until(async () => (await ask(merchant('m3'), 35)) === 'OK', { timeoutMs: 2_000 });
   });
 
-  test('every serving process is an instance', async () => {
+  test('every serving process is an instance that reports its load, its last error of Redis and how it follows control data', async () => {
     const count = name.includes('workers') ? 2 : 1;
     interface Instance {
       readonly generation: number;

@@ -199,7 +199,7 @@ describe('the server is gone', () => {
     await server.next(({ stream }) => stream === 2);
   });
 
-  test('the client waits the configured time between streams that the server ends at once', async () => {
+  test('a factor below 1 does not shrink the waits between streams that the server ends at once', async () => {
     const server = await startServer();
     server.send('1', [configOf(5)]);
     const weir = await start(server.port, {

@@ -94,7 +94,7 @@ test('without one of the two servers the other decides its buckets, and health n
 });
 
 test.each(['SIGKILL', 'SIGSTOP'] as const)(
-  "after %s of one server it is charged for all admitted hits when it is back, never by the other's answer",
+  "after %s of one server the log names it, and it is charged for all admitted hits when it is back, never by the other's answer",
   async (signal) => {
     const asker = new RlsClient(local.grpcPort);
     const metric = async (name: string): Promise<number> => {
