@@ -8,8 +8,8 @@ export const PAGE = 'docs/requirements.md';
 
 const INTRODUCTION = `# Promises and their tests
 
-Each row is the sentence at the head of a test file, which the tests of the file prove, and what their last run showed: their number, and figures that they
-recorded. The titles in the file are the finer promises.
+Each row is the promise at the head of a test file, the file, and what its last run showed: the number of tests, and figures that they recorded.
+The titles in the file are the finer promises. A file that has not run since it was added has a dash.
 
 \`node scripts/generate/requirements.mjs\` writes this page from the test files and keeps the last column. \`npm run test:long\` also fills in the last column.
 \`npm test\` fails if a file of this page did not run.
