@@ -29,7 +29,7 @@ import { startRedis, type RedisServer } from '../../support/redis/redis-server';
 import { freePort } from '../../support/servers/ports';
 
 /** Of each kind. A process that kept those of one kind whole would end in the long form, and fail the bound of their growth in the short one. */
-const REQUESTS = isLong ? 1_000 : 8;
+const REQUESTS = isLong ? 1_000 : 4;
 const AT_ONCE = 4;
 const HEAP_MIB = 300;
 const MIB = 1024 * 1024;
