@@ -60,5 +60,5 @@ function chooseRunSeed() {
  * @returns {import('./test/stages.mjs').Stage}
  */
 function toLong({ long = {}, ...stage }) {
-  return { ...stage, ...long, env: { WEIR_TEST_FORM: 'long' } };
+  return { ...stage, onlyLong: [], ...long, env: { WEIR_TEST_FORM: 'long' } };
 }

@@ -143,13 +143,14 @@ export function checkRequirements(results, { run, root = ROOT, print = console.l
 }
 
 /**
- * Whether only the long form of a stage runs the file.
+ * Whether only the long form runs the file.
  *
  * @param {string} file
  */
 function isOfLongForm(file) {
   const isBelow = (/** @type {readonly string[]} */ folders) => folders.some((folder) => file.startsWith(`${folder}/`));
-  return STAGES.some(({ long }) => isBelow(long?.folders ?? [])) && !STAGES.some(({ folders = [] }) => isBelow(folders));
+  const isOfShortForm = STAGES.some(({ folders = [], onlyLong = [] }) => isBelow(folders) && !onlyLong.includes(file));
+  return !isOfShortForm && STAGES.some(({ folders = [], long }) => isBelow([...folders, ...(long?.folders ?? [])]));
 }
 
 /**

@@ -40,6 +40,7 @@ const SLOW = 3;
  * @property {string} name
  * @property {import('./stages.mjs').Stage} stage
  * @property {number} seconds
+ * @property {number} [processorS] The processor time of its processes, in seconds.
  * @property {number} [load] The highest load average while it ran.
  */
 
@@ -66,11 +67,12 @@ export function stoppedAfter(limitS) {
 }
 
 /** @param {StageResult} result */
-export function lineOf({ name, seconds, note, stage, stopped = false, load, ...counts }) {
+export function lineOf({ name, seconds, processorS, note, stage, stopped = false, load, ...counts }) {
   const isSlow = stopped || (stage.quietS > 0 && seconds > SLOW * stage.quietS);
   const busy = isSlow && load !== undefined ? [describeLoad(seconds / stage.quietS, load)] : [];
   const notes = [...(note === undefined ? [] : [note]), ...busy];
-  return `${name.padEnd(12)} ${seconds.toFixed(1).padStart(6)} s   ${numbersOf(counts)}${notes.length === 0 ? '' : `   (${notes.join('; ')})`}`;
+  const times = `${seconds.toFixed(1).padStart(6)} s${processorS === undefined ? '' : `, processor ${processorS.toFixed(0).padStart(4)} s`}`;
+  return `${name.padEnd(12)} ${times}   ${numbersOf(counts)}${notes.length === 0 ? '' : `   (${notes.join('; ')})`}`;
 }
 
 /**

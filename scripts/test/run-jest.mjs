@@ -45,7 +45,7 @@ const REPORTERS = ['brief-reporter.cjs', 'progress-reporter.cjs'];
  * @returns {Promise<Outcome>}
  */
 export async function runJest(stage, { node, env, show, resultsFolder, failuresFile, limitS }) {
-  const { name, folders = [], files = [], workers = 1 } = stage;
+  const { name, folders = [], files = [], onlyLong = [], workers = 1 } = stage;
   /** @param {string} path */
   const isAbsent = (path) => !existsSync(join(ROOT, path));
   const absent = [...folders, ...files].filter(isAbsent);
@@ -72,6 +72,7 @@ export async function runJest(stage, { node, env, show, resultsFolder, failuresF
     `--outputFile=${resultFile}`,
     workers === 1 ? '--runInBand' : `--maxWorkers=${workers}`,
     ...roots.flatMap((folder) => ['--roots', `<rootDir>/${folder}`]),
+    ...onlyLong.map((file) => `--testPathIgnorePatterns=^${join(ROOT, file).replaceAll('.', '\\.')}$`),
   ];
   const nodeFirst = { PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}` };
   const { code, timedOut, output } = await run(node, [join('node_modules', 'jest', 'bin', 'jest.js'), ...args], {

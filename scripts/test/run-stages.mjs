@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildDist } from '../build/build-dist.mjs';
+import { endedChildrenS } from '../process/ended-children.mjs';
 import { run } from '../process/run.mjs';
 import { reportProgress } from './progress.mjs';
 import { RESULTS_FOLDER, failuresFileOf } from './requirements.mjs';
@@ -40,6 +41,9 @@ let resultsPath;
  */
 const runtimes = new Map();
 
+/** The processor time of all that ended before the last stage did, in seconds. */
+let endedS = 0;
+
 /**
  * Runs, whenever cores are free, the longest stage that needs no more of them, so that both are busy to the end; a stage that needs both comes
  * last. A stage with the need `build` waits for the build, which is the first, and is left out when the build fails.
@@ -48,6 +52,7 @@ const runtimes = new Map();
  */
 export async function runStages(stages) {
   const tools = await prepareTools(stages);
+  endedS = endedChildrenS();
   /** @type {Map<Stage, StageResult>} */
   const results = new Map();
   let waiting = stages.toSorted((a, b) => rankOf(b) - rankOf(a));
@@ -125,9 +130,16 @@ async function runTimed(stage, { isAlone, tools }) {
   const { output = '', ...outcome } = await runStage(stage, { isAlone, tools }).finally(() => {
     load = stopReporting();
   });
-  const result = { name: stage.name, stage, ...outcome, seconds: (Date.now() - begin) / 1000, load };
+  const result = { name: stage.name, stage, ...outcome, seconds: (Date.now() - begin) / 1000, processorS: processorTimeSince(), load };
   console.log(isAlone ? `--- ${lineOf(result)}` : `\n=== ${stage.name}\n${output}--- ${lineOf(result)}`);
   return result;
+}
+
+/** What the stage that has just ended took: the stages that still run are not counted yet. */
+function processorTimeSince() {
+  const beforeS = endedS;
+  endedS = endedChildrenS();
+  return endedS - beforeS;
 }
 
 /**

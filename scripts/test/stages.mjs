@@ -41,6 +41,12 @@ export const FORMATTED = [
 const CACHED = ['--cache', '--cache-strategy=content', '--cache-location=.cache/prettier'];
 
 /**
+ * eslint remembers which files had no faults, by their content. A file may have a new fault because of a type in another file, which the cache does
+ * not notice: CI has no cache, and finds it.
+ */
+const LINTED = ['--cache', '--cache-strategy=content', '--cache-location=.cache/eslint'];
+
+/**
  * @typedef {'build' | 'redis' | 'redisVersions' | 'shells' | 'nodeVersions' | 'luacheck' | 'envoy' | 'h2spec' | 'goClient' | 'grpcio' | 'openApiPythonClient' | 'h2load' | 'prometheus' | 'promtool' | 'chromium' | 'helm' | 'kustomize' | 'kubeconform' | 'kubernetesSchemas' | 'kubernetesApiServer' | 'bubblewrap' | 'asgi' | 'composeReader' | 'actionlint' | 'nginx' | 'haproxy' | 'apache' | 'caddy' | 'traefik' | 'envoyGatewayConfig' | 'envoyGatewayModule'} Need
  * With 'nodeVersions' a stage runs on the Node of the image.
  */
@@ -54,6 +60,8 @@ const CACHED = ['--cache', '--cache-strategy=content', '--cache-location=.cache/
  * @property {readonly [string, ...string[]]} [tool]
  * @property {readonly string[]} [folders] All tests in them.
  * @property {readonly string[]} [files] Tests, or folders of tests, of other stages.
+ * @property {readonly string[]} [onlyLong] Test files of its folders that the short form leaves out: they measure memory or speed, or test tools, and
+ * take long for what they find. docs/internals/testing.md lists them.
  * @property {readonly Need[]} [needs]
  * @property {number} [cores] How many of the two cores its processor time keeps busy. Stages run side by side while the sum is at most
  * two. A stage that waits for processes most of its time keeps less than one core busy.
@@ -101,7 +109,7 @@ export const STAGES = [
   { name: 'types-console', tool: [TYPE_CHECKER, '--noEmit', '-p', 'src/administration/console/tsconfig.json'], cores: 1, quietS: 4 },
   {
     name: 'lint',
-    tool: ['eslint/bin/eslint.js', '--no-error-on-unmatched-pattern', 'src', 'test', 'bench', 'scripts'],
+    tool: ['eslint/bin/eslint.js', '--no-error-on-unmatched-pattern', ...LINTED, 'src', 'test', 'bench', 'scripts'],
     cores: 1,
     quietS: 120,
   },
@@ -126,6 +134,7 @@ export const STAGES = [
   {
     name: 'runtimes',
     folders: ['test/runtimes'],
+    onlyLong: ['test/runtimes/npm-start.test.ts'],
     needs: ['build', 'redis', 'nodeVersions'],
     cores: 1,
     quietS: 60,
@@ -141,11 +150,25 @@ export const STAGES = [
     cores: 0.6,
     quietS: 40,
   },
-  { name: 'lua', folders: ['test/lua', 'test/parity'], needs: ['redis'], cores: 1, quietS: 60 },
+  {
+    name: 'lua',
+    folders: ['test/lua', 'test/parity'],
+    onlyLong: ['test/parity/bucket-memory.test.ts', 'test/parity/slot-cost.test.ts'],
+    needs: ['redis'],
+    cores: 1,
+    quietS: 60,
+  },
   // A separate stage: a machine without luacheck still runs the tests of the Lua scripts.
   { name: 'luacheck', folders: ['test/luacheck'], needs: ['luacheck'], cores: 1, quietS: 5 },
   { name: 'mutants', folders: ['test/mutants'], needs: ['redis'], cores: 1, quietS: 30 },
-  { name: 'docs', folders: ['test/docs', 'test/deploy'], needs: ['build', 'redis'], cores: 1, quietS: 120 },
+  {
+    name: 'docs',
+    folders: ['test/docs', 'test/deploy'],
+    onlyLong: ['test/deploy/stages/second-chance.test.ts'],
+    needs: ['build', 'redis'],
+    cores: 1,
+    quietS: 120,
+  },
   { name: 'contract', folders: ['test/contract'], needs: ['redis'], cores: 1, quietS: 60 },
   {
     name: 'clients',
@@ -181,14 +204,23 @@ export const STAGES = [
   {
     name: 'console',
     folders: ['test/console'],
+    onlyLong: ['test/console/leak.test.ts', 'test/console/scale.test.ts'],
     needs: ['build', 'chromium'],
     cores: 1,
     quietS: 150,
   },
-  { name: 'unit', folders: ['test/unit', 'test/simulation'], cores: 1, workers: 1, quietS: 90 },
+  {
+    name: 'unit',
+    folders: ['test/unit', 'test/simulation'],
+    onlyLong: ['test/unit/bench/run-load.test.ts'],
+    cores: 1,
+    workers: 1,
+    quietS: 90,
+  },
   {
     name: 'integration',
     folders: ['test/integration', 'test/conformance'],
+    onlyLong: integrationTests(['admin/busy-viewers', 'decisions/million-buckets', 'library/pack-from-sources']),
     needs: ['build', 'redis', 'redisVersions', 'shells'],
     cores: 1.2,
     workers: 3,

@@ -133,6 +133,18 @@ describe('tokens', () => {
     expect(count).toBeLessThanOrEqual(FREE_A_MINUTE + refilled);
   });
 
+  test.each([
+    ['a tab before the token', (token: string) => `Bearer\t${token}`],
+    ['the scheme in small letters', (token: string) => `bearer ${token}`],
+    ['another scheme', (token: string) => `Token ${token}`],
+  ])('a backend never reads a token that was counted as anonymous: %s', async (_, authorization) => {
+    const token = tokenOf({ plan: 'free', merchant: 'other-form' });
+    const before = gateway.backendRequests();
+    await gateway.send('/search', { from: '127.0.7.1', headers: { authorization: authorization(token) } });
+    expect(gateway.backendAuthorization()).toBeUndefined();
+    expect(gateway.backendRequests() - before).toBe(1);
+  });
+
   test('a plan without a rule has the smallest limit, and a new plan name opens no new bucket', async () => {
     const requestOf = (n: number) => ({ path: '/search', headers: bearer(tokenOf({ plan: `new-plan-${n}`, merchant: 'new-shop' })) });
     const { count, refilled } = await withRefill(NO_PLAN_A_MINUTE, () => passed(40, '127.0.6.1', requestOf));

@@ -12,7 +12,7 @@ Each row is the promise at the head of a test file, the file, and what its last 
 The titles in the file are the finer promises. A file that has not run since it was added has a dash.
 
 \`node scripts/generate/requirements.mjs\` writes this page from the test files and keeps the last column. \`npm run test:long\` also fills in the last column.
-\`npm test\` fails if a file of this page did not run.
+\`npm test\` fails if a test file did not run, except those that only the long form runs.
 `;
 
 const TABLE = '| promise | test | last run |\n|---|---|---|';

@@ -54,11 +54,11 @@ export interface RedisReservationsOptions {
   readonly nowMs?: () => number;
 }
 
-/** Most legs that lapse in one run of the script: a fraction of a millisecond of Redis. */
-const LEGS_AT_ONCE = 40;
+/** Most legs that lapse in one run of the script: half a millisecond of Redis. */
+const LEGS_AT_ONCE = 20;
 
 /** Runs that are sent together, so that Redis does not wait for this process in between. A decision waits for all of them. */
-const RUNS_TOGETHER = 3;
+const RUNS_TOGETHER = 2;
 
 /** Most ids in one reply. */
 const IDS_AT_ONCE = RUNS_TOGETHER * LEGS_AT_ONCE;

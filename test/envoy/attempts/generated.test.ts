@@ -9,7 +9,7 @@ import { WEAKENED } from './weakened';
 import { LOST_INTENTS, publishedConfigurations, SITES, SUBJECTS, withKeys } from './subjects';
 
 /** Changed requests of each configuration, in each of the two tests. */
-const ROUNDS = isLong ? 2000 : 80;
+const ROUNDS = isLong ? 2000 : 40;
 
 /** Until one escapes: far more than it takes. */
 const TRIES_MAX = 5000;

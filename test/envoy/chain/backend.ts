@@ -25,6 +25,8 @@ export interface Backend {
   readonly port: number;
   /** Requests that have come. */
   requests(): number;
+  /** The `authorization` of the last request that has come. */
+  lastAuthorization(): string | undefined;
   /** Requests that wait. */
   held(): number;
   /** Answers all that wait. */
@@ -42,9 +44,11 @@ export function queryOf(asked: Asked): string {
 
 export async function startBackend(): Promise<Backend> {
   let requests = 0;
+  let lastAuthorization: string | undefined;
   let waiting: { readonly response: ServerResponse; readonly query: URLSearchParams }[] = [];
   const server = createServer((request, response) => {
     requests++;
+    lastAuthorization = request.headers.authorization;
     // An attack may have a path that is not a URL.
     const query = new URLSearchParams(request.url?.split('?')[1]);
     if (!query.has('held')) {
@@ -62,6 +66,7 @@ export async function startBackend(): Promise<Backend> {
   return {
     port: (server.address() as AddressInfo).port,
     requests: () => requests,
+    lastAuthorization: () => lastAuthorization,
     held: () => waiting.length,
     release: () => {
       for (const { response, query } of waiting) answer(response, query);

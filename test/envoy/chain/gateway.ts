@@ -22,6 +22,8 @@ export interface Gateway {
   send(path: string, request: HttpRequest): Promise<HttpResponse>;
   /** How many requests have reached the backend. */
   backendRequests(): number;
+  /** The `authorization` that the backend got last. */
+  backendAuthorization(): string | undefined;
   /** Its last lines; the access log is among them. */
   output(): string;
   /** A page of Envoy's own. */
@@ -52,6 +54,7 @@ export async function startGateway({
       send(path, { headers: { authorization: `Bearer ${tokenOf({ plan: 'free', merchant })}` }, from: addressOf(client) }),
     send,
     backendRequests: () => backend.requests(),
+    backendAuthorization: () => backend.lastAuthorization(),
     output: () => envoy.output(),
     admin: async (path) => (await httpRequest(`http://127.0.0.1:${adminPort}${path}`)).body,
     stop: async () => {

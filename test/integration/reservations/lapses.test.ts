@@ -17,10 +17,10 @@ const LIMIT = { algorithm: 'fixed_window' as const, windowUs: 365 * DAY_US, requ
 const LEG = leg('1{d}fw|a', { limit: LIMIT, shareMax: 100 });
 
 /** Ids that one run of the script lapses at most. */
-const AT_ONCE = 40;
+const AT_ONCE = 20;
 
 /** Runs that are sent together. */
-const TOGETHER = 3;
+const TOGETHER = 2;
 
 let server: RedisServer;
 let redis: ClockedRedis;
@@ -101,12 +101,12 @@ test('a reservation of many limits makes the runs smaller', async () => {
 test('a sweep ends with its turn, says that more is due, and else when the next one is', async () => {
   let nowMs = 0;
   const weir = new ClockedReservations(redis, { nowMs: () => (nowMs += 1_000) });
-  await reserveMany(weir, 300, () => LEG_WITHOUT_SHARE);
+  await reserveMany(weir, 100, () => LEG_WITHOUT_SHARE);
   await redis.setNow(START_US + 400_000);
-  expect(await weir.reservations.sweep(TAG)).toEqual({ held: 300, firstAfterMs: 600 });
+  expect(await weir.reservations.sweep(TAG)).toEqual({ held: 100, firstAfterMs: 600 });
   await redis.setNow(START_US + 1_000_000);
-  expect(await weir.reservations.sweep(TAG)).toEqual({ held: 180, firstAfterMs: 0 });
   expect(await weir.reservations.sweep(TAG)).toEqual({ held: 60, firstAfterMs: 0 });
+  expect(await weir.reservations.sweep(TAG)).toEqual({ held: 20, firstAfterMs: 0 });
   expect(await weir.reservations.sweep(TAG)).toEqual({ held: 0, firstAfterMs: undefined });
 });
 

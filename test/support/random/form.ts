@@ -4,8 +4,8 @@
 export const isLong = process.env.WEIR_TEST_FORM === 'long';
 
 /** The budget of the short form: this part of the cases of the long form, and at least so many of each test. */
-const SHORT_PART = 1 / 8;
-const SHORT_CASES_MIN = 50;
+const SHORT_PART = 1 / 16;
+const SHORT_CASES_MIN = 25;
 
 /** How many cases to run of a test that runs `longCases` in the long form. */
 export function casesOf(longCases: number): number {

@@ -26,6 +26,12 @@ export interface StageEnd {
   readonly printed: readonly string[];
 }
 
+interface RunOptions {
+  readonly limitS?: number;
+  readonly totalS?: number;
+  readonly onlyLong?: readonly string[];
+}
+
 export class ExampleStage {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'weir-stage-'));
   readonly failuresFile = path.join(this.folder, 'failures.txt');
@@ -42,14 +48,15 @@ export class ExampleStage {
     return existsSync(this.failuresFile) ? readFileSync(this.failuresFile, 'utf8') : '';
   }
 
-  /** `limitS` is that of the first run, `totalS` of all repetitions. */
-  async run({ limitS = LIMIT_S, totalS = LIMIT_S }: { readonly limitS?: number; readonly totalS?: number } = {}): Promise<StageEnd> {
+  /** `limitS` is that of the first run, `totalS` of all repetitions; the stage leaves out the files `onlyLong`. */
+  async run({ limitS = LIMIT_S, totalS = LIMIT_S, onlyLong = [] }: RunOptions = {}): Promise<StageEnd> {
     const results = path.join(this.folder, 'results');
     mkdirSync(results);
+    const folder = path.relative(ROOT, this.folder);
     const script = `
       import { runJest } from './scripts/test/run-jest.mjs';
       import { giveSecondChance } from './scripts/test/second-chance.mjs';
-      const stage = ${JSON.stringify({ name: 'example', folders: [path.relative(ROOT, this.folder)], quietS: 1 })};
+      const stage = ${JSON.stringify({ name: 'example', folders: [folder], onlyLong: onlyLong.map((name) => `${folder}/${name}.test.ts`), quietS: 1 })};
       const places = ${JSON.stringify({ resultsFolder: results, failuresFile: this.failuresFile })};
       const how = { node: process.execPath, env: {}, show: 'pipe', ...places };
       const printed = [];

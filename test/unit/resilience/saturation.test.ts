@@ -4,6 +4,7 @@ import type { Group } from '../../../src/domain/bucket/take';
 import type { GroupOutcome, Store, StoreError } from '../../../src/state/store/port/store';
 import { wrapServer } from '../../../src/state/resilience/wrap-redis';
 import { groupOf, take } from '../../support/decisions/groups';
+import { isLong } from '../../support/random/form';
 import { randomFrom, seededInFull } from '../../support/random/random';
 
 /** As the settings have it. */
@@ -11,7 +12,7 @@ const TIMEOUT_MS = 5;
 const BREAKER = { failures: 5, windowMs: 1_000, openMs: 1_000 };
 const GROUPS_MAX = 10_000;
 
-const RUN_MS = 2_000;
+const RUN_MS = isLong ? 2_000 : 700;
 /** A command takes Redis a millisecond; before one in so many it is not given its core for a while. */
 const COMMANDS_OF_PAUSE = 10;
 const PAUSE_MS_MAX = 30;
