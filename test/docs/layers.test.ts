@@ -1,4 +1,4 @@
-/** Imports between folders of `src/` point inward and make no circle, and the domain imports no library of the edges. */
+/** Imports between folders of `src/` point inward and make no circle, and the domain imports neither libraries nor edges. */
 
 import path from 'node:path';
 import { ALGORITHMS } from '../../src/domain/algorithm/algorithms';

@@ -1,4 +1,4 @@
-/** The published manifests conform to the schemas of each Kubernetes version and of their custom resources. */
+/** The published manifests conform to the schemas of the oldest and newest Kubernetes, and of their custom resources. */
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** `/json` makes the same decisions as gRPC with a configuration from `RUNTIME_*`. */
+/** `/json` answers in the form of envoyproxy/ratelimit, with a configuration from `RUNTIME_*`. */
 
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** A decided request counts once in each metric, under the labels that its rule sets. */
+/** A decided request counts in the metrics of its rules, under the labels that each rule sets. */
 
 import { Registry } from 'prom-client';
 import { makeMetrics } from '../../../../src/server/observability/metrics/metrics';
