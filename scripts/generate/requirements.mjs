@@ -1,11 +1,18 @@
-/** `node scripts/generate/requirements.mjs [RESULTS [PAGE]]`: fills the last column of docs/requirements.md from the last run of each stage. */
-import { readFileSync, writeFileSync } from 'node:fs';
-import { exitWith } from '../process/repository.mjs';
-import { fillRequirements, PAGE, readResults, RESULTS_FOLDER } from '../test/requirements.mjs';
+/**
+ * `node scripts/generate/requirements.mjs [RESULTS [ROOT]]`: writes docs/requirements.md from the heads of the test files. With RESULTS,
+ * `.cache/test-results`, it also fills in what the last run of each stage showed.
+ */
+import { ROOT, exitWith } from '../process/repository.mjs';
+import { readResults, writeRequirements } from '../test/requirements.mjs';
 
-const [folder = RESULTS_FOLDER, file = PAGE] = process.argv.slice(2);
-const { problems: mixed, ...results } = readResults(folder);
-if (mixed.length > 0) exitWith(mixed.join('\n'));
-const { page, problems, skipped } = fillRequirements(readFileSync(file, 'utf8'), results);
-if (problems.length + skipped.length > 0) exitWith([...problems, ...skipped].join('\n'));
-writeFileSync(file, page);
+const [folder = '', root = ROOT] = process.argv.slice(2);
+if (folder === '') {
+  writeRequirements({ root });
+} else {
+  const { problems, ...results } = readResults(folder);
+  const failures = results.tests
+    .filter(({ status }) => status === 'failed')
+    .map(({ file, name }) => `${file}: a test failed: ${name}. Fix it, and run its stage again.`);
+  if (problems.length + failures.length > 0) exitWith([...problems, ...failures].join('\n'));
+  writeRequirements({ root, results });
+}

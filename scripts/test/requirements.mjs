@@ -1,24 +1,15 @@
-/** Compares the rows of docs/requirements.md with the tests that ran, and fills in what the run showed. */
+/** Keeps the results of a run, and checks and shows them in docs/requirements.md. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseJson } from '../process/parse-json.mjs';
 import { ROOT } from '../process/repository.mjs';
+import { PAGE, isPassed, requirementsPage, testFilesOf } from '../generate/requirements/page.mjs';
 import { outcomeOf } from './result.mjs';
-
-export const PAGE = join(ROOT, 'docs', 'requirements.md');
+import { STAGES } from './stages.mjs';
 
 /** Each stage of jest leaves the results of its last run here. */
 export const RESULTS_FOLDER = join(ROOT, '.cache', 'test-results');
-
-const BEGIN = '<!-- begin run: written by `node scripts/generate/requirements.mjs` -->';
-const END = '<!-- end run -->';
-
-/** How many different figures a row shows; "and n more" stands for the others. */
-const FIGURES_MAX = 3;
-
-/** `| promise | file: part of a title | last run |`; `fillRequirements` writes the last cell. */
-const ROW = /^\| (.*?) ?\| `(test\/[^`]+)`(?:: (.*?))? \| .*\|$/;
 
 /**
  * What the failures of a stage say in full.
@@ -124,14 +115,14 @@ function readKept(file) {
 }
 
 /**
- * The last line of a run of all stages: whether each row of docs/requirements.md has tests that ran. The long form fills the page in,
- * unless a test that it names was skipped. The tests of a failed or skipped stage are missing, so then nothing is checked.
+ * The last line of a run of all stages: whether each test file of docs/requirements.md ran. The long form fills the page in,
+ * unless all tests of a file were skipped. The tests of a failed or skipped stage are missing, so then nothing is checked.
  *
  * @param {readonly import('./result.mjs').StageResult[]} results
- * @param {{ run: Run, file?: string, print?: (line: string) => void }} options
+ * @param {{ run: Run, root?: string, print?: (line: string) => void }} options
  * @returns {import('./result.mjs').StageResult}
  */
-export function checkRequirements(results, { run, file = PAGE, print = console.log }) {
+export function checkRequirements(results, { run, root = ROOT, print = console.log }) {
   const name = 'requirements';
   const ended = { name, stage: { name, quietS: 0 }, seconds: 0 };
   const incomplete = results.filter(({ failed, note }) => failed > 0 || note !== undefined).map((result) => result.name);
@@ -139,98 +130,35 @@ export function checkRequirements(results, { run, file = PAGE, print = console.l
     return { ...ended, passed: 0, failed: 0, skipped: 1, note: `not checked, because of ${incomplete.join(', ')}` };
   }
   const tests = results.flatMap((result) => result.tests ?? []);
-  const { page, problems, skipped } = fillRequirements(readFileSync(file, 'utf8'), { run, tests });
+  const files = testFilesOf(root).filter((file) => run.form === 'long' || !isOfLongForm(file));
+  const problems = files
+    .filter((file) => tests.every((test) => test.file !== file))
+    .map((file) => `${file}: no stage of scripts/test/stages.mjs ran it.`);
+  const skipped = files
+    .filter((file) => tests.some((test) => test.file === file) && !tests.some((test) => test.file === file && isPassed(test.status)))
+    .map((file) => `${file}: all of its tests were skipped. Install what they need.`);
   for (const line of [...problems, ...skipped]) print(line);
-  if (problems.length + skipped.length === 0 && run.form === 'long') writeFileSync(file, page);
-  return { ...ended, ...outcomeOf(problems.length === 0 ? undefined : `${problems.length} wrong in docs/requirements.md: see above`) };
+  if (problems.length + skipped.length === 0 && run.form === 'long') writeRequirements({ root, results: { run, tests } });
+  return { ...ended, ...outcomeOf(problems.length === 0 ? undefined : `${problems.length} wrong for docs/requirements.md: see above`) };
 }
 
 /**
- * The page with its last column filled; a problem for each row without a test that ran, or with one that failed; and a line for each
- * row with a skipped test.
- *
- * @param {string} page
- * @param {KeptRun} results
- */
-export function fillRequirements(page, { run, tests }) {
-  /** @type {string[]} */
-  const problems = [];
-  /** @type {string[]} */
-  const skipped = [];
-  const lines = page.split('\n').map((line, index) => {
-    const [, promise = '', file, title = ''] = ROW.exec(line) ?? [];
-    if (file === undefined) return line;
-    const named = testsOf({ file, title }, tests);
-    const where = `docs/requirements.md:${index + 1}: ${file}${title === '' ? '' : `: ${title}`}`;
-    if (named.length === 0) problems.push(`${where}: ${whyNone(file, tests)}`);
-    for (const { name, status } of named) {
-      if (status === 'failed') problems.push(`${where}: a test failed: ${name}. Fix it, and run its stage again.`);
-      else if (!isPassed(status)) skipped.push(`${where}: a test was skipped: ${name}. Install what it needs, or name another test.`);
-    }
-    return `| ${promise === '' ? '' : `${promise} `}| \`${file}\`${title === '' ? '' : `: ${title}`} | ${showTests(named)} |`;
-  });
-  return { page: withRun(lines.join('\n'), { run, tests }), problems, skipped };
-}
-
-/**
- * Why a row names no test, and what to do.
+ * Whether only the long form runs the file.
  *
  * @param {string} file
- * @param {readonly TestResult[]} tests
  */
-function whyNone(file, tests) {
-  return tests.some((test) => test.file === file)
-    ? 'no test of this file that ran has this text in its name. Copy a part of the name of a test.'
-    : 'no such test ran: the file is not there, or no stage of scripts/test/stages.mjs runs it. Name a file that a stage runs.';
+function isOfLongForm(file) {
+  const isBelow = (/** @type {readonly string[]} */ folders) => folders.some((folder) => file.startsWith(`${folder}/`));
+  const isOfShortForm = STAGES.some(({ folders = [], onlyLong = [] }) => isBelow(folders) && !onlyLong.includes(file));
+  return !isOfShortForm && STAGES.some(({ folders = [], long }) => isBelow([...folders, ...(long?.folders ?? [])]));
 }
 
 /**
- * The tests of the file whose full name contains the title. A test that ran on two versions of Node is one test.
+ * Writes docs/requirements.md.
  *
- * @param {{ file: string, title: string }} row
- * @param {readonly TestResult[]} tests
+ * @param {{ root: string, results?: KeptRun }} options
  */
-function testsOf({ file, title }, tests) {
-  /** @type {Map<string, TestResult>} */
-  const byName = new Map();
-  for (const test of tests) {
-    if (test.file !== file || !test.name.includes(title)) continue;
-    const before = byName.get(test.name);
-    byName.set(test.name, before !== undefined && !isPassed(before.status) ? before : test);
-  }
-  return [...byName.values()];
-}
-
-/** @param {string} status */
-function isPassed(status) {
-  return status === 'passed' || status === 'flaky';
-}
-
-/**
- * `12 tests; 6 x 1,000 random cases`.
- *
- * @param {readonly TestResult[]} tests
- */
-function showTests(tests) {
-  /** @type {Map<string, number>} */
-  const counts = new Map();
-  for (const text of tests.flatMap(({ figures }) => figures)) counts.set(text, (counts.get(text) ?? 0) + 1);
-  const figures = [...counts].map(([text, count]) => (count === 1 ? text : `${count} x ${text}`).replaceAll('|', '\\|'));
-  const more = figures.length > FIGURES_MAX ? [`and ${figures.length - FIGURES_MAX} more`] : [];
-  return [`${tests.length} ${tests.length === 1 ? 'test' : 'tests'}`, ...figures.slice(0, FIGURES_MAX), ...more].join('; ');
-}
-
-/**
- * The page with a line on the run between its markers.
- *
- * @param {string} page
- * @param {KeptRun} results
- */
-function withRun(page, { run, tests }) {
-  const [from, to] = [page.indexOf(BEGIN), page.indexOf(END)];
-  if (run === undefined || from < 0 || to < from) return page;
-  const files = new Set(tests.map(({ file }) => file)).size;
-  const passed = tests.filter(({ status }) => isPassed(status)).length;
-  const text = `Last run: commit ${run.commit}, ${run.date}, Node ${run.node}, ${run.form} form; ${passed.toLocaleString('en')} tests in ${files} files passed.`;
-  return `${page.slice(0, from)}${BEGIN}\n${text}\n${page.slice(to)}`;
+export function writeRequirements({ root, results }) {
+  const file = join(root, PAGE);
+  writeFileSync(file, requirementsPage({ root, page: readFileSync(file, 'utf8'), ...(results === undefined ? {} : { results }) }));
 }

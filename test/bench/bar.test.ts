@@ -1,4 +1,4 @@
-/** The bar in its short form: counts stay within their bound, processor time within twice the bound, and no hit is over-granted. */
+/** No measured row over-grants, decides without Redis or fails a call. */
 
 import { barOf, failureOf, gateOf, measureBar, NOT_YET, type BarRow } from '../../bench/rows/bar';
 import { renderDecisions, wrongCounts, type DecisionsResult } from '../../bench/rows/decisions-report';

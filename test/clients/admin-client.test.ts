@@ -1,4 +1,4 @@
-/** A Python client that is generated from the OpenAPI document drives the admin API: replies and errors have their types. */
+/** A Python client generated from the OpenAPI document reads and writes over the admin API, and gets problems as typed errors. */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

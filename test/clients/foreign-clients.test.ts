@@ -1,4 +1,4 @@
-/** Clients of other languages, by gRPC's own implementations in Go and C++: every mix of calls on a shared connection ends as it should. */
+/** Clients with grpc-go and grpcio end every mix of concurrent calls with the expected status. */
 
 import { Harness, allow, TRANSPORTS } from '../support/servers/transport-harness';
 import { FOREIGN_CLIENTS, KINDS, LARGE_DESCRIPTORS, LARGE_VALUE_BYTES, runForeignClient, SLOW_DOMAIN } from './foreign-client';

@@ -1,4 +1,4 @@
-/** h2spec, which holds an HTTP/2 server against RFC 7540 and RFC 7541, with the path of the one RPC: all of its tests pass. */
+/** The gRPC port passes all tests of h2spec on the path of the RPC, in strict mode too. */
 
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** The Python example of docs/libraries.md: its stubs are made as the page says, and uvicorn serves it before a real Weir. */
+/** The Python example of docs/libraries.md limits an ASGI application, and counts requests that passed without a decision. */
 
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** What people do in the console: by keyboard, by each role, with hostile names, while the API is away, and when a role changes. */
+/** Support sets overrides, blocks and credits in the console by keyboard alone, and each role sees only what it may do. */
 
 import type { Browser, Page } from 'playwright-core';
 import { writeDescriptor } from '../../src/administration/console/api/descriptor-text';

@@ -1,4 +1,4 @@
-/** The page of exceptions: a stray override is found, and ended with a confirmed click; what a role may not end has no button. */
+/** The console lists exceptions with their end and effect, finds them, and ends one with a confirmed click. */
 
 import type { Browser } from 'playwright-core';
 import { openBrowser, openConsole } from '../support/console/browser';

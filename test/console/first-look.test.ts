@@ -1,4 +1,4 @@
-/** The console as people meet it: a sign-in that explains, the theme, and a telephone of 400 px. */
+/** The sign-in of the console explains tokens and roles, and every page fits a width of 400 px. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';

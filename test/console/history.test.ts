@@ -1,4 +1,4 @@
-/** What the console draws: the last hour of keys, rules and instances, shares, who is denied over time, and the usage of a tenant. */
+/** The console draws the last hour of each key, rule and instance, and the usage of a tenant over a day. */
 
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,7 @@
 /**
- * A console that stays open leaks nothing: after hundreds of polls the heap, the elements and the listeners are those of the begin. The
- * short form steps the clock of the page from poll to poll; the long form also keeps a console open for ten minutes of real time.
+ * An open console keeps no more heap, elements and listeners after hundreds of polls.
+ *
+ * The short form steps the clock of the page from poll to poll; the long form also keeps a console open for ten minutes of real time.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** What the console says before and after a write: from what to what, warnings, and audit rows with who got it and how much. */
+/** The console shows what a write changes before and after it, and why it would have no effect. */
 
 import type { Browser, Page } from 'playwright-core';
 import { openBrowser, openConsole, type ConsolePage } from '../support/console/browser';

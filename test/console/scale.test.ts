@@ -1,4 +1,4 @@
-/** The console over 1,000 rules and 100,000 tenants: few requests, few elements, and every rule and tenant within reach. */
+/** The console finds each of 1,000 rules and 100,000 tenants, with few requests and few elements. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** The live tail in the console: rows as decisions are made, filters, a pause, bounds, and its end with the page. */
+/** The console shows decisions as they are made, filtered and in a bounded number of rows. */
 
 import type { Browser } from 'playwright-core';
 import { openBrowser, openConsole, type ConsolePage } from '../support/console/browser';

@@ -1,4 +1,4 @@
-/** "A day with limits" of docs/tenants.md, done in the console by clicks: each step is seen on the page and in the decisions. */
+/** The story of docs/tenants.md is done in the console by clicks. */
 
 import type { Browser, Page } from 'playwright-core';
 import { openBrowser, openConsole, type ConsolePage } from '../support/console/browser';

@@ -1,4 +1,4 @@
-/** The contract of control stores: in Redis, in a file, and in memory. */
+/** Two writers of control data never lose each other's change, in Redis, in a file and in memory. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

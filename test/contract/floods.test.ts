@@ -1,4 +1,4 @@
-/** Floods of keys: what a store that has no more room forgets, and what it keeps. */
+/** A flood of fresh keys evicts no used-up limit from the embedded store or from mode `local`. */
 
 import type { BucketAlgorithm } from '../../src/domain/algorithm/algorithms';
 import type { BucketLimit, Group, GroupVerdict, Take } from '../../src/domain/bucket/take';

@@ -1,4 +1,4 @@
-/** Replies that Redis never gives: none is taken for an answer, hangs or ends the process, or charges what nobody asked for. */
+/** An invalid reply of Redis never causes an internal fault, a hang or a wrong charge. */
 
 import fc from 'fast-check';
 import { StoreError } from '../../src/state/store/port/store';

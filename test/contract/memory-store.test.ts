@@ -1,4 +1,4 @@
-/** The embedded store: the contract, and its bounds. */
+/** The embedded store keeps the store contract and bounds its memory. */
 
 import { ALGORITHMS } from '../../src/domain/algorithm/algorithms';
 import { MemoryStore } from '../../src/state/store/memory/memory-store';

@@ -1,4 +1,4 @@
-/** The Redis store on a real Redis, alone and behind the deadline: the contract. */
+/** The Redis store charges a request in full or not at all, for all algorithms, modes, reports and slots. */
 
 import { BreakerStore } from '../../src/state/resilience/breaker';
 import { DeadlineStore } from '../../src/state/resilience/deadline';

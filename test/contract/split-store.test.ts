@@ -1,4 +1,4 @@
-/** Groups split bucket by bucket, by slots and by servers: the contract. */
+/** Groups that are split by bucket, slot or server keep the store contract. */
 
 import { slotOf } from '../../src/state/store/redis/cluster-slots';
 import { MemoryStore } from '../../src/state/store/memory/memory-store';

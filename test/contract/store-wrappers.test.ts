@@ -1,4 +1,4 @@
-/** Stores that wrap a store: the contract through them, and what each adds to both operations. */
+/** Each layer around a store keeps the store contract. */
 
 import { DeadlineStore } from '../../src/state/resilience/deadline';
 import { DenyCacheStore } from '../../src/state/resilience/deny-cache';

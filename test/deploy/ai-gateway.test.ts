@@ -1,4 +1,4 @@
-/** The manifest for Envoy AI Gateway: what its controller and its Envoys expect, and a Weir with its very environment that enforces quotas. */
+/** The manifest for Envoy AI Gateway starts a Weir that enforces its quotas. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { SETTINGS_TABLE } from '../../src/configuration/settings/table/settings-table';

@@ -1,4 +1,4 @@
-/** A build of `npm start` skips the type checks; `npm run build` does not take it for its own. */
+/** `npm run build` checks types also after `npm start` built without checks. */
 
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** /bin/ratelimit_config_check of the image: the reference's flags, last line and exit codes. */
+/** `/bin/ratelimit_config_check` has the flags, last line and exit codes of envoyproxy/ratelimit. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

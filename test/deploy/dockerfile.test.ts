@@ -1,4 +1,4 @@
-/** What can be known of the image without building it: its sources exist, it is not root, its ports are the server's. */
+/** The Dockerfile names existing files, a user that is not root, and one Node image that a build may pin. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readDockerfile, type Stage } from '../support/image/dockerfile';

@@ -1,4 +1,4 @@
-/** Istio's sample (samples/ratelimit/rate-limit-service.yaml) with nothing but its image changed: its command, environment and file set. */
+/** Istio's sample runs with its own command, environment and files after its image is replaced. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

@@ -1,4 +1,8 @@
-/** The EnvoyFilter asks Weir as deploy/envoy/envoy.yaml does: the tested file vouches for the one that needs a mesh. */
+/**
+ * The EnvoyFilter for Istio sends the same descriptors as the tested configuration of Envoy.
+ *
+ * The tested file vouches for the one that needs a mesh.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEPLOY, documentsOf } from './manifests';

@@ -1,4 +1,4 @@
-/** The Kubernetes manifests agree with each other, with the example config and with what the server reads. */
+/** The Kubernetes manifests parse, agree with each other, and contain the example of the docs. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { SETTINGS_TABLE } from '../../src/configuration/settings/table/settings-table';

@@ -1,4 +1,4 @@
-/** NOTICE has the license of every package whose code is in files that Weir publishes. */
+/** NOTICE has the license of every package whose code is in published files. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';

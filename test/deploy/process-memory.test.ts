@@ -1,4 +1,4 @@
-/** Where Weir counts in its own memory, its process is started so that Node itself takes little more than it must; where Redis counts, without flags for that. */
+/** With the embedded store garbage does not grow with the table of buckets, and V8's compilers take little memory. */
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

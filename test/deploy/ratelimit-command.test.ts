@@ -1,4 +1,4 @@
-/** /bin/ratelimit serves from the environment alone, with the variables of the Deployment. */
+/** `/bin/ratelimit` serves from the variables of the Deployment alone. */
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

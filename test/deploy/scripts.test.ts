@@ -1,4 +1,4 @@
-/** The commands of package.json and of CI are the ones that the scripts know. */
+/** Each stage has its npm script, and CI calls `npm test` and nothing else. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';

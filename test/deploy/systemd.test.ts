@@ -1,4 +1,4 @@
-/** deploy/systemd and docs/vm.md: the unit starts, reloads and stops Weir in time, and the commands of the page install what it starts. */
+/** The systemd unit waits for a drain and grants no capability, and docs/vm.md installs every file that it reads. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

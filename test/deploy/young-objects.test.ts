@@ -1,4 +1,4 @@
-/** Every way in which Weir is shipped says how much V8 may hold for young objects, less where it counts in its own memory; an operator may say otherwise. */
+/** Each way to start Weir bounds V8's young objects, and an operator's NODE_OPTIONS wins. */
 
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';

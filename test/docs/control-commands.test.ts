@@ -1,4 +1,4 @@
-/** The commands of the admin API and its routes agree, and the examples of the page of the command line do what they say. */
+/** The commands of the admin API have the operations of its routes, and their documented examples work. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

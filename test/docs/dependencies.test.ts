@@ -1,4 +1,4 @@
-/** docs/internals/process.md has a paragraph on each package that serving needs, and the files that it names are those that import it. */
+/** The page of the process describes each package that serving needs, and names the files that import it. */
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** The arrows between the folders of `src/` point inward, as docs/architecture.md says, and no import leads in a circle. */
+/** Imports between folders of `src/` point inward and make no circle, and the domain imports neither libraries nor edges. */
 
 import path from 'node:path';
 import { ALGORITHMS } from '../../src/domain/algorithm/algorithms';

@@ -1,4 +1,4 @@
-/** Every program of docs/libraries.md runs as it stands there, with the packages as npm installs them. */
+/** Every program of docs/libraries.md runs as it is printed, with the packages as npm installs them. */
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';

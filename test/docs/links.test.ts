@@ -1,4 +1,4 @@
-/** Every link of every page leads somewhere: to a file of the repository, and where it names a heading, to one that is there. */
+/** No page has a dead link, and no page or comment names a missing file. */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** The pages, the test titles, the texts of settings and metrics, and the help read as plain technical English: without the patterns below, in short sentences. */
+/** Pages, promises, test titles, help and texts of metrics and settings are plain English in short sentences. */
 
 import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -25,6 +25,7 @@ import { DOMAIN_METRICS, RULE_METRICS } from '../../src/server/observability/met
 import { makeAlerts } from '../../scripts/generate/monitoring/alerts';
 import { makeDashboards } from '../../scripts/generate/monitoring/dashboards';
 import { passagesOf, sentencesOf, stringPassages, type Passage, type Sentence } from '../support/docs/prose';
+import { testHeads } from '../support/docs/test-heads';
 import { testTitles } from '../support/docs/test-titles';
 
 /**
@@ -191,7 +192,7 @@ function sentencesToRead(): Sentence[] {
     .filter((file) => STRINGS_READ.includes(file.split('/')[0] ?? ''))
     .flatMap(stringPassages)
     .filter(({ lines }) => lines.length === 1);
-  return [...files.flatMap(passagesOf), ...strings, ...textsToRead(), ...testTitles()].flatMap(sentencesOf);
+  return [...files.flatMap(passagesOf), ...strings, ...textsToRead(), ...testTitles(), ...testHeads()].flatMap(sentencesOf);
 }
 
 function wordsOf(text: string): number {

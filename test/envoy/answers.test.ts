@@ -1,4 +1,4 @@
-/** What a client of a real Envoy sees of Weir's headers in each mode, and what Envoy's access log sees of its metadata. */
+/** A client of a real Envoy sees the headers of each mode, and its access log shows why a request was denied. */
 import { writeConfig } from '../support/config/temp-config';
 import { startWeir, type WeirProcess } from '../support/processes/weir-process';
 import { startGateway, warmUp, type Gateway, type GatewayOptions } from './chain/gateway';

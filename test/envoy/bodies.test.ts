@@ -1,4 +1,4 @@
-/** What a client of a real Envoy gets with a 429: the body, its type, and nothing that a caller put there as anything but text. */
+/** A client of a real Envoy gets the body of a denial with its type, and values of callers are escaped in it. */
 import { writeConfig } from '../support/config/temp-config';
 import { startWeir, type WeirProcess } from '../support/processes/weir-process';
 import { startGateway, warmUp, type Gateway } from './chain/gateway';

@@ -1,4 +1,4 @@
-/** Envoy itself accepts the published configs as they stand, and the presets' limits are what `weir check` has nothing against. */
+/** Envoy accepts each published configuration, and `weir check` finds no fault in its limits. */
 import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

@@ -1,4 +1,4 @@
-/** A Weir that ends or starts, and a connection that has come of age, behind a real Envoy under load: no request passes without a decision. */
+/** Weirs that restart behind an Envoy under load decide every request, and aged connections lose none. */
 
 import { isLong } from '../support/random/form';
 import { freePort } from '../support/servers/ports';

@@ -1,4 +1,4 @@
-/** A real Envoy reaches Weir over TLS with certificates on both sides, and over a unix socket; connections that are renewed cost it no answer. */
+/** A real Envoy reaches Weir over TLS with certificates on both sides, and over a unix socket. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What Envoy does when Weir can't decide is Envoy's own setting, failure_mode_deny, in every way of not deciding. */
+/** Envoy's `failure_mode_deny` decides when Weir answers UNAVAILABLE or not at all. */
 import { join } from 'node:path';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';
 import { until } from '../support/clock/until';

@@ -1,4 +1,4 @@
-/** Callers who invent headers, tokens and paths get no more through a real Envoy with the published configuration than those who do not. */
+/** Forged headers, tokens and paths gain nothing through the published Envoy configuration. */
 import { resolve } from 'node:path';
 import type { HttpRequest } from '../support/clients/http-client';
 import { startWeir, type WeirProcess } from '../support/processes/weir-process';

@@ -1,4 +1,4 @@
-/** A real Envoy enforces what Weir decides, whichever store counts. */
+/** Behind a real Envoy requests pass, get 429 with headers, and pass after the refill, on both stores and transports. */
 import { join } from 'node:path';
 import { httpRequest } from '../support/clients/http-client';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';

@@ -1,4 +1,4 @@
-/** The Envoy configuration of the README limits as it stands, with the limits of the README. */
+/** The Envoy configuration of the README limits every spelling of a path. */
 import { startEnvoy, type EnvoyProcess } from '../support/servers/envoy';
 import { httpRequest } from '../support/clients/http-client';
 import { fencedBlocks } from '../support/docs/markdown';

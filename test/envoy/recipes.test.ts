@@ -1,4 +1,4 @@
-/** docs/recipes.md: each command prints what the page says, with the published Envoy configuration, a real Envoy and a real Weir. */
+/** Each command of docs/recipes.md prints what the page shows, behind a real Envoy. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';

@@ -1,4 +1,4 @@
-/** Three Weirs behind a headless service and two real Envoys, replaced one after the other under load: every request is decided. */
+/** Three Weirs behind two Envoys are replaced one after the other under load, and every request is decided. */
 
 import { writeConfig } from '../support/config/temp-config';
 import { until } from '../support/clock/until';

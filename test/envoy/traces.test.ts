@@ -1,4 +1,4 @@
-/** Envoy and Weir trace one request together: Weir's call is below Envoy's span, and Envoy's sampling decision applies. */
+/** Envoy and Weir trace one request together, and Envoy's sampling decision applies. */
 import { join } from 'node:path';
 import { startWeir, type WeirProcess } from '../support/processes/weir-process';
 import { until } from '../support/clock/until';

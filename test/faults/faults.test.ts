@@ -1,4 +1,8 @@
-/** Faults under load: nobody goes without an answer, the bounds hold, and Redis decides again. The long form writes docs/faults.md. */
+/**
+ * Under every fault of docs/faults.md each call is answered in time, no hit is lost or charged twice, and Redis decides again.
+ *
+ * The long form writes docs/faults.md.
+ */
 
 import { isLong } from '../support/random/form';
 import { chooseFaults, FAULTS } from './scenes/all-faults';

@@ -1,4 +1,4 @@
-/** The clock that the fault tests set is the one that processes see, while they run, and the monotonic one stays. */
+/** Processes of the fault tests see the clock that a test sets, and their monotonic clock stays. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** The image: its file tree is built by the steps of deploy/Dockerfile, and started as its user with a read-only root. */
+/** The steps of the Dockerfile make an image that decides as its user on a read-only root, with a health check and the console. */
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** A real kube-apiserver takes what the chart and kustomize make: strict fields, the profile `restricted`, and custom resources by their definitions. */
+/** A real kube-apiserver accepts all objects of the chart and of kustomize, in a restricted namespace. */
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

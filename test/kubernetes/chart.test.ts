@@ -1,4 +1,4 @@
-/** The chart renders for each preset and for any combination of features, and what it renders conforms to the schemas and to what Weir reads. */
+/** Each preset and any combination of features of the chart conform to the schemas, and Weir takes their environment. */
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync, cpSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

@@ -1,4 +1,4 @@
-/** What Envoy Gateway makes of rate limits, by the expectations of its own tests: Weir accepts each configuration, and decides what its Envoy asks. */
+/** Weir accepts what Envoy Gateway makes of its policies, and decides what its Envoy asks. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';

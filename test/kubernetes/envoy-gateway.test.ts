@@ -1,4 +1,4 @@
-/** deploy/envoy-gateway: Envoy Gateway itself reads the configuration, and what it starts with it is a Weir whose variables are settings. */
+/** Envoy Gateway knows every field of the published configuration, and finds mistakes in it. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** deploy/kubernetes is what the chart renders: kustomize builds of the base, each component and the example overlay what Helm makes of the same values. */
+/** The kustomize base, components and overlay build what Helm makes of the same values. */
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

@@ -1,4 +1,4 @@
-/** What the chart's pods would run is run: a Weir with the rendered environment, the test of `helm test`, and the check before an upgrade. */
+/** A Weir with the environment of a rendered pod serves and passes `helm test`, and bad limits stop an upgrade. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { httpRequest } from '../support/clients/http-client';

@@ -1,4 +1,4 @@
-/** The published manifests conform to the schemas of every Kubernetes version, and of the custom resources that they use. */
+/** The published manifests conform to the schemas of the oldest and newest Kubernetes, and of their custom resources. */
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

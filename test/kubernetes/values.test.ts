@@ -1,4 +1,4 @@
-/** Wrong values of the chart: each stops Helm, with a message that names the value. */
+/** A wrong value of the chart stops Helm with the name of the value and what is allowed. */
 import { figure } from '../support/docs/figure';
 import { mergeValues } from '../support/kubernetes/features';
 import { template, type Values } from '../support/kubernetes/helm';

@@ -1,4 +1,4 @@
-/** The heartbeat script in a real Redis: who is counted, and for how long. */
+/** The heartbeat script counts the live instances, and drops one whose heartbeat has ended. */
 
 import { loadClockedScript, setClock } from '../support/redis/clocked-script';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';

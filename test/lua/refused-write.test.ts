@@ -1,4 +1,4 @@
-/** Writes that Redis refuses: a run that fails has changed nothing, or says that it has. */
+/** A write that Redis refuses changes nothing, or the script reports that it did. */
 
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** The script of settlements as Redis runs it: what it reads, what it writes, what it leaves alone. */
+/** Hits given back restore the bucket, and a bucket without hits is deleted. */
 
 import { ALGORITHMS } from '../../src/domain/algorithm/algorithms';
 import { UNSETTLED } from '../../src/domain/bucket/take';

@@ -1,4 +1,4 @@
-/** The summary script in a real Redis: a text that expires, and is read back to the byte. */
+/** The summary script keeps a text to the byte until it expires. */
 
 import { loadScript } from '../../src/state/store/redis/script-loader';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';

@@ -1,4 +1,4 @@
-/** The script as Redis runs it: what it reads, what it writes, what it leaves alone. */
+/** A denied group changes no key, and a run reads and writes each bucket once. */
 
 import { ALGORITHMS, type Algorithm } from '../../src/domain/algorithm/algorithms';
 import type { Group } from '../../src/domain/bucket/take';
@@ -170,7 +170,7 @@ test.each(Object.entries(LIMITS))(
   },
 );
 
-test('values of an older format are read, and written in the new one', async () => {
+test('values of an older format keep their counts, and are written in the new one', async () => {
   const window = LIMITS.fixed_window;
   await redis.client.set('a', `4 500000 ${START_US - 100_000}`);
   await redis.client.set('b', `${Math.floor(START_US / window.windowUs)} 2`);

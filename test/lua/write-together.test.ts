@@ -1,4 +1,4 @@
-/** Buckets of plain groups written by MSETEX, on the servers that have it: what they hold is what SET writes, and no TTL is shorter. */
+/** MSETEX writes the values that SET writes, with a sufficient TTL. */
 
 import type { BucketLimit, Group } from '../../src/domain/bucket/take';
 import { RedisStore } from '../../src/state/store/redis/redis-store';

@@ -1,7 +1,4 @@
-/**
- * luacheck finds nothing in the scripts of proxies, nor in those of Redis: in each file on its own, which may use names of its includes and of what it
- * says it needs; and in the scripts as Redis runs them.
- */
+/** No Lua script has a finding of luacheck, alone or as it runs. */
 
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';

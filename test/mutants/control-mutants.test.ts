@@ -1,4 +1,4 @@
-/** Mutants of the scripts of control data: every one that is tried answers or stores something else, or is listed with the reason. */
+/** Every mutant of the scripts of control data answers or stores something else, or is equivalent. */
 
 import { loadClockedScript } from '../support/redis/clocked-script';
 import { figure } from '../support/docs/figure';

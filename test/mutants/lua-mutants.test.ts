@@ -1,4 +1,4 @@
-/** Mutants of the Lua: every one that is tried is killed, or listed as equivalent with the reason. */
+/** Every mutant of the Lua scripts fails a test, or is equivalent. */
 
 import { mkdirSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';

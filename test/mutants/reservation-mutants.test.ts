@@ -1,4 +1,4 @@
-/** Mutants of the pure part of reservations: every one that is tried is killed by random lives of reservations, or listed with the reason. */
+/** Every mutant of the pure code of reservations fails a random life of reservations, or is equivalent. */
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

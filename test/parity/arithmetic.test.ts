@@ -1,4 +1,4 @@
-/** The arithmetic of both twins, against BigInt, on both sides of the border up to which doubles are exact. */
+/** Both twins compute the same as BigInt, on both sides of the limit of exact doubles. */
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

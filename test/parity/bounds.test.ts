@@ -1,4 +1,4 @@
-/** What each algorithm promises, as properties of what it lets through; and of groups, that order does not matter. */
+/** Each algorithm stays within its bound in any window. */
 
 import fc from 'fast-check';
 import { ALGORITHMS, type BucketAlgorithm, type BucketState } from '../../src/domain/algorithm/algorithms';

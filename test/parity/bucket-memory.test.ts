@@ -1,4 +1,4 @@
-/** What one bucket of each algorithm takes in Redis: measured and printed, for `docs/algorithms.md`. */
+/** A bucket in Redis takes a bounded number of bytes. */
 
 import type { Algorithm } from '../../src/domain/algorithm/algorithms';
 import { bucketKey } from '../../src/domain/bucket/bucket-key';

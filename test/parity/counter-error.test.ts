@@ -1,4 +1,4 @@
-/** How far `sliding_window_counter` is off from the log: measured, printed, and as `docs/algorithms.md` says it is. */
+/** The error of the sliding window counter equals the figures in docs/algorithms.md. */
 
 import { readFileSync, writeSync } from 'node:fs';
 import { limitOf, OneBucket, START_US } from '../support/model/one-bucket';

@@ -1,4 +1,4 @@
-/** Folding: the same group many times in one call is decided as one by one, to the digit, by Redis as by the TypeScript twin. */
+/** Groups folded into one are decided exactly as one by one, in Redis and in its TypeScript twin. */
 
 import fc from 'fast-check';
 import { RESP_TYPES } from 'redis';

@@ -1,4 +1,4 @@
-/** Hits given back: never more room afterwards than if their take had never been, whatever others took meanwhile. */
+/** Hits given back never leave more room than if they had not been taken. */
 
 import fc from 'fast-check';
 import { TRAITS, type BucketAlgorithm, type BucketState } from '../../src/domain/algorithm/algorithms';

@@ -1,4 +1,4 @@
-/** A clock that steps by a second or an hour, either way: what passes early is bounded, and no key stays locked. */
+/** A clock step of a second or an hour has a bounded effect, and blocks for at most one refill or window. */
 
 import fc from 'fast-check';
 import { ALGORITHMS, type Algorithm } from '../../src/domain/algorithm/algorithms';

@@ -1,4 +1,8 @@
-/** The model and the TypeScript twin agree on every field of every verdict; `twins.test.ts` ties the Lua to that twin. */
+/**
+ * Weir agrees on every field with an independent model in exact fractions.
+ *
+ * `twins.test.ts` ties the Lua scripts to the TypeScript twin that this file compares.
+ */
 
 import fc from 'fast-check';
 import { ALGORITHMS, type BucketState } from '../../src/domain/algorithm/algorithms';

@@ -1,4 +1,4 @@
-/** Random schedules of reservations, repeated, lost and out of order: both stores and a model come to the same. */
+/** Both stores and a model agree on random schedules of reservations, with repeats, losses and reorderings. */
 
 import { ALGORITHMS } from '../../src/domain/algorithm/algorithms';
 import type { GroupOutcome } from '../../src/state/store/port/store';

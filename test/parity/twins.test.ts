@@ -1,4 +1,4 @@
-/** The twins: Lua in a real Redis and TypeScript agree on every field of every verdict, and on every state. */
+/** The Lua scripts and their TypeScript twin agree on every field of every verdict, and on every stored state. */
 
 import fc from 'fast-check';
 import { RESP_TYPES } from 'redis';

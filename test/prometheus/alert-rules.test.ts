@@ -1,4 +1,4 @@
-/** promtool accepts the alerts, and each fires and resolves by what the series show. */
+/** Each alert fires and resolves as its series demand, by promtool with the times that operators use. */
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** A real Prometheus watches real Weirs under load: each alert fires by its fault and resolves after it, and each query of the dashboards has data. */
+/** Each alert fires by its fault on live Weirs and resolves after it, and each dashboard query returns data. */
 
 import { readFileSync } from 'node:fs';
 import { makeAlerts } from '../../scripts/generate/monitoring/alerts';

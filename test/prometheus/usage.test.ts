@@ -1,4 +1,4 @@
-/** The usage of a key over a day, as the console shows it, from a real Prometheus that scrapes a real Weir. */
+/** The usage of a key over a day is read from a real Prometheus that scrapes a real Weir. */
 
 import { PrometheusUsage } from '../../src/administration/admin/usage/prometheus-usage';
 import { httpRequest } from '../support/clients/http-client';

@@ -1,4 +1,4 @@
-/** nginx, Traefik, Caddy, HAProxy and Apache with the configurations of deploy/ ask a real Weir at /check, and do what they promise. */
+/** The published configurations of nginx, Traefik, Caddy, HAProxy and Apache limit clients by `/check`. */
 
 import { connect } from 'node:net';
 import { resolve } from 'node:path';

@@ -1,4 +1,4 @@
-/** Random changes of requests to the published configurations of other proxies: a client at its limit gets nothing more to the service. */
+/** No random change of a request gets more through nginx, Traefik, Caddy, HAProxy or Apache for a client at its limit. */
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';

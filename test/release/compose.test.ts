@@ -1,4 +1,4 @@
-/** deploy/compose.yaml without an engine: compose, Envoy, Prometheus and Weir accept its parts, and Envoy, two Weirs and Redis run as it says. */
+/** Envoy, two Weirs and Redis decide as deploy/compose.yaml starts them, and docker compose accepts the file. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** Two versions of Weir on one Redis, as during a rollout: with the same format of states they share each limit, with another neither disturbs the other. */
+/** Two versions of Weir on one Redis share limits, or count apart if their formats differ. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

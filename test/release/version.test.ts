@@ -1,4 +1,4 @@
-/** The changelog has the form of Keep a Changelog, and scripts/release/check-version.mjs lets only one version through, of a package that a registry takes. */
+/** A release has one version in its tag, the package, the chart and the changelog. */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

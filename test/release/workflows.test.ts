@@ -1,4 +1,4 @@
-/** The workflows of the forge: valid, pinned, with few rights, and a release publishes only what was tested. */
+/** A release publishes only what CI has tested, with pinned actions, few rights, signatures and provenance. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

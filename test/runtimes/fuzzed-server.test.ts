@@ -1,4 +1,4 @@
-/** Frames of any client leave a served process alive, on each Node: the fuzzer sends them from this process, and another one asks for decisions meanwhile. */
+/** No frame of any client ends the process, on every supported Node. */
 
 import path from 'node:path';
 import { asError } from '../../src/lib/errors';

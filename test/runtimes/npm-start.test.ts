@@ -1,4 +1,4 @@
-/** `npm start` in a fresh checkout installs what serving needs and decides; a later build notices what is missing. */
+/** `npm start` in a fresh checkout installs what serving needs, and serves the example with a console. */
 
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** The server as the image starts it, on each Node: it decides on both stores, and a drain answers the call in flight. */
+/** Each supported Node serves as the image starts it, and answers the call in flight at SIGTERM. */
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** Clients that wait as `Retry-After` says send fewer requests in vain than those that back off, and are done at the same time. */
+/** Clients that wait as `Retry-After` says send fewer requests in vain than clients that back off, and are as fast. */
 
 import { decided } from '../support/decisions/outcomes';
 import { groupOf, take } from '../support/decisions/groups';

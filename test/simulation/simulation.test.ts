@@ -1,7 +1,4 @@
-/**
- * Instances on one Redis through ten thousand random troubles, in simulated time: safety all the while (an answer within
- * the deadline, no more passes than documented, nothing is charged twice), and when all is well again, liveness.
- */
+/** Random failures of Redis and its network delay no answer, admit no more than documented, and double no charge. */
 
 import fc from 'fast-check';
 import { ALGORITHMS } from '../../src/domain/algorithm/algorithms';

@@ -1,4 +1,4 @@
-/** The path: what it asks the store, and what it makes of the answer. */
+/** Requests that arrive together are one call of the store, each with its own outcome. */
 
 import type { Group } from '../../src/domain/bucket/take';
 import type { Decided } from '../../src/should-rate-limit';

@@ -1,4 +1,4 @@
-/** Each amendment of the model is a difference that operators are told of. */
+/** Each difference of the model from envoyproxy/ratelimit is a listed one. */
 
 import { tableRows } from '../../support/docs/markdown';
 import { AMENDMENTS } from './amendments';

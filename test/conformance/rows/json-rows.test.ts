@@ -1,4 +1,4 @@
-/** The answers of `/json` in the form that its callers read, by a process that loads its files as the reference does. */
+/** `/json` answers in the form of envoyproxy/ratelimit, with a configuration from `RUNTIME_*`. */
 
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

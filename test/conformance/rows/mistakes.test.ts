@@ -1,4 +1,4 @@
-/** The mistakes that envoyproxy/ratelimit refuses, one file each, and the line that Weir refuses it with. */
+/** Weir reports each mistake that envoyproxy/ratelimit refuses, with file, line and column. */
 
 import { FILE } from '../../../src/configuration/compile/fields/file';
 import { problemsOfFiles } from '../../unit/compile/compile-config';

@@ -1,4 +1,4 @@
-/** Every setting of envoyproxy/ratelimit with its default there: the same here, or a difference that is written down. */
+/** Each setting of envoyproxy/ratelimit has the same default, a listed difference, or a log line that it has no effect. */
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

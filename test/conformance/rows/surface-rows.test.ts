@@ -1,4 +1,4 @@
-/** What a running process shows beside decisions, as envoyproxy/ratelimit does: its endpoints, and the names of its statistics. */
+/** Endpoints and statsd names equal those of envoyproxy/ratelimit. */
 
 import { httpRequest } from '../../support/clients/http-client';
 import { writeConfig } from '../../support/config/temp-config';

@@ -1,4 +1,4 @@
-/** The conformance table: each row on the embedded store, and on Redis. */
+/** Weir accepts the configuration language of envoyproxy/ratelimit and makes its decisions, except for listed differences, on both stores. */
 
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
 import type { Store } from '../../../src/state/store/port/store';

@@ -1,4 +1,4 @@
-/** Random requests on random configurations: Weir answers each as the model that was written from the text. */
+/** Weir answers and counts random requests on random configurations as an independent model does. */
 
 import { DenyCacheStore } from '../../../src/state/resilience/deny-cache';
 import { UsageSnapshot } from '../../../src/state/resilience/usage-snapshot';

@@ -1,4 +1,4 @@
-/** `npm run conformance` at a Weir process: over gRPC, its files read while it runs. */
+/** `npm run conformance` finds that a Weir process agrees with the model over gRPC. */
 
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

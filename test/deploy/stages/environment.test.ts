@@ -1,4 +1,4 @@
-/** Variables of a machine that are not on the list of `npm test` reach no test, and those that package clients need do. */
+/** Variables of the machine change no result of `npm test`. */
 
 import path from 'node:path';
 import { runCommand } from '../../support/processes/command';

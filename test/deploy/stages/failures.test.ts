@@ -1,4 +1,4 @@
-/** What `npm test` prints of failures: enough to see what is wrong, once; all of it is in a file. And what its summary says of stages. */
+/** `npm test` prints each failure once, in at most a hundred lines, and says how busy the machine was. */
 
 import { runCommand } from '../../support/processes/command';
 import { ExampleStage } from '../../support/stages/example-stage';

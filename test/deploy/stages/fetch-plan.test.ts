@@ -1,4 +1,4 @@
-/** `npm test` says first what it will fetch, and how much; and each tool in .cache/ has its size in that plan. */
+/** `npm test` says first what it will fetch, its size, and where it goes. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';

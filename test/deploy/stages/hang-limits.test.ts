@@ -1,4 +1,4 @@
-/** Limits of single tests and hooks end what hangs, not what a busy machine makes slow: they are never shorter than that of jest.config.cjs. */
+/** No test or hook has a limit that is shorter than that of jest.config.cjs. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

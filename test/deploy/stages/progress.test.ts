@@ -1,4 +1,4 @@
-/** How far a stage of `npm test` is: what the reporter of jest keeps, and the lines that are made of it. */
+/** `npm test` shows how far each of its stages is. */
 
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

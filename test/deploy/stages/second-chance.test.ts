@@ -1,4 +1,4 @@
-/** The second chance of `npm test`: what failed or was stopped runs once more, alone, with the same seed, and is named when it passes. */
+/** A test that failed on a busy machine runs once more, alone and with the same seed. */
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

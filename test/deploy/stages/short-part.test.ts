@@ -1,4 +1,4 @@
-/** The short form tries more mutants when what is mutated has changed since the commit before the last one. */
+/** The short form tries more mutants after a change of the mutated code. */
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Programs of Debian packages run from the cache: fetched by apt from a repository made here, unpacked with what they need, without root. */
+/** Programs of Debian packages run from `.cache/` with their libraries, without root and without a service. */
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -1,4 +1,4 @@
-/** docs/operations.md: its commands run on a real Weir and Redis, and what it backs up comes back. */
+/** The commands of docs/operations.md run, and its backup restores control data into an empty Redis. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

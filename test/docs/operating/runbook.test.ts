@@ -1,4 +1,4 @@
-/** The dashboards and alerts are what the generator makes, and the runbook has a section for each alert. */
+/** Dashboards and alerts equal what the generator makes, and each alert has its section of the runbook. */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** docs/sizing.md has the figures of docs/benchmarks.md. */
+/** The figures of docs/sizing.md are those of docs/benchmarks.md. */
 
 import { readFileSync } from 'node:fs';
 import { runCommand } from '../../support/processes/command';

@@ -1,4 +1,4 @@
-/** The page of algorithms and the code agree: a section for each, none for one that is not there, YAML that compiles. */
+/** The page of algorithms has a section for each algorithm, with YAML that compiles. */
 
 import { readFileSync } from 'node:fs';
 import { ALGORITHMS } from '../../../src/domain/algorithm/algorithms';

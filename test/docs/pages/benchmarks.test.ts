@@ -1,4 +1,4 @@
-/** docs/benchmarks.md has what its commands write: every row of the bar with its bound, and a line for each row that a full run measures. */
+/** The page of benchmarks has every row of the bar with its bound, and of a full run. */
 
 import { readFileSync } from 'node:fs';
 import { BAR, barOf } from '../../../bench/rows/bar';

@@ -1,4 +1,4 @@
-/** docs/faults.md shows every fault of the code, and no other. */
+/** The page of faults lists exactly the faults of the tests. */
 
 import { readFileSync } from 'node:fs';
 import { FAULTS } from '../../faults/scenes/all-faults';

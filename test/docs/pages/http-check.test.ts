@@ -1,4 +1,4 @@
-/** docs/http-check.md: its commands do what it says, its settings are those of the examples, and it lists every example. */
+/** The commands of docs/http-check.md print what it shows, and its examples have its settings. */
 
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** docs/migrating.md as somebody new would try it: its commands, with its files, say what it shows; its deployments start. */
+/** The commands of docs/migrating.md print its output with its own files, and its deployments start. */
 
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

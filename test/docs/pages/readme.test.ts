@@ -1,4 +1,4 @@
-/** What the README says to type does what the README says it does. */
+/** The commands of the README print its output. */
 
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';

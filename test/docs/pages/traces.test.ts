@@ -1,4 +1,4 @@
-/** The page of traces and the code agree on the attributes of spans, in both directions. */
+/** The page of traces lists exactly the attributes that spans have. */
 
 import { tableRows } from '../../support/docs/markdown';
 import { sourceFiles } from '../../support/docs/source-files';

@@ -1,4 +1,4 @@
-/** The page of limits on what a response cost: its YAML is good, its metrics are there, and it quotes the presets as they are. */
+/** The page of usage limits has valid YAML, existing metrics and exact quotes of the presets. */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** docs/versions.md names the versions that the installers pin. */
+/** The page of versions has those that the tests run with. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 

@@ -1,4 +1,4 @@
-/** The page of who is limited: its commands show what it says, and its metrics and settings are there. */
+/** The commands of docs/who-is-limited.md print its output, and its metrics and settings exist. */
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

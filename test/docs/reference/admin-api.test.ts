@@ -1,4 +1,4 @@
-/** The page of the admin API and the table of routes agree, and its examples do what they say. */
+/** The page of the admin API lists exactly its routes, and its examples work. */
 
 import { readFileSync } from 'node:fs';
 import { renderAdminDoc } from '../../../scripts/generate/docs/admin-doc';

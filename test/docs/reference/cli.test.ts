@@ -1,4 +1,4 @@
-/** The page of the command line and the code agree, in both directions: commands, flags, rules of warnings. */
+/** The page of the command line lists exactly the commands, flags and lint rules that exist. */
 
 import { readFileSync } from 'node:fs';
 import { ASK_OPTIONS, ASK_USAGE } from '../../../src/program/cli/ask';

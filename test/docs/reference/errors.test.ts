@@ -1,4 +1,4 @@
-/** The page of errors and the code agree, in both directions. */
+/** The page of errors lists exactly the errors of the code. */
 
 import { tableRows } from '../../support/docs/markdown';
 import { sourceFiles } from '../../support/docs/source-files';

@@ -1,4 +1,4 @@
-/** The page of headers shows what Weir writes: its lines of headers, its bodies, its metadata, its YAML, and every mode. */
+/** The page of headers shows the headers, bodies and metadata that Weir writes in every mode. */
 
 import { readFileSync } from 'node:fs';
 import type { Decision } from '../../../src/domain/decide/decision';

@@ -1,4 +1,4 @@
-/** The page of the log and the code agree, in both directions, and every line of the log has a code. */
+/** Each line of the log has a code, and the page of the log lists exactly these codes. */
 
 import { LOG_EVENTS } from '../../../src/server/observability/log/log-event';
 import { tableRows } from '../../support/docs/markdown';

@@ -1,4 +1,4 @@
-/** The page of metrics, the tables and what is served agree. */
+/** The page of metrics lists exactly the metrics that Weir serves. */
 
 import { readFileSync } from 'node:fs';
 import { CONFIG_METRICS, METRICS } from '../../../src/server/observability/metrics/metrics';

@@ -1,4 +1,4 @@
-/** The page of settings and the code agree, in both directions. */
+/** The page of settings lists exactly the settings of the code. */
 
 import fs from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** Random changes of requests against every published Envoy configuration: what reaches the backend was counted. */
+/** No random change of a request passes a published Envoy configuration without being counted for its caller. */
 import { figure } from '../../support/docs/figure';
 import { isLong } from '../../support/random/form';
 import { seededInFull } from '../../support/random/random';

@@ -1,4 +1,4 @@
-/** What the configurations of deploy/envoy/actions and docs/identity.md do beside the limit that attacks.test.ts attacks: each way to be somebody, or nobody. */
+/** Each published way to identify a caller at Envoy gives it its own limit, and requests without an identity share one. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { RawRequest } from '../../support/clients/raw-request';

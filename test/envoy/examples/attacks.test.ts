@@ -1,4 +1,4 @@
-/** Nobody escapes a limit of a published Envoy configuration by other spellings, or by headers that it forges, nor takes from another's. */
+/** Nobody escapes a limit of a published Envoy configuration by other spellings or forged headers, or uses up another's. */
 import type { RawRequest } from '../../support/clients/raw-request';
 import { attacksOn } from './attacks';
 import { startExamples, type ExampleGateway } from './example-gateway';

@@ -1,4 +1,4 @@
-/** The case that Envoy Gateway tests its own rate limit service with: a limit of 21, and responses that cost 10. */
+/** Envoy Gateway's example with a limit of 21 and costs of 10 works from a file and a management server. */
 import { join } from 'node:path';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

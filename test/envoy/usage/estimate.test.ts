@@ -1,4 +1,4 @@
-/** deploy/envoy/usage/estimate/: a real Envoy charges an estimate and puts it right at the end, whichever store counts. */
+/** The cost of a response replaces its estimate behind a real Envoy, and a denied request gives nothing back. */
 import { until } from '../../support/clock/until';
 import { bearer } from '../chain/tokens';
 import { expectRefilled, startUsageChain, STORES, type UsageChain } from '../chain/usage-chain';

@@ -1,4 +1,4 @@
-/** deploy/envoy/usage/failed-logins/: a real Envoy counts the logins that failed, and no others, whichever store counts. */
+/** Behind a real Envoy only failed logins are counted, and concurrent attempts are bounded. */
 import { until } from '../../support/clock/until';
 import { startUsageChain, STORES, type UsageChain } from '../chain/usage-chain';
 

@@ -1,4 +1,4 @@
-/** deploy/envoy/usage/in-flight/: a real Envoy bounds the requests that a user has in flight, whichever store holds the slots. */
+/** Behind a real Envoy a user has at most twenty requests in flight, and a caller that hangs up frees its slot. */
 import { setMaxListeners } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

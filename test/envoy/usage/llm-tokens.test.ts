@@ -1,4 +1,4 @@
-/** deploy/envoy/usage/llm-tokens/: a real Envoy limits by the tokens that responses cost, whichever store counts. */
+/** Behind a real Envoy the token cost of a response is charged from a header, JSON or events. */
 import { until } from '../../support/clock/until';
 import type { CostPlace } from '../chain/backend';
 import { bearer } from '../chain/tokens';

@@ -1,4 +1,4 @@
-/** The admin API of real processes: on the embedded store, on Redis, with workers; what it changes is in force at once. */
+/** A change through the admin API is in force within a second, with the embedded store, Redis and workers. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -150,7 +150,7 @@ describe.each(stores)('on %s', (name, env) => {
     await until(async () => (await ask(merchant('m3'), 35)) === 'OK', { timeoutMs: 2_000 });
   });
 
-  test('every serving process is an instance', async () => {
+  test('every serving process is an instance that reports its load, its last error of Redis and how it follows control data', async () => {
     const count = name.includes('workers') ? 2 : 1;
     interface Instance {
       readonly generation: number;

@@ -1,4 +1,4 @@
-/** The admin API over TLS, as the gRPC port has it: client certificates, old versions of TLS, and certificates that are replaced while it runs. */
+/** The admin API verifies client certificates, refuses old versions of TLS, and loads renewed certificates while it runs. */
 
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request, type RequestOptions } from 'node:https';

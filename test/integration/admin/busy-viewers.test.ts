@@ -1,4 +1,4 @@
-/** Many readers of the admin API at once, and readers while Redis hangs: Redis still decides every request, and no reader waits for the deadlines of all others. */
+/** Readers of the admin API push no decision into the failure mode, and do not wait for the deadlines of others. */
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

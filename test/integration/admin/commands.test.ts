@@ -1,4 +1,4 @@
-/** The commands of the admin API against real processes: a day of an operator, on the embedded store over TLS and on Redis. */
+/** An operator spends a day by commands alone, and a refused command says why in one sentence. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** `weir tenant import` against a real Weir on Redis: a kill in the middle, the same command again, refused lines, a dry run, and its memory. */
+/** An import of tenants goes on after a kill where it stopped, and names each refused line with its reason. */
 
 import { once } from 'node:events';
 import { spawn } from 'node:child_process';

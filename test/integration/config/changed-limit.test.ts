@@ -1,4 +1,4 @@
-/** A rollout: instances on the old limit and on the new one share buckets, and nothing used is forgotten. */
+/** A changed limit keeps the used hits, while instances with both versions alternate. */
 
 import { ALGORITHMS } from '../../../src/domain/algorithm/algorithms';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';

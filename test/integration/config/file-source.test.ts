@@ -1,4 +1,4 @@
-/** Files that change in every way that files do: the whole set of them is handed in, once it is at rest. */
+/** Every kind of change of the configuration files is loaded once, as a whole set, and never as a mixture. */
 
 import { execFileSync } from 'node:child_process';
 import {

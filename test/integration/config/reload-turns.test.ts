@@ -1,4 +1,4 @@
-/** What a reload does on the thread that decides is done in short turns, whatever the shape of the configuration. */
+/** No turn of the event loop is long while 20,000 rules are loaded. */
 
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** A configuration that changes while it is served by: what callers, operators and workers see of it. */
+/** Reloads under load cause no error, mixture or step back, and a bad set leaves the last good one in force. */
 
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** What the environment and the configuration set reaches the decision, through a process on a real Redis. */
+/** A request costs Redis one script call, a flood on an exhausted key one command a second, and modes reach the decision. */
 
 import type { WireStatus } from '../../../src/server/transport/messages/wire';
 import { httpRequest } from '../../support/clients/http-client';

@@ -1,4 +1,4 @@
-/** The client of a management server, beside one that behaves, one that does not, and one that is not there. */
+/** The xDS client ACKs and NACKs with version, nonce and reason, and retries at growing intervals. */
 
 import { constants, createServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** Control data in a serving Weir: with several workers on Redis, while Redis is away, and in a file. */
+/** A full disk under `CONTROL_FILE` rejects and logs the write, and what was acknowledged survives a restart. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Control data on Sentinel and on a Redis Cluster, written through the admin API while the primary changes: no acknowledged write is lost without a word. */
+/** A failover of Sentinel or Redis Cluster loses no acknowledged control data silently. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

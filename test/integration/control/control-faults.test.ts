@@ -1,4 +1,4 @@
-/** Faults of a real Redis that keeps control data: nothing acknowledged is lost silently, and every loss is reported. */
+/** Control data that Redis acknowledged and lost stay in force, are reported, and can be restored. */
 
 import { setTimeout } from 'node:timers/promises';
 import { keyOf, type OverrideRecord } from '../../../src/state/control/control-record';

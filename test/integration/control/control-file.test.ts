@@ -1,4 +1,4 @@
-/** The file of control data after a crash, on a full disk, and after many writes. */
+/** A crash, a full disk and an unreadable folder damage no control data in the file and lose no later write. */
 
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

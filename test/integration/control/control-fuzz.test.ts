@@ -1,4 +1,4 @@
-/** Random requests for control data over HTTP to two Weirs on one Redis, which is sometimes full, emptied or damaged: each answer is that of a map. */
+/** Random requests for control data get the answers of a model, while Redis is full, emptied or damaged. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

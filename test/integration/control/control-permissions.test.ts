@@ -1,4 +1,4 @@
-/** The rights that docs/redis.md and docs/control-data.md list: enough for control data and the admin API, and none too many. */
+/** The documented rights suffice for control data and the admin API, and each is needed. */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Tenants, candidates and penalties in two Weir processes on one Redis. */
+/** A new plan is in force in all processes within a second, and a penalty counts the denials of all of them. */
 
 import { keyOf } from '../../../src/state/control/control-record';
 import { readRecord } from '../../../src/state/control/read-record';

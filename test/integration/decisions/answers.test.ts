@@ -1,4 +1,4 @@
-/** What an answer carries besides codes, as settings and configuration ask for it: over gRPC by both transports, and over /json. */
+/** Settings and rules add headers and metadata to answers, on both transports and `/json`. */
 
 import { formatResponse } from '../../../src/server/transport/messages/response';
 import type { WireRequest } from '../../../src/server/transport/messages/wire';

@@ -1,4 +1,4 @@
-/** Hostile and odd requests, through real processes on both stores and transports: each has its answer, and the server lives on. */
+/** Each invalid request has its documented answer, on both stores and transports, and the server goes on. */
 
 import { status } from '@grpc/grpc-js';
 import { httpRequest } from '../../support/clients/http-client';

@@ -1,4 +1,4 @@
-/** Floods of keys on real processes: a used-up limit stays used up, and the log reports forgotten buckets. */
+/** A used-up limit stays used up through 120,000 fresh keys, in a process without Redis too. */
 
 import { httpRequest } from '../../support/clients/http-client';
 import { isLong } from '../../support/random/form';

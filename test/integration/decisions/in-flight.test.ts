@@ -1,4 +1,4 @@
-/** Requests in flight through three processes on one Redis: never more than `max` at once, and a caller that dies leaks nothing for long. */
+/** At most `max` requests run at once over three processes, and all slots of dead callers are free after `hold`. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { randomFrom, seeded, type Random } from '../../support/random/random';

@@ -1,4 +1,4 @@
-/** Invariants under real concurrency: three processes, one Redis, many callers, mixed algorithms, mixed requests. */
+/** Three processes with up to 256 callers and mixed algorithms charge exactly the admitted hits. */
 
 import { isLong } from '../../support/random/form';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';

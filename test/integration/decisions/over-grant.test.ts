@@ -1,4 +1,4 @@
-/** Never an over-grant: many callers on one key, through real processes, against the clock. */
+/** Two processes on one Redis, or one on the embedded store, never admit more than one bucket holds. */
 
 import type { WireResponse } from '../../../src/server/transport/messages/wire';
 import { isLong } from '../../support/random/form';

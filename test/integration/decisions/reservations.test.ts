@@ -1,4 +1,4 @@
-/** Reservations of a running server: over gRPC, HTTP and the command line, on both stores, with Redis lost in between. */
+/** Reservations are made, committed, released, extended and lapsed over gRPC, HTTP and commands, on both stores. */
 
 import { Client, credentials, status, type ServiceError } from '@grpc/grpc-js';
 import { callReservations, type ReservationAnswers } from '../../../src/server/transport/grpc/call-server';

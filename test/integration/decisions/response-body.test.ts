@@ -1,4 +1,4 @@
-/** The body of a denied answer: over gRPC by both transports and by workers, and over /json. */
+/** A denied answer has the body of its limit, plan, domain or setting, over gRPC and `/json`. */
 
 import { httpRequest } from '../../support/clients/http-client';
 import { RlsClient, type AskedDescriptor } from '../../support/clients/rls-client';

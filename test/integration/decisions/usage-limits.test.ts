@@ -1,4 +1,4 @@
-/** Checks and usage reports through a process: gRPC, /json, the command line and the metrics, on both stores; by default with RUNTIME_*. */
+/** Checks and usage reports work over gRPC, `/json` and the command line, on both stores. */
 
 import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

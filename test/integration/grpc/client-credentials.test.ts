@@ -1,4 +1,4 @@
-/** A server over TLS that is asked by its address: held against its certificate, and told no name that is none. */
+/** A client checks a TLS server with an IP address against its certificate. */
 
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';

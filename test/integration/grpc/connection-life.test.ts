@@ -1,4 +1,4 @@
-/** The life of connections to the gRPC port: their age under load, peers that go silent or read nothing, their bounds, and what is counted. */
+/** Connections, messages and streams are bounded, and silent, stalled and aged peers are disconnected without a lost answer. */
 
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';

@@ -1,4 +1,4 @@
-/** No turn of the event loop is longer than 10 ms, with 10,000 rules, 10,000 series and bodies of 1 MiB, whatever else is asked of Weir. */
+/** No turn of the event loop is longer than 10 ms with 10,000 rules, 10,000 series and hostile bodies of 1 MiB. */
 
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** TLS on the gRPC port, over both transports: who is let in, who is not and is counted, and certificates that change while calls run. */
+/** The gRPC port admits only valid clients over TLS 1.2 and 1.3, and loads new certificates without a failed call. */
 
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';

@@ -1,4 +1,4 @@
-/** The gRPC port on a unix socket (GRPC_UDS), over both transports: who may connect, what is replaced, and what is left. */
+/** The gRPC port on a unix socket has the configured mode, and replaces only the socket of a dead process. */
 
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** ShouldRateLimit over real channels, by both transports: what is refused and how, what is kept, and what a fault looks like. */
+/** Both transports answer ShouldRateLimit alike, and reject a request by its counts before decoding it. */
 
 import { status } from '@grpc/grpc-js';
 import { UnavailableError } from '../../../src/lib/errors';

@@ -1,4 +1,4 @@
-/** What the lean transport does beside answering plain decisions: every other call, whatever else comes to the port, and a drain without loss. */
+/** A connection of the lean transport carries any mix of calls and survives any input, and a drain loses no answer. */
 
 import { once } from 'node:events';
 import * as http2 from 'node:http2';

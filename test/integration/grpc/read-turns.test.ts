@@ -1,4 +1,4 @@
-/** Connections that send what costs much have a share of the event loop and no more: others are answered meanwhile, and they themselves in the end. */
+/** Connections with expensive input delay no other connection, and get their answers in the end. */
 
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

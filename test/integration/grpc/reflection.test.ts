@@ -1,4 +1,4 @@
-/** Reflection as a Go client uses it: buf, which knows no .proto file of ours. */
+/** A Go client without a .proto file lists, describes and calls every service. */
 
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** /check of the HTTP port over real connections: statuses, headers, methods, bodies, and its place in the process. */
+/** `/check` answers a decision with its status, headers and body, for any method, during a drain and without Redis. */
 
 import { Agent, request } from 'node:http';
 import type { Decision } from '../../../src/domain/decide/decision';

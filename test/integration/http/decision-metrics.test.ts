@@ -1,4 +1,4 @@
-/** Decisions count in one place, whatever way they came; the names of envoyproxy/ratelimit keep their meaning. */
+/** Decisions over gRPC, HTTP and of reservations count in one place, under the names of envoyproxy/ratelimit. */
 
 import { httpRequest } from '../../support/clients/http-client';
 import { RlsClient } from '../../support/clients/rls-client';

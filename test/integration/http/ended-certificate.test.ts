@@ -1,4 +1,4 @@
-/** A Weir whose certificate has ended says so in health, log and metrics. */
+/** Health, log and metrics report a certificate that has ended. */
 
 import { until } from '../../support/clock/until';
 import { httpRequest } from '../../support/clients/http-client';

@@ -1,4 +1,4 @@
-/** grpc.health.v1 over real channels. */
+/** The gRPC health service answers Check and Watch for the names "" and ratelimit. */
 
 import { status, type Client, type ClientReadableStream } from '@grpc/grpc-js';
 import { WATCHES_MAX } from '../../../src/server/transport/grpc/grpc-health';

@@ -1,4 +1,4 @@
-/** Requests that are cheap to send and dear to read: bodies in chunks of one byte, and hundreds of requests in one packet. */
+/** Bodies in tiny chunks and many requests in one packet stop no decision of others. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

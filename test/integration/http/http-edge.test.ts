@@ -1,4 +1,4 @@
-/** The HTTP ports of a served process at their bounds: open files, budgets, methods, and what may be switched off. */
+/** Floods of connections and bodies leave the HTTP port files and memory for health checks and calls. */
 
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

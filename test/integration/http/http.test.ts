@@ -1,4 +1,4 @@
-/** The HTTP and debug ports over real connections: /json, /healthcheck, /rlconfig, /metrics, and the drain. */
+/** The HTTP and debug ports answer each request with its documented status, and end slow bodies with 408. */
 
 import { once } from 'node:events';
 import { request } from 'node:http';

@@ -1,4 +1,4 @@
-/** Connections that do nothing, up to the maximum of a port, do not keep out a probe. */
+/** Idle connections up to the maximum of a port keep out no probe. */
 
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

@@ -1,4 +1,4 @@
-/** docs/openapi.json describes the HTTP port: every answer fits it, every documented status occurs, and a wrong one does not fit. */
+/** Every answer of the HTTP port fits docs/openapi.json, and every documented status occurs. */
 
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';

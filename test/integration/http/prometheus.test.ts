@@ -1,4 +1,4 @@
-/** The metrics as Prometheus reads them: at PROMETHEUS_ADDR too, with EXTRA_TAGS, and in its format to the letter. */
+/** The metrics have Prometheus's format exactly, with EXTRA_TAGS and at PROMETHEUS_ADDR. */
 
 import { httpRequest } from '../../support/clients/http-client';
 import { freePort } from '../../support/servers/ports';

@@ -1,4 +1,4 @@
-/** statsd and dogstatsd by real processes and real sockets: what they are told, and that one that is away or hangs costs nothing. */
+/** A statsd server gets the reference's names from all workers, and one that hangs delays nothing. */
 
 import { Registry } from 'prom-client';
 import { openStatsd, type OpenStatsdOptions } from '../../../src/program/app/telemetry/open-statsd';

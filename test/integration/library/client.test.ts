@@ -1,4 +1,4 @@
-/** The client of the library, against a real server of the transport: deadlines, absences, several instances, TLS, signals. */
+/** A call of the client ends at its deadline, and fails at once while Weir is away. */
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** The middleware in the real frameworks, over real sockets: with a client of a real Weir on a real Redis, and with limiters in the process. */
+/** Middleware for Express, Fastify, Hono and Koa runs handlers exactly as often as the limit allows, and denies with 429. */
 
 import { createClient } from '../../../src/program/library/client/create-client';
 import { createLimiter } from '../../../src/program/library/in-process/create-limiter';

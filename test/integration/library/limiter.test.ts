@@ -1,4 +1,4 @@
-/** The limiter in the process answers as the service does: with its own buckets, and with those in a Redis that both share. */
+/** A limiter in the process answers random requests as the service does, and shares buckets in one Redis with it. */
 
 import { createClient, type Client } from '../../../src/program/library/client/create-client';
 import {

@@ -1,4 +1,4 @@
-/** `npm pack` and `npm run packages` in a checkout that nobody has built. */
+/** `npm pack` and `npm run packages` build what they pack. */
 
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** The library packages as npm installs them: their size, types, CommonJS and ES modules, what they load, and that they keep no process alive. */
+/** The installed library packages work with `import`, `require` and strict TypeScript, stay small, and load nothing of the server. */
 
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** Waits before real limits: in this process on a clock that the test moves, and over gRPC. */
+/** A wait ends when the bucket refills, in the process and over gRPC. */
 
 import { createClient } from '../../../src/program/library/client/create-client';
 import { createLimiter, WaitQueueFullError } from '../../../src/program/library/in-process/create-limiter';

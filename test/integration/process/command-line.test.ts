@@ -1,4 +1,4 @@
-/** The commands as a person types them: what they print, and what they exit with. */
+/** Each command prints its result or every error with its place, and exits with the documented code. */
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

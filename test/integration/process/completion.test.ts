@@ -1,4 +1,4 @@
-/** The completion scripts in the shells that they are for: what the Tab key offers. */
+/** Shells complete commands, actions, options and their values. */
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** The drawings of docs/images show what Weir does: the command that makes them runs again, and writes the same. */
+/** The drawings of the docs show what a running Weir answers. */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

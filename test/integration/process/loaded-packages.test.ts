@@ -1,4 +1,4 @@
-/** Packages of features that are off are not loaded: each takes megabytes of every process. */
+/** A process loads no package of a feature that is off. */
 
 import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';

@@ -1,4 +1,4 @@
-/** What an operator reads who has made a mistake: each message names what is wrong, where, and what to do. */
+/** Each mistake on a command line gets a message that names it and the valid words. */
 
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';

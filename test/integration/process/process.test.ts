@@ -1,4 +1,4 @@
-/** The process itself: how it starts, refuses to start, and ends. */
+/** SIGTERM turns health off, answers calls in flight and exits with 0, and an invalid setting stops the start. */
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** Weir serves only when all of it will serve: no port answers before, and one report has every problem. */
+/** No port answers before all ports are bound, and one report has every problem of settings and configuration. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

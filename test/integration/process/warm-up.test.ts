@@ -1,4 +1,4 @@
-/** The warm-up before Weir listens: it has run, and has left nothing behind. */
+/** The warm-up leaves metrics, buckets and limits untouched. */
 
 import { httpRequest } from '../../support/clients/http-client';
 import { startRedis } from '../../support/redis/redis-server';

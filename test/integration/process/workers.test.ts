@@ -1,4 +1,4 @@
-/** Several workers behind one port: exact together, one set of metrics, and none of it lost when one dies. */
+/** Workers share the ports, limits and metrics exactly, and a killed worker is restarted at a bounded rate. */
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';

@@ -1,7 +1,4 @@
-/**
- * A walk over all entries at which a client chooses keys and values, with the requests that would leave most there: a process with a small
- * heap goes on, and keeps none of them whole, nor does Redis.
- */
+/** The worst requests at each entry leave a process with a small heap alive, and none of them whole in memory or Redis. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

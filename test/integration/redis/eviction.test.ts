@@ -1,4 +1,4 @@
-/** A real Redis that evicts keys: what Weir says of it, and that it goes without INFO. */
+/** Health, log and metrics show that Redis may evict buckets, and that it did. */
 
 import { Health } from '../../../src/server/observability/health';
 import { MAY_EVICT } from '../../../src/server/observability/redis-eviction';

@@ -1,4 +1,4 @@
-/** Redis away: what each failure mode answers, with real processes, and how decisions and counts come back. */
+/** Without Redis the failure mode of a limit decides, and Redis is charged afterwards for admitted hits. */
 
 import { status } from '@grpc/grpc-js';
 import { httpRequest } from '../../support/clients/http-client';

@@ -1,4 +1,4 @@
-/** A fault of Weir's own that every request meets: each is answered and counted, and the log has one line of it. */
+/** An internal fault in every request is answered and counted, with one log line a minute. */
 
 import { resolve } from 'node:path';
 import { httpRequest } from '../../support/clients/http-client';

@@ -1,4 +1,4 @@
-/** What Weir leaves in Redis: each key is in the table of docs/redis.md and ends as it says, and the listed rights suffice for reservations. */
+/** Every key in Redis is in the table of docs/redis.md and expires as it says. */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** The log of a Redis outage under load is a story of at most ten lines, from the first error to the recovery. */
+/** The log of a Redis outage under load has at most ten lines. */
 
 import { httpRequest } from '../../support/clients/http-client';
 import { RlsClient } from '../../support/clients/rls-client';

@@ -1,4 +1,4 @@
-/** REDIS_PERSECOND: limits of one second are counted in a Redis of their own, and a request is all or nothing over both. */
+/** A request over two Redis servers is all or nothing, and only available servers are charged. */
 
 import { httpRequest } from '../../support/clients/http-client';
 import { startRedis, type RedisServer } from '../../support/redis/redis-server';
@@ -94,7 +94,7 @@ test('without one of the two servers the other decides its buckets, and health n
 });
 
 test.each(['SIGKILL', 'SIGSTOP'] as const)(
-  "after %s of one server it is charged for all admitted hits when it is back, never by the other's answer",
+  "after %s of one server the log names it, and it is charged for all admitted hits when it is back, never by the other's answer",
   async (signal) => {
     const asker = new RlsClient(local.grpcPort);
     const metric = async (name: string): Promise<number> => {

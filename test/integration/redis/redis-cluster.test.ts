@@ -1,4 +1,4 @@
-/** A Weir on a real Redis Cluster: slots that move, primaries that change places or die, all of it under load. */
+/** Moving slots and failovers of a Redis Cluster fail no call on other slots and over-grant nothing. */
 
 import { readFileSync } from 'node:fs';
 import type { ServiceError } from '@grpc/grpc-js';

@@ -1,4 +1,4 @@
-/** How Weir reaches one Redis: over TLS or a unix socket, with the rights of docs/redis.md, with a password that changes. */
+/** Weir connects to Redis over verified TLS or a unix socket, with the rights of docs/redis.md and rotated passwords. */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';

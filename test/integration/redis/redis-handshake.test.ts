@@ -1,4 +1,4 @@
-/** Redis that is there and does not want us: told once, with its reason, and not asked a thousand times a second. */
+/** A Redis that rejects the connection is logged once with its reason, and retried at a bounded rate. */
 
 import { createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** Weir on a primary that Sentinel watches: it finds it, follows it after a failover, and stays with it. */
+/** After the death of a Sentinel primary Weir decides on the next one without a restart, with the replicated counts. */
 
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';

@@ -1,4 +1,4 @@
-/** What a caller sees when Redis forgets its scripts, restarts, or is away. */
+/** A restart of Redis, a hang or a script flush loses or doubles no hit, and calls fail only meanwhile. */
 
 import { status, type ServiceError } from '@grpc/grpc-js';
 import { httpRequest } from '../../support/clients/http-client';
@@ -215,7 +215,7 @@ test(
 );
 
 test(
-  'Weir logs a silent connection, closes it, and opens another one',
+  'Weir logs a silent connection, closes it, and opens another one, although more calls wait than may be in flight',
   async () => {
     const proxy = await TcpProxy.start(redis.port);
     const env = { REDIS_URL: `redis://127.0.0.1:${proxy.port}`, REDIS_OP_TIMEOUT: '50ms', REDIS_IN_FLIGHT_MAX: '20' };

@@ -1,4 +1,4 @@
-/** The servers that docs/redis.md names, from the oldest that is supported on: the contract, lost scripts, rights, a Weir. */
+/** Weir runs on Redis from 6.0 on and on Valkey, and rejects older versions. */
 
 import { readFileSync } from 'node:fs';
 import { describeStore, type StoreUnderTest } from '../../contract/store-contract';

@@ -1,4 +1,4 @@
-/** Top keys of several processes on one Redis: what all of them saw, merged, against exact counts. */
+/** The merged top 10 keys of three processes on one Redis are the exact ones. */
 
 import { httpRequest } from '../../support/clients/http-client';
 import { randomFrom } from '../../support/random/random';

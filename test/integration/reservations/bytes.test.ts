@@ -1,4 +1,4 @@
-/** What steps of reservations leave in a store is small, and nothing is written when Redis has no memory. */
+/** A step of a reservation leaves few bytes in a store, and writes nothing when Redis has no memory. */
 
 import { recordBytesOf, RECORD_BYTES_MAX } from '../../../src/state/reservation/reservation-wire';
 import { RecordTable } from '../../../src/state/reservation/record-table';

@@ -1,4 +1,4 @@
-/** Late steps on calendar limits: the windows of a reservation are over, and what was used is charged in those of now. */
+/** A late commit on a calendar limit is charged in the present windows. */
 
 import type { Leg } from '../../../src/domain/decide/reservation';
 import { MemoryReservations } from '../../../src/state/reservation/memory-reservations';

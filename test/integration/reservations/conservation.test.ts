@@ -1,4 +1,4 @@
-/** Conservation: if a party is killed, frozen or gone in the middle of a step, what is charged and held is what a model says, and in the end nothing is left. */
+/** Whatever party of a reservation fails at whatever step, no hit is lost, and no key is left after all terms. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { HttpResponse } from '../../support/clients/http-client';

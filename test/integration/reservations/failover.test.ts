@@ -1,4 +1,4 @@
-/** Reservations and slots while their primary is killed: what the new one had is settled there once, as if nothing had been. */
+/** Steps of reservations and slots that are repeated over a failover have their effect once. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { httpRequest, type HttpResponse } from '../../support/clients/http-client';

@@ -1,4 +1,4 @@
-/** A receiver of traces that is down, slow or unwilling never touches a decision, and the log has a line of it. */
+/** A receiver of traces that is down, slow or unwilling delays no decision, and is one line of the log. */
 
 import { slowness } from '../../support/clock/slowness';
 import { httpRequest } from '../../support/clients/http-client';

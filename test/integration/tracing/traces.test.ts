@@ -1,4 +1,4 @@
-/** Traces of decisions, as a receiver of OTLP gets them from both transports, from /json and from /check. */
+/** A sampled call has spans of its decision and commands below the caller's span, without values of callers. */
 
 import { httpRequest } from '../../support/clients/http-client';
 import { RlsClient } from '../../support/clients/rls-client';

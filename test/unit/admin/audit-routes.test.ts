@@ -1,4 +1,4 @@
-/** The filters of the audit log: each finds what it says and nothing else, in any combination, over any number of pages. */
+/** The audit log is filtered by tenant, descriptor, author, kind and time, in bounded pages. */
 
 import type { AuditEntry, AuditQuery } from '../../../src/state/control/control-store';
 import { startAdminServer, TOKENS, type AdminHarness } from '../../support/admin/admin-server';

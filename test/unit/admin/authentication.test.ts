@@ -1,4 +1,4 @@
-/** Who may use the admin API: tokens and their file, JWTs, failed tries, and ADMIN_AUTH=off. */
+/** The admin API rejects foreign or expired tokens, and limits failed tries without locking out credentials that were valid. */
 
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

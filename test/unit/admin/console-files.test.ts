@@ -1,4 +1,4 @@
-/** The files of the console: compressed as the browser accepts, kept forever by their hashed names, under a strict policy, without credentials. */
+/** The console is served compressed, under a policy that allows nothing inline and no other host. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** The list of exceptions: each with its effect now, filtered, ordered and paged, and in slices however many records there are. */
+/** Exceptions in force are listed with their effect, found by text, kind, domain and author, and read in slices. */
 
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

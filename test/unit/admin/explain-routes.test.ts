@@ -1,4 +1,4 @@
-/** What the admin API explains: the limits of a tenant with their sources and buckets, and each record that decides a request. */
+/** The admin API explains each limit of a tenant with its source, and each record that decides a request. */
 
 import { callAdmin } from '../../support/admin/admin-client';
 import { startAdminServer, TOKENS, type AdminHarness } from '../../support/admin/admin-server';

@@ -1,4 +1,4 @@
-/** Live figures: rates and percentiles of readings, by rule, while somebody looks. */
+/** Live figures are those of the last minute, by rule. */
 
 import fc from 'fast-check';
 import { CountReader } from '../../../src/administration/admin/live/count-reader';

@@ -1,4 +1,4 @@
-/** The counters behind live figures and the rates of instances: decisions count whatever way they came. */
+/** The rates of instances and of the console count decisions over HTTP too. */
 
 import { Registry } from 'prom-client';
 import { livePort } from '../../../src/program/app/admin/live-counts';

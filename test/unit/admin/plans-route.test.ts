@@ -1,4 +1,4 @@
-/** The list of plans: those of the configuration with their place, beside their values at run time; and the commands that show them. */
+/** Plans of the configuration are listed with file and line, beside their values at run time. */
 
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

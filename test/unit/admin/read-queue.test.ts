@@ -1,4 +1,4 @@
-/** The queue of reads: one at a time in their order, a pause after each, a bound on a turn and on those that wait. */
+/** Reads of the admin API ask the store one at a time, with a pause after each and a bound on those that wait. */
 
 import { queuedBuckets, queuedControl, ReadQueue } from '../../../src/administration/admin/read-queue';
 import type { AdminBackend } from '../../../src/administration/admin/backend';

@@ -1,4 +1,4 @@
-/** Every route of the admin API: by each role, fuzzed from its own OpenAPI document, and what each answers. */
+/** Each admin route refuses roles below its own, and random requests get valid replies and no server error. */
 
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -1,4 +1,4 @@
-/** Sessions of browsers: how they open and end, what their cookie is, and which of their requests are refused. */
+/** A session writes only with its CSRF token, and ends with its token, when idle or when too old. */
 
 import { writeFileSync } from 'node:fs';
 import { SessionCookie } from '../../../src/administration/admin/auth/session-cookie';

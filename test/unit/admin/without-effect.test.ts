@@ -1,4 +1,4 @@
-/** A write that has no effect, or only a part of it, says so, in the dry run and in the answer; with `strict` it is refused. */
+/** A write with little or no effect says so in the dry run and in the answer, and `strict` refuses it. */
 
 import { startAdminServer, TOKENS, type AdminHarness } from '../../support/admin/admin-server';
 import { callAdmin, type AdminResponse } from '../../support/admin/admin-client';

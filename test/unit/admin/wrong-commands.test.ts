@@ -1,4 +1,4 @@
-/** What people write wrongly in commands of the admin API, and the sentence that says what to write instead. */
+/** Each wrong input of a command of the admin API gets a sentence that says what to write instead. */
 
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

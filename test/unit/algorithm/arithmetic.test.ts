@@ -1,4 +1,4 @@
-/** The exact arithmetic, against BigInt. */
+/** Every uint32 rate with every unit is exact to one hit. */
 
 import fc from 'fast-check';
 import { seeded } from '../../support/random/random';

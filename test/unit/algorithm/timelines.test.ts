@@ -1,4 +1,4 @@
-/** The hand-checked timelines, decided by the TypeScript engines. */
+/** Hand-checked timelines hold for the TypeScript engines. */
 
 import type { BucketState } from '../../../src/domain/algorithm/algorithms';
 import { decideGroup } from '../../support/decisions/decide-group';

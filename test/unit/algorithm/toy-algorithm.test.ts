@@ -1,4 +1,4 @@
-/** A new algorithm is a file and one entry of src/domain/algorithm/algorithms.ts: with the toy in that list, everything else works. */
+/** A new algorithm takes one file and one entry. */
 
 import { toGroup } from '../../../src/domain/bucket/to-group';
 import type * as Algorithms from '../../../src/domain/algorithm/algorithms';

@@ -1,4 +1,4 @@
-/** What a benchmark makes of what it reads: processor time, cores, h2load's words, hits charged, the bar. */
+/** A benchmark computes hits, ratios within a round and bounds correctly. */
 
 import { BAR, barOf, failureOf, gateOf, holds, measureBar, NOT_YET, type Round } from '../../../bench/rows/bar';
 import { inOrderOfRound, rowId, selectRows, unknownWords } from '../../../bench/rows/rows';

@@ -1,4 +1,4 @@
-/** The generator's arithmetic: what it writes, which keys it draws, when calls are due, and which latency is the 99th of a hundred. */
+/** The load generator writes the keys, streams and schedule that a benchmark asks for. */
 
 import { loadSync, type ServiceDefinition } from '@grpc/proto-loader';
 import { encodeBody, frame, keyValue, MESSAGE_PREFIX_BYTES, prepareCalls } from '../../../bench/load/calls';

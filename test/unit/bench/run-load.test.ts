@@ -1,4 +1,4 @@
-/** The generator against a real server: every answer is counted as what it is, and one that never comes is not forgotten. */
+/** The load generator counts every answer as what it is, and latency from the due time of a call. */
 
 import { runLoad, type LoadJob } from '../../../bench/load/run-load';
 import type { Decision } from '../../../src/domain/decide/decision';

@@ -1,4 +1,4 @@
-/** Bucket keys: readable, printable, and never shared by two buckets. */
+/** Two buckets never share a key, and keys are printable. */
 
 import fc from 'fast-check';
 import { bucketKey, KeyHeads, sharedEntry } from '../../../src/domain/bucket/bucket-key';

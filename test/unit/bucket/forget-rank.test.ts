@@ -1,4 +1,4 @@
-/** What forgetting a bucket gives away, and whose turn it is. */
+/** Eviction takes a bucket of the cheapest rank that exceeds its part, and never a costlier one. */
 
 import {
   forgetRank,

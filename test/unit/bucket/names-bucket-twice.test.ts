@@ -1,4 +1,4 @@
-/** Whether a group names a bucket twice, for few and many takes, and for keys that are much alike. */
+/** A group that names a bucket twice is found, with few and many takes. */
 
 import { namesBucketTwice } from '../../../src/domain/bucket/take';
 import { groupOf, take } from '../../support/decisions/groups';

@@ -1,4 +1,4 @@
-/** The forms that `weir check` prints its findings in. */
+/** `weir check` prints each finding as one escaped line in the form for GitHub. */
 
 import { FINDINGS_FORMATS, type Findings } from '../../../src/program/cli/check-report';
 

@@ -1,4 +1,4 @@
-/** How descriptors, their limits, Go's flags, words and PEM files are read from a command line. */
+/** A command line gives descriptors, their limits and Go's flags as written, or an error that quotes them. */
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

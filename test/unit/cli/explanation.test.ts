@@ -1,4 +1,4 @@
-/** The explanation of a match: its reasons, and that what it says wins is what decides. */
+/** The winner in `weir explain` is the rule that decides. */
 
 import { explainRequest, type Explanation } from '../../../src/configuration/explain/explanation';
 import { CANDIDATES_MAX, type LevelExplanation } from '../../../src/configuration/explain/explain-levels';

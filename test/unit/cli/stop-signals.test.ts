@@ -1,4 +1,4 @@
-/** Which signal ends a process, and which asks it for a drain, on a process that only writes down what is done to it. */
+/** A stop signal ends the process before it serves, begins a drain later, and ends the drain when repeated. */
 
 import { EventEmitter } from 'node:events';
 import { StopSignals, type StopSignalsProcess } from '../../../src/program/cli/stop-signals';

@@ -1,4 +1,4 @@
-/** What a newcomer writes wrongly, and what Weir says: each message names what is wrong, where, and what to write instead. */
+/** Wrong inputs of files, settings and `/json` get an answer that says what to write. */
 
 import { readStart } from '../../../src/program/app/start/read-start';
 import { examineConfig } from '../../../src/configuration/compile/compile';

@@ -1,4 +1,4 @@
-/** `match: cidr`: which descriptor decides, its bucket, and what is refused. */
+/** `match: cidr` gives each address the descriptor and bucket of its range. */
 
 import { bucketKey } from '../../../src/domain/bucket/bucket-key';
 import type { Limit } from '../../../src/domain/rule/limit';

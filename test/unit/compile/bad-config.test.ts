@@ -1,4 +1,4 @@
-/** One mistake per case, with the exact line that it must end in. */
+/** All errors of a configuration are reported at once, with their lines. */
 
 import { Lexer } from 'yaml';
 import { PROBLEMS_MAX } from '../../../src/configuration/problems/problem-list';

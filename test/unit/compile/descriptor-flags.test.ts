@@ -1,4 +1,4 @@
-/** What a descriptor says beside its limit: what is shared, what statistics show, what the caller is handed. */
+/** A descriptor decides by its flags which values share a bucket, what metrics show, and what metadata callers get. */
 
 import { METADATA_BYTES_MAX, METADATA_DEPTH_MAX } from '../../../src/configuration/compile/field-types/metadata';
 import { findNode } from '../../../src/domain/rule/tree';

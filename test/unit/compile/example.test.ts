@@ -1,4 +1,4 @@
-/** The example configuration says what its comments say. */
+/** The example configuration limits requests as its comments say. */
 
 import { findNode } from '../../../src/domain/rule/tree';
 import { compileConfig } from './compile-config';

@@ -1,4 +1,4 @@
-/** Configurations written for something else: one error says what the file is, and how Weir writes the same. */
+/** A configuration for another program gets one error that says what it is and how Weir writes it. */
 
 import { FILE } from '../../../src/configuration/compile/fields/file';
 import { CONFIG_MAP_TEXT } from '../../support/config/config-map-text';

@@ -1,4 +1,4 @@
-/** What a valid configuration becomes. */
+/** A valid configuration becomes the rules that it describes, with names that headers can carry. */
 
 import { toByteString } from '../../../src/domain/descriptor/byte-string';
 import type { Entry } from '../../../src/domain/descriptor/descriptor';

@@ -1,4 +1,4 @@
-/** `in_flight` in YAML: what it makes, what is wrong with it, and what a request asks of the store under it. */
+/** An invalid `in_flight` is reported with its place and the fix. */
 
 import { Preparation } from '../../../src/state/request/preparation';
 import { slotIdOf } from '../../../src/domain/bucket/slot-id';

@@ -1,4 +1,4 @@
-/** Each rule of warnings by itself: what it says of one mistake, and that it is silent about what only looks like it. */
+/** Each lint rule finds its mistake at its place, and is silent about similar valid text. */
 
 import { compileConfig, examineConfig, type CompileOptions } from './compile-config';
 import type { ConfigWarning } from '../../../src/configuration/problems/config-error';

@@ -1,4 +1,4 @@
-/** `MERGE_DOMAIN_CONFIG`: one domain in several files, as if it were in one. */
+/** A domain in several files keeps the order of their paths, and a duplicate descriptor names both places. */
 
 import { compileConfig } from './compile-config';
 import { ConfigError } from '../../../src/configuration/problems/config-error';

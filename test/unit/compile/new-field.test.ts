@@ -1,4 +1,4 @@
-/** What CONTRIBUTING.md says of a new field: one entry in the table is enough to read, check and document it. */
+/** A new YAML field takes one entry of the table, which reads, checks, documents and shows it. */
 
 import { defineLevel } from '../../../src/configuration/compile/field-types/field';
 import { uint32 } from '../../../src/configuration/compile/field-types/scalar-types';

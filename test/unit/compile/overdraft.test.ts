@@ -1,4 +1,4 @@
-/** `overdraft` and `overdraft_max`: where they may stand, what is the default, and what they make of a descriptor's own hits. */
+/** `overdraft` and `overdraft_max` decide how usage reports are charged, and are reported where they are invalid. */
 
 import { describeRules } from '../../../src/configuration/source/describe-rules';
 import { chooseDefaultOverdraft } from '../../../src/configuration/source/files/config-place';

@@ -1,4 +1,4 @@
-/** Plans and tenants in a configuration: what compiles, what is refused with its place, and how it is shown. */
+/** Plans give tenants their limits, and an invalid plan is refused with its place. */
 
 import { describeRules } from '../../../src/configuration/source/describe-rules';
 import { compileConfig, compileText, problemsOf, problemsOfFiles } from './compile-config';

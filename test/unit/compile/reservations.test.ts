@@ -1,4 +1,4 @@
-/** `reservations` of a limit: what it may say, what is the default, and how it is shown. */
+/** Reservation settings of a limit are read exactly, shown, and reported where they are invalid. */
 
 import { describeRules } from '../../../src/configuration/source/describe-rules';
 import { reservableMax } from '../../../src/domain/rule/limit';

@@ -1,4 +1,4 @@
-/** `response_body` in a configuration: which limits get it, where its errors are, and what operators see of it. */
+/** A limit has its own body, else that of its domain, and a wrong template is an error at its line. */
 
 import { formatExplanation } from '../../../src/program/cli/explain/explanation-text';
 import { explainRequest } from '../../../src/configuration/explain/explanation';

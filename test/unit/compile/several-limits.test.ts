@@ -1,4 +1,4 @@
-/** `rate_limits`, `replaces`, `calendar` and `time_zone`: what they make, and what is wrong with them. */
+/** Several limits of a descriptor are all enforced in their order, with `replaces`, `calendar` and `time_zone`. */
 
 import type { Rule } from '../../../src/domain/rule/rule';
 import { findNode } from '../../../src/domain/rule/tree';

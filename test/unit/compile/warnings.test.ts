@@ -1,4 +1,4 @@
-/** What a configuration says to no effect: a warning with its exact line, never a reason to refuse it. */
+/** A field without effect causes a warning with its line. */
 
 import { readFileSync } from 'node:fs';
 import { compileConfig, type CompileOptions } from './compile-config';

@@ -1,4 +1,4 @@
-/** Descriptors as the console reads and writes them: the texts of the command line and of top keys. */
+/** The console reads and writes a descriptor as the command line and top keys do. */
 
 import fc from 'fast-check';
 import { readDescriptors } from '../../../src/program/cli/read-descriptor';

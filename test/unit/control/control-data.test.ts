@@ -1,4 +1,4 @@
-/** The replica of control data, against a model that looks at every record each time. */
+/** The index of control data selects the records that a search of all records selects. */
 
 import { ControlData } from '../../../src/state/control/control-data';
 import {

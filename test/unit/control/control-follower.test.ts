@@ -1,4 +1,4 @@
-/** A store that fails while a follower reads all records: what the follower has read already counts as known. */
+/** Control data that an instance has read stay in force when Redis fails and loses them. */
 
 import { keyOf, type ControlRecord } from '../../../src/state/control/control-record';
 import { LocalControlStore } from '../../../src/state/control/local-control-store';

@@ -1,4 +1,4 @@
-/** What the service refuses before it writes control data. */
+/** A record of control data has a bound in bytes. */
 
 import type { BlockRecord } from '../../../src/state/control/control-record';
 import { RECORD_BOUNDS, RECORD_BYTES_MAX } from '../../../src/state/control/control-record';

@@ -1,4 +1,4 @@
-/** Random interleavings of writes, followers, lost logs and lost stores: replicas converge, and lose nothing that was acknowledged. */
+/** Replicas of control data converge in any order of writes, reads and outages. */
 
 import { keyOf, type ControlRecord, type TenantRecord } from '../../../src/state/control/control-record';
 import type { ControlStore } from '../../../src/state/control/control-store';

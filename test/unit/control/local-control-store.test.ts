@@ -1,4 +1,4 @@
-/** What the store in memory promises beyond the contract of all stores. */
+/** A page of a scan of control data in memory is small, whatever the names have in common. */
 
 import { CHANGES_MAX } from '../../../src/state/control/control-store';
 import { LocalControlStore } from '../../../src/state/control/local-control-store';

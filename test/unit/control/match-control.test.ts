@@ -1,4 +1,4 @@
-/** What control data change in a decision: blocks, passes and overrides, from the request to the answer. */
+/** A block denies the whole request and charges nothing, and an override keeps the used hits. */
 
 import { ControlData } from '../../../src/state/control/control-data';
 import { keyOf, type ControlRecord } from '../../../src/state/control/control-record';

@@ -1,4 +1,4 @@
-/** Records from JSON: what is valid comes back the same, and every invalid value is refused with its field. */
+/** A valid record reads back as it was written, and an invalid value is refused with its field. */
 
 import { fieldOf, keyOf, parseField, RECORD_BOUNDS } from '../../../src/state/control/control-record';
 import { checkNotEnded, fromText, readRecord, toJson, toText } from '../../../src/state/control/read-record';

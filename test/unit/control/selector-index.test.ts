@@ -1,4 +1,4 @@
-/** The index of selectors, beyond what a few values and keys reach: many values that come and go, and many keys. */
+/** The index of selectors finds the right record among thousands of changing values and keys. */
 
 import type { SelectorRecord } from '../../../src/state/control/control-record';
 import { SelectorIndex, type Selector } from '../../../src/state/control/selector-index';

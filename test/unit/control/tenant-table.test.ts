@@ -1,4 +1,4 @@
-/** The table of tenants, against a Map. */
+/** The table of tenants has the same tenants as a Map. */
 
 import { TenantTable } from '../../../src/state/control/tenant-table';
 import { randomFrom, seededInFull } from '../../support/random/random';

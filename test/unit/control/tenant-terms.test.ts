@@ -1,4 +1,4 @@
-/** What tenants have in common: the plan always, reason and author within a bound. */
+/** The stored terms of a tenant keep its plan always, and reason and author within a bound. */
 
 import { NOTES_MAX, TenantTerms } from '../../../src/state/control/tenant-terms';
 

@@ -1,4 +1,4 @@
-/** The short way to read the text of a tenant agrees with the long one, or leaves the text to it. */
+/** The short way to read a tenant's text reads what JSON and the checks of records read. */
 
 import { keyOf, RECORD_BOUNDS, type TenantRecord } from '../../../src/state/control/control-record';
 import { readLine, writeLine } from '../../../src/state/control/file/control-line';

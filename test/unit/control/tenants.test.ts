@@ -1,4 +1,4 @@
-/** Tenants and plans in a decision: deploy/tenants/payments.yaml under control data that change. */
+/** A tenant has the limits of its plan, keeps its used hits when the plan changes, and its own contract wins. */
 
 import { readFileSync } from 'node:fs';
 import { compileText } from '../compile/compile-config';

@@ -1,4 +1,4 @@
-/** Respond: statuses in the order of the descriptors, each with the limit that binds. */
+/** Statuses are in the order of the descriptors, each with the limit that binds. */
 
 import { NEVER, type Verdict } from '../../../src/domain/bucket/take';
 import { shownRemaining } from '../../../src/domain/decide/decision';

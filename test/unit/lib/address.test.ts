@@ -1,4 +1,4 @@
-/** Addresses as Node reads them, and networks. */
+/** Addresses and networks are read as Node reads them. */
 
 import { isIPv4, isIPv6 } from 'node:net';
 import { clientText, itemBeforeLast, networkText, parseAddress, parseClient, parseNetwork, withoutPort } from '../../../src/lib/address';

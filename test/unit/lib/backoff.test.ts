@@ -1,4 +1,4 @@
-/** Waits grow to a bound and no further, and are spread. */
+/** Waits between tries are bounded and have jitter. */
 
 import { Backoff, type BackoffOptions } from '../../../src/lib/backoff';
 

@@ -1,4 +1,4 @@
-/** Work that rests between its steps: sorted as in one go, and done once for all who ask at the same time. */
+/** Long work rests between its steps, sorts as `sort` does, and is done once for all callers of one time. */
 
 import { atOnce } from '../../../src/lib/slices';
 import { OneAtATime } from '../../../src/lib/one-at-a-time';

@@ -1,4 +1,4 @@
-/** The order in which connections are read, by a clock and a loop of the test's own. */
+/** Connections are read in turns, so small input is read at once while large input waits for its share. */
 
 import { ReadTurns, type ReadShare, type TurnTaker } from '../../../src/lib/read-turns';
 

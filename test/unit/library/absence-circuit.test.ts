@@ -1,4 +1,4 @@
-/** When calls stop waiting for a Weir that does not answer, and when they try again. */
+/** Calls stop waiting for a Weir that fails for 250 ms, and one trial finds it again. */
 
 import { AbsenceCircuit } from '../../../src/program/library/client/absence-circuit';
 

@@ -1,4 +1,4 @@
-/** Which address counts as that of a client: no client can choose it. */
+/** The address of a client is that of the socket, or one that a trusted proxy wrote. */
 
 import type { IncomingMessage } from 'node:http';
 import { clientNetwork } from '../../../src/server/transport/http/check/client-network';

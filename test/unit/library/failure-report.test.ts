@@ -1,4 +1,4 @@
-/** Decisions of a failure mode are counted, and reported once: by the hook of the program, or by a warning a minute. */
+/** Each decision of the failure mode is counted, and reported by a hook or by one warning a minute. */
 
 import { FailureReport } from '../../../src/program/library/limiter/failure-report';
 

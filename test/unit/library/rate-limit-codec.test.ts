@@ -1,4 +1,4 @@
-/** The codec of the client: its requests are those of protobufjs byte for byte, and it reads every answer that Weir writes. */
+/** The messages of the client are those of protobufjs, byte for byte. */
 
 import fc from 'fast-check';
 import { decodeResponse, encodeRequest } from '../../../src/program/library/client/rate-limit-codec';

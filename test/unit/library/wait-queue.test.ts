@@ -1,4 +1,4 @@
-/** Waits: in order, bounded, with one timer, never longer than they may, and nothing is taken for one that is not served. */
+/** Requests that wait are served in order, bounded, with one timer, and an aborted wait takes nothing. */
 
 import { InvalidRequestError } from '../../../src/program/library/limiter/invalid-request-error';
 import type { LimitResult, WaitOptions } from '../../../src/program/library/limiter/limiter';

@@ -1,4 +1,4 @@
-/** Wrong inputs of a program in JavaScript: each error names the field, what it is, and what to write. */
+/** Each wrong input of a program gets an error that names the field and what to write. */
 
 import type { IncomingMessage } from 'node:http';
 import { createClient } from '../../../src/program/library/client/create-client';

@@ -1,4 +1,4 @@
-/** Samples of a live tail: what was decided, by what, and what a candidate would have decided. */
+/** A sample of the live tail says what a candidate would have decided. */
 
 import { DecisionTail } from '../../../src/server/observability/tail/decision-tail';
 import type { TailSample } from '../../../src/server/observability/tail/tail-sample';

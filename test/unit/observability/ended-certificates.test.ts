@@ -1,4 +1,4 @@
-/** Certificates that have ended: in health and log from their end until a renewal. */
+/** A certificate that has ended is in health and once in the log, until it is renewed. */
 
 import { EndedCertificates } from '../../../src/server/observability/ended-certificates';
 import { Health } from '../../../src/server/observability/health';

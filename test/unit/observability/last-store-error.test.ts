@@ -1,4 +1,4 @@
-/** The last error of Redis: the newest one with its time, and not what the breaker kept back because of it. */
+/** The newest error of Redis is remembered with its time and store. */
 
 import { LastStoreError } from '../../../src/server/observability/last-store-error';
 

@@ -1,4 +1,4 @@
-/** The load of a process: rates over whole intervals, and nothing before there is time to divide by. */
+/** The load of a process is its rate over the last whole interval. */
 
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { ProcessLoad } from '../../../src/server/observability/process-load';

@@ -1,4 +1,4 @@
-/** A fault of what records decisions: the decision stands, and the others record it. */
+/** A fault of a recorder turns no decision into an error. */
 
 import { recordInAll } from '../../../src/server/observability/record-in-all';
 import { makeShouldRateLimit, type Decided } from '../../../src/should-rate-limit';

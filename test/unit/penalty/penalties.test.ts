@@ -1,4 +1,4 @@
-/** Penalties: denials are counted after the decision, and at the n-th one a block is written. */
+/** A penalty blocks a caller at the n-th denial, with bounded memory, and delays no decision. */
 
 import type { Decided } from '../../../src/should-rate-limit';
 import { makeShouldRateLimit } from '../../../src/should-rate-limit';

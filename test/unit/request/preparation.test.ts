@@ -1,4 +1,4 @@
-/** What is found out once of a request: the same that would be found out each time, under the rules that are in force. */
+/** A cached request is decided as an uncached one, also over reloads. */
 
 import type { Group } from '../../../src/domain/bucket/take';
 import { Preparation } from '../../../src/state/request/preparation';

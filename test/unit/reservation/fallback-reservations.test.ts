@@ -1,4 +1,4 @@
-/** Reservations without Redis: each hit is charged and given back once, whatever meets in between, and over several processes. */
+/** Without Redis each hit of a reservation is charged and given back once, over several processes too. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FallbackReservations } from '../../../src/state/reservation/fallback-reservations';

@@ -1,4 +1,4 @@
-/** Reservations that one script can't hold are refused before anything is charged. */
+/** A reservation that one script cannot hold is refused before anything is charged. */
 
 import type { Leg } from '../../../src/domain/decide/reservation';
 import { RedisReservations } from '../../../src/state/reservation/redis-reservations';

@@ -1,4 +1,4 @@
-/** The sweeper: it asks when a lapse is due, again at once while more are, and nobody while none is. */
+/** The sweeper asks the store when a lapse is due, and not before. */
 
 import { LOOK_MS, Sweeper } from '../../../src/state/reservation/sweeper';
 import type { Swept } from '../../../src/state/reservation/reservations';

@@ -1,4 +1,4 @@
-/** The circuit breaker: when it opens, what waits meanwhile, when it tries again. */
+/** While the breaker is open no call waits, and one call tries after its wait. */
 
 import CircuitBreaker from 'opossum';
 import { BreakerStore } from '../../../src/state/resilience/breaker';

@@ -1,4 +1,4 @@
-/** Deadlines of many calls: each by its own time, with one timer for all. */
+/** Each of many calls fails at its own deadline, and a process without CPU time does not count as a dead Redis. */
 
 import { DeadlineStore } from '../../../src/state/resilience/deadline';
 import type { GroupOutcome, Store, StoreError } from '../../../src/state/store/port/store';

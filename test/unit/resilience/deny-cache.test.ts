@@ -1,4 +1,4 @@
-/** The deny cache: what it answers, what it never does, and that its answers are those of the store. */
+/** The deny cache answers as the store does, and a flood on an exhausted key calls the store once a second. */
 
 import fc from 'fast-check';
 import { ALGORITHMS } from '../../../src/domain/algorithm/algorithms';

@@ -1,4 +1,4 @@
-/** The fallback: what decides while the store can't, by failure mode, how much passes, and what is charged for it. */
+/** During an outage an instance admits its share of a limit, and charges the store once afterwards. */
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

@@ -1,4 +1,4 @@
-/** Requests in flight while Redis is away, and behind the layers that remember or divide. */
+/** Without Redis an instance admits its share of the slots, and no denial for lack of a slot is cached. */
 
 import { DenyCacheStore } from '../../../src/state/resilience/deny-cache';
 import { FallbackStore } from '../../../src/state/resilience/fallback';

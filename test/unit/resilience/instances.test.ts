@@ -1,4 +1,4 @@
-/** The count of instances, as far as the store tells it. */
+/** The instance count falls only after a lower value has held for 15 s. */
 
 import { HEARTBEAT_MS, HEARTBEAT_TTL_MS, Instances, type Heartbeat } from '../../../src/state/resilience/instances';
 

@@ -1,4 +1,4 @@
-/** Refunds without the store reach it when it is back: each algorithm, once, and never more than was given back. */
+/** A refund during an outage reaches the store once, when it is back. */
 
 import { ALGORITHMS } from '../../../src/domain/algorithm/algorithms';
 import type { BucketLimit } from '../../../src/domain/bucket/take';

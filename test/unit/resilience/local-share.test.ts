@@ -1,4 +1,4 @@
-/** One instance's share of a limit. */
+/** All shares together are 0.8 of the limit, exactly, and at least one hit each. */
 
 import fc from 'fast-check';
 import { ALGORITHMS } from '../../../src/domain/algorithm/algorithms';

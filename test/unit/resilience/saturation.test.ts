@@ -1,4 +1,4 @@
-/** Load makes no limit wider: callers that keep a Redis busy wait for it while it pauses, and none is decided without it. */
+/** At saturation Redis makes every decision, with pauses of Redis up to 30 ms. */
 
 import type { Group } from '../../../src/domain/bucket/take';
 import type { GroupOutcome, Store, StoreError } from '../../../src/state/store/port/store';

@@ -1,4 +1,4 @@
-/** What is remembered of each bucket for when its store is away. */
+/** The snapshot of usage keeps what each share needs, so all shares fit into the limit. */
 
 import type { BucketLimit, Verdict } from '../../../src/domain/bucket/take';
 import { UsageSnapshot } from '../../../src/state/resilience/usage-snapshot';

@@ -1,4 +1,4 @@
-/** Dynamic metadata of an answer: the request as the reference repeats it, the rules' own, and why it was decided so. */
+/** Metadata of an answer is valid text within its bounds, and has the rule, limit, code and exact reset. */
 
 import { toByteString } from '../../../src/domain/descriptor/byte-string';
 import { additionsFor, type AdditionOptions } from '../../../src/domain/respond/response-additions';

@@ -1,4 +1,4 @@
-/** The body of a denied answer: whose it is, what fills it in, and that hostile values stay inside it. */
+/** No value of a caller leaves its place in a body, and a body promises no time if no wait helps. */
 
 import fc from 'fast-check';
 import { BODY_BYTES_MAX, NO_BODY, PROBLEM, contentBytesMax, type ResponseBody } from '../../../src/domain/rule/body/response-body';

@@ -1,4 +1,4 @@
-/** Headers of an answer: which limits they show, in each mode, and that nothing else than text of headers gets into them. */
+/** Headers show the limits of each mode as printable ASCII, and `Retry-After` the time when the request would pass. */
 
 import fc from 'fast-check';
 import { parseList } from 'structured-headers';

@@ -1,4 +1,4 @@
-/** Calendar windows: month ends, leap years, days of 23 and 25 hours, days without a midnight. */
+/** Calendar windows are right for days of 23 and 25 hours, ends of months, and every time zone. */
 
 import { DateTime } from 'luxon';
 import { calendarEdgesUs, isTimeZone, type Calendar } from '../../../src/domain/rule/calendar';

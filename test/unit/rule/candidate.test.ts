@@ -1,4 +1,4 @@
-/** Candidates: limits that are counted beside the one in force, and never deny. */
+/** A candidate never denies, is never shown, and counts what it would have denied. */
 
 import { Registry } from 'prom-client';
 import { toGroup } from '../../../src/domain/bucket/to-group';

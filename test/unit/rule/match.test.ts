@@ -1,4 +1,4 @@
-/** Match: which limits a descriptor gets, from its rule or its override, in every mode. */
+/** A descriptor gets the limits of its rule without the replaced ones, or of its override. */
 
 import { BadRequestError } from '../../../src/lib/errors';
 import { matchRequest, type GlobalModes } from '../../../src/domain/rule/match';

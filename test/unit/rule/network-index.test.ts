@@ -1,4 +1,4 @@
-/** Address ranges of a level: the longest prefix wins, as Node's own list of ranges says. */
+/** The address range with the longest prefix matches, for IPv4 and IPv6. */
 
 import { BlockList } from 'node:net';
 import { clientText, networkText, parseNetwork } from '../../../src/lib/address';

@@ -1,4 +1,4 @@
-/** How many processes serve, by the settings and the store. */
+/** Several workers on the embedded store are rejected. */
 
 import { chooseWorkers } from '../../../src/configuration/settings/choose-workers';
 import { readSettings } from '../../../src/configuration/settings/table/settings';

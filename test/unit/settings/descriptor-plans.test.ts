@@ -1,4 +1,4 @@
-/** CHECK_DESCRIPTORS is read as written, and a mistake in it is named by descriptor and entry. */
+/** A mistake in CHECK_DESCRIPTORS is reported with its descriptor, entry and fix. */
 
 import { chooseCheck, type CheckSettings } from '../../../src/configuration/settings/check-choice';
 import { descriptorPlans } from '../../../src/configuration/settings/table/descriptor-plans';

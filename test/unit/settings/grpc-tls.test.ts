@@ -1,4 +1,4 @@
-/** The certificates of the gRPC port as files: what stops the start, and what a change of them does while Weir runs. */
+/** Invalid certificates leave the last good ones in use, and are logged once. */
 
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';

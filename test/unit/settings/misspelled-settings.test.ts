@@ -1,4 +1,4 @@
-/** Which variables of the environment are taken for a setting that was misspelled. */
+/** A misspelled setting is reported with its correction, and variables of other programs are not. */
 
 import { describeMisspelled, misspelledSettings } from '../../../src/configuration/settings/misspelled-settings';
 

@@ -1,4 +1,4 @@
-/** The reference's variables without a use here: told, or refused, never silently ignored. */
+/** No variable of envoyproxy/ratelimit is ignored silently. */
 
 import { checkReferenceSettings } from '../../../src/configuration/settings/check-reference-settings';
 import { REFERENCE_SETTINGS } from '../../../src/configuration/settings/table/reference-settings';

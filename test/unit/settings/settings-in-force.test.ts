@@ -1,4 +1,4 @@
-/** What `weir settings` shows: values, where they come from, no secret, and what nobody knows. */
+/** `weir settings` prints values and their origin, without secrets. */
 
 import { checkReferenceSettings } from '../../../src/configuration/settings/check-reference-settings';
 import { REFERENCE_SETTINGS } from '../../../src/configuration/settings/table/reference-settings';

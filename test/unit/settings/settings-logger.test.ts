@@ -1,4 +1,4 @@
-/** What a log line looks like under each LOG_FORMAT, and which LOG_LEVEL lets it through. */
+/** An event is one line of the log, whatever text it contains. */
 
 import { createLogger, type LoggerConfig } from '../../../src/server/observability/log/logger';
 

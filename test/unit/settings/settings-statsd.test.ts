@@ -1,4 +1,4 @@
-/** Which statsd server is told, by the environment, and what of a mogrifier must be there. */
+/** Weir reports to statsd only if the environment enables it. */
 
 import { readSettings, type Environment } from '../../../src/configuration/settings/table/settings';
 import { chooseStatsd } from '../../../src/configuration/settings/statsd-choice';

@@ -1,4 +1,4 @@
-/** Which store the settings choose, and how Redis is reached. */
+/** The settings choose the store and the way to Redis, or an error names what is missing. */
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { RedisAuthFile } from '../../../src/configuration/settings/redis/redis-auth';

@@ -1,4 +1,4 @@
-/** The receiver of traces: its address, and what the exporter could not use. */
+/** A setting that the exporter of traces could not use prevents the start. */
 
 import { readSettings, type Environment } from '../../../src/configuration/settings/table/settings';
 import { chooseTracing } from '../../../src/configuration/settings/trace-choice';

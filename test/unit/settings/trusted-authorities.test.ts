@@ -1,4 +1,4 @@
-/** Trusted authorities: those that Node brings, and those of files and folders as Go looks for them. */
+/** SSL_CERT_FILE, SSL_CERT_DIR and NODE_EXTRA_CA_CERTS name the trusted authorities as Go and Node read them. */
 
 import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

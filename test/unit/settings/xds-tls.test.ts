@@ -1,4 +1,4 @@
-/** TLS towards a management server: which files it takes, and what is said when they do not fit. */
+/** Certificates for a management server that do not fit its settings are rejected with each name. */
 
 import { readSettings, type Environment } from '../../../src/configuration/settings/table/settings';
 import { readXdsTls } from '../../../src/configuration/settings/tls/xds-tls';

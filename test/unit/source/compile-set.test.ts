@@ -1,4 +1,4 @@
-/** A first set is made at once, unless it is large; what goes wrong with the thread that reads later ones refuses them. */
+/** Compiling a long list of rules delays no call. */
 
 import { compileInSteps } from '../../../src/configuration/compile/compile';
 import { makeCompileSet } from '../../../src/configuration/source/compile-set';

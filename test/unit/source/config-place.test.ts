@@ -1,4 +1,4 @@
-/** Which files a source reads, and what is said when it can't. */
+/** The size and links of configuration files are bounded, and the example is served only if no setting names a place. */
 
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';

@@ -1,4 +1,4 @@
-/** Sets come in from anywhere: each is in force or refused whole, and who offered it learns which. */
+/** Every source hands in whole sets, and gets the result of each. */
 
 import { compileConfig } from '../../../src/configuration/compile/compile';
 import type { ReadDocument } from '../../../src/configuration/yaml/config-document';

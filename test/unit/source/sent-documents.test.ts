@@ -1,4 +1,4 @@
-/** A document that comes from elsewhere, its text in pieces, makes the same rules, and has the same problems, as one read here. */
+/** Documents sent in pieces arrive unchanged. */
 
 import { compileConfig } from '../../../src/configuration/compile/compile';
 import { readDocument, type ConfigDocument } from '../../../src/configuration/yaml/config-document';

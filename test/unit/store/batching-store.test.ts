@@ -1,4 +1,4 @@
-/** Which calls go together, what they wait for, and what one is told when others fail. */
+/** Requests that arrive together become one command of at most 100 takes, and each gets its own answer. */
 
 import { ErrorReply } from 'redis';
 import type { Group, Settlement } from '../../../src/domain/bucket/take';

@@ -1,4 +1,4 @@
-/** Slots of keys, and what nodes say of who has them. */
+/** The slot of a bucket and the node of a slot are those of Redis Cluster. */
 
 import { bucketKey } from '../../../src/domain/bucket/bucket-key';
 import { NODES_MAX, parseClusterSlots, slotOf, SLOTS } from '../../../src/state/store/redis/cluster-slots';

@@ -1,4 +1,4 @@
-/** The watch of evictions: what it makes of the INFO of a server, and that a server which refuses INFO is asked once. */
+/** A Redis that refuses INFO is asked for it once for each connection. */
 
 import { SimpleError } from 'redis';
 import { EvictionWatch, readInfo, type EvictionLook, type EvictionReading } from '../../../src/state/store/redis/eviction-watch';

@@ -1,4 +1,4 @@
-/** The places of the keys that were used last, beside Maps that are deleted from and set again. */
+/** The usage snapshot keeps the recently used buckets in constant memory. */
 
 import { HALF_USED, OVERDRAWN, SLIGHTLY_USED, USED_UP } from '../../../src/domain/bucket/forget-rank';
 import { halfSipHash, randomSeed, type WordsHash } from '../../../src/state/store/memory/bucket-table/half-sip-hash';

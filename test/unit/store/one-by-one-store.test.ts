@@ -1,4 +1,4 @@
-/** Groups asked for apart: each has its own answer, when the others fail or hang too. */
+/** Buckets in several places are decided in parallel, without waiting for each other. */
 
 import { OneByOneStore } from '../../../src/state/store/layers/one-by-one-store';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';

@@ -1,4 +1,4 @@
-/** The map that knows which of its entries of each rank was not used longest, beside Maps that are deleted from and set again. */
+/** A frequently used bucket costs no more among many others. */
 
 import { RankedLruMap } from '../../../src/state/store/memory/ranked-lru';
 import { randomFrom } from '../../support/random/random';

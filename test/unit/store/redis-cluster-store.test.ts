@@ -1,4 +1,4 @@
-/** How a Redis Cluster's nodes are followed, against nodes that do as they are told. */
+/** The client of a Redis Cluster finds all nodes from one seed, follows their changes, and fails only the parts of a failed node. */
 
 import { ErrorReply } from 'redis';
 import type { Group, Settlement } from '../../../src/domain/bucket/take';

@@ -1,4 +1,4 @@
-/** The script loader: includes in place, and each mistake told with its file and line. */
+/** The script loader puts includes in place, and reports each mistake with its file and line. */
 
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Groups in several parts: what is asked of the store, and what becomes of races, failures and refunds. */
+/** A race or a failure between check and take is given back exactly, in every interleaving. */
 
 import fc from 'fast-check';
 import { ErrorReply } from 'redis';

@@ -1,4 +1,4 @@
-/** The reply of the take script: what is read out of it, and that nothing else is taken for one. */
+/** A reply that is not the script's is rejected. */
 
 import { StoreError } from '../../../src/state/store/port/store';
 import { decodeReply, encodeTakes } from '../../../src/state/store/redis/take-wire';

@@ -1,4 +1,4 @@
-/** The top keys of several processes against exact counts, and what they publish. */
+/** The top keys of several processes are within their bounds when merged, and at most 64 KiB a window. */
 
 import { StoreError } from '../../../src/state/store/port/store';
 import type { Publication, TopExchange, TopPlace } from '../../../src/state/top/exchange';

@@ -1,4 +1,4 @@
-/** Keys are equal for equal entries alone, and their text is short and safe to show. */
+/** Texts of keys are short and printable, and differ for different entries. */
 
 import { toByteString } from '../../../src/domain/descriptor/byte-string';
 import type { Entry } from '../../../src/domain/descriptor/descriptor';

@@ -1,4 +1,4 @@
-/** The top keys of one process against exact counts. */
+/** Counts over windows of 1, 10 and 60 minutes are within their bounds, by rule and over all rules. */
 
 import type { Counted } from '../../../src/state/top/count-decision';
 import { OWN_RULES_MAX } from '../../../src/state/top/live-keys';

@@ -1,4 +1,4 @@
-/** The nearest keys against the exact largest shares. */
+/** The nearest keys have the largest shares, exactly. */
 
 import { NearestKeys, SHARE_MAX } from '../../../src/state/top/nearest-keys';
 import { randomFrom, seeded } from '../../support/random/random';

@@ -1,4 +1,4 @@
-/** The sketch against exact counts: its bounds hold on any stream. */
+/** A count of the sketch is never too low, and too high by at most N / m, on any stream. */
 
 import { hashOfKey, SpaceSaving } from '../../../src/state/top/space-saving';
 import { randomFrom, seeded, type Random } from '../../support/random/random';

@@ -1,4 +1,4 @@
-/** The path over Redis that a warm-up goes: it decides as the store at its end does, in whatever words. */
+/** The warm-up runs the Redis path, which decides as its store does. */
 
 import { ALGORITHMS } from '../../../src/domain/algorithm/algorithms';
 import type { Group } from '../../../src/domain/bucket/take';

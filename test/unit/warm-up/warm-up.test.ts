@@ -1,4 +1,4 @@
-/** How long the warm-up goes on: as long as it has processor time, time and calls. */
+/** The warm-up ends by processor time and by the clock, on a busy machine too. */
 
 import { Registry } from 'prom-client';
 import { makeMetrics } from '../../../src/server/observability/metrics/metrics';

@@ -1,4 +1,4 @@
-/** The metrics of several workers read as those of one process. */
+/** Counters do not decrease when workers end. */
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { readMetrics } from '../../../src/server/observability/metrics/metrics-snapshot';

@@ -1,4 +1,4 @@
-/** Workers that end are begun anew, at a pace; those that never served end the start. */
+/** No worker listens before all can, and one that ends is restarted at growing intervals. */
 
 import { EventEmitter } from 'node:events';
 import type { FromWorker, ToWorker } from '../../../src/server/workers/messages';

@@ -1,4 +1,4 @@
-/** Live tails over workers: every worker that serves has them, and all together send no more than one process would. */
+/** A live tail opens in all workers, which together send the rate of one process. */
 
 import type { TailFilter, TailSample } from '../../../src/server/observability/tail/tail-sample';
 import { WorkerTails, type TailOrder } from '../../../src/server/workers/worker-tails';

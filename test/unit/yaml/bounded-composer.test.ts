@@ -1,4 +1,8 @@
-/** The composer of the package `yaml` stops at the bound. These tests fail when a new version no longer collects its errors in the lists of `streamInfo`. */
+/**
+ * The YAML composer stops at the bound of errors.
+ *
+ * These tests fail when a new version of the package `yaml` no longer collects its errors in the lists of `streamInfo`.
+ */
 
 import { Parser, type Document } from 'yaml';
 import { composeBounded, TooManyErrorsError, YAML_ERRORS_MAX } from '../../../src/configuration/yaml/bounded-composer';

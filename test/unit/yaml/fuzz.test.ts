@@ -1,4 +1,4 @@
-/** No text at all makes the compiler throw anything but a ConfigError. */
+/** Any text as configuration gives a rule set or a ConfigError. */
 
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** What the reader of plain YAML reads is what the reader of all of YAML reads: the same nodes at the same places, and no problem. */
+/** The plain YAML reader reads the same as the full parser. */
 
 import { readFileSync } from 'node:fs';
 import { Composer, Lexer, Parser } from 'yaml';

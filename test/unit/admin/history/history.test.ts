@@ -1,4 +1,4 @@
-/** The last hour by minute: of rules, keys and instances, with gaps where nothing could be read. */
+/** Each process with an admin API keeps an hour of history by minute, in bounded memory and with bounded reads. */
 
 import { History, KEYS_MAX, MINUTE_MS, UNWATCHED_PROCESSES_MAX } from '../../../../src/administration/admin/history/history';
 import type { InstanceFacts } from '../../../../src/administration/admin/instances/instance-facts';

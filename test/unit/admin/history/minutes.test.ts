@@ -1,4 +1,4 @@
-/** Values by minute: what an hour keeps, in which order, and how much at most. */
+/** Values by minute are kept for an hour, in order and in a bounded number. */
 
 import { Minutes, MINUTES_MAX } from '../../../../src/administration/admin/history/minutes';
 

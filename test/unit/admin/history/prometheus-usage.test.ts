@@ -1,4 +1,4 @@
-/** Usage of a day from Prometheus: what is asked, and answers that are late, long, wrong or refused. */
+/** Questions to Prometheus are bounded in number, time and bytes. */
 
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** A stream that is opened again: after its end and after errors, a bounded number of times, and not after a refusal that lasts. */
+/** `weir tail` opens its stream again, a bounded number of times. */
 
 import { AdminError } from '../../../../src/program/cli/admin/admin-error';
 import { lastingLines, TRIES_MAX } from '../../../../src/program/cli/admin/lasting-lines';

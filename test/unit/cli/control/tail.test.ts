@@ -1,4 +1,4 @@
-/** weir tail and weir top as text: as many samples as --count says, and blocks by their name. */
+/** `weir tail` and `weir top` name blocks, and count processes. */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

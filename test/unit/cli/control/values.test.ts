@@ -1,4 +1,4 @@
-/** How ends, limits, entries, connections and errors of the admin API are read from and shown on the command line. */
+/** Texts of callers reach the terminal without control characters. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

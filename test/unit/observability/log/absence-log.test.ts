@@ -1,4 +1,4 @@
-/** Absences in the log: told at once, with how long they were and what passed meanwhile; many in a minute as one line. */
+/** The log reports how long a breaker was open and what passed, with summaries at growing periods. */
 
 import { AbsenceLog, SUMMARY_MS, LOGGED_MAX } from '../../../../src/server/observability/log/absence-log';
 

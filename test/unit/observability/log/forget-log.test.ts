@@ -1,4 +1,4 @@
-/** The lines of a full embedded store. */
+/** A full embedded store logs each kind of forgotten bucket at most once a minute. */
 
 import { ForgetLog } from '../../../../src/server/observability/log/forget-log';
 import { THROTTLE_MS } from '../../../../src/server/observability/log/throttled-log';

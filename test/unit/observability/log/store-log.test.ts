@@ -1,4 +1,4 @@
-/** What Redis could not decide, and will never count, is told by name and number, once a minute. */
+/** The log names each key that cannot be decided, and the hits that Redis will never count. */
 
 import { StoreLog } from '../../../../src/server/observability/log/store-log';
 import { BucketError } from '../../../../src/state/store/port/store';

@@ -1,4 +1,4 @@
-/** What may happen often is told once a minute for each kind, with the number of the rest. */
+/** Frequent events are logged once a minute for each kind, with their number. */
 
 import { FaultLog } from '../../../../src/server/observability/log/fault-log';
 import { ThrottledLog, THROTTLE_MS } from '../../../../src/server/observability/log/throttled-log';

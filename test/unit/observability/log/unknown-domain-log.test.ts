@@ -1,4 +1,4 @@
-/** The log line about domains that are not configured: once a minute, with the number of requests. */
+/** Requests for a domain that is not configured are one log line a minute. */
 
 import { UnknownDomainLog } from '../../../../src/server/observability/log/unknown-domain-log';
 

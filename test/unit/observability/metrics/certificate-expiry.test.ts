@@ -1,4 +1,4 @@
-/** When certificate files end: of each setting, as the file is now. */
+/** The expiry of each certificate file is a gauge. */
 
 import { copyFileSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

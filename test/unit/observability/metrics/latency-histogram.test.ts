@@ -1,4 +1,4 @@
-/** The histogram of times: what Prometheus reads is what prom-client's own histogram would say. */
+/** The histogram of times equals that of prom-client in text and JSON. */
 
 import { Histogram, Registry } from 'prom-client';
 import { LATENCY_BUCKETS_SECONDS, LatencyHistogram } from '../../../../src/server/observability/metrics/latency-histogram';

@@ -1,4 +1,4 @@
-/** The text that Prometheus reads: prom-client's to the letter, and of one time. */
+/** `/metrics` is a consistent snapshot in prom-client's exact text. */
 
 import { Counter, Gauge, Registry } from 'prom-client';
 import { PrometheusText } from '../../../../src/server/observability/metrics/prometheus-text';

@@ -1,4 +1,4 @@
-/** What a decided request adds to the metrics, by the real path: rules of a configuration, on the memory store. */
+/** A decided request counts in the metrics of its rules, under the labels that each rule sets. */
 
 import { Registry } from 'prom-client';
 import { makeMetrics } from '../../../../src/server/observability/metrics/metrics';

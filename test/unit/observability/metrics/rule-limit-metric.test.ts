@@ -1,4 +1,4 @@
-/** The gauges of configured limits: their labels, their bound, and what a reload changes. */
+/** Each limit of each rule is a gauge with its window, and a reload removes those that it removes. */
 
 import { Registry } from 'prom-client';
 import { PrometheusText } from '../../../../src/server/observability/metrics/prometheus-text';

@@ -1,4 +1,4 @@
-/** What a request adds to the counters of its rules. */
+/** Metrics by rule and by request value are bounded in number and bytes. */
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

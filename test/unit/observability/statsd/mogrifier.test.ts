@@ -1,4 +1,4 @@
-/** Mogrifiers: other names and tags, by patterns as Go writes them, in time that is linear in the name. */
+/** A mogrifier's pattern has Go's syntax, and takes linear time. */
 
 import { MogrifierError, Mogrifiers } from '../../../../src/server/observability/statsd/mogrifier';
 import { cpuMs } from '../../../support/clock/cpu-time';

@@ -1,4 +1,4 @@
-/** What statsd is told of the metrics: names, growth, and times that stand for all. */
+/** Counters are reported by their increase, and times with their distribution. */
 
 import { Registry } from 'prom-client';
 import { atOnce } from '../../../../src/lib/slices';

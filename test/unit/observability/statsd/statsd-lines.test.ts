@@ -1,4 +1,4 @@
-/** Lines of the statsd protocol, and packets of them. */
+/** Lines of statsd are well formed and fit their packets. */
 
 import { toLine, toPackets } from '../../../../src/server/observability/statsd/statsd-lines';
 

@@ -1,4 +1,4 @@
-/** The context that callers send: W3C Trace Context and B3, valid and not. */
+/** Valid contexts of W3C Trace Context and B3 are read, and invalid ones are ignored. */
 
 import { readParent } from '../../../../src/server/observability/tracing/trace-context';
 

@@ -1,4 +1,4 @@
-/** A configuration that comes as a message is the one that comes as a file of the same meaning: the same rules, the same problems. */
+/** A configuration compiles the same as a message and as a file, with the same rules, problems and warnings. */
 
 import { stringify } from 'yaml';
 import { compileConfig } from '../../../../src/configuration/compile/compile';

@@ -1,4 +1,4 @@
-/** The table of the embedded store beside a Map, its order, and how much it moves at once. */
+/** The bucket table equals a Map with an exact order of use, and grows and shrinks a few buckets at a time. */
 
 import { RANKS, rankToForget } from '../../../../src/domain/bucket/forget-rank';
 import type { BucketState } from '../../../../src/domain/algorithm/algorithms';

@@ -1,4 +1,4 @@
-/** Keys in the table of the embedded store: none is taken for another, whatever their hashes. */
+/** No key is mistaken for another, and collisions need the secret seed. */
 
 import { BucketTable } from '../../../../src/state/store/memory/bucket-table/bucket-table';
 import { halfSipHash, randomSeed, type WordsHash } from '../../../../src/state/store/memory/bucket-table/half-sip-hash';

@@ -1,4 +1,4 @@
-/** The methods of the gRPC port are those of proto/, and reflection tells clients about them. */
+/** The gRPC port serves exactly the methods of proto/, and reflection lists them. */
 
 import { parse, type Type } from 'protobufjs';
 import { Health } from '../../../../src/server/observability/health';

@@ -1,4 +1,4 @@
-/** The memory of HTTP bodies: what they take of the budget, and what of it they hold. */
+/** A body of up to 1,024 bytes is read although others hold the whole budget. */
 
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';

@@ -1,4 +1,4 @@
-/** What is refused of JSON before it is parsed, in whatever chunks it comes. */
+/** JSON that is too deep or too large is rejected before it is parsed, in any chunks. */
 
 import { DESCRIPTORS_MAX, ENTRIES_MAX } from '../../../../src/domain/descriptor/descriptor-bounds';
 import { parseRequest } from '../../../../src/server/transport/messages/json';

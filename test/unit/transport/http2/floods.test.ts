@@ -1,4 +1,4 @@
-/** The floods that HTTP/2 is known for, each by its CVE: the connection ends, or what they cost has a bound. */
+/** Each known flood of HTTP/2 is cut off, or starts no more work than streams are allowed. */
 
 import { ANSWER_HEAD, OK_TRAILERS } from '../../../../src/server/transport/http2/calls/answer-frames';
 import { ErrorCode } from '../../../../src/server/transport/http2/frames/errors';

@@ -1,4 +1,8 @@
-/** A short run of the fuzzer; `npm run fuzz` makes the long ones. */
+/**
+ * Frames from a grammar break no rule and leak nothing, and polite calls are answered.
+ *
+ * `npm run fuzz` makes longer runs.
+ */
 
 import { fuzzInProcess } from '../../../fuzz/in-process';
 import { fuzzOverSockets } from '../../../fuzz/over-sockets';

@@ -1,4 +1,4 @@
-/** HPACK: the examples of RFC 7541, appendix C, whatever a block may hold, and whatever it may not. */
+/** HPACK follows RFC 7541. */
 
 import fc from 'fast-check';
 import { ConnectionError, ErrorCode } from '../../../../src/server/transport/http2/frames/errors';

@@ -1,4 +1,4 @@
-/** The request decoder: as protobufjs reads what any encoder may write, by protobuf's rules where protobufjs has others. */
+/** The request decoder reads what protobufjs reads, and never throws. */
 
 import fc from 'fast-check';
 import { BadRequestError } from '../../../../src/lib/errors';

@@ -1,4 +1,4 @@
-/** The encoders of reservations and of the health: what they write is, byte for byte, what protobufjs writes. */
+/** The answer to a reservation step has the bytes of protobufjs, and one JSON form. */
 
 import fc from 'fast-check';
 import { encodeHealth, encodeHealthList } from '../../../../src/server/transport/messages/health-codec';

@@ -1,4 +1,4 @@
-/** The response encoder: what it writes is, byte for byte, what protobufjs writes. */
+/** The response encoder writes the bytes of protobufjs. */
 
 import fc from 'fast-check';
 import type { Decision } from '../../../../src/domain/decide/decision';

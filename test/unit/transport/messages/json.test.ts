@@ -1,4 +1,4 @@
-/** /json's mapping: what protojson allows becomes the wire's request, the rest an error that names its path. */
+/** `/json` reads what protojson allows, and names the path of each error. */
 
 import { BadRequestError } from '../../../../src/lib/errors';
 import { parseRequest } from '../../../../src/server/transport/messages/json';

@@ -1,4 +1,4 @@
-/** Messages that are too much are refused where they are, and not at their end: what is refused costs a small part of reading all of it. */
+/** A message beyond a bound is rejected at the first excess element. */
 
 import { FIELDS_MAX } from '../../../../src/domain/descriptor/descriptor-bounds';
 import { BadRequestError } from '../../../../src/lib/errors';

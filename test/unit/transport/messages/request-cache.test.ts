@@ -1,4 +1,4 @@
-/** Requests that come again: the same object, which says what reading it anew would say; within bounds, whatever is sent. */
+/** The request cache is bounded, and identical bytes mean the same in any order and company. */
 
 import type { RateLimitRequest } from '../../../../src/domain/descriptor/descriptor';
 import { BadRequestError } from '../../../../src/lib/errors';

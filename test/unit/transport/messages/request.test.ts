@@ -1,4 +1,4 @@
-/** Hits of a request: what 0, absence, refunds and huge numbers mean. */
+/** A request without hits counts as one, and empty keys and values are accepted. */
 
 import { HITS_MAX } from '../../../../src/domain/descriptor/descriptor';
 import { toRequest } from '../../../../src/server/transport/messages/request';

@@ -1,4 +1,4 @@
-/** A decision in wire form: clamps and roundings. */
+/** Protobuf and JSON of an answer come from one description. */
 
 import type { Decision } from '../../../../src/domain/decide/decision';
 import type { Limit } from '../../../../src/domain/rule/limit';

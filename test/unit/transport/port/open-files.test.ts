@@ -1,4 +1,4 @@
-/** Connections are shared out so that the limit on open files is never reached by them alone. */
+/** Connections of all ports together leave some of the open files that the system allows. */
 
 import { limitConnections } from '../../../../src/server/transport/port/open-files';
 

@@ -1,4 +1,4 @@
-/** The reader of CSV: quotes, line ends, numbers of lines, parts cut anywhere, and bounds. */
+/** CSV is read alike however its parts are cut, with the line of each record and a bound on its size. */
 
 import { CsvReader, type CsvRecord } from '../../../../../src/program/cli/control/import/csv-reader';
 

@@ -1,4 +1,4 @@
-/** An import of tenants: a server that stops answering, one that refuses, doubled tenants, and what it keeps. */
+/** An import of tenants reports a server that stops or refuses, and doubled tenants. */
 
 import { AdminError } from '../../../../../src/program/cli/admin/admin-error';
 import {

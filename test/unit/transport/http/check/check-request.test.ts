@@ -1,4 +1,4 @@
-/** /check makes of headers and query exactly the descriptors that the settings say, and nothing that a client adds changes whose they are. */
+/** `/check` makes exactly the configured descriptors of a request, and a missing value becomes `anonymous`. */
 
 import { BadRequestError } from '../../../../../src/lib/errors';
 import { descriptorPlans } from '../../../../../src/configuration/settings/table/descriptor-plans';

@@ -1,4 +1,4 @@
-/** The client's address is counted from the right of X-Forwarded-For, so that nothing on its left can choose it. */
+/** The address of a client is counted from the right of X-Forwarded-For. */
 
 import { clientNetwork } from '../../../../../src/server/transport/http/check/client-network';
 

@@ -1,4 +1,4 @@
-/** All spellings of a path that servers read alike become one, and no spelling of another path becomes it. */
+/** All spellings of a path become one, and no spelling of another path does. */
 
 import fc from 'fast-check';
 import { normalPath } from '../../../../../src/server/transport/http/check/normal-path';

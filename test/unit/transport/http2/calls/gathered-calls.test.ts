@@ -1,4 +1,4 @@
-/** Which calls are asked for together, and what each is told. */
+/** Calls of one socket read become one call of the store, and each gets its own answer. */
 
 import type { RateLimitRequest } from '../../../../../src/domain/descriptor/descriptor';
 import type { Answer, ReadRequest } from '../../../../../src/server/transport/answer';

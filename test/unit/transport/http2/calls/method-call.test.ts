@@ -1,4 +1,4 @@
-/** Calls of any method: messages taken apart, answers sent, and how each kind of call ends. */
+/** A call of any method reads its messages in any pieces, and ends with its status. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';

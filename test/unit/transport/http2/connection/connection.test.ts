@@ -1,4 +1,4 @@
-/** The rules of HTTP/2 (RFC 9113) as a server keeps them: what ends a connection, what ends a stream, windows, and the drain. */
+/** Errors of HTTP/2 have the codes of RFC 9113, and random frames never cause a fault. */
 
 import fc from 'fast-check';
 import { ByteBudget } from '../../../../../src/server/transport/byte-budget';

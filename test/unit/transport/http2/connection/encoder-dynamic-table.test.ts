@@ -1,4 +1,4 @@
-/** Header frames that are told once: a peer reads the same fields in every form, in any order, and the second time has few bytes to read. */
+/** A peer receives the headers of answers once, and reads the same fields in later answers. */
 
 import { ANSWER_HEAD, OK_TRAILERS } from '../../../../../src/server/transport/http2/calls/answer-frames';
 import { Flag, FRAME_HEADER_BYTES, FrameType } from '../../../../../src/server/transport/http2/frames/frames';

@@ -1,4 +1,4 @@
-/** What is remembered of header blocks: never an answer that decoding would not have given. */
+/** A remembered header block gives the headers that decoding it again gives. */
 
 import fc from 'fast-check';
 import { HeaderBlocks } from '../../../../../src/server/transport/http2/connection/header-blocks';

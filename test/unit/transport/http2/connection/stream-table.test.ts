@@ -1,4 +1,4 @@
-/** The table of a connection's streams: those that are open are found, whatever was opened and closed before; in no more places than it may have. */
+/** The table of streams equals a Map for streams that begin and end at random. */
 
 import { Stream } from '../../../../../src/server/transport/http2/connection/stream';
 import { StreamTable } from '../../../../../src/server/transport/http2/connection/stream-table';

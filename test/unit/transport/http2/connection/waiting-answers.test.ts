@@ -1,4 +1,4 @@
-/** Answers that wait for windows of their peers: all connections together hold a bounded number of bytes of them. */
+/** Answers that wait for the windows of their callers are bounded in bytes, over all connections. */
 
 import { ByteBudget } from '../../../../../src/server/transport/byte-budget';
 import { ErrorCode } from '../../../../../src/server/transport/http2/frames/errors';

@@ -1,4 +1,4 @@
-/** The memory of what a connection has to say: used on as long as it is small. */
+/** A connection frees the memory of an unusually large write. */
 
 import { FrameWriter } from '../../../../../src/server/transport/http2/frames/frame-writer';
 

@@ -1,4 +1,4 @@
-/** A peer is judged by the clock: one that does not begin, does not take, does not answer, or has grown old. */
+/** A peer that does not begin, read or answer in time is disconnected, and an idle one stays. */
 
 import { DEFAULT_RULES, jitteredAgeMs, type ConnectionRules } from '../../../../../src/server/transport/port/connection-rules';
 import { FrameType } from '../../../../../src/server/transport/http2/frames/frames';
