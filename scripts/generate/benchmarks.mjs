@@ -104,7 +104,7 @@ function barTables({ rows }) {
   for (const [title = '', measured = '', atMost = '', verdict = ''] of rows) {
     const [ending, load] = beside.exec(title) ?? [];
     if (ending === undefined || load === undefined) continue;
-    const cells = loads.get(load) ?? new Map();
+    const cells = loads.get(load) ?? /** @type {Map<string, string>} */ (new Map());
     loads.set(load, cells.set(title.slice(0, -ending.length - 1), boundedOf({ measured, atMost, verdict })));
   }
   const figures = [...new Set([...loads.values()].flatMap((cells) => [...cells.keys()]))];
