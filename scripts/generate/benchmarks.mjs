@@ -64,9 +64,6 @@ function renderFigures(results) {
     '## Atomicity',
     `${environmentOf(results, 'npm run bench:atomicity')} 64 callers take from one key.`,
     render(atomicityTable(results)),
-    '## Open consoles',
-    environmentOf(results, 'npm run bench:consoles'),
-    render(tableBelow(results, '## Open consoles')),
   ].join('\n\n');
 }
 
