@@ -12,7 +12,7 @@ import { spread, table, threeDigits, whole } from './support/markdown';
 import { spreadOf } from './support/statistics';
 import { startWorker, type WorkerProcess } from './support/worker-process';
 
-const BENCHMARKS_PAGE = path.join(__dirname, '..', 'docs', 'benchmarks.md');
+const RESULTS = path.join(__dirname, 'results.md');
 const MIB = 1024 * 1024;
 
 interface Size {
@@ -52,7 +52,7 @@ async function main(): Promise<void> {
   console.log(`\n${markdown}\n`);
   // The published figures are those of a full run.
   if (!values.short && values.rules === undefined)
-    publishSection({ file: BENCHMARKS_PAGE, name: 'config', command: 'npm run bench:config', markdown });
+    publishSection({ file: RESULTS, name: 'config', command: 'npm run bench:config', markdown });
 }
 
 async function measure({ rules: counts, starts, reloads, loadMs }: Size): Promise<readonly Measured[]> {

@@ -23,7 +23,7 @@ const ROUND_MS = 4_000;
 const WARM_UP_MS = isShort ? 1_000 : 5_000;
 const OPEN_PER_SECOND = 2_000;
 
-const PAGE = path.join(__dirname, '..', 'docs', 'benchmarks.md');
+const RESULTS = path.join(__dirname, 'results.md');
 
 interface Side {
   readonly weir: WeirProcess;
@@ -105,7 +105,7 @@ async function main(): Promise<void> {
       rounds,
     });
     console.log(markdown);
-    if (!isShort) publishSection({ file: PAGE, name: 'consoles', command: 'npm run bench:consoles', markdown });
+    if (!isShort) publishSection({ file: RESULTS, name: 'consoles', command: 'npm run bench:consoles', markdown });
   } finally {
     clients.stop();
     await Promise.all([alone.weir.stop(), looked.weir.stop()]);

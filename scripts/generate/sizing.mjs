@@ -1,12 +1,11 @@
-/** Writes the figures of docs/sizing.md from those of docs/benchmarks.md: `node scripts/generate/sizing.mjs`, after `npm run bench`. */
+/** Writes the figures of docs/sizing.md from bench/results.md: `node scripts/generate/sizing.mjs`, after `npm run bench`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT, isMain } from '../process/repository.mjs';
+import { rowOf, tableBelow, withSection } from './results-tables.mjs';
 
 const PAGE = join(ROOT, 'docs', 'sizing.md');
-const BENCHMARKS = join(ROOT, 'docs', 'benchmarks.md');
-const BEGIN = '<!-- begin figures: written by `node scripts/generate/sizing.mjs` -->';
-const END = '<!-- end figures -->';
+const RESULTS = join(ROOT, 'bench', 'results.md');
 
 const SERVER = 'Weir, Redis, lean';
 const FULL_LOAD = '4 x 64';
@@ -31,17 +30,15 @@ const percent = (share) => `${Math.round(share * 100)} %`;
 const cores = (cores) => cores.toFixed(2);
 
 /**
- * The section with the figures, from the text of docs/benchmarks.md.
+ * The section with the figures.
  *
- * @param {string} benchmarks
+ * @param {string} results
  */
-export function renderFigures(benchmarks) {
-  const rates = RATES.map((perSecond) => ({ perSecond, ...costAt(benchmarks, perSecond) }));
-  const full = Object.entries(REQUESTS).map(([descriptors, request]) => ({ descriptors, ...costOf(benchmarks, request) }));
-  const bucketBytes = numberOf(rowOf(benchmarks, ['Redis', '100,000'])[2]);
+function renderFigures(results) {
+  const rates = RATES.map((perSecond) => ({ perSecond, ...costAt(results, perSecond) }));
+  const full = Object.entries(REQUESTS).map(([descriptors, request]) => ({ descriptors, ...costOf(results, request) }));
+  const bucketBytes = numberOf(rowOf(tableBelow(results, '### The memory of a bucket'), ['Redis', '100,000'])[2]);
   return [
-    BEGIN,
-    '',
     'Requests with one descriptor at a fixed rate, on one instance:',
     '',
     '| requests a second | CPU of Weir for each | of a core | CPU of Redis for each | of a core | p99 |',
@@ -61,8 +58,6 @@ export function renderFigures(benchmarks) {
     ),
     '',
     ...exampleOf({ rates, full, bucketBytes }),
-    '',
-    END,
   ].join('\n');
 }
 
@@ -78,7 +73,7 @@ function exampleOf({ rates, full, bucketBytes }) {
   const each = perSecond / instances;
   const rate = rates.find((row) => row.perSecond === each);
   const [one, more] = [full[0], full.find((row) => row.descriptors === String(descriptors))];
-  if (rate === undefined || one === undefined || more === undefined) throw new Error('docs/benchmarks.md has no row for the example');
+  if (rate === undefined || one === undefined || more === undefined) throw new Error('bench/results.md has no row for the example');
   const weir = rate.weir + more.weir - one.weir;
   const redis = rate.redis + more.redis - one.redis;
   const megabytes = Math.round((buckets * bucketBytes) / 1e6);
@@ -93,46 +88,21 @@ function exampleOf({ rates, full, bucketBytes }) {
 }
 
 /**
- * @param {string} benchmarks
+ * @param {string} results
  * @param {number} perSecond
  */
-function costAt(benchmarks, perSecond) {
-  const row = rowOf(sectionOf(benchmarks, '### Latency at a fixed rate'), [SERVER, count(perSecond)]);
+function costAt(results, perSecond) {
+  const row = rowOf(tableBelow(results, '### Latency at a fixed rate'), [SERVER, count(perSecond)]);
   return { p99: numberOf(row[3]), weir: numberOf(row[5]), redis: numberOf(row[6]) };
 }
 
 /**
- * @param {string} benchmarks
+ * @param {string} results
  * @param {string} request
  */
-function costOf(benchmarks, request) {
-  const row = rowOf(sectionOf(benchmarks, '### The cost of a decision'), [SERVER, request, FULL_LOAD]);
+function costOf(results, request) {
+  const row = rowOf(tableBelow(results, '### The cost of a decision'), [SERVER, request, FULL_LOAD]);
   return { weir: numberOf(row[3]), perSecond: numberOf(row[5]), redis: numberOf(row[9]), mebibytes: numberOf(row[11]) };
-}
-
-/**
- * @param {string} text
- * @param {string} heading
- */
-function sectionOf(text, heading) {
-  return text.split(`${heading}\n`)[1]?.split('\n### ')[0] ?? '';
-}
-
-/**
- * The cells of the first row that begins with these.
- *
- * @param {string} text
- * @param {readonly string[]} first
- */
-function rowOf(text, first) {
-  const begin = `| ${first.join(' | ')} |`;
-  const line = text.split('\n').find((each) => each.startsWith(begin));
-  if (line === undefined)
-    throw new Error(`docs/benchmarks.md has no row ${begin}; run npm run bench, or change scripts/generate/sizing.mjs`);
-  return line
-    .split('|')
-    .slice(1)
-    .map((cell) => cell.trim());
 }
 
 /**
@@ -142,7 +112,7 @@ function rowOf(text, first) {
  */
 function numberOf(cell = '') {
   const number = Number.parseFloat(cell.replaceAll(',', ''));
-  if (Number.isNaN(number)) throw new Error(`docs/benchmarks.md has "${cell}" where docs/sizing.md needs a number`);
+  if (Number.isNaN(number)) throw new Error(`bench/results.md has "${cell}" where docs/sizing.md needs a number`);
   return number;
 }
 
@@ -150,13 +120,10 @@ function numberOf(cell = '') {
  * The page with its figures.
  *
  * @param {string} page
- * @param {string} benchmarks
+ * @param {string} results
  */
-export function withFigures(page, benchmarks) {
-  const [before, rest = ''] = page.split(BEGIN);
-  const [, after] = rest.split(END);
-  if (after === undefined) throw new Error(`docs/sizing.md has no section ${BEGIN}`);
-  return `${before ?? ''}${renderFigures(benchmarks)}${after}`;
+export function withFigures(page, results) {
+  return withSection({ page, file: 'docs/sizing.md', command: 'node scripts/generate/sizing.mjs', text: renderFigures(results) });
 }
 
-if (isMain(import.meta.url)) writeFileSync(PAGE, withFigures(readFileSync(PAGE, 'utf8'), readFileSync(BENCHMARKS, 'utf8')));
+if (isMain(import.meta.url)) writeFileSync(PAGE, withFigures(readFileSync(PAGE, 'utf8'), readFileSync(RESULTS, 'utf8')));

@@ -43,9 +43,6 @@ const READ: readonly { readonly path: string; readonly kinds: readonly string[] 
 /** The code whose strings are read too. */
 const STRINGS_READ = ['scripts', 'src'];
 
-/** Not yet rewritten. */
-const LATER = ['docs/benchmarks.md'];
-
 const WORDS_MAX = 40;
 
 interface Pattern {
@@ -148,13 +145,12 @@ const CODE_PATTERNS: readonly Pattern[] = [
 ];
 
 function filesToRead(): string[] {
-  const files = READ.flatMap(({ path: root, kinds }) => {
+  return READ.flatMap(({ path: root, kinds }) => {
     const all = statSync(root).isDirectory()
       ? readdirSync(root, { recursive: true, encoding: 'utf8' }).map((name) => path.join(root, name))
       : [root];
     return all.filter((name) => kinds.includes(path.extname(name)));
   });
-  return files.filter((file) => !LATER.includes(file));
 }
 
 /** Texts of tables of the code, as passages that name their row. */

@@ -21,9 +21,8 @@ import { statsdTemplate } from '../../../src/server/observability/statsd/statsd-
 
 const HEAD = `# Metrics
 
-Prometheus metrics, served at \`/metrics\` on DEBUG_PORT and, with \`USE_PROMETHEUS\`, at \`PROMETHEUS_ADDR\`. The page also lists the statsd names.
-It is generated from the tables in \`src/server/observability/\` by \`node scripts/generate/docs.mjs\`. Node's own metrics
-(\`process_*\`, \`nodejs_*\`) are the defaults of prom-client. \`EXTRA_TAGS\` adds labels to every metric.
+Prometheus metrics, served at \`/metrics\` on DEBUG_PORT and, with \`USE_PROMETHEUS\`, at \`PROMETHEUS_ADDR\`. Node's own metrics
+(\`process_*\`, \`nodejs_*\`) are the defaults of prom-client. \`EXTRA_TAGS\` adds labels to every metric. \`node scripts/generate/docs.mjs\` writes this page.
 
 With \`WORKERS\` over 1, values are summed over all workers. Gauges that all workers see alike (\`weir_instances\`, \`weir_breaker_open\`) show the maximum.
 Counters survive worker restarts; a killed worker may lose what it counted since the last scrape.
@@ -31,18 +30,17 @@ Counters survive worker restarts; a killed worker may lose what it counted since
 ## In statsd
 
 With \`USE_STATSD\` or \`USE_DOG_STATSD\`, Weir sends the same metrics every \`STATS_FLUSH_INTERVAL\`: differences of counters, current values of
-gauges. The last column shows the names, those of envoyproxy/ratelimit where it has one; the levels of a rule are joined by dots. Node's own metrics are not sent.
+gauges; with \`WORKERS\` the parent sends the totals. Node's own metrics are not sent.
 
-- \`_\` replaces characters that statsd does not allow: \`:\`, \`|\`, spaces and everything outside ASCII.
+- \`weir_a_b_total{c}\` is \`weir.a_b.{c}\`: without \`_total\`, or \`_seconds\` of a histogram, and with the labels behind it. [Other names](#names-in-statsd) are those of envoyproxy/ratelimit. The levels of a rule are joined by dots.
+- \`_\` replaces \`:\`, \`|\`, spaces and everything outside ASCII.
 - Times are in milliseconds with fractions. A flush carries at most ${TIMES_MAX} samples with the distribution of all, so percentiles are right but
   the number of samples is not; use \`total_requests\` for that.
-- If the server is down or accepts nothing for one second, the data of that flush is dropped and \`weir_statsd_flushes_total{result="error"}\` rises. Weir does
-  not send it later, because the server would see a burst that never happened.
-- With \`WORKERS\` over 1, the parent process sends the totals of all workers.
+- If the server is down or accepts nothing for one second, the data of that flush is dropped, since a later burst would mislead, and \`weir_statsd_flushes_total{result="error"}\` rises.
 
 ## By rule
 
-- **Labels**: \`domain\`, and \`key1\` to \`key8\` for the levels of the rule, named as in envoyproxy/ratelimit: \`key_value\` if the rule has a value, otherwise \`key\`. Deeper
+- **Labels** (\`{rule}\` in the tables): \`domain\`, and \`key1\` to \`key8\` for the levels of the rule: \`key_value\` if the rule has a value, otherwise \`key\`. Deeper
   levels share the last label. A level is cut at 256 characters.
 - **Values** come from the configuration. Request values appear only through \`detailed_metric\`, \`value_to_metric\` and overrides that match no rule.
 - **Bound**: METRIC_SERIES_MAX rules have their own series, at most half of them with request values, whose labels have at most 256 KiB together; the rest count as \`other\`. Rules removed by a reload keep their series
@@ -54,41 +52,32 @@ gauges. The last column shows the names, those of envoyproxy/ratelimit where it 
 
 const TOP_HEAD = `## Top keys
 
-With \`METRIC_TOP_KEYS=n\` each process shows the n keys that ask most and the n keys that are denied most, at any number of keys. With \`WORKERS\` over 1 there are at most
-n series for each question and worker.
+With \`METRIC_TOP_KEYS=n\` each process, so each worker, shows the n keys that ask most and the n keys that are denied most.
 
-- It is a gauge and not a counter, because a key that leaves the top would otherwise reset its series: do not apply \`rate\`. It shows the last 10 minutes and up to one more.
-- \`sum by (rule, key) (weir_top_key_hits{question="denied"})\` adds the processes up; each shows its own top keys. The whole fleet's order is that of
-  [top keys](who-is-limited.md#top-keys).
+- A key that leaves the top loses its series, so it is a gauge: do not apply \`rate\`. It shows the last 10 minutes and up to one more.
+- \`sum by (rule, key) (weir_top_key_hits{question="denied"})\` adds the processes up. The order of the whole fleet is that of [top keys](who-is-limited.md#top-keys).
 - \`key\` is \`key=value,key=value\`; over 256 bytes it ends with a hash. It contains request values, so treat it like them.
 - It is not sent to statsd, whose servers keep every name.
 `;
 
 const LIMIT_HEAD = `## Configured limits
 
-One series for each limit of each rule, with the labels of the rule: \`weir_rule_limit\` is its \`requests_per_unit\`, \`weir_rule_limit_window_seconds\` its window.
+One series for each limit of each rule.
 
 - **Labels**: \`limit\` is the name of the limit, \`plan\` that of the plan, \`window\` the window in seconds, or a calendar window as \`1month@UTC\`. \`algorithm\` is \`in_flight\` for requests in flight.
 - \`buckets\`: \`one\` if all requests under the rule share one bucket, \`many\` if each value has its own. Only with \`one\` do the hits of the rule compare with the limit:
   \`sum by (domain, key1) (rate(ratelimit_service_rate_limit_total_hits[5m])) / sum by (domain, key1) (weir_rule_limit{buckets="one"} / weir_rule_limit_window_seconds)\` for one instance.
-- **Bound**: METRIC_SERIES_MAX limits have series; \`weir_rule_limits_dropped\` counts the others. A reload removes the series of limits that it removes.
+- A reload removes the series of limits that it removes.
 - Each instance shows the same configuration: take \`max\`, not \`sum\`, over instances. Control data (overrides, plans changed at run time) are not included.
 - They are not sent to statsd.
 `;
 
-const TABLE_HEAD = '| Metric | Type | Labels | Meaning | In statsd |\n|---|---|---|---|---|\n';
+const TABLE_HEAD = '| metric | type | meaning |\n|---|---|---|\n';
 
 /** Returns the whole page, which ends with a newline. */
 export function renderMetricsDoc(): string {
-  const ruleRows = Object.values(RULE_METRICS).map((row) =>
-    renderRow({
-      ...row,
-      labels: shortened(row.labels),
-      statsd: statsdTemplate(row).replace(/(\{key1\}).*(\{key8\})/, '$1.….$2'),
-    }),
-  );
-  const limitRows = Object.values<MetricRow>(LIMIT_METRICS).map((row) => renderUnsent({ ...row, labels: shortened(row.labels) }));
-  const otherRows = Object.values({
+  const ruleRows: readonly MetricRow[] = [...Object.values(RULE_METRICS), ...Object.values(DOMAIN_METRICS)];
+  const otherRows: readonly MetricRow[] = Object.values({
     ...METRICS,
     ...CONFIG_METRICS,
     ...XDS_METRICS,
@@ -99,23 +88,47 @@ export function renderMetricsDoc(): string {
     ...WORKER_METRICS,
     ...REPORT_METRICS,
     ...TRACE_METRICS,
-  }).map(renderRow);
-  return `${HEAD}\n${TABLE_HEAD}${ruleRows.join('')}${Object.values(DOMAIN_METRICS).map(renderRow).join('')}\n${TOP_HEAD}\n${TABLE_HEAD}${renderUnsent(TOP_KEY_METRIC)}\n${LIMIT_HEAD}\n${TABLE_HEAD}${limitRows.join('')}\n## Service\n\n${TABLE_HEAD}${otherRows.join('')}`;
+  });
+  return [
+    HEAD,
+    tableOf(ruleRows),
+    TOP_HEAD,
+    tableOf([TOP_KEY_METRIC]),
+    LIMIT_HEAD,
+    tableOf(Object.values(LIMIT_METRICS)),
+    '## Service\n',
+    tableOf(otherRows),
+    '## Names in statsd\n',
+    statsdTable([...ruleRows, ...otherRows]),
+  ].join('\n');
 }
 
-/** Leaves out the labels between the first and the last level. */
-function shortened(labels: MetricRow['labels']): string[] {
-  return labels.map((label) => (label === 'key2' ? '…' : label)).filter((label) => !/^key[3-7]$/.test(label));
+function tableOf(rows: readonly MetricRow[]): string {
+  return `${TABLE_HEAD}${rows.map(({ name, type, labels, help }) => `| \`${name}${labelsOf(labels)}\` | ${type} | ${help} |\n`).join('')}`;
 }
 
-function renderRow(row: MetricRow): string {
-  return renderSent(row, `\`${statsdTemplate(row)}\``);
+/** `{rule, plan}`: the labels of a rule have one name. */
+function labelsOf(labels: MetricRow['labels']): string {
+  const isOfRule = labels.includes('key1');
+  const others = labels.filter((label) => !isOfRule || !/^(?:domain|key\d)$/.test(label));
+  const all = isOfRule ? ['rule', ...others] : others;
+  return all.length === 0 ? '' : `{${all.join(', ')}}`;
 }
 
-function renderUnsent(row: MetricRow): string {
-  return renderSent(row, 'not sent');
+/** The metrics whose name in statsd does not follow from their name. */
+function statsdTable(rows: readonly MetricRow[]): string {
+  const lines = rows
+    .map((row) => ({ name: row.name, sent: withRule(statsdTemplate(row)), usual: withRule(usualTemplate(row)) }))
+    .filter(({ sent, usual }) => sent !== usual)
+    .map(({ name, sent }) => `| \`${name}\` | \`${sent}\` |\n`);
+  return `| metric | in statsd |\n|---|---|\n${lines.join('')}`;
 }
 
-function renderSent({ name, type, labels, help }: MetricRow, statsd: string): string {
-  return `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} | ${statsd} |\n`;
+function usualTemplate({ name, type, labels }: MetricRow): string {
+  const ending = type === 'counter' ? /_total$/ : type === 'histogram' ? /_seconds$/ : /$/;
+  return [name.replace('weir_', 'weir.').replace(ending, ''), ...labels.map((label) => `{${label}}`)].join('.');
+}
+
+function withRule(template: string): string {
+  return template.replace(/\{domain\}\.\{key1\}.*\{key8\}/, '{rule}');
 }

@@ -1,4 +1,4 @@
-/** The figures of docs/sizing.md are those of docs/benchmarks.md. */
+/** The page of sizes has the figures that the benchmarks measured. */
 
 import { readFileSync } from 'node:fs';
 import { runCommand } from '../../support/processes/command';
@@ -6,8 +6,8 @@ import { runCommand } from '../../support/processes/command';
 const SCRIPT = `
 import { readFileSync } from 'node:fs';
 import { withFigures } from './scripts/generate/sizing.mjs';
-const [page, benchmarks] = ['docs/sizing.md', 'docs/benchmarks.md'].map((file) => readFileSync(file, 'utf8'));
-process.stdout.write(withFigures(page, benchmarks));
+const [page, results] = ['docs/sizing.md', 'bench/results.md'].map((file) => readFileSync(file, 'utf8'));
+process.stdout.write(withFigures(page, results));
 `;
 
 test('the figures of docs/sizing.md are those of the benchmarks, and its example is computed from them', async () => {

@@ -1,12 +1,13 @@
-/** The page of benchmarks has every row of the bar with its bound, and of a full run. */
+/** The results of the benchmarks have every row of the bar with its bound and of a full run, and the page has their figures. */
 
 import { readFileSync } from 'node:fs';
 import { BAR, barOf } from '../../../bench/rows/bar';
 import { selectRows, WORKLOADS } from '../../../bench/rows/rows';
 import { TITLES } from '../../../bench/rows/decisions-report';
 import { tableRows } from '../../support/docs/markdown';
+import { runCommand } from '../../support/processes/command';
 
-const PAGE = 'docs/benchmarks.md';
+const PAGE = 'bench/results.md';
 
 const text = readFileSync(PAGE, 'utf8');
 const rows = tableRows(PAGE);
@@ -55,4 +56,18 @@ test('the page has exactly the rows of a full run', () => {
   const generated = text.slice(text.indexOf('<!-- begin decisions'), text.indexOf('<!-- end decisions'));
   const lines = rows.filter((row) => servers.has(row[0]!) && generated.includes(`| ${row.join(' | ')} |`));
   expect(lines.length).toBe(measured.length);
+});
+
+const SCRIPT = `
+import { readFileSync } from 'node:fs';
+import { withFigures } from './scripts/generate/benchmarks.mjs';
+const [page, results] = ['docs/benchmarks.md', 'bench/results.md'].map((file) => readFileSync(file, 'utf8'));
+process.stdout.write(withFigures(page, results));
+`;
+
+test('the figures of docs/benchmarks.md are those of the results', async () => {
+  const { stdout, stderr } = await runCommand(process.execPath, ['--input-type=module', '-e', SCRIPT]);
+  expect(stderr).toBe('');
+  if (stdout !== readFileSync('docs/benchmarks.md', 'utf8'))
+    throw new Error('docs/benchmarks.md is out of date; run node scripts/generate/benchmarks.mjs');
 });

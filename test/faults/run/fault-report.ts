@@ -1,4 +1,4 @@
-/** The tables of docs/faults.md, and the line that a run prints of each fault. */
+/** The table of docs/faults.md, those of test/faults/results.md, and the line that a run prints of each fault. */
 
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
@@ -11,6 +11,7 @@ import type { FaultResult } from './run-fault';
 import type { Admitted } from './bounds';
 
 const FAULTS_PAGE = path.join(__dirname, '..', '..', '..', 'docs', 'faults.md');
+const RESULTS = path.join(__dirname, '..', 'results.md');
 
 export interface FaultsReport {
   readonly results: readonly FaultResult[];
@@ -18,7 +19,9 @@ export interface FaultsReport {
 }
 
 export function publishFaults(report: FaultsReport): void {
-  publishSection({ file: FAULTS_PAGE, name: 'faults', command: 'npm run test:faults', markdown: renderFaults(report) });
+  const section = { name: 'faults', command: 'npm run test:faults' };
+  publishSection({ ...section, file: FAULTS_PAGE, markdown: renderSummary(report) });
+  publishSection({ ...section, file: RESULTS, markdown: renderResults(report) });
 }
 
 export function describeResult(result: FaultResult): string {
@@ -42,15 +45,44 @@ export function describeResult(result: FaultResult): string {
   ].join('; ');
 }
 
-function renderFaults({ results, size }: FaultsReport): string {
+/** Each fault with what was done, and the figures that the guarantees are about. */
+function renderSummary(report: FaultsReport): string {
+  return `${environmentOf(report)}
+
+${table(
+  [
+    'fault',
+    'what was done',
+    'errors',
+    'by fallback',
+    'p99 inside, ms',
+    'recovered after',
+    'hot: admitted of bound',
+    'budget: admitted of bound',
+  ],
+  report.results.map((result) => [
+    result.name,
+    result.done,
+    errorsCell(result),
+    whole(result.fallbacks),
+    `≤ ${result.inside.p99Ms}`,
+    recoveryCell(result),
+    boundCell(result.bounds.hot),
+    boundCell(result.bounds.budget),
+  ]),
+)}`;
+}
+
+function environmentOf({ size }: FaultsReport): string {
   const { date, node, cores, processor } = describeEnvironment({ redis: redisVersion() });
   return `\`npm run test:faults\`, ${date}: Node ${node}, Redis ${redisVersion()}, ${cores} cores (${processor}), which two Weir processes, Redis, the
 callers and whatever else ran here shared; load average ${loadAverage()} at the end. ${size.perSecond} requests a second to two Weir processes with default
-settings, ${size.beforeMs / 1000} s before each fault and ${size.afterMs / 1000} s after the recovery; the hot limit is ${hotLimit(size)} a second.
+settings, ${size.beforeMs / 1000} s before each fault and ${size.afterMs / 1000} s after the recovery; the hot limit is ${hotLimit(size)} a second.`;
+}
 
-### What was done
-
-${results.map(({ name, done }) => `- **${name}**: ${done}.`).join('\n')}
+function renderResults(report: FaultsReport): string {
+  const { results } = report;
+  return `${environmentOf(report)}
 
 ### What callers saw
 
@@ -126,6 +158,10 @@ function recoveryCell({ recoveryMs, fallbacks, errors }: FaultResult): string {
 
 function admittedCell({ admitted, allowed, bound }: Admitted): string {
   return `${whole(admitted)} / ${whole(allowed)} / ${whole(bound)}`;
+}
+
+function boundCell({ admitted, bound }: Admitted): string {
+  return `${whole(admitted)} of ${whole(bound)}`;
 }
 
 function table(header: readonly string[], rows: readonly (readonly string[])[]): string {

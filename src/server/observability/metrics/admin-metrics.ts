@@ -10,13 +10,13 @@ export const ADMIN_METRICS = {
     type: 'counter',
     name: 'weir_admin_requests_total',
     labels: ['operation', 'status'],
-    help: 'Requests of the admin API by operationId of its OpenAPI document (`none`: no route) and class of the status, such as `2xx`.',
+    help: 'Requests of the admin API by operationId (`none`: no route) and class of the status, such as `2xx`.',
   },
   durations: {
     type: 'histogram',
     name: 'weir_admin_request_duration_seconds',
     labels: [],
-    help: 'Time from the arrival of a request of the admin API to its answer; without streams.',
+    help: 'Time of a request of the admin API; without streams.',
   },
   failedTries: {
     type: 'counter',

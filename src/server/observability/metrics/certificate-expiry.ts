@@ -11,7 +11,7 @@ export const CERTIFICATE_METRIC = {
   type: 'gauge',
   name: 'weir_certificate_expiry_timestamp_seconds',
   labels: ['setting'],
-  help: 'Expiry of the first certificate in the file that the setting names, in Unix time: ADMIN_TLS_CERT, REDIS_TLS_CLIENT_CERT or CONFIG_GRPC_XDS_CLIENT_TLS_CERT. An unset one, or a file without a certificate, has no series.',
+  help: 'Expiry of the first certificate of ADMIN_TLS_CERT, REDIS_TLS_CLIENT_CERT or CONFIG_GRPC_XDS_CLIENT_TLS_CERT, in Unix time.',
 } as const satisfies MetricRow;
 
 /** A setting, and the file that it names. */

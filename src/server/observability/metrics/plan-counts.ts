@@ -19,7 +19,7 @@ export const PLAN_METRICS = {
     type: 'counter',
     name: 'weir_unknown_plan_decisions_total',
     labels: ['domain'],
-    help: 'Decisions on tenants whose plan the configuration does not have, so that the default plan applies.',
+    help: 'Decisions on tenants whose plan the configuration does not have.',
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 

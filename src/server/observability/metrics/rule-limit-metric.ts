@@ -33,7 +33,7 @@ export const LIMIT_METRICS = {
     type: 'gauge',
     name: 'weir_rule_limits_dropped',
     labels: [],
-    help: 'Configured limits without series of weir_rule_limit, because METRIC_SERIES_MAX others have them.',
+    help: 'Configured limits without series, because METRIC_SERIES_MAX others have them.',
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 

@@ -23,10 +23,7 @@ export const RULE_METRICS = {
   overdrawn: ownRow('weir_overdraft_hits_total', 'Hits that usage reports charged below zero.'),
   candidateHits: ownRow('weir_candidate_hits_total', 'Hits that the candidates of the rule judged.'),
   candidateOver: ownRow('weir_candidate_over_limit_hits_total', 'Hits that a candidate of the rule would have denied.'),
-  overdraftCut: ownRow(
-    'weir_overdraft_cut_hits_total',
-    'Hits of usage reports that were not charged because the overdraft (`overdraft_max`) was used up.',
-  ),
+  overdraftCut: ownRow('weir_overdraft_cut_hits_total', 'Hits of usage reports not charged, because `overdraft_max` was used up.'),
 } as const;
 
 /** A metric that envoyproxy/ratelimit does not have. */
@@ -61,7 +58,7 @@ export const DOMAIN_METRICS = {
     type: 'counter',
     name: 'weir_unmatched_descriptors_total',
     labels: ['domain'],
-    help: 'Descriptors that no rule of their domain matches; `weir explain` shows why. A rule without a limit and without rules below it says that its descriptor needs none.',
+    help: 'Descriptors that no rule matches; `weir explain` shows why. A rule without a limit and without rules below it says that its descriptor needs none.',
   },
   ...PLAN_METRICS,
 } as const satisfies Readonly<Record<string, MetricRow>>;

@@ -9,7 +9,7 @@ export const TOP_KEY_METRIC = {
   type: 'gauge',
   name: 'weir_top_key_hits',
   labels: ['domain', 'rule', 'key', 'question'],
-  help: 'Hits in the last 10 minutes of the METRIC_TOP_KEYS keys that asked for most (`asked`), were denied most (`denied`) or would have been denied most by a candidate (`candidate_denied`), at least: never too high. A key that leaves the top loses its series.',
+  help: 'Hits in the last 10 minutes of the keys that asked for most (`asked`), were denied most (`denied`) or would have been denied most by a candidate (`candidate_denied`), at least: never too high.',
 } as const satisfies MetricRow;
 
 const QUESTIONS: readonly TopQuestion[] = ['asked', 'denied', 'candidate_denied'];
