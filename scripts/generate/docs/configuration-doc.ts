@@ -30,7 +30,7 @@ const MISTAKES_HEAD = '| Mistake | Error | Not in the schema |\n|---|---|---|\n'
 
 const VALUES_HEAD = `## Values
 
-Mistakes in values, for every field that takes such a value.
+Mistakes in values, for every field that takes such a value. Each form of an error stands once.
 
 | Takes | Mistake | Error | Not in the schema |
 |---|---|---|---|
@@ -82,26 +82,38 @@ function shortened(accepts: string): string {
     .replace(/, such as .*$/, '');
 }
 
-/** The mistakes of these fields alone, each shown at one level; those of their types have a section of their own. */
+/** The mistakes of these fields alone, each shown at one level, except that a required one is missing; those of their types have a section of their own. */
 function renderMistakes(fields: readonly Field[], shown: Set<string>): string[] {
-  const rows = fields.flatMap(({ mistakes = [] }) => mistakes).map((mistake) => `| ${renderMistake(mistake)}\n`);
+  const rows = fields
+    .flatMap(({ mistakes = [], required }) => mistakes.filter(({ says }) => required === undefined || !says.startsWith('is missing')))
+    .map((mistake) => `| ${renderMistake(mistake)}\n`);
   const fresh = [...new Set(rows)].filter((row) => !shown.has(row));
   for (const row of fresh) shown.add(row);
   return fresh.length === 0 ? [] : [`${MISTAKES_HEAD}${fresh.join('')}`.trimEnd()];
 }
 
-/** The mistakes of types, each error once. */
+/** The mistakes of types, each form of an error once. */
 function renderValues(levels: readonly Level[]): string {
-  const rowBySays = new Map<string, string>();
+  const rowByForm = new Map<string, string>();
   for (const { type } of levels.flatMap(({ entries }) => entries.map(([, field]) => field))) {
     const takes = shortened(type.accepts)
       .replace(/^\d+ to \d+$/, 'a whole number')
       .replace(/^a list .*$/, 'a list of maps');
-    for (const mistake of type.mistakes.filter(({ says }) => !rowBySays.has(says))) {
-      rowBySays.set(mistake.says, `| ${takes} | ${renderMistake(mistake)}\n`);
+    for (const mistake of type.mistakes) {
+      const form = formOf(mistake);
+      if (!rowByForm.has(form)) rowByForm.set(form, `| ${takes} | ${renderMistake(mistake)}\n`);
     }
   }
-  return [...rowBySays.values()].join('');
+  return [...rowByForm.values()].join('');
+}
+
+/** What two errors that differ only in the value and in the names that they list have in common. */
+function formOf({ says, unseen = '' }: Mistake): string {
+  const form = says
+    .replaceAll(/"[^"]*"/g, '…')
+    .replace(/^unknown .*/, 'unknown')
+    .replace(/(of the keys) .*/, '$1');
+  return `${form} ${unseen}`;
 }
 
 function renderMistake({ write, says, unseen }: Mistake): string {
