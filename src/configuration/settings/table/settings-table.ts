@@ -516,7 +516,7 @@ export const SETTINGS_TABLE = {
     name: 'LIMIT_LIMIT_FORM',
     type: oneOf(LIMIT_FORMS),
     default: 'requests_per_unit',
-    meaning: 'Limit in that header: `requests_per_unit`, or the `capacity`, the most hits at once (they differ with a `burst`).',
+    meaning: 'Limit in LIMIT_LIMIT_HEADER: `requests_per_unit`, or the `capacity`, the most hits at once (they differ with a `burst`).',
   }),
   limitRemainingHeader: row({
     ...answers,
@@ -538,7 +538,7 @@ export const SETTINGS_TABLE = {
     type: oneOf(RESET_FORMS),
     default: 'seconds',
     meaning:
-      'Reset in that header: `seconds`, `milliseconds`, a `duration` such as `6m0s` or `20ms`, or its `epoch` time in seconds since 1970 by the clock of the store.',
+      'Reset in LIMIT_RESET_HEADER: `seconds`, `milliseconds`, a `duration` such as `6m0s` or `20ms`, or its `epoch` time in seconds since 1970 by the clock of the store.',
   }),
   retryAfterEnabled: row({
     ...answers,
@@ -1074,7 +1074,7 @@ export const SETTINGS_TABLE = {
     type: integer({ min: 1, max: 10_000 }),
     default: '10',
     meaning:
-      'Invalid credentials from one address (IPv6: one /64) in a minute; further requests get 429, except with credentials known to be valid.',
+      'Invalid credentials from one address (IPv6: one /64) in a minute; further requests get 429, except with credentials that this process found valid before.',
   }),
   adminBodyBytesMax: row({
     ...admin,
