@@ -27,5 +27,5 @@ function renderProblems(): string {
 
 function renderWarnings(): string {
   const rows = Object.entries(WARNINGS).map(([code, when]) => `| \`${code}\` | ${when} |\n`);
-  return `### Warnings\n\nA write that has no effect, or only a part of it, is made, and its reply and that of its dry run have \`warnings\`: \`code\`, \`effect\` (\`none\` or \`partial\`) and a sentence that says what to do. The log has \`control_write_without_effect\`. With \`strict=true\` the write is refused.\n\n| Code | When |\n|---|---|\n${rows.join('')}`;
+  return `### Warnings\n\nA write that has no effect, or only a part of it, is made, and its reply has \`warnings\`: \`code\`, \`effect\` (\`none\` or \`partial\`) and a sentence that says what to do. The log has \`control_write_without_effect\`.\n\n| Code | When |\n|---|---|\n${rows.join('')}`;
 }

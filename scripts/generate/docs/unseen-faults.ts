@@ -6,7 +6,7 @@ export interface UnseenFault {
   readonly why: string;
 }
 
-const COMPARES = 'a schema cannot compare two places';
+const COMPARES = 'a schema cannot compare places';
 const ONE_FILE = 'a schema sees one file';
 const COUNTS = 'a schema does not count levels or bytes';
 const PLACEHOLDERS = 'a schema cannot read placeholders';

@@ -47,9 +47,7 @@ test('a wrong value and a misspelled name are errors', () => {
 
 test('the page and the JSON Schema have it', () => {
   const levels = [FILE, DESCRIPTOR, EXTENDED] as const;
-  expect(renderConfigurationDoc(levels)).toContain(
-    '| `penalty` | a whole number from 0 to 4294967295 | `0` | Hits that a denied request costs. | Weir |',
-  );
+  expect(renderConfigurationDoc(levels)).toContain('| `penalty` | 0 to 4294967295 | `0` | Hits that a denied request costs. |');
   const { $defs } = JSON.parse(renderJsonSchema([...levels])) as { $defs: { rate_limit: { properties: Record<string, object> } } };
   expect($defs.rate_limit.properties.penalty).toMatchObject({
     description: 'Hits that a denied request costs.',

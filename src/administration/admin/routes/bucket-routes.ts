@@ -97,7 +97,7 @@ const list = route({
   id: 'listBuckets',
   tag: TAG,
   role: 'viewer',
-  summary: 'Lists the keys of the buckets of a domain, in no order. A page reads a bounded part of the store.',
+  summary: 'Lists the keys of the buckets of a domain. A page reads a bounded part of the store.',
   query: object({
     ...page,
     domain,

@@ -92,7 +92,7 @@ const rules = route({
   id: 'listRules',
   tag: TAG,
   role: 'viewer',
-  summary: 'Lists the rules in force, with the generation of the configuration, its warnings, and why a newer one was rejected.',
+  summary: 'Lists the rules in force, the generation of the configuration, its warnings, and why a newer one was rejected.',
   query: object({ ...page, domain: Type.Optional(domain) }),
   reply: object({
     generation: Type.Integer({ minimum: 0, description: '0: there is no configuration yet.' }),

@@ -85,7 +85,7 @@ export function holdS(): FieldType<number> {
       return whole !== '' && value >= 1 && value <= HOLD_S_MAX ? value : undefined;
     },
     refusal: (written) => `${show(written)} is not accepted; use whole seconds, minutes or hours from 1s to 24h, such as 60s, 5m or 1h30m`,
-    wrong: [{ write: '60' }, { write: '25h', unseen: 'a schema cannot add hours, minutes and seconds' }],
+    wrong: [{ write: '60' }, { write: '25h', unseen: 'a schema cannot add times' }],
   });
 }
 

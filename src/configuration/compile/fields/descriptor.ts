@@ -14,7 +14,7 @@ const field = <T>(row: Field<T, Rule>): Field<T, Rule> => row;
 /** Limits of one descriptor. Each adds a bucket to every request that matches. */
 export const LIMITS_MAX = 16;
 
-const COMPARES = 'a schema cannot compare two fields';
+const COMPARES = 'compares fields';
 
 const FIELDS = {
   key: field({
@@ -137,7 +137,7 @@ const FIELDS = {
       {
         write: 'tenant: true, default_plan: fre',
         says: 'unknown plan "fre"; did you mean "free"? use one of "free"',
-        unseen: 'a schema cannot compare two levels',
+        unseen: 'compares levels',
       },
     ],
     shown: ({ tenant }) => tenant && `default_plan: ${toText(tenant.defaultPlan.name)}`,
@@ -155,7 +155,7 @@ const FIELDS = {
       {
         write: 'in_flight: { max: 1, hold: 1s }, rate_limit: { unlimited: true }',
         says: 'conflicts with unlimited: true; remove that rate_limit, because in_flight alone limits nothing else',
-        unseen: 'a schema cannot compare two levels',
+        unseen: 'compares levels',
       },
     ],
   }),
@@ -228,7 +228,7 @@ const FIELDS = {
       {
         write: 'key: k, value: v, share_threshold: true',
         says: 'needs a * in the value or the key, or match: cidr: all values that match share one counter; add one of them, or remove it',
-        unseen: 'a schema cannot compare two fields',
+        unseen: 'compares fields',
       },
     ],
     shown: ({ shareThreshold }) => (shareThreshold.length === 0 ? undefined : 'share_threshold: true'),

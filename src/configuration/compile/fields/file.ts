@@ -42,7 +42,7 @@ const FIELDS = {
       {
         write: 'descriptors: [{ key: k }, { key: k }]',
         says: 'key "k" is configured twice here: on line 1 and on line 1; merge them',
-        unseen: 'a schema cannot compare descriptors',
+        unseen: 'compares descriptors',
       },
     ],
   }),

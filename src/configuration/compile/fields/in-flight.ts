@@ -38,7 +38,7 @@ const FIELDS = {
       {
         write: 'id: request_id',
         says: '"request_id" is not a key of this descriptor; use one of k',
-        unseen: 'a schema cannot compare two levels',
+        unseen: 'compares levels',
       },
     ],
     shown: ({ id }) => id && `id: ${id.key}`,

@@ -17,7 +17,7 @@ const field = <T>(row: Field<T, Limit>): Field<T, Limit> => row;
 /** Names in the `replaces` of one limit: a request checks each of its matched limits against them. */
 export const REPLACES_MAX = 256;
 
-const UNSEEN = 'a schema cannot compare two fields';
+const UNSEEN = 'compares fields';
 
 /** A number that is too large for the algorithm that keeps every hit. */
 function overLog(name: string, remembers: string): Mistake {

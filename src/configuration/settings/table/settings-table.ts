@@ -93,22 +93,21 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'true',
     meaning:
-      'Serve `/json` on the HTTP port. Any client that reaches it can take hits from every bucket, without credentials ([SECURITY.md](../SECURITY.md)).',
+      'Serve `/json`. Any client that reaches it can take hits from every bucket, without credentials ([SECURITY.md](../SECURITY.md)).',
   }),
   jsonRefundsEnabled: row({
     ...listening,
     name: 'JSON_REFUNDS_ENABLED',
     type: boolean(),
     default: 'true',
-    meaning:
-      'Accept `is_negative_hits` on `/json` (refunds, and releases of requests in flight). If false, such a request gets 403; gRPC still accepts it.',
+    meaning: 'Accept `is_negative_hits` on `/json` (refunds and releases); if false, 403. gRPC always accepts it.',
   }),
   httpReservationsEnabled: row({
     ...listening,
     name: 'HTTP_RESERVATIONS_ENABLED',
     type: boolean(),
     default: 'true',
-    meaning: 'Serve `/v1/reservations` on the HTTP port. If false, reservations work only over gRPC.',
+    meaning: 'Serve `/v1/reservations`. If false, reservations work only over gRPC.',
   }),
   checkDomain: row({
     ...listening,
@@ -116,7 +115,7 @@ export const SETTINGS_TABLE = {
     type: textLike({ pattern: /^[^\p{Cc}]{1,256}$/u, accepts: 'the name of a domain' }),
     default: undefined,
     meaning:
-      'Domain of the limits that `/check` on the HTTP port applies, for nginx, Traefik, Caddy, HAProxy and Apache ([http-check.md](http-check.md)). Needs CHECK_DESCRIPTORS. Unset: `/check` is not served. Any client that reaches it can take hits, without credentials.',
+      'Domain of `/check` ([http-check.md](http-check.md)). Needs CHECK_DESCRIPTORS. Any client that reaches it can take hits, without credentials. Unset: `/check` is not served.',
   }),
   checkDescriptors: row({
     ...listening,
@@ -124,7 +123,7 @@ export const SETTINGS_TABLE = {
     type: descriptorPlans(),
     default: undefined,
     meaning:
-      'Descriptors that `/check` makes of a request, as `path=path,client=client_ip; tenant=header:x-tenant|anonymous`: descriptors separated by `;`, entries by `,`, the value of an absent source after `|` (default: `anonymous`). [http-check.md](http-check.md#descriptors) lists the sources.',
+      'Descriptors of a request to `/check`, as `path=path,client=client_ip; tenant=header:x-tenant|anonymous`; after `|` the value of an absent source (default `anonymous`) ([http-check.md](http-check.md#descriptors)).',
   }),
   checkTrustedHops: row({
     ...listening,
@@ -132,15 +131,14 @@ export const SETTINGS_TABLE = {
     type: integer({ min: 0, max: 32 }),
     default: '0',
     meaning:
-      'Trusted proxies in front of the one that asks `/check`. `client_ip` is the address that stands this many places before the last one in `X-Forwarded-For`.',
+      'Trusted proxies in front of the one that asks `/check`: `client_ip` stands this many places before the last address in `X-Forwarded-For`.',
   }),
   checkHitsHeader: row({
     ...listening,
     name: 'CHECK_HITS_HEADER',
     type: textLike({ pattern: HEADER_NAME, accepts: 'the name of a header' }),
     default: undefined,
-    meaning:
-      'Header of a request to `/check` with its number of hits, which the proxy must set. 0 only asks. Unset, or not in a request: 1 hit.',
+    meaning: 'Header with the number of hits of a request to `/check`, which the proxy must set; 0 only asks. Absent: 1 hit.',
   }),
   grpcHost: row({
     ...listening,
@@ -156,7 +154,7 @@ export const SETTINGS_TABLE = {
     type: oneOf(['lean', 'grpc-js']),
     default: 'lean',
     meaning:
-      "HTTP/2 server of the gRPC port: `lean` (Weir's own) or `grpc-js`, which uses several times the CPU. With `grpc-js` a malicious client can crash the process; use it only if you trust every client.",
+      'HTTP/2 server of the gRPC port. `grpc-js` uses several times the CPU, and a malicious client can crash it; use it only if you trust every client.',
   }),
   grpcUds: row({
     ...listening,
@@ -164,15 +162,14 @@ export const SETTINGS_TABLE = {
     type: textLike({ pattern: SOCKET_PATH, accepts: 'the path of a socket, of up to 103 ASCII characters' }),
     default: undefined,
     meaning:
-      'Path of a unix socket to listen on instead of GRPC_HOST and GRPC_PORT. A socket file left by a dead process is replaced; one in use is not. Weir removes the file when it stops.',
+      'Unix socket to listen on instead of GRPC_HOST and GRPC_PORT. A file left by a dead process is replaced, one in use is not. Removed at the end.',
   }),
   grpcUdsMode: row({
     ...listening,
     name: 'GRPC_UDS_MODE',
     type: fileMode(),
     default: '0660',
-    meaning:
-      'File mode of the GRPC_UDS socket. Users with write permission may connect: by default the user that runs Weir and the group of the file.',
+    meaning: 'File mode of the GRPC_UDS socket. Users with write permission may connect.',
   }),
   grpcServerUseTls: row({
     ...listening,
@@ -187,14 +184,14 @@ export const SETTINGS_TABLE = {
     type: text('the path of a PEM file'),
     default: undefined,
     meaning:
-      'Certificate chain of the gRPC port, without the root. Weir reloads changed files within seconds and uses them for new connections. While the files are incomplete or do not match, it keeps the last good ones.',
+      'Certificate chain of the gRPC port, without the root. Changed files are reloaded within seconds, for new connections; incomplete or unmatched ones leave the last good ones in use.',
   }),
   grpcServerTlsKey: row({
     ...listening,
     name: 'GRPC_SERVER_TLS_KEY',
     type: text('the path of a PEM file'),
     default: undefined,
-    meaning: 'Private key of GRPC_SERVER_TLS_CERT, without a passphrase.',
+    meaning: 'Private key of GRPC_SERVER_TLS_CERT.',
   }),
   grpcClientTlsCacert: row({
     ...listening,
@@ -202,50 +199,49 @@ export const SETTINGS_TABLE = {
     type: text('the path of a PEM file'),
     default: undefined,
     meaning:
-      'CA bundle for client certificates (mTLS). If set, clients must present a certificate signed by one of these CAs; system roots are not trusted. Reloaded like GRPC_SERVER_TLS_CERT. Unset: clients need no certificate.',
+      'CA bundle for client certificates (mTLS): clients must present one signed by it, and system roots are not trusted. Reloaded like GRPC_SERVER_TLS_CERT. Unset: none is needed.',
   }),
   grpcClientTlsSan: row({
     ...listening,
     name: 'GRPC_CLIENT_TLS_SAN',
     type: textLike({ pattern: DNS_NAME, accepts: 'a DNS name' }),
     default: undefined,
-    meaning: 'DNS name that every client certificate must carry as a subject alternative name. Needs GRPC_CLIENT_TLS_CACERT.',
+    meaning: 'DNS name (subject alternative name) that every client certificate must carry. Needs GRPC_CLIENT_TLS_CACERT.',
   }),
   grpcMaxConcurrentStreams: row({
     ...listening,
     name: 'GRPC_MAX_CONCURRENT_STREAMS',
     type: integer({ min: 1, max: 1_000_000 }),
     default: '1024',
-    meaning: 'Concurrent calls on one connection, announced to the client. Further streams are refused.',
+    meaning: 'Concurrent calls on one connection; further ones are refused.',
   }),
   grpcMaxConnectionAgeMs: row({
     ...listening,
     name: 'GRPC_MAX_CONNECTION_AGE',
     type: duration({ min: '0s', max: '480h' }),
     default: '24h',
-    meaning: 'Connections older than this (±10 %) get a GOAWAY, so that clients spread over new instances. 0: never.',
+    meaning: 'Older connections (±10 %) get a GOAWAY, so that clients spread over new instances. 0: never.',
   }),
   grpcMaxConnectionAgeGraceMs: row({
     ...listening,
     name: 'GRPC_MAX_CONNECTION_AGE_GRACE',
     type: duration({ min: '1s', max: '480h' }),
     default: '1h',
-    meaning: 'Time that calls on a connection past GRPC_MAX_CONNECTION_AGE have to finish before it is closed.',
+    meaning: 'Time for calls on a connection past GRPC_MAX_CONNECTION_AGE to finish.',
   }),
   grpcKeepaliveTimeMs: row({
     ...listening,
     name: 'GRPC_KEEPALIVE_TIME',
     type: duration({ min: '0s', max: '480h' }),
     default: '1m',
-    meaning:
-      'Send an HTTP/2 PING to a client that has been silent for this time (with `TRANSPORT=grpc-js`: to every client at this interval). 0: never.',
+    meaning: 'Send an HTTP/2 PING to a client silent for this time (`grpc-js`: to every client at this interval). 0: never.',
   }),
   grpcKeepaliveTimeoutMs: row({
     ...listening,
     name: 'GRPC_KEEPALIVE_TIMEOUT',
     type: duration({ min: '1s', max: '1h' }),
     default: '20s',
-    meaning: 'Close the connection of a client that does not answer a keepalive PING within this time.',
+    meaning: 'Close a connection whose keepalive PING is not answered within this time.',
   }),
   debugHost: row({
     ...listening,
@@ -259,7 +255,7 @@ export const SETTINGS_TABLE = {
     name: 'DEBUG_PORT',
     type: port(),
     default: '6070',
-    meaning: 'Debug port: loaded rules, metrics and process state.',
+    meaning: 'Debug port: rules, metrics and process state.',
   }),
 
   configType: row({
@@ -267,8 +263,7 @@ export const SETTINGS_TABLE = {
     name: 'CONFIG_TYPE',
     type: oneOf(['FILE', 'GRPC_XDS_SOTW']),
     default: 'FILE',
-    meaning:
-      'Source of the configuration: files, or a management server over xDS ([envoy-gateway.md](envoy-gateway.md)). `--config` always means files.',
+    meaning: 'Files, or a management server over xDS ([envoy-gateway.md](envoy-gateway.md)). `--config` always means files.',
   }),
   runtimeRoot: row({
     ...configuration,
@@ -276,7 +271,7 @@ export const SETTINGS_TABLE = {
     type: text('a directory'),
     default: undefined,
     meaning:
-      'First part of the configuration directory, RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTORY. Weir reads every .yaml and .yml file below that directory. Unset: `/srv/runtime_data/current`. Ignored with `--config` or `CONFIG_TYPE=GRPC_XDS_SOTW`.',
+      'First part of the configuration directory RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTORY; every .yaml and .yml file below it is read. Unset: `/srv/runtime_data/current`. Ignored with `--config` or `CONFIG_TYPE=GRPC_XDS_SOTW`.',
   }),
   runtimeSubdirectory: row({
     ...configuration,
@@ -298,7 +293,7 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'false',
     meaning:
-      'Allow several files to configure one domain. Their descriptors are joined in the order of the file paths. Fields of the domain itself (`algorithm`, `failure_mode`, `hash_tag`) come from the first file.',
+      'Allow several files for one domain: descriptors are joined in the order of the paths; fields of the domain itself come from the first file.',
   }),
   runtimeWatchRoot: row({
     ...configuration,
@@ -306,7 +301,7 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'true',
     meaning:
-      'If RUNTIME_ROOT is a symlink: reload only when the symlink is swapped. If `false`, or if RUNTIME_ROOT is not a symlink: reload when any file below the configuration directory changes.',
+      'If RUNTIME_ROOT is a symlink, reload only when it is swapped. If `false` or not a symlink: when any file of the configuration changes.',
   }),
   forceStartWithoutInitialConfig: row({
     ...configuration,
@@ -314,15 +309,14 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'false',
     meaning:
-      'Report SERVING before the first good configuration, unless HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED is set. Calls get UNAVAILABLE until then. Ignored with `--config`, where a bad configuration stops the start.',
+      'Report SERVING before the first good configuration, unless HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED is set. Calls get UNAVAILABLE until then. Ignored with `--config`, where a bad one stops the start.',
   }),
   healthyWithAtLeastOneConfigLoaded: row({
     ...configuration,
     name: 'HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED',
     type: boolean(),
     default: 'false',
-    meaning:
-      'Report NOT_SERVING until a non-empty configuration is loaded, even with FORCE_START_WITHOUT_INITIAL_CONFIG, and again while the loaded configuration is empty.',
+    meaning: 'Report NOT_SERVING while no configuration is loaded or it is empty, even with FORCE_START_WITHOUT_INITIAL_CONFIG.',
   }),
 
   configGrpcXdsServerUrl: row({
@@ -330,15 +324,14 @@ export const SETTINGS_TABLE = {
     name: 'CONFIG_GRPC_XDS_SERVER_URL',
     type: text('host:port'),
     default: 'localhost:18000',
-    meaning:
-      'Address of the management server, for `CONFIG_TYPE=GRPC_XDS_SOTW` (like all CONFIG_GRPC_XDS_* and XDS_CLIENT_* settings). The name is resolved for each connection.',
+    meaning: 'Management server of `CONFIG_TYPE=GRPC_XDS_SOTW` (as all CONFIG_GRPC_XDS_* and XDS_CLIENT_*), resolved for each connection.',
   }),
   configGrpcXdsNodeId: row({
     ...configuration,
     name: 'CONFIG_GRPC_XDS_NODE_ID',
     type: text('a name'),
     default: 'default',
-    meaning: 'Node id sent to the management server, which selects the configuration by it.',
+    meaning: 'Node id by which the management server selects the configuration.',
   }),
   configGrpcXdsNodeMetadata: row({
     ...configuration,
@@ -368,36 +361,35 @@ export const SETTINGS_TABLE = {
     type: text('the path of a PEM file'),
     default: undefined,
     meaning:
-      'Client certificate chain for the management server, without the root. Needs CONFIG_GRPC_XDS_CLIENT_TLS_KEY. Certificate, key and CA bundle are read for each connection.',
+      'Client certificate chain for the management server, without the root. Needs CONFIG_GRPC_XDS_CLIENT_TLS_KEY. Read for each connection, as are key and CA bundle.',
   }),
   configGrpcXdsClientTlsKey: row({
     ...configuration,
     name: 'CONFIG_GRPC_XDS_CLIENT_TLS_KEY',
     type: text('the path of a PEM file'),
     default: undefined,
-    meaning: 'Private key of CONFIG_GRPC_XDS_CLIENT_TLS_CERT, without a passphrase.',
+    meaning: 'Private key of CONFIG_GRPC_XDS_CLIENT_TLS_CERT.',
   }),
   configGrpcXdsServerTlsCacert: row({
     ...configuration,
     name: 'CONFIG_GRPC_XDS_SERVER_TLS_CACERT',
     type: text('the path of a PEM file'),
     default: undefined,
-    meaning:
-      'CA bundle that must have signed the certificate of the management server; system roots are then not trusted. Unset: the default of REDIS_TLS_CACERT.',
+    meaning: 'CA bundle of the management server, instead of system roots. Unset: the default of REDIS_TLS_CACERT.',
   }),
   configGrpcXdsServerTlsSan: row({
     ...configuration,
     name: 'CONFIG_GRPC_XDS_SERVER_TLS_SAN',
     type: textLike({ pattern: DNS_NAME, accepts: 'a DNS name' }),
     default: undefined,
-    meaning: 'DNS name that the certificate of the management server must carry. Unset: the host of CONFIG_GRPC_XDS_SERVER_URL.',
+    meaning: 'DNS name in the certificate of the management server. Unset: the host of CONFIG_GRPC_XDS_SERVER_URL.',
   }),
   configGrpcXdsServerConnectRetryIntervalMs: row({
     ...configuration,
     name: 'CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL',
     type: duration({ min: '10ms', max: '10m' }),
     default: '3s',
-    meaning: 'First wait after a connection attempt to the management server fails. Later waits grow by XDS_CLIENT_BACKOFF_RANDOM_FACTOR.',
+    meaning: 'First wait after a failed connection attempt to the management server; grows by XDS_CLIENT_BACKOFF_RANDOM_FACTOR.',
   }),
   xdsClientBackoffInitialIntervalMs: row({
     ...configuration,
@@ -405,7 +397,7 @@ export const SETTINGS_TABLE = {
     type: duration({ min: '10ms', max: '10m' }),
     default: '10s',
     meaning:
-      'First wait after an established stream to the management server ends. The backoff resets after a stream that lived longer than XDS_CLIENT_BACKOFF_MAX_INTERVAL.',
+      'First wait after a stream to the management server ends. Applies again after a stream longer than XDS_CLIENT_BACKOFF_MAX_INTERVAL.',
   }),
   xdsClientBackoffMaxIntervalMs: row({
     ...configuration,
@@ -419,22 +411,21 @@ export const SETTINGS_TABLE = {
     name: 'XDS_CLIENT_BACKOFF_RANDOM_FACTOR',
     type: decimal({ min: 0, max: 10 }),
     default: '2',
-    meaning:
-      'Multiplier applied to the retry delay after each failure. Values below 1 (the default of envoyproxy/ratelimit is 0.5) count as 2, because the delay would otherwise never grow.',
+    meaning: 'Growth of the wait after each failure. Values below 1 (envoyproxy/ratelimit: 0.5) count as 2.',
   }),
   xdsClientBackoffJitter: row({
     ...configuration,
     name: 'XDS_CLIENT_BACKOFF_JITTER',
     type: boolean(),
     default: 'true',
-    meaning: 'Draw each retry delay from the upper half of its range, so that instances do not reconnect at the same moment.',
+    meaning: 'Draw each wait from the upper half of its range, so that instances reconnect at different moments.',
   }),
   xdsClientMaxMsgSizeInBytes: row({
     ...configuration,
     name: 'XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES',
     type: integer({ min: 0, max: 1_073_741_824 }),
     default: '0',
-    meaning: 'Maximum size of a message from the management server. 0: 4 MiB.',
+    meaning: 'Largest message of the management server. 0: 4 MiB.',
   }),
   xdsClientKeepaliveTimeMs: row({
     ...configuration,
@@ -442,14 +433,14 @@ export const SETTINGS_TABLE = {
     type: duration({ min: '1s', max: '480h' }),
     default: '5m30s',
     meaning:
-      'Interval between HTTP/2 PINGs to the management server. Go servers such as Envoy Gateway close connections that PING more often than every 5 minutes, unless configured otherwise.',
+      'Interval of HTTP/2 PINGs to the management server. Go servers such as Envoy Gateway close connections that PING more than once in 5 minutes.',
   }),
   xdsClientKeepaliveTimeoutMs: row({
     ...configuration,
     name: 'XDS_CLIENT_KEEPALIVE_TIMEOUT',
     type: duration({ min: '100ms', max: '1h' }),
     default: '20s',
-    meaning: 'Reconnect if the management server does not answer a PING within this time.',
+    meaning: 'Reconnect if a PING is not answered within this time.',
   }),
 
   defaultAlgorithm: row({
@@ -458,7 +449,7 @@ export const SETTINGS_TABLE = {
     type: oneOf(ALGORITHMS),
     default: undefined,
     meaning:
-      'Algorithm of limits for which neither the limit nor its domain sets `algorithm`. Unset: `token_bucket` with `--config`, otherwise `fixed_window`, like envoyproxy/ratelimit.',
+      'Algorithm where neither limit nor domain sets one. Unset: `token_bucket` with `--config`, otherwise `fixed_window`, like envoyproxy/ratelimit.',
   }),
   defaultOverdraft: row({
     ...decisions,
@@ -466,7 +457,7 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: undefined,
     meaning:
-      "Charge a descriptor's own hits in full, even past the limit, unless the limit or its domain sets `overdraft` ([usage-limits.md](usage-limits.md)). Unset: `false` with `--config`, otherwise `true`, like envoyproxy/ratelimit.",
+      "`overdraft` where neither limit nor domain sets it: charge a descriptor's own hits in full, even past the limit ([usage-limits.md](usage-limits.md)). Unset: `false` with `--config`, otherwise `true`, like envoyproxy/ratelimit.",
   }),
   useCalendarMonthRateLimit: row({
     ...decisions,
@@ -474,7 +465,7 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'false',
     meaning:
-      'Count `unit: month` of `fixed_window` limits by calendar months in UTC instead of 30 days. Limits with other algorithms keep 30 days, with a warning.',
+      'Count `unit: month` of `fixed_window` by calendar months in UTC instead of 30 days. Other algorithms keep 30 days, with a warning.',
   }),
   nearLimitRatio: row({
     ...decisions,
@@ -495,7 +486,7 @@ export const SETTINGS_TABLE = {
     name: 'QUOTA_MODE',
     type: boolean(),
     default: 'false',
-    meaning: 'Treat every descriptor as `quota_mode: true`: a request is denied only if all its descriptors are over their limits.',
+    meaning: 'Treat every descriptor as `quota_mode: true`: deny only if all descriptors of a request are over their limits.',
   }),
 
   responseHeaders: row({
@@ -504,7 +495,7 @@ export const SETTINGS_TABLE = {
     type: oneOf(RESPONSE_HEADERS),
     default: undefined,
     meaning:
-      'Rate limit headers in the response to the client: `off`, `reference` (the three of envoyproxy/ratelimit) or `ietf` (`RateLimit-Policy` and `RateLimit` of IETF draft 11, which list every limit). Overrides LIMIT_RESPONSE_HEADERS_ENABLED; `response_headers` in the YAML overrides both ([headers.md](headers.md)).',
+      'Rate limit headers to the client: `off`, `reference` (the three of envoyproxy/ratelimit) or `ietf` (`RateLimit-Policy` and `RateLimit`, draft 11). Overrides LIMIT_RESPONSE_HEADERS_ENABLED; the YAML overrides both ([headers.md](headers.md)).',
   }),
   limitResponseHeadersEnabled: row({
     ...answers,
@@ -518,29 +509,28 @@ export const SETTINGS_TABLE = {
     name: 'LIMIT_LIMIT_HEADER',
     type: textLike({ pattern: ANSWER_HEADER_NAME, accepts: 'the name of a header' }),
     default: 'RateLimit-Limit',
-    meaning: 'Name of the `reference` header that shows `requests_per_unit`.',
+    meaning: '`reference` header with the limit.',
   }),
   limitLimitForm: row({
     ...answers,
     name: 'LIMIT_LIMIT_FORM',
     type: oneOf(LIMIT_FORMS),
     default: 'requests_per_unit',
-    meaning:
-      'The value that the `reference` header shows as the limit: `requests_per_unit`, or the `capacity`, the most hits at once (with a `burst` they differ).',
+    meaning: 'Limit in LIMIT_LIMIT_HEADER: `requests_per_unit`, or the `capacity`, the most hits at once (they differ with a `burst`).',
   }),
   limitRemainingHeader: row({
     ...answers,
     name: 'LIMIT_REMAINING_HEADER',
     type: textLike({ pattern: ANSWER_HEADER_NAME, accepts: 'the name of a header' }),
     default: 'RateLimit-Remaining',
-    meaning: 'Name of the `reference` header that shows the remaining hits.',
+    meaning: '`reference` header with the remaining hits.',
   }),
   limitResetHeader: row({
     ...answers,
     name: 'LIMIT_RESET_HEADER',
     type: textLike({ pattern: ANSWER_HEADER_NAME, accepts: 'the name of a header' }),
     default: 'RateLimit-Reset',
-    meaning: 'Name of the `reference` header that shows the time until reset, rounded up.',
+    meaning: '`reference` header with the time until reset, rounded up.',
   }),
   limitResetForm: row({
     ...answers,
@@ -548,7 +538,7 @@ export const SETTINGS_TABLE = {
     type: oneOf(RESET_FORMS),
     default: 'seconds',
     meaning:
-      'How the `reference` header shows the reset: the time until then in `seconds` or `milliseconds`, as a `duration` such as `6m0s` or `20ms`, or as `epoch`, its time in seconds since 1970 by the clock of the store.',
+      'Reset in LIMIT_RESET_HEADER: `seconds`, `milliseconds`, a `duration` such as `6m0s` or `20ms`, or its `epoch` time in seconds since 1970 by the clock of the store.',
   }),
   retryAfterEnabled: row({
     ...answers,
@@ -556,7 +546,7 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: undefined,
     meaning:
-      'Send `Retry-After` with every denied response: whole seconds, rounded up, until the same request would pass. Unset: only if a denying limit uses `ietf` headers.',
+      'Send `Retry-After` with every denial: whole seconds, rounded up, until the same request would pass. Unset: only if a denying limit uses `ietf` headers.',
   }),
   retryAfterMsEnabled: row({
     ...answers,
@@ -564,7 +554,7 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'false',
     meaning:
-      'Send `Retry-After-Ms` beside every `Retry-After`: the same wait in milliseconds. Where no wait helps, send `X-Should-Retry: false` instead of both ([headers.md](headers.md#retry-after)).',
+      'Send `Retry-After-Ms` beside `Retry-After`, or `X-Should-Retry: false` instead of both where no wait helps ([headers.md](headers.md#retry-after)).',
   }),
   responseBody: row({
     ...answers,
@@ -572,7 +562,7 @@ export const SETTINGS_TABLE = {
     type: responseBody(),
     default: 'off',
     meaning:
-      'Body of denied responses: `off`, `problem` (application/problem+json of RFC 9457), `text:` followed by a text, or `json:` followed by a JSON object, both with placeholders. `response_body` in the YAML overrides it ([headers.md](headers.md#bodies)).',
+      'Body of denials: `off`, `problem` (application/problem+json, RFC 9457), `text:` with a text or `json:` with a JSON object, both with placeholders. The YAML overrides it ([headers.md](headers.md#bodies)).',
   }),
   responseDynamicMetadata: row({
     ...answers,
@@ -580,7 +570,7 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'false',
     meaning:
-      'Return `domain`, `descriptors`, `hitsAddend` of the request and the `metadata` of the matched rules as Envoy dynamic metadata. Each string is cut at 1 KiB, all strings at 32 KiB.',
+      'Return `domain`, `descriptors`, `hitsAddend` of the request and the `metadata` of its rules as Envoy dynamic metadata, each string up to 1 KiB, all up to 32 KiB.',
   }),
   responseDecisionMetadata: row({
     ...answers,
@@ -588,7 +578,7 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'false',
     meaning:
-      "Explain the decision in Envoy dynamic metadata under `decision`: generation of the rules, rules that denied, and for each descriptor its rule, limit, code, remaining hits and milliseconds until reset. Meant for Envoy's access log.",
+      'Explain the decision in Envoy dynamic metadata `decision`, for access logs: generation, denying rules, and by descriptor rule, limit, code, remaining hits and milliseconds until reset.',
   }),
 
   backendType: row({
@@ -597,7 +587,7 @@ export const SETTINGS_TABLE = {
     type: oneOf(['redis', 'memory'], { refused: { memcache: NO_MEMCACHED } }),
     default: undefined,
     meaning:
-      'Where hits are counted: in Redis, shared by all instances, or in the memory of this process. Unset: redis if REDIS_URL or REDIS_HOST is set, otherwise memory. Memory by default is refused if RUNTIME_ROOT is set, and if another variable shows that a Redis is meant, such as REDIS_AUTH or REDIS_HOSTNAME.',
+      'Count in Redis, shared by all instances, or in this process. Unset: redis if REDIS_URL or REDIS_HOST is set, otherwise memory. Memory by default is refused if RUNTIME_ROOT or another variable of Redis is set, such as REDIS_AUTH or REDIS_HOSTNAME.',
   }),
   redisUrl: row({
     ...store,
@@ -608,29 +598,28 @@ export const SETTINGS_TABLE = {
     default: undefined,
     secret: true,
     meaning:
-      'Redis server: `host:port`, path of a unix socket, or a `redis://` or `rediss://` URL. With REDIS_TYPE=sentinel: name of the primary and the sentinels, `NAME,host1:26379,host2:26379`. With REDIS_TYPE=cluster: some of the nodes, `host1:6379,host2:6379`. Unset with BACKEND_TYPE=redis: the socket `/var/run/nutcracker/ratelimit.sock`.',
+      "Redis server; with REDIS_TYPE=sentinel the primary's name and the sentinels, with REDIS_TYPE=cluster some of the nodes. Unset with BACKEND_TYPE=redis: the socket `/var/run/nutcracker/ratelimit.sock`.",
   }),
   redisHost: row({
     ...store,
     name: 'REDIS_HOST',
     type: textLike({ pattern: HOST, accepts: 'the name or address of a host, with a port or without, or set REDIS_URL' }),
     default: undefined,
-    meaning: 'Host of the Redis server, with REDIS_PORT: another way to write REDIS_URL, which wins if both are set.',
+    meaning: 'Host of Redis, with REDIS_PORT; REDIS_URL wins.',
   }),
   redisPort: row({
     ...store,
     name: 'REDIS_PORT',
     type: servicePort(),
     default: undefined,
-    meaning:
-      'Port of the Redis server at REDIS_HOST. Unset: `6379`. The `tcp://` URL that Kubernetes sets for a service named `redis` is ignored.',
+    meaning: 'Port of Redis at REDIS_HOST. Unset: `6379`. The `tcp://` URL that Kubernetes sets for a service `redis` is ignored.',
   }),
   redisType: row({
     ...store,
     name: 'REDIS_TYPE',
     type: oneOf(['single', 'sentinel', 'cluster']),
     default: 'single',
-    meaning: 'One Redis server, the primary that the sentinels of REDIS_URL name, or a Redis Cluster.',
+    meaning: 'One server, the primary that the sentinels of REDIS_URL name, or a Redis Cluster.',
   }),
   redisSocketType: row({
     ...store,
@@ -638,7 +627,7 @@ export const SETTINGS_TABLE = {
     type: oneOf(['unix', 'tcp']),
     default: 'unix',
     meaning:
-      'How to read a REDIS_URL without a scheme: as the path of a unix socket, or as `host:port`. A value of the form `host:port` is always read as such.',
+      'Read a REDIS_URL without a scheme as the path of a unix socket or as `host:port`. A value of the form `host:port` is always read as such.',
   }),
   redisAuth: row({
     ...store,
@@ -646,14 +635,14 @@ export const SETTINGS_TABLE = {
     type: text('a password, or user:password'),
     default: undefined,
     secret: true,
-    meaning: 'Password of the Redis server, or `user:password`. Overrides the credentials in REDIS_URL.',
+    meaning: 'Password of Redis. Overrides the credentials in REDIS_URL.',
   }),
   redisAuthFile: row({
     ...store,
     name: 'REDIS_AUTH_FILE',
     type: text('the path of a file'),
     default: undefined,
-    meaning: 'File with the value of REDIS_AUTH, read for every new connection, so that the password can be rotated without a restart.',
+    meaning: 'File with the value of REDIS_AUTH, read for every new connection, so that it can be rotated.',
   }),
   redisSentinelAuth: row({
     ...store,
@@ -661,14 +650,14 @@ export const SETTINGS_TABLE = {
     type: text('a password, or user:password'),
     default: undefined,
     secret: true,
-    meaning: 'Password of the sentinels, or `user:password`. The servers that they watch use REDIS_AUTH.',
+    meaning: 'Password of the sentinels. Their servers use REDIS_AUTH.',
   }),
   redisTls: row({
     ...store,
     name: 'REDIS_TLS',
     type: boolean(),
     default: 'false',
-    meaning: 'Use TLS to Redis and to sentinels. A `rediss://` URL always uses TLS.',
+    meaning: 'Use TLS to Redis and sentinels. `rediss://` always does.',
   }),
   redisTlsClientCert: row({
     ...store,
@@ -682,7 +671,7 @@ export const SETTINGS_TABLE = {
     name: 'REDIS_TLS_CLIENT_KEY',
     type: text('the path of a PEM file'),
     default: undefined,
-    meaning: 'Private key of REDIS_TLS_CLIENT_CERT, without a passphrase. Read at the start.',
+    meaning: 'Private key of REDIS_TLS_CLIENT_CERT. Read at the start.',
   }),
   redisTlsCacert: row({
     ...store,
@@ -690,21 +679,21 @@ export const SETTINGS_TABLE = {
     type: text('the path of a PEM file'),
     default: undefined,
     meaning:
-      'CA bundle that must have signed the certificate of Redis; system roots are then not trusted. Unset: the roots of Node, of the system, and of SSL_CERT_FILE, SSL_CERT_DIR and NODE_EXTRA_CA_CERTS. Read at the start.',
+      'CA bundle of Redis, instead of system roots. Unset: the roots of Node, of the system, and of SSL_CERT_FILE, SSL_CERT_DIR and NODE_EXTRA_CA_CERTS. Read at the start.',
   }),
   redisTlsSkipHostnameVerification: row({
     ...store,
     name: 'REDIS_TLS_SKIP_HOSTNAME_VERIFICATION',
     type: boolean(),
     default: 'false',
-    meaning: 'Accept a Redis certificate for another host name. The signature is still verified.',
+    meaning: 'Accept a Redis certificate for another host name; its signature is still verified.',
   }),
   redisPersecond: row({
     ...store,
     name: 'REDIS_PERSECOND',
     type: boolean(),
     default: 'false',
-    meaning: 'Count limits of one second in a second Redis. Both use the certificates of REDIS_TLS_*.',
+    meaning: 'Count limits of one second in a second Redis. Both use REDIS_TLS_* certificates.',
   }),
   redisPersecondUrl: row({
     ...store,
@@ -712,7 +701,7 @@ export const SETTINGS_TABLE = {
     type: text('what REDIS_URL takes'),
     default: undefined,
     secret: true,
-    meaning: 'Redis for limits of one second, in the format of REDIS_URL. Unset: the socket `/var/run/nutcracker/ratelimitpersecond.sock`.',
+    meaning: 'Redis for limits of one second. Unset: the socket `/var/run/nutcracker/ratelimitpersecond.sock`.',
   }),
   redisPersecondType: row({
     ...store,
@@ -764,44 +753,42 @@ export const SETTINGS_TABLE = {
     type: duration({ min: '1ms', max: '1s' }),
     default: '5ms',
     meaning:
-      'Timeout of one Redis command. After it, the failure mode decides the requests of that command. While 16 or more calls wait, or this process itself runs late, a command may take up to 100 ms, within the time of its callers.',
+      'Timeout of one Redis command; then the failure mode decides its requests. Up to 100 ms, within the time of the callers, while 16 or more calls wait or this process runs late.',
   }),
   redisConnectTimeoutMs: row({
     ...store,
     name: 'REDIS_CONNECT_TIMEOUT',
     type: duration({ min: '1ms', max: '1m' }),
     default: '1s',
-    meaning: 'Timeout of each step of connecting to Redis: the TCP or TLS connection, then each reply of the handshake.',
+    meaning: 'Timeout of each step of connecting to Redis: TCP or TLS, then each reply of the handshake.',
   }),
   redisInFlightMax: row({
     ...store,
     name: 'REDIS_IN_FLIGHT_MAX',
     type: integer({ min: 1, max: 1_000_000 }),
     default: '10000',
-    meaning: 'Calls that may wait for one Redis server. Further calls get UNAVAILABLE at once.',
+    meaning: 'Calls that may wait for one Redis server; further ones get UNAVAILABLE.',
   }),
   denyCacheMax: row({
     ...store,
     name: 'DENY_CACHE_MAX',
     type: integer({ min: 0, max: 1_000_000 }),
     default: '10000',
-    meaning:
-      'Buckets in the deny cache. A denial is cached until the hits would fit again, for one second at most; meanwhile the same hits are denied without asking Redis. 0: off.',
+    meaning: 'Buckets in the deny cache: the same hits are denied without Redis until they would fit, at most for one second. 0: off.',
   }),
   redisBreakerFailures: row({
     ...store,
     name: 'REDIS_BREAKER_FAILURES',
     type: integer({ min: 1, max: 1000 }),
     default: '5',
-    meaning:
-      'Consecutive Redis command failures within REDIS_BREAKER_WINDOW that open the circuit breaker. A command counts once, however many requests it decides.',
+    meaning: 'Consecutive failed Redis commands within REDIS_BREAKER_WINDOW that open the circuit breaker.',
   }),
   redisBreakerWindowMs: row({
     ...store,
     name: 'REDIS_BREAKER_WINDOW',
     type: duration({ min: '10ms', max: '10m' }),
     default: '10s',
-    meaning: 'Maximum age of the first of the failures that open the breaker.',
+    meaning: 'Maximum age of the first failure that opens the breaker.',
   }),
   redisBreakerOpenMs: row({
     ...store,
@@ -809,7 +796,7 @@ export const SETTINGS_TABLE = {
     type: duration({ min: '10ms', max: '10m' }),
     default: '30s',
     meaning:
-      'Time that the breaker stays open before one call tries Redis again. While Redis answers errors, one call tries every second. A reconnect, or a background PING (every second) or heartbeat (every 5 s) that is answered in time, closes it at once.',
+      'Time until an open breaker lets one call try Redis (every second while Redis answers errors). A reconnect, or a timely answer to a PING (every second) or heartbeat (every 5 s), closes it at once.',
   }),
   failureMode: row({
     ...store,
@@ -817,21 +804,21 @@ export const SETTINGS_TABLE = {
     type: oneOf(FAILURE_MODES),
     default: 'local',
     meaning:
-      'The mode that decides while Redis does not, for limits without `failure_mode`: `local` (this process enforces its share of the limit), `open` (all pass), `closed` (all are denied), `unavailable` (an error; `failure_mode_deny` of Envoy decides).',
+      'Decides while Redis does not, for limits without `failure_mode`: `local` (this process enforces its share), `open` (pass), `closed` (deny), `unavailable` (an error; `failure_mode_deny` of Envoy decides).',
   }),
   failureModeInstances: row({
     ...store,
     name: 'FAILURE_MODE_INSTANCES',
     type: integer({ min: 1, max: 1000 }),
     default: '1',
-    meaning: 'Number of instances that share a limit in mode `local` until Redis has counted them for the first time.',
+    meaning: 'Instances that share a limit in mode `local` until Redis has counted them.',
   }),
   cacheKeyPrefix: row({
     ...store,
     name: 'CACHE_KEY_PREFIX',
     type: textLike({ pattern: KEY_PREFIX, accepts: 'printable ASCII without spaces, without { and }, and without weir:' }),
     default: '',
-    meaning: 'Prefix of every key in Redis, so that several installations can share a server.',
+    meaning: 'Prefix of every key in Redis, for several installations on one server.',
   }),
   memoryBucketsMax: row({
     ...store,
@@ -839,7 +826,7 @@ export const SETTINGS_TABLE = {
     type: integer({ min: 1, max: 10_000_000 }),
     default: '1000000',
     meaning:
-      'Maximum number of buckets in the memory store. Beyond it Weir evicts buckets with hits left before used-up ones, least recently used first ([failure-modes.md](failure-modes.md#when-there-are-too-many-buckets)). A bucket takes 40 bytes plus its key from the first value on, at most 300; one of sliding_window_log takes up to 84 more for each hit.',
+      'Buckets in the memory store; beyond it those with hits left are evicted first, least recently used first ([failure-modes.md](failure-modes.md#when-there-are-too-many-buckets)). A bucket takes 40 bytes plus its key, at most 300; sliding_window_log up to 84 more for each hit.',
   }),
   controlData: row({
     ...store,
@@ -847,7 +834,7 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'false',
     meaning:
-      'Follow control data: tenants, plans, overrides, blocks and passes that operators change while Weir runs ([control-data.md](control-data.md)). With Redis they are kept there, and each process reads the changes ten times a second. Set it on every instance that shares the Redis.',
+      'Follow control data: tenants, plans, overrides, blocks and passes that change while Weir runs ([control-data.md](control-data.md)). Set it on every instance that shares the Redis.',
   }),
   controlFile: row({
     ...store,
@@ -855,7 +842,7 @@ export const SETTINGS_TABLE = {
     type: text('a path'),
     default: undefined,
     meaning:
-      'File that keeps control data with the memory store; it implies CONTROL_DATA. Unset: they are lost when Weir ends. No two processes may use the same file. No effect with Redis.',
+      'File that keeps control data with the memory store; implies CONTROL_DATA. One process for each file. Unset: they are lost at the end. No effect with Redis.',
   }),
 
   logLevel: row({
@@ -864,7 +851,7 @@ export const SETTINGS_TABLE = {
     type: spelled(LOG_LEVELS),
     default: 'info',
     meaning:
-      'Minimum severity to log. `warning` means `warn`, `panic` means `fatal`. Messages of grpc-js appear at their own level; what GRPC_TRACE and GRPC_VERBOSITY request of it appears at `debug`.',
+      'Minimum severity to log. `warning` means `warn`, `panic` means `fatal`. What GRPC_TRACE and GRPC_VERBOSITY request of grpc-js appears at `debug`.',
   }),
   logFormat: row({
     ...logs,
@@ -879,7 +866,7 @@ export const SETTINGS_TABLE = {
     type: integer({ min: 1, max: 1_000_000 }),
     default: '10000',
     meaning:
-      'Maximum number of rules with their own metric series; further rules count as `other`. At most half of them may carry request values (`detailed_metric`, `value_to_metric`, keys of an override).',
+      'Rules with metric series of their own; further ones count as `other`. At most half may carry request values (`detailed_metric`, `value_to_metric`, keys of an override).',
   }),
   topKeys: row({
     ...logs,
@@ -887,7 +874,7 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'false',
     meaning:
-      'Record which keys ask most, are denied most and are nearest to their limit ([who-is-limited.md](who-is-limited.md#top-keys)). METRIC_TOP_KEYS and ADMIN_PORT also enable it.',
+      'Record which keys ask most, are denied most and are nearest to their limit ([who-is-limited.md](who-is-limited.md#top-keys)). Implied by METRIC_TOP_KEYS and ADMIN_PORT.',
   }),
   topKeysCapacity: row({
     ...logs,
@@ -895,14 +882,14 @@ export const SETTINGS_TABLE = {
     type: integer({ min: 64, max: 4_096 }),
     default: '512',
     meaning:
-      'Counters of each rule for TOP_KEYS. A count is too high by at most the hits of the rule divided by this number. Memory grows in proportion to it.',
+      'Counters of each rule for TOP_KEYS. A count is too high by at most the hits of the rule divided by this. Memory grows with it.',
   }),
   metricTopKeys: row({
     ...logs,
     name: 'METRIC_TOP_KEYS',
     type: integer({ min: 0, max: 100 }),
     default: '0',
-    meaning: 'Number of keys in `weir_top_key_hits` for each question (`asked`, `denied`) and process; 0: the metric is not served.',
+    meaning: 'Keys in `weir_top_key_hits` for each question (`asked`, `denied`) and process. 0: none.',
   }),
   sanitizeDescriptorMetricDots: row({
     ...logs,
@@ -910,7 +897,7 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'false',
     meaning:
-      'Write `_` for dots of descriptors in rule metrics, so that each level is one level of a statsd name. Dots of IPv4 addresses are always replaced.',
+      'Write `_` for dots of descriptors in rule metrics, so that each level is one of a statsd name. Dots of IPv4 addresses are always replaced.',
   }),
   extraTags: row({
     ...logs,
@@ -918,28 +905,28 @@ export const SETTINGS_TABLE = {
     type: tags(),
     default: undefined,
     meaning:
-      'Tags on every metric, as `region:eu,cluster:blue`: labels in Prometheus (`_` replaces other characters than letters and digits in a name), tags in dogstatsd, and a suffix in statsd, `.__cluster=blue.__region=eu`.',
+      'Tags on every metric: labels in Prometheus (`_` replaces characters other than letters and digits in a name), tags in dogstatsd, a suffix in statsd (`.__cluster=blue.__region=eu`).',
   }),
   usePrometheus: row({
     ...logs,
     name: 'USE_PROMETHEUS',
     type: boolean(),
     default: 'false',
-    meaning: 'Also serve the metrics at PROMETHEUS_ADDR. `/metrics` on DEBUG_PORT always serves them.',
+    meaning: 'Serve the metrics at PROMETHEUS_ADDR too, beside `/metrics` on DEBUG_PORT.',
   }),
   prometheusAddr: row({
     ...logs,
     name: 'PROMETHEUS_ADDR',
     type: listenAddress(),
     default: ':9090',
-    meaning: 'Listen address of the extra Prometheus endpoint that USE_PROMETHEUS enables. Without a host: all addresses.',
+    meaning: 'Listen address of USE_PROMETHEUS. Without a host: all addresses.',
   }),
   prometheusPath: row({
     ...logs,
     name: 'PROMETHEUS_PATH',
     type: textLike({ pattern: /^\/[!-~]{0,255}$/, accepts: 'a path that begins with a slash' }),
     default: '/metrics',
-    meaning: 'HTTP path of the Prometheus endpoint at PROMETHEUS_ADDR.',
+    meaning: 'HTTP path of the metrics at PROMETHEUS_ADDR.',
   }),
   useStatsd: row({
     ...logs,
@@ -947,14 +934,14 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: undefined,
     meaning:
-      'Send the metrics to a statsd server ([metrics.md](metrics.md#in-statsd)). Unset: only if STATSD_HOST, STATSD_PORT or STATSD_PROTOCOL is set and USE_DOG_STATSD is not.',
+      'Send the metrics to statsd ([metrics.md](metrics.md#in-statsd)). Unset: only if STATSD_HOST, STATSD_PORT or STATSD_PROTOCOL is set and USE_DOG_STATSD is not.',
   }),
   useDogStatsd: row({
     ...logs,
     name: 'USE_DOG_STATSD',
     type: boolean(),
     default: 'false',
-    meaning: 'Send the metrics to a dogstatsd server, over UDP, with tags.',
+    meaning: 'Send the metrics to dogstatsd, over UDP, with tags.',
   }),
   useDogStatsdMogrifiers: row({
     ...logs,
@@ -962,28 +949,28 @@ export const SETTINGS_TABLE = {
     type: names({ max: 32 }),
     default: undefined,
     meaning:
-      'Names of rewrite rules for USE_DOG_STATSD, as `A,B`. Each has DOG_STATSD_MOGRIFIER_A_PATTERN (a Go regular expression of at most 1024 characters), DOG_STATSD_MOGRIFIER_A_NAME and DOG_STATSD_MOGRIFIER_A_TAGS (in the format of EXTRA_TAGS). The first rule whose pattern matches a metric name replaces the name and adds the tags; `$1` stands for the first group of the pattern.',
+      'Rewrite rules for USE_DOG_STATSD. Rule `A` has DOG_STATSD_MOGRIFIER_A_PATTERN (a Go regular expression of at most 1024 characters), DOG_STATSD_MOGRIFIER_A_NAME and DOG_STATSD_MOGRIFIER_A_TAGS (as EXTRA_TAGS). The first that matches a metric name replaces it (`$1`: first group) and adds the tags.',
   }),
   statsdHost: row({
     ...logs,
     name: 'STATSD_HOST',
     type: text('a host name or an address'),
     default: undefined,
-    meaning: 'Host of the statsd or dogstatsd server. Unset: `localhost`.',
+    meaning: 'statsd or dogstatsd server. Unset: `localhost`.',
   }),
   statsdPort: row({
     ...logs,
     name: 'STATSD_PORT',
     type: integer({ min: 1, max: 65_535 }),
     default: undefined,
-    meaning: 'Port of the statsd or dogstatsd server. Unset: `8125`.',
+    meaning: 'Port of STATSD_HOST. Unset: `8125`.',
   }),
   statsdProtocol: row({
     ...logs,
     name: 'STATSD_PROTOCOL',
     type: oneOf(['tcp', 'udp']),
     default: undefined,
-    meaning: 'Protocol to the statsd server. Unset: `tcp`. dogstatsd always uses UDP.',
+    meaning: 'Protocol of statsd. Unset: `tcp`. dogstatsd always uses UDP.',
   }),
   statsFlushIntervalMs: row({
     ...logs,
@@ -997,7 +984,7 @@ export const SETTINGS_TABLE = {
     name: 'DISABLE_STATS',
     type: boolean(),
     default: 'false',
-    meaning: 'Send nothing to statsd and do not listen on PROMETHEUS_ADDR, whatever else is set.',
+    meaning: 'Send nothing to statsd and do not listen on PROMETHEUS_ADDR.',
   }),
 
   ...TRACE_SETTINGS,
@@ -1007,14 +994,14 @@ export const SETTINGS_TABLE = {
     name: 'ADMIN_PORT',
     type: port(),
     default: undefined,
-    meaning: 'Port of the admin API ([admin-api.md](admin-api.md)). Unset: Weir has no admin API, and loads nothing for it.',
+    meaning: 'Port of the admin API ([admin-api.md](admin-api.md)). Unset: none.',
   }),
   adminHost: row({
     ...admin,
     name: 'ADMIN_HOST',
     type: text('an address'),
     default: '127.0.0.1',
-    meaning: 'Listen address of the admin API. The default serves only this machine; `0.0.0.0` serves all addresses.',
+    meaning: 'Listen address of the admin API. `0.0.0.0`: all addresses.',
   }),
   adminAuth: row({
     ...admin,
@@ -1022,7 +1009,7 @@ export const SETTINGS_TABLE = {
     type: oneOf(['required', 'off']),
     default: 'required',
     meaning:
-      '`required`: every request needs a token of ADMIN_TOKENS_FILE or a JWT. `off`: every request has the role admin; only with a loopback ADMIN_HOST, and only for requests that name a loopback host.',
+      '`required`: every request needs a token of ADMIN_TOKENS_FILE or a JWT. `off`: every request is admin; only on a loopback ADMIN_HOST, for requests that name a loopback host.',
   }),
   adminTokensFile: row({
     ...admin,
@@ -1030,57 +1017,56 @@ export const SETTINGS_TABLE = {
     type: text('a file'),
     default: undefined,
     meaning:
-      'File with a line `NAME ROLE SHA256` for each token: a name for the audit log, `viewer`, `support` or `admin`, and the SHA-256 of the token in hexadecimal digits. Weir reads it again when it changes.',
+      'File with a line `NAME ROLE SHA256` for each token: name in the audit log; `viewer`, `support` or `admin`; SHA-256 of the token in hexadecimal. Reloaded when it changes.',
   }),
   adminJwtJwksFile: row({
     ...admin,
     name: 'ADMIN_JWT_JWKS_FILE',
     type: text('a file'),
     default: undefined,
-    meaning:
-      'JSON Web Key Set with the public keys that verify JWTs. Needs ADMIN_JWT_ISSUER and ADMIN_JWT_AUDIENCE. Weir reads it again when it changes.',
+    meaning: 'JSON Web Key Set that verifies JWTs. Needs ADMIN_JWT_ISSUER and ADMIN_JWT_AUDIENCE. Reloaded when it changes.',
   }),
   adminJwtIssuer: row({
     ...admin,
     name: 'ADMIN_JWT_ISSUER',
     type: text(),
     default: undefined,
-    meaning: 'The `iss` that every JWT must have.',
+    meaning: '`iss` of every JWT.',
   }),
   adminJwtAudience: row({
     ...admin,
     name: 'ADMIN_JWT_AUDIENCE',
     type: text(),
     default: undefined,
-    meaning: 'The `aud` that every JWT must have.',
+    meaning: '`aud` of every JWT.',
   }),
   adminJwtRoleClaim: row({
     ...admin,
     name: 'ADMIN_JWT_ROLE_CLAIM',
     type: textLike({ pattern: /^[ -~]{1,128}$/, accepts: 'the name of a claim' }),
     default: 'role',
-    meaning: 'The claim with the role: `viewer`, `support` or `admin`, or a list; the highest role counts.',
+    meaning: 'Claim with the role, or a list, where the highest counts.',
   }),
   adminTlsCert: row({
     ...admin,
     name: 'ADMIN_TLS_CERT',
     type: text('a file'),
     default: undefined,
-    meaning: 'PEM certificate of the admin API. Turns TLS on; needs ADMIN_TLS_KEY. Weir reads the files again when they change.',
+    meaning: 'PEM certificate of the admin API, which turns TLS on. Needs ADMIN_TLS_KEY. Reloaded when they change.',
   }),
   adminTlsKey: row({
     ...admin,
     name: 'ADMIN_TLS_KEY',
     type: text('a file'),
     default: undefined,
-    meaning: 'PEM private key of ADMIN_TLS_CERT, without a passphrase.',
+    meaning: 'PEM private key of ADMIN_TLS_CERT.',
   }),
   adminTlsClientCacert: row({
     ...admin,
     name: 'ADMIN_TLS_CLIENT_CACERT',
     type: text('a file'),
     default: undefined,
-    meaning: 'CA bundle for client certificates. If set, clients of the admin API must present a certificate signed by one of these CAs.',
+    meaning: 'CA bundle for client certificates, which clients of the admin API must then present.',
   }),
   adminFailedTriesMax: row({
     ...admin,
@@ -1088,7 +1074,7 @@ export const SETTINGS_TABLE = {
     type: integer({ min: 1, max: 10_000 }),
     default: '10',
     meaning:
-      'Requests with invalid credentials from one address (IPv6: one /64) in a minute. After that the address gets 429 until the minute ends, except with credentials that this process found valid before.',
+      'Invalid credentials from one address (IPv6: one /64) in a minute; further requests get 429, except with credentials that this process found valid before.',
   }),
   adminBodyBytesMax: row({
     ...admin,
@@ -1109,7 +1095,7 @@ export const SETTINGS_TABLE = {
     name: 'ADMIN_STREAMS_MAX',
     type: integer({ min: 1, max: 100 }),
     default: '8',
-    meaning: 'Most live tails at the same time.',
+    meaning: 'Most live tails at once.',
   }),
 
   adminConsole: row({
@@ -1128,7 +1114,7 @@ export const SETTINGS_TABLE = {
     }),
     default: undefined,
     meaning:
-      'Prometheus that scrapes this installation. If set, the console shows the usage of a tenant over a day from it ([console.md](console.md#history)), which needs METRIC_TOP_KEYS.',
+      "Prometheus from which the console shows a tenant's usage over a day ([console.md](console.md#history)). Needs METRIC_TOP_KEYS.",
   }),
 
   workers: row({
@@ -1137,7 +1123,7 @@ export const SETTINGS_TABLE = {
     type: count({ max: 256 }),
     default: '1',
     meaning:
-      'Serving processes on the same ports; `auto`: one per core. More than one needs Redis. In mode `local` each counts as an instance, and each has its own REDIS_IN_FLIGHT_MAX and METRIC_SERIES_MAX.',
+      'Serving processes on the same ports; `auto`: one per core. More than one needs Redis. Each counts as an instance in mode `local`, and has its own REDIS_IN_FLIGHT_MAX and METRIC_SERIES_MAX.',
   }),
   warmUp: row({
     ...life,
@@ -1145,21 +1131,20 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'true',
     meaning:
-      'Run about a hundred internal requests before listening, so that the first answers are fast. The warm-up ends after 0.1 s of CPU time or 0.3 s, and touches no bucket and no metric.',
+      'Run about a hundred internal requests before listening, for at most 0.3 s, so that the first answers are fast. They touch no bucket and no metric.',
   }),
   drainDelayMs: row({
     ...life,
     name: 'DRAIN_DELAY',
     type: duration({ min: '0s', max: '10m' }),
     default: '5s',
-    meaning:
-      'Time after SIGTERM in which Weir still answers everything but reports NOT_SERVING, so that proxies can move away. Set it longer than their health check interval.',
+    meaning: "Time after SIGTERM in which Weir answers but reports NOT_SERVING. Set it longer than the proxies' health check interval.",
   }),
   drainTimeoutMs: row({
     ...life,
     name: 'DRAIN_TIMEOUT',
     type: duration({ min: '0s', max: '10m' }),
     default: '10s',
-    meaning: 'Time after DRAIN_DELAY that calls in flight have to finish.',
+    meaning: 'Time after DRAIN_DELAY for calls in flight.',
   }),
 };

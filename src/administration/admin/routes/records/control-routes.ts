@@ -11,7 +11,7 @@ const restore = route({
   id: 'restoreControl',
   tag: 'control',
   role: 'admin',
-  summary: 'Writes the records that this instance knows and the store has lost, for example after a restart of Redis without its data.',
+  summary: 'Writes the records that this instance knows and the store has lost.',
   query: object({ dry_run: dryRun }),
   body: object({ reason: Type.Optional(reason) }),
   reply: object({ dry_run: wasDryRun, restored: Type.Integer({ minimum: 0, description: 'Records that were, or would be, written.' }) }),

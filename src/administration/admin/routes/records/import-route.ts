@@ -31,7 +31,7 @@ export const importTenants = route({
   id: 'importTenants',
   tag: 'tenants',
   role: 'support',
-  summary: `Puts up to ${CHANGES_MAX} tenants on plans, in one write with one entry in the audit log. A refused item does not stop the others, and a tenant that has the plan and the end already stays as it is.`,
+  summary: `Puts up to ${CHANGES_MAX} tenants on plans in one write. A refused item does not stop the others; a tenant that has the plan and the end already stays as it is.`,
   params: object({ domain }),
   query: object({ dry_run: dryRun, strict, ahead }),
   body: object({

@@ -78,7 +78,7 @@ function listRoute({ kind, collection, shape, titled }: RouteParts): AdminRoute 
     id: `list${titled}${titled.endsWith('s') ? 'es' : 's'}`,
     tag: collection,
     role: 'viewer',
-    summary: `Lists ${collection}, in no order. A filter applies to each page, so a page may be empty.`,
+    summary: `Lists ${collection}.`,
     query: object({ ...page, domain: Type.Optional(domain) }),
     reply: object({ items: Type.Array(recordSchema(shape)), next }),
     handle: async ({ query, pageMax }, { control }) => {
@@ -143,7 +143,7 @@ function deleteRoute({ noun, writer, shape, titled, common, keyFrom }: RoutePart
     method: 'DELETE',
     id: `delete${titled}`,
     role: writer,
-    summary: `Deletes ${noun}. One that does not exist is not an error.`,
+    summary: `Deletes ${noun}.`,
     query: object({ dry_run: dryRun, strict, reason: Type.Optional(reason) }),
     condition: 'write',
     reply: writeReplyOf(shape),
