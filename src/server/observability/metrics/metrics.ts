@@ -42,7 +42,7 @@ export const METRICS = {
     name: 'ratelimit_service_should_rate_limit_error',
     statsd: 'ratelimit.service.call.should_rate_limit.{err_type}',
     labels: ['err_type'],
-    help: 'Requests without a decision: redis_error (Redis failed, or no configuration yet) or service_error.',
+    help: 'Requests without a decision: redis_error (Redis failed, or no configuration yet) or service_error (all others).',
   },
   grpcConnections: {
     type: 'gauge',
