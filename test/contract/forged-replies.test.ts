@@ -1,7 +1,7 @@
 /** Replies that Redis never gives: none is taken for an answer, hangs or ends the process, or charges what nobody asked for. */
 
 import fc from 'fast-check';
-import { StoreError } from '../../src/state/store/port/store';
+import { StoreError } from '../../src/state/store/port/store-error';
 import { RedisStore } from '../../src/state/store/redis/redis-store';
 import { fuzzForgedRedis } from '../fuzz/forged-redis';
 import { fuzzNumbers, sampleSettle, sampleTake, type Sample } from '../fuzz/forged-numbers';

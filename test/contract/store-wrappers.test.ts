@@ -6,7 +6,8 @@ import { UsageSnapshot } from '../../src/state/resilience/usage-snapshot';
 import { BatchingStore } from '../../src/state/store/layers/batching-store';
 import { MeasuredStore } from '../../src/state/store/layers/measured-store';
 import { MemoryStore } from '../../src/state/store/memory/memory-store';
-import { StoreError, type Store } from '../../src/state/store/port/store';
+import type { Store } from '../../src/state/store/port/store';
+import { StoreError } from '../../src/state/store/port/store-error';
 import { groupOf, settlement, take } from '../support/decisions/groups';
 import { describeStore } from './store-contract';
 

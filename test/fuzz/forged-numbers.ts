@@ -3,7 +3,9 @@
 import { NEVER, UNSETTLED, type Group, type Settlement, type Take, type Verdict } from '../../src/domain/bucket/take';
 import { loadScript } from '../../src/state/store/redis/script-loader';
 import { decodeApplied, encodeSettlements } from '../../src/state/store/redis/settle-wire';
-import { ReplyError, StoreError, type GroupOutcome } from '../../src/state/store/port/store';
+import type { GroupOutcome } from '../../src/state/store/port/store';
+import { ReplyError } from '../../src/state/store/redis/client/reply-error';
+import { StoreError } from '../../src/state/store/port/store-error';
 import { decodeReply, encodeTakes } from '../../src/state/store/redis/take-wire';
 import type { Random } from '../support/random/random';
 import type { RedisStore } from '../../src/state/store/redis/redis-store';

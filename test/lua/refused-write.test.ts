@@ -3,7 +3,7 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Settlement } from '../../src/domain/bucket/take';
-import type { StoreError } from '../../src/state/store/port/store';
+import type { StoreError } from '../../src/state/store/port/store-error';
 import { RedisStore } from '../../src/state/store/redis/redis-store';
 import { loadClockedScripts } from '../support/redis/clocked-script';
 import { groupOf, settlement, take } from '../support/decisions/groups';

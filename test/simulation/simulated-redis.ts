@@ -5,7 +5,8 @@ import type { BucketWrite } from '../../src/domain/decide/decide-group';
 import type { Engine } from '../../src/domain/algorithm/engine';
 import { TRAITS, type BucketState } from '../../src/domain/algorithm/algorithms';
 import { settleBucket } from '../../src/domain/decide/settle-bucket';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store } from '../../src/state/store/port/store';
+import type { GroupOutcome, SettleOutcome, Store } from '../../src/state/store/port/store';
+import { StoreError } from '../../src/state/store/port/store-error';
 import type { VirtualTime } from './virtual-time';
 import { decideGroup } from '../support/decisions/decide-group';
 

@@ -7,7 +7,8 @@ import { FallbackStore } from '../../src/state/resilience/fallback';
 import { UsageSnapshot } from '../../src/state/resilience/usage-snapshot';
 import { makeShouldRateLimit } from '../../src/should-rate-limit';
 import { MemoryStore } from '../../src/state/store/memory/memory-store';
-import { StoreError, type GroupOutcome, type Store } from '../../src/state/store/port/store';
+import type { GroupOutcome, Store } from '../../src/state/store/port/store';
+import { StoreError } from '../../src/state/store/port/store-error';
 import { alone } from '../support/decisions/decide-one';
 import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../support/decisions/rules';
 

@@ -1,10 +1,12 @@
 /** Collects what happens to the sampled requests of a call: when each was decided, by which commands of the store, and how. */
 
+import { monotonicNowMs } from '../../lib/clock';
 import type { Group } from '../../domain/bucket/take';
 import type { Decision } from '../../domain/decide/decision';
 import type { RateLimitRequest } from '../../domain/descriptor/descriptor';
 import type { RequestMatch } from '../../domain/rule/match';
-import type { StoreErrorReason, StoreTrace, TracedCommand } from '../store/port/store';
+import type { StoreErrorReason } from '../store/port/store-error';
+import type { StoreTrace, TracedCommand } from '../store/port/store-trace';
 import type { Prepared } from './preparation';
 
 /** Most commands kept for one request. Even a request with buckets in several slots needs a few. */
@@ -31,12 +33,12 @@ export class RequestTrace {
   private isClosed = false;
 
   begin(): void {
-    this.startedMs = performance.now();
+    this.startedMs = monotonicNowMs();
   }
 
   end(decided: TracedDecision): void {
     if (this.isClosed) return;
-    this.endedMs = performance.now();
+    this.endedMs = monotonicNowMs();
     this.decided = decided;
   }
 

@@ -15,7 +15,9 @@ import {
   withEdgesOf,
   type Leg,
 } from '../../domain/decide/reservation';
-import { StoreError, type GroupOutcome, type Store, type StoreTrace, type TakeOptions } from '../store/port/store';
+import type { GroupOutcome, Store, TakeOptions } from '../store/port/store';
+import { StoreError } from '../store/port/store-error';
+import type { StoreTrace } from '../store/port/store-trace';
 import { RecordTable, type Kept } from './record-table';
 import { Turns } from './turns';
 import {

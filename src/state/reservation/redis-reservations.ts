@@ -7,7 +7,8 @@ import { loadScript, type Script } from '../store/redis/script-loader';
 import type { ReadReply } from '../store/redis/client/read-reply';
 import type { ScriptRun } from '../store/redis/redis-store';
 import type { ScriptArguments } from '../store/redis/script-wire';
-import { StoreError, type TakeOptions } from '../store/port/store';
+import type { TakeOptions } from '../store/port/store';
+import { StoreError } from '../store/port/store-error';
 import { decodeLapse, encodeLapse, type Due, type LapseInput, type LapseReply } from './lapse-wire';
 import { ReservationKeys } from './reservation-keys';
 import {

@@ -13,7 +13,8 @@ import { DEFAULT_RESERVATION_TERMS, overdraftMaxOf, reservableMax, type Limit } 
 import type { ControlView } from '../../domain/rule/control-view';
 import { matchRequest, rateLimitsOf, type GlobalModes, type MatchControl, type RequestMatch } from '../../domain/rule/match';
 import type { RuleSet } from '../../domain/rule/rule-set';
-import { StoreError, type Store, type TakeOptions } from '../store/port/store';
+import type { Store, TakeOptions } from '../store/port/store';
+import { StoreError } from '../store/port/store-error';
 import { tagOfBucket } from './reservation-keys';
 import { recordBytesOf, RECORD_BYTES_MAX } from './reservation-wire';
 import {

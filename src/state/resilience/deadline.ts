@@ -2,15 +2,10 @@
 
 import type { Group, Settlement } from '../../domain/bucket/take';
 import { asError } from '../../lib/errors';
-import { ANSWER_MS } from '../store/port/time-left';
-import {
-  StoreError,
-  type GroupOutcome,
-  type SettleOutcome,
-  type Store,
-  type StoreErrorReason,
-  type TakeOptions,
-} from '../store/port/store';
+import { ANSWER_MS, lateError } from '../store/port/time-left';
+import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../store/port/store';
+import type { StoreError} from '../store/port/store-error';
+import { type StoreErrorReason } from '../store/port/store-error';
 
 export interface DeadlineOptions {
   /** A monotonic clock, in milliseconds. */
@@ -107,14 +102,31 @@ export class DeadlineStore implements Store {
     return this.callersWaiting() >= LOADED_CALLERS;
   }
 
-  take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
-    const { timeoutMs = Infinity } = options;
-    return this.inTime(this.store.take(groups, options), Math.min(this.timeoutMs, timeoutMs), Math.min(PATIENCE_MS, timeoutMs - ANSWER_MS));
+  take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
+    return this.takeIn(this.store, groups, options);
   }
 
-  settle(settlements: readonly Settlement[], options: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
+  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
+    return this.settleIn(this.store, settlements, options);
+  }
+
+  /** The same deadlines, and lag, for another store on the same server. */
+  beside(store: Store): Store {
+    return {
+      take: (groups, options) => this.takeIn(store, groups, options),
+      settle: (settlements, options) => this.settleIn(store, settlements, options),
+      close: () => store.close(),
+    };
+  }
+
+  private takeIn(store: Store, groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
+    const { timeoutMs = Infinity } = options;
+    return this.inTime(store.take(groups, options), Math.min(this.timeoutMs, timeoutMs), Math.min(PATIENCE_MS, timeoutMs - ANSWER_MS));
+  }
+
+  private settleIn(store: Store, settlements: readonly Settlement[], options: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
     // No caller waits for a settlement, so its deadline may be longer than that of a take.
-    return this.inTime(this.store.settle(settlements, options), options.timeoutMs ?? this.timeoutMs, PATIENCE_MS);
+    return this.inTime(store.settle(settlements, options), options.timeoutMs ?? this.timeoutMs, PATIENCE_MS);
   }
 
   close(): Promise<void> {
@@ -231,6 +243,6 @@ export class DeadlineStore implements Store {
     this.isSilent = true;
     // Longer than its timeout if the deadline was extended.
     const waitedMs = Math.round(call.dueMs - call.sentMs);
-    call.reject(new StoreError(`the store did not answer within ${waitedMs} ms`, reason));
+    call.reject(lateError(waitedMs, reason, { mayHaveRun: true }));
   }
 }

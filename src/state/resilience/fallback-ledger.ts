@@ -5,7 +5,8 @@ import { forgetRank, RANKS, rankToForget } from '../../domain/bucket/forget-rank
 import { UNSETTLED, type BucketLimit, type Group, type Settlement, type Take, type Verdict } from '../../domain/bucket/take';
 import { copyOf } from '../../domain/descriptor/byte-string';
 import type { MemoryStore } from '../store/memory/memory-store';
-import { StoreError, type GroupOutcome, type Store } from '../store/port/store';
+import type { GroupOutcome, Store } from '../store/port/store';
+import { StoreError } from '../store/port/store-error';
 import { RankedLruMap } from '../store/memory/ranked-lru';
 import { LateRefund, sendRefund } from './late-refund';
 import type { UsageSnapshot } from './usage-snapshot';

@@ -2,15 +2,9 @@
 
 import { isUsageReport, toPeek, type Group, type GroupVerdict, type Settlement, type Take } from '../../domain/bucket/take';
 import type { FailureMode } from '../../domain/rule/limit';
-import {
-  BucketError,
-  StoreError,
-  type GroupOutcome,
-  type SettleOutcome,
-  type Store,
-  type StoreTrace,
-  type TakeOptions,
-} from '../store/port/store';
+import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../store/port/store';
+import { BucketError, StoreError } from '../store/port/store-error';
+import type { StoreTrace } from '../store/port/store-trace';
 import type { UsageSnapshot } from './usage-snapshot';
 import { FallbackLedger, type FallbackLedgerOptions } from './fallback-ledger';
 

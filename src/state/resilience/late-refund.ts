@@ -3,7 +3,8 @@
 import type { BucketLimit, Group, Settlement } from '../../domain/bucket/take';
 import { TRAITS } from '../../domain/algorithm/algorithms';
 import { isSameWindow } from '../../domain/algorithm/window';
-import { StoreError, type Store } from '../store/port/store';
+import type { Store } from '../store/port/store';
+import { StoreError } from '../store/port/store-error';
 
 /** More than any bucket has used, so that no refill since counts as theirs. */
 const ALL_BEFORE = Number.MAX_SAFE_INTEGER;

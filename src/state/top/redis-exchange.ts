@@ -1,7 +1,7 @@
 /** Shares top keys through Redis: one string for each process and window, beside the heartbeats that name the processes. */
 
 import type { TakeOptions } from '../store/port/store';
-import { ReplyError } from '../store/port/store';
+import { ReplyError } from '../store/redis/client/reply-error';
 import type { ScriptRun } from '../store/redis/redis-store';
 import { loadScript } from '../store/redis/script-loader';
 import type { Publication, TopExchange, TopPlace } from './exchange';

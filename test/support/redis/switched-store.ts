@@ -1,7 +1,8 @@
 /** A store whose failures a test switches on and off, around another one. */
 
 import type { Group, Settlement } from '../../../src/domain/bucket/take';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreErrorReason } from '../../../src/state/store/port/store';
+import type { GroupOutcome, SettleOutcome, Store } from '../../../src/state/store/port/store';
+import { StoreError, type StoreErrorReason } from '../../../src/state/store/port/store-error';
 
 export interface Failure {
   readonly reason: StoreErrorReason;

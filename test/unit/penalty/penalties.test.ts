@@ -13,7 +13,8 @@ import {
 import { penaltyRecord } from '../../../src/state/penalty/penalty-record';
 import { describeRules } from '../../../src/configuration/source/describe-rules';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
-import { StoreError, type Store } from '../../../src/state/store/port/store';
+import type { Store } from '../../../src/state/store/port/store';
+import { StoreError } from '../../../src/state/store/port/store-error';
 import { compileText, problemsOf } from '../compile/compile-config';
 import { alone } from '../../support/decisions/decide-one';
 import { entriesOf, requestOf } from '../../support/decisions/rules';

@@ -6,7 +6,8 @@ import type { Plan, Reservations } from '../../../src/state/reservation/reservat
 import { FallbackStore } from '../../../src/state/resilience/fallback';
 import { UsageSnapshot } from '../../../src/state/resilience/usage-snapshot';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
-import { StoreError, type Store } from '../../../src/state/store/port/store';
+import type { Store } from '../../../src/state/store/port/store';
+import { StoreError } from '../../../src/state/store/port/store-error';
 import { groupOf, take } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { leg } from '../../support/random/reservation-schedules';

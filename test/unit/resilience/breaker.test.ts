@@ -4,7 +4,8 @@ import CircuitBreaker from 'opossum';
 import { BreakerStore } from '../../../src/state/resilience/breaker';
 import type { CircuitState } from '../../../src/state/resilience/circuit';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
-import { StoreError, type GroupOutcome, type StoreErrorReason } from '../../../src/state/store/port/store';
+import type { GroupOutcome } from '../../../src/state/store/port/store';
+import { StoreError, type StoreErrorReason } from '../../../src/state/store/port/store-error';
 import { randomFrom, seededInFull } from '../../support/random/random';
 import { SwitchedStore } from '../../support/redis/switched-store';
 

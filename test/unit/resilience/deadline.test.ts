@@ -1,7 +1,8 @@
 /** Deadlines of many calls: each by its own time, with one timer for all. */
 
 import { DeadlineStore } from '../../../src/state/resilience/deadline';
-import type { GroupOutcome, Store, StoreError } from '../../../src/state/store/port/store';
+import type { GroupOutcome, Store } from '../../../src/state/store/port/store';
+import type { StoreError } from '../../../src/state/store/port/store-error';
 import { randomFrom, seededInFull } from '../../support/random/random';
 
 const TIMEOUT_MS = 20;

@@ -8,7 +8,8 @@ import { FallbackStore, type FallbackOptions } from '../../../src/state/resilien
 import { UsageSnapshot } from '../../../src/state/resilience/usage-snapshot';
 import { type FailureMode } from '../../../src/domain/rule/limit';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
-import { StoreError, type GroupOutcome, type Store } from '../../../src/state/store/port/store';
+import type { GroupOutcome, Store } from '../../../src/state/store/port/store';
+import { StoreError } from '../../../src/state/store/port/store-error';
 import { groupOf, LIMITS, take, TEN_PER_SECOND } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { SwitchedStore, type Failure } from '../../support/redis/switched-store';

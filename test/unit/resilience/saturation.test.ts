@@ -1,7 +1,8 @@
 /** Load makes no limit wider: callers that keep a Redis busy wait for it while it pauses, and none is decided without it. */
 
 import type { Group } from '../../../src/domain/bucket/take';
-import type { GroupOutcome, Store, StoreError } from '../../../src/state/store/port/store';
+import type { GroupOutcome, Store } from '../../../src/state/store/port/store';
+import type { StoreError } from '../../../src/state/store/port/store-error';
 import { wrapServer } from '../../../src/state/resilience/wrap-redis';
 import { groupOf, take } from '../../support/decisions/groups';
 import { randomFrom, seededInFull } from '../../support/random/random';

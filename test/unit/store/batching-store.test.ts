@@ -11,7 +11,8 @@ import {
 } from '../../../src/state/store/layers/batching-store';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
 import { redirectOf } from '../../../src/state/store/redis/client/redirect-error';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../../../src/state/store/port/store';
+import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../../../src/state/store/port/store';
+import { StoreError } from '../../../src/state/store/port/store-error';
 import { groupOf, LIMITS, settlement, take } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 
@@ -347,16 +348,12 @@ describe('a slot that moves', () => {
   });
 });
 
-test('settlements, and direct calls of a node, bypass the queue', async () => {
+test('settlements bypass the queue', async () => {
   const store = open();
   await occupy(store);
   inner.isHeld = false;
   expect(await store.settle([settlement('a')])).toEqual([1]);
   expect(inner.settled).toBe(1);
-  const options = { asking: true, timeoutMs: 3 };
-  await ask(store, 'b', options);
-  expect(inner.commands).toEqual([['b']]);
-  expect(inner.options.at(-1)).toBe(options);
 });
 
 test('a closed batch fails its waiting calls uncharged and closes its store', async () => {

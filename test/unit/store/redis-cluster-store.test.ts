@@ -9,7 +9,8 @@ import { describeAddress } from '../../../src/state/store/redis/client/address';
 import type { ConnectionState } from '../../../src/state/store/redis/client/redis-connection';
 import { redirectOf } from '../../../src/state/store/redis/client/redirect-error';
 import { RedisClusterStore } from '../../../src/state/store/redis/cluster/redis-cluster-store';
-import { StoreError, type GroupOutcome, type Store, type TakeOptions } from '../../../src/state/store/port/store';
+import type { GroupOutcome, Store, TakeOptions } from '../../../src/state/store/port/store';
+import { StoreError } from '../../../src/state/store/port/store-error';
 import { groupOf, settlement, take } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { until } from '../../support/clock/until';
@@ -47,24 +48,33 @@ class ScriptedNode implements Store {
     readonly onConnection: (state: ConnectionState) => void,
   ) {}
 
-  take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
+  /** The node for slots that it is importing. */
+  get importing(): Store {
+    return {
+      take: (groups) => this.take(groups, true),
+      settle: (settlements) => this.settle(settlements, true),
+      close: () => this.close(),
+    };
+  }
+
+  take(groups: readonly Group[], isAsking: unknown): Promise<readonly GroupOutcome[]> {
     return this.answer(
       groups.map(({ takes }) => takes.map(({ bucketKey }) => bucketKey).join('+')),
-      options,
+      isAsking === true,
       () => this.memory.take(groups),
     );
   }
 
-  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly number[]> {
+  settle(settlements: readonly Settlement[], isAsking: unknown): Promise<readonly number[]> {
     return this.answer(
       settlements.map(({ bucketKey }) => `=${bucketKey}`),
-      options,
+      isAsking === true,
       () => this.memory.settle(settlements),
     );
   }
 
   beat(name: string): Promise<number> {
-    return this.answer([`beat ${name}`], undefined, () => Promise.resolve(3));
+    return this.answer([`beat ${name}`], false, () => Promise.resolve(3));
   }
 
   close(): Promise<void> {
@@ -72,8 +82,8 @@ class ScriptedNode implements Store {
     return Promise.resolve();
   }
 
-  private answer<T>(what: readonly string[], options: TakeOptions | undefined, answer: () => Promise<T>): Promise<T> {
-    this.calls.push(`${options?.asking === true ? 'asking ' : ''}${what.join(' ')}`);
+  private answer<T>(what: readonly string[], isAsking: boolean, answer: () => Promise<T>): Promise<T> {
+    this.calls.push(`${isAsking ? 'asking ' : ''}${what.join(' ')}`);
     const scripted = this.answers.shift();
     if (scripted === 'never') return new Promise(() => undefined);
     return scripted === undefined ? answer() : Promise.reject(scripted);
@@ -115,6 +125,7 @@ function open(seeds: readonly NodeAddress[], late: readonly NodeAddress[] = []):
         });
       return {
         store: node,
+        importing: node.importing,
         connect,
         readSlots,
         beat: ({ name }) => node.beat(name),

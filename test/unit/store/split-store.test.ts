@@ -4,9 +4,10 @@ import fc from 'fast-check';
 import { ErrorReply } from 'redis';
 import type { Group, Settlement, Take } from '../../../src/domain/bucket/take';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
-import { TryAgainError } from '../../../src/state/store/redis/client/redirect-error';
+import { redirectOf } from '../../../src/state/store/redis/client/redirect-error';
 import { SplitStore } from '../../../src/state/store/layers/split-store';
-import { StoreError, type GroupOutcome, type Store, type TakeOptions } from '../../../src/state/store/port/store';
+import type { GroupOutcome, Store, TakeOptions } from '../../../src/state/store/port/store';
+import { StoreError } from '../../../src/state/store/port/store-error';
 import { groupOf, LIMITS, take, TEN_PER_SECOND } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { seeded } from '../../support/random/random';
@@ -346,7 +347,7 @@ describe('calendar windows that are not listed', () => {
 });
 
 describe('a part whose buckets are torn apart by a moving slot', () => {
-  const torn = new TryAgainError(new ErrorReply('TRYAGAIN Multiple keys request during rehashing of slot'));
+  const torn = redirectOf(new ErrorReply('TRYAGAIN Multiple keys request during rehashing of slot'))!;
 
   beforeEach(() => {
     inner.intercept = (group, _options, ask) =>

@@ -1,6 +1,6 @@
 /** The reply of the take script: what is read out of it, and that nothing else is taken for one. */
 
-import { StoreError } from '../../../src/state/store/port/store';
+import { StoreError } from '../../../src/state/store/port/store-error';
 import { decodeReply, encodeTakes } from '../../../src/state/store/redis/take-wire';
 import { groupOf, take } from '../../support/decisions/groups';
 

@@ -1,7 +1,7 @@
 /** The serving processes on one Redis: each keeps a text about itself, beside the heartbeats that name all processes. */
 
 import type { TakeOptions } from '../../../state/store/port/store';
-import { ReplyError } from '../../../state/store/port/store';
+import { ReplyError } from '../../../state/store/redis/client/reply-error';
 import type { ScriptRun } from '../../../state/store/redis/redis-store';
 import { loadScript } from '../../../state/store/redis/script-loader';
 import {

@@ -2,6 +2,7 @@
 
 import { watch, type FSWatcher } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicNowMs } from '../../../lib/clock';
 import { lookAt, readConfigFiles, type ConfigSource, type ReadFiles, type SourceState, type WatchedPlace } from './config-files';
 import type { ConfigSet } from '../rules-in-force';
 import { SLOW_MS, SLOW_PIPE_MS, reportedIfSlow } from './slow-reading';
@@ -132,7 +133,7 @@ export class FileSource {
   /** Waits until two looks and reads, some time apart, are the same. Undefined once closed. */
   private async settle(): Promise<Settled | undefined> {
     const { source, onTrouble, settleMs = SETTLE_MS } = this.options;
-    const begunMs = performance.now();
+    const begunMs = monotonicNowMs();
     let isReported = false;
     for (;;) {
       const before = await this.reportingIfSlow(lookAt(source));
@@ -142,7 +143,7 @@ export class FileSource {
       const state = await this.reportingIfSlow(lookAt(source));
       if (this.isClosed) return undefined;
       if (before.fingerprint === state.fingerprint && isSame(first, read)) return { read, state };
-      if (isReported || performance.now() - begunMs < RESTLESS_MS) continue;
+      if (isReported || monotonicNowMs() - begunMs < RESTLESS_MS) continue;
       isReported = true;
       onTrouble(
         `the configuration keeps changing, so it is not loaded until it has been unchanged for ${settleMs} ms; replace files by renaming`,

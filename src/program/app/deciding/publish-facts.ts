@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { monotonicNowMs } from '../../../lib/clock';
 import type { ControlFacts, InstanceFacts } from '../../../administration/admin/instances/instance-facts';
 import { RedisInstances } from '../../../administration/admin/instances/redis-instances';
 import type { RulesInForce } from '../../../configuration/source/rules-in-force';
@@ -38,7 +39,7 @@ export function publishFacts(input: FactsInput): PublishedFacts {
   const host = hostname();
   const load = new ProcessLoad({
     decisions: () => metrics.decisionTime.count,
-    nowMs: () => performance.now(),
+    nowMs: monotonicNowMs,
     utilization: () => performance.eventLoopUtilization(),
   });
   const facts = (): InstanceFacts => {

@@ -2,7 +2,7 @@
 
 import { readList } from '../../store/redis/client/read-reply';
 import { asError } from '../../../lib/errors';
-import { ReplyError } from '../../store/port/store';
+import { ReplyError } from '../../store/redis/client/reply-error';
 import {
   CONTROL_KINDS,
   fieldOf,

@@ -1,8 +1,9 @@
 /** A store that sends each group on its own: groups in different places do not wait for each other. */
 
 import type { Group, Settlement } from '../../../domain/bucket/take';
-import { storeErrorOf } from '../port/ask-by-part';
-import { optionsOfGroup, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../port/store';
+import { storeErrorOf } from '../port/store-error';
+import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../port/store';
+import { optionsOfGroup } from '../port/store';
 
 /** The groups of a call belong to independent requests, so they run concurrently and unordered. */
 export class OneByOneStore implements Store {

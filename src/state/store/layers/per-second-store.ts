@@ -2,7 +2,7 @@
 
 import { TRAITS } from '../../../domain/algorithm/algorithms';
 import type { BucketLimit, Group, Settlement } from '../../../domain/bucket/take';
-import { askByPart } from '../port/ask-by-part';
+import { askByPart } from './ask-by-part';
 import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../port/store';
 
 const SECOND_US = 1_000_000;

@@ -4,7 +4,6 @@
  */
 
 import { isUsageReport, type Group, type GroupVerdict, type OutsideWindows, type Settlement, type Take } from '../../../domain/bucket/take';
-import { storeErrorOf } from '../port/ask-by-part';
 import {
   groupOfPart,
   mayDeny,
@@ -19,8 +18,9 @@ import {
   type Part,
   type Step,
 } from './group-parts';
-import { TryAgainError } from '../redis/client/redirect-error';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreTrace, type TakeOptions } from '../port/store';
+import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../port/store';
+import { isMoving, StoreError, storeErrorOf } from '../port/store-error';
+import type { StoreTrace } from '../port/store-trace';
 import { TimeLeft, within } from '../port/time-left';
 
 export interface SplitStoreOptions {
@@ -66,14 +66,14 @@ export class SplitStore implements Store {
   /** Takes groups of one part each, which the store decides all or nothing, unless a moving slot has split one. */
   private async takeWhole(groups: readonly Group[], options: TakeOptions): Promise<readonly GroupOutcome[]> {
     const outcomes = await this.store.take(groups, options).catch((error: unknown) => {
-      if (error instanceof TryAgainError) return groups.map(() => error);
-      throw error;
+      if (!isMoving(error)) throw error;
+      return groups.map(() => storeErrorOf(error));
     });
-    if (!outcomes.some((outcome) => outcome instanceof TryAgainError)) return outcomes;
+    if (!outcomes.some(isMoving)) return outcomes;
     const again = groups.map(async (group, i): Promise<GroupOutcome[]> => {
       const outcome = outcomes[i];
       if (outcome === undefined) return [];
-      if (!(outcome instanceof TryAgainError)) return [outcome];
+      if (!isMoving(outcome)) return [outcome];
       return [await this.takeInParts({ group, parts: byBucket(wholeOf(group)), options }).catch(storeErrorOf)];
     });
     return (await Promise.all(again)).flat();
@@ -100,7 +100,7 @@ export class SplitStore implements Store {
       return this.applyAfter({ group, decided: asked?.decided ?? [], verdict: would, timeLeft, step: 'report' });
 
     // Last check: after charging, hits are given back even if that is late.
-    timeLeft.check();
+    timeLeft.ms();
     const charged = await this.step({ group, parts: asked?.decided.map(({ part }) => part) ?? parts, step: 'charge', timeLeft, trace });
     const verdict = charged.problem ?? together(group, charged.decided);
     if ('verdicts' in verdict && !verdict.overLimit)
@@ -121,7 +121,7 @@ export class SplitStore implements Store {
     const answers = parts.map(async (part, i): Promise<StepAnswer> => {
       const outcome = outcomes[i] ?? new StoreError('the store returned an invalid reply', 'script');
       if ('verdicts' in outcome) return { decided: [{ part, verdict: outcome }], failed: [] };
-      const finer = outcome instanceof TryAgainError ? byBucket(part) : [];
+      const finer = isMoving(outcome) ? byBucket(part) : [];
       if (finer.length > 1) return this.step({ group, parts: finer, step, timeLeft, trace });
       return { decided: [], problem: outcome, failed: [{ part, problem: outcome }] };
     });

@@ -10,13 +10,15 @@ import { readInfo, type EvictionReading } from './eviction-watch';
 import { loadScript, type Script } from './script-loader';
 import type { ScriptArguments } from './script-wire';
 import { decodeApplied, encodeSettlements } from './settle-wire';
-import { overloadError, StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../port/store';
+import type { GroupOutcome, SettleOutcome, Store } from '../port/store';
+import { overloadError, StoreError } from '../port/store-error';
 import { decodeReply, encodeTakes } from './take-wire';
 
 /** How the error of a script begins that has written some buckets and not others: `lua/include/buckets.lua`. */
 const WRITTEN_IN_PART = 'PARTLY';
 
 const ASKING = ['ASKING'];
+const IMPORTING: RunOptions = { asking: true };
 const readOk = readWord('OK');
 
 export interface StoreScripts {
@@ -42,6 +44,14 @@ export interface ScriptRun<Answer> extends ScriptArguments {
   readonly read: ReadReply<Answer>;
 }
 
+/** The options of a call to one server. */
+export interface RunOptions {
+  /** Time left until the caller's deadline, in milliseconds. */
+  readonly timeoutMs?: number;
+  /** Prefixes the command with ASKING, for a node of a Redis Cluster that is importing the slot. Default: false. */
+  readonly asking?: boolean;
+}
+
 export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'greetings'> {
   /** Default: those of `lua/`. */
   readonly scripts?: StoreScripts;
@@ -50,6 +60,12 @@ export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'greetin
 }
 
 export class RedisStore implements Store {
+  /** The same server for buckets of slots that it is importing. */
+  readonly importing: Store = {
+    take: (groups) => this.take(groups, IMPORTING),
+    settle: (settlements) => this.settle(settlements, IMPORTING),
+    close: () => this.close(),
+  };
   private readonly connection: RedisConnection;
   private readonly scripts: StoreScripts;
   private readonly heartbeat = loadScript('heartbeat');
@@ -78,18 +94,18 @@ export class RedisStore implements Store {
     return this.connection.connect(options);
   }
 
-  take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
+  take(groups: readonly Group[], options: RunOptions = {}): Promise<readonly GroupOutcome[]> {
     const { keys, args, folds } = encodeTakes(groups);
     return this.call({ script: this.scripts.take, keys, args, read: (reply) => decodeReply(reply, { groups, folds }) }, options);
   }
 
-  settle(settlements: readonly Settlement[], options: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
+  settle(settlements: readonly Settlement[], options: RunOptions = {}): Promise<readonly SettleOutcome[]> {
     const { keys, args } = encodeSettlements(settlements);
     return this.call({ script: this.scripts.settle, keys, args, read: (reply) => decodeApplied(reply, settlements) }, options);
   }
 
   /** The answer of a script that is none of the store's own. */
-  run<Answer>(call: ScriptRun<Answer>, options: TakeOptions = {}): Promise<Answer> {
+  run<Answer>(call: ScriptRun<Answer>, options: RunOptions = {}): Promise<Answer> {
     return this.call(call, options);
   }
 
@@ -103,7 +119,7 @@ export class RedisStore implements Store {
   }
 
   /** Says in Redis that an instance lives, or leaves; how many live. */
-  beat({ key, name, lives, ttlMs, instancesMax }: BeatInput, options: TakeOptions = {}): Promise<number> {
+  beat({ key, name, lives, ttlMs, instancesMax }: BeatInput, options: RunOptions = {}): Promise<number> {
     const args = [name, lives ? '1' : '0', String(ttlMs), String(instancesMax)];
     const read = (reply: unknown) => readWhole(reply, lives ? 1 : 0, instancesMax);
     return this.call({ script: this.heartbeat, keys: [key], args, read }, options);
@@ -127,7 +143,7 @@ export class RedisStore implements Store {
   }
 
   /** Not async, nor is what it calls: every command comes through here, and its promises are what it leaves behind. */
-  private call<Answer>(run: ScriptRun<Answer>, options: TakeOptions): Promise<Answer> {
+  private call<Answer>(run: ScriptRun<Answer>, options: RunOptions): Promise<Answer> {
     if (this.inFlight >= this.inFlightMax) return Promise.reject(overloadError(this.inFlightMax));
     this.inFlight += 1;
     const { script, read } = run;
@@ -162,7 +178,7 @@ export class RedisStore implements Store {
     return this.isClusterNode && error instanceof Error ? redirectOf(error) : undefined;
   }
 
-  private send<Answer>(command: readonly string[], read: ReadReply<Answer>, { asking = false }: TakeOptions): Promise<Answer> {
+  private send<Answer>(command: readonly string[], read: ReadReply<Answer>, { asking = false }: RunOptions): Promise<Answer> {
     // It holds for the next command of the connection alone; should it fail, that one is answered MOVED, or fails too.
     if (asking) this.connection.send(ASKING, readOk).catch(() => undefined);
     return this.connection.send(command, read);

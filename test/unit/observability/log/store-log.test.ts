@@ -1,7 +1,7 @@
 /** What Redis could not decide, and will never count, is told by name and number, once a minute. */
 
 import { StoreLog } from '../../../../src/server/observability/log/store-log';
-import { BucketError } from '../../../../src/state/store/port/store';
+import { BucketError } from '../../../../src/state/store/port/store-error';
 
 function open() {
   const clock = { nowMs: 0 };
