@@ -2,7 +2,7 @@
 
 import { isOutside } from '../../src/domain/algorithm/window';
 import {
-  isOutsideWindows,
+  isGroupOutside,
   UNSETTLED,
   type BucketLimit,
   type Group,
@@ -145,7 +145,7 @@ function expectTakeCall({ call: { nowUs, groups }, states, texts, limits }: Expe
       reply.push(UNREADABLE);
       continue;
     }
-    if (isOutsideWindows(group, nowUs)) {
+    if (isGroupOutside(group, nowUs)) {
       reply.push(OUTSIDE_WINDOWS);
       continue;
     }

@@ -1,7 +1,7 @@
 /** The path: what it asks the store, and what it makes of the answer. */
 
 import type { Group } from '../../src/domain/bucket/take';
-import type { Decided } from '../../src/should-rate-limit';
+import type { DecidedRequest } from '../../src/domain/respond/decided/decided-request';
 import { BadRequestError } from '../../src/lib/errors';
 import { FallbackStore } from '../../src/state/resilience/fallback';
 import { UsageSnapshot } from '../../src/state/resilience/usage-snapshot';
@@ -17,7 +17,7 @@ const DAY_US = 86_400_000_000;
 const REQUEST = requestOf([{ entries: entriesOf('k=v') }]);
 
 function path(store: Store, { rule = ruleOf(), nowUs = START_US } = {}) {
-  const records: Decided[] = [];
+  const records: DecidedRequest[] = [];
   const decideAll = makeShouldRateLimit({
     ruleSet: () => ruleSetOf(levelOf({ k: rule })),
     store,

@@ -71,8 +71,12 @@ export interface OutsideWindows {
   readonly outsideAtUs: number;
 }
 
+export function isOutsideWindows(outcome: object | undefined): outcome is OutsideWindows {
+  return outcome !== undefined && 'outsideAtUs' in outcome;
+}
+
 /** Whether a take names calendar windows that do not include this time. Twin of `is_outside_windows` in Lua. */
-export function isOutsideWindows({ takes }: Group, nowUs: number): boolean {
+export function isGroupOutside({ takes }: Group, nowUs: number): boolean {
   for (const { limit } of takes) if (limit.edgesUs !== undefined && isOutside(limit, nowUs)) return true;
   return false;
 }

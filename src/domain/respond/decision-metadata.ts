@@ -4,7 +4,7 @@ import { toByteString } from '../descriptor/byte-string';
 import type { DescriptorStatus } from '../decide/decision';
 import type { Match } from '../rule/match';
 import type { JsonObject } from '../rule/rule';
-import type { DecidedRequest } from './decided/response-input';
+import type { DecidedRequest } from './decided/decided-request';
 import { denialsOf } from './decided/denials';
 import { MetadataTexts } from './metadata-texts';
 

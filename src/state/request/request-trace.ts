@@ -61,14 +61,14 @@ interface TracedGroup {
 }
 
 /** Hands what the store reports to the requests that it is about. */
-export class TracedCall implements StoreTrace {
+export class SampledRequests implements StoreTrace {
   private constructor(
     private readonly traced: readonly TracedGroup[],
     /** All groups of the call are parts of these. */
     private readonly isOfOneGroup: boolean,
   ) {}
 
-  static of(prepared: readonly (Prepared | Error)[], traces: RequestTraces): TracedCall {
+  static of(prepared: readonly (Prepared | Error)[], traces: RequestTraces): SampledRequests {
     const traced: TracedGroup[] = [];
     // A loop, because almost all requests of a call are not sampled.
     for (let i = 0; i < traces.length; i += 1) {
@@ -76,13 +76,13 @@ export class TracedCall implements StoreTrace {
       const each = trace === undefined ? undefined : prepared[i];
       if (trace !== undefined && each !== undefined && !(each instanceof Error)) traced.push({ group: each.group, trace });
     }
-    return new TracedCall(traced, false);
+    return new SampledRequests(traced, false);
   }
 
   /** Identical requests share their group, so one group may have several traces. */
   of(group: Group): StoreTrace | undefined {
     const ofGroup = this.tracedBy(group);
-    return ofGroup.length === 0 ? undefined : new TracedCall(ofGroup, true);
+    return ofGroup.length === 0 ? undefined : new SampledRequests(ofGroup, true);
   }
 
   onCommand(groups: readonly Group[], command: TracedCommand): void {

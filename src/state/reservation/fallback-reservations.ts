@@ -24,7 +24,7 @@ import {
   sweptBoth,
   type ExtendInput,
   type OnLapsed,
-  type Plan,
+  type ReservationPlan,
   type ReservationName,
   type Reservations,
   type ReserveInput,
@@ -243,7 +243,10 @@ function mayFallBack(error: unknown): error is StoreError {
   return error instanceof StoreError && error.reason !== 'overload';
 }
 
-function groupOf({ legs, quotaAlwaysFits, shadow }: Plan, { hits, isDry }: { readonly hits: number; readonly isDry: boolean }): Group {
+function groupOf(
+  { legs, quotaAlwaysFits, shadow }: ReservationPlan,
+  { hits, isDry }: { readonly hits: number; readonly isDry: boolean },
+): Group {
   const takes = legs.map((leg): Take => ({
     bucketKey: leg.bucketKey,
     limit: leg.limit,

@@ -1,7 +1,7 @@
 /** Reservations of the embedded store: records in this process's memory, beside its buckets. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isOutsideWindows, type Group, type OutsideWindows } from '../../domain/bucket/take';
+import { isGroupOutside, type Group, type OutsideWindows } from '../../domain/bucket/take';
 import {
   chargedLegs,
   extendedUntilUs,
@@ -22,7 +22,7 @@ import {
   SWEEP_TURN_MS,
   type ExtendInput,
   type OnLapsed,
-  type Plan,
+  type ReservationPlan,
   type Reservations,
   type ReserveInput,
   type ReserveOutcome,
@@ -102,7 +102,7 @@ export class MemoryReservations implements Reservations {
     const granted = grantableHits(asked, legs, this.table.heldHits);
     const isRefused = asked > 0 && granted === 0;
     const group = groupOf(plan, { hits: isRefused ? 1 : granted, isDry: isRefused });
-    if (isOutsideWindows(group, nowUs)) return { outsideAtUs: nowUs };
+    if (isGroupOutside(group, nowUs)) return { outsideAtUs: nowUs };
     this.table.checkRoom();
     const [verdict] = this.options.store.decide([group]);
     if (verdict === undefined || !('verdicts' in verdict)) throw new Error('the embedded store decided nothing');
@@ -140,7 +140,10 @@ export class MemoryReservations implements Reservations {
   }
 }
 
-function groupOf({ legs, quotaAlwaysFits, shadow }: Plan, { hits, isDry }: { readonly hits: number; readonly isDry: boolean }): Group {
+function groupOf(
+  { legs, quotaAlwaysFits, shadow }: ReservationPlan,
+  { hits, isDry }: { readonly hits: number; readonly isDry: boolean },
+): Group {
   const takes = legs.map(({ bucketKey, limit, mode, descriptor }) => ({ bucketKey, limit, hits, mode, descriptor }));
   return isDry ? { takes, quotaAlwaysFits, shadow, dry: true } : { takes, quotaAlwaysFits, shadow };
 }

@@ -1,6 +1,6 @@
 /** Penalties: denials are counted after the decision, and at the n-th one a block is written. */
 
-import type { Decided } from '../../../src/should-rate-limit';
+import type { DecidedRequest } from '../../../src/domain/respond/decided/decided-request';
 import { makeShouldRateLimit } from '../../../src/should-rate-limit';
 import {
   COUNTED_MAX,
@@ -60,7 +60,7 @@ function open({ shadow = false, store }: { readonly shadow?: boolean; readonly s
     },
     onError: (error) => errors.push(error),
   });
-  let last: Decided | undefined;
+  let last: DecidedRequest | undefined;
   const decide = alone(
     makeShouldRateLimit({
       ruleSet: () => ruleSet,

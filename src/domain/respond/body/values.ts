@@ -6,7 +6,7 @@ import { toSecondsUp } from '../../decide/decision';
 import { VALUE_BYTES_MAX, VIOLATED_POLICIES_MAX, type Placeholder } from '../../rule/body/placeholders';
 import type { Limit, ResponseHeaders } from '../../rule/limit';
 import type { Denial } from '../decided/denials';
-import type { DecidedRequest } from '../decided/response-input';
+import type { DecidedRequest } from '../decided/decided-request';
 import { retryAfterMs, retryAfterS } from '../decided/wait';
 import { serverTimeUs } from '../decided/server-time';
 import { listPolicies, policyName } from '../headers/policy-names';

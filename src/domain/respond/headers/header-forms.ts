@@ -3,7 +3,7 @@
 import { toSecondsUp } from '../../decide/decision';
 import type { Limit, LimitForm, ResetForm } from '../../rule/limit';
 import { serverTimeUs } from '../decided/server-time';
-import type { DecidedRequest } from '../decided/response-input';
+import type { DecidedRequest } from '../decided/decided-request';
 
 const MS_US = 1000;
 const SECOND_MS = 1000;

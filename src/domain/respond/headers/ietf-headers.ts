@@ -5,7 +5,7 @@ import { toSecondsUp, type Header } from '../../decide/decision';
 import { durationUntilResetUs } from '../../decide/to-decision';
 import type { ResponseHeaders } from '../../rule/limit';
 import type { RequestMatch } from '../../rule/match';
-import type { DecidedRequest } from '../decided/response-input';
+import type { DecidedRequest } from '../decided/decided-request';
 import type { OpenHeaders } from './header-kind';
 import { listPolicies, type Listed } from './policy-names';
 

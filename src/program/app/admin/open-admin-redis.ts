@@ -17,7 +17,7 @@ import { openRedis, type OpenedRedis } from '../deciding/open-redis';
 import type { TopKeys } from '../../../state/top/top-keys';
 import { PublishedTopKeys } from '../../../state/top/published-top-keys';
 import { RedisExchange } from '../../../state/top/redis-exchange';
-import { inParts, instancesKey } from '../deciding/open-store';
+import { inParts, instancesKey } from '../deciding/open-redis-store';
 import { VERSION } from '../context/version';
 import { RedisBuckets } from './redis-buckets';
 

@@ -10,7 +10,7 @@ import type { MemoryStore } from '../../../state/store/memory/memory-store';
 import type { MetricReading } from '../../../server/observability/metrics/metrics-snapshot';
 import type { TopKeys } from '../../../state/top/top-keys';
 import { livePort } from './live-counts';
-import type { OpenedStore } from '../deciding/open-store';
+import type { OpenedStore } from '../deciding/open-redis-store';
 
 export interface ProcessServicesInput extends Pick<OpenedStore, 'forget'> {
   /** Undefined: the buckets are in Redis. */

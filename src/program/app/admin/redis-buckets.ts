@@ -1,6 +1,6 @@
 /** The buckets in Redis, for the admin API, on the connections of its thread. */
 
-import { isOutsideWindows, type Group, type GroupVerdict } from '../../../domain/bucket/take';
+import { isGroupOutside, type Group, type GroupVerdict } from '../../../domain/bucket/take';
 import { domainKeyStart } from '../../../domain/bucket/bucket-key';
 import { toByteString } from '../../../domain/descriptor/byte-string';
 import type { BucketPage, BucketQuery, BucketsPort } from '../../../administration/admin/backend';
@@ -46,7 +46,7 @@ export class RedisBuckets implements BucketsPort {
       if (outcome instanceof StoreError) throw outcome;
       // The clocks differ, or a calendar window has just ended: the next try names the right one.
       const group = groups[i];
-      return 'verdicts' in outcome && group !== undefined && !isOutsideWindows(group, outcome.nowUs) ? outcome : undefined;
+      return 'verdicts' in outcome && group !== undefined && !isGroupOutside(group, outcome.nowUs) ? outcome : undefined;
     });
   }
 

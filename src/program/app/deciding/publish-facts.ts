@@ -11,7 +11,7 @@ import type { Metrics } from '../../../server/observability/metrics/metrics';
 import { ProcessLoad } from '../../../server/observability/process-load';
 import { HEARTBEAT_MS, HEARTBEAT_TTL_MS } from '../../../state/resilience/instances';
 import type { OpenedControl } from './open-control';
-import type { OpenedStore } from './open-store';
+import type { OpenedStore } from './open-redis-store';
 
 export interface FactsInput {
   readonly opened: Pick<OpenedStore, 'run' | 'name' | 'lastError'>;

@@ -1,7 +1,7 @@
 /** The embedded store: buckets in the memory of this process, decided by the TypeScript engines. */
 
 import { USED_UP_FOR_SHORT } from '../../../domain/bucket/forget-rank';
-import { isOutsideWindows, type Group, type Settlement } from '../../../domain/bucket/take';
+import { isGroupOutside, type Group, type Settlement } from '../../../domain/bucket/take';
 import { decideGroup, type Buckets } from '../../../domain/decide/decide-group';
 import type { BucketState } from '../../../domain/algorithm/algorithms';
 import { settleBucket } from '../../../domain/decide/settle-bucket';
@@ -83,7 +83,7 @@ export class MemoryStore implements Store {
     let next = 0;
     let added = 0;
     for (const group of groups) {
-      outcomes[next] = isOutsideWindows(group, nowUs) ? { outsideAtUs: nowUs } : decideGroup({ group, nowUs, buckets: this.buckets });
+      outcomes[next] = isGroupOutside(group, nowUs) ? { outsideAtUs: nowUs } : decideGroup({ group, nowUs, buckets: this.buckets });
       added += group.takes.length;
       next += 1;
     }
