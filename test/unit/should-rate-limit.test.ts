@@ -41,8 +41,8 @@ class FakeStore implements Store {
     return Promise.resolve(outcome === undefined ? [] : [outcome]);
   }
 
-  settle(): Promise<readonly number[]> {
-    return Promise.reject(new Error('a request settles nothing'));
+  adjust(): Promise<readonly number[]> {
+    return Promise.reject(new Error('a request adjusts nothing'));
   }
 
   close(): Promise<void> {
@@ -173,7 +173,7 @@ describe('windows of the calendar', () => {
         asks += 1;
         return asks === 1 ? ofStore.take(groups) : Promise.reject(new StoreError('gone', 'connection', { mayHaveRun: false }));
       },
-      settle: () => Promise.resolve([]),
+      adjust: () => Promise.resolve([]),
       close: () => Promise.resolve(),
     };
     const store = new FallbackStore(goesAway, {

@@ -48,7 +48,7 @@ export interface Group {
 }
 
 /** Changes one bucket without a verdict. */
-export interface Settlement {
+export interface Adjustment {
   readonly bucketKey: string;
   readonly limit: BucketLimit;
   /** Positive: charged, as far as there is room. Negative: hits of an earlier take, given back. */
@@ -64,7 +64,7 @@ export interface Settlement {
 }
 
 /** Replaces the number of applied hits: the bucket is unreadable, or the store's clock is outside of the limit's windows. */
-export const UNSETTLED = -1;
+export const NOT_ADJUSTED = -1;
 
 /** The store's clock is outside of the windows of a take: nothing was decided, and the caller must ask again. */
 export interface OutsideWindows {

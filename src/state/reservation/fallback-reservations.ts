@@ -2,7 +2,7 @@
 
 import { TRAITS } from '../../domain/algorithm/algorithms';
 import { isSameWindow } from '../../domain/algorithm/window';
-import type { Group, OutsideWindows, Settlement, Take } from '../../domain/bucket/take';
+import type { Group, OutsideWindows, Adjustment, Take } from '../../domain/bucket/take';
 import {
   extendedUntilUs,
   grantableHits,
@@ -204,19 +204,19 @@ export class FallbackReservations implements Reservations {
     const current = unknown?.plan.legs ?? [];
     const legs = withEdgesOf(kept.legs, current);
     if (haveEdgesOf(legs, current) && isOutsideCharge({ record: before, legs, target, actual, nowUs })) return { outsideAtUs: nowUs };
-    const settlements: Settlement[] = [];
-    const apply = (settlement: Settlement): number => {
-      if (settlement.hits > 0 || !isForgotten(settlement, nowUs)) settlements.push(settlement);
-      return Math.abs(settlement.hits);
+    const adjustments: Adjustment[] = [];
+    const apply = (adjustment: Adjustment): number => {
+      if (adjustment.hits > 0 || !isForgotten(adjustment, nowUs)) adjustments.push(adjustment);
+      return Math.abs(adjustment.hits);
     };
     const settled = settleRecord({ record: before, legs, target, actual, nowUs, apply });
     const keep = (record: typeof settled): StepOutcome => {
       this.table.keep({ ...kept, record }, nowUs);
       return { record, isChanged: true, isDegraded: true };
     };
-    if (settlements.length === 0) return keep(settled);
+    if (adjustments.length === 0) return keep(settled);
     // Nothing is kept before the answer: other steps of the name wait for it.
-    const [outcome] = await this.options.store.take([toReports(settlements, legs)], options);
+    const [outcome] = await this.options.store.take([toReports(adjustments, legs)], options);
     const verdict = verdictOf(outcome);
     if ('outsideAtUs' in verdict) return verdict;
     return keep({ ...settled, cut: Math.max(...verdict.verdicts.map((each) => each.cut ?? 0)) });
@@ -224,7 +224,7 @@ export class FallbackReservations implements Reservations {
 }
 
 /** With its window the hits of a take are gone: a refund would give back those of others. */
-function isForgotten({ limit, takenAtUs }: Settlement, nowUs: number): boolean {
+function isForgotten({ limit, takenAtUs }: Adjustment, nowUs: number): boolean {
   return TRAITS[limit.algorithm].restores === 'at-window-end' && !isSameWindow(limit, takenAtUs, nowUs);
 }
 
@@ -263,8 +263,8 @@ function failureModeOf({ failureMode }: Leg): Pick<Take, 'failureMode'> {
 }
 
 /** Reports of used or returned hits: no limit denies them. */
-function toReports(settlements: readonly Settlement[], legs: readonly Leg[]): Group {
-  const takes = settlements.map(({ bucketKey, limit, hits, overdraftMax = 0 }, descriptor): Take => {
+function toReports(adjustments: readonly Adjustment[], legs: readonly Leg[]): Group {
+  const takes = adjustments.map(({ bucketKey, limit, hits, overdraftMax = 0 }, descriptor): Take => {
     const leg = legs.find((each) => each.bucketKey === bucketKey);
     return { bucketKey, limit, hits, mode: 'shadow', descriptor, overdraftMax, ...(leg && failureModeOf(leg)) };
   });

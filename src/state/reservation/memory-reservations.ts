@@ -123,7 +123,7 @@ export class MemoryReservations implements Reservations {
     const before = known?.record ?? unknownRecord({ legs: legs.length, keepUs: unknown?.keepUs ?? 0, nowUs });
     if (isSettled(before, target, nowUs)) return { record: before, isChanged: false, isDegraded: false };
     if (haveEdgesOf(legs, current) && isOutsideCharge({ record: before, legs, target, actual, nowUs })) return { outsideAtUs: nowUs };
-    const apply = (settlement: Parameters<MemoryStore['apply']>[0][number]): number => this.options.store.apply([settlement])[0] ?? 0;
+    const apply = (adjustment: Parameters<MemoryStore['apply']>[0][number]): number => this.options.store.apply([adjustment])[0] ?? 0;
     const record = settleRecord({ record: before, legs, target, actual, nowUs, apply });
     this.table.keep({ name, legs, record }, nowUs);
     return { record, isChanged: true, isDegraded: false };

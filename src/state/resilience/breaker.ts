@@ -1,7 +1,7 @@
 /** A circuit breaker: a store that stops calling another store that keeps failing. */
 
-import type { Group, Settlement } from '../../domain/bucket/take';
-import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../store/port/store';
+import type { Group, Adjustment } from '../../domain/bucket/take';
+import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../store/port/store';
 import { StoreError, type StoreErrorReason } from '../store/port/store-error';
 import { Circuit, type CircuitState } from './circuit';
 
@@ -49,9 +49,9 @@ export class BreakerStore implements Store {
     return this.tryOrRefuse(() => this.store.take(groups, options));
   }
 
-  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
-    if (this.circuit.isClosed) return this.watch(this.store.settle(settlements, options));
-    return this.tryOrRefuse(() => this.store.settle(settlements, options));
+  adjust(adjustments: readonly Adjustment[], options?: TakeOptions): Promise<readonly AdjustOutcome[]> {
+    if (this.circuit.isClosed) return this.watch(this.store.adjust(adjustments, options));
+    return this.tryOrRefuse(() => this.store.adjust(adjustments, options));
   }
 
   /** The same breaker in front of another store on the same server. */
@@ -59,7 +59,7 @@ export class BreakerStore implements Store {
     const guard = <Answer>(call: () => Promise<Answer>) => (this.circuit.isClosed ? this.watch(call()) : this.tryOrRefuse(call));
     return {
       take: (groups, options) => guard(() => store.take(groups, options)),
-      settle: (settlements, options) => guard(() => store.settle(settlements, options)),
+      adjust: (adjustments, options) => guard(() => store.adjust(adjustments, options)),
       close: () => store.close(),
     };
   }

@@ -1,16 +1,16 @@
 /** A store with deadlines: calls that Redis does not answer in time fail. */
 
-import type { Group, Settlement } from '../../domain/bucket/take';
+import type { Group, Adjustment } from '../../domain/bucket/take';
 import { asError } from '../../lib/errors';
 import { ANSWER_MS, lateError } from '../store/port/time-left';
-import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../store/port/store';
-import type { StoreError} from '../store/port/store-error';
+import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../store/port/store';
+import type { StoreError } from '../store/port/store-error';
 import { type StoreErrorReason } from '../store/port/store-error';
 
 export interface DeadlineOptions {
   /** A monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
-  /** Deadline of a take, in milliseconds, or less if the caller has less time left; default deadline of a settlement. */
+  /** Deadline of a take, in milliseconds, or less if the caller has less time left; default deadline of an adjustment. */
   readonly timeoutMs: number;
   /** Recent lag of this process, in milliseconds. Default: none. */
   readonly lagMs?: () => number;
@@ -106,15 +106,15 @@ export class DeadlineStore implements Store {
     return this.takeIn(this.store, groups, options);
   }
 
-  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
-    return this.settleIn(this.store, settlements, options);
+  adjust(adjustments: readonly Adjustment[], options?: TakeOptions): Promise<readonly AdjustOutcome[]> {
+    return this.adjustIn(this.store, adjustments, options);
   }
 
   /** The same deadlines, and lag, for another store on the same server. */
   beside(store: Store): Store {
     return {
       take: (groups, options) => this.takeIn(store, groups, options),
-      settle: (settlements, options) => this.settleIn(store, settlements, options),
+      adjust: (adjustments, options) => this.adjustIn(store, adjustments, options),
       close: () => store.close(),
     };
   }
@@ -124,9 +124,9 @@ export class DeadlineStore implements Store {
     return this.inTime(store.take(groups, options), Math.min(this.timeoutMs, timeoutMs), Math.min(PATIENCE_MS, timeoutMs - ANSWER_MS));
   }
 
-  private settleIn(store: Store, settlements: readonly Settlement[], options: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
-    // No caller waits for a settlement, so its deadline may be longer than that of a take.
-    return this.inTime(store.settle(settlements, options), options.timeoutMs ?? this.timeoutMs, PATIENCE_MS);
+  private adjustIn(store: Store, adjustments: readonly Adjustment[], options: TakeOptions = {}): Promise<readonly AdjustOutcome[]> {
+    // No caller waits for an adjustment, so its deadline may be longer than that of a take.
+    return this.inTime(store.adjust(adjustments, options), options.timeoutMs ?? this.timeoutMs, PATIENCE_MS);
   }
 
   close(): Promise<void> {

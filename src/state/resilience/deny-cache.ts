@@ -11,13 +11,13 @@ import {
   type Group,
   type GroupVerdict,
   type OpenVerdict,
-  type Settlement,
+  type Adjustment,
   type Take,
   type Verdict,
 } from '../../domain/bucket/take';
 import { markDenials } from '../../domain/decide/denial-rule';
 import { WINDOW_US_MAX } from '../../domain/descriptor/unit';
-import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../store/port/store';
+import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../store/port/store';
 import { RankedLruMap } from '../store/memory/ranked-lru';
 import type { UsageSnapshot } from './usage-snapshot';
 
@@ -82,16 +82,16 @@ export class DenyCacheStore implements Store {
     return this.askOthers({ groups, denied, sentUs, options });
   }
 
-  async settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
+  async adjust(adjustments: readonly Adjustment[], options?: TakeOptions): Promise<readonly AdjustOutcome[]> {
     try {
-      return await this.store.settle(settlements, options);
+      return await this.store.adjust(adjustments, options);
     } finally {
-      this.forget(settlements);
+      this.forget(adjustments);
     }
   }
 
   /** Drops the denials of buckets that got, or may have got, hits back. */
-  forget(changed: readonly Pick<Settlement, 'bucketKey'>[]): void {
+  forget(changed: readonly Pick<Adjustment, 'bucketKey'>[]): void {
     for (const { bucketKey } of changed) this.change(bucketKey);
   }
 

@@ -2,7 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { forgetRank, RANKS, rankToForget } from '../../domain/bucket/forget-rank';
-import { UNSETTLED, type BucketLimit, type Group, type Settlement, type Take, type Verdict } from '../../domain/bucket/take';
+import { NOT_ADJUSTED, type BucketLimit, type Group, type Adjustment, type Take, type Verdict } from '../../domain/bucket/take';
 import { copyOf } from '../../domain/descriptor/byte-string';
 import type { MemoryStore } from '../store/memory/memory-store';
 import type { GroupOutcome, Store } from '../store/port/store';
@@ -13,7 +13,7 @@ import type { UsageSnapshot } from './usage-snapshot';
 import { hitsOfShare, shareOfHits, toLocalShare } from './local-share';
 
 /** Decides within the same turn of the event loop, and drops buckets on request. */
-export type LocalStore = Pick<MemoryStore, 'take' | 'settle' | 'decide' | 'forget' | 'close'>;
+export type LocalStore = Pick<MemoryStore, 'take' | 'adjust' | 'decide' | 'forget' | 'close'>;
 
 export interface FallbackLedgerOptions {
   /** The buckets of this instance. */
@@ -33,7 +33,7 @@ export interface FallbackLedgerOptions {
    * Whether the server of this bucket is available, as far as is known; otherwise it is not charged, while other servers may
    * be. Default: always.
    */
-  readonly isThere?: (bucket: Pick<Settlement, 'bucketKey' | 'limit'>) => boolean;
+  readonly isThere?: (bucket: Pick<Adjustment, 'bucketKey' | 'limit'>) => boolean;
   /** Reports hits that the store was charged. */
   readonly onChargedBack: (hits: number) => void;
   /** Reports admitted hits that the store may never count, and refunded ones that it may go on counting. */
@@ -211,7 +211,7 @@ export class FallbackLedger {
     const remaining = this.options.lastKnown.remaining(bucketKey, limit);
     const share = toLocalShare(limit, { instances });
     const hits = share.capacity - Math.min(share.capacity, shareOfHits(remaining, { instances }));
-    if (hits > 0) void this.options.local.settle([toCharge({ bucketKey: localKey, limit: share, hits })]);
+    if (hits > 0) void this.options.local.adjust([toCharge({ bucketKey: localKey, limit: share, hits })]);
   }
 
   /** False if it was dropped meanwhile. */
@@ -262,14 +262,14 @@ export class FallbackLedger {
       return overdraftMax === undefined ? charge : { ...charge, overdraftMax };
     });
     const outcomes = await this.options.store
-      .settle(charges, { timeoutMs: CHARGE_TIMEOUT_MS })
+      .adjust(charges, { timeoutMs: CHARGE_TIMEOUT_MS })
       .catch((error: unknown) => charges.map(() => error));
     let failed = 0;
     for (const [i, account] of due.entries()) {
       const outcome = outcomes[i];
       const hits = charges[i]?.hits ?? 0;
       if (typeof outcome === 'number') {
-        if (outcome === UNSETTLED) this.options.onLost(hits, 'bucket');
+        if (outcome === NOT_ADJUSTED) this.options.onLost(hits, 'bucket');
         else this.options.onChargedBack(outcome);
         // An account dropped meanwhile is already in the usage snapshot.
         if (!this.isOpen(account)) continue;
@@ -351,6 +351,6 @@ function toCheck({ localKey, limit, instances }: Account): Group {
   return { takes: [check], quotaAlwaysFits: false, shadow: false };
 }
 
-function toCharge(charge: Pick<Settlement, 'bucketKey' | 'limit' | 'hits'>): Settlement {
+function toCharge(charge: Pick<Adjustment, 'bucketKey' | 'limit' | 'hits'>): Adjustment {
   return { ...charge, takenAtUs: 0, usedBefore: 0 };
 }

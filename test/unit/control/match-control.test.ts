@@ -29,7 +29,7 @@ const ROOT = levelOf({
 
 const NO_STORE: Store = {
   take: () => Promise.reject(new StoreError('away', 'connection')),
-  settle: () => Promise.reject(new StoreError('away', 'connection')),
+  adjust: () => Promise.reject(new StoreError('away', 'connection')),
   close: () => Promise.resolve(),
 };
 

@@ -44,7 +44,7 @@ class World {
         await this.slow;
         return this.buckets.take(groups);
       },
-      settle: async (settlements) => (this.isAway ? settlements.map(() => AWAY) : this.buckets.settle(settlements)),
+      adjust: async (adjustments) => (this.isAway ? adjustments.map(() => AWAY) : this.buckets.adjust(adjustments)),
       close: () => Promise.resolve(),
     };
     const store = new FallbackStore(redis, {

@@ -48,7 +48,7 @@ class PausingRedis implements Store {
     );
   }
 
-  settle(): Promise<never> {
+  adjust(): Promise<never> {
     return Promise.reject(new Error('not asked'));
   }
 

@@ -18,7 +18,7 @@ function storeOf(intercept: (bucketKey: string) => Promise<void>): { readonly st
       expect(options).toEqual({ timeoutMs: 7 });
       return memory.take(groups);
     },
-    settle: (settlements) => memory.settle(settlements),
+    adjust: (adjustments) => memory.adjust(adjustments),
     close: () => memory.close(),
   };
   return { store: new OneByOneStore(inner), asked };

@@ -1,7 +1,7 @@
 /** How a Redis Cluster's nodes are followed, against nodes that do as they are told. */
 
 import { ErrorReply } from 'redis';
-import type { Group, Settlement } from '../../../src/domain/bucket/take';
+import type { Group, Adjustment } from '../../../src/domain/bucket/take';
 import type { NodeAddress } from '../../../src/state/store/redis/cluster-slots';
 import { MeasuredStore } from '../../../src/state/store/layers/measured-store';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
@@ -11,7 +11,7 @@ import { redirectOf } from '../../../src/state/store/redis/client/redirect-error
 import { RedisClusterStore } from '../../../src/state/store/redis/cluster/redis-cluster-store';
 import type { GroupOutcome, Store, TakeOptions } from '../../../src/state/store/port/store';
 import { StoreError } from '../../../src/state/store/port/store-error';
-import { groupOf, settlement, take } from '../../support/decisions/groups';
+import { groupOf, adjustment, take } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { until } from '../../support/clock/until';
 
@@ -52,7 +52,7 @@ class ScriptedNode implements Store {
   get importing(): Store {
     return {
       take: (groups) => this.take(groups, true),
-      settle: (settlements) => this.settle(settlements, true),
+      adjust: (adjustments) => this.adjust(adjustments, true),
       close: () => this.close(),
     };
   }
@@ -65,11 +65,11 @@ class ScriptedNode implements Store {
     );
   }
 
-  settle(settlements: readonly Settlement[], isAsking: unknown): Promise<readonly number[]> {
+  adjust(adjustments: readonly Adjustment[], isAsking: unknown): Promise<readonly number[]> {
     return this.answer(
-      settlements.map(({ bucketKey }) => `=${bucketKey}`),
+      adjustments.map(({ bucketKey }) => `=${bucketKey}`),
       isAsking === true,
-      () => this.memory.settle(settlements),
+      () => this.memory.adjust(adjustments),
     );
   }
 
@@ -175,7 +175,7 @@ test('a call whose node was not found in time has surely not run', async () => {
   const late = open([A], [B]);
   await Promise.all([late.connect({ waitMs: 100 }), store.close()]);
   store = late;
-  await expect(store.settle([settlement(HIGH)], { timeoutMs: 50 })).rejects.toMatchObject({ reason: 'timeout', mayHaveRun: false });
+  await expect(store.adjust([adjustment(HIGH)], { timeoutMs: 50 })).rejects.toMatchObject({ reason: 'timeout', mayHaveRun: false });
   expect(node(B).calls).toEqual([]);
 });
 
@@ -193,10 +193,10 @@ test('a failed part fails alone, and if all fail the call throws', async () => {
   await expect(store.take([groupOf([take(HIGH)])])).rejects.toBe(gone);
 });
 
-test('a settlement goes to the node of its bucket, and a failed one fails alone', async () => {
+test('an adjustment goes to the node of its bucket, and a failed one fails alone', async () => {
   const gone = new StoreError('gone', 'connection');
   node(B).answers.push(gone);
-  expect(await store.settle([settlement(HIGH, { hits: 3 }), settlement(LOW, { hits: 4 })])).toEqual([gone, 4]);
+  expect(await store.adjust([adjustment(HIGH, { hits: 3 }), adjustment(LOW, { hits: 4 })])).toEqual([gone, 4]);
 });
 
 test('a heartbeat goes to the node of its key, and follows it', async () => {

@@ -152,8 +152,8 @@ class RedisParts implements BothRedis {
   private inParts(): Store {
     const { settings, choice, metrics } = this.input;
     const { main, second } = this;
-    const onGivenBack: SplitStoreOptions['onGivenBack'] = (settlements) => {
-      this.denyCache.forget(settlements);
+    const onGivenBack: SplitStoreOptions['onGivenBack'] = (adjustments) => {
+      this.denyCache.forget(adjustments);
     };
     return inParts({ settings, choice, metrics, main, second, onGivenBack });
   }

@@ -2,9 +2,9 @@
 
 import { readTimeout } from '../../../lib/clock';
 import { TRAITS } from '../../../domain/algorithm/algorithms';
-import type { Group, Settlement } from '../../../domain/bucket/take';
+import type { Group, Adjustment } from '../../../domain/bucket/take';
 import { ANSWER_MS, lateError } from '../port/time-left';
-import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../port/store';
+import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../port/store';
 import { isMoving, overloadError, StoreError, storeErrorOf, type StoreErrorReason } from '../port/store-error';
 import type { ServerName, StoreTrace } from '../port/store-trace';
 
@@ -67,7 +67,7 @@ interface Lane {
  * Calls that one turn of the event loop has read are sent together, and no call waits for others. Only while commands are under
  * way do calls collect, until one returns. So a batch grows with the load, and an idle store is asked at once.
  *
- * A command that fails fails all its calls. Settlements are not batched.
+ * A command that fails fails all its calls. Adjustments are not batched.
  */
 export class BatchingStore implements Store {
   /** By part: one, or one for each slot. */
@@ -114,8 +114,8 @@ export class BatchingStore implements Store {
     });
   }
 
-  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
-    return this.store.settle(settlements, options);
+  adjust(adjustments: readonly Adjustment[], options?: TakeOptions): Promise<readonly AdjustOutcome[]> {
+    return this.store.adjust(adjustments, options);
   }
 
   close(): Promise<void> {

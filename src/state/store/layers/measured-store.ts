@@ -1,8 +1,8 @@
 /** A store that reports the duration of each call and the reasons of failures. */
 
 import { monotonicNowMs } from '../../../lib/clock';
-import type { Group, Settlement } from '../../../domain/bucket/take';
-import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../port/store';
+import type { Group, Adjustment } from '../../../domain/bucket/take';
+import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../port/store';
 import { StoreError, type StoreErrorReason } from '../port/store-error';
 
 export interface StoreMeasure {
@@ -21,9 +21,9 @@ export class MeasuredStore implements Store {
     return this.counted(this.store.take(groups, options), startedMs);
   }
 
-  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
+  adjust(adjustments: readonly Adjustment[], options?: TakeOptions): Promise<readonly AdjustOutcome[]> {
     const startedMs = monotonicNowMs();
-    return this.counted(this.store.settle(settlements, options), startedMs);
+    return this.counted(this.store.adjust(adjustments, options), startedMs);
   }
 
   close(): Promise<void> {

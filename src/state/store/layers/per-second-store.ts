@@ -1,9 +1,9 @@
 /** Combines two stores: one counts the limits of one second, the other one all others. */
 
 import { TRAITS } from '../../../domain/algorithm/algorithms';
-import type { BucketLimit, Group, Settlement } from '../../../domain/bucket/take';
+import type { BucketLimit, Group, Adjustment } from '../../../domain/bucket/take';
 import { askByPart } from './ask-by-part';
-import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../port/store';
+import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../port/store';
 
 const SECOND_US = 1_000_000;
 
@@ -24,9 +24,9 @@ export class PerSecondStore implements Store {
     return askByPart<Group, GroupOutcome, Store>(groups, { partOf, ask: (store, some) => store.take(some, options) });
   }
 
-  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
-    const partOf = ({ limit }: Settlement) => this.storeOf(limit);
-    return askByPart<Settlement, SettleOutcome, Store>(settlements, { partOf, ask: (store, some) => store.settle(some, options) });
+  adjust(adjustments: readonly Adjustment[], options?: TakeOptions): Promise<readonly AdjustOutcome[]> {
+    const partOf = ({ limit }: Adjustment) => this.storeOf(limit);
+    return askByPart<Adjustment, AdjustOutcome, Store>(adjustments, { partOf, ask: (store, some) => store.adjust(some, options) });
   }
 
   async close(): Promise<void> {

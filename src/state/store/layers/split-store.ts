@@ -3,7 +3,7 @@
  * in several parts all or nothing, as far as possible without a lock. docs/internals/store.md describes the limits of that.
  */
 
-import { isUsageReport, type Group, type GroupVerdict, type OutsideWindows, type Settlement, type Take } from '../../../domain/bucket/take';
+import { isUsageReport, type Group, type GroupVerdict, type OutsideWindows, type Adjustment, type Take } from '../../../domain/bucket/take';
 import {
   groupOfPart,
   mayDeny,
@@ -11,14 +11,14 @@ import {
   hitsOfStep,
   partsOfStep,
   positiveHits,
-  settlementsOf,
+  adjustmentsOf,
   together,
   wholeOf,
   type DecidedPart,
   type Part,
   type Step,
 } from './group-parts';
-import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../port/store';
+import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../port/store';
 import { isMoving, StoreError, storeErrorOf } from '../port/store-error';
 import type { StoreTrace } from '../port/store-trace';
 import { TimeLeft, within } from '../port/time-left';
@@ -31,7 +31,7 @@ export interface SplitStoreOptions {
   /** Reports hits that stay, or may stay, charged although they should have been given back or refunded, and hits of usage reports that may not be charged. */
   readonly onHitsLost: (hits: number) => void;
   /** Reports buckets that got, or may have got, hits back. */
-  readonly onGivenBack: (settlements: readonly Settlement[]) => void;
+  readonly onGivenBack: (adjustments: readonly Adjustment[]) => void;
 }
 
 export class SplitStore implements Store {
@@ -48,8 +48,8 @@ export class SplitStore implements Store {
     return outcomes;
   }
 
-  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
-    return this.store.settle(settlements, options);
+  adjust(adjustments: readonly Adjustment[], options?: TakeOptions): Promise<readonly AdjustOutcome[]> {
+    return this.store.adjust(adjustments, options);
   }
 
   close(): Promise<void> {
@@ -144,13 +144,13 @@ export class SplitStore implements Store {
   private async giveBack({ decided, failed }: StepAnswer): Promise<void> {
     const unknown = failed.filter(({ problem }) => problem instanceof StoreError && problem.mayHaveRun);
     const unknownHits = positiveHits(unknown.flatMap(({ part }) => part.takes));
-    const settlements = decided.flatMap(settlementsOf);
-    const chargedHits = -settlements.reduce((sum, { hits }) => sum + hits, 0);
+    const adjustments = decided.flatMap(adjustmentsOf);
+    const chargedHits = -adjustments.reduce((sum, { hits }) => sum + hits, 0);
     let given = 0;
-    if (settlements.length > 0) {
-      const applied = await this.store.settle(settlements, { timeoutMs: this.options.timeoutMs }).catch(() => []);
+    if (adjustments.length > 0) {
+      const applied = await this.store.adjust(adjustments, { timeoutMs: this.options.timeoutMs }).catch(() => []);
       given = applied.reduce<number>((sum, hits) => sum + (hits instanceof StoreError ? 0 : Math.max(0, hits)), 0);
-      this.options.onGivenBack(settlements);
+      this.options.onGivenBack(adjustments);
     }
     const lost = unknownHits + chargedHits - given;
     if (lost > 0) this.options.onHitsLost(lost);

@@ -1,6 +1,6 @@
 /** The store port: decides groups of takes, and keeps their buckets. */
 
-import type { Group, GroupVerdict, OutsideWindows, Settlement } from '../../../domain/bucket/take';
+import type { Group, GroupVerdict, OutsideWindows, Adjustment } from '../../../domain/bucket/take';
 import type { StoreError } from './store-error';
 import type { StoreTrace } from './store-trace';
 
@@ -30,18 +30,18 @@ export interface Store {
    */
   take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]>;
   /**
-   * Applies settlements in their order, without any decision; resolves to the hits applied by each. A charge stops at an
+   * Applies adjustments in their order, without any decision; resolves to the hits applied by each. A charge stops at an
    * empty bucket. Hits are given back only as far as time has not already restored them: for a window that has
    * ended, none are.
    *
    * @throws StoreError if nothing was applied, as far as is known
    */
-  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]>;
+  adjust(adjustments: readonly Adjustment[], options?: TakeOptions): Promise<readonly AdjustOutcome[]>;
   /** Closes connections; calls in flight finish or fail. */
   close(): Promise<void>;
 }
 
 export type GroupOutcome = GroupVerdict | OutsideWindows | StoreError;
 
-/** Hits applied, or `UNSETTLED`. */
-export type SettleOutcome = number | StoreError;
+/** Hits applied, or `NOT_ADJUSTED`. */
+export type AdjustOutcome = number | StoreError;

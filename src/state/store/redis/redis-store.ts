@@ -1,6 +1,6 @@
-/** The Redis store: each call is one EVALSHA of `lua/take.lua` or `lua/settle.lua`, on Redis's own clock. */
+/** The Redis store: each call is one EVALSHA of `lua/take.lua` or `lua/adjust.lua`, on Redis's own clock. */
 
-import type { Group, Settlement } from '../../../domain/bucket/take';
+import type { Group, Adjustment } from '../../../domain/bucket/take';
 import { readSlotList } from './cluster-slots';
 import { readWhole, readWord, type ReadReply } from './client/read-reply';
 import { redirectOf } from './client/redirect-error';
@@ -9,8 +9,8 @@ import { errorCodeOf, wasNotSent } from './client/redis-errors';
 import { readInfo, type EvictionReading } from './eviction-watch';
 import { loadScript, type Script } from './script-loader';
 import type { ScriptArguments } from './script-wire';
-import { decodeApplied, encodeSettlements } from './settle-wire';
-import type { GroupOutcome, SettleOutcome, Store } from '../port/store';
+import { decodeApplied, encodeAdjustments } from './adjust-wire';
+import type { GroupOutcome, AdjustOutcome, Store } from '../port/store';
 import { overloadError, StoreError } from '../port/store-error';
 import { decodeReply, encodeTakes } from './take-wire';
 
@@ -23,7 +23,7 @@ const readOk = readWord('OK');
 
 export interface StoreScripts {
   readonly take: Script;
-  readonly settle: Script;
+  readonly adjust: Script;
 }
 
 /** A heartbeat of this process, in the key that all instances share. */
@@ -63,7 +63,7 @@ export class RedisStore implements Store {
   /** The same server for buckets of slots that it is importing. */
   readonly importing: Store = {
     take: (groups) => this.take(groups, IMPORTING),
-    settle: (settlements) => this.settle(settlements, IMPORTING),
+    adjust: (adjustments) => this.adjust(adjustments, IMPORTING),
     close: () => this.close(),
   };
   private readonly connection: RedisConnection;
@@ -74,7 +74,7 @@ export class RedisStore implements Store {
   private inFlight = 0;
 
   constructor({
-    scripts = { take: loadScript('take'), settle: loadScript('settle') },
+    scripts = { take: loadScript('take'), adjust: loadScript('adjust') },
     isClusterNode = false,
     ...options
   }: RedisStoreOptions) {
@@ -82,7 +82,7 @@ export class RedisStore implements Store {
     this.isClusterNode = isClusterNode;
     this.inFlightMax = options.inFlightMax;
     // So that the first call of a new connection need not carry its script.
-    const greetings = [scripts.take, scripts.settle, this.heartbeat].map(({ text, sha }) => ({
+    const greetings = [scripts.take, scripts.adjust, this.heartbeat].map(({ text, sha }) => ({
       command: ['SCRIPT', 'LOAD', text],
       read: readWord(sha),
     }));
@@ -99,9 +99,9 @@ export class RedisStore implements Store {
     return this.call({ script: this.scripts.take, keys, args, read: (reply) => decodeReply(reply, { groups, folds }) }, options);
   }
 
-  settle(settlements: readonly Settlement[], options: RunOptions = {}): Promise<readonly SettleOutcome[]> {
-    const { keys, args } = encodeSettlements(settlements);
-    return this.call({ script: this.scripts.settle, keys, args, read: (reply) => decodeApplied(reply, settlements) }, options);
+  adjust(adjustments: readonly Adjustment[], options: RunOptions = {}): Promise<readonly AdjustOutcome[]> {
+    const { keys, args } = encodeAdjustments(adjustments);
+    return this.call({ script: this.scripts.adjust, keys, args, read: (reply) => decodeApplied(reply, adjustments) }, options);
   }
 
   /** The answer of a script that is none of the store's own. */

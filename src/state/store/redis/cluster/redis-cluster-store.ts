@@ -1,14 +1,14 @@
 /** A Redis Cluster as one store: sends each group to the node that owns its slot, and follows redirects. */
 
 import { setTimeout } from 'node:timers/promises';
-import type { Group, Settlement } from '../../../../domain/bucket/take';
+import type { Group, Adjustment } from '../../../../domain/bucket/take';
 import { monotonicNowMs } from '../../../../lib/clock';
 import { askByPart } from '../../layers/ask-by-part';
 import { ClusterNodes, type ClusterNode, type ClusterNodesOptions, type KnownNode } from './cluster-nodes';
 import { slotOf, slotOfGroup } from '../cluster-slots';
 import type { BeatInput, RunOptions, ScriptRun } from '../redis-store';
 import { RedirectError, type Redirect } from '../client/redirect-error';
-import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../../port/store';
+import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../../port/store';
 import { isMoving, StoreError, storeErrorOf, type StoreErrorReason } from '../../port/store-error';
 import { TimeLeft, within } from '../../port/time-left';
 
@@ -54,12 +54,12 @@ export class RedisClusterStore implements Store {
     return askByPart<Group, GroupOutcome, number>(groups, { partOf: slotOfGroup, ask: oneByOneIfTorn(takeIn) });
   }
 
-  settle(settlements: readonly Settlement[], { timeoutMs = this.options.timeoutMs }: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
+  adjust(adjustments: readonly Adjustment[], { timeoutMs = this.options.timeoutMs }: TakeOptions = {}): Promise<readonly AdjustOutcome[]> {
     const timeLeft = new TimeLeft(timeoutMs);
-    const settleIn = (slot: number, some: readonly Settlement[]) =>
-      this.send({ slot, timeLeft, timeoutMs }, (node, sendOptions) => storeFor(node, sendOptions).settle(some, sendOptions));
-    const partOf = ({ bucketKey }: Settlement) => slotOf(bucketKey);
-    return askByPart<Settlement, SettleOutcome, number>(settlements, { partOf, ask: oneByOneIfTorn(settleIn) });
+    const adjustIn = (slot: number, some: readonly Adjustment[]) =>
+      this.send({ slot, timeLeft, timeoutMs }, (node, sendOptions) => storeFor(node, sendOptions).adjust(some, sendOptions));
+    const partOf = ({ bucketKey }: Adjustment) => slotOf(bucketKey);
+    return askByPart<Adjustment, AdjustOutcome, number>(adjustments, { partOf, ask: oneByOneIfTorn(adjustIn) });
   }
 
   /** Sends a heartbeat of an instance, or its leave, and returns the number of live instances. */
