@@ -41,6 +41,13 @@ export default tseslint.config(
     },
   },
   {
+    files: ['src/**/*.ts'],
+    ignores: ['src/lib/clock.ts'],
+    rules: {
+      'no-restricted-properties': ['error', { object: 'performance', property: 'now', message: 'Use the clock of src/lib/clock.ts.' }],
+    },
+  },
+  {
     // The path of a request: each is made for every call.
     files: [
       'src/should-rate-limit.ts',
