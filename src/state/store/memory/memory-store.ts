@@ -91,9 +91,8 @@ export class MemoryStore implements Store {
     return outcomes;
   }
 
-  /** Like `settle`, within this turn of the event loop. */
-  apply(settlements: readonly Settlement[]): readonly number[] {
-    const nowUs = this.nowUs();
+  /** Like `settle`, within this turn of the event loop; as if it were that time, for hits of a time before. */
+  apply(settlements: readonly Settlement[], nowUs = this.nowUs()): readonly number[] {
     this.callUs = nowUs;
     const applied = settlements.map((settlement) => {
       const { applied: hits, write } = settleBucket({ settlement, nowUs, stored: this.table.use(settlement.bucketKey) });
