@@ -13,6 +13,9 @@ import { accountLine, HEAD_BYTES_MAX, headLine, readAccounts, readHeadLine, type
 /** The accounts beyond it are left out. */
 const BYTES_MAX = 2 * 1024 * 1024;
 
+/** Bytes that are written at once. */
+const CHUNK_BYTES = 64 * 1024;
+
 /** Between two writes, in milliseconds. */
 const PAUSE_MS = 1_000;
 
@@ -136,12 +139,13 @@ export class OutageFile {
     if (this.isForeign) return false;
     const { path: file, keyPrefix: prefix } = this.options;
     try {
-      const { text, owes } = await runInSlices(textOf({ prefix, instances: state.instances }, state.accounts), new Pace(SHORT_SLICE_MS));
-      if (text === '' && !this.exists) return true;
+      const { chunks, owes } = await runInSlices(textOf({ prefix, instances: state.instances }, state.accounts), new Pace(SHORT_SLICE_MS));
+      const isEmpty = chunks.length === 0;
+      if (isEmpty && !this.exists) return true;
       this.owes ||= owes;
-      await (text === '' ? rm(file, { force: true }) : replaceFile(file, text));
+      await (isEmpty ? rm(file, { force: true }) : replaceFile(file, chunks));
       this.owes = owes;
-      this.exists = text !== '';
+      this.exists = !isEmpty;
       this.isInTrouble = false;
       return true;
     } catch (error) {
@@ -189,35 +193,41 @@ export class OutageFile {
 }
 
 interface OutageText {
-  readonly text: string;
+  /** None without accounts. */
+  readonly chunks: readonly string[];
   readonly owes: boolean;
 }
 
-/** Empty without accounts. */
 function* textOf(head: OutageHead, accounts: Iterable<KeptAccount>): Generator<undefined, OutageText> {
-  const lines: string[] = [];
-  let size = HEAD_BYTES_MAX;
-  let owes = false;
+  const chunks: string[] = [];
+  let chunk = `${headLine(head)}\n`;
+  let size = chunk.length;
+  let [isEmpty, owes] = [true, false];
   for (const account of accounts) {
     // Nothing to go on with.
     if (account.used === 0 && account.refunds.hits === 0) continue;
     const line = accountLine(account);
     size += line.length + 1;
     if (size > BYTES_MAX) break;
-    lines.push(line);
+    if (chunk.length > CHUNK_BYTES) {
+      chunks.push(chunk);
+      chunk = '';
+    }
+    chunk += `${line}\n`;
+    isEmpty = false;
     owes ||= account.owed > 0 || account.refunds.hits > 0;
     yield;
   }
-  return { text: lines.length === 0 ? '' : `${[headLine(head), ...lines].join('\n')}\n`, owes };
+  return { chunks: isEmpty ? [] : [...chunks, chunk], owes };
 }
 
 /** Under its own name only when it is whole. Keys may hold data of clients, so nobody else may read it. */
-async function replaceFile(file: string, text: string): Promise<void> {
+async function replaceFile(file: string, chunks: readonly string[]): Promise<void> {
   const other = `${file}.new`;
   await rm(other, { force: true });
   const handle = await open(other, 'wx', 0o600);
   try {
-    await handle.writeFile(text, 'latin1');
+    for (const chunk of chunks) await handle.appendFile(chunk, 'latin1');
   } finally {
     await handle.close();
   }
