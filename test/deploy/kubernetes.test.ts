@@ -34,8 +34,8 @@ test('the ConfigMap holds the example config; if not, run scripts/generate/chart
 
 test('the ConfigMap is mounted where the RUNTIME_ variables point', () => {
   const folder = ['RUNTIME_ROOT', 'RUNTIME_SUBDIRECTORY', 'RUNTIME_APPDIRECTORY'].map((name) => environment.get(name)).join('/');
-  expect(weir.volumeMounts).toEqual([expect.objectContaining({ mountPath: folder })]);
-  expect(pod.spec.volumes.map(({ configMap }) => configMap.name)).toEqual(['weir-config']);
+  expect(weir.volumeMounts).toContainEqual(expect.objectContaining({ name: 'config', mountPath: folder }));
+  expect(pod.spec.volumes).toContainEqual({ name: 'config', configMap: { name: 'weir-config' } });
 });
 
 test('every variable of the Deployment is a setting of the server', () => {

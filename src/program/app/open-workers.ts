@@ -27,6 +27,9 @@ import { WorkerMetrics } from '../../server/workers/worker-metrics';
 import { WorkerTails } from '../../server/workers/worker-tails';
 import { WorkerPool } from '../../server/workers/worker-pool';
 
+/** The environment variable of a worker with its number. */
+export const WORKER_PLACE = 'WEIR_WORKER_PLACE';
+
 export interface OpenWorkersOptions {
   readonly settings: Settings;
   /** The number of workers. */
@@ -89,8 +92,8 @@ function openPool({ settings, workers, rules, log }: OpenWorkersOptions, registr
   const restarts = new Counter({ ...WORKER_METRICS.restarts, labelNames: [], registers: [registry] });
   const pool: WorkerPool = new WorkerPool({
     count: workers,
-    fork: () => {
-      const worker = cluster.fork();
+    fork: (place) => {
+      const worker = cluster.fork({ [WORKER_PLACE]: String(place) });
       closeUntaken(worker.process);
       return worker;
     },

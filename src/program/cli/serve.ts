@@ -5,7 +5,7 @@ import type { AdminThreadData } from '../../administration/admin/link/messages';
 import { openApp, type App } from '../app/app';
 import type { AppOptions } from '../app/context/context';
 import type { OpenedAdmin } from '../app/admin/open-admin';
-import { openWorkers } from '../app/open-workers';
+import { openWorkers, WORKER_PLACE } from '../app/open-workers';
 import { bindAll, type BoundPorts } from '../app/start/bind-all';
 import { readStart, type StartChoices } from '../app/start/read-start';
 import { makeCompileSet } from '../../configuration/source/compile-set';
@@ -62,7 +62,9 @@ export async function serve({ args, env }: { readonly args: readonly string[]; r
   const configuration = chooseConfiguration({ env, start, path: values.config, orExample: values['or-example'] === true });
   const rules = new RulesInForce({ compile: makeCompileSet(configuration.compile) });
   const options: ProcessOptions = { ...start, rules, log, version: VERSION };
-  return cluster.isWorker ? serveAsWorker(options) : serveAlone(options, configuration);
+  return cluster.isWorker
+    ? serveAsWorker({ ...options, settings: settingsOfWorker(start.settings, env) })
+    : serveAlone(options, configuration);
 }
 
 /** The options of every process that serves. */
@@ -233,6 +235,12 @@ async function openSource(
     },
   });
   return { source, managementServer: undefined };
+}
+
+/** Each worker has its own share, and so its own file. */
+function settingsOfWorker(settings: Settings, { [WORKER_PLACE]: place = '' }: Environment): Settings {
+  const { failureModeFile } = settings;
+  return failureModeFile === undefined ? settings : { ...settings, failureModeFile: `${failureModeFile}.${place}` };
 }
 
 /** Ends at a signal or a message of the parent process, and at once when the parent is gone. */

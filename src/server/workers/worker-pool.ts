@@ -36,8 +36,8 @@ export interface WorkerProcess {
 
 export interface WorkerPoolOptions {
   readonly count: number;
-  /** Throws, or returns a worker without a process that emits an error, if the fork fails. */
-  readonly fork: () => WorkerProcess;
+  /** Throws, or returns a worker without a process that emits an error, if the fork fails. `place`: its number from 1 among the workers that run. */
+  readonly fork: (place: number) => WorkerProcess;
   readonly log: Pick<Logger, 'error'>;
   readonly onMetrics: (worker: number, counts: Extract<FromWorker, { kind: 'metrics' | 'metric_rows' }>) => void;
   readonly onSample: (tail: number, sample: Extract<FromWorker, { kind: 'sample' }>['sample']) => void;
@@ -70,6 +70,7 @@ export class WorkerStartError extends Error {
 
 interface Running {
   readonly process: WorkerProcess;
+  readonly place: number;
   readonly begunMs: number;
   readonly exited: Promise<void>;
 }
@@ -191,7 +192,8 @@ export class WorkerPool {
 
   /** @throws WorkerStartError */
   private begin(): Begun {
-    const worker = this.fork();
+    const place = this.freePlace();
+    const worker = this.fork(place);
     const ended = new Promise<never>((_, reject) => {
       worker.on('error', (error) => {
         // Otherwise 'exit' follows and is handled.
@@ -226,16 +228,24 @@ export class WorkerPool {
         resolve(message.ports);
       });
     });
-    this.running.set(worker.id, { process: worker, begunMs: this.options.nowMs(), exited });
+    this.running.set(worker.id, { process: worker, place, begunMs: this.options.nowMs(), exited });
     const begun = { id: worker.id, prepared: Promise.race([prepared, ended]), ready: Promise.race([ready, ended]) };
     // The promise that somebody awaits reports the end; the other must not become an unhandled rejection.
     for (const promise of [begun.prepared, begun.ready]) promise.catch(() => undefined);
     return begun;
   }
 
-  private fork(): WorkerProcess {
+  /** A worker takes the place of one that ended, and goes on with its file. */
+  private freePlace(): number {
+    const taken = new Set([...this.running.values()].map(({ place }) => place));
+    let place = 1;
+    while (taken.has(place)) place += 1;
+    return place;
+  }
+
+  private fork(place: number): WorkerProcess {
     try {
-      return this.options.fork();
+      return this.options.fork(place);
     } catch (error) {
       throw WorkerStartError.ofFork(error);
     }

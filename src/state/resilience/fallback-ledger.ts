@@ -8,13 +8,13 @@ import type { MemoryStore } from '../store/memory/memory-store';
 import type { GroupOutcome, Store } from '../store/port/store';
 import { StoreError } from '../store/port/store-error';
 import { RankedLruMap } from '../../lib/ranked-lru';
-import { LateRefund, sendRefund } from './late-refund';
+import { LateRefund, NO_REFUND, sendRefund, type SentRefund } from './late-refund';
 import type { UsageSnapshot } from './usage-snapshot';
 import { hitsOfShare, shareOfHits, toLocalShare } from './local-share';
 import { US_PER_MS } from '../../lib/time-units';
 
 /** Decides within the same turn of the event loop, and drops buckets on request. */
-export type LocalStore = Pick<MemoryStore, 'take' | 'adjust' | 'decide' | 'forget' | 'close'>;
+export type LocalStore = Pick<MemoryStore, 'take' | 'apply' | 'decide' | 'forget' | 'close'>;
 
 export interface FallbackLedgerOptions {
   /** The buckets of this instance. */
@@ -39,6 +39,24 @@ export interface FallbackLedgerOptions {
   readonly onChargedBack: (hits: number) => void;
   /** Reports admitted hits that the store may never count, and refunded ones that it may go on counting. */
   readonly onLost: (hits: number, cause: LossCause) => void;
+  /** Called when what `kept` returns has changed. */
+  readonly onChange?: () => void;
+  /** The store is charged once this has resolved: from then on `kept` owes it nothing. */
+  readonly onCharging?: () => Promise<void>;
+}
+
+/** An account as another process goes on with it. */
+export interface KeptAccount {
+  readonly bucketKey: string;
+  readonly limit: BucketLimit;
+  readonly instances: number;
+  /** Hits of its own bucket that were used at that time, in microseconds since 1970. */
+  readonly used: number;
+  readonly atUs: number;
+  readonly overdraftMax?: number | undefined;
+  /** Admitted hits that the store was not charged for. */
+  readonly owed: number;
+  readonly refunds: SentRefund;
 }
 
 /**
@@ -60,6 +78,9 @@ interface Account {
   fullAtMs: number;
   /** Takes without a result yet. */
   deciding: number;
+  /** Hits of its own bucket that were used at that time. */
+  used: number;
+  usedAtUs: number;
   /** How far below zero its hits may take the bucket; undefined without usage reports. */
   overdraftMax: number | undefined;
 }
@@ -108,6 +129,7 @@ export class FallbackLedger {
       account.fullAtMs = Math.max(account.fullAtMs, this.options.nowMs() + resetAfterUs / US_PER_MS);
       if (passes && hits < 0) this.refund(account, -hits);
       else if (passes) account.admitted += hits;
+      if (passes && hits !== 0) this.use(account, capacity - remaining + debt);
       this.accounts.set(bucketKey, account, forgetRank(remaining - debt, capacity, resetAfterUs));
     } else {
       // Evicted during the decision.
@@ -126,26 +148,72 @@ export class FallbackLedger {
     this.isCharging = true;
     void this.chargeAll().finally(() => {
       this.isCharging = false;
+      this.options.onChange?.();
     });
   }
 
-  private open({ bucketKey: key, limit }: Take): Account {
+  /**
+   * The accounts, those first that give away most when they are lost. Hits that are being charged are not owed: a process that goes on
+   * with the accounts would charge them twice.
+   */
+  *kept(): Generator<KeptAccount, void> {
+    for (const account of [...this.accounts.values()].reverse()) {
+      if (!this.isOpen(account)) continue;
+      const { bucketKey, limit, instances, used, usedAtUs: atUs, overdraftMax, admitted, refunds } = account;
+      const owes = !this.isCharging;
+      yield { bucketKey, limit, instances, used, atUs, overdraftMax, owed: owes ? admitted : 0, refunds: owes ? refunds.sent : NO_REFUND };
+    }
+  }
+
+  /** Goes on with an account of another process, before the first decision. */
+  restore({ bucketKey, limit, instances, used, atUs, overdraftMax, owed, refunds }: KeptAccount): void {
+    if (this.accounts.size >= this.options.accountsMax) return;
+    const account = this.add({ bucketKey, limit, instances });
+    account.admitted = owed;
+    account.overdraftMax = overdraftMax;
+    account.refunds.putBack(refunds.hits, refunds.takenAtUs);
+    this.fill(account, { used, atUs: Math.min(atUs, this.options.nowUs()) });
+    const { remaining = 0, debt = 0, resetAfterUs = 0 } = this.leftOf(account) ?? {};
+    const { capacity } = toLocalShare(limit, account);
+    // Its hits are too old to count, or its window is over.
+    if ((resetAfterUs === 0 || remaining - debt >= capacity) && refunds.hits === 0) {
+      this.close(account);
+      return;
+    }
+    account.fullAtMs = this.options.nowMs() + resetAfterUs / US_PER_MS;
+    this.accounts.set(bucketKey, account, forgetRank(remaining - debt, capacity, resetAfterUs));
+  }
+
+  private open({ bucketKey, limit }: Take): Account {
     if (this.accounts.size >= this.options.accountsMax) this.drop(this.toDrop());
+    const account = this.add({ bucketKey: copyOf(bucketKey), limit, instances: this.options.instances() });
+    this.seed(account);
+    return account;
+  }
+
+  private add({ bucketKey, limit, instances }: Pick<Account, 'bucketKey' | 'limit' | 'instances'>): Account {
     this.opened += 1;
-    const bucketKey = copyOf(key);
     const account = {
       bucketKey,
       localKey: `${bucketKey}/${this.opened}`,
-      instances: this.options.instances(),
+      instances,
       limit,
       admitted: 0,
       refunds: new LateRefund(),
       fullAtMs: 0,
       deciding: 0,
+      used: 0,
+      usedAtUs: 0,
       overdraftMax: undefined,
     };
-    this.seed(account);
+    this.accounts.set(bucketKey, account);
     return account;
+  }
+
+  private use(account: Account, used: number): void {
+    account.used = used;
+    account.usedAtUs = this.options.nowUs();
+    this.options.onChange?.();
   }
 
   /** An account that no longer counts anything, if the oldest of a rank is one; otherwise the first one in the order of eviction. */
@@ -206,11 +274,21 @@ export class FallbackLedger {
     this.options.lastKnown.charge({ bucketKey, limit, hits, resetAfterUs });
   }
 
-  private seed({ bucketKey, localKey, instances, limit }: Account): void {
+  private seed(account: Account): void {
+    const { bucketKey, instances, limit } = account;
     const remaining = this.options.lastKnown.remaining(bucketKey, limit);
-    const share = toLocalShare(limit, { instances });
-    const hits = share.capacity - Math.min(share.capacity, shareOfHits(remaining, { instances }));
-    if (hits > 0) void this.options.local.adjust([toCharge({ bucketKey: localKey, limit: share, hits })]);
+    const { capacity } = toLocalShare(limit, { instances });
+    const used = capacity - Math.min(capacity, shareOfHits(remaining, { instances }));
+    if (used > 0) this.fill(account, { used, atUs: this.options.nowUs() });
+  }
+
+  /** Begins its own bucket with hits that were used at that time. */
+  private fill(account: Account, { used, atUs }: Pick<KeptAccount, 'used' | 'atUs'>): void {
+    account.used = used;
+    account.usedAtUs = atUs;
+    const { localKey: bucketKey, overdraftMax } = account;
+    const charge = toCharge({ bucketKey, limit: toLocalShare(account.limit, account), hits: used });
+    this.options.local.apply([overdraftMax === undefined ? charge : { ...charge, overdraftMax }], atUs);
   }
 
   /** False if it was dropped meanwhile. */
@@ -219,6 +297,7 @@ export class FallbackLedger {
   }
 
   private async chargeAll(): Promise<void> {
+    await this.options.onCharging?.();
     const { isThere = () => true } = this.options;
     const due = [...this.accounts.values()];
     for (let from = 0; from < due.length; from += LOOKED_AT_AT_ONCE) {

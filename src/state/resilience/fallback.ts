@@ -6,7 +6,7 @@ import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../store/p
 import { BucketError, StoreError } from '../store/port/store-error';
 import type { StoreTrace } from '../store/port/store-trace';
 import type { UsageSnapshot } from './usage-snapshot';
-import { FallbackLedger, type FallbackLedgerOptions } from './fallback-ledger';
+import { FallbackLedger, type FallbackLedgerOptions, type KeptAccount } from './fallback-ledger';
 
 export interface FallbackOptions extends Omit<FallbackLedgerOptions, 'store'> {
   /** For limits without `failure_mode`. */
@@ -60,6 +60,16 @@ export class FallbackStore implements Store {
   /** The store has shown that it is available: charges it even if no call passes here for a while. */
   chargeBack(): void {
     this.accounts.chargeBack();
+  }
+
+  /** The accounts that the next process goes on with. */
+  kept(): Iterable<KeptAccount> {
+    return this.accounts.kept();
+  }
+
+  /** Goes on with what another process kept, before the first call. */
+  restore(accounts: readonly KeptAccount[]): void {
+    for (const account of accounts) this.accounts.restore(account);
   }
 
   async close(): Promise<void> {

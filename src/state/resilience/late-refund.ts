@@ -29,11 +29,17 @@ export class LateRefund {
     this.hits += hits;
   }
 
+  /** All of them, as they would be sent. */
+  get sent(): SentRefund {
+    const { hits, takenAtUs } = this;
+    return { hits, takenAtUs };
+  }
+
   /** All of them, which are then to be sent. */
   take(): SentRefund {
-    const { hits, takenAtUs } = this;
+    const { sent } = this;
     this.hits = 0;
-    return { hits, takenAtUs };
+    return sent;
   }
 
   putBack(hits: number, takenAtUs: number): void {
@@ -42,10 +48,12 @@ export class LateRefund {
   }
 }
 
-interface SentRefund {
+export interface SentRefund {
   readonly hits: number;
   readonly takenAtUs: number;
 }
+
+export const NO_REFUND: SentRefund = { hits: 0, takenAtUs: 0 };
 
 export interface SendRefundInput extends SentRefund {
   readonly account: Pick<Adjustment, 'bucketKey' | 'limit'>;

@@ -813,6 +813,14 @@ export const SETTINGS_TABLE = {
     default: '1',
     meaning: 'Instances that share a limit in mode `local` until Redis has counted them.',
   }),
+  failureModeFile: row({
+    ...store,
+    name: 'FAILURE_MODE_FILE',
+    type: text('a path'),
+    default: undefined,
+    meaning:
+      'File that keeps the local shares of mode `local` over a restart while Redis is away ([failure-modes.md](failure-modes.md#a-restart-during-an-outage)). With several workers, each adds `.` and its number to the name. No two other processes may use the same file. Unset: a restart begins with full shares. No effect with the memory store.',
+  }),
   cacheKeyPrefix: row({
     ...store,
     name: 'CACHE_KEY_PREFIX',

@@ -21,6 +21,7 @@ import type { OnLapsed, Reservations } from '../../../state/reservation/reservat
 import { HEARTBEAT_TTL_MS, Instances, instancesKey } from '../../../state/instances/instances';
 import { PublishedTexts } from '../../../state/instances/published-texts';
 import { EventLoopLag } from '../../../state/resilience/event-loop-lag';
+import { OutageFile, type OutageState } from '../../../state/resilience/outage-file';
 import { slotOf, SLOTS } from '../../../state/store/redis/cluster-slots';
 import { OneByOneStore } from '../../../state/store/layers/one-by-one-store';
 import { isPerSecond, PerSecondStore } from '../../../state/store/layers/per-second-store';
@@ -74,8 +75,11 @@ export interface OpenedStore {
 /** Resolves after REDIS_CONNECT_TIMEOUT even without Redis: degraded, and still connecting. */
 export async function openRedisStore(input: OpenRedisStoreInput): Promise<OpenedStore> {
   const { settings } = input;
-  const redis = new RedisParts(input);
+  const file = openOutageFile(input);
+  const state = await file?.read();
+  const redis = new RedisParts(input, file, state?.instances);
   const { main, second, store, denyCache, instances, lastError } = redis;
+  redis.goOn(state);
   const wait = { waitMs: settings.redisConnectTimeoutMs };
   await Promise.all([main.connect(wait), second?.connect(wait)]);
   instances.start();
@@ -104,7 +108,11 @@ class RedisParts implements BothRedis {
   private readonly ownLag = new EventLoopLag();
   private readonly passedWithout = { decisions: 0, hits: 0 };
 
-  constructor(private readonly input: OpenRedisStoreInput) {
+  constructor(
+    private readonly input: OpenRedisStoreInput,
+    private readonly file: OutageFile | undefined,
+    instancesBefore = 1,
+  ) {
     const { main, second } = this.openServers();
     this.main = main;
     this.second = second;
@@ -114,7 +122,7 @@ class RedisParts implements BothRedis {
     const onCount = () => {
       store.chargeBack();
     };
-    this.instances = makeInstances(input, { main, second, onCount });
+    this.instances = makeInstances(input, { main, second, onCount, instancesBefore });
     input.metrics.instances.set(this.instances.count);
   }
 
@@ -171,14 +179,40 @@ class RedisParts implements BothRedis {
       local,
       instances: () => this.instances.count,
       isThere: ({ bucketKey, limit }) => (second !== undefined && isPerSecond(limit) ? second : main).isThere(bucketKey),
+      ...(this.file && {
+        onChange: () => this.file?.changed(),
+        onCharging: () => this.file?.settle() ?? Promise.resolve(),
+      }),
       ...reportTo({ metrics, log, passedWithout }),
     };
   }
 
-  leave(): Promise<void> {
-    this.ownLag.close();
-    return this.instances.leave({ waitMs: LEAVE_MS });
+  /** Goes on with the local shares of the process before. */
+  goOn(state: OutageState | undefined): void {
+    const { file, store, instances, input } = this;
+    if (state !== undefined) {
+      store.restore(state.accounts);
+      const { length: buckets } = state.accounts;
+      const sentence = `FAILURE_MODE_FILE ${input.settings.failureModeFile ?? ''} was read: the local shares of ${buckets} bucket(s) go on`;
+      input.log.info(event('failure_mode_file_read', { path: input.settings.failureModeFile, buckets }), sentence);
+    }
+    file?.follow({ instances: () => instances.count, kept: () => store.kept() });
   }
+
+  async leave(): Promise<void> {
+    this.ownLag.close();
+    await Promise.all([this.instances.leave({ waitMs: LEAVE_MS }), this.file?.close()]);
+  }
+}
+
+/** Undefined: a restart forgets the local shares. */
+function openOutageFile({ settings, log }: OpenRedisStoreInput): OutageFile | undefined {
+  const { failureModeFile: path, cacheKeyPrefix: keyPrefix } = settings;
+  if (path === undefined) return undefined;
+  const onTrouble = (sentence: string): void => {
+    log.warn(event('failure_mode_file_ignored', { path }), sentence);
+  };
+  return new OutageFile({ path, keyPrefix, onTrouble, nowMs: monotonicNowMs });
 }
 
 function makeReservations(
@@ -258,12 +292,14 @@ interface BothRedis {
 
 interface InstancesParts extends BothRedis {
   readonly onCount: () => void;
+  /** The last count of the process before. */
+  readonly instancesBefore: number;
 }
 
 /** Counts instances in the first Redis only, which all of them share. */
 function makeInstances(
   { settings, workers, choice, log, metrics }: OpenRedisStoreInput,
-  { main, second, onCount }: InstancesParts,
+  { main, second, onCount, instancesBefore }: InstancesParts,
 ): Instances {
   const heart = { key: instancesKey(settings.cacheKeyPrefix), ttlMs: HEARTBEAT_TTL_MS, instancesMax: INSTANCES_MAX };
   let isHeartbeatLogged = false;
@@ -274,7 +310,7 @@ function makeInstances(
       return main.beat({ ...heart, ...heartbeat });
     },
     // Each worker has its own share.
-    assumed: settings.failureModeInstances * workers,
+    assumed: Math.max(settings.failureModeInstances * workers, instancesBefore),
     onCount: (count) => {
       metrics.instances.set(count);
       onCount();

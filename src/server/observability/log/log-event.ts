@@ -37,6 +37,9 @@ export const LOG_EVENTS = {
   drained: 'the drain is complete',
   draining: 'the drain began: `signal`, or `drain` by the parent process',
   example_served: 'nothing says where the configuration is, so the image serves its example: `path`',
+  failure_mode_file_ignored:
+    'FAILURE_MODE_FILE cannot be read or written, and a restart may renew local shares: `path`; once until it is written again',
+  failure_mode_file_read: 'the local shares of the process before go on: `path`, `buckets`',
   failure_mode_instances: 'FAILURE_MODE_INSTANCES is 1 although limits are counted in Redis',
   grpc_connection_ended: 'Weir ended a connection to the gRPC port: `reason`; once a minute for each reason',
   grpc_js: 'a message of the library grpc-js',

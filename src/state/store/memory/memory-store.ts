@@ -91,9 +91,8 @@ export class MemoryStore implements Store {
     return outcomes;
   }
 
-  /** Like `adjust`, within this turn of the event loop. */
-  apply(adjustments: readonly Adjustment[]): readonly number[] {
-    const nowUs = this.nowUs();
+  /** Like `adjust`, within this turn of the event loop; as if it were that time, for hits of a time before. */
+  apply(adjustments: readonly Adjustment[], nowUs = this.nowUs()): readonly number[] {
     this.callUs = nowUs;
     const applied = adjustments.map((adjustment) => {
       const { applied: hits, write } = adjustBucket({ adjustment, nowUs, stored: this.table.use(adjustment.bucketKey) });

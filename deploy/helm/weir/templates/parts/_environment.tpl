@@ -255,6 +255,10 @@ envFrom:
 - name: FAILURE_MODE
   value: {{ .Values.failureMode }}
 {{- end }}
+{{- if .Values.keepLocalShares }}
+- name: FAILURE_MODE_FILE
+  value: /var/lib/weir/local-shares
+{{- end }}
 {{- if .Values.controlData }}
 - name: CONTROL_DATA
   value: "true"

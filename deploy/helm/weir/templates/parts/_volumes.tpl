@@ -50,6 +50,10 @@
   mountPath: /etc/weir/{{ $name }}
   readOnly: true
 {{- end }}
+{{- if .Values.keepLocalShares }}
+- name: local-shares
+  mountPath: /var/lib/weir
+{{- end }}
 {{- with .Values.extraVolumeMounts }}
 {{ toYaml . }}
 {{- end }}
@@ -78,6 +82,13 @@
     {{- if $isCheck }}
     optional: true
     {{- end }}
+{{- end }}
+{{- if .Values.keepLocalShares }}
+# In memory: keys hold data of clients, and a volume on the disk of a node would keep the cluster autoscaler from removing the node.
+- name: local-shares
+  emptyDir:
+    medium: Memory
+    sizeLimit: {{ mul 8 .Values.workers }}Mi
 {{- end }}
 {{- range .Values.extraVolumes }}
 {{- $volume := deepCopy . }}
