@@ -153,7 +153,7 @@ function verdictOf({ takes }: Group): GroupVerdict {
 
 const constantStore: Store = {
   take: (groups) => Promise.resolve(groups.map(verdictOf)),
-  settle: () => Promise.resolve([]),
+  adjust: () => Promise.resolve([]),
   close: () => Promise.resolve(),
 };
 

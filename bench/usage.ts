@@ -4,7 +4,7 @@ import { slotIdOf } from '../src/domain/bucket/slot-id';
 import type { BucketLimit, Group, Take } from '../src/domain/bucket/take';
 import { RedisReservations } from '../src/state/reservation/redis-reservations';
 import { RedisStore } from '../src/state/store/redis/redis-store';
-import { StoreError } from '../src/state/store/port/store';
+import { StoreError } from '../src/state/store/port/store-error';
 import { groupOf, take } from '../test/support/decisions/groups';
 import { storeOptions } from '../test/support/redis/redis-store';
 import { startRedis } from '../test/support/redis/redis-server';

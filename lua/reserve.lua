@@ -46,7 +46,7 @@ the one, the other says nothing.
 --- @load "sliding-window-counter"
 --- @load "in-flight"
 --- @include "decide-group"
---- @include "settle-bucket"
+--- @include "adjust-bucket"
 --- @include "reservation"
 --- @include "server-time"
 --- @include "writing"

@@ -4,12 +4,13 @@ import type { RateLimitRequest } from './domain/descriptor/descriptor';
 import type { Decision } from './domain/decide/decision';
 import { toDecision } from './domain/decide/to-decision';
 import { asError } from './lib/errors';
-import { askAgain, isOutside } from './state/request/ask-again';
+import { isOutsideWindows } from './domain/bucket/take';
+import { askAgain } from './state/request/ask-again';
 import { groupsOf, pairVerdicts, type StoreVerdict } from './state/request/pair-verdicts';
 import { Preparation, type Prepared } from './state/request/preparation';
-import { TracedCall, type RequestTraces } from './state/request/request-trace';
+import { SampledRequests, type RequestTraces } from './state/request/request-trace';
 import type { Add } from './domain/respond/response-additions';
-import type { DecidedRequest } from './domain/respond/decided/response-input';
+import type { DecidedRequest } from './domain/respond/decided/decided-request';
 import type { ControlView } from './domain/rule/control-view';
 import type { GlobalModes } from './domain/rule/match';
 import type { RuleSet } from './domain/rule/rule-set';
@@ -43,11 +44,8 @@ export interface ShouldRateLimitParts {
   /** Adds headers and metadata to answers under a rule set; undefined: nothing to add. */
   readonly additions?: (ruleSet: RuleSet) => Add | undefined;
   /** Called with every decision to update metrics. */
-  readonly record: (decided: Decided) => void;
+  readonly record: (decided: DecidedRequest) => void;
 }
-
-/** The parts that the record of a decision is made of. */
-export type Decided = DecidedRequest;
 
 /**
  * The returned function answers BadRequestError for an invalid request, and StoreError for one that the store
@@ -62,22 +60,22 @@ export function makeShouldRateLimit(parts: ShouldRateLimitParts): Decide {
     const { preparation, add } = rulesInForce();
     const prepared = requests.map((request) => matchAndKey(request, preparation));
     const groups = groupsOf(prepared);
-    const options = traces === undefined ? call : tracedOptions(call, TracedCall.of(prepared, traces));
+    const options = traces === undefined ? call : tracedOptions(call, SampledRequests.of(prepared, traces));
     const outcomes = groups.length === 0 ? NO_OUTCOMES : await store.take(groups, options);
     const verdicts = pairVerdicts(prepared, outcomes);
     // Only for calendar limits, and rarely, so other calls do not pay for another promise.
-    if (verdicts.some(isOutside)) await askAgain(prepared, verdicts, { store, preparation, options });
+    if (verdicts.some(isOutsideWindows)) await askAgain(prepared, verdicts, { store, preparation, options });
     const answered = prepared.map((each, i) => (each instanceof Error ? each : respond(each, verdicts[i], add)));
     if (traces !== undefined) endTraces(traces, { requests, prepared, answered });
     return answered;
   };
 
   function respond({ request, matched }: Prepared, verdict: StoreVerdict, add: Add | undefined): Outcome {
-    if (verdict === undefined || isOutside(verdict)) return new Error('the store answered no outcome for a group');
+    if (verdict === undefined || isOutsideWindows(verdict)) return new Error('the store answered no outcome for a group');
     if (verdict instanceof Error) return verdict;
     try {
       const decision = toDecision(matched, verdict, nowUs);
-      const decided: Decided = { request, matched, verdict, decision };
+      const decided: DecidedRequest = { request, matched, verdict, decision };
       record(decided);
       return add === undefined ? decision : add(decided);
     } catch (error) {
@@ -89,7 +87,7 @@ export function makeShouldRateLimit(parts: ShouldRateLimitParts): Decide {
 
 const NO_OUTCOMES: readonly GroupOutcome[] = [];
 
-function tracedOptions({ timeoutMs }: DecideOptions, trace: TracedCall): TakeOptions {
+function tracedOptions({ timeoutMs }: DecideOptions, trace: SampledRequests): TakeOptions {
   return timeoutMs === undefined ? { trace } : { timeoutMs, trace };
 }
 

@@ -1,5 +1,5 @@
 --[[
-Limits, as the arguments of take.lua, settle.lua and reserve.lua name them. is_outside is the twin of isOutside in src/domain/algorithm/window.ts.
+Limits, as the arguments of take.lua, adjust.lua and reserve.lua name them. is_outside is the twin of isOutside in src/domain/algorithm/window.ts.
 ]]
 -- Whether the limit names calendar windows and none of them holds that time.
 local function is_outside(limit, at_us)

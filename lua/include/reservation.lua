@@ -4,7 +4,7 @@ The steps of a reservation, pure: no redis.call here. Twin of src/domain/decide/
 A record is { state, flags, asked, granted, made_us, expires_us, keep_us, actual, cut, charged, used_before, plan }: numbers, but for
 charged and used_before (a number for each leg) and plan, a text. A leg is { bucket, limit, overdraft_max, keeps }.
 ]]
---- @needs "numbers" "settle-bucket"
+--- @needs "numbers" "adjust-bucket"
 local HELD, COMMITTED, RELEASED, LAPSED = 1, 2, 3, 4
 local LATE, UNKNOWN = 1, 2
 -- The numbers that every record has, in one match: a match for each takes three times as long.
@@ -97,7 +97,7 @@ local function settle_leg(record, legs, i, hits, now_us)
   local leg = legs[i]
   local applied = 0
   if leg.bucket.state ~= false then
-    applied = settle_bucket({
+    applied = adjust_bucket({
       bucket = leg.bucket, limit = leg.limit, hits = hits, taken_at_us = record.made_us,
       used_before = record.used_before[i], overdraft_max = leg.overdraft_max,
     }, now_us)

@@ -1,6 +1,7 @@
 /** Cooperative scheduling: runs long work in slices, and lets the event loop serve calls in between. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { monotonicNowMs } from './clock';
 
 /** Length of a slice, in milliseconds, for urgent work such as a reload. */
 const SLICE_MS = 4;
@@ -10,17 +11,17 @@ export const SHORT_SLICE_MS = 0.5;
 
 /** Measures slices, and starts the next one in another turn of the event loop. */
 export class Pace {
-  private begunMs = performance.now();
+  private begunMs = monotonicNowMs();
 
   constructor(private readonly sliceMs = SLICE_MS) {}
 
   get isOver(): boolean {
-    return performance.now() - this.begunMs >= this.sliceMs;
+    return monotonicNowMs() - this.begunMs >= this.sliceMs;
   }
 
   async nextSlice(): Promise<void> {
     await nextTurn();
-    this.begunMs = performance.now();
+    this.begunMs = monotonicNowMs();
   }
 }
 

@@ -1,10 +1,10 @@
 /** An invalid reply of Redis never causes an internal fault, a hang or a wrong charge. */
 
 import fc from 'fast-check';
-import { StoreError } from '../../src/state/store/port/store';
+import { StoreError } from '../../src/state/store/port/store-error';
 import { RedisStore } from '../../src/state/store/redis/redis-store';
 import { fuzzForgedRedis } from '../fuzz/forged-redis';
-import { fuzzNumbers, sampleSettle, sampleTake, type Sample } from '../fuzz/forged-numbers';
+import { fuzzNumbers, sampleAdjust, sampleTake, type Sample } from '../fuzz/forged-numbers';
 import { groupOf, take } from '../support/decisions/groups';
 import { isLong } from '../support/random/form';
 import { randomFrom, seeded, seededInFull } from '../support/random/random';
@@ -51,7 +51,7 @@ test(
         // The same object again is a fold.
         samples.push(await sampleTake(store, random(3) === 0 ? [...some, ...some, ...some] : some));
       }
-      for (const step of steps) if ('settlements' in step) samples.push(await sampleSettle(store, step.settlements));
+      for (const step of steps) if ('adjustments' in step) samples.push(await sampleAdjust(store, step.adjustments));
     }
     await store.close();
     for (const { reply, read } of samples) expect(read(reply)).toBeUndefined();

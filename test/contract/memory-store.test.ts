@@ -2,7 +2,7 @@
 
 import { ALGORITHMS } from '../../src/domain/algorithm/algorithms';
 import { MemoryStore } from '../../src/state/store/memory/memory-store';
-import { groupOf, LIMITS, settlement, take } from '../support/decisions/groups';
+import { groupOf, LIMITS, adjustment, take } from '../support/decisions/groups';
 import { describeStore } from './store-contract';
 
 describeStore('MemoryStore', () => {
@@ -53,17 +53,17 @@ describe('MemoryStore bounds its memory', () => {
     const limit = LIMITS[algorithm];
     const store = new MemoryStore({ nowUs: () => 1, bucketsMax: 10 });
     await store.take([groupOf([take('a', { limit, hits: 2 })])]);
-    expect(await store.settle([settlement('a', { limit, hits: -2, takenAtUs: 1 })])).toEqual([2]);
+    expect(await store.adjust([adjustment('a', { limit, hits: -2, takenAtUs: 1 })])).toEqual([2]);
     expect(store.size).toBe(0);
   });
 
-  test('settlements keep to the memory bound and remove expired buckets as groups do', async () => {
+  test('adjustments keep to the memory bound and remove expired buckets as groups do', async () => {
     let nowUs = 0;
     const store = new MemoryStore({ nowUs: () => nowUs, bucketsMax: 5 });
-    for (let i = 0; i < 10; i += 1) await store.settle([settlement(`a-${i}`)]);
+    for (let i = 0; i < 10; i += 1) await store.adjust([adjustment(`a-${i}`)]);
     expect([store.size, store.evictions]).toEqual([5, 5]);
     nowUs = 60_000_000;
-    for (let i = 0; i < 5; i += 1) await store.settle([settlement('b', { hits: 0 })]);
+    for (let i = 0; i < 5; i += 1) await store.adjust([adjustment('b', { hits: 0 })]);
     expect(store.size).toBe(0);
   });
 });

@@ -7,7 +7,7 @@ import { UsageSnapshot } from '../../src/state/resilience/usage-snapshot';
 import { BatchingStore } from '../../src/state/store/layers/batching-store';
 import { MemoryStore } from '../../src/state/store/memory/memory-store';
 import { RedisStore } from '../../src/state/store/redis/redis-store';
-import { settlement } from '../support/decisions/groups';
+import { adjustment } from '../support/decisions/groups';
 import { emptied, openClockedRedis, storeOptions, type ClockedRedis } from '../support/redis/redis-store';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';
 import { describeStore } from './store-contract';
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 test('the store reports that nothing ran when it has no connection', async () => {
   const store = new RedisStore(storeOptions(server.port));
-  await expect(store.settle([settlement('a')])).rejects.toMatchObject({ reason: 'connection', mayHaveRun: false });
+  await expect(store.adjust([adjustment('a')])).rejects.toMatchObject({ reason: 'connection', mayHaveRun: false });
   await store.close();
 });
 

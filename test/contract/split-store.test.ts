@@ -5,7 +5,8 @@ import { MemoryStore } from '../../src/state/store/memory/memory-store';
 import { isPerSecond, PerSecondStore } from '../../src/state/store/layers/per-second-store';
 import { RedisClusterStore } from '../../src/state/store/redis/cluster/redis-cluster-store';
 import { SplitStore, type SplitStoreOptions } from '../../src/state/store/layers/split-store';
-import { BucketError, type Store } from '../../src/state/store/port/store';
+import type { Store } from '../../src/state/store/port/store';
+import { BucketError } from '../../src/state/store/port/store-error';
 import { groupOf, take } from '../support/decisions/groups';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';
 import { emptied, openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
@@ -69,6 +70,7 @@ describeStore('SplitStore over RedisClusterStore', () =>
       onUnasked: () => undefined,
       makeNode: (_address, onConnection) => ({
         store: newMemory(),
+        importing: newMemory(),
         connect: () =>
           Promise.resolve().then(() => {
             onConnection({ connected: true });

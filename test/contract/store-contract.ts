@@ -1,11 +1,10 @@
 /** What every store must do, whatever it is made of: run by each store's own test file. */
 
 import { slotIdOf } from '../../src/domain/bucket/slot-id';
-import type { Group, GroupVerdict, Settlement, Take } from '../../src/domain/bucket/take';
-import { NEVER, UNSETTLED } from '../../src/domain/bucket/take';
+import { NEVER, NOT_ADJUSTED, type Group, type GroupVerdict, type Adjustment, type Take } from '../../src/domain/bucket/take';
 import type { Mode } from '../../src/domain/rule/mode';
 import type { Store } from '../../src/state/store/port/store';
-import { BUCKET_ALGORITHMS, groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/decisions/groups';
+import { BUCKET_ALGORITHMS, groupOf, LIMITS, adjustment, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/decisions/groups';
 import { decided, hitsOf } from '../support/decisions/outcomes';
 import { loadTimelines, toStepOutcome } from '../support/decisions/timelines';
 
@@ -38,8 +37,8 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
       return (await decide(groupOf([take(key, { hits: 0, limit })]))).verdicts[0]!.remaining;
     }
 
-    async function settle(bucketKey: string, parts: Partial<Settlement> = {}): Promise<number> {
-      const [applied] = await opened.store.settle([settlement(bucketKey, parts)]);
+    async function adjust(bucketKey: string, parts: Partial<Adjustment> = {}): Promise<number> {
+      const [applied] = await opened.store.adjust([adjustment(bucketKey, parts)]);
       return hitsOf(applied);
     }
 
@@ -255,9 +254,9 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await remaining('a')).toBe(10);
       });
 
-      test('a settlement with an overdraft charges below zero, and one without stops at zero', async () => {
-        expect(await settle('a', { hits: 14 })).toBe(10);
-        expect(await settle('b', { hits: 14, overdraftMax: 3 })).toBe(13);
+      test('an adjustment with an overdraft charges below zero, and one without stops at zero', async () => {
+        expect(await adjust('a', { hits: 14 })).toBe(10);
+        expect(await adjust('b', { hits: 14, overdraftMax: 3 })).toBe(13);
         expect((await decide(groupOf([take('b', { hits: 0 })]))).verdicts).toMatchObject([{ fits: false, debt: 3 }]);
       });
 
@@ -472,7 +471,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         await opened.setNow(START_US + 5);
         await decide(groupOf([begin(y), begin(undefined)]));
         const back = (slotId: string | undefined, afterUs: number) =>
-          settle('a', { limit, hits: -1, takenAtUs: START_US + afterUs, ...(slotId !== undefined && { slotId }) });
+          adjust('a', { limit, hits: -1, takenAtUs: START_US + afterUs, ...(slotId !== undefined && { slotId }) });
         expect([await back(x, 5), await back(y, 0), await back(z, 5), await back(undefined, 0), await back(undefined, 4)]).toEqual([
           0, 0, 0, 0, 0,
         ]);
@@ -483,7 +482,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
 
       test('charge-back of slots has no ids, and an end of a request with an unknown id releases one of them', async () => {
         await decide(groupOf([begin(x)]));
-        expect(await settle('a', { limit, hits: 5 })).toBe(2);
+        expect(await adjust('a', { limit, hits: 5 })).toBe(2);
         expect((await decide(groupOf([begin(y)]))).overLimit).toBe(true);
         for (const id of [y, z, y]) await decide(groupOf([end(id)]));
         expect(await free()).toBe(2);
@@ -491,20 +490,20 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
       });
     });
 
-    describe('settle', () => {
+    describe('adjust', () => {
       test.each(BUCKET_ALGORITHMS)('a charge takes the hits that there is room for, whatever the limit allows (%s)', async (algorithm) => {
         const limit = LIMITS[algorithm];
-        expect(await settle('a', { limit, hits: 1 })).toBe(1);
+        expect(await adjust('a', { limit, hits: 1 })).toBe(1);
         expect(await remaining('a', limit)).toBe(limit.capacity - 1);
-        expect(await settle('a', { limit, hits: 1000 })).toBe(limit.capacity - 1);
-        expect(await settle('a', { limit, hits: 1 })).toBe(0);
+        expect(await adjust('a', { limit, hits: 1000 })).toBe(limit.capacity - 1);
+        expect(await adjust('a', { limit, hits: 1 })).toBe(0);
         expect(await remaining('a', limit)).toBe(0);
         expect((await decide(groupOf([take('a', { limit })]))).overLimit).toBe(true);
       });
 
       test('a charge under a lowered limit takes nothing from an overdrawn bucket', async () => {
         await decide(groupOf([take('a', { hits: 8 })]));
-        expect(await settle('a', { limit: { ...TEN_PER_SECOND, requestsPerUnit: 5, capacity: 5 } })).toBe(0);
+        expect(await adjust('a', { limit: { ...TEN_PER_SECOND, requestsPerUnit: 5, capacity: 5 } })).toBe(0);
         expect(await remaining('a')).toBe(2);
       });
 
@@ -514,7 +513,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         await opened.setNow(START_US + 7);
         await decide(groupOf([take('a', { limit, hits: 2 })]));
         const used = limit.capacity - (await remaining('a', limit));
-        expect(await settle('a', { limit, hits: -2, takenAtUs: START_US + 7, usedBefore: used - 2 })).toBe(2);
+        expect(await adjust('a', { limit, hits: -2, takenAtUs: START_US + 7, usedBefore: used - 2 })).toBe(2);
         expect(await remaining('a', limit)).toBe(limit.capacity - 1);
       });
 
@@ -525,15 +524,15 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         await decide(groupOf([take('a', { limit, hits: 4 })]));
         await opened.setNow(START_US + 2);
         await decide(groupOf([take('a', { limit, hits: 2 })]));
-        expect(await settle('a', { limit, hits: -4, takenAtUs: START_US + 1, usedBefore: 3 })).toBe(4);
+        expect(await adjust('a', { limit, hits: -4, takenAtUs: START_US + 1, usedBefore: 3 })).toBe(4);
         expect(await remaining('a', limit)).toBe(5);
       });
 
       test.each(BUCKET_ALGORITHMS)('a bucket gets back no more than is used (%s)', async (algorithm) => {
         const limit = LIMITS[algorithm];
-        expect(await settle('a', { limit, hits: -1, takenAtUs: START_US, usedBefore: 0 })).toBe(0);
+        expect(await adjust('a', { limit, hits: -1, takenAtUs: START_US, usedBefore: 0 })).toBe(0);
         await decide(groupOf([take('a', { limit, hits: 2 })]));
-        expect(await settle('a', { limit, hits: -3, takenAtUs: START_US, usedBefore: 0 })).toBe(2);
+        expect(await adjust('a', { limit, hits: -3, takenAtUs: START_US, usedBefore: 0 })).toBe(2);
         expect(await remaining('a', limit)).toBe(limit.capacity);
       });
 
@@ -551,15 +550,15 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         await decide(groupOf([take('a', { limit, hits: 2 })]));
         await opened.setNow(START_US + afterUs);
         await decide(groupOf([take('a', { limit })]));
-        expect(await settle('a', { limit, hits: -2, takenAtUs: START_US, usedBefore: 0 })).toBe(applied);
+        expect(await adjust('a', { limit, hits: -2, takenAtUs: START_US, usedBefore: 0 })).toBe(applied);
         expect(await remaining('a', limit)).toBe(left);
       });
 
       test('a log gets back only hits taken at exactly that time', async () => {
         const limit = LIMITS.sliding_window_log;
         await decide(groupOf([take('a', { limit, hits: 2 })]));
-        expect(await settle('a', { limit, hits: -2, takenAtUs: START_US - 1, usedBefore: 0 })).toBe(0);
-        expect(await settle('a', { limit, hits: -2, takenAtUs: START_US + 1, usedBefore: 0 })).toBe(0);
+        expect(await adjust('a', { limit, hits: -2, takenAtUs: START_US - 1, usedBefore: 0 })).toBe(0);
+        expect(await adjust('a', { limit, hits: -2, takenAtUs: START_US + 1, usedBefore: 0 })).toBe(0);
         expect(await remaining('a', limit)).toBe(1);
       });
 
@@ -583,47 +582,47 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         const now = await remaining('a', limit);
         await decide(groupOf([take('a', { limit, hits: now - left })]));
         expect(await remaining('a', limit)).toBe(left);
-        expect(await settle('a', { limit, hits: -4, takenAtUs: START_US, usedBefore })).toBe(given);
+        expect(await adjust('a', { limit, hits: -4, takenAtUs: START_US, usedBefore })).toBe(given);
       });
 
       test('a clock that stepped back refills nothing', async () => {
         await decide(groupOf([take('a', { hits: 4 })]));
         await opened.setNow(START_US - 1_000_000);
-        expect(await settle('a', { hits: -4, takenAtUs: START_US })).toBe(4);
+        expect(await adjust('a', { hits: -4, takenAtUs: START_US })).toBe(4);
         expect(await remaining('a')).toBe(10);
       });
 
-      test('settlements of one call are applied in order, each with its own result', async () => {
+      test('adjustments of one call are applied in order, each with its own result', async () => {
         const limit = THREE_PER_MINUTE;
-        const applied = await opened.store.settle([
-          settlement('a', { hits: 8 }),
-          settlement('b', { limit, hits: 2 }),
-          settlement('a', { hits: 8 }),
-          settlement('a', { hits: -5, takenAtUs: START_US }),
-          settlement('a', { hits: 0 }),
-          settlement('b', { limit, hits: 2 }),
+        const applied = await opened.store.adjust([
+          adjustment('a', { hits: 8 }),
+          adjustment('b', { limit, hits: 2 }),
+          adjustment('a', { hits: 8 }),
+          adjustment('a', { hits: -5, takenAtUs: START_US }),
+          adjustment('a', { hits: 0 }),
+          adjustment('b', { limit, hits: 2 }),
         ]);
         expect(applied).toEqual([8, 2, 2, 5, 0, 1]);
         expect([await remaining('a'), await remaining('b', limit)]).toEqual([5, 0]);
       });
 
-      test('a call without settlements has no results', async () => {
-        expect(await opened.store.settle([])).toEqual([]);
+      test('a call without adjustments has no results', async () => {
+        expect(await opened.store.adjust([])).toEqual([]);
       });
 
       test('calendar windows that are not listed, or have ended, are left alone', async () => {
         const limit = { ...THREE_PER_MINUTE, edgesUs: [START_US - 5_000_000, START_US, START_US + 7_000_000] };
         await decide(groupOf([take('a', { limit, hits: 2 })]));
         const givenBack = { limit, hits: -1, usedBefore: 0 };
-        expect(await settle('a', { ...givenBack, takenAtUs: START_US - 1 })).toBe(0);
-        expect(await settle('a', { ...givenBack, takenAtUs: START_US - 5_000_001 })).toBe(0);
-        expect(await settle('a', { ...givenBack, takenAtUs: START_US + 7_000_000 })).toBe(0);
-        expect(await settle('a', { ...givenBack, takenAtUs: START_US })).toBe(1);
+        expect(await adjust('a', { ...givenBack, takenAtUs: START_US - 1 })).toBe(0);
+        expect(await adjust('a', { ...givenBack, takenAtUs: START_US - 5_000_001 })).toBe(0);
+        expect(await adjust('a', { ...givenBack, takenAtUs: START_US + 7_000_000 })).toBe(0);
+        expect(await adjust('a', { ...givenBack, takenAtUs: START_US })).toBe(1);
         expect(await remaining('a', limit)).toBe(2);
         for (const outsideUs of [START_US - 5_000_001, START_US + 7_000_000]) {
           await opened.setNow(outsideUs);
-          expect(await settle('a', { limit })).toBe(UNSETTLED);
-          expect(await settle('a', { ...givenBack, takenAtUs: START_US })).toBe(UNSETTLED);
+          expect(await adjust('a', { limit })).toBe(NOT_ADJUSTED);
+          expect(await adjust('a', { ...givenBack, takenAtUs: START_US })).toBe(NOT_ADJUSTED);
         }
       });
     });

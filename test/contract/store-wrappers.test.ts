@@ -6,8 +6,9 @@ import { UsageSnapshot } from '../../src/state/resilience/usage-snapshot';
 import { BatchingStore } from '../../src/state/store/layers/batching-store';
 import { MeasuredStore } from '../../src/state/store/layers/measured-store';
 import { MemoryStore } from '../../src/state/store/memory/memory-store';
-import { StoreError, type Store } from '../../src/state/store/port/store';
-import { groupOf, settlement, take } from '../support/decisions/groups';
+import type { Store } from '../../src/state/store/port/store';
+import { StoreError } from '../../src/state/store/port/store-error';
+import { groupOf, adjustment, take } from '../support/decisions/groups';
 import { describeStore } from './store-contract';
 
 const clockMs = () => performance.now();
@@ -55,19 +56,19 @@ describeStore('DenyCacheStore over BatchingStore over MemoryStore', () => {
 
 /** A store of which every call ends as told. */
 function storeThat(ends: () => Promise<never>): Store {
-  return { take: ends, settle: ends, close: () => Promise.resolve() };
+  return { take: ends, adjust: ends, close: () => Promise.resolve() };
 }
 
 const OPERATIONS = [
   ['take', (store: Store, timeoutMs?: number) => store.take([groupOf([take('a')])], timeoutMs === undefined ? {} : { timeoutMs })],
-  ['settle', (store: Store, timeoutMs?: number) => store.settle([settlement('a')], timeoutMs === undefined ? {} : { timeoutMs })],
+  ['adjust', (store: Store, timeoutMs?: number) => store.adjust([adjustment('a')], timeoutMs === undefined ? {} : { timeoutMs })],
 ] as const;
 
-test('a settlement may take longer than the deadline if its caller allows it', async () => {
+test('an adjustment may take longer than the deadline if its caller allows it', async () => {
   const answers: (() => void)[] = [];
   const slow: Store = {
     take: () => Promise.reject(new Error('not asked')),
-    settle: () =>
+    adjust: () =>
       new Promise((resolve) =>
         answers.push(() => {
           resolve([7]);
@@ -76,11 +77,11 @@ test('a settlement may take longer than the deadline if its caller allows it', a
     close: () => Promise.resolve(),
   };
   const store = new DeadlineStore(slow, { timeoutMs: 2, nowMs: clockMs });
-  await expect(store.settle([settlement('a')])).rejects.toThrow('the store did not answer within 2 ms');
-  const settled = store.settle([settlement('a')], { timeoutMs: 5_000 });
+  await expect(store.adjust([adjustment('a')])).rejects.toThrow('the store did not answer within 2 ms');
+  const adjusted = store.adjust([adjustment('a')], { timeoutMs: 5_000 });
   await new Promise((resolve) => setTimeout(resolve, 20));
   answers.at(-1)?.();
-  expect(await settled).toEqual([7]);
+  expect(await adjusted).toEqual([7]);
 });
 
 describe.each(OPERATIONS)('%s', (_name, call) => {

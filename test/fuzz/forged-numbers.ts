@@ -1,9 +1,11 @@
 /** Replies of the scripts as lists of numbers, forged and read by themselves: a million cost what a thousand cost over a socket. */
 
-import { NEVER, UNSETTLED, type Group, type Settlement, type Take, type Verdict } from '../../src/domain/bucket/take';
+import { NEVER, NOT_ADJUSTED, type Group, type Adjustment, type Take, type Verdict } from '../../src/domain/bucket/take';
 import { loadScript } from '../../src/state/store/redis/script-loader';
-import { decodeApplied, encodeSettlements } from '../../src/state/store/redis/settle-wire';
-import { ReplyError, StoreError, type GroupOutcome } from '../../src/state/store/port/store';
+import { decodeApplied, encodeAdjustments } from '../../src/state/store/redis/adjust-wire';
+import type { GroupOutcome } from '../../src/state/store/port/store';
+import { ReplyError } from '../../src/state/store/redis/client/reply-error';
+import { StoreError } from '../../src/state/store/port/store-error';
 import { decodeReply, encodeTakes } from '../../src/state/store/redis/take-wire';
 import type { Random } from '../support/random/random';
 import type { RedisStore } from '../../src/state/store/redis/redis-store';
@@ -59,7 +61,7 @@ const VALUES: readonly unknown[] = [
 ];
 
 const takeScript = loadScript('take');
-const settleScript = loadScript('settle');
+const adjustScript = loadScript('adjust');
 
 export async function sampleTake(store: RedisStore, groups: readonly Group[]): Promise<Sample> {
   const { keys, args, folds } = encodeTakes(groups);
@@ -67,10 +69,10 @@ export async function sampleTake(store: RedisStore, groups: readonly Group[]): P
   return { reply, read: (forged) => faultOfOutcomes(groups, decodeReply(forged, { groups, folds })) };
 }
 
-export async function sampleSettle(store: RedisStore, settlements: readonly Settlement[]): Promise<Sample> {
-  const { keys, args } = encodeSettlements(settlements);
-  const reply = await store.run({ script: settleScript, keys, args, read: (raw) => raw as readonly unknown[] });
-  return { reply, read: (forged) => faultOfApplied(settlements, decodeApplied(forged, settlements)) };
+export async function sampleAdjust(store: RedisStore, adjustments: readonly Adjustment[]): Promise<Sample> {
+  const { keys, args } = encodeAdjustments(adjustments);
+  const reply = await store.run({ script: adjustScript, keys, args, read: (raw) => raw as readonly unknown[] });
+  return { reply, read: (forged) => faultOfApplied(adjustments, decodeApplied(forged, adjustments)) };
 }
 
 /** Reads a number of forged replies, and returns how many were rejected. Throws at the first that is accepted though no script answers it. */
@@ -152,10 +154,10 @@ function faultOfVerdict({ remaining, resetAfterUs, retryAfterUs, debt = 0, cut =
   return isWhole(cut, 0, Math.max(0, hits)) ? undefined : `${cut} of ${hits} hits cut off`;
 }
 
-function faultOfApplied(settlements: readonly Settlement[], applied: readonly number[]): string | undefined {
-  if (applied.length !== settlements.length) return `${applied.length} outcomes of ${settlements.length} settlements`;
-  const wrong = settlements.findIndex(({ hits }, i) => !isWhole(applied[i]!, UNSETTLED, Math.abs(hits)));
-  return wrong < 0 ? undefined : `${applied[wrong]} of ${settlements[wrong]!.hits} hits applied`;
+function faultOfApplied(adjustments: readonly Adjustment[], applied: readonly number[]): string | undefined {
+  if (applied.length !== adjustments.length) return `${applied.length} outcomes of ${adjustments.length} adjustments`;
+  const wrong = adjustments.findIndex(({ hits }, i) => !isWhole(applied[i]!, NOT_ADJUSTED, Math.abs(hits)));
+  return wrong < 0 ? undefined : `${applied[wrong]} of ${adjustments[wrong]!.hits} hits applied`;
 }
 
 function isWhole(value: number, min: number, max: number): boolean {

@@ -2,11 +2,11 @@
 
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import type { Settlement } from '../../src/domain/bucket/take';
-import type { StoreError } from '../../src/state/store/port/store';
+import type { Adjustment } from '../../src/domain/bucket/take';
+import type { StoreError } from '../../src/state/store/port/store-error';
 import { RedisStore } from '../../src/state/store/redis/redis-store';
 import { loadClockedScripts } from '../support/redis/clocked-script';
-import { groupOf, settlement, take } from '../support/decisions/groups';
+import { groupOf, adjustment, take } from '../support/decisions/groups';
 import { openClockedRedis, storeOptions, type ClockedRedis } from '../support/redis/redis-store';
 import { startRedis, type RedisServer } from '../support/redis/redis-server';
 import { storedTokenBucket } from '../support/redis/stored-token-bucket';
@@ -125,9 +125,9 @@ describe('a command is not allowed', () => {
     },
   );
 
-  test('a settlement reports it too', async () => {
-    const settlements: readonly Settlement[] = [settlement('used'), settlement('full', { hits: -5, takenAtUs: START_US })];
-    const failure = await withoutRight('del', (store) => failureOf(store.settle(settlements)));
+  test('an adjustment reports it too', async () => {
+    const adjustments: readonly Adjustment[] = [adjustment('used'), adjustment('full', { hits: -5, takenAtUs: START_US })];
+    const failure = await withoutRight('del', (store) => failureOf(store.adjust(adjustments)));
     expect(failure).toEqual({ reason: 'script', mayHaveRun: true, message: 'Redis answered the error PARTLY' });
     expect(await bucketKeys()).toEqual(['full', 'used']);
   });

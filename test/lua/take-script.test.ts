@@ -3,7 +3,7 @@
 import { ALGORITHMS, type Algorithm } from '../../src/domain/algorithm/algorithms';
 import type { Group } from '../../src/domain/bucket/take';
 import { RedisStore } from '../../src/state/store/redis/redis-store';
-import { StoreError } from '../../src/state/store/port/store';
+import { StoreError } from '../../src/state/store/port/store-error';
 import { groupOf, LIMITS, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/decisions/groups';
 import { decided } from '../support/decisions/outcomes';
 import { openClockedRedis, storeOptions, type ClockedRedis } from '../support/redis/redis-store';

@@ -5,7 +5,7 @@ const UNUSED_REST =
   'an unused bucket is deleted, and advanced by a later group of the run, which makes it anew: until then nobody asks for its rest, for hits that are at most the capacity need no wait';
 const NOTHING_TO_APPLY = 'of a denied group without usage reports no hits are charged and no refund is applied: to try costs time alone';
 const NO_HITS = 'a check has 0 hits, and adding 0 to the charge or to the refund is the same';
-const NONE_GIVEN = 'none is given back then, and settle_bucket leaves the state as it was, whichever it is handed';
+const NONE_GIVEN = 'none is given back then, and adjust_bucket leaves the state as it was, whichever it is handed';
 const FORGOTTEN = 'a bucket left with 0 used is forgotten, whatever its rest';
 const LONG_WAY = 'a group that could be decided the short way is decided the long way, which comes to the same';
 const REFUSED = 'seen only where Redis refuses a later write of a run: test/lua/refused-write.test.ts';
@@ -17,7 +17,7 @@ const NO_PLAIN_CHECK = 'a take of a plain group has at least 1 hit';
 const NONE_USED = 'at its very start no hits of the window are used, as in a window that is over';
 const EMPTY = 'an empty token bucket has the level 0 either way';
 const NEVER_SO_MANY = 'no command brings so many keys';
-const NO_CHARGE = 'a settlement of 0 hits applies none as a charge either';
+const NO_CHARGE = 'an adjustment of 0 hits applies none as a charge either';
 
 export const EQUIVALENT: Readonly<Record<string, string>> = {
   'include/buckets.lua write_buckets: if first < bucket_count and not pcall(write_from, first + 1) then | < -> <=':
@@ -64,8 +64,8 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
     'where they are the same, the quotient is the window itself, and nothing is left to wait; 0 of 0 hits makes NaN, which math.max(0, ...) turns to 0; the next window is only asked for with more hits than allowed',
   'include/sliding-window-counter.lua elapsed_until: return 0 | 0 -> (-1)':
     'this window alone gets here, and takes math.max(0, ...) of it: -1 less what has elapsed is below 0 as well; the next window is only asked for with more hits than allowed',
-  'include/settle-bucket.lua settle_bucket: if settlement.hits > 0 then | > -> >=': NO_CHARGE,
-  'include/settle-bucket.lua settle_bucket: if settlement.hits > 0 then | 0 -> (-1)': NO_CHARGE,
+  'include/adjust-bucket.lua adjust_bucket: if adjustment.hits > 0 then | > -> >=': NO_CHARGE,
+  'include/adjust-bucket.lua adjust_bucket: if adjustment.hits > 0 then | 0 -> (-1)': NO_CHARGE,
   'include/decide-group.lua gather_buckets: if hits > 0 then | > -> >=': NO_HITS,
   'include/decide-group.lua decide_one: if hits <= 0 or limit.requests == 0 or take.slot_id then | 0 -> 1': LONG_WAY,
   'include/decide-group.lua decide_one: if hits > room then | > -> >=': LONG_WAY,

@@ -21,7 +21,7 @@ const NOT_RUN = 'include/write-together.lua';
 
 /** Every file of the scripts that serve, each once. */
 export function loadParts(): readonly LuaPart[] {
-  const mains = ['take.lua', 'settle.lua'].map(readPart);
+  const mains = ['take.lua', 'adjust.lua'].map(readPart);
   const includes = mains.flatMap(({ text }) =>
     Array.from(text.matchAll(/^--- @(?:include|load) "(.+)"$/gm), ([, name]) => `include/${name!}.lua`),
   );
@@ -30,13 +30,13 @@ export function loadParts(): readonly LuaPart[] {
 
 /** The scripts with `text` in place of this part's own; on the tests' clock, unless the part is the clock itself. */
 export function scriptsWith({ part, text }: { readonly part: LuaPart; readonly text: string }): StoreScripts {
-  const whole = part.file === CLOCK_FILE ? { take: loadScript('take'), settle: loadScript('settle') } : loadClockedScripts();
+  const whole = part.file === CLOCK_FILE ? { take: loadScript('take'), adjust: loadScript('adjust') } : loadClockedScripts();
   if (part.file === 'take.lua') return { ...whole, take: withMain(whole.take, { part, text }) };
-  if (part.file === 'settle.lua') return { ...whole, settle: withMain(whole.settle, { part, text }) };
-  const [take, settle] = [whole.take, whole.settle].map((script) =>
+  if (part.file === 'adjust.lua') return { ...whole, adjust: withMain(whole.adjust, { part, text }) };
+  const [take, adjust] = [whole.take, whole.adjust].map((script) =>
     script.text.includes(part.text) ? replaced(script, [[part.text, text]]) : script,
   );
-  return { take: take!, settle: settle! };
+  return { take: take!, adjust: adjust! };
 }
 
 /** A script with `text` in place of its own file. */

@@ -43,9 +43,9 @@ export async function startMutantRedis(): Promise<MutantRedis> {
     throw new DeadlineError(`no end within ${DEADLINE_MS} ms of processor time`);
   };
   return {
-    load: async ({ take, settle }) => {
-      const [, ...loaded] = await sendAll([['SCRIPT', 'FLUSH'], ...[take, settle].map(({ text }) => ['SCRIPT', 'LOAD', text])]);
-      if (String(loaded) !== String([take.sha, settle.sha])) throw new Error(`Redis does not take the scripts: ${String(loaded)}`);
+    load: async ({ take, adjust }) => {
+      const [, ...loaded] = await sendAll([['SCRIPT', 'FLUSH'], ...[take, adjust].map(({ text }) => ['SCRIPT', 'LOAD', text])]);
+      if (String(loaded) !== String([take.sha, adjust.sha])) throw new Error(`Redis does not take the scripts: ${String(loaded)}`);
     },
     sendAll,
     stop: async () => {

@@ -2,9 +2,9 @@
 
 const NEVER_NONE = 'it is called for hits other than 0 alone';
 const UNREAD = 'what a leg that is given back answers is not looked at';
-const CUT_ANEW = 'the settlement sets it';
+const CUT_ANEW = 'the adjustment sets it';
 const ONLY_CHARGED = 'nothing of an unknown reservation is given back';
-const NO_HITS = 'a settlement of 0 hits changes nothing';
+const NO_HITS = 'an adjustment of 0 hits changes nothing';
 
 export const RESERVATION_EQUIVALENT: Readonly<Record<string, string>> = {
   "include/reservation.lua main: local RECORD_HEAD = '^' .. string.rep('(%d+) ', 8) .. '(%d+)()' | '^' -> ''":
@@ -31,8 +31,8 @@ export const RESERVATION_EQUIVALENT: Readonly<Record<string, string>> = {
 
 const UNREADABLE = 'something else under the key of a bucket';
 const NO_RECORD = 'something else in place of a record, which a caller refuses before it asks for a step';
-const RACE = 'a step of another instance between the read and the settlement';
-const CALENDAR = 'a settlement outside the windows of a calendar';
+const RACE = 'a step of another instance between the read and the adjustment';
+const CALENDAR = 'an adjustment outside the windows of a calendar';
 
 /** What it would take to see them. */
 export const RESERVATION_UNREACHED: Readonly<Record<string, string>> = {

@@ -2,34 +2,34 @@
 
 import { isOutside } from '../../src/domain/algorithm/window';
 import {
-  isOutsideWindows,
-  UNSETTLED,
+  isGroupOutside,
+  NOT_ADJUSTED,
   type BucketLimit,
   type Group,
   type GroupVerdict,
-  type Settlement,
+  type Adjustment,
   type Take,
 } from '../../src/domain/bucket/take';
 import type { BucketWrite } from '../../src/domain/decide/decide-group';
 import { TRAITS, type BucketState } from '../../src/domain/algorithm/algorithms';
-import { settleBucket } from '../../src/domain/decide/settle-bucket';
+import { adjustBucket } from '../../src/domain/decide/adjust-bucket';
 import type { StoreScripts } from '../../src/state/store/redis/redis-store';
-import { encodeSettlements } from '../../src/state/store/redis/settle-wire';
+import { encodeAdjustments } from '../../src/state/store/redis/adjust-wire';
 import { encodeTakes } from '../../src/state/store/redis/take-wire';
 import { decideGroup } from '../support/decisions/decide-group';
 import { packState } from '../support/redis/pack-state';
 
 /** One run of a script. */
-export type Call = TakeCall | SettleCall;
+export type Call = TakeCall | AdjustCall;
 
 export interface TakeCall {
   readonly nowUs: number;
   readonly groups: readonly Group[];
 }
 
-export interface SettleCall {
+export interface AdjustCall {
   readonly nowUs: number;
-  readonly settlements: readonly Settlement[];
+  readonly adjustments: readonly Adjustment[];
 }
 
 export interface Scenario {
@@ -102,9 +102,9 @@ export function expectScenario({ name, calls, stored = {}, unreadable = {} }: Sc
     ],
     setUpKeys: [...states.keys(), ...texts.keys()],
     calls: calls.map((call) => {
-      if ('settlements' in call) {
-        const settlements = call.settlements.map((settlement) => withPrefix(settlement, prefix));
-        return expectSettleCall({ call: { ...call, settlements }, states, texts, limits });
+      if ('adjustments' in call) {
+        const adjustments = call.adjustments.map((adjustment) => withPrefix(adjustment, prefix));
+        return expectAdjustCall({ call: { ...call, adjustments }, states, texts, limits });
       }
       // What is one object stays one: it is folded.
       const prefixed = new Map(
@@ -117,7 +117,7 @@ export function expectScenario({ name, calls, stored = {}, unreadable = {} }: Sc
 
 /** Limits of one bucket have their window in common, which is all that its value depends on; without that it is the first one's. */
 function limitsOf(call: Call): readonly (readonly [string, BucketLimit])[] {
-  const asked = 'settlements' in call ? call.settlements : call.groups.flatMap(({ takes }) => takes);
+  const asked = 'adjustments' in call ? call.adjustments : call.groups.flatMap(({ takes }) => takes);
   return asked.map(({ bucketKey, limit }) => [bucketKey, limit]);
 }
 
@@ -145,7 +145,7 @@ function expectTakeCall({ call: { nowUs, groups }, states, texts, limits }: Expe
       reply.push(UNREADABLE);
       continue;
     }
-    if (isOutsideWindows(group, nowUs)) {
+    if (isGroupOutside(group, nowUs)) {
       reply.push(OUTSIDE_WINDOWS);
       continue;
     }
@@ -203,18 +203,18 @@ function numbersFound({ limit }: Take, stored: BucketState | undefined, nowUs: n
   return 'used' in state ? [state.used, 0] : [];
 }
 
-function expectSettleCall({ call: { nowUs, settlements }, states, texts, limits }: ExpectCallInput<SettleCall>): ExpectedCall {
-  const { keys, args } = encodeSettlements(settlements);
+function expectAdjustCall({ call: { nowUs, adjustments }, states, texts, limits }: ExpectCallInput<AdjustCall>): ExpectedCall {
+  const { keys, args } = encodeAdjustments(adjustments);
   const run = new ExpectedRun({ states, texts, limits });
-  const reply = settlements.map((settlement) => {
-    if (texts.has(settlement.bucketKey)) return UNSETTLED;
-    const { applied, write } = settleBucket({ settlement, nowUs, stored: states.get(settlement.bucketKey) });
+  const reply = adjustments.map((adjustment) => {
+    if (texts.has(adjustment.bucketKey)) return NOT_ADJUSTED;
+    const { applied, write } = adjustBucket({ adjustment, nowUs, stored: states.get(adjustment.bucketKey) });
     if (write !== undefined) run.write(write);
     return applied;
   });
   return {
     nowUs,
-    script: 'settle',
+    script: 'adjust',
     args: [String(keys.length), ...keys, ...args],
     reply,
     buckets: run.buckets(keys),

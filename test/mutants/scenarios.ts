@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { ALGORITHMS, type Algorithm, type BucketAlgorithm } from '../../src/domain/algorithm/algorithms';
-import type { BucketLimit, Group, Settlement, Take } from '../../src/domain/bucket/take';
+import type { BucketLimit, Group, Adjustment, Take } from '../../src/domain/bucket/take';
 import { UINT32_MAX } from '../../src/domain/rule/limit';
-import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/decisions/groups';
+import { groupOf, LIMITS, adjustment, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/decisions/groups';
 import { packState } from '../support/redis/pack-state';
 import { plainSchedules, schedules, settlingSchedules, type ScheduleStep } from '../support/random/schedules';
 import { slotSchedules } from '../support/random/slot-schedules';
@@ -26,12 +26,12 @@ export function loadBatches(): readonly Batch[] {
     batch('scenario', [...plain(), ...decisions(), ...folds(), ...unreadable(), ...denials(), ...checks(), ...reports()]),
     { name: "fold that can't be", scenarios: [foldOfLog()] },
     batch('edge', [...edges(), ...logs(), ...counters(), ...calendars()]),
-    batch('settlement', [...settlements(), ...givenBack(), ...settledCalendars()]),
-    batch('slots', [...slots(), ...settledSlots()]),
+    batch('adjustment', [...adjustments(), ...givenBack(), ...adjustedCalendars()]),
+    batch('slots', [...slots(), ...adjustedSlots()]),
     batch('TTL', ttls()),
     // A batch of its own: the one above needs every time to full to end on a microsecond.
     batch('TTL of several limits', ttlsOfSeveralLimits()),
-    batch('TTL of settlements', ttlsOfSettlements()),
+    batch('TTL of adjustments', ttlsOfAdjustments()),
     batch('timeline', timelines()),
     ...[undefined, ...ALGORITHMS].map((algorithm) => batch(`random ${algorithm ?? 'mix'}`, randoms(schedules(algorithm)))),
     batch('random plain', randoms(plainSchedules())),
@@ -39,7 +39,7 @@ export function loadBatches(): readonly Batch[] {
     batch('TTL, the long way', ttls().map(theLongWay)),
     batch('random plain, the long way', randoms(plainSchedules()).map(theLongWay)),
     batch('random slots', randomSlots()),
-    ...[undefined, ...ALGORITHMS].map((algorithm) => batch(`random settlements, ${algorithm ?? 'mix'}`, randomSettlements(algorithm))),
+    ...[undefined, ...ALGORITHMS].map((algorithm) => batch(`random adjustments, ${algorithm ?? 'mix'}`, randomAdjustments(algorithm))),
   ];
 }
 
@@ -64,13 +64,13 @@ function atOnce(...groups: readonly Group[]): readonly Call[] {
 }
 
 /** One call, its times taken as microseconds after START_US. */
-function settleAt(afterUs: number, ...settlements: readonly Settlement[]): Call {
-  return { nowUs: START_US + afterUs, settlements };
+function adjustAt(afterUs: number, ...adjustments: readonly Adjustment[]): Call {
+  return { nowUs: START_US + afterUs, adjustments };
 }
 
 /** Hits of a take so many microseconds after START_US, given back. */
-function back(key: string, hits: number, [limit, takenAfterUs, usedBefore = 0]: readonly [BucketLimit, number, number?]): Settlement {
-  return settlement(key, { hits: -hits, limit, takenAtUs: START_US + takenAfterUs, usedBefore });
+function back(key: string, hits: number, [limit, takenAfterUs, usedBefore = 0]: readonly [BucketLimit, number, number?]): Adjustment {
+  return adjustment(key, { hits: -hits, limit, takenAtUs: START_US + takenAfterUs, usedBefore });
 }
 
 function limit(algorithm: BucketAlgorithm, requestsPerUnit: number, windowUs: number, capacity = requestsPerUnit): BucketLimit {
@@ -574,15 +574,15 @@ function reports(): readonly Scenario[] {
       ),
     },
     {
-      name: 'settlements with an overdraft',
+      name: 'adjustments with an overdraft',
       calls: [
-        settleAt(
+        adjustAt(
           0,
-          settlement('a', { hits: 14, overdraftMax: 3 }),
-          settlement('b', { hits: 14, overdraftMax: 9 }),
-          settlement('c', { hits: 14 }),
+          adjustment('a', { hits: 14, overdraftMax: 3 }),
+          adjustment('b', { hits: 14, overdraftMax: 9 }),
+          adjustment('c', { hits: 14 }),
         ),
-        settleAt(0, settlement('a', { hits: 1, overdraftMax: 3 }), settlement('a', { hits: 1, overdraftMax: 4 })),
+        adjustAt(0, adjustment('a', { hits: 1, overdraftMax: 3 }), adjustment('a', { hits: 1, overdraftMax: 4 })),
       ],
     },
   ];
@@ -791,7 +791,7 @@ function slots(): readonly Scenario[] {
   ];
 }
 
-function settledSlots(): readonly Scenario[] {
+function adjustedSlots(): readonly Scenario[] {
   const on = limit('in_flight', 5, SECOND_US);
   const [x, y] = [idOf('aa'), idOf('bb')];
   const filled = (key: string) =>
@@ -811,27 +811,27 @@ function settledSlots(): readonly Scenario[] {
       ].flatMap(([slotId, at], i) =>
         [1, 2, 3].flatMap((hits) => {
           const key = `${i} ${hits}`;
-          const given = settlement(key, {
+          const given = adjustment(key, {
             limit: on,
             hits: -hits,
             takenAtUs: START_US + Number(at),
             ...(slotId !== undefined && { slotId: String(slotId) }),
           });
-          return [...filled(key), settleAt(5, given), settleAt(6, given), ...inTurn([7, take(key, { limit: on, slotId: y })])];
+          return [...filled(key), adjustAt(5, given), adjustAt(6, given), ...inTurn([7, take(key, { limit: on, slotId: y })])];
         }),
       ),
     },
     {
-      name: 'settlements with and without an id in one run, beside others',
+      name: 'adjustments with and without an id in one run, beside others',
       calls: [
         ...filled('a'),
-        settleAt(
+        adjustAt(
           5,
-          settlement('b'),
-          settlement('a', { limit: on, hits: -1, takenAtUs: START_US, slotId: x }),
-          settlement('a', { limit: on, hits: 9 }),
-          settlement('b', { hits: -1, takenAtUs: START_US + 5 }),
-          settlement('a', { limit: on, hits: -1, takenAtUs: START_US + 3, slotId: y }),
+          adjustment('b'),
+          adjustment('a', { limit: on, hits: -1, takenAtUs: START_US, slotId: x }),
+          adjustment('a', { limit: on, hits: 9 }),
+          adjustment('b', { hits: -1, takenAtUs: START_US + 5 }),
+          adjustment('a', { limit: on, hits: -1, takenAtUs: START_US + 3, slotId: y }),
         ),
       ],
     },
@@ -839,15 +839,15 @@ function settledSlots(): readonly Scenario[] {
       name: 'given back behind a slot of a microsecond before, and behind one other of its own',
       calls: [
         ...inTurn([2, take('a', { limit: on })], [3, take('a', { limit: on }), take('a', { limit: on, slotId: y })]),
-        settleAt(5, settlement('a', { limit: on, hits: -1, takenAtUs: START_US + 3, slotId: y })),
-        settleAt(6, settlement('a', { limit: on, hits: -1, takenAtUs: START_US + 3 })),
+        adjustAt(5, adjustment('a', { limit: on, hits: -1, takenAtUs: START_US + 3, slotId: y })),
+        adjustAt(6, adjustment('a', { limit: on, hits: -1, takenAtUs: START_US + 3 })),
       ],
     },
     {
       name: 'all given back: nothing is left',
       calls: [
         ...inTurn([0, take('a', { limit: on, slotId: x })]),
-        settleAt(1, settlement('a', { limit: on, hits: -1, takenAtUs: START_US, slotId: x })),
+        adjustAt(1, adjustment('a', { limit: on, hits: -1, takenAtUs: START_US, slotId: x })),
       ],
     },
   ];
@@ -1495,33 +1495,33 @@ function calendars(): readonly Scenario[] {
   ];
 }
 
-function settlements(): readonly Scenario[] {
+function adjustments(): readonly Scenario[] {
   const small = { ...TEN_PER_SECOND, requestsPerUnit: 3, capacity: 3 };
   return [
-    { name: 'no settlement', calls: [settleAt(0)] },
+    { name: 'no adjustment', calls: [adjustAt(0)] },
     {
       name: 'a charge: of some, of more than there is room for, of an empty bucket',
       calls: ALGORITHMS.flatMap((algorithm) => {
-        const on = (hits: number) => settlement(algorithm, { limit: LIMITS[algorithm], hits });
+        const on = (hits: number) => adjustment(algorithm, { limit: LIMITS[algorithm], hits });
         return [
-          settleAt(0, on(1)),
-          settleAt(7, on(0)),
-          settleAt(7, on(5)),
-          settleAt(8, on(1)),
+          adjustAt(0, on(1)),
+          adjustAt(7, on(0)),
+          adjustAt(7, on(5)),
+          adjustAt(8, on(1)),
           ...inTurn([9, take(algorithm, { limit: LIMITS[algorithm] })]),
         ];
       }),
     },
     {
       name: 'a charge of what there is room for to the hit',
-      calls: [settleAt(0, settlement('a', { hits: 10 }), settlement('b', { hits: 9 }), settlement('c', { hits: 11 }))],
+      calls: [adjustAt(0, adjustment('a', { hits: 10 }), adjustment('b', { hits: 9 }), adjustment('c', { hits: 11 }))],
     },
     {
       name: 'an overdrawn bucket is not charged',
       calls: [
         ...inTurn([0, take('a', { hits: 8 })]),
-        settleAt(0, settlement('a', { limit: small })),
-        settleAt(10, settlement('a', { limit: small })),
+        adjustAt(0, adjustment('a', { limit: small })),
+        adjustAt(10, adjustment('a', { limit: small })),
       ],
     },
     {
@@ -1530,21 +1530,21 @@ function settlements(): readonly Scenario[] {
         const on = LIMITS[algorithm];
         return [
           ...inTurn([0, take(algorithm, { limit: on, hits: 2 })]),
-          settleAt(-3_600_000_000, settlement(algorithm, { limit: on, hits: 0 }), back(algorithm, 1, [on, -3_600_000_001, 20])),
-          settleAt(-3_600_000_000, settlement(algorithm, { limit: on })),
+          adjustAt(-3_600_000_000, adjustment(algorithm, { limit: on, hits: 0 }), back(algorithm, 1, [on, -3_600_000_001, 20])),
+          adjustAt(-3_600_000_000, adjustment(algorithm, { limit: on })),
         ];
       }),
     },
     {
       name: 'several of one bucket, in their order, read once and written once',
       calls: [
-        settleAt(
+        adjustAt(
           0,
-          settlement('a', { hits: 8 }),
-          settlement('b'),
-          settlement('a', { hits: 8 }),
+          adjustment('a', { hits: 8 }),
+          adjustment('b'),
+          adjustment('a', { hits: 8 }),
           back('a', 5, [TEN_PER_SECOND, 0]),
-          settlement('a'),
+          adjustment('a'),
         ),
       ],
     },
@@ -1552,7 +1552,7 @@ function settlements(): readonly Scenario[] {
       name: 'charged and given back whole in one run: nothing is left, and nothing to delete',
       calls: ALGORITHMS.map((algorithm) => {
         const on = LIMITS[algorithm];
-        return settleAt(0, settlement(algorithm, { limit: on, hits: 2 }), back(algorithm, 2, [on, 0]));
+        return adjustAt(0, adjustment(algorithm, { limit: on, hits: 2 }), back(algorithm, 2, [on, 0]));
       }),
     },
     {
@@ -1561,14 +1561,14 @@ function settlements(): readonly Scenario[] {
         const on = LIMITS[algorithm];
         return [
           ...inTurn([0, take(algorithm, { limit: on, hits: 2 })]),
-          settleAt(0, back(algorithm, 2, [on, 0]), settlement(algorithm, { limit: on })),
+          adjustAt(0, back(algorithm, 2, [on, 0]), adjustment(algorithm, { limit: on })),
         ];
       }),
     },
     {
       name: 'what is no bucket stays as it is, first and last',
       unreadable: { list: null, text: 'text' },
-      calls: [settleAt(0, settlement('list'), settlement('a'), settlement('text'), back('list', 1, [TEN_PER_SECOND, 0]), settlement('a'))],
+      calls: [adjustAt(0, adjustment('list'), adjustment('a'), adjustment('text'), back('list', 1, [TEN_PER_SECOND, 0]), adjustment('a'))],
     },
   ];
 }
@@ -1583,7 +1583,7 @@ function givenBack(): readonly Scenario[] {
     {
       name: 'a bucket beyond 2^53 parts, whose progress falls one part short',
       stored: { a: { used: 2 ** 40, rest: 3, atUs: START_US } },
-      calls: [settleAt(0, back('a', 1, [limit('token_bucket', 4, SECOND_US), -1, 1]))],
+      calls: [adjustAt(0, back('a', 1, [limit('token_bucket', 4, SECOND_US), -1, 1]))],
     },
     ...ALGORITHMS.map((algorithm): Scenario => ({
       name: `${algorithm}: part, all, more than all, none of what was taken`,
@@ -1591,9 +1591,9 @@ function givenBack(): readonly Scenario[] {
         const [key, on] = [`${hits}`, LIMITS[algorithm]];
         return [
           ...inTurn([0, take(key, { limit: on, hits: 2 })]),
-          settleAt(0, back(key, hits, [on, 0])),
-          settleAt(0, back(key, 0, [on, 0])),
-          settleAt(1, back(key, 9, [on, 0, 9])),
+          adjustAt(0, back(key, hits, [on, 0])),
+          adjustAt(0, back(key, 0, [on, 0])),
+          adjustAt(1, back(key, 9, [on, 0, 9])),
         ];
       }),
     })),
@@ -1610,7 +1610,7 @@ function givenBack(): readonly Scenario[] {
                 [0, take(key, { limit: on, hits: 3 })],
                 [20_000, take(key, { limit: on, hits: others })],
               ),
-              settleAt(at, back(key, 3, [on, 0, before])),
+              adjustAt(at, back(key, 3, [on, 0, before])),
               ...inTurn([at, take(key, { limit: on })]),
             ];
           }),
@@ -1624,7 +1624,7 @@ function givenBack(): readonly Scenario[] {
         const [key, on] = [`${more}`, limit('token_bucket', 1, SECOND_US, 20)];
         return [
           ...inTurn([0, take(key, { limit: on, hits: 9 })], [300_000, take(key, { limit: on, hits: 2 })]),
-          settleAt(700_000, back(key, 2, [on, 400_000 - 100_000 + more - 300_000, 0])),
+          adjustAt(700_000, back(key, 2, [on, 400_000 - 100_000 + more - 300_000, 0])),
         ];
       }),
     },
@@ -1634,7 +1634,7 @@ function givenBack(): readonly Scenario[] {
         const key = `${left}`;
         return [
           ...inTurn([0, take(key, { hits: 3 + left })], [50_000, take(key, { hits: 0 })]),
-          settleAt(50_000, back(key, 3, [token, 50_000])),
+          adjustAt(50_000, back(key, 3, [token, 50_000])),
           ...inTurn([60_000, take(key)]),
         ];
       }),
@@ -1643,7 +1643,7 @@ function givenBack(): readonly Scenario[] {
       name: 'a fixed window: before its end and after it',
       calls: [minute - 1, minute, minute + 1].flatMap((at) => [
         ...inTurn([0, take(`${at}`, { limit: fixed, hits: 2 })], [at, take(`${at}`, { limit: fixed })]),
-        settleAt(at, back(`${at}`, 2, [fixed, 0])),
+        adjustAt(at, back(`${at}`, 2, [fixed, 0])),
       ]),
     },
     {
@@ -1653,9 +1653,9 @@ function givenBack(): readonly Scenario[] {
           const [key, on] = [`${at} ${hits}`, { ...counter, requestsPerUnit: 9, capacity: 9 }];
           return [
             ...inTurn([0, take(key, { limit: on, hits: 2 })], [at, take(key, { limit: on, hits: 4 })]),
-            settleAt(at, back(key, hits, [on, 0])),
-            settleAt(at, back(key, 5, [on, at])),
-            settleAt(at, back(key, 1, [on, at + minute])),
+            adjustAt(at, back(key, hits, [on, 0])),
+            adjustAt(at, back(key, 5, [on, at])),
+            adjustAt(at, back(key, 1, [on, at + minute])),
           ];
         }),
       ),
@@ -1667,7 +1667,7 @@ function givenBack(): readonly Scenario[] {
           const key = `${i} ${hits}`;
           return [
             ...inTurn(...filled.map(([at, each]) => [at, { ...each, bucketKey: key }] as const)),
-            settleAt(600_000, ...[-1, 1, 0].map((beside) => back(key, hits, [log, i * 100_000 + beside]))),
+            adjustAt(600_000, ...[-1, 1, 0].map((beside) => back(key, hits, [log, i * 100_000 + beside]))),
             ...inTurn([600_000, take(key, { hits: 15, limit: log })]),
           ];
         }),
@@ -1677,7 +1677,7 @@ function givenBack(): readonly Scenario[] {
       name: 'a log whose first record has gone',
       calls: [
         ...inTurn(...filled),
-        settleAt(1_150_000, back('a', 1, [log, 100_000]), back('a', 1, [log, 200_000]), back('a', 9, [log, 200_000])),
+        adjustAt(1_150_000, back('a', 1, [log, 100_000]), back('a', 1, [log, 200_000]), back('a', 9, [log, 200_000])),
       ],
     },
     {
@@ -1694,7 +1694,7 @@ function givenBack(): readonly Scenario[] {
             [0, take(key, { hits: UINT32_MAX - 2, limit: huge })],
             ...taken.map(([at, hits]) => [at, take(key, { hits, limit: huge })] as const),
           ),
-          ...[1, 2, 9].map((hits) => settleAt(SECOND_US, back(key, hits, [log, SECOND_US - 3 + part]))),
+          ...[1, 2, 9].map((hits) => adjustAt(SECOND_US, back(key, hits, [log, SECOND_US - 3 + part]))),
           ...inTurn([SECOND_US, take(key, { hits: 15, limit: log })]),
         ];
       }),
@@ -1702,7 +1702,7 @@ function givenBack(): readonly Scenario[] {
   ];
 }
 
-function settledCalendars(): readonly Scenario[] {
+function adjustedCalendars(): readonly Scenario[] {
   const edgesUs = [-23, 0, 25, 60].map((hour) => START_US + hour * 3_600_000_000);
   const on = { ...limit('fixed_window', 5, DAY_US), edgesUs };
   const afterUs = edgesUs.map((edgeUs) => edgeUs - START_US);
@@ -1710,45 +1710,45 @@ function settledCalendars(): readonly Scenario[] {
   return [
     {
       name: 'charges around each edge',
-      calls: around.map((at) => settleAt(at, settlement('a', { limit: on, hits: 4 }), settlement('a', { limit: on, hits: 4 }))),
+      calls: around.map((at) => adjustAt(at, adjustment('a', { limit: on, hits: 4 }), adjustment('a', { limit: on, hits: 4 }))),
     },
     {
       name: 'hits of around each edge, given back around each edge',
       calls: around.flatMap((at) => [
         ...inTurn([at, take(`${at}`, { limit: on, hits: 3 })]),
-        ...around.map((takenAt) => settleAt(at, back(`${at}`, 1, [on, takenAt]))),
+        ...around.map((takenAt) => adjustAt(at, back(`${at}`, 1, [on, takenAt]))),
       ]),
     },
-    { name: 'a charge does not mind when hits were taken', calls: [settleAt(0, settlement('a', { limit: on, takenAtUs: 1 }))] },
+    { name: 'a charge does not mind when hits were taken', calls: [adjustAt(0, adjustment('a', { limit: on, takenAtUs: 1 }))] },
   ];
 }
 
-function ttlsOfSettlements(): readonly Scenario[] {
+function ttlsOfAdjustments(): readonly Scenario[] {
   const slow = { ...TEN_PER_SECOND, requestsPerUnit: 1 };
   const none = { ...TEN_PER_SECOND, requestsPerUnit: 0, capacity: 10 };
   return [
     {
       name: 'of a charge: the time to full under its limit',
       calls: [
-        settleAt(0, settlement('a', { hits: 5 })),
-        settleAt(0, settlement('a', { limit: slow })),
-        settleAt(0, settlement('a', { limit: { ...slow, requestsPerUnit: 2 } })),
+        adjustAt(0, adjustment('a', { hits: 5 })),
+        adjustAt(0, adjustment('a', { limit: slow })),
+        adjustAt(0, adjustment('a', { limit: { ...slow, requestsPerUnit: 2 } })),
       ],
     },
     {
       name: 'kept by hits given back',
-      calls: [...inTurn([0, take('a', { hits: 9, limit: slow })]), settleAt(0, back('a', 5, [TEN_PER_SECOND, 0]))],
+      calls: [...inTurn([0, take('a', { hits: 9, limit: slow })]), adjustAt(0, back('a', 5, [TEN_PER_SECOND, 0]))],
     },
     {
       name: 'that of the charge beside hits given back',
-      calls: [settleAt(0, settlement('a', { hits: 9, limit: slow }), back('a', 5, [TEN_PER_SECOND, 0]))],
+      calls: [adjustAt(0, adjustment('a', { hits: 9, limit: slow }), back('a', 5, [TEN_PER_SECOND, 0]))],
     },
     {
       name: 'kept by a charge where the limit never refills',
-      calls: [...inTurn([0, take('a', { hits: 4, limit: slow })]), settleAt(0, settlement('a', { limit: none }))],
+      calls: [...inTurn([0, take('a', { hits: 4, limit: slow })]), adjustAt(0, adjustment('a', { limit: none }))],
     },
-    { name: 'a window, where no limit ever refilled', calls: [settleAt(0, settlement('a', { limit: none }))] },
-    { name: 'of the last charge in a run', calls: [settleAt(0, settlement('a', { limit: slow }), settlement('a'))] },
+    { name: 'a window, where no limit ever refilled', calls: [adjustAt(0, adjustment('a', { limit: none }))] },
+    { name: 'of the last charge in a run', calls: [adjustAt(0, adjustment('a', { limit: slow }), adjustment('a'))] },
   ];
 }
 
@@ -1808,7 +1808,7 @@ function randomSlots(): readonly Scenario[] {
   }));
 }
 
-function randomSettlements(algorithm: Algorithm | undefined): readonly Scenario[] {
+function randomAdjustments(algorithm: Algorithm | undefined): readonly Scenario[] {
   return fc.sample(settlingSchedules(algorithm), { numRuns: 60, seed: SEED }).map((steps, i) => ({
     name: `schedule ${i}`,
     calls: steps.map((step) => ('group' in step ? { nowUs: step.nowUs, groups: [step.group] } : step)),

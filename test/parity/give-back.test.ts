@@ -2,12 +2,12 @@
 
 import fc from 'fast-check';
 import { TRAITS, type BucketAlgorithm, type BucketState } from '../../src/domain/algorithm/algorithms';
-import type { BucketLimit, GroupVerdict, Settlement } from '../../src/domain/bucket/take';
+import type { BucketLimit, GroupVerdict, Adjustment } from '../../src/domain/bucket/take';
 import type { BucketWrite } from '../../src/domain/decide/decide-group';
-import { settleBucket } from '../../src/domain/decide/settle-bucket';
+import { adjustBucket } from '../../src/domain/decide/adjust-bucket';
 import { casesOf } from '../support/random/form';
 import { decideGroup } from '../support/decisions/decide-group';
-import { BUCKET_ALGORITHMS, groupOf, settlement, take } from '../support/decisions/groups';
+import { BUCKET_ALGORITHMS, groupOf, adjustment, take } from '../support/decisions/groups';
 import { nextArrivalUs, smallLimits, START_US } from '../support/model/one-bucket';
 import { packState } from '../support/redis/pack-state';
 import { seeded } from '../support/random/random';
@@ -63,9 +63,9 @@ class Bucket {
     return verdict;
   }
 
-  giveBack(parts: Pick<Settlement, 'hits' | 'takenAtUs' | 'usedBefore'>, nowUs: number): number {
-    const given = settlement('a', { ...parts, limit: this.limit });
-    const { applied, write } = settleBucket({ settlement: given, stored: this.state, nowUs });
+  giveBack(parts: Pick<Adjustment, 'hits' | 'takenAtUs' | 'usedBefore'>, nowUs: number): number {
+    const given = adjustment('a', { ...parts, limit: this.limit });
+    const { applied, write } = adjustBucket({ adjustment: given, stored: this.state, nowUs });
     if (write !== undefined) this.write(write);
     return applied;
   }

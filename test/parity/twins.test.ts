@@ -3,9 +3,9 @@
 import fc from 'fast-check';
 import { RESP_TYPES } from 'redis';
 import { ALGORITHMS, type BucketState } from '../../src/domain/algorithm/algorithms';
-import type { Group, Settlement } from '../../src/domain/bucket/take';
+import type { Group, Adjustment } from '../../src/domain/bucket/take';
 import type { BucketWrite } from '../../src/domain/decide/decide-group';
-import { settleBucket } from '../../src/domain/decide/settle-bucket';
+import { adjustBucket } from '../../src/domain/decide/adjust-bucket';
 import { decideGroup } from '../support/decisions/decide-group';
 import { packState } from '../support/redis/pack-state';
 import { openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
@@ -39,7 +39,7 @@ test.each([...ALGORITHMS, undefined])(
 );
 
 test.each([...ALGORITHMS, undefined])(
-  'twins of %s agree with dry groups and settlements in between (undefined: any mix)',
+  'twins of %s agree with dry groups and adjustments in between (undefined: any mix)',
   async (algorithm) => {
     await fc.assert(fc.asyncProperty(settlingSchedules(algorithm), runOnBoth), seeded(RUNS));
   },
@@ -55,7 +55,7 @@ test(
 );
 
 test(
-  'twins of requests in flight agree, beside a token bucket, with dry groups and settlements in between',
+  'twins of requests in flight agree, beside a token bucket, with dry groups and adjustments in between',
   async () => {
     await fc.assert(fc.asyncProperty(slotSchedules(), runOnBoth), seeded(RUNS));
   },
@@ -70,10 +70,10 @@ async function runOnBoth(steps: readonly (ScheduleStep | SettlingStep)[]): Promi
     if ('group' in step) {
       expect(await redis.store.take([step.group])).toEqual([decide(step.group, { states, nowUs: step.nowUs })]);
     } else {
-      const expected = step.settlements.map((settlement) => settle(settlement, { states, nowUs: step.nowUs }));
-      expect(await redis.store.settle(step.settlements)).toEqual(expected);
+      const expected = step.adjustments.map((adjustment) => adjust(adjustment, { states, nowUs: step.nowUs }));
+      expect(await redis.store.adjust(step.adjustments)).toEqual(expected);
     }
-    const limits = new Map(('group' in step ? step.group.takes : step.settlements).map(({ bucketKey, limit }) => [bucketKey, limit]));
+    const limits = new Map(('group' in step ? step.group.takes : step.adjustments).map(({ bucketKey, limit }) => [bucketKey, limit]));
     const keys = [...limits.keys()];
     const stored = await redis.client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer }).mGet(keys);
     expect(stored.map((value) => value?.toString('latin1') ?? null)).toEqual(
@@ -94,8 +94,8 @@ function decide(group: Group, { states, nowUs }: Memory) {
   return verdict;
 }
 
-function settle(settlement: Settlement, { states, nowUs }: Memory): number {
-  const { applied, write } = settleBucket({ settlement, nowUs, stored: states.get(settlement.bucketKey) });
+function adjust(adjustment: Adjustment, { states, nowUs }: Memory): number {
+  const { applied, write } = adjustBucket({ adjustment, nowUs, stored: states.get(adjustment.bucketKey) });
   if (write !== undefined) apply(write, states);
   return applied;
 }

@@ -1,11 +1,12 @@
 /** A Redis and the network to it, simulated: the real engines on states that a fault can take away. */
 
-import type { BucketLimit, Group, Settlement } from '../../src/domain/bucket/take';
+import type { BucketLimit, Group, Adjustment } from '../../src/domain/bucket/take';
 import type { BucketWrite } from '../../src/domain/decide/decide-group';
 import type { Engine } from '../../src/domain/algorithm/engine';
 import { TRAITS, type BucketState } from '../../src/domain/algorithm/algorithms';
-import { settleBucket } from '../../src/domain/decide/settle-bucket';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store } from '../../src/state/store/port/store';
+import { adjustBucket } from '../../src/domain/decide/adjust-bucket';
+import type { GroupOutcome, AdjustOutcome, Store } from '../../src/state/store/port/store';
+import { StoreError } from '../../src/state/store/port/store-error';
 import type { VirtualTime } from './virtual-time';
 import { decideGroup } from '../support/decisions/decide-group';
 
@@ -54,7 +55,7 @@ export class SimulatedRedis {
   connect(): Store {
     return {
       take: (groups) => this.call(() => groups.map((group) => this.decide(group))),
-      settle: (settlements) => this.call(() => settlements.map((settlement) => this.settleOne(settlement))),
+      adjust: (adjustments) => this.call(() => adjustments.map((adjustment) => this.adjustOne(adjustment))),
       close: () => Promise.resolve(),
     };
   }
@@ -150,8 +151,8 @@ export class SimulatedRedis {
     return verdict;
   }
 
-  private settleOne(settlement: Settlement): SettleOutcome {
-    const { applied, write } = settleBucket({ settlement, nowUs: this.nowUs(), stored: this.states.get(settlement.bucketKey) });
+  private adjustOne(adjustment: Adjustment): AdjustOutcome {
+    const { applied, write } = adjustBucket({ adjustment, nowUs: this.nowUs(), stored: this.states.get(adjustment.bucketKey) });
     if (write !== undefined) this.write(write);
     return applied;
   }

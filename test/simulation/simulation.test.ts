@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { ALGORITHMS } from '../../src/domain/algorithm/algorithms';
-import type { BucketLimit, Settlement } from '../../src/domain/bucket/take';
+import type { BucketLimit, Adjustment } from '../../src/domain/bucket/take';
 import type { Mode } from '../../src/domain/rule/mode';
 import { BreakerStore } from '../../src/state/resilience/breaker';
 import type { CircuitState } from '../../src/state/resilience/circuit';
@@ -89,7 +89,7 @@ interface Tally {
 class Instance {
   readonly store: FallbackStore;
   breaker: CircuitState = 'closed';
-  settlements = 0;
+  adjustments = 0;
 
   constructor({
     redis,
@@ -105,10 +105,10 @@ class Instance {
     const wire = redis.connect();
     const watched: Store = {
       ...wire,
-      settle: async (settlements) => {
-        this.settlements += 1;
-        for (const { bucketKey, hits } of settlements) tallies[bucketKey]!.unconfirmed += Math.max(0, hits);
-        return wire.settle(settlements);
+      adjust: async (adjustments) => {
+        this.adjustments += 1;
+        for (const { bucketKey, hits } of adjustments) tallies[bucketKey]!.unconfirmed += Math.max(0, hits);
+        return wire.adjust(adjustments);
       },
     };
     const nowMs = () => time.nowUs / 1_000;
@@ -129,9 +129,9 @@ class Instance {
     // Between the breaker and the fallback: what the fallback takes for confirmed is confirmed.
     const confirming: Store = {
       take: (groups, options) => batching.take(groups, options),
-      settle: async (settlements: readonly Settlement[]) => {
-        const outcomes = await breaker.settle(settlements);
-        for (const { bucketKey, hits } of settlements) {
+      adjust: async (adjustments: readonly Adjustment[]) => {
+        const outcomes = await breaker.adjust(adjustments);
+        for (const { bucketKey, hits } of adjustments) {
           tallies[bucketKey]!.unconfirmed -= Math.max(0, hits);
           tallies[bucketKey]!.local[index] = 0;
         }
@@ -265,12 +265,12 @@ class Simulation {
       await this.time.pass(PAUSE_MS + 1);
     }
     for (const [index, instance] of this.instances.entries()) {
-      const before = instance.settlements;
+      const before = instance.adjustments;
       const probed = this.probe(index);
       await this.time.pass(1);
       if (!(await probed)) throw new Error(`instance ${index} does not ask Redis again`);
       if (instance.breaker !== 'closed') throw new Error(`the breaker of instance ${index} is ${instance.breaker}`);
-      if (instance.settlements !== before) throw new Error(`instance ${index} still owes`);
+      if (instance.adjustments !== before) throw new Error(`instance ${index} still owes`);
     }
     if (this.faults.length > 0) throw this.faults[0];
   }

@@ -1,13 +1,14 @@
 /** Requests that arrive together are one call of the store, each with its own outcome. */
 
 import type { Group } from '../../src/domain/bucket/take';
-import type { Decided } from '../../src/should-rate-limit';
+import type { DecidedRequest } from '../../src/domain/respond/decided/decided-request';
 import { BadRequestError } from '../../src/lib/errors';
 import { FallbackStore } from '../../src/state/resilience/fallback';
 import { UsageSnapshot } from '../../src/state/resilience/usage-snapshot';
 import { makeShouldRateLimit } from '../../src/should-rate-limit';
 import { MemoryStore } from '../../src/state/store/memory/memory-store';
-import { StoreError, type GroupOutcome, type Store } from '../../src/state/store/port/store';
+import type { GroupOutcome, Store } from '../../src/state/store/port/store';
+import { StoreError } from '../../src/state/store/port/store-error';
 import { alone } from '../support/decisions/decide-one';
 import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../support/decisions/rules';
 
@@ -16,7 +17,7 @@ const DAY_US = 86_400_000_000;
 const REQUEST = requestOf([{ entries: entriesOf('k=v') }]);
 
 function path(store: Store, { rule = ruleOf(), nowUs = START_US } = {}) {
-  const records: Decided[] = [];
+  const records: DecidedRequest[] = [];
   const decideAll = makeShouldRateLimit({
     ruleSet: () => ruleSetOf(levelOf({ k: rule })),
     store,
@@ -40,8 +41,8 @@ class FakeStore implements Store {
     return Promise.resolve(outcome === undefined ? [] : [outcome]);
   }
 
-  settle(): Promise<readonly number[]> {
-    return Promise.reject(new Error('a request settles nothing'));
+  adjust(): Promise<readonly number[]> {
+    return Promise.reject(new Error('a request adjusts nothing'));
   }
 
   close(): Promise<void> {
@@ -172,7 +173,7 @@ describe('windows of the calendar', () => {
         asks += 1;
         return asks === 1 ? ofStore.take(groups) : Promise.reject(new StoreError('gone', 'connection', { mayHaveRun: false }));
       },
-      settle: () => Promise.resolve([]),
+      adjust: () => Promise.resolve([]),
       close: () => Promise.resolve(),
     };
     const store = new FallbackStore(goesAway, {

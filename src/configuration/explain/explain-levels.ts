@@ -10,20 +10,20 @@ import type { Domain } from '../../domain/rule/rule-set';
 import { findChild, type DescriptorLevel, type DescriptorNode } from '../../domain/rule/tree';
 
 /** The most descriptors of one level that are listed; readers stop long before thousands. */
-export const CANDIDATES_MAX = 20;
+export const COMPARED_MAX = 20;
 
 export interface LevelExplanation {
   readonly entry: Entry;
-  readonly winner?: Candidate;
+  readonly winner?: ComparedDescriptor;
   /** Descriptors that match come first. */
-  readonly losers: readonly Candidate[];
+  readonly losers: readonly ComparedDescriptor[];
   /** Further descriptors with this key that are not listed. */
   readonly omitted: number;
   /** Descriptors with other keys on this level. */
   readonly otherKeys: number;
 }
 
-export interface Candidate {
+export interface ComparedDescriptor {
   readonly file: string;
   readonly line: number;
   readonly key: string;
@@ -104,7 +104,10 @@ function explainLevel(
   const chances = contenders.filter(({ takes }) => takes).sort((one, other) => KINDS.indexOf(one.kind) - KINDS.indexOf(other.kind));
   const ordered = [...chances, ...contenders.filter(({ takes }) => !takes)];
   const won = ordered.find(({ node }) => node === winner);
-  const toCandidate = ({ spec, kind, takes }: Contender, reason = takes ? losesTo(kind, won?.kind) : 'has another value'): Candidate => ({
+  const toCompared = (
+    { spec, kind, takes }: Contender,
+    reason = takes ? losesTo(kind, won?.kind) : 'has another value',
+  ): ComparedDescriptor => ({
     file: spec.problems.file,
     line: spec.problems.lineAt(spec.offset),
     key: spec.key,
@@ -114,9 +117,9 @@ function explainLevel(
   const losers = ordered.filter((contender) => contender !== won);
   return {
     entry: entryText(entry),
-    ...(won && { winner: toCandidate(won, WINS[won.kind]) }),
-    losers: losers.slice(0, CANDIDATES_MAX).map((loser) => toCandidate(loser)),
-    omitted: Math.max(0, losers.length - CANDIDATES_MAX),
+    ...(won && { winner: toCompared(won, WINS[won.kind]) }),
+    losers: losers.slice(0, COMPARED_MAX).map((loser) => toCompared(loser)),
+    omitted: Math.max(0, losers.length - COMPARED_MAX),
     otherKeys: declared.length - contenders.length,
   };
 }

@@ -11,7 +11,7 @@ import { matchRequest, type GlobalModes, type Match, type MatchControl } from '.
 import type { Plan } from '../../domain/rule/plan';
 import type { RuleSet } from '../../domain/rule/rule-set';
 import type { DescriptorLevel } from '../../domain/rule/tree';
-import { CANDIDATES_MAX, descend, entryText, NO_DESCENT, type Descent, type LevelExplanation } from './explain-levels';
+import { COMPARED_MAX, descend, entryText, NO_DESCENT, type Descent, type LevelExplanation } from './explain-levels';
 import { explainLimits, type LimitExplanation } from './explain-limit';
 
 /** All texts are Unicode: bytes that are not UTF-8 show as U+FFFD. */
@@ -168,9 +168,9 @@ function notLimited({ ruleSet, request, match, descent, replaced }: NotLimitedIn
 /** Names of the first few domains. */
 function domainNames({ domains }: RuleSet): string {
   const names = Array.from(domains.keys(), toText);
-  const shown = names.slice(0, CANDIDATES_MAX).join(', ');
+  const shown = names.slice(0, COMPARED_MAX).join(', ');
   if (names.length === 0) return 'none';
-  return names.length > CANDIDATES_MAX ? `${shown} and ${names.length - CANDIDATES_MAX} more` : shown;
+  return names.length > COMPARED_MAX ? `${shown} and ${names.length - COMPARED_MAX} more` : shown;
 }
 
 function hasNodes({ byValue, networks, wildcards, byKey }: DescriptorLevel): boolean {

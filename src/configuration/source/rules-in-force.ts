@@ -1,6 +1,7 @@
 /** The rules in force: sources offer whole sets, and the last good one decides. */
 
 import type { RuleSet } from '../../domain/rule/rule-set';
+import { UnavailableError } from '../../lib/errors';
 import type { ConfigDocument } from '../yaml/config-document';
 import { ConfigError, type ConfigProblem } from '../problems/config-error';
 
@@ -51,6 +52,13 @@ export class RulesInForce {
     return this.lastGood?.ruleSet;
   }
 
+  /** @throws UnavailableError before the first good set */
+  get ruleSetNow(): RuleSet {
+    const { ruleSet } = this;
+    if (ruleSet === undefined) throw new UnavailableError('there is no configuration yet; see the log of the rate limit service');
+    return ruleSet;
+  }
+
   /** The set it was compiled from. */
   get set(): ConfigSet | undefined {
     return this.lastGood?.set;
@@ -80,11 +88,11 @@ export class RulesInForce {
 
   /** Records a set that another process has rejected, after all earlier offers. */
   refuse(error: ConfigError): void {
-    const settling = this.queue.then(() => {
-      this.settle({ documents: [] }, { error });
+    const concluding = this.queue.then(() => {
+      this.conclude({ documents: [] }, { error });
     });
     // As for offered sets, an error in a listener does not stop later ones.
-    this.queue = settling.catch(() => undefined);
+    this.queue = concluding.catch(() => undefined);
   }
 
   /** Called for each later set, when it is in force or rejected. */
@@ -94,11 +102,11 @@ export class RulesInForce {
 
   private async load(set: ConfigSet, generation: number): Promise<LoadOutcome> {
     const outcome = await this.compile(set, generation);
-    this.settle(set, outcome);
+    this.conclude(set, outcome);
     return outcome;
   }
 
-  private settle(set: ConfigSet, outcome: LoadOutcome): void {
+  private conclude(set: ConfigSet, outcome: LoadOutcome): void {
     if ('ruleSet' in outcome) {
       this.lastGood = { ...outcome, set };
       this.lastError = undefined;

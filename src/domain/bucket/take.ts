@@ -48,7 +48,7 @@ export interface Group {
 }
 
 /** Changes one bucket without a verdict. */
-export interface Settlement {
+export interface Adjustment {
   readonly bucketKey: string;
   readonly limit: BucketLimit;
   /** Positive: charged, as far as there is room. Negative: hits of an earlier take, given back. */
@@ -64,15 +64,19 @@ export interface Settlement {
 }
 
 /** Replaces the number of applied hits: the bucket is unreadable, or the store's clock is outside of the limit's windows. */
-export const UNSETTLED = -1;
+export const NOT_ADJUSTED = -1;
 
 /** The store's clock is outside of the windows of a take: nothing was decided, and the caller must ask again. */
 export interface OutsideWindows {
   readonly outsideAtUs: number;
 }
 
+export function isOutsideWindows(outcome: object | undefined): outcome is OutsideWindows {
+  return outcome !== undefined && 'outsideAtUs' in outcome;
+}
+
 /** Whether a take names calendar windows that do not include this time. Twin of `is_outside_windows` in Lua. */
-export function isOutsideWindows({ takes }: Group, nowUs: number): boolean {
+export function isGroupOutside({ takes }: Group, nowUs: number): boolean {
   for (const { limit } of takes) if (limit.edgesUs !== undefined && isOutside(limit, nowUs)) return true;
   return false;
 }

@@ -12,7 +12,7 @@ import { markDenials } from './denial-rule';
 /** How long a bucket is kept after it became full: covers a small step back of the clock. */
 export const EXPIRY_MARGIN_US = 2_000_000;
 
-/** A bucket to store after a group or a settlement. */
+/** A bucket to store after a group or an adjustment. */
 export interface BucketWrite {
   readonly bucketKey: string;
   /** Absent: the bucket equals a fresh one and can be deleted. */

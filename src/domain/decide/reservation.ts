@@ -4,7 +4,7 @@
  */
 
 import { isOutside } from '../algorithm/window';
-import { UNSETTLED, type BucketLimit, type Settlement } from '../bucket/take';
+import { NOT_ADJUSTED, type BucketLimit, type Adjustment } from '../bucket/take';
 import type { FailureMode } from '../rule/limit';
 import type { Mode } from '../rule/mode';
 
@@ -159,7 +159,7 @@ export function extendedUntilUs({ madeUs, expiresUs }: ReservationRecord, ttlUs:
  * The record in its next state. Each leg is charged, or given back, the difference to its final charge: the used hits after a commit;
  * after a lapse all or nothing, as its limit says. The last charges are given back first, so that each bucket is in the state that its take left.
  *
- * `apply` settles one bucket and returns the hits applied, or `UNSETTLED`.
+ * `apply` adjusts one bucket and returns the hits applied, or `NOT_ADJUSTED`.
  */
 export function settleRecord({ record, legs, target, actual, nowUs, apply }: SettleRecordInput): ReservationRecord {
   const { state, expiresUs, madeUs, isLate } = record;
@@ -171,7 +171,7 @@ export function settleRecord({ record, legs, target, actual, nowUs, apply }: Set
     if (leg === undefined || charge === undefined) return 0;
     const { bucketKey, limit, overdraftMax } = leg;
     const applied = apply({ bucketKey, limit, hits, overdraftMax, takenAtUs: madeUs, usedBefore: charge.usedBefore });
-    const charged = applied === UNSETTLED ? 0 : applied;
+    const charged = applied === NOT_ADJUSTED ? 0 : applied;
     // Only a commit charges more, and nobody asks for the charges of one.
     if (hits >= 0) return hits - charged;
     charge.charged += hits;
@@ -233,7 +233,7 @@ interface SettleRecordInput {
   /** Used hits, for a commit. */
   readonly actual: number;
   readonly nowUs: number;
-  readonly apply: (settlement: Settlement) => number;
+  readonly apply: (adjustment: Adjustment) => number;
 }
 
 /** The final charge of a leg. */

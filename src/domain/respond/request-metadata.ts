@@ -2,7 +2,7 @@
 
 import type { Descriptor, LimitOverride } from '../descriptor/descriptor';
 import type { JsonObject, JsonValue } from '../rule/rule';
-import type { DecidedRequest } from './decided/response-input';
+import type { DecidedRequest } from './decided/decided-request';
 import { MetadataTexts } from './metadata-texts';
 
 export function requestMetadata({ request, matched, decision }: DecidedRequest): JsonObject {

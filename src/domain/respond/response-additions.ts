@@ -4,7 +4,7 @@ import type { Decision, Header } from '../decide/decision';
 import type { ResponseHeaders } from '../rule/limit';
 import type { RuleSet } from '../rule/rule-set';
 import type { JsonObject } from '../rule/rule';
-import type { DecidedRequest } from './decided/response-input';
+import type { DecidedRequest } from './decided/decided-request';
 import { decisionMetadata } from './decision-metadata';
 import { openBody, type BodyOptions } from './body/open-body';
 import type { HeaderForms, HeaderNames } from './headers/header-kind';

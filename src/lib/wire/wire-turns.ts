@@ -1,5 +1,6 @@
 /** The turns in which a thread reads the connections of all its HTTP ports, and a bound for the bytes that wait for one. */
 
+import { monotonicNowMs } from '../clock';
 import { ReadTurns } from '../read-turns';
 import type { PacedSocket, WaitingBytes } from './paced-socket';
 
@@ -12,7 +13,7 @@ const WAITED_MS_MAX = 1;
 
 /** There is one loop for each thread, whatever the number of its servers. */
 export const WIRE_TURNS = new ReadTurns<PacedSocket>({
-  nowMs: () => performance.now(),
+  nowMs: monotonicNowMs,
   arrivedMsMax: ARRIVED_MS_MAX,
   waitedMsMax: WAITED_MS_MAX,
   read: (socket, chunk, share) => {

@@ -9,7 +9,7 @@ import { processServices } from './admin/process-services';
 import { openContext, type AppOptions, type Context } from './context/context';
 import { openDecisions } from './deciding/open-decisions';
 import { makeGrpcServer } from './ports/open-grpc';
-import { openServedPorts, type ServedPorts } from './ports/open-served-ports';
+import { openServedPorts, type ServedPorts } from './ports/open-ports';
 import { openConfigMetrics } from './ports/publish-metrics';
 import { openState, type OpenedState } from './deciding/open-state';
 

@@ -14,7 +14,7 @@ import { Health } from '../../server/observability/health';
 import type { Logger } from '../../server/observability/log/logger';
 import { WORKER_METRICS, type ManagementServer } from '../../server/observability/metrics/metrics';
 import { toLabels } from '../../server/observability/metrics/prometheus-text';
-import { openPortLimits } from './ports/open-ports';
+import { openPortLimits } from './ports/port-limits';
 import { processServices } from './admin/process-services';
 import { bindDebugPort, openConfigMetrics, publishMetrics } from './ports/publish-metrics';
 import type { App } from './app';

@@ -108,7 +108,7 @@ function connectionOf(settings: Settings): Omit<AdsClientOptions, 'onSet' | 'onC
     }),
     connectRetryMs: settings.configGrpcXdsServerConnectRetryIntervalMs,
     streamRetryMs: settings.xdsClientBackoffInitialIntervalMs,
-    settledMs: settings.xdsClientBackoffMaxIntervalMs,
+    steadyMs: settings.xdsClientBackoffMaxIntervalMs,
   };
 }
 

@@ -1,6 +1,6 @@
 /** The last error of Redis that this process met, with its time: what operators ask first about an instance. */
 
-import type { StoreErrorReason } from '../../state/store/port/store';
+import type { StoreErrorReason } from '../../state/store/port/store-error';
 import type { StoreMeasure } from '../../state/store/layers/measured-store';
 
 export interface RememberedError {

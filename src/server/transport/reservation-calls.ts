@@ -1,5 +1,6 @@
 /** Turns reservation steps of every port into answers: whatever happens in between, the answer is safe to send. */
 
+import { monotonicNowMs } from '../../lib/clock';
 import type { Decision } from '../../domain/decide/decision';
 import { asError, BadRequestError, UnavailableError } from '../../lib/errors';
 import type { ReservationService, ReserveAnswer, StepAnswer } from '../../state/reservation/reservation-service';
@@ -83,9 +84,9 @@ export class ReservationCalls {
   }
 
   private async timed<Result>(make: () => Promise<Result>): Promise<Result> {
-    const startedMs = performance.now();
+    const startedMs = monotonicNowMs();
     const result = await make();
-    this.options.onDecided?.((performance.now() - startedMs) / 1_000);
+    this.options.onDecided?.((monotonicNowMs() - startedMs) / 1_000);
     return result;
   }
 

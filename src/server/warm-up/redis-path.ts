@@ -1,8 +1,8 @@
 /** The Redis path of the warm-up, without a Redis: groups pass through the wrappers and the wire format of the script, and an embedded store decides them. */
 
-import type { Group, GroupVerdict, Settlement } from '../../domain/bucket/take';
+import type { Group, GroupVerdict, Adjustment } from '../../domain/bucket/take';
 import type { MemoryStore } from '../../state/store/memory/memory-store';
-import type { GroupOutcome, SettleOutcome, Store } from '../../state/store/port/store';
+import type { GroupOutcome, AdjustOutcome, Store } from '../../state/store/port/store';
 import { decodeReply, encodeTakes, GROUP_ALLOWED, GROUP_DENIED, TAKE_FITS } from '../../state/store/redis/take-wire';
 import { wrapRedis, wrapServer } from '../../state/resilience/wrap-redis';
 
@@ -49,8 +49,8 @@ class WordedStore implements Store {
     return folds === undefined && verdicts.length === groups.length ? decodeReply(replyOf(verdicts), { groups, folds }) : outcomes;
   }
 
-  settle(settlements: readonly Settlement[]): Promise<readonly SettleOutcome[]> {
-    return this.store.settle(settlements);
+  adjust(adjustments: readonly Adjustment[]): Promise<readonly AdjustOutcome[]> {
+    return this.store.adjust(adjustments);
   }
 
   close(): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { Registry } from 'prom-client';
 import { ALGORITHMS, PREFERRED_ALGORITHM } from '../../domain/algorithm/algorithms';
-import { monotonicNowUs } from '../../lib/clock';
+import { monotonicNowMs, monotonicNowUs } from '../../lib/clock';
 import { compileConfig } from '../../configuration/compile/compile';
 import { Health } from '../observability/health';
 import type { Metrics } from '../observability/metrics/metrics';
@@ -62,7 +62,7 @@ const OWN_CLOCK: WarmUpClock = {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1000;
   },
-  nowMs: () => performance.now(),
+  nowMs: monotonicNowMs,
 };
 
 export interface WarmUpResult {

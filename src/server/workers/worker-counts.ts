@@ -13,7 +13,7 @@ export type Send = (message: FromWorker) => Promise<void>;
 export class WorkerCounts {
   /** By table: how many of its rows were sent. */
   private readonly sent = new Map<string, number>();
-  /** Settles after all earlier messages were sent: the parent identifies rows by their order. */
+  /** Resolves after all earlier messages were sent: the parent identifies rows by their order. */
   private queue: Promise<void> = Promise.resolve();
 
   constructor(private readonly sendToParent: Send) {}

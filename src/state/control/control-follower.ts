@@ -1,6 +1,7 @@
 /** Keeps the replica up to date: reads the change log again and again, and all records when the log does not continue. */
 
 import { setTimeout as pause } from 'node:timers/promises';
+import { monotonicNowMs } from '../../lib/clock';
 import { asError } from '../../lib/errors';
 import { Pace, runInSlices, SHORT_SLICE_MS } from '../../lib/slices';
 import { CONTROL_KINDS, fieldOf, type RecordKey, type StoredRecord } from './control-record';
@@ -274,7 +275,7 @@ export class ControlFollower {
   /** Reads every page. The next answer of the log says whether they are of one history; only then `endReading` drops what they lack. */
   private async readAll({ position, common }: Pick<Reading, 'position' | 'common'>): Promise<void> {
     const { store, data } = this.options;
-    const reading: Reading = { position, common, startedMs: performance.now(), isScanned: false };
+    const reading: Reading = { position, common, startedMs: monotonicNowMs(), isScanned: false };
     this.reading = reading;
     data.beginSnapshot();
     this.unreadable = new Set();
@@ -297,7 +298,7 @@ export class ControlFollower {
     await runAll(data.endSnapshot(common));
     this.at = position;
     this.reading = undefined;
-    onSnapshot?.({ records: data.size, ms: performance.now() - startedMs });
+    onSnapshot?.({ records: data.size, ms: monotonicNowMs() - startedMs });
   }
 
   private async applyPage(records: readonly StoredRecord[]): Promise<void> {

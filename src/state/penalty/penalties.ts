@@ -6,7 +6,7 @@ import { copyOf } from '../../domain/descriptor/byte-string';
 import type { ByteString, Entry } from '../../domain/descriptor/descriptor';
 import type { SharedEntry } from '../../domain/rule/shared-entry';
 import type { Penalty } from '../../domain/rule/penalty';
-import type { DecidedRequest } from '../../domain/respond/decided/response-input';
+import type { DecidedRequest } from '../../domain/respond/decided/decided-request';
 import type { GroupOutcome, Store } from '../store/port/store';
 
 /** Entries with denials that are not counted yet; those of further ones are dropped. */

@@ -1,6 +1,6 @@
 /** Asks the store again if its clock is outside of the calendar windows of a group. */
 
-import type { OutsideWindows } from '../../domain/bucket/take';
+import { isOutsideWindows } from '../../domain/bucket/take';
 import { asError } from '../../lib/errors';
 import { optionsOfGroup, type Store, type TakeOptions } from '../store/port/store';
 import type { StoreVerdict } from './pair-verdicts';
@@ -18,10 +18,6 @@ export interface AskAgainParts {
   readonly options: TakeOptions;
 }
 
-export function isOutside(verdict: StoreVerdict): verdict is OutsideWindows {
-  return verdict !== undefined && 'outsideAtUs' in verdict;
-}
-
 /** Replaces each such verdict by the verdict for windows around the store's own time, or by an error. */
 export async function askAgain(
   prepared: readonly (Prepared | Error)[],
@@ -30,14 +26,14 @@ export async function askAgain(
 ): Promise<void> {
   const again = verdicts.map(async (verdict, i) => {
     const each = prepared[i];
-    if (!isOutside(verdict) || each === undefined || each instanceof Error) return;
+    if (!isOutsideWindows(verdict) || each === undefined || each instanceof Error) return;
     let outcome: StoreVerdict = verdict;
-    for (let asks = 1; isOutside(outcome) && asks < ASKS_MAX; asks += 1) {
+    for (let asks = 1; isOutsideWindows(outcome) && asks < ASKS_MAX; asks += 1) {
       const { outsideAtUs } = outcome;
       const group = preparation.groupAt(each.request, each.matched, () => outsideAtUs);
       [outcome] = await store.take([group], optionsOfGroup(options, each.group)).catch((error: unknown) => [asError(error)]);
     }
-    verdicts[i] = isOutside(outcome) ? new Error(`the store asked for other calendar windows ${ASKS_MAX} times`) : outcome;
+    verdicts[i] = isOutsideWindows(outcome) ? new Error(`the store asked for other calendar windows ${ASKS_MAX} times`) : outcome;
   });
   await Promise.all(again);
 }

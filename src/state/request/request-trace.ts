@@ -1,10 +1,12 @@
 /** Collects what happens to the sampled requests of a call: when each was decided, by which commands of the store, and how. */
 
+import { monotonicNowMs } from '../../lib/clock';
 import type { Group } from '../../domain/bucket/take';
 import type { Decision } from '../../domain/decide/decision';
 import type { RateLimitRequest } from '../../domain/descriptor/descriptor';
 import type { RequestMatch } from '../../domain/rule/match';
-import type { StoreErrorReason, StoreTrace, TracedCommand } from '../store/port/store';
+import type { StoreErrorReason } from '../store/port/store-error';
+import type { StoreTrace, TracedCommand } from '../store/port/store-trace';
 import type { Prepared } from './preparation';
 
 /** Most commands kept for one request. Even a request with buckets in several slots needs a few. */
@@ -31,12 +33,12 @@ export class RequestTrace {
   private isClosed = false;
 
   begin(): void {
-    this.startedMs = performance.now();
+    this.startedMs = monotonicNowMs();
   }
 
   end(decided: TracedDecision): void {
     if (this.isClosed) return;
-    this.endedMs = performance.now();
+    this.endedMs = monotonicNowMs();
     this.decided = decided;
   }
 
@@ -59,14 +61,14 @@ interface TracedGroup {
 }
 
 /** Hands what the store reports to the requests that it is about. */
-export class TracedCall implements StoreTrace {
+export class SampledRequests implements StoreTrace {
   private constructor(
     private readonly traced: readonly TracedGroup[],
     /** All groups of the call are parts of these. */
     private readonly isOfOneGroup: boolean,
   ) {}
 
-  static of(prepared: readonly (Prepared | Error)[], traces: RequestTraces): TracedCall {
+  static of(prepared: readonly (Prepared | Error)[], traces: RequestTraces): SampledRequests {
     const traced: TracedGroup[] = [];
     // A loop, because almost all requests of a call are not sampled.
     for (let i = 0; i < traces.length; i += 1) {
@@ -74,13 +76,13 @@ export class TracedCall implements StoreTrace {
       const each = trace === undefined ? undefined : prepared[i];
       if (trace !== undefined && each !== undefined && !(each instanceof Error)) traced.push({ group: each.group, trace });
     }
-    return new TracedCall(traced, false);
+    return new SampledRequests(traced, false);
   }
 
   /** Identical requests share their group, so one group may have several traces. */
   of(group: Group): StoreTrace | undefined {
     const ofGroup = this.tracedBy(group);
-    return ofGroup.length === 0 ? undefined : new TracedCall(ofGroup, true);
+    return ofGroup.length === 0 ? undefined : new SampledRequests(ofGroup, true);
   }
 
   onCommand(groups: readonly Group[], command: TracedCommand): void {

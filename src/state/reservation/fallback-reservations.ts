@@ -2,7 +2,7 @@
 
 import { TRAITS } from '../../domain/algorithm/algorithms';
 import { isSameWindow } from '../../domain/algorithm/window';
-import type { Group, OutsideWindows, Settlement, Take } from '../../domain/bucket/take';
+import type { Group, OutsideWindows, Adjustment, Take } from '../../domain/bucket/take';
 import {
   extendedUntilUs,
   grantableHits,
@@ -15,14 +15,16 @@ import {
   withEdgesOf,
   type Leg,
 } from '../../domain/decide/reservation';
-import { StoreError, type GroupOutcome, type Store, type StoreTrace, type TakeOptions } from '../store/port/store';
+import type { GroupOutcome, Store, TakeOptions } from '../store/port/store';
+import { StoreError } from '../store/port/store-error';
+import type { StoreTrace } from '../store/port/store-trace';
 import { RecordTable, type Kept } from './record-table';
 import { Turns } from './turns';
 import {
   sweptBoth,
   type ExtendInput,
   type OnLapsed,
-  type Plan,
+  type ReservationPlan,
   type ReservationName,
   type Reservations,
   type ReserveInput,
@@ -31,6 +33,7 @@ import {
   type StepOutcome,
   type Swept,
 } from './reservations';
+import { US_PER_MS } from '../../lib/time-units';
 
 /** Decides by failure modes what the store has not. */
 export interface FailedDecisions {
@@ -54,8 +57,6 @@ export interface FallbackReservationsOptions {
   readonly bytesMax: number;
   readonly onLapsed?: OnLapsed;
 }
-
-const US_PER_MS = 1_000;
 
 /**
  * A reservation made without Redis stays in this instance: its steps are ordinary refunds and usage reports, which go to
@@ -202,19 +203,19 @@ export class FallbackReservations implements Reservations {
     const current = unknown?.plan.legs ?? [];
     const legs = withEdgesOf(kept.legs, current);
     if (haveEdgesOf(legs, current) && isOutsideCharge({ record: before, legs, target, actual, nowUs })) return { outsideAtUs: nowUs };
-    const settlements: Settlement[] = [];
-    const apply = (settlement: Settlement): number => {
-      if (settlement.hits > 0 || !isForgotten(settlement, nowUs)) settlements.push(settlement);
-      return Math.abs(settlement.hits);
+    const adjustments: Adjustment[] = [];
+    const apply = (adjustment: Adjustment): number => {
+      if (adjustment.hits > 0 || !isForgotten(adjustment, nowUs)) adjustments.push(adjustment);
+      return Math.abs(adjustment.hits);
     };
     const settled = settleRecord({ record: before, legs, target, actual, nowUs, apply });
     const keep = (record: typeof settled): StepOutcome => {
       this.table.keep({ ...kept, record }, nowUs);
       return { record, isChanged: true, isDegraded: true };
     };
-    if (settlements.length === 0) return keep(settled);
+    if (adjustments.length === 0) return keep(settled);
     // Nothing is kept before the answer: other steps of the name wait for it.
-    const [outcome] = await this.options.store.take([toReports(settlements, legs)], options);
+    const [outcome] = await this.options.store.take([toReports(adjustments, legs)], options);
     const verdict = verdictOf(outcome);
     if ('outsideAtUs' in verdict) return verdict;
     return keep({ ...settled, cut: Math.max(...verdict.verdicts.map((each) => each.cut ?? 0)) });
@@ -222,7 +223,7 @@ export class FallbackReservations implements Reservations {
 }
 
 /** With its window the hits of a take are gone: a refund would give back those of others. */
-function isForgotten({ limit, takenAtUs }: Settlement, nowUs: number): boolean {
+function isForgotten({ limit, takenAtUs }: Adjustment, nowUs: number): boolean {
   return TRAITS[limit.algorithm].restores === 'at-window-end' && !isSameWindow(limit, takenAtUs, nowUs);
 }
 
@@ -241,7 +242,10 @@ function mayFallBack(error: unknown): error is StoreError {
   return error instanceof StoreError && error.reason !== 'overload';
 }
 
-function groupOf({ legs, quotaAlwaysFits, shadow }: Plan, { hits, isDry }: { readonly hits: number; readonly isDry: boolean }): Group {
+function groupOf(
+  { legs, quotaAlwaysFits, shadow }: ReservationPlan,
+  { hits, isDry }: { readonly hits: number; readonly isDry: boolean },
+): Group {
   const takes = legs.map((leg): Take => ({
     bucketKey: leg.bucketKey,
     limit: leg.limit,
@@ -258,8 +262,8 @@ function failureModeOf({ failureMode }: Leg): Pick<Take, 'failureMode'> {
 }
 
 /** Reports of used or returned hits: no limit denies them. */
-function toReports(settlements: readonly Settlement[], legs: readonly Leg[]): Group {
-  const takes = settlements.map(({ bucketKey, limit, hits, overdraftMax = 0 }, descriptor): Take => {
+function toReports(adjustments: readonly Adjustment[], legs: readonly Leg[]): Group {
+  const takes = adjustments.map(({ bucketKey, limit, hits, overdraftMax = 0 }, descriptor): Take => {
     const leg = legs.find((each) => each.bucketKey === bucketKey);
     return { bucketKey, limit, hits, mode: 'shadow', descriptor, overdraftMax, ...(leg && failureModeOf(leg)) };
   });

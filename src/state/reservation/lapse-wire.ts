@@ -2,10 +2,10 @@
 
 import { TRAITS } from '../../domain/algorithm/algorithms';
 import type { ReservationRecord, SettledLeg } from '../../domain/decide/reservation';
-import { StoreError } from '../store/port/store';
+import { StoreError } from '../store/port/store-error';
 import { readWhole } from '../store/redis/client/read-reply';
 import { pushLimit, TIME_US_MAX, type ScriptArguments } from '../store/redis/script-wire';
-import { ReplyError } from '../store/port/store';
+import { ReplyError } from '../store/redis/client/reply-error';
 import type { ReservationKeys } from './reservation-keys';
 import { decodeRecord, legsOfPlan, timedList } from './reservation-wire';
 

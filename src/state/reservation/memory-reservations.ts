@@ -1,7 +1,7 @@
 /** Reservations of the embedded store: records in this process's memory, beside its buckets. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isOutsideWindows, type Group, type OutsideWindows } from '../../domain/bucket/take';
+import { isGroupOutside, type Group, type OutsideWindows } from '../../domain/bucket/take';
 import {
   chargedLegs,
   extendedUntilUs,
@@ -22,7 +22,7 @@ import {
   SWEEP_TURN_MS,
   type ExtendInput,
   type OnLapsed,
-  type Plan,
+  type ReservationPlan,
   type Reservations,
   type ReserveInput,
   type ReserveOutcome,
@@ -30,6 +30,7 @@ import {
   type StepOutcome,
   type Swept,
 } from './reservations';
+import { US_PER_MS } from '../../lib/time-units';
 
 export interface MemoryReservationsOptions {
   readonly store: Pick<MemoryStore, 'decide' | 'apply'>;
@@ -41,8 +42,6 @@ export interface MemoryReservationsOptions {
   readonly bytesMax: number;
   readonly onLapsed?: OnLapsed;
 }
-
-const US_PER_MS = 1_000;
 
 /** Steps of a sweep that a Reserve which would be denied takes before it is decided again: a few milliseconds. */
 const RESERVE_SWEEPS = 10;
@@ -102,7 +101,7 @@ export class MemoryReservations implements Reservations {
     const granted = grantableHits(asked, legs, this.table.heldHits);
     const isRefused = asked > 0 && granted === 0;
     const group = groupOf(plan, { hits: isRefused ? 1 : granted, isDry: isRefused });
-    if (isOutsideWindows(group, nowUs)) return { outsideAtUs: nowUs };
+    if (isGroupOutside(group, nowUs)) return { outsideAtUs: nowUs };
     this.table.checkRoom();
     const [verdict] = this.options.store.decide([group]);
     if (verdict === undefined || !('verdicts' in verdict)) throw new Error('the embedded store decided nothing');
@@ -123,7 +122,7 @@ export class MemoryReservations implements Reservations {
     const before = known?.record ?? unknownRecord({ legs: legs.length, keepUs: unknown?.keepUs ?? 0, nowUs });
     if (isSettled(before, target, nowUs)) return { record: before, isChanged: false, isDegraded: false };
     if (haveEdgesOf(legs, current) && isOutsideCharge({ record: before, legs, target, actual, nowUs })) return { outsideAtUs: nowUs };
-    const apply = (settlement: Parameters<MemoryStore['apply']>[0][number]): number => this.options.store.apply([settlement])[0] ?? 0;
+    const apply = (adjustment: Parameters<MemoryStore['apply']>[0][number]): number => this.options.store.apply([adjustment])[0] ?? 0;
     const record = settleRecord({ record: before, legs, target, actual, nowUs, apply });
     this.table.keep({ name, legs, record }, nowUs);
     return { record, isChanged: true, isDegraded: false };
@@ -140,7 +139,10 @@ export class MemoryReservations implements Reservations {
   }
 }
 
-function groupOf({ legs, quotaAlwaysFits, shadow }: Plan, { hits, isDry }: { readonly hits: number; readonly isDry: boolean }): Group {
+function groupOf(
+  { legs, quotaAlwaysFits, shadow }: ReservationPlan,
+  { hits, isDry }: { readonly hits: number; readonly isDry: boolean },
+): Group {
   const takes = legs.map(({ bucketKey, limit, mode, descriptor }) => ({ bucketKey, limit, hits, mode, descriptor }));
   return isDry ? { takes, quotaAlwaysFits, shadow, dry: true } : { takes, quotaAlwaysFits, shadow };
 }

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { domainTag } from '../../domain/bucket/bucket-key';
-import type { GroupVerdict, OutsideWindows, Take } from '../../domain/bucket/take';
+import { isOutsideWindows, type OutsideWindows, type Take } from '../../domain/bucket/take';
 import { toGroup } from '../../domain/bucket/to-group';
 import type { RateLimitRequest } from '../../domain/descriptor/descriptor';
 import type { Decision } from '../../domain/decide/decision';
@@ -10,20 +10,23 @@ import { RESERVATION_LIFE_US_MAX, type Leg, type ReservationRecord, type SettleT
 import { NOTHING_TAKEN, toDecision } from '../../domain/decide/to-decision';
 import { BadRequestError } from '../../lib/errors';
 import { DEFAULT_RESERVATION_TERMS, overdraftMaxOf, reservableMax, type Limit } from '../../domain/rule/limit';
+import type { DecidedRequest } from '../../domain/respond/decided/decided-request';
 import type { ControlView } from '../../domain/rule/control-view';
 import { matchRequest, rateLimitsOf, type GlobalModes, type MatchControl, type RequestMatch } from '../../domain/rule/match';
 import type { RuleSet } from '../../domain/rule/rule-set';
-import { StoreError, type Store, type TakeOptions } from '../store/port/store';
+import type { Store, TakeOptions } from '../store/port/store';
+import { StoreError } from '../store/port/store-error';
 import { tagOfBucket } from './reservation-keys';
 import { recordBytesOf, RECORD_BYTES_MAX } from './reservation-wire';
 import {
   UnknownReservationError,
-  type Plan,
+  type ReservationPlan,
   type ReservationName,
   type Reservations,
   type ReserveOutcome,
   type StepOutcome,
 } from './reservations';
+import { US_PER_MS } from '../../lib/time-units';
 
 /** Maximum of buckets in a reservation, because its record names them all. */
 export const LEGS_MAX = 64;
@@ -34,8 +37,6 @@ export const ID_LENGTH_MAX = 128;
 /** Default and maximum time that hits are held, in milliseconds. */
 export const TTL_MS_DEFAULT = 60_000;
 export const TTL_MS_MAX = 3_600_000;
-
-const US_PER_MS = 1_000;
 
 /** How often the store may request other calendar windows. */
 const ASKS_MAX = 4;
@@ -84,14 +85,6 @@ export interface StepAnswer {
 export type ReservationOutcome =
   'reserved' | 'reduced' | 'denied' | 'committed' | 'released' | 'extended' | 'late' | 'unknown' | 'repeated';
 
-/** A decided step with all data for the metrics. */
-interface DecidedStep {
-  readonly request: RateLimitRequest;
-  readonly matched: RequestMatch;
-  readonly verdict: GroupVerdict;
-  readonly decision: Decision;
-}
-
 export interface ReservationServiceParts {
   /** The rules in force now. */
   readonly ruleSet: () => RuleSet;
@@ -106,7 +99,7 @@ export interface ReservationServiceParts {
   /** This process's clock, in microseconds since 1970: an estimate of the store's. */
   readonly nowUs: () => number;
   /** Called with each decision, for the metrics of rules. */
-  readonly record: (decided: DecidedStep) => void;
+  readonly record: (decided: DecidedRequest) => void;
   readonly onOutcome: (outcome: ReservationOutcome, hits: number) => void;
   /** Called when a reservation of the tag lapses after that time, unless it is settled. */
   readonly onHeld: (tag: string, lapsesAfterMs: number) => void;
@@ -116,7 +109,7 @@ export interface ReservationServiceParts {
 interface Planned {
   readonly request: RateLimitRequest;
   readonly matched: RequestMatch;
-  readonly plan: Plan;
+  readonly plan: ReservationPlan;
   readonly tag: string;
 }
 
@@ -193,7 +186,7 @@ export class ReservationService {
     const isNamed = request.descriptors.length > 0;
     const planned = isNamed ? this.planStep(request, actual) : undefined;
     const name = { id, tag: planned?.tag ?? this.tagOf(request) };
-    const settleBy = (plan: Plan | undefined) => {
+    const settleBy = (plan: ReservationPlan | undefined) => {
       const isCharged = plan !== undefined && plan.legs.length > 0;
       const unknown = isCharged ? { plan, keepUs: keepUsOf(plan.legs, TTL_MS_DEFAULT * US_PER_MS) } : undefined;
       return this.parts.reservations.settle({ name, target, actual, unknown }, options);
@@ -211,14 +204,14 @@ export class ReservationService {
   private async ask<Outcome extends object | undefined>(
     planned: Planned,
     hits: number,
-    ask: (plan: Plan) => Promise<Outcome | OutsideWindows>,
+    ask: (plan: ReservationPlan) => Promise<Outcome | OutsideWindows>,
   ): Promise<Outcome> {
     let outcome = await ask(planned.plan);
-    for (let asks = 1; isOutside(outcome) && asks < ASKS_MAX; asks += 1) {
+    for (let asks = 1; isOutsideWindows(outcome) && asks < ASKS_MAX; asks += 1) {
       const { outsideAtUs } = outcome;
       outcome = await ask(this.planAt(planned.request, planned.matched, () => outsideAtUs, hits));
     }
-    if (isOutside(outcome)) throw new Error(`the store requested other calendar windows ${ASKS_MAX} times`);
+    if (isOutsideWindows(outcome)) throw new Error(`the store requested other calendar windows ${ASKS_MAX} times`);
     return outcome;
   }
 
@@ -241,7 +234,7 @@ export class ReservationService {
     return { request, matched, plan, tag };
   }
 
-  private planAt(request: RateLimitRequest, matched: RequestMatch, nowUs: () => number, hits: number): Plan {
+  private planAt(request: RateLimitRequest, matched: RequestMatch, nowUs: () => number, hits: number): ReservationPlan {
     const { keyPrefix, modes } = this.parts;
     const { takes, quotaAlwaysFits, shadow } = toGroup({ request: { ...request, hits }, matched, keyPrefix, shadow: modes.shadow, nowUs });
     const limits = matched.matches.flatMap((match) => match.limits);
@@ -312,10 +305,6 @@ export class ReservationService {
   private expiresInUs({ state, expiresUs }: ReservationRecord): number {
     return state === 'held' ? Math.max(0, expiresUs - this.parts.nowUs()) : 0;
   }
-}
-
-function isOutside(outcome: object | undefined): outcome is OutsideWindows {
-  return outcome !== undefined && 'outsideAtUs' in outcome;
 }
 
 function overridesOf(control: MatchControl): MatchControl {

@@ -13,7 +13,7 @@ export interface ReservationName {
 }
 
 /** The takes of a reservation, and what settles them. */
-export interface Plan {
+export interface ReservationPlan {
   readonly legs: readonly Leg[];
   readonly quotaAlwaysFits: boolean;
   readonly shadow: boolean;
@@ -21,7 +21,7 @@ export interface Plan {
 
 export interface ReserveInput {
   readonly name: ReservationName;
-  readonly plan: Plan;
+  readonly plan: ReservationPlan;
   /** Hits for each leg; 0 is a check. */
   readonly asked: number;
   readonly ttlUs: number;
@@ -37,7 +37,7 @@ export interface SettleInput {
    * Charged and recorded if the id is unknown; its calendar windows also hold for a reservation that is known. Undefined: nothing can be
    * charged.
    */
-  readonly unknown?: { readonly plan: Plan; readonly keepUs: number } | undefined;
+  readonly unknown?: { readonly plan: ReservationPlan; readonly keepUs: number } | undefined;
 }
 
 export interface ExtendInput {

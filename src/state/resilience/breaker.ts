@@ -1,14 +1,8 @@
 /** A circuit breaker: a store that stops calling another store that keeps failing. */
 
-import type { Group, Settlement } from '../../domain/bucket/take';
-import {
-  StoreError,
-  type GroupOutcome,
-  type SettleOutcome,
-  type Store,
-  type StoreErrorReason,
-  type TakeOptions,
-} from '../store/port/store';
+import type { Group, Adjustment } from '../../domain/bucket/take';
+import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../store/port/store';
+import { StoreError, type StoreErrorReason } from '../store/port/store-error';
 import { Circuit, type CircuitState } from './circuit';
 
 /** Errors that do not indicate a failing store: too many calls at once, an impatient caller, or a host without processor time. */
@@ -55,9 +49,19 @@ export class BreakerStore implements Store {
     return this.tryOrRefuse(() => this.store.take(groups, options));
   }
 
-  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
-    if (this.circuit.isClosed) return this.watch(this.store.settle(settlements, options));
-    return this.tryOrRefuse(() => this.store.settle(settlements, options));
+  adjust(adjustments: readonly Adjustment[], options?: TakeOptions): Promise<readonly AdjustOutcome[]> {
+    if (this.circuit.isClosed) return this.watch(this.store.adjust(adjustments, options));
+    return this.tryOrRefuse(() => this.store.adjust(adjustments, options));
+  }
+
+  /** The same breaker in front of another store on the same server. */
+  beside(store: Store): Store {
+    const guard = <Answer>(call: () => Promise<Answer>) => (this.circuit.isClosed ? this.watch(call()) : this.tryOrRefuse(call));
+    return {
+      take: (groups, options) => guard(() => store.take(groups, options)),
+      adjust: (adjustments, options) => guard(() => store.adjust(adjustments, options)),
+      close: () => store.close(),
+    };
   }
 
   /** Closes the breaker, because the store has shown that it is available. */

@@ -1,21 +1,15 @@
 /** A store with deadlines: calls that Redis does not answer in time fail. */
 
-import type { Group, Settlement } from '../../domain/bucket/take';
+import type { Group, Adjustment } from '../../domain/bucket/take';
 import { asError } from '../../lib/errors';
-import { ANSWER_MS } from '../store/port/time-left';
-import {
-  StoreError,
-  type GroupOutcome,
-  type SettleOutcome,
-  type Store,
-  type StoreErrorReason,
-  type TakeOptions,
-} from '../store/port/store';
+import { ANSWER_MS, lateError } from '../store/port/time-left';
+import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../store/port/store';
+import type { StoreError, StoreErrorReason } from '../store/port/store-error';
 
 export interface DeadlineOptions {
   /** A monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
-  /** Deadline of a take, in milliseconds, or less if the caller has less time left; default deadline of a settlement. */
+  /** Deadline of a take, in milliseconds, or less if the caller has less time left; default deadline of an adjustment. */
   readonly timeoutMs: number;
   /** Recent lag of this process, in milliseconds. Default: none. */
   readonly lagMs?: () => number;
@@ -107,14 +101,31 @@ export class DeadlineStore implements Store {
     return this.callersWaiting() >= LOADED_CALLERS;
   }
 
-  take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
-    const { timeoutMs = Infinity } = options;
-    return this.inTime(this.store.take(groups, options), Math.min(this.timeoutMs, timeoutMs), Math.min(PATIENCE_MS, timeoutMs - ANSWER_MS));
+  take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
+    return this.takeIn(this.store, groups, options);
   }
 
-  settle(settlements: readonly Settlement[], options: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
-    // No caller waits for a settlement, so its deadline may be longer than that of a take.
-    return this.inTime(this.store.settle(settlements, options), options.timeoutMs ?? this.timeoutMs, PATIENCE_MS);
+  adjust(adjustments: readonly Adjustment[], options?: TakeOptions): Promise<readonly AdjustOutcome[]> {
+    return this.adjustIn(this.store, adjustments, options);
+  }
+
+  /** The same deadlines, and lag, for another store on the same server. */
+  beside(store: Store): Store {
+    return {
+      take: (groups, options) => this.takeIn(store, groups, options),
+      adjust: (adjustments, options) => this.adjustIn(store, adjustments, options),
+      close: () => store.close(),
+    };
+  }
+
+  private takeIn(store: Store, groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
+    const { timeoutMs = Infinity } = options;
+    return this.inTime(store.take(groups, options), Math.min(this.timeoutMs, timeoutMs), Math.min(PATIENCE_MS, timeoutMs - ANSWER_MS));
+  }
+
+  private adjustIn(store: Store, adjustments: readonly Adjustment[], options: TakeOptions = {}): Promise<readonly AdjustOutcome[]> {
+    // No caller waits for an adjustment, so its deadline may be longer than that of a take.
+    return this.inTime(store.adjust(adjustments, options), options.timeoutMs ?? this.timeoutMs, PATIENCE_MS);
   }
 
   close(): Promise<void> {
@@ -231,6 +242,6 @@ export class DeadlineStore implements Store {
     this.isSilent = true;
     // Longer than its timeout if the deadline was extended.
     const waitedMs = Math.round(call.dueMs - call.sentMs);
-    call.reject(new StoreError(`the store did not answer within ${waitedMs} ms`, reason));
+    call.reject(lateError(waitedMs, reason, { mayHaveRun: true }));
   }
 }

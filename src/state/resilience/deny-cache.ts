@@ -11,15 +11,16 @@ import {
   type Group,
   type GroupVerdict,
   type OpenVerdict,
-  type Settlement,
+  type Adjustment,
   type Take,
   type Verdict,
 } from '../../domain/bucket/take';
 import { markDenials } from '../../domain/decide/denial-rule';
 import { WINDOW_US_MAX } from '../../domain/descriptor/unit';
-import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../store/port/store';
-import { RankedLruMap } from '../store/memory/ranked-lru';
+import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../store/port/store';
+import { RankedLruMap } from '../../lib/ranked-lru';
 import type { UsageSnapshot } from './usage-snapshot';
+import { US_PER_MS } from '../../lib/time-units';
 
 export interface DenyCacheOptions {
   /** A monotonic clock, in milliseconds. */
@@ -34,8 +35,6 @@ export interface DenyCacheOptions {
 
 /** Upper bound on how long a cached denial can miss a refund or a raised limit on another instance. */
 const REMEMBERED_US_MAX = 1_000_000;
-
-const US_PER_MS = 1_000;
 
 /** This number of hits, or more, did not fit the bucket under that limit. */
 interface Denial {
@@ -82,16 +81,16 @@ export class DenyCacheStore implements Store {
     return this.askOthers({ groups, denied, sentUs, options });
   }
 
-  async settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
+  async adjust(adjustments: readonly Adjustment[], options?: TakeOptions): Promise<readonly AdjustOutcome[]> {
     try {
-      return await this.store.settle(settlements, options);
+      return await this.store.adjust(adjustments, options);
     } finally {
-      this.forget(settlements);
+      this.forget(adjustments);
     }
   }
 
   /** Drops the denials of buckets that got, or may have got, hits back. */
-  forget(changed: readonly Pick<Settlement, 'bucketKey'>[]): void {
+  forget(changed: readonly Pick<Adjustment, 'bucketKey'>[]): void {
     for (const { bucketKey } of changed) this.change(bucketKey);
   }
 

@@ -2,17 +2,19 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { forgetRank, RANKS, rankToForget } from '../../domain/bucket/forget-rank';
-import { UNSETTLED, type BucketLimit, type Group, type Settlement, type Take, type Verdict } from '../../domain/bucket/take';
+import { NOT_ADJUSTED, type BucketLimit, type Group, type Adjustment, type Take, type Verdict } from '../../domain/bucket/take';
 import { copyOf } from '../../domain/descriptor/byte-string';
 import type { MemoryStore } from '../store/memory/memory-store';
-import { StoreError, type GroupOutcome, type Store } from '../store/port/store';
-import { RankedLruMap } from '../store/memory/ranked-lru';
+import type { GroupOutcome, Store } from '../store/port/store';
+import { StoreError } from '../store/port/store-error';
+import { RankedLruMap } from '../../lib/ranked-lru';
 import { LateRefund, sendRefund } from './late-refund';
 import type { UsageSnapshot } from './usage-snapshot';
 import { hitsOfShare, shareOfHits, toLocalShare } from './local-share';
+import { US_PER_MS } from '../../lib/time-units';
 
 /** Decides within the same turn of the event loop, and drops buckets on request. */
-export type LocalStore = Pick<MemoryStore, 'take' | 'settle' | 'decide' | 'forget' | 'close'>;
+export type LocalStore = Pick<MemoryStore, 'take' | 'adjust' | 'decide' | 'forget' | 'close'>;
 
 export interface FallbackLedgerOptions {
   /** The buckets of this instance. */
@@ -32,7 +34,7 @@ export interface FallbackLedgerOptions {
    * Whether the server of this bucket is available, as far as is known; otherwise it is not charged, while other servers may
    * be. Default: always.
    */
-  readonly isThere?: (bucket: Pick<Settlement, 'bucketKey' | 'limit'>) => boolean;
+  readonly isThere?: (bucket: Pick<Adjustment, 'bucketKey' | 'limit'>) => boolean;
   /** Reports hits that the store was charged. */
   readonly onChargedBack: (hits: number) => void;
   /** Reports admitted hits that the store may never count, and refunded ones that it may go on counting. */
@@ -73,8 +75,6 @@ const CHARGE_TIMEOUT_MS = 1_000;
 
 /** Pause after a failed charge, in milliseconds. */
 const PAUSE_MS = 1_000;
-
-const US_PER_MS = 1_000;
 
 export class FallbackLedger {
   /** For each rank in the order of last use. */
@@ -210,7 +210,7 @@ export class FallbackLedger {
     const remaining = this.options.lastKnown.remaining(bucketKey, limit);
     const share = toLocalShare(limit, { instances });
     const hits = share.capacity - Math.min(share.capacity, shareOfHits(remaining, { instances }));
-    if (hits > 0) void this.options.local.settle([toCharge({ bucketKey: localKey, limit: share, hits })]);
+    if (hits > 0) void this.options.local.adjust([toCharge({ bucketKey: localKey, limit: share, hits })]);
   }
 
   /** False if it was dropped meanwhile. */
@@ -261,14 +261,14 @@ export class FallbackLedger {
       return overdraftMax === undefined ? charge : { ...charge, overdraftMax };
     });
     const outcomes = await this.options.store
-      .settle(charges, { timeoutMs: CHARGE_TIMEOUT_MS })
+      .adjust(charges, { timeoutMs: CHARGE_TIMEOUT_MS })
       .catch((error: unknown) => charges.map(() => error));
     let failed = 0;
     for (const [i, account] of due.entries()) {
       const outcome = outcomes[i];
       const hits = charges[i]?.hits ?? 0;
       if (typeof outcome === 'number') {
-        if (outcome === UNSETTLED) this.options.onLost(hits, 'bucket');
+        if (outcome === NOT_ADJUSTED) this.options.onLost(hits, 'bucket');
         else this.options.onChargedBack(outcome);
         // An account dropped meanwhile is already in the usage snapshot.
         if (!this.isOpen(account)) continue;
@@ -350,6 +350,6 @@ function toCheck({ localKey, limit, instances }: Account): Group {
   return { takes: [check], quotaAlwaysFits: false, shadow: false };
 }
 
-function toCharge(charge: Pick<Settlement, 'bucketKey' | 'limit' | 'hits'>): Settlement {
+function toCharge(charge: Pick<Adjustment, 'bucketKey' | 'limit' | 'hits'>): Adjustment {
   return { ...charge, takenAtUs: 0, usedBefore: 0 };
 }

@@ -1,16 +1,10 @@
 /** A store that decides by the failure mode of each limit when its inner store cannot. */
 
-import { isUsageReport, toPeek, type Group, type GroupVerdict, type Settlement, type Take } from '../../domain/bucket/take';
+import { isUsageReport, toPeek, type Group, type GroupVerdict, type Adjustment, type Take } from '../../domain/bucket/take';
 import type { FailureMode } from '../../domain/rule/limit';
-import {
-  BucketError,
-  StoreError,
-  type GroupOutcome,
-  type SettleOutcome,
-  type Store,
-  type StoreTrace,
-  type TakeOptions,
-} from '../store/port/store';
+import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../store/port/store';
+import { BucketError, StoreError } from '../store/port/store-error';
+import type { StoreTrace } from '../store/port/store-trace';
 import type { UsageSnapshot } from './usage-snapshot';
 import { FallbackLedger, type FallbackLedgerOptions } from './fallback-ledger';
 
@@ -59,8 +53,8 @@ export class FallbackStore implements Store {
     );
   }
 
-  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
-    return this.store.settle(settlements, options);
+  adjust(adjustments: readonly Adjustment[], options?: TakeOptions): Promise<readonly AdjustOutcome[]> {
+    return this.store.adjust(adjustments, options);
   }
 
   /** The store has shown that it is available: charges it even if no call passes here for a while. */

@@ -1,9 +1,10 @@
 /** Refunds that were decided without the store and still have to be sent to it. */
 
-import type { BucketLimit, Group, Settlement } from '../../domain/bucket/take';
+import type { BucketLimit, Group, Adjustment } from '../../domain/bucket/take';
 import { TRAITS } from '../../domain/algorithm/algorithms';
 import { isSameWindow } from '../../domain/algorithm/window';
-import { StoreError, type Store } from '../store/port/store';
+import type { Store } from '../store/port/store';
+import { StoreError } from '../store/port/store-error';
 
 /** More than any bucket has used, so that no refill since counts as theirs. */
 const ALL_BEFORE = Number.MAX_SAFE_INTEGER;
@@ -47,7 +48,7 @@ interface SentRefund {
 }
 
 export interface SendRefundInput extends SentRefund {
-  readonly account: Pick<Settlement, 'bucketKey' | 'limit'>;
+  readonly account: Pick<Adjustment, 'bucketKey' | 'limit'>;
 }
 
 /** Resolves to the failure, if there was one. */
@@ -59,7 +60,7 @@ export async function sendRefund(store: Store, { account, hits, takenAtUs }: Sen
     const [outcome] =
       TRAITS[limit.algorithm].recordsMax !== undefined
         ? await store.take([refundOf(bucketKey, limit, hits)], options)
-        : await store.settle([{ bucketKey, limit, hits: -hits, takenAtUs, usedBefore: ALL_BEFORE }], options);
+        : await store.adjust([{ bucketKey, limit, hits: -hits, takenAtUs, usedBefore: ALL_BEFORE }], options);
     return outcome instanceof StoreError ? outcome : undefined;
   } catch (error) {
     return error instanceof StoreError ? error : new StoreError(String(error), 'other', { cause: error });

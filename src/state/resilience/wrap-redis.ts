@@ -23,6 +23,8 @@ export interface WrapServerOptions extends Pick<BatchingOptions, 'partOf' | 'gro
 export interface WrappedServer {
   /** Batches calls, applies the deadline, and skips a server that keeps failing. */
   readonly store: Store;
+  /** Another store on the same server, with its deadline, breaker and measurement; calls are not batched. */
+  readonly beside: (other: Store) => Store;
   readonly breaker: BreakerStore;
   readonly deadline: Pick<DeadlineStore, 'allowedMs'>;
 }
@@ -45,7 +47,8 @@ export function wrapServer(
       measure.onError(reason);
     },
   });
-  return { store, breaker, deadline };
+  const beside = (other: Store) => new MeasuredStore(breaker.beside(deadline.beside(other)), measure);
+  return { store, beside, breaker, deadline };
 }
 
 export interface WrapRedisOptions extends Omit<FallbackOptions, 'lastKnown' | 'nowMs' | 'nowUs'>, Pick<DenyCacheOptions, 'onDenied'> {

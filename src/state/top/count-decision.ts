@@ -5,7 +5,7 @@ import type { Descriptor, RateLimitRequest } from '../../domain/descriptor/descr
 import type { CandidateVerdict, DescriptorStatus } from '../../domain/decide/decision';
 import type { Limit } from '../../domain/rule/limit';
 import type { Match, RequestMatch } from '../../domain/rule/match';
-import type { DecidedRequest } from '../../domain/respond/decided/response-input';
+import type { DecidedRequest } from '../../domain/respond/decided/decided-request';
 import type { KeyHits, LiveOwner, SeenKey } from './counters';
 import { NO_HINTS, type LiveKeys, type OwnerInput } from './live-keys';
 import { SHARE_MAX } from './nearest-keys';

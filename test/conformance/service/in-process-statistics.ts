@@ -7,11 +7,11 @@ import { readMetrics } from '../../../src/server/observability/metrics/metrics-s
 import { makeRecordDecision } from '../../../src/server/observability/metrics/record-decision';
 import { RuleMetrics } from '../../../src/server/observability/metrics/rule-metrics';
 import { toStats } from '../../../src/server/observability/statsd/statsd-names';
-import type { Decided } from '../../../src/should-rate-limit';
+import type { DecidedRequest } from '../../../src/domain/respond/decided/decided-request';
 import { compared, countsOfPage, type ReadStatistics } from './read-statistics';
 
 export interface InProcessStatistics {
-  readonly record: (decided: Decided) => void;
+  readonly record: (decided: DecidedRequest) => void;
   read(): Promise<ReadStatistics>;
 }
 

@@ -3,7 +3,8 @@
 import { compileConfig, type CompileOptions } from '../../../src/configuration/compile/compile';
 import { BadRequestError } from '../../../src/lib/errors';
 import type { GlobalModes } from '../../../src/domain/rule/match';
-import { makeShouldRateLimit, type Decided } from '../../../src/should-rate-limit';
+import { makeShouldRateLimit } from '../../../src/should-rate-limit';
+import type { DecidedRequest } from '../../../src/domain/respond/decided/decided-request';
 import type { Store } from '../../../src/state/store/port/store';
 import { toRequest } from '../../../src/server/transport/messages/request';
 import { toWireResponse } from '../../../src/server/transport/messages/response';
@@ -19,7 +20,7 @@ export interface InProcessOptions {
   readonly modes?: GlobalModes;
   readonly compile?: Pick<CompileOptions, 'mergeDomainConfig' | 'calendarMonth'>;
   /** Called with every decision. */
-  readonly record?: (decided: Decided) => void;
+  readonly record?: (decided: DecidedRequest) => void;
   /** Long enough for a busy machine; default 10 s. */
   readonly timeoutMs?: number;
 }

@@ -49,12 +49,15 @@ function write(name: string, text: string): void {
 
 interface WatchOptions {
   readonly pollMs?: number;
-  readonly settleMs?: number;
+  readonly unchangedMs?: number;
   readonly slowMs?: number;
 }
 
 /** What is there at first is the first set. Without `pollMs` only events tell of what comes after it. */
-async function watching(place: ConfigSource, { pollMs = 60_000, settleMs = 50, slowMs = 60_000 }: WatchOptions = {}): Promise<FileSource> {
+async function watching(
+  place: ConfigSource,
+  { pollMs = 60_000, unchangedMs = 50, slowMs = 60_000 }: WatchOptions = {},
+): Promise<FileSource> {
   source = new FileSource({
     source: place,
     offer: (set) => {
@@ -63,7 +66,7 @@ async function watching(place: ConfigSource, { pollMs = 60_000, settleMs = 50, s
     },
     onTrouble: (sentence) => troubles.push(sentence),
     pollMs,
-    settleMs,
+    unchangedMs,
     slowMs,
   });
   await source.load();
@@ -291,7 +294,7 @@ describe('files on their way', () => {
     const lines = Array.from({ length: 20 }, (_, i) => `line ${i}\n`);
     write('a.yaml', 'before');
     // On a busy host the writer below may pause for much longer than 50 ms.
-    await untilWatched(await watching(inDirectory(), { settleMs: 1_000 }));
+    await untilWatched(await watching(inDirectory(), { unchangedMs: 1_000 }));
     truncateSync(at('a.yaml'));
     for (const line of lines) {
       appendFileSync(at('a.yaml'), line);
@@ -305,7 +308,7 @@ describe('files on their way', () => {
   test('files that are swapped during a read never load as a mixture', async () => {
     const version = (text: string) => Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`${i}.yaml`, text]));
     const map = new ConfigMap(version('0'), at('root/config'));
-    await untilWatched(await watching(inRuntime(), { settleMs: 1 }));
+    await untilWatched(await watching(inRuntime(), { unchangedMs: 1 }));
     let last = 0;
     while (last < 40 || sets.length <= 3) {
       const before = sets.length;

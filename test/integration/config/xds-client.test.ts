@@ -42,7 +42,7 @@ function startClient(port: number, options: Partial<AdsClientOptions> = {}): Sta
     backoff: new Backoff({ maxMs: 200, factor: 2 }),
     connectRetryMs: 20,
     streamRetryMs: 20,
-    settledMs: 60_000,
+    steadyMs: 60_000,
     onSet: (set) => {
       sets.push(set);
       return Promise.resolve(started.refusal);
@@ -234,7 +234,7 @@ describe('the stream begins again', () => {
   test('after a long stream the first wait is short again', async () => {
     const server = await startServer();
     let now = 0;
-    const client = startClient(server.port, { settledMs: 1000, nowMs: () => now });
+    const client = startClient(server.port, { steadyMs: 1000, nowMs: () => now });
     for (const wanted of [20, 40]) {
       await until(() => server.openStreams === 1);
       server.endStreams();

@@ -1,7 +1,6 @@
 /** A Redis that rejects the connection is logged once with its reason, and retried at a bounded rate. */
 
-import { createServer, type Server, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server, type Socket, type AddressInfo } from 'node:net';
 import { RedisStore } from '../../../src/state/store/redis/redis-store';
 import { httpRequest } from '../../support/clients/http-client';
 import { startRedis } from '../../support/redis/redis-server';

@@ -4,7 +4,7 @@ import { NEVER, type GroupVerdict, type Verdict } from '../../../src/domain/buck
 import type { RateLimitRequest } from '../../../src/domain/descriptor/descriptor';
 import { markDenials } from '../../../src/domain/decide/denial-rule';
 import { toDecision } from '../../../src/domain/decide/to-decision';
-import type { DecidedRequest } from '../../../src/domain/respond/decided/response-input';
+import type { DecidedRequest } from '../../../src/domain/respond/decided/decided-request';
 import { matchRequest, type GlobalModes, type Match } from '../../../src/domain/rule/match';
 import type { Rule } from '../../../src/domain/rule/rule';
 import type { RuleSet } from '../../../src/domain/rule/rule-set';

@@ -1,7 +1,7 @@
 /** Short ways to write groups in tests. */
 
 import { ALGORITHMS, type BucketAlgorithm } from '../../../src/domain/algorithm/algorithms';
-import type { BucketLimit, Group, Settlement, Take } from '../../../src/domain/bucket/take';
+import type { BucketLimit, Group, Adjustment, Take } from '../../../src/domain/bucket/take';
 
 export const TEN_PER_SECOND: BucketLimit = {
   algorithm: 'token_bucket',
@@ -36,7 +36,7 @@ export function take(bucketKey: string, parts: Partial<Take> = {}): Take {
 }
 
 /** One hit charged at ten per second. */
-export function settlement(bucketKey: string, parts: Partial<Settlement> = {}): Settlement {
+export function adjustment(bucketKey: string, parts: Partial<Adjustment> = {}): Adjustment {
   return { bucketKey, limit: TEN_PER_SECOND, hits: 1, takenAtUs: 0, usedBefore: 0, ...parts };
 }
 

@@ -1,7 +1,7 @@
 /** What tests ask of a store's outcomes. */
 
 import type { GroupVerdict } from '../../../src/domain/bucket/take';
-import type { GroupOutcome, SettleOutcome } from '../../../src/state/store/port/store';
+import type { GroupOutcome, AdjustOutcome } from '../../../src/state/store/port/store';
 
 /** The verdict of an outcome that must be one. */
 export function decided(outcome: GroupOutcome | undefined): GroupVerdict {
@@ -11,8 +11,8 @@ export function decided(outcome: GroupOutcome | undefined): GroupVerdict {
   return outcome;
 }
 
-/** The hits that a settlement applied, which must have been settled. */
-export function hitsOf(outcome: SettleOutcome | undefined): number {
+/** The hits that an adjustment applied, which must have been settled. */
+export function hitsOf(outcome: AdjustOutcome | undefined): number {
   if (outcome === undefined) throw new Error('the store answered no outcome');
   if (outcome instanceof Error) throw outcome;
   return outcome;

@@ -1,7 +1,7 @@
 /** Random lives of reservations, and one step of them on any store: what parity and mutants run. */
 
 import type { Leg } from '../../../src/domain/decide/reservation';
-import type { Plan, Reservations, ReserveOutcome, StepOutcome } from '../../../src/state/reservation/reservations';
+import type { ReservationPlan, Reservations, ReserveOutcome, StepOutcome } from '../../../src/state/reservation/reservations';
 import type { OutsideWindows } from '../../../src/domain/bucket/take';
 import { LIMITS } from '../decisions/groups';
 import type { Random } from './random';
@@ -43,7 +43,7 @@ function shuffledALittle(steps: readonly ReservationStep[], random: Random): Res
   return placed.sort((a, b) => a.at - b.at).map(({ step }) => step);
 }
 
-function planOf(legs: readonly Leg[]): Plan {
+function planOf(legs: readonly Leg[]): ReservationPlan {
   return { legs, quotaAlwaysFits: false, shadow: false };
 }
 

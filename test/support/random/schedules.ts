@@ -1,9 +1,9 @@
-/** Random schedules of groups and settlements on a few buckets: what the twins, and of groups the model, must agree on. */
+/** Random schedules of groups and adjustments on a few buckets: what the twins, and of groups the model, must agree on. */
 
 import fc from 'fast-check';
 import { LOG_LIMIT_MAX } from '../../../src/domain/algorithm/sliding-window-log';
 import { ALGORITHMS, type Algorithm } from '../../../src/domain/algorithm/algorithms';
-import type { BucketLimit, Group, Settlement, Take } from '../../../src/domain/bucket/take';
+import type { BucketLimit, Group, Adjustment, Take } from '../../../src/domain/bucket/take';
 import type { Mode } from '../../../src/domain/rule/mode';
 import { UINT32_MAX } from '../../../src/domain/rule/limit';
 import { HITS_MAX } from '../../../src/domain/descriptor/descriptor';
@@ -15,7 +15,7 @@ export interface ScheduleStep {
 
 export interface SettlingStep {
   readonly nowUs: number;
-  readonly settlements: readonly Settlement[];
+  readonly adjustments: readonly Adjustment[];
 }
 
 export const START_US = 1_800_000_000_000_000;
@@ -181,35 +181,35 @@ function plainOf({ takes }: Group): Group {
   return { takes: plain, shadow: false, quotaAlwaysFits: false };
 }
 
-/** The same with dry groups and settlements among them; hits given back are mostly of a time at which there was a step. */
+/** The same with dry groups and adjustments among them; hits given back are mostly of a time at which there was a step. */
 export function settlingSchedules(algorithm?: Algorithm): fc.Arbitrary<readonly (ScheduleStep | SettlingStep)[]> {
   return bucketPlans(algorithm).chain((buckets) => {
     const step = fc.record({
       time: fc.nat(),
       group: groupOn(buckets),
-      kind: fc.constantFrom('take', 'dry', 'settle', 'settle'),
-      settlements: fc.array(settlementOn(buckets), { minLength: 1, maxLength: 3 }),
+      kind: fc.constantFrom('take', 'dry', 'adjust', 'adjust'),
+      adjustments: fc.array(adjustmentOn(buckets), { minLength: 1, maxLength: 3 }),
     });
     return fc.array(step, { minLength: 1, maxLength: 12 }).map((steps) => {
       const times = [START_US];
-      return steps.map(({ time, group, kind, settlements }) => {
-        const nowUs = nextNowUs(times.at(-1) ?? START_US, time, settlements[0]?.limit.windowUs ?? 1_000_000);
+      return steps.map(({ time, group, kind, adjustments }) => {
+        const nowUs = nextNowUs(times.at(-1) ?? START_US, time, adjustments[0]?.limit.windowUs ?? 1_000_000);
         times.push(nowUs);
-        if (kind !== 'settle') return { nowUs, group: kind === 'dry' ? { ...group, dry: true } : group };
+        if (kind !== 'adjust') return { nowUs, group: kind === 'dry' ? { ...group, dry: true } : group };
         return {
           nowUs,
-          settlements: settlements.map(({ stepsAgo, ...parts }) => ({ ...parts, takenAtUs: times.at(-1 - stepsAgo) ?? START_US + 1 })),
+          adjustments: adjustments.map(({ stepsAgo, ...parts }) => ({ ...parts, takenAtUs: times.at(-1 - stepsAgo) ?? START_US + 1 })),
         };
       });
     });
   });
 }
 
-interface PlannedSettlement extends Omit<Settlement, 'takenAtUs'> {
+interface PlannedAdjustment extends Omit<Adjustment, 'takenAtUs'> {
   readonly stepsAgo: number;
 }
 
-function settlementOn(plans: readonly BucketPlan[]): fc.Arbitrary<PlannedSettlement> {
+function adjustmentOn(plans: readonly BucketPlan[]): fc.Arbitrary<PlannedAdjustment> {
   return fc
     .record({ take: takeOn(plans), isGivenBack: fc.boolean(), stepsAgo: fc.nat(4), usedBefore: fc.nat(12) })
     .map(({ take: { bucketKey, limit, hits, overdraftMax }, isGivenBack, ...parts }) => {

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { slotIdOf } from '../../../src/domain/bucket/slot-id';
-import type { BucketLimit, Group, Settlement, Take } from '../../../src/domain/bucket/take';
+import type { BucketLimit, Group, Adjustment, Take } from '../../../src/domain/bucket/take';
 import type { Mode } from '../../../src/domain/rule/mode';
 import { TEN_PER_SECOND } from '../decisions/groups';
 import { nextNowUs, START_US, type ScheduleStep, type SettlingStep } from './schedules';
@@ -60,9 +60,9 @@ function group(windowUs: number): fc.Arbitrary<Group> {
     }));
 }
 
-type PlannedSettlement = Omit<Settlement, 'takenAtUs'> & { readonly stepsAgo: number };
+type PlannedAdjustment = Omit<Adjustment, 'takenAtUs'> & { readonly stepsAgo: number };
 
-function settlement(windowUs: number): fc.Arbitrary<PlannedSettlement> {
+function adjustment(windowUs: number): fc.Arbitrary<PlannedAdjustment> {
   return fc
     .record({ bucketKey: fc.constantFrom(...KEYS), capacity, slotId, hits: fc.integer({ min: -3, max: 4 }), stepsAgo: fc.nat(4) })
     .map(({ bucketKey, capacity: size, slotId: id, hits: asked, stepsAgo }) => {
@@ -79,20 +79,20 @@ export function slotSchedules(): fc.Arbitrary<readonly (ScheduleStep | SettlingS
       time: fc.nat(),
       stays: fc.boolean(),
       group: group(windowUs),
-      settlements: fc.option(fc.array(settlement(windowUs), { minLength: 1, maxLength: 3 }), { freq: 4 }),
+      adjustments: fc.option(fc.array(adjustment(windowUs), { minLength: 1, maxLength: 3 }), { freq: 4 }),
     }),
   );
   return fc.array(step, { minLength: 1, maxLength: 14 }).map((steps) => {
     const times = [START_US];
-    return steps.map(({ windowUs, time, stays, group: asked, settlements }): ScheduleStep | SettlingStep => {
+    return steps.map(({ windowUs, time, stays, group: asked, adjustments }): ScheduleStep | SettlingStep => {
       const lastUs = times.at(-1) ?? START_US;
       const nowUs = stays ? lastUs + (time % 3) : nextNowUs(lastUs, time, windowUs);
       times.push(nowUs);
       // Of one in five.
-      if (settlements === null || time % 5 !== 0) return { nowUs, group: asked };
+      if (adjustments === null || time % 5 !== 0) return { nowUs, group: asked };
       return {
         nowUs,
-        settlements: settlements.map(({ stepsAgo, ...parts }) => ({ ...parts, takenAtUs: times.at(-1 - stepsAgo) ?? START_US + 1 })),
+        adjustments: adjustments.map(({ stepsAgo, ...parts }) => ({ ...parts, takenAtUs: times.at(-1 - stepsAgo) ?? START_US + 1 })),
       };
     });
   });

@@ -10,7 +10,7 @@ export function loadClockedScript(name: string): Script {
 }
 
 export function loadClockedScripts(): StoreScripts {
-  return { take: loadClockedScript('take'), settle: loadClockedScript('settle') };
+  return { take: loadClockedScript('take'), adjust: loadClockedScript('adjust') };
 }
 
 /** Sets the clock of every clocked script on this Redis. */

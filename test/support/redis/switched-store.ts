@@ -1,7 +1,8 @@
 /** A store whose failures a test switches on and off, around another one. */
 
-import type { Group, Settlement } from '../../../src/domain/bucket/take';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreErrorReason } from '../../../src/state/store/port/store';
+import type { Group, Adjustment } from '../../../src/domain/bucket/take';
+import type { GroupOutcome, AdjustOutcome, Store } from '../../../src/state/store/port/store';
+import { StoreError, type StoreErrorReason } from '../../../src/state/store/port/store-error';
 
 export interface Failure {
   readonly reason: StoreErrorReason;
@@ -10,7 +11,7 @@ export interface Failure {
   /** It runs all the same: only its answer is lost. */
   readonly runs?: boolean;
   /** Default: every call. */
-  readonly only?: 'take' | 'settle';
+  readonly only?: 'take' | 'adjust';
   /** Only groups with one of these buckets, each by itself. Default: every call as a whole. */
   readonly keys?: readonly string[];
 }
@@ -18,7 +19,7 @@ export interface Failure {
 export class SwitchedStore implements Store {
   failing: Failure | undefined;
   /** Calls of each kind that came in. */
-  readonly asked = { take: 0, settle: 0 };
+  readonly asked = { take: 0, adjust: 0 };
   /** Awaited before each call is answered. */
   hold: Promise<void> | undefined;
 
@@ -29,8 +30,8 @@ export class SwitchedStore implements Store {
     return keys === undefined ? this.answer('take', () => this.store.take(groups)) : this.takeAllBut(keys, groups);
   }
 
-  settle(settlements: readonly Settlement[]): Promise<readonly SettleOutcome[]> {
-    return this.answer('settle', () => this.store.settle(settlements));
+  adjust(adjustments: readonly Adjustment[]): Promise<readonly AdjustOutcome[]> {
+    return this.answer('adjust', () => this.store.adjust(adjustments));
   }
 
   close(): Promise<void> {
@@ -50,7 +51,7 @@ export class SwitchedStore implements Store {
     return outcomes;
   }
 
-  private async answer<Answer>(kind: 'take' | 'settle', call: () => Promise<Answer>): Promise<Answer> {
+  private async answer<Answer>(kind: 'take' | 'adjust', call: () => Promise<Answer>): Promise<Answer> {
     this.asked[kind] += 1;
     const { failing } = this;
     await this.hold;

@@ -9,7 +9,7 @@ import { UsageSnapshot } from '../../../src/state/resilience/usage-snapshot';
 import { matchRequest } from '../../../src/domain/rule/match';
 import { describeRules } from '../../../src/configuration/source/describe-rules';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
-import { encodeSettlements } from '../../../src/state/store/redis/settle-wire';
+import { encodeAdjustments } from '../../../src/state/store/redis/adjust-wire';
 import { encodeTakes } from '../../../src/state/store/redis/take-wire';
 import { alone } from '../../support/decisions/decide-one';
 import { entriesOf, requestOf } from '../../support/decisions/rules';
@@ -61,6 +61,6 @@ test('keys, commands for Redis and local shares have it', () => {
   const { bucketKey, limit } = take!;
   expect([limit.algorithm as string, bucketKey]).toEqual(['toy', '1{d}ty60|k=v']);
   expect(encodeTakes([group]).args).toContain('9');
-  expect(encodeSettlements([{ bucketKey, limit, hits: 1, takenAtUs: 0, usedBefore: 0 }]).args).toContain('9');
+  expect(encodeAdjustments([{ bucketKey, limit, hits: 1, takenAtUs: 0, usedBefore: 0 }]).args).toContain('9');
   expect(toLocalShare({ ...limit, capacity: 10 }, { instances: 2 })).toMatchObject({ algorithm: 'toy', capacity: 4 });
 });

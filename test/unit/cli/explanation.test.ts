@@ -1,7 +1,7 @@
 /** The winner in `weir explain` is the rule that decides. */
 
 import { explainRequest, type Explanation } from '../../../src/configuration/explain/explanation';
-import { CANDIDATES_MAX, type LevelExplanation } from '../../../src/configuration/explain/explain-levels';
+import { COMPARED_MAX, type LevelExplanation } from '../../../src/configuration/explain/explain-levels';
 import { formatExplanation } from '../../../src/program/cli/explain/explanation-text';
 import { examineConfig } from '../../../src/configuration/compile/compile';
 import type { DeclaredLevel } from '../../../src/configuration/compile/lint/declared-level';
@@ -160,8 +160,8 @@ test('an override is explained instead of the configured limit, counted as the r
 test('some of thousands of values are listed, and the rest is counted', () => {
   const values = Array.from({ length: 500 }, (_, index) => `  - { key: k, value: v${index} }\n`).join('');
   const [level] = explain(`domain: d\ndescriptors:\n${values}  - { key: l }\n`, [['k=v499']]).descriptors[0]!.levels;
-  expect(level).toMatchObject({ winner: { line: 502 }, omitted: 499 - CANDIDATES_MAX, otherKeys: 1 });
-  expect(level!.losers).toHaveLength(CANDIDATES_MAX);
+  expect(level).toMatchObject({ winner: { line: 502 }, omitted: 499 - COMPARED_MAX, otherKeys: 1 });
+  expect(level!.losers).toHaveLength(COMPARED_MAX);
 });
 
 const KEYS = ['k', 'kk', 'k*'];

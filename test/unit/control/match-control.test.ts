@@ -10,7 +10,8 @@ import { PROBLEM } from '../../../src/domain/rule/body/response-body';
 import type { RequestMatch } from '../../../src/domain/rule/match';
 import { makeShouldRateLimit, type ShouldRateLimitParts } from '../../../src/should-rate-limit';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
-import { StoreError, type Store } from '../../../src/state/store/port/store';
+import type { Store } from '../../../src/state/store/port/store';
+import { StoreError } from '../../../src/state/store/port/store-error';
 import { alone } from '../../support/decisions/decide-one';
 import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../../support/decisions/rules';
 
@@ -28,7 +29,7 @@ const ROOT = levelOf({
 
 const NO_STORE: Store = {
   take: () => Promise.reject(new StoreError('away', 'connection')),
-  settle: () => Promise.reject(new StoreError('away', 'connection')),
+  adjust: () => Promise.reject(new StoreError('away', 'connection')),
   close: () => Promise.resolve(),
 };
 

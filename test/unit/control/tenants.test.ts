@@ -5,7 +5,8 @@ import { compileText } from '../compile/compile-config';
 import { ControlData } from '../../../src/state/control/control-data';
 import { keyOf, type ControlRecord } from '../../../src/state/control/control-record';
 import { readRecord } from '../../../src/state/control/read-record';
-import { makeShouldRateLimit, type Decided } from '../../../src/should-rate-limit';
+import { makeShouldRateLimit } from '../../../src/should-rate-limit';
+import type { DecidedRequest } from '../../../src/domain/respond/decided/decided-request';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
 import { alone } from '../../support/decisions/decide-one';
 import { entriesOf, requestOf } from '../../support/decisions/rules';
@@ -19,7 +20,7 @@ function open(text = EXAMPLE) {
   const ruleSet = compileText(text);
   const data = new ControlData();
   let version = 0;
-  let last: Decided | undefined;
+  let last: DecidedRequest | undefined;
   const decide = alone(
     makeShouldRateLimit({
       ruleSet: () => ruleSet,

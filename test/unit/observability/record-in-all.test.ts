@@ -1,7 +1,8 @@
 /** A fault of a recorder turns no decision into an error. */
 
 import { recordInAll } from '../../../src/server/observability/record-in-all';
-import { makeShouldRateLimit, type Decided } from '../../../src/should-rate-limit';
+import { makeShouldRateLimit } from '../../../src/should-rate-limit';
+import type { DecidedRequest } from '../../../src/domain/respond/decided/decided-request';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
 import { alone } from '../../support/decisions/decide-one';
 import { entriesOf, levelOf, limitOf, requestOf, ruleOf, ruleSetOf } from '../../support/decisions/rules';
@@ -10,7 +11,7 @@ test('a recorder that throws turns no decision into an error', async () => {
   const rules = ruleSetOf(levelOf({ merchant: ruleOf({ limits: [limitOf({ requestsPerUnit: 1, unit: 'hour' })] }) }));
   const fault = new Error('a bug');
   const errors: unknown[] = [];
-  const recorded: Decided[] = [];
+  const recorded: DecidedRequest[] = [];
   const decide = alone(
     makeShouldRateLimit({
       ruleSet: () => rules,

@@ -1,6 +1,6 @@
 /** A penalty blocks a caller at the n-th denial, with bounded memory, and delays no decision. */
 
-import type { Decided } from '../../../src/should-rate-limit';
+import type { DecidedRequest } from '../../../src/domain/respond/decided/decided-request';
 import { makeShouldRateLimit } from '../../../src/should-rate-limit';
 import {
   COUNTED_MAX,
@@ -13,7 +13,8 @@ import {
 import { penaltyRecord } from '../../../src/state/penalty/penalty-record';
 import { describeRules } from '../../../src/configuration/source/describe-rules';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
-import { StoreError, type Store } from '../../../src/state/store/port/store';
+import type { Store } from '../../../src/state/store/port/store';
+import { StoreError } from '../../../src/state/store/port/store-error';
 import { compileText, problemsOf } from '../compile/compile-config';
 import { alone } from '../../support/decisions/decide-one';
 import { entriesOf, requestOf } from '../../support/decisions/rules';
@@ -59,7 +60,7 @@ function open({ shadow = false, store }: { readonly shadow?: boolean; readonly s
     },
     onError: (error) => errors.push(error),
   });
-  let last: Decided | undefined;
+  let last: DecidedRequest | undefined;
   const decide = alone(
     makeShouldRateLimit({
       ruleSet: () => ruleSet,

@@ -97,7 +97,7 @@ test('requests get the same takes and answers with and without the cache, over m
       asked.push(...groups);
       return store.take(groups);
     };
-    return { asked, parts: { ...parts, store: { take, settle: store.settle.bind(store), close: store.close.bind(store) } } };
+    return { asked, parts: { ...parts, store: { take, adjust: store.adjust.bind(store), close: store.close.bind(store) } } };
   };
   const [remembering, forgetting] = [asking(), asking()];
   const decideRemembering = alone(makeShouldRateLimit(remembering.parts));

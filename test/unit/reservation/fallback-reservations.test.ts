@@ -2,11 +2,12 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FallbackReservations } from '../../../src/state/reservation/fallback-reservations';
-import type { Plan, Reservations } from '../../../src/state/reservation/reservations';
+import type { ReservationPlan, Reservations } from '../../../src/state/reservation/reservations';
 import { FallbackStore } from '../../../src/state/resilience/fallback';
 import { UsageSnapshot } from '../../../src/state/resilience/usage-snapshot';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
-import { StoreError, type Store } from '../../../src/state/store/port/store';
+import type { Store } from '../../../src/state/store/port/store';
+import { StoreError } from '../../../src/state/store/port/store-error';
 import { groupOf, take } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { leg } from '../../support/random/reservation-schedules';
@@ -16,7 +17,7 @@ const TTL_US = 60_000_000;
 const DAY_US = 86_400_000_000;
 const LIMIT = { algorithm: 'fixed_window' as const, windowUs: 365 * DAY_US, requestsPerUnit: 1_000, capacity: 1_000 };
 const LEG = leg('1{d}fw|a', { limit: LIMIT, shareMax: 500, overdraftMax: 1_000 });
-const PLAN: Plan = { legs: [LEG], quotaAlwaysFits: false, shadow: false };
+const PLAN: ReservationPlan = { legs: [LEG], quotaAlwaysFits: false, shadow: false };
 
 const AWAY = new StoreError('Redis is away', 'connection', { mayHaveRun: false });
 
@@ -43,7 +44,7 @@ class World {
         await this.slow;
         return this.buckets.take(groups);
       },
-      settle: async (settlements) => (this.isAway ? settlements.map(() => AWAY) : this.buckets.settle(settlements)),
+      adjust: async (adjustments) => (this.isAway ? adjustments.map(() => AWAY) : this.buckets.adjust(adjustments)),
       close: () => Promise.resolve(),
     };
     const store = new FallbackStore(redis, {

@@ -4,7 +4,8 @@ import CircuitBreaker from 'opossum';
 import { BreakerStore } from '../../../src/state/resilience/breaker';
 import type { CircuitState } from '../../../src/state/resilience/circuit';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
-import { StoreError, type GroupOutcome, type StoreErrorReason } from '../../../src/state/store/port/store';
+import type { GroupOutcome } from '../../../src/state/store/port/store';
+import { StoreError, type StoreErrorReason } from '../../../src/state/store/port/store-error';
 import { randomFrom, seededInFull } from '../../support/random/random';
 import { SwitchedStore } from '../../support/redis/switched-store';
 
@@ -132,12 +133,12 @@ test('a store that shows signs of life gets calls at once', async () => {
   await breaker.close();
 });
 
-test('settlements fail at once too, and count', async () => {
+test('adjustments fail at once too, and count', async () => {
   const { inner, breaker } = open();
   inner.failing = { reason: 'timeout' };
-  for (let i = 0; i < 3; i += 1) await expect(breaker.settle([])).rejects.toMatchObject({ reason: 'timeout' });
-  await expect(breaker.settle([])).rejects.toMatchObject({ reason: 'breaker', mayHaveRun: false });
-  expect(inner.asked.settle).toBe(3);
+  for (let i = 0; i < 3; i += 1) await expect(breaker.adjust([])).rejects.toMatchObject({ reason: 'timeout' });
+  await expect(breaker.adjust([])).rejects.toMatchObject({ reason: 'breaker', mayHaveRun: false });
+  expect(inner.asked.adjust).toBe(3);
   await breaker.close();
 });
 
@@ -317,7 +318,7 @@ function reasonOf(error: unknown): string {
 }
 
 function heldIn(calls: Held[]) {
-  return { take: () => hold(calls), settle: () => Promise.resolve([]), close: () => Promise.resolve() };
+  return { take: () => hold(calls), adjust: () => Promise.resolve([]), close: () => Promise.resolve() };
 }
 
 /** The same rules, with every call through the circuit. */

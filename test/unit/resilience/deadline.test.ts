@@ -1,7 +1,8 @@
 /** Each of many calls fails at its own deadline, and a process without CPU time does not count as a dead Redis. */
 
 import { DeadlineStore } from '../../../src/state/resilience/deadline';
-import type { GroupOutcome, Store, StoreError } from '../../../src/state/store/port/store';
+import type { GroupOutcome, Store } from '../../../src/state/store/port/store';
+import type { StoreError } from '../../../src/state/store/port/store-error';
 import { randomFrom, seededInFull } from '../../support/random/random';
 
 const TIMEOUT_MS = 20;
@@ -19,7 +20,7 @@ afterEach(() => {
 function open() {
   const answers: ((outcomes: readonly GroupOutcome[]) => void)[] = [];
   const take = () => new Promise<readonly GroupOutcome[]>((resolve) => answers.push(resolve));
-  const store: Store = { take, settle: () => Promise.reject(new Error('not asked')), close: () => Promise.resolve() };
+  const store: Store = { take, adjust: () => Promise.reject(new Error('not asked')), close: () => Promise.resolve() };
   return { answers, store: new DeadlineStore(store, { timeoutMs: TIMEOUT_MS, nowMs: () => performance.now() }) };
 }
 
@@ -65,7 +66,7 @@ test('a store that fails with a value that is not an Error fails with an Error h
   const word = 'a word' as unknown as Error;
   const failing: Store = {
     take: () => Promise.reject(word),
-    settle: () => Promise.reject(new Error('not asked')),
+    adjust: () => Promise.reject(new Error('not asked')),
     close: () => Promise.resolve(),
   };
   await expect(new DeadlineStore(failing, { timeoutMs: TIMEOUT_MS, nowMs: () => performance.now() }).take([])).rejects.toEqual(
@@ -115,7 +116,7 @@ describe('a process that runs late', () => {
   function openLate(lag: { ms: number }) {
     const answers: ((outcomes: readonly GroupOutcome[]) => void)[] = [];
     const take = () => new Promise<readonly GroupOutcome[]>((resolve) => answers.push(resolve));
-    const inner: Store = { take, settle: () => Promise.reject(new Error('not asked')), close: () => Promise.resolve() };
+    const inner: Store = { take, adjust: () => Promise.reject(new Error('not asked')), close: () => Promise.resolve() };
     const store = new DeadlineStore(inner, { timeoutMs: TIMEOUT_MS, nowMs: () => performance.now(), lagMs: () => lag.ms });
     const ends: { atMs: number; reason: string | undefined }[] = [];
     const ask = (timeoutMs?: number): void => {
@@ -217,7 +218,7 @@ describe('many waiting callers', () => {
     const load = { callers: MANY };
     const answers: ((outcomes: readonly GroupOutcome[]) => void)[] = [];
     const take = () => new Promise<readonly GroupOutcome[]>((resolve) => answers.push(resolve));
-    const inner: Store = { take, settle: () => Promise.reject(new Error('not asked')), close: () => Promise.resolve() };
+    const inner: Store = { take, adjust: () => Promise.reject(new Error('not asked')), close: () => Promise.resolve() };
     const store = new DeadlineStore(inner, { timeoutMs: TIMEOUT_MS, nowMs: () => performance.now(), callersWaiting: () => load.callers });
     const ends: { tookMs: number; reason: string | undefined }[] = [];
     const ask = (timeoutMs?: number): void => {

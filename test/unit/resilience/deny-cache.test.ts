@@ -2,8 +2,7 @@
 
 import fc from 'fast-check';
 import { ALGORITHMS } from '../../../src/domain/algorithm/algorithms';
-import type { BucketLimit, Group, Take } from '../../../src/domain/bucket/take';
-import { NEVER } from '../../../src/domain/bucket/take';
+import { NEVER, type BucketLimit, type Group, type Take } from '../../../src/domain/bucket/take';
 import { LIMITS_MAX } from '../../../src/configuration/compile/fields/descriptor';
 import { DESCRIPTORS_MAX } from '../../../src/domain/descriptor/descriptor-bounds';
 import { DenyCacheStore } from '../../../src/state/resilience/deny-cache';
@@ -12,7 +11,7 @@ import { WINDOW_US_MAX } from '../../../src/domain/descriptor/unit';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
 import type { GroupOutcome } from '../../../src/state/store/port/store';
 import { casesOf } from '../../support/random/form';
-import { groupOf, LIMITS, settlement, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../../support/decisions/groups';
+import { groupOf, LIMITS, adjustment, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { seeded } from '../../support/random/random';
 import { schedules, type ScheduleStep } from '../../support/random/schedules';
@@ -317,7 +316,7 @@ describe('a denial is dropped at once', () => {
   test('after hits are given back, here or in a lower layer', async () => {
     const { cache, one, exhaust } = open();
     await exhaust('a', TEN_PER_HOUR);
-    await cache.settle([settlement('a', { hits: -1, limit: TEN_PER_HOUR, takenAtUs: START_US })]);
+    await cache.adjust([adjustment('a', { hits: -1, limit: TEN_PER_HOUR, takenAtUs: START_US })]);
     expect((await one('a', { limit: TEN_PER_HOUR })).asked).toBe(true);
     await exhaust('b', TEN_PER_HOUR);
     cache.forget([{ bucketKey: 'b' }]);

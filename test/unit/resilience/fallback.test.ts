@@ -8,7 +8,8 @@ import { FallbackStore, type FallbackOptions } from '../../../src/state/resilien
 import { UsageSnapshot } from '../../../src/state/resilience/usage-snapshot';
 import { type FailureMode } from '../../../src/domain/rule/limit';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
-import { StoreError, type GroupOutcome, type Store } from '../../../src/state/store/port/store';
+import type { GroupOutcome, Store } from '../../../src/state/store/port/store';
+import { StoreError } from '../../../src/state/store/port/store-error';
 import { groupOf, LIMITS, take, TEN_PER_SECOND } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { SwitchedStore, type Failure } from '../../support/redis/switched-store';
@@ -119,7 +120,7 @@ test('only the failed ones of several groups are decided here', async () => {
   const { store: innermost, switched } = open();
   const inner: Store = {
     take: () => Promise.resolve(outcomes),
-    settle: (entries) => switched.settle(entries),
+    adjust: (entries) => switched.adjust(entries),
     close: () => innermost.close(),
   };
   const { store } = around(inner);
@@ -132,7 +133,7 @@ test('an internal fault does not count as a fault of the store', async () => {
   const { switched } = open();
   const inner: Store = {
     take: () => Promise.reject(new TypeError('ours')),
-    settle: (entries) => switched.settle(entries),
+    adjust: (entries) => switched.adjust(entries),
     close: () => switched.close(),
   };
   await expect(around(inner).store.take([groupOf([take('a')])])).rejects.toThrow('ours');
@@ -411,7 +412,7 @@ describe('charge-back to a store that is back', () => {
       expect(await usedInStore(key, YEAR)).toBe(1);
     }
     expect(passed).toMatchObject({ chargedBack: 3, lost: 0 });
-    expect(switched.asked.settle).toBe(3);
+    expect(switched.asked.adjust).toBe(3);
     expect(await usedInStore('away 0', YEAR)).toBe(0);
   });
 
@@ -458,7 +459,7 @@ describe('charge-back to a store that is back', () => {
       await settled();
     }
     expect(passed).toMatchObject({ local: 6, chargedBack: 0, lost: 6 });
-    expect(switched.asked.settle).toBe(1);
+    expect(switched.asked.adjust).toBe(1);
   });
 
   test('it happens without calls too', async () => {
@@ -503,7 +504,7 @@ describe('charge-back to a store that is back', () => {
   test('it charges once, even if the answer to the charge is lost', async () => {
     const { ask, switched, usedInStore, passed, clock } = open({ failing: DOWN });
     await ask('a', 3);
-    switched.failing = { reason: 'timeout', runs: true, only: 'settle' };
+    switched.failing = { reason: 'timeout', runs: true, only: 'adjust' };
     await ask('z', 1);
     await settled();
     expect(passed).toMatchObject({ chargedBack: 0, lost: 3 });
@@ -511,7 +512,7 @@ describe('charge-back to a store that is back', () => {
     clock.nowMs += 1_000;
     await ask('z', 1);
     await settled();
-    expect(switched.asked.settle).toBe(2);
+    expect(switched.asked.adjust).toBe(2);
     expect(passed).toMatchObject({ chargedBack: 0, lost: 3 });
     clock.nowMs -= 1_000;
     expect(await usedInStore('a')).toBe(3);
@@ -522,7 +523,7 @@ describe('charge-back to a store that is back', () => {
     const { store, switched, usedInStore, passed, clock } = open({ failing: DOWN });
     const ask = async (key: string) => decided((await store.take([groupOf([take(key, { hits: 8, limit })])]))[0]);
     expect((await ask('a')).overLimit).toBe(false);
-    switched.failing = { ...DOWN, only: 'settle' };
+    switched.failing = { ...DOWN, only: 'adjust' };
     await ask('z');
     await settled();
     switched.failing = DOWN;
@@ -531,7 +532,7 @@ describe('charge-back to a store that is back', () => {
     await ask('y');
     await settled();
     // After a charge that failed the next one waits.
-    expect(switched.asked.settle).toBe(1);
+    expect(switched.asked.adjust).toBe(1);
     clock.nowMs += 1_000;
     await ask('x');
     await settled();
@@ -594,7 +595,7 @@ describe('charge-back to a store that is back', () => {
     expect(await admittedOf('a', 20)).toBe(8);
     let release = (): void => undefined;
     switched.hold = new Promise((resolve) => (release = resolve));
-    switched.failing = { ...failure, only: 'settle' };
+    switched.failing = { ...failure, only: 'adjust' };
     store.chargeBack();
     await settled();
     switched.hold = undefined;

@@ -91,7 +91,7 @@ test('many slots in a batch count as many takes', async () => {
       sizes.push(groups.length);
       return memory.take(groups);
     },
-    settle: (settlements) => memory.settle(settlements),
+    adjust: (adjustments) => memory.adjust(adjustments),
     close: () => memory.close(),
   };
   const store = new BatchingStore(counting, {

@@ -113,7 +113,7 @@ test('refunds that cannot be sent are counted as lost', async () => {
   switched.failing = DOWN;
   await ask(-30);
   // Its own answer is lost.
-  switched.failing = { reason: 'timeout', mayHaveRun: true, runs: true, only: 'settle' };
+  switched.failing = { reason: 'timeout', mayHaveRun: true, runs: true, only: 'adjust' };
   await ask(1, 'other');
   for (let i = 0; i < 20; i += 1) await Promise.resolve();
   expect(lost).toEqual([

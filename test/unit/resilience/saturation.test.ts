@@ -1,7 +1,8 @@
 /** At saturation Redis makes every decision, with pauses of Redis up to 30 ms. */
 
 import type { Group } from '../../../src/domain/bucket/take';
-import type { GroupOutcome, Store, StoreError } from '../../../src/state/store/port/store';
+import type { GroupOutcome, Store } from '../../../src/state/store/port/store';
+import type { StoreError } from '../../../src/state/store/port/store-error';
 import { wrapServer } from '../../../src/state/resilience/wrap-redis';
 import { groupOf, take } from '../../support/decisions/groups';
 import { isLong } from '../../support/random/form';
@@ -48,7 +49,7 @@ class PausingRedis implements Store {
     );
   }
 
-  settle(): Promise<never> {
+  adjust(): Promise<never> {
     return Promise.reject(new Error('not asked'));
   }
 

@@ -1,7 +1,7 @@
 /** Requests that arrive together become one command of at most 100 takes, and each gets its own answer. */
 
 import { ErrorReply } from 'redis';
-import type { Group, Settlement } from '../../../src/domain/bucket/take';
+import type { Group, Adjustment } from '../../../src/domain/bucket/take';
 import { BreakerStore } from '../../../src/state/resilience/breaker';
 import {
   BATCHES_IN_FLIGHT_MAX,
@@ -11,8 +11,9 @@ import {
 } from '../../../src/state/store/layers/batching-store';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
 import { redirectOf } from '../../../src/state/store/redis/client/redirect-error';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../../../src/state/store/port/store';
-import { groupOf, LIMITS, settlement, take } from '../../support/decisions/groups';
+import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../../../src/state/store/port/store';
+import { StoreError } from '../../../src/state/store/port/store-error';
+import { groupOf, LIMITS, adjustment, take } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 
 const GROUPS_MAX = 1_000;
@@ -23,7 +24,7 @@ class HeldStore implements Store {
   /** The bucket keys of each command. */
   readonly commands: string[][] = [];
   readonly options: (TakeOptions | undefined)[] = [];
-  settled = 0;
+  adjusted = 0;
   isClosed = false;
   isHeld = false;
   failing: Error | undefined;
@@ -39,9 +40,9 @@ class HeldStore implements Store {
     return outcomes.map((outcome, i) => (groups[i]?.takes[0]?.bucketKey === 'bad' ? new StoreError('no bucket', 'script') : outcome));
   }
 
-  settle(settlements: readonly Settlement[]): Promise<readonly SettleOutcome[]> {
-    this.settled += settlements.length;
-    return this.memory.settle(settlements);
+  adjust(adjustments: readonly Adjustment[]): Promise<readonly AdjustOutcome[]> {
+    this.adjusted += adjustments.length;
+    return this.memory.adjust(adjustments);
   }
 
   close(): Promise<void> {
@@ -347,16 +348,12 @@ describe('a slot that moves', () => {
   });
 });
 
-test('settlements, and direct calls of a node, bypass the queue', async () => {
+test('adjustments bypass the queue', async () => {
   const store = open();
   await occupy(store);
   inner.isHeld = false;
-  expect(await store.settle([settlement('a')])).toEqual([1]);
-  expect(inner.settled).toBe(1);
-  const options = { asking: true, timeoutMs: 3 };
-  await ask(store, 'b', options);
-  expect(inner.commands).toEqual([['b']]);
-  expect(inner.options.at(-1)).toBe(options);
+  expect(await store.adjust([adjustment('a')])).toEqual([1]);
+  expect(inner.adjusted).toBe(1);
 });
 
 test('a closed batch fails its waiting calls uncharged and closes its store', async () => {

@@ -2,7 +2,8 @@
 
 import { OneByOneStore } from '../../../src/state/store/layers/one-by-one-store';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
-import { StoreError, type Store } from '../../../src/state/store/port/store';
+import type { Store } from '../../../src/state/store/port/store';
+import { StoreError } from '../../../src/state/store/port/store-error';
 import { groupOf, take } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 
@@ -17,7 +18,7 @@ function storeOf(intercept: (bucketKey: string) => Promise<void>): { readonly st
       expect(options).toEqual({ timeoutMs: 7 });
       return memory.take(groups);
     },
-    settle: (settlements) => memory.settle(settlements),
+    adjust: (adjustments) => memory.adjust(adjustments),
     close: () => memory.close(),
   };
   return { store: new OneByOneStore(inner), asked };

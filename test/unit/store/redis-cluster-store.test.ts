@@ -1,7 +1,7 @@
 /** The client of a Redis Cluster finds all nodes from one seed, follows their changes, and fails only the parts of a failed node. */
 
 import { ErrorReply } from 'redis';
-import type { Group, Settlement } from '../../../src/domain/bucket/take';
+import type { Group, Adjustment } from '../../../src/domain/bucket/take';
 import type { NodeAddress } from '../../../src/state/store/redis/cluster-slots';
 import { MeasuredStore } from '../../../src/state/store/layers/measured-store';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
@@ -9,8 +9,9 @@ import { describeAddress } from '../../../src/state/store/redis/client/address';
 import type { ConnectionState } from '../../../src/state/store/redis/client/redis-connection';
 import { redirectOf } from '../../../src/state/store/redis/client/redirect-error';
 import { RedisClusterStore } from '../../../src/state/store/redis/cluster/redis-cluster-store';
-import { StoreError, type GroupOutcome, type Store, type TakeOptions } from '../../../src/state/store/port/store';
-import { groupOf, settlement, take } from '../../support/decisions/groups';
+import type { GroupOutcome, Store, TakeOptions } from '../../../src/state/store/port/store';
+import { StoreError } from '../../../src/state/store/port/store-error';
+import { groupOf, adjustment, take } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { until } from '../../support/clock/until';
 
@@ -47,24 +48,33 @@ class ScriptedNode implements Store {
     readonly onConnection: (state: ConnectionState) => void,
   ) {}
 
-  take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
+  /** The node for slots that it is importing. */
+  get importing(): Store {
+    return {
+      take: (groups) => this.take(groups, true),
+      adjust: (adjustments) => this.adjust(adjustments, true),
+      close: () => this.close(),
+    };
+  }
+
+  take(groups: readonly Group[], isAsking: unknown): Promise<readonly GroupOutcome[]> {
     return this.answer(
       groups.map(({ takes }) => takes.map(({ bucketKey }) => bucketKey).join('+')),
-      options,
+      isAsking === true,
       () => this.memory.take(groups),
     );
   }
 
-  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly number[]> {
+  adjust(adjustments: readonly Adjustment[], isAsking: unknown): Promise<readonly number[]> {
     return this.answer(
-      settlements.map(({ bucketKey }) => `=${bucketKey}`),
-      options,
-      () => this.memory.settle(settlements),
+      adjustments.map(({ bucketKey }) => `=${bucketKey}`),
+      isAsking === true,
+      () => this.memory.adjust(adjustments),
     );
   }
 
   beat(name: string): Promise<number> {
-    return this.answer([`beat ${name}`], undefined, () => Promise.resolve(3));
+    return this.answer([`beat ${name}`], false, () => Promise.resolve(3));
   }
 
   close(): Promise<void> {
@@ -72,8 +82,8 @@ class ScriptedNode implements Store {
     return Promise.resolve();
   }
 
-  private answer<T>(what: readonly string[], options: TakeOptions | undefined, answer: () => Promise<T>): Promise<T> {
-    this.calls.push(`${options?.asking === true ? 'asking ' : ''}${what.join(' ')}`);
+  private answer<T>(what: readonly string[], isAsking: boolean, answer: () => Promise<T>): Promise<T> {
+    this.calls.push(`${isAsking ? 'asking ' : ''}${what.join(' ')}`);
     const scripted = this.answers.shift();
     if (scripted === 'never') return new Promise(() => undefined);
     return scripted === undefined ? answer() : Promise.reject(scripted);
@@ -115,6 +125,7 @@ function open(seeds: readonly NodeAddress[], late: readonly NodeAddress[] = []):
         });
       return {
         store: node,
+        importing: node.importing,
         connect,
         readSlots,
         beat: ({ name }) => node.beat(name),
@@ -164,7 +175,7 @@ test('a call whose node was not found in time has surely not run', async () => {
   const late = open([A], [B]);
   await Promise.all([late.connect({ waitMs: 100 }), store.close()]);
   store = late;
-  await expect(store.settle([settlement(HIGH)], { timeoutMs: 50 })).rejects.toMatchObject({ reason: 'timeout', mayHaveRun: false });
+  await expect(store.adjust([adjustment(HIGH)], { timeoutMs: 50 })).rejects.toMatchObject({ reason: 'timeout', mayHaveRun: false });
   expect(node(B).calls).toEqual([]);
 });
 
@@ -182,10 +193,10 @@ test('a failed part fails alone, and if all fail the call throws', async () => {
   await expect(store.take([groupOf([take(HIGH)])])).rejects.toBe(gone);
 });
 
-test('a settlement goes to the node of its bucket, and a failed one fails alone', async () => {
+test('an adjustment goes to the node of its bucket, and a failed one fails alone', async () => {
   const gone = new StoreError('gone', 'connection');
   node(B).answers.push(gone);
-  expect(await store.settle([settlement(HIGH, { hits: 3 }), settlement(LOW, { hits: 4 })])).toEqual([gone, 4]);
+  expect(await store.adjust([adjustment(HIGH, { hits: 3 }), adjustment(LOW, { hits: 4 })])).toEqual([gone, 4]);
 });
 
 test('a heartbeat goes to the node of its key, and follows it', async () => {

@@ -13,7 +13,7 @@ function folderWith(files: Readonly<Record<string, string>>): string {
 
 test.each([
   ['take', 'local function decide_group'],
-  ['settle', 'local function settle_bucket'],
+  ['adjust', 'local function adjust_bucket'],
 ])('%s.lua loads whole, named by its SHA-1', (name, part) => {
   const { text, sha } = loadScript(name);
   expect(text).not.toMatch(/^--- @(?:include|load)/m);

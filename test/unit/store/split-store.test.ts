@@ -2,11 +2,12 @@
 
 import fc from 'fast-check';
 import { ErrorReply } from 'redis';
-import type { Group, Settlement, Take } from '../../../src/domain/bucket/take';
+import type { Group, Adjustment, Take } from '../../../src/domain/bucket/take';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
-import { TryAgainError } from '../../../src/state/store/redis/client/redirect-error';
+import { redirectOf } from '../../../src/state/store/redis/client/redirect-error';
 import { SplitStore } from '../../../src/state/store/layers/split-store';
-import { StoreError, type GroupOutcome, type Store, type TakeOptions } from '../../../src/state/store/port/store';
+import type { GroupOutcome, Store, TakeOptions } from '../../../src/state/store/port/store';
+import { StoreError } from '../../../src/state/store/port/store-error';
 import { groupOf, LIMITS, take, TEN_PER_SECOND } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { seeded } from '../../support/random/random';
@@ -20,9 +21,9 @@ class ScriptedStore implements Store {
   nowUs = 1_800_000_000_000_000;
   readonly memory = new MemoryStore({ nowUs: () => this.nowUs, bucketsMax: 1000 });
   readonly calls: string[] = [];
-  readonly settled: Settlement[] = [];
+  readonly adjusted: Adjustment[] = [];
   intercept: Interceptor = (_group, _options, ask) => ask();
-  settleFails = false;
+  adjustFails = false;
 
   take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
     this.calls.push(
@@ -33,9 +34,9 @@ class ScriptedStore implements Store {
     return Promise.all(groups.map((group) => this.intercept(group, options, async () => (await this.memory.take([group]))[0]!)));
   }
 
-  settle(settlements: readonly Settlement[]): Promise<readonly number[]> {
-    this.settled.push(...settlements);
-    return this.settleFails ? Promise.reject(new StoreError('gone', 'timeout')) : this.memory.settle(settlements);
+  adjust(adjustments: readonly Adjustment[]): Promise<readonly number[]> {
+    this.adjusted.push(...adjustments);
+    return this.adjustFails ? Promise.reject(new StoreError('gone', 'timeout')) : this.memory.adjust(adjustments);
   }
 
   close(): Promise<void> {
@@ -61,7 +62,7 @@ beforeEach(() => {
     partOf,
     timeoutMs: TIMEOUT_MS,
     onHitsLost: (hits) => lost.push(hits),
-    onGivenBack: (settlements) => givenBack.push(...settlements.map(({ bucketKey }) => bucketKey)),
+    onGivenBack: (adjustments) => givenBack.push(...adjustments.map(({ bucketKey }) => bucketKey)),
   });
 });
 
@@ -102,7 +103,7 @@ test('a part that denies keeps all parts uncharged', async () => {
     [false, 0],
   ]);
   expect(inner.calls.at(-1)).toBe('?a11 ?b11');
-  expect(inner.settled).toEqual([]);
+  expect(inner.adjusted).toEqual([]);
 });
 
 test('a group that nothing can deny is taken without a check', async () => {
@@ -139,7 +140,7 @@ describe('a race: the room is gone between check and take', () => {
       [true, before],
       [false, 0],
     ]);
-    expect(inner.settled).toMatchObject([{ bucketKey: 'a', hits: -2, takenAtUs: inner.nowUs, usedBefore: limit.capacity - before }]);
+    expect(inner.adjusted).toMatchObject([{ bucketKey: 'a', hits: -2, takenAtUs: inner.nowUs, usedBefore: limit.capacity - before }]);
     expect(givenBack).toEqual(['a']);
     expect([await inner.remaining('a', limit), lost]).toEqual([before, []]);
   });
@@ -149,13 +150,13 @@ describe('a race: the room is gone between check and take', () => {
     await inner.memory.take([groupOf([take('a')])]);
     takeAllOf('b');
     decided(await decide(groupOf([take('a', { hits: 1 }), take('a', { hits: 2, limit: small }), take('b')])));
-    expect(inner.settled).toMatchObject([{ bucketKey: 'a', hits: -3, usedBefore: 1, limit: small }]);
+    expect(inner.adjusted).toMatchObject([{ bucketKey: 'a', hits: -3, usedBefore: 1, limit: small }]);
     expect([await inner.remaining('a'), lost]).toEqual([9, []]);
   });
 
   test('hits that can no longer be given back are reported', async () => {
     takeAllOf('b');
-    inner.settleFails = true;
+    inner.adjustFails = true;
     expect(decided(await decide(groupOf([take('a', { hits: 3 }), take('b')]))).overLimit).toBe(true);
     expect([await inner.remaining('a'), lost]).toEqual([7, [3]]);
   });
@@ -289,10 +290,10 @@ describe('a part that fails', () => {
   test('an answer does not wait for a slow return of hits', async () => {
     inner.intercept = (group, _options, ask) => (!isDry(group) && group.takes[0]?.bucketKey === 'b' ? Promise.resolve(failed) : ask());
     let giveBack: (() => void) | undefined;
-    inner.settle = (settlements) =>
+    inner.adjust = (adjustments) =>
       new Promise((resolve) => {
         giveBack = () => {
-          resolve(settlements.map(({ hits }) => -hits));
+          resolve(adjustments.map(({ hits }) => -hits));
         };
       });
     const [outcome] = await store.take([groupOf([take('a'), take('b')])], { timeoutMs: 30 });
@@ -346,7 +347,7 @@ describe('calendar windows that are not listed', () => {
 });
 
 describe('a part whose buckets are torn apart by a moving slot', () => {
-  const torn = new TryAgainError(new ErrorReply('TRYAGAIN Multiple keys request during rehashing of slot'));
+  const torn = redirectOf(new ErrorReply('TRYAGAIN Multiple keys request during rehashing of slot'))!;
 
   beforeEach(() => {
     inner.intercept = (group, _options, ask) =>

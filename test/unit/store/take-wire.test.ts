@@ -1,6 +1,6 @@
 /** A reply that is not the script's is rejected. */
 
-import { StoreError } from '../../../src/state/store/port/store';
+import { StoreError } from '../../../src/state/store/port/store-error';
 import { decodeReply, encodeTakes } from '../../../src/state/store/redis/take-wire';
 import { groupOf, take } from '../../support/decisions/groups';
 

@@ -1,6 +1,6 @@
 /** The top keys of several processes are within their bounds when merged, and at most 64 KiB a window. */
 
-import { StoreError } from '../../../src/state/store/port/store';
+import { StoreError } from '../../../src/state/store/port/store-error';
 import type { Publication, TopExchange, TopPlace } from '../../../src/state/top/exchange';
 import { FleetTopKeys } from '../../../src/state/top/fleet-top-keys';
 import { LocalTopKeys } from '../../../src/state/top/local-top-keys';

@@ -3,13 +3,13 @@
 import type { Algorithm } from '../../../domain/algorithm/algorithms';
 import type { ControlStore } from '../../../state/control/control-store';
 import type { ConfigNews } from '../../../configuration/source/config-news';
-import type { LivePort } from '../live/live-counts';
+import type { CountsPort } from '../live/live-counts';
 import type { DocumentPart } from '../../../configuration/yaml/text-pieces';
 import type { TopKeys } from '../../../state/top/top-keys';
 import type { RequestReport } from '../request-counts';
 import type { BucketsPort } from '../backend';
 import type { TailFilter, TailSample } from '../../../server/observability/tail/tail-sample';
-import type { InstanceFacts } from '../instances/instance-facts';
+import type { InstanceFacts } from '../../../state/instances/instance-facts';
 
 /** Options of the thread; its settings come from the environment. */
 export interface AdminThreadData {
@@ -34,7 +34,7 @@ export interface ProcessServices {
   /** Without Redis: the control data. */
   readonly control: Omit<ControlStore, 'close'>;
   readonly top: TopKeys;
-  readonly live: LivePort;
+  readonly live: CountsPort;
   readonly process: ProcessPort;
 }
 

@@ -31,7 +31,7 @@ export class RemoteServices {
   }
 
   /** Handles an answer of the process. */
-  settle(message: Extract<ToThread, { kind: 'answer' | 'failure' }>): void {
+  onAnswer(message: Extract<ToThread, { kind: 'answer' | 'failure' }>): void {
     const waiting = this.waiting.get(message.call);
     if (waiting === undefined) return;
     this.waiting.delete(message.call);

@@ -1,13 +1,13 @@
 /** Reads the counters of the deciding process, and knows the rules of their rows. */
 
-import type { LiveCounts, LivePort, RuleName } from './live-counts';
+import type { LiveCounts, CountsPort, RuleName } from './live-counts';
 
 export class CountReader {
   /** By row. */
   readonly names: RuleName[] = [];
   private pending: Promise<LiveCounts> | undefined;
 
-  constructor(private readonly port: LivePort) {}
+  constructor(private readonly port: CountsPort) {}
 
   /** Two callers at a time share one reading. Rejects if the process does not answer. */
   read(): Promise<LiveCounts> {

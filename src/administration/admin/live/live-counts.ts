@@ -48,7 +48,7 @@ export interface RuleName {
 }
 
 /** Reads the counters. */
-export interface LivePort {
+export interface CountsPort {
   /** `fromRow`: the rows of rules that the caller knows already. */
   counts(query: { readonly fromRow: number }): Promise<LiveCounts>;
 }

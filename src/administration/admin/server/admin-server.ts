@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { TSchema } from '@sinclair/typebox';
+import { monotonicNowMs } from '../../../lib/clock';
 import { asError, BadRequestError, UnavailableError } from '../../../lib/errors';
 import { refuseUntilOpen, type Gate } from '../../../lib/gate';
 import { ConnectionGuard, GUARDED_MESSAGES } from '../../../lib/wire/guarded-server';
@@ -86,7 +87,7 @@ interface Answered {
 
 export class AdminServer {
   private readonly server: FastifyInstance;
-  private readonly repeated = new RepeatedRequests<Answered>(() => performance.now());
+  private readonly repeated = new RepeatedRequests<Answered>(monotonicNowMs);
   private readonly admission: Admission;
   private readonly cookie: SessionCookie;
   private readonly streams = new Set<() => void>();
@@ -99,7 +100,7 @@ export class AdminServer {
     const cookie = new SessionCookie({ port, isSecure: tls !== undefined });
     this.cookie = cookie;
     this.files = new Set(options.consoleFiles?.paths);
-    this.admission = new Admission({ needsAuth, authenticator, cookie, nowMs: () => performance.now() });
+    this.admission = new Admission({ needsAuth, authenticator, cookie, nowMs: monotonicNowMs });
     const common = {
       bodyLimit: bodyBytesMax,
       requestTimeout: REQUEST_TIMEOUT_MS,

@@ -83,7 +83,7 @@ export class ServerTlsFiles {
 
   private compare(contents: Contents, { onChange, onProblem }: ServerTlsEvents): void {
     const state = stateOf(contents);
-    const isSettled = state === this.seen;
+    const isUnchanged = state === this.seen;
     this.seen = state;
     if (state === this.used) {
       this.reportedState = undefined;
@@ -98,7 +98,7 @@ export class ServerTlsFiles {
       this.checkAgainMs = Infinity;
       this.material = material;
       onChange(material);
-    } else if (isSettled && state !== this.reportedState) {
+    } else if (isUnchanged && state !== this.reportedState) {
       this.reportedState = state;
       onProblem(problems.map(({ name, message }) => `${name}: ${message}`).join('; '));
     }

@@ -2,15 +2,16 @@
 
 import { watch, type FSWatcher } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicNowMs } from '../../../lib/clock';
 import { lookAt, readConfigFiles, type ConfigSource, type ReadFiles, type SourceState, type WatchedPlace } from './config-files';
 import type { ConfigSet } from '../rules-in-force';
 import { SLOW_MS, SLOW_PIPE_MS, reportedIfSlow } from './slow-reading';
 
 /** How long files must stay the same before they count as complete. */
-const SETTLE_MS = 50;
+const UNCHANGED_MS = 50;
 
-/** Like `SETTLE_MS`, for an empty set: a deployment may be about to write the files again. */
-const SETTLE_EMPTY_MS = 2_000;
+/** Like `UNCHANGED_MS`, for an empty set: a deployment may be about to write the files again. */
+const UNCHANGED_EMPTY_MS = 2_000;
 
 /** Interval of polling, because not every file system reports changes. */
 const POLL_MS = 5_000;
@@ -34,11 +35,11 @@ export interface FileSourceOptions {
   /** Receives sentences for the operator. */
   readonly onTrouble: (sentence: string) => void;
   readonly pollMs?: number;
-  readonly settleMs?: number;
+  readonly unchangedMs?: number;
   readonly slowMs?: number;
 }
 
-interface Settled {
+interface Unchanged {
   readonly read: ReadFiles;
   readonly state: SourceState;
 }
@@ -114,10 +115,10 @@ export class FileSource {
       // Changes before the watch began gave no notification.
       if (this.watchAll(state.places)) this.isNotified = true;
       if (state.fingerprint === this.fingerprint && !this.isYoung && !this.isRequested) continue;
-      const settled = await this.settle();
-      if (settled === undefined) return;
-      if (this.isRequested || !isSame(settled.read, this.offered)) await this.handIn(settled);
-      else this.remember(settled);
+      const unchanged = await this.readUnchanged();
+      if (unchanged === undefined) return;
+      if (this.isRequested || !isSame(unchanged.read, this.offered)) await this.handIn(unchanged);
+      else this.remember(unchanged);
     }
   }
 
@@ -130,22 +131,22 @@ export class FileSource {
   }
 
   /** Waits until two looks and reads, some time apart, are the same. Undefined once closed. */
-  private async settle(): Promise<Settled | undefined> {
-    const { source, onTrouble, settleMs = SETTLE_MS } = this.options;
-    const begunMs = performance.now();
+  private async readUnchanged(): Promise<Unchanged | undefined> {
+    const { source, onTrouble, unchangedMs = UNCHANGED_MS } = this.options;
+    const begunMs = monotonicNowMs();
     let isReported = false;
     for (;;) {
       const before = await this.reportingIfSlow(lookAt(source));
       const first = await this.reportingIfSlow(readConfigFiles(source));
-      await sleep(isEmpty(first) ? Math.max(settleMs, SETTLE_EMPTY_MS) : settleMs);
+      await sleep(isEmpty(first) ? Math.max(unchangedMs, UNCHANGED_EMPTY_MS) : unchangedMs);
       const read = await this.reportingIfSlow(readConfigFiles(source));
       const state = await this.reportingIfSlow(lookAt(source));
       if (this.isClosed) return undefined;
       if (before.fingerprint === state.fingerprint && isSame(first, read)) return { read, state };
-      if (isReported || performance.now() - begunMs < RESTLESS_MS) continue;
+      if (isReported || monotonicNowMs() - begunMs < RESTLESS_MS) continue;
       isReported = true;
       onTrouble(
-        `the configuration keeps changing, so it is not loaded until it has been unchanged for ${settleMs} ms; replace files by renaming`,
+        `the configuration keeps changing, so it is not loaded until it has been unchanged for ${unchangedMs} ms; replace files by renaming`,
       );
     }
   }
@@ -156,14 +157,14 @@ export class FileSource {
     return reportedIfSlow(reading, { source, slowMs, onTrouble });
   }
 
-  private async handIn(settled: Settled): Promise<void> {
+  private async handIn(unchanged: Unchanged): Promise<void> {
     this.isRequested = false;
-    this.remember(settled);
-    const { files: documents, problems } = settled.read;
+    this.remember(unchanged);
+    const { files: documents, problems } = unchanged.read;
     await this.options.offer({ documents, problems });
   }
 
-  private remember({ read, state }: Settled): void {
+  private remember({ read, state }: Unchanged): void {
     this.offered = read;
     this.fingerprint = state.fingerprint;
     this.isYoung = Date.now() - state.changedMs < YOUNG_MS;

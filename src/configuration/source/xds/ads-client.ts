@@ -49,7 +49,7 @@ export interface AdsClientOptions {
   /** The first wait after an established stream ended. */
   readonly streamRetryMs: number;
   /** The backoff resets after a stream that lasted at least this long. */
-  readonly settledMs: number;
+  readonly steadyMs: number;
   /** Undefined: the whole set is in force. Otherwise none of it is, and this is the reason, with a line for each problem. */
   readonly onSet: (set: ResourceSet) => Promise<string | undefined>;
   readonly onConnected: () => void;
@@ -85,13 +85,13 @@ export class AdsClient {
 
   /** Resolves once stopped. Never rejects, whatever the server does. */
   async run(): Promise<void> {
-    const { backoff, connectRetryMs, streamRetryMs, settledMs, onLost, nowMs } = this.options;
+    const { backoff, connectRetryMs, streamRetryMs, steadyMs, onLost, nowMs } = this.options;
     while (!this.isStopped) {
       this.interrupt = new AbortController();
       const beganMs = nowMs();
       const { reason, wasConnected } = await this.converse();
       if (this.interrupt.signal.aborted) continue;
-      if (nowMs() - beganMs >= settledMs) backoff.reset();
+      if (nowMs() - beganMs >= steadyMs) backoff.reset();
       const waitMs = backoff.nextMs(wasConnected ? streamRetryMs : connectRetryMs);
       // The reason may be text of the server, but must stay one line of the log.
       onLost({ reason: reason.replace(/\p{Cc}+/gu, ' '), waitMs });

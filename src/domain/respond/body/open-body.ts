@@ -5,7 +5,7 @@ import { NO_BODY, type BodyContent, type ResponseBody } from '../../rule/body/re
 import type { ResponseHeaders } from '../../rule/limit';
 import type { Domain, RuleSet } from '../../rule/rule-set';
 import { denialsOf, type Denial } from '../decided/denials';
-import type { DecidedRequest } from '../decided/response-input';
+import type { DecidedRequest } from '../decided/decided-request';
 import { longestOf, waitUsOf } from '../decided/wait';
 import { fillIn } from './fill-in';
 import { Values } from './values';

@@ -3,7 +3,7 @@
 import type { DescriptorStatus } from '../../decide/decision';
 import type { Limit } from '../../rule/limit';
 import type { Match } from '../../rule/match';
-import type { DecidedRequest } from './response-input';
+import type { DecidedRequest } from './decided-request';
 
 export interface Denial {
   readonly match: Match;

@@ -2,7 +2,7 @@
 
 import type { Header } from '../../decide/decision';
 import type { LimitForm, ResetForm, ResponseHeaders } from '../../rule/limit';
-import type { DecidedRequest } from '../decided/response-input';
+import type { DecidedRequest } from '../decided/decided-request';
 
 /** `LIMIT_LIMIT_HEADER`, `LIMIT_REMAINING_HEADER` and `LIMIT_RESET_HEADER`. */
 export interface HeaderNames {

@@ -1,7 +1,7 @@
 /** The three headers of envoyproxy/ratelimit: limit, remaining and reset of the most relevant descriptor. */
 
 import { shownRemaining, type DescriptorStatus, type Header } from '../../decide/decision';
-import type { DecidedRequest } from '../decided/response-input';
+import type { DecidedRequest } from '../decided/decided-request';
 import { denialsOf, isQuota } from '../decided/denials';
 import { limitIn, resetIn } from './header-forms';
 import type { HeaderOptions, OpenHeaders } from './header-kind';

@@ -1,7 +1,7 @@
 /** `Retry-After`: the time until a denied request would pass, without other traffic; and the headers with which SDKs say the same. */
 
 import type { Header } from '../../decide/decision';
-import type { DecidedRequest } from '../decided/response-input';
+import type { DecidedRequest } from '../decided/decided-request';
 import { denialsOf } from '../decided/denials';
 import { retryAfterMs, retryAfterS, waitUsOf } from '../decided/wait';
 import type { HeaderOptions, OpenHeaders } from './header-kind';

@@ -62,7 +62,7 @@ parentPort?.on('message', (message: ToThread) => {
       break;
     case 'answer':
     case 'failure':
-      remote.settle(message);
+      remote.onAnswer(message);
       break;
     case 'sample':
       tails.get(message.tail)?.(message.sample);

@@ -9,7 +9,8 @@ import type { ReservationCalls } from '../../../server/transport/reservation-cal
 import { makeShouldRateLimit } from '../../../should-rate-limit';
 import type { Sweeper } from '../../../state/reservation/sweeper';
 import type { Context } from '../context/context';
-import { additionOptions, inForce, openRecord, openRuleMetrics } from './open-deciding';
+import { openRecord, openRuleMetrics } from './open-record';
+import { chooseAdditions } from '../../../configuration/settings/choose-additions';
 import { openReservationCalls, openReservations } from './open-reservations';
 import type { OpenedState } from './open-state';
 
@@ -26,7 +27,7 @@ export function openDecisions(context: Context, { opened, control, penalties, to
   const { settings, registry, log, rules, metrics, faults } = context;
   const ruleMetrics = openRuleMetrics(registry, settings);
   const deciding = {
-    ruleSet: () => inForce(rules),
+    ruleSet: () => rules.ruleSetNow,
     store: opened.store,
     modes: { shadow: settings.shadowMode, quota: settings.quotaMode },
     control: control?.data,
@@ -34,7 +35,7 @@ export function openDecisions(context: Context, { opened, control, penalties, to
     nowUs: monotonicNowUs,
     record: openRecord({ settings, log, faults, metrics, ruleMetrics, control, recorders: [tail, top, penalties] }),
   };
-  const additions = (ruleSet: RuleSet) => additionsFor(ruleSet, additionOptions(settings));
+  const additions = (ruleSet: RuleSet) => additionsFor(ruleSet, chooseAdditions(settings));
   const onFailure = countFailures(metrics);
   const answerCalls = makeAnswerCalls({ decide: makeShouldRateLimit({ ...deciding, additions }), log: faults, onFailure });
   const { service, sweeper } = openReservations({ ...deciding, reservations: opened.reservations, metrics, rules });

@@ -14,13 +14,15 @@ import { EarlyProbe } from '../../../state/resilience/early-probe';
 import type { EventLoopLag } from '../../../state/resilience/event-loop-lag';
 import { wrapServer, type WrappedServer } from '../../../state/resilience/wrap-redis';
 import type { StoreMeasure } from '../../../state/store/layers/measured-store';
-import { StoreError, type ServerName, type Store, type TakeOptions } from '../../../state/store/port/store';
+import type { Store } from '../../../state/store/port/store';
+import { StoreError } from '../../../state/store/port/store-error';
+import type { ServerName } from '../../../state/store/port/store-trace';
 import { within } from '../../../state/store/port/time-left';
 import { RedisSentinels } from '../../../state/store/redis/client/redis-sentinel';
 import type { ConnectionState } from '../../../state/store/redis/client/redis-connection';
 import { slotOfGroup } from '../../../state/store/redis/cluster-slots';
 import { EvictionWatch } from '../../../state/store/redis/eviction-watch';
-import { RedisStore, type BeatInput, type ScriptRun } from '../../../state/store/redis/redis-store';
+import { RedisStore, type BeatInput, type RunOptions, type ScriptRun } from '../../../state/store/redis/redis-store';
 import { toClientOptions, toSocket, trustedBy, type SecuredConnection, type ServerConnection } from './redis-client-options';
 
 /** A connection without any reply for 20 deadlines, and at least this long, is replaced. */
@@ -53,6 +55,8 @@ export interface OpenServerInput {
 
 export class OpenedServer {
   readonly store: Store;
+  /** For buckets of slots that the server is importing. */
+  readonly importing: Store;
   private readonly redis: RedisStore;
   private readonly wrapped: WrappedServer;
   private readonly probe: EarlyProbe;
@@ -82,6 +86,7 @@ export class OpenedServer {
       });
     this.wrapped = this.wrap();
     this.store = this.wrapped.store;
+    this.importing = this.wrapped.beside(this.redis.importing);
     const { breaker, deadline } = this.wrapped;
     this.probe = new EarlyProbe({ ping: () => this.redis.ping(), breaker, allowedMs: () => deadline.allowedMs, nowMs });
   }
@@ -163,12 +168,12 @@ export class OpenedServer {
   }
 
   /** Records in Redis that an instance lives or leaves; resolves to the number of live instances. */
-  beat(heartbeat: BeatInput, options?: TakeOptions): Promise<number> {
+  beat(heartbeat: BeatInput, options?: RunOptions): Promise<number> {
     return this.probe.closeIfInTime(() => this.redis.beat(heartbeat, options));
   }
 
   /** Runs a script. Rejects if the server is disconnected or its breaker is open. */
-  async run<Answer>(call: ScriptRun<Answer>, { timeoutMs = Infinity, ...options }: TakeOptions): Promise<Answer> {
+  async run<Answer>(call: ScriptRun<Answer>, { timeoutMs = Infinity, ...options }: RunOptions): Promise<Answer> {
     const { settings, measure } = this.input;
     if (!this.isConnected) throw new StoreError('Redis is not connected', 'connection', { mayHaveRun: false });
     if (!this.wrapped.breaker.isTrusted) throw notAsked();

@@ -5,9 +5,9 @@ import type { Penalties } from '../../../state/penalty/penalties';
 import { publishFacts, type PublishedFacts } from './publish-facts';
 import type { Context } from '../context/context';
 import { openControl, type OpenedControl } from './open-control';
-import { openAnyStore } from './open-deciding';
+import { openStore } from './open-store';
 import { openPenalties } from './open-penalties';
-import type { OpenedStore } from './open-store';
+import type { OpenedStore } from './open-redis-store';
 import { openTop, type OpenedTop } from './open-top';
 
 export interface OpenedState {
@@ -26,7 +26,7 @@ export interface OpenedState {
 
 export async function openState(context: Context): Promise<OpenedState> {
   const { settings, registry, log, version, rules, health, metrics } = context;
-  const opened = await openAnyStore(context);
+  const opened = await openStore(context);
   const { store, run, exchange } = opened;
   const control = await openControl({ settings, run, health, registry, log });
   const facts = publishFacts({ opened, rules, health, version, keyPrefix: settings.cacheKeyPrefix, control, metrics });

@@ -8,7 +8,7 @@ import type { Logger } from '../../../server/observability/log/logger';
 import { TopKeyMetric } from '../../../server/observability/metrics/top-key-metric';
 import type { Settings } from '../../../configuration/settings/table/settings';
 import type { Counted } from '../../../state/top/count-decision';
-import { StoreError } from '../../../state/store/port/store';
+import { StoreError } from '../../../state/store/port/store-error';
 import type { TopExchange } from '../../../state/top/exchange';
 import { FleetTopKeys } from '../../../state/top/fleet-top-keys';
 import { LocalTopKeys } from '../../../state/top/local-top-keys';

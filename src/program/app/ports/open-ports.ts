@@ -1,130 +1,118 @@
-/** Opens the HTTP port, limits connections by the process's limit on open files, and logs when a limit is reached. */
+/** Opens every port of one process: gRPC, HTTP, debug, and where metrics are published. None is bound, and none answers, before the App says so. */
 
-import { monotonicNowMs } from '../../../lib/clock';
-import type { CheckChoice } from '../../../configuration/settings/check-choice';
+import { describeConfig } from '../../../configuration/source/describe-rules';
 import type { Settings } from '../../../configuration/settings/table/settings';
-import { event } from '../../../server/observability/log/log-event';
-import type { Logger } from '../../../server/observability/log/logger';
-import { ThrottledLog } from '../../../server/observability/log/throttled-log';
+import { Gate } from '../../../lib/gate';
 import type { Metrics } from '../../../server/observability/metrics/metrics';
-import { CONNECTIONS_MAX } from '../../../server/transport/port/grpc-listener';
-import { CHECK_OUTCOMES } from '../../../server/transport/http/check-route';
-import { httpRoutes, type HttpRoutesOptions, type OnDecided } from '../../../server/transport/http/http-routes';
-import { HTTP_BOUNDS, HttpServer, type HttpServerOptions } from '../../../server/transport/http/http-server';
-import { limitConnections, readFilesMax, watchOpenFiles } from '../../../server/transport/port/open-files';
+import { debugRoutes } from '../../../server/transport/http/debug-routes';
+import { HttpServer } from '../../../server/transport/http/http-server';
+import { listenOn } from '../../../server/transport/port/listen-error';
+import type { Context } from '../context/context';
+import type { OpenedDecisions } from '../deciding/open-decisions';
+import type { Bind } from '../start/bind-all';
+import type { OpenedTracing } from '../telemetry/open-tracing';
+import { GrpcPort, type GrpcPortOptions } from './open-grpc';
+import { openHttp } from './open-http';
+import { openPortLimits, type PortLimit } from './port-limits';
+import { bindDebugPort, publishMetrics } from './publish-metrics';
 
-/** Maximum for ports that people, probes and Prometheus use. */
-const DEBUG_CONNECTIONS_MAX = 1_000;
-
-const RAISE = 'raise the limit (ulimit -n, LimitNOFILE of systemd)';
-
-export type PortLimit = Pick<HttpServerOptions, 'bounds' | 'onTooMany' | 'gate'>;
-
-export interface PortLimits {
-  readonly grpcConnectionsMax: number;
-  readonly http: PortLimit;
-  readonly debug: PortLimit;
-  /** The port of PROMETHEUS_ADDR. */
-  readonly metrics: PortLimit;
-  /** Stops watching the number of open files. */
-  readonly close: () => void;
+export interface ServedPorts {
+  /** One for each port; a worker has no debug port. */
+  readonly binds: readonly Bind[];
+  /** Answers from now on what the ports accept. */
+  open(): void;
+  /** Answers only calls in flight, and closes the ports of calls and the debug port. */
+  drain(): Promise<unknown>;
+  /** Publishes the last metrics and traces. */
+  close(): Promise<unknown>;
 }
 
-/** With `isWorker` it does not log at the start, because the parent process has. */
-export function openPortLimits({ log, isWorker }: { readonly log: Logger; readonly isWorker: boolean }): PortLimits {
-  const filesMax = readFilesMax();
-  const limits = limitConnections({ grpc: CONNECTIONS_MAX, http: HTTP_BOUNDS.connectionsMax, debug: DEBUG_CONNECTIONS_MAX }, filesMax);
-  if (limits.isLowered && !isWorker) {
-    log.info(
-      event('open_files_limit', { filesMax, filesWanted: limits.filesWanted }),
-      `the limit on open files is ${filesMax ?? 0}: Weir accepts at most ${limits.grpc} gRPC and ${limits.http} HTTP connections, to reserve files for Redis and health checks; ${RAISE} to ${limits.filesWanted} to accept more`,
-    );
-  }
-  const throttled = new ThrottledLog({
-    write: (sentence) => {
-      log.warn(event('connection_refused'), sentence);
-    },
-    nowMs: monotonicNowMs,
-  });
-  const http = (port: string, connectionsMax: number): PortLimit => ({
-    bounds: { connectionsMax },
-    onTooMany: (open) => {
-      throttled.log(
-        port,
-        `closed an idle connection to the ${port} port for a new one, or the new one if none was idle: ${open} are open, which is its maximum`,
-      );
-    },
-  });
+export async function openServedPorts(context: Context, decisions: OpenedDecisions): Promise<ServedPorts> {
+  const { settings, statsd, isWorker, log, registry, published } = context;
+  const gate = new Gate();
+  const limits = openPortLimits({ log, isWorker });
+  const tracing = await openTraces(context);
+  const ports = { gate, limits, tracing };
+  const grpc = await openGrpc(context, decisions, ports);
+  const http = openHttp(context, decisions, { limit: { ...limits.http, gate }, tracer: tracing?.tracer });
+  const debug = isWorker ? undefined : openDebug(context, { gate, ...limits.debug });
+  const publisher = isWorker
+    ? undefined
+    : await publishMetrics({ settings, statsd, metrics: published, registry, log, limit: { ...limits.metrics, gate } });
   return {
-    grpcConnectionsMax: limits.grpc,
-    http: http('HTTP', limits.http),
-    debug: http('debug', limits.debug),
-    metrics: http('metrics', limits.debug),
-    close: watchOpenFiles(({ code }) => {
-      throttled.log(
-        'files',
-        `cannot open a file (${code ?? 'unknown'}): ${filesMax === undefined ? 'the system' : 'the process'} has reached its limit on open files${filesMax === undefined ? '' : `, ${filesMax}`}, so new connections are closed; ${RAISE}`,
-      );
-    }),
-  };
-}
-
-export interface HttpPortOptions
-  extends
-    Required<Pick<HttpRoutesOptions, 'answerCalls' | 'reservationCalls' | 'health' | 'isConfigured'>>,
-    Pick<HttpRoutesOptions, 'tracer'>,
-    Pick<HttpServerOptions, 'log'> {
-  readonly settings: Pick<Settings, 'jsonEnabled' | 'jsonRefundsEnabled' | 'httpReservationsEnabled'>;
-  readonly check: HttpRoutesOptions['check'] | undefined;
-  readonly metrics: Pick<Metrics, 'decisionTime'>;
-  readonly limit: PortLimit;
-}
-
-/** Every outcome has its series from the start, so that a rate of denials is right from the first one. */
-export function openCheck(plan: CheckChoice, { checks }: Pick<Metrics, 'checks'>): NonNullable<HttpRoutesOptions['check']> {
-  for (const outcome of CHECK_OUTCOMES) checks.inc({ outcome }, 0);
-  return {
-    plan,
-    onChecked: (outcome) => {
-      checks.inc({ outcome });
+    binds: [
+      () => grpc.bind(),
+      () => bindHttpPort(http, settings),
+      ...(debug ? [() => bindDebugPort(debug, settings)] : []),
+      ...(publisher ? [() => publisher.bind()] : []),
+    ],
+    open: () => {
+      publisher?.start();
+      gate.open();
+    },
+    drain: () => {
+      const bound = { timeoutMs: settings.drainTimeoutMs };
+      return Promise.all([grpc.drain(bound), http.close(bound), debug?.close(bound)]);
+    },
+    close: () => {
+      limits.close();
+      return Promise.all([tracing?.close(), publisher?.close()]);
     },
   };
 }
 
-/** Every route that is served has its series from the start. */
-function observeDecisions(
-  { decisionTime }: Pick<Metrics, 'decisionTime'>,
-  served: Readonly<Record<Parameters<OnDecided>[0], boolean>>,
-): OnDecided {
-  const json = served.json ? decisionTime.with({ via: 'json' }) : undefined;
-  const check = served.check ? decisionTime.with({ via: 'check' }) : undefined;
-  return (via, seconds) => (via === 'json' ? json : check)?.observe(seconds);
+interface SharedByPorts {
+  readonly gate: Gate;
+  readonly limits: ReturnType<typeof openPortLimits>;
+  /** Undefined: traces are off. */
+  readonly tracing: OpenedTracing | undefined;
 }
 
-/** Makes the server; it does not listen yet. */
-export function openHttpPort({
-  settings,
-  answerCalls,
-  reservationCalls,
-  check,
-  metrics,
-  tracer,
-  health,
-  isConfigured,
-  log,
-  limit,
-}: HttpPortOptions): HttpServer {
-  const { jsonEnabled: servesJson, jsonRefundsEnabled: takesRefunds, httpReservationsEnabled } = settings;
-  const routes = httpRoutes({
+function openGrpc(
+  { settings, grpcTls, isWorker, log, faults, metrics, health, ended }: Context,
+  { answerCalls, reservationCalls, onFailure }: OpenedDecisions,
+  { gate, limits, tracing }: SharedByPorts,
+): Promise<GrpcPort> {
+  return GrpcPort.open({
+    settings,
+    tlsFiles: grpcTls,
+    isWorker,
+    log,
+    faults,
+    metrics,
     answerCalls,
-    ...(httpReservationsEnabled && { reservationCalls }),
+    reservationCalls,
     health,
-    servesJson,
-    takesRefunds,
-    ...(check !== undefined && { check }),
-    isConfigured,
-    tracer,
-    onDecided: observeDecisions(metrics, { json: servesJson, check: check !== undefined }),
+    ended,
+    onFailure,
+    tracer: tracing?.tracer,
+    connectionsMax: limits.grpcConnectionsMax,
+    gate,
+    onCall: observeCalls(metrics),
   });
-  return new HttpServer({ ...routes, log, ...limit });
+}
+
+function openDebug({ rules, published, faults }: Context, limit: PortLimit): HttpServer {
+  return new HttpServer({ routes: debugRoutes({ configLines: () => describeConfig(rules), metrics: published }), log: faults, ...limit });
+}
+
+/** Undefined: traces are off. */
+async function openTraces({ tracing, settings, version, log, registry }: Context): Promise<OpenedTracing | undefined> {
+  if (tracing === undefined) return undefined;
+  // Imported on demand: OpenTelemetry takes several megabytes.
+  const { openTracing } = await import('../telemetry/open-tracing.js');
+  return openTracing({ tracing, settings, version, registry, log });
+}
+
+async function bindHttpPort(server: HttpServer, { host, port }: Pick<Settings, 'host' | 'port'>): Promise<{ http: number }> {
+  const bound = await listenOn({ host, port, hostSetting: 'HOST', portSetting: 'PORT' }, () => server.start({ host, port }));
+  return { http: bound.port };
+}
+
+/** The observer keeps the series, so that a call needs no lookup. */
+function observeCalls({ responseTime }: Metrics): GrpcPortOptions['onCall'] {
+  const times = responseTime.with({ grpc_method: 'ShouldRateLimit' });
+  return ({ seconds }) => {
+    times.observe(seconds);
+  };
 }

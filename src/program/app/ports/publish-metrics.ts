@@ -12,7 +12,7 @@ import { CertificateExpiry } from '../../../server/observability/metrics/certifi
 import { RuleLimitMetric } from '../../../server/observability/metrics/rule-limit-metric';
 import { TOP_KEY_METRIC } from '../../../server/observability/metrics/top-key-metric';
 import type { RulesInForce } from '../../../configuration/source/rules-in-force';
-import type { PortLimit } from './open-ports';
+import type { PortLimit } from './port-limits';
 import type { Bind } from '../start/bind-all';
 import { metricsRoute, type PublishedMetrics } from '../../../server/transport/http/debug-routes';
 import { HttpServer } from '../../../server/transport/http/http-server';

@@ -3,7 +3,7 @@
 import { TRAITS } from '../../../domain/algorithm/algorithms';
 import { RESERVATIONS } from '../../../configuration/compile/fields/reservations';
 import type { DescriptorExplanation, Explanation } from '../../../configuration/explain/explanation';
-import type { Candidate, LevelExplanation } from '../../../configuration/explain/explain-levels';
+import type { ComparedDescriptor, LevelExplanation } from '../../../configuration/explain/explain-levels';
 import type { LimitExplanation } from '../../../configuration/explain/explain-limit';
 
 const { maxShare: MAX_SHARE, onLapse: ON_LAPSE } = RESERVATIONS.fields;
@@ -32,7 +32,7 @@ function formatLevel({ entry, winner, losers, omitted, otherKeys }: LevelExplana
   return lines;
 }
 
-function formatCandidate({ file, line, key, value, reason }: Candidate): string {
+function formatCandidate({ file, line, key, value, reason }: ComparedDescriptor): string {
   const what = value === undefined ? `key ${key} alone` : `key ${key}, value ${value}`;
   return `${file}:${line}: ${what}: ${reason}`;
 }

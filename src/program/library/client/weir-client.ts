@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectivityState, Metadata, status, type Client as GrpcClient, type ServiceError } from '@grpc/grpc-js';
-import { monotonicNowMs } from '../../../lib/clock';
+import { monotonicNowMs, readTimeout } from '../../../lib/clock';
 import { asError } from '../../../lib/errors';
 import type { WireRequest } from '../../../server/transport/messages/wire';
 import { InvalidRequestError } from '../limiter/invalid-request-error';
@@ -114,10 +114,10 @@ export class WeirClient implements Client {
   async ready(options: { readonly timeoutMs?: number } = {}): Promise<boolean> {
     checkOptions(options, { names: ['timeoutMs'], place: 'ready' });
     const timeoutMs = readWhole('timeoutMs', options.timeoutMs ?? READY_TIMEOUT_MS, { min: 0, max: READY_MS_MAX });
-    const endMs = performance.now() + timeoutMs;
+    const endMs = monotonicNowMs() + timeoutMs;
     while (!this.isClosed) {
       if (this.channels.some((channel) => isReady(channel, { connects: true }))) return true;
-      if (performance.now() >= endMs) return false;
+      if (monotonicNowMs() >= endMs) return false;
       await pause(READY_LOOK_MS);
     }
     return false;
@@ -170,7 +170,7 @@ export class WeirClient implements Client {
         {},
         done,
       );
-      const deadline = setTimeout(() => setImmediate(giveUp), timeoutMs);
+      const deadline = readTimeout(timeoutMs, giveUp);
       signal?.addEventListener('abort', cancel);
     });
   }

@@ -2,7 +2,9 @@
 
 import { Registry } from 'prom-client';
 import { makeMemoryStore } from '../../app/context/memory-store';
-import { additionOptions, inForce, openAnyStore, openRecord, openRuleMetrics } from '../../app/deciding/open-deciding';
+import { openRecord, openRuleMetrics } from '../../app/deciding/open-record';
+import { chooseAdditions } from '../../../configuration/settings/choose-additions';
+import { openStore } from '../../app/deciding/open-store';
 import { openControl } from '../../app/deciding/open-control';
 import { openPenalties } from '../../app/deciding/open-penalties';
 import { VERSION } from '../../app/context/version';
@@ -54,20 +56,20 @@ export async function openEngine(choices: LimiterChoices, nowUs = monotonicNowUs
   const metrics = makeMetrics({ registry, version: VERSION, store: storeChoice.kind, memoryStore, rules, ofProcess: false });
   // Only a port shows the health.
   const health = new Health();
-  const { store, run, leave } = await withRedisPackage(() => openAnyStore({ ...process, health, metrics, memoryStore }));
+  const { store, run, leave } = await withRedisPackage(() => openStore({ ...process, health, metrics, memoryStore }));
   const control = await openControl({ settings, run, health, registry, log });
   const penalties = control && openPenalties({ settings, store, service: control.service, registry, log });
   const faults = new FaultLog({ log, nowMs: monotonicNowMs });
   const ruleMetrics = openRuleMetrics(registry, settings);
   const decide = makeShouldRateLimit({
-    ruleSet: () => inForce(rules),
+    ruleSet: () => rules.ruleSetNow,
     store,
     modes: { shadow: settings.shadowMode, quota: settings.quotaMode },
     control: control?.data,
     keyPrefix: settings.cacheKeyPrefix,
     nowUs,
     record: openRecord({ settings, log, faults, metrics, ruleMetrics, control, recorders: [penalties] }),
-    additions: (ruleSet) => additionsFor(ruleSet, additionOptions(settings)),
+    additions: (ruleSet) => additionsFor(ruleSet, chooseAdditions(settings)),
   });
   penalties?.start();
   if (choices.watch) source.watch();

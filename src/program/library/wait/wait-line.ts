@@ -16,7 +16,7 @@ export interface Waiter {
   /** When it has waited for as long as it may. */
   readonly endMs: number;
   readonly bytes: number;
-  readonly settle: (result: LimitResult) => void;
+  readonly answer: (result: LimitResult) => void;
   readonly fail: (reason: Error) => void;
 }
 

@@ -53,7 +53,7 @@ export interface WaitQueueOptions extends WaitBounds {
 }
 
 /** A wait before it stands in a line. */
-type Asked = Omit<Waiter, 'settle' | 'fail'>;
+type Asked = Omit<Waiter, 'answer' | 'fail'>;
 
 export class WaitQueue {
   private readonly lines = new Map<string, WaitLine>();
@@ -100,7 +100,7 @@ export class WaitQueue {
     this.closedBy ??= reason;
     for (const line of [...this.lines.values()]) {
       for (let place = line.first; place !== undefined; place = line.first)
-        if (this.remove(place)) place.settle(this.options.undecided(reason));
+        if (this.remove(place)) place.answer(this.options.undecided(reason));
       this.plan(line);
     }
   }
@@ -141,7 +141,7 @@ export class WaitQueue {
       const onAbort = (): void => {
         this.abort(place, signal?.reason as Error);
       };
-      const settle = (result: LimitResult): void => {
+      const answer = (result: LimitResult): void => {
         signal?.removeEventListener('abort', onAbort);
         resolve(result);
       };
@@ -149,7 +149,7 @@ export class WaitQueue {
         signal?.removeEventListener('abort', onAbort);
         reject(reason);
       };
-      const place = line.join({ ...asked, settle, fail });
+      const place = line.join({ ...asked, answer, fail });
       this.count += 1;
       this.bytes += asked.bytes;
       signal?.addEventListener('abort', onAbort);
@@ -194,7 +194,7 @@ export class WaitQueue {
       return 'answered';
     }
     if (!isDenied(answer)) {
-      this.settleFirst(place, answer.result);
+      this.answerFirst(place, answer.result);
       return 'answered';
     }
     line.denial = answer.result;
@@ -230,10 +230,10 @@ export class WaitQueue {
   }
 
   /** If the wait has been aborted while its request was on its way, the next one gets what that took, if it wants the same. */
-  private settleFirst(place: Place, result: LimitResult): void {
+  private answerFirst(place: Place, result: LimitResult): void {
     const { first } = place.line;
     const receiver = first?.hits === place.hits ? first : place;
-    if (this.remove(receiver)) receiver.settle(result);
+    if (this.remove(receiver)) receiver.answer(result);
     place.line.waitAgain(place);
   }
 
@@ -243,7 +243,7 @@ export class WaitQueue {
 
   /** Ends a wait with the last denial of its line. */
   private endDenied(place: Place): void {
-    if (this.remove(place)) place.settle(place.line.denial);
+    if (this.remove(place)) place.answer(place.line.denial);
   }
 
   private abort(place: Place, reason: Error): void {

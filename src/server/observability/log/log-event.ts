@@ -2,7 +2,7 @@
 
 /** By code: when a line of this kind is logged. */
 export const LOG_EVENTS = {
-  admin_ended: 'the thread of the admin API ended and starts again: `waitMs`',
+  admin_ended: 'the thread of the admin API ended and starts again: `waitMs`; decisions go on',
   admin_error: 'a bug of Weir made an admin request fail; once a minute for each operation',
   admin_file_loaded: 'changed tokens, keys or certificates of the admin API are in use',
   admin_file_refused: 'changed tokens, keys or certificates of the admin API are invalid; the old ones stay in use',
@@ -33,7 +33,7 @@ export const LOG_EVENTS = {
   control_write_without_effect: 'a write of control data has no effect, or only a part of it: `author`, `subject`, `codes` of the warnings',
   default_algorithm: 'the algorithm of limits that name none: `algorithm`',
   default_overdraft: 'DEFAULT_OVERDRAFT is unset, so the hits of a descriptor are charged past the limit',
-  domain_not_found: 'a request names an unknown domain: `domain`, `requests`; once a minute',
+  domain_not_found: 'a request names an unknown domain, and passes: `domain`, `requests`; once a minute',
   drained: 'the drain is complete',
   draining: 'the drain began: `signal`, or `drain` by the parent process',
   example_served: 'nothing says where the configuration is, so the image serves its example: `path`',

@@ -1,6 +1,6 @@
 /** Logs, throttled, buckets that Redis cannot decide on, and hits that it will never count. */
 
-import type { BucketError } from '../../../state/store/port/store';
+import type { BucketError } from '../../../state/store/port/store-error';
 import type { Logger } from './logger';
 import { ThrottledLog } from './throttled-log';
 import { event, type LogEvent } from './log-event';

@@ -6,7 +6,7 @@ import type { PlanInForce } from '../../../domain/rule/choose-plan';
 import type { SelectedRecord } from '../../../domain/rule/control-view';
 import type { Limit } from '../../../domain/rule/limit';
 import type { Match } from '../../../domain/rule/match';
-import type { Decided } from '../../../should-rate-limit';
+import type { DecidedRequest } from '../../../domain/respond/decided/decided-request';
 import type { Metrics } from './metrics';
 import type { RuleMetrics } from './rule-metrics';
 import { RulePaths, showsValues } from './rule-path';
@@ -27,7 +27,7 @@ export interface RecordParts {
 const NO_RECORDS: readonly SelectedRecord[] = [];
 
 /** The returned function runs for every request: it builds no text for a rule without `detailed_metric` or `value_to_metric`. */
-export function makeRecordDecision(parts: RecordParts): (decided: Decided) => void {
+export function makeRecordDecision(parts: RecordParts): (decided: DecidedRequest) => void {
   const recorder = new DecisionRecorder(parts);
   return (decided) => {
     recorder.record(decided);
@@ -39,7 +39,7 @@ class DecisionRecorder {
 
   constructor(private readonly parts: RecordParts) {}
 
-  record(decided: Decided): void {
+  record(decided: DecidedRequest): void {
     const { metrics, ruleMetrics, globalShadow, onUnknownDomain, onControl } = this.parts;
     const { request, matched, verdict, decision } = decided;
     if (onControl !== undefined) recordControl(matched.matches, onControl);
@@ -58,7 +58,7 @@ class DecisionRecorder {
     if (globalShadow && verdict.verdicts.some(({ denies }) => denies === true)) metrics.globalShadowMode.inc();
   }
 
-  private recordStatus({ request, matched, decision }: Decided, i: number): void {
+  private recordStatus({ request, matched, decision }: DecidedRequest, i: number): void {
     const status = decision.statuses[i];
     const match = matched.matches[i];
     const descriptor = request.descriptors[i];
@@ -93,7 +93,7 @@ class DecisionRecorder {
     this.parts.onUnknownPlan?.(domain, unknownPlan);
   }
 
-  private recordCandidates({ request, matched }: Decided, candidates: readonly CandidateVerdict[]): void {
+  private recordCandidates({ request, matched }: DecidedRequest, candidates: readonly CandidateVerdict[]): void {
     for (const { descriptor: i, fits } of candidates) {
       const descriptor = request.descriptors[i];
       const match = matched.matches[i];

@@ -4,10 +4,9 @@ import type { CandidateVerdict, Decision } from '../../../domain/decide/decision
 import type { Limit } from '../../../domain/rule/limit';
 import { toByteString, toText } from '../../../domain/descriptor/byte-string';
 import type { Entry } from '../../../domain/descriptor/descriptor';
-import type { Decided } from '../../../should-rate-limit';
+import type { DecidedRequest } from '../../../domain/respond/decided/decided-request';
 import type { TailDescriptor, TailFilter, TailLimit, TailSample, TailSource } from './tail-sample';
-
-const SECOND_MS = 1_000;
+import { MS_PER_S } from '../../../lib/time-units';
 
 /** Most descriptors and entries of a sample, and most characters of a text. */
 const DESCRIPTORS_MAX = 8;
@@ -49,14 +48,14 @@ export class DecisionTail implements TailSource {
   }
 
   /** Called with every decision. */
-  record(decided: Decided): void {
+  record(decided: DecidedRequest): void {
     if (this.tails.size === 0) return;
     for (const tail of this.tails.values()) if (matches(tail, decided)) this.take(tail, decided);
   }
 
-  private take(tail: Tail, decided: Decided): void {
+  private take(tail: Tail, decided: DecidedRequest): void {
     const nowMs = this.options.nowMs();
-    if (nowMs - tail.sinceMs >= SECOND_MS || nowMs < tail.sinceMs) {
+    if (nowMs - tail.sinceMs >= MS_PER_S || nowMs < tail.sinceMs) {
       tail.sinceMs = nowMs;
       tail.taken = 0;
     }
@@ -71,7 +70,7 @@ export class DecisionTail implements TailSource {
   }
 }
 
-function matches({ filter, domain, entries }: Tail, { request, decision }: Decided): boolean {
+function matches({ filter, domain, entries }: Tail, { request, decision }: DecidedRequest): boolean {
   if (filter.deniedOnly && decision.overallCode === 'OK') return false;
   if (domain !== undefined && request.domain !== domain) return false;
   if (entries.length === 0) return true;
@@ -83,7 +82,7 @@ function matches({ filter, domain, entries }: Tail, { request, decision }: Decid
 }
 
 function sampleOf(
-  { request, matched, decision }: Decided,
+  { request, matched, decision }: DecidedRequest,
   { nowMs, skipped }: { readonly nowMs: number; readonly skipped: number },
 ): TailSample {
   const descriptors = request.descriptors.slice(0, DESCRIPTORS_MAX).map(({ entries, hits = request.hits }, i): TailDescriptor => {

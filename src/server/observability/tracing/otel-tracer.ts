@@ -12,6 +12,7 @@ import {
   type Tracer,
 } from '@opentelemetry/api';
 import { SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace';
+import { monotonicNowMs } from '../../../lib/clock';
 import { RequestTrace } from '../../../state/request/request-trace';
 import type { CallTracer, StartedCall, TracedCall } from './call-tracer';
 import { commandAttributes, decisionAttributes, type DecisionShown } from './span-attributes';
@@ -94,7 +95,7 @@ export class OtelTracer implements CallTracer {
     return {
       request,
       end: (status) => {
-        this.end({ kind, startedMs, parent, request, status, endedMs: performance.now() });
+        this.end({ kind, startedMs, parent, request, status, endedMs: monotonicNowMs() });
       },
     };
   }
@@ -160,7 +161,7 @@ export class OtelTracer implements CallTracer {
   }
 
   private followSystemClock(): void {
-    const offsetMs = this.systemNowMs() - performance.now();
+    const offsetMs = this.systemNowMs() - monotonicNowMs();
     if (Math.abs(offsetMs - this.offsetMs) > CLOCK_STEP_MS) this.offsetMs = offsetMs;
   }
 }

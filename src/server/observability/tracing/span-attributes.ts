@@ -4,7 +4,8 @@ import type { Attributes } from '@opentelemetry/api';
 import { toText } from '../../../domain/descriptor/byte-string';
 import type { RateLimitRequest } from '../../../domain/descriptor/descriptor';
 import type { RequestTrace, TracedDecision } from '../../../state/request/request-trace';
-import { StoreError, type TracedCommand } from '../../../state/store/port/store';
+import { StoreError } from '../../../state/store/port/store-error';
+import type { TracedCommand } from '../../../state/store/port/store-trace';
 
 /** Most descriptors shown of a request. */
 export const DESCRIPTORS_SHOWN_MAX = 32;

@@ -1,5 +1,6 @@
 /** The services of the gRPC port, for both transports. */
 
+import { monotonicNowMs } from '../../../lib/clock';
 import { answerOne, type AnswerCalls } from '../answer';
 import { encodeResponse } from '../messages/response';
 import { GrpcHealth } from './grpc-health';
@@ -57,7 +58,7 @@ function shouldRateLimit({ answerCalls, onCall, tracer, requests = new RequestCa
     path: SHOULD_RATE_LIMIT_PATH,
     bytesMax: GRPC_MESSAGE_BYTES_MAX,
     answer: async (message, { timeoutMs, parent }) => {
-      const startedMs = performance.now();
+      const startedMs = monotonicNowMs();
       const trace = tracer?.begin({ kind: 'grpc', startedMs, parent: parent() });
       const call = timeoutMs === undefined ? {} : { timeoutMs };
       const result = await answerOne(
@@ -66,7 +67,7 @@ function shouldRateLimit({ answerCalls, onCall, tracer, requests = new RequestCa
         trace === undefined ? call : { traces: [trace.request], ...call },
       );
       trace?.end('failure' in result ? STATUS_OF[result.failure.kind] : status.OK);
-      onCall({ grpcMethod: 'ShouldRateLimit', seconds: (performance.now() - startedMs) / 1000 });
+      onCall({ grpcMethod: 'ShouldRateLimit', seconds: (monotonicNowMs() - startedMs) / 1000 });
       if ('failure' in result) return { error: { code: STATUS_OF[result.failure.kind], details: result.failure.message } };
       // A copy, because a transport may keep the message, and the encoder reuses its buffer.
       return { message: Buffer.from(encodeResponse(result.decision)) };

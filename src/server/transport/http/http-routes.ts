@@ -1,6 +1,7 @@
 /** The routes of the HTTP port: /json, /check, reservations and /healthcheck. */
 
 import type { IncomingMessage } from 'node:http';
+import { monotonicNowMs } from '../../../lib/clock';
 import type { ByteString, RateLimitRequest } from '../../../domain/descriptor/descriptor';
 import { BadRequestError } from '../../../lib/errors';
 import type { Health } from '../../observability/health';
@@ -95,9 +96,9 @@ function notServed(why: string): Route {
 /** From the end of the body on: a slow client is not a slow decision. */
 function timed(via: 'json' | 'check', answerCalls: AnswerCalls, onDecided: OnDecided): AnswerCalls {
   return async (received, call) => {
-    const startedMs = performance.now();
+    const startedMs = monotonicNowMs();
     const answers = await answerCalls(received, call);
-    onDecided(via, (performance.now() - startedMs) / 1_000);
+    onDecided(via, (monotonicNowMs() - startedMs) / 1_000);
     return answers;
   };
 }
@@ -117,7 +118,7 @@ function traced(
   if (tracer === undefined) return (request) => answer(request, {});
   return async (request) => {
     const parent = readParent((name) => [request.headers[name]].flat()[0]);
-    const trace = tracer.begin({ kind, startedMs: performance.now(), parent });
+    const trace = tracer.begin({ kind, startedMs: monotonicNowMs(), parent });
     const reply = await answer(request, trace === undefined ? {} : { traces: [trace.request] });
     trace?.end(reply.status);
     return reply;

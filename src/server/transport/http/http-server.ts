@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { monotonicNowMs } from '../../../lib/clock';
 import { asError } from '../../../lib/errors';
 import { refuseUntilOpen, type Gate } from '../../../lib/gate';
 import { ConnectionGuard, GUARDED_MESSAGES } from '../../../lib/wire/guarded-server';
@@ -82,7 +83,7 @@ export class HttpServer {
   private readonly bounds: HttpBounds;
   private readonly server;
   private readonly guard: ConnectionGuard;
-  /** When each long reply began, by `performance.now()`; the oldest first. */
+  /** When each long reply began, by `monotonicNowMs()`; the oldest first. */
   private readonly longReplies = new Map<ServerResponse, number>();
 
   constructor(private readonly options: HttpServerOptions) {
@@ -154,7 +155,7 @@ export class HttpServer {
       response.end(`${this.longReplies.size} clients are reading a long reply of this port; retry later\n`);
       return;
     }
-    this.longReplies.set(response, performance.now());
+    this.longReplies.set(response, monotonicNowMs());
     try {
       await sendChunks({ request, response, reply, timeoutMs: this.bounds.replyTimeoutMs });
     } finally {
@@ -167,7 +168,7 @@ export class HttpServer {
     const { longRepliesMax, longReplyKeptMs } = this.bounds;
     if (this.longReplies.size < longRepliesMax) return true;
     const [oldest] = this.longReplies;
-    if (oldest === undefined || performance.now() - oldest[1] < longReplyKeptMs) return false;
+    if (oldest === undefined || monotonicNowMs() - oldest[1] < longReplyKeptMs) return false;
     const [response] = oldest;
     this.longReplies.delete(response);
     response.destroy();

@@ -2,11 +2,12 @@
 
 import { readList } from '../../store/redis/client/read-reply';
 import { asError } from '../../../lib/errors';
-import { ReplyError } from '../../store/port/store';
+import { ReplyError } from '../../store/redis/client/reply-error';
 import {
   CONTROL_KINDS,
   fieldOf,
   parseField,
+  keyOf,
   type ControlKind,
   type ControlRecord,
   type RecordBounds,
@@ -30,7 +31,6 @@ import {
   type UnreadableRecord,
   type WriteOutcome,
 } from '../control-store';
-import { keyOf } from '../control-record';
 import { fromText, toText } from '../read-record';
 
 /** Called with a record that this version of Weir cannot read. It is ignored. */

@@ -1,21 +1,12 @@
 /** A store that batches the takes of many callers into commands of its inner store. */
 
+import { readTimeout } from '../../../lib/clock';
 import { TRAITS } from '../../../domain/algorithm/algorithms';
-import type { Group, Settlement } from '../../../domain/bucket/take';
-import { storeErrorOf } from '../port/ask-by-part';
-import { RedirectError, TryAgainError } from '../redis/client/redirect-error';
-import { ANSWER_MS } from '../port/time-left';
-import {
-  overloadError,
-  StoreError,
-  type ServerName,
-  type GroupOutcome,
-  type SettleOutcome,
-  type Store,
-  type StoreErrorReason,
-  type StoreTrace,
-  type TakeOptions,
-} from '../port/store';
+import type { Group, Adjustment } from '../../../domain/bucket/take';
+import { ANSWER_MS, lateError } from '../port/time-left';
+import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../port/store';
+import { isMoving, overloadError, StoreError, storeErrorOf, type StoreErrorReason } from '../port/store-error';
+import type { ServerName, StoreTrace } from '../port/store-trace';
 
 export interface BatchingOptions {
   /** Names the part that a command may address, such as a slot of a Redis Cluster; all groups of a call belong to one part. */
@@ -76,7 +67,7 @@ interface Lane {
  * Calls that one turn of the event loop has read are sent together, and no call waits for others. Only while commands are under
  * way do calls collect, until one returns. So a batch grows with the load, and an idle store is asked at once.
  *
- * A command that fails fails all its calls. Settlements, and calls with `asking`, are not batched.
+ * A command that fails fails all its calls. Adjustments are not batched.
  */
 export class BatchingStore implements Store {
   /** By part: one, or one for each slot. */
@@ -95,7 +86,7 @@ export class BatchingStore implements Store {
 
   take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
     const [first] = groups;
-    if (first === undefined || options.asking === true) return this.store.take(groups, options);
+    if (first === undefined) return this.store.take(groups, options);
     const { groupsMax, nowMs, partOf } = this.options;
     if (this.groups + groups.length > groupsMax) return this.takeUpTo(groupsMax - this.groups, groups, options);
     const takes = takesOf(groups);
@@ -123,8 +114,8 @@ export class BatchingStore implements Store {
     });
   }
 
-  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
-    return this.store.settle(settlements, options);
+  adjust(adjustments: readonly Adjustment[], options?: TakeOptions): Promise<readonly AdjustOutcome[]> {
+    return this.store.adjust(adjustments, options);
   }
 
   close(): Promise<void> {
@@ -209,7 +200,7 @@ export class BatchingStore implements Store {
     const waitedMs = nowMs - call.arrivedMs;
     if (waitedMs >= call.timeoutMs) this.giveUp(call);
     else if (lane.isStalled && waitedMs >= this.options.timeoutMs)
-      this.fail(call, tooLate(this.options.timeoutMs, 'timeout', { mayHaveRun: false }));
+      this.fail(call, lateError(this.options.timeoutMs, 'timeout', { mayHaveRun: false }));
     else this.limitTime(call, call.timeoutMs - waitedMs);
     return call.isOver;
   }
@@ -242,7 +233,7 @@ export class BatchingStore implements Store {
       }
       return undefined;
     } catch (error) {
-      if (batch.length > 1 && isOfSomeBuckets(error)) {
+      if (batch.length > 1 && isMoving(error)) {
         const answers = await Promise.all(batch.filter(({ isOver }) => !isOver).map((call) => this.ask([call])));
         return answers.find((answer) => answer !== undefined);
       }
@@ -272,18 +263,13 @@ export class BatchingStore implements Store {
     if (call.timer !== undefined || leftMs >= (longestMs === undefined ? timeoutMs : longestMs())) return;
     // With an extended deadline, a caller that could wait for a usual one keeps some time to receive its answer.
     const waitMs = leftMs < timeoutMs ? leftMs : Math.max(timeoutMs, leftMs - ANSWER_MS);
-    // Timers run before input is read, so an unread answer in the socket still counts.
-    call.timer = setTimeout(
-      () =>
-        setImmediate(() => {
-          this.giveUp(call);
-        }),
-      waitMs,
-    );
+    call.timer = readTimeout(waitMs, () => {
+      this.giveUp(call);
+    });
   }
 
   private giveUp(call: Call): void {
-    this.fail(call, tooLate(call.timeoutMs, 'caller_timeout', { mayHaveRun: call.sentMs !== undefined }));
+    this.fail(call, lateError(call.timeoutMs, 'caller_timeout', { mayHaveRun: call.sentMs !== undefined }));
   }
 
   private fail(call: Call, error: StoreError): void {
@@ -356,18 +342,9 @@ function piecesOf(groups: readonly Group[]): Group[][] {
   return [...pieces, piece];
 }
 
-/** While a slot is moved, some buckets are on either node: each call must be sent on its own. */
-function isOfSomeBuckets(error: unknown): boolean {
-  return error instanceof TryAgainError || (error instanceof RedirectError && error.redirect.kind === 'ask');
-}
-
 /** Whether a layer below refused the command, so that no server has seen it. */
 function wasRefused(error: unknown): boolean {
   return error instanceof StoreError && !error.mayHaveRun && REFUSALS.includes(error.reason);
 }
 
 const REFUSALS: readonly StoreErrorReason[] = ['breaker', 'connection', 'overload'];
-
-function tooLate(timeoutMs: number, reason: StoreErrorReason, options: { readonly mayHaveRun: boolean }): StoreError {
-  return new StoreError(`the store did not answer within ${timeoutMs} ms`, reason, options);
-}

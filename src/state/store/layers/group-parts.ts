@@ -7,7 +7,7 @@ import {
   type Group,
   type GroupVerdict,
   type OpenVerdict,
-  type Settlement,
+  type Adjustment,
   type Take,
   type Verdict,
 } from '../../../domain/bucket/take';
@@ -119,8 +119,8 @@ interface JudgedTake {
   readonly verdict: Verdict;
 }
 
-/** Settlements that give back everything that the part has charged. */
-export function settlementsOf({ part, verdict: { overLimit, verdicts, nowUs } }: DecidedPart): Settlement[] {
+/** Adjustments that give back everything that the part has charged. */
+export function adjustmentsOf({ part, verdict: { overLimit, verdicts, nowUs } }: DecidedPart): Adjustment[] {
   if (overLimit) return [];
   const byBucket = new Map<string, JudgedTake[]>();
   for (const [i, take] of part.takes.entries()) {
@@ -130,7 +130,7 @@ export function settlementsOf({ part, verdict: { overLimit, verdicts, nowUs } }:
     if (judged === undefined) byBucket.set(take.bucketKey, [{ take, verdict }]);
     else judged.push({ take, verdict });
   }
-  return [...byBucket].flatMap(([bucketKey, [first, ...others]]): Settlement[] => {
+  return [...byBucket].flatMap(([bucketKey, [first, ...others]]): Adjustment[] => {
     if (first === undefined) return [];
     // Usage reports stay charged.
     const charged = [first, ...others].flatMap(({ take, verdict: own }) => (own.fits && !isUsageReport(take) ? [take] : []));

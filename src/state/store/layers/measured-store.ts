@@ -1,7 +1,9 @@
 /** A store that reports the duration of each call and the reasons of failures. */
 
-import type { Group, Settlement } from '../../../domain/bucket/take';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreErrorReason, type TakeOptions } from '../port/store';
+import { monotonicNowMs } from '../../../lib/clock';
+import type { Group, Adjustment } from '../../../domain/bucket/take';
+import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../port/store';
+import { StoreError, type StoreErrorReason } from '../port/store-error';
 
 export interface StoreMeasure {
   onCall(seconds: number): void;
@@ -15,13 +17,13 @@ export class MeasuredStore implements Store {
   ) {}
 
   take(groups: readonly Group[], options?: TakeOptions): Promise<readonly GroupOutcome[]> {
-    const startedMs = performance.now();
+    const startedMs = monotonicNowMs();
     return this.counted(this.store.take(groups, options), startedMs);
   }
 
-  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
-    const startedMs = performance.now();
-    return this.counted(this.store.settle(settlements, options), startedMs);
+  adjust(adjustments: readonly Adjustment[], options?: TakeOptions): Promise<readonly AdjustOutcome[]> {
+    const startedMs = monotonicNowMs();
+    return this.counted(this.store.adjust(adjustments, options), startedMs);
   }
 
   close(): Promise<void> {
@@ -36,12 +38,12 @@ export class MeasuredStore implements Store {
     return call.then(
       (outcomes) => {
         for (const outcome of outcomes) if (outcome instanceof StoreError) this.report(outcome.reason);
-        this.measure.onCall((performance.now() - startedMs) / 1000);
+        this.measure.onCall((monotonicNowMs() - startedMs) / 1000);
         return outcomes;
       },
       (error: unknown) => {
         this.report(error instanceof StoreError ? error.reason : 'other');
-        this.measure.onCall((performance.now() - startedMs) / 1000);
+        this.measure.onCall((monotonicNowMs() - startedMs) / 1000);
         throw error;
       },
     );

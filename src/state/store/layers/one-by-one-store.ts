@@ -1,8 +1,8 @@
 /** A store that sends each group on its own: groups in different places do not wait for each other. */
 
-import type { Group, Settlement } from '../../../domain/bucket/take';
-import { storeErrorOf } from '../port/ask-by-part';
-import { optionsOfGroup, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../port/store';
+import type { Group, Adjustment } from '../../../domain/bucket/take';
+import { storeErrorOf } from '../port/store-error';
+import { optionsOfGroup, type GroupOutcome, type AdjustOutcome, type Store, type TakeOptions } from '../port/store';
 
 /** The groups of a call belong to independent requests, so they run concurrently and unordered. */
 export class OneByOneStore implements Store {
@@ -17,8 +17,8 @@ export class OneByOneStore implements Store {
     return (await Promise.all(answers)).flat();
   }
 
-  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
-    return this.store.settle(settlements, options);
+  adjust(adjustments: readonly Adjustment[], options?: TakeOptions): Promise<readonly AdjustOutcome[]> {
+    return this.store.adjust(adjustments, options);
   }
 
   close(): Promise<void> {

@@ -1,15 +1,14 @@
 /** Combines two stores: one counts the limits of one second, the other one all others. */
 
 import { TRAITS } from '../../../domain/algorithm/algorithms';
-import type { BucketLimit, Group, Settlement } from '../../../domain/bucket/take';
-import { askByPart } from '../port/ask-by-part';
-import type { GroupOutcome, SettleOutcome, Store, TakeOptions } from '../port/store';
-
-const SECOND_US = 1_000_000;
+import type { BucketLimit, Group, Adjustment } from '../../../domain/bucket/take';
+import { askByPart } from './ask-by-part';
+import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../port/store';
+import { US_PER_S } from '../../../lib/time-units';
 
 /** Whether the limit's bucket is in the store for limits of one second. Slots of requests in flight are not, so that a changed `hold` does not move them. */
 export function isPerSecond({ algorithm, windowUs }: Pick<BucketLimit, 'algorithm' | 'windowUs'>): boolean {
-  return windowUs === SECOND_US && TRAITS[algorithm].holds === 'hits';
+  return windowUs === US_PER_S && TRAITS[algorithm].holds === 'hits';
 }
 
 /** All takes of a group must belong to one store, which `SplitStore` ensures. */
@@ -24,9 +23,9 @@ export class PerSecondStore implements Store {
     return askByPart<Group, GroupOutcome, Store>(groups, { partOf, ask: (store, some) => store.take(some, options) });
   }
 
-  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
-    const partOf = ({ limit }: Settlement) => this.storeOf(limit);
-    return askByPart<Settlement, SettleOutcome, Store>(settlements, { partOf, ask: (store, some) => store.settle(some, options) });
+  adjust(adjustments: readonly Adjustment[], options?: TakeOptions): Promise<readonly AdjustOutcome[]> {
+    const partOf = ({ limit }: Adjustment) => this.storeOf(limit);
+    return askByPart<Adjustment, AdjustOutcome, Store>(adjustments, { partOf, ask: (store, some) => store.adjust(some, options) });
   }
 
   async close(): Promise<void> {

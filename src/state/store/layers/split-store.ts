@@ -3,8 +3,7 @@
  * in several parts all or nothing, as far as possible without a lock. docs/internals/store.md describes the limits of that.
  */
 
-import { isUsageReport, type Group, type GroupVerdict, type OutsideWindows, type Settlement, type Take } from '../../../domain/bucket/take';
-import { storeErrorOf } from '../port/ask-by-part';
+import { isUsageReport, type Group, type GroupVerdict, type OutsideWindows, type Adjustment, type Take } from '../../../domain/bucket/take';
 import {
   groupOfPart,
   mayDeny,
@@ -12,15 +11,16 @@ import {
   hitsOfStep,
   partsOfStep,
   positiveHits,
-  settlementsOf,
+  adjustmentsOf,
   together,
   wholeOf,
   type DecidedPart,
   type Part,
   type Step,
 } from './group-parts';
-import { TryAgainError } from '../redis/client/redirect-error';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreTrace, type TakeOptions } from '../port/store';
+import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../port/store';
+import { isMoving, StoreError, storeErrorOf } from '../port/store-error';
+import type { StoreTrace } from '../port/store-trace';
 import { TimeLeft, within } from '../port/time-left';
 
 export interface SplitStoreOptions {
@@ -31,7 +31,7 @@ export interface SplitStoreOptions {
   /** Reports hits that stay, or may stay, charged although they should have been given back or refunded, and hits of usage reports that may not be charged. */
   readonly onHitsLost: (hits: number) => void;
   /** Reports buckets that got, or may have got, hits back. */
-  readonly onGivenBack: (settlements: readonly Settlement[]) => void;
+  readonly onGivenBack: (adjustments: readonly Adjustment[]) => void;
 }
 
 export class SplitStore implements Store {
@@ -48,8 +48,8 @@ export class SplitStore implements Store {
     return outcomes;
   }
 
-  settle(settlements: readonly Settlement[], options?: TakeOptions): Promise<readonly SettleOutcome[]> {
-    return this.store.settle(settlements, options);
+  adjust(adjustments: readonly Adjustment[], options?: TakeOptions): Promise<readonly AdjustOutcome[]> {
+    return this.store.adjust(adjustments, options);
   }
 
   close(): Promise<void> {
@@ -66,14 +66,14 @@ export class SplitStore implements Store {
   /** Takes groups of one part each, which the store decides all or nothing, unless a moving slot has split one. */
   private async takeWhole(groups: readonly Group[], options: TakeOptions): Promise<readonly GroupOutcome[]> {
     const outcomes = await this.store.take(groups, options).catch((error: unknown) => {
-      if (error instanceof TryAgainError) return groups.map(() => error);
-      throw error;
+      if (!isMoving(error)) throw error;
+      return groups.map(() => storeErrorOf(error));
     });
-    if (!outcomes.some((outcome) => outcome instanceof TryAgainError)) return outcomes;
+    if (!outcomes.some(isMoving)) return outcomes;
     const again = groups.map(async (group, i): Promise<GroupOutcome[]> => {
       const outcome = outcomes[i];
       if (outcome === undefined) return [];
-      if (!(outcome instanceof TryAgainError)) return [outcome];
+      if (!isMoving(outcome)) return [outcome];
       return [await this.takeInParts({ group, parts: byBucket(wholeOf(group)), options }).catch(storeErrorOf)];
     });
     return (await Promise.all(again)).flat();
@@ -100,7 +100,7 @@ export class SplitStore implements Store {
       return this.applyAfter({ group, decided: asked?.decided ?? [], verdict: would, timeLeft, step: 'report' });
 
     // Last check: after charging, hits are given back even if that is late.
-    timeLeft.check();
+    timeLeft.ms();
     const charged = await this.step({ group, parts: asked?.decided.map(({ part }) => part) ?? parts, step: 'charge', timeLeft, trace });
     const verdict = charged.problem ?? together(group, charged.decided);
     if ('verdicts' in verdict && !verdict.overLimit)
@@ -121,7 +121,7 @@ export class SplitStore implements Store {
     const answers = parts.map(async (part, i): Promise<StepAnswer> => {
       const outcome = outcomes[i] ?? new StoreError('the store returned an invalid reply', 'script');
       if ('verdicts' in outcome) return { decided: [{ part, verdict: outcome }], failed: [] };
-      const finer = outcome instanceof TryAgainError ? byBucket(part) : [];
+      const finer = isMoving(outcome) ? byBucket(part) : [];
       if (finer.length > 1) return this.step({ group, parts: finer, step, timeLeft, trace });
       return { decided: [], problem: outcome, failed: [{ part, problem: outcome }] };
     });
@@ -144,13 +144,13 @@ export class SplitStore implements Store {
   private async giveBack({ decided, failed }: StepAnswer): Promise<void> {
     const unknown = failed.filter(({ problem }) => problem instanceof StoreError && problem.mayHaveRun);
     const unknownHits = positiveHits(unknown.flatMap(({ part }) => part.takes));
-    const settlements = decided.flatMap(settlementsOf);
-    const chargedHits = -settlements.reduce((sum, { hits }) => sum + hits, 0);
+    const adjustments = decided.flatMap(adjustmentsOf);
+    const chargedHits = -adjustments.reduce((sum, { hits }) => sum + hits, 0);
     let given = 0;
-    if (settlements.length > 0) {
-      const applied = await this.store.settle(settlements, { timeoutMs: this.options.timeoutMs }).catch(() => []);
+    if (adjustments.length > 0) {
+      const applied = await this.store.adjust(adjustments, { timeoutMs: this.options.timeoutMs }).catch(() => []);
       given = applied.reduce<number>((sum, hits) => sum + (hits instanceof StoreError ? 0 : Math.max(0, hits)), 0);
-      this.options.onGivenBack(settlements);
+      this.options.onGivenBack(adjustments);
     }
     const lost = unknownHits + chargedHits - given;
     if (lost > 0) this.options.onHitsLost(lost);

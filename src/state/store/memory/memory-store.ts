@@ -1,10 +1,10 @@
 /** The embedded store: buckets in the memory of this process, decided by the TypeScript engines. */
 
 import { USED_UP_FOR_SHORT } from '../../../domain/bucket/forget-rank';
-import { isOutsideWindows, type Group, type Settlement } from '../../../domain/bucket/take';
+import { isGroupOutside, type Group, type Adjustment } from '../../../domain/bucket/take';
 import { decideGroup, type Buckets } from '../../../domain/decide/decide-group';
 import type { BucketState } from '../../../domain/algorithm/algorithms';
-import { settleBucket } from '../../../domain/decide/settle-bucket';
+import { adjustBucket } from '../../../domain/decide/adjust-bucket';
 import { BucketTable } from './bucket-table/bucket-table';
 import type { GroupOutcome, Store } from '../port/store';
 
@@ -71,8 +71,8 @@ export class MemoryStore implements Store {
     return Promise.resolve(this.decide(groups));
   }
 
-  settle(settlements: readonly Settlement[]): Promise<readonly number[]> {
-    return Promise.resolve(this.apply(settlements));
+  adjust(adjustments: readonly Adjustment[]): Promise<readonly number[]> {
+    return Promise.resolve(this.apply(adjustments));
   }
 
   /** Like `take`, within this turn of the event loop. */
@@ -83,7 +83,7 @@ export class MemoryStore implements Store {
     let next = 0;
     let added = 0;
     for (const group of groups) {
-      outcomes[next] = isOutsideWindows(group, nowUs) ? { outsideAtUs: nowUs } : decideGroup({ group, nowUs, buckets: this.buckets });
+      outcomes[next] = isGroupOutside(group, nowUs) ? { outsideAtUs: nowUs } : decideGroup({ group, nowUs, buckets: this.buckets });
       added += group.takes.length;
       next += 1;
     }
@@ -91,16 +91,16 @@ export class MemoryStore implements Store {
     return outcomes;
   }
 
-  /** Like `settle`, within this turn of the event loop. */
-  apply(settlements: readonly Settlement[]): readonly number[] {
+  /** Like `adjust`, within this turn of the event loop. */
+  apply(adjustments: readonly Adjustment[]): readonly number[] {
     const nowUs = this.nowUs();
     this.callUs = nowUs;
-    const applied = settlements.map((settlement) => {
-      const { applied: hits, write } = settleBucket({ settlement, nowUs, stored: this.table.use(settlement.bucketKey) });
+    const applied = adjustments.map((adjustment) => {
+      const { applied: hits, write } = adjustBucket({ adjustment, nowUs, stored: this.table.use(adjustment.bucketKey) });
       if (write !== undefined) this.write(write.bucketKey, write.state, write.expiresAfterUs, write.rank);
       return hits;
     });
-    this.bound({ nowUs, steps: 2 * settlements.length });
+    this.bound({ nowUs, steps: 2 * adjustments.length });
     return applied;
   }
 

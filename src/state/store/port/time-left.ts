@@ -1,6 +1,7 @@
-/** The time left for the steps of one call. */
+/** The deadline of one call, for its steps. Deadlines of commands are in `src/state/resilience/deadline.ts`. */
 
-import { StoreError } from './store';
+import { monotonicNowMs, readTimeout } from '../../../lib/clock';
+import { StoreError, type StoreErrorReason } from './store-error';
 
 /** Reserved for the answer to reach the caller in time, in milliseconds. */
 export const ANSWER_MS = 5;
@@ -9,19 +10,14 @@ export class TimeLeft {
   private readonly endMs: number;
 
   constructor(private readonly timeoutMs: number) {
-    this.endMs = performance.now() + timeoutMs;
+    this.endMs = monotonicNowMs() + timeoutMs;
   }
 
-  /** In whole milliseconds, rounded up. Throws StoreError if no time is left. */
+  /** In whole milliseconds, rounded up. Throws StoreError if no time is left: nothing was sent since the last step. */
   ms(): number {
-    const leftMs = Math.ceil(this.endMs - performance.now());
-    if (leftMs <= 0) throw tooLate(this.timeoutMs, { mayHaveRun: false });
+    const leftMs = Math.ceil(this.endMs - monotonicNowMs());
+    if (leftMs <= 0) throw lateError(this.timeoutMs, 'timeout', { mayHaveRun: false });
     return leftMs;
-  }
-
-  /** Throws StoreError if no time is left. */
-  check(): void {
-    this.ms();
   }
 }
 
@@ -33,14 +29,9 @@ export async function within<T>(
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    // Timers run before input is read, so an unread answer in the socket still counts.
-    timer = setTimeout(
-      () =>
-        setImmediate(() => {
-          reject(tooLate(timeoutMs, { mayHaveRun }));
-        }),
-      timeoutMs,
-    );
+    timer = readTimeout(timeoutMs, () => {
+      reject(lateError(timeoutMs, 'timeout', { mayHaveRun }));
+    });
   });
   try {
     return await Promise.race([promise, late]);
@@ -49,7 +40,6 @@ export async function within<T>(
   }
 }
 
-/** By default nothing has been sent: time is usually checked before a step, while waiting for an earlier one. */
-function tooLate(timeoutMs: number, { mayHaveRun }: { readonly mayHaveRun: boolean }): StoreError {
-  return new StoreError(`the store did not answer within ${timeoutMs} ms`, 'timeout', { mayHaveRun });
+export function lateError(timeoutMs: number, reason: StoreErrorReason, options: { readonly mayHaveRun: boolean }): StoreError {
+  return new StoreError(`the store did not answer within ${timeoutMs} ms`, reason, options);
 }

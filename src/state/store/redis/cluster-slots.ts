@@ -3,7 +3,7 @@
 import type { Group } from '../../../domain/bucket/take';
 import { describeAddress, PORT_MAX } from './client/address';
 import { readList } from './client/read-reply';
-import { ReplyError } from '../port/store';
+import { ReplyError } from './client/reply-error';
 
 export const SLOTS = 16_384;
 

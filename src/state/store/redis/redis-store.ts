@@ -1,6 +1,6 @@
-/** The Redis store: each call is one EVALSHA of `lua/take.lua` or `lua/settle.lua`, on Redis's own clock. */
+/** The Redis store: each call is one EVALSHA of `lua/take.lua` or `lua/adjust.lua`, on Redis's own clock. */
 
-import type { Group, Settlement } from '../../../domain/bucket/take';
+import type { Group, Adjustment } from '../../../domain/bucket/take';
 import { readSlotList } from './cluster-slots';
 import { readWhole, readWord, type ReadReply } from './client/read-reply';
 import { redirectOf } from './client/redirect-error';
@@ -9,19 +9,21 @@ import { errorCodeOf, wasNotSent } from './client/redis-errors';
 import { readInfo, type EvictionReading } from './eviction-watch';
 import { loadScript, type Script } from './script-loader';
 import type { ScriptArguments } from './script-wire';
-import { decodeApplied, encodeSettlements } from './settle-wire';
-import { overloadError, StoreError, type GroupOutcome, type SettleOutcome, type Store, type TakeOptions } from '../port/store';
+import { decodeApplied, encodeAdjustments } from './adjust-wire';
+import type { AdjustOutcome, GroupOutcome, Store, TakeOptions } from '../port/store';
+import { overloadError, StoreError } from '../port/store-error';
 import { decodeReply, encodeTakes } from './take-wire';
 
 /** How the error of a script begins that has written some buckets and not others: `lua/include/buckets.lua`. */
 const WRITTEN_IN_PART = 'PARTLY';
 
 const ASKING = ['ASKING'];
+const IMPORTING: RunOptions = { asking: true };
 const readOk = readWord('OK');
 
 export interface StoreScripts {
   readonly take: Script;
-  readonly settle: Script;
+  readonly adjust: Script;
 }
 
 /** A heartbeat of this process, in the key that all instances share. */
@@ -42,6 +44,17 @@ export interface ScriptRun<Answer> extends ScriptArguments {
   readonly read: ReadReply<Answer>;
 }
 
+/** Runs a script on the server of its keys. */
+export type RunScript = <Answer>(call: ScriptRun<Answer>, options: TakeOptions) => Promise<Answer>;
+
+/** The options of a call to one server. */
+export interface RunOptions {
+  /** Time left until the caller's deadline, in milliseconds. */
+  readonly timeoutMs?: number;
+  /** Prefixes the command with ASKING, for a node of a Redis Cluster that is importing the slot. Default: false. */
+  readonly asking?: boolean;
+}
+
 export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'greetings'> {
   /** Default: those of `lua/`. */
   readonly scripts?: StoreScripts;
@@ -50,6 +63,12 @@ export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'greetin
 }
 
 export class RedisStore implements Store {
+  /** The same server for buckets of slots that it is importing. */
+  readonly importing: Store = {
+    take: (groups) => this.take(groups, IMPORTING),
+    adjust: (adjustments) => this.adjust(adjustments, IMPORTING),
+    close: () => this.close(),
+  };
   private readonly connection: RedisConnection;
   private readonly scripts: StoreScripts;
   private readonly heartbeat = loadScript('heartbeat');
@@ -58,7 +77,7 @@ export class RedisStore implements Store {
   private inFlight = 0;
 
   constructor({
-    scripts = { take: loadScript('take'), settle: loadScript('settle') },
+    scripts = { take: loadScript('take'), adjust: loadScript('adjust') },
     isClusterNode = false,
     ...options
   }: RedisStoreOptions) {
@@ -66,7 +85,7 @@ export class RedisStore implements Store {
     this.isClusterNode = isClusterNode;
     this.inFlightMax = options.inFlightMax;
     // So that the first call of a new connection need not carry its script.
-    const greetings = [scripts.take, scripts.settle, this.heartbeat].map(({ text, sha }) => ({
+    const greetings = [scripts.take, scripts.adjust, this.heartbeat].map(({ text, sha }) => ({
       command: ['SCRIPT', 'LOAD', text],
       read: readWord(sha),
     }));
@@ -78,18 +97,18 @@ export class RedisStore implements Store {
     return this.connection.connect(options);
   }
 
-  take(groups: readonly Group[], options: TakeOptions = {}): Promise<readonly GroupOutcome[]> {
+  take(groups: readonly Group[], options: RunOptions = {}): Promise<readonly GroupOutcome[]> {
     const { keys, args, folds } = encodeTakes(groups);
     return this.call({ script: this.scripts.take, keys, args, read: (reply) => decodeReply(reply, { groups, folds }) }, options);
   }
 
-  settle(settlements: readonly Settlement[], options: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
-    const { keys, args } = encodeSettlements(settlements);
-    return this.call({ script: this.scripts.settle, keys, args, read: (reply) => decodeApplied(reply, settlements) }, options);
+  adjust(adjustments: readonly Adjustment[], options: RunOptions = {}): Promise<readonly AdjustOutcome[]> {
+    const { keys, args } = encodeAdjustments(adjustments);
+    return this.call({ script: this.scripts.adjust, keys, args, read: (reply) => decodeApplied(reply, adjustments) }, options);
   }
 
   /** The answer of a script that is none of the store's own. */
-  run<Answer>(call: ScriptRun<Answer>, options: TakeOptions = {}): Promise<Answer> {
+  run<Answer>(call: ScriptRun<Answer>, options: RunOptions = {}): Promise<Answer> {
     return this.call(call, options);
   }
 
@@ -103,7 +122,7 @@ export class RedisStore implements Store {
   }
 
   /** Says in Redis that an instance lives, or leaves; how many live. */
-  beat({ key, name, lives, ttlMs, instancesMax }: BeatInput, options: TakeOptions = {}): Promise<number> {
+  beat({ key, name, lives, ttlMs, instancesMax }: BeatInput, options: RunOptions = {}): Promise<number> {
     const args = [name, lives ? '1' : '0', String(ttlMs), String(instancesMax)];
     const read = (reply: unknown) => readWhole(reply, lives ? 1 : 0, instancesMax);
     return this.call({ script: this.heartbeat, keys: [key], args, read }, options);
@@ -127,7 +146,7 @@ export class RedisStore implements Store {
   }
 
   /** Not async, nor is what it calls: every command comes through here, and its promises are what it leaves behind. */
-  private call<Answer>(run: ScriptRun<Answer>, options: TakeOptions): Promise<Answer> {
+  private call<Answer>(run: ScriptRun<Answer>, options: RunOptions): Promise<Answer> {
     if (this.inFlight >= this.inFlightMax) return Promise.reject(overloadError(this.inFlightMax));
     this.inFlight += 1;
     const { script, read } = run;
@@ -162,7 +181,7 @@ export class RedisStore implements Store {
     return this.isClusterNode && error instanceof Error ? redirectOf(error) : undefined;
   }
 
-  private send<Answer>(command: readonly string[], read: ReadReply<Answer>, { asking = false }: TakeOptions): Promise<Answer> {
+  private send<Answer>(command: readonly string[], read: ReadReply<Answer>, { asking = false }: RunOptions): Promise<Answer> {
     // It holds for the next command of the connection alone; should it fail, that one is answered MOVED, or fails too.
     if (asking) this.connection.send(ASKING, readOk).catch(() => undefined);
     return this.connection.send(command, read);

@@ -13,10 +13,12 @@ import {
 import { markDenials } from '../../../domain/decide/denial-rule';
 import { unfold, type FoundState } from '../../../domain/decide/unfold';
 import type { Mode } from '../../../domain/rule/mode';
-import { foldGroups, type Fold } from '../port/fold';
+import { foldGroups, type Fold } from '../../../domain/decide/fold';
 import { pushLimit, TIME_US_MAX, USED_MAX, WAIT_US_MAX, type ScriptArguments } from './script-wire';
 import { ReplyNumbers } from './client/read-reply';
-import { BucketError, ReplyError, StoreError, type GroupOutcome } from '../port/store';
+import type { GroupOutcome } from '../port/store';
+import { ReplyError } from './client/reply-error';
+import { BucketError, StoreError } from '../port/store-error';
 
 const MODE_CODES: Readonly<Record<Mode, number>> = { enforced: 0, quota: 1, shadow: 2 };
 /** Added to the code of the mode. */

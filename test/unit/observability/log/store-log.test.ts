@@ -1,7 +1,7 @@
 /** The log names each key that cannot be decided, and the hits that Redis will never count. */
 
 import { StoreLog } from '../../../../src/server/observability/log/store-log';
-import { BucketError } from '../../../../src/state/store/port/store';
+import { BucketError } from '../../../../src/state/store/port/store-error';
 
 function open() {
   const clock = { nowMs: 0 };

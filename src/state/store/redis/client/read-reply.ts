@@ -1,6 +1,6 @@
 /** Readers of replies: each checks what Redis answered before anything is done with it. */
 
-import { ReplyError } from '../../port/store';
+import { ReplyError } from './reply-error';
 
 /**
  * Reads the reply of its command.

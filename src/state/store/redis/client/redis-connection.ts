@@ -1,8 +1,9 @@
 /** A permanent connection to Redis: reconnects when it is lost, and gives it up when Redis goes silent. */
 
 import { createClient, ErrorReply, type RedisClientOptions } from 'redis';
+import { monotonicNowMs, readTimeout } from '../../../../lib/clock';
 import { backoffMs, type BackoffOptions } from '../../../../lib/backoff';
-import { ReplyError } from '../../port/store';
+import { ReplyError } from './reply-error';
 import { describeError, errorCodeOf, NotConnectedError } from './redis-errors';
 import { readWord, type ReadReply } from './read-reply';
 
@@ -165,7 +166,7 @@ export class RedisConnection {
     // Before the greeting ends, the server may not be the primary, and its counts would be lost.
     if (client === undefined || line.foundMs === undefined) return Promise.reject(new NotConnectedError());
     const reply = client.sendCommand(command);
-    if (line.waiting === 0) line.answeredMs = performance.now();
+    if (line.waiting === 0) line.answeredMs = monotonicNowMs();
     line.waiting += 1;
     // Not async: every command passes here, and promises are its main garbage.
     return reply.then(
@@ -237,14 +238,10 @@ export class RedisConnection {
     const { connectTimeoutMs } = this.options;
     clearTimeout(line.handshake);
     if (line !== this.line) return;
-    // Timers run before input is read, so an unread answer still counts, and sets the next timer.
-    const timer = setTimeout(
-      () =>
-        setImmediate(() => {
-          if (line.handshake === timer) this.lose(line, `no answer within ${connectTimeoutMs} ms`);
-        }),
-      connectTimeoutMs,
-    );
+    // An unread answer still counts, and sets the next timer.
+    const timer = readTimeout(connectTimeoutMs, () => {
+      if (line.handshake === timer) this.lose(line, `no answer within ${connectTimeoutMs} ms`);
+    });
     line.handshake = timer;
   }
 
@@ -264,7 +261,7 @@ export class RedisConnection {
   private find(line: Line): void {
     if (line !== this.line || this.isClosed) return;
     endHandshake(line);
-    line.foundMs = performance.now();
+    line.foundMs = monotonicNowMs();
     if (line.isPrimary === true) this.isDoubted = false;
     if (!this.isDoubted) this.reportConnected();
     this.onFirst?.();
@@ -272,7 +269,7 @@ export class RedisConnection {
 
   private recordAnswer(line: Line): void {
     line.waiting -= 1;
-    line.answeredMs = performance.now();
+    line.answeredMs = monotonicNowMs();
   }
 
   private read<Answer>(line: Line, reply: unknown, read: ReadReply<Answer>): Answer {
@@ -302,7 +299,7 @@ export class RedisConnection {
   private leaveIfSilent(): void {
     const { line } = this;
     const { silenceMs } = this.options;
-    if (line.waiting > 0 && performance.now() - line.answeredMs > silenceMs) this.lose(line, `no answer for ${silenceMs} ms`);
+    if (line.waiting > 0 && monotonicNowMs() - line.answeredMs > silenceMs) this.lose(line, `no answer for ${silenceMs} ms`);
   }
 
   /**
@@ -328,8 +325,8 @@ export class RedisConnection {
   }
 
   private leaveReplica(line: Line, error: unknown): void {
-    if (line !== this.line || performance.now() - this.leftMs < REDISCOVER_MS) return;
-    this.leftMs = performance.now();
+    if (line !== this.line || monotonicNowMs() - this.leftMs < REDISCOVER_MS) return;
+    this.leftMs = monotonicNowMs();
     this.isDoubted = true;
     this.lose(line, describeError(error));
   }
@@ -337,7 +334,7 @@ export class RedisConnection {
   /** Gives the line up, reports the cause, and opens another one after a wait. */
   private lose(line: Line, cause: string): void {
     if (line !== this.line || this.isClosed) return;
-    const wasGood = line.foundMs !== undefined && performance.now() - line.foundMs >= GOOD_MS;
+    const wasGood = line.foundMs !== undefined && monotonicNowMs() - line.foundMs >= GOOD_MS;
     this.tries = wasGood ? 0 : this.tries + 1;
     this.line = makeLine();
     drop(line);
@@ -354,7 +351,7 @@ interface CheckPrimaryInput {
 }
 
 function makeLine(): Line {
-  return { waiting: 0, answeredMs: performance.now(), isMistrusted: false };
+  return { waiting: 0, answeredMs: monotonicNowMs(), isMistrusted: false };
 }
 
 function endHandshake(line: Line): void {

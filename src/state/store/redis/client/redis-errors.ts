@@ -1,7 +1,7 @@
 /** Errors of the Redis client: what a server answered, whether a command was sent, and how the log describes it. */
 
 import { ClientClosedError, ClientOfflineError, ErrorReply } from 'redis';
-import { ReplyError } from '../../port/store';
+import { ReplyError } from './reply-error';
 
 /** Not connected: nothing has been sent. */
 export class NotConnectedError extends Error {

@@ -2,7 +2,7 @@
 
 import { describeAddress, PORT_MAX } from './address';
 import { readList } from './read-reply';
-import { ReplyError } from '../../port/store';
+import { ReplyError } from './reply-error';
 import { describeError, errorCodeOf } from './redis-errors';
 import { RedisConnection, type ConnectionState, type RedisConnectionOptions, type RedisLocator, type RedisPlace } from './redis-connection';
 

@@ -1,24 +1,27 @@
 /** The known nodes of a Redis Cluster, and the owner of each slot, which is looked up again when it may have changed. */
 
 import { knownHost, NODES_MAX, parseClusterSlots, SLOTS, type NodeAddress, type SlotRange } from '../cluster-slots';
+import { monotonicNowMs } from '../../../../lib/clock';
 import { asError } from '../../../../lib/errors';
 import { describeAddress } from '../client/address';
 import type { ConnectionState } from '../client/redis-connection';
 import type { Redirect } from '../client/redirect-error';
-import type { BeatInput, ScriptRun } from '../redis-store';
-import type { Store, TakeOptions } from '../../port/store';
+import type { BeatInput, RunOptions, ScriptRun } from '../redis-store';
+import type { Store } from '../../port/store';
 import { within } from '../../port/time-left';
 
 /** One node, as src/program/app creates it. */
 export interface ClusterNode {
   /** The node with its layers. */
   readonly store: Store;
+  /** The same for buckets of a slot that the node is importing. Calls are not batched. */
+  readonly importing: Store;
   /** Starts to connect, and retries until the store is closed. Resolves when connected, or after `waitMs`. */
   connect(options: { readonly waitMs: number }): Promise<void>;
   /** Sends a heartbeat of an instance, or its leave, and returns the number of live instances. */
-  beat(heartbeat: BeatInput, options: TakeOptions): Promise<number>;
+  beat(heartbeat: BeatInput, options: RunOptions): Promise<number>;
   /** Runs a script on the node. */
-  run<Answer>(call: ScriptRun<Answer>, options: TakeOptions): Promise<Answer>;
+  run<Answer>(call: ScriptRun<Answer>, options: RunOptions): Promise<Answer>;
   /** Whether it is connected and answers, as far as is known. */
   isThere(): boolean;
   /** Called when it gets its first slot, or loses its last one; before that it is in use. */
@@ -57,7 +60,7 @@ export class KnownNode {
   isDoubted = false;
   cause: string | undefined;
   calls = 0;
-  usedMs = performance.now();
+  usedMs = monotonicNowMs();
   ready: Promise<void> = Promise.resolve();
   private isInUse = true;
 
@@ -133,7 +136,7 @@ export class ClusterNodes {
   lookUp(): void {
     this.requested += 1;
     if (this.isClosed || this.isLookingUp || this.timer !== undefined) return;
-    const waitMs = Math.max(0, this.lookedUpMs + LOOK_UP_MS_MIN - performance.now());
+    const waitMs = Math.max(0, this.lookedUpMs + LOOK_UP_MS_MIN - monotonicNowMs());
     this.timer = setTimeout(() => {
       this.timer = undefined;
       void this.ask();
@@ -181,7 +184,7 @@ export class ClusterNodes {
   private async ask(): Promise<void> {
     this.isLookingUp = true;
     const { requested } = this;
-    this.lookedUpMs = performance.now();
+    this.lookedUpMs = monotonicNowMs();
     const connected = [...this.nodes.values()].filter((node) => node.connected);
     this.turn += 1;
     const inTurn = connected.map((_, i) => connected[(i + this.turn) % connected.length]).filter((node) => node !== undefined);
@@ -230,7 +233,7 @@ export class ClusterNodes {
 
   /** Closes idle nodes, except those with calls in flight. */
   private dropIdle(): void {
-    const nowMs = performance.now();
+    const nowMs = monotonicNowMs();
     for (const [name, known] of this.nodes) {
       if (known.isSeed || this.owning.has(known) || known.calls > 0 || nowMs - known.usedMs < IDLE_MS_MAX) continue;
       this.nodes.delete(name);

@@ -1,13 +1,15 @@
 /** A Redis Cluster as one store: sends each group to the node that owns its slot, and follows redirects. */
 
 import { setTimeout } from 'node:timers/promises';
-import type { Group, Settlement } from '../../../../domain/bucket/take';
-import { askByPart, storeErrorOf } from '../../port/ask-by-part';
+import type { Group, Adjustment } from '../../../../domain/bucket/take';
+import { monotonicNowMs } from '../../../../lib/clock';
+import { askByPart } from '../../layers/ask-by-part';
 import { ClusterNodes, type ClusterNode, type ClusterNodesOptions, type KnownNode } from './cluster-nodes';
 import { slotOf, slotOfGroup } from '../cluster-slots';
-import type { BeatInput, ScriptRun } from '../redis-store';
-import { RedirectError, TryAgainError, type Redirect } from '../client/redirect-error';
-import { StoreError, type GroupOutcome, type SettleOutcome, type Store, type StoreErrorReason, type TakeOptions } from '../../port/store';
+import type { BeatInput, RunOptions, ScriptRun } from '../redis-store';
+import { RedirectError, type Redirect } from '../client/redirect-error';
+import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../../port/store';
+import { isMoving, StoreError, storeErrorOf, type StoreErrorReason } from '../../port/store-error';
 import { TimeLeft, within } from '../../port/time-left';
 
 export interface RedisClusterStoreOptions extends ClusterNodesOptions {
@@ -46,18 +48,18 @@ export class RedisClusterStore implements Store {
     const timeLeft = this.timeLeft(options);
     const { timeoutMs, trace } = options;
     const takeIn = (slot: number, some: readonly Group[]) =>
-      this.send({ slot, timeLeft, timeoutMs }, ({ store }, sendOptions) =>
-        store.take(some, trace === undefined ? sendOptions : { trace, ...sendOptions }),
+      this.send({ slot, timeLeft, timeoutMs }, (node, sendOptions) =>
+        storeFor(node, sendOptions).take(some, trace === undefined ? sendOptions : { trace, ...sendOptions }),
       );
     return askByPart<Group, GroupOutcome, number>(groups, { partOf: slotOfGroup, ask: oneByOneIfTorn(takeIn) });
   }
 
-  settle(settlements: readonly Settlement[], { timeoutMs = this.options.timeoutMs }: TakeOptions = {}): Promise<readonly SettleOutcome[]> {
+  adjust(adjustments: readonly Adjustment[], { timeoutMs = this.options.timeoutMs }: TakeOptions = {}): Promise<readonly AdjustOutcome[]> {
     const timeLeft = new TimeLeft(timeoutMs);
-    const settleIn = (slot: number, some: readonly Settlement[]) =>
-      this.send({ slot, timeLeft, timeoutMs }, ({ store }, sendOptions) => store.settle(some, sendOptions));
-    const partOf = ({ bucketKey }: Settlement) => slotOf(bucketKey);
-    return askByPart<Settlement, SettleOutcome, number>(settlements, { partOf, ask: oneByOneIfTorn(settleIn) });
+    const adjustIn = (slot: number, some: readonly Adjustment[]) =>
+      this.send({ slot, timeLeft, timeoutMs }, (node, sendOptions) => storeFor(node, sendOptions).adjust(some, sendOptions));
+    const partOf = ({ bucketKey }: Adjustment) => slotOf(bucketKey);
+    return askByPart<Adjustment, AdjustOutcome, number>(adjustments, { partOf, ask: oneByOneIfTorn(adjustIn) });
   }
 
   /** Sends a heartbeat of an instance, or its leave, and returns the number of live instances. */
@@ -114,7 +116,7 @@ export class RedisClusterStore implements Store {
 
   private async askNode<Answer>(known: KnownNode, { timeLeft, timeoutMs, asking, ask }: AskNodeInput<Answer>): Promise<Answer> {
     known.calls += 1;
-    known.usedMs = performance.now();
+    known.usedMs = monotonicNowMs();
     try {
       // A node that was just discovered may be connected before the deadline.
       const isLate = !known.isReady;
@@ -130,7 +132,12 @@ export class RedisClusterStore implements Store {
   }
 }
 
-type Ask<Answer> = (node: ClusterNode, options: TakeOptions) => Promise<Answer>;
+/** The node's store for a slot that it owns, or for one that it is importing. */
+function storeFor({ store, importing }: ClusterNode, { asking }: RunOptions): Store {
+  return asking === true ? importing : store;
+}
+
+type Ask<Answer> = (node: ClusterNode, options: RunOptions) => Promise<Answer>;
 
 interface SendInput {
   readonly slot: number;
@@ -157,7 +164,7 @@ function oneByOneIfTorn<Item, Answer>(
     try {
       return await ask(slot, items);
     } catch (error) {
-      if (!(error instanceof TryAgainError) || items.length === 1) throw error;
+      if (!isMoving(error) || items.length === 1) throw error;
     }
     const answers: (Answer | StoreError)[] = [];
     // In order: an item may depend on the state that the previous one left.

@@ -1,6 +1,6 @@
 /** A frequently used bucket costs no more among many others. */
 
-import { RankedLruMap } from '../../../src/state/store/memory/ranked-lru';
+import { RankedLruMap } from '../../../src/lib/ranked-lru';
 import { randomFrom } from '../../support/random/random';
 
 const KEYS = 12;

@@ -1,40 +1,40 @@
 /**
- * Applies one settlement, which changes a bucket without a verdict. Twin of `lua/include/settle-bucket.lua`, which runs in
+ * Applies one adjustment, which changes a bucket without a verdict. Twin of `lua/include/adjust-bucket.lua`, which runs in
  * Redis; this code runs in the embedded store.
  */
 
 import { isOutside } from '../algorithm/window';
 import { forgetRank } from '../bucket/forget-rank';
-import { UNSETTLED, type Settlement } from '../bucket/take';
+import { NOT_ADJUSTED, type Adjustment } from '../bucket/take';
 import { EXPIRY_MARGIN_US, type BucketWrite } from './decide-group';
 import { TRAITS, type BucketState } from '../algorithm/algorithms';
 
-export interface SettledBucket {
-  /** Hits charged or given back, or `UNSETTLED`. */
+export interface AdjustedBucket {
+  /** Hits charged or given back, or `NOT_ADJUSTED`. */
   readonly applied: number;
   /** Absent: nothing was applied. */
   readonly write?: BucketWrite;
 }
 
-const NOTHING_APPLIED: SettledBucket = { applied: 0 };
+const NOTHING_APPLIED: AdjustedBucket = { applied: 0 };
 
-/** Applies a settlement to the stored state of its bucket. */
-export function settleBucket({ settlement, stored, nowUs }: SettleBucketInput): SettledBucket {
-  const { limit, hits } = settlement;
-  if (isOutside(limit, nowUs)) return { applied: UNSETTLED };
+/** Applies an adjustment to the stored state of its bucket. */
+export function adjustBucket({ adjustment, stored, nowUs }: AdjustBucketInput): AdjustedBucket {
+  const { limit, hits } = adjustment;
+  if (isOutside(limit, nowUs)) return { applied: NOT_ADJUSTED };
   const engine = TRAITS[limit.algorithm].engine;
   const state = engine.advance(stored ?? engine.fresh(limit, nowUs), limit, nowUs);
-  return hits > 0 ? chargeHits({ settlement, stored, state, nowUs }) : giveBackHits({ settlement, state, nowUs });
+  return hits > 0 ? chargeHits({ adjustment, stored, state, nowUs }) : giveBackHits({ adjustment, state, nowUs });
 }
 
-interface SettleBucketInput {
-  readonly settlement: Settlement;
+interface AdjustBucketInput {
+  readonly adjustment: Adjustment;
   readonly stored: BucketState | undefined;
   readonly nowUs: number;
 }
 
-function chargeHits({ settlement, stored, state, nowUs }: ChargeHitsInput): SettledBucket {
-  const { bucketKey, limit, hits, overdraftMax = 0 } = settlement;
+function chargeHits({ adjustment, stored, state, nowUs }: ChargeHitsInput): AdjustedBucket {
+  const { bucketKey, limit, hits, overdraftMax = 0 } = adjustment;
   const engine = TRAITS[limit.algorithm].engine;
   const applied = Math.min(hits, Math.max(0, engine.room(state, limit) + overdraftMax));
   if (applied === 0) return NOTHING_APPLIED;
@@ -46,14 +46,14 @@ function chargeHits({ settlement, stored, state, nowUs }: ChargeHitsInput): Sett
   return { applied, write: { bucketKey, state: after, expiresAfterUs: resetAfterUs + EXPIRY_MARGIN_US, rank } };
 }
 
-interface ChargeHitsInput extends SettleBucketInput {
+interface ChargeHitsInput extends AdjustBucketInput {
   /** The stored state at `nowUs`. */
   readonly state: BucketState;
 }
 
 /** Keeps the bucket's expiry: with less used it is long enough, under a smaller limit too. */
-function giveBackHits({ settlement, state, nowUs }: Omit<ChargeHitsInput, 'stored'>): SettledBucket {
-  const { bucketKey, limit, hits, takenAtUs, usedBefore, slotId } = settlement;
+function giveBackHits({ adjustment, state, nowUs }: Omit<ChargeHitsInput, 'stored'>): AdjustedBucket {
+  const { bucketKey, limit, hits, takenAtUs, usedBefore, slotId } = adjustment;
   if (isOutside(limit, takenAtUs)) return NOTHING_APPLIED;
   const engine = TRAITS[limit.algorithm].engine;
   const { state: after, given } = engine.giveBack(state, limit, { hits: -hits, takenAtUs, usedBefore, slotId });

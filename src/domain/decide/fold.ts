@@ -1,7 +1,7 @@
 /** Folding: decides identical groups of one call in one step. */
 
-import type { Group } from '../../../domain/bucket/take';
-import { isFoldable } from '../../../domain/decide/unfold';
+import type { Group } from '../bucket/take';
+import { isFoldable } from './unfold';
 
 /** A group, and its indexes in the call. */
 export interface Fold {

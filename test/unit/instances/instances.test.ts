@@ -1,6 +1,6 @@
 /** The instance count falls only after a lower value has held for 15 s. */
 
-import { HEARTBEAT_MS, HEARTBEAT_TTL_MS, Instances, type Heartbeat } from '../../../src/state/resilience/instances';
+import { HEARTBEAT_MS, HEARTBEAT_TTL_MS, Instances, type Heartbeat } from '../../../src/state/instances/instances';
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] });

@@ -1,6 +1,6 @@
 /** Scatter/gather: sends the items of a call to the parts of a store, all at once, and returns the answers in order. */
 
-import { StoreError } from './store';
+import { StoreError, storeErrorOf } from '../port/store-error';
 
 export interface AskByPartOptions<Item, Answer, Part> {
   readonly partOf: (item: Item) => Part;
@@ -39,10 +39,4 @@ export async function askByPart<Item, Answer, Part>(
   const [first] = errors;
   if (first !== undefined && errors.length === parts.size) throw first;
   return answers;
-}
-
-/** Passes StoreErrors on; other errors are bugs and are thrown. */
-export function storeErrorOf(error: unknown): StoreError {
-  if (error instanceof StoreError) return error;
-  throw error;
 }
