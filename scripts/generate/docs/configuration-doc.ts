@@ -12,7 +12,7 @@ Every field of a configuration file, generated from \`src/configuration/compile/
 
 - A file is a YAML map with one domain. Weir reads a file, a directory, or resources over xDS ([reload.md](reload.md), [envoy-gateway.md](envoy-gateway.md)).
 - An error rejects the whole configuration; the last good one stays in force. An unknown key is an error. \`weir check FILE\` shows all errors with file, line, column and field, and warnings about fields without effect and probable mistakes ([cli.md](cli.md#weir-check)).
-- A field without a value (\`~\`) counts as absent. \`yes\`, \`no\`, \`on\` and \`off\` are booleans, too. Names of values are case-insensitive.
+- A field without a value (\`~\`) counts as absent. \`yes\`, \`no\`, \`on\` and \`off\` are booleans, too. Names of values are case-insensitive. A range such as 1 to 10000 takes whole numbers.
 - Fields of [envoyproxy/ratelimit](https://github.com/envoyproxy/ratelimit) mean the same as there; [differences.md](differences.md) lists exceptions.
 
 ## In an editor
@@ -21,18 +21,18 @@ Every field of a configuration file, generated from \`src/configuration/compile/
 
     # yaml-language-server: $schema=weir.schema.json
 
-The value is a path or a URL. The schema finds wrong names, types and ranges. The columns *not in the schema* and the [last section](#what-the-schema-does-not-find) say what it cannot find, and why.
+The value is a path or a URL. The schema finds wrong names, types and ranges. The columns *why the schema misses it* and the [last section](#what-the-schema-does-not-find) say what it cannot find, and why.
 `;
 
 const FIELDS_HEAD = '| Field | Takes | Default | Meaning |\n|---|---|---|---|\n';
 
-const MISTAKES_HEAD = '| Mistake | Error | Not in the schema |\n|---|---|---|\n';
+const MISTAKES_HEAD = '| Mistake | Error | Why the schema misses it |\n|---|---|---|\n';
 
 const VALUES_HEAD = `## Values
 
 Mistakes in values, for every field that takes such a value. Each form of an error stands once.
 
-| Takes | Mistake | Error | Not in the schema |
+| Takes | Mistake | Error | Why the schema misses it |
 |---|---|---|---|
 `;
 
@@ -71,7 +71,7 @@ function originOf(fields: readonly Field[]): string {
 function renderField({ name, type, required, unset, default: value, meaning, example }: Field): string {
   const absent = required !== undefined ? 'required' : value !== undefined ? `\`${value}\`` : (unset ?? '');
   // A plain word or number needs no example.
-  const such = /^[\w.-]+$/.test(example) ? '' : ` Such as \`${example}\`.`;
+  const such = /^[\w.-]+$/.test(example) ? '' : ` Example: \`${example}\`.`;
   return `| \`${name}\` | ${shortened(type.accepts)} | ${absent} | ${meaning}${such} |\n`;
 }
 

@@ -55,7 +55,8 @@ function renderRow({ type, meaning, secret, ...row }: SettingRow, names: readonl
 function shortened(accepts: string): string {
   return accepts
     .replace(/^a duration from (\S+) to ([^,]+),.*$/, '$1–$2')
-    .replace(/^a (?:whole )?number from (\S+) to (\S+)$/, '$1–$2')
+    .replace(/^a whole number from (\S+) to (\S+)$/, '$1–$2')
+    .replace(/^a number from (\S+) to (\S+)$/, 'number $1–$2')
     .replace(/^a port from (\d+) to (\d+)/, 'port $1–$2')
     .replace(/^true or false$/, 'boolean')
     .replace(/^(?:the path of )?an? (?=PEM file$|file$|port from)/, '')

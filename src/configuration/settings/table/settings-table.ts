@@ -570,7 +570,7 @@ export const SETTINGS_TABLE = {
     type: boolean(),
     default: 'false',
     meaning:
-      'Return `domain`, `descriptors`, `hitsAddend` of the request and the `metadata` of its rules as Envoy dynamic metadata, each string up to 1 KiB, all up to 32 KiB.',
+      'Return `domain`, `descriptors`, `hitsAddend` of the request and the `metadata` of its rules as Envoy dynamic metadata, each string cut at 1 KiB, all at 32 KiB.',
   }),
   responseDecisionMetadata: row({
     ...answers,
@@ -1131,7 +1131,7 @@ export const SETTINGS_TABLE = {
     type: count({ max: 256 }),
     default: '1',
     meaning:
-      'Serving processes on the same ports; `auto`: one per core. More than one needs Redis. Each counts as an instance in mode `local`, and has its own REDIS_IN_FLIGHT_MAX and METRIC_SERIES_MAX.',
+      'Serving processes on the same ports; `auto`: one per core, or one with the memory store. More than one needs Redis. Each counts as an instance in mode `local`, and has its own REDIS_IN_FLIGHT_MAX and METRIC_SERIES_MAX.',
   }),
   warmUp: row({
     ...life,

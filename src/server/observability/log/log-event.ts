@@ -17,7 +17,7 @@ export const LOG_EVENTS = {
   config_loaded: 'a configuration is in force: `generation`, `domains`',
   config_problem: 'a problem of a rejected configuration: `file`, `line` (0: the whole file), `column`, `path`, `error`',
   config_refused: 'a configuration was rejected: `problems` is their number, `generation` what stays in force',
-  config_source_trouble: 'the files of the configuration cannot be read or watched',
+  config_source_trouble: 'the files of the configuration cannot be read or watched, or take seconds to read',
   config_warning: 'a warning of `weir check` about the configuration in force',
   connection_refused:
     'the port or the process is at its limit, so an idle connection of an HTTP port, otherwise the new one, was closed; once a minute for each reason',
