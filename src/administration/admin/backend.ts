@@ -13,7 +13,7 @@ import type { DescriptorLevel } from '../../domain/rule/tree';
 import type { SettingsInForce } from '../../configuration/settings/settings-in-force';
 import type { Warning } from './effect/warning';
 import type { HistoryPort } from './history/history';
-import type { InstancesPort } from './instances/instance-facts';
+import type { InstancesPort } from '../../state/instances/instance-facts';
 import type { UsagePort } from './usage/prometheus-usage';
 import type { LiveView } from './live/live-figures';
 import type { TailFilter, TailSample } from '../../server/observability/tail/tail-sample';

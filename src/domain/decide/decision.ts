@@ -2,6 +2,7 @@
 
 import type { Limit } from '../rule/limit';
 import type { JsonObject } from '../rule/rule';
+import { US_PER_S } from '../../lib/time-units';
 
 export type Code = 'OK' | 'OVER_LIMIT';
 
@@ -57,11 +58,9 @@ export interface Decision {
   readonly metadata?: JsonObject;
 }
 
-const SECOND_US = 1_000_000;
-
 /** Rounds up, because Envoy truncates fractions of a second, and a client that returns too early is denied again. */
 export function toSecondsUp(durationUs: number): number {
-  return Math.ceil(durationUs / SECOND_US);
+  return Math.ceil(durationUs / US_PER_S);
 }
 
 /**

@@ -1,18 +1,19 @@
 /** The units of time of a limit. */
 
+import { US_PER_S } from '../../lib/time-units';
+
 /** In the spelling of YAML; the wire has the same names in capitals. */
 export const UNIT_NAMES = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as const;
 
 export type UnitName = (typeof UNIT_NAMES)[number];
 
-const SECOND_US = 1_000_000;
-const DAY_US = 86_400 * SECOND_US;
+const DAY_US = 86_400 * US_PER_S;
 
 /** Length of each unit in microseconds; a month is 30 days and a year 365, as Envoy's headers count them. */
 export const UNIT_US: Readonly<Record<UnitName, number>> = {
-  second: SECOND_US,
-  minute: 60 * SECOND_US,
-  hour: 3600 * SECOND_US,
+  second: US_PER_S,
+  minute: 60 * US_PER_S,
+  hour: 3600 * US_PER_S,
   day: DAY_US,
   week: 7 * DAY_US,
   month: 30 * DAY_US,

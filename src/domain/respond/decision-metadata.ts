@@ -7,8 +7,7 @@ import type { JsonObject } from '../rule/rule';
 import type { DecidedRequest } from './decided/decided-request';
 import { denialsOf } from './decided/denials';
 import { MetadataTexts } from './metadata-texts';
-
-const MS_US = 1000;
+import { US_PER_MS } from '../../lib/time-units';
 
 export interface DecisionMetadataOptions {
   /** Generation of the rule set that decided. */
@@ -60,7 +59,7 @@ function describe(status: DescriptorStatus, { match, rule }: { readonly match: M
       limit_remaining: limitRemaining,
       ...(neverFits === true && { never_fits: true, most_at_once: currentLimit.capacity }),
       ...(debt !== undefined && { debt }),
-      reset_ms: Math.ceil(durationUntilResetUs / MS_US),
+      reset_ms: Math.ceil(durationUntilResetUs / US_PER_MS),
     }),
   };
 }

@@ -1,6 +1,7 @@
 /** Live tails over all workers: each worker takes samples, and the parent passes on at most as many as one process would. */
 
 import type { TailFilter, TailSample, TailSource } from '../observability/tail/tail-sample';
+import { MS_PER_S } from '../../lib/time-units';
 
 export interface WorkerTailsOptions {
   /** Sends to all workers that serve, or to one of them. */
@@ -20,8 +21,6 @@ interface OpenTail {
   sinceMs: number;
   skipped: number;
 }
-
-const SECOND_MS = 1_000;
 
 export class WorkerTails implements TailSource {
   private readonly tails = new Map<number, OpenTail>();
@@ -47,7 +46,7 @@ export class WorkerTails implements TailSource {
     const open = this.tails.get(tail);
     if (open === undefined) return;
     const nowMs = this.options.nowMs();
-    if (nowMs - open.sinceMs >= SECOND_MS) {
+    if (nowMs - open.sinceMs >= MS_PER_S) {
       open.sinceMs = nowMs;
       open.passed = 0;
     }

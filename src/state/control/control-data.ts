@@ -22,14 +22,13 @@ import { SelectorIndex, type Held, type Selector } from './selector-index';
 import { ShardedMap } from './sharded-map';
 import { TenantTerms } from './tenant-terms';
 import { TenantTable, type TenantName } from './tenant-table';
+import { US_PER_MS } from '../../lib/time-units';
 
 /** Numbers of records by kind. */
 export type ControlCounts = Readonly<Record<ControlKind, number>>;
 
 /** Records expired at once: a tenth of a millisecond, because a decision may wait for it several times. */
 const EXPIRED_AT_ONCE = 50;
-
-const US_PER_MS = 1_000;
 
 /** The bit of a mark that says that the store lost the record; the other bits are the snapshot that last contained it. */
 const LOST = 0x8000;

@@ -27,6 +27,7 @@ import {
 } from './control-store';
 import { checkNotEnded, RecordError, toText } from './read-record';
 import { UnavailableError } from '../../lib/errors';
+import { US_PER_MS } from '../../lib/time-units';
 
 /** Most records that select by the same entry: a decision looks at each of them. */
 export const CROWD_MAX = 64;
@@ -36,8 +37,6 @@ export const DETAILS_BYTES_MAX = 12_288;
 
 /** How often the data may change while a restore reads and writes a part of them. */
 const RESTORE_MOVES_MAX = 20;
-
-const US_PER_MS = 1_000;
 
 const WRITE_ID = /^[\w.-]{1,64}$/;
 

@@ -43,6 +43,7 @@ import { ExpiryQueue, type Expiry } from '../../lib/expiry-queue';
 import { fromText, toText } from './read-record';
 import { ShardedMap } from './sharded-map';
 import { digestOf } from './write-digest';
+import { US_PER_MS } from '../../lib/time-units';
 
 /** A record as text, which takes a third of the memory of an object. */
 interface KeptRecord {
@@ -117,8 +118,6 @@ const WRITE_IDS_MAX = 10_000;
 
 /** Entries that a step of the log has at most. */
 const LOG_ENTRIES_AT_ONCE = 20;
-
-const US_PER_MS = 1_000;
 
 export class LocalControlStore implements ControlStore {
   readonly epoch: string;

@@ -6,6 +6,7 @@ import type { SelectedOverride, SelectedRecord, Selection } from '../../domain/r
 import type { EntrySelector, PlanRecord, RecordKey, SelectorRecord } from './control-record';
 import type { Expiry } from '../../lib/expiry-queue';
 import { SelectorTable, unchain } from './selector-table';
+import { US_PER_MS } from '../../lib/time-units';
 
 /** An entry in bytes. */
 interface SelectorEntry {
@@ -259,8 +260,6 @@ function lastToEnd(found: readonly Selector[], kind: 'block' | 'pass'): Selected
   return last && { kind, id: last.id, ...endOf(last) };
 }
 
-const MS_US = 1_000;
-
 function endOf({ untilMs }: SelectorRecord): { readonly untilUs?: number } {
-  return untilMs === undefined ? {} : { untilUs: untilMs * MS_US };
+  return untilMs === undefined ? {} : { untilUs: untilMs * US_PER_MS };
 }

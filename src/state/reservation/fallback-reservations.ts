@@ -33,6 +33,7 @@ import {
   type StepOutcome,
   type Swept,
 } from './reservations';
+import { US_PER_MS } from '../../lib/time-units';
 
 /** Decides by failure modes what the store has not. */
 export interface FailedDecisions {
@@ -56,8 +57,6 @@ export interface FallbackReservationsOptions {
   readonly bytesMax: number;
   readonly onLapsed?: OnLapsed;
 }
-
-const US_PER_MS = 1_000;
 
 /**
  * A reservation made without Redis stays in this instance: its steps are ordinary refunds and usage reports, which go to

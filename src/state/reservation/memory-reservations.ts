@@ -30,6 +30,7 @@ import {
   type StepOutcome,
   type Swept,
 } from './reservations';
+import { US_PER_MS } from '../../lib/time-units';
 
 export interface MemoryReservationsOptions {
   readonly store: Pick<MemoryStore, 'decide' | 'apply'>;
@@ -41,8 +42,6 @@ export interface MemoryReservationsOptions {
   readonly bytesMax: number;
   readonly onLapsed?: OnLapsed;
 }
-
-const US_PER_MS = 1_000;
 
 /** Steps of a sweep that a Reserve which would be denied takes before it is decided again: a few milliseconds. */
 const RESERVE_SWEEPS = 10;

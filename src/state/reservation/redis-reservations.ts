@@ -5,7 +5,7 @@ import { haveEdgesOf, withEdgesOf, type SettledLeg } from '../../domain/decide/r
 import { monotonicNowMs } from '../../lib/clock';
 import { loadScript, type Script } from '../store/redis/script-loader';
 import type { ReadReply } from '../store/redis/client/read-reply';
-import type { ScriptRun } from '../store/redis/redis-store';
+import type { RunScript } from '../store/redis/redis-store';
 import type { ScriptArguments } from '../store/redis/script-wire';
 import type { TakeOptions } from '../store/port/store';
 import { StoreError } from '../store/port/store-error';
@@ -36,10 +36,9 @@ import {
   type StepOutcome,
   type Swept,
 } from './reservations';
+import { US_PER_MS } from '../../lib/time-units';
 
 /** Runs a script on the server of its keys. */
-export type RunScript = <Answer>(call: ScriptRun<Answer>, options: TakeOptions) => Promise<Answer>;
-
 export interface RedisReservationsOptions {
   readonly run: RunScript;
   /** The slot of a bucket; a reservation over several slots is rejected. Undefined: the bucket is on another server than the records. */
@@ -72,8 +71,6 @@ const RESERVE_TURN_MS = 100;
 
 /** Attempts: another step may create or drop the record between the read and the step, which then starts over. */
 const LOOKS_MAX = 4;
-
-const US_PER_MS = 1_000;
 
 export class RedisReservations implements Reservations {
   private readonly keys: ReservationKeys;

@@ -26,6 +26,7 @@ import {
   type ReserveOutcome,
   type StepOutcome,
 } from './reservations';
+import { US_PER_MS } from '../../lib/time-units';
 
 /** Maximum of buckets in a reservation, because its record names them all. */
 export const LEGS_MAX = 64;
@@ -36,8 +37,6 @@ export const ID_LENGTH_MAX = 128;
 /** Default and maximum time that hits are held, in milliseconds. */
 export const TTL_MS_DEFAULT = 60_000;
 export const TTL_MS_MAX = 3_600_000;
-
-const US_PER_MS = 1_000;
 
 /** How often the store may request other calendar windows. */
 const ASKS_MAX = 4;

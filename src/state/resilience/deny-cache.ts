@@ -18,8 +18,9 @@ import {
 import { markDenials } from '../../domain/decide/denial-rule';
 import { WINDOW_US_MAX } from '../../domain/descriptor/unit';
 import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../store/port/store';
-import { RankedLruMap } from '../store/memory/ranked-lru';
+import { RankedLruMap } from '../../lib/ranked-lru';
 import type { UsageSnapshot } from './usage-snapshot';
+import { US_PER_MS } from '../../lib/time-units';
 
 export interface DenyCacheOptions {
   /** A monotonic clock, in milliseconds. */
@@ -34,8 +35,6 @@ export interface DenyCacheOptions {
 
 /** Upper bound on how long a cached denial can miss a refund or a raised limit on another instance. */
 const REMEMBERED_US_MAX = 1_000_000;
-
-const US_PER_MS = 1_000;
 
 /** This number of hits, or more, did not fit the bucket under that limit. */
 interface Denial {

@@ -1,14 +1,13 @@
 /** Measures the recent lag of this process, which distinguishes a host without processor time from an unresponsive Redis. */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { NS_PER_MS } from '../../lib/time-units';
 
 /** The lag is remembered for this time, and for up to twice as long, in milliseconds. */
 const REMEMBERED_MS = 1_000;
 
 /** Interval of measurements. Each takes a few microseconds, outside of JavaScript. */
 const RESOLUTION_MS = 10;
-
-const NS_PER_MS = 1e6;
 
 /** Lateness of a timer on an idle host, in milliseconds. */
 const USUAL_MS = 1.5;

@@ -7,10 +7,11 @@ import { copyOf } from '../../domain/descriptor/byte-string';
 import type { MemoryStore } from '../store/memory/memory-store';
 import type { GroupOutcome, Store } from '../store/port/store';
 import { StoreError } from '../store/port/store-error';
-import { RankedLruMap } from '../store/memory/ranked-lru';
+import { RankedLruMap } from '../../lib/ranked-lru';
 import { LateRefund, sendRefund } from './late-refund';
 import type { UsageSnapshot } from './usage-snapshot';
 import { hitsOfShare, shareOfHits, toLocalShare } from './local-share';
+import { US_PER_MS } from '../../lib/time-units';
 
 /** Decides within the same turn of the event loop, and drops buckets on request. */
 export type LocalStore = Pick<MemoryStore, 'take' | 'adjust' | 'decide' | 'forget' | 'close'>;
@@ -74,8 +75,6 @@ const CHARGE_TIMEOUT_MS = 1_000;
 
 /** Pause after a failed charge, in milliseconds. */
 const PAUSE_MS = 1_000;
-
-const US_PER_MS = 1_000;
 
 export class FallbackLedger {
   /** For each rank in the order of last use. */

@@ -4,6 +4,7 @@ import { TRAITS } from '../../domain/algorithm/algorithms';
 import { forgetRank } from '../../domain/bucket/forget-rank';
 import type { BucketLimit, Verdict } from '../../domain/bucket/take';
 import { NO_PLACE, KeySlots } from '../store/memory/key-slots';
+import { MS_PER_S, US_PER_MS } from '../../lib/time-units';
 
 export interface UsageSnapshotOptions {
   /** A monotonic clock, in milliseconds. */
@@ -11,9 +12,6 @@ export interface UsageSnapshotOptions {
   /** Approximate number of buckets to remember (`KeySlots.places`); beyond it `KeySlots` evicts one, which then counts as full. */
   readonly bucketsMax: number;
 }
-
-const US_PER_MS = 1_000;
-const MS_PER_S = 1_000;
 
 /**
  * A bucket with a smaller used part is not remembered. Most buckets are like that, and looking each of them up would cost a

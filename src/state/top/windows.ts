@@ -3,6 +3,7 @@
 import { runInSlices, type Pace } from '../../lib/slices';
 import { merge, type QuestionSummary, type Summary } from './summary';
 import { TOP_QUESTIONS, type TopMinutes, type TopQuestion } from './top-keys';
+import { MS_PER_MINUTE } from '../../lib/time-units';
 
 /** Length of the shortest period, in milliseconds. */
 export const PERIOD_MS = 5_000;
@@ -10,8 +11,6 @@ export const PERIOD_MS = 5_000;
 /** Periods of a minute, and minutes of the longest period that is kept. */
 const PERIODS_A_MINUTE = 12;
 const MINUTES_A_SPAN = 5;
-
-const MINUTE_MS = 60_000;
 
 /** The counts from one time to another, in milliseconds of a monotonic clock. */
 interface Counted {
@@ -110,7 +109,7 @@ function within(
   parts: readonly Counted[],
   { nowMs, minutes }: { readonly nowMs: number; readonly minutes: TopMinutes },
 ): readonly Counted[] {
-  return parts.filter(({ toMs }) => toMs > nowMs - minutes * MINUTE_MS);
+  return parts.filter(({ toMs }) => toMs > nowMs - minutes * MS_PER_MINUTE);
 }
 
 function last<T>(items: readonly T[], count: number): readonly T[] {

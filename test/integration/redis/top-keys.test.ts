@@ -11,6 +11,7 @@ import { startWeir, type WeirProcess } from '../../support/processes/weir-proces
 import { RedisStore } from '../../../src/state/store/redis/redis-store';
 import { FleetTopKeys } from '../../../src/state/top/fleet-top-keys';
 import { LocalTopKeys } from '../../../src/state/top/local-top-keys';
+import { PublishedTexts } from '../../../src/state/instances/published-texts';
 import { RedisExchange } from '../../../src/state/top/redis-exchange';
 import { zipf } from '../../unit/top/zipf';
 import { hangLimitMs } from '../../support/clock/hang-limit';
@@ -59,12 +60,8 @@ afterAll(async () => {
 function reader(): FleetTopKeys {
   const nowMs = () => performance.now();
   const local = new LocalTopKeys({ capacity: 64, nearLimitRatio: 0.8, nowMs });
-  const exchange = new RedisExchange({
-    run: (call, options) => store.run(call, options),
-    keyPrefix: PREFIX,
-    instancesKey: `${PREFIX}weir:instances`,
-    name: 'reader',
-  });
+  const texts = new PublishedTexts({ run: (call, options) => store.run(call, options), keyPrefix: PREFIX });
+  const exchange = new RedisExchange(texts, 'reader');
   return new FleetTopKeys({ local, exchange, nowMs });
 }
 

@@ -1,7 +1,7 @@
 /** The counters behind live figures and the rates of instances: decisions count whatever way they came. */
 
 import { Registry } from 'prom-client';
-import { livePort } from '../../../src/program/app/admin/live-counts';
+import { countsPort } from '../../../src/administration/admin/live/read-counts';
 import { publishFacts } from '../../../src/program/app/deciding/publish-facts';
 import { Health } from '../../../src/server/observability/health';
 import { makeMetrics } from '../../../src/server/observability/metrics/metrics';
@@ -18,7 +18,7 @@ test('live figures add up the decisions of all ways, and their times', async () 
   metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' }).observe(0.0001);
   metrics.decisionTime.with({ via: 'json' }).observe(0.0001);
   metrics.decisionTime.with({ via: 'check' }).observe(4);
-  const { decisions, decisionTimes } = await livePort(() => readMetrics(registry)).counts({ fromRow: 0 });
+  const { decisions, decisionTimes } = await countsPort(() => readMetrics(registry)).counts({ fromRow: 0 });
   expect(decisions).toBe(3);
   expect(decisionTimes.counts[decisionTimes.bounds.indexOf(0.0001)]).toBe(2);
   expect(decisionTimes.counts[decisionTimes.bounds.indexOf(5)]).toBe(3);

@@ -1,6 +1,7 @@
 /** Counts failed tries by address, and refuses an address after too many in a minute. */
 
 import { isIPv6 } from 'node:net';
+import { MS_PER_MINUTE } from '../../../lib/time-units';
 
 export interface FailedTriesOptions {
   /** Failed tries of an address in a minute. */
@@ -8,8 +9,6 @@ export interface FailedTriesOptions {
   /** A monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
 }
-
-const MINUTE_MS = 60_000;
 
 /** Most addresses that are counted; beyond it the oldest is dropped. */
 const ADDRESSES_MAX = 10_000;
@@ -29,7 +28,7 @@ export class FailedTries {
   retryAfterS(address: string): number | undefined {
     const tries = this.current(address);
     if (tries === undefined || tries.count < this.options.triesMax) return undefined;
-    return Math.max(1, Math.ceil((tries.sinceMs + MINUTE_MS - this.options.nowMs()) / 1000));
+    return Math.max(1, Math.ceil((tries.sinceMs + MS_PER_MINUTE - this.options.nowMs()) / 1000));
   }
 
   record(address: string): void {
@@ -48,7 +47,7 @@ export class FailedTries {
   private current(address: string): Tries | undefined {
     const network = networkOf(address);
     const tries = this.tries.get(network);
-    if (tries === undefined || this.options.nowMs() - tries.sinceMs < MINUTE_MS) return tries;
+    if (tries === undefined || this.options.nowMs() - tries.sinceMs < MS_PER_MINUTE) return tries;
     this.tries.delete(network);
     return undefined;
   }

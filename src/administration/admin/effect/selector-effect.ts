@@ -10,6 +10,7 @@ import { changesBetween, matchProbe, pathOf, type MatchProbeInput } from './outc
 import { overrideReason } from './override-reason';
 import { keysOf, selectedProbes, type DeclaredDomain, type Probe } from './probes';
 import type { Reason } from './warning';
+import { US_PER_MS } from '../../../lib/time-units';
 
 export interface Examined {
   /** Each descriptor that the record concerns, and why the record has no effect on it; undefined: it has. */
@@ -88,8 +89,6 @@ export function hiding(decides: SelectedRecord | undefined, kind: string): Reaso
     };
   return undefined;
 }
-
-const US_PER_MS = 1_000;
 
 function untilText({ untilUs }: SelectedRecord): string {
   return untilUs === undefined ? '' : ` until ${new Date(untilUs / US_PER_MS).toISOString().replace('.000Z', 'Z')}`;

@@ -3,14 +3,12 @@
 import { createHash } from 'node:crypto';
 import type { TopAnswer, TopKeys, TopQuestion } from '../../../state/top/top-keys';
 import { TOP_COUNT_MAX } from '../../../state/top/top-keys';
-import type { InstanceFacts, InstancesPort } from '../instances/instance-facts';
+import type { InstanceFacts, InstancesPort } from '../../../state/instances/instance-facts';
 import type { CountReader } from '../live/count-reader';
 import type { LiveCounts, RuleName } from '../live/live-counts';
 import { pointOf, type LivePoint, type Span } from '../live/live-point';
 import { Minutes, MINUTES_MAX, type Minute, type MinuteView } from './minutes';
-
-/** Interval between two points, in milliseconds. */
-export const MINUTE_MS = 60_000;
+import { MS_PER_MINUTE } from '../../../lib/time-units';
 
 /** Bounds of memory: at most 5 MB together. */
 export const KEYS_MAX = 500;
@@ -76,7 +74,7 @@ export class History implements HistoryPort {
 
   start(): void {
     void this.endMinute();
-    this.timer = setInterval(() => void this.endMinute(), MINUTE_MS).unref();
+    this.timer = setInterval(() => void this.endMinute(), MS_PER_MINUTE).unref();
   }
 
   stop(): void {
@@ -141,7 +139,7 @@ export class History implements HistoryPort {
   }
 
   private ruleMinute({ earlier, later }: Span): Minute<RuleName> {
-    const minutes = (later.atMs - earlier.atMs) / MINUTE_MS;
+    const minutes = (later.atMs - earlier.atMs) / MS_PER_MINUTE;
     const inMinute = (before: number, after: number) => Math.max(0, Math.round((after - before) / minutes));
     const deniedAt = ({ rules: { over, shadow } }: LiveCounts, row: number) => (over[row] ?? 0) - (shadow[row] ?? 0);
     const rows = this.options.counter.names.map((named, row) => ({
@@ -161,7 +159,7 @@ export class History implements HistoryPort {
 
   private keyMinute({ items, coveredMs }: TopAnswer): Minute<NamedKey> {
     // A window has up to one period more than a minute.
-    const minutes = Math.max(1, coveredMs / MINUTE_MS);
+    const minutes = Math.max(1, coveredMs / MS_PER_MINUTE);
     const rows = items.map(({ domain, rule, entries, count, error }) => ({
       id: idOf([domain, rule, entries]),
       named: { domain, rule, entries },

@@ -9,7 +9,7 @@ import type { TopKeys } from '../../../state/top/top-keys';
 import type { RequestReport } from '../request-counts';
 import type { BucketsPort } from '../backend';
 import type { TailFilter, TailSample } from '../../../server/observability/tail/tail-sample';
-import type { InstanceFacts } from '../instances/instance-facts';
+import type { InstanceFacts } from '../../../state/instances/instance-facts';
 
 /** Options of the thread; its settings come from the environment. */
 export interface AdminThreadData {

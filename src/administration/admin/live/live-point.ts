@@ -2,8 +2,7 @@
 
 import type { LiveCounts, StoreCounts } from './live-counts';
 import { between, percentile } from './percentile';
-
-const MS_PER_S = 1_000;
+import { MS_PER_S } from '../../../lib/time-units';
 
 const [P50, P99] = [0.5, 0.99];
 

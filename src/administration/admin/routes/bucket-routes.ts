@@ -9,10 +9,9 @@ import { auditAction } from './records/write-record';
 import { route, type AdminCall, type AdminRoute } from '../route/route';
 import { snakeKeys } from '../route/snake-keys';
 import { descriptors, domain, dryRun, entries, next, object, page, reason, wasDryRun } from '../route/schemas';
+import { US_PER_MS } from '../../../lib/time-units';
 
 const TAG = 'buckets';
-
-const US_PER_MS = 1_000;
 
 /** Most steps of one page; each looks at about 1,000 keys of the store. */
 const LIST_STEPS_MAX = 50;

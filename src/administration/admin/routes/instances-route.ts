@@ -2,7 +2,7 @@
 
 import { Type } from '@sinclair/typebox';
 import type { AdminBackend } from '../backend';
-import { CONTROL_STATES, type ControlFacts, type InstanceFacts } from '../instances/instance-facts';
+import { CONTROL_STATES, type ControlFacts, type InstanceFacts } from '../../../state/instances/instance-facts';
 import { route } from '../route/route';
 import { object } from '../route/schemas';
 import { snakeKeys } from '../route/snake-keys';

@@ -5,10 +5,9 @@ import { AdminProblem } from '../problem';
 import { ROLES } from '../role';
 import { route, type AdminRoute } from '../route/route';
 import { object } from '../route/schemas';
+import { MS_PER_S } from '../../../lib/time-units';
 
 const TAG = 'session';
-
-const MS_PER_S = 1_000;
 
 const session = object({
   name: Type.String({ description: 'The name of the caller.' }),

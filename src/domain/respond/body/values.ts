@@ -13,8 +13,7 @@ import { listPolicies, policyName } from '../headers/policy-names';
 
 import { explainDenial } from './detail';
 import type { PlaceholderValues, Value } from './fill-in';
-
-const SECOND_US = 1_000_000;
+import { US_PER_S } from '../../../lib/time-units';
 
 /** Marks a shortened text. */
 const CUT = '…';
@@ -47,7 +46,7 @@ export class Values implements PlaceholderValues {
       case 'unit':
         return limit.unit;
       case 'window_s':
-        return limit.windowUs / SECOND_US;
+        return limit.windowUs / US_PER_S;
       case 'most_at_once':
         return limit.capacity;
       case 'remaining':

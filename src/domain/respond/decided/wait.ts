@@ -2,6 +2,7 @@
 
 import { toSecondsUp } from '../../decide/decision';
 import { isQuota, type Denial } from './denials';
+import { US_PER_MS } from '../../../lib/time-units';
 
 /**
  * The longest wait of the enforced descriptors, because each of them denies, and the shortest of the quota descriptors, because they
@@ -38,8 +39,6 @@ export function retryAfterS(waitUs: number): number {
   return Math.max(1, toSecondsUp(waitUs));
 }
 
-const MS_US = 1000;
-
 export function retryAfterMs(waitUs: number): number {
-  return Math.max(1, Math.ceil(waitUs / MS_US));
+  return Math.max(1, Math.ceil(waitUs / US_PER_MS));
 }

@@ -4,11 +4,7 @@ import { toSecondsUp } from '../../decide/decision';
 import type { Limit, LimitForm, ResetForm } from '../../rule/limit';
 import { serverTimeUs } from '../decided/server-time';
 import type { DecidedRequest } from '../decided/decided-request';
-
-const MS_US = 1000;
-const SECOND_MS = 1000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
+import { MS_PER_HOUR, MS_PER_MINUTE, MS_PER_S, US_PER_MS } from '../../../lib/time-units';
 
 export function limitIn(form: LimitForm, { requestsPerUnit, capacity }: Limit): string {
   return String(form === 'capacity' ? capacity : requestsPerUnit);
@@ -20,9 +16,9 @@ export function resetIn(form: ResetForm, durationUs: number, answered: Pick<Deci
     case 'seconds':
       return String(toSecondsUp(durationUs));
     case 'milliseconds':
-      return String(Math.ceil(durationUs / MS_US));
+      return String(Math.ceil(durationUs / US_PER_MS));
     case 'duration':
-      return durationText(Math.ceil(durationUs / MS_US));
+      return durationText(Math.ceil(durationUs / US_PER_MS));
     case 'epoch':
       return String(toSecondsUp(serverTimeUs(answered) + durationUs));
   }
@@ -30,10 +26,10 @@ export function resetIn(form: ResetForm, durationUs: number, answered: Pick<Deci
 
 /** As Go prints it: `20ms`, `1.5s`, `6m0s`, `1h0m30s`. */
 function durationText(ms: number): string {
-  if (ms < SECOND_MS) return ms === 0 ? '0s' : `${ms}ms`;
-  const hours = Math.floor(ms / HOUR_MS);
-  const minutes = Math.floor((ms % HOUR_MS) / MINUTE_MS);
-  const seconds = `${(ms % MINUTE_MS) / SECOND_MS}s`;
+  if (ms < MS_PER_S) return ms === 0 ? '0s' : `${ms}ms`;
+  const hours = Math.floor(ms / MS_PER_HOUR);
+  const minutes = Math.floor((ms % MS_PER_HOUR) / MS_PER_MINUTE);
+  const seconds = `${(ms % MS_PER_MINUTE) / MS_PER_S}s`;
   if (hours > 0) return `${hours}h${minutes}m${seconds}`;
   return minutes > 0 ? `${minutes}m${seconds}` : seconds;
 }

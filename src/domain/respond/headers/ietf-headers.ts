@@ -8,8 +8,7 @@ import type { RequestMatch } from '../../rule/match';
 import type { DecidedRequest } from '../decided/decided-request';
 import type { OpenHeaders } from './header-kind';
 import { listPolicies, type Listed } from './policy-names';
-
-const SECOND_US = 1_000_000;
+import { US_PER_S } from '../../../lib/time-units';
 
 interface Policies {
   readonly listed: readonly Listed[];
@@ -68,7 +67,7 @@ function makePolicies(matched: RequestMatch, mode: ResponseHeaders): Policies {
     name,
     new Map([
       ['q', limit.requestsPerUnit],
-      ['w', limit.windowUs / SECOND_US],
+      ['w', limit.windowUs / US_PER_S],
     ]),
   ]);
   return { listed, header: serializeList(items) };

@@ -16,10 +16,11 @@ import { Breakers } from '../../../server/observability/breakers';
 import { openRedis, type OpenedRedis } from '../deciding/open-redis';
 import type { TopKeys } from '../../../state/top/top-keys';
 import { PublishedTopKeys } from '../../../state/top/published-top-keys';
+import { PublishedTexts } from '../../../state/instances/published-texts';
 import { RedisExchange } from '../../../state/top/redis-exchange';
-import { inParts, instancesKey } from '../deciding/open-redis-store';
+import { inParts } from '../deciding/open-redis-store';
 import { VERSION } from '../context/version';
-import { RedisBuckets } from './redis-buckets';
+import { RedisBuckets } from '../../../administration/admin/redis-buckets';
 
 /** An operator waits longer than Envoy: the deadline of a command, at least, in milliseconds. */
 const OP_TIMEOUT_MS = 2_000;
@@ -79,8 +80,8 @@ export async function openAdminRedis({ settings: given, choice, log, rules, onRe
     onReset,
   });
   const run: OpenedRedis['run'] = (call, options) => main.run(call, options);
-  const { cacheKeyPrefix: keyPrefix } = settings;
-  const exchange = new RedisExchange({ run, keyPrefix, instancesKey: instancesKey(settings), name: '' });
+  const texts = new PublishedTexts({ run, keyPrefix: settings.cacheKeyPrefix });
+  const exchange = new RedisExchange(texts, '');
   const top = new PublishedTopKeys({ exchange, nowMs: monotonicNowMs });
   return { buckets, run, top, close: () => store.close() };
 }

@@ -1,6 +1,6 @@
 /** The services that the deciding process offers to the thread of the admin API. */
 
-import type { InstanceFacts } from '../../../administration/admin/instances/instance-facts';
+import type { InstanceFacts } from '../../../state/instances/instance-facts';
 import type { ProcessServices } from '../../../administration/admin/link/messages';
 import { MemoryBuckets } from '../../../administration/admin/memory-buckets';
 import { AdminProblem } from '../../../administration/admin/problem';
@@ -9,7 +9,7 @@ import { UnavailableError } from '../../../lib/errors';
 import type { MemoryStore } from '../../../state/store/memory/memory-store';
 import type { MetricReading } from '../../../server/observability/metrics/metrics-snapshot';
 import type { TopKeys } from '../../../state/top/top-keys';
-import { livePort } from './live-counts';
+import { countsPort } from '../../../administration/admin/live/read-counts';
 import type { OpenedStore } from '../deciding/open-redis-store';
 
 export interface ProcessServicesInput extends Pick<OpenedStore, 'forget'> {
@@ -42,7 +42,7 @@ export function processServices({
     top: topKeys ?? {
       top: () => Promise.reject(new AdminProblem('not-supported', 'this process counts no top keys')),
     },
-    live: livePort(readMetrics),
+    live: countsPort(readMetrics),
     process: {
       facts: () => (facts === undefined ? Promise.reject(new UnavailableError('this process does not decide')) : Promise.resolve(facts())),
       forget: (bucketKeys) => {

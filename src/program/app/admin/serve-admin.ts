@@ -17,7 +17,9 @@ import { AdminProblem } from '../../../administration/admin/problem';
 import { PrometheusUsage } from '../../../administration/admin/usage/prometheus-usage';
 import { queuedBuckets, queuedControl, ReadQueue } from '../../../administration/admin/read-queue';
 import { RequestCounts } from '../../../administration/admin/request-counts';
-import { RedisInstances } from '../../../administration/admin/instances/redis-instances';
+import { PublishedTexts } from '../../../state/instances/published-texts';
+import { RedisInstances } from '../../../state/instances/redis-instances';
+import type { RunScript } from '../../../state/store/redis/redis-store';
 import { ADMIN_ROUTES } from '../../../administration/admin/routes/routes';
 import { AdminServer, type TlsOptions } from '../../../administration/admin/server/admin-server';
 import { ConsoleFiles } from '../../../administration/admin/server/console-files';
@@ -35,7 +37,7 @@ import type { RulesInForce } from '../../../configuration/source/rules-in-force'
 import type { TopKeys } from '../../../state/top/top-keys';
 import { listenOn } from '../../../server/transport/port/listen-error';
 import { openControl } from '../deciding/open-control';
-import type { RedisBuckets } from './redis-buckets';
+import type { RedisBuckets } from '../../../administration/admin/redis-buckets';
 
 /** Interval between checks of the certificate files, in milliseconds. */
 const CERTIFICATES_MS = 2_000;
@@ -212,7 +214,7 @@ interface BackendParts {
   readonly choice: AdminChoice;
   readonly buckets: RedisBuckets | AdminBackend['buckets'];
   readonly control: NonNullable<Awaited<ReturnType<typeof openControl>>>;
-  readonly run: ConstructorParameters<typeof RedisInstances>[0]['run'] | undefined;
+  readonly run: RunScript | undefined;
   /** Undefined: the deciding process answers. */
   readonly top: TopKeys | undefined;
 }
@@ -222,7 +224,8 @@ function backendOf({ settings, rules, declared, remote, tails, send, log }: Serv
   const { shadowMode: shadow, quotaMode: quota, cacheKeyPrefix: keyPrefix } = settings;
   const process = remote.service('process');
   const top = parts.top ?? remote.service('top');
-  const instances = run === undefined ? { list: async () => [await process.facts()] } : new RedisInstances({ run, keyPrefix });
+  const instances =
+    run === undefined ? { list: async () => [await process.facts()] } : new RedisInstances(new PublishedTexts({ run, keyPrefix }));
   const counter = new CountReader(remote.service('live'));
   const nowMs = () => Date.now();
   const reads = new ReadQueue({ nowMs: monotonicNowMs, pause });

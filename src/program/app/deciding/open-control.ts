@@ -17,6 +17,7 @@ import { event } from '../../../server/observability/log/log-event';
 import type { Logger } from '../../../server/observability/log/logger';
 import { THROTTLE_MS } from '../../../server/observability/log/throttled-log';
 import { makeControlMetrics } from '../../../server/observability/metrics/metrics';
+import { US_PER_MS } from '../../../lib/time-units';
 
 const STALE = 'control: stale';
 const LOST = 'control: lost by redis';
@@ -27,8 +28,6 @@ const FIRST_READ_MS = 30_000;
 
 /** Minimum interval between log lines about unreadable records, and between those about refused writes, in milliseconds. */
 const LOG_INTERVAL_MS = 60_000;
-
-const US_PER_MS = 1_000;
 
 export interface OpenControlInput {
   readonly settings: Settings;

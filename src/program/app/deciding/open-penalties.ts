@@ -14,8 +14,7 @@ import { Penalties, type PenaltyBlock } from '../../../state/penalty/penalties';
 import { PENALTY_AUTHOR, penaltyRecord } from '../../../state/penalty/penalty-record';
 import type { Settings } from '../../../configuration/settings/table/settings';
 import type { Store } from '../../../state/store/port/store';
-
-const US_PER_MS = 1_000;
+import { US_PER_MS } from '../../../lib/time-units';
 
 interface RecordedBlock {
   readonly block: PenaltyBlock;

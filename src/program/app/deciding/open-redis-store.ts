@@ -15,9 +15,11 @@ import { measureStore } from '../../../server/observability/metrics/store-measur
 import { Breakers } from '../../../server/observability/breakers';
 import { openRedis, type OpenedRedis } from './open-redis';
 import { FallbackReservations } from '../../../state/reservation/fallback-reservations';
-import { RedisReservations, type RunScript } from '../../../state/reservation/redis-reservations';
+import { RedisReservations } from '../../../state/reservation/redis-reservations';
+import type { RunScript } from '../../../state/store/redis/redis-store';
 import type { OnLapsed, Reservations } from '../../../state/reservation/reservations';
-import { HEARTBEAT_TTL_MS, Instances } from '../../../state/resilience/instances';
+import { HEARTBEAT_TTL_MS, Instances, instancesKey } from '../../../state/instances/instances';
+import { PublishedTexts } from '../../../state/instances/published-texts';
 import { EventLoopLag } from '../../../state/resilience/event-loop-lag';
 import { slotOf, SLOTS } from '../../../state/store/redis/cluster-slots';
 import { OneByOneStore } from '../../../state/store/layers/one-by-one-store';
@@ -206,12 +208,10 @@ function makeReservations(
 }
 
 function makeExchange(settings: OpenRedisStoreInput['settings'], main: Pick<OpenedRedis, 'run'>, name: string): RedisExchange {
-  return new RedisExchange({
-    run: (call, options) => main.run(call, options),
-    keyPrefix: settings.cacheKeyPrefix,
-    instancesKey: instancesKey(settings),
+  return new RedisExchange(
+    new PublishedTexts({ run: (call, options) => main.run(call, options), keyPrefix: settings.cacheKeyPrefix }),
     name,
-  });
+  );
 }
 
 interface ReportInput extends Pick<OpenRedisStoreInput, 'metrics' | 'log'> {
@@ -260,17 +260,12 @@ interface InstancesParts extends BothRedis {
   readonly onCount: () => void;
 }
 
-/** The key with the heartbeats of all processes. */
-export function instancesKey({ cacheKeyPrefix }: Pick<Settings, 'cacheKeyPrefix'>): string {
-  return `${cacheKeyPrefix}weir:instances`;
-}
-
 /** Counts instances in the first Redis only, which all of them share. */
 function makeInstances(
   { settings, workers, choice, log, metrics }: OpenRedisStoreInput,
   { main, second, onCount }: InstancesParts,
 ): Instances {
-  const heart = { key: instancesKey(settings), ttlMs: HEARTBEAT_TTL_MS, instancesMax: INSTANCES_MAX };
+  const heart = { key: instancesKey(settings.cacheKeyPrefix), ttlMs: HEARTBEAT_TTL_MS, instancesMax: INSTANCES_MAX };
   let isHeartbeatLogged = false;
   return new Instances({
     beat: (heartbeat) => {

@@ -8,8 +8,8 @@ import { watchConnection } from '../../../server/observability/redis-connection-
 import { describeAddress } from '../../../state/store/redis/client/address';
 import type { ConnectionState } from '../../../state/store/redis/client/redis-connection';
 import { RedisClusterStore } from '../../../state/store/redis/cluster/redis-cluster-store';
-import type { BeatInput, ScriptRun } from '../../../state/store/redis/redis-store';
-import type { Store, TakeOptions } from '../../../state/store/port/store';
+import type { BeatInput, RunScript } from '../../../state/store/redis/redis-store';
+import type { Store } from '../../../state/store/port/store';
 import { OpenedServer, scriptTimeoutMs, type OpenServerInput } from './open-redis-server';
 import { secure, type SecuredConnection } from './redis-client-options';
 
@@ -33,7 +33,7 @@ export interface OpenedRedis {
   /** Records in Redis that an instance lives or leaves; resolves to the number of live instances. */
   beat(heartbeat: BeatInput): Promise<number>;
   /** Runs a script on the server of its keys. Rejects if that server is disconnected or its breaker is open. */
-  run<Answer>(call: ScriptRun<Answer>, options: TakeOptions): Promise<Answer>;
+  readonly run: RunScript;
   /** Whether the server of the bucket is connected and its breaker closed. */
   isThere(bucketKey: string): boolean;
 }

@@ -3,13 +3,14 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { monotonicNowMs } from '../../../lib/clock';
-import type { ControlFacts, InstanceFacts } from '../../../administration/admin/instances/instance-facts';
-import { RedisInstances } from '../../../administration/admin/instances/redis-instances';
+import type { ControlFacts, InstanceFacts } from '../../../state/instances/instance-facts';
+import { PublishedTexts } from '../../../state/instances/published-texts';
+import { RedisInstances } from '../../../state/instances/redis-instances';
 import type { RulesInForce } from '../../../configuration/source/rules-in-force';
 import type { Health } from '../../../server/observability/health';
 import type { Metrics } from '../../../server/observability/metrics/metrics';
 import { ProcessLoad } from '../../../server/observability/process-load';
-import { HEARTBEAT_MS, HEARTBEAT_TTL_MS } from '../../../state/resilience/instances';
+import { HEARTBEAT_MS, HEARTBEAT_TTL_MS } from '../../../state/instances/instances';
 import type { OpenedControl } from './open-control';
 import type { OpenedStore } from './open-redis-store';
 
@@ -64,7 +65,7 @@ export function publishFacts(input: FactsInput): PublishedFacts {
     load.stop();
   };
   if (run === undefined || control === undefined) return { facts, stop: stopLoad };
-  const instances = new RedisInstances({ run, keyPrefix });
+  const instances = new RedisInstances(new PublishedTexts({ run, keyPrefix }));
   // Health and log report an outage of Redis, and the next heartbeat tries again.
   const publish = () => instances.publish(facts(), { ttlMs: HEARTBEAT_TTL_MS }).catch(() => undefined);
   void publish();

@@ -3,9 +3,9 @@
 import { UNIT_NAMES } from '../../../domain/descriptor/unit';
 import { WIRE_UNITS } from '../../../server/transport/messages/wire';
 import type { FailureMode, LimitHeader, LimitResult, LimitStatus, LimitUnit } from './limiter';
+import { MS_PER_S } from '../../../lib/time-units';
 
 const OVER_LIMIT = 2;
-const MS_PER_SECOND = 1_000;
 
 const UNITS: ReadonlyMap<number, LimitUnit> = new Map(UNIT_NAMES.map((unit) => [WIRE_UNITS[unit], unit]));
 
@@ -73,7 +73,7 @@ function toStatus({
     code: isOver ? 'OVER_LIMIT' : 'OK',
     ...(limit && { limit: toLimit(limit) }),
     ...(isCounted && { remaining }),
-    ...(reset && { resetAfterMs: reset.seconds * MS_PER_SECOND }),
+    ...(reset && { resetAfterMs: reset.seconds * MS_PER_S }),
   };
 }
 
@@ -99,7 +99,7 @@ function retryAfter(headers: readonly LimitHeader[], statuses: readonly LimitSta
   const valueOf = (name: string): string | undefined => headers.find((header) => header.name.toLowerCase() === name)?.value;
   const [ms, seconds] = [valueOf('retry-after-ms'), valueOf('retry-after')];
   if (ms !== undefined) return Number(ms);
-  if (seconds !== undefined) return Number(seconds) * MS_PER_SECOND;
+  if (seconds !== undefined) return Number(seconds) * MS_PER_S;
   if (WITH_RETRY_AFTER.some((name) => valueOf(name) !== undefined)) return undefined;
   const waits = statuses.flatMap(({ code, resetAfterMs }) => (code === 'OVER_LIMIT' && resetAfterMs !== undefined ? [resetAfterMs] : []));
   return waits.length === 0 ? undefined : Math.max(...waits);

@@ -2,6 +2,7 @@
 
 import { event, type LogCode, type LogEvent } from './log-event';
 import type { Logger } from './logger';
+import { MS_PER_S } from '../../../lib/time-units';
 
 /** The time that the first summary covers. While absences go on, each further summary covers twice the time, up to an hour. */
 export const SUMMARY_MS = 60_000;
@@ -9,8 +10,6 @@ const SUMMARY_MS_MAX = 64 * SUMMARY_MS;
 
 /** Absences that are logged one by one before the first summary: an outage with many of them stays a story of a few lines. */
 export const LOGGED_MAX = 2;
-
-const MS_PER_S = 1_000;
 
 /** Requests and hits decided without Redis since the start. */
 export interface Passed {

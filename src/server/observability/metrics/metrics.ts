@@ -1,4 +1,4 @@
-/** The table of all metrics except those of rules, and the only place that creates them. */
+/** The tables of the metrics that are not of a rule, a top key or the admin API, and what makes them. */
 
 import { getHeapStatistics } from 'node:v8';
 import { collectDefaultMetrics, Counter, Gauge, type Registry } from 'prom-client';

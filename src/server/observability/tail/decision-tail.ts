@@ -6,8 +6,7 @@ import { toByteString, toText } from '../../../domain/descriptor/byte-string';
 import type { Entry } from '../../../domain/descriptor/descriptor';
 import type { DecidedRequest } from '../../../domain/respond/decided/decided-request';
 import type { TailDescriptor, TailFilter, TailLimit, TailSample, TailSource } from './tail-sample';
-
-const SECOND_MS = 1_000;
+import { MS_PER_S } from '../../../lib/time-units';
 
 /** Most descriptors and entries of a sample, and most characters of a text. */
 const DESCRIPTORS_MAX = 8;
@@ -56,7 +55,7 @@ export class DecisionTail implements TailSource {
 
   private take(tail: Tail, decided: DecidedRequest): void {
     const nowMs = this.options.nowMs();
-    if (nowMs - tail.sinceMs >= SECOND_MS || nowMs < tail.sinceMs) {
+    if (nowMs - tail.sinceMs >= MS_PER_S || nowMs < tail.sinceMs) {
       tail.sinceMs = nowMs;
       tail.taken = 0;
     }

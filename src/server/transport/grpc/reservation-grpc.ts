@@ -20,8 +20,7 @@ import { toRequest } from '../messages/request';
 import type { Read, ReservationCalls, StepFailureKind, StepResult } from '../reservation-calls';
 import type { WireStep } from '../messages/reservation-messages';
 import type { WireSpan } from '../messages/wire';
-
-const MS_PER_S = 1_000;
+import { MS_PER_S } from '../../../lib/time-units';
 
 /** Maximum size of a step's message: a step has few descriptors. */
 export const STEP_BYTES_MAX = 1024 * 1024;

@@ -19,9 +19,7 @@ import { toWire } from './object-sink';
 import { encode } from './protobuf-sink';
 import { describeStatus, SPAN, STATUS_JSON, WIRE_CODES } from './response';
 import { CODE_WORDS, type KuadrantCommitted, type KuadrantReserved, type WireReserved, type WireSpan, type WireStepAnswer } from './wire';
-
-const US_PER_S = 1_000_000;
-const NANOS_PER_US = 1_000;
+import { NS_PER_US, US_PER_S } from '../../../lib/time-units';
 
 /** Values of `State`. */
 const WIRE_STATES: Readonly<Record<ReservationState, number>> = { held: 1, committed: 2, released: 3, lapsed: 4 };
@@ -110,7 +108,7 @@ function codeOf(answer: ReserveAnswer): number {
 function describeSpan(out: FieldSink, field: Field, durationUs: number): void {
   const start = out.begin(field);
   out.number(SPAN.seconds, Math.floor(durationUs / US_PER_S));
-  out.number(SPAN.nanos, (durationUs % US_PER_S) * NANOS_PER_US);
+  out.number(SPAN.nanos, (durationUs % US_PER_S) * NS_PER_US);
   out.end(start);
 }
 

@@ -6,6 +6,7 @@ import { BadRequestError } from '../../../lib/errors';
 import type { ReservedRequest, ReserveAsk, StepAsk } from '../../../state/reservation/reservation-service';
 import { toRequest } from './request';
 import type { WireDescriptor, WireSpan } from './wire';
+import { NS_PER_MS } from '../../../lib/time-units';
 
 /** The fields of all steps; an absent field was not sent. */
 export interface WireStep {
@@ -15,8 +16,6 @@ export interface WireStep {
   readonly hits?: string;
   readonly ttl?: WireSpan;
 }
-
-const NANOS_PER_MS = 1_000_000;
 
 /** @throws BadRequestError that names the field */
 export function toReserveAsk(wire: WireStep): ReserveAsk {
@@ -61,5 +60,5 @@ function readHits({ hits = '0' }: WireStep): number {
 }
 
 function readTtlMs({ ttl }: WireStep): number | undefined {
-  return ttl === undefined ? undefined : Number(ttl.seconds ?? '0') * 1_000 + Math.floor((ttl.nanos ?? 0) / NANOS_PER_MS);
+  return ttl === undefined ? undefined : Number(ttl.seconds ?? '0') * 1_000 + Math.floor((ttl.nanos ?? 0) / NS_PER_MS);
 }

@@ -1,7 +1,7 @@
 /** Control data in Redis: each call is one run of `lua/control-write.lua` or `lua/control-read.lua`, and all keys are in one slot. */
 
 import { randomUUID } from 'node:crypto';
-import type { ScriptRun } from '../../store/redis/redis-store';
+import type { RunScript } from '../../store/redis/redis-store';
 import { loadScript, type Script } from '../../store/redis/script-loader';
 import { readList } from '../../store/redis/client/read-reply';
 import type { TakeOptions } from '../../store/port/store';
@@ -40,8 +40,7 @@ import {
 } from './control-wire';
 
 export interface RedisControlStoreOptions {
-  /** Runs a script on the server of its keys. */
-  readonly run: <Answer>(call: ScriptRun<Answer>, options: TakeOptions) => Promise<Answer>;
+  readonly run: RunScript;
   /** `CACHE_KEY_PREFIX`. */
   readonly keyPrefix: string;
   readonly onUnreadable: OnUnreadable;

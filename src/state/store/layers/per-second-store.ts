@@ -4,12 +4,11 @@ import { TRAITS } from '../../../domain/algorithm/algorithms';
 import type { BucketLimit, Group, Adjustment } from '../../../domain/bucket/take';
 import { askByPart } from './ask-by-part';
 import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../port/store';
-
-const SECOND_US = 1_000_000;
+import { US_PER_S } from '../../../lib/time-units';
 
 /** Whether the limit's bucket is in the store for limits of one second. Slots of requests in flight are not, so that a changed `hold` does not move them. */
 export function isPerSecond({ algorithm, windowUs }: Pick<BucketLimit, 'algorithm' | 'windowUs'>): boolean {
-  return windowUs === SECOND_US && TRAITS[algorithm].holds === 'hits';
+  return windowUs === US_PER_S && TRAITS[algorithm].holds === 'hits';
 }
 
 /** All takes of a group must belong to one store, which `SplitStore` ensures. */

@@ -10,7 +10,7 @@ import { readInfo, type EvictionReading } from './eviction-watch';
 import { loadScript, type Script } from './script-loader';
 import type { ScriptArguments } from './script-wire';
 import { decodeApplied, encodeAdjustments } from './adjust-wire';
-import type { GroupOutcome, AdjustOutcome, Store } from '../port/store';
+import type { AdjustOutcome, GroupOutcome, Store, TakeOptions } from '../port/store';
 import { overloadError, StoreError } from '../port/store-error';
 import { decodeReply, encodeTakes } from './take-wire';
 
@@ -43,6 +43,9 @@ export interface ScriptRun<Answer> extends ScriptArguments {
   readonly script: Script;
   readonly read: ReadReply<Answer>;
 }
+
+/** Runs a script on the server of its keys. */
+export type RunScript = <Answer>(call: ScriptRun<Answer>, options: TakeOptions) => Promise<Answer>;
 
 /** The options of a call to one server. */
 export interface RunOptions {

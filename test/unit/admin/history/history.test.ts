@@ -1,7 +1,8 @@
 /** The last hour by minute: of rules, keys and instances, with gaps where nothing could be read. */
 
-import { History, KEYS_MAX, MINUTE_MS, UNWATCHED_PROCESSES_MAX } from '../../../../src/administration/admin/history/history';
-import type { InstanceFacts } from '../../../../src/administration/admin/instances/instance-facts';
+import { History, KEYS_MAX, UNWATCHED_PROCESSES_MAX } from '../../../../src/administration/admin/history/history';
+import { MS_PER_MINUTE } from '../../../../src/lib/time-units';
+import type { InstanceFacts } from '../../../../src/state/instances/instance-facts';
 import { CountReader } from '../../../../src/administration/admin/live/count-reader';
 import type { LiveCounts } from '../../../../src/administration/admin/live/live-counts';
 import type { TopAnswer, TopItem, TopQuery } from '../../../../src/state/top/top-keys';
@@ -22,7 +23,7 @@ class Fleet {
   });
 
   async pass(): Promise<void> {
-    this.atMs += MINUTE_MS;
+    this.atMs += MS_PER_MINUTE;
     await this.history.endMinute();
   }
 
@@ -54,7 +55,7 @@ class Fleet {
       items: this.items,
       unlistedMax: 0,
       totalHits: 0,
-      coveredMs: MINUTE_MS,
+      coveredMs: MS_PER_MINUTE,
       instances: this.processes,
       missing: 0,
     });
@@ -98,7 +99,7 @@ test('rules have the hits of each minute, and the current minute as a rate', asy
       ],
     },
   ]);
-  fleet.atMs += MINUTE_MS / 2;
+  fleet.atMs += MS_PER_MINUTE / 2;
   fleet.asked += 200;
   expect((await fleet.history.rules()).rows[0]?.columns).toEqual([
     [10, 20, 30, 0],
@@ -135,7 +136,7 @@ test('keys have their certain hits, and a minute without an answer is a gap', as
     ['merchant=b', [3, 9, 0]],
     ['merchant=a', [6, 0, 0]],
   ]);
-  expect(atMs.map((ms) => (ms - atMs[0]!) / MINUTE_MS)).toEqual([0, 2, 2]);
+  expect(atMs.map((ms) => (ms - atMs[0]!) / MS_PER_MINUTE)).toEqual([0, 2, 2]);
 });
 
 test('a flood of keys that come once keeps a bounded number', async () => {

@@ -10,6 +10,7 @@ import { KEY_BYTES_MAX, KeyWords } from './key-words';
 import { overflowOf, EXPIRES, isDigest, KEY, keyBytes, markKey, prefixOf, readState, writeOverflow, writeState } from './record';
 import { NO_RECORD, RecordPages, type WalkPlace } from './record-pages';
 import { UseOrder } from './use-order';
+import { US_PER_S } from '../../../../lib/time-units';
 
 export interface BucketTableOptions {
   /** Origin of times, which are kept in whole seconds. */
@@ -23,8 +24,6 @@ interface WalkKeysInput {
   readonly steps: number;
   readonly visit: (bucketKey: string) => boolean;
 }
-
-const SECOND_US = 1_000_000;
 
 /** Over 136 years after the start of the table: the bucket does not expire. */
 const NEVER_EXPIRES = 2 ** 32 - 1;
@@ -130,7 +129,7 @@ export class BucketTable {
 
   /** Checks the next few buckets in turn, and drops expired ones. */
   dropExpired({ nowUs, steps }: { readonly nowUs: number; readonly steps: number }): void {
-    const now = Math.floor((nowUs - this.sinceUs) / SECOND_US);
+    const now = Math.floor((nowUs - this.sinceUs) / US_PER_S);
     for (let step = 0; step < steps; step += 1) {
       const id = this.records.next();
       if (id === NO_RECORD) return;
@@ -244,7 +243,7 @@ export class BucketTable {
   }
 
   private setExpiry(id: number, expiresAtUs: number): void {
-    const seconds = Math.ceil((expiresAtUs - this.sinceUs) / SECOND_US);
+    const seconds = Math.ceil((expiresAtUs - this.sinceUs) / US_PER_S);
     this.records.set(id, EXPIRES, Math.min(Math.max(0, seconds), NEVER_EXPIRES));
   }
 }

@@ -1,22 +1,26 @@
 /** The buckets in Redis, for the admin API, on the connections of its thread. */
 
-import { isGroupOutside, type Group, type GroupVerdict } from '../../../domain/bucket/take';
-import { domainKeyStart } from '../../../domain/bucket/bucket-key';
-import { toByteString } from '../../../domain/descriptor/byte-string';
-import type { BucketPage, BucketQuery, BucketsPort } from '../../../administration/admin/backend';
-import { AdminProblem } from '../../../administration/admin/problem';
-import type { Store } from '../../../state/store/port/store';
-import { StoreError } from '../../../state/store/port/store-error';
-import { readList, readWhole } from '../../../state/store/redis/client/read-reply';
-import { loadScript } from '../../../state/store/redis/script-loader';
-import type { OpenedRedis } from '../deciding/open-redis';
+import { isGroupOutside, type Group, type GroupVerdict } from '../../domain/bucket/take';
+import { domainKeyStart } from '../../domain/bucket/bucket-key';
+import { toByteString } from '../../domain/descriptor/byte-string';
+import type { BucketPage, BucketQuery, BucketsPort } from './backend';
+import { AdminProblem } from './problem';
+import type { Store } from '../../state/store/port/store';
+import { StoreError } from '../../state/store/port/store-error';
+import { readList, readWhole } from '../../state/store/redis/client/read-reply';
+import { loadScript } from '../../state/store/redis/script-loader';
+import type { RunScript } from '../../state/store/redis/redis-store';
+
+interface Server {
+  readonly run: RunScript;
+}
 
 export interface RedisBucketsOptions {
   /** Decides on every bucket. */
   readonly store: Store;
-  readonly main: Pick<OpenedRedis, 'run'>;
+  readonly main: Server;
   /** Has the buckets of limits of one second; undefined: the main one. */
-  readonly second: Pick<OpenedRedis, 'run'> | undefined;
+  readonly second: Server | undefined;
   readonly isCluster: boolean;
   /** `CACHE_KEY_PREFIX`. */
   readonly keyPrefix: string;

@@ -1,6 +1,6 @@
 /** Picks the counters for live figures out of a reading of all metrics. */
 
-import type { LiveCounts, CountsPort, RuleName, StoreCounts, Times } from '../../../administration/admin/live/live-counts';
+import type { LiveCounts, CountsPort, RuleName, StoreCounts, Times } from './live-counts';
 import type { Labels } from '../../../server/observability/metrics/count-table';
 import { METRICS } from '../../../server/observability/metrics/metrics';
 import type { MetricReading, ReadValue } from '../../../server/observability/metrics/metrics-snapshot';
@@ -9,7 +9,7 @@ import { DOMAIN_METRICS, RULE_METRICS } from '../../../server/observability/metr
 const NOTHING = new Float64Array();
 
 /** `read`: reads all metrics, of all workers. */
-export function livePort(read: () => Promise<readonly MetricReading[]>): CountsPort {
+export function countsPort(read: () => Promise<readonly MetricReading[]>): CountsPort {
   return {
     counts: async ({ fromRow }) => {
       const readings = new Map((await read()).map((reading) => [reading.name, reading]));

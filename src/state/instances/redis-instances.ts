@@ -1,9 +1,5 @@
 /** The serving processes on one Redis: each keeps a text about itself, beside the heartbeats that name all processes. */
 
-import type { TakeOptions } from '../../../state/store/port/store';
-import { ReplyError } from '../../../state/store/redis/client/reply-error';
-import type { ScriptRun } from '../../../state/store/redis/redis-store';
-import { loadScript } from '../../../state/store/redis/script-loader';
 import {
   CONTROL_STATES,
   type ControlFacts,
@@ -12,36 +8,25 @@ import {
   type LoadFacts,
   type StoreErrorFacts,
 } from './instance-facts';
-
-export interface RedisInstancesOptions {
-  /** Runs a script on the server of its key. */
-  readonly run: <Answer>(call: ScriptRun<Answer>, options: TakeOptions) => Promise<Answer>;
-  /** `CACHE_KEY_PREFIX`. */
-  readonly keyPrefix: string;
-}
+import type { PublishedTexts } from './published-texts';
 
 /** Texts that are read at the same time. */
 const AT_ONCE = 50;
 
-const NO_OPTIONS: TakeOptions = {};
-
 export class RedisInstances implements InstancesPort {
-  private readonly script = loadScript('summary');
-
-  constructor(private readonly options: RedisInstancesOptions) {}
+  constructor(private readonly texts: PublishedTexts) {}
 
   /** Keeps the facts of this process for `ttlMs`. */
-  async publish(facts: InstanceFacts, { ttlMs }: { readonly ttlMs: number }): Promise<void> {
-    await this.run(this.keyOf(facts.id), [JSON.stringify(facts), String(ttlMs)]);
+  publish(facts: InstanceFacts, { ttlMs }: { readonly ttlMs: number }): Promise<void> {
+    return this.texts.write(nameOf(facts.id), JSON.stringify(facts), { ttlMs });
   }
 
   /** In the order of their start. */
   async list(): Promise<readonly InstanceFacts[]> {
-    const beats = (await this.run(`${this.options.keyPrefix}weir:instances`, [])) ?? '';
-    const names = Array.from(beats.matchAll(/(\S+) \d+/g), ([, name = '']) => name);
+    const names = await this.texts.names();
     const all: InstanceFacts[] = [];
     for (let at = 0; at < names.length; at += AT_ONCE) {
-      const texts = await Promise.all(names.slice(at, at + AT_ONCE).map((name) => this.run(this.keyOf(name), [])));
+      const texts = await Promise.all(names.slice(at, at + AT_ONCE).map((name) => this.texts.read(nameOf(name))));
       for (const text of texts) {
         const facts = text === undefined ? undefined : readFacts(text);
         if (facts !== undefined) all.push(facts);
@@ -49,20 +34,10 @@ export class RedisInstances implements InstancesPort {
     }
     return all.sort((one, other) => one.startedAtMs - other.startedAtMs);
   }
-
-  private run(key: string, args: readonly string[]): Promise<string | undefined> {
-    return this.options.run({ script: this.script, keys: [key], args, read: readText }, NO_OPTIONS);
-  }
-
-  private keyOf(name: string): string {
-    return `${this.options.keyPrefix}weir:facts:${name}`;
-  }
 }
 
-function readText(reply: unknown): string | undefined {
-  if (reply === null) return undefined;
-  if (typeof reply !== 'string') throw new ReplyError('it is not a text');
-  return reply;
+function nameOf(instance: string): string {
+  return `facts:${instance}`;
 }
 
 /** Undefined: another version of Weir wrote it in another form. */

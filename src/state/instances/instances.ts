@@ -9,6 +9,11 @@ export const HEARTBEAT_MS = 5_000;
 /** How long a heartbeat is valid, in milliseconds: two may be missed. */
 export const HEARTBEAT_TTL_MS = 3 * HEARTBEAT_MS;
 
+/** The key with the heartbeats of all processes. */
+export function instancesKey(keyPrefix: string): string {
+  return `${keyPrefix}weir:instances`;
+}
+
 export interface Heartbeat {
   /** Identifies a process; a restart changes it. */
   readonly name: string;

@@ -1,6 +1,6 @@
 /** The map that knows which of its entries of each rank was not used longest, beside Maps that are deleted from and set again. */
 
-import { RankedLruMap } from '../../../src/state/store/memory/ranked-lru';
+import { RankedLruMap } from '../../../src/lib/ranked-lru';
 import { randomFrom } from '../../support/random/random';
 
 const KEYS = 12;

@@ -1,6 +1,6 @@
 /** The count of instances, as far as the store tells it. */
 
-import { HEARTBEAT_MS, HEARTBEAT_TTL_MS, Instances, type Heartbeat } from '../../../src/state/resilience/instances';
+import { HEARTBEAT_MS, HEARTBEAT_TTL_MS, Instances, type Heartbeat } from '../../../src/state/instances/instances';
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] });
