@@ -241,12 +241,7 @@ function keysOf<Key extends string>(table: Readonly<Record<Key, unknown>>): read
   return Object.keys(table) as Key[];
 }
 
-interface FiltersProps {
-  readonly filter: Filter;
-  readonly onFilter: (change: Partial<Filter>) => void;
-}
-
-function Filters({ filter, onFilter }: FiltersProps) {
+function Filters({ filter, onFilter }: { readonly filter: Filter; readonly onFilter: (change: Partial<Filter>) => void }) {
   const domains = useDomains();
   return (
     <form

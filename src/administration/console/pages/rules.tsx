@@ -154,13 +154,7 @@ function Filters({ text, shown, found, of, onText, onShown }: FiltersProps) {
   );
 }
 
-interface PagerProps {
-  readonly at: number;
-  readonly pages: number;
-  readonly onPage: (page: number) => void;
-}
-
-function Pager({ at, pages, onPage }: PagerProps) {
+function Pager({ at, pages, onPage }: { readonly at: number; readonly pages: number; readonly onPage: (page: number) => void }) {
   if (pages === 1) return null;
   return (
     <nav class="pager" aria-label="Pages of rules">

@@ -66,13 +66,8 @@ export function TenantsPage() {
   );
 }
 
-interface FindProps {
-  readonly domains: readonly string[];
-  readonly withTenants: ReadonlySet<string>;
-}
-
 /** A tenant without a record is a tenant too, so any name leads to a page. */
-function Find({ domains, withTenants }: FindProps) {
+function Find({ domains, withTenants }: { readonly domains: readonly string[]; readonly withTenants: ReadonlySet<string> }) {
   const [chosen, setDomain] = useState<string | undefined>(undefined);
   const [text, setText] = useState('');
   const [problem, setProblem] = useState('');

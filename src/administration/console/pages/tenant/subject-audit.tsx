@@ -9,12 +9,7 @@ import type { Subject } from './subject';
 
 const COUNT = 50;
 
-interface SubjectAuditProps {
-  readonly subject: Subject;
-  readonly version: number;
-}
-
-export function SubjectAudit({ subject, version }: SubjectAuditProps) {
+export function SubjectAudit({ subject, version }: { readonly subject: Subject; readonly version: number }) {
   const { domain } = subject;
   const descriptor = selectorText(subject);
   const { data, error } = usePoll((signal) => call('listAudit', { query: { domain, descriptor, limit: COUNT } }, { signal }), {

@@ -101,13 +101,8 @@ function UsageChart({ read: { times, asked, denied }, title, spanS }: UsageChart
   return <Chart title={title} times={times} lines={lines} show={showCount} spanS={spanS} />;
 }
 
-interface HourReplies {
-  readonly asked: Reply<'listKeyHistory'>;
-  readonly denied: Reply<'listKeyHistory'>;
-}
-
 /** A minute may end between the two answers, so they are paired from the end. */
-function hourOf({ asked, denied }: HourReplies): Read {
+function hourOf({ asked, denied }: { readonly asked: Reply<'listKeyHistory'>; readonly denied: Reply<'listKeyHistory'> }): Read {
   const length = Math.min(asked.at.length, denied.at.length);
   const sums = ({ at, items }: Reply<'listKeyHistory'>) =>
     at.map((_, minute) => items.reduce((sum, { hits }) => sum + (hits[minute] ?? 0), 0)).slice(at.length - length);
