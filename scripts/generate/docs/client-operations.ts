@@ -6,9 +6,6 @@ import type { AdminRoute } from '../../../src/administration/admin/route/route';
 /** The width at which the formatter breaks lines. */
 const LINE_CHARS_MAX = 140;
 
-/** An object with so few fields stands on the line of its field. */
-const FIELDS_ON_ONE_LINE_MAX = 2;
-
 /** Fewer fields in common are a coincidence. */
 const COMMON_FIELDS_MIN = 4;
 
@@ -164,11 +161,14 @@ class TypeRenderer {
     const parts = Object.entries({ params, query, body, reply }).filter(
       (part): part is [string, JsonSchema & TSchema] => part[1] !== undefined,
     );
-    return `  readonly ${id}: ${this.lines({ properties: Object.fromEntries(parts), required: parts.map(([name]) => name) }, '  ')};\n`;
+    const schema = { type: 'object', properties: Object.fromEntries(parts), required: parts.map(([name]) => name) };
+    return this.field(id, { schema, indent: '  ', isRequired: true });
   }
 
   private field(name: string, { schema, indent, isRequired }: FieldInput): string {
     const start = `${indent}readonly ${name}${isRequired ? '' : '?'}:`;
+    const short = `${start} ${this.typeOf(schema)};\n`;
+    if (short.length <= LINE_CHARS_MAX + 1) return short;
     const line = `${start} ${this.typeOf(schema, indent)};\n`;
     if (line.indexOf('\n') <= LINE_CHARS_MAX) return line;
     // As the formatter: all alternatives on a line of their own if they fit there, else one a line.
@@ -181,11 +181,12 @@ class TypeRenderer {
     return (schema.anyOf ?? [schema]).map((each) => `${indent}| ${this.typeOf(each, indent)}`).join('\n');
   }
 
-  private typeOf(schema: JsonSchema, indent: string): string {
+  /** Without `indent`: on one line. */
+  private typeOf(schema: JsonSchema, indent?: string): string {
     return this.names.get(shapeOf(schema)) ?? this.structure(schema, indent);
   }
 
-  private structure({ type = '', const: literal, anyOf, items, properties = {}, required = [] }: JsonSchema, indent: string): string {
+  private structure({ type = '', const: literal, anyOf, items, properties = {}, required = [] }: JsonSchema, indent?: string): string {
     if (typeof literal === 'string') return `'${literal}'`;
     if (literal !== undefined) return JSON.stringify(literal);
     if (anyOf !== undefined) return anyOf.map((each) => this.typeOf(each, indent)).join(' | ');
@@ -195,9 +196,11 @@ class TypeRenderer {
     }
     if (type !== 'object') return SCALARS[type] ?? 'unknown';
     if (Object.keys(properties).length === 0) return 'Readonly<Record<string, unknown>>';
-    const lines = this.lines({ properties, required }, indent);
-    const onOne = `{ ${lines.split('\n').slice(1, -1).join(' ').replace(/ +/g, ' ').trim().replace(/;$/, '')} }`;
-    return lines.split('\n').length - 2 <= FIELDS_ON_ONE_LINE_MAX ? onOne : lines;
+    if (indent !== undefined) return this.lines({ properties, required }, indent);
+    const fields = Object.entries(properties).map(
+      ([name, each]) => `readonly ${name}${required.includes(name) ? '' : '?'}: ${this.typeOf(each)}`,
+    );
+    return `{ ${fields.join('; ')} }`;
   }
 
   /** The fields of an object, each on a line of its own. */

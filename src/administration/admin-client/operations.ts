@@ -357,11 +357,7 @@ export interface CandidateLimit extends RuleLimit {
   readonly calendar?: string;
   readonly overdraft_max?: number;
   readonly id?: string;
-  readonly reservations?: {
-    readonly max_share: number;
-    readonly on_lapse: string;
-    readonly hits_max: number;
-  };
+  readonly reservations?: { readonly max_share: number; readonly on_lapse: string; readonly hits_max: number };
   readonly response_body?: string;
   readonly bucket_key: string;
   readonly source: LimitSource;
@@ -401,42 +397,21 @@ export interface Operations {
     readonly body: { readonly reason?: string };
     readonly reply: { readonly dry_run: boolean; readonly restored: number };
   };
-  readonly discardLostControl: {
-    readonly body: { readonly reason?: string };
-    readonly reply: { readonly discarded: boolean };
-  };
-  readonly listTenants: {
-    readonly query: DomainPage;
-    readonly reply: { readonly items: readonly Tenant[]; readonly next?: string };
-  };
-  readonly getTenant: {
-    readonly params: TenantKey;
-    readonly reply: Tenant;
-  };
+  readonly discardLostControl: { readonly body: { readonly reason?: string }; readonly reply: { readonly discarded: boolean } };
+  readonly listTenants: { readonly query: DomainPage; readonly reply: { readonly items: readonly Tenant[]; readonly next?: string } };
+  readonly getTenant: { readonly params: TenantKey; readonly reply: Tenant };
   readonly putTenant: {
     readonly params: TenantKey;
     readonly query: AheadOptions;
-    readonly body: {
-      readonly plan: string;
-      readonly until?: string;
-      readonly reason?: string;
-    };
+    readonly body: { readonly plan: string; readonly until?: string; readonly reason?: string };
     readonly reply: TenantWrite;
   };
-  readonly deleteTenant: {
-    readonly params: TenantKey;
-    readonly query: DeleteOptions;
-    readonly reply: TenantWrite;
-  };
+  readonly deleteTenant: { readonly params: TenantKey; readonly query: DeleteOptions; readonly reply: TenantWrite };
   readonly importTenants: {
     readonly params: { readonly domain: string };
     readonly query: AheadOptions;
     readonly body: {
-      readonly items: readonly {
-        readonly tenant: string;
-        readonly plan: string;
-        readonly until?: string;
-      }[];
+      readonly items: readonly { readonly tenant: string; readonly plan: string; readonly until?: string }[];
       readonly source?: string;
       readonly reason?: string;
     };
@@ -449,37 +424,17 @@ export interface Operations {
       readonly without_effect: readonly { readonly index: number; readonly warnings: readonly Warning[] }[];
     };
   };
-  readonly listPlans: {
-    readonly query: DomainPage;
-    readonly reply: { readonly items: readonly Plan[]; readonly next?: string };
-  };
-  readonly getPlan: {
-    readonly params: PlanKey;
-    readonly reply: Plan;
-  };
+  readonly listPlans: { readonly query: DomainPage; readonly reply: { readonly items: readonly Plan[]; readonly next?: string } };
+  readonly getPlan: { readonly params: PlanKey; readonly reply: Plan };
   readonly putPlan: {
     readonly params: PlanKey;
     readonly query: AheadOptions;
-    readonly body: {
-      readonly limits: readonly LimitValues[];
-      readonly until?: string;
-      readonly reason?: string;
-    };
+    readonly body: { readonly limits: readonly LimitValues[]; readonly until?: string; readonly reason?: string };
     readonly reply: PlanWrite;
   };
-  readonly deletePlan: {
-    readonly params: PlanKey;
-    readonly query: DeleteOptions;
-    readonly reply: PlanWrite;
-  };
-  readonly listOverrides: {
-    readonly query: DomainPage;
-    readonly reply: { readonly items: readonly Override[]; readonly next?: string };
-  };
-  readonly getOverride: {
-    readonly params: ItemKey;
-    readonly reply: Override;
-  };
+  readonly deletePlan: { readonly params: PlanKey; readonly query: DeleteOptions; readonly reply: PlanWrite };
+  readonly listOverrides: { readonly query: DomainPage; readonly reply: { readonly items: readonly Override[]; readonly next?: string } };
+  readonly getOverride: { readonly params: ItemKey; readonly reply: Override };
   readonly putOverride: {
     readonly params: ItemKey;
     readonly query: WriteOptions;
@@ -492,62 +447,33 @@ export interface Operations {
     };
     readonly reply: OverrideWrite;
   };
-  readonly deleteOverride: {
-    readonly params: ItemKey;
-    readonly query: DeleteOptions;
-    readonly reply: OverrideWrite;
-  };
+  readonly deleteOverride: { readonly params: ItemKey; readonly query: DeleteOptions; readonly reply: OverrideWrite };
   readonly promoteOverride: {
     readonly params: ItemKey;
     readonly query: WriteOptions;
     readonly body: { readonly reason?: string };
     readonly reply: OverrideWrite;
   };
-  readonly listBlocks: {
-    readonly query: DomainPage;
-    readonly reply: BlocksOrPasses;
-  };
-  readonly getBlock: {
-    readonly params: ItemKey;
-    readonly reply: BlockOrPass;
-  };
+  readonly listBlocks: { readonly query: DomainPage; readonly reply: BlocksOrPasses };
+  readonly getBlock: { readonly params: ItemKey; readonly reply: BlockOrPass };
   readonly putBlock: {
     readonly params: ItemKey;
     readonly query: WriteOptions;
     readonly body: BlockOrPassBody;
     readonly reply: BlockOrPassWrite;
   };
-  readonly deleteBlock: {
-    readonly params: ItemKey;
-    readonly query: DeleteOptions;
-    readonly reply: BlockOrPassWrite;
-  };
-  readonly listPasses: {
-    readonly query: DomainPage;
-    readonly reply: BlocksOrPasses;
-  };
-  readonly getPass: {
-    readonly params: ItemKey;
-    readonly reply: BlockOrPass;
-  };
+  readonly deleteBlock: { readonly params: ItemKey; readonly query: DeleteOptions; readonly reply: BlockOrPassWrite };
+  readonly listPasses: { readonly query: DomainPage; readonly reply: BlocksOrPasses };
+  readonly getPass: { readonly params: ItemKey; readonly reply: BlockOrPass };
   readonly putPass: {
     readonly params: ItemKey;
     readonly query: WriteOptions;
     readonly body: BlockOrPassBody;
     readonly reply: BlockOrPassWrite;
   };
-  readonly deletePass: {
-    readonly params: ItemKey;
-    readonly query: DeleteOptions;
-    readonly reply: BlockOrPassWrite;
-  };
+  readonly deletePass: { readonly params: ItemKey; readonly query: DeleteOptions; readonly reply: BlockOrPassWrite };
   readonly listPlansInForce: {
-    readonly query: {
-      readonly limit?: number;
-      readonly cursor?: string;
-      readonly domain?: string;
-      readonly plan?: string;
-    };
+    readonly query: { readonly limit?: number; readonly cursor?: string; readonly domain?: string; readonly plan?: string };
     readonly reply: { readonly items: readonly PlanInForce[]; readonly next?: string };
   };
   readonly listExceptions: {
@@ -616,32 +542,15 @@ export interface Operations {
       readonly omitted: number;
     };
   };
-  readonly lookupBuckets: {
-    readonly body: Request;
-    readonly reply: { readonly buckets: readonly Bucket[] };
-  };
+  readonly lookupBuckets: { readonly body: Request; readonly reply: { readonly buckets: readonly Bucket[] } };
   readonly listBuckets: {
-    readonly query: {
-      readonly limit?: number;
-      readonly cursor?: string;
-      readonly domain: string;
-      readonly prefix?: string;
-    };
+    readonly query: { readonly limit?: number; readonly cursor?: string; readonly domain: string; readonly prefix?: string };
     readonly reply: { readonly items: readonly { readonly key: string }[]; readonly next?: string };
   };
   readonly resetBuckets: {
     readonly query: { readonly dry_run?: boolean };
-    readonly body: {
-      readonly domain: string;
-      readonly entries: readonly Entry[];
-      readonly limit?: string;
-      readonly reason?: string;
-    };
-    readonly reply: {
-      readonly dry_run: boolean;
-      readonly deleted: number;
-      readonly before: readonly Bucket[];
-    };
+    readonly body: { readonly domain: string; readonly entries: readonly Entry[]; readonly limit?: string; readonly reason?: string };
+    readonly reply: { readonly dry_run: boolean; readonly deleted: number; readonly before: readonly Bucket[] };
   };
   readonly giveCredit: {
     readonly query: WriteOptions;
@@ -656,17 +565,11 @@ export interface Operations {
     readonly reply: {
       readonly dry_run: boolean;
       readonly repeated: boolean;
-      readonly given: readonly {
-        readonly key: string;
-        readonly hits: number;
-        readonly remaining: number;
-      }[];
+      readonly given: readonly { readonly key: string; readonly hits: number; readonly remaining: number }[];
       readonly warnings: readonly Warning[];
     };
   };
-  readonly whoami: {
-    readonly reply: { readonly name: string; readonly role: Role };
-  };
+  readonly whoami: { readonly reply: { readonly name: string; readonly role: Role } };
   readonly listTopKeys: {
     readonly query: {
       readonly question: 'asked' | 'denied' | 'near' | 'candidate_denied';
@@ -707,11 +610,7 @@ export interface Operations {
         readonly config_refused: boolean;
         readonly degraded: readonly string[];
         readonly load?: { readonly event_loop_utilization: number; readonly decisions_per_s: number };
-        readonly store_error?: {
-          readonly store: string;
-          readonly reason: string;
-          readonly at: string;
-        };
+        readonly store_error?: { readonly store: string; readonly reason: string; readonly at: string };
         readonly control?: {
           readonly state: 'starting' | 'following' | 'behind' | 'lost';
           readonly lag_seconds: number;
@@ -841,11 +740,7 @@ export interface Operations {
     readonly query: { readonly domain: string; readonly entries: string };
     readonly reply: {
       readonly source: 'none' | 'prometheus';
-      readonly items: readonly {
-        readonly at: string;
-        readonly asked: number;
-        readonly denied: number;
-      }[];
+      readonly items: readonly { readonly at: string; readonly asked: number; readonly denied: number }[];
     };
   };
   readonly listAudit: {
@@ -863,17 +758,9 @@ export interface Operations {
     };
     readonly reply: { readonly items: readonly AuditEntry[]; readonly next?: string };
   };
-  readonly exportAudit: {
-    readonly query: { readonly after?: string };
-    readonly reply: AuditEntry;
-  };
+  readonly exportAudit: { readonly query: { readonly after?: string }; readonly reply: AuditEntry };
   readonly tailDecisions: {
-    readonly query: {
-      readonly domain?: string;
-      readonly entry?: string;
-      readonly denied?: boolean;
-      readonly per_second?: number;
-    };
+    readonly query: { readonly domain?: string; readonly entry?: string; readonly denied?: boolean; readonly per_second?: number };
     readonly reply: {
       readonly at: string;
       readonly pid: number;
@@ -900,15 +787,9 @@ export interface Operations {
       }[];
     };
   };
-  readonly openSession: {
-    readonly reply: Session;
-  };
-  readonly getSession: {
-    readonly reply: Session;
-  };
-  readonly endSession: {
-    readonly reply: { readonly ended: boolean };
-  };
+  readonly openSession: { readonly reply: Session };
+  readonly getSession: { readonly reply: Session };
+  readonly endSession: { readonly reply: { readonly ended: boolean } };
 }
 
 export const OPERATIONS = {
