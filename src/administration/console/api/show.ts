@@ -8,6 +8,8 @@ const TIME = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 
 /** Shown for what is not known. */
 export const NONE = '–';
 
+export const HOUR_MS = 3_600_000;
+
 export function showCount(value: number | undefined): string {
   return value === undefined ? NONE : value < 1_000_000 ? COUNT.format(value) : COMPACT.format(value);
 }

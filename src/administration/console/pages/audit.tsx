@@ -1,18 +1,19 @@
 /** The audit log, page by page and filtered: who changed what, when and why. */
 
 import { call, urlOf, type Input } from '../api/client';
-import { linkTo, place, replacePlace } from '../api/route';
 import { usePoll } from '../api/use-poll';
+import { HOUR_MS } from '../api/show';
 import { useDomains } from '../api/use-domains';
 import { AuditTable } from '../parts/audit-table';
-import { ALL, ChoiceField } from '../parts/choice-field';
-import { DomainField } from '../parts/domain-field';
+import { ALL, ChoiceField } from '../parts/filters/choice-field';
+import { DomainField } from '../parts/filters/domain-field';
 import { FailureNote } from '../parts/failure';
-import { Field } from '../parts/field';
+import { FilterForm } from '../parts/filters/filter-form';
+import { PageLinks } from '../parts/filters/page-links';
+import { changeFilter, useListFilter, type ListFilter } from '../parts/filters/use-list-filter';
+import { TextField } from '../parts/text-field';
 
 const PAGE = 100;
-
-const HOUR_MS = 3_600_000;
 
 const KINDS = ['tenant', 'plan', 'override', 'block', 'pass'] as const;
 
@@ -26,25 +27,16 @@ const SPANS: Readonly<Record<string, { readonly words: string; readonly ms: numb
 const FILTERS = ['domain', 'tenant', 'descriptor', 'kind', 'author', 'span'] as const;
 
 export function AuditPage() {
-  const { query } = place.value;
-  const cursor = query.get('cursor') ?? '';
-  const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? ''])) as Filter;
-  const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== ''));
-  const key = JSON.stringify([given, cursor]);
+  const list = useListFilter('audit', FILTERS);
+  const { filter, given, cursor } = list;
   const { data, error } = usePoll(
     (signal) => call('listAudit', { query: { limit: PAGE, ...queryOf(filter), ...(cursor !== '' && { cursor }) } }, { signal }),
-    { key, ...(cursor === '' && { everyMs: 10_000 }) },
+    { key: JSON.stringify([given, cursor]), ...(cursor === '' && { everyMs: 10_000 }) },
   );
   return (
     <>
       <h1>Audit</h1>
-      <Filters
-        filter={filter}
-        onFilter={(change) => {
-          const next = Object.entries({ ...given, ...change }).filter(([, value]) => value !== '');
-          replacePlace(linkTo('audit', Object.fromEntries(next)));
-        }}
-      />
+      <Filters list={list} />
       <p>
         <a href={urlOf('exportAudit', { query: {} })} download="weir-audit.ndjson">
           Export all as lines of JSON
@@ -63,62 +55,43 @@ export function AuditPage() {
           }
         />
       )}
-      <nav class="pager" aria-label="Pages of the audit log">
-        {cursor !== '' && <a href={linkTo('audit', given)}>Newest</a>}
-        {data?.next !== undefined && <a href={linkTo('audit', { ...given, cursor: data.next })}>Older</a>}
-      </nav>
+      <PageLinks label="Pages of the audit log" list={list} next={data?.next} first="Newest" following="Older" />
     </>
   );
 }
 
-type Filter = Readonly<Record<(typeof FILTERS)[number], string>>;
+type Name = (typeof FILTERS)[number];
 
-function queryOf({ domain, tenant, descriptor, kind, author, span }: Filter): Input<'listAudit'>['query'] {
+function queryOf({ kind, span, ...texts }: Readonly<Record<Name, string>>): Input<'listAudit'>['query'] {
   const known = KINDS.find((each) => each === kind);
   const ms = SPANS[span]?.ms;
   return {
-    ...(domain !== '' && { domain }),
-    ...(tenant !== '' && { tenant }),
-    ...(descriptor !== '' && { descriptor }),
+    ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== '')),
     ...(known && { kind: known }),
-    ...(author !== '' && { author }),
     ...(ms !== undefined && { since: new Date(Date.now() - ms).toISOString() }),
   };
 }
 
-interface FiltersProps {
-  readonly filter: Filter;
-  readonly onFilter: (change: Partial<Filter>) => void;
-}
-
-function Filters({ filter, onFilter }: FiltersProps) {
+function Filters({ list }: { readonly list: ListFilter<Name> }) {
+  const { filter } = list;
   const domains = useDomains();
+  const field = (name: Name) => ({
+    value: filter[name],
+    onValue: (value: string) => {
+      changeFilter(list, { [name]: value.trim() });
+    },
+  });
+  const text = { isSearch: true, placeholder: 'all', isWhole: true } as const;
   return (
-    <form
-      class="filters"
-      role="search"
-      aria-label="Which changes"
-      onSubmit={(event) => {
-        event.preventDefault();
-      }}
-    >
-      <DomainField
-        domains={domains.names}
-        value={filter.domain}
-        allowsAll
-        onValue={(domain) => {
-          onFilter({ domain });
-        }}
-      />
-      <TextFilter label="Tenant" name="tenant" filter={filter} onFilter={onFilter} />
-      <TextFilter label="Who" name="author" filter={filter} onFilter={onFilter} />
-      <ChoiceFilter label="What" name="kind" choices={KINDS.map((each) => [each, each])} filter={filter} onFilter={onFilter} />
-      <ChoiceFilter
+    <FilterForm label="Which changes">
+      <DomainField domains={domains.names} allowsAll {...field('domain')} />
+      <TextField label="Tenant" {...text} {...field('tenant')} />
+      <TextField label="Who" {...text} {...field('author')} />
+      <ChoiceField label="What" choices={[ALL, ...KINDS.map((each) => [each, each] as const)]} {...field('kind')} />
+      <ChoiceField
         label="When"
-        name="span"
-        choices={Object.entries(SPANS).map(([each, { words }]) => [each, words])}
-        filter={filter}
-        onFilter={onFilter}
+        choices={[ALL, ...Object.entries(SPANS).map(([each, { words }]) => [each, words] as const)]}
+        {...field('span')}
       />
       {filter.descriptor !== '' && (
         <p class="count">
@@ -127,56 +100,13 @@ function Filters({ filter, onFilter }: FiltersProps) {
             type="button"
             class="quiet"
             onClick={() => {
-              onFilter({ descriptor: '' });
+              changeFilter(list, { descriptor: '' });
             }}
           >
             All descriptors
           </button>
         </p>
       )}
-    </form>
-  );
-}
-
-interface OneFilterProps extends FiltersProps {
-  readonly label: string;
-  readonly name: keyof Filter;
-}
-
-function TextFilter({ label, name, filter, onFilter }: OneFilterProps) {
-  return (
-    <Field
-      label={label}
-      control={(ids) => (
-        <input
-          {...ids}
-          type="search"
-          placeholder="all"
-          value={filter[name]}
-          onChange={({ currentTarget: { value } }) => {
-            onFilter({ [name]: value.trim() });
-          }}
-        />
-      )}
-    />
-  );
-}
-
-function ChoiceFilter({
-  label,
-  name,
-  choices,
-  filter,
-  onFilter,
-}: OneFilterProps & { readonly choices: readonly (readonly [string, string])[] }) {
-  return (
-    <ChoiceField
-      label={label}
-      choices={[ALL, ...choices]}
-      value={filter[name]}
-      onValue={(value) => {
-        onFilter({ [name]: value });
-      }}
-    />
+    </FilterForm>
   );
 }

@@ -3,17 +3,20 @@
 import { useState } from 'preact/hooks';
 import { call, type Input, type Reply } from '../api/client';
 import { writeDescriptor } from '../api/descriptor-text';
-import { linkTo, place, replacePlace } from '../api/route';
+import { linkTo } from '../api/route';
 import { mayAdministrate, mayChange } from '../api/session';
 import { NONE, showDuration, showLimit } from '../api/show';
 import { useDomains } from '../api/use-domains';
 import { usePoll } from '../api/use-poll';
-import { ALL, ChoiceField } from '../parts/choice-field';
+import { ALL, ChoiceField } from '../parts/filters/choice-field';
 import { DataTable } from '../parts/data-table';
-import { DomainField } from '../parts/domain-field';
+import { DomainField } from '../parts/filters/domain-field';
 import { FailureNote } from '../parts/failure';
-import { Field } from '../parts/field';
+import { FilterForm } from '../parts/filters/filter-form';
+import { PageLinks } from '../parts/filters/page-links';
+import { changeFilter, useListFilter, type ListFilter } from '../parts/filters/use-list-filter';
 import { State, type StateKind } from '../parts/state';
+import { TextField } from '../parts/text-field';
 
 const PAGE = 100;
 
@@ -41,13 +44,11 @@ const EFFECTS: Readonly<Record<Exception['effect'], readonly [kind: StateKind, w
 
 const FILTERS = ['text', 'domain', 'kind', 'state'] as const;
 
-type Filter = Readonly<Record<(typeof FILTERS)[number], string>>;
+type Name = (typeof FILTERS)[number];
 
 export function ExceptionsPage() {
-  const { query } = place.value;
-  const cursor = query.get('cursor') ?? '';
-  const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? ''])) as Filter;
-  const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== ''));
+  const list = useListFilter('exceptions', FILTERS);
+  const { filter, given, cursor } = list;
   const [said, setSaid] = useState('');
   const [failure, setFailure] = useState<Error | undefined>(undefined);
   const { data, error, again } = usePoll(
@@ -67,22 +68,13 @@ export function ExceptionsPage() {
   return (
     <>
       <h1>Exceptions</h1>
-      <Filters
-        filter={filter}
-        onFilter={(change) => {
-          const next = Object.entries({ ...given, ...change }).filter(([, value]) => value !== '');
-          replacePlace(linkTo('exceptions', Object.fromEntries(next)));
-        }}
-      />
+      <Filters list={list} />
       <p role="status">{said}</p>
       <FailureNote error={failure ?? error} />
       {data !== undefined && (
         <Exceptions items={data.items} isLast={data.next === undefined} isFiltered={Object.keys(given).length > 0} onEnd={end} />
       )}
-      <nav class="pager" aria-label="Pages of exceptions">
-        {cursor !== '' && <a href={linkTo('exceptions', given)}>First page</a>}
-        {data?.next !== undefined && <a href={linkTo('exceptions', { ...given, cursor: data.next })}>Next page</a>}
-      </nav>
+      <PageLinks label="Pages of exceptions" list={list} next={data?.next} />
     </>
   );
 }
@@ -226,7 +218,7 @@ async function deleteOf({ kind, domain, name, version }: Exception): Promise<voi
   else await call('deleteTenant', { params: { domain, tenant: name }, query }, unchanged);
 }
 
-function queryOf({ text, domain, kind, state }: Filter): Input<'listExceptions'>['query'] {
+function queryOf({ text, domain, kind, state }: Readonly<Record<Name, string>>): Input<'listExceptions'>['query'] {
   const ofKind = keysOf(KINDS).find((each) => each === kind);
   const ofState = keysOf(EFFECTS).find((each) => each === state);
   return {
@@ -241,56 +233,21 @@ function keysOf<Key extends string>(table: Readonly<Record<Key, unknown>>): read
   return Object.keys(table) as Key[];
 }
 
-function Filters({ filter, onFilter }: { readonly filter: Filter; readonly onFilter: (change: Partial<Filter>) => void }) {
+function Filters({ list }: { readonly list: ListFilter<Name> }) {
   const domains = useDomains();
+  const field = (name: Name) => ({
+    value: list.filter[name],
+    onValue: (value: string) => {
+      changeFilter(list, { [name]: value.trim() });
+    },
+  });
+  const effects = Object.entries(EFFECTS).map(([each, [, words]]) => [each, words] as const);
   return (
-    <form
-      class="filters"
-      role="search"
-      aria-label="Which exceptions"
-      onSubmit={(event) => {
-        event.preventDefault();
-      }}
-    >
-      <Field
-        label="Search"
-        hint="A name, key=value, plan, reason or author."
-        control={(ids) => (
-          <input
-            {...ids}
-            type="search"
-            placeholder="all"
-            value={filter.text}
-            onChange={({ currentTarget: { value } }) => {
-              onFilter({ text: value.trim() });
-            }}
-          />
-        )}
-      />
-      <DomainField
-        domains={domains.names}
-        value={filter.domain}
-        allowsAll
-        onValue={(domain) => {
-          onFilter({ domain });
-        }}
-      />
-      <ChoiceField
-        label="Kind"
-        choices={[ALL, ...Object.entries(KINDS)]}
-        value={filter.kind}
-        onValue={(kind) => {
-          onFilter({ kind });
-        }}
-      />
-      <ChoiceField
-        label="Effect"
-        choices={[ALL, ...Object.entries(EFFECTS).map(([each, [, words]]) => [each, words] as const)]}
-        value={filter.state}
-        onValue={(state) => {
-          onFilter({ state });
-        }}
-      />
-    </form>
+    <FilterForm label="Which exceptions">
+      <TextField label="Search" hint="A name, key=value, plan, reason or author." isSearch placeholder="all" isWhole {...field('text')} />
+      <DomainField domains={domains.names} allowsAll {...field('domain')} />
+      <ChoiceField label="Kind" choices={[ALL, ...Object.entries(KINDS)]} {...field('kind')} />
+      <ChoiceField label="Effect" choices={[ALL, ...effects]} {...field('state')} />
+    </FilterForm>
   );
 }

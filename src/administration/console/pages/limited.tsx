@@ -8,12 +8,12 @@ import { useDomains } from '../api/use-domains';
 import { usePoll } from '../api/use-poll';
 import { Choice } from '../parts/choice';
 import { DataTable } from '../parts/data-table';
-import { DomainField } from '../parts/domain-field';
+import { DomainField } from '../parts/filters/domain-field';
 import { FailureNote } from '../parts/failure';
-import { Field } from '../parts/field';
 import { ShareBar } from '../parts/share-bar';
 import { Sparkline } from '../parts/sparkline';
 import { StackedKeys } from '../parts/stacked-keys';
+import { TextField } from '../parts/text-field';
 
 const EVERY_MS = 5_000;
 
@@ -124,27 +124,21 @@ function Filters({ asked }: { readonly asked: Asked }) {
           choose({ domain: value, rule: '' });
         }}
       />
-      <Field
+      <TextField
         label="Rule"
-        control={(ids) => (
-          <>
-            <input
-              {...ids}
-              list="rules"
-              value={rule}
-              placeholder="all"
-              onChange={({ currentTarget: { value } }) => {
-                choose({ rule: value });
-              }}
-            />
-            <datalist id="rules">
-              {rules.slice(0, 1_000).map((each) => (
-                <option key={`${each.domain} ${each.rule}`} value={each.rule} />
-              ))}
-            </datalist>
-          </>
-        )}
+        list="rules"
+        placeholder="all"
+        isWhole
+        value={rule}
+        onValue={(value) => {
+          choose({ rule: value });
+        }}
       />
+      <datalist id="rules">
+        {rules.slice(0, 1_000).map((each) => (
+          <option key={`${each.domain} ${each.rule}`} value={each.rule} />
+        ))}
+      </datalist>
     </form>
   );
 }

@@ -8,7 +8,9 @@ import { useRules, type Rule } from '../api/use-domains';
 import { usePoll } from '../api/use-poll';
 import { DataTable } from '../parts/data-table';
 import { FailureNote } from '../parts/failure';
-import { Field } from '../parts/field';
+import { ChoiceField } from '../parts/filters/choice-field';
+import { FilterForm } from '../parts/filters/filter-form';
+import { TextField } from '../parts/text-field';
 import { Sparkline } from '../parts/sparkline';
 import { State } from '../parts/state';
 
@@ -108,49 +110,20 @@ interface FiltersProps {
 
 function Filters({ text, shown, found, of, onText, onShown }: FiltersProps) {
   return (
-    <form
-      class="filters"
-      role="search"
-      onSubmit={(event) => {
-        event.preventDefault();
-      }}
-    >
-      <Field
-        label="Find"
-        control={(ids) => (
-          <input
-            {...ids}
-            type="search"
-            placeholder="rule, domain or limit"
-            value={text}
-            onInput={({ currentTarget: { value } }) => {
-              onText(value);
-            }}
-          />
-        )}
-      />
-      <Field
+    <FilterForm>
+      <TextField label="Find" isSearch placeholder="rule, domain or limit" value={text} onValue={onText} />
+      <ChoiceField
         label="Show"
-        control={(ids) => (
-          <select
-            {...ids}
-            value={shown}
-            onChange={({ currentTarget: { value } }) => {
-              onShown((Object.keys(SHOWN) as Shown[]).find((each) => each === value) ?? 'all');
-            }}
-          >
-            {Object.entries(SHOWN).map(([name, words]) => (
-              <option key={name} value={name}>
-                {words}
-              </option>
-            ))}
-          </select>
-        )}
+        choices={Object.entries(SHOWN)}
+        value={shown}
+        onValue={(value) => {
+          onShown((Object.keys(SHOWN) as Shown[]).find((each) => each === value) ?? 'all');
+        }}
       />
       <p class="count" role="status">
         {showCount(found)} of {showCount(of)} rules
       </p>
-    </form>
+    </FilterForm>
   );
 }
 

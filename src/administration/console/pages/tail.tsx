@@ -10,9 +10,10 @@ import { followTail } from '../api/stream';
 import { useDomains } from '../api/use-domains';
 import { Choice } from '../parts/choice';
 import { DataTable } from '../parts/data-table';
-import { DomainField } from '../parts/domain-field';
+import { DomainField } from '../parts/filters/domain-field';
 import { FailureNote } from '../parts/failure';
-import { Field } from '../parts/field';
+import { FilterForm } from '../parts/filters/filter-form';
+import { TextField } from '../parts/text-field';
 import { State } from '../parts/state';
 
 type Sample = Reply<'tailDecisions'>;
@@ -115,14 +116,7 @@ interface FiltersProps {
 function Filters({ filter: { domain, verdict, text }, isOn, isEmpty, onFilter, onSwitch, onClear }: FiltersProps) {
   const { names } = useDomains();
   return (
-    <form
-      class="filters"
-      role="search"
-      aria-label="Which decisions"
-      onSubmit={(event) => {
-        event.preventDefault();
-      }}
-    >
+    <FilterForm label="Which decisions">
       <DomainField
         domains={names}
         value={domain}
@@ -140,19 +134,14 @@ function Filters({ filter: { domain, verdict, text }, isOn, isEmpty, onFilter, o
           onFilter({ verdict: value });
         }}
       />
-      <Field
+      <TextField
         label="Text"
-        control={(ids) => (
-          <input
-            {...ids}
-            type="search"
-            placeholder="in entries or rule"
-            value={text}
-            onInput={({ currentTarget: { value } }) => {
-              onFilter({ text: value });
-            }}
-          />
-        )}
+        isSearch
+        placeholder="in entries or rule"
+        value={text}
+        onValue={(value) => {
+          onFilter({ text: value });
+        }}
       />
       <button type="button" class="main" onClick={onSwitch}>
         {isOn ? 'Pause' : 'Start'}
@@ -160,7 +149,7 @@ function Filters({ filter: { domain, verdict, text }, isOn, isEmpty, onFilter, o
       <button type="button" onClick={onClear} disabled={isEmpty}>
         Clear
       </button>
-    </form>
+    </FilterForm>
   );
 }
 

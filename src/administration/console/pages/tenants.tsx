@@ -3,24 +3,26 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api/client';
 import { readDescriptor, writeDescriptor } from '../api/descriptor-text';
-import { linkTo, place } from '../api/route';
+import { linkTo } from '../api/route';
 import { messageOf } from '../api/problem';
 import { NONE, showTime } from '../api/show';
 import { usePoll } from '../api/use-poll';
 import { useDomains } from '../api/use-domains';
 import { DataTable } from '../parts/data-table';
-import { DomainField } from '../parts/domain-field';
+import { DomainField } from '../parts/filters/domain-field';
 import { FailureNote } from '../parts/failure';
-import { Field } from '../parts/field';
+import { PageLinks } from '../parts/filters/page-links';
+import { useListFilter } from '../parts/filters/use-list-filter';
 import { State } from '../parts/state';
+import { TextField } from '../parts/text-field';
 import { Plans } from './tenants/plans';
 
 const PAGE = 100;
 
 export function TenantsPage() {
-  const { query } = place.value;
+  const list = useListFilter('tenants', []);
+  const { cursor } = list;
   const domains = useDomains();
-  const cursor = query.get('cursor') ?? '';
   const { data, error } = usePoll(
     (signal) => call('listTenants', { query: { limit: PAGE, ...(cursor !== '' && { cursor }) } }, { signal }),
     { key: cursor },
@@ -56,10 +58,7 @@ export function TenantsPage() {
             ]}
           />
         )}
-        <nav class="pager" aria-label="Pages of tenants">
-          {cursor !== '' && <a href={linkTo('tenants')}>First page</a>}
-          {data?.next !== undefined && <a href={linkTo('tenants', { cursor: data.next })}>Next page</a>}
-        </nav>
+        <PageLinks label="Pages of tenants" list={list} next={data?.next} />
       </section>
       <Plans />
     </>
@@ -94,20 +93,13 @@ function Find({ domains, withTenants }: { readonly domains: readonly string[]; r
       }}
     >
       <DomainField domains={domains} value={domain} onValue={setDomain} />
-      <Field
+      <TextField
         label={hasTenants ? 'Tenant or descriptor' : 'Descriptor'}
         hint={hasTenants ? 'A name, or key=value,key=value.' : 'key=value,key=value'}
-        control={(ids) => (
-          <input
-            {...ids}
-            type="search"
-            required
-            value={text}
-            onInput={({ currentTarget: { value } }) => {
-              setText(value);
-            }}
-          />
-        )}
+        isSearch
+        required
+        value={text}
+        onValue={setText}
       />
       <button type="submit" class="main">
         Show

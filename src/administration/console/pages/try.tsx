@@ -9,7 +9,7 @@ import { linkTo, place, replacePlace } from '../api/route';
 import { showDuration, showLimit, showTime } from '../api/show';
 import { useDomains } from '../api/use-domains';
 import { DataTable } from '../parts/data-table';
-import { DomainField } from '../parts/domain-field';
+import { DomainField } from '../parts/filters/domain-field';
 import { FailureNote } from '../parts/failure';
 import { Field } from '../parts/field';
 import { LeftBar } from '../parts/left-bar';

@@ -1,9 +1,9 @@
 /** The fields that changes share: until when, and why. */
 
-import { ChoiceField } from '../../parts/choice-field';
+import { ChoiceField } from '../../parts/filters/choice-field';
 import { Field } from '../../parts/field';
-
-const HOUR_MS = 3_600_000;
+import { TextField } from '../../parts/text-field';
+import { HOUR_MS } from '../../api/show';
 
 /** How long a change lasts, in milliseconds; 0: it has no end. */
 export const SPANS = {
@@ -44,23 +44,7 @@ export function SpanField({ value, onValue }: ChangeFieldProps<Span>) {
 const REASON_MAX = 200;
 
 export function ReasonField({ value, onValue }: ChangeFieldProps<string>) {
-  return (
-    <Field
-      label="Reason"
-      hint="For the audit log."
-      control={(ids) => (
-        <input
-          {...ids}
-          required
-          maxLength={REASON_MAX}
-          value={value}
-          onInput={({ currentTarget }) => {
-            onValue(currentTarget.value);
-          }}
-        />
-      )}
-    />
-  );
+  return <TextField label="Reason" hint="For the audit log." required maxLength={REASON_MAX} value={value} onValue={onValue} />;
 }
 
 interface NumberFieldProps extends ChangeFieldProps<number> {

@@ -4,8 +4,8 @@ import { useState } from 'preact/hooks';
 import { call } from '../../api/client';
 import { showCount, showLimit } from '../../api/show';
 import { ChangeDialog } from '../../parts/change-dialog';
-import { ChoiceField } from '../../parts/choice-field';
-import { Field } from '../../parts/field';
+import { ChoiceField } from '../../parts/filters/choice-field';
+import { TextField } from '../../parts/text-field';
 import { NumberField, ReasonField, SpanField, untilOf, type Span } from './change-fields';
 import { previewOf } from './preview';
 import { limitsOf, type Bucket, type ControlRecord, type EndableRecord, type Explained, type Subject } from './subject';
@@ -223,20 +223,7 @@ export function PlanChange({ tenant, plan: before, subject: { domain }, onClose 
       }
       fields={
         <>
-          <Field
-            label="Plan"
-            hint="A plan of the configuration."
-            control={(ids) => (
-              <input
-                {...ids}
-                required
-                value={plan}
-                onInput={({ currentTarget }) => {
-                  setPlan(currentTarget.value);
-                }}
-              />
-            )}
-          />
+          <TextField label="Plan" hint="A plan of the configuration." required value={plan} onValue={setPlan} />
           <SpanField value={span} onValue={setSpan} />
           <ReasonField value={reason} onValue={setReason} />
         </>

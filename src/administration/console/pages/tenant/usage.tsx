@@ -9,8 +9,8 @@ import { Choice } from '../../parts/choice';
 import { FailureNote } from '../../parts/failure';
 import type { Subject } from './subject';
 
-const HOUR_MS = 30_000;
-const DAY_MS = 60_000;
+const HOUR_EVERY_MS = 30_000;
+const DAY_EVERY_MS = 60_000;
 
 const RANGES = [
   ['hour', '1 h'],
@@ -48,7 +48,7 @@ function Hour({ subject: { domain }, text }: UsageProps) {
       const [asked, denied] = await Promise.all([of('asked'), of('denied')]);
       return { asked, denied };
     },
-    { key: `${domain} ${text}`, everyMs: HOUR_MS },
+    { key: `${domain} ${text}`, everyMs: HOUR_EVERY_MS },
   );
   const read = useMemo(() => data && hourOf(data), [data]);
   return (
@@ -63,7 +63,7 @@ function Hour({ subject: { domain }, text }: UsageProps) {
 function Day({ subject: { domain }, text }: UsageProps) {
   const { data, error } = usePoll((signal) => call('showDayOfKey', { query: { domain, entries: text } }, { signal }), {
     key: `${domain} ${text}`,
-    everyMs: DAY_MS,
+    everyMs: DAY_EVERY_MS,
   });
   const read = useMemo(() => data && dayOf(data), [data]);
   return (

@@ -1,6 +1,6 @@
 /** A labelled choice of one of several, in a list that opens. */
 
-import { Field } from './field';
+import { Field } from '../field';
 
 /** A choice of everything, in filters. */
 export const ALL = ['', 'all'] as const;
