@@ -1,7 +1,6 @@
 /** A process that forwards TCP connections to a port of this machine and delays each reply: a Redis that is a network away. */
 
-import { connect, createServer, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { connect, createServer, type Socket, type AddressInfo } from 'node:net';
 
 /** Bytes of replies that wait on one connection; beyond it the proxy stops reading from the server. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024;

@@ -1,8 +1,7 @@
 /** What every store must do, whatever it is made of: run by each store's own test file. */
 
 import { slotIdOf } from '../../src/domain/bucket/slot-id';
-import type { Group, GroupVerdict, Adjustment, Take } from '../../src/domain/bucket/take';
-import { NEVER, NOT_ADJUSTED } from '../../src/domain/bucket/take';
+import { NEVER, NOT_ADJUSTED, type Group, type GroupVerdict, type Adjustment, type Take } from '../../src/domain/bucket/take';
 import type { Mode } from '../../src/domain/rule/mode';
 import type { Store } from '../../src/state/store/port/store';
 import { BUCKET_ALGORITHMS, groupOf, LIMITS, adjustment, take, TEN_PER_SECOND, THREE_PER_MINUTE } from '../support/decisions/groups';

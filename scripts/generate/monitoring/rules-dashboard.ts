@@ -1,11 +1,10 @@
 /** The dashboard of rules: what callers use of their limits, what is denied, and to whom. */
 
-import { CONTROL_METRICS, PENALTY_METRICS } from '../../../src/server/observability/metrics/metrics';
+import { CONTROL_METRICS, PENALTY_METRICS, type MetricRow } from '../../../src/server/observability/metrics/metrics';
 import type { RuleLabel } from '../../../src/server/observability/metrics/rule-labels';
 import { LIMIT_METRICS } from '../../../src/server/observability/metrics/rule-limit-metric';
 import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/server/observability/metrics/rule-metrics';
 import { TOP_KEY_METRIC } from '../../../src/server/observability/metrics/top-key-metric';
-import type { MetricRow } from '../../../src/server/observability/metrics/metrics';
 import { USED_SHARE } from './alerts';
 import type { Section } from './panels';
 import { maxBy, rate, RULE, series, sumBy, type Matchers, type TargetLabel } from './promql';

@@ -1,9 +1,8 @@
 /** `weir check`: reports every error and warning of a configuration at once, for people, programs and GitHub. */
 
-import type { ConfigProblem } from '../../configuration/problems/config-error';
+import { LISTED_PROBLEMS_MAX, type ConfigProblem } from '../../configuration/problems/config-error';
 import type { UnwrappedFile } from '../../configuration/source/files/config-map';
 import { examineConfig } from '../../configuration/compile/compile';
-import { LISTED_PROBLEMS_MAX } from '../../configuration/problems/config-error';
 import { describeRules } from '../../configuration/source/describe-rules';
 import { WARNING_RULES, type WarningRule } from '../../configuration/problems/warning-rules';
 import { problemsOfStart } from '../app/start/read-start';

@@ -2,8 +2,7 @@
 
 import { isOutsideWindows } from '../../domain/bucket/take';
 import { asError } from '../../lib/errors';
-import type { Store, TakeOptions } from '../store/port/store';
-import { optionsOfGroup } from '../store/port/store';
+import { optionsOfGroup, type Store, type TakeOptions } from '../store/port/store';
 import type { StoreVerdict } from './pair-verdicts';
 import type { Preparation, Prepared } from './preparation';
 

@@ -4,8 +4,7 @@ import type { Group, Adjustment } from '../../domain/bucket/take';
 import { asError } from '../../lib/errors';
 import { ANSWER_MS, lateError } from '../store/port/time-left';
 import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../store/port/store';
-import type { StoreError } from '../store/port/store-error';
-import { type StoreErrorReason } from '../store/port/store-error';
+import type { StoreError, StoreErrorReason } from '../store/port/store-error';
 
 export interface DeadlineOptions {
   /** A monotonic clock, in milliseconds. */

@@ -1,9 +1,8 @@
 /** The top keys of this process: counts decisions, ends the periods, and answers from its own windows. */
 
 import { Pace, runInSlices, SHORT_SLICE_MS } from '../../lib/slices';
-import type { Counted } from './count-decision';
+import { makeCountDecision, type Counted } from './count-decision';
 import { answerOf } from './answer';
-import { makeCountDecision } from './count-decision';
 import { LiveKeys } from './live-keys';
 import type { TopAnswer, TopKeys, TopMinutes, TopQuery } from './top-keys';
 import { PERIOD_MS, Windows, type Window } from './windows';

@@ -13,8 +13,8 @@ import {
   PENALTY_METRICS,
   WORKER_METRICS,
   XDS_METRICS,
+  type MetricRow,
 } from '../../../src/server/observability/metrics/metrics';
-import type { MetricRow } from '../../../src/server/observability/metrics/metrics';
 import { CERTIFICATE_METRIC } from '../../../src/server/observability/metrics/certificate-expiry';
 import { LIMIT_METRICS } from '../../../src/server/observability/metrics/rule-limit-metric';
 import { DOMAIN_METRICS, RULE_METRICS } from '../../../src/server/observability/metrics/rule-metrics';

@@ -1,6 +1,5 @@
 /** A backend that reads requests from the bytes themselves, keeps each with its path, and answers as early or as late as a request asks. */
-import { createServer, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Socket, type AddressInfo } from 'node:net';
 
 /** A request as it reached the backend. */
 export interface Received {

@@ -1,8 +1,7 @@
 /** A real Redis that evicts keys: what Weir says of it, and that it goes without INFO. */
 
 import { Health } from '../../../src/server/observability/health';
-import { MAY_EVICT } from '../../../src/server/observability/redis-eviction';
-import { RedisEviction } from '../../../src/server/observability/redis-eviction';
+import { MAY_EVICT, RedisEviction } from '../../../src/server/observability/redis-eviction';
 import { EvictionWatch } from '../../../src/state/store/redis/eviction-watch';
 import { httpRequest } from '../../support/clients/http-client';
 import { until } from '../../support/clock/until';

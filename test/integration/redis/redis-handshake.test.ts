@@ -1,7 +1,6 @@
 /** Redis that is there and does not want us: told once, with its reason, and not asked a thousand times a second. */
 
-import { createServer, type Server, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server, type Socket, type AddressInfo } from 'node:net';
 import { RedisStore } from '../../../src/state/store/redis/redis-store';
 import { httpRequest } from '../../support/clients/http-client';
 import { startRedis } from '../../support/redis/redis-server';

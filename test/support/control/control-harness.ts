@@ -2,8 +2,7 @@
 
 import { ControlData } from '../../../src/state/control/control-data';
 import { ControlFollower, type FollowerState } from '../../../src/state/control/control-follower';
-import type { ControlRecord, StoredRecord } from '../../../src/state/control/control-record';
-import { CONTROL_KINDS } from '../../../src/state/control/control-record';
+import { CONTROL_KINDS, type ControlRecord, type StoredRecord } from '../../../src/state/control/control-record';
 import { ControlService } from '../../../src/state/control/control-service';
 import type { ControlStore } from '../../../src/state/control/control-store';
 import { RedisControlStore } from '../../../src/state/control/redis/redis-control-store';

@@ -1,7 +1,6 @@
 /** A TCP proxy on loopback that can go silent, be slow, lose replies, reset, and forward new connections elsewhere. */
 
-import { connect, createServer, type Server, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { connect, createServer, type Server, type Socket, type AddressInfo } from 'node:net';
 
 export class TcpProxy {
   private readonly pairs = new Set<readonly [Socket, Socket]>();

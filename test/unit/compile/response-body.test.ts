@@ -2,10 +2,9 @@
 
 import { formatExplanation } from '../../../src/program/cli/explain/explanation-text';
 import { explainRequest } from '../../../src/configuration/explain/explanation';
-import type { Limit } from '../../../src/domain/rule/limit';
+import { isRateLimit, type Limit } from '../../../src/domain/rule/limit';
 import { matchRequest } from '../../../src/domain/rule/match';
 import { replaceValues, tryValues } from '../../../src/domain/rule/replace-values';
-import { isRateLimit } from '../../../src/domain/rule/limit';
 import type { RuleSet } from '../../../src/domain/rule/rule-set';
 import { describeRules } from '../../../src/configuration/source/describe-rules';
 import { entriesOf, requestOf } from '../../support/decisions/rules';

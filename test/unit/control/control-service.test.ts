@@ -1,7 +1,6 @@
 /** What the service refuses before it writes control data. */
 
-import type { BlockRecord } from '../../../src/state/control/control-record';
-import { RECORD_BOUNDS, RECORD_BYTES_MAX } from '../../../src/state/control/control-record';
+import { RECORD_BOUNDS, RECORD_BYTES_MAX, type BlockRecord } from '../../../src/state/control/control-record';
 import { LocalControlStore } from '../../../src/state/control/local-control-store';
 import { readRecord, toText } from '../../../src/state/control/read-record';
 import { instanceOn } from '../../support/control/control-harness';

@@ -1,8 +1,7 @@
 /** The last hour by minute: live figures, rules, keys and instances. The thread of the admin API reads them once a minute. */
 
 import { createHash } from 'node:crypto';
-import type { TopAnswer, TopKeys, TopQuestion } from '../../../state/top/top-keys';
-import { TOP_COUNT_MAX } from '../../../state/top/top-keys';
+import { TOP_COUNT_MAX, type TopAnswer, type TopKeys, type TopQuestion } from '../../../state/top/top-keys';
 import type { InstanceFacts, InstancesPort } from '../../../state/instances/instance-facts';
 import type { CountReader } from '../live/count-reader';
 import type { LiveCounts, RuleName } from '../live/live-counts';

@@ -2,6 +2,7 @@
 
 import { getHeapStatistics } from 'node:v8';
 import { collectDefaultMetrics, Counter, Gauge, type Registry } from 'prom-client';
+import { STARTED_AT_MS } from '../../../lib/clock';
 import { LatencyHistogram } from './latency-histogram';
 
 /** A row of docs/metrics.md. */
@@ -417,21 +418,27 @@ export interface ConfigMetricsOptions {
 
 /** Registers the configuration metrics; in one process only, even with workers. */
 export function makeConfigMetrics({ registry, loads, managementServer }: ConfigMetricsOptions): void {
-  counter(registry, CONFIG_METRICS.configLoadSuccess, (made) => {
-    made.reset();
-    made.inc(loads.counts.accepted);
-  });
-  counter(registry, CONFIG_METRICS.configLoadError, (made) => {
-    made.reset();
-    made.inc(loads.counts.refused);
-  });
-  gauge(registry, CONFIG_METRICS.configLastLoadGood, (made) => {
-    made.set(loads.error === undefined ? 1 : 0);
-  });
-  if (managementServer === undefined) return;
-  gauge(registry, XDS_METRICS.connected, (made) => {
-    made.set(managementServer.isConnected ? 1 : 0);
-  });
+  counter(
+    registry,
+    CONFIG_METRICS.configLoadSuccess,
+    reading(() => loads.counts.accepted),
+  );
+  counter(
+    registry,
+    CONFIG_METRICS.configLoadError,
+    reading(() => loads.counts.refused),
+  );
+  gauge(
+    registry,
+    CONFIG_METRICS.configLastLoadGood,
+    reading(() => (loads.error === undefined ? 1 : 0)),
+  );
+  if (managementServer !== undefined)
+    gauge(
+      registry,
+      XDS_METRICS.connected,
+      reading(() => (managementServer.isConnected ? 1 : 0)),
+    );
 }
 
 /** The replica of control data, read at each reading of the metrics. */
@@ -446,21 +453,31 @@ export interface ControlReading {
 
 /** Registers the metrics of control data; the returned counter counts descriptors that a record decided. */
 export function makeControlMetrics(registry: Registry, control: ControlReading): Counter<'kind'> {
-  gauge(registry, CONTROL_METRICS.version, (made) => {
-    made.set(control.version);
-  });
-  gauge(registry, CONTROL_METRICS.lag, (made) => {
-    made.set(control.lagSeconds);
-  });
-  gauge(registry, CONTROL_METRICS.lost, (made) => {
-    made.set(control.lost);
-  });
-  gauge(registry, CONTROL_METRICS.missing, (made) => {
-    made.set(control.missing);
-  });
-  gauge(registry, CONTROL_METRICS.unreadable, (made) => {
-    made.set(control.unreadable);
-  });
+  gauge(
+    registry,
+    CONTROL_METRICS.version,
+    reading(() => control.version),
+  );
+  gauge(
+    registry,
+    CONTROL_METRICS.lag,
+    reading(() => control.lagSeconds),
+  );
+  gauge(
+    registry,
+    CONTROL_METRICS.lost,
+    reading(() => control.lost),
+  );
+  gauge(
+    registry,
+    CONTROL_METRICS.missing,
+    reading(() => control.missing),
+  );
+  gauge(
+    registry,
+    CONTROL_METRICS.unreadable,
+    reading(() => control.unreadable),
+  );
   gauge(registry, CONTROL_METRICS.records, (made) => {
     for (const [kind, count] of Object.entries(control.counts)) made.set({ kind }, count);
   });
@@ -480,63 +497,40 @@ export function makePenaltyMetrics(registry: Registry): { readonly blocks: Count
 /** Registers every metric of the table and Node's own. Call it once per registry. */
 export function makeMetrics({ registry, version, store, memoryStore, rules, ofProcess = true }: MetricsOptions): Metrics {
   if (ofProcess) collectDefaultMetrics({ register: registry });
-  const responseTime = new LatencyHistogram<'grpc_method'>(registry, METRICS.responseTime);
-  const decisionTime = new LatencyHistogram<'via'>(registry, METRICS.decisionTime);
-  decisionTime.share({ via: 'grpc' }, responseTime.with({ grpc_method: 'ShouldRateLimit' }));
-  const metrics: Metrics = {
-    responseTime,
-    decisionTime,
-    totalRequests: counter(registry, METRICS.totalRequests, (made) => {
+  /** What is counted elsewhere, and read at each reading of the metrics. */
+  const collects: Readonly<Record<string, Collect>> = {
+    totalRequests: (made) => {
       made.reset();
-      for (const { labels, count } of responseTime.counts()) made.inc(labels, count);
-    }),
-    shouldRateLimitError: counter(registry, METRICS.shouldRateLimitError),
-    grpcConnections: gauge(registry, METRICS.grpcConnections),
-    grpcConnectionsEnded: counter(registry, METRICS.grpcConnectionsEnded),
-    grpcStreamsRefused: counter(registry, METRICS.grpcStreamsRefused),
-    grpcCertificateReloads: counter(registry, METRICS.grpcCertificateReloads),
-    grpcCertificateExpiry: gauge(registry, METRICS.grpcCertificateExpiry),
-    configGeneration: gauge(registry, METRICS.configGeneration, (made) => {
-      made.set(rules?.ruleSet?.generation ?? 0);
-    }),
-    globalShadowMode: counter(registry, METRICS.globalShadowMode),
-    storeLatency: new LatencyHistogram(registry, METRICS.storeLatency),
-    storeErrors: counter(registry, METRICS.storeErrors),
-    breakerOpen: gauge(registry, METRICS.breakerOpen),
-    breakerOpenings: counter(registry, METRICS.breakerOpenings),
-    denyCacheDenials: counter(registry, METRICS.denyCacheDenials),
-    fallbackDecisions: counter(registry, METRICS.fallbackDecisions),
-    fallbackHits: counter(registry, METRICS.fallbackHits),
-    chargedBackHits: counter(registry, METRICS.chargedBackHits),
-    chargeBackLostHits: counter(registry, METRICS.chargeBackLostHits),
-    instances: gauge(registry, METRICS.instances),
-    redisEvictedKeys: counter(registry, METRICS.redisEvictedKeys),
-    clusterRedirects: counter(registry, METRICS.clusterRedirects),
-    checks: counter(registry, METRICS.checks),
-    reservations: counter(registry, METRICS.reservations),
-    reservationHits: counter(registry, METRICS.reservationHits),
-    reservationsHeld: gauge(registry, METRICS.reservationsHeld),
-    hitsLost: counter(registry, METRICS.hitsLost),
-    memoryStoreBuckets: gauge(registry, METRICS.memoryStoreBuckets, (made) => {
-      made.set(memoryStore?.size ?? 0);
-    }),
-    memoryStoreEvictions: counter(registry, METRICS.memoryStoreEvictions, (made) => {
-      made.reset();
-      made.inc(memoryStore?.evictions ?? 0);
-    }),
-    memoryStoreUsedUpEvictions: counter(registry, METRICS.memoryStoreUsedUpEvictions, (made) => {
-      made.reset();
-      made.inc(memoryStore?.usedUpEvictions ?? 0);
-    }),
-    startTime: gauge(registry, METRICS.startTime),
-    heapLimit: gauge(registry, METRICS.heapLimit, (made) => {
-      made.set(ofProcess ? getHeapStatistics().heap_size_limit : 0);
-    }),
-    buildInfo: gauge(registry, METRICS.buildInfo),
+      for (const { labels, count } of metrics.responseTime.counts()) made.inc(labels, count);
+    },
+    configGeneration: reading(() => rules?.ruleSet?.generation ?? 0),
+    memoryStoreBuckets: reading(() => memoryStore?.size ?? 0),
+    memoryStoreEvictions: reading(() => memoryStore?.evictions ?? 0),
+    memoryStoreUsedUpEvictions: reading(() => memoryStore?.usedUpEvictions ?? 0),
+    heapLimit: reading(() => (ofProcess ? getHeapStatistics().heap_size_limit : 0)),
   };
+  const made = Object.entries<MetricRow>(METRICS).map(([name, row]) => [name, make(registry, row, collects[name])] as const);
+  // Each row makes what its type says: `MadeOf`.
+  const metrics = Object.fromEntries(made) as unknown as Metrics;
+  metrics.decisionTime.share({ via: 'grpc' }, metrics.responseTime.with({ grpc_method: 'ShouldRateLimit' }));
   metrics.buildInfo.set({ version, store }, 1);
-  metrics.startTime.set(Math.round(performance.timeOrigin) / 1_000);
+  metrics.startTime.set(Math.round(STARTED_AT_MS) / 1_000);
   return metrics;
+}
+
+type Collect = (made: Counter | Gauge) => void;
+
+/** The value at each reading. */
+function reading(read: () => number): Collect {
+  return (made) => {
+    made.reset();
+    made.inc(read());
+  };
+}
+
+function make(registry: Registry, row: MetricRow, collect: Collect | undefined): Counter | Gauge | LatencyHistogram<string> {
+  if (row.type === 'counter') return counter(registry, row, collect);
+  return row.type === 'gauge' ? gauge(registry, row, collect) : new LatencyHistogram(registry, row);
 }
 
 interface RowOf<Label extends string> extends MetricRow {

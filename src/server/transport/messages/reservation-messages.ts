@@ -1,7 +1,6 @@
 /** The requests of reservations as plain objects with wire names, common to gRPC and HTTP, and what they ask for. */
 
-import type { RateLimitRequest } from '../../../domain/descriptor/descriptor';
-import { HITS_MAX } from '../../../domain/descriptor/descriptor';
+import { HITS_MAX, type RateLimitRequest } from '../../../domain/descriptor/descriptor';
 import { BadRequestError } from '../../../lib/errors';
 import type { ReservedRequest, ReserveAsk, StepAsk } from '../../../state/reservation/reservation-service';
 import { toRequest } from './request';

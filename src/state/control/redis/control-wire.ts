@@ -7,6 +7,7 @@ import {
   CONTROL_KINDS,
   fieldOf,
   parseField,
+  keyOf,
   type ControlKind,
   type ControlRecord,
   type RecordBounds,
@@ -30,7 +31,6 @@ import {
   type UnreadableRecord,
   type WriteOutcome,
 } from '../control-store';
-import { keyOf } from '../control-record';
 import { fromText, toText } from '../read-record';
 
 /** Called with a record that this version of Weir cannot read. It is ignored. */

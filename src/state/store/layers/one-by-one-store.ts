@@ -2,8 +2,7 @@
 
 import type { Group, Adjustment } from '../../../domain/bucket/take';
 import { storeErrorOf } from '../port/store-error';
-import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../port/store';
-import { optionsOfGroup } from '../port/store';
+import { optionsOfGroup, type GroupOutcome, type AdjustOutcome, type Store, type TakeOptions } from '../port/store';
 
 /** The groups of a call belong to independent requests, so they run concurrently and unordered. */
 export class OneByOneStore implements Store {

@@ -2,8 +2,14 @@
 
 import type { ParentContext } from '../../../observability/tracing/trace-context';
 import { status } from '../../grpc/grpc-status';
-import type { AnswerStream, CallError, GrpcMethod, MethodAnswer, RequestReader } from '../../grpc/grpc-method';
-import { tooLarge } from '../../grpc/grpc-method';
+import {
+  tooLarge,
+  type AnswerStream,
+  type CallError,
+  type GrpcMethod,
+  type MethodAnswer,
+  type RequestReader,
+} from '../../grpc/grpc-method';
 import type { TurnQueue } from '../../turn-queue';
 import { ANSWER_HEAD, errorBlock, errorFrame, OK_TRAILERS } from './answer-frames';
 import { TOO_MUCH_WAITS, type ByteBudget } from '../../byte-budget';
