@@ -5,6 +5,7 @@
 import './program/cli/stop-signals';
 import type { CompletableAction, CompletableCommand } from './program/cli/completion/branch';
 import { CONTROL_COMMANDS } from './program/cli/control/commands';
+import type { ControlCommand } from './program/cli/control/control-command';
 import { UsageError } from './program/cli/usage-error';
 import { ControlFileError } from './state/control/file/control-file';
 import { ConfigError, countProblems, listProblems } from './configuration/problems/config-error';
@@ -37,94 +38,61 @@ interface Command {
 }
 
 /** Subcommands by name. Each loads only what it runs: the server takes 200 ms of CPU, grpc-js as a client and the full YAML reader 100 ms. */
-const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
-  [
-    'serve',
-    {
+const COMMANDS: ReadonlyMap<string, Command> = new Map(
+  Object.entries<Command>({
+    serve: {
       purpose: 'answers the rate limit requests of Envoy until it is stopped',
       load: async () => {
         const { serve, SERVE_USAGE } = await import('./program/cli/serve.js');
         return { usage: SERVE_USAGE, run: serve };
       },
     },
-  ],
-  [
-    'check',
-    {
+    check: {
       purpose: 'shows every error and warning of a configuration',
       load: async () => {
         const { check, CHECK_USAGE } = await import('./program/cli/check.js');
         return { usage: CHECK_USAGE, run: check };
       },
     },
-  ],
-  [
-    'explain',
-    {
+    explain: {
       purpose: 'shows which rules of a configuration match a request, without a server',
       load: async () => {
         const { explain, EXPLAIN_USAGE } = await import('./program/cli/explain/explain.js');
         return { usage: EXPLAIN_USAGE, run: explain };
       },
     },
-  ],
-  [
-    'settings',
-    {
+    settings: {
       purpose: 'shows every setting with its value in this environment',
       load: async () => {
         const { showSettings, SETTINGS_USAGE } = await import('./program/cli/show-settings.js');
         return { usage: SETTINGS_USAGE, run: showSettings };
       },
     },
-  ],
-  [
-    'schema',
-    {
+    schema: {
       purpose: 'prints the JSON Schema of a configuration file, for editors',
       load: async () => {
         const { showSchema, SCHEMA_USAGE } = await import('./program/cli/show-schema.js');
         return { usage: SCHEMA_USAGE, run: showSchema };
       },
     },
-  ],
-  [
-    'ask',
-    {
+    ask: {
       purpose: 'sends one request to a running server',
       load: async () => {
         const { ask, ASK_USAGE } = await import('./program/cli/ask.js');
         return { usage: ASK_USAGE, run: ask };
       },
     },
-  ],
-  [
-    'reserve',
-    {
+    reserve: {
       purpose: 'reserves hits at a running server, and commits or releases them',
       load: async () => {
         const { reserve, RESERVE_USAGE, STEPS } = await import('./program/cli/reserve.js');
         return { usage: RESERVE_USAGE, run: reserve, words: STEPS };
       },
     },
-  ],
-  ...Array.from(CONTROL_COMMANDS, ([name, { purpose, load }]): [string, Command] => [
-    name,
-    {
-      purpose,
-      load: async () => {
-        const [command, { optionsOf, runControl, usageOf: usage }] = await Promise.all([
-          load(),
-          import('./program/cli/control/control-command.js'),
-        ]);
-        const actions = command.actions.map((action) => ({ ...action, options: optionsOf(action) }));
-        return { usage: usage(command), run: (input) => runControl(command, input), actions };
-      },
-    },
-  ]),
-  [
-    'completion',
-    {
+    ...Object.fromEntries(
+      Array.from(CONTROL_COMMANDS, ([name, { purpose, load }]) => [name, { purpose, load: () => controlCommand(load) }]),
+    ),
+    completion: {
       purpose: 'prints the completion script of bash, zsh or fish',
       load: async () => {
         const { completion, COMPLETION_USAGE, SHELLS } = await import('./program/cli/completion/completion.js');
@@ -132,8 +100,17 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
         return { usage: COMPLETION_USAGE, run, words: SHELLS };
       },
     },
-  ],
-]);
+  }),
+);
+
+async function controlCommand(load: () => Promise<ControlCommand>): Promise<LoadedCommand> {
+  const [command, { optionsOf, runControl, usageOf: usage }] = await Promise.all([
+    load(),
+    import('./program/cli/control/control-command.js'),
+  ]);
+  const actions = command.actions.map((action) => ({ ...action, options: optionsOf(action) }));
+  return { usage: usage(command), run: (input) => runControl(command, input), actions };
+}
 
 /** All commands, with what may follow each. */
 async function completable(): Promise<readonly CompletableCommand[]> {

@@ -57,7 +57,7 @@ test('the page has exactly one section for each command', () => {
   const sections = Array.from(page.matchAll(/^## weir (\w+)$/gm), ([, command]) => command);
   expect(sections).toEqual([...COMMANDS.map(({ command }) => command), ...TABLED, 'completion']);
   const main = readFileSync('src/main.ts', 'utf8');
-  const commands = Array.from(main.matchAll(/\[\s*'(\w+)',\s*\{\s*purpose:/g), ([, command]) => command);
+  const commands = Array.from(main.matchAll(/^ {4}(\w+): \{\s*purpose:/gm), ([, command]) => command);
   expect([...commands.slice(0, -1), ...TABLED, ...commands.slice(-1)]).toEqual(sections);
   const cases = Array.from(main.matchAll(/case '(\w+)'/g), ([, command]) => command);
   expect(cases).toEqual(['ratelimit_client', 'ratelimit_config_check', 'version', 'help']);

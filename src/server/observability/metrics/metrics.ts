@@ -497,7 +497,7 @@ export function makePenaltyMetrics(registry: Registry): { readonly blocks: Count
 /** Registers every metric of the table and Node's own. Call it once per registry. */
 export function makeMetrics({ registry, version, store, memoryStore, rules, ofProcess = true }: MetricsOptions): Metrics {
   if (ofProcess) collectDefaultMetrics({ register: registry });
-  /** What is counted elsewhere, and read at each reading of the metrics. */
+  /** Values that are counted elsewhere, and read at each reading of the metrics. */
   const collects: Readonly<Record<string, Collect>> = {
     totalRequests: (made) => {
       made.reset();

@@ -5,7 +5,7 @@ import type { Decision } from '../../../domain/decide/decision';
 import { BadRequestError } from '../../../lib/errors';
 import { TTL_MS_MAX } from '../../../state/reservation/reservation-service';
 import type { TakeOptions } from '../../../state/store/port/store';
-import { decodeRequest, decodeStep, type StepFields } from '../messages/decode-request';
+import { decodeStep, type StepFields } from '../messages/decode-request';
 import {
   encodeKuadrantCommitted,
   encodeKuadrantReserved,
@@ -17,6 +17,7 @@ import { encodeResponse } from '../messages/response';
 import type { MethodAnswer, UnaryMethod } from './grpc-method';
 import { GRPC_MESSAGE_BYTES_MAX, status, STATUS_OF, type Status } from './grpc-status';
 import { toRequest } from '../messages/request';
+import { toRequestOrError } from '../messages/request-cache';
 import type { Read, ReservationCalls, StepFailureKind, StepResult } from '../reservation-calls';
 import type { WireStep } from '../messages/reservation-messages';
 import type { WireSpan } from '../messages/wire';
@@ -118,7 +119,12 @@ function stepMethod<Answer>({ path, fields, encode, step }: StepMethod<Answer>):
 }
 
 function decisionMethod(path: string, answer: (request: Read<RateLimitRequest>, call: TakeOptions) => Promise<MethodAnswer>): UnaryMethod {
-  return { kind: 'unary', path, bytesMax: GRPC_MESSAGE_BYTES_MAX, answer: async (message, call) => answer(readRequest(message), call) };
+  return {
+    kind: 'unary',
+    path,
+    bytesMax: GRPC_MESSAGE_BYTES_MAX,
+    answer: async (message, call) => answer(toRequestOrError(message.toString('latin1')), call),
+  };
 }
 
 function toError({ failure }: { readonly failure: { readonly kind: StepFailureKind; readonly message: string } }): MethodAnswer {
@@ -168,17 +174,6 @@ function clampedTerm(term: WireSpan): WireSpan {
 function toReport({ domain = '', descriptors = [], hits = '0' }: WireStep): Read<RateLimitRequest> {
   try {
     return toRequest({ domain, descriptors, hits_addend: Math.min(Number(hits), 2 ** 32) });
-  } catch (error) {
-    if (error instanceof BadRequestError) return error;
-    throw error;
-  }
-}
-
-function readRequest(bytes: Buffer): Read<RateLimitRequest> {
-  const wire = decodeRequest(bytes.toString('latin1'));
-  if (wire instanceof BadRequestError) return wire;
-  try {
-    return toRequest(wire);
   } catch (error) {
     if (error instanceof BadRequestError) return error;
     throw error;

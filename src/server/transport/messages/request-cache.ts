@@ -129,7 +129,7 @@ export class RequestCache {
   }
 }
 
-function toRequestOrError(message: ByteString): RateLimitRequest | BadRequestError {
+export function toRequestOrError(message: ByteString): RateLimitRequest | BadRequestError {
   const wire = decodeRequest(message);
   if (wire instanceof BadRequestError) return wire;
   try {

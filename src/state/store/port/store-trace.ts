@@ -1,4 +1,4 @@
-/** What a store reports of the requests that a trace samples. */
+/** The reports of a store on the requests that a trace samples. */
 
 import type { Group } from '../../../domain/bucket/take';
 import type { StoreErrorReason } from './store-error';
