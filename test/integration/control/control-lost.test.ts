@@ -1,4 +1,4 @@
-/** A key of records that is gone from Redis, as told by the processes that follow it: log, health, metrics, and their decisions. */
+/** A lost hash of records is reported by log, health and metrics, and the records stay in force where they were known. */
 
 import path from 'node:path';
 import { httpRequest } from '../../support/clients/http-client';

@@ -1,4 +1,4 @@
-/** A process that is killed and started again while Redis is away goes on with its local share: FAILURE_MODE_FILE. */
+/** A process that is killed and started again while Redis is away goes on with its local share. */
 
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** The file of local shares: what a process takes over of the one before it, and what damaged files do to it. */
+/** A process takes over the local shares of the one before it, and ignores a damaged file. */
 
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
