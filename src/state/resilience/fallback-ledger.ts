@@ -279,13 +279,13 @@ export class FallbackLedger {
     const remaining = this.options.lastKnown.remaining(bucketKey, limit);
     const { capacity } = toLocalShare(limit, { instances });
     const used = capacity - Math.min(capacity, shareOfHits(remaining, { instances }));
-    if (used > 0) this.fill(account, { used, atUs: this.options.nowUs() });
+    if (used > 0) this.fill(account, { used });
   }
 
-  /** Begins its own bucket with hits that were used at that time. */
-  private fill(account: Account, { used, atUs }: Pick<KeptAccount, 'used' | 'atUs'>): void {
+  /** Begins its own bucket with hits that were used at that time; without it, now. */
+  private fill(account: Account, { used, atUs }: { readonly used: number; readonly atUs?: number }): void {
     account.used = used;
-    account.usedAtUs = atUs;
+    account.usedAtUs = atUs ?? this.options.nowUs();
     const { localKey: bucketKey, overdraftMax } = account;
     const charge = toCharge({ bucketKey, limit: toLocalShare(account.limit, account), hits: used });
     this.options.local.apply([overdraftMax === undefined ? charge : { ...charge, overdraftMax }], atUs);

@@ -9,6 +9,7 @@ import { FallbackStore } from '../../../src/state/resilience/fallback';
 import { OutageFile } from '../../../src/state/resilience/outage-file';
 import { UsageSnapshot } from '../../../src/state/resilience/usage-snapshot';
 import { MemoryStore } from '../../../src/state/store/memory/memory-store';
+import { until } from '../../support/clock/until';
 import { BUCKET_ALGORITHMS, groupOf, LIMITS, take, TEN_PER_SECOND } from '../../support/decisions/groups';
 import { decided } from '../../support/decisions/outcomes';
 import { SwitchedStore, type Failure } from '../../support/redis/switched-store';
@@ -119,16 +120,16 @@ test('what is owed is charged to the store by the next process, and by none afte
   await first.admittedOf('k', YEAR, 3);
   await first.end();
   const second = await begin();
-  while (owedIn(file) !== 3) await new Promise(setImmediate);
+  await until(() => owedIn(file) === 3);
   second.switched.failing = undefined;
   let finish = (): void => undefined;
   second.switched.hold = new Promise((resolve) => (finish = resolve));
   second.store.chargeBack();
   // The charge is under way: it may have run when this process is killed now.
-  while (second.switched.asked.adjust === 0) await new Promise(setImmediate);
+  await until(() => second.switched.asked.adjust > 0);
   expect(owedIn(file)).toBe(0);
   finish();
-  while (second.charged.back === 0) await new Promise(setImmediate);
+  await until(() => second.charged.back > 0);
   await second.end();
   expect(second.charged).toEqual({ back: 3, lost: 0 });
   const third = await begin();
@@ -234,10 +235,10 @@ test('any number of changes in a second are one write', async () => {
   const pauses = () => timers.mock.calls.filter(([, ms]) => ms === 1_000).length;
   const process = await begin();
   await process.admittedOf('k', YEAR, 3);
-  while (pauses() === 0) {
+  await until(async () => {
     await process.admittedOf('j', YEAR, 1);
-    await new Promise(setImmediate);
-  }
+    return pauses() > 0;
+  });
   for (let i = 0; i < 100; i += 1) {
     await process.admittedOf(`k${i}`, YEAR, 1);
     await new Promise(setImmediate);
