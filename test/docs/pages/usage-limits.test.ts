@@ -37,7 +37,7 @@ test.each([
   ['llm-tokens', 'header_to_metadata'],
   ['llm-tokens', 'json_to_metadata'],
   ['llm-tokens', 'sse_to_metadata'],
-  ['failed-logins', '%CEL(has(response.code) && response.code > 0 && response.code != 401 ? 0 : 1)%'],
+  ['failed-logins', '%CEL(has(response.code) && response.code >= 200 && response.code != 401 ? 0 : 1)%'],
   ['in-flight', 'use_remote_address'],
   ['in-flight', 'x-request-id'],
   ['in-flight', 'is_negative_hits'],

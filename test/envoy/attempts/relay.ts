@@ -29,6 +29,8 @@ export interface Relay {
   taken(domain: string): readonly Call[];
   /** Calls of a domain that Weir has not answered yet. */
   open(domain: string): number;
+  /** Calls whose domain is not known yet. */
+  unread(): number;
   stop(): Promise<void>;
 }
 
@@ -37,6 +39,7 @@ export async function startRelay(weirPort: number): Promise<Relay> {
   const calls = new Map<string, Call[]>();
   const open = new Map<string, number>();
   const count = (domain: string, change: number) => open.set(domain, (open.get(domain) ?? 0) + change);
+  let unread = 0;
   const server = createServer();
   const sessions = new Set<{ destroy(): void }>();
   server.on('session', (session) => {
@@ -55,6 +58,7 @@ export async function startRelay(weirPort: number): Promise<Relay> {
       return all;
     },
     open: (domain) => open.get(domain) ?? 0,
+    unread: () => unread,
     stop: async () => {
       weir.destroy();
       for (const session of sessions) session.destroy();
@@ -68,7 +72,9 @@ export async function startRelay(weirPort: number): Promise<Relay> {
 
   async function pass(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> {
     stream.on('error', () => undefined);
+    unread += 1;
     const question = await bodyOf(stream);
+    unread -= 1;
     const asked = headers[':path'] === METHOD ? decodeRequest(question.toString('latin1', FRAME_HEADER)) : {};
     if (asked instanceof BadRequestError) throw asked;
     const { domain = '' } = asked;

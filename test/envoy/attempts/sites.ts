@@ -39,7 +39,7 @@ export async function startSites(examples: readonly Example[]): Promise<Sites> {
   const backends = new Map<string, RawBackend>();
   for (const { id } of examples) backends.set(id, await startRawBackend(answerOf(id)));
   const backendOf = (id: string) => backends.get(id)!;
-  const { envoy, admin, port, weirClusters } = await startListeners(examples, (id) => {
+  const { envoy, admin, port, weirClusters, backendClusters } = await startListeners(examples, (id) => {
     const backend = backendOf(id).port;
     return new Map([
       ['backend:8080', backend],
@@ -79,13 +79,19 @@ export async function startSites(examples: readonly Example[]): Promise<Sites> {
     const seen = await stats();
     const listener = `listener.127.0.0.1_${port(id)}.downstream_cx`;
     const cluster = `cluster.${weirClusters.get(id) ?? ''}.upstream_rq`;
-    const open = [`${listener}_active`, `${cluster}_active`, `${cluster}_pending_active`].map((name) => seen.get(name));
-    return Number(seen.get(`${listener}_total`)) >= (opened.get(id) ?? 0) && open.every((value) => value === '0') && relay.open(id) === 0;
+    const toBackend = `cluster.${backendClusters.get(id) ?? ''}.upstream_cx_active`;
+    const names = [`${listener}_active`, `${cluster}_active`, `${cluster}_pending_active`, ...(OVER_TCP.includes(id) ? [toBackend] : [])];
+    const isOver = names.every((name) => seen.get(name) === '0') && relay.open(id) + relay.unread() === 0;
+    return isOver && Number(seen.get(`${listener}_total`)) >= (opened.get(id) ?? 0);
   }
 }
 
+/** Their proxy sends the backend what it has got, also after the caller has hung up. */
+const OVER_TCP = ['connections'];
+
 /** Connections, and calls to Weir. */
-const STATS = '^(listener\\.127.*\\.downstream_cx_(active|total)|cluster\\.weir.*\\.upstream_rq_(pending_)?active)$';
+const STATS =
+  '^(listener\\.127.*\\.downstream_cx_(active|total)|cluster\\.weir.*\\.upstream_rq_(pending_)?active|cluster\\.backend.*\\.upstream_cx_active)$';
 
 /** All who ask while one look is under way share the next one. */
 function sharedLook<Look>(look: () => Promise<Look>): () => Promise<Look> {

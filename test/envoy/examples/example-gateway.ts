@@ -101,6 +101,7 @@ export interface Listeners {
   readonly admin: (path: string) => Promise<string>;
   readonly port: (id: string) => number;
   readonly weirClusters: ReadonlyMap<string, string>;
+  readonly backendClusters: ReadonlyMap<string, string>;
 }
 
 /** One Envoy with a listener for each example. `addressesOf`: ports of the servers of an example, by the addresses in its configuration. */
@@ -112,13 +113,13 @@ export async function startListeners(
   const ports = new Map<string, number>();
   for (const { id } of examples) ports.set(id, await freePort());
   const parts = examples.map((example) => bootstrapOf(example, { port: portOf(example.id), addresses: addressesOf(example.id) }));
-  const { config, weirClusters } = merged(parts, adminPort);
+  const { config, weirClusters, backendClusters } = merged(parts, adminPort);
   const envoy = await startEnvoy({ config: JSON.stringify(config), adminPort });
   const admin = async (path: string) => {
     const method = path.startsWith('/runtime_modify') ? 'POST' : 'GET';
     return (await httpRequest(`http://127.0.0.1:${adminPort}${path}`, { method })).body;
   };
-  return { envoy, admin, port: portOf, weirClusters };
+  return { envoy, admin, port: portOf, weirClusters, backendClusters };
 
   function portOf(id: string): number {
     const port = ports.get(id);
@@ -169,8 +170,9 @@ function bootstrapOf({ id, envoy, replacements = {} }: Example, { port, addresse
 function merged(
   parts: readonly { readonly id: string; readonly bootstrap: Bootstrap }[],
   adminPort: number,
-): { readonly config: Json; readonly weirClusters: ReadonlyMap<string, string> } {
+): { readonly config: Json } & Pick<Listeners, 'weirClusters' | 'backendClusters'> {
   const weirClusters = new Map<string, string>();
+  const backendClusters = new Map<string, string>();
   const clusters: Json[] = [];
   const listeners: Json[] = [];
   const taken = new Set<string>();
@@ -178,6 +180,7 @@ function merged(
     const names = new Map(bootstrap.static_resources.clusters.map(({ name }) => [name, taken.has(name) ? `${name}-${id}` : name] as const));
     for (const name of names.values()) taken.add(name);
     weirClusters.set(id, names.get('weir') ?? '');
+    backendClusters.set(id, names.get('backend') ?? '');
     const renamed = rewritten(bootstrap.static_resources, (value) => {
       if (!isObject(value)) return value;
       const changed = Object.entries(value).map(([key, each]): [string, Json] => {
@@ -196,5 +199,5 @@ function merged(
     layered_runtime: of('layered_runtime') ?? {},
     static_resources: { listeners, clusters },
   };
-  return { config, weirClusters };
+  return { config, weirClusters, backendClusters };
 }
