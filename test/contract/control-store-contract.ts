@@ -8,6 +8,7 @@ import {
   type AuditEntry,
   type AuditQuery,
   type ControlStore,
+  type Position,
   type WriteOutcome,
 } from '../../src/state/control/control-store';
 
@@ -37,10 +38,17 @@ const penalty = (number: number, untilMs: number): ControlRecord => ({
   untilMs,
 });
 
+/** A write of 20 KB leaves the fewest writes in the log. */
+const LOG_BYTES = 262_144;
+
 /** Small ones, so that a test can fill a store, and more than a write removes at once. */
 const PENALTIES = 300;
 const PLANS = 450;
-export const SMALL_BOUNDS: RecordBounds = { records: { ...RECORDS_MAX, plan: PLANS, block: 2 * PENALTIES }, penalties: PENALTIES };
+export const SMALL_BOUNDS: RecordBounds = {
+  records: { ...RECORDS_MAX, plan: PLANS, block: 2 * PENALTIES },
+  penalties: PENALTIES,
+  logBytes: LOG_BYTES,
+};
 
 /** Puts records in writes of the most changes; resolves to the last outcome. */
 async function putAll(
@@ -111,6 +119,25 @@ export function describeControlStore(name: string, open: (nowUs: number) => Prom
       });
       expect(await store.read([keyOf(block)])).toEqual([undefined]);
       await store.close();
+    });
+
+    test('large writes shorten the change log, and small ones do not', async () => {
+      const positions: Position[] = [];
+      const write = async (of: (n: number) => ControlRecord[], writes: number): Promise<void> => {
+        for (let n = 0; n < writes; n += 1) {
+          await store.write({ changes: of(n).map((put) => ({ put })), audit });
+          const { position } = (await store.changesAfter(undefined)) as { position: Position };
+          positions.push(position);
+        }
+      };
+      const large = (n: number): ControlRecord[] =>
+        Array.from({ length: 20 }, (_, i) => ({ ...block, id: `large-${i}`, entries: [{ key: 'k', value: `${n}${'x'.repeat(1_000)}` }] }));
+      await write((n) => [tenant('small', `plan-${n}`)], 60);
+      expect(await store.changesAfter(positions[0])).toMatchObject({ kind: 'changes' });
+      await write(large, 60);
+      // Only trimmed: the follower reads everything again, and lost nothing.
+      expect(await store.changesAfter(positions[60])).toMatchObject({ kind: 'gap', common: Infinity });
+      expect(await store.changesAfter(positions.at(-15))).toMatchObject({ kind: 'changes' });
     });
 
     test('each change says what was there, and whether it changed anything', async () => {

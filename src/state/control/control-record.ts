@@ -37,13 +37,17 @@ export const RECORDS_MAX: Readonly<Record<ControlKind, number>> = {
 /** Most blocks by penalties among the blocks: requests cause them, and operators always have the rest. */
 export const PENALTY_BLOCKS_MAX = 50_000;
 
-/** How many records a store keeps. */
+/** Divided by the size of a write, it is how many such writes the change log keeps. The largest writes have 620 KB, so the change log takes at most 370 MB. */
+const LOG_BYTES = 64 * 1024 * 1024;
+
+/** How many records a store keeps, and the number of large writes in its change log (`logEntriesMax`). */
 export interface RecordBounds {
   readonly records: Readonly<Record<ControlKind, number>>;
   readonly penalties: number;
+  readonly logBytes: number;
 }
 
-export const STORE_BOUNDS: RecordBounds = { records: RECORDS_MAX, penalties: PENALTY_BLOCKS_MAX };
+export const STORE_BOUNDS: RecordBounds = { records: RECORDS_MAX, penalties: PENALTY_BLOCKS_MAX, logBytes: LOG_BYTES };
 
 /** The beginning of the ids of blocks by penalties. */
 export const PENALTY_ID_START = 'penalty-';

@@ -1,6 +1,6 @@
 /** The port of control data: what a store of records must be able to do. */
 
-import type { ControlKind, ControlRecord, RecordKey, StoredRecord } from './control-record';
+import type { ControlKind, ControlRecord, RecordBounds, RecordKey, StoredRecord } from './control-record';
 
 /** Most changes of one write. */
 export const CHANGES_MAX = 50;
@@ -22,8 +22,19 @@ export const ENDED_GRACE_MS = 86_400_000;
 export const REMOVED_AT_ONCE = 200;
 export const FULL_ROUNDS = 5;
 
-/** Most changes that a store keeps for followers that were away; one that was away for longer reads everything again. */
-export const LOG_MAX = 10_000;
+/** Most writes in the change log, for followers that were away; one that was away for longer reads everything again. */
+const LOG_MAX = 10_000;
+
+/** Fewest writes in the change log: a follower that reads every second still finds them. */
+const LOG_MIN = 20;
+
+/**
+ * How many writes the change log keeps after one of `bytes`, with `logBytes` of STORE_BOUNDS. So at most logBytes / s writes of s bytes or
+ * more are in it, for every s, and all of them together have at most logBytes x (1 + ln(LOG_MAX x largest / logBytes)) bytes.
+ */
+export function logEntriesMax(bytes: number, { logBytes }: Pick<RecordBounds, 'logBytes'>): number {
+  return Math.max(LOG_MIN, Math.min(LOG_MAX, Math.floor(logBytes / Math.max(1, bytes))));
+}
 
 /** For how long the id of a write is remembered, in milliseconds. */
 export const WRITE_ID_MS = 3_600_000;

@@ -17,7 +17,7 @@ import {
   AUDIT_MAX,
   ENDED_GRACE_MS,
   FULL_ROUNDS,
-  LOG_MAX,
+  logEntriesMax,
   PENALTY_TRAIL_MAX,
   PENALTY_TRAIL_RECORD_BYTES_MAX,
   REMOVED_AT_ONCE,
@@ -207,11 +207,15 @@ export class LocalControlStore implements ControlStore {
 
   /** Applies an entry of the journal. */
   load({ version, atMs, changes, audit, penalties = [], id, digest, discardsLost }: JournalEntry): void {
+    let bytes = 0;
     for (const { key, record, version: ofRecord } of changes) {
       this.remove(key);
+      bytes += fieldOf(key).length;
       if (record === undefined) continue;
       const expiry = record.untilMs === undefined ? undefined : this.expiries.add(record.untilMs, key);
-      this.records[key.kind].set(fieldOf(key), { text: toText(record), version: ofRecord, expiry });
+      const text = toText(record);
+      bytes += text.length;
+      this.records[key.kind].set(fieldOf(key), { text, version: ofRecord, expiry });
       if (isPenalty(key) && record.untilMs !== undefined) this.penaltyEnds.set(fieldOf(key), record.untilMs);
     }
     this.version = Math.max(this.version, version);
@@ -220,7 +224,8 @@ export class LocalControlStore implements ControlStore {
     this.trails.audit.add(audit);
     this.trails.penalties.add(penalties);
     // Dropped in portions, because each costs a copy.
-    if (this.log.length > 2 * LOG_MAX) this.log = this.log.slice(-LOG_MAX);
+    const keptMax = logEntriesMax(bytes, this.bounds);
+    if (this.log.length > 2 * keptMax) this.log = this.log.slice(-keptMax);
     if (id !== undefined && digest !== undefined) this.remember(id, { digest, version, atMs });
   }
 

@@ -17,7 +17,7 @@ import {
 import {
   AUDIT_MAX,
   AUDIT_RECORD_BYTES_MAX,
-  LOG_MAX,
+  logEntriesMax,
   PENALTY_TRAIL_MAX,
   PENALTY_TRAIL_RECORD_BYTES_MAX,
   WRITE_ID_MS,
@@ -60,13 +60,15 @@ export function encodeWrite(
   { epoch, digest, discardsLost, bounds }: WriteArguments,
 ): string[] {
   const { author, action, reason = '', details = '' } = audit;
+  const encoded = changes.map(encodeChange);
+  const bytes = encoded.reduce((sum, [, field = '', , , text = '']) => sum + field.length + Buffer.byteLength(text), 0);
   return [
     epoch,
     dryRun ? '1' : '0',
     discardsLost ? '1' : '0',
     digest,
     String(WRITE_ID_MS),
-    String(LOG_MAX),
+    String(logEntriesMax(bytes, bounds)),
     String(trail === 'penalties' ? PENALTY_TRAIL_MAX : AUDIT_MAX),
     String(trail === 'penalties' ? PENALTY_TRAIL_RECORD_BYTES_MAX : AUDIT_RECORD_BYTES_MAX),
     author,
@@ -76,7 +78,7 @@ export function encodeWrite(
     ...CONTROL_KINDS.map((kind) => String(bounds.records[kind])),
     String(bounds.penalties),
     base === undefined ? '' : baseText(base),
-    ...changes.flatMap(encodeChange),
+    ...encoded.flat(),
   ];
 }
 
