@@ -222,9 +222,9 @@ export const STAGES = [
     folders: ['test/integration', 'test/conformance'],
     onlyLong: integrationTests(['admin/busy-viewers', 'decisions/million-buckets', 'library/pack-from-sources']),
     needs: ['build', 'redis', 'redisVersions', 'shells'],
-    cores: 1.2,
+    cores: 1,
     workers: 3,
-    quietS: 400,
+    quietS: 450,
   },
   // It measures processor time, which other stages on the same cores would change.
   { name: 'bench', folders: ['test/bench'], needs: ['build', 'redis', 'h2load'], cores: 2, quietS: 60 },

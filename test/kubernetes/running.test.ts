@@ -239,7 +239,8 @@ describe('the check before an install or upgrade', () => {
       ({ container }) => container === 'check',
     )!;
     const { volumes = [], containers } = job.spec;
-    expect(volumes.map(({ configMap, secret }) => (configMap ?? secret)?.optional)).toEqual(volumes.map(() => true));
+    const named = volumes.flatMap(({ configMap, secret }) => configMap ?? secret ?? []);
+    expect(named.map(({ optional }) => optional)).toEqual([true, true, true, true]);
     expect(JSON.stringify(containers[0]!.env)).toContain('"optional":true');
     expect(containers[0]!.envFrom).toEqual([{ secretRef: { name: 'a-secret', optional: true } }]);
   });

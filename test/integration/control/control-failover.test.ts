@@ -142,7 +142,7 @@ async function expectNothingLostSilently(served: Served, acknowledged: readonly 
   for (const instance of served.instances) {
     await until(async () => (await tenantsKnownBy(instance)) === acknowledged.length, { timeoutMs: WAIT_MS });
     expect((await healthOf(instance)).includes(LOST)).toBe(missing.length > 0);
-    expect(await metricOf(instance, 'weir_control_lost_records')).toBe(missing.length);
+    await until(async () => (await metricOf(instance, 'weir_control_lost_records')) === missing.length, { timeoutMs: WAIT_MS });
   }
   if (missing.length > 0) {
     expect(await served.admin({ method: 'POST', path: '/v1/control/restore', body: {} })).toMatchObject({ status: 200 });
