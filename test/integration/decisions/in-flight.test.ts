@@ -153,7 +153,8 @@ test(
     await callers.run();
     showFigures(callers);
     expect(callers.excess).toEqual([]);
-    expect([callers.most >= MAX, callers.outlived > 0, callers.died > 0, callers.denied > 0]).toEqual([true, true, true, true]);
+    // Whether one of the slow callers outlives its hold depends on the machine.
+    expect([callers.most >= MAX, callers.died > 0, callers.denied > 0]).toEqual([true, true, true]);
     await until(async () => (await freeSlots(clients[0]!, descriptorOf())) === MAX);
   },
   TIMEOUT_MS,

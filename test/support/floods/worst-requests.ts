@@ -201,9 +201,12 @@ function httpReserve(): WorstRequest {
 /** What the ids of releases begin with, none of which was reserved. */
 export const UNKNOWN_ID_START = 'never-reserved';
 
+/** The kind whose records in Redis the test measures. */
+export const RELEASE_OF_UNKNOWN_ID = '/v1/reservations: Release of an unknown id';
+
 function httpRelease(): WorstRequest {
   return {
-    name: '/v1/reservations: Release of an unknown id',
+    name: RELEASE_OF_UNKNOWN_ID,
     answers: DECIDED,
     send: async ({ httpPort }, n) =>
       post(`http://127.0.0.1:${httpPort}/v1/reservations/${idOf(UNKNOWN_ID_START, n)}:release`, {
