@@ -9,8 +9,6 @@ local HELD, COMMITTED, RELEASED, LAPSED = 1, 2, 3, 4
 local LATE, UNKNOWN = 1, 2
 -- The numbers that every record has, in one match: a match for each takes three times as long.
 local RECORD_HEAD = '^' .. string.rep('(%d+) ', 8) .. '(%d+)()'
--- The formats of records, by their number of fields. A run that lapses many records needs one or two formats.
-local RECORD_PATTERNS = {}
 local LIFE_MAX_US = 86400000000
 
 local function unpack_record(value)
@@ -41,12 +39,7 @@ local function pack_record(record)
     numbers[#numbers + 1] = max(0, record.used_before[leg])
   end
   -- All at once: to format each takes three times as long.
-  local pattern = RECORD_PATTERNS[#numbers]
-  if not pattern then
-    pattern = string.rep('%d ', #numbers - 1) .. '%d\n'
-    RECORD_PATTERNS[#numbers] = pattern
-  end
-  return format(pattern, unpack(numbers)) .. record.plan
+  return format(string.rep('%d ', #numbers - 1) .. '%d\n', unpack(numbers)) .. record.plan
 end
 
 -- How many hits of those asked for the shares leave room for. `names[i]` is what leg i counts in, share_max[i] its share (-1: none).

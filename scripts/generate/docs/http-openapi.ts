@@ -32,7 +32,7 @@ const RETRY_AFTER: Json = {
 const FAILURES: Json = {
   400: reply('The request is invalid.', TEXT),
   500: reply('An internal error.', TEXT),
-  503: reply('Nothing can decide: the store failed, or there is no configuration yet.', TEXT),
+  503: reply('Nothing can decide: the store failed, or no configuration is loaded yet.', TEXT),
 };
 
 const JSON_OPERATION: Json = {
@@ -86,7 +86,7 @@ const STEP_FAILURES: Json = {
   400: reply('The step is invalid.', json('Error')),
   413: reply('The body is too large.', json('Error')),
   500: reply('An internal error.', json('Error')),
-  503: reply('The store failed, or there is no configuration yet.', json('Error')),
+  503: reply('The store failed, or no configuration is loaded yet.', json('Error')),
 };
 
 const RESERVE_OPERATION: Json = {

@@ -55,7 +55,7 @@ export class RulesInForce {
   /** @throws UnavailableError before the first good set */
   get ruleSetNow(): RuleSet {
     const { ruleSet } = this;
-    if (ruleSet === undefined) throw new UnavailableError('there is no configuration yet; see the log of the rate limit service');
+    if (ruleSet === undefined) throw new UnavailableError('no configuration is loaded yet; see the log of the rate limit service');
     return ruleSet;
   }
 

@@ -64,6 +64,8 @@ export class OutageFile {
   /** The state that the last process left; undefined: none, or none that can be used. */
   async read(): Promise<OutageState | undefined> {
     const { path: file } = this.options;
+    // A process that was killed during a write left keys of clients in it.
+    await removeUnfinished(file);
     // An outage is late to learn that no file can be written.
     await access(path.dirname(file), constants.W_OK).catch((error: unknown) => {
       this.report(error);
@@ -223,15 +225,34 @@ function* textOf(head: OutageHead, accounts: Iterable<KeptAccount>): Generator<u
 
 /** Under its own name only when it is whole. Keys may hold data of clients, so nobody else may read it. */
 async function replaceFile(file: string, chunks: readonly string[]): Promise<void> {
-  const other = `${file}.new`;
+  const other = unfinished(file);
   await rm(other, { force: true });
-  const handle = await open(other, 'wx', 0o600);
+  try {
+    await writeWhole(other, chunks);
+    await rename(other, file);
+  } catch (error) {
+    await removeUnfinished(file);
+    throw error;
+  }
+}
+
+async function writeWhole(file: string, chunks: readonly string[]): Promise<void> {
+  const handle = await open(file, 'wx', 0o600);
   try {
     for (const chunk of chunks) await handle.appendFile(chunk, 'latin1');
   } finally {
     await handle.close();
   }
-  await rename(other, file);
+}
+
+/** The name of a file during its write. */
+function unfinished(file: string): string {
+  return `${file}.new`;
+}
+
+/** The next write reports what cannot be removed. */
+async function removeUnfinished(file: string): Promise<void> {
+  await rm(unfinished(file), { force: true }).catch(() => undefined);
 }
 
 async function readStart(handle: FileHandle, bytes: number): Promise<Buffer> {

@@ -75,6 +75,8 @@ export async function startRelay(weirPort: number): Promise<Relay> {
     unread += 1;
     const question = await bodyOf(stream);
     unread -= 1;
+    // Envoy gave the call up before it was sent.
+    if (question.length < FRAME_HEADER || question.length < FRAME_HEADER + question.readUInt32BE(1)) return;
     const asked = headers[':path'] === METHOD ? decodeRequest(question.toString('latin1', FRAME_HEADER)) : {};
     if (asked instanceof BadRequestError) throw asked;
     const { domain = '' } = asked;

@@ -84,6 +84,14 @@ export function limitsIn(seen: Seen): readonly number[] {
 /** `usual`: the smallest limit that the request counts towards as it is. Undefined: all is counted. */
 export function escapeOf(seen: Seen, usual: number): string | undefined {
   const { subject } = seen;
+  const named = seen.received.filter((request) => names(seen, request));
+  if (named.length > 0 && named.length < seen.received.length) {
+    // A request without the token, inside of the body of one with it, counts as that of nobody in particular.
+    const own = ownValues(seen, true);
+    const calls = seen.calls.filter((call) => limitOf(call, own, subject.cost !== undefined) === Infinity);
+    const others = seen.received.filter((request) => !named.includes(request));
+    return escapeOf({ ...seen, received: named }, usual) ?? escapeOf({ ...seen, received: others, calls }, usual);
+  }
   const received = subject.byConnection === undefined ? seen.received : firstOfConnections(seen.received);
   const limits = limitsIn(seen);
   const bounds = received.map((request) => boundOf(seen, request, Math.max(usual, subject.total ?? 0))).sort((a, b) => a - b);

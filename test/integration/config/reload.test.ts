@@ -267,7 +267,7 @@ describe('without a good configuration at the start, from RUNTIME_ROOT', () => {
     expect(await debugPage(weir, '/rlconfig')).toContain('# config: none yet; the last configuration loaded was rejected:\n');
     await expect(client.ask('a', BOTH)).rejects.toMatchObject({
       code: status.UNAVAILABLE,
-      details: expect.stringContaining('there is no configuration yet') as unknown,
+      details: expect.stringContaining('no configuration is loaded yet') as unknown,
     });
     expect([await metricOf(weir, GENERATION), await metricOf(weir, ERRORS), await metricOf(weir, LOADS)]).toEqual([0, 1, 0]);
     const map = new ConfigMap(setOf(0), path.join(home, 'root/config'));

@@ -230,6 +230,24 @@ test('a file of another program is never replaced, a damaged one of Weir is', as
   expect(owedIn(file)).toBe(1);
 });
 
+test('what a process left of a write that it did not finish is gone after the next start', async () => {
+  writeFileSync(`${file}.new`, lineOf({}).slice(0, -5));
+  const next = await begin();
+  await next.end();
+  expect(readdirSync(folder)).toEqual([]);
+  expect(said).toEqual([]);
+});
+
+test('a write that fails leaves no part of it', async () => {
+  const first = await begin();
+  await first.admittedOf('k', YEAR, 1);
+  // The file cannot take the place of a folder.
+  mkdirSync(file);
+  await first.end();
+  expect(readdirSync(folder)).toEqual([path.basename(file)]);
+  expect(said).toEqual([expect.stringMatching(/cannot be written: /)]);
+});
+
 test('any number of changes in a second are one write', async () => {
   const timers = jest.spyOn(globalThis, 'setTimeout');
   const pauses = () => timers.mock.calls.filter(([, ms]) => ms === 1_000).length;

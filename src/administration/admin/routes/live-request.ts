@@ -28,7 +28,7 @@ export function toRequest({ domain, descriptors }: RequestBody): RateLimitReques
 /** @throws AdminProblem if none is loaded yet */
 export function currentRules({ rules }: AdminBackend): CurrentRules {
   const current = rules.current();
-  if (current === undefined) throw new AdminProblem('unavailable', 'there is no configuration yet; see the log');
+  if (current === undefined) throw new AdminProblem('unavailable', 'no configuration is loaded yet; see the log');
   return current;
 }
 

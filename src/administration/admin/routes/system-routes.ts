@@ -95,7 +95,7 @@ const rules = route({
   summary: 'Lists the rules in force, the generation of the configuration, its warnings, and why a newer one was rejected.',
   query: object({ ...page, domain: Type.Optional(domain) }),
   reply: object({
-    generation: Type.Integer({ minimum: 0, description: '0: there is no configuration yet.' }),
+    generation: Type.Integer({ minimum: 0, description: '0: no configuration is loaded yet.' }),
     warnings: Type.Array(Type.String()),
     refused: Type.Array(Type.String(), { description: 'Problems of the newest configuration; empty if it is in force.' }),
     items: Type.Array(rule),
