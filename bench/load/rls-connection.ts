@@ -30,7 +30,7 @@ export interface RlsConnectionOptions {
   readonly slots: number;
   /** Connections of the same generator. */
   readonly sharedBy: number;
-  readonly onAnswer: (answer: { readonly outcome: Outcome; readonly key: number; readonly dueMs: number }) => void;
+  readonly onAnswer: (answer: { readonly outcome: Outcome; readonly key: number; readonly dueMs: number; readonly sentMs: number }) => void;
   /** After all answers that one read has brought. */
   readonly onAnswers: () => void;
   /** It ended, or the peer does not keep to HTTP/2 or gRPC. */
@@ -42,6 +42,7 @@ export class RlsConnection {
   private readonly codes: Uint8Array;
   private readonly keys: Uint32Array;
   private readonly dueMs: Float64Array;
+  private readonly sentMs: Float64Array;
   private readonly pieceBytes: number;
   private underWay = 0;
   private nextId = 1;
@@ -59,6 +60,7 @@ export class RlsConnection {
     this.codes = new Uint8Array(slots);
     this.keys = new Uint32Array(slots);
     this.dueMs = new Float64Array(slots);
+    this.sentMs = new Float64Array(slots);
     this.streamsMax = slots;
     this.pieceBytes = Math.max(PIECE_BYTES_MIN, Math.floor(PIECE_BYTES / sharedBy));
     this.piece = Buffer.allocUnsafe(this.pieceBytes);
@@ -95,7 +97,7 @@ export class RlsConnection {
   }
 
   /** Sent at the next `flush`. */
-  ask({ key, dueMs }: { readonly key: number; readonly dueMs: number }): void {
+  ask({ key, dueMs, sentMs }: { readonly key: number; readonly dueMs: number; readonly sentMs: number }): void {
     const { call } = this;
     this.call = this.options.calls.later;
     if (this.to + call.bytes > this.piece.length) {
@@ -110,6 +112,7 @@ export class RlsConnection {
     this.codes[slot] = NO_CODE_YET;
     this.keys[slot] = key;
     this.dueMs[slot] = dueMs;
+    this.sentMs[slot] = sentMs;
     this.nextId += 2;
     this.underWay += 1;
     this.sendWindow -= call.dataBytes;
@@ -190,7 +193,7 @@ export class RlsConnection {
     this.codes[slot] = 0;
     this.underWay -= 1;
     const outcome = code === CODE_OK ? 'admitted' : code === CODE_OVER_LIMIT ? 'denied' : 'failed';
-    this.options.onAnswer({ outcome, key: this.keys[slot]!, dueMs: this.dueMs[slot]! });
+    this.options.onAnswer({ outcome, key: this.keys[slot]!, dueMs: this.dueMs[slot]!, sentMs: this.sentMs[slot]! });
   }
 
   private takeSettings(settings: Buffer): void {

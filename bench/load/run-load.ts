@@ -1,6 +1,6 @@
 /** One run of a load: a closed loop keeps a number of streams busy, an open loop makes a number of calls a second. */
 
-import { processorTimeUs } from '../support/process-usage';
+import { processorTimeUs, waitedForCoreUs } from '../support/process-usage';
 import { prepareCalls, type Asked, type Calls } from './calls';
 import { keysOf, type KeyChoice } from './keys';
 import { Latencies, type Quantiles } from './latencies';
@@ -52,10 +52,14 @@ export interface LoadResult {
   readonly admittedOfWatched: readonly number[];
   /** Of each metered process, in microseconds. */
   readonly processorUs: readonly number[];
+  /** How long each metered process was ready to run and waited for a core, in microseconds. */
+  readonly waitedUs: readonly number[];
   /** From the time that a call was due (closed loop: was sent) until its answer. */
   readonly latencyMs?: Quantiles;
   /** Of an open loop: from the time that a call was due until it was sent. */
   readonly lateMs?: Quantiles;
+  /** Of an open loop: from the time that a call was sent until its answer, which leaves the lateness of the generator out. */
+  readonly answerMs?: Quantiles;
 }
 
 export function runLoad(job: LoadJob): Promise<LoadResult> {
@@ -70,6 +74,7 @@ class LoadRun {
   private readonly admittedOfWatched: Uint32Array;
   private readonly latencies = new Latencies();
   private readonly lates = new Latencies();
+  private readonly answers = new Latencies();
   /** Due, while no window was open. */
   private readonly waiting: number[] = [];
   private turn = 0;
@@ -91,6 +96,7 @@ class LoadRun {
     await pause(SETTLE_MS);
     const { load, meteredPids = [] } = this.job;
     const beforeUs = meteredPids.map(processorTimeUs);
+    const waitedBeforeUs = meteredPids.map(waitedForCoreUs);
     this.isAsking = true;
     const startMs = load.kind === 'closed' ? await this.runClosed() : await this.runOpen(load.perSecond);
     this.isAsking = false;
@@ -98,6 +104,7 @@ class LoadRun {
     await this.until(() => inFlight() === 0, ANSWERS_MS);
     const elapsedMs = performance.now() - startMs;
     const processorUs = meteredPids.map((pid, index) => processorTimeUs(pid) - beforeUs[index]!);
+    const waitedUs = meteredPids.map((pid, index) => waitedForCoreUs(pid) - waitedBeforeUs[index]!);
     const unanswered = inFlight();
     for (const connection of this.connections) connection.close();
     return {
@@ -107,8 +114,10 @@ class LoadRun {
       ...(this.broken !== undefined && { broken: this.broken }),
       admittedOfWatched: [...this.admittedOfWatched],
       processorUs,
+      waitedUs,
       ...(this.latencies.size > 0 && { latencyMs: this.latencies.quantiles() }),
       ...(this.lates.size > 0 && { lateMs: this.lates.quantiles() }),
+      ...(this.answers.size > 0 && { answerMs: this.answers.quantiles() }),
     };
   }
 
@@ -143,10 +152,13 @@ class LoadRun {
       calls: this.calls,
       slots: load.kind === 'open' ? OPEN_SLOTS : nextPowerOfTwo(SLOTS_PER_STREAM * load.streams),
       sharedBy: connections,
-      onAnswer: ({ outcome, key, dueMs }) => {
+      onAnswer: ({ outcome, key, dueMs, sentMs }) => {
         this.counts[outcome] += 1;
         if (outcome === 'admitted' && key < this.admittedOfWatched.length) this.admittedOfWatched[key]! += 1;
-        if (dueMs > 0) this.latencies.add(performance.now() - dueMs);
+        if (dueMs === 0) return;
+        const nowMs = performance.now();
+        this.latencies.add(nowMs - dueMs);
+        if (load.kind === 'open') this.answers.add(nowMs - sentMs);
       },
       onAnswers: () => {
         if (this.job.load.kind === 'open') this.askWaiting();
@@ -165,7 +177,8 @@ class LoadRun {
     const streams = load.kind === 'closed' ? load.streams : 0;
     for (; connection.inFlight < streams && connection.canAsk && this.left > 0; this.left -= 1) {
       this.asked += 1;
-      connection.ask({ key: this.nextKey(), dueMs: this.asked % TIMED_EACH === 0 ? performance.now() : 0 });
+      const dueMs = this.asked % TIMED_EACH === 0 ? performance.now() : 0;
+      connection.ask({ key: this.nextKey(), dueMs, sentMs: dueMs });
     }
     connection.flush();
   }
@@ -184,7 +197,7 @@ class LoadRun {
       refused = 0;
       const dueMs = this.waiting[sent]!;
       this.lates.add(nowMs - dueMs);
-      connection.ask({ key: this.nextKey(), dueMs });
+      connection.ask({ key: this.nextKey(), dueMs, sentMs: nowMs });
       sent += 1;
     }
     this.waiting.splice(0, sent);

@@ -31,10 +31,16 @@ export const TITLES: Readonly<Record<Row['contender'], string>> = {
 /** The server that all ratios of processor time refer to. */
 const BASE = 'constant_grpc_js';
 
+/** The server that shows what the machine does to every latency. */
+const CONTROL = 'constant_lean';
+
 const MIB = 1024 * 1024;
 
 /** One call in a hundred was sent later than that: the generator has not kept its schedule. */
 const LATE_MS = 1;
+/** A round in which the server waited for a core for more than this part of the time was spoiled by other processes. */
+const SPOILED_BY_WAITS = 0.1;
+
 /** Part of the calls due that must have been answered in the time. */
 const ANSWERED_SHARE = 0.99;
 
@@ -134,13 +140,14 @@ function closedSection({ rows, rounds }: DecisionsResult): string {
     .map((row) => {
       const all = roundsOf(row, rounds);
       return [
-        TITLES[row.contender],
+        titleOf(row, all),
         WORKLOADS[row.workload].title,
         shapeOf(row),
         spread(spreadOf(all.map(({ serverUs }) => serverUs)), threeDigits),
         ratioToBase(row, rounds),
         whole(median(all, ({ perSecond }) => perSecond)),
         `${whole(median(all, ({ busy }) => busy) * 100)} %`,
+        optional(all, ({ waited }) => waited, percent),
         optional(all, ({ latencyMs }) => latencyMs?.p50, threeDigits),
         optional(all, ({ latencyMs }) => latencyMs?.p99, threeDigits),
         optional(all, ({ redisUs }) => redisUs, threeDigits),
@@ -160,6 +167,7 @@ function closedSection({ rows, rounds }: DecisionsResult): string {
     'to grpc-js',
     'per second',
     'busy',
+    'waited',
     'p50 ms',
     'p99 ms',
     'Redis CPU µs',
@@ -178,12 +186,20 @@ ${table(header, lines)}
 - **CPU µs**: user and system time of all threads and processes of the server, per decision, from the first call to the last answer (connecting
   excluded); of \`RedisStore\`, the process that calls it. **to grpc-js**: its ratio to ${CONTENDERS[BASE]}, at the same streams.
 - **per second**: decisions; **busy**: processor time of the server per second, 100 % is one core. Below 100 % the limit was the other
-  core, which the generator and Redis share. **p50, p99**: from sending a call to its answer, of each eighth call.
+  core, which the generator and Redis share. **waited**: the part of the time in which the server could run and had no core.
+  ${SPOILED_NOTE} **p50, p99**: from sending a call to its answer, of each eighth call.
 - **Redis CPU µs** and **Redis calls**, per decision: processor time of the Redis process, and commands sent to it (\`INFO commandstats\`);
   commands inside a script are not sent.
 - **over-grant**: hits admitted beyond those allowed, in the worst round. Keys that are not used up: each admitted hit must have been charged to
   its bucket (of 100 keys, 20, or the one). The exhausted key: what its limit lets pass since its first call.
 - **without Redis**: decisions made by a failure mode; **failed**: calls answered with an error, or not at all; both summed over all rounds.`;
+}
+
+const SPOILED_NOTE = `A **†** marks rows that waited for more than ${percent(SPOILED_BY_WAITS)} of the time in some rounds: other processes spoiled those.`;
+
+function titleOf({ contender }: Row, all: readonly RowFigures[]): string {
+  const spoiled = all.filter(({ waited = 0 }) => waited > SPOILED_BY_WAITS).length;
+  return spoiled === 0 ? TITLES[contender] : `${TITLES[contender]} † (${spoiled} of ${all.length} rounds)`;
 }
 
 function shapeOf({ load }: Row): string {
@@ -200,12 +216,19 @@ function openSection({ rows, rounds }: DecisionsResult): string {
         spread(spreadOf(all.map(({ latencyMs }) => latencyMs?.[share] ?? NaN)), threeDigits);
       const lateMs = median(all, (figures) => figures.lateMs?.p99 ?? NaN);
       const perSecond = median(all, (figures) => figures.perSecond);
+      const control: Row = { ...row, contender: CONTROL };
+      const aboveControl = rounds.flatMap((round) => {
+        const [own, beside] = [row, control].map((each) => round.get(rowId(each))?.answerMs?.p99);
+        return own === undefined || beside === undefined || row.contender === CONTROL ? [] : [own - beside];
+      });
       return [
-        TITLES[row.contender],
+        titleOf(row, all),
         row.load.kind === 'open' && row.load.rate === 'half' ? `${whole(rate)} (half)` : whole(rate),
         times('p50'),
         times('p99'),
         times('p999'),
+        optional(all, ({ answerMs }) => answerMs?.p99, threeDigits),
+        aboveControl.length === 0 ? '-' : threeDigits(spreadOf(aboveControl).median),
         threeDigits(median(all, ({ serverUs }) => serverUs)),
         optional(all, ({ redisUs }) => redisUs, threeDigits),
         threeDigits(lateMs),
@@ -220,9 +243,11 @@ function openSection({ rows, rounds }: DecisionsResult): string {
 Open loops: calls at even times, whatever becomes of earlier calls, over ${CONNECTIONS} connections, for any of 100,000 keys. Latency counts from when a
 call was due, so a server that stalls is charged for the calls that had to wait.
 
-${table(['server', 'calls a second', 'p50 ms', 'p99 ms', 'p99.9 ms', 'CPU µs', 'Redis CPU µs', 'sent late, p99 ms', 'kept up', 'without Redis', 'failed'], lines)}
+${table(['server', 'calls a second', 'p50 ms', 'p99 ms', 'p99.9 ms', 'p99 from sending', 'above the control', 'CPU µs', 'Redis CPU µs', 'sent late, p99 ms', 'kept up', 'without Redis', 'failed'], lines)}
 
 - **half**: half of the decisions per second of the same server at ${CONNECTIONS} x 64 in the first round.
+- **p99 from sending**: without the lateness of the generator. **above the control**: that less the same of ${CONTENDERS[CONTROL]}, at the same
+  rate in the same round: what the machine and the transport cost is left out. ${SPOILED_NOTE}
 - **sent late**: from when a call was due until it was sent: this part of the latency is the generator's.
   **kept up**: that is below ${LATE_MS} ms, and ${whole(ANSWERED_SHARE * 100)} % of the calls were answered in the time.`;
 }

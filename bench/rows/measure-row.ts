@@ -36,6 +36,10 @@ export interface RowFigures {
   readonly fallbacks?: number;
   readonly latencyMs?: Quantiles;
   readonly lateMs?: Quantiles;
+  /** Of an open loop: the time of an answer, without the lateness of the generator. */
+  readonly answerMs?: Quantiles;
+  /** The part of the time in which the server was ready to run and waited for a core; undefined where it was not measured. */
+  readonly waited?: number;
   /** Of an open loop: the calls that were to be made in a second. */
   readonly rate?: number;
 }
@@ -197,6 +201,8 @@ export class RowMeter {
       ...(calls !== undefined && { redisUs: usedUs.at(-1)! / each, redisCalls: calls / each }),
       ...(result?.latencyMs && { latencyMs: result.latencyMs }),
       ...(result?.lateMs && { lateMs: result.lateMs }),
+      ...(result?.answerMs && { answerMs: result.answerMs }),
+      ...(result && { waited: sum(result.waitedUs.slice(0, pids.length)) / 1000 / elapsedMs }),
       ...(row.load.kind === 'open' && { rate: this.rateOf(row, row.load.rate) }),
     };
     return { figures, admittedOfWatched: result?.admittedOfWatched ?? [] };

@@ -13,6 +13,9 @@ export const SATURATING_STREAMS = 64;
 /** Keys of a row that is not about one key. */
 const MANY_KEYS = 100_000;
 
+/** Keys that come again within a second, as those of real limits do: their buckets exist. Of `MANY_KEYS`, with many descriptors nearly every bucket is new. */
+const STEADY_KEYS = 2_000;
+
 /** As `limits.yaml` has it. */
 export interface WorkloadLimit {
   readonly requests: number;
@@ -36,24 +39,29 @@ const NEVER_USED_UP: WorkloadLimit = { requests: 100_000, unit: 'year', perSecon
 /** The keys of `limits.yaml` in order; a request of n descriptors has the first n. */
 const ENTRY_KEYS = ['user', 'tenant', ...Array.from({ length: 18 }, (_, i) => `dimension_${String(i + 3).padStart(2, '0')}`)];
 
-function ofDescriptors(count: number, title: string): Workload {
+function ofDescriptors(count: number, keyCount = MANY_KEYS): Workload {
+  const keys = `${keyCount.toLocaleString('en-US')} keys`;
   // Each watched key is read twice a round for each descriptor.
   return {
-    title,
+    title: count === 1 ? keys : `${keys}, ${count} descriptors`,
     asked: { domain: 'bench', entryKeys: ENTRY_KEYS.slice(0, count) },
-    keyCount: MANY_KEYS,
+    keyCount,
     limit: NEVER_USED_UP,
     watchedBelow: count > 2 ? 20 : 100,
   };
 }
 
 export const WORKLOADS = {
-  many: ofDescriptors(1, '100,000 keys'),
-  two: ofDescriptors(2, '100,000 keys, 2 descriptors'),
-  three: ofDescriptors(3, '100,000 keys, 3 descriptors'),
-  five: ofDescriptors(5, '100,000 keys, 5 descriptors'),
-  ten: ofDescriptors(10, '100,000 keys, 10 descriptors'),
-  twenty: ofDescriptors(20, '100,000 keys, 20 descriptors'),
+  many: ofDescriptors(1),
+  two: ofDescriptors(2),
+  three: ofDescriptors(3),
+  five: ofDescriptors(5),
+  ten: ofDescriptors(10),
+  twenty: ofDescriptors(20),
+  steady: ofDescriptors(1, STEADY_KEYS),
+  steady_five: ofDescriptors(5, STEADY_KEYS),
+  steady_ten: ofDescriptors(10, STEADY_KEYS),
+  steady_twenty: ofDescriptors(20, STEADY_KEYS),
   check: {
     title: '100,000 keys, checks (0 hits)',
     asked: { domain: 'bench', entryKeys: ['user'], hits: 0 },
@@ -90,6 +98,11 @@ export type WorkloadName = keyof typeof WORKLOADS;
 
 /** Requests of 1, 2, 3, 5, 10, and 20 descriptors. */
 export const BY_DESCRIPTORS = { 1: 'many', 2: 'two', 3: 'three', 5: 'five', 10: 'ten', 20: 'twenty' } as const satisfies Readonly<
+  Record<number, WorkloadName>
+>;
+
+/** The same with keys that come again. */
+export const STEADY_BY_DESCRIPTORS = { 1: 'steady', 5: 'steady_five', 10: 'steady_ten', 20: 'steady_twenty' } as const satisfies Readonly<
   Record<number, WorkloadName>
 >;
 
@@ -142,6 +155,7 @@ const ONE_CALL: readonly Shape[] = [
 ];
 const SATURATING: readonly Shape[] = [[CONNECTIONS, SATURATING_STREAMS]];
 const DESCRIPTORS = Object.values(BY_DESCRIPTORS);
+const STEADY_DESCRIPTORS = Object.values(STEADY_BY_DESCRIPTORS);
 
 function closed(contender: Row['contender'], workload: WorkloadName, shapes: readonly Shape[] = SATURATING): Row[] {
   return shapes.map(([connections, streams]) => ({ contender, workload, load: { kind: 'closed', connections, streams } }));
@@ -158,7 +172,7 @@ function byH2load(contender: ContenderName, all: readonly number[]): Row[] {
 /** The rows of a server that counts in Redis, beside its peers. */
 function onRedis(contender: ContenderName): Row[] {
   return [
-    ...DESCRIPTORS.flatMap((workload) => closed(contender, workload)),
+    ...[...DESCRIPTORS, ...STEADY_DESCRIPTORS].flatMap((workload) => closed(contender, workload)),
     ...closed(contender, 'many', ONE_CALL),
     ...closed(contender, 'hot'),
     ...closed(contender, 'exhausted'),
@@ -208,6 +222,7 @@ const FULL: readonly Row[] = [
   ...byH2load('constant_grpc_js', [64, 8, 1]),
   ...byH2load('constant_lean', [64, 8, 1]),
   ...open('constant_grpc_js', [2_000, 'half']),
+  ...open('constant_lean', [2_000, 10_000]),
   ...open('embedded', ['half']),
   ...open('redis', ['half']),
   ...open('redis_grpc_js', [2_000]),
@@ -215,7 +230,7 @@ const FULL: readonly Row[] = [
 
 /** Weir on the newest Redis of `.cache/redis-versions`. */
 const NEWEST_REDIS: readonly Row[] = [
-  ...DESCRIPTORS.flatMap((workload) => closed('redis_newest', workload)),
+  ...[...DESCRIPTORS, ...STEADY_DESCRIPTORS].flatMap((workload) => closed('redis_newest', workload)),
   ...closed('redis_newest', 'many', [[4, 1]]),
 ];
 
@@ -239,6 +254,7 @@ const SHORT: readonly Row[] = [
   ...byH2load('constant_grpc_js', [64]),
   ...byH2load('constant_lean', [64]),
   ...open('constant_grpc_js', [2_000]),
+  ...open('constant_lean', [2_000]),
   ...open('redis', [2_000]),
 ];
 

@@ -265,6 +265,19 @@ describe('the report', () => {
     ]);
   });
 
+  test('the report marks the rows that other processes kept waiting, and takes the control off the latency', () => {
+    const id = 'redis many open-2000';
+    const quiet = figures(2, { waited: 0.01, answerMs: { p50: 1, p99: 5, p999: 9 } });
+    const control = new Map([['constant_lean many open-2000', figures(2, { answerMs: { p50: 1, p99: 3, p999: 9 } })]]);
+    const text = renderDecisions(
+      result([roundOf(100, new Map([...control, [id, quiet]])), roundOf(100, new Map([...control, [id, { ...quiet, waited: 0.3 }]]))]),
+    );
+    const [line = ''] = text.split('\n').filter((each) => each.startsWith('| Weir, Redis, lean †'));
+    expect(line).toContain('† (1 of 2 rounds) | 2,000 |');
+    expect(line).toContain('| 5.00 | 2.00 | 2.00 |');
+    expect(text.split('\n').filter((each) => each.startsWith('| ') && each.includes('†'))).toHaveLength(1);
+  });
+
   test('the report says when a schedule was missed, and by which side', () => {
     expect(keptUp({ lateMs: 0.4, perSecond: 1999, rate: 2000 })).toBe('yes');
     expect(keptUp({ lateMs: 4, perSecond: 1999, rate: 2000 })).toContain('generator');

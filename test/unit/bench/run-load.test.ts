@@ -71,9 +71,10 @@ describe.each(TRANSPORTS)('on %s', (transport) => {
 
   test('many connections with one call each are all used, and the time of a named process is measured', async () => {
     const many = { connections: 120, load: { kind: 'closed', streams: 1 }, callsMax: 1_200, meteredPids: [process.pid] } as const;
-    const { processorUs, ...counts } = await runLoad(job(await serve(transport, byKey), many));
+    const { processorUs, waitedUs, ...counts } = await runLoad(job(await serve(transport, byKey), many));
     expect(counts).toMatchObject({ admitted: 400, denied: 400, failed: 400 });
     expect(processorUs[0]).toBeGreaterThan(0);
+    expect(waitedUs[0]).toBeGreaterThanOrEqual(0);
   });
 
   test('the generator keeps the given number of streams open, and never more', async () => {
@@ -97,10 +98,15 @@ describe.each(TRANSPORTS)('on %s', (transport) => {
 
   test('an open loop makes every call of its schedule, and measures the time of each', async () => {
     const port = await serve(transport, byKey);
-    const { latencyMs, lateMs, ...counts } = await runLoad(job(port, { load: { kind: 'open', perSecond: 1_500 }, durationMs: 200 }));
+    const { latencyMs, lateMs, answerMs, ...counts } = await runLoad(
+      job(port, { load: { kind: 'open', perSecond: 1_500 }, durationMs: 200 }),
+    );
     expect(counts).toMatchObject({ admitted: 100, denied: 100, failed: 100 });
     expect(latencyMs!.p50).toBeGreaterThan(lateMs!.p50);
     expect(latencyMs!.p999).toBeGreaterThanOrEqual(latencyMs!.p99);
+    // Each call is sent when it is due or later.
+    expect(answerMs!.p50).toBeLessThanOrEqual(latencyMs!.p50);
+    expect(answerMs!.p99).toBeLessThanOrEqual(latencyMs!.p99);
   });
 });
 
