@@ -85,7 +85,8 @@ if args[1] == '0' then
   return load_general_path().take_general_groups(now_us)
 end
 
--- By place in KEYS: the stored values of the buckets; and of those that are to be written, the new value and the time until the bucket is full.
+-- By place in KEYS: the stored values of the buckets; and of those that are to be written, the new value (a number: of a fixed window) and the time until the
+-- bucket is full (0: its TTL stands, since the stored value is of the same window).
 local values, new_values, full_after_us = read_values(keys), { nil, nil, nil, nil }, { nil, nil, nil, nil }
 -- By key: the last place at which the bucket was charged, for the groups that follow. Nil: the command has one group.
 local latest, has_repeats = nil, false
@@ -134,19 +135,23 @@ while first_place <= key_count do
       if earlier then
         value, has_repeats = new_values[earlier], true
       end
-      local left, reset_after_us, new_value, used, rest
+      local left, reset_after_us, new_value, used, rest, is_in_course
       if hits > 0 then
         left, reset_after_us, new_value, used, rest = charge_tokens(value, now_us, hits * times, window_us, capacity, args[take_at + 3] + 0)
         take_at = take_at + 4
       else
-        left, reset_after_us, new_value, used, rest = charge_window(value, now_us, -hits * times, window_us, capacity)
+        left, reset_after_us, new_value, used, rest, is_in_course = charge_window(value, now_us, -hits * times, window_us, capacity)
         take_at = take_at + 3
       end
       if not left then
         all_fit = false
         break
       end
-      new_values[place], full_after_us[place] = new_value, reset_after_us
+      if is_in_course and earlier then
+        -- The group before may have begun the window.
+        is_in_course = full_after_us[earlier] == 0
+      end
+      new_values[place], full_after_us[place] = new_value, is_in_course and 0 or reset_after_us
       if latest then
         latest[keys[place]] = place
       end
@@ -174,8 +179,5 @@ if has_repeats then
     end
   end
 end
-local is_written, refused = write_together(keys, new_values, full_after_us)
-if not is_written then
-  refused = write_each(keys, new_values, full_after_us)
-end
-return refused or reply
+local has_written, refused = write_together(keys, new_values, full_after_us)
+return refused or write_each(keys, values, new_values, full_after_us, has_written) or reply

@@ -3,8 +3,8 @@ Charges a plain take to the stored value of its bucket, if it fits. Pure: no red
 to, in one step and without a table.
 
 They get the stored value (false: the bucket does not exist), the time, the hits and the limit. They return what remains, the time until the bucket is full, its
-new value, and its state before the take as the two numbers of a fold's reply. They return nil if the hits do not fit, or if the value or a
-number is unusual: then decide-group.lua has to decide.
+new value, and its state before the take as the two numbers of a fold's reply; of a fixed window also whether the value is of the window in course. They return nil if
+the hits do not fit, or if the value or a number is unusual: then decide-group.lua has to decide.
 
 They use no local from outside: each one would cost every run as much as a call.
 ]]
@@ -44,19 +44,19 @@ local function charge_tokens(value, now_us, hits, window_us, capacity, requests)
   return left, (level + -level % requests) / requests, struct.pack(level < LONG_LEVEL and '>I7I5' or '>I7I7', now_us, level), used, rest
 end
 
--- Charges a fixed window of a fixed length.
+-- Charges a fixed window of a fixed length. Its new value is a number.
 local function charge_window(value, now_us, hits, window_us, capacity)
   local EXACT_MAX = 9007199254740991
   local part_us = now_us % window_us
   -- In halves of a microsecond, like the value.
-  local starts_at, used = 2 * (now_us - part_us), 0
+  local starts_at, used, is_in_course = 2 * (now_us - part_us), 0, false
   if value then
     local number = tonumber(value)
     if not number or number < 0 or number % 1 ~= 0 then
       return nil
     elseif number >= starts_at then
       -- A value of a later window yields more hits than are accepted below.
-      used = number - starts_at
+      used, is_in_course = number - starts_at, true
     end
   end
   local charged = used + hits
@@ -64,5 +64,5 @@ local function charge_window(value, now_us, hits, window_us, capacity)
   if left < 0 or charged >= 2 * window_us or starts_at + charged > EXACT_MAX then
     return nil
   end
-  return left, window_us - part_us, string.format('%d', starts_at + charged), used, 0
+  return left, window_us - part_us, starts_at + charged, used, 0, is_in_course
 end

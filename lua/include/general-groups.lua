@@ -1,7 +1,7 @@
 --[[
 The general path of take.lua: decides groups of every kind. The head of take.lua describes what is read here.
 ]]
---- @needs "limit" "decide-group" "buckets"
+--- @needs "numbers" "limit" "decide-group" "buckets"
 
 local TOKEN_BUCKET, FIXED_WINDOW = 1, 2
 
@@ -154,7 +154,8 @@ local function take_plain_group(group, buckets_by_place, now_us, reply, at)
     local take
     take, take_at = read_plain_take(take_at)
     local earlier, key = charged_before(place, buckets_by_place.full_after_us), KEYS[place]
-    take.bucket = new_bucket(key, take.engine, take.limit, earlier and buckets_by_place.new_values[earlier] or buckets_by_place.values[place])
+    local value = earlier and buckets_by_place.new_values[earlier] or buckets_by_place.values[place]
+    take.bucket = new_bucket(key, take.engine, take.limit, type(value) == 'number' and format('%d', value) or value)
     is_readable = is_readable and take.bucket.state ~= false
     takes[#takes + 1], buckets_by_place.full_after_us[place], buckets_by_place.latest[key] = take, nil, earlier
     place = place + 1

@@ -2,9 +2,9 @@
 Writes buckets of plain groups with few commands: MSETEX (Redis 8.4, Valkey 9.1 and newer) writes many keys with one TTL.
 ]]
 
--- Writes like write_each in write-each.lua. Buckets whose TTLs lie between the same powers of two share the longest of these TTLs: a TTL may be longer
--- than a bucket needs, never shorter. Returns false, with nothing written, without MSETEX, for one key, for too many keys, or if Redis refuses the first
--- command. Otherwise returns true, and an error reply if Redis refuses a later command.
+-- Writes the buckets that need a TTL, like write_each in write-each.lua, and takes their times away. Buckets whose TTLs lie between the same powers of two share
+-- the longest of these TTLs: a TTL may be longer than a bucket needs, never shorter. Returns whether it has written: not without MSETEX, for one key, for too many
+-- keys, or if Redis refuses the first command; and an error reply if Redis refuses a later command.
 local function write_together(keys, values, full_after_us)
   -- The first two as in writing.lua. unpack returns about 8,000 values at most, and MSETEX takes two for each key.
   local EXPIRY_MARGIN_US, WRITTEN_IN_PART, TOGETHER_KEYS_MAX = 2000000, 'PARTLY written: Redis refused a later write of the run', 1000
@@ -14,13 +14,14 @@ local function write_together(keys, values, full_after_us)
   -- For each power of two: the number of keys, each key with its value, and the longest TTL.
   local classes, longest_ms = {}, {}
   for place = 1, #keys do
-    if full_after_us[place] then
+    if (full_after_us[place] or 0) > 0 then
+      local value = values[place]
       local expires_after_ms = math.ceil((full_after_us[place] + EXPIRY_MARGIN_US) / 1000)
       local _, power = math.frexp(expires_after_ms)
       local class = classes[power] or { 0 }
       local count = class[1] + 1
       classes[power], longest_ms[power] = class, math.max(longest_ms[power] or 0, expires_after_ms)
-      class[1], class[count + count], class[count + count + 1] = count, keys[place], values[place]
+      class[1], class[count + count], class[count + count + 1] = count, keys[place], type(value) == 'number' and string.format('%d', value) or value
     end
   end
   local is_first = true
@@ -33,5 +34,10 @@ local function write_together(keys, values, full_after_us)
     end
     is_first = false
   end
-  return true
+  for place = 1, #keys do
+    if (full_after_us[place] or 0) > 0 then
+      full_after_us[place] = nil
+    end
+  end
+  return not is_first
 end

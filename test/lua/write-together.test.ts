@@ -104,6 +104,21 @@ describe.each(listVersions().filter(({ name }) => name.startsWith('valkey-9')))(
       }
     });
 
+    test('a run that begins two windows and charges two in course needs one MSETEX and two INCRBY', async () => {
+      const window = LIMITS.fixed_window;
+      const [inCourse, all] = [
+        ['a', 'b'],
+        ['a', 'c', 'b', 'd'],
+      ].map((keys) => groupOf(keys.map((key) => take(key, { limit: window }))));
+      await redis.store.take([inCourse!]);
+      await redis.client.configResetStat();
+      await redis.store.take([all!]);
+      expect([await callsOf('msetex'), await callsOf('incrby'), await callsOf('set')]).toEqual([1, 2, 0]);
+      const start = 2 * (START_US - (START_US % window.windowUs));
+      expect(await redis.client.mGet(['a', 'b', 'c', 'd'])).toEqual([2, 2, 1, 1].map((used) => String(start + used)));
+      for (const key of ['a', 'b', 'c', 'd']) expect(await redis.client.pTTL(key)).toBeGreaterThan(0);
+    });
+
     test('a denied group writes nothing, and a group beside it writes its charge', async () => {
       await redis.store.take([groupOf([take('a', { hits: 11 }), take('b')]), groupOf([take('b'), take('c', { hits: 3 })])]);
       expect((await redis.client.keys('?')).sort()).toEqual(['b', 'c']);

@@ -104,7 +104,7 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
   'take.lua main: if hits > 0 then | 0 -> (-1)': NO_PLAIN_CHECK,
   'take.lua main: left, reset_after_us, new_value, used, rest = charge_tokens(value, now_us, hits * times, window_us, capacity, args[take_at + 3] + 0) | statement dropped':
     LEFT_TO_GENERAL,
-  'take.lua main: left, reset_after_us, new_value, used, rest = charge_window(value, now_us, -hits * times, window_us, capacity) | statement dropped':
+  'take.lua main: left, reset_after_us, new_value, used, rest, is_in_course = charge_window(value, now_us, -hits * times, window_us, capacity) | statement dropped':
     LEFT_TO_GENERAL,
   'take.lua main: for place = 1, key_count do | 1 -> 0': NO_PLACE_0,
   'include/read-values.lua read_values: local MGET_KEYS_MAX = 4000 | 4000 -> 4001': NEVER_SO_MANY,
@@ -143,7 +143,7 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
   'include/charge-plain.lua charge_window: if not number or number < 0 or number % 1 ~= 0 then | 0 -> 1 #2': LEFT_TO_GENERAL,
   'include/charge-plain.lua charge_window: if not number or number < 0 or number % 1 ~= 0 then | 0 -> (-1) #2': LEFT_TO_GENERAL,
   'include/charge-plain.lua charge_window: elseif number >= starts_at then | >= -> >': NONE_USED,
-  'include/charge-plain.lua charge_window: used = number - starts_at | - -> +': `far more hits are used then than any limit has: ${LEFT_TO_GENERAL}`,
+  'include/charge-plain.lua charge_window: used, is_in_course = number - starts_at, true | - -> +': `far more hits are used then than any limit has: ${LEFT_TO_GENERAL}`,
   'include/charge-plain.lua charge_window: if left < 0 or charged >= 2 * window_us or starts_at + charged > EXACT_MAX then | < -> <=':
     LEFT_TO_GENERAL,
   'include/charge-plain.lua charge_window: if left < 0 or charged >= 2 * window_us or starts_at + charged > EXACT_MAX then | 0 -> 1':

@@ -127,7 +127,7 @@ function callProbes({ call: { nowUs, script, args, reply, buckets }, scripts, ex
       ? []
       : [{ command: ['MGET', ...buckets.map(({ key }) => key)], fault: (given: unknown) => valueFault(given, buckets) }]),
     ...buckets.flatMap(({ key, change }): readonly Probe[] => [
-      ...(typeof change === 'string'
+      ...(typeof change === 'string' || change.mayBeIncreased
         ? []
         : [{ command: ['PTTL', key], fault: (given: unknown) => latest.see(Number(given) - change.ttlMs) }]),
       { command: ['PEXPIRETIME', key], fault: (given) => expiryFault({ key, change, given, expiries }) },
@@ -153,7 +153,7 @@ interface ExpiryFaultInput extends Pick<ExpectedBucket, 'key' | 'change'> {
 function expiryFault({ key, change, given, expiries }: ExpiryFaultInput): string | undefined {
   const before = expiries.get(key) ?? NO_KEY;
   expiries.set(key, given);
-  if (change === 'kept' || change === 'rewritten')
+  if (change === 'kept' || change === 'rewritten' || change === 'increased')
     return given === before ? undefined : 'a key was written, made or lost that was to be left alone';
   return change === 'deleted' && given !== NO_KEY ? 'a key was left' : undefined;
 }
@@ -179,20 +179,25 @@ class LatestTtl {
 function commandCountProbe(scenarios: readonly ExpectedScenario[]): Probe {
   const calls = scenarios.flatMap((scenario) => scenario.calls);
   const changes = calls.flatMap((call) => call.buckets.map(({ change }) => change));
+  const changedBy = (...kinds: readonly unknown[]) => changes.filter((change) => kinds.includes(change)).length;
+  const unsure = changes.filter((change) => typeof change !== 'string' && change.mayBeIncreased).length;
+  const written = changes.length - changedBy('kept', 'deleted');
   const readsWith = (command: keyof Reads) => calls.reduce((sum, { reads }) => sum + reads[command], 0);
-  const expected = {
+  const expected: Readonly<Record<string, number>> = {
     // Each call reads the clock, and had it set.
     get: calls.length + readsWith('get'),
     // Its buckets are looked at after each call.
     mget: calls.filter(({ buckets }) => buckets.length > 0).length + readsWith('mget'),
     exists: readsWith('exists'),
-    set: calls.length + changes.filter((change) => change !== 'kept' && change !== 'deleted').length,
-    del: changes.filter((change) => change === 'deleted').length,
+    del: changedBy('deleted'),
   };
   return {
     command: ['INFO', 'commandstats'],
     fault: (stats) => {
+      const [set, increased] = [callsOf('set', String(stats)) - calls.length, callsOf('incrby', String(stats))];
+      const isBetween = increased >= changedBy('increased') && increased <= changedBy('increased') + unsure;
       const wrong = Object.entries(expected).filter(([command, times]) => callsOf(command, String(stats)) !== times);
+      if (set + increased !== written || !isBetween) wrong.push(['set and incrby', written]);
       return wrong.length === 0 ? undefined : `number of commands: ${wrong.map(([command]) => command).join(', ')}`;
     },
   };

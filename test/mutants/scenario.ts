@@ -63,8 +63,11 @@ export interface ExpectedBucket {
   readonly key: string;
   /** In latin1; null: no key, or none that GET can read. */
   readonly value: string | null;
-  /** `kept`: not written, so that not even its expiry changes. `rewritten`: only its expiry stays. */
-  readonly change: 'kept' | 'deleted' | 'rewritten' | { readonly ttlMs: number };
+  /**
+   * `kept`: not written, so that not even its expiry changes. `rewritten` and `increased`: only its expiry stays. `mayBeIncreased`: that depends on the
+   * other buckets of its groups.
+   */
+  readonly change: 'kept' | 'deleted' | 'rewritten' | 'increased' | { readonly ttlMs: number; readonly mayBeIncreased?: true };
 }
 
 export interface ExpectedScenario {
@@ -150,6 +153,7 @@ function expectTakeCall({ call: { nowUs, groups }, states, texts, limits }: Expe
       continue;
     }
     const found = group.takes.flatMap((take) => numbersFound(take, states.get(take.bucketKey), nowUs));
+    const before = group.takes.map(({ bucketKey }) => states.get(bucketKey));
     const decided = places.map(() => {
       const one = decideGroup({ group, nowUs, read: (key) => states.get(key) });
       one.writes.forEach((write) => {
@@ -157,10 +161,47 @@ function expectTakeCall({ call: { nowUs, groups }, states, texts, limits }: Expe
       });
       return one;
     });
+    const after = group.takes.map(({ bucketKey }) => states.get(bucketKey));
+    const path = isPlain ? pathOf({ group, decided, states: [...before, ...after], nowUs }) : 'general';
+    for (const { bucketKey } of group.takes)
+      if (decided.some(({ writes }) => writes.some((write) => write.bucketKey === bucketKey))) run.charge(bucketKey, path);
     if (places.length > 1) reply.push(decided.filter(({ overLimit }) => !overLimit).length, ...found);
     else reply.push(...decided.flatMap((one) => numbersOf(group, one)));
   }
-  return { nowUs, script: 'take', args: [String(keys.length), ...keys, ...args], reply, buckets: run.buckets(keys), reads };
+  return { nowUs, script: 'take', args: [String(keys.length), ...keys, ...args], reply, buckets: run.buckets(keys, nowUs), reads };
+}
+
+/** How take.lua decides a plain group. `unsure`: it has other buckets than fixed windows, whose values may be unusual. */
+type Path = 'straight' | 'general' | 'unsure';
+
+interface PathInput {
+  readonly group: Group;
+  readonly decided: readonly GroupVerdict[];
+  /** Its buckets before and after, in the order of its takes. */
+  readonly states: readonly (BucketState | undefined)[];
+  readonly nowUs: number;
+}
+
+function pathOf({ group: { takes }, decided, states, nowUs }: PathInput): Path {
+  if (decided.some(({ overLimit, verdicts }) => overLimit || verdicts.some(({ fits }) => !fits))) return 'general';
+  if (takes.some(({ limit }) => limit.algorithm !== 'fixed_window')) return 'unsure';
+  const isUsual = states.every((state, i) => {
+    const { limit } = takes[i % takes.length]!;
+    return state === undefined || (isNumber(packState(state, limit)) && windowOf(state) <= windowAt(limit, nowUs));
+  });
+  return isUsual ? 'straight' : 'general';
+}
+
+function isNumber(value: string): boolean {
+  return /^\d+$/.test(value);
+}
+
+function windowOf(state: BucketState): number {
+  return 'index' in state ? state.index : Number.NaN;
+}
+
+function windowAt({ windowUs }: BucketLimit, nowUs: number): number {
+  return Math.floor(nowUs / windowUs);
 }
 
 /** Plain groups are read at once; if one of them holds something else than a string, then each by itself after all. */
@@ -217,15 +258,16 @@ function expectAdjustCall({ call: { nowUs, adjustments }, states, texts, limits 
     script: 'adjust',
     args: [String(keys.length), ...keys, ...args],
     reply,
-    buckets: run.buckets(keys),
+    buckets: run.buckets(keys, nowUs),
     reads: eachOnce(keys),
   };
 }
 
 /** What one run does to the buckets. */
 class ExpectedRun {
-  private readonly before: ReadonlySet<string>;
+  private readonly before: ReadonlyMap<string, BucketState>;
   private readonly writes = new Map<string, BucketWrite>();
+  private readonly paths = new Map<string, Path>();
 
   private readonly states: Map<string, BucketState>;
   private readonly texts: ReadonlyMap<string, string | null>;
@@ -235,7 +277,7 @@ class ExpectedRun {
     this.states = states;
     this.texts = texts;
     this.limits = limits;
-    this.before = new Set(states.keys());
+    this.before = new Map(states);
   }
 
   write(write: BucketWrite): void {
@@ -246,12 +288,39 @@ class ExpectedRun {
     else this.states.set(bucketKey, state);
   }
 
-  buckets(keys: readonly string[]): readonly ExpectedBucket[] {
+  /** Once the general path has charged a bucket, the run writes it whole. */
+  charge(bucketKey: string, path: Path): void {
+    const earlier = this.paths.get(bucketKey);
+    this.paths.set(
+      bucketKey,
+      earlier === undefined || path === 'general' || (path === 'unsure' && earlier === 'straight') ? path : earlier,
+    );
+  }
+
+  buckets(keys: readonly string[], nowUs: number): readonly ExpectedBucket[] {
     return [...new Set(keys)].map((key) => {
       const state = this.states.get(key);
       const value = state === undefined ? (this.texts.get(key) ?? null) : packState(state, this.limits.get(key)!);
-      return { key, value, change: changeOf(this.writes.get(key), this.before.has(key)) };
+      return { key, value, change: this.changeOf(key, nowUs) };
     });
+  }
+
+  private changeOf(key: string, nowUs: number): ExpectedBucket['change'] {
+    const change = changeOf(this.writes.get(key), this.before.has(key));
+    const path = this.paths.get(key) ?? 'general';
+    if (typeof change === 'string' || path === 'general' || !this.isInCourse(key, nowUs)) return change;
+    return path === 'straight' ? 'increased' : { ...change, mayBeIncreased: true };
+  }
+
+  /** Whether it is a fixed window that was in course before the run. */
+  private isInCourse(key: string, nowUs: number): boolean {
+    const [state, limit] = [this.before.get(key), this.limits.get(key)!];
+    return (
+      state !== undefined &&
+      limit.algorithm === 'fixed_window' &&
+      windowOf(state) === windowAt(limit, nowUs) &&
+      isNumber(packState(state, limit))
+    );
   }
 }
 
