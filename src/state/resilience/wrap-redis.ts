@@ -10,7 +10,7 @@ import { BatchingStore, type BatchingOptions } from '../store/layers/batching-st
 import { MeasuredStore, type StoreMeasure } from '../store/layers/measured-store';
 import type { Store } from '../store/port/store';
 
-export interface WrapServerOptions extends Pick<BatchingOptions, 'partOf' | 'groupsMax' | 'server'> {
+export interface WrapServerOptions extends Pick<BatchingOptions, 'partOf' | 'groupsMax' | 'server' | 'pipeline'> {
   /** Deadline of a command, in milliseconds. */
   readonly timeoutMs: number;
   /** Recent lag of this process, in milliseconds, which extends the deadline. Default: none. */
@@ -31,7 +31,7 @@ export interface WrappedServer {
 
 export function wrapServer(
   server: Store,
-  { timeoutMs, lagMs, breaker: breakerOptions, measure, partOf, groupsMax, server: serverName }: WrapServerOptions,
+  { timeoutMs, lagMs, breaker: breakerOptions, measure, partOf, groupsMax, pipeline, server: serverName }: WrapServerOptions,
 ): WrappedServer {
   const deadline = new DeadlineStore(server, { timeoutMs, nowMs, callersWaiting: () => store.callersWaiting, ...(lagMs && { lagMs }) });
   const breaker = new BreakerStore(deadline, { ...breakerOptions, nowMs });
@@ -40,6 +40,7 @@ export function wrapServer(
     partOf,
     groupsMax,
     ...(serverName && { server: serverName }),
+    ...(pipeline && { pipeline }),
     timeoutMs,
     longestMs: () => deadline.longestMs,
     nowMs,

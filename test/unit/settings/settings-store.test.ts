@@ -10,6 +10,8 @@ import { writeText } from '../../support/config/temp-config';
 
 const SECRET = 'hunter2';
 
+const NO_WINDOW = { windowMs: 0, limit: 0 };
+
 function connectionOf(env: Environment): unknown {
   const choice = chooseStore(readSettings(env));
   return choice.kind === 'redis' ? choice.connection : choice;
@@ -114,7 +116,7 @@ describe('The store is', () => {
       { tls: { verifyHostname: true }, database: 0, place: { host: 'h', port: 6379 }, description: 'rediss://h:6379/0' },
     ],
   ])('Redis for %j', (env, connection) => {
-    expect(connectionOf(env)).toEqual(connection);
+    expect(connectionOf(env)).toEqual({ ...connection, pipeline: NO_WINDOW });
   });
 
   test.each<[Environment, string]>([
@@ -185,7 +187,7 @@ describe('The Redis for limits of one second', () => {
       },
     ],
   ])('connected by %j', (env, connection) => {
-    expect(perSecondOf({ REDIS_PERSECOND: 'true', ...env })).toEqual(connection);
+    expect(perSecondOf({ REDIS_PERSECOND: 'true', ...env })).toEqual({ ...connection, pipeline: NO_WINDOW });
   });
 
   test('given the certificates of the first; one server without TLS is valid, two are an error', () => {
@@ -227,6 +229,20 @@ describe('The Redis for limits of one second', () => {
     expect(() => perSecondOf({ REDIS_PERSECOND: 'true', ...env })).toThrow(SettingsError);
     expect(() => perSecondOf({ REDIS_PERSECOND: 'true', ...env })).toThrow(message);
     expect(() => perSecondOf({ REDIS_PERSECOND: 'true', ...env })).not.toThrow(SECRET);
+  });
+});
+
+test.each([
+  ['150us', 0],
+  ['500us', 1],
+  ['1ms', 1],
+  ['2.4ms', 2],
+])('a pipeline window of %s is %i ms, of each Redis by its own name', (written, windowMs) => {
+  const own = { REDIS_PIPELINE_WINDOW: written, REDIS_PIPELINE_LIMIT: '8' };
+  const choice = chooseStore(readSettings({ REDIS_URL: 'h:1', ...own, REDIS_PERSECOND: 'true', REDIS_PERSECOND_PIPELINE_WINDOW: '3ms' }));
+  expect(choice).toMatchObject({
+    connection: { pipeline: { windowMs, limit: 8 } },
+    perSecond: { pipeline: { windowMs: 3, limit: 0 } },
   });
 });
 

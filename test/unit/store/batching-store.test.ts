@@ -363,3 +363,75 @@ test('a closed batch fails its waiting calls uncharged and closes its store', as
   await Promise.all([expect(waiting).rejects.toMatchObject({ reason: 'connection', mayHaveRun: false }), store.close()]);
   expect(inner.isClosed).toBe(true);
 });
+
+describe('with a pipeline window', () => {
+  const WINDOW_MS = 2;
+
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'clearImmediate', 'performance', 'queueMicrotask', 'nextTick'] });
+  });
+
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  function openWindow(limit = 0): BatchingStore {
+    return open({ pipeline: { windowMs: WINDOW_MS, limit } });
+  }
+
+  /** A call that comes 0.1 ms after the one before, and the turns in which it is sent if it does not wait. */
+  async function call(store: Store, key: string, options?: TakeOptions): Promise<void> {
+    clock.nowMs += 0.1;
+    void ask(store, key, options).catch((error: unknown) => error);
+    await turn();
+  }
+
+  async function endWindow(): Promise<void> {
+    jest.advanceTimersByTime(WINDOW_MS);
+    await turn();
+  }
+
+  test('a call waits for others, and all of them are one command', async () => {
+    const store = openWindow();
+    for (const key of ['a', 'b', 'c']) await call(store, key);
+    expect(inner.commands).toEqual([['a']]);
+    await endWindow();
+    expect(inner.commands).toEqual([['a'], ['b', 'c']]);
+  });
+
+  test('a batch that reaches the limit is sent before the window ends', async () => {
+    const store = openWindow(2);
+    for (const key of ['a', 'b', 'c', 'd', 'e']) await call(store, key);
+    expect(inner.commands).toEqual([['a'], ['b', 'c'], ['d', 'e']]);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  test('a call with too little time to wait is sent at once, with those that wait', async () => {
+    const store = openWindow();
+    await call(store, 'a');
+    await call(store, 'b', { timeoutMs: TIMEOUT_MS + WINDOW_MS - 1 });
+    await call(store, 'c');
+    await call(store, 'd', { timeoutMs: TIMEOUT_MS + WINDOW_MS - 1 });
+    expect(inner.commands).toEqual([['a'], ['b'], ['c', 'd']]);
+  });
+
+  test('a caller that calls again only after its answer soon waits no longer', async () => {
+    const store = openWindow();
+    await call(store, 'a');
+    await call(store, 'b');
+    await endWindow();
+    for (const key of ['c', 'd', 'e']) await call(store, key);
+    expect(inner.commands).toEqual([['a'], ['b'], ['c'], ['d'], ['e']]);
+  });
+
+  test('a closed store fails the calls that wait uncharged, and leaves no timer', async () => {
+    const store = openWindow();
+    await call(store, 'a');
+    clock.nowMs += 0.1;
+    const waiting = ask(store, 'b');
+    await turn();
+    await Promise.all([expect(waiting).rejects.toMatchObject({ reason: 'connection', mayHaveRun: false }), store.close()]);
+    expect(inner.commands).toEqual([['a']]);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});

@@ -14,6 +14,8 @@ export type PerSecondSettings = Pick<
   | 'redisPersecondAuthFile'
   | 'redisPersecondSentinelAuth'
   | 'redisPersecondTls'
+  | 'redisPersecondPipelineWindowMs'
+  | 'redisPersecondPipelineLimit'
 >;
 
 interface SettingsByRedis {
@@ -34,6 +36,8 @@ export function settingsByRedis(settings: RedisSettings & PerSecondSettings): Se
     redisAuthFile: settings.redisPersecondAuthFile,
     redisSentinelAuth: settings.redisPersecondSentinelAuth,
     redisTls: settings.redisPersecondTls,
+    redisPipelineWindowMs: settings.redisPersecondPipelineWindowMs,
+    redisPipelineLimit: settings.redisPersecondPipelineLimit,
   };
   if (usesTls(settings) === usesTls(perSecond)) return { main: settings, perSecond };
   return usesTls(settings)

@@ -4,4 +4,14 @@ import type { RedisTlsSettings } from './redis-tls';
 import type { Settings } from '../table/settings';
 
 export type RedisSettings = RedisTlsSettings &
-  Pick<Settings, 'redisUrl' | 'redisType' | 'redisSocketType' | 'redisAuth' | 'redisAuthFile' | 'redisSentinelAuth'>;
+  Pick<
+    Settings,
+    | 'redisUrl'
+    | 'redisType'
+    | 'redisSocketType'
+    | 'redisAuth'
+    | 'redisAuthFile'
+    | 'redisSentinelAuth'
+    | 'redisPipelineWindowMs'
+    | 'redisPipelineLimit'
+  >;

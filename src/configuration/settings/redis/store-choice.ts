@@ -32,6 +32,8 @@ export interface RedisConnection extends Omit<RedisServer, 'tls' | 'socket'> {
   readonly authFile?: RedisAuthFile;
   /** The address for logs, without the password. */
   readonly description: string;
+  /** How long calls wait for others that then share their command. */
+  readonly pipeline: { readonly windowMs: number; readonly limit: number };
 }
 
 /** The primary that the sentinels name. */
@@ -95,6 +97,14 @@ function choosePerSecond(settings: RedisSettings): RedisConnection {
 }
 
 function chooseConnection(settings: RedisSettings, socketDefault: string): RedisConnection {
+  // Timers count whole milliseconds.
+  const pipeline = { windowMs: Math.round(settings.redisPipelineWindowMs), limit: settings.redisPipelineLimit };
+  return { ...chooseServer(settings, socketDefault), pipeline };
+}
+
+type ChosenServer = Omit<RedisConnection, 'pipeline'>;
+
+function chooseServer(settings: RedisSettings, socketDefault: string): ChosenServer {
   const { redisType, redisSentinelAuth } = settings;
   if (redisType === 'sentinel') return chooseSentinels(settings);
   if (redisSentinelAuth !== undefined) {
@@ -105,7 +115,7 @@ function chooseConnection(settings: RedisSettings, socketDefault: string): Redis
   return redisType === 'cluster' ? chooseCluster(settings) : chooseSingle(settings, socketDefault);
 }
 
-function chooseSingle(settings: RedisSettings, socketDefault: string): RedisConnection {
+function chooseSingle(settings: RedisSettings, socketDefault: string): ChosenServer {
   const { redisUrl, redisSocketType } = settings;
   const { socket, ...server }: RedisServer =
     redisUrl === undefined ? { socket: { path: socketDefault }, tls: false, database: 0 } : parseRedisUrl(redisUrl, redisSocketType);
@@ -114,7 +124,7 @@ function chooseSingle(settings: RedisSettings, socketDefault: string): RedisConn
 }
 
 /** Always database 0, because the form of REDIS_URL cannot name another. */
-function chooseSentinels(settings: RedisSettings): RedisConnection {
+function chooseSentinels(settings: RedisSettings): ChosenServer {
   const { redisUrl, redisSentinelAuth } = settings;
   if (redisUrl === undefined) {
     const message = 'REDIS_TYPE is sentinel, and it is not set; write it as NAME,host1:26379,host2:26379';
@@ -128,7 +138,7 @@ function chooseSentinels(settings: RedisSettings): RedisConnection {
 }
 
 /** Always database 0: a cluster has only that one. */
-function chooseCluster(settings: RedisSettings): RedisConnection {
+function chooseCluster(settings: RedisSettings): ChosenServer {
   const { redisUrl } = settings;
   if (redisUrl === undefined) {
     const message = 'REDIS_TYPE is cluster, and it is not set; write it as host1:6379,host2:6379';

@@ -47,8 +47,6 @@ export const REFERENCE_SETTINGS: readonly ReferenceSetting[] = [
 
   ...['REDIS', 'REDIS_PERSECOND'].flatMap((redis) => [
     ...ignoredAll([`${redis}_POOL_SIZE`, `${redis}_POOL_ON_EMPTY_BEHAVIOR`], NO_POOL),
-    ignored(`${redis}_PIPELINE_WINDOW`, ZERO, NO_POOL),
-    ignored(`${redis}_PIPELINE_LIMIT`, ZERO, NO_POOL),
     ignored(`${redis}_CLUSTER_PIPELINE_PARALLELISM`, ['0', '1'], ALL_SLOTS_AT_ONCE),
     ignored(`${redis}_TIMEOUT`, [], 'A store call is bounded by REDIS_OP_TIMEOUT, a connection by REDIS_CONNECT_TIMEOUT.'),
   ]),

@@ -755,6 +755,35 @@ export const SETTINGS_TABLE = {
     meaning:
       'Timeout of one Redis command; then the failure mode decides its requests. Up to 100 ms, within the time of the callers, while 16 or more calls wait or this process runs late.',
   }),
+  redisPipelineWindowMs: row({
+    ...store,
+    name: 'REDIS_PIPELINE_WINDOW',
+    type: duration({ min: '0s', max: '100ms' }),
+    default: '0s',
+    meaning:
+      'Longest wait of a call for others that then share its Redis command, rounded to milliseconds. Calls wait only while that gains company. 0s: calls that arrive together share a command, and none waits.',
+  }),
+  redisPipelineLimit: row({
+    ...store,
+    name: 'REDIS_PIPELINE_LIMIT',
+    type: integer({ min: 0, max: 1_000_000 }),
+    default: '0',
+    meaning: 'Calls that end such a wait early. 0: 16.',
+  }),
+  redisPersecondPipelineWindowMs: row({
+    ...store,
+    name: 'REDIS_PERSECOND_PIPELINE_WINDOW',
+    type: duration({ min: '0s', max: '100ms' }),
+    default: '0s',
+    meaning: 'REDIS_PIPELINE_WINDOW of the Redis for limits of one second.',
+  }),
+  redisPersecondPipelineLimit: row({
+    ...store,
+    name: 'REDIS_PERSECOND_PIPELINE_LIMIT',
+    type: integer({ min: 0, max: 1_000_000 }),
+    default: '0',
+    meaning: 'REDIS_PIPELINE_LIMIT of the Redis for limits of one second.',
+  }),
   redisConnectTimeoutMs: row({
     ...store,
     name: 'REDIS_CONNECT_TIMEOUT',

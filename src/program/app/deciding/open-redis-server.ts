@@ -109,7 +109,7 @@ export class OpenedServer {
   }
 
   private wrap(): WrappedServer {
-    const { settings, ownLag, measure, isClusterNode } = this.input;
+    const { settings, connection, ownLag, measure, isClusterNode } = this.input;
     return wrapServer(this.redis, {
       timeoutMs: settings.redisOpTimeoutMs,
       lagMs: () => ownLag.recentMs(),
@@ -125,6 +125,7 @@ export class OpenedServer {
       partOf: isClusterNode ? slotOfGroup : () => 0,
       server: () => this.name,
       groupsMax: settings.redisInFlightMax,
+      pipeline: connection.pipeline,
     });
   }
 

@@ -5,6 +5,7 @@ import { TRAITS } from '../../../domain/algorithm/algorithms';
 import type { Group, Adjustment } from '../../../domain/bucket/take';
 import { ANSWER_MS, lateError } from '../port/time-left';
 import type { GroupOutcome, AdjustOutcome, Store, TakeOptions } from '../port/store';
+import { PipelineWindow, type PipelineOptions } from './pipeline-window';
 import { isMoving, overloadError, StoreError, storeErrorOf, type StoreErrorReason } from '../port/store-error';
 import type { ServerName, StoreTrace } from '../port/store-trace';
 
@@ -17,6 +18,8 @@ export interface BatchingOptions {
   readonly timeoutMs: number;
   /** The extended deadline of a command at present. Default: `timeoutMs`. */
   readonly longestMs?: () => number;
+  /** How long calls wait for others. Default: not at all. */
+  readonly pipeline?: PipelineOptions;
   /** A monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
   /** Called for each group that fails here; failed commands are reported by the layers below. */
@@ -61,11 +64,15 @@ interface Lane {
   isScheduled: boolean;
   /** Whether the last command timed out. */
   isStalled: boolean;
+  /** Undefined: no call waits for others. */
+  readonly window: PipelineWindow | undefined;
+  /** The wait of the next command for further calls. */
+  wait: { readonly timer: NodeJS.Timeout; readonly groups: number } | undefined;
 }
 
 /**
- * Calls that one turn of the event loop has read are sent together, and no call waits for others. Only while commands are under
- * way do calls collect, until one returns. So a batch grows with the load, and an idle store is asked at once.
+ * Calls that one turn of the event loop has read are sent together. While commands are under way, calls collect until one returns. So a batch
+ * grows with the load, and an idle store is asked at once, unless `pipeline` lets calls wait for others.
  *
  * A command that fails fails all its calls. Adjustments are not batched.
  */
@@ -110,7 +117,9 @@ export class BatchingStore implements Store {
       this.limitTime(call, timeoutMs);
       const lane = this.laneOf(partOf(first));
       lane.waiting.push(call);
-      this.schedule(lane);
+      lane.window?.onCall(call.arrivedMs);
+      if (lane.wait === undefined) this.schedule(lane);
+      else if (this.isUrgent(call) || lane.window?.isFull(groupsIn(lane.waiting))) this.endWait(lane);
     });
   }
 
@@ -119,8 +128,10 @@ export class BatchingStore implements Store {
   }
 
   close(): Promise<void> {
-    for (const { waiting } of this.lanes.values()) {
-      for (const call of waiting.splice(0)) this.fail(call, new StoreError('Redis is not connected', 'connection', { mayHaveRun: false }));
+    for (const lane of this.lanes.values()) {
+      clearTimeout(lane.wait?.timer);
+      for (const call of lane.waiting.splice(0))
+        this.fail(call, new StoreError('Redis is not connected', 'connection', { mayHaveRun: false }));
     }
     return this.store.close();
   }
@@ -151,7 +162,9 @@ export class BatchingStore implements Store {
   private laneOf(part: number): Lane {
     const known = this.lanes.get(part);
     if (known !== undefined) return known;
-    const lane: Lane = { waiting: [], inFlight: 0, isScheduled: false, isStalled: false };
+    const { pipeline } = this.options;
+    const window = pipeline === undefined || pipeline.windowMs === 0 ? undefined : new PipelineWindow(pipeline);
+    const lane: Lane = { waiting: [], inFlight: 0, isScheduled: false, isStalled: false, window, wait: undefined };
     this.lanes.set(part, lane);
     return lane;
   }
@@ -164,9 +177,35 @@ export class BatchingStore implements Store {
     if (lane.isScheduled || lane.waiting.length === 0 || lane.inFlight >= BATCHES_IN_FLIGHT_MAX) return;
     lane.isScheduled = true;
     const send = () => {
-      this.sendWaiting(lane);
+      this.sendOrWait(lane);
     };
     setImmediate(lane.inFlight === 0 ? send : () => setImmediate(send));
+  }
+
+  private sendOrWait(lane: Lane): void {
+    const groups = groupsIn(lane.waiting);
+    const waitMs = lane.window === undefined || lane.waiting.some((call) => this.isUrgent(call)) ? 0 : lane.window.waitMs(groups);
+    if (waitMs === 0) {
+      this.sendWaiting(lane);
+      return;
+    }
+    const timer = readTimeout(waitMs, () => {
+      this.endWait(lane);
+    });
+    lane.wait = { timer, groups };
+  }
+
+  private endWait(lane: Lane): void {
+    if (lane.wait === undefined) return;
+    clearTimeout(lane.wait.timer);
+    lane.window?.onWaited(groupsIn(lane.waiting) - lane.wait.groups);
+    lane.wait = undefined;
+    this.sendWaiting(lane);
+  }
+
+  /** Whether the call has less time than a command and a wait may take. */
+  private isUrgent({ timeoutMs }: Call): boolean {
+    return timeoutMs < this.options.timeoutMs + (this.options.pipeline?.windowMs ?? 0);
   }
 
   private sendWaiting(lane: Lane): void {
@@ -307,13 +346,17 @@ function takesOfOne(group: Group): number {
   return takes;
 }
 
+function groupsIn(calls: readonly Call[]): number {
+  let groups = 0;
+  for (const call of calls) groups += call.groups.length;
+  return groups;
+}
+
 /** Allocated at its final length, because every command needs it. */
 function groupsOf(batch: readonly Call[]): readonly Group[] {
   const [first] = batch;
   if (first !== undefined && batch.length === 1) return first.groups;
-  let length = 0;
-  for (const call of batch) length += call.groups.length;
-  const groups = new Array<Group>(length);
+  const groups = new Array<Group>(groupsIn(batch));
   let at = 0;
   for (const call of batch) {
     for (const group of call.groups) {
