@@ -185,6 +185,7 @@ function inMemory(contender: ContenderName): Row[] {
   return [
     ...closed(contender, 'many'),
     ...closed(contender, 'five'),
+    ...closed(contender, 'twenty'),
     ...closed(contender, 'many', [
       [4, 1],
       [200, 1],

@@ -83,6 +83,7 @@ export class MemoryStore implements Store {
     let next = 0;
     let added = 0;
     for (const group of groups) {
+      this.table.beginGroup(group.takes);
       outcomes[next] = isGroupOutside(group, nowUs) ? { outsideAtUs: nowUs } : decideGroup({ group, nowUs, buckets: this.buckets });
       added += group.takes.length;
       next += 1;

@@ -38,8 +38,23 @@ describe.each([
         const rank = random(4) === 0 ? undefined : random(RANKS);
         table.set(key, state, expiresAtUs, rank);
         model.set(key, state, expiresAtUs, rank);
-      } else if (choice < 80) {
+      } else if (choice < 75) {
         expectSame(table.use(key), model.use(key));
+      } else if (choice < 80) {
+        // A group: its keys are used, and then some of them are set or deleted, in the same order.
+        const takes = Array.from({ length: 1 + random(random(10) === 0 ? 40 : 6) }, () => ({ bucketKey: names[random(names.length)]! }));
+        table.beginGroup(takes);
+        const group = new Set(takes.map(({ bucketKey }) => bucketKey));
+        for (const each of group) expectSame(table.use(each), model.use(each));
+        for (const each of group) {
+          const change = random(isFilling ? 4 : 8);
+          if (change === 0) continue;
+          const state = stateOf(random, nowUs);
+          if (change < 4) table.set(each, state, nowUs + SECOND_US, 0);
+          else table.delete(each);
+          if (change < 4) model.set(each, state, nowUs + SECOND_US, 0);
+          else model.states.delete(each);
+        }
       } else if (choice < 97) {
         table.delete(key);
         model.states.delete(key);

@@ -52,13 +52,12 @@ test('beyond the maximum number of prefixes keys are stored whole, and earlier o
 test('a prefix keeps one number beside others with its hash', () => {
   const prefixes = new KeyPrefixes(sameForAll);
   const [one, other] = [Int32Array.of(1, 2, 3), Int32Array.of(1, 2, 4)];
-  expect([prefixes.numberOf(one, 0), prefixes.numberOf(one, 3), prefixes.numberOf(other, 3), prefixes.numberOf(one, 2)]).toEqual([
-    NO_PREFIX,
-    1,
-    2,
-    3,
-  ]);
-  expect([prefixes.numberOf(other, 3), prefixes.numberOf(other, 2), prefixes.numberOf(one, 3)]).toEqual([2, 3, 1]);
+  const numbers = (...asked: readonly (readonly [Int32Array, number])[]) =>
+    [NO_PREFIX, 1, 2, 3].map((likely) => asked.map(([words, count]) => prefixes.numberOf(words, count, likely)));
+  const known = [0, 1, 2, 3];
+  expect([prefixes.numberOf(one, 0, NO_PREFIX), prefixes.numberOf(one, 3, NO_PREFIX), prefixes.numberOf(other, 3, 1)]).toEqual([0, 1, 2]);
+  expect(prefixes.numberOf(one, 2, 1)).toBe(3);
+  expect(numbers([one, 0], [one, 3], [other, 3], [other, 2])).toEqual([known, known, known, known]);
   expect([...prefixes.wordsOf(2)]).toEqual([1, 2, 4]);
 });
 

@@ -49,6 +49,11 @@ export class BucketIndex {
     return this.movedCount;
   }
 
+  /** The record at the head of the chain of this hash, of whatever key. */
+  headOf(hash: number): number {
+    return idOf(this.head(this.slotOf(hash)));
+  }
+
   /** A link to the first record whose key may have this hash; `NO_LINK` if none has. */
   first(hash: number): number {
     return this.alike(this.head(this.slotOf(hash)), hash);

@@ -15,15 +15,13 @@ export const NO_PREFIX = 0;
 export class KeyPrefixes {
   private readonly prefixes: Int32Array[] = [new Int32Array(0)];
   private readonly byHash = new Map<number, number[]>();
-  private latest = NO_PREFIX;
 
   constructor(private readonly hash: WordsHash) {}
 
-  /** The number of the prefix of `count` words, added if it is new; `NO_PREFIX` if the table is full. */
-  numberOf(words: Int32Array, count: number): number {
+  /** The number of the prefix of `count` words, added if it is new; `NO_PREFIX` if the table is full. `likely` is looked at first. */
+  numberOf(words: Int32Array, count: number, likely: number): number {
     if (count === 0) return NO_PREFIX;
-    // Usually the same prefix as in the last call.
-    return this.isPrefix(this.latest, words, count) ? this.latest : this.findOrLearn(words, count);
+    return this.isPrefix(likely, words, count) ? likely : this.findOrLearn(words, count);
   }
 
   wordsOf(number: number): Int32Array {
@@ -38,11 +36,11 @@ export class KeyPrefixes {
     const alike = this.byHash.get(hash);
     const known = alike?.find((number) => this.isPrefix(number, words, count));
     if (known === undefined && this.prefixes.length > PREFIXES_MAX) return NO_PREFIX;
-    this.latest = known ?? this.prefixes.push(words.slice(0, count)) - 1;
     if (known !== undefined) return known;
-    if (alike === undefined) this.byHash.set(hash, [this.latest]);
-    else alike.push(this.latest);
-    return this.latest;
+    const added = this.prefixes.push(words.slice(0, count)) - 1;
+    if (alike === undefined) this.byHash.set(hash, [added]);
+    else alike.push(added);
+    return added;
   }
 
   private isPrefix(number: number, words: Int32Array, count: number): boolean {

@@ -36,6 +36,13 @@ export class UseOrder {
     return this.records.get(id, OLDER) >>> RANK_SHIFT;
   }
 
+  /** Reads of both neighbours what `useAs` will change. */
+  touchNeighbours(id: number): number {
+    const older = this.records.get(id, OLDER) & ID_MASK;
+    const newer = this.records.get(id, NEWER);
+    return (older === NO_RECORD ? 0 : this.records.get(older, NEWER)) ^ (newer === NO_RECORD ? 0 : this.records.get(newer, OLDER));
+  }
+
   add(id: number, rank: number): void {
     const older = this.newest[rank] ?? NO_RECORD;
     this.records.set(id, NEWER, NO_RECORD);
