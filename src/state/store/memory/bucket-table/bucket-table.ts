@@ -94,10 +94,11 @@ export class BucketTable {
   private touchRecords(): void {
     const { records, index, order, likely } = this;
     const { readings, count } = this.readings;
-    for (let i = 0; i < count; i += 1) likely[i] = index.headOf(readings[i]!.hash);
+    for (let i = 0; i < count; i += 1) likely[i] = index.headOf(readings[i]?.hash ?? 0);
+    likely.length = count;
     let touched = 0;
-    for (let i = 0; i < count; i += 1) if (likely[i] !== NO_RECORD) touched ^= records.get(likely[i]!, KEY);
-    for (let i = 0; i < count; i += 1) if (likely[i] !== NO_RECORD) touched ^= order.touchNeighbours(likely[i]!);
+    for (const id of likely) if (id !== NO_RECORD) touched ^= records.get(id, KEY);
+    for (const id of likely) if (id !== NO_RECORD) touched ^= order.touchNeighbours(id);
     this.touched[0] = touched;
   }
 

@@ -51,10 +51,10 @@ export class KeyReadings {
     // A single key is read when it is asked for.
     const count = takes.length === 1 ? 0 : Math.min(takes.length, KEYS_MAX);
     for (let i = 0; i < count; i += 1) {
-      const { bucketKey } = takes[i]!;
-      const reading = this.readings[i]!;
+      const bucketKey = takes[i]?.bucketKey ?? '';
+      const reading = this.readings[i];
       // Groups often repeat: the key at this place of the last one.
-      if (reading.bucketKey !== bucketKey) this.read(reading, bucketKey);
+      if (reading !== undefined && reading.bucketKey !== bucketKey) this.read(reading, bucketKey);
     }
     this.count = count;
     this.at = -1;
@@ -71,9 +71,10 @@ export class KeyReadings {
     const { readings, count } = this;
     for (let i = 0, at = this.at + 1; i < count; i += 1, at += 1) {
       if (at >= count) at = 0;
-      if (readings[at]!.bucketKey !== bucketKey) continue;
+      const reading = readings[at];
+      if (reading?.bucketKey !== bucketKey) continue;
       this.at = at;
-      return readings[at];
+      return reading;
     }
     return undefined;
   }
