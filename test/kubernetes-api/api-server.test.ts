@@ -38,14 +38,25 @@ afterAll(async () => {
   await server.stop();
 });
 
+interface Definition {
+  readonly spec: { readonly names: { readonly plural: string } };
+}
+
 async function defineCustomResources(): Promise<void> {
   const folder = join(installed('WEIR_KUBERNETES_SCHEMAS', 'install/kubernetes/schemas.mjs'), 'definitions', 'prometheus-operator');
+  const plurals: string[] = [];
   for (const file of readdirSync(folder)) {
     const definition = parseAllDocuments(readFileSync(join(folder, file), 'utf8'))[0]!.toJS() as Rendered;
     const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
     expect((await server.send({ method: 'POST', path, body: definition })).status).toBe(201);
+    plurals.push((definition as unknown as Definition).spec.names.plural);
   }
-  await until(async () => (await server.send({ method: 'GET', path: '/apis/monitoring.coreos.com/v1' })).status === 200);
+  // The server serves them one after the other.
+  await until(async () => {
+    const { status, body } = await server.send({ method: 'GET', path: '/apis/monitoring.coreos.com/v1' });
+    const served = status === 200 ? (body.resources as readonly { readonly name: string }[]).map(({ name }) => name) : [];
+    return plurals.every((plural) => served.includes(plural));
+  });
 }
 
 /** As `kubectl apply --server-side --dry-run=server --validate=strict`. */

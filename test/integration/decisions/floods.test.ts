@@ -19,7 +19,8 @@ const CONFIG = writeConfig(`
 domain: d
 descriptors:
   - { key: login, rate_limit: { unit: day, requests_per_unit: 5 } }
-  - { key: address, rate_limit: { unit: minute, requests_per_unit: 100 } }
+  # Buckets that are full again before the flood ends would not be evicted.
+  - { key: address, rate_limit: { unit: day, requests_per_unit: 100 } }
   - { key: code, rate_limit: { unit: day, requests_per_unit: 1 } }
 `);
 

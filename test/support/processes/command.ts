@@ -6,6 +6,7 @@ import { hangLimitMs } from '../clock/hang-limit';
 const ROOT = resolve(__dirname, '..', '..', '..');
 const WEIR = resolve(ROOT, 'dist', 'main.js');
 const TIMEOUT_MS = 60_000;
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface CommandResult {
   readonly exitCode: number;
@@ -26,7 +27,12 @@ export function runCommand(
   args: readonly string[],
   { env = {}, cwd = ROOT, timeoutMs = TIMEOUT_MS }: CommandOptions = {},
 ): Promise<CommandResult> {
-  const options = { cwd, timeout: hangLimitMs(timeoutMs), env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env } };
+  const options = {
+    cwd,
+    timeout: hangLimitMs(timeoutMs),
+    maxBuffer: OUTPUT_BYTES_MAX,
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+  };
   return new Promise((done) => {
     execFile(command, [...args], options, (error, stdout, stderr) => {
       const exitCode = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
