@@ -15,13 +15,12 @@ local function write_together(keys, values, full_after_us)
   local classes, longest_ms = {}, {}
   for place = 1, #keys do
     if (full_after_us[place] or 0) > 0 then
-      local value = values[place]
       local expires_after_ms = math.ceil((full_after_us[place] + EXPIRY_MARGIN_US) / 1000)
       local _, power = math.frexp(expires_after_ms)
       local class = classes[power] or { 0 }
       local count = class[1] + 1
       classes[power], longest_ms[power] = class, math.max(longest_ms[power] or 0, expires_after_ms)
-      class[1], class[count + count], class[count + count + 1] = count, keys[place], type(value) == 'number' and string.format('%d', value) or value
+      class[1], class[count + count], class[count + count + 1] = count, keys[place], values[place]
     end
   end
   local is_first = true

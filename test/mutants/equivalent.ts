@@ -14,7 +14,6 @@ const LAST_TAKE = 'a take has three arguments at least: its first one is found w
 const NO_PLACE_0 = 'nothing stands at place 0';
 const DIGITS = 'digits are converted wherever they are used: to do so earlier saves time alone';
 const NO_PLAIN_CHECK = 'a take of a plain group has at least 1 hit';
-const NONE_USED = 'at its very start no hits of the window are used, as in a window that is over';
 const EMPTY = 'an empty token bucket has the level 0 either way';
 const NEVER_SO_MANY = 'no command brings so many keys';
 const NO_CHARGE = 'an adjustment of 0 hits applies none as a charge either';
@@ -98,13 +97,10 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
     'what groups leave is only looked for where there are several of them: otherwise it costs time alone',
   'take.lua main: if not latest and (group_count > 1 or at <= #args) then | <= -> <':
     'what groups leave is only looked for where there are several of them: otherwise it costs time alone',
-  'take.lua main: local place, take_at, answer_at, all_fit = first_place, takes_at, reply_at, true | true -> false': LEFT_TO_GENERAL,
   'take.lua main: if hits > 0 then | > -> >=': NO_PLAIN_CHECK,
   'take.lua main: while take_at <= takes_end do | <= -> <': LAST_TAKE,
   'take.lua main: if hits > 0 then | 0 -> (-1)': NO_PLAIN_CHECK,
   'take.lua main: left, reset_after_us, new_value, used, rest = charge_tokens(value, now_us, hits * times, window_us, capacity, args[take_at + 3] + 0) | statement dropped':
-    LEFT_TO_GENERAL,
-  'take.lua main: left, reset_after_us, new_value, used, rest, is_in_course = charge_window(value, now_us, -hits * times, window_us, capacity) | statement dropped':
     LEFT_TO_GENERAL,
   'take.lua main: for place = 1, key_count do | 1 -> 0': NO_PLACE_0,
   'include/read-values.lua read_values: local MGET_KEYS_MAX = 4000 | 4000 -> 4001': NEVER_SO_MANY,
@@ -136,26 +132,15 @@ export const EQUIVALENT: Readonly<Record<string, string>> = {
     LEFT_TO_GENERAL,
   'include/charge-plain.lua charge_window: local EXACT_MAX = 9007199254740991 | 9007199254740991 -> 9007199254740990': LEFT_TO_GENERAL,
   'include/charge-plain.lua charge_window: if not number or number < 0 or number % 1 ~= 0 then | < -> <=': LEFT_TO_GENERAL,
-  'include/charge-plain.lua charge_window: if not number or number < 0 or number % 1 ~= 0 then | % -> *': LEFT_TO_GENERAL,
   'include/charge-plain.lua charge_window: if not number or number < 0 or number % 1 ~= 0 then | 0 -> 1': LEFT_TO_GENERAL,
-  'include/charge-plain.lua charge_window: if not number or number < 0 or number % 1 ~= 0 then | 1 -> 0': LEFT_TO_GENERAL,
-  'include/charge-plain.lua charge_window: if not number or number < 0 or number % 1 ~= 0 then | 1 -> 2': LEFT_TO_GENERAL,
-  'include/charge-plain.lua charge_window: if not number or number < 0 or number % 1 ~= 0 then | 0 -> 1 #2': LEFT_TO_GENERAL,
-  'include/charge-plain.lua charge_window: if not number or number < 0 or number % 1 ~= 0 then | 0 -> (-1) #2': LEFT_TO_GENERAL,
-  'include/charge-plain.lua charge_window: elseif number >= starts_at then | >= -> >': NONE_USED,
-  'include/charge-plain.lua charge_window: used, is_in_course = number - starts_at, true | - -> +': `far more hits are used then than any limit has: ${LEFT_TO_GENERAL}`,
-  'include/charge-plain.lua charge_window: if left < 0 or charged >= 2 * window_us or starts_at + charged > EXACT_MAX then | < -> <=':
-    LEFT_TO_GENERAL,
-  'include/charge-plain.lua charge_window: if left < 0 or charged >= 2 * window_us or starts_at + charged > EXACT_MAX then | 0 -> 1':
-    LEFT_TO_GENERAL,
-  'include/charge-plain.lua charge_window: if left < 0 or charged >= 2 * window_us or starts_at + charged > EXACT_MAX then | 2 -> 1':
-    LEFT_TO_GENERAL,
-  'include/charge-plain.lua charge_window: if left < 0 or charged >= 2 * window_us or starts_at + charged > EXACT_MAX then | * -> /':
-    LEFT_TO_GENERAL,
   'include/charge-plain.lua charge_window: if left < 0 or charged >= 2 * window_us or starts_at + charged > EXACT_MAX then | > -> >=':
     LEFT_TO_GENERAL,
   'include/write-each.lua write_each: for place = 1, #keys do | 1 -> 0': NO_PLACE_0,
-  'include/write-each.lua write_each: write = redis.pcall | statement dropped': REFUSED,
+  'include/write-each.lua write_each: write = us and redis.pcall or write | statement dropped': REFUSED,
+  'include/write-each.lua write_each: local write, known_us, ttl_ms = has_written and redis.pcall or redis.call, nil, nil | and -> or':
+    REFUSED,
+  "include/write-each.lua write_each: refused = write('SET', keys[place], value, 'KEEPTTL').err | statement dropped":
+    'seen only where Redis does not increase the number of a window in course: test/lua/window-in-course.test.ts',
   'include/general-groups.lua take_general_groups: while at <= #ARGV do | <= -> <':
     'a run has three arguments at least, so none begins at the last',
   'include/general-groups.lua read_plain_take: local hits, limit = ARGV[at] + 0, { window_us = ARGV[at + 1] + 0, requests = ARGV[at + 2] + 0, capacity = ARGV[at + 2] + 0 } | 2 -> 1':

@@ -81,7 +81,19 @@ function limit(algorithm: BucketAlgorithm, requestsPerUnit: number, windowUs: nu
 function plain(): readonly Scenario[] {
   const PLAIN = [limit('token_bucket', 4, SECOND_US), limit('leaky_bucket', 4, SECOND_US, 3), limit('fixed_window', 4, SECOND_US)];
   const other = limit('token_bucket', 5, SECOND_US);
+  const window = limit('fixed_window', 20, SECOND_US);
   return [
+    {
+      name: 'windows that several groups of a run begin, and charge again in their course',
+      calls: [0, 1, 2].map((afterUs) => ({
+        nowUs: START_US + afterUs,
+        groups: [
+          groupOf([take('v', { limit: window })]),
+          groupOf([take('v', { hits: 2, limit: window }), take('w', { limit: window })]),
+          groupOf([take('v', { limit: window })]),
+        ],
+      })),
+    },
     {
       name: 'up to the last hit, over it, far over it, for ever over it, and after a while again',
       calls: PLAIN.flatMap((on) => {
