@@ -9,7 +9,7 @@ module.exports = {
     '/node_modules/jose/.+\\.js$': ['@swc/jest', { jsc: { target: 'es2022' }, module: { type: 'commonjs' } }],
   },
   // Modules that src/ imports on demand have the name of their compiled file.
-  moduleNameMapper: { '^(\\.{1,2}/(?:[\\w-]+/|\\.\\./)*(?:open-[\\w-]+|mogrifier))\\.js$': '$1' },
+  moduleNameMapper: { '^(\\.{1,2}/(?:[\\w-]+/|\\.\\./)*(?:open-[\\w-]+|mogrifier|credential-files|control-file))\\.js$': '$1' },
   transformIgnorePatterns: ['/node_modules/(?!jose/)'],
   // A test that hangs fails: ten times of what the slowest one takes on a quiet machine. Shorter limits of single tests do not count.
   testTimeout: 900_000,

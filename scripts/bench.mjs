@@ -26,6 +26,7 @@ const BUILT = {
   config: { timeoutS: 2400, flags: [], needsBuild: true },
   tracing: { timeoutS: 600, flags: [], needsBuild: true },
   library: { timeoutS: 600, flags: [], needsBuild: true },
+  start: { timeoutS: 600, flags: [], needsBuild: true },
   consoles: { timeoutS: 600, flags: [], needsBuild: true },
 };
 

@@ -7,14 +7,14 @@ import type { CompletableAction, CompletableCommand } from './program/cli/comple
 import { CONTROL_COMMANDS } from './program/cli/control/commands';
 import type { ControlCommand } from './program/cli/control/control-command';
 import { UsageError } from './program/cli/usage-error';
-import { ControlFileError } from './state/control/file/control-file';
+import { ControlFileError } from './state/control/file/control-file-error';
 import { ConfigError, countProblems, listProblems } from './configuration/problems/config-error';
 import { didYouMean } from './lib/did-you-mean';
 import { SettingsError } from './configuration/settings/table/settings-error';
 import { ListenError } from './server/transport/port/listen-error';
 import { SocketPathError } from './server/transport/port/unix-socket';
 import { VERSION } from './program/app/context/version';
-import { WorkerStartError } from './server/workers/worker-pool';
+import { WorkerStartError } from './server/workers/worker-start-error';
 
 interface CommandInput {
   readonly args: readonly string[];

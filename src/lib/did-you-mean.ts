@@ -13,7 +13,7 @@ export function didYouMean(word: string, candidates: readonly string[], { letter
     const distanceMax = Math.max(1, Math.floor(candidate.length / lettersPerMistake));
     // The difference in length is a lower bound of the distance.
     if (Math.abs(candidate.length - word.length) > distanceMax) continue;
-    const distance = editDistance(lower, candidate);
+    const distance = editDistance(lower, candidate, Math.min(distanceMax, bestDistance - 1));
     if (distance < bestDistance && distance <= distanceMax) {
       best = candidate;
       bestDistance = distance;
@@ -22,8 +22,8 @@ export function didYouMean(word: string, candidates: readonly string[], { letter
   return best;
 }
 
-/** Number of letters to insert, delete, replace or swap with a neighbour to turn one word into the other. */
-function editDistance(from: string, to: string): number {
+/** Number of letters to insert, delete, replace or swap with a neighbour to turn one word into the other; Infinity if it is above `max`. */
+function editDistance(from: string, to: string, max: number): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let row = 1; row <= from.length; row += 1) {
@@ -35,6 +35,8 @@ function editDistance(from: string, to: string): number {
       if (swapped) least = Math.min(least, at(beforeLast, column - 2) + 1);
       current.push(least);
     }
+    // No later row has less than this one, because a swap adds one to a row that has at most one less.
+    if (Math.min(...current) > max) return Infinity;
     beforeLast = last;
     last = current;
   }

@@ -25,7 +25,7 @@ let folder: string;
 let weir: WeirProcess;
 
 beforeAll(async () => {
-  folder = installPackages({ others: ['express', 'fastify', 'redis'] });
+  folder = installPackages({ others: ['express', 'fastify', '@redis/client'] });
   for (const block of [...fencedBlocks(PAGE, 'js'), ...fencedBlocks(PAGE, 'yaml')]) {
     const [, name] = /^(?:\/\/|#) (\S+\.\w+)\n/.exec(block) ?? [];
     if (name !== undefined) writeFileSync(path.join(folder, name), block);

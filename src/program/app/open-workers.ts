@@ -25,10 +25,8 @@ import type { WorkerPorts } from '../../server/workers/messages';
 import { closeUntaken } from '../../server/workers/handed-connections';
 import { WorkerMetrics } from '../../server/workers/worker-metrics';
 import { WorkerTails } from '../../server/workers/worker-tails';
+import { WORKER_PLACE } from '../../server/workers/worker-link';
 import { WorkerPool } from '../../server/workers/worker-pool';
-
-/** The environment variable of a worker with its number. */
-export const WORKER_PLACE = 'WEIR_WORKER_PLACE';
 
 export interface OpenWorkersOptions {
   readonly settings: Settings;

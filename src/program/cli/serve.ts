@@ -5,7 +5,6 @@ import type { AdminThreadData } from '../../administration/admin/link/messages';
 import { openApp, type App } from '../app/app';
 import type { AppOptions } from '../app/context/context';
 import type { OpenedAdmin } from '../app/admin/open-admin';
-import { openWorkers, WORKER_PLACE } from '../app/open-workers';
 import { bindAll, type BoundPorts } from '../app/start/bind-all';
 import { readStart, type StartChoices } from '../app/start/read-start';
 import { makeCompileSet } from '../../configuration/source/compile-set';
@@ -27,8 +26,8 @@ import { event } from '../../server/observability/log/log-event';
 import { createLogger, type Logger } from '../../server/observability/log/logger';
 import type { ManagementServer } from '../../server/observability/metrics/metrics';
 import { VERSION } from '../app/context/version';
-import { WorkerLink } from '../../server/workers/worker-link';
-import { WorkerStartError } from '../../server/workers/worker-pool';
+import { WorkerLink, WORKER_PLACE } from '../../server/workers/worker-link';
+import { WorkerStartError } from '../../server/workers/worker-start-error';
 import { adviseOnFile } from './advise-on-file';
 import { logLoad } from './log-load';
 import { readArgs } from './read-args';
@@ -131,7 +130,7 @@ async function serveAlone(options: ProcessOptions, configuration: Configuration)
     const app =
       options.workers === 1
         ? await openApp({ ...options, managementServer, isWorker: false })
-        : await openWorkers({ ...options, managementServer });
+        : await (await import('../app/open-workers.js')).openWorkers({ ...options, managementServer });
     admin = await openAdminOf(app, options, configuration.compile);
     const ports = await bindAll([...app.binds, ...(admin ? [admin.bind] : [])]);
     app.open();

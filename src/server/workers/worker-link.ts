@@ -9,6 +9,9 @@ import type { TailSource } from '../observability/tail/tail-sample';
 import type { FromWorker, ToWorker, WorkerPorts } from './messages';
 import { WorkerCounts } from './worker-counts';
 
+/** The environment variable of a worker with its number. */
+export const WORKER_PLACE = 'WEIR_WORKER_PLACE';
+
 /** How long a worker that ends may take to send its final counts, in milliseconds. */
 const LAST_METRICS_MS = 500;
 

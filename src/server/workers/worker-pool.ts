@@ -7,6 +7,7 @@ import { event } from '../observability/log/log-event';
 import type { Logger } from '../observability/log/logger';
 import { withoutDocuments, type ConfigNews } from '../../configuration/source/config-news';
 import type { FromWorker, ToWorker, WorkerPorts } from './messages';
+import { WorkerStartError } from './worker-start-error';
 
 /** Wait before a restart: doubles with each failure, up to the maximum. */
 const RESTART = { firstMs: 100, maxMs: 5_000, factor: 2 };
@@ -50,22 +51,6 @@ export interface WorkerPoolOptions {
   readonly configNews: () => ConfigNews;
   /** A monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
-}
-
-/** A worker ended before it served (its own log says why), or could not be started. */
-export class WorkerStartError extends Error {
-  override readonly name = 'WorkerStartError';
-
-  constructor(
-    readonly exitCode: number,
-    what = `a worker ended with exit code ${exitCode} before it served; see its own log lines above`,
-  ) {
-    super(what);
-  }
-
-  static ofFork(error: unknown): WorkerStartError {
-    return new WorkerStartError(1, `could not start a worker process: ${asError(error).message}`);
-  }
 }
 
 interface Running {

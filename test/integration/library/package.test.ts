@@ -103,15 +103,17 @@ test('the packages have the version of the server, their license, and no file th
   }
 });
 
-test('without the package redis a limiter on Redis says what to install', async () => {
+test('without the package @redis/client a limiter on Redis says what to install', async () => {
   const { stdout } = await run(
     'no-redis.mjs',
     `import { createLimiter } from '@weir-rls/limiter';
 await createLimiter({ rules: ${RULES}, store: { redis: '127.0.0.1:1' } }).catch(({ name, message }) => console.log(name, message));`,
   );
-  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: { redis: string } };
-  const [major] = dependencies.redis.split('.');
-  expect(stdout).toBe(`TypeError store.redis needs the package redis, which is not installed; run npm install redis@${major}\n`);
+  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: { '@redis/client': string } };
+  const [major] = dependencies['@redis/client'].split('.');
+  expect(stdout).toBe(
+    `TypeError store.redis needs the package @redis/client, which is not installed; run npm install @redis/client@${major}\n`,
+  );
 });
 
 const BODY = `

@@ -1,7 +1,11 @@
 /** A process loads no package of a feature that is off. */
 
 import { execFileSync } from 'node:child_process';
-import { resolve } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
+import { writeConfig, writeText } from '../../support/config/temp-config';
+import { startWeir } from '../../support/processes/weir-process';
+import { startRedis } from '../../support/redis/redis-server';
 
 const ROOT = resolve(__dirname, '..', '..', '..');
 
@@ -53,4 +57,48 @@ test('a warm-up for Redis loads the layers around the client, and no client', ()
 
 test('a server on Redis loads its client', () => {
   expect(packagesOf('program/app/deciding/open-redis.js')).toContain('@redis/client');
+});
+
+const PRELOAD = resolve(__dirname, '../../support/processes/loaded-modules.cjs');
+const ONE_RULE = writeConfig('domain: d\ndescriptors: [{ key: k, rate_limit: { unit: hour, requests_per_unit: 3 } }]\n');
+
+/** What a server has loaded from its start to its end, as paths from the root of the repository. */
+async function loadedByServing(env: Readonly<Record<string, string>>): Promise<readonly string[]> {
+  const list = writeText('');
+  const weir = await startWeir({
+    config: ONE_RULE,
+    command: [process.execPath, '--require', PRELOAD, resolve(ROOT, 'dist/main.js'), 'serve'],
+    env: { WARM_UP: 'true', LOG_FORMAT: 'json', ...env, LOADED_MODULES: list },
+  });
+  expect(await weir.stop()).toBe(0);
+  return (JSON.parse(readFileSync(list, 'utf8')) as string[]).map((file) => relative(ROOT, file));
+}
+
+/** Each module costs about 0.3 ms of processor time at every start, so a higher bound needs a reason. */
+test.each([
+  ['the embedded store', 475, () => Promise.resolve({ env: { BACKEND_TYPE: 'memory' }, stop: () => Promise.resolve() })],
+  [
+    'Redis',
+    1_005,
+    async () => {
+      const redis = await startRedis();
+      return { env: { REDIS_URL: `127.0.0.1:${redis.port}` }, stop: () => redis.stop() };
+    },
+  ],
+])('a plain server on %s loads at most %i modules, and none of a part that no setting asks for', async (_, modulesMax, open) => {
+  const { env, stop } = await open();
+  const loaded = await loadedByServing(env).finally(stop);
+  expect(loaded.length).toBeLessThanOrEqual(modulesMax);
+  const absent =
+    /^dist\/(?:state\/top\/live-keys|state\/control\/(?:control-data|control-follower|file\/control-file\.js|local-control-store)|state\/penalty\/penalties|server\/workers\/(?:worker-pool|worker-metrics)|program\/app\/(?:open-workers|deciding\/open-(?:top|control|penalties))|administration\/admin\/auth)/;
+  expect(loaded.filter((file) => absent.test(file))).toEqual([]);
+  const packages = /^node_modules\/(?:redis|@redis\/(?!client\/)|pino-pretty|fastify|@grpc|yaml)\//;
+  expect(loaded.filter((file) => packages.test(file))).toEqual([]);
+});
+
+test('a command loads no part of the server', () => {
+  const script =
+    "process.argv[2] = 'version'; require('./dist/main.js'); process.on('exit', () => console.log(Object.keys(require.cache).length))";
+  const [, modules] = execFileSync(process.execPath, ['-e', script, 'weir'], { cwd: ROOT, encoding: 'utf8' }).split('\n');
+  expect(Number(modules)).toBeLessThanOrEqual(25);
 });

@@ -2,7 +2,8 @@
 
 import { EventEmitter } from 'node:events';
 import type { FromWorker, ToWorker } from '../../../src/server/workers/messages';
-import { WorkerPool, WorkerStartError, type WorkerProcess } from '../../../src/server/workers/worker-pool';
+import { WorkerPool, type WorkerProcess } from '../../../src/server/workers/worker-pool';
+import { WorkerStartError } from '../../../src/server/workers/worker-start-error';
 
 const PORTS = { grpc: 1, http: 2 };
 

@@ -36,7 +36,7 @@ import type { Settings } from '../../../configuration/settings/table/settings';
 import type { RulesInForce } from '../../../configuration/source/rules-in-force';
 import type { TopKeys } from '../../../state/top/top-keys';
 import { listenOn } from '../../../server/transport/port/listen-error';
-import { openControl } from '../deciding/open-control';
+import { openControl, type OpenedControl } from '../deciding/open-control';
 import type { RedisBuckets } from '../../../administration/admin/redis-buckets';
 
 /** Interval between checks of the certificate files, in milliseconds. */
@@ -132,14 +132,13 @@ async function openParts(input: ServeAdminInput) {
     ? { buckets: remote.service('buckets'), run: undefined, top: undefined, close: () => Promise.resolve() }
     : await openRedisParts({ ...input, log: quiet }, chooseStore(settings));
   const control = await openControl({
-    settings: { ...settings, controlData: true },
+    settings,
     run: opened.run,
     ...(data.isEmbedded && { store: { ...remoteControl(remote), close: () => Promise.resolve() } }),
     health: new Health(),
     registry: new Registry(),
     log: quiet,
   });
-  if (control === undefined) throw new Error('the admin API needs control data');
   return { ...opened, control };
 }
 
@@ -213,7 +212,7 @@ function remoteControl(remote: RemoteServices) {
 interface BackendParts {
   readonly choice: AdminChoice;
   readonly buckets: RedisBuckets | AdminBackend['buckets'];
-  readonly control: NonNullable<Awaited<ReturnType<typeof openControl>>>;
+  readonly control: OpenedControl;
   readonly run: RunScript | undefined;
   /** Undefined: the deciding process answers. */
   readonly top: TopKeys | undefined;

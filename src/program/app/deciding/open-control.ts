@@ -50,17 +50,7 @@ export interface OpenedControl {
   close(): Promise<void>;
 }
 
-/** Undefined if control data are off. */
-export async function openControl({
-  settings,
-  run,
-  store: given,
-  health,
-  registry,
-  log,
-}: OpenControlInput): Promise<OpenedControl | undefined> {
-  const { controlData, controlFile, adminPort } = settings;
-  if (!controlData && controlFile === undefined && adminPort === undefined) return undefined;
+export async function openControl({ settings, run, store: given, health, registry, log }: OpenControlInput): Promise<OpenedControl> {
   const data = new ControlData();
   // A write into the store of this process is in force here when it is acknowledged.
   const onWritten = (): void => void follower.catchUp();

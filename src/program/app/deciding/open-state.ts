@@ -1,14 +1,14 @@
 /** Opens what one process remembers: its store and reservations, the control data, the penalties, the top keys, and its facts for other instances. */
 
+import { asksForControl, asksForTop } from '../../../configuration/settings/asked-parts';
 import { DecisionTail } from '../../../server/observability/tail/decision-tail';
 import type { Penalties } from '../../../state/penalty/penalties';
 import { publishFacts, type PublishedFacts } from './publish-facts';
 import type { Context } from '../context/context';
-import { openControl, type OpenedControl } from './open-control';
+import type { OpenedControl } from './open-control';
 import { openStore } from './open-store';
-import { openPenalties } from './open-penalties';
 import type { OpenedStore } from './open-redis-store';
-import { openTop, type OpenedTop } from './open-top';
+import type { OpenedTop } from './open-top';
 
 export interface OpenedState {
   readonly opened: OpenedStore;
@@ -28,10 +28,14 @@ export async function openState(context: Context): Promise<OpenedState> {
   const { settings, registry, log, version, rules, health, metrics } = context;
   const opened = await openStore(context);
   const { store, run, exchange } = opened;
-  const control = await openControl({ settings, run, health, registry, log });
+  // Parts that a setting asks for are imported on demand: their 30 modules take 20 ms of CPU.
+  const control = asksForControl(settings)
+    ? await (await import('./open-control.js')).openControl({ settings, run, health, registry, log })
+    : undefined;
   const facts = publishFacts({ opened, rules, health, version, keyPrefix: settings.cacheKeyPrefix, control, metrics });
-  const top = openTop({ settings, registry, exchange, log });
-  const penalties = control && openPenalties({ settings, store, service: control.service, registry, log });
+  const top = asksForTop(settings) ? (await import('./open-top.js')).openTop({ settings, registry, exchange, log }) : undefined;
+  const penalties =
+    control && (await import('./open-penalties.js')).openPenalties({ settings, store, service: control.service, registry, log });
   return {
     opened,
     control,

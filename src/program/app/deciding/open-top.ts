@@ -16,7 +16,7 @@ import type { TopKeys } from '../../../state/top/top-keys';
 import { PERIOD_MS } from '../../../state/top/windows';
 
 export interface OpenTopInput {
-  readonly settings: Pick<Settings, 'adminPort' | 'topKeys' | 'topKeysCapacity' | 'metricTopKeys' | 'nearLimitRatio'>;
+  readonly settings: Pick<Settings, 'topKeysCapacity' | 'metricTopKeys' | 'nearLimitRatio'>;
   readonly registry: Registry;
   /** Undefined: this process is alone. */
   readonly exchange: TopExchange | undefined;
@@ -32,10 +32,8 @@ export interface OpenedTop {
   stop(): void;
 }
 
-/** Undefined: nobody asked for top keys. */
-export function openTop({ settings, registry, exchange, log }: OpenTopInput): OpenedTop | undefined {
-  const { adminPort, topKeys, topKeysCapacity: capacity, metricTopKeys: count, nearLimitRatio } = settings;
-  if (!topKeys && count === 0 && adminPort === undefined) return undefined;
+export function openTop({ settings, registry, exchange, log }: OpenTopInput): OpenedTop {
+  const { topKeysCapacity: capacity, metricTopKeys: count, nearLimitRatio } = settings;
   const local = new LocalTopKeys({ capacity, nearLimitRatio, nowMs: monotonicNowMs });
   const fleet = exchange && new FleetTopKeys({ local, exchange, nowMs: monotonicNowMs });
   const metric = count === 0 ? undefined : new TopKeyMetric({ registry, keys: local, count });

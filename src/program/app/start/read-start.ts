@@ -1,7 +1,6 @@
 /** Reads and checks everything that Weir needs of its environment and of the files that it names, before it opens anything. */
 
-import { problemsOfCredentials } from '../../../administration/admin/auth/credential-files';
-import { checkControlFile, ControlFileError } from '../../../state/control/file/control-file';
+import { ControlFileError } from '../../../state/control/file/control-file-error';
 import { chooseAdmin, type AdminChoice } from '../../../configuration/settings/admin-choice';
 import { chooseCheck, type CheckChoice } from '../../../configuration/settings/check-choice';
 import { checkReferenceSettings } from '../../../configuration/settings/check-reference-settings';
@@ -107,13 +106,15 @@ async function problemsOfParts({ settings, storeChoice, statsd, adminChoice }: P
       ? []
       : // Imported on demand: regular expressions of Go take megabytes.
         (await import('../../../server/observability/statsd/mogrifier.js')).problemsOfMogrifiers(statsd.mogrifiers)),
-    ...(adminChoice === undefined ? [] : problemsOfCredentials(adminChoice)),
+    ...(adminChoice === undefined
+      ? []
+      : (await import('../../../administration/admin/auth/credential-files.js')).problemsOfCredentials(adminChoice)),
   ];
 }
 
 async function problemsOfControlFile(file: string): Promise<readonly SettingProblem[]> {
   try {
-    await checkControlFile(file);
+    await (await import('../../../state/control/file/control-file.js')).checkControlFile(file);
     return [];
   } catch (error) {
     if (!(error instanceof ControlFileError)) throw error;

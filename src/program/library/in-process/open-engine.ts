@@ -3,6 +3,7 @@
 import { Registry } from 'prom-client';
 import { makeMemoryStore } from '../../app/context/memory-store';
 import { openRecord, openRuleMetrics } from '../../app/deciding/open-record';
+import { asksForControl } from '../../../configuration/settings/asked-parts';
 import { chooseAdditions } from '../../../configuration/settings/choose-additions';
 import { openStore } from '../../app/deciding/open-store';
 import { openControl } from '../../app/deciding/open-control';
@@ -57,7 +58,7 @@ export async function openEngine(choices: LimiterChoices, nowUs = monotonicNowUs
   // Only a port shows the health.
   const health = new Health();
   const { store, run, leave } = await withRedisPackage(() => openStore({ ...process, health, metrics, memoryStore }));
-  const control = await openControl({ settings, run, health, registry, log });
+  const control = asksForControl(settings) ? await openControl({ settings, run, health, registry, log }) : undefined;
   const penalties = control && openPenalties({ settings, store, service: control.service, registry, log });
   const faults = new FaultLog({ log, nowMs: monotonicNowMs });
   const ruleMetrics = openRuleMetrics(registry, settings);

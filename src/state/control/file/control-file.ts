@@ -4,12 +4,13 @@ import { createReadStream } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
-import { asError, UnavailableError } from '../../../lib/errors';
+import { asError } from '../../../lib/errors';
 import { Pace } from '../../../lib/slices';
 import { keyOf, type RecordBounds } from '../control-record';
 import type { AuditEntry } from '../control-store';
 import { LocalControlStore, type Journal, type JournalEntry } from '../local-control-store';
 import { fromText } from '../read-record';
+import { ControlFileError } from './control-file-error';
 import { headLine, readHeadLine, readLine, writeLine } from './control-line';
 
 /** The file is replaced when it has this many lines more than twice its records. */
@@ -17,11 +18,6 @@ const OUTDATED_LINES_MAX = 10_000;
 
 /** Bytes of the new file that are written at once. */
 const CHUNK_BYTES = 64 * 1024;
-
-/** The file could not be read or written. Nothing has changed. */
-export class ControlFileError extends UnavailableError {
-  override readonly name = 'ControlFileError';
-}
 
 export interface ControlFileOptions {
   readonly path: string;

@@ -1,6 +1,7 @@
 /** A permanent connection to Redis: reconnects when it is lost, and gives it up when Redis goes silent. */
 
-import { createClient, ErrorReply, type RedisClientOptions } from 'redis';
+import { createClient, ErrorReply } from '@redis/client';
+import type { RedisClientOptions } from 'redis';
 import { monotonicNowMs, readTimeout } from '../../../../lib/clock';
 import { backoffMs, type BackoffOptions } from '../../../../lib/backoff';
 import { ReplyError } from './reply-error';

@@ -1,6 +1,6 @@
 /** Errors of the Redis client: what a server answered, whether a command was sent, and how the log describes it. */
 
-import { ClientClosedError, ClientOfflineError, ErrorReply } from 'redis';
+import { ClientClosedError, ClientOfflineError, ErrorReply } from '@redis/client';
 import { ReplyError } from './reply-error';
 
 /** Not connected: nothing has been sent. */
