@@ -123,6 +123,7 @@ function beginDomain(
     failureMode: root.fields.failureMode?.value,
     responseHeaders: root.fields.responseHeaders?.value,
     responseBody: root.fields.responseBody?.value,
+    leases: root.fields.leases?.value,
     hashTag: root.fields.hashTag?.value,
     plans: root.plans,
     lint: new Lint(root.name.value, { ...options, replacedNames }),

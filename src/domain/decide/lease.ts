@@ -37,9 +37,6 @@ const DRIFT = 1 / 1_000;
 /** For the rounding of both clocks. */
 const MARGIN_MS = 1;
 
-/** How far the last measured rate counts. */
-const WEIGHT_OF_LAST = 1 / 2;
-
 /** Whether hits for the take may come from a lease. Every other kind of take goes to the store. */
 export function mayBeLeased({ hits, mode, limit, overdraftMax, peek }: Take, { leases: byDefault }: { readonly leases: Leases }): boolean {
   const { leases = byDefault } = limit;
@@ -130,8 +127,10 @@ export class LeasedBucket {
     const { limit, nowUs, sentMs } = report;
     const { endsAfterUs } = windowAt(limit, nowUs);
     const endUs = nowUs + endsAfterUs;
-    if (this.known !== undefined && (endUs < this.known.endUs || nowUs < this.known.nowUs)) return 0;
-    const ended = this.known === undefined || endUs === this.known.endUs ? 0 : this.left;
+    const { known } = this;
+    // Replies may overtake each other.
+    if (known !== undefined && nowUs < known.nowUs && this.isInWindow(sentMs)) return 0;
+    const ended = endUs === known?.endUs ? 0 : this.left;
     this.left -= ended;
     this.limit = limit;
     // The script ran after `sentMs`, so the clock of the store shows at most `nowUs` and the time since then.
@@ -180,9 +179,8 @@ export class LeasedBucket {
     const aheadMs = aheadMsOf(this.limit);
     const passedMs = nowMs - this.measuredMs;
     if (passedMs >= aheadMs) {
-      const weight = WEIGHT_OF_LAST * (aheadMs / passedMs);
-      this.requestRate = this.requestRate * (1 - WEIGHT_OF_LAST) + this.requests * weight;
-      this.hitRate = this.hitRate * (1 - WEIGHT_OF_LAST) + this.hits * weight;
+      this.requestRate = meanOf(this.requestRate, (this.requests * aheadMs) / passedMs);
+      this.hitRate = meanOf(this.hitRate, (this.hits * aheadMs) / passedMs);
       this.requests = 0;
       this.hits = 0;
       this.measuredMs = nowMs;
@@ -200,6 +198,11 @@ export interface EndedLease {
   readonly takenAtUs: number;
   /** Their window is over, and they with it. */
   readonly isGone: boolean;
+}
+
+/** Smooths a rate; 0: none was measured before. */
+function meanOf(before: number, measured: number): number {
+  return before === 0 ? measured : (before + measured) / 2;
 }
 
 function aheadMsOf({ windowUs }: BucketLimit): number {

@@ -5,6 +5,7 @@ import { BreakerStore, type BreakerOptions } from './breaker';
 import { DeadlineStore } from './deadline';
 import { DenyCacheStore, type DenyCacheOptions } from './deny-cache';
 import { FallbackStore, type FallbackOptions } from './fallback';
+import { LeaseStore, type LeaseStoreOptions } from './lease-store';
 import { UsageSnapshot } from './usage-snapshot';
 import { BatchingStore, type BatchingOptions } from '../store/layers/batching-store';
 import { MeasuredStore, type StoreMeasure } from '../store/layers/measured-store';
@@ -56,17 +57,26 @@ export interface WrapRedisOptions extends Omit<FallbackOptions, 'lastKnown' | 'n
   readonly denyCacheMax: number;
   /** Most buckets in the usage snapshot. */
   readonly lastKnownMax: number;
+  /** Absent: no limit has leases. */
+  readonly leases?: Pick<LeaseStoreOptions, 'leases' | 'onHits'>;
 }
 
 export interface WrappedRedis {
   readonly store: FallbackStore;
   readonly denyCache: Pick<DenyCacheStore, 'clear' | 'forget'>;
+  /** Undefined: no limit has leases. */
+  readonly leases: Pick<LeaseStore, 'clear' | 'forget' | 'sweep'> | undefined;
 }
 
 /** Wraps one Redis or two, whose servers are already wrapped. */
-export function wrapRedis(redis: Store, { denyCacheMax, lastKnownMax, onDenied, ...fallback }: WrapRedisOptions): WrappedRedis {
+export function wrapRedis(
+  redis: Store,
+  { denyCacheMax, lastKnownMax, onDenied, leases: terms, ...fallback }: WrapRedisOptions,
+): WrappedRedis {
   const lastKnown = new UsageSnapshot({ nowMs, bucketsMax: lastKnownMax });
   const denyCache = new DenyCacheStore(redis, { nowMs, bucketsMax: denyCacheMax, lastKnown, onDenied });
-  const store = new FallbackStore(denyCacheMax === 0 ? redis : denyCache, { ...fallback, lastKnown, nowMs, nowUs });
-  return { store, denyCache };
+  const asked = denyCacheMax === 0 ? redis : denyCache;
+  const leases = terms && new LeaseStore(asked, { ...terms, instances: fallback.instances, nowMs });
+  const store = new FallbackStore(leases ?? asked, { ...fallback, lastKnown, nowMs, nowUs });
+  return { store, denyCache, leases };
 }
