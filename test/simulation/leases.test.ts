@@ -96,7 +96,12 @@ class History {
       };
       const run = () => {
         void call().then((answer) => {
-          this.messages.push({ run: () => resolve(answer), fail: lose(true) });
+          this.messages.push({
+            run: () => {
+              resolve(answer);
+            },
+            fail: lose(true),
+          });
         });
       };
       // The sender cannot know whether a lost message has run.

@@ -124,7 +124,7 @@ export class LeasedBucket {
 
   /** Returns the unused hits that have ended with their window. */
   learn(report: StoreReport): number {
-    const { limit, nowUs, sentMs } = report;
+    const { limit, remaining, nowUs, sentMs } = report;
     const { endsAfterUs } = windowAt(limit, nowUs);
     const endUs = nowUs + endsAfterUs;
     const { known } = this;
@@ -134,7 +134,7 @@ export class LeasedBucket {
     this.left -= ended;
     this.limit = limit;
     // The script ran after `sentMs`, so the clock of the store shows at most `nowUs` and the time since then.
-    this.known = { ...report, endUs, untilMs: sentMs + endsAfterUs / US_PER_MS / (1 + DRIFT) - MARGIN_MS };
+    this.known = { limit, remaining, nowUs, sentMs, endUs, untilMs: sentMs + endsAfterUs / US_PER_MS / (1 + DRIFT) - MARGIN_MS };
     return ended;
   }
 
