@@ -28,7 +28,7 @@ const PART_LEFT = 2;
 /** The next lease is charged when this part of the last one is left. */
 const PART_RENEWED = 1 / 4;
 
-/** Unused hits go back after so many times the time ahead. */
+/** Unused hits go back after a multiple of the time ahead. */
 const TIMES_AHEAD = 2;
 
 /** By how much Redis's clock may be faster than this process's: both are adjusted by at most 500 millionths. */
@@ -48,7 +48,7 @@ export function canHaveLeases({ algorithm, windowUs, capacity }: Pick<BucketLimi
   return TRAITS[algorithm].restores === 'at-window-end' && windowUs >= WINDOW_US_MIN && capacity > 0;
 }
 
-/** What the store has said of a bucket. */
+/** A reply of the store about a bucket. */
 export interface StoreReport {
   readonly limit: BucketLimit;
   /** Hits left in the bucket. */
@@ -113,7 +113,7 @@ export class LeasedBucket {
     return true;
   }
 
-  /** What an answer from the lease shows: hits in the bucket as last reported, and those of the lease. */
+  /** The verdict on a request from the lease: hits left are those in the bucket as last reported, and those of the lease. */
   show(nowMs: number): { readonly verdict: Verdict; readonly nowUs: number } {
     const { known } = this;
     if (known === undefined) throw new Error('no lease without a report');

@@ -273,7 +273,7 @@ export class LeaseStore implements Store {
     if (!isAdded) onHits('lost', hits);
   }
 
-  /** The hits to give back. Those whose window is over are lost. */
+  /** The hits to give back. Hits whose window is over are lost. */
   private endLeases(nowMs: number, options: { readonly all: boolean }): Adjustment[] {
     const adjustments: Adjustment[] = [];
     for (const [bucketKey, bucket] of this.buckets) {

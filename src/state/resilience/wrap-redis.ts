@@ -57,26 +57,24 @@ export interface WrapRedisOptions extends Omit<FallbackOptions, 'lastKnown' | 'n
   readonly denyCacheMax: number;
   /** Most buckets in the usage snapshot. */
   readonly lastKnownMax: number;
-  /** Absent: no limit has leases. */
-  readonly leases?: Pick<LeaseStoreOptions, 'leases' | 'onHits'>;
+  readonly leases: Pick<LeaseStoreOptions, 'leases' | 'onHits'>;
 }
 
 export interface WrappedRedis {
   readonly store: FallbackStore;
   readonly denyCache: Pick<DenyCacheStore, 'clear' | 'forget'>;
-  /** Undefined: no limit has leases. */
-  readonly leases: Pick<LeaseStore, 'clear' | 'forget' | 'sweep'> | undefined;
+  readonly leases: Pick<LeaseStore, 'clear' | 'forget' | 'sweep'>;
 }
 
 /** Wraps one Redis or two, whose servers are already wrapped. */
 export function wrapRedis(
   redis: Store,
-  { denyCacheMax, lastKnownMax, onDenied, leases: terms, ...fallback }: WrapRedisOptions,
+  { denyCacheMax, lastKnownMax, onDenied, leases: leaseOptions, ...fallback }: WrapRedisOptions,
 ): WrappedRedis {
   const lastKnown = new UsageSnapshot({ nowMs, bucketsMax: lastKnownMax });
   const denyCache = new DenyCacheStore(redis, { nowMs, bucketsMax: denyCacheMax, lastKnown, onDenied });
-  const asked = denyCacheMax === 0 ? redis : denyCache;
-  const leases = terms && new LeaseStore(asked, { ...terms, instances: fallback.instances, nowMs });
-  const store = new FallbackStore(leases ?? asked, { ...fallback, lastKnown, nowMs, nowUs });
+  const { instances } = fallback;
+  const leases = new LeaseStore(denyCacheMax === 0 ? redis : denyCache, { ...leaseOptions, instances, nowMs });
+  const store = new FallbackStore(leases, { ...fallback, lastKnown, nowMs, nowUs });
   return { store, denyCache, leases };
 }

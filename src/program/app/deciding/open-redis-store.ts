@@ -93,7 +93,7 @@ export async function openRedisStore(input: OpenRedisStoreInput): Promise<Opened
     run: (call, options) => main.run(call, options),
     forget: (bucketKeys) => {
       denyCache.forget(bucketKeys.map((bucketKey) => ({ bucketKey })));
-      leases?.forget(bucketKeys);
+      leases.forget(bucketKeys);
     },
     name: instances.name,
     lastError: () => lastError.facts,
@@ -127,7 +127,7 @@ class RedisParts implements BothRedis {
     this.store = store;
     this.denyCache = denyCache;
     this.leases = leases;
-    this.sweeping = setInterval(() => void leases?.sweep(), SWEEP_MS).unref();
+    this.sweeping = setInterval(() => void leases.sweep(), SWEEP_MS).unref();
     const onCount = () => {
       store.chargeBack();
     };
@@ -148,7 +148,7 @@ class RedisParts implements BothRedis {
     // The Redis may have lost the buckets that caused cached denials, and those that leases were charged to.
     const forgetBuckets = () => {
       this.denyCache.clear();
-      this.leases?.clear();
+      this.leases.clear();
     };
     const onMain = () => {
       forgetBuckets();
