@@ -1,4 +1,4 @@
-/** Under random schedules and faults, instances with leases admit no more than the limit in any window, and account for every charged hit. */
+/** On both stores, under random schedules and faults, instances with leases admit no more than the limit in any window, and account for every charged hit. */
 
 import type { BucketLimit, Group, Take } from '../../src/domain/bucket/take';
 import { LeaseStore, type LeaseEvent } from '../../src/state/resilience/lease-store';
@@ -6,11 +6,12 @@ import { MemoryStore } from '../../src/state/store/memory/memory-store';
 import type { AdjustOutcome, GroupOutcome, Store } from '../../src/state/store/port/store';
 import { StoreError } from '../../src/state/store/port/store-error';
 import { groupOf, take } from '../support/decisions/groups';
+import { emptied, openClockedRedis, type ClockedRedis } from '../support/redis/redis-store';
+import { startRedis, type RedisServer } from '../support/redis/redis-server';
 import { figure } from '../support/docs/figure';
 import { casesOf } from '../support/random/form';
 import { randomFrom, seeded, type Random } from '../support/random/random';
 
-const HISTORIES = 200;
 const STEPS = 1_500;
 const INSTANCES = 3;
 const START_US = 1_800_000_000_000_000;
@@ -29,7 +30,7 @@ const TIGHT: BucketLimit = { algorithm: 'token_bucket', windowUs: 1_000_000, req
 
 /** A message to Redis, or its reply, on its way. */
 interface Message {
-  readonly run: () => void;
+  readonly run: () => Promise<void>;
   readonly fail: () => void;
 }
 
@@ -40,9 +41,12 @@ interface Instance {
   readonly rate: number;
 }
 
+interface ClockedStore extends Pick<ClockedRedis, 'setNow'> {
+  readonly store: Store;
+}
+
 class History {
   nowUs: number;
-  readonly redis = new MemoryStore({ nowUs: () => Math.floor(this.nowUs), bucketsMax: 1_000 });
   messages: Message[] = [];
   instances: Instance[] = [];
   /** Hits of crashed instances that nobody used. */
@@ -55,6 +59,7 @@ class History {
   asked = 0;
 
   constructor(
+    private readonly redis: ClockedStore,
     readonly random: Random,
     private readonly limit: BucketLimit,
   ) {
@@ -76,17 +81,17 @@ class History {
 
   /** A network that delays, reorders and loses. */
   private connect(): Store {
-    const { redis } = this;
+    const { store } = this.redis;
     return {
       take: (groups) => this.send<readonly GroupOutcome[]>(() => this.decide(groups)),
-      adjust: (adjustments) => this.send<readonly AdjustOutcome[]>(() => redis.adjust(adjustments)),
+      adjust: (adjustments) => this.send<readonly AdjustOutcome[]>(() => store.adjust(adjustments)),
       close: () => Promise.resolve(),
     };
   }
 
   private decide(groups: readonly Group[]): Promise<readonly GroupOutcome[]> {
     for (const { takes } of groups) for (const each of takes) this.decidedAt.set(each, this.nowUs);
-    return this.redis.take(groups);
+    return this.redis.store.take(groups);
   }
 
   private send<Answer>(call: () => Promise<Answer>): Promise<Answer> {
@@ -94,14 +99,15 @@ class History {
       const lose = (mayHaveRun: boolean) => () => {
         reject(new StoreError('lost', 'timeout', { mayHaveRun }));
       };
-      const run = () => {
-        void call().then((answer) => {
-          this.messages.push({
-            run: () => {
-              resolve(answer);
-            },
-            fail: lose(true),
-          });
+      const run = async () => {
+        await this.redis.setNow(Math.floor(this.nowUs));
+        const answer = await call();
+        this.messages.push({
+          run: () => {
+            resolve(answer);
+            return Promise.resolve();
+          },
+          fail: lose(true),
         });
       };
       // The sender cannot know whether a lost message has run.
@@ -136,7 +142,7 @@ class History {
     else if (what < 985) {
       const [message] = messages.splice(random(Math.min(3, messages.length)), 1);
       if (random(100) === 0) message?.fail();
-      else message?.run();
+      else await message?.run();
     } else if (what < 997) void instance.store.sweep();
     else if (what < 999) {
       const { charged, used, givenBack, lost } = instance.hits;
@@ -156,7 +162,7 @@ class History {
 
   private async deliver(): Promise<void> {
     for (let quiet = 0; quiet < QUIET_TURNS; quiet = this.messages.length === 0 ? quiet + 1 : 0) {
-      for (const message of this.messages.splice(0)) message.run();
+      for (const message of this.messages.splice(0)) await message.run();
       await turn();
     }
   }
@@ -166,13 +172,42 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-test('no window admits more than its limit, and charged hits are used, given back or lost', async () => {
+let server: RedisServer;
+let redis: ClockedRedis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = await openClockedRedis(server);
+});
+
+afterAll(async () => {
+  await redis.close();
+  await server.stop();
+});
+
+/** An empty store at each call. */
+const STORES: Readonly<Record<string, () => Promise<ClockedStore>>> = {
+  'the embedded store': () => {
+    const clock = { nowUs: 0 };
+    const setNow = (nowUs: number) => {
+      clock.nowUs = nowUs;
+      return Promise.resolve();
+    };
+    return Promise.resolve({ store: new MemoryStore({ nowUs: () => clock.nowUs, bucketsMax: 1_000 }), setNow });
+  },
+  Redis: () => emptied(redis),
+};
+
+test.each([
+  ['the embedded store', 200],
+  ['Redis', 40],
+])('on %s no window admits more than its limit, and charged hits are used, given back or lost', async (name, histories) => {
   let leased = 0;
   let asked = 0;
-  const random = randomFrom(seeded(HISTORIES));
-  for (let run = 0; run < casesOf(HISTORIES); run += 1) {
+  const random = randomFrom(seeded(histories));
+  for (let run = 0; run < casesOf(histories); run += 1) {
     const limit = limitOf(40 + random(400));
-    const history = new History(random, limit);
+    const history = new History(await STORES[name]!(), random, limit);
     for (let step = 0; step < STEPS; step += 1) await history.step();
     await history.end();
     for (const [window, hits] of history.admitted) expect([window, Math.max(hits, limit.capacity)]).toEqual([window, limit.capacity]);
