@@ -81,6 +81,8 @@ export class LeasedBucket {
   private hitRate = 0;
   /** A charge is under way. */
   isCharging = false;
+  /** The store failed after its last reply, so nothing is charged ahead until it replies again. */
+  hasFailed = false;
 
   constructor(
     private limit: BucketLimit,
@@ -133,6 +135,7 @@ export class LeasedBucket {
     const ended = endUs === known?.endUs ? 0 : this.left;
     this.left -= ended;
     this.limit = limit;
+    this.hasFailed = false;
     // The script ran after `sentMs`, so the clock of the store shows at most `nowUs` and the time since then.
     this.known = { limit, remaining, nowUs, sentMs, endUs, untilMs: sentMs + endsAfterUs / US_PER_MS / (1 + DRIFT) - MARGIN_MS };
     return ended;
@@ -147,8 +150,8 @@ export class LeasedBucket {
 
   /** How many hits to charge now; 0: none. Near the limit there are none, so that Redis decides each hit there. */
   wanted(nowMs: number, { instances }: { readonly instances: number }): number {
-    const { known, left, isCharging } = this;
-    if (known === undefined || isCharging || !this.isInWindow(nowMs)) return 0;
+    const { known, left } = this;
+    if (known === undefined || this.isCharging || this.hasFailed || !this.isInWindow(nowMs)) return 0;
     const aheadMs = aheadMsOf(this.limit);
     if (this.requestRate * MS_PER_S < REQUESTS_PER_S_MIN * aheadMs) return 0;
     const untilEnd = Math.floor((this.hitRate * (known.untilMs - nowMs)) / aheadMs);

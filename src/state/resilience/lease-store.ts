@@ -59,8 +59,6 @@ interface Charge {
   readonly hits: number;
 }
 
-type Merge = (outcome: GroupOutcome, sentMs: number) => GroupOutcome;
-
 /**
  * A group whose takes all have hits in leases is admitted here. A group with other takes too first takes from its leases; then the
  * store decides the others, and if it denies them, the hits go back into the leases.
@@ -125,33 +123,34 @@ export class LeaseStore implements Store {
   private takeWatched(groups: readonly Group[], options: TakeOptions | undefined): Promise<readonly GroupOutcome[]> {
     const nowMs = this.options.nowMs();
     const asked: Group[] = [];
-    const answers: (GroupVerdict | Merge)[] = [];
+    const answers: (GroupVerdict | Asked)[] = [];
     const seen: Watched[] = [];
     for (const group of groups) {
       const watched = this.isWatched(group) ? this.watch(group, { nowMs, isSampled: options?.trace?.of(group) !== undefined }) : [];
       const leased = watched.filter(({ windowEndUs }) => windowEndUs !== undefined);
       seen.push(...watched);
-      if (leased.length === group.takes.length) answers.push(this.admit(leased, nowMs));
-      else {
-        asked.push(leased.length === 0 ? group : withoutTakes(group, leased));
-        answers.push((outcome, sentMs) => this.settle({ group, watched }, outcome, sentMs));
-      }
+      const isWhole = leased.length > 0 && leased.length === group.takes.length;
+      answers.push(isWhole ? this.admit(leased, nowMs) : { group, watched });
+      if (!isWhole) asked.push(leased.length === 0 ? group : withoutTakes(group, leased));
     }
     const answering = asked.length === 0 ? Promise.resolve([]) : this.store.take(asked, options);
     this.chargeAhead(seen, nowMs);
     return answering.then(
-      (outcomes) => merge(answers, outcomes, nowMs),
+      (outcomes) => this.merge(answers, outcomes, nowMs),
       (error: unknown) => {
         const failure = storeErrorOf(error);
-        const merged = merge(
-          answers,
-          asked.map(() => failure),
-          nowMs,
-        );
-        if (asked.length === groups.length) throw failure;
+        const failed = asked.map(() => failure);
+        const merged = this.merge(answers, failed, nowMs);
+        if (failed.length === groups.length) throw failure;
         return merged;
       },
     );
+  }
+
+  /** The outcomes of all groups, in their order. */
+  private merge(answers: readonly (GroupVerdict | Asked)[], outcomes: readonly GroupOutcome[], sentMs: number): readonly GroupOutcome[] {
+    const own = outcomes.values();
+    return answers.map((answer) => ('verdicts' in answer ? answer : this.settle(answer, own.next().value ?? invalidReply(), sentMs)));
   }
 
   /** Takes what leases have for the group. */
@@ -197,6 +196,7 @@ export class LeaseStore implements Store {
   private settle({ group, watched }: Asked, outcome: GroupOutcome, sentMs: number): GroupOutcome {
     const leased = watched.filter(({ windowEndUs }) => windowEndUs !== undefined);
     if (!('verdicts' in outcome)) {
+      for (const { bucket } of watched) bucket.hasFailed = true;
       this.putBack(leased);
       return outcome;
     }
@@ -208,7 +208,7 @@ export class LeaseStore implements Store {
     for (const place of group.takes.keys()) {
       const each = watched.find((one) => one.place === place);
       const verdict = each?.windowEndUs === undefined ? own.next().value : each.bucket.show(nowMs).verdict;
-      if (verdict === undefined) return new StoreError('the store returned an invalid reply', 'script');
+      if (verdict === undefined) return invalidReply();
       verdicts.push(verdict);
       if (each === undefined || each.windowEndUs !== undefined || outcome.cached === true) continue;
       this.learn(each.bucket, { limit: each.take.limit, remaining: verdict.remaining, nowUs: outcome.nowUs, sentMs });
@@ -259,6 +259,7 @@ export class LeaseStore implements Store {
     const { onHits } = this.options;
     const verdict = outcome !== undefined && 'verdicts' in outcome ? outcome.verdicts[0] : undefined;
     if (outcome === undefined || !('verdicts' in outcome) || verdict === undefined) {
+      bucket.hasFailed = true;
       if (!(outcome instanceof StoreError) || !outcome.mayHaveRun) return;
       onHits('charged', hits);
       onHits('lost', hits);
@@ -303,13 +304,8 @@ export class LeaseStore implements Store {
   }
 }
 
-/** The outcomes of all groups, in their order. */
-function merge(answers: readonly (GroupVerdict | Merge)[], outcomes: readonly GroupOutcome[], sentMs: number): readonly GroupOutcome[] {
-  const decided = outcomes.values();
-  return answers.map((answer) => {
-    if (typeof answer !== 'function') return answer;
-    return answer(decided.next().value ?? new StoreError('the store returned an invalid reply', 'script'), sentMs);
-  });
+function invalidReply(): StoreError {
+  return new StoreError('the store returned an invalid reply', 'script');
 }
 
 function toGroup({ bucketKey, limit, hits }: Charge): Group {

@@ -225,6 +225,22 @@ test('a charge that certainly did not run loses nothing', async () => {
   expect(hits).toEqual({ charged: 0, used: 0, givenBack: 0, lost: 0 });
 });
 
+test('while the store fails nothing is charged ahead, and afterwards leases go on', async () => {
+  const { inner, clock, one, run } = open();
+  await run({ count: 10 });
+  inner.failing = { reason: 'connection', mayHaveRun: false };
+  const before = inner.asked.take;
+  for (let i = 0; i < 10; i += 1) {
+    clock.nowMs += 100;
+    await expect(one()).rejects.toThrow();
+    await settled();
+  }
+  // One charge beside the first request.
+  expect(inner.asked.take - before).toBe(11);
+  inner.failing = undefined;
+  expect(await run({ count: 20 })).toBeGreaterThan(10);
+});
+
 test('unused hits go back once, when the key is no longer asked for', async () => {
   const { store, inner, clock, run, hits, used, outstanding } = open();
   await run({ count: 25 });
