@@ -8,7 +8,7 @@ import { matchRequest } from '../../../src/domain/rule/match';
 import { replaceValues, tryValues } from '../../../src/domain/rule/replace-values';
 import { formatExplanation } from '../../../src/program/cli/explain/explanation-text';
 import { entriesOf, requestOf } from '../../support/decisions/rules';
-import { compileText } from './compile-config';
+import { compileText } from '../compile/compile-config';
 
 const MODES = { shadow: false, quota: false };
 const OVERRIDE = { requestsPerUnit: 1, unit: 'hour', unitMultiplier: 1 } as const;
