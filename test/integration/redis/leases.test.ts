@@ -19,6 +19,8 @@ descriptors:
   - { key: k, rate_limit: { unit: year, requests_per_unit: ${LIMIT}, algorithm: fixed_window, leases: auto } }
 `);
 
+const YEAR_US = 31_536_000_000_000;
+
 /** Rounds are short, so that requests come one after the other like those of real clients. */
 const ROUND_MS = 5;
 const ROUND_REQUESTS = 2;
@@ -47,6 +49,15 @@ async function commandsOf({ port }: RedisServer): Promise<number> {
   const stats = await client.info('commandstats');
   client.destroy();
   return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+}
+
+/** Hits of all keys as Redis has counted them: a state is the number of the window times twice its length, and the used hits. */
+async function usedIn({ port }: RedisServer): Promise<number> {
+  const client = await makeTestClient(port).connect();
+  let used = 0;
+  for (const key of await client.keys('1{d}*')) used += Number(await client.get(key)) % (2 * YEAR_US);
+  client.destroy();
+  return used;
 }
 
 class Traffic {
@@ -108,6 +119,11 @@ test(
 
     for (const client of clients.slice(1)) client.close();
     for (const weir of living) expect(await weir.stop()).toBe(0);
+    // The drained instances have given their unused hits back.
+    const unused = (await usedIn(redis)) - admitted.reduce((sum, count) => sum + count, 0);
+    const lostByLiving = ofLiving.reduce((sum, hits) => sum + hits.lost, 0);
+    expect(unused).toBeGreaterThanOrEqual(0);
+    expect(unused).toBeLessThanOrEqual(stranded + lost + lostByLiving);
     await redis.stop();
   },
   TIMEOUT_MS,
