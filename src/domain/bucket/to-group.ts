@@ -150,7 +150,14 @@ function toBucketLimit(limit: Limit, clockUs: () => number): BucketLimit {
   const last = windowed.get(limit);
   if (last !== undefined && isNow(last.edgesUs, nowUs)) return last;
   const { algorithm, windowUs, requestsPerUnit, capacity, leases } = limit;
-  const made = { algorithm, windowUs, requestsPerUnit, capacity, ...(leases && { leases }), edgesUs: edgesAround(calendar, windowName(limit), nowUs) };
+  const made = {
+    algorithm,
+    windowUs,
+    requestsPerUnit,
+    capacity,
+    ...(leases && { leases }),
+    edgesUs: edgesAround(calendar, windowName(limit), nowUs),
+  };
   windowed.set(limit, made);
   return made;
 }
