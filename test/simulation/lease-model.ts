@@ -200,12 +200,9 @@ function* chargeSteps({ state, instance, become, mistake, chargesMax }: StepInpu
     yield { name: 'Redis charges', next: become({ call: { ...call, reply } }, { used: state.used + (granted ? AHEAD : 0) }) };
   }
   const spent = mistake === 'spends a charge whose reply is lost';
-  yield {
-    name: 'the reply is lost',
-    next: become(
-      spent ? { call: undefined, left: left + AHEAD, window: windowOf(state.now), seen: state.now, missed: 0 } : { call: undefined },
-    ),
-  };
+  const lost = spent ? { left: left + AHEAD, window: windowOf(state.now), seen: state.now, missed: 0 } : {};
+  // A loss before Redis charges, or of a refusal, leaves what a charge that was never sent leaves.
+  if (spent || call.reply?.granted === true) yield { name: 'the reply is lost', next: become({ ...lost, call: undefined }) };
   if (call.reply === undefined) return;
   const { at, granted } = call.reply;
   const isSame = windowOf(at) === window;
