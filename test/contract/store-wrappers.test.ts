@@ -2,6 +2,7 @@
 
 import { DeadlineStore } from '../../src/state/resilience/deadline';
 import { DenyCacheStore } from '../../src/state/resilience/deny-cache';
+import { LeaseStore } from '../../src/state/resilience/lease-store';
 import { UsageSnapshot } from '../../src/state/resilience/usage-snapshot';
 import { BatchingStore } from '../../src/state/store/layers/batching-store';
 import { MeasuredStore } from '../../src/state/store/layers/measured-store';
@@ -48,6 +49,20 @@ describeStore('DenyCacheStore over BatchingStore over MemoryStore', () => {
     setNow: (value) => {
       nowUs = value;
       nowMs += 1_000;
+      return Promise.resolve();
+    },
+    close: () => store.close(),
+  });
+});
+
+describeStore('LeaseStore over MemoryStore', () => {
+  let nowUs = 0;
+  const memory = new MemoryStore({ nowUs: () => nowUs, bucketsMax: 1000 });
+  const store = new LeaseStore(memory, { leases: 'auto', instances: () => 1, nowMs: () => nowUs / 1_000, onHits: () => undefined });
+  return Promise.resolve({
+    store,
+    setNow: (value) => {
+      nowUs = value;
       return Promise.resolve();
     },
     close: () => store.close(),

@@ -184,7 +184,7 @@ function layersMade(): string[] {
 
 test('each layer around Redis is made in one place, for calls and for the warm-up', () => {
   expect(layersMade().sort()).toEqual(
-    ['BatchingStore', 'BreakerStore', 'DeadlineStore', 'DenyCacheStore', 'FallbackStore'].map(
+    ['BatchingStore', 'BreakerStore', 'DeadlineStore', 'DenyCacheStore', 'FallbackStore', 'LeaseStore'].map(
       (layer) => `state/resilience/wrap-redis.ts: ${layer}`,
     ),
   );

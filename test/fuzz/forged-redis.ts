@@ -145,6 +145,7 @@ function openPath(port: number) {
     local: new MemoryStore({ nowUs: () => Math.floor(nowMs() * 1_000), bucketsMax: 10_000 }),
     instances: () => 1,
     onDenied: () => undefined,
+    leases: { leases: 'off', onHits: () => undefined },
     onFallback: ({ local, open }) => {
       told.fallback += local + open;
     },

@@ -359,6 +359,7 @@ export interface CandidateLimit extends RuleLimit {
   readonly id?: string;
   readonly reservations?: { readonly max_share: number; readonly on_lapse: string; readonly hits_max: number };
   readonly response_body?: string;
+  readonly leases?: string;
   readonly bucket_key: string;
   readonly source: LimitSource;
   readonly bucket?: Bucket;

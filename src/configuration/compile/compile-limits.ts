@@ -19,7 +19,7 @@ import { warnOfLimit } from './limit-warnings';
 import type { LimitedSpec, RateLimitSpec } from './read/read-limits';
 
 /** Its terms are those of limits that do not say their own. */
-export interface LimitDefaults extends Pick<LimitTerms, 'failureMode' | 'responseHeaders' | 'responseBody'> {
+export interface LimitDefaults extends Pick<LimitTerms, 'failureMode' | 'responseHeaders' | 'responseBody' | 'leases'> {
   /** For limits without `algorithm`. */
   readonly defaultAlgorithm: Algorithm;
   /** `USE_CALENDAR_MONTH_RATE_LIMIT`: months are calendar months in UTC. */
@@ -118,6 +118,7 @@ export class LimitCompiler {
       responseHeaders: fields.responseHeaders?.value ?? this.options.responseHeaders,
       responseBody: fields.responseBody?.value ?? this.options.responseBody,
       overdraft: this.overdraftOf(spec),
+      leases: fields.leases?.value ?? this.options.leases,
       reservations: reservations && reservationTermsOf(reservations.value),
       ...(unitMultiplier && { unitMultiplier: unitMultiplier.value }),
       ...(burst && { burst: burst.value }),

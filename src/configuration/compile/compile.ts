@@ -123,6 +123,7 @@ function beginDomain(
     failureMode: root.fields.failureMode?.value,
     responseHeaders: root.fields.responseHeaders?.value,
     responseBody: root.fields.responseBody?.value,
+    leases: root.fields.leases?.value,
     hashTag: root.fields.hashTag?.value,
     plans: root.plans,
     lint: new Lint(root.name.value, { ...options, replacedNames }),
@@ -133,7 +134,7 @@ function beginDomain(
 function* finishDomain({ root: { name, fields, problems }, compiler, defaults }: Beginning): Generator<undefined, Domain> {
   const { root, hasHashTag, headerModes, hasBodies, hasReservations, hasCandidates, hasPenalties, hasTenants, plans } =
     yield* compiler.finish();
-  const { hashTag, failureMode, responseHeaders, responseBody } = fields;
+  const { hashTag, failureMode, responseHeaders, responseBody, leases } = fields;
   if (hashTag !== undefined && !hasHashTag) {
     const message = `has no effect because no descriptor has the key ${show(hashTag.value)}; name the key whose values spread the buckets, or remove it`;
     problems.warn({ offset: hashTag.offset, path: 'hash_tag', message });
@@ -144,6 +145,7 @@ function* finishDomain({ root: { name, fields, problems }, compiler, defaults }:
     ...(responseHeaders && { responseHeaders: responseHeaders.value }),
     ...(headerModes.length > 0 && { headerModes }),
     ...(responseBody && { responseBody: responseBody.value }),
+    ...(leases && { leases: leases.value }),
     ...(hasBodies ? { hasBodies } : {}),
     ...(hasReservations ? { hasReservations } : {}),
     ...(hasCandidates ? { hasCandidates } : {}),

@@ -1,6 +1,7 @@
 /** Warns of fields of a limit that have no effect. */
 
 import { ALGORITHMS, CALENDAR_ALGORITHM, TRAITS, type Algorithm } from '../../domain/algorithm/algorithms';
+import { canHaveLeases } from '../../domain/decide/lease';
 import { isCalendarUnit } from '../../domain/rule/calendar';
 import type { RateLimit } from '../../domain/rule/limit';
 import type { LimitedSpec } from './read/read-limits';
@@ -40,6 +41,9 @@ export function warnOfLimit(spec: LimitedSpec, options: LimitWarningsOptions): v
   }
   if (fields.overdraftMax !== undefined && limit.overdraft === undefined) {
     warn('overdraft_max', fields.overdraftMax, 'has no effect without overdraft: true');
+  }
+  if (fields.leases?.value === 'auto' && !canHaveLeases(limit)) {
+    warn('leases', fields.leases, `has no effect; it is for ${CALENDAR_ALGORITHM} with a window of at least 10 seconds`);
   }
   if (calendarMonth && limit.unit === 'month' && TRAITS[algorithm].restores !== 'at-window-end') {
     warn('unit', spec.unit, `is 30 days under ${algorithm}; USE_CALENDAR_MONTH_RATE_LIMIT is for ${CALENDAR_ALGORITHM} alone`);

@@ -28,6 +28,8 @@ export interface LimitExplanation {
   readonly reservations?: { readonly maxShare: number; readonly onLapse: string; readonly hitsMax: number };
   /** The kind of the body that a denied response has; absent: as `RESPONSE_BODY` says. */
   readonly responseBody?: string;
+  /** Whether the limit has leases; absent: as `LEASES` says. */
+  readonly leases?: string;
   readonly bucketKey: string;
   readonly source: LimitSource;
   /** The limit that is tried beside it; absent: none. */
@@ -101,7 +103,7 @@ function explainLimit(
   limit: Limit,
   { bucketKey, inFlight }: { readonly bucketKey: string; readonly inFlight: InFlight | undefined },
 ): Omit<LimitExplanation, 'source'> {
-  const { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, reservations, responseBody } = limit;
+  const { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, calendar, reservations, responseBody, leases } = limit;
   const overdraftMax = overdraftMaxOf(limit);
   const id = limit === inFlight?.limit ? inFlight.id?.key : undefined;
   const optional = {
@@ -109,6 +111,7 @@ function explainLimit(
     ...(overdraftMax !== undefined && { overdraftMax }),
     ...(id !== undefined && { id }),
     ...(responseBody && { responseBody: responseBody.kind }),
+    ...(leases && { leases }),
     ...(reservations && { reservations: { ...reservations, hitsMax: reservableMax(limit) } }),
   };
   return { name, requestsPerUnit, unit, unitMultiplier, algorithm, capacity, ...optional, bucketKey };

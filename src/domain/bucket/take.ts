@@ -3,12 +3,14 @@
 import type { AlgorithmLimit } from '../algorithm/algorithm-limit';
 import type { BucketAlgorithm } from '../algorithm/algorithms';
 import { isOutside } from '../algorithm/window';
-import type { FailureMode } from '../rule/limit';
+import type { FailureMode, Leases } from '../rule/limit';
 import type { Mode } from '../rule/mode';
 
 /** The limit of a bucket, with the algorithm that counts it. */
 export interface BucketLimit extends AlgorithmLimit {
   readonly algorithm: BucketAlgorithm;
+  /** Absent: the setting `LEASES`. */
+  readonly leases?: Leases | undefined;
 }
 
 /** Requests hits from one bucket, under one limit. */
@@ -167,4 +169,6 @@ export interface GroupVerdict {
   readonly fallback?: true;
   /** A cached denial, without asking the store again. */
   readonly cached?: true;
+  /** Admitted from leases, without asking the store. */
+  readonly leased?: true;
 }

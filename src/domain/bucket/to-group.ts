@@ -149,8 +149,15 @@ function toBucketLimit(limit: Limit, clockUs: () => number): BucketLimit {
   const nowUs = clockUs();
   const last = windowed.get(limit);
   if (last !== undefined && isNow(last.edgesUs, nowUs)) return last;
-  const { algorithm, windowUs, requestsPerUnit, capacity } = limit;
-  const made = { algorithm, windowUs, requestsPerUnit, capacity, edgesUs: edgesAround(calendar, windowName(limit), nowUs) };
+  const { algorithm, windowUs, requestsPerUnit, capacity, leases } = limit;
+  const made = {
+    algorithm,
+    windowUs,
+    requestsPerUnit,
+    capacity,
+    ...(leases && { leases }),
+    edgesUs: edgesAround(calendar, windowName(limit), nowUs),
+  };
   windowed.set(limit, made);
   return made;
 }

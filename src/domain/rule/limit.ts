@@ -31,6 +31,11 @@ export const RESET_FORMS = ['seconds', 'milliseconds', 'duration', 'epoch'] as c
 
 export type ResetForm = (typeof RESET_FORMS)[number];
 
+/** Whether an instance may charge hits ahead of the requests that use them (`src/domain/decide/lease.ts`). */
+export const LEASES = ['auto', 'off'] as const;
+
+export type Leases = (typeof LEASES)[number];
+
 /** The largest `requests_per_unit` and `burst` (both are uint32 on the wire). */
 export const UINT32_MAX = 2 ** 32 - 1;
 
@@ -46,6 +51,8 @@ export interface LimitTerms {
   readonly responseBody?: ResponseBody | undefined;
   /** A descriptor's own hits are a usage report: charged in full, below zero too. Absent: they are requested like other hits. */
   readonly overdraft?: Overdraft | undefined;
+  /** Absent: the setting `LEASES`. */
+  readonly leases?: Leases | undefined;
   /** Absent: `DEFAULT_RESERVATION_TERMS`. */
   readonly reservations?: ReservationTerms | undefined;
 }
@@ -166,7 +173,7 @@ export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit 
     };
   }
   const calendar = calendarOf(spec);
-  const { failureMode, responseHeaders, responseBody, overdraft, reservations } = terms;
+  const { failureMode, responseHeaders, responseBody, overdraft, leases, reservations } = terms;
   // In one literal: requests bring limits, and V8 is slow with the spread of an object of another function.
   return {
     requestsPerUnit,
@@ -181,6 +188,7 @@ export function makeLimit(spec: LimitSpec, terms: LimitTerms = spec): RateLimit 
     ...(responseHeaders && { responseHeaders }),
     ...(responseBody && { responseBody }),
     ...(overdraft && { overdraft }),
+    ...(leases && { leases }),
     ...(reservations && { reservations }),
   };
 }

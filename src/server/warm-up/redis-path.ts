@@ -30,6 +30,7 @@ export function overRedisPath(store: MemoryStore): Store {
     local: store,
     instances: () => 1,
     onDenied: ignore,
+    leases: { leases: 'off', onHits: ignore },
     onFallback: ignore,
     onChargedBack: ignore,
     onLost: ignore,

@@ -88,7 +88,7 @@ export class FallbackStore implements Store {
       if (outcome instanceof StoreError) {
         isDecided = false;
         if (outcome instanceof BucketError) this.options.onUndecided?.(outcome);
-      } else if (outcome !== undefined && group !== undefined && 'verdicts' in outcome && outcome.cached !== true) {
+      } else if (outcome !== undefined && group !== undefined && 'verdicts' in outcome && isOfStore(outcome)) {
         this.record(group, outcome, atMs);
         hasRecorded = true;
       }
@@ -175,6 +175,11 @@ export class FallbackStore implements Store {
         return this.accounts.toLocal(take);
     }
   }
+}
+
+/** A verdict from memory says nothing of the store now. */
+function isOfStore({ cached, leased }: GroupVerdict): boolean {
+  return cached !== true && leased !== true;
 }
 
 function withoutRefund(take: Take): Take {

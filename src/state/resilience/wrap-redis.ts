@@ -5,6 +5,7 @@ import { BreakerStore, type BreakerOptions } from './breaker';
 import { DeadlineStore } from './deadline';
 import { DenyCacheStore, type DenyCacheOptions } from './deny-cache';
 import { FallbackStore, type FallbackOptions } from './fallback';
+import { LeaseStore, type LeaseStoreOptions } from './lease-store';
 import { UsageSnapshot } from './usage-snapshot';
 import { BatchingStore, type BatchingOptions } from '../store/layers/batching-store';
 import { MeasuredStore, type StoreMeasure } from '../store/layers/measured-store';
@@ -57,17 +58,24 @@ export interface WrapRedisOptions extends Omit<FallbackOptions, 'lastKnown' | 'n
   readonly denyCacheMax: number;
   /** Most buckets in the usage snapshot. */
   readonly lastKnownMax: number;
+  readonly leases: Pick<LeaseStoreOptions, 'leases' | 'onHits'>;
 }
 
 export interface WrappedRedis {
   readonly store: FallbackStore;
   readonly denyCache: Pick<DenyCacheStore, 'clear' | 'forget'>;
+  readonly leases: Pick<LeaseStore, 'clear' | 'forget' | 'sweep'>;
 }
 
 /** Wraps one Redis or two, whose servers are already wrapped. */
-export function wrapRedis(redis: Store, { denyCacheMax, lastKnownMax, onDenied, ...fallback }: WrapRedisOptions): WrappedRedis {
+export function wrapRedis(
+  redis: Store,
+  { denyCacheMax, lastKnownMax, onDenied, leases: leaseOptions, ...fallback }: WrapRedisOptions,
+): WrappedRedis {
   const lastKnown = new UsageSnapshot({ nowMs, bucketsMax: lastKnownMax });
   const denyCache = new DenyCacheStore(redis, { nowMs, bucketsMax: denyCacheMax, lastKnown, onDenied });
-  const store = new FallbackStore(denyCacheMax === 0 ? redis : denyCache, { ...fallback, lastKnown, nowMs, nowUs });
-  return { store, denyCache };
+  const { instances } = fallback;
+  const leases = new LeaseStore(denyCacheMax === 0 ? redis : denyCache, { ...leaseOptions, instances, nowMs });
+  const store = new FallbackStore(leases, { ...fallback, lastKnown, nowMs, nowUs });
+  return { store, denyCache, leases };
 }

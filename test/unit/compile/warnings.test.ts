@@ -50,6 +50,16 @@ const CASES: readonly { what: string; text: string; options?: Partial<CompileOpt
     ],
   },
   {
+    what: 'leases under another algorithm than fixed_window',
+    text: limit('unit: day, requests_per_unit: 5, algorithm: token_bucket, leases: auto'),
+    lines: [`${LIMIT}:85: descriptors[0].rate_limit.leases: has no effect; it is for fixed_window with a window of at least 10 seconds`],
+  },
+  {
+    what: 'leases with a short window',
+    text: limit('unit: second, unit_multiplier: 9, requests_per_unit: 5, leases: auto'),
+    lines: [`${LIMIT}:83: descriptors[0].rate_limit.leases: has no effect; it is for fixed_window with a window of at least 10 seconds`],
+  },
+  {
     what: 'time_zone without calendar',
     text: limit('unit: day, requests_per_unit: 5, time_zone: Europe/Berlin'),
     lines: [`${LIMIT}:63: descriptors[0].rate_limit.time_zone: has no effect without calendar: true`],
@@ -134,6 +144,8 @@ test.each<{ what: string; text: string; options?: Partial<CompileOptions> }>([
   { what: 'a mode beside unlimited', text: 'domain: d\ndescriptors: [{ key: k, quota_mode: true, rate_limit: { unlimited: true } }]\n' },
   { what: 'a hash_tag further down', text: 'domain: d\nhash_tag: tenant\ndescriptors:\n  - { key: k, descriptors: [{ key: tenant }] }\n' },
   { what: 'a hash_tag that a wildcard may take', text: 'domain: d\nhash_tag: tenant\ndescriptors: [{ key: "ten*" }]\n' },
+  { what: 'leases that are off', text: limit('unit: second, requests_per_unit: 5, leases: off') },
+  { what: 'leases of a minute', text: limit('unit: minute, requests_per_unit: 5, leases: auto') },
   { what: 'a limit of 0', text: limit('unit: day, requests_per_unit: 0') },
   {
     what: 'wildcards that leave something to the key alone',

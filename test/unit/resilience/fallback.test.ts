@@ -84,6 +84,14 @@ test.each([
   expect(passed).toMatchObject({ ...hitsPassed, decisions: 2 });
 });
 
+test.each(['cached', 'leased'] as const)('a %s verdict does not show that the store decides again', async (from) => {
+  const { switched, ask, admittedOf } = open({ failing: { reason: 'connection', mayHaveRun: false } });
+  expect(await admittedOf('a', 3)).toBe(3);
+  switched.take = () => Promise.resolve([{ overLimit: false, verdicts: [], nowUs: START_US, [from]: true }]);
+  await ask('a', 1);
+  expect(switched.asked.adjust).toBe(0);
+});
+
 test('unavailable passes on the error of the store', async () => {
   await expect(open({ failureMode: 'unavailable', failing: { reason: 'timeout' } }).ask('a', 1)).rejects.toMatchObject({
     reason: 'timeout',

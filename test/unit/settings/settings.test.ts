@@ -21,6 +21,7 @@ describe('Settings', () => {
       port: 8080,
       jsonEnabled: true,
       jsonRefundsEnabled: true,
+      leases: 'off',
       httpReservationsEnabled: true,
       checkTrustedHops: 0,
       grpcHost: '0.0.0.0',

@@ -63,6 +63,7 @@ const limit = {
   response_body: Type.Optional(
     Type.String({ description: 'The kind of the body that a denied response has. Absent: as RESPONSE_BODY says.' }),
   ),
+  leases: Type.Optional(Type.String({ description: 'Whether hits are charged ahead of requests. Absent: as LEASES says.' })),
   bucket_key: Type.String(),
   source,
   bucket: Type.Optional(bucket),

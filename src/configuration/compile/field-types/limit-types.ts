@@ -8,9 +8,11 @@ import { isTimeZone } from '../../../domain/rule/calendar';
 import { HOLD_S_MAX } from '../../../domain/rule/in-flight';
 import {
   FAILURE_MODES,
+  LEASES,
   ON_LAPSE,
   RESPONSE_HEADERS,
   type FailureMode,
+  type Leases,
   type OnLapse,
   type ResponseHeaders,
 } from '../../../domain/rule/limit';
@@ -29,6 +31,10 @@ export function failureMode(): FieldType<FailureMode> {
 
 export function responseHeaders(): FieldType<ResponseHeaders> {
   return oneOf({ names: RESPONSE_HEADERS, what: 'kind of response headers', misspelled: ['itef', 'ietf'] });
+}
+
+export function leases(): FieldType<Leases> {
+  return oneOf({ names: LEASES, what: 'way to lease', misspelled: ['atuo', 'auto'] });
 }
 
 export function onLapse(): FieldType<OnLapse> {

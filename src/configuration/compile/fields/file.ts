@@ -5,7 +5,7 @@ import { toText } from '../../../domain/descriptor/byte-string';
 import { ENTRIES_MAX } from '../../../domain/descriptor/descriptor-bounds';
 import type { Domain } from '../../../domain/rule/rule-set';
 import { defineLevel, type Field } from '../field-types/field';
-import { algorithm, failureMode, responseHeaders } from '../field-types/limit-types';
+import { algorithm, failureMode, leases, responseHeaders } from '../field-types/limit-types';
 import { listFor, namedMapsFor } from '../field-types/nested-types';
 import { flag, nonEmptyText } from '../field-types/scalar-types';
 import { responseBody } from './response-body';
@@ -80,6 +80,15 @@ const FIELDS = {
     unset: '`RESPONSE_BODY`',
     meaning: 'Body of the response if a limit without its own `response_body` denies ([headers.md](headers.md#bodies)).',
     example: 'problem',
+    perDomain: true,
+  }),
+  leases: field({
+    name: 'leases',
+    type: leases(),
+    of: 'Weir',
+    unset: '`LEASES`',
+    meaning: 'Whether limits without their own `leases` have them ([algorithms.md](algorithms.md#leases)).',
+    example: 'auto',
     perDomain: true,
   }),
   overdraft: field({

@@ -3,7 +3,7 @@
 import { ALGORITHMS, CALENDAR_ALGORITHM, PREFERRED_ALGORITHM, TRAITS } from '../../../domain/algorithm/algorithms';
 import { overdraftMaxOf, type Limit } from '../../../domain/rule/limit';
 import { defineLevel, type Field, type Mistake } from '../field-types/field';
-import { algorithm, failureMode, limitName, requestsPerUnit, responseHeaders, timeZone, unit } from '../field-types/limit-types';
+import { algorithm, failureMode, leases, limitName, requestsPerUnit, responseHeaders, timeZone, unit } from '../field-types/limit-types';
 import { listOf, mapOf } from '../field-types/nested-types';
 import { flag, uint32 } from '../field-types/scalar-types';
 import { UNIT_NAMES } from '../../../domain/descriptor/unit';
@@ -186,6 +186,16 @@ const FIELDS = {
     example: 'problem',
     counts: true,
     shown: ({ responseBody: body }) => body && `response_body: ${body.kind}`,
+  }),
+  leases: field({
+    name: 'leases',
+    type: leases(),
+    of: 'Weir',
+    unset: 'that of the domain',
+    meaning: '`auto`: hits of busy buckets are charged ahead, and requests admitted without Redis ([algorithms.md](algorithms.md#leases)).',
+    example: 'auto',
+    counts: true,
+    shown: (limit) => limit.leases && `leases: ${limit.leases}`,
   }),
   overdraft: field({
     name: 'overdraft',

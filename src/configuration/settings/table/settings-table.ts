@@ -1,7 +1,7 @@
 /** Every setting of Weir: its environment variable, type, default and meaning. */
 
 import { ALGORITHMS } from '../../../domain/algorithm/algorithms';
-import { FAILURE_MODES, LIMIT_FORMS, RESET_FORMS, RESPONSE_HEADERS } from '../../../domain/rule/limit';
+import { FAILURE_MODES, LEASES, LIMIT_FORMS, RESET_FORMS, RESPONSE_HEADERS } from '../../../domain/rule/limit';
 import {
   boolean,
   count,
@@ -804,6 +804,14 @@ export const SETTINGS_TABLE = {
     type: integer({ min: 0, max: 1_000_000 }),
     default: '10000',
     meaning: 'Buckets in the deny cache: the same hits are denied without Redis until they would fit, at most for one second. 0: off.',
+  }),
+  leases: row({
+    ...store,
+    name: 'LEASES',
+    type: oneOf(LEASES),
+    default: 'off',
+    meaning:
+      '`auto`: charge hits of busy buckets ahead, and admit requests from them without Redis, for limits without `leases`; still exact. For fixed windows of 10 seconds and more ([algorithms.md](algorithms.md#leases)).',
   }),
   redisBreakerFailures: row({
     ...store,

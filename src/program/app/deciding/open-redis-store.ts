@@ -30,6 +30,7 @@ import type { Store } from '../../../state/store/port/store';
 import { StoreError } from '../../../state/store/port/store-error';
 import type { TopExchange } from '../../../state/top/exchange';
 import { RedisExchange } from '../../../state/top/redis-exchange';
+import type { LeaseStoreOptions } from '../../../state/resilience/lease-store';
 import { wrapRedis, type WrapRedisOptions, type WrappedRedis } from '../../../state/resilience/wrap-redis';
 
 const DEGRADED_REDIS = 'degraded: redis';
@@ -40,6 +41,9 @@ const INSTANCES_MAX = 1_000;
 /** Bound of reservations kept in this instance during an outage. */
 const FALLBACK_RESERVATIONS_MAX = 10_000;
 const FALLBACK_RESERVATIONS_BYTES_MAX = 16 * 1024 * 1024;
+
+/** How often hits of leases that are over go back, in milliseconds. */
+const SWEEP_MS = 500;
 
 /** How long a process that ends waits for Redis to record that, in milliseconds. */
 const LEAVE_MS = 100;
@@ -78,7 +82,7 @@ export async function openRedisStore(input: OpenRedisStoreInput): Promise<Opened
   const file = openOutageFile(input);
   const state = await file?.read();
   const redis = new RedisParts(input, file, state?.instances);
-  const { main, second, store, denyCache, instances, lastError } = redis;
+  const { main, second, store, denyCache, leases, instances, lastError } = redis;
   redis.goOn(state);
   const wait = { waitMs: settings.redisConnectTimeoutMs };
   await Promise.all([main.connect(wait), second?.connect(wait)]);
@@ -89,6 +93,7 @@ export async function openRedisStore(input: OpenRedisStoreInput): Promise<Opened
     run: (call, options) => main.run(call, options),
     forget: (bucketKeys) => {
       denyCache.forget(bucketKeys.map((bucketKey) => ({ bucketKey })));
+      leases.forget(bucketKeys);
     },
     name: instances.name,
     lastError: () => lastError.facts,
@@ -103,9 +108,11 @@ class RedisParts implements BothRedis {
   readonly second: OpenedRedis | undefined;
   readonly store: WrappedRedis['store'];
   readonly denyCache: WrappedRedis['denyCache'];
+  readonly leases: WrappedRedis['leases'];
   readonly instances: Instances;
   readonly lastError = new LastStoreError(() => Date.now());
   private readonly ownLag = new EventLoopLag();
+  private readonly sweeping: NodeJS.Timeout;
   private readonly passedWithout = { decisions: 0, hits: 0 };
 
   constructor(
@@ -116,9 +123,11 @@ class RedisParts implements BothRedis {
     const { main, second } = this.openServers();
     this.main = main;
     this.second = second;
-    const { store, denyCache } = wrapRedis(this.inParts(), this.wrapOptions());
+    const { store, denyCache, leases } = wrapRedis(this.inParts(), this.wrapOptions());
     this.store = store;
     this.denyCache = denyCache;
+    this.leases = leases;
+    this.sweeping = setInterval(() => void leases.sweep(), SWEEP_MS).unref();
     const onCount = () => {
       store.chargeBack();
     };
@@ -136,13 +145,14 @@ class RedisParts implements BothRedis {
       eviction: { seen, store },
       measure: this.lastError.remembering(store, measureStore(metrics, store)),
     });
-    const onMain = () => {
+    // The Redis may have lost the buckets that caused cached denials, and those that leases were charged to.
+    const forgetBuckets = () => {
       this.denyCache.clear();
-      void this.instances.beat();
+      this.leases.clear();
     };
-    // The second Redis may have lost the buckets that caused cached denials.
-    const onSecond = () => {
-      this.denyCache.clear();
+    const onMain = () => {
+      forgetBuckets();
+      void this.instances.beat();
     };
     const { connection, perSecond } = choice;
     return {
@@ -154,7 +164,7 @@ class RedisParts implements BothRedis {
           ...ofStore('redis_per_second'),
           connection: perSecond,
           degraded: DEGRADED_REDIS_PER_SECOND,
-          onConnected: onSecond,
+          onConnected: forgetBuckets,
         }),
     };
   }
@@ -183,6 +193,7 @@ class RedisParts implements BothRedis {
         onChange: () => this.file?.changed(),
         onCharging: () => this.file?.settle() ?? Promise.resolve(),
       }),
+      leases: { leases: settings.leases, onHits: countLeaseHits(metrics) },
       ...reportTo({ metrics, log, passedWithout }),
     };
   }
@@ -201,6 +212,7 @@ class RedisParts implements BothRedis {
 
   async leave(): Promise<void> {
     this.ownLag.close();
+    clearInterval(this.sweeping);
     await Promise.all([this.instances.leave({ waitMs: LEAVE_MS }), this.file?.close()]);
   }
 }
@@ -281,6 +293,20 @@ function reportTo({
     onUndecided: (error) => {
       storeLog.undecided(error);
     },
+  };
+}
+
+function countLeaseHits({
+  leaseHits,
+  leaseHitsCharged,
+  leaseHitsUsed,
+  leaseHitsGivenBack,
+  leaseHitsLost,
+}: Metrics): LeaseStoreOptions['onHits'] {
+  const counters = { charged: leaseHitsCharged, used: leaseHitsUsed, givenBack: leaseHitsGivenBack, lost: leaseHitsLost };
+  return (event, hits) => {
+    counters[event].inc(hits);
+    leaseHits.inc(event === 'charged' ? hits : -hits);
   };
 }
 

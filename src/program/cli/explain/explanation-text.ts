@@ -70,6 +70,7 @@ function formatLimit(
     overdraftMax,
     reservations,
     responseBody,
+    leases,
     bucketKey,
     candidate,
   }: LimitExplanation,
@@ -83,6 +84,7 @@ function formatLimit(
     parts.push(`${reservations.hitsMax} reservable (${MAX_SHARE.name} ${reservations.maxShare}, ${ON_LAPSE.name} ${reservations.onLapse})`);
   if (name !== '') parts.push(`named ${name}`);
   if (responseBody !== undefined) parts.push(`body ${responseBody}`);
+  if (leases !== undefined) parts.push(`leases ${leases}`);
   const tried = candidate === undefined ? [] : formatLimit(candidate, 'candidate, never denied');
   return [`  ${parts.join(', ')}`, `  bucket: ${bucketKey}`, ...tried];
 }

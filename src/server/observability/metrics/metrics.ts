@@ -121,6 +121,36 @@ export const METRICS = {
     labels: [],
     help: 'Requests denied by the deny cache, without asking Redis.',
   },
+  leaseHits: {
+    type: 'gauge',
+    name: 'weir_lease_hits',
+    labels: [],
+    help: 'Hits in leases: charged in Redis, and not used yet.',
+  },
+  leaseHitsCharged: {
+    type: 'counter',
+    name: 'weir_lease_hits_charged_total',
+    labels: [],
+    help: 'Hits charged in Redis ahead of the requests that use them.',
+  },
+  leaseHitsUsed: {
+    type: 'counter',
+    name: 'weir_lease_hits_used_total',
+    labels: [],
+    help: 'Hits admitted from leases, without asking Redis.',
+  },
+  leaseHitsGivenBack: {
+    type: 'counter',
+    name: 'weir_lease_hits_given_back_total',
+    labels: [],
+    help: 'Unused hits of leases that Redis has again.',
+  },
+  leaseHitsLost: {
+    type: 'counter',
+    name: 'weir_lease_hits_lost_total',
+    labels: [],
+    help: 'Hits of leases that nobody used and Redis may still count: their window ended, or a reply or the connection was lost.',
+  },
   fallbackDecisions: {
     type: 'counter',
     name: 'weir_fallback_decisions_total',
