@@ -75,7 +75,8 @@ function inPieces({ name, scenarios }: Batch): readonly Batch[] {
 async function findFault(scripts: StoreScripts, batch: Batch, sendAll: SendAll): Promise<string | undefined> {
   let fault = await faultIn(scripts, batch, sendAll);
   // A batch that looks at few TTLs may look at each a millisecond late, and on a loaded machine far later: a real fault is there every time.
-  for (let tries = 1; (fault === LATE || fault?.endsWith(LOW) === true) && tries < LATE_TRIES; tries += 1) fault = await faultIn(scripts, batch, sendAll);
+  for (let tries = 1; (fault === LATE || fault?.endsWith(LOW) === true) && tries < LATE_TRIES; tries += 1)
+    fault = await faultIn(scripts, batch, sendAll);
   return fault === undefined ? undefined : `${batch.name}: ${fault}`;
 }
 
